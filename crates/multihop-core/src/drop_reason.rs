@@ -1,0 +1,75 @@
+use core::fmt;
+
+/// Why a packet went no further.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum DropReason {
+    /// The MAC sent it as often as it may, unanswered.
+    RetryLimit,
+    /// The interface queue was full.
+    QueueFull,
+    /// Nobody knows the way.
+    NoRoute,
+    /// The next hop's address was not found, or a newer packet took the place of the waiting one.
+    Arp,
+    /// A cached route had gone stale.
+    Stale,
+    /// Lost to the `loss` channel model after the MAC had delivered it.
+    ChannelError,
+    /// Passed through more nodes than allowed.
+    Ttl,
+    /// Waited in a routing buffer for too long, or was pushed out of it.
+    BufferTimeout,
+    /// Still under way when the run ended.
+    End,
+}
+
+impl DropReason {
+    /// Every reason, in the order of reports.
+    pub const ALL: [Self; 9] = [
+        Self::RetryLimit,
+        Self::QueueFull,
+        Self::NoRoute,
+        Self::Arp,
+        Self::Stale,
+        Self::ChannelError,
+        Self::Ttl,
+        Self::BufferTimeout,
+        Self::End,
+    ];
+
+    /// The key in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RetryLimit => "retry-limit",
+            Self::QueueFull => "queue-full",
+            Self::NoRoute => "no-route",
+            Self::Arp => "arp",
+            Self::Stale => "stale",
+            Self::ChannelError => "channel-error",
+            Self::Ttl => "ttl",
+            Self::BufferTimeout => "buffer-timeout",
+            Self::End => "end",
+        }
+    }
+
+    /// The four letters of a trace line, as the CMU trace format writes them.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::RetryLimit => "RET",
+            Self::QueueFull => "IFQ",
+            Self::NoRoute => "NRTE",
+            Self::Arp => "ARP",
+            Self::Stale => "STAL",
+            Self::ChannelError => "ERR",
+            Self::Ttl => "TTL",
+            Self::BufferTimeout => "TOUT",
+            Self::End => "END",
+        }
+    }
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

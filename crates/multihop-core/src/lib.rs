@@ -1,0 +1,34 @@
+//! The vocabulary that every other crate speaks: time, state machines and their timers, named
+//! random streams, identities, cross-layer notices, payloads, units and the reasons a packet dies.
+//!
+//! No clock, no socket, no thread: `no_std` with `alloc`, and no dependencies.
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+
+mod drop_reason;
+pub use drop_reason::DropReason;
+
+mod ids;
+pub use ids::{FlowId, NodeId};
+
+mod machine;
+pub use machine::Machine;
+
+mod notice;
+pub use notice::{Notice, Quoted};
+
+mod payload;
+pub use payload::Payload;
+
+mod rng;
+pub use rng::Rng;
+
+mod time;
+pub use time::{Duration, Instant, earliest};
+
+mod timers;
+pub use timers::Timers;
+
+mod units;
+pub use units::BitRate;

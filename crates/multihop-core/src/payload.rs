@@ -1,0 +1,63 @@
+use alloc::vec::Vec;
+
+/// Application data in a packet: real bytes, or only a length where nobody looks at the bytes.
+///
+/// Virtual data reads as zeros when it has to become bytes (a capture file, say).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Payload {
+    /// The data itself.
+    Bytes(Vec<u8>),
+    /// This many bytes that cost no memory.
+    Virtual(u32),
+}
+
+impl Payload {
+    /// No data.
+    pub const EMPTY: Self = Self::Virtual(0);
+
+    /// Bytes of data.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Virtual(len) => *len as usize,
+        }
+    }
+
+    /// Whether there is no data.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends the data to `out`.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Bytes(bytes) => out.extend_from_slice(bytes),
+            Self::Virtual(len) => out.resize(out.len() + *len as usize, 0),
+        }
+    }
+}
+
+impl Default for Payload {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl From<Vec<u8>> for Payload {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_data_reads_as_zeros() {
+        let mut out = alloc::vec![7];
+        Payload::Virtual(2).emit(&mut out);
+        Payload::from(alloc::vec![9]).emit(&mut out);
+        assert_eq!(out, [7, 0, 0, 9]);
+    }
+}
