@@ -1,1 +1,5 @@
-//! Placeholder.
+//! 802.11 DCF and the world it lives in: who hears whom, how loud, what a receiver makes of it,
+//! and when a station may send. Deterministic: the same seed gives the same bits everywhere.
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod params;

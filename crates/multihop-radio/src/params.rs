@@ -1,0 +1,171 @@
+//! What a scenario may choose about radio and MAC. The defaults are ns-2's.
+
+use multihop_core::{BitRate, Duration};
+
+/// The physical layer and the channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RadioParams {
+    /// Unicast data.
+    pub rate: BitRate,
+    /// RTS, CTS, ACK and broadcasts.
+    pub basic_rate: BitRate,
+    /// What precedes every frame.
+    pub preamble: Preamble,
+    /// How reception is decided.
+    pub model: Model,
+    /// Chance that a data packet is lost on one hop after the MAC has delivered it.
+    pub loss: f64,
+    /// Chance that one frame is received in error (the MAC retries).
+    pub frame_loss: f64,
+    /// Bursts of frame errors on each link.
+    pub burst: Option<Burst>,
+}
+
+/// DSSS preamble and PLCP header.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Preamble {
+    /// 192 us.
+    Long,
+    /// 96 us.
+    Short,
+}
+
+/// How reception is decided.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Model {
+    /// Fixed ranges and pairwise capture, as in ns-2.
+    Threshold(Threshold),
+    /// Signal to interference and noise over the frame.
+    Sinr(Sinr),
+}
+
+/// ns-2's rules of reception.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threshold {
+    /// Metres at which a frame can be decoded, for each rate of [`RATES`].
+    pub range: [f64; 4],
+    /// Metres at which a frame is sensed.
+    pub sense_range: f64,
+    /// How much stronger the first frame must be to survive a second, in dB.
+    pub capture_db: f64,
+}
+
+/// Signal to interference and noise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sinr {
+    /// Transmit power, dBm.
+    pub tx_power_dbm: f64,
+    /// Attenuation over distance.
+    pub path_loss: PathLoss,
+    /// Standard deviation of log-normal shadowing, dB; one draw for each pair of nodes.
+    pub shadowing_db: f64,
+    /// Block fading.
+    pub fading: Fading,
+    /// Thermal noise and noise figure together, dBm.
+    pub noise_floor_dbm: f64,
+    /// Energy at which the medium counts as busy, dBm.
+    pub cca_dbm: f64,
+    /// Weakest frame that a receiver locks to, dBm.
+    pub sensitivity_dbm: f64,
+    /// How much stronger a second frame must be to take over a receiver in the preamble of the
+    /// first, in dB.
+    pub capture_db: f64,
+}
+
+/// Attenuation over distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PathLoss {
+    /// Free space to the crossover, then d^-4 (two-ray ground).
+    TwoRay {
+        /// Carrier frequency, Hz.
+        frequency: f64,
+        /// Height of both antennas, m.
+        height: f64,
+    },
+    /// `reference_db` at 1 m, then 10 n dB a decade.
+    LogDistance {
+        /// Path-loss exponent n.
+        exponent: f64,
+        /// Loss at 1 m, dB.
+        reference_db: f64,
+    },
+}
+
+/// Block fading: one draw for each link and coherence time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fading {
+    /// None.
+    None,
+    /// No line of sight.
+    Rayleigh {
+        /// How long a draw holds.
+        coherence: Duration,
+    },
+    /// A line of sight `k` times as strong (linear) as the rest.
+    Rician {
+        /// Ratio of line of sight to scattered power, linear.
+        k: f64,
+        /// How long a draw holds.
+        coherence: Duration,
+    },
+}
+
+/// Gilbert-Elliott: the link is good or bad, and each frame may turn it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Burst {
+    /// Frame error rate in the good state.
+    pub good: f64,
+    /// Frame error rate in the bad state.
+    pub bad: f64,
+    /// Chance of turning bad, for each frame.
+    pub p: f64,
+    /// Chance of turning good, for each frame.
+    pub r: f64,
+}
+
+/// The MAC.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MacParams {
+    /// Whose rules.
+    pub flavour: Flavour,
+    /// Whose frame sizes.
+    pub timing: Timing,
+    /// Frames of at least this many bytes (as the flavour counts them) are announced by RTS;
+    /// `None` announces none.
+    pub rts_threshold: Option<u32>,
+    /// Whether a station that heard an error waits longer.
+    pub eifs: bool,
+    /// 8 bytes of LLC/SNAP in every data frame.
+    pub llc: bool,
+    /// Packets in the interface queue.
+    pub queue: usize,
+    /// Transmissions of an RTS, or of a data frame without RTS; `None` has no limit.
+    pub short_retry: Option<u32>,
+    /// Transmissions of a data frame after RTS; `None` has no limit.
+    pub long_retry: Option<u32>,
+    /// Time a packet spends between IP and MAC, each way.
+    pub link_delay: Duration,
+}
+
+/// Whose rules the MAC follows where ns-2 departs from the standard.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Flavour {
+    /// ns-2's Mac802_11.
+    Ns2,
+    /// IEEE 802.11.
+    Standard,
+}
+
+/// Whose frame sizes and rates count.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Timing {
+    /// Real frames: RTS 20, CTS and ACK 14, data header 28 bytes; PLCP at 1 Mb/s.
+    Dsss,
+    /// The accounting of the papers of 1999 to 2001: RTS 40, CTS and ACK 39, data header 47 bytes,
+    /// all at the data rate, nothing for the PLCP.
+    Ns2Of1999,
+}
+
+/// 1, 2, 5.5 and 11 Mb/s.
+pub const RATES: [BitRate; 4] =
+    [BitRate(1_000_000), BitRate(2_000_000), BitRate(5_500_000), BitRate(11_000_000)];
