@@ -1,1 +1,4 @@
-//! Placeholder.
+//! Virtual time: engine, nodes, scenarios, results.
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod scenario;

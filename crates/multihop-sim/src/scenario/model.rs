@@ -1,0 +1,221 @@
+//! The checked scenario: whatever the simulator is given has passed every check.
+
+use std::collections::BTreeMap;
+
+use multihop_core::{BitRate, Duration, NodeId};
+use multihop_radio::params::{MacParams, RadioParams};
+
+use super::Topology;
+
+/// One simulation, ready to run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What people call it.
+    pub name: String,
+    /// Simulated time.
+    pub duration: Duration,
+    /// What every metric leaves out at the beginning; shorter than `duration`.
+    pub warmup: Duration,
+    /// Root of every random stream.
+    pub seed: u64,
+    /// Physical layer and channel.
+    pub radio: RadioParams,
+    /// Medium access and the interface queue.
+    pub mac: MacParams,
+    /// How addresses are found.
+    pub arp: ArpKind,
+    /// Where the nodes are.
+    pub topology: Topology,
+    /// Who forwards to whom.
+    pub routing: Routing,
+    /// Traffic, in the order of the file; [`multihop_core::FlowId`] counts along it.
+    pub flows: Vec<Flow>,
+    /// Series to write.
+    pub record: Option<Record>,
+    /// Powers; without them no energy is reported.
+    pub energy: Option<Energy>,
+    /// What `multihop sweep` varies.
+    pub sweep: Option<Sweep>,
+}
+
+impl Scenario {
+    /// Metres over which a unicast data frame can be decoded in the absence of everything else.
+    pub fn decode_range(&self) -> f64 {
+        super::range::decode_range(&self.radio)
+    }
+}
+
+/// How a node finds the MAC address of a neighbour.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ArpKind {
+    /// One packet is held for each destination; a newer one displaces it.
+    Ns2,
+    /// Sixteen packets are held; a lookup that fails is a link failure.
+    Queueing,
+    /// Every address is known.
+    Oracle,
+}
+
+/// The routing protocol and how its packets travel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Routing {
+    /// Who decides.
+    pub protocol: RoutingProtocol,
+    /// Bytes of a second IP header in every routed packet.
+    pub ip_extra: u32,
+}
+
+/// Who decides about routes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RoutingProtocol {
+    /// Routes that hold for the whole run: fewest hops at the decode range, ties to the lowest
+    /// node number, except where `next_hops` says otherwise.
+    Static {
+        /// Packets at a node for a destination leave through this neighbour:
+        /// `(node, destination) -> via`.
+        next_hops: BTreeMap<(NodeId, NodeId), NodeId>,
+    },
+}
+
+/// One sender and one receiver.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// The sender.
+    pub from: NodeId,
+    /// The receiver; never the sender.
+    pub to: NodeId,
+    /// What is sent.
+    pub app: App,
+    /// How it is sent.
+    pub transport: Transport,
+    /// When the application begins; before the end of the run.
+    pub start: Duration,
+    /// When it falls silent; after `start`.
+    pub stop: Option<Duration>,
+}
+
+/// What a flow sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum App {
+    /// Data without end.
+    Ftp,
+    /// So much data, then the end.
+    File {
+        /// Application bytes.
+        bytes: u64,
+    },
+    /// Files of Pareto size with exponential pauses between them.
+    Pareto {
+        /// Mean size, bytes.
+        mean_bytes: f64,
+        /// Shape; more than 1, so that the mean exists.
+        shape: f64,
+        /// Mean pause.
+        mean_pause: Duration,
+    },
+    /// Datagrams at a constant rate, over UDP.
+    Cbr {
+        /// Payload bits per second.
+        rate: BitRate,
+        /// Payload bytes of each datagram.
+        size: u32,
+    },
+    /// Datagrams at the best constant rate, which is searched for; over UDP.
+    Paced {
+        /// Payload bytes of each datagram.
+        size: u32,
+    },
+}
+
+impl App {
+    /// The name in scenario files and results.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Ftp => "ftp",
+            Self::File { .. } => "file",
+            Self::Pareto { .. } => "pareto",
+            Self::Cbr { .. } => "cbr",
+            Self::Paced { .. } => "paced",
+        }
+    }
+}
+
+/// How a flow sends.
+#[derive(Clone, Debug)]
+pub struct Transport {
+    /// The short name, or the kind of the table form; what results call it.
+    pub name: String,
+    /// The protocol and its parameters.
+    pub protocol: Protocol,
+}
+
+/// A transport protocol and its parameters.
+#[derive(Clone, Debug)]
+pub enum Protocol {
+    /// Datagrams, nothing more.
+    Udp,
+    /// TCP in one of its variants.
+    Tcp,
+}
+
+/// Time series to write.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Record {
+    /// Time between two values; zero writes each change.
+    pub every: Duration,
+    /// What is written, each once, in the order of the file.
+    pub what: Vec<Series>,
+}
+
+/// One kind of time series.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Series {
+    /// Congestion window, in segments.
+    Cwnd,
+    /// Round-trip time samples.
+    Rtt,
+    /// Links between sender and receiver.
+    Hops,
+    /// Packets in the interface queue of each node.
+    Queue,
+    /// Delivered application data in each interval.
+    Goodput,
+}
+
+/// Electrical powers of a radio, W.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Energy {
+    /// While transmitting.
+    pub transmit: f64,
+    /// While receiving.
+    pub receive: f64,
+    /// While doing neither.
+    pub idle: f64,
+}
+
+/// What `multihop sweep` varies: every combination of the axes, each with the same seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// Runs of each combination, with the scenario's seed and those that follow it.
+    pub seeds: u32,
+    /// In the order of the file; the last one varies fastest.
+    pub axes: Vec<Axis>,
+}
+
+/// One thing that a sweep varies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Dotted path of the key.
+    pub key: String,
+    /// The values it takes.
+    pub values: Vec<AxisValue>,
+}
+
+/// One value on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AxisValue {
+    /// As an override takes it.
+    pub text: String,
+    /// As results show it.
+    pub json: serde_json::Value,
+}

@@ -1,0 +1,78 @@
+//! Uniform placement, redrawn until connected.
+
+use std::collections::BTreeMap;
+
+use multihop_core::Rng;
+
+use super::Layout;
+
+/// No draw gave a connected network.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "{TRIES} draws of {nodes} nodes in {} x {} m gave no connected network at {range} m; \
+     use more nodes, a smaller area, or connected = false",
+    area[0], area[1]
+)]
+pub struct NotConnected {
+    /// How many nodes.
+    pub nodes: u32,
+    /// Width and height, m.
+    pub area: [f64; 2],
+    /// Longest link, m.
+    pub range: f64,
+}
+
+/// Nodes uniform in `area`; with `connected_at`, the first draw that is connected.
+pub(super) fn place(
+    seed: u64,
+    nodes: u32,
+    area: [f64; 2],
+    connected_at: Option<f64>,
+) -> Result<Layout, NotConnected> {
+    for attempt in 0..TRIES {
+        let mut rng = Rng::stream(seed, "placement", attempt);
+        let positions: Vec<_> =
+            (0..nodes).map(|_| [rng.range(0.0, area[0]), rng.range(0.0, area[1])]).collect();
+        if connected_at.is_none_or(|range| is_connected(&positions, range)) {
+            return Ok(Layout { names: vec![None; positions.len()], positions, pairs: Vec::new() });
+        }
+    }
+    Err(NotConnected { nodes, area, range: connected_at.unwrap_or(f64::INFINITY) })
+}
+
+/// Whether every node reaches every other over links of at most `range` metres.
+pub(super) fn is_connected(positions: &[[f64; 2]], range: f64) -> bool {
+    // Cells one range wide: the neighbours of a node lie in its cell or the eight around it.
+    let mut unseen: BTreeMap<[i64; 2], Vec<usize>> = BTreeMap::new();
+    for (node, position) in positions.iter().enumerate().skip(1) {
+        unseen.entry(cell(*position, range)).or_default().push(node);
+    }
+    let mut frontier: Vec<usize> = (0..positions.len().min(1)).collect();
+    while let Some(node) = frontier.pop() {
+        let [x, y] = cell(positions[node], range);
+        for around in (x - 1..=x + 1).flat_map(|x| (y - 1..=y + 1).map(move |y| [x, y])) {
+            if let Some(nodes) = unseen.get_mut(&around) {
+                frontier.extend(
+                    nodes.extract_if(.., |other| distance(positions[node], positions[*other]) <= range),
+                );
+                if nodes.is_empty() {
+                    unseen.remove(&around);
+                }
+            }
+        }
+    }
+    unseen.is_empty()
+}
+
+fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
+    let [dx, dy] = [a[0] - b[0], a[1] - b[1]];
+    (dx * dx + dy * dy).sqrt()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "saturates; only neighbouring cells are compared")]
+fn cell(position: [f64; 2], width: f64) -> [i64; 2] {
+    position.map(|metres| (metres / width).floor() as i64)
+}
+
+/// Draws before giving up. A density at which one draw in a hundred is connected still succeeds.
+const TRIES: u64 = 1000;
