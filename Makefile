@@ -1,0 +1,43 @@
+# The front door. `make help` lists what it opens.
+
+PYTHON ?= python3
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build target/release/multihop, and the Python package with the same command in .venv
+	@$(PYTHON) tools/build.py
+
+.PHONY: demo
+demo: build ## NewReno against paced UDP over 1 to 8 hops: a table here, curves in out/demo.html
+	@.venv/bin/python -m multihop.demo
+
+.PHONY: test
+test: ## Everything that CI runs; one step alone: python3 tools/test.py STEP
+	@$(PYTHON) tools/test.py
+
+.PHONY: bench
+bench: ## Fixed scenarios, counted: events per second and cost per frame
+	@cargo run --quiet --release --locked -p multihop-bench
+
+.PHONY: validate
+validate: build ## Make docs/validation again: airtime, Bianchi, chain capacity
+	@.venv/bin/python tools/validate
+
+.PHONY: lint
+lint: ## Formatting, clippy, ruff and mypy, without running any test
+	@$(PYTHON) tools/test.py fmt clippy ruff mypy
+
+.PHONY: fmt
+fmt: ## Format Rust and Python
+	@$(PYTHON) tools/build.py venv
+	@cargo fmt --all
+	@.venv/bin/ruff check --quiet --fix-only .
+	@.venv/bin/ruff format --quiet .
+
+.PHONY: clean
+clean: ## Remove everything that can be built again
+	@rm -rf target fuzz/target .venv out .mypy_cache .ruff_cache .pytest_cache

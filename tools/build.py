@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Build the command and the Python package.
+
+    python3 tools/build.py            target/release/multihop, and .venv with the package
+    python3 tools/build.py venv       only .venv with what the package and its tests need
+    python3 tools/build.py package    .venv with the package
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+
+def main(arguments: list[str]) -> int:
+    """Run the named steps, or all of them."""
+    steps = {"venv": venv, "command": command, "package": package}
+    unknown = [name for name in arguments if name not in steps]
+    if unknown:
+        print(f"unknown step {unknown[0]}; allowed: {', '.join(steps)}", file=sys.stderr)
+        return 2
+    try:
+        for name in arguments or ["command", "package"]:
+            steps[name]()
+    except Missing as missing:
+        print(f"build: {missing}", file=sys.stderr)
+        return 1
+    except subprocess.CalledProcessError as error:
+        return error.returncode
+    return 0
+
+
+def venv() -> None:
+    """Make .venv with everything that building and testing the package needs."""
+    stamp = VENV / "installed"
+    wanted = requirements()
+    digest = hashlib.sha256("\n".join([sys.version, *wanted]).encode()).hexdigest()
+    if stamp.is_file() and stamp.read_text() == digest:
+        return
+    make_venv()
+    print("installing the Python tools into .venv", flush=True)
+    pip("install", "--quiet", "--only-binary", ":all:", *wanted)
+    stamp.write_text(digest)
+
+
+def command() -> None:
+    """Build the command."""
+    need_cargo()
+    run("cargo", "build", "--release", "--locked", "-p", "multihop-cli")
+
+
+def package() -> None:
+    """Build the wheel and install it in .venv."""
+    need_cargo()
+    venv()
+    wheels = TARGET / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    run(bin_dir() / "maturin", "build", "--quiet", "--release", "--locked", "--out", wheels)
+    (wheel,) = wheels.glob("multihop-*.whl")
+    pip("install", "--quiet", "--no-deps", "--force-reinstall", wheel)
+
+
+class Missing(Exception):
+    """Something that only the user can install."""
+
+
+def requirements() -> list[str]:
+    """What pyproject.toml asks for: to build, to run and to test."""
+    import tomllib  # Python 3.11; make_venv says so when it is older
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    return [
+        *project["build-system"]["requires"],
+        *project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"]["dev"],
+    ]
+
+
+def make_venv() -> None:
+    """Make an empty .venv, with Debian's missing package if we may install it."""
+    made = subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], capture_output=True)
+    if made.returncode == 0:
+        return
+    if not apt_install("python3-venv"):
+        raise Missing("python3 cannot make a virtual environment; install python3-venv")
+    run(sys.executable, "-m", "venv", "--clear", VENV)
+
+
+def apt_install(name: str) -> bool:
+    """Install a Debian package if this user may; whether it worked."""
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return False
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for arguments in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", name]):
+        done = subprocess.run(["apt-get", *arguments], env=quiet, stdout=subprocess.DEVNULL)
+    return done.returncode == 0
+
+
+def need_cargo() -> None:
+    """Say where Rust comes from when it is not there."""
+    if shutil.which("cargo") is None:
+        raise Missing("cargo was not found; install Rust from https://rustup.rs")
+
+
+def bin_dir() -> Path:
+    """Where the virtual environment keeps its commands."""
+    return VENV / "bin"
+
+
+def pip(*arguments: str | Path) -> None:
+    """Run pip inside .venv."""
+    quiet = ["--disable-pip-version-check", "--no-input"]
+    run(bin_dir() / "python", "-m", "pip", *quiet, *arguments)
+
+
+def run(*command: str | Path) -> None:
+    """Run a command in the project; an exception if it fails."""
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11):
+        sys.exit(f"build: Python 3.11 or newer is needed, this is {sys.version.split()[0]}")
+    sys.exit(main(sys.argv[1:]))

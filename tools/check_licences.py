@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Every crate and wheel that multihop is built from has a licence of the list below."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+ALLOWED = {
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "HPND",  # Pillow, fonts of matplotlib
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "MIT-CMU",
+    "PSF-2.0",
+    "Python-2.0",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+}
+# Tools that run during the build or the tests and leave nothing in the result.
+ALLOWED_IN_TOOLS = ALLOWED | {"MPL-2.0"}
+TOOLS = {"cbindgen", "hypothesis", "pathspec"}
+
+# Wheels that state their licence in words, and the identifier these words mean.
+WORDS = {
+    "Apache License, Version 2.0": "Apache-2.0",
+    "Apache Software License": "Apache-2.0",
+    "BSD": "BSD-3-Clause",
+    "BSD License": "BSD-3-Clause",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Python Software Foundation License": "PSF-2.0",
+}
+
+
+def main() -> int:
+    """Print everything whose licence is not in the list."""
+    found = [*crates(), *wheels()]
+    problems = [
+        f"{name}: {licence or 'states no licence'}"
+        for name, licence in found
+        if not permits(licence, ALLOWED_IN_TOOLS if name.split()[0] in TOOLS else ALLOWED)
+    ]
+    print("\n".join(problems) or f"{len(found)} crates and wheels, every licence in the list")
+    return 1 if problems else 0
+
+
+def crates() -> Iterator[tuple[str, str]]:
+    """Name and licence of every crate that is linked or runs during the build."""
+    command = "cargo metadata --format-version 1 --locked".split()
+    done = subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+    metadata = json.loads(done.stdout)
+    packages = {package["id"]: package for package in metadata["packages"]}
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+    reached: set[str] = set()
+    todo = list(metadata["workspace_members"])
+    while todo:
+        current = todo.pop()
+        if current not in reached:
+            reached.add(current)
+            todo += [d["pkg"] for d in nodes[current]["deps"] if is_linked(d)]
+    for one in sorted(reached):
+        package = packages[one]
+        yield f"{package['name']} {package['version']}", package["license"] or ""
+
+
+def is_linked(dependency: dict[str, Any]) -> bool:
+    """Whether a dependency is more than a help for tests."""
+    return any(kind["kind"] != "dev" for kind in dependency["dep_kinds"])
+
+
+def wheels() -> Iterator[tuple[str, str]]:
+    """Name and licence of every wheel in .venv."""
+    for file in sorted(ROOT.glob(".venv/lib/python3*/site-packages/*.dist-info/METADATA")):
+        metadata = HeaderParser().parsestr(file.read_text(encoding="utf-8"))
+        yield f"{metadata['Name']} {metadata['Version']}", wheel_licence(metadata)
+
+
+def wheel_licence(metadata: Any) -> str:
+    """The licence expression, or what classifiers or a short licence field say."""
+    if expression := metadata["License-Expression"]:
+        return str(expression)
+    classifiers = metadata.get_all("Classifier") or []
+    stated = [c.rsplit(" :: ", 1)[1] for c in classifiers if c.startswith("License :: OSI")]
+    if not stated and len((metadata["License"] or "").splitlines()) == 1:
+        stated = [metadata["License"]]
+    return " OR ".join(WORDS.get(words, words) for words in stated)
+
+
+def permits(expression: str, allowed: set[str]) -> bool:
+    """Whether an SPDX expression can be met with the allowed licences alone."""
+    # `MIT/Apache-2.0` is the old way to write OR; an exception only adds rights.
+    expression = re.sub(r" WITH [\w.-]+", "", expression.replace("/", " OR "))
+    tokens = re.findall(r"[()]|[^\s()]+", expression)
+    permitted = alternatives(tokens, allowed)
+    return permitted and not tokens
+
+
+def alternatives(tokens: list[str], allowed: set[str]) -> bool:
+    """Take `a OR b ...` off the front of `tokens`; whether one of them is allowed."""
+    permitted = conjunction(tokens, allowed)
+    while tokens[:1] == ["OR"]:
+        del tokens[0]
+        permitted |= conjunction(tokens, allowed)
+    return permitted
+
+
+def conjunction(tokens: list[str], allowed: set[str]) -> bool:
+    """Take `a AND b ...` off the front of `tokens`; whether all of them are allowed."""
+    permitted = licence(tokens, allowed)
+    while tokens[:1] == ["AND"]:
+        del tokens[0]
+        permitted &= licence(tokens, allowed)
+    return permitted
+
+
+def licence(tokens: list[str], allowed: set[str]) -> bool:
+    """Take a name or `( ... )` off the front of `tokens`; whether it is allowed."""
+    token = tokens.pop(0) if tokens else ""
+    if token != "(":
+        return token in allowed
+    permitted = alternatives(tokens, allowed)
+    return tokens[:1] == [")"] and tokens.pop(0) == ")" and permitted
+
+
+if __name__ == "__main__":
+    sys.exit(main())

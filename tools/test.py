@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Everything that CI runs.
+
+    python3 tools/test.py             all steps, in order
+    python3 tools/test.py fmt mypy    only these
+    python3 tools/test.py --list      their names
+
+A step that runs tests adds their counts to the total, any other step counts as one. A test that
+cannot run here prints one line that begins with `skipped:` and counts as skipped. The last line is
+always `N passed, N failed, N skipped`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import build
+
+ROOT = build.ROOT
+PYTHON = str(build.bin_dir() / "python")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the named steps, or all, and add up."""
+    if arguments == ["--list"]:
+        print("\n".join(STEPS))
+        return 0
+    unknown = [name for name in arguments if name not in STEPS]
+    if unknown:
+        print(f"unknown step {unknown[0]}; allowed: {', '.join(STEPS)}", file=sys.stderr)
+        return 2
+    total = Counts()
+    failed_steps = []
+    for name in arguments or STEPS:
+        counts = timed(name, STEPS[name])
+        total.add(counts)
+        if counts.failed:
+            failed_steps.append(name)
+    summarise(total, failed_steps)
+    return 1 if total.failed else 0
+
+
+@dataclass
+class Counts:
+    """What a step found."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: list[str] = field(default_factory=list)
+
+    def add(self, other: Counts) -> None:
+        """Add another step's."""
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+
+def timed(name: str, step: Callable[[], Counts]) -> Counts:
+    """Run one step and say how long it took."""
+    print(f"== {name}", flush=True)
+    start = time.monotonic()
+    try:
+        counts = step()
+    except (build.Missing, OSError) as error:
+        print(f"{name}: {error}", flush=True)
+        counts = Counts(failed=1)
+    verdict = "FAILED" if counts.failed else "ok"
+    print(f"== {name}: {verdict}, {time.monotonic() - start:.1f} s\n", flush=True)
+    return counts
+
+
+def summarise(total: Counts, failed_steps: Sequence[str]) -> None:
+    """Print what was skipped, what failed, and the closing line."""
+    for reason in total.skipped:
+        print(f"skipped: {reason}")
+    if failed_steps:
+        print(f"failed steps: {' '.join(failed_steps)}")
+    print(f"{total.passed} passed, {total.failed} failed, {len(total.skipped)} skipped", flush=True)
+
+
+def check(*command: str, env: dict[str, str] | None = None) -> Counts:
+    """A command that passes or fails as a whole."""
+    code, lines = stream(command, env)
+    skipped = [reason for line in lines if (reason := skip_reason(line))]
+    if code != 0:
+        return Counts(failed=1, skipped=skipped)
+    return Counts(skipped=skipped) if skipped else Counts(passed=1)
+
+
+def cargo_test() -> Counts:
+    """The Rust tests, with what each of them prints, so that skips are seen."""
+    install_tshark()
+    command = "cargo test --workspace --locked --no-fail-fast -- --show-output".split()
+    code, lines = stream(command)
+    return count_cargo(lines, code)
+
+
+def count_cargo(lines: Sequence[str], code: int) -> Counts:
+    """Counts from the output of `cargo test -- --show-output`."""
+    counts = Counts()
+    skips: dict[tuple[int, str], str] = {}
+    binary, test = 0, ""
+    for line in lines:
+        if found := re.match(r"test (.+) \.\.\. ignored(?:, (.*))?$", line):
+            counts.skipped.append(f"{found[1]}: {found[2] or 'ignored'}")
+        elif found := re.match(r"---- (\S+) stdout ----$", line):
+            test = found[1]
+        elif reason := skip_reason(line):
+            skips.setdefault((binary, test), f"{test}: {reason}")
+        elif found := re.match(r"test result: \w+\. (\d+) passed; (\d+) failed;", line):
+            counts.passed += int(found[1])
+            counts.failed += int(found[2])
+            binary, test = binary + 1, ""
+    counts.passed -= len(skips)
+    counts.skipped += skips.values()
+    if code != 0 and counts.failed == 0:
+        counts.failed = 1  # it did not compile, or a test process died
+    return counts
+
+
+def pytest() -> Counts:
+    """The Python tests, against the installed wheel."""
+    with tempfile.TemporaryDirectory() as directory:
+        report = Path(directory) / "report.xml"
+        code, _ = stream([PYTHON, "-m", "pytest", "--quiet", f"--junitxml={report}"])
+        return count_pytest(report, code)
+
+
+def count_pytest(report: Path, code: int) -> Counts:
+    """Counts from pytest's XML report."""
+    counts = Counts()
+    cases = ElementTree.parse(report).iter("testcase") if report.is_file() else []
+    for case in cases:
+        skip = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            counts.failed += 1
+        elif skip is not None:
+            counts.skipped.append(f"{case.get('name')}: {skip.get('message')}")
+        else:
+            counts.passed += 1
+    if code != 0 and counts.failed == 0:
+        counts.failed = 1
+    return counts
+
+
+def wheel() -> Counts:
+    """Build the wheel and install it in .venv, as the tests below need it."""
+    return check(sys.executable, "tools/build.py", "package")
+
+
+def in_venv(*command: str) -> Counts:
+    """A tool of the virtual environment."""
+    build.venv()
+    return check(PYTHON, "-m", *command)
+
+
+def doc() -> Counts:
+    """The documentation of every item, private ones too, without a warning."""
+    flags = {"RUSTDOCFLAGS": "-D warnings"}
+    options = "--workspace --locked --no-deps --document-private-items --quiet".split()
+    return check("cargo", "doc", *options, env=flags)
+
+
+def install_tshark() -> None:
+    """The tests of packet traces read them with tshark; they skip without it."""
+    if shutil.which("tshark") is None and not build.apt_install("tshark"):
+        print("tshark is missing and could not be installed: apt-get install tshark", flush=True)
+
+
+def skip_reason(line: str) -> str | None:
+    """What follows `skipped:` at the start of a line."""
+    return line.removeprefix("skipped:").strip() if line.startswith("skipped:") else None
+
+
+def stream(command: Sequence[str], env: dict[str, str] | None = None) -> tuple[int, list[str]]:
+    """Run a command, show what it prints as it comes, and keep it."""
+    print("$ " + " ".join(command), flush=True)
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        lines.append(line.rstrip("\n"))
+    return process.wait(), lines
+
+
+def script(name: str) -> Callable[[], Counts]:
+    """A check of tools/."""
+    return lambda: check(sys.executable, f"tools/{name}.py")
+
+
+CLIPPY = "cargo clippy --workspace --all-targets --locked --quiet -- -D warnings"
+
+STEPS: dict[str, Callable[[], Counts]] = {
+    "fmt": lambda: check("cargo", "fmt", "--all", "--check"),
+    "layers": script("check_layers"),
+    "size": script("check_size"),
+    "deviations": script("check_deviations"),
+    "paths": script("check_paths"),
+    "clippy": lambda: check(*CLIPPY.split()),
+    "cargo": cargo_test,
+    "doc": doc,
+    "fuzz": lambda: check("tools/fuzz.sh", "3"),
+    "ruff": lambda: in_venv("ruff", "check", "."),
+    "ruff-format": lambda: in_venv("ruff", "format", "--check", "."),
+    "wheel": wheel,
+    "mypy": lambda: in_venv("mypy"),
+    "stubtest": lambda: in_venv("mypy.stubtest", "multihop._core"),
+    "pytest": pytest,
+    "licences": script("check_licences"),
+}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
