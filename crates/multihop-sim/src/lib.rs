@@ -1,4 +1,5 @@
 //! Virtual time: engine, nodes, scenarios, results.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod results;
 pub mod scenario;

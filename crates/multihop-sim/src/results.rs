@@ -1,0 +1,137 @@
+//! What one run found. The fields are the keys of the JSON document, in its order.
+//!
+//! Every key is always there; a quantity of which nothing was measured is `null` (`None`), never
+//! NaN. Rates are in kb/s (1000 bits), MB are 10^6 bytes.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// One run of one scenario with one seed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunResult {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Root of the random streams.
+    pub seed: u64,
+    /// Simulated time, warm-up included.
+    pub sim_seconds: f64,
+    /// Time it took. With `events_per_second` the only key that two runs may differ in.
+    pub wall_seconds: f64,
+    /// Events handled.
+    pub events: u64,
+    /// Events handled in each second of wall time.
+    pub events_per_second: f64,
+    /// In the order of the scenario.
+    pub flows: Vec<FlowResult>,
+    /// Over all flows.
+    pub totals: Totals,
+    /// Over all stations.
+    pub mac: MacResult,
+    /// Over all nodes.
+    pub routing: RoutingResult,
+    /// `null` unless the scenario gives powers.
+    pub energy: Option<EnergyResult>,
+    /// Packets that went no further, by reason; reasons that never occurred are left out.
+    pub drops: BTreeMap<String, u64>,
+}
+
+/// One flow, after warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowResult {
+    /// Place in the scenario, from 0.
+    pub id: u32,
+    /// Number of the sending node.
+    pub from: u32,
+    /// Number of the receiving node.
+    pub to: u32,
+    /// `ftp`, `file`, ...
+    pub app: String,
+    /// Short name of the transport.
+    pub transport: String,
+    /// When the application began, s.
+    pub start: f64,
+    /// When it ended, s; the end of the run if it never did.
+    pub stop: f64,
+    /// Application bytes delivered in order, over the time the flow was active.
+    pub goodput_kbps: f64,
+    /// Bytes acknowledged at the sender, over the same time; `null` for a transport without ACKs.
+    pub acked_kbps: Option<f64>,
+    /// Retransmitted segments / distinct segments delivered; `null` if none was delivered.
+    pub retransmission_index: Option<f64>,
+    /// Data segments that left the sender, retransmissions included.
+    pub segments_sent: u64,
+    /// Of these, the ones that had left before.
+    pub segments_retransmitted: u64,
+    /// Distinct data segments that arrived.
+    pub segments_delivered: u64,
+    /// Arrivals above the expected number.
+    pub out_of_order: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Time from sender to receiver, ms; `null` if no segment arrived.
+    pub delay_ms: Option<Summary>,
+    /// The sender's round-trip samples, ms; `null` if there was none.
+    pub rtt_ms: Option<Summary>,
+    /// Links that delivered segments crossed; `null` if none arrived.
+    pub mean_hops: Option<f64>,
+}
+
+/// Some values in short.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95% lie below.
+    pub p95: f64,
+}
+
+/// Over all flows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Totals {
+    /// Sum of the flows' goodput.
+    pub goodput_kbps: f64,
+    /// Jain's fairness index of the flows' goodput; `null` if nothing was delivered.
+    pub jain: Option<f64>,
+    /// Mean of the index over windows of 2 s in which something was delivered; `null` without any.
+    pub jain_instant: Option<f64>,
+    /// Mean of the flows' indices, each weighted by what the flow delivered; `null` if nothing was.
+    pub retransmission_index: Option<f64>,
+}
+
+/// Medium access, over all stations and the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MacResult {
+    /// Frames sent, by kind: `rts`, `cts`, `data`, `ack`, `broadcast`.
+    pub frames: BTreeMap<String, u64>,
+    /// Frames that a receiver in range lost to another frame.
+    pub collisions: u64,
+    /// Frames sent again for want of an answer.
+    pub retries: u64,
+    /// Packets given up after the last retry.
+    pub drops: u64,
+    /// Time on the air of all frames / simulated time; above 1 where the channel is reused in space.
+    pub airtime_share: f64,
+}
+
+/// Routing, over all nodes and the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RoutingResult {
+    /// Packets of the routing protocol sent, by kind; each hop counts.
+    pub packets: BTreeMap<String, u64>,
+    /// Their bytes, IP header included.
+    pub bytes: BTreeMap<String, u64>,
+    /// Packets dropped for want of a valid route / packets routed; `null` if none was routed.
+    pub invalid_routes: Option<f64>,
+}
+
+/// Energy, over the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EnergyResult {
+    /// J spent by each node.
+    pub node_joules: Vec<f64>,
+    /// J spent by all nodes / MB delivered; `null` if nothing was delivered.
+    pub joules_per_mb: Option<f64>,
+}
