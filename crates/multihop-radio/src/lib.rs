@@ -2,4 +2,8 @@
 //! and when a station may send. Deterministic: the same seed gives the same bits everywhere.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod airtime;
+pub mod frame;
+pub mod mac;
 pub mod params;
+pub mod phy;

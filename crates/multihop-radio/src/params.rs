@@ -169,3 +169,39 @@ pub enum Timing {
 /// 1, 2, 5.5 and 11 Mb/s.
 pub const RATES: [BitRate; 4] =
     [BitRate(1_000_000), BitRate(2_000_000), BitRate(5_500_000), BitRate(11_000_000)];
+
+impl Default for MacParams {
+    fn default() -> Self {
+        Self {
+            flavour: Flavour::Ns2,
+            timing: Timing::Dsss,
+            rts_threshold: Some(0),
+            eifs: true,
+            llc: false,
+            queue: 50,
+            short_retry: Some(7),
+            long_retry: Some(4),
+            link_delay: Duration::from_micros(25),
+        }
+    }
+}
+
+impl Default for RadioParams {
+    fn default() -> Self {
+        Self {
+            rate: RATES[1],
+            basic_rate: RATES[0],
+            preamble: Preamble::Long,
+            model: Model::Threshold(Threshold::default()),
+            loss: 0.0,
+            frame_loss: 0.0,
+            burst: None,
+        }
+    }
+}
+
+impl Default for Threshold {
+    fn default() -> Self {
+        Self { range: [250.0; 4], sense_range: 550.0, capture_db: 10.0 }
+    }
+}

@@ -1,0 +1,101 @@
+//! When a station may send: carrier sense, NAV, interframe spaces, back-off.
+
+use multihop_core::{Duration, Instant};
+
+use super::{Backoff, CW_MAX, CW_MIN, Mac, MacConfig, Phase};
+use crate::airtime::{DIFS, EIFS};
+use crate::params::Flavour;
+
+impl Mac {
+    /// The medium around the station turned busy.
+    pub fn carrier_busy(&mut self, now: Instant) {
+        self.carrier_busy = true;
+        self.backoff.pause(now);
+    }
+
+    /// The medium around the station turned idle.
+    pub fn carrier_idle(&mut self, now: Instant, config: &MacConfig) {
+        self.carrier_busy = false;
+        self.idle_since = self.idle_since.max(now);
+        if self.response_may_be_arriving {
+            self.response_overdue(now, config);
+        }
+        self.resume_backoff(now, config);
+    }
+
+    /// A frame ended that could not be understood.
+    pub fn receive_error(&mut self, now: Instant, config: &MacConfig) {
+        if config.params.eifs {
+            match config.params.flavour {
+                // ns-2 keeps EIFS as NAV, so that a DIFS follows it.
+                Flavour::Ns2 => self.extend_nav(now + EIFS),
+                Flavour::Standard => self.heard_error = true,
+            }
+        }
+    }
+
+    /// A frame of length `airtime` began that is too weak to disturb the one being received.
+    ///
+    /// ns-2 takes it for an announcement; the standard knows nothing of it.
+    pub fn overheard_weak(&mut self, now: Instant, airtime: Duration, config: &MacConfig) {
+        if config.params.flavour == Flavour::Ns2 {
+            self.extend_nav(now + airtime + EIFS);
+        }
+    }
+
+    /// A new packet: back-off first, except where the standard allows sending at once.
+    pub(super) fn begin_access(&mut self, now: Instant, config: &MacConfig) {
+        if self.backoff.is_idle() && self.sifs_ends == Instant::FAR_FUTURE {
+            let at_once = config.params.flavour == Flavour::Standard && self.is_idle(now);
+            if at_once {
+                self.backoff = Backoff::Paused { slots: 0 };
+            } else {
+                self.draw_backoff(config);
+            }
+        }
+        self.resume_backoff(now, config);
+    }
+
+    /// Starts a countdown (paused until the medium is idle).
+    pub(super) fn draw_backoff(&mut self, config: &MacConfig) {
+        let bound = match config.params.flavour {
+            // ns-2 draws 0..cw-1, the standard 0..cw.
+            Flavour::Ns2 => self.contention_window,
+            Flavour::Standard => self.contention_window + 1,
+        };
+        self.backoff = Backoff::Paused { slots: u64::from(self.rng.below(bound)) };
+    }
+
+    pub(super) fn double_contention_window(&mut self) {
+        self.contention_window = (2 * self.contention_window + 1).min(CW_MAX);
+    }
+
+    pub(super) fn reset_contention_window(&mut self) {
+        self.contention_window = CW_MIN;
+    }
+
+    /// Lets a paused countdown run if nothing keeps the station from sending but the NAV, whose end
+    /// is known.
+    pub(super) fn resume_backoff(&mut self, now: Instant, config: &MacConfig) {
+        if self.carrier_busy || self.phase != Phase::Idle {
+            return;
+        }
+        let from = match config.params.flavour {
+            Flavour::Ns2 => self.nav.max(now) + DIFS,
+            Flavour::Standard => {
+                let space = if self.heard_error { EIFS } else { DIFS };
+                (self.nav.max(self.idle_since) + space).max(now)
+            }
+        };
+        self.backoff.resume(from);
+    }
+
+    /// Idle by carrier sense, by NAV, and with nothing of its own on the air.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        !self.carrier_busy && self.phase == Phase::Idle && self.nav <= now
+    }
+
+    pub(super) fn extend_nav(&mut self, until: Instant) {
+        self.nav = self.nav.max(until);
+    }
+}

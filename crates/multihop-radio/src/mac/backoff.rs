@@ -1,0 +1,68 @@
+//! The countdown before a transmission.
+
+use multihop_core::Instant;
+
+use crate::airtime::SLOT;
+
+/// Slots to wait while the medium is idle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Backoff {
+    /// No countdown.
+    Idle,
+    /// The medium is busy.
+    Paused { slots: u64 },
+    /// Slots count from `from`, when the interframe space is over.
+    Running { slots: u64, from: Instant },
+}
+
+impl Backoff {
+    pub(super) fn is_idle(self) -> bool {
+        self == Self::Idle
+    }
+
+    /// When the countdown ends, if nobody interrupts it.
+    pub(super) fn expires(self) -> Instant {
+        match self {
+            Self::Running { slots, from } => from + SLOT * slots,
+            Self::Idle | Self::Paused { .. } => Instant::FAR_FUTURE,
+        }
+    }
+
+    /// The medium turned busy: only whole slots have counted.
+    pub(super) fn pause(&mut self, now: Instant) {
+        if let Self::Running { slots, from } = *self {
+            let elapsed = now.saturating_since(from).whole(SLOT);
+            *self = Self::Paused { slots: slots.saturating_sub(elapsed) };
+        }
+    }
+
+    /// The medium is idle: slots count from `from` on.
+    pub(super) fn resume(&mut self, from: Instant) {
+        if let Self::Paused { slots } = *self {
+            *self = Self::Running { slots, from };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use multihop_core::Duration;
+
+    use super::*;
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(micros)
+    }
+
+    #[test]
+    fn only_whole_slots_count() {
+        let mut b = Backoff::Paused { slots: 5 };
+        b.resume(at(50));
+        assert_eq!(b.expires(), at(150));
+        b.pause(at(99));
+        assert_eq!(b, Backoff::Paused { slots: 3 });
+        b.resume(at(200));
+        b.pause(at(190));
+        assert_eq!(b, Backoff::Paused { slots: 3 }, "the interframe space is no slot");
+    }
+}

@@ -1,0 +1,53 @@
+//! What a station has done.
+
+use multihop_core::Duration;
+
+/// Counts since the counters were last cleared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// RTS frames sent.
+    pub rts: u64,
+    /// CTS frames sent.
+    pub cts: u64,
+    /// Acknowledgements sent.
+    pub ack: u64,
+    /// Unicast data frames sent, repetitions included.
+    pub data: u64,
+    /// Broadcast frames sent.
+    pub broadcast: u64,
+    /// RTS frames that no CTS answered.
+    pub rts_failures: u64,
+    /// Data frames that no ACK answered.
+    pub data_failures: u64,
+    /// Packets given up at the retry limit.
+    pub retry_drops: u64,
+    /// Data frames received twice.
+    pub duplicates: u64,
+    /// Receptions lost to another frame.
+    pub collisions: u64,
+    /// Receptions too weak, hit by channel errors, or overrun by one's own transmission.
+    pub errors: u64,
+    /// Time spent sending.
+    pub transmitting: Duration,
+    /// Time spent receiving, whatever came of it.
+    pub receiving: Duration,
+}
+
+impl Counters {
+    /// Adds another station's counts.
+    pub fn add(&mut self, other: &Self) {
+        self.rts += other.rts;
+        self.cts += other.cts;
+        self.ack += other.ack;
+        self.data += other.data;
+        self.broadcast += other.broadcast;
+        self.rts_failures += other.rts_failures;
+        self.data_failures += other.data_failures;
+        self.retry_drops += other.retry_drops;
+        self.duplicates += other.duplicates;
+        self.collisions += other.collisions;
+        self.errors += other.errors;
+        self.transmitting += other.transmitting;
+        self.receiving += other.receiving;
+    }
+}

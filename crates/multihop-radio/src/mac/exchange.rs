@@ -1,0 +1,269 @@
+//! Who answers what: RTS, CTS, data, ACK.
+
+use multihop_core::{Duration, Instant, NodeId};
+
+use super::{Announced, Backoff, Mac, MacConfig, Phase, Transmission, is_announced};
+use crate::airtime::{SIFS, SLOT, whole_micros};
+use crate::frame::{BROADCAST, Frame, FrameKind};
+use crate::params::Flavour;
+
+/// ns-2's allowance for the flight of a frame.
+const MAX_PROPAGATION: Duration = Duration::from_micros(2);
+
+impl Mac {
+    /// A good frame ended. True if it carries a packet for this station (not seen before).
+    pub fn receive(&mut self, now: Instant, frame: &Frame, config: &MacConfig) -> bool {
+        self.heard_error = false;
+        if frame.to == BROADCAST {
+            return true;
+        }
+        if frame.to != self.id {
+            self.extend_nav(now + frame.nav);
+            return false;
+        }
+        match frame.kind {
+            FrameKind::Rts => self.receive_rts(now, frame, config),
+            FrameKind::Cts => self.receive_cts(now, config),
+            FrameKind::Ack => self.receive_ack(now, config),
+            FrameKind::Data => return self.receive_data(now, frame, config),
+        }
+        false
+    }
+
+    fn receive_rts(&mut self, now: Instant, rts: &Frame, config: &MacConfig) {
+        if !self.may_answer(now, config) {
+            return;
+        }
+        if config.params.flavour == Flavour::Standard && self.nav > now {
+            return;
+        }
+        let airtime = &config.airtime;
+        let nav = rts.nav.saturating_sub(SIFS).saturating_sub(whole_micros(airtime.cts));
+        self.reply = Some(Frame::control(FrameKind::Cts, self.id, rts.from, nav, airtime.cts_bytes()));
+        self.go_on(now, config);
+    }
+
+    fn receive_cts(&mut self, now: Instant, config: &MacConfig) {
+        if self.phase != Phase::Rts {
+            return;
+        }
+        let service = self.service.as_mut().expect("an RTS was sent for the packet in service");
+        service.announced = Announced::Yes;
+        self.stop_waiting();
+        self.short_count = 0;
+        if config.params.flavour == Flavour::Standard {
+            self.reset_contention_window();
+        }
+        self.go_on(now, config);
+    }
+
+    fn receive_ack(&mut self, now: Instant, config: &MacConfig) {
+        if self.phase != Phase::Data || self.service.is_none_or(|s| s.out.to == BROADCAST) {
+            return;
+        }
+        if self.service.is_some_and(|s| s.announced == Announced::Never) {
+            self.short_count = 0;
+        } else {
+            self.long_count = 0;
+        }
+        self.stop_waiting();
+        self.finish(true);
+        self.draw_backoff(config);
+        self.go_on(now, config);
+    }
+
+    fn receive_data(&mut self, now: Instant, data: &Frame, config: &MacConfig) -> bool {
+        if config.params.flavour == Flavour::Ns2 && is_announced(data.bytes, config) {
+            // Only as the end of an exchange that we agreed to.
+            if self.phase != Phase::Cts {
+                return false;
+            }
+            self.stop_waiting();
+            self.reply = None;
+            self.phase = Phase::Idle;
+        } else if !self.may_acknowledge(now, config) {
+            return false;
+        }
+        self.acknowledge(now, data.from, config);
+        let repeated = self.duplicates.seen(data.from, data.sequence)
+            && (data.retry || config.params.flavour == Flavour::Ns2);
+        self.counters.duplicates += u64::from(repeated);
+        !repeated
+    }
+
+    fn acknowledge(&mut self, now: Instant, to: NodeId, config: &MacConfig) {
+        let bytes = config.airtime.ack_bytes();
+        self.reply = Some(Frame::control(FrameKind::Ack, self.id, to, Duration::ZERO, bytes));
+        // ns-2: while we wait for an answer ourselves, the ACK waits too.
+        if self.response_due == Instant::FAR_FUTURE {
+            self.go_on(now, config);
+        }
+    }
+
+    /// Whether an RTS may be answered now.
+    fn may_answer(&mut self, now: Instant, config: &MacConfig) -> bool {
+        match config.params.flavour {
+            Flavour::Ns2 => self.phase == Phase::Idle && self.reply.is_none(),
+            Flavour::Standard => {
+                self.abandon_wait(now, config);
+                self.reply.is_none()
+            }
+        }
+    }
+
+    /// Whether data that came without RTS may be acknowledged.
+    fn may_acknowledge(&mut self, now: Instant, config: &MacConfig) -> bool {
+        if config.params.flavour == Flavour::Standard {
+            self.abandon_wait(now, config);
+        }
+        self.reply.is_none()
+    }
+
+    /// IEEE 802.11 §9.2.8: any other valid frame means that the awaited answer will not come.
+    fn abandon_wait(&mut self, now: Instant, config: &MacConfig) {
+        if matches!(self.phase, Phase::Rts | Phase::Data) {
+            self.give_up_waiting(now, config);
+        }
+    }
+
+    /// After an exchange, or a part of it: what comes next?
+    pub(super) fn go_on(&mut self, now: Instant, config: &MacConfig) {
+        self.phase = Phase::Idle;
+        let cts_received = self.service.is_some_and(|s| s.announced == Announced::Yes);
+        if self.reply.is_some() || cts_received {
+            self.sifs_ends = now + SIFS;
+        } else if self.service.is_some() && self.backoff.is_idle() {
+            self.draw_backoff(config);
+        }
+        self.resume_backoff(now, config);
+    }
+
+    pub(super) fn send_after_sifs(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
+        if let Some(reply) = self.reply {
+            if reply.kind == FrameKind::Cts && config.params.flavour == Flavour::Ns2 && !self.is_idle(now) {
+                self.reply = None;
+                return None;
+            }
+            return Some(self.send_reply(now, reply, config));
+        }
+        if config.params.flavour == Flavour::Ns2 && !self.is_idle(now) {
+            self.start_over(config);
+            return None;
+        }
+        self.service.is_some().then(|| self.send_data(now, config))
+    }
+
+    pub(super) fn send_after_backoff(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
+        let service = self.service?;
+        if self.reply.is_some() {
+            return None;
+        }
+        if !self.is_idle(now) {
+            self.start_over(config);
+            return None;
+        }
+        Some(if service.announced == Announced::NotYet {
+            self.send_rts(now, config)
+        } else {
+            self.send_data(now, config)
+        })
+    }
+
+    /// The medium was taken at the last moment: contend again.
+    fn start_over(&mut self, config: &MacConfig) {
+        if let Some(Announced::Yes) = self.service.map(|s| s.announced) {
+            self.service.as_mut().expect("just looked").announced = Announced::NotYet;
+        }
+        self.double_contention_window();
+        self.draw_backoff(config);
+    }
+
+    fn send_rts(&mut self, now: Instant, config: &MacConfig) -> Transmission {
+        let service = self.service.as_ref().expect("an RTS announces the packet in service");
+        let airtime = &config.airtime;
+        let nav = SIFS * 3
+            + whole_micros(airtime.cts)
+            + whole_micros(airtime.data(&service.out))
+            + whole_micros(airtime.ack);
+        let mut rts = Frame::control(FrameKind::Rts, self.id, service.out.to, nav, airtime.rts_bytes());
+        rts.retry = service.rts_retry;
+        self.counters.rts += 1;
+        let wait = self.answer_after(airtime.rts, airtime.cts, config);
+        self.transmit(now, rts, Phase::Rts, airtime.rts, wait, config)
+    }
+
+    fn send_data(&mut self, now: Instant, config: &MacConfig) -> Transmission {
+        let service = self.service.as_ref().expect("data is the packet in service");
+        let airtime = &config.airtime;
+        let length = airtime.data(&service.out);
+        let broadcast = service.out.to == BROADCAST;
+        let frame = Frame {
+            kind: FrameKind::Data,
+            from: self.id,
+            to: service.out.to,
+            nav: if broadcast { Duration::ZERO } else { SIFS + whole_micros(airtime.ack) },
+            sequence: service.sequence,
+            retry: service.data_retry,
+            bytes: airtime.data_bytes(&service.out),
+            body: service.out.packet,
+        };
+        let wait = if broadcast {
+            self.counters.broadcast += 1;
+            length
+        } else {
+            self.counters.data += 1;
+            self.answer_after(length, airtime.ack, config)
+        };
+        self.transmit(now, frame, Phase::Data, length, wait, config)
+    }
+
+    fn send_reply(&mut self, now: Instant, reply: Frame, config: &MacConfig) -> Transmission {
+        let airtime = &config.airtime;
+        if reply.kind == FrameKind::Ack {
+            self.counters.ack += 1;
+            return self.transmit(now, reply, Phase::Ack, airtime.ack, airtime.ack, config);
+        }
+        self.counters.cts += 1;
+        let wait = match config.params.flavour {
+            // CTS, SIFS and the data that the RTS announced.
+            Flavour::Ns2 => (airtime.cts + MAX_PROPAGATION * 2 + reply.nav)
+                .saturating_sub(SIFS)
+                .saturating_sub(whole_micros(airtime.ack)),
+            Flavour::Standard => airtime.cts,
+        };
+        self.transmit(now, reply, Phase::Cts, airtime.cts, wait, config)
+    }
+
+    /// From the start of a frame to the moment when its answer is overdue.
+    fn answer_after(&self, frame: Duration, answer: Duration, config: &MacConfig) -> Duration {
+        match config.params.flavour {
+            Flavour::Ns2 => frame + MAX_PROPAGATION + SIFS + answer + MAX_PROPAGATION,
+            // IEEE 802.11 §9.2.8: SIFS, a slot, and the preamble by which an answer shows itself.
+            Flavour::Standard => frame + SIFS + SLOT + config.airtime.plcp,
+        }
+    }
+
+    fn transmit(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        phase: Phase,
+        airtime: Duration,
+        wait: Duration,
+        config: &MacConfig,
+    ) -> Transmission {
+        self.phase = phase;
+        self.response_due = now + wait;
+        self.idle_since = now + airtime;
+        if self.backoff != Backoff::Idle {
+            self.backoff.pause(now);
+        }
+        self.counters.transmitting += airtime;
+        let rate = if frame.kind == FrameKind::Data && frame.to != BROADCAST {
+            config.airtime.rate()
+        } else {
+            config.airtime.basic_rate()
+        };
+        Transmission { frame, airtime, rate }
+    }
+}

@@ -1,0 +1,262 @@
+//! 802.11 DCF: one station's rules for when to send and how to answer (IEEE 802.11 §9.2, and
+//! ns-2's Mac802_11 where the flavour says so).
+//!
+//! The station is told what it hears ([`Mac::receive`], [`Mac::receive_error`]), when the medium
+//! around it turns busy or idle, and when its deadline comes; it answers with frames to send.
+//! After any call the driver takes [`Mac::poll_done`], then calls [`Mac::serve`].
+
+mod access;
+mod backoff;
+mod counters;
+mod duplicates;
+mod exchange;
+mod queue;
+mod retry;
+#[cfg(test)]
+mod tests;
+
+use multihop_core::{BitRate, Duration, Instant, NodeId, Rng};
+
+use self::backoff::Backoff;
+pub use self::counters::Counters;
+use self::duplicates::Duplicates;
+pub use self::queue::Queue;
+use crate::airtime::Airtime;
+use crate::frame::{BROADCAST, Frame, FrameKind, Outgoing};
+use crate::params::{Flavour, MacParams};
+
+/// What all stations of a scenario share.
+#[derive(Clone, Debug)]
+pub struct MacConfig {
+    /// The rules.
+    pub params: MacParams,
+    /// How long frames take.
+    pub airtime: Airtime,
+}
+
+/// One station.
+#[derive(Clone, Debug)]
+pub struct Mac {
+    id: NodeId,
+    rng: Rng,
+    queue: Queue,
+    service: Option<Service>,
+    /// The CTS or ACK that is owed.
+    reply: Option<Frame>,
+    phase: Phase,
+    backoff: Backoff,
+    /// When the frame that follows another by SIFS goes out.
+    sifs_ends: Instant,
+    /// When the answer to our frame is overdue, or our own frame is over where none is expected.
+    response_due: Instant,
+    /// The answer was overdue, but something was just arriving: its end decides (standard flavour).
+    response_may_be_arriving: bool,
+    carrier_busy: bool,
+    idle_since: Instant,
+    /// Others have announced that they use the medium until then.
+    nav: Instant,
+    /// The last thing heard was garbage (standard flavour: EIFS instead of DIFS).
+    heard_error: bool,
+    contention_window: u32,
+    short_count: u32,
+    long_count: u32,
+    next_sequence: u16,
+    duplicates: Duplicates,
+    done: Option<Done>,
+    counters: Counters,
+}
+
+/// The packet that the MAC works on.
+#[derive(Clone, Copy, Debug)]
+struct Service {
+    out: Outgoing,
+    sequence: u16,
+    announced: Announced,
+    /// Sent before: the retry bit of its data frame.
+    data_retry: bool,
+    /// The retry bit of its RTS.
+    rts_retry: bool,
+}
+
+/// Where the packet in service stands with RTS and CTS.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Announced {
+    /// Short or broadcast: no RTS.
+    Never,
+    /// An RTS has to be answered first.
+    NotYet,
+    /// The CTS is there.
+    Yes,
+}
+
+/// What the station itself has on the air or waits for (ns-2's transmit state).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    Idle,
+    /// RTS sent, CTS awaited.
+    Rts,
+    /// CTS sent; in the ns2 flavour also: data awaited.
+    Cts,
+    /// Data sent, ACK awaited (none after a broadcast).
+    Data,
+    /// Sending an ACK.
+    Ack,
+}
+
+/// A frame that starts now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transmission {
+    /// The frame.
+    pub frame: Frame,
+    /// How long it lasts.
+    pub airtime: Duration,
+    /// At what rate, after preamble and PLCP header.
+    pub rate: BitRate,
+}
+
+/// A packet that the MAC has finished with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Done {
+    /// The packet.
+    pub out: Outgoing,
+    /// Whether it was acknowledged (a broadcast counts as such); if not, the retry limit was met.
+    pub delivered: bool,
+}
+
+const CW_MIN: u32 = 31;
+const CW_MAX: u32 = 1023;
+
+impl Mac {
+    /// A station with nothing to do.
+    pub fn new(id: NodeId, config: &MacConfig, rng: Rng) -> Self {
+        Self {
+            id,
+            rng,
+            queue: Queue::new(config.params.queue),
+            service: None,
+            reply: None,
+            phase: Phase::Idle,
+            backoff: Backoff::Idle,
+            sifs_ends: Instant::FAR_FUTURE,
+            response_due: Instant::FAR_FUTURE,
+            response_may_be_arriving: false,
+            carrier_busy: false,
+            idle_since: Instant::ZERO,
+            nav: Instant::ZERO,
+            heard_error: false,
+            contention_window: CW_MIN,
+            short_count: 0,
+            long_count: 0,
+            next_sequence: 0,
+            duplicates: Duplicates::default(),
+            done: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Queues a packet; gives back the one that finds no room.
+    pub fn enqueue(&mut self, out: Outgoing) -> Option<Outgoing> {
+        // A packet that the MAC takes at once was never in the queue.
+        if self.service.is_none() && self.queue.is_empty() {
+            self.queue.push(out)
+        } else {
+            debug_assert!(self.service.is_some(), "the driver calls serve after every call");
+            self.queue.push(out)
+        }
+    }
+
+    /// Takes the next packet from the queue if there is none in service.
+    pub fn serve(&mut self, now: Instant, config: &MacConfig) {
+        if self.service.is_some() {
+            return;
+        }
+        let Some(out) = self.queue.pop() else { return };
+        let announced = if self.announces(&out, config) { Announced::NotYet } else { Announced::Never };
+        self.service = Some(Service {
+            out,
+            sequence: self.next_sequence,
+            announced,
+            data_retry: false,
+            rts_retry: false,
+        });
+        self.next_sequence = (self.next_sequence + 1) & 0x0fff;
+        if config.params.flavour == Flavour::Standard {
+            self.short_count = 0;
+            self.long_count = 0;
+        }
+        self.begin_access(now, config);
+    }
+
+    /// The packet that was finished by the last call, if one was.
+    pub fn poll_done(&mut self) -> Option<Done> {
+        self.done.take()
+    }
+
+    /// When [`Mac::handle_timeout`] has work to do ([`Instant::FAR_FUTURE`]: never).
+    pub fn deadline(&self) -> Instant {
+        self.sifs_ends.min(self.response_due).min(self.backoff.expires())
+    }
+
+    /// Does what is due at `now`; may start a transmission.
+    pub fn handle_timeout(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
+        if self.response_due <= now {
+            self.response_due = Instant::FAR_FUTURE;
+            self.response_overdue(now, config);
+            None
+        } else if self.sifs_ends <= now {
+            self.sifs_ends = Instant::FAR_FUTURE;
+            self.send_after_sifs(now, config)
+        } else if self.backoff.expires() <= now {
+            self.backoff = Backoff::Idle;
+            self.send_after_backoff(now, config)
+        } else {
+            None
+        }
+    }
+
+    /// Counts so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Counts so far, to add what the receiver saw.
+    pub fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    /// Packets in the interface queue.
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// The interface queue, for purging a lost neighbour's packets.
+    pub fn queue_mut(&mut self) -> &mut Queue {
+        &mut self.queue
+    }
+
+    /// The packet in service.
+    pub fn in_service(&self) -> Option<&Outgoing> {
+        self.service.as_ref().map(|s| &s.out)
+    }
+
+    /// Whether a packet is announced by RTS. ns-2 counts the PLCP preamble and header (24 bytes at
+    /// 1 Mb/s) as part of the frame and announces at the threshold; the standard, above it.
+    fn announces(&self, out: &Outgoing, config: &MacConfig) -> bool {
+        out.to != BROADCAST && is_announced(config.airtime.data_bytes(out), config)
+    }
+}
+
+/// Whether a unicast data frame of `bytes` needs an RTS.
+fn is_announced(bytes: u32, config: &MacConfig) -> bool {
+    const PLCP_BYTES: u32 = 24;
+    config.params.rts_threshold.is_some_and(|threshold| match config.params.flavour {
+        Flavour::Ns2 => bytes + PLCP_BYTES >= threshold,
+        Flavour::Standard => bytes > threshold,
+    })
+}
+
+impl Frame {
+    fn control(kind: FrameKind, from: NodeId, to: NodeId, nav: Duration, bytes: u32) -> Self {
+        Self { kind, from, to, nav, sequence: 0, retry: false, bytes, body: crate::frame::PacketHandle::NONE }
+    }
+}

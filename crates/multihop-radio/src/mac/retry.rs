@@ -1,0 +1,99 @@
+//! What happens when an answer does not come.
+
+use multihop_core::Instant;
+
+use super::{Announced, Done, Mac, MacConfig, Phase};
+use crate::frame::BROADCAST;
+use crate::params::Flavour;
+
+impl Mac {
+    /// The answer to our frame is overdue, or our frame is over where none is expected.
+    pub(super) fn response_overdue(&mut self, now: Instant, config: &MacConfig) {
+        let awaits_answer = match self.phase {
+            Phase::Rts => true,
+            Phase::Data => self.service.is_some_and(|s| s.out.to != BROADCAST),
+            Phase::Idle | Phase::Cts | Phase::Ack => false,
+        };
+        if awaits_answer && config.params.flavour == Flavour::Standard && self.carrier_busy {
+            self.response_may_be_arriving = true;
+            return;
+        }
+        self.give_up_waiting(now, config);
+    }
+
+    /// Ends the wait for an answer, or one's own broadcast, CTS or ACK.
+    pub(super) fn give_up_waiting(&mut self, now: Instant, config: &MacConfig) {
+        self.stop_waiting();
+        match self.phase {
+            Phase::Rts => self.rts_failed(config),
+            Phase::Data => self.data_over(config),
+            Phase::Cts | Phase::Ack => self.reply = None,
+            Phase::Idle => {}
+        }
+        self.go_on(now, config);
+    }
+
+    pub(super) fn stop_waiting(&mut self) {
+        self.response_due = Instant::FAR_FUTURE;
+        self.response_may_be_arriving = false;
+    }
+
+    /// The packet in service is done with.
+    pub(super) fn finish(&mut self, delivered: bool) {
+        let service = self.service.take().expect("only a packet in service can be finished");
+        self.done = Some(Done { out: service.out, delivered });
+        self.reset_contention_window();
+    }
+
+    fn rts_failed(&mut self, config: &MacConfig) {
+        self.counters.rts_failures += 1;
+        self.short_count += 1;
+        if config.params.short_retry.is_some_and(|limit| self.short_count >= limit) {
+            self.short_count = 0;
+            self.drop_packet();
+        } else {
+            self.retry(config);
+        }
+    }
+
+    fn data_over(&mut self, config: &MacConfig) {
+        let service = self.service.as_ref().expect("data was sent for the packet in service");
+        if service.out.to == BROADCAST {
+            self.finish(true);
+            self.draw_backoff(config);
+            return;
+        }
+        self.counters.data_failures += 1;
+        let (count, limit) = match service.announced {
+            Announced::Never => (&mut self.short_count, config.params.short_retry),
+            Announced::NotYet | Announced::Yes => (&mut self.long_count, config.params.long_retry),
+        };
+        *count += 1;
+        if limit.is_some_and(|limit| *count >= limit) {
+            *count = 0;
+            self.drop_packet();
+        } else {
+            self.retry(config);
+        }
+    }
+
+    fn drop_packet(&mut self) {
+        self.counters.retry_drops += 1;
+        self.finish(false);
+    }
+
+    fn retry(&mut self, config: &MacConfig) {
+        let phase = self.phase;
+        let service = self.service.as_mut().expect("a frame of the packet in service failed");
+        if phase == Phase::Rts {
+            service.rts_retry = true;
+        } else {
+            service.data_retry = true;
+        }
+        if service.announced == Announced::Yes {
+            service.announced = Announced::NotYet;
+        }
+        self.double_contention_window();
+        self.draw_backoff(config);
+    }
+}

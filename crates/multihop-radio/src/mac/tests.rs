@@ -1,0 +1,290 @@
+//! One station against hand-drawn timelines. 2 Mb/s data, 1 Mb/s basic rate, long preamble:
+//! RTS 352, CTS and ACK 304, data of 1500 bytes 6304 us.
+
+use super::*;
+use crate::frame::PacketHandle;
+use crate::params::RadioParams;
+
+const ME: NodeId = NodeId(0);
+const PEER: NodeId = NodeId(1);
+const OTHER: NodeId = NodeId(2);
+
+struct Bench {
+    mac: Mac,
+    config: MacConfig,
+}
+
+fn bench(flavour: Flavour, rts_threshold: Option<u32>) -> Bench {
+    let params = MacParams { flavour, rts_threshold, ..MacParams::default() };
+    let airtime = Airtime::new(&RadioParams::default(), &params);
+    let config = MacConfig { params, airtime };
+    Bench { mac: Mac::new(ME, &config, Rng::stream(1, "test", 0)), config }
+}
+
+fn us(micros: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(micros)
+}
+
+fn packet(n: u32) -> Outgoing {
+    Outgoing { packet: PacketHandle(n), to: PEER, bytes: 1500, urgent: false }
+}
+
+impl Bench {
+    fn sends(&mut self, now: Instant, out: Outgoing) {
+        assert_eq!(self.mac.enqueue(out), None);
+        self.mac.serve(now, &self.config);
+    }
+
+    /// Runs the next deadline, and says when it was.
+    fn step(&mut self) -> (Instant, Option<Transmission>) {
+        let at = self.mac.deadline();
+        assert!(at < Instant::FAR_FUTURE, "nothing to wait for");
+        let sent = self.mac.handle_timeout(at, &self.config);
+        (at, sent)
+    }
+
+    /// The next frame that goes out.
+    fn next_frame(&mut self) -> (Instant, Frame) {
+        loop {
+            if let (at, Some(sent)) = self.step() {
+                return (at, sent.frame);
+            }
+        }
+    }
+
+    /// A frame arrives whose last bit comes at `end`.
+    fn hears(&mut self, from: Instant, end: Instant, frame: &Frame) -> bool {
+        self.mac.carrier_busy(from);
+        let delivered = self.mac.receive(end, frame, &self.config);
+        self.mac.carrier_idle(end, &self.config);
+        self.mac.serve(end, &self.config);
+        delivered
+    }
+
+    fn hears_noise(&mut self, from: Instant, end: Instant) {
+        self.mac.carrier_busy(from);
+        self.mac.receive_error(end, &self.config);
+        self.mac.carrier_idle(end, &self.config);
+    }
+
+    fn to_me(&self, kind: FrameKind, nav: u64) -> Frame {
+        Frame::control(kind, PEER, ME, Duration::from_micros(nav), 14)
+    }
+
+    /// Slots between the end of the interframe space that began at `idle` and `at`.
+    fn slots(at: Instant, idle: Instant, space: Duration) -> u64 {
+        let wait = (at - idle) - space;
+        assert_eq!(wait.as_nanos() % 20_000, 0, "{at} is no slot boundary after {idle}");
+        wait.as_micros() / 20
+    }
+}
+
+const DIFS: Duration = Duration::from_micros(50);
+
+#[test]
+fn four_way_exchange_to_the_microsecond() {
+    let mut b = bench(Flavour::Ns2, Some(0));
+    b.sends(us(1000), packet(7));
+    let (rts_at, rts) = b.next_frame();
+    assert!(Bench::slots(rts_at, us(1000), DIFS) <= 30);
+    assert_eq!((rts.kind, rts.to, rts.bytes), (FrameKind::Rts, PEER, 20));
+    // 3 SIFS + CTS + data + ACK.
+    assert_eq!(rts.nav, Duration::from_micros(30 + 304 + 6304 + 304));
+
+    let cts_end = rts_at + Duration::from_micros(352 + 10 + 304);
+    let cts = b.to_me(FrameKind::Cts, 6628);
+    b.hears(cts_end - Duration::from_micros(304), cts_end, &cts);
+    let (data_at, data) = b.next_frame();
+    assert_eq!(data_at, cts_end + Duration::from_micros(10));
+    assert_eq!((data.kind, data.body, data.bytes), (FrameKind::Data, PacketHandle(7), 1528));
+    assert_eq!(data.nav, Duration::from_micros(10 + 304));
+
+    let ack_end = data_at + Duration::from_micros(6304 + 10 + 304);
+    let ack = b.to_me(FrameKind::Ack, 0);
+    b.hears(ack_end - Duration::from_micros(304), ack_end, &ack);
+    assert_eq!(b.mac.poll_done(), Some(Done { out: packet(7), delivered: true }));
+
+    // The post-back-off is the next packet's back-off.
+    b.sends(ack_end, packet(8));
+    let (next_at, _) = b.next_frame();
+    assert!(Bench::slots(next_at, ack_end, DIFS) <= 30);
+}
+
+#[test]
+fn receiver_answers_after_sifs() {
+    let mut b = bench(Flavour::Ns2, Some(0));
+    b.hears(us(0), us(352), &b.to_me(FrameKind::Rts, 30 + 304 + 6304 + 304));
+    let (at, cts) = b.next_frame();
+    assert_eq!((at, cts.kind, cts.to), (us(362), FrameKind::Cts, PEER));
+    assert_eq!(cts.nav, Duration::from_micros(20 + 6304 + 304));
+    let mut data = b.to_me(FrameKind::Data, 314);
+    data.bytes = 1528;
+    let end = us(362 + 304 + 10 + 6304);
+    assert!(b.hears(us(676), end, &data));
+    let (at, ack) = b.next_frame();
+    assert_eq!((at, ack.kind), (end + Duration::from_micros(10), FrameKind::Ack));
+    // The same frame again: acknowledged, not delivered.
+    b.step();
+    b.hears(us(20_000), us(20_352), &b.to_me(FrameKind::Rts, 6942));
+    b.next_frame();
+    assert!(!b.hears(us(20_676), us(26_980), &data));
+    assert_eq!(b.next_frame().1.kind, FrameKind::Ack);
+}
+
+#[test]
+fn an_rts_goes_out_seven_times() {
+    let mut b = bench(Flavour::Ns2, Some(0));
+    b.sends(us(0), packet(1));
+    let mut sent = Vec::new();
+    let mut window = 31;
+    let mut idle = us(0);
+    while b.mac.poll_done().is_none() {
+        let (at, transmission) = b.step();
+        if let Some(t) = transmission {
+            assert!(Bench::slots(at, idle, DIFS) < window, "back-off from the window of {window}");
+            sent.push(t.frame.retry);
+            // RTS 352 + 2 + SIFS 10 + CTS 304 + 2.
+            assert_eq!(b.mac.deadline(), at + Duration::from_micros(670));
+            idle = at + Duration::from_micros(670);
+            window = (2 * window + 1).min(1023);
+        }
+    }
+    assert_eq!(sent, [false, true, true, true, true, true, true]);
+    assert_eq!(b.mac.counters().retry_drops, 1);
+}
+
+#[test]
+fn data_goes_out_four_times_each_after_a_fresh_rts() {
+    let mut b = bench(Flavour::Ns2, Some(0));
+    b.sends(us(0), packet(1));
+    let mut kinds = Vec::new();
+    while b.mac.poll_done().is_none() {
+        let (at, Some(t)) = b.step() else { continue };
+        kinds.push(t.frame.kind);
+        if t.frame.kind == FrameKind::Rts {
+            let end = at + Duration::from_micros(666);
+            b.hears(end - Duration::from_micros(304), end, &b.to_me(FrameKind::Cts, 6628));
+        }
+    }
+    assert_eq!(kinds, [FrameKind::Rts, FrameKind::Data].repeat(4));
+}
+
+#[test]
+fn backoff_pauses_while_the_medium_is_busy_and_keeps_whole_slots() {
+    let mut b = bench(Flavour::Ns2, Some(0));
+    b.mac.backoff = Backoff::Paused { slots: 10 };
+    b.mac.service = None;
+    b.mac.resume_backoff(us(0), &b.config);
+    assert_eq!(b.mac.deadline(), us(50 + 200));
+    let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14);
+    b.hears(us(50 + 79), us(500), &other);
+    assert_eq!(b.mac.deadline(), us(500 + 50 + 7 * 20));
+}
+
+#[test]
+fn nav_keeps_silent_and_a_difs_follows_it() {
+    let mut b = bench(Flavour::Ns2, Some(0));
+    let others_rts = Frame::control(FrameKind::Rts, PEER, OTHER, Duration::from_micros(6942), 20);
+    b.hears(us(0), us(352), &others_rts);
+    b.sends(us(400), packet(1));
+    let (at, _) = b.next_frame();
+    assert!(Bench::slots(at, us(352 + 6942), DIFS) <= 30);
+    // And an RTS that arrives meanwhile is not answered.
+    let mut b = bench(Flavour::Ns2, Some(0));
+    b.hears(us(0), us(352), &others_rts);
+    b.hears(us(400), us(752), &b.to_me(FrameKind::Rts, 6942));
+    assert_eq!(b.step(), (us(762), None));
+    assert_eq!(b.mac.deadline(), Instant::FAR_FUTURE);
+}
+
+#[test]
+fn an_error_costs_eifs_and_in_ns2_a_difs_more() {
+    for (flavour, space) in [(Flavour::Ns2, 364 + 50), (Flavour::Standard, 364)] {
+        let mut b = bench(flavour, Some(0));
+        b.mac.carrier_busy(us(0));
+        b.sends(us(10), packet(1));
+        b.mac.receive_error(us(100), &b.config);
+        b.mac.carrier_idle(us(100), &b.config);
+        Bench::slots(b.mac.deadline(), us(100), Duration::from_micros(space));
+    }
+    // The standard forgets the error as soon as a good frame is heard.
+    let mut b = bench(Flavour::Standard, Some(0));
+    b.hears_noise(us(0), us(100));
+    b.mac.carrier_busy(us(110));
+    b.sends(us(120), packet(1));
+    let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14);
+    b.mac.receive(us(414), &other, &b.config);
+    b.mac.carrier_idle(us(414), &b.config);
+    Bench::slots(b.mac.deadline(), us(414), DIFS);
+}
+
+#[test]
+fn the_standard_sends_at_once_on_an_idle_medium() {
+    let mut b = bench(Flavour::Standard, None);
+    b.sends(us(1000), packet(1));
+    assert_eq!(b.mac.deadline(), us(1000));
+    let (_, data) = b.next_frame();
+    assert_eq!(data.kind, FrameKind::Data);
+}
+
+#[test]
+fn the_standard_waits_for_the_end_of_what_arrives_at_the_timeout() {
+    let mut b = bench(Flavour::Standard, None);
+    b.sends(us(1000), packet(1));
+    let (at, _) = b.next_frame();
+    let end = at + Duration::from_micros(6304 + 10 + 304);
+    // SIFS, slot and preamble after the frame: the ACK has begun but not ended.
+    assert_eq!(b.mac.deadline(), at + Duration::from_micros(6304 + 10 + 20 + 192));
+    b.mac.carrier_busy(end - Duration::from_micros(304));
+    assert!(b.step().1.is_none());
+    b.mac.receive(end, &b.to_me(FrameKind::Ack, 0), &b.config);
+    b.mac.carrier_idle(end, &b.config);
+    assert_eq!(b.mac.poll_done(), Some(Done { out: packet(1), delivered: true }));
+}
+
+#[test]
+fn a_broadcast_is_sent_once_and_not_answered() {
+    let mut b = bench(Flavour::Ns2, Some(0));
+    b.sends(us(0), Outgoing { to: BROADCAST, ..packet(1) });
+    let (at, frame) = b.next_frame();
+    assert_eq!((frame.kind, frame.nav), (FrameKind::Data, Duration::ZERO));
+    // 1528 bytes at the basic rate.
+    assert_eq!(b.step(), (at + Duration::from_micros(192 + 12_224), None));
+    assert_eq!(
+        b.mac.poll_done(),
+        Some(Done { out: Outgoing { to: BROADCAST, ..packet(1) }, delivered: true })
+    );
+    let everyones = Frame { kind: FrameKind::Data, to: BROADCAST, from: PEER, ..frame };
+    assert!(b.hears(us(30_000), us(31_000), &everyones));
+    b.step();
+    assert_eq!(b.mac.deadline(), Instant::FAR_FUTURE, "nothing to answer");
+}
+
+#[test]
+fn short_data_goes_without_rts_and_counts_against_the_short_limit() {
+    let mut b = bench(Flavour::Ns2, Some(3000));
+    b.sends(us(0), packet(1));
+    let mut sent = 0;
+    while b.mac.poll_done().is_none() {
+        if let (_, Some(t)) = b.step() {
+            assert_eq!(t.frame.kind, FrameKind::Data);
+            sent += 1;
+        }
+    }
+    assert_eq!(sent, 7);
+}
+
+#[test]
+fn the_threshold_counts_what_the_flavour_counts() {
+    // IP 40 + header 28 = 68 bytes; ns-2 adds 24 for the PLCP.
+    let tcp_ack = Outgoing { bytes: 40, ..packet(1) };
+    for (flavour, threshold, announced) in [
+        (Flavour::Ns2, 92, true),
+        (Flavour::Ns2, 93, false),
+        (Flavour::Standard, 67, true),
+        (Flavour::Standard, 68, false),
+    ] {
+        let b = bench(flavour, Some(threshold));
+        assert_eq!(b.mac.announces(&tcp_ack, &b.config), announced, "{flavour:?} at {threshold}");
+    }
+}

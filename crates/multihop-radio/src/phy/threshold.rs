@@ -1,0 +1,190 @@
+//! ns-2's receiver: fixed ranges, pairwise capture, one frame at a time.
+
+use multihop_core::Instant;
+
+use super::Verdict;
+
+/// What one station's receiver is doing.
+#[derive(Clone, Debug, Default)]
+pub struct ThresholdReceiver {
+    current: Option<Current>,
+    /// Our own transmission lasts until then.
+    transmitting_until: Instant,
+}
+
+/// The frame that occupies the receiver.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    id: u64,
+    power: f64,
+    end: Instant,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum State {
+    Good,
+    /// Too weak to decode, or our own transmission ran over it.
+    Spoiled,
+    /// Another frame came too close to it.
+    Collided,
+}
+
+/// A frame that reaches a station.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Names the transmission.
+    pub id: u64,
+    /// Received power, in any linear unit.
+    pub power: f64,
+    /// Whether it comes from within the decoding range.
+    pub decodable: bool,
+    /// When its last bit arrives.
+    pub end: Instant,
+}
+
+/// What the first bit of a frame did to a receiver.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Effect {
+    /// It occupies the idle receiver.
+    Occupied,
+    /// It is so weak that the frame being received survives.
+    TooWeakToDisturb,
+    /// It and the frame being received are both lost.
+    Collided,
+}
+
+impl ThresholdReceiver {
+    /// The first bit of a frame arrives. `capture` is the ratio of powers at which the frame being
+    /// received survives.
+    pub fn signal_starts(&mut self, now: Instant, arrival: &Arrival, capture: f64) -> Effect {
+        let Some(current) = &mut self.current else {
+            let good = arrival.decodable && now >= self.transmitting_until;
+            self.current = Some(Current {
+                id: arrival.id,
+                power: arrival.power,
+                end: arrival.end,
+                state: if good { State::Good } else { State::Spoiled },
+            });
+            return Effect::Occupied;
+        };
+        if current.power >= capture * arrival.power {
+            return Effect::TooWeakToDisturb;
+        }
+        // A stronger newcomer does not win either: ns-2 has no late capture. The frame that ends
+        // later occupies the receiver.
+        if arrival.end > current.end {
+            *current =
+                Current { id: arrival.id, power: arrival.power, end: arrival.end, state: State::Collided };
+        }
+        current.state = State::Collided;
+        Effect::Collided
+    }
+
+    /// The last bit of a frame arrives.
+    pub fn signal_ends(&mut self, now: Instant, id: u64) -> Verdict {
+        let Some(current) = self.current.take_if(|c| c.id == id) else { return Verdict::Ignored };
+        if now < self.transmitting_until {
+            return Verdict::Deaf;
+        }
+        match current.state {
+            State::Good => Verdict::Good,
+            State::Spoiled => Verdict::Error,
+            State::Collided => Verdict::Collision,
+        }
+    }
+
+    /// Our own transmission begins; whatever is being received is lost.
+    pub fn transmit(&mut self, until: Instant) {
+        self.transmitting_until = until;
+        if let Some(current) = &mut self.current
+            && current.state == State::Good
+        {
+            current.state = State::Spoiled;
+        }
+    }
+
+    /// Whether a frame occupies the receiver.
+    pub fn is_busy(&self) -> bool {
+        self.current.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use multihop_core::Duration;
+
+    use super::*;
+
+    const CAPTURE: f64 = 10.0;
+
+    fn at(micros: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(micros)
+    }
+
+    fn arrival(id: u64, metres: f64, end: u64) -> Arrival {
+        Arrival { id, power: metres.powi(-4), decodable: metres <= 250.0, end: at(end) }
+    }
+
+    #[test]
+    fn a_lone_frame_is_received() {
+        let mut r = ThresholdReceiver::default();
+        assert_eq!(r.signal_starts(at(0), &arrival(1, 200.0, 100), CAPTURE), Effect::Occupied);
+        assert!(r.is_busy());
+        assert_eq!(r.signal_ends(at(100), 1), Verdict::Good);
+        assert!(!r.is_busy());
+    }
+
+    #[test]
+    fn a_frame_from_beyond_the_decoding_range_occupies_the_receiver_too() {
+        let mut r = ThresholdReceiver::default();
+        r.signal_starts(at(0), &arrival(1, 400.0, 100), CAPTURE);
+        assert!(r.is_busy());
+        assert_eq!(r.signal_ends(at(100), 1), Verdict::Error);
+    }
+
+    #[test]
+    fn the_first_frame_survives_an_interferer_beyond_1_778_times_its_distance() {
+        let mut r = ThresholdReceiver::default();
+        r.signal_starts(at(0), &arrival(1, 200.0, 100), CAPTURE);
+        let far = arrival(2, 356.0, 150);
+        assert_eq!(r.signal_starts(at(50), &far, CAPTURE), Effect::TooWeakToDisturb);
+        assert_eq!(r.signal_ends(at(100), 1), Verdict::Good);
+        assert_eq!(r.signal_ends(at(150), 2), Verdict::Ignored);
+    }
+
+    #[test]
+    fn a_nearer_interferer_destroys_both_however_strong_it_is() {
+        for metres in [355.0, 20.0] {
+            let mut r = ThresholdReceiver::default();
+            r.signal_starts(at(0), &arrival(1, 200.0, 100), CAPTURE);
+            assert_eq!(r.signal_starts(at(50), &arrival(2, metres, 150), CAPTURE), Effect::Collided);
+            assert_eq!(r.signal_ends(at(100), 1), Verdict::Ignored);
+            assert!(r.is_busy(), "the later one goes on");
+            assert_eq!(r.signal_ends(at(150), 2), Verdict::Collision);
+        }
+    }
+
+    #[test]
+    fn the_longer_of_two_colliding_frames_occupies_the_receiver() {
+        let mut r = ThresholdReceiver::default();
+        r.signal_starts(at(0), &arrival(1, 200.0, 300), CAPTURE);
+        r.signal_starts(at(50), &arrival(2, 200.0, 150), CAPTURE);
+        assert_eq!(r.signal_ends(at(150), 2), Verdict::Ignored);
+        assert_eq!(r.signal_ends(at(300), 1), Verdict::Collision);
+    }
+
+    #[test]
+    fn a_station_that_sends_hears_nothing() {
+        let mut r = ThresholdReceiver::default();
+        r.transmit(at(100));
+        r.signal_starts(at(50), &arrival(1, 200.0, 150), CAPTURE);
+        assert_eq!(r.signal_ends(at(150), 1), Verdict::Error, "its start was missed");
+        r.signal_starts(at(200), &arrival(2, 200.0, 300), CAPTURE);
+        r.transmit(at(250));
+        assert_eq!(r.signal_ends(at(300), 2), Verdict::Error, "overrun");
+        r.signal_starts(at(400), &arrival(3, 200.0, 500), CAPTURE);
+        r.transmit(at(600));
+        assert_eq!(r.signal_ends(at(500), 3), Verdict::Deaf, "still sending");
+    }
+}
