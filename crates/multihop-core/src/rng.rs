@@ -41,6 +41,10 @@ impl Rng {
     }
 
     /// A whole number below `bound`, every one equally likely (Lemire's method).
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the method compares the low half and returns the high one"
+    )]
     pub fn below(&mut self, bound: u32) -> u32 {
         assert!(bound > 0, "nothing is below zero");
         let threshold = bound.wrapping_neg() % bound;

@@ -3,7 +3,11 @@
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod airtime;
+pub mod channel_error;
+pub mod error_rate;
 pub mod frame;
+pub mod grid;
 pub mod mac;
 pub mod params;
 pub mod phy;
+pub mod propagation;

@@ -61,9 +61,9 @@ pub struct Sinr {
     pub shadowing_db: f64,
     /// Block fading.
     pub fading: Fading,
-    /// Thermal noise and noise figure together, dBm.
+    /// Thermal noise and noise figure together, over the 22 MHz of a DSSS channel, dBm.
     pub noise_floor_dbm: f64,
-    /// Energy at which the medium counts as busy, dBm.
+    /// Energy of all signals together at which the medium counts as busy, dBm.
     pub cca_dbm: f64,
     /// Weakest frame that a receiver locks to, dBm.
     pub sensitivity_dbm: f64,
@@ -91,7 +91,7 @@ pub enum PathLoss {
     },
 }
 
-/// Block fading: one draw for each link and coherence time.
+/// Block fading: one draw for each pair of nodes and coherence time, the same in both directions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fading {
     /// None.
@@ -110,7 +110,7 @@ pub enum Fading {
     },
 }
 
-/// Gilbert-Elliott: the link is good or bad, and each frame may turn it.
+/// Gilbert-Elliott: a link (each direction by itself) is good or bad, and each frame may turn it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
     /// Frame error rate in the good state.
@@ -203,5 +203,24 @@ impl Default for RadioParams {
 impl Default for Threshold {
     fn default() -> Self {
         Self { range: [250.0; 4], sense_range: 550.0, capture_db: 10.0 }
+    }
+}
+
+/// A radio as loud as ns-2's that decodes to 250 m and senses to 550 m where nobody interferes.
+impl Default for Sinr {
+    fn default() -> Self {
+        Self {
+            tx_power_dbm: 24.5,
+            path_loss: PathLoss::NS2,
+            shadowing_db: 0.0,
+            fading: Fading::None,
+            // kTB at 290 K over 22 MHz, -100.55 dBm, and a noise figure of 7 dB.
+            noise_floor_dbm: -93.55,
+            // Two-ray at 550 m.
+            cca_dbm: -78.071,
+            // Two-ray at 250 m.
+            sensitivity_dbm: -64.375,
+            capture_db: 10.0,
+        }
     }
 }

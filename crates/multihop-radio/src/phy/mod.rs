@@ -1,5 +1,6 @@
 //! What a receiver makes of the signals around it.
 
+pub mod sinr;
 pub mod threshold;
 
 /// What became of a signal at one receiver.

@@ -1,0 +1,184 @@
+//! Losses that have no cause in the radio model: at random, or in bursts.
+
+use std::collections::BTreeMap;
+
+use multihop_core::{NodeId, Rng};
+
+use crate::params::{Burst, RadioParams};
+
+/// Decides which frames and packets a link loses.
+///
+/// Each direction of each link has its own streams: the n-th frame on a link meets the same fate
+/// whatever happens on others.
+#[derive(Clone, Debug)]
+pub struct ChannelError {
+    seed: u64,
+    loss: f64,
+    frame_loss: f64,
+    burst: Option<Burst>,
+    links: BTreeMap<u64, Link>,
+}
+
+impl ChannelError {
+    /// All links, none of which has carried anything.
+    pub fn new(params: &RadioParams, seed: u64) -> Self {
+        Self {
+            seed,
+            loss: params.loss,
+            frame_loss: params.frame_loss,
+            burst: params.burst,
+            links: BTreeMap::new(),
+        }
+    }
+
+    /// Whether a frame that was received without error is nevertheless damaged. Ask once a frame.
+    pub fn damages_frame(&mut self, from: NodeId, to: NodeId) -> bool {
+        let (frame_loss, burst) = (self.frame_loss, self.burst);
+        if frame_loss <= 0.0 && burst.is_none() {
+            return false;
+        }
+        let link = self.link(from, to);
+        let at_random = link.frames.chance(frame_loss);
+        let in_burst = burst.is_some_and(|burst| link.burst_damages(&burst));
+        at_random || in_burst
+    }
+
+    /// Whether a packet is lost that the MAC has delivered. Ask once a packet.
+    pub fn loses_packet(&mut self, from: NodeId, to: NodeId) -> bool {
+        let loss = self.loss;
+        loss > 0.0 && self.link(from, to).packets.chance(loss)
+    }
+
+    fn link(&mut self, from: NodeId, to: NodeId) -> &mut Link {
+        let index = u64::from(from.0) << 32 | u64::from(to.0);
+        let (seed, burst) = (self.seed, self.burst);
+        self.links.entry(index).or_insert_with(|| Link::new(seed, index, burst))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Link {
+    frames: Rng,
+    packets: Rng,
+    bursts: Rng,
+    bad: bool,
+}
+
+impl Link {
+    fn new(seed: u64, index: u64, burst: Option<Burst>) -> Self {
+        let mut bursts = Rng::stream(seed, "radio/burst", index);
+        // As if the link had been in use for ever; one that never turns starts good.
+        let bad = burst.is_some_and(|b| bursts.unit() * (b.p + b.r) < b.p);
+        Self {
+            frames: Rng::stream(seed, "radio/frame-loss", index),
+            packets: Rng::stream(seed, "radio/loss", index),
+            bursts,
+            bad,
+        }
+    }
+
+    /// The frame meets the state that the one before left behind, then may turn it.
+    fn burst_damages(&mut self, burst: &Burst) -> bool {
+        let (damage, turn) = if self.bad { (burst.bad, burst.r) } else { (burst.good, burst.p) };
+        let damaged = self.bursts.chance(damage);
+        self.bad ^= self.bursts.chance(turn);
+        damaged
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: NodeId = NodeId(0);
+    const B: NodeId = NodeId(1);
+
+    fn channel(change: impl FnOnce(&mut RadioParams)) -> ChannelError {
+        let mut params = RadioParams::default();
+        change(&mut params);
+        ChannelError::new(&params, 3)
+    }
+
+    fn fates(channel: &mut ChannelError, n: usize) -> Vec<bool> {
+        (0..n).map(|_| channel.damages_frame(A, B)).collect()
+    }
+
+    #[test]
+    fn a_perfect_channel_loses_nothing_and_remembers_nothing() {
+        let mut perfect = channel(|_| ());
+        assert!(!fates(&mut perfect, 1000).contains(&true));
+        assert!(!perfect.loses_packet(A, B));
+        assert!(perfect.links.is_empty());
+    }
+
+    #[test]
+    fn frames_and_packets_are_lost_at_their_rates() {
+        let mut lossy = channel(|p| {
+            p.frame_loss = 0.1;
+            p.loss = 0.02;
+        });
+        let n = 100_000;
+        let frames = fates(&mut lossy, n).iter().filter(|&&lost| lost).count() as f64;
+        let packets = (0..n).filter(|_| lossy.loses_packet(A, B)).count() as f64;
+        // Four standard errors.
+        assert!((frames - 10_000.0).abs() < 4.0 * 94.9, "{frames}");
+        assert!((packets - 2_000.0).abs() < 4.0 * 44.3, "{packets}");
+    }
+
+    #[test]
+    fn bursts_have_the_mean_loss_and_length_of_gilbert_and_elliott() {
+        let (p, r) = (0.01, 0.1);
+        let mut bursty = channel(|params| params.burst = Some(Burst { good: 0.0, bad: 1.0, p, r }));
+        let n = 400_000;
+        let fates = fates(&mut bursty, n);
+        let lost = fates.iter().filter(|&&lost| lost).count() as f64;
+        let bursts = fates.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+        let (rate, mean) = (lost / n as f64, p / (p + r));
+        // Neighbouring frames correlate by 1 - p - r, which widens the variance by this factor.
+        let widening = (2.0 - p - r) / (p + r);
+        let error = (mean * (1.0 - mean) * widening / n as f64).sqrt();
+        assert!((rate - mean).abs() < 4.0 * error, "loss {rate} instead of {mean}");
+        // A geometric length of mean 1/r deviates by sqrt(1 - r)/r.
+        let length = lost / bursts;
+        assert!((length - 1.0 / r).abs() < 4.0 * (1.0 - r).sqrt() / r / bursts.sqrt(), "length {length}");
+    }
+
+    #[test]
+    fn a_bad_state_loses_some_frames_and_a_good_one_others() {
+        let burst = Burst { good: 0.02, bad: 0.5, p: 0.05, r: 0.2 };
+        let mut bursty = channel(|params| params.burst = Some(burst));
+        let n = 200_000;
+        let lost = fates(&mut bursty, n).iter().filter(|&&lost| lost).count() as f64 / n as f64;
+        let mean = (0.2 * 0.02 + 0.05 * 0.5) / 0.25;
+        assert!((lost / mean - 1.0).abs() < 0.04, "{lost} instead of {mean}");
+    }
+
+    #[test]
+    fn new_links_are_as_often_bad_as_old_ones() {
+        let mut bursty = channel(|p| p.burst = Some(Burst { good: 0.0, bad: 1.0, p: 0.1, r: 0.1 }));
+        let bad = (0..10_000).filter(|&n| bursty.damages_frame(NodeId(n), B)).count();
+        assert!(bad.abs_diff(5_000) < 200, "{bad} of 10000");
+        let mut stuck = channel(|p| p.burst = Some(Burst { good: 0.0, bad: 1.0, p: 0.0, r: 0.0 }));
+        assert!(!fates(&mut stuck, 100).contains(&true));
+    }
+
+    #[test]
+    fn traffic_elsewhere_does_not_change_the_fate_of_a_link() {
+        let world = || {
+            channel(|p| {
+                p.frame_loss = 0.3;
+                p.burst = Some(Burst { good: 0.1, bad: 0.9, p: 0.1, r: 0.2 });
+            })
+        };
+        let alone = fates(&mut world(), 500);
+        let mut shared = world();
+        let among_others: Vec<bool> = (0..500)
+            .map(|_| {
+                shared.damages_frame(B, A);
+                shared.loses_packet(A, B);
+                shared.damages_frame(A, B)
+            })
+            .collect();
+        assert_eq!(alone, among_others);
+    }
+}

@@ -1,0 +1,173 @@
+//! A receiver that weighs a frame against noise and everything else on the air.
+
+use multihop_core::{BitRate, Instant, Rng};
+
+use super::Verdict;
+use crate::error_rate::success;
+use crate::params::{RATES, Sinr};
+use crate::propagation::{dbm_to_mw, from_db};
+
+/// One station's receiver.
+///
+/// It locks to the first signal it can decode, leaves it only for a much stronger one during the
+/// preamble or to transmit, and judges it piece by piece: each stretch between two changes of the
+/// interference by the error rate at that stretch's ratio of signal to interference and noise.
+#[derive(Clone, Debug)]
+pub struct SinrReceiver {
+    noise_mw: f64,
+    cca_mw: f64,
+    sensitivity_mw: f64,
+    /// Ratio of powers, linear.
+    capture: f64,
+    /// What is on the air, in the order of arrival.
+    heard: Vec<Heard>,
+    /// All of `heard`.
+    energy_mw: f64,
+    reception: Option<Reception>,
+    /// Our own transmission lasts until then.
+    transmitting_until: Instant,
+    rng: Rng,
+}
+
+impl SinrReceiver {
+    /// An idle receiver; `rng` decides about frames that may or may not be decoded.
+    pub fn new(params: &Sinr, rng: Rng) -> Self {
+        Self {
+            noise_mw: dbm_to_mw(params.noise_floor_dbm),
+            cca_mw: dbm_to_mw(params.cca_dbm),
+            sensitivity_mw: dbm_to_mw(params.sensitivity_dbm),
+            capture: from_db(params.capture_db),
+            heard: Vec::new(),
+            energy_mw: 0.0,
+            reception: None,
+            transmitting_until: Instant::ZERO,
+            rng,
+        }
+    }
+
+    /// The first bit of a signal arrives.
+    pub fn signal_starts(&mut self, now: Instant, signal: &Signal) {
+        self.judge(now);
+        if self.locks_to(now, signal) {
+            self.reception = Some(Reception::new(now, signal));
+        }
+        self.heard.push(Heard { id: signal.id, power_mw: signal.power_mw });
+        self.energy_mw = self.energy_without(None);
+    }
+
+    /// The last bit of a signal has arrived.
+    ///
+    /// A reception that was given up, for a stronger frame or to transmit, counts as ignored.
+    pub fn signal_ends(&mut self, now: Instant, id: u64) -> Verdict {
+        self.judge(now);
+        self.heard.retain(|heard| heard.id != id);
+        self.energy_mw = self.energy_without(None);
+        match self.reception.take_if(|reception| reception.signal.id == id) {
+            None => Verdict::Ignored,
+            Some(reception) => reception.verdict(self.rng.unit()),
+        }
+    }
+
+    /// Our own transmission begins; whatever is being received is lost.
+    pub fn transmit(&mut self, until: Instant) {
+        self.transmitting_until = until;
+        self.reception = None;
+    }
+
+    /// Clear channel assessment, apart from our own transmission.
+    pub fn is_busy(&self) -> bool {
+        self.reception.is_some() || self.energy_mw >= self.cca_mw
+    }
+
+    fn locks_to(&self, now: Instant, signal: &Signal) -> bool {
+        let takes_over = self.reception.as_ref().is_none_or(|reception| {
+            let first = &reception.signal;
+            now < first.preamble_end && signal.power_mw >= self.capture * first.power_mw
+        });
+        now >= self.transmitting_until && signal.power_mw >= self.sensitivity_mw && takes_over
+    }
+
+    /// Judges the stretch up to `now`, through which the interference was what it is.
+    fn judge(&mut self, now: Instant) {
+        let Some(id) = self.reception.as_ref().map(|reception| reception.signal.id) else { return };
+        let interference = self.energy_without(Some(id));
+        if let Some(reception) = &mut self.reception {
+            reception.judge(now, self.noise_mw, interference);
+        }
+    }
+
+    /// Summed anew each time: adding and subtracting would leave rounding errors behind.
+    fn energy_without(&self, id: Option<u64>) -> f64 {
+        self.heard.iter().filter(|heard| Some(heard.id) != id).map(|heard| heard.power_mw).sum()
+    }
+}
+
+/// A transmission as it arrives at one station.
+#[derive(Clone, Copy, Debug)]
+pub struct Signal {
+    /// Names the transmission.
+    pub id: u64,
+    /// Received power, mW.
+    pub power_mw: f64,
+    /// Rate of the bits after the PLCP header.
+    pub rate: BitRate,
+    /// When the PLCP preamble and header are over.
+    pub preamble_end: Instant,
+    /// When the last bit arrives.
+    pub end: Instant,
+    /// Bits after the PLCP header.
+    pub bits: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    id: u64,
+    power_mw: f64,
+}
+
+/// A frame that the receiver is locked to.
+#[derive(Clone, Debug)]
+struct Reception {
+    signal: Signal,
+    judged_to: Instant,
+    /// Chance that all is well so far.
+    intact: f64,
+    /// The same chance without the interference.
+    intact_alone: f64,
+}
+
+impl Reception {
+    fn new(now: Instant, signal: &Signal) -> Self {
+        Self { signal: *signal, judged_to: now, intact: 1.0, intact_alone: 1.0 }
+    }
+
+    fn judge(&mut self, until: Instant, noise_mw: f64, interference_mw: f64) {
+        let (from, signal) = (self.judged_to, &self.signal);
+        let preamble = until.min(signal.preamble_end).saturating_since(from);
+        // The PLCP preamble and header have a bit a microsecond.
+        let preamble_bits = preamble.as_nanos() as f64 / 1e3;
+        let body = until.min(signal.end).saturating_since(from.max(signal.preamble_end));
+        let whole = signal.end.saturating_since(signal.preamble_end);
+        let body_bits = f64::from(signal.bits) * body.as_nanos() as f64 / whole.as_nanos().max(1) as f64;
+        let sound = |sinr| success(RATES[0], sinr, preamble_bits) * success(signal.rate, sinr, body_bits);
+        let alone = sound(signal.power_mw / noise_mw);
+        self.intact_alone *= alone;
+        self.intact *=
+            if interference_mw > 0.0 { sound(signal.power_mw / (noise_mw + interference_mw)) } else { alone };
+        self.judged_to = until;
+    }
+
+    /// `draw` is uniform in [0, 1).
+    fn verdict(&self, draw: f64) -> Verdict {
+        if draw < self.intact {
+            Verdict::Good
+        } else if draw < self.intact_alone {
+            Verdict::Collision
+        } else {
+            Verdict::Error
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+use multihop_core::Duration;
+use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+
+use super::Verdict::{Collision, Error, Good, Ignored};
+use super::*;
+
+const PREAMBLE: Duration = Duration::from_micros(192);
+/// 1000 bytes at 2 Mb/s.
+const BODY: Duration = Duration::from_micros(4000);
+
+fn params() -> Sinr {
+    Sinr { sensitivity_dbm: -85.0, ..Sinr::default() }
+}
+
+fn receiver(params: &Sinr) -> SinrReceiver {
+    SinrReceiver::new(params, Rng::stream(1, "test", 0))
+}
+
+fn at(us: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(us)
+}
+
+fn signal(id: u64, dbm: f64, start_us: u64) -> Signal {
+    let preamble_end = at(start_us) + PREAMBLE;
+    Signal {
+        id,
+        power_mw: dbm_to_mw(dbm),
+        rate: RATES[1],
+        preamble_end,
+        end: preamble_end + BODY,
+        bits: 8000,
+    }
+}
+
+/// Starts at the given microseconds and ends in that order; the verdicts by id.
+fn play(params: &Sinr, heard: &[(f64, u64)]) -> Vec<Verdict> {
+    let mut receiver = receiver(params);
+    let signals: Vec<Signal> = (0..).zip(heard).map(|(id, &(dbm, start))| signal(id, dbm, start)).collect();
+    let mut events: Vec<(Instant, bool, usize)> = (0..signals.len())
+        .flat_map(|i| [(signals[i].end, false, i), (signals[i].preamble_end - PREAMBLE, true, i)])
+        .collect();
+    events.sort();
+    let mut verdicts = vec![Ignored; signals.len()];
+    for (now, starts, i) in events {
+        if starts {
+            receiver.signal_starts(now, &signals[i]);
+        } else {
+            verdicts[i] = receiver.signal_ends(now, signals[i].id);
+        }
+    }
+    assert!(!receiver.is_busy());
+    verdicts
+}
+
+#[test]
+fn a_frame_alone_is_received_if_the_receiver_can_lock_to_it() {
+    assert_eq!(play(&Sinr::default(), &[(-64.3, 0)]), [Good]);
+    assert_eq!(play(&Sinr::default(), &[(-64.4, 0)]), [Ignored]);
+}
+
+#[test]
+fn noise_alone_makes_errors_at_the_rate_of_the_error_curve() {
+    let params = Sinr { sensitivity_dbm: -100.0, ..Sinr::default() };
+    let mut receiver = receiver(&params);
+    let weak = -92.2;
+    let ratio = from_db(weak - params.noise_floor_dbm);
+    let expected = success(RATES[0], ratio, 192.0) * success(RATES[1], ratio, 8000.0);
+    let n = 2_000;
+    let mut good = 0;
+    for id in 0..n {
+        let frame = signal(id, weak, id * 10_000);
+        receiver.signal_starts(frame.preamble_end - PREAMBLE, &frame);
+        match receiver.signal_ends(frame.end, id) {
+            Good => good += 1,
+            verdict => assert_eq!(verdict, Error),
+        }
+    }
+    // Four standard errors.
+    let bound = 4.0 * (expected * (1.0 - expected) / n as f64).sqrt();
+    assert!((0.5..0.95).contains(&expected), "{expected} tests nothing");
+    assert!((f64::from(good) / n as f64 - expected).abs() < bound, "{good} of {n}, expected {expected}");
+}
+
+#[test]
+fn interference_adds_up() {
+    // 2 Mb/s needs 1.4 dB: it survives either interferer 4 dB below it, but not both.
+    assert_eq!(play(&params(), &[(-70.0, 0), (-74.0, 500)]), [Good, Ignored]);
+    assert_eq!(play(&params(), &[(-70.0, 0), (-74.0, 700)]), [Good, Ignored]);
+    assert_eq!(play(&params(), &[(-70.0, 0), (-74.0, 500), (-74.0, 700)]), [Collision, Ignored, Ignored]);
+}
+
+#[test]
+fn interference_before_and_after_the_frame_does_no_harm() {
+    // Too weak to lock to, and as strong as the frame it precedes.
+    let params = Sinr { sensitivity_dbm: -72.0, ..params() };
+    assert_eq!(play(&params, &[(-72.5, 0), (-70.0, 4191)]), [Ignored, Good]);
+    assert_eq!(play(&params, &[(-72.5, 0), (-70.0, 4100)]), [Ignored, Good]);
+    assert_eq!(play(&params, &[(-70.0, 0), (-70.0, 4192)]), [Good, Good]);
+}
+
+#[test]
+fn each_stretch_is_judged_at_its_own_ratio() {
+    let params = params();
+    let mut receiver = receiver(&params);
+    let wanted = signal(1, -80.0, 0);
+    receiver.signal_starts(at(0), &wanted);
+    // Half of the preamble alone, then interference to the middle of the body.
+    receiver.signal_starts(at(96), &signal(2, -81.2, 96));
+    receiver.signal_ends(at(2192), 2);
+    receiver.judge(wanted.end);
+    let (wanted_mw, noise, other) = (dbm_to_mw(-80.0), dbm_to_mw(-93.55), dbm_to_mw(-81.2));
+    let (alone, together) = (wanted_mw / noise, wanted_mw / (noise + other));
+    let intact = success(RATES[0], alone, 96.0)
+        * success(RATES[0], together, 96.0)
+        * success(RATES[1], together, 4000.0)
+        * success(RATES[1], alone, 4000.0);
+    let reception = receiver.reception.unwrap();
+    assert!((0.01..0.99).contains(&intact), "{intact} tests nothing");
+    assert!((reception.intact / intact - 1.0).abs() < 1e-12);
+    assert!(reception.intact_alone > 0.999_999);
+}
+
+#[test]
+fn a_much_stronger_frame_takes_over_in_the_preamble_only() {
+    let gap = [(-75.0, 0), (-65.0, 100)];
+    assert_eq!(play(&params(), &gap), [Ignored, Good]);
+    // Not strong enough to take over, and yet it destroys.
+    assert_eq!(play(&params(), &[(-75.0, 0), (-65.1, 100)]), [Collision, Ignored]);
+    assert_eq!(play(&params(), &[(-75.0, 0), (-65.0, 192)]), [Collision, Ignored]);
+    // The first frame is much stronger than the second: nothing happens to it.
+    assert_eq!(play(&params(), &[(-65.0, 0), (-75.0, 100)]), [Good, Ignored]);
+}
+
+#[test]
+fn a_transmitter_is_deaf() {
+    let mut receiver = receiver(&params());
+    let (before, during, after) = (signal(1, -60.0, 0), signal(2, -60.0, 5_000), signal(3, -60.0, 10_000));
+    receiver.signal_starts(at(0), &before);
+    receiver.transmit(at(6_000));
+    assert_eq!(receiver.signal_ends(before.end, 1), Ignored);
+    receiver.signal_starts(at(5_000), &during);
+    assert!(receiver.is_busy(), "energy is on the air");
+    assert_eq!(receiver.signal_ends(during.end, 2), Ignored);
+    receiver.signal_starts(at(10_000), &after);
+    assert_eq!(receiver.signal_ends(after.end, 3), Good);
+}
+
+#[test]
+fn the_medium_is_busy_when_locked_or_when_signals_add_up() {
+    let mut receiver = receiver(&params());
+    receiver.signal_starts(at(0), &signal(1, -84.0, 0));
+    assert!(receiver.is_busy(), "locked, although below the energy threshold");
+    receiver.signal_ends(signal(1, -84.0, 0).end, 1);
+    assert!(!receiver.is_busy());
+    // Four signals of -85.5 dBm are -79.5 dBm, six are -77.7 dBm; the threshold is -78.07 dBm.
+    for id in 0..6 {
+        assert!(!receiver.is_busy(), "{id} signals");
+        receiver.signal_starts(at(10_000 + id), &signal(id, -85.5, 10_000 + id));
+    }
+    assert!(receiver.is_busy());
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Start { dbm: f64 },
+    End { which: usize },
+    Transmit { us: u64 },
+    Wait { us: u64 },
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        (-120.0..0.0).prop_map(|dbm| Op::Start { dbm }),
+        any::<usize>().prop_map(|which| Op::End { which }),
+        (0_u64..5_000).prop_map(|us| Op::Transmit { us }),
+        (0_u64..5_000).prop_map(|us| Op::Wait { us }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_left_when_all_is_silent(ops in prop::collection::vec(op(), 0..200)) {
+        let mut receiver = receiver(&params());
+        let (mut now, mut id) = (0, 0);
+        let mut on_air = Vec::new();
+        let mut quiet_from = 0;
+        for op in ops {
+            match op {
+                Op::Start { dbm } => {
+                    id += 1;
+                    on_air.push(id);
+                    receiver.signal_starts(at(now), &signal(id, dbm, now));
+                }
+                Op::End { which } if !on_air.is_empty() => {
+                    let ended = on_air.remove(which % on_air.len());
+                    let verdict = receiver.signal_ends(at(now), ended);
+                    prop_assert!(now >= quiet_from || verdict == Ignored);
+                }
+                Op::End { which } => prop_assert_eq!(receiver.signal_ends(at(now), which as u64), Ignored),
+                Op::Transmit { us } => {
+                    quiet_from = now + us;
+                    receiver.transmit(at(quiet_from));
+                }
+                Op::Wait { us } => now += us,
+            }
+            prop_assert!(!on_air.is_empty() || !receiver.is_busy());
+        }
+        for id in on_air {
+            receiver.signal_ends(at(now), id);
+        }
+        prop_assert!(!receiver.is_busy() && receiver.energy_mw <= 0.0, "{} mW", receiver.energy_mw);
+    }
+}

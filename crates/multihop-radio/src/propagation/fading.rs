@@ -1,0 +1,31 @@
+use multihop_core::{Duration, Instant, Rng};
+
+use super::normals;
+use crate::params::Fading;
+
+impl Fading {
+    /// The power factor of one pair at one moment, a pure function of its arguments.
+    pub(super) fn factor(&self, seed: u64, pair: u64, at: Instant) -> f64 {
+        let Some((k, coherence)) = self.rician() else { return 1.0 };
+        let interval = at.as_nanos() / coherence.as_nanos().max(1);
+        let mut of_pair = Rng::stream(seed, "radio/fading", pair);
+        let (x, y) = normals(&mut Rng::stream(of_pair.next_u64(), "radio/fading", interval));
+        let steady = (2.0 * k).sqrt() + x;
+        (steady * steady + y * y) / (2.0 * (k + 1.0))
+    }
+
+    /// A factor that one draw in a thousand exceeds, or fewer.
+    pub(super) fn luckiest(&self) -> f64 {
+        // Rayleigh's; a line of sight only makes good luck rarer.
+        if self.rician().is_some() { libm::log(1000.0) } else { 1.0 }
+    }
+
+    /// Rayleigh is Rician without the line of sight.
+    fn rician(&self) -> Option<(f64, Duration)> {
+        match *self {
+            Self::None => None,
+            Self::Rayleigh { coherence } => Some((0.0, coherence)),
+            Self::Rician { k, coherence } => Some((k, coherence)),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! How loud a node is at another: path loss, shadowing, fading, and how long the signal flies.
+
+mod fading;
+mod path_loss;
+
+use multihop_core::{Duration, Instant, NodeId, Rng};
+
+use crate::params::{Fading, PathLoss, Sinr};
+
+/// Metres a second, rounded as ns-2 has it.
+pub const LIGHT_SPEED: f64 = 3e8;
+
+/// Received power between any two nodes; the same in both directions.
+#[derive(Clone, Debug)]
+pub struct Propagation {
+    seed: u64,
+    transmit_mw: f64,
+    path_loss: PathLoss,
+    shadowing_db: f64,
+    fading: Fading,
+}
+
+impl Propagation {
+    /// The world of one run. Nothing is drawn until it is asked for, and asking in another order
+    /// gives the same answers.
+    pub fn new(params: &Sinr, seed: u64) -> Self {
+        Self {
+            seed,
+            transmit_mw: dbm_to_mw(params.tx_power_dbm),
+            path_loss: params.path_loss,
+            shadowing_db: params.shadowing_db,
+            fading: params.fading,
+        }
+    }
+
+    /// Power in mW after path loss and shadowing: constant while neither node moves.
+    pub fn mean_power_mw(&self, a: NodeId, b: NodeId, distance: f64) -> f64 {
+        self.transmit_mw * self.path_loss.gain(distance) * self.shadowing(a, b)
+    }
+
+    /// What fading makes of the mean power at this moment, as a factor whose mean is 1.
+    pub fn fade(&self, a: NodeId, b: NodeId, at: Instant) -> f64 {
+        self.fading.factor(self.seed, pair(a, b), at)
+    }
+
+    /// Metres beyond which no more than one signal in a thousand is as strong as `weakest_mw`.
+    pub fn reach(&self, weakest_mw: f64) -> f64 {
+        let luckiest = from_db(LUCKY_SIGMAS * self.shadowing_db) * self.fading.luckiest();
+        self.path_loss.distance(weakest_mw / (self.transmit_mw * luckiest))
+    }
+
+    fn shadowing(&self, a: NodeId, b: NodeId) -> f64 {
+        if self.shadowing_db <= 0.0 {
+            return 1.0;
+        }
+        let mut rng = Rng::stream(self.seed, "radio/shadowing", pair(a, b));
+        from_db(self.shadowing_db * normals(&mut rng).0)
+    }
+}
+
+/// Time of flight, to the nearest nanosecond.
+pub fn delay(distance: f64) -> Duration {
+    Duration::from_secs_f64(distance / LIGHT_SPEED)
+}
+
+/// Milliwatts from dBm.
+pub fn dbm_to_mw(dbm: f64) -> f64 {
+    from_db(dbm)
+}
+
+/// dBm from milliwatts; nothing at all is minus infinity.
+pub fn mw_to_dbm(mw: f64) -> f64 {
+    10.0 * libm::log10(mw)
+}
+
+/// A ratio from decibels.
+pub(crate) fn from_db(db: f64) -> f64 {
+    libm::pow(10.0, db / 10.0)
+}
+
+/// The number of an unordered pair of nodes.
+fn pair(a: NodeId, b: NodeId) -> u64 {
+    u64::from(a.min(b).0) << 32 | u64::from(a.max(b).0)
+}
+
+/// Two independent draws from the standard normal distribution (Marsaglia's polar method).
+pub(crate) fn normals(rng: &mut Rng) -> (f64, f64) {
+    loop {
+        let (x, y) = (rng.range(-1.0, 1.0), rng.range(-1.0, 1.0));
+        let s = x * x + y * y;
+        if s > 0.0 && s < 1.0 {
+            let scale = (-2.0 * libm::log(s) / s).sqrt();
+            return (x * scale, y * scale);
+        }
+    }
+}
+
+/// Exceeded by one normal draw in a thousand.
+const LUCKY_SIGMAS: f64 = 3.09;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+use std::f64::consts::PI;
+
+use super::{LIGHT_SPEED, from_db};
+use crate::params::PathLoss;
+
+impl PathLoss {
+    /// ns-2's radio: the 914 MHz `WaveLAN` card, antennas at 1.5 m.
+    pub const NS2: Self = Self::TwoRay { frequency: 914e6, height: 1.5 };
+
+    /// Received over transmitted power at a distance in metres, never more than 1.
+    ///
+    /// Two-ray uses only + - * / and so is exact to the last bit everywhere.
+    pub fn gain(&self, distance: f64) -> f64 {
+        let gain = match *self {
+            Self::TwoRay { frequency, height } if distance <= crossover(frequency, height) => {
+                let ratio = friis(frequency) / distance;
+                ratio * ratio
+            }
+            Self::TwoRay { height, .. } => {
+                let ratio = height / distance;
+                (ratio * ratio) * (ratio * ratio)
+            }
+            Self::LogDistance { exponent, reference_db } => {
+                from_db(-reference_db) * libm::pow(distance, -exponent)
+            }
+        };
+        gain.min(1.0)
+    }
+
+    /// Metres at which [`Self::gain`] has fallen to `gain`.
+    pub fn distance(&self, gain: f64) -> f64 {
+        match *self {
+            Self::TwoRay { frequency, height } => {
+                let far = height / gain.sqrt().sqrt();
+                if far > crossover(frequency, height) { far } else { friis(frequency) / gain.sqrt() }
+            }
+            Self::LogDistance { exponent, reference_db } => {
+                libm::pow(from_db(-reference_db) / gain, 1.0 / exponent)
+            }
+        }
+    }
+}
+
+/// Metres at which free space gives way to d^-4; both laws agree there.
+pub(super) fn crossover(frequency: f64, height: f64) -> f64 {
+    height * height / friis(frequency)
+}
+
+/// Metres at which Friis' formula gives a gain of 1: wavelength / 4 pi.
+fn friis(frequency: f64) -> f64 {
+    LIGHT_SPEED / frequency / (4.0 * PI)
+}
