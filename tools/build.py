@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Build the command and the Python package.
 
-    python3 tools/build.py            target/release/multihop, and .venv with the package
-    python3 tools/build.py venv       only .venv with what the package and its tests need
-    python3 tools/build.py package    .venv with the package
+python3 tools/build.py            target/release/multihop, and .venv with the package
+python3 tools/build.py venv       only .venv with what the package and its tests need
+python3 tools/build.py package    .venv with the package
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
     try:
         for name in arguments or ["command", "package"]:
             steps[name]()
-    except Missing as missing:
+    except MissingError as missing:
         print(f"build: {missing}", file=sys.stderr)
         return 1
     except subprocess.CalledProcessError as error:
@@ -68,7 +68,7 @@ def package() -> None:
     pip("install", "--quiet", "--no-deps", "--force-reinstall", wheel)
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """Something that only the user can install."""
 
 
@@ -90,7 +90,7 @@ def make_venv() -> None:
     if made.returncode == 0:
         return
     if not apt_install("python3-venv"):
-        raise Missing("python3 cannot make a virtual environment; install python3-venv")
+        raise MissingError("python3 cannot make a virtual environment; install python3-venv")
     run(sys.executable, "-m", "venv", "--clear", VENV)
 
 
@@ -107,7 +107,7 @@ def apt_install(name: str) -> bool:
 def need_cargo() -> None:
     """Say where Rust comes from when it is not there."""
     if shutil.which("cargo") is None:
-        raise Missing("cargo was not found; install Rust from https://rustup.rs")
+        raise MissingError("cargo was not found; install Rust from https://rustup.rs")
 
 
 def bin_dir() -> Path:
@@ -127,6 +127,6 @@ def run(*command: str | Path) -> None:
 
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036, whoever starts this may have an older one
         sys.exit(f"build: Python 3.11 or newer is needed, this is {sys.version.split()[0]}")
     sys.exit(main(sys.argv[1:]))

@@ -28,7 +28,11 @@ def main() -> int:
     document = tree.ROOT / DOCUMENT
     text = document.read_text(encoding="utf-8") if document.is_file() else ""
     explained = set(IN_DOCUMENT.findall(text))
-    problems = [f"{path}: {tag} is not explained in {DOCUMENT}" for tag, path in in_code.items() if tag not in explained]
+    problems = [
+        f"{path}: {tag} is not explained in {DOCUMENT}"
+        for tag, path in in_code.items()
+        if tag not in explained
+    ]
     problems += [f"{DOCUMENT}: {tag} is not marked in the code" for tag in sorted(explained - in_code.keys())]
     print("\n".join(problems) or f"{len(in_code)} deviations, each marked and explained")
     return 1 if problems else 0

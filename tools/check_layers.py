@@ -34,7 +34,7 @@ THIRD_PARTY = {
 
 def main() -> int:
     """Print every dependency that is not allowed."""
-    command = "cargo metadata --format-version 1 --no-deps --locked".split()
+    command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--locked"]
     metadata = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     problems = [line for package in metadata["packages"] for line in check(package)]
     print("\n".join(problems) or f"{len(metadata['packages'])} crates, every one on its level")

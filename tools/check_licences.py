@@ -62,7 +62,7 @@ def main() -> int:
 
 def crates() -> Iterator[tuple[str, str]]:
     """Name and licence of every crate that is linked or runs during the build."""
-    command = "cargo metadata --format-version 1 --locked".split()
+    command = ["cargo", "metadata", "--format-version", "1", "--locked"]
     done = subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
     metadata = json.loads(done.stdout)
     packages = {package["id"]: package for package in metadata["packages"]}

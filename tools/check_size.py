@@ -24,7 +24,9 @@ def main() -> int:
         text = (tree.ROOT / path).read_text(encoding="utf-8")
         lines = code_lines(text, COMMENTS[path.suffix])
         if lines > LIMIT and not re.search(r"^\s*(//|#) size: \S", text, re.MULTILINE):
-            problems.append(f"{path}: {lines} code lines; allowed: {LIMIT}, or a `size:` comment that says why")
+            problems.append(
+                f"{path}: {lines} code lines; allowed: {LIMIT}, or a `size:` comment that says why"
+            )
     print("\n".join(problems) or f"{len(sources)} source files, none above {LIMIT} code lines")
     return 1 if problems else 0
 

@@ -71,7 +71,7 @@ def timed(name: str, step: Callable[[], Counts]) -> Counts:
     start = time.monotonic()
     try:
         counts = step()
-    except (build.Missing, OSError) as error:
+    except (build.MissingError, OSError) as error:
         print(f"{name}: {error}", flush=True)
         counts = Counts(failed=1)
     verdict = "FAILED" if counts.failed else "ok"
@@ -100,7 +100,7 @@ def check(*command: str, env: dict[str, str] | None = None) -> Counts:
 def cargo_test() -> Counts:
     """The Rust tests, with what each of them prints, so that skips are seen."""
     install_tshark()
-    command = "cargo test --workspace --locked --no-fail-fast -- --show-output".split()
+    command = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"]
     code, lines = stream(command)
     return count_cargo(lines, code)
 
@@ -167,7 +167,7 @@ def in_venv(*command: str) -> Counts:
 def doc() -> Counts:
     """The documentation of every item, private ones too, without a warning."""
     flags = {"RUSTDOCFLAGS": "-D warnings"}
-    options = "--workspace --locked --no-deps --document-private-items --quiet".split()
+    options = ["--workspace", "--locked", "--no-deps", "--document-private-items", "--quiet"]
     return check("cargo", "doc", *options, env=flags)
 
 

@@ -1,0 +1,104 @@
+"""What a run found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run: `data` is the JSON document of `multihop run --json`, the rest are views of it."""
+
+    data: dict[str, Any]
+    series: pl.DataFrame
+    """What the scenario's `record` table asked for; empty without one."""
+
+    @classmethod
+    def read(cls, data: dict[str, Any], series: Path) -> Result:
+        """Join the document and the file of series."""
+        recorded = series.is_file() and series.stat().st_size > 0
+        return cls(data, pl.read_csv(series) if recorded else pl.DataFrame())
+
+    @property
+    def scenario(self) -> str:
+        """The scenario's name."""
+        return str(self.data["scenario"])
+
+    @property
+    def seed(self) -> int:
+        """The root of every random stream."""
+        return int(self.data["seed"])
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """Metrics over all flows."""
+        return self._table("totals")
+
+    @property
+    def mac(self) -> dict[str, Any]:
+        """Frames, collisions, retries, drops and airtime."""
+        return self._table("mac")
+
+    @property
+    def routing(self) -> dict[str, Any]:
+        """Packets and bytes of the routing protocol."""
+        return self._table("routing")
+
+    @property
+    def energy(self) -> dict[str, Any]:
+        """Joules of each node; empty without powers in the scenario."""
+        return self._table("energy")
+
+    @property
+    def drops(self) -> dict[str, int]:
+        """Packets dropped, by reason."""
+        return self._table("drops")
+
+    @property
+    def goodput_kbps(self) -> float:
+        """Application data that arrived in order, of all flows together."""
+        return float(self.totals["goodput_kbps"])
+
+    @property
+    def events_per_second(self) -> float:
+        """Simulated events in each second of real time."""
+        return float(self.data["events_per_second"])
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """A row for each flow; a metric in short (`delay_ms`, `rtt_ms`) has a column for each part."""
+        rows = [_flat(flow) for flow in self.data["flows"]]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def report(self, path: str | PathLike[str]) -> Path:
+        """Write an HTML page that needs no other file."""
+        from multihop.report import of_result  # matplotlib takes a second to import
+
+        return of_result(self).write(path)
+
+    def __repr__(self) -> str:
+        return f"<Result {self.scenario!r} seed {self.seed}: {self.goodput_kbps:.1f} kb/s>"
+
+    def _table(self, key: str) -> dict[str, Any]:
+        return self.data.get(key) or {}
+
+
+def _flat(flow: dict[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in flow.items():
+        if key in SUMMARIES:
+            flat |= {f"{key}.{part}": (value or {}).get(part) for part in PARTS}
+        else:
+            flat[key] = value
+    return flat
+
+
+# Metrics of a flow that are null or a table of PARTS.
+SUMMARIES = ("delay_ms", "rtt_ms")
+PARTS = ("mean", "p50", "p95")

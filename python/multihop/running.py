@@ -1,0 +1,70 @@
+"""Run scenarios."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from multihop import _core
+from multihop.results import Result
+from multihop.scenario import Source, request
+
+
+def run(
+    source: Source = None,
+    /,
+    *,
+    trace: str | os.PathLike[str] | None = None,
+    pcap: str | os.PathLike[str] | None = None,
+    series: str | os.PathLike[str] | None = None,
+    **settings: Any,
+) -> Result:
+    """Run one scenario.
+
+    `source` is a scenario file or a mapping; every key of the scenario may be given or replaced by
+    a keyword: `run("chain.toml", seed=3, mac={"llc": True}, **{"topology.hops": 4})`.
+
+    `trace`, `pcap` and `series` name files to write: a line per packet event, a pcapng, and what
+    the scenario's `record` table asks for (which is in the result in any case).
+
+    Raises `ScenarioError`, whose text names every problem, or `RunError`.
+    """
+    asked = request(source, settings)
+    with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
+        record = Path(series) if series is not None else Path(scratch) / "series.csv"
+        text = _core.run(*asked, _path(trace), _path(pcap), str(record))
+        return Result.read(json.loads(text), record)
+
+
+def run_all(runs: Iterable[Mapping[str, Any]], *, jobs: int | None = None) -> list[Result]:
+    """Run many scenarios on all processors, or on `jobs` of them; the results keep the order.
+
+    Each run is a mapping of what `run` takes by keyword, with the file, if any, under `source`.
+    """
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        return list(pool.map(_run_one, runs))
+
+
+def check(source: Source = None, /, **settings: Any) -> None:
+    """Raise `ScenarioError` if there is something wrong with a scenario."""
+    _core.check(*request(source, settings))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of scenario files."""
+    loaded: dict[str, Any] = json.loads(_core.schema())
+    return loaded
+
+
+def _run_one(settings: Mapping[str, Any]) -> Result:
+    others = {key: value for key, value in settings.items() if key != "source"}
+    return run(settings.get("source"), **others)
+
+
+def _path(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)

@@ -1,0 +1,68 @@
+"""What a caller may hand over as a scenario, turned into what the simulator reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Source = str | PathLike[str] | Mapping[str, Any] | None
+"""A TOML or JSON file, the scenario itself, or nothing but the settings."""
+
+
+class Request(NamedTuple):
+    """A scenario as the simulator reads it."""
+
+    text: str
+    format: str
+    name: str
+    overrides: list[tuple[str, str]]
+
+
+def request(source: Source, settings: Mapping[str, Any]) -> Request:
+    """Read the source; settings become overrides, as `--set` on the command line."""
+    if source is None:
+        return Request("{}", "json", "scenario", overrides(settings))
+    if isinstance(source, Mapping):
+        return Request(json.dumps(source), "json", "scenario", overrides(settings))
+    path = Path(fspath(source))
+    kind = "json" if path.suffix == ".json" else "toml"
+    return Request(path.read_text(encoding="utf-8"), kind, str(path), overrides(settings))
+
+
+def overrides(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """`mac={"llc": True}` and `**{"mac.llc": True}` are both `mac.llc = true`."""
+    return list(flatten(settings, ""))
+
+
+def flatten(settings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
+    """Dotted keys and TOML values of nested mappings."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", toml_value(value)
+
+
+def toml_value(value: object) -> str:
+    """A Python value as TOML writes it."""
+    match value:
+        case bool() | str():
+            return json.dumps(value, ensure_ascii=False)
+        case int():
+            return str(value)
+        case float():
+            return repr(float(value))
+        case Mapping():
+            return "{" + ", ".join(f"{json.dumps(str(k))} = {toml_value(v)}" for k, v in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(toml_value(v) for v in value) + "]"
+        case PathLike():
+            return json.dumps(fspath(value), ensure_ascii=False)
+    if hasattr(value, "item"):  # a numpy scalar
+        return toml_value(value.item())
+    raise TypeError(
+        f"{value!r} is a {type(value).__name__}; allowed: str, bool, int, float, list, mapping, path"
+    )

@@ -1,0 +1,55 @@
+"""The command and the demonstration, as a user starts them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import CHAIN_TOML
+
+from multihop import demo
+
+COMMAND = Path(sys.executable).with_name("multihop")
+
+
+def multihop_command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_run_prints_one_json_document(tmp_path: Path) -> None:
+    file = tmp_path / "chain.toml"
+    file.write_text(CHAIN_TOML)
+    done = multihop_command("run", file, "--json", "--set", "topology.hops=3")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["flows"][0]["to"] == 3
+
+
+def test_a_bad_file_exits_with_2(tmp_path: Path) -> None:
+    file = tmp_path / "chain.toml"
+    file.write_text(CHAIN_TOML.replace("newreno", "newrino"))
+    done = multihop_command("check", file)
+    assert done.returncode == 2
+    assert "newrino" in done.stderr
+    assert done.stdout == ""
+
+
+def test_no_arguments_explain_the_command() -> None:
+    done = multihop_command()
+    assert done.returncode == 2
+    assert "Usage" in done.stderr
+
+
+def test_the_demonstration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "demo.html"
+    assert demo.main(["--out", str(page), "--seeds", "2", "--seconds", "12", "--hops", "4"]) == 0
+    shares = [line.split()[-1] for line in capsys.readouterr().out.splitlines() if line.endswith("%")]
+    assert len(shares) == 4
+    assert int(shares[3].rstrip("%")) < int(shares[0].rstrip("%"))
+    assert page.read_text().count("<svg") == 1
+
+
+def test_the_demonstration_wants_an_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        demo.main(["--seeds", "1"])
+    assert "at least 2" in capsys.readouterr().err

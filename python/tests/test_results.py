@@ -1,0 +1,54 @@
+from pathlib import Path
+
+import polars as pl
+from conftest import chain
+
+import multihop
+
+
+def test_views_of_the_document(recorded: multihop.Result) -> None:
+    assert recorded.scenario == "chain"
+    assert recorded.seed == 1
+    assert recorded.goodput_kbps == recorded.totals["goodput_kbps"] == recorded.data["totals"]["goodput_kbps"]
+    assert recorded.mac["frames"]["data"] > 100
+    assert recorded.routing["packets"] == {}
+    assert sum(recorded.drops.values()) >= 0
+    assert recorded.events_per_second > 0
+    assert repr(recorded).startswith("<Result 'chain' seed 1: ")
+
+
+def test_energy_is_empty_without_powers(recorded: multihop.Result) -> None:
+    assert multihop.run(chain()).energy == {}
+    assert len(recorded.energy["node_joules"]) == 3
+
+
+def test_flows_are_a_table(recorded: multihop.Result) -> None:
+    (flow,) = recorded.flows.to_dicts()
+    assert (flow["from"], flow["to"], flow["transport"]) == (0, 2, "newreno")
+    assert flow["mean_hops"] == 2.0
+    assert 0 < flow["rtt_ms.p50"] <= flow["rtt_ms.p95"]
+
+
+def test_a_metric_without_a_measurement_is_null() -> None:
+    flows = [{"app": "ftp", "transport": "newreno"}, {"from": 1, "to": 2, "app": "ftp", "transport": "udp"}]
+    table = multihop.run(chain(flow=flows)).flows
+    assert table["rtt_ms.mean"].is_null().to_list() == [False, True]
+
+
+def test_series_are_a_tidy_table(recorded: multihop.Result) -> None:
+    goodput = recorded.series.filter(pl.col("series") == "goodput")
+    assert goodput["time"].is_sorted()
+    assert goodput["time"].diff().drop_nulls().round(6).unique().to_list() == [0.5]
+    assert goodput["value"].sum() > 0
+
+
+def test_no_series_without_record() -> None:
+    assert multihop.run(chain()).series.is_empty()
+
+
+def test_a_report_needs_no_other_file(recorded: multihop.Result, tmp_path: Path) -> None:
+    page = recorded.report(tmp_path / "deep" / "run.html").read_text()
+    assert "<title>chain, seed 1</title>" in page
+    assert "newreno" in page
+    assert "src=" not in page
+    assert "href=" not in page.replace("xlink:href", "")

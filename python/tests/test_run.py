@@ -1,0 +1,109 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import CHAIN_TOML, chain
+
+import multihop
+
+
+def same_run(one: multihop.Result, other: multihop.Result) -> bool:
+    """Whether two results differ in nothing but the clock on the wall."""
+    clock = ("wall_seconds", "events_per_second")
+    documents: list[dict[str, Any]] = [
+        {k: v for k, v in r.data.items() if k not in clock} for r in (one, other)
+    ]
+    return documents[0] == documents[1]
+
+
+def test_a_file_a_mapping_and_keywords_are_the_same_run(tmp_path: Path) -> None:
+    toml, as_json = tmp_path / "chain.toml", tmp_path / "chain.json"
+    toml.write_text(CHAIN_TOML)
+    as_json.write_text(json.dumps(chain()))
+    from_mapping = multihop.run(chain())
+    assert from_mapping.goodput_kbps > 100
+    assert same_run(multihop.run(toml), from_mapping)
+    assert same_run(multihop.run(str(as_json)), from_mapping)
+    assert same_run(multihop.run(**chain()), from_mapping)
+
+
+def test_keywords_replace_what_the_source_says() -> None:
+    longer = chain(topology={"kind": "chain", "hops": 3})
+    assert same_run(multihop.run(chain(), topology={"hops": 3}), multihop.run(longer))
+    dotted: dict[str, Any] = {"topology.hops": 3}
+    assert same_run(multihop.run(chain(), **dotted), multihop.run(longer))
+    udp = [{"app": "ftp", "transport": "udp"}]
+    assert same_run(multihop.run(chain(), flow=udp), multihop.run(chain(flow=udp)))
+
+
+def test_the_seed_decides() -> None:
+    assert same_run(multihop.run(chain(), seed=7), multihop.run(chain(seed=7)))
+    assert not same_run(multihop.run(chain(), seed=7), multihop.run(chain(), seed=8))
+
+
+def test_many_runs_keep_their_order_on_any_number_of_processors() -> None:
+    runs = [chain(seed=seed) for seed in range(1, 7)]
+    alone = multihop.run_all(runs, jobs=1)
+    assert [result.seed for result in alone] == [1, 2, 3, 4, 5, 6]
+    assert all(same_run(a, b) for a, b in zip(alone, multihop.run_all(runs, jobs=3), strict=True))
+
+
+def test_a_source_among_many_runs(tmp_path: Path) -> None:
+    file = tmp_path / "chain.toml"
+    file.write_text(CHAIN_TOML)
+    (result,) = multihop.run_all([{"source": file, "seed": 5}])
+    assert result.seed == 5
+
+
+def test_a_bad_scenario_names_the_key_and_what_is_allowed() -> None:
+    with pytest.raises(multihop.ScenarioError, match=r"(?s)transport.*newrino.*newreno"):
+        multihop.run(chain(), flow=[{"app": "ftp", "transport": "newrino"}])
+    with pytest.raises(multihop.ScenarioError, match=r"topology\.hops"):
+        multihop.check(chain(), **{"topology.hops": 0})
+
+
+def test_every_problem_is_reported_at_once() -> None:
+    with pytest.raises(multihop.ScenarioError) as caught:
+        multihop.check(chain(), duration=-1, **{"topology.hops": 0})
+    assert "duration" in str(caught.value)
+    assert "topology.hops" in str(caught.value)
+
+
+def test_a_broken_file_names_itself_and_the_line(tmp_path: Path) -> None:
+    file = tmp_path / "broken.toml"
+    file.write_text("duration = 6.0\nname = chain\n")
+    with pytest.raises(multihop.ScenarioError, match=r"broken\.toml.*2"):
+        multihop.check(file)
+
+
+def test_a_good_scenario_passes_the_check() -> None:
+    multihop.check(chain())
+
+
+def test_a_value_that_no_scenario_can_hold() -> None:
+    with pytest.raises(TypeError, match="allowed: str, bool, int"):
+        multihop.check(chain(), seed={1})
+
+
+def test_files_that_a_run_writes(tmp_path: Path) -> None:
+    series = tmp_path / "series.csv"
+    trace, pcap = tmp_path / "trace.txt", tmp_path / "packets.pcapng"
+    record = {"every": 1.0, "what": ["goodput"]}
+    multihop.run(chain(record=record), trace=trace, pcap=pcap, series=series)
+    assert len(series.read_text().splitlines()) > 5
+    assert len(trace.read_text().splitlines()) > 100
+    assert pcap.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
+
+
+def test_a_file_that_cannot_be_written_is_a_run_error(tmp_path: Path) -> None:
+    with pytest.raises(multihop.RunError, match="missing"):
+        multihop.run(chain(), trace=tmp_path / "missing" / "trace.txt")
+
+
+def test_the_schema_describes_scenarios() -> None:
+    assert {"topology", "flow", "mac", "radio"} <= multihop.schema()["properties"].keys()
+
+
+def test_the_wheel_is_a_release_build() -> None:
+    assert multihop.build_profile() == "release"

@@ -1,0 +1,119 @@
+"""One hop: goodput against the arithmetic of frame times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+from multihop import report
+from multihop.airtime import Radio
+from multihop.stats import Interval
+from study import Study, measure, percent
+
+RATES = {"1M": 1.0, "2M": 2.0, "5.5M": 5.5, "11M": 11.0}
+SEEDS = range(1, 6)
+SECONDS = 60.0
+WARMUP = 5.0
+PAYLOAD = 1460
+
+
+class Case(NamedTuple):
+    """One combination."""
+
+    transport: str
+    flavour: str
+    preamble: str
+    rts: bool
+    rate: str
+
+    def scenario(self) -> dict[str, Any]:
+        """What the simulator runs."""
+        return {
+            "name": "one-hop",
+            "duration": SECONDS,
+            "warmup": WARMUP,
+            "radio": {"rate": self.rate, "preamble": self.preamble},
+            "mac": {"flavour": self.flavour, "rts_threshold": 0 if self.rts else "off", "arp": "oracle"},
+            "topology": {"kind": "chain", "hops": 1},
+            "routing": {"protocol": "static"},
+            "flow": [{"app": "ftp", "transport": self.transport}],
+        }
+
+    def expected(self) -> float:
+        """What the arithmetic says, kb/s."""
+        radio = Radio(RATES[self.rate], 1.0, self.preamble, self.flavour)
+        if self.transport == "udp":
+            return radio.udp_kbps(PAYLOAD, rts=self.rts)
+        per_ack = 2 if self.transport.endswith("+da") else 1
+        return radio.tcp_kbps(PAYLOAD, rts=self.rts, segments_per_ack=per_ack)
+
+    def __str__(self) -> str:
+        access = "RTS/CTS" if self.rts else "basic"
+        return f"{self.transport} {self.flavour} {self.preamble} {access} {self.rate}"
+
+
+def study() -> Study:
+    """Run every combination."""
+    page = Study(
+        "One hop against airtime arithmetic",
+        "Is one frame exchange right to the microsecond? A sender that always has a packet repeats "
+        "DIFS, mean back-off, [RTS, SIFS, CTS, SIFS,] data, SIFS, ACK; nothing else happens on the air.",
+        f"Two stations; {PAYLOAD} bytes of payload; basic rate 1 Mb/s; {SECONDS:g} s simulated, the first "
+        f"{WARMUP:g} s not counted; seeds {SEEDS[0]} to {SEEDS[-1]}; 95% Student-t intervals. Mean "
+        "back-off 15 slots in the ns2 flavour (it draws 0 to 30), 15.5 in the standard one.",
+    )
+    found = measure({case: case.scenario() for case in cases()}, SEEDS)
+    errors = {case: found[case].mean / case.expected() - 1 for case in found}
+    page.worst("UDP agrees", {str(c): e for c, e in errors.items() if c.transport == "udp"}, 0.005)
+    page.worst(
+        "TCP agrees with turns that never meet",
+        {str(c): e for c, e in errors.items() if c.transport != "udp"},
+        0.08,
+    )
+    page.text(
+        "For UDP the arithmetic is exact. For TCP it is a model: segments and ACKs take turns and never "
+        "meet. In truth the two stations' back-offs overlap, which gains time, and now and then end in "
+        "the same slot, which costs an exchange: an RTS with RTS/CTS, a whole segment without."
+    )
+    draw(page, found)
+    for transport in TRANSPORTS:
+        page.text(f"### {transport}")
+        page.table(
+            ["flavour, preamble, access, rate", "measured, kb/s", "arithmetic, kb/s", "difference"],
+            [
+                [
+                    str(case).split(" ", 1)[1],
+                    str(value),
+                    f"{case.expected():.1f}",
+                    percent(value.mean, case.expected()),
+                ]
+                for case, value in found.items()
+                if case.transport == transport
+            ],
+        )
+    return page
+
+
+def cases() -> Iterator[Case]:
+    """Every combination, in the order of the tables."""
+    axes = (TRANSPORTS, ("ns2", "standard"), ("long", "short"), (True, False), RATES)
+    return (Case(*values) for values in product(*axes))
+
+
+def draw(page: Study, found: dict[Case, Interval]) -> None:
+    """Goodput over the rate, ns2 flavour and long preamble."""
+    figure, axes = report.new_figure("data rate, Mb/s", "goodput, kb/s", "ns2 flavour, long preamble")
+    for transport in TRANSPORTS:
+        for rts, access in ((True, "RTS/CTS"), (False, "basic access")):
+            line = [Case(transport, "ns2", "long", rts, rate) for rate in RATES]
+            rates = [RATES[case.rate] for case in line]
+            report.reference(axes, rates, [case.expected() for case in line], "", "--" if rts else ":")
+            values = [found[case] for case in line]
+            report.curve(axes, rates, values, transport, f"{transport}, {access}")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    page.figure("one-hop", figure, "One hop: measured (marks, 95% intervals) over the arithmetic (grey)")
+
+
+TRANSPORTS = ("udp", "newreno", "newreno+da")

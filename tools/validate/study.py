@@ -1,0 +1,88 @@
+"""A validation study: a page of Markdown with tables, figures and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+import multihop
+from multihop.report import drawing
+from multihop.stats import Interval, interval
+
+
+@dataclass
+class Study:
+    """Filled in the order in which it is read."""
+
+    title: str
+    question: str
+    setting: str
+    parts: list[str] = field(default_factory=list)
+    verdicts: list[tuple[str, bool]] = field(default_factory=list)
+    figures: dict[str, Figure] = field(default_factory=dict)
+
+    @property
+    def held(self) -> bool:
+        """Whether every verdict is for the simulator."""
+        return all(held for _, held in self.verdicts)
+
+    def summary(self) -> str:
+        """The verdicts in one line."""
+        return f"{sum(held for _, held in self.verdicts)} of {len(self.verdicts)} verdicts held"
+
+    def text(self, text: str) -> None:
+        """Add a paragraph."""
+        self.parts.append(text)
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Add a table; the first column is text, the others are numbers."""
+        lines = [columns, ["---", *["--:"] * (len(columns) - 1)], *rows]
+        self.parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+
+    def figure(self, name: str, figure: Figure, caption: str) -> None:
+        """Add a figure, kept as SVG and PNG."""
+        self.figures[name] = figure
+        self.parts.append(f"![{caption}]({name}.svg)\n\n{caption} (also as [PNG]({name}.png))")
+
+    def verdict(self, claim: str, held: bool) -> None:
+        """Judge one claim."""
+        self.verdicts.append((claim, held))
+
+    def worst(self, claim: str, errors: Mapping[str, float], limit: float) -> None:
+        """Judge that every relative error stays within a limit; say which one is largest."""
+        name = max(errors, key=lambda key: abs(errors[key]))
+        found = f"largest difference {errors[name]:+.2%}, {name}"
+        self.verdict(f"{claim} within {limit:.1%} ({found})", abs(errors[name]) <= limit)
+
+    def write(self, name: str, directory: Path) -> Path:
+        """Write the page and its figures."""
+        directory.mkdir(parents=True, exist_ok=True)
+        with drawing():
+            for figure_name, figure in self.figures.items():
+                figure.savefig(directory / f"{figure_name}.svg", metadata={"Date": None})
+                figure.savefig(directory / f"{figure_name}.png", dpi=110, metadata={"Software": None})
+        verdicts = "\n".join(
+            f"* **{'held' if held else 'not held'}**: {claim}." for claim, held in self.verdicts
+        )
+        head = [f"# {self.title}", self.question, "## Verdicts", verdicts, "## Setting", self.setting]
+        again = f"Make this page again: `make build && .venv/bin/python tools/validate {name}`."
+        page = directory / f"{name}.md"
+        page.write_text("\n\n".join([*head, again, "## Results", *self.parts]) + "\n", encoding="utf-8")
+        return page
+
+
+def measure(scenarios: Mapping[Any, Mapping[str, Any]], seeds: Sequence[int]) -> dict[Any, Interval]:
+    """Goodput of each scenario in kb/s, over the same seeds."""
+    runs = [{**scenario, "seed": seed} for scenario in scenarios.values() for seed in seeds]
+    found = [result.goodput_kbps for result in multihop.run_all(runs)]
+    chunks = (found[i : i + len(seeds)] for i in range(0, len(found), len(seeds)))
+    return {key: interval(chunk) for key, chunk in zip(scenarios, chunks, strict=True)}
+
+
+def percent(value: float, reference: float) -> str:
+    """How far a value is from its reference."""
+    return f"{value / reference - 1:+.2%}"
