@@ -185,7 +185,8 @@ def skip_reason(line: str) -> str | None:
 def stream(command: Sequence[str], env: dict[str, str] | None = None) -> tuple[int, list[str]]:
     """Run a command, show what it prints as it comes, and keep it."""
     print("$ " + " ".join(command), flush=True)
-    process = subprocess.Popen(
+    lines = []
+    with subprocess.Popen(
         command,
         cwd=ROOT,
         env={**os.environ, **(env or {})},
@@ -193,13 +194,12 @@ def stream(command: Sequence[str], env: dict[str, str] | None = None) -> tuple[i
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-    )
-    assert process.stdout is not None
-    lines = []
-    for line in process.stdout:
-        print(line, end="", flush=True)
-        lines.append(line.rstrip("\n"))
-    return process.wait(), lines
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line.rstrip("\n"))
+    return process.returncode, lines
 
 
 def script(name: str) -> Callable[[], Counts]:
