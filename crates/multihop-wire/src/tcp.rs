@@ -1,8 +1,19 @@
 //! TCP segments (RFC 9293 §3.1) with the options that the endpoints use.
 
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
 use core::ops::{Add, Sub};
 
 use multihop_core::Payload;
+
+use crate::ParseError;
+use crate::checksum::Checksum;
+use crate::reader::Reader;
+
+mod options;
+
+/// The IP protocol number of TCP.
+pub const PROTOCOL: u8 = 6;
 
 /// A TCP segment: what endpoints exchange, and what goes on the wire.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -62,6 +73,68 @@ pub struct SackBlocks {
     len: u8,
 }
 
+impl Segment {
+    /// Reads what an IP packet between these addresses carries. The urgent pointer and the bits that
+    /// have no field here are dropped.
+    pub fn parse(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Result<Self, ParseError> {
+        let mut r = Reader::new(bytes);
+        let ports = (r.u16()?, r.u16()?);
+        let (seq, ack) = (SeqNumber(r.u32()?), SeqNumber(r.u32()?));
+        let (offset, flags) = (r.u8()? >> 4, r.u8()?);
+        let window = r.u16()?;
+        let (_checksum, _urgent) = (r.u16()?, r.u16()?);
+        let Some(options_len) = (usize::from(offset) * 4).checked_sub(MIN_HEADER_LEN) else {
+            let found = u32::from(offset);
+            return Err(ParseError::Field { name: "data offset", found, allowed: "5 to 15" });
+        };
+        let options = r.take(options_len)?;
+        if checksum(bytes, source, destination) != 0 {
+            return Err(ParseError::Checksum);
+        }
+        Ok(Self {
+            source: ports.0,
+            destination: ports.1,
+            seq,
+            ack: (flags & ACK != 0).then_some(ack),
+            syn: flags & SYN != 0,
+            fin: flags & FIN != 0,
+            rst: flags & RST != 0,
+            psh: flags & PSH != 0,
+            window,
+            options: Options::parse(options)?,
+            payload: r.payload(),
+        })
+    }
+
+    /// Appends the segment, with the checksum that these addresses give.
+    pub fn emit(&self, source: Ipv4Addr, destination: Ipv4Addr, out: &mut Vec<u8>) {
+        let start = out.len();
+        let words = u8::try_from(self.header_len() / 4).expect("a header has at most 15 words");
+        out.extend_from_slice(&self.source.to_be_bytes());
+        out.extend_from_slice(&self.destination.to_be_bytes());
+        out.extend_from_slice(&self.seq.0.to_be_bytes());
+        out.extend_from_slice(&self.ack.unwrap_or_default().0.to_be_bytes());
+        out.extend_from_slice(&[words << 4, self.flags()]);
+        out.extend_from_slice(&self.window.to_be_bytes());
+        out.extend_from_slice(&[0; 4]); // checksum, urgent pointer
+        self.options.emit(out);
+        self.payload.emit(out);
+        let sum = checksum(&out[start..], source, destination);
+        out[start + 16..start + 18].copy_from_slice(&sum.to_be_bytes());
+    }
+
+    /// Bytes of the header, options included.
+    pub fn header_len(&self) -> usize {
+        MIN_HEADER_LEN + self.options.wire_len()
+    }
+
+    fn flags(&self) -> u8 {
+        let bits =
+            [(self.fin, FIN), (self.syn, SYN), (self.rst, RST), (self.psh, PSH), (self.ack.is_some(), ACK)];
+        bits.iter().filter(|(set, _)| *set).fold(0, |flags, (_, bit)| flags | bit)
+    }
+}
+
 impl SackBlocks {
     /// Adds the block from `left` up to but not including `right`; false if there is no room.
     pub fn push(&mut self, left: SeqNumber, right: SeqNumber) -> bool {
@@ -106,3 +179,19 @@ impl Sub<u32> for SeqNumber {
         Self(self.0.wrapping_sub(n))
     }
 }
+
+fn checksum(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> u16 {
+    Checksum::pseudo_header(source, destination, PROTOCOL, bytes.len()).over(bytes).finish()
+}
+
+/// Bytes of a header without options.
+const MIN_HEADER_LEN: usize = 20;
+
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const PSH: u8 = 0x08;
+const ACK: u8 = 0x10;
+
+#[cfg(test)]
+mod tests;

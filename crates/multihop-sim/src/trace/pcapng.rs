@@ -1,0 +1,192 @@
+//! Capture files in the pcapng format (draft-ietf-opsawg-pcapng).
+
+use std::io::{self, Write};
+
+use multihop_core::Instant;
+
+/// Writes a capture file of 802.11 frames, each with a radiotap header in front.
+///
+/// Time starts at the epoch: a packet at 1.5 s has the date 1970-01-01 00:00:01.5.
+#[derive(Debug)]
+pub struct PcapngWriter<W> {
+    out: W,
+    interfaces: usize,
+    /// Kept so that a packet costs no allocation.
+    block: Vec<u8>,
+}
+
+impl<W: Write> PcapngWriter<W> {
+    /// Writes the head of the file, with one interface for each name.
+    pub fn new<'a>(out: W, interface_names: impl IntoIterator<Item = &'a str>) -> io::Result<Self> {
+        let mut writer = Self { out, interfaces: 0, block: Vec::new() };
+        writer.section_header()?;
+        for name in interface_names {
+            writer.interface_description(name)?;
+            writer.interfaces += 1;
+        }
+        Ok(writer)
+    }
+
+    /// Writes the packet that `interface` (from 0, in the order of names) sent or received at `at`.
+    pub fn packet(
+        &mut self,
+        interface: u32,
+        at: Instant,
+        bytes: &[u8],
+        comment: Option<&str>,
+    ) -> io::Result<()> {
+        if interface as usize >= self.interfaces {
+            let found = format!("interface {interface} in a capture of {} interfaces", self.interfaces);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, found));
+        }
+        let len = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+        let at = at.as_nanos();
+        self.begin(ENHANCED_PACKET);
+        self.u32(interface);
+        self.u32(u32::try_from(at >> 32).expect("half of 64 bits"));
+        self.u32(u32::try_from(at & 0xffff_ffff).expect("half of 64 bits"));
+        self.u32(len);
+        self.u32(len);
+        self.padded(bytes);
+        if let Some(comment) = comment {
+            self.option(COMMENT, comment.as_bytes())?;
+            self.u32(END_OF_OPTIONS);
+        }
+        self.end()
+    }
+
+    /// Hands back the destination, flushed.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn section_header(&mut self) -> io::Result<()> {
+        self.begin(SECTION_HEADER);
+        self.u32(BYTE_ORDER_MAGIC);
+        self.u16(1); // version 1.0
+        self.u16(0);
+        self.block.extend_from_slice(&UNKNOWN_LENGTH.to_le_bytes());
+        self.end()
+    }
+
+    fn interface_description(&mut self, name: &str) -> io::Result<()> {
+        self.begin(INTERFACE_DESCRIPTION);
+        self.u16(LINKTYPE_RADIOTAP);
+        self.u16(0);
+        self.u32(NO_SNAP_LENGTH);
+        self.option(IF_NAME, name.as_bytes())?;
+        self.option(IF_TSRESOL, &[NANOSECONDS])?;
+        self.u32(END_OF_OPTIONS);
+        self.end()
+    }
+
+    fn begin(&mut self, kind: u32) {
+        self.block.clear();
+        self.u32(kind);
+        self.u32(0);
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let total = u32::try_from(self.block.len() + 4).map_err(io::Error::other)?;
+        self.block[4..8].copy_from_slice(&total.to_le_bytes());
+        self.u32(total);
+        self.out.write_all(&self.block)
+    }
+
+    fn option(&mut self, code: u16, value: &[u8]) -> io::Result<()> {
+        let len = u16::try_from(value.len()).map_err(|_| {
+            let found = format!("name or comment has {} bytes, at most 65535 are allowed", value.len());
+            io::Error::new(io::ErrorKind::InvalidInput, found)
+        })?;
+        self.u16(code);
+        self.u16(len);
+        self.padded(value);
+        Ok(())
+    }
+
+    fn padded(&mut self, bytes: &[u8]) {
+        self.block.extend_from_slice(bytes);
+        self.block.resize(self.block.len().next_multiple_of(4), 0);
+    }
+
+    fn u16(&mut self, value: u16) {
+        self.block.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn u32(&mut self, value: u32) {
+        self.block.extend_from_slice(&value.to_le_bytes());
+    }
+}
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+
+/// Little-endian on every machine, so that a run writes the same bytes everywhere.
+const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+const UNKNOWN_LENGTH: u64 = u64::MAX;
+const LINKTYPE_RADIOTAP: u16 = 127;
+const NO_SNAP_LENGTH: u32 = 0;
+
+const END_OF_OPTIONS: u32 = 0;
+const COMMENT: u16 = 1;
+const IF_NAME: u16 = 2;
+const IF_TSRESOL: u16 = 9;
+/// The negative power of ten.
+const NANOSECONDS: u8 = 9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capture() -> PcapngWriter<Vec<u8>> {
+        PcapngWriter::new(Vec::new(), ["n0", "node1"]).unwrap()
+    }
+
+    #[test]
+    fn head_of_a_file() {
+        let expected = [
+            &[0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..],
+            &[0xff; 8],
+            &[28, 0, 0, 0],
+            &[1, 0, 0, 0, 40, 0, 0, 0, 127, 0, 0, 0, 0, 0, 0, 0],
+            &[2, 0, 2, 0, b'n', b'0', 0, 0, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0, 40, 0, 0, 0],
+            &[1, 0, 0, 0, 44, 0, 0, 0, 127, 0, 0, 0, 0, 0, 0, 0],
+            &[2, 0, 5, 0, b'n', b'o', b'd', b'e', b'1', 0, 0, 0, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0],
+            &[44, 0, 0, 0],
+        ]
+        .concat();
+        assert_eq!(capture().finish().unwrap(), expected);
+    }
+
+    #[test]
+    fn packets_with_and_without_comment() {
+        let mut capture = capture();
+        let head = capture.out.len();
+        capture.packet(1, Instant::from_nanos(0x1_0000_0002), &[7; 5], None).unwrap();
+        capture.packet(0, Instant::ZERO, &[8; 4], Some("no-route")).unwrap();
+        let expected = [
+            &[6, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0][..],
+            &[7, 7, 7, 7, 7, 0, 0, 0, 40, 0, 0, 0],
+            &[6, 0, 0, 0, 52, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0],
+            &[8, 8, 8, 8, 1, 0, 8, 0],
+            b"no-route",
+            &[0, 0, 0, 0, 52, 0, 0, 0],
+        ]
+        .concat();
+        assert_eq!(capture.finish().unwrap()[head..], expected);
+    }
+
+    #[test]
+    fn what_the_format_cannot_hold_is_refused_and_leaves_the_file_whole() {
+        let mut capture = capture();
+        let head = capture.out.len();
+        let error = capture.packet(2, Instant::ZERO, &[], None).unwrap_err();
+        assert_eq!(error.to_string(), "interface 2 in a capture of 2 interfaces");
+        let long = "x".repeat(65_536);
+        let error = capture.packet(0, Instant::ZERO, &[], Some(&long)).unwrap_err();
+        assert_eq!(error.to_string(), "name or comment has 65536 bytes, at most 65535 are allowed");
+        assert_eq!(capture.finish().unwrap().len(), head);
+    }
+}

@@ -1,0 +1,82 @@
+//! The Internet checksum and the CRC-32 of IEEE 802.
+
+use core::net::Ipv4Addr;
+
+/// The Internet checksum (RFC 1071), under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Checksum {
+    sum: u64,
+}
+
+impl Checksum {
+    /// Starts with the pseudo header of TCP and UDP (RFC 9293 §3.1).
+    pub fn pseudo_header(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, len: usize) -> Self {
+        let lengths = Self { sum: u64::from(protocol) + len as u64 };
+        lengths.over(&source.octets()).over(&destination.octets())
+    }
+
+    /// Takes in `bytes`; only the last ones may be odd in number.
+    #[must_use]
+    pub fn over(self, bytes: &[u8]) -> Self {
+        let (pairs, odd) = bytes.as_chunks::<2>();
+        let even: u64 = pairs.iter().map(|&pair| u64::from(u16::from_be_bytes(pair))).sum();
+        let last = odd.first().map_or(0, |&byte| u64::from(byte) << 8);
+        Self { sum: self.sum + even + last }
+    }
+
+    /// The checksum to send; 0 over bytes that contain their own right checksum.
+    pub fn finish(self) -> u16 {
+        let mut sum = self.sum;
+        while sum > 0xffff {
+            sum = (sum >> 16) + (sum & 0xffff);
+        }
+        !u16::try_from(sum).expect("folded to 16 bits")
+    }
+}
+
+/// The CRC-32 of IEEE 802: the frame check sequence, sent least significant byte first.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    !bytes
+        .iter()
+        .fold(u32::MAX, |crc, &byte| (crc >> 8) ^ CRC_TABLE[usize::from(crc.to_le_bytes()[0] ^ byte)])
+}
+
+const CRC_TABLE: [u32; 256] = {
+    /// The generator polynomial with its bits reversed.
+    const POLYNOMIAL: u32 = 0xedb8_8320;
+    let mut table = [0; 256];
+    let mut byte = 0_u32;
+    while byte < 256 {
+        let mut crc = byte;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ POLYNOMIAL } else { crc >> 1 };
+            bit += 1;
+        }
+        table[byte as usize] = crc;
+        byte += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn example_of_rfc_1071() {
+        let example = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+        assert_eq!(Checksum::default().over(&example).finish(), !0xddf2);
+    }
+
+    #[test]
+    fn an_odd_last_byte_counts_as_if_a_zero_followed() {
+        let odd = Checksum::default().over(&[1, 2]).over(&[3]);
+        assert_eq!(odd.finish(), Checksum::default().over(&[1, 2, 3, 0]).finish());
+    }
+
+    #[test]
+    fn crc_check_value() {
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+    }
+}

@@ -1,0 +1,162 @@
+//! Radiotap headers, version 0: what a capture says about a frame beside its bytes.
+//!
+//! The frames are DSSS and CCK ones on channel 1 with their frame check sequence at the end.
+
+use alloc::vec::Vec;
+
+use crate::ParseError;
+use crate::reader::Reader;
+
+/// The link type of captures whose packets start with a radiotap header.
+pub const LINKTYPE: u16 = 127;
+
+/// A radiotap header.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Header {
+    /// When the first bit of the MAC frame arrived, in microseconds.
+    pub tsft: u64,
+    /// Whether the frame was sent with a short preamble.
+    pub short_preamble: bool,
+    /// Rate in units of 500 kb/s.
+    pub rate: u8,
+}
+
+impl Header {
+    /// Takes a captured packet apart. Fields beyond those sent here are skipped; the channel is
+    /// dropped.
+    pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), ParseError> {
+        let mut r = Reader::new(bytes);
+        let version = r.u8()?;
+        if version != 0 {
+            return Err(ParseError::Field { name: "version", found: u32::from(version), allowed: "0" });
+        }
+        let _pad = r.u8()?;
+        let len = usize::from(u16::from_le_bytes(r.array()?));
+        let present = u32::from_le_bytes(r.array()?);
+        if present & FIELDS != FIELDS {
+            let allowed = "TSFT, flags, rate and channel (0xf) set";
+            return Err(ParseError::Field { name: "present flags", found: present, allowed });
+        }
+        let mut fields_at = 8;
+        let mut last = present;
+        while last & MORE_PRESENT != 0 {
+            last = u32::from_le_bytes(r.array()?);
+            fields_at += 4;
+        }
+        // Offsets count from the start of the header, and TSFT is aligned to its 8 bytes.
+        r.take(fields_at % 8)?;
+        let tsft = u64::from_le_bytes(r.array()?);
+        let (flags, rate) = (r.u8()?, r.u8()?);
+        let _channel: [u8; 4] = r.array()?;
+        if flags & FCS_AT_END == 0 {
+            let (name, found) = ("flags", u32::from(flags));
+            return Err(ParseError::Field { name, found, allowed: "frame check sequence at end (0x10) set" });
+        }
+        let fields_end = bytes.len() - r.rest().len();
+        if len < fields_end {
+            let found = u32::try_from(len).expect("it was read from 16 bits");
+            return Err(ParseError::Field { name: "length", found, allowed: "no less than the fields" });
+        }
+        let mut r = Reader::new(bytes);
+        r.take(len)?;
+        Ok((Self { tsft, short_preamble: flags & SHORT_PREAMBLE != 0, rate }, r.rest()))
+    }
+
+    /// Appends the header; the frame with its check sequence follows.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let flags = FCS_AT_END | if self.short_preamble { SHORT_PREAMBLE } else { 0 };
+        out.extend_from_slice(&[0, 0]);
+        out.extend_from_slice(&LEN.to_le_bytes());
+        out.extend_from_slice(&FIELDS.to_le_bytes());
+        out.extend_from_slice(&self.tsft.to_le_bytes());
+        out.extend_from_slice(&[flags, self.rate]);
+        out.extend_from_slice(&CHANNEL_1_MHZ.to_le_bytes());
+        out.extend_from_slice(&CHANNEL_2_4_GHZ_CCK.to_le_bytes());
+    }
+}
+
+const LEN: u16 = 22;
+/// TSFT, flags, rate, channel: bits 0 to 3.
+const FIELDS: u32 = 0x0f;
+const MORE_PRESENT: u32 = 1 << 31;
+const SHORT_PREAMBLE: u8 = 0x02;
+const FCS_AT_END: u8 = 0x10;
+const CHANNEL_1_MHZ: u16 = 2412;
+const CHANNEL_2_4_GHZ_CCK: u16 = 0x00a0;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::damage;
+
+    fn header() -> impl Strategy<Value = Header> {
+        any::<(u64, bool, u8)>().prop_map(|(tsft, short_preamble, rate)| Header {
+            tsft,
+            short_preamble,
+            rate,
+        })
+    }
+
+    fn emitted(header: &Header) -> Vec<u8> {
+        let mut out = Vec::new();
+        header.emit(&mut out);
+        out
+    }
+
+    const EXAMPLE: Header = Header { tsft: 0x0102, short_preamble: true, rate: 22 };
+
+    #[test]
+    fn known_bytes() {
+        let expected = [0, 0, 22, 0, 0x0f, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0x12, 22, 0x6c, 0x09, 0xa0, 0];
+        assert_eq!(emitted(&EXAMPLE), expected);
+    }
+
+    #[test]
+    fn further_fields_are_skipped() {
+        let mut packet = emitted(&EXAMPLE);
+        packet[2] = 22 + 8 + 1;
+        packet[7] = 0x80;
+        packet.splice(8..8, [0, 0, 0, 0x80, 0x20, 0, 0, 0]);
+        packet.extend([0x55, b'f']);
+        assert_eq!(Header::parse(&packet), Ok((EXAMPLE, &b"f"[..])));
+        packet.drain(8..12);
+        packet.splice(12..12, [9; 4]); // the same with padding in place of a second word
+        packet[8..12].copy_from_slice(&[0x20, 0, 0, 0]);
+        assert_eq!(Header::parse(&packet), Ok((EXAMPLE, &b"f"[..])));
+    }
+
+    #[test]
+    fn refusals_say_why() {
+        let with = |at: usize, value: u8| {
+            let mut packet = emitted(&EXAMPLE);
+            packet[at] = value;
+            Header::parse(&packet).unwrap_err()
+        };
+        let field = |name, found, allowed| ParseError::Field { name, found, allowed };
+        assert_eq!(with(0, 1), field("version", 1, "0"));
+        assert_eq!(with(2, 21), field("length", 21, "no less than the fields"));
+        assert_eq!(with(2, 23), ParseError::Truncated { found: 22, needed: 23 });
+        assert_eq!(with(4, 7), field("present flags", 7, "TSFT, flags, rate and channel (0xf) set"));
+        assert_eq!(with(16, 2), field("flags", 2, "frame check sequence at end (0x10) set"));
+    }
+
+    proptest! {
+        #[test]
+        fn parse_undoes_emit(header in header(), frame in any::<Vec<u8>>()) {
+            let mut packet = emitted(&header);
+            packet.extend(&frame);
+            prop_assert_eq!(Header::parse(&packet), Ok((header, &frame[..])));
+        }
+
+        #[test]
+        fn parse_never_panics(bytes in any::<Vec<u8>>(), header in header(), damage in damage()) {
+            let _ = Header::parse(&bytes);
+            let mut packet = emitted(&header);
+            packet.extend(bytes);
+            damage.apply(&mut packet);
+            let _ = Header::parse(&packet);
+        }
+    }
+}

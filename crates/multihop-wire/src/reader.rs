@@ -1,0 +1,54 @@
+use multihop_core::Payload;
+
+use crate::ParseError;
+
+/// Takes fields off the front of a packet; numbers are big-endian, as in all Internet protocols.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], ParseError> {
+        let end = self.at + len;
+        let taken = self
+            .bytes
+            .get(self.at..end)
+            .ok_or(ParseError::Truncated { found: self.bytes.len(), needed: end })?;
+        self.at = end;
+        Ok(taken)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
+        Ok(self.take(N)?.try_into().expect("take returns as many as asked"))
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, ParseError> {
+        Ok(u8::from_be_bytes(self.array()?))
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, ParseError> {
+        Ok(u16::from_be_bytes(self.array()?))
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, ParseError> {
+        Ok(u32::from_be_bytes(self.array()?))
+    }
+
+    pub(crate) fn rest(self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
+    /// The rest as data that belongs to the packet.
+    pub(crate) fn payload(self) -> Payload {
+        match self.rest() {
+            [] => Payload::EMPTY,
+            bytes => Payload::Bytes(bytes.to_vec()),
+        }
+    }
+}
