@@ -7,6 +7,23 @@ use crate::error_rate::success;
 use crate::params::{RATES, Sinr};
 use crate::propagation::{dbm_to_mw, from_db};
 
+/// A transmission as it arrives at one station.
+#[derive(Clone, Copy, Debug)]
+pub struct Signal {
+    /// Names the transmission.
+    pub id: u64,
+    /// Received power, mW.
+    pub power_mw: f64,
+    /// Rate of the bits after the PLCP header.
+    pub rate: BitRate,
+    /// When the PLCP preamble and header are over.
+    pub preamble_end: Instant,
+    /// When the last bit arrives.
+    pub end: Instant,
+    /// Bits after the PLCP header.
+    pub bits: u32,
+}
+
 /// One station's receiver.
 ///
 /// It locks to the first signal it can decode, leaves it only for a much stronger one during the
@@ -100,23 +117,6 @@ impl SinrReceiver {
     fn energy_without(&self, id: Option<u64>) -> f64 {
         self.heard.iter().filter(|heard| Some(heard.id) != id).map(|heard| heard.power_mw).sum()
     }
-}
-
-/// A transmission as it arrives at one station.
-#[derive(Clone, Copy, Debug)]
-pub struct Signal {
-    /// Names the transmission.
-    pub id: u64,
-    /// Received power, mW.
-    pub power_mw: f64,
-    /// Rate of the bits after the PLCP header.
-    pub rate: BitRate,
-    /// When the PLCP preamble and header are over.
-    pub preamble_end: Instant,
-    /// When the last bit arrives.
-    pub end: Instant,
-    /// Bits after the PLCP header.
-    pub bits: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
