@@ -8,6 +8,7 @@ pub mod error_rate;
 pub mod frame;
 pub mod grid;
 pub mod mac;
+pub mod medium;
 pub mod params;
 pub mod phy;
 pub mod propagation;
