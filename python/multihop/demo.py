@@ -144,8 +144,8 @@ def draw(goodput: Sequence[Point]) -> Figure:
     figure, axes = report.new_figure("hops", "goodput, kb/s")
     hops = [point.hops for point in goodput]
     capacity = Radio().udp_kbps(PAYLOAD, rts=True)
-    report.reference(axes, hops, [capacity / min(h, 4) for h in hops], "C/h, from four hops C/4", "--")
-    report.reference(axes, hops, [capacity / min(h, 7) for h in hops], "C/h, from seven hops C/7", ":")
+    report.reference(axes, hops, [capacity / min(h, 4) for h in hops], "C / min(h, 4)", "--")
+    report.reference(axes, hops, [capacity / min(h, 7) for h in hops], "C / min(h, 7)", ":")
     for sender in SENDERS:
         report.curve(axes, hops, [getattr(point, sender) for point in goodput], sender, LABELS[sender])
     axes.set_ylim(bottom=0)

@@ -144,8 +144,17 @@ def new_figure(x_label: str, y_label: str, title: str = "") -> tuple[Figure, Axe
     return figure, axes
 
 
-def curve(axes: Axes, x: Sequence[float], y: Iterable[Interval], transport: str, label: str = "") -> None:
-    """Draw means with their intervals, in the transport's colours."""
+def curve(
+    axes: Axes,
+    x: Sequence[float],
+    y: Iterable[Interval],
+    transport: str,
+    label: str = "",
+    *,
+    marker: str = "",
+    joined: bool = True,
+) -> None:
+    """Draw means with their intervals, in the transport's colours; marks alone unless `joined`."""
     look = style(transport)
     points = list(y)
     halves = [point.half if math.isfinite(point.half) else 0.0 for point in points]
@@ -154,8 +163,8 @@ def curve(axes: Axes, x: Sequence[float], y: Iterable[Interval], transport: str,
         [point.mean for point in points],
         yerr=halves,
         color=look.colour,
-        marker=look.marker,
-        linestyle=look.line,
+        marker=marker or look.marker,
+        linestyle=look.line if joined else "none",
         markersize=5,
         capsize=3,
         label=label or transport,

@@ -87,11 +87,11 @@ def study() -> Study:
     found = measure({case: case.scenario() for case in points}, SEEDS)
     page.worst("Goodput agrees", {str(c): v.mean / c.expected() - 1 for c, v in found.items()}, LIMIT)
     figure, axes = report.new_figure("stations", "goodput of the cell, kb/s")
-    for rts, name, look in ((False, "basic access", "newreno"), (True, "RTS/CTS", "elfn")):
-        report.reference(
-            axes, range(2, 51), [saturation_kbps(n, rts=rts) for n in range(2, 51)], f"model, {name}", "--"
-        )
-        report.curve(axes, STATIONS, [found[Case(n, rts)] for n in STATIONS], look, f"simulated, {name}")
+    for rts, name, marker, line in ((False, "basic access", "s", "--"), (True, "RTS/CTS", "o", ":")):
+        model = [saturation_kbps(n, rts=rts) for n in range(2, STATIONS[-1] + 1)]
+        report.reference(axes, range(2, STATIONS[-1] + 1), model, f"model, {name}", line)
+        simulated = [found[Case(n, rts)] for n in STATIONS]
+        report.curve(axes, STATIONS, simulated, "udp", f"simulated, {name}", marker=marker, joined=False)
     axes.legend()
     page.figure("bianchi", figure, "Saturation goodput of one cell, with 95% intervals, over Bianchi's model")
     page.table(

@@ -111,13 +111,13 @@ def draw(page: Study, found: dict[Any, Any], capacity: float) -> None:
     """Goodput over the hops, with the theory and the prototype."""
     figure, axes = report.new_figure("hops", "goodput, kb/s")
     for limit, line in ((4, "--"), (7, ":")):
-        label = f"C/h, from {limit} hops C/{limit}"
+        label = f"C / min(h, {limit})"
         report.reference(axes, HOPS, [capacity / min(h, limit) for h in HOPS], label, line)
     for name in FLOWS:
         report.curve(axes, HOPS, [found[name, h] for h in HOPS], name, LABELS[name])
-    for name, values in PROTOTYPE.items():
+    for (name, values), marker in zip(PROTOTYPE.items(), "+x", strict=True):
         label = f"prototype, {LABELS[name]}"
-        axes.plot(HOPS, values, linestyle="", marker="+", color=report.ORANGE, zorder=3, label=label)
+        axes.plot(HOPS, values, linestyle="", marker=marker, color="0.45", zorder=3, label=label)
     axes.set_ylim(bottom=0)
     axes.set_xticks(list(HOPS))
     axes.legend(fontsize=8)

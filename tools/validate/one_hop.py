@@ -102,18 +102,22 @@ def cases() -> Iterator[Case]:
 
 
 def draw(page: Study, found: dict[Case, Interval]) -> None:
-    """Goodput over the rate, ns2 flavour and long preamble."""
-    figure, axes = report.new_figure("data rate, Mb/s", "goodput, kb/s", "ns2 flavour, long preamble")
-    for transport in TRANSPORTS:
-        for rts, access in ((True, "RTS/CTS"), (False, "basic access")):
+    """Goodput over the rate, ns2 flavour and long preamble; one figure for each access method."""
+    for rts, access, name in ((True, "RTS/CTS", "one-hop-rts"), (False, "basic access", "one-hop-basic")):
+        figure, axes = report.new_figure("data rate, Mb/s", "goodput, kb/s")
+        for transport in TRANSPORTS:
             line = [Case(transport, "ns2", "long", rts, rate) for rate in RATES]
             rates = [RATES[case.rate] for case in line]
-            report.reference(axes, rates, [case.expected() for case in line], "", "--" if rts else ":")
-            values = [found[case] for case in line]
-            report.curve(axes, rates, values, transport, f"{transport}, {access}")
-    axes.set_ylim(bottom=0)
-    axes.legend()
-    page.figure("one-hop", figure, "One hop: measured (marks, 95% intervals) over the arithmetic (grey)")
+            report.reference(axes, rates, [case.expected() for case in line], "", "--")
+            report.curve(axes, rates, [found[case] for case in line], transport, joined=False)
+        axes.set_ylim(bottom=0)
+        axes.legend()
+        page.figure(
+            name,
+            figure,
+            f"One hop, {access}, ns2 flavour, long preamble: measured (marks, 95% intervals) over the "
+            "arithmetic (grey)",
+        )
 
 
 TRANSPORTS = ("udp", "newreno", "newreno+da")
