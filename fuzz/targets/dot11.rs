@@ -1,0 +1,27 @@
+//! What parses as an 802.11 frame, or as LLC/SNAP, survives being sent.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use multihop_wire::checksum::crc32;
+use multihop_wire::dot11::{Frame, Snap};
+
+fuzz_target!(|data: &[u8]| {
+    round_trip(data);
+    round_trip(&[data, &crc32(data).to_le_bytes()].concat());
+    round_trip_of_snap(data);
+});
+
+fn round_trip(bytes: &[u8]) {
+    let Ok(frame) = Frame::parse(bytes) else { return };
+    let mut sent = Vec::new();
+    frame.emit(&mut sent);
+    assert_eq!(Frame::parse(&sent), Ok(frame));
+}
+
+fn round_trip_of_snap(body: &[u8]) {
+    let Ok((snap, packet)) = Snap::parse(body) else { return };
+    let mut sent = Vec::new();
+    snap.emit(&mut sent);
+    sent.extend(packet);
+    assert_eq!(Snap::parse(&sent), Ok((snap, packet)));
+}

@@ -1,0 +1,13 @@
+//! What parses as a radiotap header survives being sent.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use multihop_wire::radiotap::Header;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok((header, frame)) = Header::parse(data) else { return };
+    let mut sent = Vec::new();
+    header.emit(&mut sent);
+    sent.extend(frame);
+    assert_eq!(Header::parse(&sent), Ok((header, frame)));
+});
