@@ -11,8 +11,12 @@ help: ## List the targets
 build: ## Build target/release/multihop, and the Python package with the same command in .venv
 	@$(PYTHON) tools/build.py
 
+.PHONY: package
+package:
+	@$(PYTHON) tools/build.py package
+
 .PHONY: demo
-demo: build ## NewReno against paced UDP over 1 to 8 hops: a table here, curves in out/demo.html
+demo: package ## NewReno against paced UDP over 1 to 8 hops: a table here, curves in out/demo.html
 	@.venv/bin/python -m multihop.demo
 
 .PHONY: test
@@ -24,7 +28,7 @@ bench: ## Fixed scenarios, counted: events per second and cost per frame
 	@cargo run --quiet --release --locked -p multihop-bench
 
 .PHONY: validate
-validate: build ## Make docs/validation again: airtime, Bianchi, chain capacity
+validate: package ## Make docs/validation again: airtime, Bianchi, chain capacity
 	@.venv/bin/python tools/validate
 
 .PHONY: lint
