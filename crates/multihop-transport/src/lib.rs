@@ -1,1 +1,10 @@
-//! Placeholder.
+//! End-to-end state machines: packets and time in, packets and events out.
+//!
+//! No clock, no socket, no thread: `no_std` with `alloc`. A driver gives an endpoint what arrives,
+//! takes what leaves, and comes back at the deadline the endpoint names.
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+
+pub mod rtt;
+pub mod tcp;

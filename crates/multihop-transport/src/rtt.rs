@@ -1,0 +1,226 @@
+//! Round-trip time and retransmission timeout (RFC 6298).
+
+use multihop_core::Duration;
+
+/// Every constant of the retransmission timer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RtoConfig {
+    /// Timeout before the first sample.
+    pub initial: Duration,
+    /// Lower bound.
+    pub min: Duration,
+    /// Upper bound, back-off included.
+    pub max: Duration,
+    /// Tick of the clock: samples are read in whole ticks, and the variance term is at least one.
+    pub granularity: Duration,
+    /// The back-off factor stops growing here.
+    pub backoff_limit: u32,
+    /// Once the back-off factor is larger than this, the estimate counts as stale: its value moves
+    /// into the variance, and the next sample starts afresh. `None` keeps it.
+    pub forget_above: Option<u32>,
+    /// The timeout data starts with if the SYN was lost. `None` leaves the estimate alone.
+    pub after_lost_syn: Option<Duration>,
+}
+
+/// The estimator of one connection.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    config: RtoConfig,
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    base: Duration,
+    backoff: u32,
+    latest: Option<Duration>,
+    samples: u64,
+}
+
+impl RttEstimator {
+    /// An estimator without samples.
+    pub const fn new(config: RtoConfig) -> Self {
+        Self {
+            base: config.initial,
+            config,
+            srtt: None,
+            rttvar: Duration::ZERO,
+            backoff: 1,
+            latest: None,
+            samples: 0,
+        }
+    }
+
+    /// Takes one sample, of a packet that was sent exactly once (Karn's rule). Ends the back-off.
+    pub fn sample(&mut self, rtt: Duration) {
+        self.latest = Some(rtt);
+        self.samples += 1;
+        let ticks = self.in_ticks(rtt);
+        let srtt = match self.srtt {
+            // RFC 6298 §2.2
+            None => {
+                // A forgotten estimate left its weight in the variance.
+                self.rttvar = self.rttvar.max(ticks / 2);
+                ticks
+            }
+            // RFC 6298 §2.3: alpha = 1/8, beta = 1/4.
+            Some(srtt) => {
+                let error = srtt.max(ticks) - srtt.min(ticks);
+                self.rttvar = weighted(self.rttvar, error, 4);
+                weighted(srtt, ticks, 8)
+            }
+        };
+        self.srtt = Some(srtt);
+        let spread = self.config.granularity.max(self.rttvar.saturating_mul(4));
+        self.base = (srtt + spread).max(self.config.min);
+        self.backoff = 1;
+    }
+
+    /// The timer expired: doubles the timeout (RFC 6298 §5.5).
+    pub fn back_off(&mut self) {
+        self.backoff = self.backoff.saturating_mul(2).min(self.config.backoff_limit);
+        // RFC 6298 §5, last paragraph: the estimate is likely bogus by now.
+        if self.config.forget_above.is_some_and(|limit| self.backoff > limit)
+            && let Some(srtt) = self.srtt.take()
+        {
+            self.rttvar += srtt / 4;
+        }
+    }
+
+    /// The handshake is over, and its SYN had to be sent again.
+    pub fn syn_was_lost(&mut self) {
+        // RFC 6298 §5.7
+        if let Some(rto) = self.config.after_lost_syn
+            && self.srtt.is_none()
+        {
+            self.base = rto;
+            self.backoff = 1;
+        }
+    }
+
+    /// The retransmission timeout, back-off included; never zero.
+    pub fn rto(&self) -> Duration {
+        let rto = self.base.saturating_mul(u64::from(self.backoff));
+        rto.min(self.config.max).max(FLOOR)
+    }
+
+    /// The smoothed round-trip time.
+    pub const fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    /// The smoothed deviation of the round-trip time.
+    pub const fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
+    /// The newest sample, to the nanosecond.
+    pub const fn latest(&self) -> Option<Duration> {
+        self.latest
+    }
+
+    /// How many samples there were.
+    pub const fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// The nearest whole number of clock ticks, at least one.
+    fn in_ticks(&self, rtt: Duration) -> Duration {
+        let tick = self.config.granularity;
+        if tick == Duration::ZERO {
+            return rtt;
+        }
+        tick.saturating_mul((rtt + tick / 2).whole(tick).max(1))
+    }
+}
+
+/// `old` with `new` mixed in at weight 1/`n`.
+fn weighted(old: Duration, new: Duration, n: u64) -> Duration {
+    if new >= old { old + (new - old) / n } else { old - (old - new) / n }
+}
+
+/// A timer of zero would fire for ever at one instant.
+const FLOOR: Duration = Duration::from_micros(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn rfc() -> RtoConfig {
+        RtoConfig {
+            initial: ms(1000),
+            min: ms(1000),
+            max: ms(60_000),
+            granularity: ms(1),
+            backoff_limit: u32::MAX,
+            forget_above: None,
+            after_lost_syn: Some(ms(3000)),
+        }
+    }
+
+    #[test]
+    fn first_and_second_sample_by_hand() {
+        let mut rtt = RttEstimator::new(RtoConfig { min: ms(1), ..rfc() });
+        assert_eq!(rtt.rto(), ms(1000));
+        rtt.sample(ms(200));
+        assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (Some(ms(200)), ms(100), ms(600)));
+        // SRTT = 7/8 * 200 + 1/8 * 280; RTTVAR = 3/4 * 100 + 1/4 * 80
+        rtt.sample(ms(280));
+        assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (Some(ms(210)), ms(95), ms(590)));
+    }
+
+    #[test]
+    fn a_steady_path_keeps_one_tick_of_spread() {
+        let mut rtt = RttEstimator::new(RtoConfig { min: ms(1), granularity: ms(10), ..rfc() });
+        for _ in 0..100 {
+            rtt.sample(ms(104));
+        }
+        assert_eq!(rtt.rto(), ms(110));
+    }
+
+    #[test]
+    fn minimum_and_maximum_hold_and_a_sample_ends_the_back_off() {
+        let mut rtt = RttEstimator::new(rfc());
+        rtt.sample(ms(50));
+        assert_eq!(rtt.rto(), ms(1000));
+        for expected in [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000] {
+            rtt.back_off();
+            assert_eq!(rtt.rto(), ms(expected));
+        }
+        rtt.sample(ms(50));
+        assert_eq!(rtt.rto(), ms(1000));
+    }
+
+    #[test]
+    fn back_off_stops_at_its_limit() {
+        let mut rtt = RttEstimator::new(RtoConfig { backoff_limit: 64, max: Duration::MAX, ..rfc() });
+        for _ in 0..40 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), ms(64_000));
+    }
+
+    #[test]
+    fn a_stale_estimate_moves_into_the_variance() {
+        let mut rtt = RttEstimator::new(RtoConfig { forget_above: Some(8), min: ms(1), ..rfc() });
+        rtt.sample(ms(400));
+        for _ in 0..3 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.srtt(), Some(ms(400)));
+        rtt.back_off();
+        assert_eq!((rtt.srtt(), rtt.rttvar()), (None, ms(300)));
+        assert_eq!(rtt.rto(), ms(16 * 1200));
+        rtt.sample(ms(100));
+        assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (Some(ms(100)), ms(300), ms(1300)));
+    }
+
+    #[test]
+    fn a_lost_syn_starts_data_at_three_seconds() {
+        let mut rtt = RttEstimator::new(rfc());
+        rtt.back_off();
+        rtt.syn_was_lost();
+        assert_eq!(rtt.rto(), ms(3000));
+    }
+}

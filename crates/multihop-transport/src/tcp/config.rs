@@ -1,0 +1,268 @@
+use multihop_core::Duration;
+
+use crate::rtt::RtoConfig;
+
+/// Everything about a connection that is not fixed by the protocol.
+///
+/// Start from a preset and change fields. Both ends of a simulated flow are given the same `Config`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Config {
+    /// Congestion control.
+    pub variant: Variant,
+    /// Largest payload of a segment in bytes, options not counted.
+    pub mss: u16,
+    /// The sender's clamp on the window in segments; also the initial slow-start threshold.
+    pub window_max: u16,
+    /// Initial window in segments; 1 if the SYN was lost (RFC 5681 §3.1).
+    pub initial_window: u16,
+    /// Whether connections begin with SYN segments. Without, both ends know each other's sequence
+    /// numbers (which start at 0) and options.
+    pub handshake: bool,
+    /// Retransmission timer.
+    pub rto: RtoConfig,
+    /// Give up after this many retransmissions in a row; `None` never does.
+    pub max_retries: Option<u16>,
+    /// Whether the first two duplicate ACKs let a new segment out (RFC 3042).
+    pub limited_transmit: bool,
+    /// What a loss halves.
+    pub halving: Halving,
+    /// Fast recovery of NewReno.
+    pub newreno: NewRenoConfig,
+    /// The window after fast recovery.
+    pub recovery_exit: RecoveryExit,
+    /// New segments that one ACK may let out during fast recovery.
+    pub recovery_burst: u16,
+    /// When the receiver acknowledges.
+    pub ack_rule: AckRule,
+    /// How long a delayed ACK may wait.
+    pub ack_delay: Duration,
+    /// Offer selective acknowledgement (RFC 2018, RFC 6675).
+    pub sack: bool,
+    /// Offer timestamps (RFC 7323) from a clock with this tick.
+    pub timestamps: Option<Duration>,
+    /// Hold back small segments while data is outstanding (Nagle, RFC 9293 §3.7.4).
+    pub nagle: bool,
+    /// Receive buffer in bytes; `None` has room for `window_max` segments and at least 65535 bytes.
+    /// Above 65535 the window scale option is offered.
+    pub recv_buffer: Option<u32>,
+    /// Whether in-order data counts as read when it arrives, so that the window never closes.
+    pub sink: bool,
+    /// Maximum segment lifetime: TIME-WAIT lasts twice as long.
+    pub msl: Duration,
+}
+
+/// Congestion control variants.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Variant {
+    /// Fast retransmit and fast recovery of RFC 5681.
+    Reno,
+    /// RFC 6582.
+    NewReno,
+}
+
+/// What becomes the slow-start threshold at a loss.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Halving {
+    /// Half the bytes in flight (RFC 5681 §3.1, equation 4); kept if the same segment times out again.
+    Flight,
+    /// Half the window in whole segments, at every loss, as ns-2 does.
+    Window,
+}
+
+/// Settings of NewReno.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NewRenoConfig {
+    /// Which partial ACKs restart the retransmission timer.
+    pub timer: PartialAckTimer,
+    /// Whether a partial ACK takes what it acknowledges off the window (RFC 6582 §3.2 step 5).
+    pub deflate: bool,
+}
+
+/// Which partial ACKs restart the retransmission timer (RFC 6582 §4).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PartialAckTimer {
+    /// The first one only: many losses in one window end in a timeout.
+    Impatient,
+    /// Every one: one lost segment is repaired per round trip, however many there are.
+    SlowButSteady,
+}
+
+/// The window after recovery.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RecoveryExit {
+    /// As the RFCs say: ssthresh for Reno (RFC 5681 §3.2 step 6); for NewReno and SACK no more than
+    /// one segment above what is in flight, so that no burst follows (RFC 6582 §3.2 step 3, option 1).
+    Rfc,
+    /// ssthresh, and the ACK that ends recovery makes it grow as any other does, as in ns-2.
+    Grow,
+}
+
+/// When the receiver acknowledges in-order data. Anything else is acknowledged at once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AckRule {
+    /// Every segment.
+    Every,
+    /// Every second segment (RFC 5681 §4.2).
+    Delayed(DelayedAck),
+    /// Altman and Jiménez, "Novel delayed ACK techniques for improving TCP performance in multihop
+    /// wireless networks" (PWC 2003): more rarely as the connection goes on, up to every fourth.
+    Dynamic,
+}
+
+/// Whose delayed ACKs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum DelayedAck {
+    /// Every second segment, whatever the sender's clamp.
+    Ns2,
+    /// As seen on Linux: every segment when `window_max` is 2 or less.
+    Linux,
+}
+
+impl Config {
+    /// What the RFCs recommend: 9293, 5681, 6582, 6298 and 3042.
+    pub const fn rfc() -> Self {
+        Self {
+            variant: Variant::NewReno,
+            mss: 1460,
+            window_max: 64,
+            initial_window: 3, // RFC 5681 §3.1 for this MSS
+            handshake: true,
+            rto: RtoConfig {
+                initial: Duration::from_secs(1),
+                min: Duration::from_secs(1),
+                max: Duration::from_secs(60),
+                granularity: Duration::from_millis(1),
+                backoff_limit: u32::MAX,
+                forget_above: None,
+                after_lost_syn: Some(Duration::from_secs(3)),
+            },
+            max_retries: Some(15), // well above the 100 s of RFC 9293 §3.8.3
+            limited_transmit: true,
+            halving: Halving::Flight,
+            newreno: NewRenoConfig { timer: PartialAckTimer::Impatient, deflate: true },
+            recovery_exit: RecoveryExit::Rfc,
+            recovery_burst: u16::MAX,
+            ack_rule: AckRule::Delayed(DelayedAck::Ns2),
+            ack_delay: Duration::from_millis(100),
+            sack: false,
+            timestamps: None,
+            nagle: true,
+            recv_buffer: None,
+            sink: false,
+            msl: Duration::from_secs(120), // RFC 9293 §3.4.2
+        }
+    }
+
+    /// ns-2.27, from the time of the TCP-AP paper (2005): minimum timeout 1 s, initial 6 s, tick
+    /// 10 ms, initial window 2, impatient NewReno, limited transmit, back-off up to 64 times.
+    pub const fn ns2_2005() -> Self {
+        let rfc = Self::rfc();
+        Self {
+            initial_window: 2, // windowInit_ 2
+            rto: RtoConfig {
+                initial: Duration::from_secs(6),        // rtxcur_init_ 6.0
+                min: Duration::from_secs(1),            // minrto_ 1.0
+                max: Duration::from_secs(100_000),      // maxrto_ 100000
+                granularity: Duration::from_millis(10), // tcpTick_ 0.01
+                backoff_limit: 64,                      // rtt_backoff()
+                forget_above: Some(8),                  // rtt_backoff()
+                after_lost_syn: None,
+            },
+            max_retries: None,
+            halving: Halving::Window,
+            newreno: NewRenoConfig {
+                timer: PartialAckTimer::Impatient, // newreno_changes1_ 1
+                deflate: true,                     // partial_window_deflation_ 1
+            },
+            recovery_exit: RecoveryExit::Grow, // exit_recovery_fix_ 0
+            recovery_burst: 2,                 // send_much(0, 0, 2) on duplicate ACKs
+            ack_rule: AckRule::Every,
+            nagle: false,
+            sink: true,
+            ..rfc
+        }
+    }
+
+    /// ns-2.30, which the TPA paper names: initial timeout 3 s, minimum 0.2 s.
+    pub const fn ns2_2_30() -> Self {
+        let base = Self::ns2_2005();
+        Self {
+            rto: RtoConfig {
+                initial: Duration::from_secs(3), // rtxcur_init_ 3.0 since January 2006
+                min: Duration::from_millis(200), // minrto_ 0.2 since October 2004
+                ..base.rto
+            },
+            ..base
+        }
+    }
+
+    /// ns-2.1b9a, from the time of the ADTCP paper (2002): NewReno is slow but steady and does not
+    /// deflate.
+    pub const fn ns2_2002() -> Self {
+        let base = Self::ns2_2005();
+        Self {
+            newreno: NewRenoConfig {
+                timer: PartialAckTimer::SlowButSteady, // newreno_changes1_ 0
+                deflate: false,                        // partial_window_deflation_ 0
+            },
+            ..base
+        }
+    }
+
+    /// ns-2 at the time of the ELFN paper (1999): Reno, tick 100 ms, no handshake, initial window 1,
+    /// no limited transmit.
+    pub const fn ns2_1999() -> Self {
+        let base = Self::ns2_2002();
+        Self {
+            variant: Variant::Reno,
+            handshake: false,
+            initial_window: 1,
+            rto: RtoConfig { granularity: Duration::from_millis(100), ..base.rto },
+            limited_transmit: false,
+            ..base
+        }
+    }
+
+    /// Linux of the TPA and ADTCP testbeds, as far as it matters there: timeout from 0.2 to 120 s,
+    /// SACK, timestamps, delayed ACKs that a clamp of 2 turns off. Neither F-RTO nor CUBIC.
+    pub const fn linux() -> Self {
+        let rfc = Self::rfc();
+        Self {
+            rto: RtoConfig {
+                initial: Duration::from_secs(3), // TCP_TIMEOUT_INIT before 3.1
+                min: Duration::from_millis(200), // TCP_RTO_MIN
+                max: Duration::from_secs(120),   // TCP_RTO_MAX
+                after_lost_syn: None,
+                ..rfc.rto
+            },
+            ack_rule: AckRule::Delayed(DelayedAck::Linux),
+            ack_delay: Duration::from_millis(40), // TCP_DELACK_MIN
+            sack: true,
+            timestamps: Some(Duration::from_millis(1)),
+            msl: Duration::from_secs(30), // TCP_TIMEWAIT_LEN is 60 s
+            ..rfc
+        }
+    }
+
+    /// Bytes that the receiver can hold.
+    pub(super) fn recv_capacity(&self) -> u32 {
+        let unscaled = u32::from(u16::MAX);
+        let wanted = u32::from(self.window_max) * u32::from(self.mss);
+        self.recv_buffer.unwrap_or(wanted.max(unscaled)).min(unscaled << MAX_SCALE)
+    }
+
+    /// The smallest window scale that makes the whole buffer usable (RFC 7323 §2).
+    pub(super) fn window_scale(&self) -> u8 {
+        let capacity = self.recv_capacity();
+        (0..MAX_SCALE).find(|&shift| capacity >> shift <= u32::from(u16::MAX)).unwrap_or(MAX_SCALE)
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::ns2_2005()
+    }
+}
+
+/// RFC 7323 §2.3
+pub(super) const MAX_SCALE: u8 = 14;

@@ -1,0 +1,32 @@
+/// What an endpoint has seen and done.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Segments of any kind sent.
+    pub segments_sent: u64,
+    /// Segments with data sent, retransmissions included.
+    pub data_sent: u64,
+    /// Segments with data or FIN sent again.
+    pub retransmitted: u64,
+    /// Segments without data sent.
+    pub acks_sent: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+    /// Bytes that the peer acknowledged.
+    pub bytes_acked: u64,
+    /// Duplicate ACKs received.
+    pub dup_acks: u64,
+    /// Segments with data received.
+    pub data_received: u64,
+    /// Segments with new data received: each counts once, however often it was sent.
+    pub delivered: u64,
+    /// Bytes received in order.
+    pub bytes_delivered: u64,
+    /// Segments with data that arrived while something before them was missing.
+    pub out_of_order: u64,
+    /// Segments with data none of which was new.
+    pub duplicates: u64,
+    /// Segments dropped because they made no sense.
+    pub dropped: u64,
+}

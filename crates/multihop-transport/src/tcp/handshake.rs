@@ -1,0 +1,224 @@
+use multihop_core::Instant;
+use multihop_wire::tcp::{Options, Segment, SeqNumber};
+
+use super::config::{Config, MAX_SCALE};
+use super::policy::Congestion;
+use super::recvq::RecvQueue;
+use super::sendq::SendQueue;
+use super::state::State;
+use super::timers::Timer;
+use super::{Endpoint, Event};
+
+/// Sequence variables of our data. Positions count from our SYN, which is at 0; the first byte is
+/// at 1, and the FIN follows the last.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    pub(super) iss: SeqNumber,
+    /// First position not acknowledged (`SND.UNA`).
+    pub(super) una: u64,
+    /// Next position to send (`SND.NXT`); goes back after a timeout.
+    pub(super) next: u64,
+    /// One beyond the highest position ever sent.
+    pub(super) max: u64,
+    /// The peer's window in bytes (`SND.WND`).
+    pub(super) window: u32,
+    /// The largest window the peer has offered.
+    pub(super) max_window: u32,
+    /// Where the segment of the last window update began, and what it acknowledged (`SND.WL1`,
+    /// `SND.WL2`).
+    pub(super) window_from: (u64, u64),
+    /// The peer's window scale.
+    pub(super) scale: u8,
+    pub(super) queue: SendQueue,
+    /// A window probe must leave.
+    pub(super) probe_due: bool,
+    /// Probes since the window closed.
+    pub(super) probes: u32,
+}
+
+/// Sequence variables of the peer's data.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    pub(super) irs: SeqNumber,
+    pub(super) queue: RecvQueue,
+    /// The right edge of the window we have offered.
+    pub(super) edge: u64,
+    pub(super) capacity: u32,
+    /// Our window scale.
+    pub(super) scale: u8,
+    /// What our last ACK acknowledged (RFC 7323 §4.3, `Last.ACK.sent`).
+    pub(super) last_ack: u64,
+}
+
+impl Sender {
+    pub(super) fn new(iss: SeqNumber) -> Self {
+        Self {
+            iss,
+            una: 0,
+            next: 0,
+            max: 0,
+            window: 0,
+            max_window: 0,
+            window_from: (0, 0),
+            scale: 0,
+            queue: SendQueue::new(),
+            probe_due: false,
+            probes: 0,
+        }
+    }
+
+    /// The number on the wire.
+    pub(super) fn number(&self, position: u64) -> SeqNumber {
+        at(self.iss, position)
+    }
+}
+
+impl Receiver {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            irs: SeqNumber(0),
+            queue: RecvQueue::new(config.sink),
+            edge: 0,
+            capacity: config.recv_capacity(),
+            scale: 0,
+            last_ack: 0,
+        }
+    }
+}
+
+/// The number of `position` in a stream whose SYN is `start`.
+#[expect(clippy::cast_possible_truncation, reason = "sequence numbers wrap")]
+pub(super) fn at(start: SeqNumber, position: u64) -> SeqNumber {
+    start + position as u32
+}
+
+/// The position nearest to `near` that has `number`; `None` if it lies before the SYN.
+pub(super) fn position(start: SeqNumber, near: u64, number: SeqNumber) -> Option<u64> {
+    let offset = number.since(at(start, near)).cast_signed();
+    near.checked_add_signed(i64::from(offset))
+}
+
+impl Endpoint {
+    /// Opens the connection.
+    pub fn connect(&mut self) {
+        if self.state != State::Closed {
+            return;
+        }
+        if self.config.handshake {
+            self.state = State::SynSent;
+        } else {
+            self.skip_handshake();
+        }
+    }
+
+    /// Waits for the peer to open the connection.
+    pub fn listen(&mut self) {
+        if self.state != State::Closed {
+            return;
+        }
+        self.passive = true;
+        if self.config.handshake {
+            self.state = State::Listen;
+        } else {
+            self.skip_handshake();
+        }
+    }
+
+    /// Both ends act as if a handshake with this endpoint's own options had just ended.
+    fn skip_handshake(&mut self) {
+        let own = self.syn_options(Instant::ZERO);
+        self.take_syn_options(&own);
+        self.send.window = self.recv.capacity;
+        self.send.max_window = self.send.window;
+        (self.send.una, self.send.next, self.send.max) = (1, 1, 1);
+        self.recv.queue.start();
+        self.recv.edge = 1 + u64::from(self.recv.capacity);
+        self.establish();
+    }
+
+    /// The peer's SYN arrived.
+    pub(super) fn on_syn(&mut self, segment: &Segment) {
+        self.recv.irs = segment.seq;
+        self.recv.queue.start();
+        self.take_syn_options(&segment.options);
+        if let Some(stamps) = segment.options.timestamps {
+            self.peer_timestamp = stamps.value;
+        }
+        self.send.window = u32::from(segment.window);
+        self.send.max_window = self.send.window;
+    }
+
+    /// The handshake is over.
+    pub(super) fn establish(&mut self) {
+        self.state = match (self.state, self.closing) {
+            (_, true) => State::FinWait1,
+            _ => State::Established,
+        };
+        self.retries = 0;
+        self.timers.stop(Timer::Retransmit);
+        // RFC 5681 §3.1: one segment if the SYN or its ACK was lost.
+        let initial = if self.syn_lost { 1 } else { self.config.initial_window };
+        if self.syn_lost {
+            self.rtt.syn_was_lost();
+        }
+        self.congestion = Congestion::new(&self.config, self.mss, initial);
+        self.emit(Event::Connected);
+    }
+
+    /// The SYN, with an ACK if the peer's has arrived.
+    pub(super) fn syn(&mut self, now: Instant) -> Segment {
+        self.send.next = 1;
+        self.send.max = 1;
+        self.timed = (!self.syn_lost).then_some((1, now));
+        self.start_retransmit_timer(now);
+        // RFC 7323 §2.2: the window of a SYN is not scaled.
+        let window = u16::try_from(self.recv.capacity).unwrap_or(u16::MAX);
+        self.recv.edge = self.recv.edge.max(1 + u64::from(window));
+        let answers = self.state == State::SynReceived;
+        self.counters.segments_sent += 1;
+        self.on_ack_sent();
+        Segment {
+            source: self.ports.local,
+            destination: self.ports.remote,
+            seq: self.send.number(0),
+            ack: answers.then(|| at(self.recv.irs, 1)),
+            syn: true,
+            window,
+            options: self.syn_options(now),
+            ..Segment::default()
+        }
+    }
+
+    /// What we offer; once the peer's SYN is known, what both want.
+    fn syn_options(&self, now: Instant) -> Options {
+        Options {
+            mss: Some(self.config.mss),
+            window_scale: self.scaling.then(|| self.config.window_scale()),
+            sack_permitted: self.sack,
+            timestamps: self.timestamps.then(|| self.stamps(now)),
+            ..Options::default()
+        }
+    }
+
+    fn take_syn_options(&mut self, peer: &Options) {
+        // An endpoint that needs no scaling itself lets the peer scale.
+        self.scaling = (self.scaling || self.passive) && peer.window_scale.is_some();
+        self.sack &= peer.sack_permitted;
+        self.timestamps &= peer.timestamps.is_some();
+        if self.scaling {
+            self.recv.scale = self.config.window_scale();
+            // RFC 7323 §2.3: a larger shift counts as 14.
+            self.send.scale = peer.window_scale.unwrap_or(0).min(MAX_SCALE);
+        }
+        // RFC 9293 §3.7.1: 536 where the peer says nothing.
+        let mss = self.config.mss.min(peer.mss.unwrap_or(DEFAULT_MSS));
+        // RFC 6691: options take their room from the data.
+        let options = if self.timestamps { TIMESTAMPS_LEN } else { 0 };
+        self.mss = u32::from(mss.saturating_sub(options).max(1));
+    }
+}
+
+/// RFC 9293 §3.7.1
+const DEFAULT_MSS: u16 = 536;
+/// Ten bytes and two of padding.
+const TIMESTAMPS_LEN: u16 = 12;

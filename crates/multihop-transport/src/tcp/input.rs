@@ -1,0 +1,369 @@
+use multihop_core::{Duration, Instant};
+use multihop_wire::tcp::{Segment, SeqNumber};
+
+use super::handshake::position;
+use super::recvq::Arrival;
+use super::state::State;
+use super::timers::Timer;
+use super::{Endpoint, Event};
+
+impl Endpoint {
+    /// RFC 9293 §3.10.7
+    pub(super) fn handle_segment(&mut self, now: Instant, segment: Segment) {
+        match self.state {
+            State::Closed => self.refuse(&segment),
+            State::Listen => self.in_listen(&segment),
+            State::SynSent => self.in_syn_sent(now, segment),
+            _ => self.in_connection(now, segment),
+        }
+    }
+
+    /// §3.10.7.1: a segment that belongs to no connection.
+    fn refuse(&mut self, segment: &Segment) {
+        self.counters.dropped += 1;
+        if segment.rst {
+            return;
+        }
+        let occupied = segment.payload.len() as u64 + u64::from(segment.syn) + u64::from(segment.fin);
+        let (seq, ack) = match segment.ack {
+            Some(ack) => (ack, None),
+            None => (SeqNumber(0), Some(super::handshake::at(segment.seq, occupied))),
+        };
+        self.emit_segment(Segment {
+            source: segment.destination,
+            destination: segment.source,
+            seq,
+            ack,
+            rst: true,
+            ..Segment::default()
+        });
+    }
+
+    /// §3.10.7.2
+    fn in_listen(&mut self, segment: &Segment) {
+        if segment.rst {
+            self.counters.dropped += 1;
+        } else if segment.ack.is_some() {
+            self.refuse(segment);
+        } else if segment.syn {
+            self.ports.remote = segment.source;
+            self.on_syn(segment);
+            self.state = State::SynReceived;
+        } else {
+            self.counters.dropped += 1;
+        }
+    }
+
+    /// §3.10.7.3
+    fn in_syn_sent(&mut self, now: Instant, segment: Segment) {
+        let acked = segment.ack.map(|ack| position(self.send.iss, self.send.max, ack));
+        // Only the SYN, at 0, can be acknowledged here.
+        if acked.is_some_and(|acked| acked != Some(1) || self.send.max == 0) {
+            self.refuse(&segment);
+            return;
+        }
+        if segment.rst {
+            if acked.is_some() {
+                self.finish(Event::Reset);
+            } else {
+                self.counters.dropped += 1;
+            }
+            return;
+        }
+        if !segment.syn {
+            self.counters.dropped += 1;
+            return;
+        }
+        self.on_syn(&segment);
+        if acked.is_some() {
+            self.on_syn_acked(now, &segment);
+            self.ack.ask();
+            self.take_data(now, segment, 1);
+        } else {
+            // Both opened at once: answer with our SYN and an ACK.
+            self.state = State::SynReceived;
+            self.send.next = 0;
+        }
+    }
+
+    /// Our SYN is acknowledged.
+    fn on_syn_acked(&mut self, now: Instant, segment: &Segment) {
+        self.send.una = 1;
+        self.send.next = 1;
+        self.sample_rtt(now, segment, 1);
+        self.timed = None;
+        self.establish();
+    }
+
+    /// §3.10.7.4: every state in which the peer's sequence number is known.
+    fn in_connection(&mut self, now: Instant, mut segment: Segment) {
+        let Some(mut start) = position(self.recv.irs, self.recv.queue.next(), segment.seq) else {
+            return self.challenge();
+        };
+        if self.state == State::SynReceived && segment.syn && start == 0 && !segment.rst {
+            // The peer's SYN again; with an ACK if both opened at once.
+            match segment.ack {
+                Some(_) => (segment.syn, start) = (false, 1),
+                None => return self.send.next = 0,
+            }
+        } else if self.fails_paws(&segment) || !self.is_acceptable(start, &segment) {
+            if !segment.rst {
+                self.note_timestamp(start, &segment);
+                self.on_unacceptable(now, start, &segment);
+            }
+            return;
+        }
+        if segment.rst {
+            return self.on_reset(start);
+        }
+        if segment.syn {
+            // RFC 5961 §4.2
+            return self.challenge();
+        }
+        self.note_timestamp(start, &segment);
+        if self.process_ack(now, start, &segment) {
+            self.take_data(now, segment, start);
+        }
+    }
+
+    /// First check: is any of the segment inside the window?
+    fn is_acceptable(&self, start: u64, segment: &Segment) -> bool {
+        let next = self.recv.queue.next();
+        let edge = self.recv.edge.max(next);
+        let len = segment.payload.len() as u64 + u64::from(segment.syn) + u64::from(segment.fin);
+        match (len, edge - next) {
+            (0, 0) => start == next,
+            (0, _) => (next..edge).contains(&start),
+            (_, 0) => false,
+            _ => (next..edge).contains(&start) || (next..edge).contains(&(start + len - 1)),
+        }
+    }
+
+    fn on_unacceptable(&mut self, now: Instant, start: u64, segment: &Segment) {
+        if !segment.payload.is_empty() {
+            self.counters.data_received += 1;
+            self.counters.duplicates += 1;
+        }
+        if self.state == State::TimeWait && segment.fin {
+            self.start_time_wait(now);
+        }
+        // RFC 9293 §3.10.7.4: with a closed window, valid ACKs still count.
+        if start == self.recv.queue.next() && !segment.syn && !self.process_ack(now, start, segment) {
+            return;
+        }
+        self.ack.ask_bare();
+    }
+
+    /// RFC 7323 §5.3; clocks faster than a millisecond wrap too soon for the test.
+    fn fails_paws(&self, segment: &Segment) -> bool {
+        let usable = self.config.timestamps.is_some_and(|tick| tick >= Duration::from_millis(1));
+        let stamps = segment.options.timestamps.filter(|_| self.timestamps && usable && !segment.rst);
+        stamps.is_some_and(|stamps| stamps.value.wrapping_sub(self.peer_timestamp).cast_signed() < 0)
+    }
+
+    /// RFC 7323 §4.3: echo the timestamp of the segment that the next ACK is due to.
+    fn note_timestamp(&mut self, start: u64, segment: &Segment) {
+        if let Some(stamps) = segment.options.timestamps.filter(|_| self.timestamps)
+            && start <= self.recv.last_ack
+            && stamps.value.wrapping_sub(self.peer_timestamp).cast_signed() >= 0
+        {
+            self.peer_timestamp = stamps.value;
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4, RFC 5961 §3.2: only the exact number resets, others are asked about.
+    fn on_reset(&mut self, start: u64) {
+        if start != self.recv.queue.next() {
+            return self.challenge();
+        }
+        match self.state {
+            State::SynReceived if self.passive => {
+                let fresh = Self::new(self.config.clone(), self.ports, self.send.iss);
+                let (counters, queue) = (self.counters, self.send.queue.clone());
+                *self = fresh;
+                self.counters = counters;
+                self.send.queue = queue;
+                self.listen();
+            }
+            State::Closing | State::LastAck | State::TimeWait => self.finish(Event::Closed),
+            _ => self.finish(Event::Reset),
+        }
+    }
+
+    /// An ACK that tells an honest peer where we are, and a forger nothing.
+    fn challenge(&mut self) {
+        self.counters.dropped += 1;
+        self.ack.ask_bare();
+    }
+
+    /// The ACK field. Returns whether the segment is to be processed further.
+    fn process_ack(&mut self, now: Instant, start: u64, segment: &Segment) -> bool {
+        let Some(number) = segment.ack else {
+            self.counters.dropped += 1;
+            return false;
+        };
+        let acked = position(self.send.iss, self.send.una, number);
+        if self.state == State::SynReceived {
+            if acked != Some(1) || self.send.max == 0 {
+                self.refuse(segment);
+                return false;
+            }
+            self.on_syn_acked(now, segment);
+            self.send.window_from = (0, 0);
+        }
+        let oldest = self.send.una.saturating_sub(u64::from(self.send.max_window));
+        let Some(acked) = acked.filter(|acked| (oldest..=self.send.max).contains(acked)) else {
+            // RFC 9293 §3.10.7.4 for what was never sent; RFC 5961 §5.2 for what is too old.
+            self.challenge();
+            return false;
+        };
+        self.retries = 0;
+        let sack_news = self.take_sack(segment);
+        let window = u32::from(segment.window) << self.send.scale;
+        if acked > self.send.una {
+            self.sample_rtt(now, segment, acked);
+            self.on_new_ack(now, acked);
+        } else if acked == self.send.una && self.is_duplicate(segment, window, sack_news) {
+            self.on_dup_ack(now);
+        }
+        self.update_window(start, acked, window);
+        self.advance_close(now);
+        true
+    }
+
+    /// RFC 5681 §2; with SACK, RFC 6675 §2.
+    fn is_duplicate(&self, segment: &Segment, window: u32, sack_news: bool) -> bool {
+        let bare = segment.payload.is_empty() && !segment.fin;
+        let outstanding = self.flight() > 0;
+        outstanding && (sack_news || (bare && window == self.send.window))
+    }
+
+    /// Takes the SACK blocks. Returns whether they say something new.
+    fn take_sack(&mut self, segment: &Segment) -> bool {
+        if !self.sack {
+            return false;
+        }
+        let mut news = false;
+        for &(left, right) in segment.options.sack.as_slice() {
+            let near = self.send.una;
+            let range = position(self.send.iss, near, left).zip(position(self.send.iss, near, right));
+            if let Some((start, end)) = range
+                && near <= start
+                && start < end
+                && end <= self.send.max
+            {
+                news |= self.recovery.board.add(start, end);
+            }
+        }
+        news
+    }
+
+    fn sample_rtt(&mut self, now: Instant, segment: &Segment, acked: u64) {
+        if self.timestamps
+            && let Some(stamps) = segment.options.timestamps
+            && let Some(tick) = self.config.timestamps
+        {
+            self.timed = None;
+            // RFC 7323 §4.1: every ACK of new data is a sample.
+            let ticks = self.timestamp(now).wrapping_sub(stamps.echo);
+            if ticks.cast_signed() >= 0 {
+                self.rtt.sample(tick.saturating_mul(u64::from(ticks)));
+            }
+            return;
+        }
+        if let Some((end, sent)) = self.timed
+            && end <= acked
+        {
+            self.timed = None;
+            self.rtt.sample(now.saturating_since(sent));
+        }
+    }
+
+    fn update_window(&mut self, start: u64, acked: u64, window: u32) {
+        let send = &mut self.send;
+        let (last_start, last_ack) = send.window_from;
+        let newer = last_start < start || (last_start == start && last_ack <= acked);
+        if newer && acked >= last_ack {
+            send.window = window;
+            send.max_window = send.max_window.max(window);
+            send.window_from = (start, acked);
+        }
+    }
+
+    /// Our FIN may have been acknowledged.
+    fn advance_close(&mut self, now: Instant) {
+        let fin_acked = self.closing && self.send.una > self.send.queue.end();
+        match self.state {
+            State::FinWait1 if fin_acked => self.state = State::FinWait2,
+            State::Closing if fin_acked => self.start_time_wait(now),
+            State::LastAck if fin_acked => self.finish(Event::Closed),
+            _ => {}
+        }
+    }
+
+    /// Data and FIN.
+    fn take_data(&mut self, now: Instant, segment: Segment, start: u64) {
+        if !self.state.receives() {
+            return;
+        }
+        let len = segment.payload.len() as u64;
+        if segment.fin && !self.recv.queue.set_fin(start + len) {
+            return self.challenge();
+        }
+        if len > 0 {
+            self.take_payload(now, segment, start);
+        }
+        if self.recv.queue.take_fin() {
+            self.on_fin(now);
+        } else if len == 0 && self.recv.queue.fin_waits() {
+            self.ack.ask_bare();
+        }
+    }
+
+    fn take_payload(&mut self, now: Instant, mut segment: Segment, start: u64) {
+        let room = self.recv.edge.saturating_sub(start);
+        super::recvq::cut_to(&mut segment.payload, room);
+        self.counters.data_received += 1;
+        match self.recv.queue.insert(start, segment.payload) {
+            Arrival::Duplicate => {
+                self.counters.duplicates += 1;
+                self.ack.ask_bare();
+            }
+            Arrival::OutOfOrder => {
+                self.counters.delivered += 1;
+                self.counters.out_of_order += 1;
+                // RFC 5681 §4.2: at once, so that the sender can count.
+                self.ack.ask_bare();
+            }
+            Arrival::InOrder { bytes, filled_hole } => {
+                self.counters.delivered += 1;
+                self.counters.bytes_delivered += bytes;
+                self.emit(Event::Delivered(bytes));
+                self.acknowledge_in_order(now, filled_hole);
+            }
+        }
+    }
+
+    fn acknowledge_in_order(&mut self, now: Instant, filled_hole: bool) {
+        if filled_hole || self.recv.queue.has_holes() {
+            // RFC 5681 §4.2: at once when a gap is filled, in part or in whole.
+            self.ack.ask();
+            return;
+        }
+        let number = (self.recv.queue.next() - 1).div_ceil(u64::from(self.mss));
+        if let Some(deadline) = self.ack.on_in_order(now, number) {
+            self.timers.set(Timer::DelayedAck, deadline);
+        }
+    }
+
+    fn on_fin(&mut self, now: Instant) {
+        self.ack.ask();
+        self.emit(Event::PeerClosed);
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.start_time_wait(now),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! TCP (RFC 9293) as a state machine, with congestion control as a policy beside it.
+//!
+//! [`Endpoint`] is one end of one connection. It speaks in typed segments, never in bytes, and
+//! knows no addresses: those are the driver's business. Application calls are methods; after each
+//! the driver drains [`poll_output`](Machine::poll_output) as after any input.
+
+use alloc::collections::VecDeque;
+use core::{error, fmt};
+
+use multihop_core::{Instant, Machine, Notice, Payload, Timers};
+use multihop_wire::tcp::{Segment, SeqNumber};
+
+mod ack;
+mod bytes;
+mod config;
+mod counters;
+mod handshake;
+mod input;
+mod output;
+mod policy;
+mod recovery;
+mod recvq;
+mod scoreboard;
+mod sendq;
+mod state;
+mod timers;
+
+pub use config::{
+    AckRule, Config, DelayedAck, Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Variant,
+};
+pub use counters::Counters;
+pub use state::{Phase, State};
+
+use crate::rtt::RttEstimator;
+use ack::AckState;
+use handshake::{Receiver, Sender};
+use policy::Congestion;
+use recovery::Recovery;
+use timers::Timer;
+
+/// One end of a TCP connection.
+#[derive(Debug)]
+pub struct Endpoint {
+    config: Config,
+    ports: Ports,
+    state: State,
+    /// Whether the connection began by listening.
+    passive: bool,
+    /// Whether the application has closed its side.
+    closing: bool,
+    /// Payload bytes of a full segment.
+    mss: u32,
+    /// Whether we want selective acknowledgement; once the peer's SYN is known, whether both do.
+    sack: bool,
+    /// The same for timestamps.
+    timestamps: bool,
+    /// The same for window scaling.
+    scaling: bool,
+    /// The newest timestamp of the peer (RFC 7323 §4.3, `TS.Recent`).
+    peer_timestamp: u32,
+    syn_lost: bool,
+    send: Sender,
+    recv: Receiver,
+    ack: AckState,
+    rtt: RttEstimator,
+    /// The segment whose round trip is being timed: the position it ends at, and when it left.
+    timed: Option<(u64, Instant)>,
+    /// Retransmissions since the peer was last heard.
+    retries: u16,
+    /// When the newest data segment left.
+    last_data: Option<Instant>,
+    congestion: Congestion,
+    recovery: Recovery,
+    timers: Timers<Timer, 5>,
+    counters: Counters,
+    out: VecDeque<Output>,
+}
+
+/// The two ports of a connection, as seen from one end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ports {
+    /// This end's.
+    pub local: u16,
+    /// The peer's; a listening endpoint replaces it with that of the first SYN.
+    pub remote: u16,
+}
+
+/// What an endpoint takes from outside.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Input {
+    /// A segment for this connection.
+    Segment(Segment),
+    /// News from the layers below.
+    Notice(Notice),
+}
+
+/// What an endpoint gives to outside.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Output {
+    /// A segment for the peer.
+    Segment(Segment),
+    /// Something the application may want to know.
+    Event(Event),
+}
+
+/// What happened to a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Event {
+    /// Data can flow.
+    Connected,
+    /// This many more bytes are in order: to be read, unless the endpoint is a sink.
+    Delivered(u64),
+    /// The peer has this many more bytes of ours.
+    Acked(u64),
+    /// The peer closed its side: nothing follows what has been delivered.
+    PeerClosed,
+    /// Both sides closed in order, and the connection is gone.
+    Closed,
+    /// The connection was reset, or refused, by the peer.
+    Reset,
+    /// The peer did not answer for too long, and the connection is gone.
+    TimedOut,
+}
+
+/// Why data cannot be sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SendError {
+    /// The connection, or this side of it, is closed.
+    Closed,
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("connection is closed for sending"),
+        }
+    }
+}
+
+impl error::Error for SendError {}
+
+impl Endpoint {
+    /// An endpoint in state `Closed`. `iss` is the number of its SYN: unpredictable on a real
+    /// network (RFC 6528), and not used when the handshake is off.
+    pub fn new(config: Config, ports: Ports, iss: SeqNumber) -> Self {
+        let iss = if config.handshake { iss } else { SeqNumber(0) };
+        let mss = u32::from(config.mss.max(1));
+        Self {
+            ports,
+            state: State::Closed,
+            passive: false,
+            closing: false,
+            mss,
+            sack: config.sack,
+            timestamps: config.timestamps.is_some(),
+            scaling: config.window_scale() > 0,
+            peer_timestamp: 0,
+            syn_lost: false,
+            send: Sender::new(iss),
+            recv: Receiver::new(&config),
+            ack: AckState::new(&config),
+            rtt: RttEstimator::new(config.rto),
+            timed: None,
+            retries: 0,
+            last_data: None,
+            congestion: Congestion::new(&config, mss, config.initial_window),
+            recovery: Recovery::default(),
+            timers: Timers::new(Timer::ALL),
+            counters: Counters::default(),
+            out: VecDeque::with_capacity(OUTPUTS),
+            config,
+        }
+    }
+
+    /// Queues data. Before the connection stands it waits.
+    pub fn send(&mut self, data: Payload) -> Result<(), SendError> {
+        self.check_open()?;
+        self.send.queue.push(data);
+        Ok(())
+    }
+
+    /// Queues `n` virtual bytes.
+    pub fn send_virtual(&mut self, n: u64) -> Result<(), SendError> {
+        self.check_open()?;
+        self.send.queue.push_virtual(n);
+        Ok(())
+    }
+
+    /// Sends virtual bytes until [`close`](Self::close).
+    pub fn send_forever(&mut self) -> Result<(), SendError> {
+        self.check_open()?;
+        self.send.queue.push_endless();
+        Ok(())
+    }
+
+    /// Takes at most `max` bytes that have arrived in order.
+    pub fn read(&mut self, max: u32) -> Payload {
+        let data = self.recv.queue.read(max);
+        self.offer_window();
+        data
+    }
+
+    /// Closes this side once everything queued has been sent (an endless source stops here).
+    pub fn close(&mut self) {
+        if self.closing {
+            return;
+        }
+        match self.state {
+            State::Closed => {}
+            State::Listen | State::SynSent => self.finish(Event::Closed),
+            state => {
+                self.closing = true;
+                self.send.queue.finish(self.send.max);
+                self.state = match state {
+                    State::Established => State::FinWait1,
+                    State::CloseWait => State::LastAck,
+                    other => other,
+                };
+            }
+        }
+    }
+
+    /// Ends the connection now and tells the peer.
+    pub fn abort(&mut self) {
+        if self.state.is_synchronised() || self.state == State::SynReceived {
+            let reset = self.reset_segment();
+            self.emit_segment(reset);
+        }
+        self.forget();
+    }
+
+    /// Where the connection is.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Both ports.
+    pub fn ports(&self) -> Ports {
+        self.ports
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What has been counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Round-trip time, its newest sample, and the retransmission timeout.
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// The congestion window in bytes, without what duplicate ACKs have added.
+    pub fn cwnd(&self) -> u32 {
+        self.congestion.policy().cwnd()
+    }
+
+    /// The slow-start threshold in bytes.
+    pub fn ssthresh(&self) -> u32 {
+        self.congestion.policy().ssthresh()
+    }
+
+    /// Where congestion control is.
+    pub fn phase(&self) -> Phase {
+        if self.recovery.active {
+            Phase::FastRecovery
+        } else if self.cwnd() < self.ssthresh() {
+            Phase::SlowStart
+        } else {
+            Phase::CongestionAvoidance
+        }
+    }
+
+    /// Payload bytes of a full segment.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// Sequence numbers sent and not acknowledged. After a timeout, those sent again since.
+    pub fn flight(&self) -> u32 {
+        u32::try_from(self.send.next - self.send.una).unwrap_or(u32::MAX)
+    }
+
+    /// What may be in flight: the least of the congestion window (with what duplicate ACKs have
+    /// added), the clamp, and the peer's window.
+    pub fn window(&self) -> u32 {
+        self.congestion.policy().window().min(self.bound())
+    }
+
+    /// Bytes queued and not acknowledged.
+    pub fn unacked(&self) -> u64 {
+        self.send.queue.end() - self.send.una.clamp(1, self.send.queue.end())
+    }
+
+    /// Bytes that wait to be read.
+    pub fn unread(&self) -> u64 {
+        self.recv.queue.unread()
+    }
+
+    fn check_open(&self) -> Result<(), SendError> {
+        let open = !self.closing && !matches!(self.state, State::Closed | State::TimeWait);
+        if open { Ok(()) } else { Err(SendError::Closed) }
+    }
+
+    /// The connection is gone.
+    fn finish(&mut self, event: Event) {
+        self.forget();
+        self.emit(event);
+    }
+
+    fn forget(&mut self) {
+        self.state = State::Closed;
+        for timer in Timer::ALL {
+            self.timers.stop(timer);
+        }
+        self.ack.on_sent();
+    }
+
+    fn emit(&mut self, event: Event) {
+        self.out.push_back(Output::Event(event));
+    }
+}
+
+impl Machine for Endpoint {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Segment(segment) => self.handle_segment(now, segment),
+            Input::Notice(notice) => self.congestion.policy_mut().on_notice(now, &notice),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some(timer) = self.timers.pop_expired(now) {
+            self.on_timer(now, timer);
+        }
+    }
+
+    fn poll_output(&mut self, now: Instant) -> Option<Output> {
+        if let Some(output) = self.out.pop_front() {
+            return Some(output);
+        }
+        self.next_segment(now).map(Output::Segment)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+}
+
+/// Enough for the events and replies of one input.
+const OUTPUTS: usize = 4;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,289 @@
+use multihop_core::Instant;
+use multihop_wire::tcp::{Options, Segment, Timestamps};
+
+use super::ack::Due;
+use super::handshake::at;
+use super::state::State;
+use super::timers::Timer;
+use super::{Endpoint, Output};
+
+impl Endpoint {
+    /// The next segment to send, if there is one.
+    pub(super) fn next_segment(&mut self, now: Instant) -> Option<Segment> {
+        match self.state {
+            State::Closed | State::Listen => return None,
+            State::SynSent | State::SynReceived if self.send.next == 0 => return Some(self.syn(now)),
+            _ => {}
+        }
+        if self.ack.due() == Due::Bare {
+            return Some(self.bare_ack(now));
+        }
+        if self.state.sends()
+            && let Some(segment) = self.next_data(now)
+        {
+            return Some(segment);
+        }
+        (self.ack.due() != Due::No).then(|| self.bare_ack(now))
+    }
+
+    /// What bounds the flight besides congestion: the sender's clamp and the peer's window.
+    pub(super) fn bound(&self) -> u32 {
+        let clamp = u32::from(self.config.window_max).saturating_mul(self.mss);
+        clamp.min(self.send.window)
+    }
+
+    fn next_data(&mut self, now: Instant) -> Option<Segment> {
+        if self.send.probe_due {
+            return Some(self.probe(now));
+        }
+        let Some((position, len)) = self.choose() else {
+            if self.flight() == 0 && self.has_unsent() {
+                self.timers.stop(Timer::Retransmit);
+                self.start_persist_timer(now);
+            }
+            return None;
+        };
+        if self.wait_for_pace(now) {
+            return None;
+        }
+        self.timers.stop(Timer::Persist);
+        self.send.probes = 0;
+        Some(self.data(now, position, len))
+    }
+
+    /// Whether the pacer holds the next segment back.
+    fn wait_for_pace(&mut self, now: Instant) -> bool {
+        let ready = self.congestion.policy().pacing().zip(self.last_data).map(|(gap, last)| last + gap);
+        match ready {
+            Some(at) if at > now => {
+                self.timers.set(Timer::Pace, at);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether data or the FIN waits at `next`.
+    fn has_unsent(&self) -> bool {
+        let end = self.send.queue.end();
+        self.send.next < end || (self.closing && self.send.next == end)
+    }
+
+    /// Position and length of the segment to send now.
+    fn choose(&self) -> Option<(u64, u32)> {
+        if self.recovery.resend {
+            let end = self.send.max.min(self.send.queue.end());
+            let end = self.recovery.board.next_start(self.send.una).map_or(end, |start| start.min(end));
+            return Some((self.send.una, self.up_to_mss(end - self.send.una)));
+        }
+        if !(self.sack && self.recovery.active) {
+            return self.choose_next(self.window_now());
+        }
+        // RFC 6675 §5 step C
+        let una = self.send.una;
+        let pipe = self.recovery.board.pipe(una, self.send.next, self.mss);
+        if pipe + u64::from(self.mss) > u64::from(self.cwnd()) {
+            return None;
+        }
+        let hole = |(from, to): (u64, u64)| (from, self.up_to_mss(to - from));
+        let lost = self.recovery.board.next_lost(una, self.mss).map(hole);
+        lost.or_else(|| self.choose_next(self.bound()))
+            .or_else(|| self.recovery.board.next_hole(una).map(hole))
+    }
+
+    /// The window, with what limited transmit adds.
+    fn window_now(&self) -> u32 {
+        let mut window = self.congestion.policy().window();
+        let dup_acks = self.recovery.dup_acks;
+        // RFC 3042 §2: new data only, at most two segments above the window.
+        if self.config.limited_transmit && !self.recovery.active && self.send.next == self.send.max {
+            window = window.saturating_add(dup_acks.min(2) * self.mss);
+        }
+        window.min(self.bound())
+    }
+
+    /// The segment at `next`, if `window` lets it out.
+    fn choose_next(&self, window: u32) -> Option<(u64, u32)> {
+        let send = &self.send;
+        let position = self.recovery.board.skip(send.next);
+        let usable = (send.una + u64::from(window)).saturating_sub(position);
+        let end = send.queue.end();
+        let is_new = position >= send.max;
+        if usable == 0
+            || (is_new && self.recovery.active && self.recovery.burst >= self.config.recovery_burst)
+        {
+            return None;
+        }
+        if position >= end {
+            return (self.closing && position == end).then_some((position, 0));
+        }
+        let waiting = end - position;
+        let len = self.up_to_mss(waiting.min(usable));
+        let is_tail = u64::from(len) == waiting;
+        if len < self.mss && !self.may_send_small(len, is_tail, is_new) {
+            return None;
+        }
+        let gap = self.recovery.board.next_start(position).map_or(u64::MAX, |start| start - position);
+        Some((position, len.min(u32::try_from(gap).unwrap_or(u32::MAX))))
+    }
+
+    /// RFC 9293 §3.8.6.2.1: against silly windows.
+    fn may_send_small(&self, len: u32, is_tail: bool, is_new: bool) -> bool {
+        let idle = self.flight() == 0;
+        if is_tail {
+            !self.config.nagle || !is_new || idle || self.closing
+        } else {
+            idle && len >= self.send.max_window / 2
+        }
+    }
+
+    /// One byte, or the FIN, that asks for a window (RFC 9293 §3.8.6.1). `next` stays.
+    fn probe(&mut self, now: Instant) -> Segment {
+        self.send.probe_due = false;
+        let (position, next) = (self.send.una, self.send.next);
+        let len = u32::from(position < self.send.queue.end());
+        let timer = self.timers.at(Timer::Retransmit);
+        let segment = self.data(now, position, len);
+        self.send.next = next;
+        if timer.is_none() {
+            self.timers.stop(Timer::Retransmit);
+        }
+        self.timed = None;
+        self.start_persist_timer(now);
+        segment
+    }
+
+    fn data(&mut self, now: Instant, position: u64, len: u32) -> Segment {
+        let after = position + u64::from(len);
+        let fin = self.closing && after == self.send.queue.end();
+        let to = after + u64::from(fin);
+        let again = position < self.send.max;
+        if again {
+            self.counters.retransmitted += 1;
+            // RFC 6298 §3, Karn: no sample while something is sent twice.
+            self.timed = None;
+        } else {
+            self.recovery.burst = self.recovery.burst.saturating_add(1);
+            self.timed = self.timed.or(Some((to, now)));
+        }
+        if self.recovery.active {
+            self.recovery.board.on_resent(to.min(self.send.max));
+        }
+        self.recovery.resend = false;
+        self.send.next = self.send.next.max(to);
+        self.send.max = self.send.max.max(to);
+        self.start_retransmit_timer(now);
+        self.counters.segments_sent += 1;
+        self.counters.data_sent += u64::from(len > 0);
+        let mut segment = self.segment(now, position);
+        segment.fin = fin;
+        if len > 0 {
+            self.last_data = Some(now);
+            segment.payload = self.send.queue.payload(position, len);
+            segment.psh = after == self.send.queue.end();
+        }
+        segment
+    }
+
+    fn bare_ack(&mut self, now: Instant) -> Segment {
+        self.counters.segments_sent += 1;
+        self.counters.acks_sent += 1;
+        let mut segment = self.segment(now, self.send.max);
+        if self.sack {
+            self.recv.queue.sack_blocks({
+                // RFC 2018 §3: timestamps leave room for three.
+                let mut room = if self.timestamps { 3 } else { 4 };
+                let (irs, blocks) = (self.recv.irs, &mut segment.options.sack);
+                move |start, end| {
+                    room -= 1;
+                    blocks.push(at(irs, start), at(irs, end)) && room > 0
+                }
+            });
+        }
+        segment
+    }
+
+    /// A segment that acknowledges what has arrived.
+    fn segment(&mut self, now: Instant, position: u64) -> Segment {
+        let window = self.advertise();
+        self.on_ack_sent();
+        let stamps = self.timestamps.then(|| self.stamps(now));
+        Segment {
+            source: self.ports.local,
+            destination: self.ports.remote,
+            seq: self.send.number(position),
+            ack: Some(at(self.recv.irs, self.recv.queue.next())),
+            window,
+            options: Options { timestamps: stamps, ..Options::default() },
+            ..Segment::default()
+        }
+    }
+
+    pub(super) fn on_ack_sent(&mut self) {
+        self.ack.on_sent();
+        self.recv.last_ack = self.recv.queue.next();
+        self.timers.stop(Timer::DelayedAck);
+    }
+
+    pub(super) fn stamps(&self, now: Instant) -> Timestamps {
+        Timestamps { value: self.timestamp(now), echo: self.peer_timestamp }
+    }
+
+    /// The timestamp clock.
+    #[expect(clippy::cast_possible_truncation, reason = "the clock wraps")]
+    pub(super) fn timestamp(&self, now: Instant) -> u32 {
+        self.config.timestamps.map_or(0, |tick| now.saturating_since(Instant::ZERO).whole(tick) as u32)
+    }
+
+    /// The window to offer, scaled. Its right edge never goes back, and forward by steps that are
+    /// worth a segment (RFC 9293 §3.8.6.2.2).
+    fn advertise(&mut self) -> u16 {
+        let edge = self.possible_edge();
+        let step = self.recv.capacity.div_ceil(2).min(self.mss);
+        if edge >= self.recv.edge + u64::from(step) {
+            self.recv.edge = edge;
+        }
+        let window = self.recv.edge.saturating_sub(self.recv.queue.next()) >> self.recv.scale;
+        u16::try_from(window).unwrap_or(u16::MAX)
+    }
+
+    /// Tells the peer that the application has made room, if it may be waiting for that.
+    pub(super) fn offer_window(&mut self) {
+        if !self.state.receives() {
+            return;
+        }
+        let opened = self.possible_edge().saturating_sub(self.recv.edge);
+        let offered = self.recv.edge.saturating_sub(self.recv.queue.next());
+        let half = u64::from(self.recv.capacity.div_ceil(2));
+        let segment = u64::from(self.mss);
+        if opened >= half || (offered < segment && opened >= segment.min(half)) {
+            self.ack.ask();
+        }
+    }
+
+    fn possible_edge(&self) -> u64 {
+        let free = u64::from(self.recv.capacity).saturating_sub(self.recv.queue.unread());
+        self.recv.queue.next() + free
+    }
+
+    fn up_to_mss(&self, len: u64) -> u32 {
+        u32::try_from(len).unwrap_or(u32::MAX).min(self.mss)
+    }
+
+    /// A RST that the peer will believe.
+    pub(super) fn reset_segment(&self) -> Segment {
+        Segment {
+            source: self.ports.local,
+            destination: self.ports.remote,
+            seq: self.send.number(self.send.max),
+            ack: Some(at(self.recv.irs, self.recv.queue.next())),
+            rst: true,
+            ..Segment::default()
+        }
+    }
+
+    pub(super) fn emit_segment(&mut self, segment: Segment) {
+        self.counters.segments_sent += 1;
+        self.out.push_back(Output::Segment(segment));
+    }
+}

@@ -1,0 +1,45 @@
+use multihop_core::{Duration, Instant, Notice};
+
+use super::{Ack, Policy};
+
+/// A policy for tests: fixed windows and gaps, and a record of the notices.
+#[derive(Debug, Default)]
+pub(in crate::tcp) struct Fake {
+    pub(in crate::tcp) window: u32,
+    pub(in crate::tcp) gap: Option<Duration>,
+    pub(in crate::tcp) notices: Vec<Notice>,
+}
+
+impl Policy for Fake {
+    fn on_ack(&mut self, _now: Instant, _ack: &Ack) {}
+
+    fn on_dup_ack(&mut self) {}
+
+    fn on_triple_dup_ack(&mut self, _now: Instant, _flight: u32) {}
+
+    fn on_rto(&mut self, _now: Instant, _flight: u32, _again: bool) {}
+
+    fn on_notice(&mut self, _now: Instant, notice: &Notice) {
+        self.notices.push(*notice);
+    }
+
+    fn cwnd(&self) -> u32 {
+        self.window
+    }
+
+    fn window(&self) -> u32 {
+        self.window
+    }
+
+    fn ssthresh(&self) -> u32 {
+        self.window
+    }
+
+    fn outlasts_partial_acks(&self) -> bool {
+        false
+    }
+
+    fn pacing(&self) -> Option<Duration> {
+        self.gap
+    }
+}

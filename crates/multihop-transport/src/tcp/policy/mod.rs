@@ -1,0 +1,111 @@
+//! What TCP variants may change: how much may be in flight, and how fast it leaves.
+
+use multihop_core::{Duration, Instant, Notice};
+
+use super::config::{Config, Variant};
+
+mod newreno;
+mod reno;
+mod window;
+
+use newreno::NewReno;
+use reno::Reno;
+use window::Window;
+
+/// Congestion control of one connection. Everything else belongs to the endpoint.
+pub(super) trait Policy {
+    /// New data was acknowledged.
+    fn on_ack(&mut self, now: Instant, ack: &Ack);
+
+    /// One more duplicate ACK arrived during fast recovery without SACK.
+    fn on_dup_ack(&mut self);
+
+    /// Fast retransmit: the third duplicate ACK arrived with `flight` bytes outstanding.
+    fn on_triple_dup_ack(&mut self, now: Instant, flight: u32);
+
+    /// The retransmission timer expired with `flight` bytes outstanding; `again` if it did so
+    /// before for the same segment.
+    fn on_rto(&mut self, now: Instant, flight: u32, again: bool);
+
+    /// News from the layers below.
+    fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
+
+    /// Bytes that may be in flight, without what duplicate ACKs have added.
+    fn cwnd(&self) -> u32;
+
+    /// Bytes that may be in flight.
+    fn window(&self) -> u32;
+
+    /// Where slow start ends, in bytes.
+    fn ssthresh(&self) -> u32;
+
+    /// Whether fast recovery goes on until everything sent before it is acknowledged.
+    fn outlasts_partial_acks(&self) -> bool;
+
+    /// The gap to leave before the next data segment; `None` sends as the window allows.
+    fn pacing(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// An ACK of new data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ack {
+    /// Bytes newly acknowledged.
+    pub(super) acked: u32,
+    /// Bytes still outstanding.
+    pub(super) flight: u32,
+    pub(super) kind: AckKind,
+}
+
+/// What an ACK of new data means to fast recovery.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum AckKind {
+    /// There is no recovery.
+    Normal,
+    /// More of what was outstanding at the loss is missing.
+    Partial,
+    /// Recovery is over.
+    Full,
+}
+
+/// The policy in use.
+#[derive(Debug)]
+pub(super) enum Congestion {
+    Reno(Reno),
+    NewReno(NewReno),
+    #[cfg(test)]
+    Fake(fake::Fake),
+}
+
+impl Congestion {
+    /// The variant that `config` asks for; `mss` is what a segment carries once options are known.
+    pub(super) fn new(config: &Config, mss: u32, initial_window: u16) -> Self {
+        let window = Window::new(config, mss, initial_window);
+        match config.variant {
+            Variant::Reno => Self::Reno(Reno::new(window)),
+            Variant::NewReno => Self::NewReno(NewReno::new(window, config.newreno)),
+        }
+    }
+
+    pub(super) fn policy(&self) -> &dyn Policy {
+        match self {
+            Self::Reno(policy) => policy,
+            Self::NewReno(policy) => policy,
+            #[cfg(test)]
+            Self::Fake(policy) => policy,
+        }
+    }
+
+    pub(super) fn policy_mut(&mut self) -> &mut dyn Policy {
+        match self {
+            Self::Reno(policy) => policy,
+            Self::NewReno(policy) => policy,
+            #[cfg(test)]
+            Self::Fake(policy) => policy,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod fake;

@@ -1,0 +1,65 @@
+use multihop_core::Instant;
+
+use super::{Ack, AckKind, Policy, Window};
+use crate::tcp::config::NewRenoConfig;
+
+/// RFC 6582: a partial ACK shows the next hole, and recovery goes on.
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct NewReno {
+    window: Window,
+    config: NewRenoConfig,
+}
+
+impl NewReno {
+    pub(super) fn new(window: Window, config: NewRenoConfig) -> Self {
+        Self { window, config }
+    }
+}
+
+impl Policy for NewReno {
+    fn on_ack(&mut self, _now: Instant, ack: &Ack) {
+        let mss = self.window.mss();
+        match ack.kind {
+            AckKind::Normal => self.window.grow(ack.acked),
+            AckKind::Partial if self.config.deflate => {
+                // RFC 6582 §3.2 step 5: take off what was acknowledged, add back one segment.
+                let back = if ack.acked >= mss { mss } else { 0 };
+                self.window.deflate(ack.acked - back);
+            }
+            AckKind::Partial => {}
+            AckKind::Full => {
+                // RFC 6582 §3.2 step 3, option 1
+                let limit = ack.flight.max(mss).saturating_add(mss);
+                self.window.leave_recovery(ack.acked, limit);
+            }
+        }
+    }
+
+    fn on_dup_ack(&mut self) {
+        self.window.inflate();
+    }
+
+    fn on_triple_dup_ack(&mut self, _now: Instant, flight: u32) {
+        self.window.halve(flight);
+    }
+
+    fn on_rto(&mut self, _now: Instant, flight: u32, again: bool) {
+        self.window.collapse(flight, again);
+    }
+
+    fn cwnd(&self) -> u32 {
+        self.window.cwnd()
+    }
+
+    fn window(&self) -> u32 {
+        self.window.total()
+    }
+
+    fn ssthresh(&self) -> u32 {
+        self.window.ssthresh()
+    }
+
+    fn outlasts_partial_acks(&self) -> bool {
+        true
+    }
+}

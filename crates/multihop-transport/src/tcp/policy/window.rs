@@ -1,0 +1,116 @@
+use crate::tcp::config::{Config, Halving, RecoveryExit};
+
+/// The congestion window in bytes, and the arithmetic that the Reno family shares.
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Window {
+    mss: u32,
+    max: u32,
+    cwnd: u32,
+    ssthresh: u32,
+    /// What duplicate ACKs have added during fast recovery.
+    inflation: u32,
+    halving: Halving,
+    exit: RecoveryExit,
+}
+
+impl Window {
+    pub(super) fn new(config: &Config, mss: u32, initial: u16) -> Self {
+        let max = u32::from(config.window_max.max(1)).saturating_mul(mss);
+        Self {
+            mss,
+            max,
+            cwnd: u32::from(initial.max(1)).saturating_mul(mss).min(max),
+            ssthresh: max,
+            inflation: 0,
+            halving: config.halving,
+            exit: config.recovery_exit,
+        }
+    }
+
+    pub(super) fn cwnd(&self) -> u32 {
+        self.cwnd
+    }
+
+    pub(super) fn ssthresh(&self) -> u32 {
+        self.ssthresh
+    }
+
+    pub(super) fn total(&self) -> u32 {
+        self.cwnd.saturating_add(self.inflation).min(self.max)
+    }
+
+    /// Slow start or congestion avoidance, by one ACK.
+    pub(super) fn grow(&mut self, acked: u32) {
+        let step = if self.cwnd < self.ssthresh {
+            // RFC 5681 §3.1, equation 2
+            acked.min(self.mss)
+        } else {
+            // RFC 5681 §3.1, equation 3
+            let square = u64::from(self.mss) * u64::from(self.mss);
+            u32::try_from(square / u64::from(self.cwnd)).unwrap_or(self.mss).max(1)
+        };
+        self.cwnd = self.cwnd.saturating_add(step).min(self.max);
+    }
+
+    /// Fast retransmit: half the window, and room for the three segments that have left the network.
+    pub(super) fn halve(&mut self, flight: u32) {
+        let half = self.half(flight);
+        self.ssthresh = half.ssthresh;
+        self.cwnd = half.cwnd;
+        // RFC 5681 §3.2 step 3
+        self.inflation = 3 * self.mss;
+    }
+
+    /// Retransmission timeout: back to one segment.
+    pub(super) fn collapse(&mut self, flight: u32, again: bool) {
+        // RFC 5681 §3.1: ssthresh is held when the same segment times out again.
+        if !(again && self.halving == Halving::Flight) {
+            self.ssthresh = self.half(flight).ssthresh;
+        }
+        self.cwnd = self.mss;
+        self.inflation = 0;
+    }
+
+    pub(super) fn inflate(&mut self) {
+        self.inflation = self.inflation.saturating_add(self.mss);
+    }
+
+    /// Takes `bytes` off the inflated window, leaving at least one segment.
+    pub(super) fn deflate(&mut self, bytes: u32) {
+        let from_inflation = bytes.min(self.inflation);
+        self.inflation -= from_inflation;
+        self.cwnd = self.cwnd.saturating_sub(bytes - from_inflation).max(self.mss);
+    }
+
+    /// Recovery is over. `limit` bounds the window where the RFC rules.
+    pub(super) fn leave_recovery(&mut self, acked: u32, limit: u32) {
+        self.inflation = 0;
+        match self.exit {
+            RecoveryExit::Rfc => self.cwnd = self.ssthresh.min(limit),
+            RecoveryExit::Grow => self.grow(acked),
+        }
+    }
+
+    pub(super) fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    fn half(&self, flight: u32) -> Half {
+        let least = 2 * self.mss;
+        match self.halving {
+            Halving::Flight => {
+                let half = (flight / 2).max(least);
+                Half { ssthresh: half, cwnd: half }
+            }
+            Halving::Window => {
+                let half = self.total() / 2;
+                Half { ssthresh: (half - half % self.mss).max(least), cwnd: half.max(self.mss) }
+            }
+        }
+    }
+}
+
+struct Half {
+    ssthresh: u32,
+    cwnd: u32,
+}

@@ -1,0 +1,142 @@
+use multihop_core::Instant;
+
+use super::config::{PartialAckTimer, Variant};
+use super::policy::{Ack, AckKind};
+use super::scoreboard::Scoreboard;
+use super::timers::Timer;
+use super::{Endpoint, Event};
+
+/// Which segments are lost, and which of them to send again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recovery {
+    pub(super) board: Scoreboard,
+    /// Duplicate ACKs in a row.
+    pub(super) dup_acks: u32,
+    /// Whether fast recovery is under way.
+    pub(super) active: bool,
+    /// Whether the first unacknowledged segment must be sent again.
+    pub(super) resend: bool,
+    /// New segments sent since the last ACK.
+    pub(super) burst: u16,
+    /// Fast recovery ends here; a new one begins beyond it only.
+    recover: u64,
+    partial_acks: u32,
+    /// The first unacknowledged byte when the timer last expired.
+    timeout_at: Option<u64>,
+}
+
+impl Recovery {
+    /// The retransmission timer expired. Returns whether it did so before for the same data.
+    pub(super) fn on_timeout(&mut self, una: u64, max: u64) -> bool {
+        let again = self.timeout_at.replace(una) == Some(una);
+        // RFC 6582 §3.2 step 4
+        self.recover = max;
+        self.leave();
+        self.board.clear();
+        again
+    }
+
+    fn leave(&mut self) {
+        self.active = false;
+        self.resend = false;
+        self.dup_acks = 0;
+        self.partial_acks = 0;
+    }
+}
+
+impl Endpoint {
+    /// A duplicate ACK arrived (RFC 5681 §2).
+    pub(super) fn on_dup_ack(&mut self, now: Instant) {
+        self.counters.dup_acks += 1;
+        self.recovery.dup_acks = self.recovery.dup_acks.saturating_add(1);
+        self.recovery.burst = 0;
+        if self.recovery.active {
+            if !self.sack {
+                // RFC 5681 §3.2 step 4
+                self.congestion.policy_mut().on_dup_ack();
+            }
+        } else if self.recovery.dup_acks >= DUP_THRESHOLD || self.lost_by_sack() {
+            self.enter_recovery(now);
+        }
+    }
+
+    /// New data was acknowledged: everything before `una`.
+    pub(super) fn on_new_ack(&mut self, now: Instant, una: u64) {
+        let acked = una - self.send.una;
+        self.send.una = una;
+        self.send.next = self.send.next.max(una);
+        self.recovery.board.advance(una);
+        self.recovery.dup_acks = 0;
+        self.recovery.burst = 0;
+        self.recovery.timeout_at = None;
+        self.retries = 0;
+        let freed = self.send.queue.release(una);
+        if freed > 0 {
+            self.counters.bytes_acked += freed;
+            self.emit(Event::Acked(freed));
+        }
+        let kind = self.ack_kind(una);
+        let acked = u32::try_from(acked).unwrap_or(u32::MAX);
+        if !(kind == AckKind::Partial && self.sack) {
+            let ack = Ack { acked, flight: self.flight(), kind };
+            self.congestion.policy_mut().on_ack(now, &ack);
+        }
+        self.rearm_after_ack(now, kind);
+    }
+
+    fn ack_kind(&mut self, una: u64) -> AckKind {
+        if !self.recovery.active {
+            return AckKind::Normal;
+        }
+        let goes_on = self.sack || self.congestion.policy().outlasts_partial_acks();
+        if goes_on && una < self.recovery.recover {
+            self.recovery.partial_acks += 1;
+            // RFC 6582 §3.2 step 5. With SACK the scoreboard knows what is missing.
+            self.recovery.resend = !self.sack;
+            return AckKind::Partial;
+        }
+        self.recovery.leave();
+        AckKind::Full
+    }
+
+    fn rearm_after_ack(&mut self, now: Instant, kind: AckKind) {
+        let impatient = self.config.variant != Variant::Reno
+            && self.config.newreno.timer == PartialAckTimer::Impatient
+            && !self.sack;
+        if self.send.una == self.send.max {
+            // RFC 6298 §5.2
+            self.timers.stop(Timer::Retransmit);
+        } else if kind == AckKind::Partial && impatient && self.recovery.partial_acks > 1 {
+            // RFC 6582 §4: the timer goes on from the first partial ACK.
+        } else {
+            // RFC 6298 §5.3
+            self.restart_retransmit_timer(now);
+        }
+    }
+
+    fn lost_by_sack(&self) -> bool {
+        self.sack && self.recovery.board.is_lost(self.send.una, self.mss)
+    }
+
+    fn enter_recovery(&mut self, now: Instant) {
+        // RFC 6582 §3.2 step 2: not for what the last recovery or timeout has sent already.
+        if self.send.una <= self.recovery.recover {
+            return;
+        }
+        self.recovery.recover = self.send.max;
+        self.recovery.active = true;
+        self.recovery.resend = true;
+        self.recovery.partial_acks = 0;
+        self.recovery.board.start_recovery(self.send.una);
+        self.counters.fast_retransmits += 1;
+        // Karn: the timed segment may be acknowledged together with a retransmitted one.
+        self.timed = None;
+        // RFC 5681 §3.2 step 2: what limited transmit sent does not count.
+        let flight = self.flight().min(self.congestion.policy().window());
+        self.congestion.policy_mut().on_triple_dup_ack(now, flight);
+        self.restart_retransmit_timer(now);
+    }
+}
+
+/// RFC 5681 §3.2
+const DUP_THRESHOLD: u32 = 3;

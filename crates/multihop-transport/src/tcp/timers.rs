@@ -1,0 +1,103 @@
+use multihop_core::Instant;
+
+use super::state::State;
+use super::{Endpoint, Event};
+
+/// What an endpoint waits for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Timer {
+    /// The oldest unacknowledged segment has waited one retransmission timeout.
+    Retransmit,
+    /// Time to ask whether the peer's window has opened.
+    Persist,
+    /// A withheld ACK must go out.
+    DelayedAck,
+    /// The gap after the last data segment is over.
+    Pace,
+    /// TIME-WAIT is over.
+    TimeWait,
+}
+
+impl Timer {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Retransmit, Self::Persist, Self::DelayedAck, Self::Pace, Self::TimeWait];
+}
+
+impl Endpoint {
+    pub(super) fn on_timer(&mut self, now: Instant, timer: Timer) {
+        match timer {
+            Timer::Retransmit => self.on_retransmit_timer(now),
+            Timer::Persist => self.on_persist_timer(),
+            Timer::DelayedAck => self.ack.ask(),
+            Timer::Pace => {}
+            Timer::TimeWait => self.finish(Event::Closed),
+        }
+    }
+
+    fn on_retransmit_timer(&mut self, now: Instant) {
+        if self.give_up() {
+            return;
+        }
+        self.counters.timeouts += 1;
+        self.timed = None;
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            self.rtt.back_off();
+            self.syn_lost = true;
+            self.send.next = 0;
+            return;
+        }
+        let flight = self.flight();
+        let again = self.recovery.on_timeout(self.send.una, self.send.max);
+        // RFC 5681 §3.1: the loss window, before the timer is backed off.
+        self.congestion.policy_mut().on_rto(now, flight, again);
+        // RFC 6298 §5.4 to §5.6: the segment at `next` is sent, and starts the timer.
+        self.rtt.back_off();
+        self.send.next = self.send.una;
+    }
+
+    fn on_persist_timer(&mut self) {
+        if !self.give_up() {
+            self.send.probe_due = true;
+            self.send.probes = self.send.probes.saturating_add(1);
+        }
+    }
+
+    /// Counts one more retransmission without an answer, and ends the connection after too many.
+    fn give_up(&mut self) -> bool {
+        self.retries = self.retries.saturating_add(1);
+        let over = self.config.max_retries.is_some_and(|limit| self.retries > limit);
+        if over {
+            self.finish(Event::TimedOut);
+        }
+        over
+    }
+
+    /// Arms the retransmission timer afresh.
+    pub(super) fn restart_retransmit_timer(&mut self, now: Instant) {
+        self.timers.set(Timer::Retransmit, now + self.rtt.rto());
+    }
+
+    /// RFC 6298 §5.1
+    pub(super) fn start_retransmit_timer(&mut self, now: Instant) {
+        if self.timers.at(Timer::Retransmit).is_none() {
+            self.restart_retransmit_timer(now);
+        }
+    }
+
+    pub(super) fn start_persist_timer(&mut self, now: Instant) {
+        if self.timers.at(Timer::Persist).is_none() {
+            // RFC 9293 §3.8.6.1: the first probe after one timeout, then ever more slowly.
+            let factor = 1_u64 << self.send.probes.min(16);
+            let wait = self.rtt.rto().saturating_mul(factor);
+            self.timers.set(Timer::Persist, now + wait.min(self.config.rto.max));
+        }
+    }
+
+    pub(super) fn start_time_wait(&mut self, now: Instant) {
+        for timer in Timer::ALL {
+            self.timers.stop(timer);
+        }
+        self.state = State::TimeWait;
+        self.timers.set(Timer::TimeWait, now + self.config.msl * 2);
+    }
+}
