@@ -30,7 +30,7 @@ def test_flows_are_a_table(recorded: multihop.Result) -> None:
 
 
 def test_a_metric_without_a_measurement_is_null() -> None:
-    flows = [{"app": "ftp", "transport": "newreno"}, {"from": 1, "to": 2, "app": "ftp", "transport": "udp"}]
+    flows = [{"app": "ftp", "transport": "newreno"}, {"from": 1, "to": 2, "app": "cbr", "rate_kbps": 50.0}]
     table = multihop.run(chain(flow=flows)).flows
     assert table["rtt_ms.mean"].is_null().to_list() == [False, True]
 

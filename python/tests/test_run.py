@@ -33,7 +33,7 @@ def test_keywords_replace_what_the_source_says() -> None:
     assert same_run(multihop.run(chain(), topology={"hops": 3}), multihop.run(longer))
     dotted: dict[str, Any] = {"topology.hops": 3}
     assert same_run(multihop.run(chain(), **dotted), multihop.run(longer))
-    udp = [{"app": "ftp", "transport": "udp"}]
+    udp = [{"app": "cbr", "rate_kbps": 100.0}]
     assert same_run(multihop.run(chain(), flow=udp), multihop.run(chain(flow=udp)))
 
 

@@ -21,7 +21,7 @@ from multihop.airtime import (
     UDP_IP_BYTES,
     Radio,
 )
-from study import Study, measure, percent
+from study import Study, greedy, measure, percent
 
 STATIONS = (2, 5, 10, 20, 50)
 DOUBLINGS = 5
@@ -29,6 +29,7 @@ SEEDS = range(1, 6)
 SECONDS = 60.0
 WARMUP = 10.0
 PAYLOAD = 1460
+OFFERED = 3500.0  # kb/s of all stations together, twice what a cell carries
 PROPAGATION = 1.0  # us
 LIMIT = 0.03
 
@@ -60,7 +61,7 @@ class Case(NamedTuple):
                 "positions": [[20 + 20 * math.cos(a), 20 + 20 * math.sin(a)] for a in angles],
             },
             "routing": {"protocol": "static"},
-            "flow": [{"from": i, "to": (i + 1) % n, "app": "ftp", "transport": "udp"} for i in range(n)],
+            "flow": [{"from": i, "to": (i + 1) % n, **greedy(OFFERED / n, PAYLOAD)} for i in range(n)],
         }
 
     def expected(self) -> float:

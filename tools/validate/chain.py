@@ -9,7 +9,7 @@ from typing import Any
 
 from multihop import report
 from multihop.airtime import Radio
-from study import Study, measure, percent
+from study import Study, greedy, measure, percent
 
 HOPS = range(1, 11)
 SEEDS = range(1, 6)
@@ -19,7 +19,7 @@ PAYLOAD = 1460
 LIMIT = 0.03
 
 FLOWS = {
-    "udp": {"app": "ftp", "transport": "udp"},
+    "udp": greedy(2000.0, PAYLOAD),
     "paced": {"app": "paced", "transport": "udp"},
     "newreno": {"app": "ftp", "transport": "newreno"},
     "newreno+da": {"app": "ftp", "transport": "newreno+da"},

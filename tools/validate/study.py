@@ -75,6 +75,11 @@ class Study:
         return page
 
 
+def greedy(kbps: float, payload: int) -> dict[str, Any]:
+    """A flow that offers more than can be carried, so that its queue never runs dry."""
+    return {"app": "cbr", "rate_kbps": kbps, "size": payload}
+
+
 def measure(scenarios: Mapping[Any, Mapping[str, Any]], seeds: Sequence[int]) -> dict[Any, Interval]:
     """Goodput of each scenario in kb/s, over the same seeds."""
     runs = [{**scenario, "seed": seed} for scenario in scenarios.values() for seed in seeds]
