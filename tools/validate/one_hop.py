@@ -83,9 +83,10 @@ def study() -> Study:
         "One hop against airtime arithmetic",
         "Is one frame exchange right to the microsecond? A sender that always has a packet repeats "
         "DIFS, mean back-off, [RTS, SIFS, CTS, SIFS,] data, SIFS, ACK; nothing else happens on the air.",
-        f"Two stations; {PAYLOAD} bytes of payload; TCP with a window of {WINDOW} segments; "
-        f"basic rate 1 Mb/s; {SECONDS:g} s simulated, the first {WARMUP:g} s not counted; seeds {SEEDS[0]} to {SEEDS[-1]}; 95% Student-t intervals. Mean "
-        "back-off 15 slots in the ns2 flavour (it draws 0 to 30), 15.5 in the standard one.",
+        f"Two stations; {PAYLOAD} bytes of payload; TCP with a window of {WINDOW} segments; basic rate "
+        f"1 Mb/s; {SECONDS:g} s simulated, the first {WARMUP:g} s not counted; seeds {SEEDS[0]} to "
+        f"{SEEDS[-1]}; 95% Student-t intervals. Mean back-off 15 slots in the ns2 flavour (it draws 0 to "
+        "30), 15.5 in the standard one.",
     )
     found = measure({case: case.scenario() for case in cases()}, SEEDS)
     errors = {case: found[case].mean / case.expected - 1 for case in found}
