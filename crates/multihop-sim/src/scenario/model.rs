@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use multihop_core::{BitRate, Duration, NodeId};
 use multihop_radio::params::{MacParams, RadioParams};
+use multihop_transport::tcp;
 
 use super::Topology;
 
@@ -26,6 +27,8 @@ pub struct Scenario {
     pub arp: ArpKind,
     /// Where the nodes are.
     pub topology: Topology,
+    /// How they move.
+    pub mobility: Mobility,
     /// Who forwards to whom.
     pub routing: Routing,
     /// Traffic, in the order of the file; [`multihop_core::FlowId`] counts along it.
@@ -54,6 +57,13 @@ pub enum ArpKind {
     Queueing,
     /// Every address is known.
     Oracle,
+}
+
+/// How the nodes move.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Mobility {
+    /// Not at all.
+    Static,
 }
 
 /// The routing protocol and how its packets travel.
@@ -155,7 +165,13 @@ pub enum Protocol {
     /// Datagrams, nothing more.
     Udp,
     /// TCP in one of its variants.
-    Tcp,
+    Tcp {
+        /// Parameters of both ends.
+        config: Box<tcp::Config>,
+        /// Whether `window_max` is to be replaced by [`super::window_for_hops`] of the length of
+        /// the route.
+        window_by_hops: bool,
+    },
 }
 
 /// Time series to write.

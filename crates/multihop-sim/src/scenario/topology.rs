@@ -1,6 +1,6 @@
 //! Where the nodes are: the layouts of the papers, random placement, positions from a list.
 
-mod layouts;
+pub(super) mod layouts;
 mod random;
 
 use multihop_core::NodeId;

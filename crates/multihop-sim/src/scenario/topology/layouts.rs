@@ -5,7 +5,7 @@ use multihop_core::NodeId;
 use super::Layout;
 
 /// `hops + 1` nodes in a row; the first sends to the last.
-pub(in super::super) fn chain(hops: u32, spacing: f64) -> Layout {
+pub(in crate::scenario) fn chain(hops: u32, spacing: f64) -> Layout {
     let mut layout = Layout::default();
     layout.add_chain([0.0, 0.0], [spacing, 0.0], hops);
     layout
@@ -13,7 +13,7 @@ pub(in super::super) fn chain(hops: u32, spacing: f64) -> Layout {
 
 /// TCP-AP Figure 1: two chains of five nodes share the middle one (nodes 0 to 4 left to right, then
 /// 5, 6, 7, 8 top to bottom without it).
-pub(in super::super) fn cross(spacing: f64) -> Layout {
+pub(in crate::scenario) fn cross(spacing: f64) -> Layout {
     let mut layout = chain(4, spacing);
     for y in [-2.0, -1.0, 1.0, 2.0] {
         layout.add([2.0 * spacing, y * spacing], None);
@@ -23,7 +23,7 @@ pub(in super::super) fn cross(spacing: f64) -> Layout {
 }
 
 /// TCP-AP Figure 2: two chains of five nodes, `gap` apart.
-pub(in super::super) fn parallel(spacing: f64, gap: f64) -> Layout {
+pub(in crate::scenario) fn parallel(spacing: f64, gap: f64) -> Layout {
     let mut layout = chain(4, spacing);
     layout.add_chain([0.0, gap], [spacing, 0.0], 4);
     layout
@@ -31,7 +31,7 @@ pub(in super::super) fn parallel(spacing: f64, gap: f64) -> Layout {
 
 /// TCP-AP 5.1.3: of the two chains, the upper one is three hops longer at each end. The first flow
 /// (nodes 0 to 4) takes the short chain, the second (nodes 5 to 15) the long one, as FTP 1 and 2 do.
-pub(in super::super) fn asymmetric_parallel(spacing: f64, gap: f64) -> Layout {
+pub(in crate::scenario) fn asymmetric_parallel(spacing: f64, gap: f64) -> Layout {
     let mut layout = Layout::default();
     layout.add_chain([3.0 * spacing, gap], [spacing, 0.0], 4);
     layout.add_chain([0.0, 0.0], [spacing, 0.0], 10);
@@ -40,7 +40,7 @@ pub(in super::super) fn asymmetric_parallel(spacing: f64, gap: f64) -> Layout {
 
 /// TCP-AP Figure 19: 5 x 5 nodes, numbered row by row from the top left. Flows 1 to 3 run left to
 /// right on rows 1, 2, 3, flows 4 to 6 bottom to top on columns 1, 2, 3 (counted from 0).
-pub(in super::super) fn grid(spacing: f64) -> Layout {
+pub(in crate::scenario) fn grid(spacing: f64) -> Layout {
     let mut layout = Layout::default();
     for y in 0..5 {
         for x in 0..5 {
@@ -61,7 +61,7 @@ pub(in super::super) fn grid(spacing: f64) -> Layout {
 /// On a square lattice six flows cannot be alike: its symmetries map a directed line to 1, 2, 4 or 8
 /// others. On a triangular lattice they can: the six lines form a hexagram, each crosses two others
 /// at its second and fourth node, and a turn by 60 degrees maps every flow to the next. 24 nodes.
-pub(in super::super) fn grid_symmetric(spacing: f64) -> Layout {
+pub(in crate::scenario) fn grid_symmetric(spacing: f64) -> Layout {
     // Cube coordinates of the line q = 2; a turn maps (q, r) to (-r, q + r).
     let mut line: Vec<[i32; 2]> = (-3..=1).map(|r| [2, r]).collect();
     let mut lattice: Vec<[i32; 2]> = Vec::new();
@@ -87,7 +87,7 @@ pub(in super::super) fn grid_symmetric(spacing: f64) -> Layout {
 ///
 /// The figure gives no distances. Here neighbours are `spacing` apart, and the ends of different
 /// chains, 2.1 times as far, are out of reach of each other as section 4.4 asks.
-pub(in super::super) fn cross_testbed(spacing: f64) -> Layout {
+pub(in crate::scenario) fn cross_testbed(spacing: f64) -> Layout {
     let mut layout = Layout::default();
     let along = [-1.5, -0.5, 0.5, 1.5].map(|step| step * spacing);
     for (n, x) in along.into_iter().enumerate() {
@@ -106,7 +106,7 @@ pub(in super::super) fn cross_testbed(spacing: f64) -> Layout {
 /// The paper gives 200 m between neighbours and 400 m from top to bottom. Here S and D lie half way
 /// down the left and the right side of a square: no other links exist at 250 m, so that the two
 /// routes are the only ones, as the paper says.
-pub(in super::super) fn diamond(spacing: f64) -> Layout {
+pub(in crate::scenario) fn diamond(spacing: f64) -> Layout {
     let mut layout = Layout::default();
     let places = [
         ("S", 0.0, 0.0),
@@ -126,11 +126,6 @@ pub(in super::super) fn diamond(spacing: f64) -> Layout {
 }
 
 impl Layout {
-    /// Nodes at `positions`, named as `names` says.
-    pub(in super::super) fn of(positions: Vec<[f64; 2]>, names: Vec<Option<String>>) -> Self {
-        Self { positions, names, pairs: Vec::new() }
-    }
-
     fn add(&mut self, position: [f64; 2], name: Option<String>) {
         self.positions.push(position);
         self.names.push(name);

@@ -9,11 +9,13 @@ use super::Layout;
 /// No draw gave a connected network.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "{TRIES} draws of {nodes} nodes in {} x {} m gave no connected network at {range} m; \
+    "{tries} draws of {nodes} nodes in {} x {} m gave no connected network at {range} m; \
      use more nodes, a smaller area, or connected = false",
     area[0], area[1]
 )]
 pub struct NotConnected {
+    /// How often it was tried.
+    pub tries: u64,
     /// How many nodes.
     pub nodes: u32,
     /// Width and height, m.
@@ -29,7 +31,8 @@ pub(super) fn place(
     area: [f64; 2],
     connected_at: Option<f64>,
 ) -> Result<Layout, NotConnected> {
-    for attempt in 0..TRIES {
+    let tries = (DRAWN_NODES / u64::from(nodes.max(1))).clamp(10, 1000);
+    for attempt in 0..tries {
         let mut rng = Rng::stream(seed, "placement", attempt);
         let positions: Vec<_> =
             (0..nodes).map(|_| [rng.range(0.0, area[0]), rng.range(0.0, area[1])]).collect();
@@ -37,19 +40,20 @@ pub(super) fn place(
             return Ok(Layout { names: vec![None; positions.len()], positions, pairs: Vec::new() });
         }
     }
-    Err(NotConnected { nodes, area, range: connected_at.unwrap_or(f64::INFINITY) })
+    Err(NotConnected { tries, nodes, area, range: connected_at.unwrap_or(f64::INFINITY) })
 }
 
 /// Whether every node reaches every other over links of at most `range` metres.
 pub(super) fn is_connected(positions: &[[f64; 2]], range: f64) -> bool {
     // Cells one range wide: the neighbours of a node lie in its cell or the eight around it.
+    let width = range.max(0.001);
     let mut unseen: BTreeMap<[i64; 2], Vec<usize>> = BTreeMap::new();
     for (node, position) in positions.iter().enumerate().skip(1) {
-        unseen.entry(cell(*position, range)).or_default().push(node);
+        unseen.entry(cell(*position, width)).or_default().push(node);
     }
     let mut frontier: Vec<usize> = (0..positions.len().min(1)).collect();
     while let Some(node) = frontier.pop() {
-        let [x, y] = cell(positions[node], range);
+        let [x, y] = cell(positions[node], width);
         for around in (x - 1..=x + 1).flat_map(|x| (y - 1..=y + 1).map(move |y| [x, y])) {
             if let Some(nodes) = unseen.get_mut(&around) {
                 frontier.extend(
@@ -74,5 +78,5 @@ fn cell(position: [f64; 2], width: f64) -> [i64; 2] {
     position.map(|metres| (metres / width).floor() as i64)
 }
 
-/// Draws before giving up. A density at which one draw in a hundred is connected still succeeds.
-const TRIES: u64 = 1000;
+/// Bounds the time spent on drawing: a thousand tries for networks of up to 2000 nodes.
+const DRAWN_NODES: u64 = 2_000_000;

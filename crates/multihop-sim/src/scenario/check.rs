@@ -1,0 +1,301 @@
+//! From the tables people write to the checked [`Scenario`]: what one key says about another.
+
+mod radio;
+mod topology;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use multihop_core::{BitRate, Duration, NodeId};
+
+use super::document::Fault;
+use super::model::{
+    App, Energy, Flow, Protocol, Record, Routing, RoutingProtocol, Scenario, Sweep, Transport,
+};
+use super::read::{Both, one_of};
+use super::tables::{
+    AppTable, FlowTable, NodeRef, RecordTable, RoutingTable, ScenarioTable, SweepTable, TransportTable,
+};
+use super::topology::{Layout, Topology};
+use super::values::PositiveSeconds;
+use super::{range, transport};
+
+/// The scenario that `table` describes; `source` is its name, whose folder files are relative to.
+pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fault>) -> Option<Scenario> {
+    let duration = table.duration.duration();
+    let warmup = table.warmup.duration();
+    if warmup >= duration {
+        let message = format!("found {}, allowed: less than duration, {}", table.warmup.0, table.duration.0);
+        faults.push(Fault::at_key("warmup", message));
+    }
+    let radio = radio::radio(&table.radio, faults);
+    let reach = radio.as_ref().map(range::decode_range);
+    let topology = topology::topology(&table.topology, reach, source, table.seed.0, faults);
+    let nodes = topology.as_ref().map(Nodes::of);
+    let routing = nodes.as_ref().and_then(|nodes| routing(&table.routing, nodes, faults));
+    let flows = flows(&table.flow, nodes.as_ref(), table.duration, faults);
+    let record = table.record.as_ref().map(|record| self::record(record, duration, faults));
+    let sweep = table.sweep.as_ref().map(|sweep| self::sweep(sweep, faults));
+    Some(Scenario {
+        name: name(table, source),
+        duration,
+        warmup,
+        seed: table.seed.0,
+        radio: radio?,
+        mac: radio::mac(&table.mac),
+        arp: table.mac.arp.0,
+        topology: topology?,
+        mobility: table.mobility.kind.0,
+        routing: routing?,
+        flows: flows?,
+        record,
+        energy: table.energy.as_ref().map(|watts| Energy {
+            transmit: watts.transmit.0,
+            receive: watts.receive.0,
+            idle: watts.idle.0,
+        }),
+        sweep,
+    })
+}
+
+fn name(table: &ScenarioTable, source: &Path) -> String {
+    let stem =
+        || source.file_stem().map_or_else(|| "scenario".into(), |stem| stem.to_string_lossy().into_owned());
+    table.name.clone().unwrap_or_else(stem)
+}
+
+/// How nodes may be called, and which pairs the layout has.
+struct Nodes<'a> {
+    count: usize,
+    names: BTreeMap<&'a str, NodeId>,
+    pairs: &'a [(NodeId, NodeId)],
+}
+
+impl<'a> Nodes<'a> {
+    fn of(topology: &'a Topology) -> Self {
+        static NO_LAYOUT: Layout = Layout { positions: Vec::new(), names: Vec::new(), pairs: Vec::new() };
+        let layout = if let Topology::Fixed(layout) = topology { layout } else { &NO_LAYOUT };
+        let named = layout.names.iter().zip(0..).filter_map(|(name, n)| Some((name.as_deref()?, NodeId(n))));
+        Self { count: topology.nodes(), names: named.collect(), pairs: &layout.pairs }
+    }
+
+    fn find(&self, node: &NodeRef, path: &str, faults: &mut Vec<Fault>) -> Option<NodeId> {
+        let (found, shown) = match node {
+            NodeRef::Number(n) => {
+                let id = u32::try_from(*n).ok().filter(|n| (*n as usize) < self.count);
+                (id.map(NodeId), n.to_string())
+            }
+            NodeRef::Name(name) => {
+                (self.names.get(name.as_str()).copied(), format!("{:?}", super::document::shorten(name)))
+            }
+        };
+        if found.is_none() {
+            let names = match self.names.len() {
+                0 => String::new(),
+                1..=MANY => format!(", {}", one_of(self.names.keys().copied())),
+                _ => ", or a name from the file".to_owned(),
+            };
+            let message = format!("found {shown}, allowed: 0 to {}{names}", self.count - 1);
+            faults.push(Fault::at_key(path, message));
+        }
+        found
+    }
+}
+
+fn routing(table: &RoutingTable, nodes: &Nodes<'_>, faults: &mut Vec<Fault>) -> Option<Routing> {
+    let RoutingTable::Static(table) = table;
+    let mut next_hops = BTreeMap::new();
+    let mut complete = true;
+    for (n, entry) in table.next_hops.iter().enumerate() {
+        let path = format!("routing.next_hops.{n}");
+        let mut find = |place: usize| nodes.find(&entry[place], &format!("{path}.{place}"), faults);
+        let (Some(node), Some(destination), Some(via)) = (find(0), find(1), find(2)) else {
+            complete = false;
+            continue;
+        };
+        if node == destination || node == via {
+            let message = "a node needs no route to itself and cannot be its own next hop";
+            faults.push(Fault::at_key(path, message));
+        } else if next_hops.insert((node, destination), via).is_some() {
+            let message = format!("a second next hop at {node} for {destination}, allowed: one");
+            faults.push(Fault::at_key(path, message));
+        }
+    }
+    let protocol = RoutingProtocol::Static { next_hops };
+    complete.then(|| Routing { protocol, ip_extra: table.ip_extra.to() })
+}
+
+fn flows(
+    tables: &[FlowTable],
+    nodes: Option<&Nodes<'_>>,
+    duration: PositiveSeconds,
+    faults: &mut Vec<Fault>,
+) -> Option<Vec<Flow>> {
+    if tables.is_empty() || tables.len() > MOST_FLOWS {
+        let message = format!("found {} flows, allowed: 1 to {MOST_FLOWS}", tables.len());
+        faults.push(Fault::at_key("flow", message));
+        return None;
+    }
+    let mut pairs = nodes.map_or(&[][..], |nodes| nodes.pairs).iter();
+    let checked: Vec<Option<Flow>> = tables
+        .iter()
+        .enumerate()
+        .map(|(n, table)| {
+            let path = format!("flow.{n}");
+            let from_to = nodes.and_then(|nodes| ends(table, nodes, &mut pairs, &path, faults));
+            flow(table, from_to, duration, &path, faults)
+        })
+        .collect();
+    checked.into_iter().collect()
+}
+
+fn flow(
+    table: &FlowTable,
+    from_to: Option<(NodeId, NodeId)>,
+    duration: PositiveSeconds,
+    path: &str,
+    faults: &mut Vec<Fault>,
+) -> Option<Flow> {
+    let Both(common, app) = table;
+    let start = common.start.duration();
+    let stop = common.stop.map(|stop| stop.duration());
+    if start >= duration.duration() {
+        let message = format!("found {}, allowed: less than duration, {}", common.start.0, duration.0);
+        faults.push(Fault::at_key(format!("{path}.start"), message));
+    }
+    if let (Some(found), Some(stop)) = (common.stop, stop)
+        && stop <= start
+    {
+        let message = format!("found {}, allowed: more than start, {}", found.0, common.start.0);
+        faults.push(Fault::at_key(format!("{path}.stop"), message));
+    }
+    let app = self::app(app);
+    let transport = transport_of(common.transport.as_ref(), &app, path, faults);
+    let (from, to) = from_to?;
+    Some(Flow { from, to, app, transport: transport?, start, stop })
+}
+
+/// Who sends to whom.
+fn ends<'a>(
+    table: &FlowTable,
+    nodes: &Nodes<'_>,
+    pairs: &mut impl Iterator<Item = &'a (NodeId, NodeId)>,
+    path: &str,
+    faults: &mut Vec<Fault>,
+) -> Option<(NodeId, NodeId)> {
+    let Both(common, _) = table;
+    let (from, to) = match (&common.from, &common.to) {
+        (None, None) => match pairs.next() {
+            Some(pair) => return Some(*pair),
+            None => {
+                let count = nodes.pairs.len();
+                let message = format!("from and to are missing, and the layout has {count} pairs to offer");
+                faults.push(Fault::at_key(path, message));
+                return None;
+            }
+        },
+        (Some(_), None) => {
+            faults.push(Fault::at_key(format!("{path}.to"), "is missing beside from"));
+            return None;
+        }
+        (None, Some(_)) => {
+            faults.push(Fault::at_key(format!("{path}.from"), "is missing beside to"));
+            return None;
+        }
+        (Some(from), Some(to)) => (from, to),
+    };
+    let from = nodes.find(from, &format!("{path}.from"), faults);
+    let to_path = format!("{path}.to");
+    let to = nodes.find(to, &to_path, faults);
+    let (from, to) = (from?, to?);
+    if from == to {
+        faults.push(Fault::at_key(to_path, format!("found {to}, allowed: another node than from")));
+        return None;
+    }
+    Some((from, to))
+}
+
+fn app(table: &AppTable) -> App {
+    match table {
+        AppTable::Ftp(_) => App::Ftp,
+        AppTable::File(file) => App::File { bytes: file.bytes.0 },
+        AppTable::Pareto(pareto) => App::Pareto {
+            mean_bytes: pareto.mean_bytes.0,
+            shape: pareto.shape.0,
+            mean_pause: pareto.mean_pause.duration(),
+        },
+        AppTable::Cbr(cbr) => App::Cbr { rate: bit_rate(cbr.rate_kbps.0), size: cbr.size.to() },
+        AppTable::Paced(paced) => App::Paced { size: paced.size.to() },
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "0.001 to 1e6 kb/s are 1 to 1e9 b/s"
+)]
+fn bit_rate(kbps: f64) -> BitRate {
+    BitRate((kbps * 1000.0).round().max(1.0) as u32)
+}
+
+/// The transport, which must suit the application: datagrams or a stream.
+fn transport_of(
+    table: Option<&TransportTable>,
+    app: &App,
+    path: &str,
+    faults: &mut Vec<Fault>,
+) -> Option<Transport> {
+    let path = format!("{path}.transport");
+    let datagrams = matches!(app, App::Cbr { .. } | App::Paced { .. });
+    let Some(table) = table else {
+        if datagrams {
+            return Some(Transport { name: "udp".to_owned(), protocol: Protocol::Udp });
+        }
+        faults.push(Fault::at_key(path, "is missing, such as \"newreno\""));
+        return None;
+    };
+    let transport = transport::transport(table, &path, faults)?;
+    if matches!(transport.protocol, Protocol::Udp) != datagrams {
+        let (found, app) = (&transport.name, app.name());
+        let allowed = if datagrams { "\"udp\"" } else { "a reliable transport, such as \"newreno\"" };
+        faults.push(Fault::at_key(path, format!("found {found:?} under app {app:?}, allowed: {allowed}")));
+        return None;
+    }
+    Some(transport)
+}
+
+fn record(table: &RecordTable, duration: Duration, faults: &mut Vec<Fault>) -> Record {
+    let every = table.every.duration();
+    if every > Duration::ZERO && duration.whole(every) > MOST_ROWS {
+        let message = format!("found {}, allowed: 0, or at most {MOST_ROWS} values in a run", table.every.0);
+        faults.push(Fault::at_key("record.every", message));
+    }
+    let mut what = Vec::new();
+    for (n, series) in table.what.iter().enumerate() {
+        if what.contains(&series.0) {
+            faults.push(Fault::at_key(format!("record.what.{n}"), "is listed twice"));
+        } else {
+            what.push(series.0);
+        }
+    }
+    if what.is_empty() {
+        faults.push(Fault::at_key("record.what", "found an empty array, allowed: at least one series"));
+    }
+    Record { every, what }
+}
+
+fn sweep(table: &SweepTable, faults: &mut Vec<Fault>) -> Sweep {
+    let runs = table.axes.iter().try_fold(table.seeds.0, |runs, axis| {
+        runs.checked_mul(axis.values.len() as u64).filter(|runs| *runs <= MOST_RUNS)
+    });
+    if runs.is_none() {
+        faults.push(Fault::at_key("sweep", format!("allowed: at most {MOST_RUNS} runs")));
+    }
+    Sweep { seeds: table.seeds.to(), axes: table.axes.clone() }
+}
+
+/// Names that a message lists.
+const MANY: usize = 20;
+const MOST_FLOWS: usize = 100_000;
+const MOST_ROWS: u64 = 10_000_000;
+const MOST_RUNS: u64 = 1_000_000;

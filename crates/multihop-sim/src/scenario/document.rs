@@ -1,0 +1,224 @@
+//! A parsed document in which every value knows where it came from.
+
+mod json;
+mod toml;
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use super::problem::{Place, Problem, Problems};
+
+/// A scenario as text.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// The form of scenario files.
+    Toml {
+        /// The document.
+        text: String,
+        /// What messages call it; files it names lie in the same folder.
+        name: String,
+    },
+    /// The same structure, from programs.
+    Json {
+        /// The document.
+        text: String,
+        /// What messages call it; files it names lie in the same folder.
+        name: String,
+    },
+}
+
+impl Source {
+    /// Reads a scenario file: JSON if its name ends in `.json`, TOML otherwise.
+    pub fn from_file(path: &std::path::Path) -> Result<Self, Problems> {
+        let name = path.display().to_string();
+        let unreadable = |message: String| {
+            let place = Place::Text { name: name.clone(), at: None };
+            Problems::one(Problem { place, key: String::new(), message })
+        };
+        let length = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
+        if length > LONGEST as u64 {
+            return Err(unreadable(too_long(length)));
+        }
+        let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| unreadable("found bytes that are not UTF-8".into()))?;
+        let is_json = path.extension().is_some_and(|extension| extension == "json");
+        Ok(if is_json { Self::Json { text, name } } else { Self::Toml { text, name } })
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Toml { name, .. } | Self::Json { name, .. } => name,
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Toml { text, .. } | Self::Json { text, .. } => text,
+        }
+    }
+
+    /// The document's root table, or its syntax errors.
+    pub(super) fn parse(&self) -> Result<Node, Vec<Fault>> {
+        if self.text().len() > LONGEST {
+            return Err(vec![Fault::at(Origin::Nowhere, "", too_long(self.text().len() as u64))]);
+        }
+        match self {
+            Self::Toml { text, .. } => toml::document(text),
+            Self::Json { text, .. } => json::document(text),
+        }
+    }
+
+    /// Faults with their places spelt out.
+    pub(super) fn problems(
+        &self,
+        root: Option<&Node>,
+        faults: Vec<Fault>,
+        overrides: &[(String, String)],
+    ) -> Problems {
+        let text = self.text();
+        let lines: Vec<usize> =
+            core::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let place = |origin| match origin {
+            Origin::Nowhere => Place::Text { name: self.name().to_owned(), at: None },
+            Origin::Text(at) => {
+                let line = lines.partition_point(|&start| start <= at).max(1);
+                let before = text.get(lines[line - 1]..at).unwrap_or_default();
+                Place::Text { name: self.name().to_owned(), at: Some((line, before.chars().count() + 1)) }
+            }
+            Origin::Override(index) => {
+                let (key, value) = &overrides[index];
+                Place::Override { text: format!("{}={}", shorten(key), shorten(value)) }
+            }
+        };
+        let origin_of = |key: &str| root.map_or(Origin::Nowhere, |root| root.nearest(key).origin);
+        let problem = |fault: Fault| {
+            let origin = fault.origin.unwrap_or_else(|| origin_of(&fault.key));
+            Problem { place: place(origin), key: fault.key, message: fault.message }
+        };
+        Problems::new(faults.into_iter().map(problem).collect())
+    }
+}
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) origin: Origin,
+    pub(super) value: Value,
+}
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Text(String),
+    Integer(i128),
+    Float(f64),
+    Bool(bool),
+    Array(Vec<Node>),
+    Table(Table),
+    /// Dates, nulls, integers beyond any use: described, never accepted.
+    Strange(&'static str),
+}
+
+/// Keys and values; `rank` is the place in the text.
+pub(super) type Table = BTreeMap<String, Entry>;
+
+/// One key of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) origin: Origin,
+    pub(super) rank: usize,
+    pub(super) node: Node,
+}
+
+/// Where a value came from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Origin {
+    /// Byte offset in the text.
+    Text(usize),
+    /// Which override.
+    Override(usize),
+    /// JSON, whose values have no positions; or a default.
+    Nowhere,
+}
+
+/// A problem whose place is not yet spelt out.
+#[derive(Clone, Debug)]
+pub(super) struct Fault {
+    /// `None` is where the document has `key`.
+    pub(super) origin: Option<Origin>,
+    pub(super) key: String,
+    pub(super) message: String,
+}
+
+impl Fault {
+    pub(super) fn at(origin: Origin, key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { origin: Some(origin), key: key.into(), message: message.into() }
+    }
+
+    /// A fault of the value at `key`, found after reading.
+    pub(super) fn at_key(key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { origin: None, key: key.into(), message: message.into() }
+    }
+}
+
+impl Node {
+    /// A value that nobody wrote.
+    pub(super) fn default(json: &serde_json::Value) -> Self {
+        json::node(json)
+    }
+
+    /// Parses the value of an override: TOML, or else a bare string.
+    pub(super) fn from_override(text: &str, index: usize) -> Self {
+        toml::value(text, Origin::Override(index))
+    }
+
+    /// The value at a dotted path, or the nearest table around it.
+    pub(super) fn nearest(&self, path: &str) -> &Self {
+        let mut node = self;
+        for part in path.split('.') {
+            let next = match &node.value {
+                Value::Table(table) => table.get(part).map(|entry| &entry.node),
+                Value::Array(items) => part.parse::<usize>().ok().and_then(|index| items.get(index)),
+                _ => None,
+            };
+            match next {
+                Some(next) => node = next,
+                None => break,
+            }
+        }
+        node
+    }
+}
+
+/// As messages show what was found.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "{:?}", shorten(text)),
+            Self::Integer(n) => write!(f, "{n}"),
+            Self::Float(x) => write!(f, "{x:?}"),
+            Self::Bool(b) => write!(f, "{b}"),
+            Self::Array(items) if items.is_empty() => f.write_str("an empty array"),
+            Self::Array(_) => f.write_str("an array"),
+            Self::Table(_) => f.write_str("a table"),
+            Self::Strange(what) => f.write_str(what),
+        }
+    }
+}
+
+/// At most 60 characters of `text`.
+pub(super) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn too_long(length: u64) -> String {
+    format!("found {length} bytes, allowed: up to {LONGEST}")
+}
+
+/// Bytes of a document. 100 000 positions take 2 MB.
+const LONGEST: usize = 16 << 20;

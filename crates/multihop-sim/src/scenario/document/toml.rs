@@ -1,0 +1,82 @@
+//! TOML text to nodes.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Entry, Fault, Node, Origin, Table, Value};
+
+/// The root table, or every syntax error.
+pub(super) fn document(text: &str) -> Result<Node, Vec<Fault>> {
+    if let Some(at) = too_deep(text) {
+        return Err(vec![Fault::at(
+            Origin::Text(at),
+            "",
+            format!("found more than {DEEPEST} dots in a line"),
+        )]);
+    }
+    let (root, errors) = DeTable::parse_recoverable(text);
+    if errors.is_empty() {
+        return Ok(Node { origin: Origin::Text(0), value: Value::Table(table(root.get_ref(), None)) });
+    }
+    let fault = |error: &toml::de::Error| {
+        let origin = error.span().map_or(Origin::Text(0), |span| Origin::Text(span.start));
+        Fault::at(origin, "", error.message().trim_end())
+    };
+    Err(errors.iter().map(fault).collect())
+}
+
+/// A single value; what is not TOML is a string.
+pub(super) fn value(text: &str, origin: Origin) -> Node {
+    let bare = || Node { origin, value: Value::Text(text.to_owned()) };
+    if too_deep(text).is_some() {
+        return bare();
+    }
+    match DeValue::parse(text) {
+        Ok(value) => node(&value, Some(origin)),
+        Err(_) => bare(),
+    }
+}
+
+/// `origin` stands for the span where the text is not the document's.
+fn node(spanned: &Spanned<DeValue<'_>>, origin: Option<Origin>) -> Node {
+    let value = match spanned.get_ref() {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(digits) => i128::from_str_radix(digits.as_str(), digits.radix())
+            .map_or(Value::Strange("an integer beyond all bounds"), Value::Integer),
+        DeValue::Float(digits) => digits.as_str().parse().map_or(Value::Strange("a number"), Value::Float),
+        DeValue::Boolean(b) => Value::Bool(*b),
+        DeValue::Datetime(_) => Value::Strange("a date"),
+        DeValue::Array(items) => Value::Array(items.iter().map(|item| node(item, origin)).collect()),
+        DeValue::Table(entries) => Value::Table(table(entries, origin)),
+    };
+    Node { origin: origin.unwrap_or(Origin::Text(spanned.span().start)), value }
+}
+
+fn table(entries: &DeTable<'_>, origin: Option<Origin>) -> Table {
+    let entry = |(key, value): (&Spanned<_>, _)| {
+        let rank = key.span().start;
+        let origin_of_key = origin.unwrap_or(Origin::Text(rank));
+        Entry { origin: origin_of_key, rank, node: node(value, origin) }
+    };
+    entries.iter().map(|(key, value)| (key.get_ref().to_string(), entry((key, value)))).collect()
+}
+
+/// Where a line has so many dots that the tables it may nest would exhaust the stack.
+fn too_deep(text: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.len() > DEEPEST && deepest_key(line) > DEEPEST {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Dots between commas: those of one key, or more.
+fn deepest_key(line: &str) -> usize {
+    line.split([',', '=']).map(|part| part.matches('.').count()).max().unwrap_or(0)
+}
+
+/// Far more than a scenario needs, far less than the stack holds.
+const DEEPEST: usize = 100;

@@ -1,0 +1,60 @@
+//! Positions from a file: CSV, or GraphML as network tools write it.
+
+mod csv;
+mod graphml;
+
+use std::path::Path;
+
+use super::document::shorten;
+use super::topology::Layout;
+
+/// Reads positions; the error says what was found and what is allowed.
+pub(super) fn from_file(path: &Path) -> Result<Layout, String> {
+    let shown = shorten(&path.display().to_string());
+    let length = std::fs::metadata(path).map_err(|error| format!("{shown}: {error}"))?.len();
+    if length > LONGEST {
+        return Err(format!("{shown}: found {length} bytes, allowed: up to {LONGEST}"));
+    }
+    let bytes = std::fs::read(path).map_err(|error| format!("{shown}: {error}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{shown}: found bytes that are not UTF-8"))?;
+    let is_xml = path.extension().is_some_and(|extension| extension == "graphml" || extension == "xml");
+    let nodes = if is_xml { graphml::nodes(&text) } else { csv::nodes(&text) };
+    let nodes = nodes.map_err(|error| format!("{shown}:{error}"))?;
+    layout(nodes).map_err(|error| format!("{shown}: {error}"))
+}
+
+/// A node of a file.
+#[derive(Debug, PartialEq)]
+struct Place {
+    name: Option<String>,
+    position: [f64; 2],
+}
+
+fn layout(nodes: Vec<Place>) -> Result<Layout, String> {
+    if nodes.is_empty() || nodes.len() > MOST_NODES {
+        return Err(format!("found {} nodes, allowed: 1 to {MOST_NODES}", nodes.len()));
+    }
+    let mut names: Vec<&str> = nodes.iter().filter_map(|node| node.name.as_deref()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("found two nodes named {:?}", shorten(twice[0])));
+    }
+    let positions = nodes.iter().map(|node| node.position).collect();
+    let names = nodes.into_iter().map(|node| node.name).collect();
+    Ok(Layout { positions, names, pairs: Vec::new() })
+}
+
+fn coordinate(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|metres: &f64| metres.abs() <= FARTHEST)
+}
+
+fn bad_coordinate(line: usize, text: &str) -> String {
+    format!("{line}: found {:?}, allowed: a number from -{FARTHEST:e} to {FARTHEST:e}", shorten(text))
+}
+
+/// Nodes of a network.
+pub(super) const MOST_NODES: usize = 100_000;
+/// Metres from the origin.
+const FARTHEST: f64 = 1e7;
+/// Bytes of a file of positions.
+const LONGEST: u64 = 64 << 20;

@@ -1,0 +1,398 @@
+//! From nodes to typed values: every key is looked at once, and every fault is kept.
+//!
+//! The macros below define the tables of a scenario file in one place: names, types, defaults and
+//! descriptions. Reading, defaults and the JSON Schema follow from them.
+
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::document::{Fault, Node, Table, Value, shorten};
+
+/// A type that a value of a scenario file can have.
+pub(super) trait Read: JsonSchema + Sized {
+    /// Takes the value, or says what is wrong with it.
+    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self>;
+
+    /// What a missing key means where no default is given.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+/// A group of keys, all or some of a table's.
+pub(super) trait Fields: Sized {
+    /// Takes the keys that belong to the group.
+    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self>;
+
+    /// Describes the keys, without forbidding others.
+    fn schema(generator: &mut SchemaGenerator) -> Schema;
+}
+
+/// A table of which some keys have been taken.
+pub(super) struct Keys<'a> {
+    node: &'a Node,
+    table: &'a Table,
+    path: &'a str,
+    known: BTreeSet<&'static str>,
+}
+
+impl<'a> Keys<'a> {
+    /// Opens a table.
+    pub(super) fn open(node: &'a Node, path: &'a str, faults: &mut Vec<Fault>) -> Option<Self> {
+        match &node.value {
+            Value::Table(table) => Some(Self { node, table, path, known: BTreeSet::new() }),
+            _ => wrong(node, path, "a table", faults),
+        }
+    }
+
+    /// Takes one key.
+    pub(super) fn take<T: Read>(
+        &mut self,
+        key: &'static str,
+        default: Option<serde_json::Value>,
+        faults: &mut Vec<Fault>,
+    ) -> Option<T> {
+        self.known.insert(key);
+        let path = self.path_of(key);
+        match (self.table.get(key), default) {
+            (Some(entry), _) => T::read(&entry.node, &path, faults),
+            (None, Some(default)) => T::read(&Node::default(&default), &path, faults),
+            (None, None) => T::absent().or_else(|| {
+                faults.push(Fault::at(self.node.origin, path, "is missing"));
+                None
+            }),
+        }
+    }
+
+    /// Takes the key that says which other keys there are.
+    pub(super) fn take_kind<'k, K>(
+        &mut self,
+        key: &'static str,
+        default: Option<&'static str>,
+        kinds: &'k [(&'static str, K)],
+        faults: &mut Vec<Fault>,
+    ) -> Option<&'k K> {
+        self.known.insert(key);
+        let path = self.path_of(key);
+        let allowed = || one_of(kinds.iter().map(|(name, _)| *name));
+        let find = |wanted: &str| kinds.iter().find(|(name, _)| *name == wanted).map(|(_, kind)| kind);
+        match (self.table.get(key).map(|entry| &entry.node), default) {
+            (Some(node), _) => {
+                let found = if let Value::Text(text) = &node.value { find(text) } else { None };
+                found.or_else(|| wrong(node, &path, &allowed(), faults))
+            }
+            (None, Some(default)) => find(default),
+            (None, None) => {
+                let message = format!("is missing, allowed: {}", allowed());
+                faults.push(Fault::at(self.node.origin, path, message));
+                None
+            }
+        }
+    }
+
+    /// Refuses every key that nobody took.
+    pub(super) fn close(self, faults: &mut Vec<Fault>) {
+        for (key, entry) in self.table {
+            if !self.known.contains(key.as_str()) {
+                let shown = shorten(key);
+                let message = match nearest(key, self.known.iter().copied()) {
+                    Some(near) => format!("is not a key here, did you mean {near:?}?"),
+                    None => format!("is not a key here, allowed: {}", self.keys()),
+                };
+                faults.push(Fault::at(entry.origin, join(self.path, &shown), message));
+            }
+        }
+    }
+
+    fn keys(&self) -> String {
+        self.known.iter().copied().collect::<Vec<_>>().join(", ")
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        join(self.path, key)
+    }
+}
+
+/// Defines a table: its keys with their descriptions, types and defaults. A key without a default
+/// is required, unless it is an `Option`.
+macro_rules! table {
+    ($(#[doc = $doc:literal])* $name:ident {
+        $($(#[doc = $about:literal])* $field:ident: $type:ty $(= $default:expr)?,)*
+    }) => {
+        $(#[doc = $doc])*
+        pub(in crate::scenario) struct $name {
+            $($(#[doc = $about])* pub(in crate::scenario) $field: $type,)*
+        }
+
+        impl $crate::scenario::read::Fields for $name {
+            fn take(
+                keys: &mut $crate::scenario::read::Keys<'_>,
+                faults: &mut Vec<$crate::scenario::document::Fault>,
+            ) -> Option<Self> {
+                $(
+                    let default = None$(.or_else(|| Some(serde_json::json!($default))))?;
+                    let $field = keys.take::<$type>(stringify!($field), default, faults);
+                )*
+                Some(Self { $($field: $field?,)* })
+            }
+
+            fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let mut object = $crate::scenario::read::Object::default();
+                $(
+                    let default = None$(.or_else(|| Some(serde_json::json!($default))))?;
+                    object.key::<$type>(generator, stringify!($field), concat!($($about),*), default);
+                )*
+                object.schema()
+            }
+        }
+
+        $crate::scenario::read::closed_table!($name, concat!($($doc),*));
+    };
+}
+pub(super) use table;
+
+/// Defines a table one of whose keys says which other keys there are.
+macro_rules! kinds {
+    ($(#[doc = $doc:literal])* $name:ident by $key:literal $(= $default:literal)? {
+        $($(#[doc = $about:literal])* $word:literal => $variant:ident($fields:ty),)*
+    }) => {
+        $(#[doc = $doc])*
+        pub(in crate::scenario) enum $name {
+            $($(#[doc = $about])* $variant($fields),)*
+        }
+
+        impl $crate::scenario::read::Fields for $name {
+            fn take(
+                keys: &mut $crate::scenario::read::Keys<'_>,
+                faults: &mut Vec<$crate::scenario::document::Fault>,
+            ) -> Option<Self> {
+                type Take = fn(
+                    &mut $crate::scenario::read::Keys<'_>,
+                    &mut Vec<$crate::scenario::document::Fault>,
+                ) -> Option<$name>;
+                const KINDS: &[(&str, Take)] = &[$((
+                    $word,
+                    |keys, faults| {
+                        <$fields as $crate::scenario::read::Fields>::take(keys, faults).map($name::$variant)
+                    },
+                )),*];
+                let default = None$(.or(Some($default)))?;
+                let Some(take) = keys.take_kind($key, default, KINDS, faults) else {
+                    keys.forgive();
+                    return None;
+                };
+                take(keys, faults)
+            }
+
+            fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let default: Option<&str> = None$(.or(Some($default)))?;
+                let kinds = [$((
+                    $word,
+                    concat!($($about),*),
+                    <$fields as $crate::scenario::read::Fields>::schema(generator),
+                )),*];
+                $crate::scenario::read::kinds_schema($key, default, kinds)
+            }
+        }
+
+        $crate::scenario::read::closed_table!($name, concat!($($doc),*));
+    };
+}
+pub(super) use kinds;
+
+/// A table that has the keys of one group and no others.
+macro_rules! closed_table {
+    ($name:ident, $about:expr) => {
+        impl $crate::scenario::read::Read for $name {
+            fn read(
+                node: &$crate::scenario::document::Node,
+                path: &str,
+                faults: &mut Vec<$crate::scenario::document::Fault>,
+            ) -> Option<Self> {
+                $crate::scenario::read::whole_table(node, path, faults)
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let mut schema = <Self as $crate::scenario::read::Fields>::schema(generator);
+                schema.insert("description".into(), $about.trim().into());
+                schema.insert("unevaluatedProperties".into(), false.into());
+                schema
+            }
+        }
+    };
+}
+pub(super) use closed_table;
+
+impl Keys<'_> {
+    /// Lets unknown keys pass, since which are known could not be found out.
+    pub(super) fn forgive(&mut self) {
+        self.table = &NO_KEYS;
+    }
+}
+
+static NO_KEYS: Table = Table::new();
+
+/// Takes all keys of a table and refuses others.
+pub(super) fn whole_table<T: Fields>(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<T> {
+    let mut keys = Keys::open(node, path, faults)?;
+    let table = T::take(&mut keys, faults);
+    keys.close(faults);
+    table
+}
+
+/// Collects the description of a table.
+#[derive(Default)]
+pub(super) struct Object {
+    properties: serde_json::Map<String, serde_json::Value>,
+    required: Vec<String>,
+}
+
+impl Object {
+    /// Adds one key.
+    pub(super) fn key<T: Read>(
+        &mut self,
+        generator: &mut SchemaGenerator,
+        name: &str,
+        about: &str,
+        default: Option<serde_json::Value>,
+    ) {
+        let mut schema = generator.subschema_for::<T>();
+        schema.insert("description".into(), about.trim().into());
+        match default {
+            Some(default) => drop(schema.insert("default".into(), default)),
+            None if T::absent().is_none() => self.required.push(name.to_owned()),
+            None => {}
+        }
+        self.properties.insert(name.to_owned(), schema.into());
+    }
+
+    /// The description.
+    pub(super) fn schema(self) -> Schema {
+        let Self { properties, required } = self;
+        json_schema!({ "type": "object", "properties": properties, "required": required })
+    }
+}
+
+/// One of several objects, told apart by the word at `key`.
+pub(super) fn kinds_schema<const N: usize>(
+    key: &str,
+    default: Option<&str>,
+    kinds: [(&str, &str, Schema); N],
+) -> Schema {
+    let alternatives = kinds.map(|(word, about, mut schema)| {
+        schema.insert("description".into(), about.trim().into());
+        let properties =
+            schema.ensure_object().entry("properties").or_insert_with(|| json_schema!({}).into());
+        if let Some(properties) = properties.as_object_mut() {
+            properties.insert(key.to_owned(), serde_json::json!({ "const": word }));
+        }
+        if let Some(required) = schema.get_mut("required").and_then(|required| required.as_array_mut())
+            && default != Some(word)
+        {
+            required.push(key.into());
+        }
+        schema
+    });
+    let mut schema = json_schema!({ "type": "object", "oneOf": Vec::from(alternatives) });
+    if let Some(default) = default {
+        schema.insert("properties".into(), serde_json::json!({ key: { "default": default } }));
+    }
+    schema
+}
+
+/// Notes that `node` is not what is allowed.
+pub(super) fn wrong<T>(node: &Node, path: &str, allowed: &str, faults: &mut Vec<Fault>) -> Option<T> {
+    faults.push(Fault::at(node.origin, path, format!("found {}, allowed: {allowed}", node.value)));
+    None
+}
+
+/// `"a", "b"` and so on.
+pub(super) fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    words.map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The path of a key in the table at `path`.
+pub(super) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+/// The known word that a misspelt one probably stands for.
+fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed_edits = word.len().div_ceil(3).clamp(1, 3);
+    let near = known.map(|candidate| (edits(word, candidate), candidate));
+    near.filter(|(edits, _)| *edits <= allowed_edits).min().map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein's distance, counted in bytes; words of unlike length are far apart unseen.
+fn edits(a: &str, b: &str) -> usize {
+    if a.len().abs_diff(b.len()) > 3 {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replace = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// No keys at all.
+pub(super) struct NoKeys;
+
+impl Fields for NoKeys {
+    fn take(_: &mut Keys<'_>, _: &mut Vec<Fault>) -> Option<Self> {
+        Some(Self)
+    }
+
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        Object::default().schema()
+    }
+}
+
+/// A table made of two groups of keys.
+pub(super) struct Both<A, B>(pub(super) A, pub(super) B);
+
+impl<A: Fields, B: Fields> Fields for Both<A, B> {
+    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
+        let (a, b) = (A::take(keys, faults), B::take(keys, faults));
+        Some(Self(a?, b?))
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "allOf": [A::schema(generator), B::schema(generator)] })
+    }
+}
+
+impl<A: Fields, B: Fields> Read for Both<A, B> {
+    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+        whole_table(node, path, faults)
+    }
+}
+
+impl<A: Fields, B: Fields> JsonSchema for Both<A, B> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Both".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Self::schema(generator);
+        schema.insert("unevaluatedProperties".into(), false.into());
+        schema
+    }
+}
