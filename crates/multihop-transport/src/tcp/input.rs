@@ -98,7 +98,7 @@ impl Endpoint {
     /// §3.10.7.4: every state in which the peer's sequence number is known.
     fn in_connection(&mut self, now: Instant, mut segment: Segment) {
         let Some(mut start) = position(self.recv.irs, self.recv.queue.next(), segment.seq) else {
-            return self.challenge();
+            return if segment.rst { self.counters.dropped += 1 } else { self.challenge() };
         };
         if self.state == State::SynReceived && segment.syn && start == 0 && !segment.rst {
             // The peer's SYN again; with an ACK if both opened at once.
@@ -107,7 +107,9 @@ impl Endpoint {
                 None => return self.send.next = 0,
             }
         } else if self.fails_paws(&segment) || !self.is_acceptable(start, &segment) {
-            if !segment.rst {
+            if segment.rst {
+                self.counters.dropped += 1;
+            } else {
                 self.note_timestamp(start, &segment);
                 self.on_unacceptable(now, start, &segment);
             }
@@ -358,6 +360,8 @@ impl Endpoint {
 
     fn on_fin(&mut self, now: Instant) {
         self.ack.ask();
+        // The FIN takes no room.
+        self.recv.edge += 1;
         self.emit(Event::PeerClosed);
         match self.state {
             State::Established => self.state = State::CloseWait,

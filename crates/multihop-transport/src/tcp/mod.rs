@@ -127,12 +127,15 @@ pub enum Event {
 pub enum SendError {
     /// The connection, or this side of it, is closed.
     Closed,
+    /// An endless source is ahead.
+    Endless,
 }
 
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => f.write_str("connection is closed for sending"),
+            Self::Endless => f.write_str("an endless source is sending"),
         }
     }
 }
@@ -207,7 +210,8 @@ impl Endpoint {
         }
         match self.state {
             State::Closed => {}
-            State::Listen | State::SynSent => self.finish(Event::Closed),
+            // RFC 9293 §3.10.4, but data that was queued early is still sent.
+            State::Listen | State::SynSent if self.unacked() == 0 => self.finish(Event::Closed),
             state => {
                 self.closing = true;
                 self.send.queue.finish(self.send.max);
@@ -303,7 +307,11 @@ impl Endpoint {
 
     fn check_open(&self) -> Result<(), SendError> {
         let open = !self.closing && !matches!(self.state, State::Closed | State::TimeWait);
-        if open { Ok(()) } else { Err(SendError::Closed) }
+        match open {
+            true if self.send.queue.is_endless() => Err(SendError::Endless),
+            true => Ok(()),
+            false => Err(SendError::Closed),
+        }
     }
 
     /// The connection is gone.

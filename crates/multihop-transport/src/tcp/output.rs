@@ -190,15 +190,11 @@ impl Endpoint {
         self.counters.acks_sent += 1;
         let mut segment = self.segment(now, self.send.max);
         if self.sack {
-            self.recv.queue.sack_blocks({
-                // RFC 2018 §3: timestamps leave room for three.
-                let mut room = if self.timestamps { 3 } else { 4 };
-                let (irs, blocks) = (self.recv.irs, &mut segment.options.sack);
-                move |start, end| {
-                    room -= 1;
-                    blocks.push(at(irs, start), at(irs, end)) && room > 0
-                }
-            });
+            // RFC 2018 §3: beside timestamps there is room for three.
+            let room = if self.timestamps { 3 } else { 4 };
+            for (start, end) in self.recv.queue.sack_blocks().take(room) {
+                segment.options.sack.push(at(self.recv.irs, start), at(self.recv.irs, end));
+            }
         }
         segment
     }

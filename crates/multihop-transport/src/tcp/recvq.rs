@@ -11,8 +11,8 @@ pub(super) struct RecvQueue {
     next: u64,
     /// Arrived beyond `next`: sorted, without overlap.
     islands: Vec<Island>,
-    /// Where the newest out-of-order arrival begins.
-    newest: u64,
+    /// Where the newest out-of-order arrivals begin, one for each block, newest first.
+    recent: Vec<u64>,
     /// Where the peer's FIN is.
     fin: Option<u64>,
     /// In order, not read yet.
@@ -45,7 +45,14 @@ pub(super) enum Arrival {
 
 impl RecvQueue {
     pub(super) fn new(sink: bool) -> Self {
-        Self { next: 0, islands: Vec::new(), newest: 0, fin: None, ready: ByteQueue::default(), sink }
+        Self {
+            next: 0,
+            islands: Vec::new(),
+            recent: Vec::new(),
+            fin: None,
+            ready: ByteQueue::default(),
+            sink,
+        }
     }
 
     pub(super) fn next(&self) -> u64 {
@@ -113,11 +120,9 @@ impl RecvQueue {
             return Arrival::Duplicate;
         }
         if start > self.next {
-            if !self.store(start, data) {
-                return Arrival::Duplicate;
-            }
-            self.newest = start;
-            return Arrival::OutOfOrder;
+            let is_new = self.store(start, data);
+            self.note_recent(start);
+            return if is_new { Arrival::OutOfOrder } else { Arrival::Duplicate };
         }
         let filled_hole = self.islands.first().is_some_and(|island| island.start <= end);
         let old = self.next;
@@ -127,13 +132,8 @@ impl RecvQueue {
     }
 
     /// Blocks to report, the one with the newest arrival first (RFC 2018 §4).
-    pub(super) fn sack_blocks(&self, mut report: impl FnMut(u64, u64) -> bool) {
-        let newest = self.blocks().find(|&(start, end)| start <= self.newest && self.newest < end);
-        for (start, end) in newest.into_iter().chain(self.blocks().filter(|&block| Some(block) != newest)) {
-            if !report(start, end) {
-                return;
-            }
-        }
+    pub(super) fn sack_blocks(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.recent.iter().filter_map(|&start| self.block_at(start))
     }
 
     pub(super) fn has_holes(&self) -> bool {
@@ -151,6 +151,17 @@ impl RecvQueue {
             }
             Some((first.start, end))
         })
+    }
+
+    fn block_at(&self, position: u64) -> Option<(u64, u64)> {
+        self.blocks().find(|&(start, end)| start <= position && position < end)
+    }
+
+    fn note_recent(&mut self, start: u64) {
+        let block = self.block_at(start).unwrap_or((start, start + 1));
+        self.recent.retain(|&other| other >= self.next && !(block.0..block.1).contains(&other));
+        self.recent.insert(0, start);
+        self.recent.truncate(MAX_BLOCKS);
     }
 
     /// Keeps the parts of `data` that no island has yet; false if there are none.
@@ -202,6 +213,9 @@ impl Island {
     }
 }
 
+/// As many as fit into a segment.
+const MAX_BLOCKS: usize = 4;
+
 #[expect(clippy::cast_possible_truncation, reason = "within one segment's payload")]
 fn cut_front(data: &mut Payload, n: u64) {
     match data {
@@ -251,12 +265,7 @@ mod tests {
     }
 
     fn blocks(queue: &RecvQueue) -> Vec<(u64, u64)> {
-        let mut list = Vec::new();
-        queue.sack_blocks(|start, end| {
-            list.push((start, end));
-            true
-        });
-        list
+        queue.sack_blocks().collect()
     }
 
     #[test]

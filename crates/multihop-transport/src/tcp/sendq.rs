@@ -26,7 +26,11 @@ impl SendQueue {
     }
 
     pub(super) fn push_virtual(&mut self, n: u64) {
-        self.data.push_virtual(n.min(ENDLESS - self.data.len()));
+        self.data.push_virtual(n.min(ENDLESS.saturating_sub(self.data.len())));
+    }
+
+    pub(super) fn is_endless(&self) -> bool {
+        self.endless
     }
 
     pub(super) fn push_endless(&mut self) {

@@ -1,0 +1,95 @@
+use multihop_core::{Instant, Machine, Rng, earliest};
+
+use crate::{Link, LinkConfig};
+
+/// Two machines and the links between them, in virtual time.
+pub struct Pair<M: Machine, P> {
+    /// The two machines.
+    pub ends: [M; 2],
+    /// What each machine has put out that is not a packet; a test may take it.
+    pub events: [Vec<M::Output>; 2],
+    /// `links[0]` leads from the first machine to the second.
+    links: [Link<P>; 2],
+    port: Port<M, P>,
+    now: Instant,
+    rounds: u32,
+}
+
+/// How packets leave a machine and enter it.
+pub struct Port<M: Machine, P> {
+    /// The packet in an output, or the output back.
+    pub take: fn(M::Output) -> Result<P, M::Output>,
+    /// A packet as input.
+    pub give: fn(P) -> M::Input,
+}
+
+impl<M: Machine, P: Clone> Pair<M, P> {
+    /// Both machines as they are; `seed` decides the fate of each packet.
+    pub fn new(ends: [M; 2], port: Port<M, P>, link: LinkConfig, seed: u64) -> Self {
+        let links = [0, 1].map(|index| Link::new(link, Rng::stream(seed, "pair/link", index)));
+        let mut pair =
+            Self { ends, events: [Vec::new(), Vec::new()], links, port, now: Instant::ZERO, rounds: 0 };
+        pair.drain();
+        pair
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Goes to the next moment at which something happens; false if nothing ever will.
+    pub fn step(&mut self) -> bool {
+        let ends = earliest(self.ends[0].poll_timeout(), self.ends[1].poll_timeout());
+        let links = earliest(self.links[0].poll_timeout(), self.links[1].poll_timeout());
+        let Some(at) = earliest(ends, links) else { return false };
+        self.rounds = if at > self.now { 0 } else { self.rounds + 1 };
+        assert!(self.rounds < 10_000, "no progress in time at {}", self.now);
+        self.now = self.now.max(at);
+        for side in 0..2 {
+            while let Some(packet) = self.links[side].poll_output(self.now) {
+                self.ends[1 - side].handle(self.now, (self.port.give)(packet));
+                self.drain();
+            }
+        }
+        for side in 0..2 {
+            if self.ends[side].poll_timeout().is_some_and(|due| due <= self.now) {
+                self.ends[side].handle_timeout(self.now);
+                self.drain();
+                let next = self.ends[side].poll_timeout();
+                assert!(next.is_none_or(|due| due > self.now), "a timer due at {:?} again", self.now);
+            }
+        }
+        true
+    }
+
+    /// Calls an application method of one end.
+    pub fn call<R>(&mut self, side: usize, action: impl FnOnce(&mut M) -> R) -> R {
+        let result = action(&mut self.ends[side]);
+        self.drain();
+        result
+    }
+
+    /// Steps until `done`; false if nothing happens any more, or `limit` is reached first.
+    pub fn drive(&mut self, limit: Instant, mut done: impl FnMut(&mut Self) -> bool) -> bool {
+        loop {
+            if done(self) {
+                return true;
+            }
+            if self.now > limit || !self.step() {
+                return false;
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        for side in 0..2 {
+            while let Some(output) = self.ends[side].poll_output(self.now) {
+                match (self.port.take)(output) {
+                    Ok(packet) => self.links[side].handle(self.now, packet),
+                    Err(event) => self.events[side].push(event),
+                }
+            }
+        }
+    }
+}

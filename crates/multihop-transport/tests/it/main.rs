@@ -1,0 +1,3 @@
+//! Endpoints from outside: packet scripts, properties, operation fuzzing.
+
+mod tcp;

@@ -1,0 +1,34 @@
+//! RFC 3042.
+
+use multihop_transport::tcp::Config;
+
+use super::templates::*;
+
+fn limited(window_max: u16) -> Tcp {
+    let config = Config { limited_transmit: true, initial_window: 3, window_max, ..config() };
+    let mut s = established(config);
+    s.app(|tcp| tcp.send_forever()).expect([data(1), data(2), data(3)]);
+    s
+}
+
+#[test]
+fn the_first_two_duplicates_let_one_new_segment_out_each() {
+    let mut s = limited(64);
+    s.at_ms(100).gets([ack(1)]).expect([data(4)]);
+    s.gets([ack(1)]).expect([data(5)]).check(|tcp| tcp.flight(), 5 * MSS);
+    // What limited transmit sent does not count: half of three, but at least two.
+    s.at_ms(200).gets([ack(1)]).expect([data(1)]).check(|tcp| tcp.ssthresh(), 2 * MSS);
+}
+
+#[test]
+fn the_clamp_stays() {
+    let mut s = limited(3);
+    s.at_ms(100).gets(acks(1, 2)).expect([]);
+}
+
+#[test]
+fn after_a_timeout_duplicates_let_nothing_out() {
+    let mut s = limited(64);
+    s.at_ms(1000).expect([data(1)]);
+    s.at_ms(1050).gets(acks(1, 2)).expect([]);
+}

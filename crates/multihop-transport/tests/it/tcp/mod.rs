@@ -1,0 +1,16 @@
+//! TCP packet scripts. Segments carry 1000 bytes and are numbered from 1.
+
+mod close;
+mod delayed_ack;
+mod fast_retransmit;
+mod flow_control;
+mod fuzz;
+mod handshake;
+mod limited_transmit;
+mod newreno;
+mod properties;
+mod rto;
+mod sack;
+mod templates;
+mod timestamps;
+mod window_max;

@@ -1,0 +1,65 @@
+//! Selective acknowledgement, RFC 2018 and RFC 6675.
+
+use multihop_transport::tcp::{Config, Phase};
+
+use super::templates::*;
+
+fn with_sack() -> Config {
+    Config { sack: true, ..config() }
+}
+
+/// What the endpoint under test reports.
+fn report(n: u32, blocks: &[(u32, u32)]) -> Seen {
+    let Seen::Other(mut segment) = sack(n, blocks) else { unreachable!() };
+    (segment.source, segment.destination) = (LOCAL, REMOTE);
+    Seen::Other(segment)
+}
+
+#[test]
+fn the_receiver_reports_what_it_holds_newest_first() {
+    let mut s = established(with_sack());
+    s.at_ms(0).gets([data(2)]).expect([report(1, &[(2, 3)])]);
+    s.gets([data(4)]).expect([report(1, &[(4, 5), (2, 3)])]);
+    s.gets([data(6)]).expect([report(1, &[(6, 7), (4, 5), (2, 3)])]);
+    s.gets([data(3)]).expect([report(1, &[(2, 5), (6, 7)])]);
+    s.gets([data(1)]).expect([delivered(4), report(5, &[(6, 7)])]);
+    s.gets([data(5)]).expect([delivered(2), ack(7)]);
+}
+
+#[test]
+fn two_losses_are_repaired_in_one_round_trip() {
+    let mut s = established(Config { initial_window: 8, ..with_sack() });
+    s.app(|tcp| tcp.send_forever()).expect((1..=8).map(data));
+    // 1 and 3 are lost.
+    s.at_ms(100).gets([sack(1, &[(2, 3)]), sack(1, &[(4, 5), (2, 3)])]).expect([]);
+    // Pipe is 5: 1 sent again, 3 not known lost, 6 to 8 under way. The window is 4.
+    s.gets([sack(1, &[(4, 6), (2, 3)])]).expect([data(1)]);
+    s.check(|tcp| (tcp.phase(), tcp.cwnd()), (Phase::FastRecovery, 4 * MSS));
+    // More than two segments above 3: lost. Pipe falls to 3.
+    s.gets([sack(1, &[(4, 7), (2, 3)])]).expect([data(3)]);
+    s.gets([sack(1, &[(4, 8), (2, 3)])]).expect([data(9)]);
+    s.gets([sack(1, &[(4, 9), (2, 3)])]).expect([data(10)]);
+    s.at_ms(200).gets([sack(3, &[(4, 9)])]).expect([data(11)]);
+    s.gets([ack(9)]).expect([data(12)]);
+    s.check(|tcp| (tcp.phase(), tcp.cwnd(), tcp.flight()), (Phase::CongestionAvoidance, 4 * MSS, 4 * MSS));
+    s.check(|tcp| tcp.counters().retransmitted, 2);
+}
+
+#[test]
+fn after_a_timeout_only_holes_are_sent_again() {
+    let mut s = established(Config { initial_window: 4, ..with_sack() });
+    s.app(|tcp| tcp.send_virtual(4 * u64::from(MSS))).expect((1..=4).map(data));
+    s.at_ms(1000).expect([data(1)]);
+    // The receiver says again what it holds.
+    s.at_ms(1100).gets([sack(2, &[(3, 4)])]).expect([data(2)]);
+    s.at_ms(1200).gets([ack(4)]).expect([data(4)]);
+    s.at_ms(1300).gets([ack(5)]).expect([]).check(|tcp| tcp.flight(), 0);
+}
+
+#[test]
+fn blocks_outside_the_flight_are_ignored() {
+    let mut s = established(Config { initial_window: 4, ..with_sack() });
+    s.app(|tcp| tcp.send_forever()).expect((1..=4).map(data));
+    s.at_ms(100).gets([sack(1, &[(8, 9), (3, 2), (1, 60)])]).expect([]);
+    s.check(|tcp| (tcp.phase(), tcp.counters().dup_acks), (Phase::SlowStart, 1));
+}
