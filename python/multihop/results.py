@@ -17,13 +17,13 @@ class Result:
 
     data: dict[str, Any]
     series: pl.DataFrame
-    """What the scenario's `record` table asked for; empty without one."""
+    """What the scenario's `record` table asked for, one value to a row; empty without one."""
 
     @classmethod
     def read(cls, data: dict[str, Any], series: Path) -> Result:
         """Join the document and the file of series."""
         recorded = series.is_file() and series.stat().st_size > 0
-        return cls(data, pl.read_csv(series) if recorded else pl.DataFrame())
+        return cls(data, pl.read_csv(series, schema=SERIES) if recorded else pl.DataFrame(schema=SERIES))
 
     @property
     def scenario(self) -> str:
@@ -99,6 +99,10 @@ def _flat(flow: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
+# The columns of the file of series: seconds, `flow` or `node` and its number, what, how much.
+SERIES = pl.Schema(
+    {"time": pl.Float64, "subject": pl.String, "id": pl.Int64, "series": pl.String, "value": pl.Float64}
+)
 # Metrics of a flow that are null or a table of PARTS.
 SUMMARIES = ("delay_ms", "rtt_ms")
 PARTS = ("mean", "p50", "p95")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import CHAIN_TOML
+from scenarios import CHAIN_TOML
 
 from multihop import demo
 
@@ -42,10 +42,10 @@ def test_no_arguments_explain_the_command() -> None:
 
 def test_the_demonstration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "demo.html"
-    assert demo.main(["--out", str(page), "--seeds", "2", "--seconds", "12", "--hops", "4"]) == 0
+    assert demo.main(["--out", str(page), "--seeds", "2", "--seconds", "30", "--hops", "6"]) == 0
     shares = [line.split()[-1] for line in capsys.readouterr().out.splitlines() if line.endswith("%")]
-    assert len(shares) == 4
-    assert int(shares[3].rstrip("%")) < int(shares[0].rstrip("%"))
+    assert len(shares) == 6
+    assert int(shares[5].rstrip("%")) < int(shares[0].rstrip("%"))
     assert page.read_text().count("<svg") == 1
 
 

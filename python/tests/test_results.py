@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import polars as pl
-from conftest import chain
+from scenarios import chain
 
 import multihop
 
@@ -36,7 +36,7 @@ def test_a_metric_without_a_measurement_is_null() -> None:
 
 
 def test_series_are_a_tidy_table(recorded: multihop.Result) -> None:
-    goodput = recorded.series.filter(pl.col("series") == "goodput")
+    goodput = recorded.series.filter(pl.col("series") == "goodput_kbps")
     assert goodput["time"].is_sorted()
     assert goodput["time"].diff().drop_nulls().round(6).unique().to_list() == [0.5]
     assert goodput["value"].sum() > 0

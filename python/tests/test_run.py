@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import CHAIN_TOML, chain
+from scenarios import CHAIN_TOML, chain
 
 import multihop
 
