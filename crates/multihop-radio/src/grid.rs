@@ -85,6 +85,16 @@ impl Grid {
         self.insert(node.index());
     }
 
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
     /// Replaces `found` by the nodes no farther than `radius` from `centre`, in ascending order; a
     /// node at the centre is among them.
     pub fn within(&self, centre: Point, radius: f64, found: &mut Vec<NodeId>) {

@@ -1,5 +1,19 @@
 //! Virtual time: engine, nodes, scenarios, results.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod engine;
+pub mod extension;
+pub mod interval;
+mod observe;
+pub mod packet;
+mod record;
 pub mod results;
+mod run;
 pub mod scenario;
+mod stats;
+pub mod sweep;
+mod trace;
+mod world;
+
+pub use observe::Outputs;
+pub use run::{RunError, run, run_with};

@@ -47,6 +47,11 @@ impl Queue {
         out.into()
     }
 
+    /// Packets waiting, the next one first.
+    pub fn iter(&self) -> impl Iterator<Item = &Outgoing> {
+        self.packets.iter()
+    }
+
     /// Packets waiting.
     pub fn len(&self) -> usize {
         self.packets.len()

@@ -3,6 +3,55 @@
 pub mod sinr;
 pub mod threshold;
 
+use multihop_core::{Instant, Rng};
+
+use self::sinr::SinrReceiver;
+use self::threshold::ThresholdReceiver;
+use crate::params::Model;
+
+/// One station's receiver, of the scenario's model.
+#[derive(Clone, Debug)]
+pub enum Receiver {
+    /// Fixed ranges and pairwise capture.
+    Threshold(ThresholdReceiver),
+    /// Signal to interference and noise.
+    Sinr(Box<SinrReceiver>),
+}
+
+impl Receiver {
+    /// An idle receiver.
+    pub fn new(model: &Model, rng: Rng) -> Self {
+        match model {
+            Model::Threshold(_) => Self::Threshold(ThresholdReceiver::default()),
+            Model::Sinr(sinr) => Self::Sinr(Box::new(SinrReceiver::new(sinr, rng))),
+        }
+    }
+
+    /// The last bit of a signal has arrived.
+    pub fn signal_ends(&mut self, now: Instant, id: u64) -> Verdict {
+        match self {
+            Self::Threshold(receiver) => receiver.signal_ends(now, id),
+            Self::Sinr(receiver) => receiver.signal_ends(now, id),
+        }
+    }
+
+    /// Our own transmission begins; whatever is being received is lost.
+    pub fn transmit(&mut self, until: Instant) {
+        match self {
+            Self::Threshold(receiver) => receiver.transmit(until),
+            Self::Sinr(receiver) => receiver.transmit(until),
+        }
+    }
+
+    /// Whether the medium counts as busy, apart from our own transmission.
+    pub fn is_busy(&self) -> bool {
+        match self {
+            Self::Threshold(receiver) => receiver.is_busy(),
+            Self::Sinr(receiver) => receiver.is_busy(),
+        }
+    }
+}
+
 /// What became of a signal at one receiver.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Verdict {

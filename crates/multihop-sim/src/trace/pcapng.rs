@@ -8,7 +8,7 @@ use multihop_core::Instant;
 ///
 /// Time starts at the epoch: a packet at 1.5 s has the date 1970-01-01 00:00:01.5.
 #[derive(Debug)]
-pub struct PcapngWriter<W> {
+pub(crate) struct PcapngWriter<W> {
     out: W,
     interfaces: usize,
     /// Kept so that a packet costs no allocation.
@@ -17,7 +17,7 @@ pub struct PcapngWriter<W> {
 
 impl<W: Write> PcapngWriter<W> {
     /// Writes the head of the file, with one interface for each name.
-    pub fn new<'a>(out: W, interface_names: impl IntoIterator<Item = &'a str>) -> io::Result<Self> {
+    pub(crate) fn new<'a>(out: W, interface_names: impl IntoIterator<Item = &'a str>) -> io::Result<Self> {
         let mut writer = Self { out, interfaces: 0, block: Vec::new() };
         writer.section_header()?;
         for name in interface_names {
@@ -28,7 +28,7 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Writes the packet that `interface` (from 0, in the order of names) sent or received at `at`.
-    pub fn packet(
+    pub(crate) fn packet(
         &mut self,
         interface: u32,
         at: Instant,
@@ -56,7 +56,7 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Hands back the destination, flushed.
-    pub fn finish(mut self) -> io::Result<W> {
+    pub(crate) fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
     }

@@ -1,0 +1,203 @@
+//! The next deadline of everything that can have one.
+//!
+//! Whatever waits (a station's MAC, a frame in flight, a connection) owns a *slot* and has at most
+//! one deadline, which can be moved or taken back: nothing is cancelled lazily, so nothing stays
+//! behind. A heap of slots with four children to a node, and each slot's place in it.
+
+use multihop_core::{Instant, NodeId};
+
+/// Things that happen at the same instant happen in this order.
+///
+/// Two stations whose back-off ends in the same slot must both send, and collide: so timers come
+/// before the starts of signals. A frame that ends as another starts is not disturbed by it: so
+/// ends come before everything.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Rank {
+    SignalEnd = 0,
+    Timer = 1,
+    SignalStart = 2,
+    Application = 3,
+}
+
+/// A place in the total order: instant, rank, node, slot.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Key {
+    at: Instant,
+    /// Rank above 62, node above 30, slot below.
+    order: u64,
+}
+
+const SLOT_BITS: u32 = 30;
+const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
+
+impl Key {
+    pub(crate) fn new(at: Instant, rank: Rank, node: NodeId, slot: u32) -> Self {
+        debug_assert!(u64::from(slot) <= SLOT_MASK);
+        let order = (rank as u64) << 62 | u64::from(node.0) << SLOT_BITS | u64::from(slot);
+        Self { at, order }
+    }
+
+    pub(crate) fn at(self) -> Instant {
+        self.at
+    }
+
+    fn slot(self) -> usize {
+        (self.order & SLOT_MASK) as usize
+    }
+}
+
+/// Deadlines by slot, earliest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deadlines {
+    heap: Vec<Key>,
+    /// Where each slot's key lies in the heap.
+    place: Vec<u32>,
+}
+
+const ABSENT: u32 = u32::MAX;
+const CHILDREN: usize = 4;
+
+impl Deadlines {
+    /// No deadlines, with room for `slots` slots.
+    pub(crate) fn with_slots(slots: usize) -> Self {
+        Self { heap: Vec::with_capacity(slots), place: vec![ABSENT; slots] }
+    }
+
+    /// One more slot.
+    pub(crate) fn add_slot(&mut self) -> u32 {
+        self.place.push(ABSENT);
+        u32::try_from(self.place.len() - 1).expect("fewer than 2^30 things wait")
+    }
+
+    /// The earliest deadline and its slot.
+    pub(crate) fn first(&self) -> Option<(Key, u32)> {
+        // A slot fits 30 bits.
+        self.heap.first().map(|&key| (key, key.slot() as u32))
+    }
+
+    /// Sets or moves the deadline of `slot`, which the key names.
+    pub(crate) fn set(&mut self, key: Key) {
+        let place = self.place[key.slot()];
+        if place == ABSENT {
+            self.heap.push(key);
+            self.sift_up(self.heap.len() - 1, key);
+            return;
+        }
+        let place = place as usize;
+        if key < self.heap[place] {
+            self.sift_up(place, key);
+        } else {
+            self.sift_down(place, key);
+        }
+    }
+
+    /// Takes back the deadline of `slot`, if it has one.
+    pub(crate) fn clear(&mut self, slot: u32) {
+        let place = std::mem::replace(&mut self.place[slot as usize], ABSENT);
+        if place == ABSENT {
+            return;
+        }
+        let last = self.heap.pop().expect("the slot's own key is in the heap");
+        let place = place as usize;
+        if place < self.heap.len() {
+            if place > 0 && last < self.heap[(place - 1) / CHILDREN] {
+                self.sift_up(place, last);
+            } else {
+                self.sift_down(place, last);
+            }
+        }
+    }
+
+    /// How many deadlines there are.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    fn put(&mut self, place: usize, key: Key) {
+        self.heap[place] = key;
+        self.place[key.slot()] = place as u32;
+    }
+
+    fn sift_up(&mut self, mut place: usize, key: Key) {
+        while place > 0 {
+            let parent = (place - 1) / CHILDREN;
+            if self.heap[parent] <= key {
+                break;
+            }
+            self.put(place, self.heap[parent]);
+            place = parent;
+        }
+        self.put(place, key);
+    }
+
+    fn sift_down(&mut self, mut place: usize, key: Key) {
+        loop {
+            let first = place * CHILDREN + 1;
+            let children = self.heap.get(first..self.heap.len().min(first + CHILDREN)).unwrap_or_default();
+            let Some((offset, &least)) = children.iter().enumerate().min_by_key(|&(_, key)| *key) else {
+                break;
+            };
+            if key <= least {
+                break;
+            }
+            self.put(place, least);
+            place = first + offset;
+        }
+        self.put(place, key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use multihop_core::Rng;
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn key(at: u64, rank: Rank, node: u32, slot: u32) -> Key {
+        Key::new(Instant::from_nanos(at), rank, NodeId(node), slot)
+    }
+
+    #[test]
+    fn simultaneous_events_fall_in_the_documented_order() {
+        let mut d = Deadlines::with_slots(6);
+        let order = [
+            key(5, Rank::Application, 9, 0),
+            key(7, Rank::SignalEnd, 3, 1),
+            key(7, Rank::Timer, 0, 2),
+            key(7, Rank::Timer, 1, 3),
+            key(7, Rank::SignalStart, 0, 4),
+            key(7, Rank::SignalStart, 0, 5),
+        ];
+        for key in order.iter().rev() {
+            d.set(*key);
+        }
+        for expected in order {
+            let (key, slot) = d.first().unwrap();
+            assert_eq!(key, expected);
+            d.clear(slot);
+        }
+        assert_eq!(d.first(), None);
+    }
+
+    #[test]
+    fn agrees_with_a_sorted_map_under_any_moves() {
+        let mut rng = Rng::stream(3, "test", 0);
+        let mut d = Deadlines::with_slots(40);
+        let mut model = BTreeMap::new();
+        for _ in 0..20_000 {
+            let slot = rng.below(40);
+            if rng.below(3) == 0 {
+                d.clear(slot);
+                model.remove(&slot);
+            } else {
+                let key = key(u64::from(rng.below(50)), Rank::Timer, rng.below(3), slot);
+                d.set(key);
+                model.insert(slot, key);
+            }
+            assert_eq!(d.first().map(|(key, _)| key), model.values().min().copied());
+            assert_eq!(d.len(), model.len());
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Protocols of one's own: what a transport or a routing protocol must be to run in the simulator.
+//!
+//! docs/extending.md walks through a complete example of each.
+
+use multihop_core::{DropReason, FlowId, Machine, NodeId, Notice};
+
+/// Protocols that take the place of the scenario's.
+#[derive(Default)]
+pub struct Extensions<'a> {
+    /// Makes both ends of a flow, or `None` to leave the flow its transport.
+    pub transport: Option<&'a dyn Fn(FlowId) -> Option<TransportEnds>>,
+    /// Makes the routing agent of each node, in place of the scenario's protocol.
+    pub routing: Option<&'a dyn Fn(NodeId) -> Box<dyn RoutingAgent>>,
+}
+
+/// The two ends of a flow.
+pub struct TransportEnds {
+    /// What results call the transport.
+    pub name: String,
+    /// The end at the flow's source.
+    pub sender: Box<dyn Transport>,
+    /// The end at its destination.
+    pub receiver: Box<dyn Transport>,
+}
+
+/// One end of a connection.
+pub trait Transport: Machine<Input = TransportInput, Output = TransportOutput> {}
+
+impl<T: Machine<Input = TransportInput, Output = TransportOutput>> Transport for T {}
+
+/// What one end of a connection is told.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum TransportInput {
+    /// The application begins to send without end (told to the sender).
+    Start,
+    /// The application has no more to send.
+    Stop,
+    /// A message from the other end.
+    Message(Message),
+    /// News from the layers below.
+    Notice(Notice),
+}
+
+/// What one end of a connection says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum TransportOutput {
+    /// A message for the other end.
+    Send(Message),
+    /// This many more bytes have arrived in order.
+    Delivered(u64),
+    /// The other end has this many more bytes.
+    Acked(u64),
+}
+
+/// What a transport of one's own puts into an IP packet.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Message {
+    /// The header, byte by byte.
+    pub header: Vec<u8>,
+    /// Bytes of application data behind it, whose contents do not matter.
+    pub data: u32,
+}
+
+/// A node's part in a routing protocol.
+///
+/// Packets stay with the driver; the agent holds tickets for them.
+pub trait RoutingAgent: Machine<Input = RoutingInput, Output = RoutingOutput> {}
+
+impl<T: Machine<Input = RoutingInput, Output = RoutingOutput>> RoutingAgent for T {}
+
+/// What a routing agent is told.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum RoutingInput {
+    /// A packet of this node's own, or to be forwarded, needs a next hop.
+    Packet(Routable),
+    /// A message of the protocol arrived from a neighbour.
+    Message {
+        /// The neighbour.
+        from: NodeId,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// The MAC, or address resolution, gave up on a neighbour while sending this packet.
+    LinkFailed {
+        /// The neighbour.
+        next_hop: NodeId,
+        /// The packet.
+        packet: Routable,
+    },
+}
+
+/// A packet that needs a next hop.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Routable {
+    /// Hand it back in an output, once.
+    pub ticket: u32,
+    /// Whose packet it is.
+    pub source: NodeId,
+    /// Where it goes.
+    pub destination: NodeId,
+}
+
+/// What a routing agent says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum RoutingOutput {
+    /// The packet leaves for a neighbour.
+    Forward {
+        /// The packet's ticket.
+        ticket: u32,
+        /// The neighbour.
+        next_hop: NodeId,
+    },
+    /// The packet goes no further.
+    Drop {
+        /// The packet's ticket.
+        ticket: u32,
+        /// Why.
+        reason: DropReason,
+    },
+    /// A message of the protocol, for one neighbour or for all.
+    Message {
+        /// `None`: every neighbour.
+        to: Option<NodeId>,
+        /// What results call messages of this kind.
+        kind: &'static str,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+}

@@ -1,0 +1,160 @@
+//! What a run leaves behind beside its result: counts of drops and of routing, and the outputs that
+//! were asked for. Nothing here changes what happens.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use multihop_core::{DropReason, Duration, FlowId, Instant, NodeId};
+use multihop_radio::airtime::Airtime;
+use multihop_radio::mac::Transmission;
+use multihop_transport::tcp;
+
+use crate::packet::{Body, Packet, Pool};
+use crate::record::Recorder;
+use crate::trace::{Capture, Event, TextTrace};
+
+/// Where a run writes, if anything is wanted beside the result.
+#[derive(Default)]
+pub struct Outputs {
+    /// One line for each packet event.
+    pub trace: Option<Box<dyn Write + Send>>,
+    /// A pcapng file with an interface for each node.
+    pub pcap: Option<Box<dyn Write + Send>>,
+    /// The series of the scenario's `[record]` table.
+    pub record: Option<Box<dyn Write + Send>>,
+}
+
+/// Watches a run.
+#[derive(Default)]
+pub(crate) struct Observer {
+    trace: Option<TextTrace>,
+    capture: Option<Capture>,
+    recorder: Option<Recorder>,
+    counts: Counts,
+    /// The first thing that went wrong while writing; nothing is written after it.
+    failure: Option<io::Error>,
+}
+
+/// Packets by what became of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) drops: BTreeMap<DropReason, u64>,
+    /// Times that a data packet needed a next hop.
+    pub(crate) routed: u64,
+    /// Routing messages sent, and their bytes, by kind.
+    pub(crate) routing: BTreeMap<&'static str, (u64, u64)>,
+}
+
+impl Observer {
+    pub(crate) fn new(
+        trace: Option<TextTrace>,
+        capture: Option<Capture>,
+        recorder: Option<Recorder>,
+    ) -> Self {
+        Self { trace, capture, recorder, ..Self::default() }
+    }
+
+    /// Time between two rows of the recorded series, if there are such rows.
+    pub(crate) fn record_every(&self) -> Option<Duration> {
+        self.recorder.as_ref().and_then(Recorder::every)
+    }
+
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// The warm-up is over.
+    pub(crate) fn restart(&mut self) {
+        self.counts = Counts::default();
+    }
+
+    pub(crate) fn sent(&mut self, now: Instant, node: NodeId, packet: &Packet) {
+        if let Body::Routing { kind, .. } = packet.body {
+            let (packets, bytes) = self.counts.routing.entry(kind).or_default();
+            *packets += 1;
+            *bytes += u64::from(packet.bytes());
+        }
+        self.line(now, node, packet, Event::Sent);
+    }
+
+    pub(crate) fn received(&mut self, now: Instant, node: NodeId, packet: &Packet) {
+        self.line(now, node, packet, Event::Received);
+        if let (Some(recorder), Some(flow)) = (&mut self.recorder, packet.flow()) {
+            keep(&mut self.failure, recorder.arrived(now, flow, packet.hops));
+        }
+    }
+
+    pub(crate) fn forwarded(&mut self, now: Instant, node: NodeId, packet: &Packet) {
+        self.line(now, node, packet, Event::Forwarded);
+    }
+
+    pub(crate) fn dropped(&mut self, now: Instant, node: NodeId, packet: &Packet, reason: DropReason) {
+        *self.counts.drops.entry(reason).or_default() += 1;
+        self.line(now, node, packet, Event::Dropped(reason));
+    }
+
+    pub(crate) fn routed(&mut self) {
+        self.counts.routed += 1;
+    }
+
+    /// A frame sent by `node`, or received by it.
+    #[inline]
+    pub(crate) fn frame(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        sent: &Transmission,
+        airtime: &Airtime,
+        packets: &Pool,
+    ) {
+        if let Some(capture) = &mut self.capture {
+            keep(&mut self.failure, capture.frame(now, node, sent, airtime, packets));
+        }
+    }
+
+    pub(crate) fn delivered(&mut self, now: Instant, flow: FlowId, bytes: u64) {
+        if let Some(recorder) = &mut self.recorder {
+            keep(&mut self.failure, recorder.delivered(now, flow, bytes));
+        }
+    }
+
+    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: &tcp::Endpoint) {
+        if let Some(recorder) = &mut self.recorder {
+            keep(&mut self.failure, recorder.progress(now, flow, sender));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: usize) {
+        if let Some(recorder) = &mut self.recorder {
+            keep(&mut self.failure, recorder.queue(now, node, len));
+        }
+    }
+
+    pub(crate) fn record_rows(&mut self, now: Instant) {
+        if let Some(recorder) = &mut self.recorder {
+            keep(&mut self.failure, recorder.rows(now));
+        }
+    }
+
+    /// Closes what was written.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.failure.map_or(Ok(()), Err)?;
+        self.trace.map_or(Ok(()), TextTrace::finish)?;
+        self.capture.map_or(Ok(()), Capture::finish)?;
+        self.recorder.map_or(Ok(()), Recorder::finish)
+    }
+
+    fn line(&mut self, now: Instant, node: NodeId, packet: &Packet, event: Event) {
+        if let Some(trace) = &mut self.trace {
+            keep(&mut self.failure, trace.line(now, node, packet, event));
+        }
+    }
+}
+
+/// Remembers the first failure.
+fn keep(failure: &mut Option<io::Error>, result: io::Result<()>) {
+    if let Err(error) = result {
+        failure.get_or_insert(error);
+    }
+}

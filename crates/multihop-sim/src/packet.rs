@@ -1,0 +1,206 @@
+//! Packets inside the simulator, and the pool they live in.
+
+use multihop_core::{FlowId, Instant, NodeId};
+use multihop_radio::frame::PacketHandle;
+use multihop_wire::tcp;
+
+use crate::extension::Message;
+
+/// What a node sends to another: an IP packet or an ARP message.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Names the packet for as long as it travels.
+    pub uid: u64,
+    /// When the sender made it.
+    pub created: Instant,
+    /// Source address.
+    pub source: NodeId,
+    /// Final destination.
+    pub destination: NodeId,
+    /// Nodes it may still pass through.
+    pub ttl: u8,
+    /// Links it has crossed.
+    pub hops: u8,
+    /// Bytes of a second IP header.
+    pub ip_extra: u32,
+    /// What it carries.
+    pub body: Body,
+}
+
+/// What a packet carries.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A TCP segment.
+    Tcp(tcp::Segment),
+    /// A UDP datagram of a simulated application.
+    Udp(Datagram),
+    /// A message of somebody's own transport (see `extension`).
+    Custom {
+        /// The flow it belongs to.
+        flow: FlowId,
+        /// Header and data.
+        message: Message,
+    },
+    /// A message of somebody's own routing protocol.
+    Routing {
+        /// What results call it.
+        kind: &'static str,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// Address resolution.
+    Arp(Arp),
+}
+
+/// A UDP datagram of a simulated application.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Datagram {
+    /// Both ports.
+    pub port: u16,
+    /// Place in the flow, from 0.
+    pub serial: u64,
+    /// Bytes of data.
+    pub size: u32,
+}
+
+/// An ARP message between nodes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Arp {
+    /// Who has the destination's address?
+    Request,
+    /// I have.
+    Reply,
+}
+
+/// TTL of a new packet.
+pub const INITIAL_TTL: u8 = 64;
+
+const IP_HEADER: u32 = 20;
+const UDP_HEADER: usize = 8;
+const ARP_BYTES: u32 = 28;
+/// Ports of flow 0; flow n has both ports n higher.
+const FIRST_PORT: u16 = 1024;
+
+impl Packet {
+    /// Bytes from the IP header on (of the ARP message, for ARP).
+    pub fn bytes(&self) -> u32 {
+        let carried = match &self.body {
+            Body::Arp(_) => return ARP_BYTES,
+            Body::Tcp(segment) => segment.header_len() + segment.payload.len(),
+            Body::Udp(datagram) => UDP_HEADER + datagram.size as usize,
+            Body::Custom { message, .. } => message.header.len() + message.data as usize,
+            Body::Routing { bytes, .. } => UDP_HEADER + bytes.len(),
+        };
+        IP_HEADER + self.ip_extra + u32::try_from(carried).expect("packets are below 64 KiB")
+    }
+
+    /// The flow that the packet belongs to, by its ports.
+    pub fn flow(&self) -> Option<FlowId> {
+        let port = match &self.body {
+            Body::Tcp(segment) => segment.destination,
+            Body::Udp(datagram) => datagram.port,
+            Body::Custom { flow, .. } => return Some(*flow),
+            Body::Routing { .. } | Body::Arp(_) => return None,
+        };
+        Some(FlowId(u32::from(port.checked_sub(FIRST_PORT)?)))
+    }
+
+    /// Whether it belongs to a routing protocol.
+    pub fn is_routing(&self) -> bool {
+        matches!(self.body, Body::Routing { .. })
+    }
+}
+
+/// Both ports of a flow.
+pub fn port_of(flow: FlowId) -> u16 {
+    u16::try_from(flow.0)
+        .ok()
+        .and_then(|n| FIRST_PORT.checked_add(n))
+        .expect("a scenario has fewer flows than ports")
+}
+
+/// Packets under way, by handle. A packet lives as long as somebody holds it: a queue, the MAC that
+/// may have to send it again, a frame in the air.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    packets: Vec<Option<(Packet, u32)>>,
+    free: Vec<u32>,
+}
+
+impl Pool {
+    /// Takes a packet in, held once.
+    pub(crate) fn insert(&mut self, packet: Packet) -> PacketHandle {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.packets.push(None);
+            u32::try_from(self.packets.len() - 1).expect("fewer than 2^32 packets under way")
+        });
+        self.packets[index as usize] = Some((packet, 1));
+        PacketHandle(index)
+    }
+
+    pub(crate) fn get(&self, handle: PacketHandle) -> &Packet {
+        &self.packets[handle.0 as usize].as_ref().expect(HELD).0
+    }
+
+    /// One more holder.
+    pub(crate) fn hold(&mut self, handle: PacketHandle) {
+        self.packets[handle.0 as usize].as_mut().expect(HELD).1 += 1;
+    }
+
+    /// One holder less; the last one ends the packet.
+    pub(crate) fn release(&mut self, handle: PacketHandle) {
+        let slot = &mut self.packets[handle.0 as usize];
+        let (_, holders) = slot.as_mut().expect(HELD);
+        *holders -= 1;
+        if *holders == 0 {
+            *slot = None;
+            self.free.push(handle.0);
+        }
+    }
+
+    /// Takes the packet out for its only holder.
+    pub(crate) fn take(&mut self, handle: PacketHandle) -> Packet {
+        let (packet, holders) = self.packets[handle.0 as usize].take().expect(HELD);
+        debug_assert_eq!(holders, 1, "a packet taken out has one holder");
+        self.free.push(handle.0);
+        packet
+    }
+}
+
+const HELD: &str = "a handle is only kept by those who hold the packet";
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn packet(uid: u64) -> Packet {
+        Packet {
+            uid,
+            created: Instant::ZERO,
+            source: NodeId(0),
+            destination: NodeId(1),
+            ttl: INITIAL_TTL,
+            hops: 0,
+            ip_extra: 0,
+            body: Body::Udp(Datagram { port: port_of(FlowId(3)), serial: 0, size: 1460 }),
+        }
+    }
+
+    #[test]
+    fn a_packet_lives_until_its_last_holder_lets_go() {
+        let mut pool = Pool::default();
+        let a = pool.insert(packet(1));
+        pool.hold(a);
+        pool.release(a);
+        assert_eq!(pool.get(a).uid, 1);
+        pool.release(a);
+        assert_eq!(pool.insert(packet(2)), a, "its place is used again");
+        assert_eq!(pool.take(a).uid, 2);
+    }
+
+    #[test]
+    fn sizes_and_flows() {
+        assert_eq!(packet(1).bytes(), 1488);
+        assert_eq!(packet(1).flow(), Some(FlowId(3)));
+    }
+}

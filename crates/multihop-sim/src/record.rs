@@ -1,0 +1,162 @@
+//! Series over time, as tidy CSV: one value to a row.
+
+use std::io::{self, Write};
+
+use multihop_core::{Duration, FlowId, Instant, NodeId};
+use multihop_transport::tcp;
+
+use crate::scenario::{Record, Series};
+
+/// Writes the series that a scenario asks for.
+pub(crate) struct Recorder {
+    out: Box<dyn Write + Send>,
+    every: Duration,
+    what: Vec<Series>,
+    flows: Vec<FlowSeries>,
+    queues: Vec<usize>,
+}
+
+/// The last value of each of a flow's series.
+#[derive(Clone, Copy, Debug, Default)]
+struct FlowSeries {
+    /// In segments.
+    cwnd: Option<f64>,
+    rtt_samples: u64,
+    rtt: Option<Duration>,
+    hops: Option<u8>,
+    delivered: u64,
+    delivered_since: Instant,
+}
+
+impl Recorder {
+    pub(crate) fn new(
+        mut out: Box<dyn Write + Send>,
+        record: &Record,
+        flows: usize,
+        nodes: usize,
+    ) -> io::Result<Self> {
+        writeln!(out, "time,subject,id,series,value")?;
+        Ok(Self {
+            out,
+            every: record.every,
+            what: record.what.clone(),
+            flows: vec![FlowSeries::default(); flows],
+            queues: vec![0; nodes],
+        })
+    }
+
+    /// Time between two rows of each series; `None` writes each change.
+    pub(crate) fn every(&self) -> Option<Duration> {
+        (self.every > Duration::ZERO).then_some(self.every)
+    }
+
+    /// A TCP sender has done something.
+    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: &tcp::Endpoint) -> io::Result<()> {
+        let at_each_change = self.every().is_none();
+        let series = &mut self.flows[flow.index()];
+        let cwnd = f64::from(sender.cwnd()) / f64::from(sender.mss());
+        let cwnd_changed = series.cwnd.replace(cwnd).is_none_or(|before| before.total_cmp(&cwnd).is_ne());
+        let samples = sender.rtt().samples();
+        let rtt_changed = std::mem::replace(&mut series.rtt_samples, samples) != samples;
+        let rtt = sender.rtt().latest();
+        series.rtt = rtt;
+        if at_each_change && cwnd_changed && self.wants(Series::Cwnd) {
+            self.row(now, "flow", flow.0, "cwnd", cwnd)?;
+        }
+        if let Some(rtt) = rtt.filter(|_| at_each_change && rtt_changed && self.wants(Series::Rtt)) {
+            self.row(now, "flow", flow.0, "rtt_ms", ms(rtt))?;
+        }
+        Ok(())
+    }
+
+    /// A packet of a flow reached its destination.
+    pub(crate) fn arrived(&mut self, now: Instant, flow: FlowId, hops: u8) -> io::Result<()> {
+        let changed = self.flows[flow.index()].hops.replace(hops) != Some(hops);
+        if changed && self.every().is_none() && self.wants(Series::Hops) {
+            self.row(now, "flow", flow.0, "hops", f64::from(hops))?;
+        }
+        Ok(())
+    }
+
+    /// Application data reached its destination in order.
+    pub(crate) fn delivered(&mut self, now: Instant, flow: FlowId, bytes: u64) -> io::Result<()> {
+        self.flows[flow.index()].delivered += bytes;
+        if self.every().is_none() && self.wants(Series::Goodput) {
+            self.goodput_row(now, flow)?;
+        }
+        Ok(())
+    }
+
+    /// A node's interface queue has so many packets.
+    pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: usize) -> io::Result<()> {
+        let changed = std::mem::replace(&mut self.queues[node.index()], len) != len;
+        if changed && self.every().is_none() && self.wants(Series::Queue) {
+            self.row(now, "node", node.0, "queue", len as f64)?;
+        }
+        Ok(())
+    }
+
+    /// One row of everything.
+    pub(crate) fn rows(&mut self, now: Instant) -> io::Result<()> {
+        for flow in (0..self.flows.len()).map(|n| FlowId(u32::try_from(n).expect("a checked number"))) {
+            self.flow_rows(now, flow)?;
+        }
+        if self.wants(Series::Queue) {
+            for node in 0..self.queues.len() {
+                let id = u32::try_from(node).expect("a checked number");
+                self.row(now, "node", id, "queue", self.queues[node] as f64)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    fn flow_rows(&mut self, now: Instant, flow: FlowId) -> io::Result<()> {
+        let series = self.flows[flow.index()];
+        if self.wants(Series::Cwnd)
+            && let Some(cwnd) = series.cwnd
+        {
+            self.row(now, "flow", flow.0, "cwnd", cwnd)?;
+        }
+        if let Some(rtt) = series.rtt.filter(|_| self.wants(Series::Rtt)) {
+            self.row(now, "flow", flow.0, "rtt_ms", ms(rtt))?;
+        }
+        if self.wants(Series::Hops)
+            && let Some(hops) = series.hops
+        {
+            self.row(now, "flow", flow.0, "hops", f64::from(hops))?;
+        }
+        if self.wants(Series::Goodput) {
+            self.goodput_row(now, flow)?;
+        }
+        Ok(())
+    }
+
+    /// Data delivered since the last row, over the time since then.
+    fn goodput_row(&mut self, now: Instant, flow: FlowId) -> io::Result<()> {
+        let series = &mut self.flows[flow.index()];
+        let seconds = (now - series.delivered_since).as_secs_f64();
+        if seconds <= 0.0 {
+            return Ok(());
+        }
+        let kbps = series.delivered as f64 * 8e-3 / seconds;
+        series.delivered = 0;
+        series.delivered_since = now;
+        self.row(now, "flow", flow.0, "goodput_kbps", kbps)
+    }
+
+    fn wants(&self, series: Series) -> bool {
+        self.what.contains(&series)
+    }
+
+    fn row(&mut self, now: Instant, subject: &str, id: u32, series: &str, value: f64) -> io::Result<()> {
+        writeln!(self.out, "{},{subject},{id},{series},{value}", now.as_secs_f64())
+    }
+}
+
+fn ms(d: Duration) -> f64 {
+    1e3 * d.as_secs_f64()
+}

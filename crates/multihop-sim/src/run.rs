@@ -1,0 +1,156 @@
+//! One scenario, one seed, one result.
+
+use std::io;
+
+use multihop_core::{BitRate, Instant};
+use multihop_radio::params::Preamble;
+
+use crate::extension::Extensions;
+use crate::observe::{Observer, Outputs};
+use crate::record::Recorder;
+use crate::results::RunResult;
+use crate::scenario::{App, Layout, NotConnected, Scenario};
+use crate::trace::{Capture, TextTrace};
+use crate::world::World;
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// No connected placement was found.
+    #[error(transparent)]
+    Placement(#[from] NotConnected),
+    /// An output could not be written.
+    #[error("cannot write an output of the run: {0}")]
+    Write(#[from] io::Error),
+}
+
+/// Runs a scenario. `progress` is told the share that is done, from 0 to 1, every so often.
+pub fn run(
+    scenario: &Scenario,
+    outputs: Outputs,
+    progress: &mut dyn FnMut(f64),
+) -> Result<RunResult, RunError> {
+    run_with(scenario, &Extensions::default(), outputs, progress)
+}
+
+/// Runs a scenario with protocols of one's own.
+pub fn run_with(
+    scenario: &Scenario,
+    extensions: &Extensions<'_>,
+    outputs: Outputs,
+    progress: &mut dyn FnMut(f64),
+) -> Result<RunResult, RunError> {
+    let paced = scenario.flows.iter().any(|flow| matches!(flow.app, App::Paced { .. }));
+    if !paced {
+        return simulate(scenario, extensions, outputs, progress);
+    }
+    let rate = best_rate(scenario, extensions, &mut |share| progress(share * SEARCH_SHARE))?;
+    let mut result = simulate(&at_rate(scenario, rate), extensions, outputs, &mut |share| {
+        progress(SEARCH_SHARE + share * (1.0 - SEARCH_SHARE));
+    })?;
+    for (flow, wanted) in result.flows.iter_mut().zip(&scenario.flows) {
+        wanted.app.name().clone_into(&mut flow.app);
+    }
+    Ok(result)
+}
+
+/// How often a run reports its progress.
+const REPORTS: u64 = 200;
+/// What the search for the best rate takes of a run with paced flows.
+const SEARCH_SHARE: f64 = 0.9;
+
+fn simulate(
+    scenario: &Scenario,
+    extensions: &Extensions<'_>,
+    outputs: Outputs,
+    progress: &mut dyn FnMut(f64),
+) -> Result<RunResult, RunError> {
+    let clock = wall_clock();
+    let layout = scenario.topology.place(scenario.seed)?;
+    let mut world = World::new(scenario, &layout, extensions, observer(scenario, &layout, outputs)?);
+    world.run_until(Instant::ZERO + scenario.warmup);
+    world.begin_measuring();
+    let end = Instant::ZERO + scenario.duration;
+    let step = scenario.duration / REPORTS;
+    while world.now() < end {
+        world.run_until((world.now() + step).min(end));
+        progress(world.now().as_secs_f64() / end.as_secs_f64());
+    }
+    let (result, observer) = world.finish(clock());
+    observer.finish()?;
+    Ok(result)
+}
+
+fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -> io::Result<Observer> {
+    let names: Vec<_> = (0..layout.positions.len())
+        .map(|n| layout.names.get(n).cloned().flatten().unwrap_or_else(|| format!("node{n}")))
+        .collect();
+    let short_preamble = scenario.radio.preamble == Preamble::Short;
+    let recorder = match (outputs.record, &scenario.record) {
+        (Some(out), Some(record)) => Some(Recorder::new(out, record, scenario.flows.len(), names.len())?),
+        _ => None,
+    };
+    let trace = outputs.trace.map(TextTrace::new).transpose()?;
+    let capture = outputs.pcap.map(|out| Capture::new(out, &names, short_preamble)).transpose()?;
+    Ok(Observer::new(trace, capture, recorder))
+}
+
+/// Wall time since the call; the only clock in the simulator, and no result depends on it.
+#[expect(clippy::disallowed_methods, reason = "wall_seconds is about the wall")]
+fn wall_clock() -> impl Fn() -> std::time::Duration {
+    let begin = std::time::Instant::now();
+    move || begin.elapsed()
+}
+
+/// The scenario with every paced flow at a constant rate.
+fn at_rate(scenario: &Scenario, rate: BitRate) -> Scenario {
+    let mut scenario = scenario.clone();
+    for flow in &mut scenario.flows {
+        if let App::Paced { size } = flow.app {
+            flow.app = App::Cbr { rate, size };
+        }
+    }
+    scenario
+}
+
+/// The constant rate, the same for every paced flow, at which they deliver most together.
+///
+/// Goodput grows with the rate until the network saturates, then stays or falls. A coarse
+/// geometric scan finds where, and two finer ones around the best point narrow it to 0.5%.
+fn best_rate(
+    scenario: &Scenario,
+    extensions: &Extensions<'_>,
+    progress: &mut dyn FnMut(f64),
+) -> Result<BitRate, RunError> {
+    let mut centre = f64::from(scenario.radio.rate.0) / 8.0;
+    let mut ratio = 1.25;
+    let mut best = (0.0, BitRate(1));
+    for (round, steps) in [(0, 10), (1, 5), (2, 5)] {
+        for step in -steps..=steps {
+            let rate = rate(centre * libm::pow(ratio, f64::from(step)));
+            let goodput = paced_goodput(&at_rate(scenario, rate), scenario, extensions)?;
+            if goodput > best.0 {
+                best = (goodput, rate);
+            }
+            progress(f64::from(round) / 3.0 + f64::from(step + steps + 1) / f64::from(3 * (2 * steps + 1)));
+        }
+        centre = f64::from(best.1.0);
+        ratio = libm::pow(ratio, 1.0 / f64::from(steps));
+    }
+    Ok(best.1)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+fn rate(bits_per_second: f64) -> BitRate {
+    BitRate((bits_per_second as u32).max(1))
+}
+
+fn paced_goodput(
+    at_rate: &Scenario,
+    scenario: &Scenario,
+    extensions: &Extensions<'_>,
+) -> Result<f64, RunError> {
+    let result = simulate(at_rate, extensions, Outputs::default(), &mut |_| {})?;
+    let paced = scenario.flows.iter().map(|flow| matches!(flow.app, App::Paced { .. }));
+    Ok(result.flows.iter().zip(paced).filter(|(_, paced)| *paced).map(|(f, _)| f.goodput_kbps).sum())
+}

@@ -1,0 +1,98 @@
+//! Means and quantiles of a stream of values in constant memory.
+
+use crate::results::Summary;
+
+/// Durations counted in buckets 1% wide, so that quantiles cost no memory that grows with the run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Histogram {
+    count: u64,
+    sum: f64,
+    /// Bucket 0 holds everything up to [`SMALLEST`].
+    buckets: Vec<u64>,
+}
+
+/// Seconds; below, quantiles are not resolved.
+const SMALLEST: f64 = 1e-6;
+/// Ratio of a bucket's upper to its lower bound.
+const RATIO: f64 = 1.01;
+
+impl Histogram {
+    pub(crate) fn add(&mut self, seconds: f64) {
+        self.count += 1;
+        self.sum += seconds;
+        let bucket = bucket(seconds);
+        if bucket >= self.buckets.len() {
+            self.buckets.resize(bucket + 1, 0);
+        }
+        self.buckets[bucket] += 1;
+    }
+
+    /// Mean, median and 95th percentile in ms, the quantiles to within 0.5%; `None` without values.
+    pub(crate) fn summary_ms(&self) -> Option<Summary> {
+        (self.count > 0).then(|| Summary {
+            mean: 1e3 * self.sum / self.count as f64,
+            p50: 1e3 * self.quantile(0.50),
+            p95: 1e3 * self.quantile(0.95),
+        })
+    }
+
+    fn quantile(&self, share: f64) -> f64 {
+        let wanted = share * self.count as f64;
+        let mut seen = 0;
+        let bucket = self.buckets.iter().position(|&n| {
+            seen += n;
+            seen as f64 >= wanted
+        });
+        // The middle of the bucket, on the logarithmic scale.
+        SMALLEST * libm::pow(RATIO, bucket.map_or(0.0, |b| b as f64 - 0.5))
+    }
+}
+
+fn bucket(seconds: f64) -> usize {
+    if seconds <= SMALLEST {
+        return 0;
+    }
+    // At most 1e9 s, some 3500 buckets.
+    (libm::log(seconds / SMALLEST) / libm::log(RATIO)).ceil().min(3500.0) as usize
+}
+
+/// Jain's fairness index; `None` if every share is zero.
+pub(crate) fn jain(shares: impl Iterator<Item = f64>) -> Option<f64> {
+    let (n, sum, squares) =
+        shares.fold((0_u32, 0.0, 0.0), |(n, sum, squares), x| (n + 1, sum + x, squares + x * x));
+    (squares > 0.0).then(|| sum * sum / (f64::from(n) * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_to_within_half_a_percent() {
+        let mut h = Histogram::default();
+        assert_eq!(h.summary_ms(), None);
+        for n in 1..=1000 {
+            h.add(f64::from(n) * 1e-3);
+        }
+        let s = h.summary_ms().unwrap();
+        assert!((s.mean - 500.5).abs() < 1e-9);
+        assert!((s.p50 / 500.0 - 1.0).abs() < 0.006, "{s:?}");
+        assert!((s.p95 / 950.0 - 1.0).abs() < 0.006, "{s:?}");
+    }
+
+    #[test]
+    fn extreme_values_find_a_bucket() {
+        for seconds in [0.0, 1e-12, 1e9, 1e300] {
+            let mut h = Histogram::default();
+            h.add(seconds);
+            assert!(h.summary_ms().unwrap().p95.is_finite());
+        }
+    }
+
+    #[test]
+    fn jain_of_equal_and_single_shares() {
+        assert_eq!(jain([2.0, 2.0, 2.0, 2.0].into_iter()), Some(1.0));
+        assert_eq!(jain([8.0, 0.0, 0.0, 0.0].into_iter()), Some(0.25));
+        assert_eq!(jain([0.0, 0.0].into_iter()), None);
+    }
+}

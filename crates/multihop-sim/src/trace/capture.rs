@@ -1,0 +1,164 @@
+//! Frames as bytes: what each node's interface sends, and what it receives for itself.
+//!
+//! A node does not show what it overhears, so that each interface looks like a capture taken on
+//! that node, and one TCP connection appears once at each end.
+
+use std::io::{self, Write};
+
+use multihop_core::{Duration, Instant, NodeId};
+use multihop_radio::airtime::Airtime;
+use multihop_radio::frame::{self, FrameKind, PacketHandle};
+use multihop_radio::mac::Transmission;
+use multihop_wire::{arp, dot11, ipv4, radiotap, tcp, udp};
+
+use super::pcapng::PcapngWriter;
+use crate::packet::{Arp, Body, Packet, Pool, port_of};
+
+/// A capture file with an interface for each node.
+pub(crate) struct Capture {
+    file: PcapngWriter<Box<dyn Write + Send>>,
+    short_preamble: bool,
+    bytes: Vec<u8>,
+}
+
+/// For experiments (RFC 3692): a transport of somebody's own.
+const PROTOCOL_EXPERIMENT: u8 = 253;
+/// UDP port of somebody's own routing protocol: an unassigned number near AODV's 654.
+const ROUTING_PORT: u16 = 650;
+
+impl Capture {
+    pub(crate) fn new(
+        out: Box<dyn Write + Send>,
+        names: &[String],
+        short_preamble: bool,
+    ) -> io::Result<Self> {
+        let file = PcapngWriter::new(out, names.iter().map(String::as_str))?;
+        Ok(Self { file, short_preamble, bytes: Vec::new() })
+    }
+
+    /// A frame that `node` begins to send, or has received, at `at`.
+    pub(crate) fn frame(
+        &mut self,
+        at: Instant,
+        node: NodeId,
+        sent: &Transmission,
+        airtime: &Airtime,
+        packets: &Pool,
+    ) -> io::Result<()> {
+        self.bytes.clear();
+        // The time stamp of radiotap is that of the first bit after the PLCP header.
+        let first_bit =
+            if sent.frame.from == node { at + airtime.plcp } else { at - sent.airtime + airtime.plcp };
+        radiotap::Header {
+            tsft: first_bit.as_nanos() / 1_000,
+            short_preamble: self.short_preamble,
+            rate: u8::try_from(sent.rate.0 / 500_000).expect("802.11b rates"),
+        }
+        .emit(&mut self.bytes);
+        dot11_frame(sent, packets).emit(&mut self.bytes);
+        self.file.packet(node.0, at, &self.bytes, None)
+    }
+
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.file.finish().map(drop)
+    }
+}
+
+fn dot11_frame(sent: &Transmission, packets: &Pool) -> dot11::Frame {
+    let frame = &sent.frame;
+    let receiver = mac(frame.to);
+    let duration = micros(frame.nav);
+    match frame.kind {
+        FrameKind::Rts => dot11::Frame::Rts { duration, receiver, transmitter: mac(frame.from) },
+        FrameKind::Cts => dot11::Frame::Cts { duration, receiver },
+        FrameKind::Ack => dot11::Frame::Ack { duration, receiver },
+        FrameKind::Data => dot11::Frame::Data(dot11::Data {
+            retry: frame.retry,
+            duration,
+            receiver,
+            transmitter: mac(frame.from),
+            sequence: frame.sequence,
+            body: body(frame.from, frame.body, packets),
+        }),
+    }
+}
+
+/// LLC/SNAP and the packet.
+fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
+    let packet = packets.get(handle);
+    let mut out = Vec::with_capacity(1600);
+    if let Body::Arp(message) = packet.body {
+        dot11::Snap { ethertype: arp::ETHERTYPE }.emit(&mut out);
+        arp_packet(from, packet.destination, message).emit(&mut out);
+        return out;
+    }
+    dot11::Snap { ethertype: ipv4::ETHERTYPE }.emit(&mut out);
+    let (protocol, carried) = carried(packet);
+    let header = ipv4::Header {
+        tos: 0,
+        // Names the packet to people who follow it through the capture.
+        id: u16::try_from(packet.uid & 0xffff).expect("16 bits are left"),
+        dont_fragment: true,
+        ttl: packet.ttl,
+        protocol,
+        source: packet.source.addr(),
+        destination: ip(packet.destination),
+    };
+    header.emit(&carried, &mut out);
+    out
+}
+
+/// Protocol number and bytes of what an IP packet carries. A second IP header (`ip_extra`) is
+/// accounting, and not shown.
+fn carried(packet: &Packet) -> (u8, Vec<u8>) {
+    let (source, destination) = (packet.source.addr(), ip(packet.destination));
+    let mut out = Vec::with_capacity(1500);
+    match &packet.body {
+        Body::Tcp(segment) => {
+            segment.emit(source, destination, &mut out);
+            (tcp::PROTOCOL, out)
+        }
+        Body::Udp(datagram) => {
+            let payload = multihop_core::Payload::Virtual(datagram.size);
+            udp::Datagram { source: datagram.port, destination: datagram.port, payload }.emit(
+                source,
+                destination,
+                &mut out,
+            );
+            (udp::PROTOCOL, out)
+        }
+        Body::Routing { bytes, .. } => {
+            udp::Datagram { source: ROUTING_PORT, destination: ROUTING_PORT, payload: bytes.clone().into() }
+                .emit(source, destination, &mut out);
+            (udp::PROTOCOL, out)
+        }
+        Body::Custom { flow, message } => {
+            out.extend_from_slice(&port_of(*flow).to_be_bytes());
+            out.extend_from_slice(&message.header);
+            out.resize(out.len() + message.data as usize, 0);
+            (PROTOCOL_EXPERIMENT, out)
+        }
+        Body::Arp(_) => unreachable!("ARP is not carried by IP"),
+    }
+}
+
+fn arp_packet(from: NodeId, to: NodeId, message: Arp) -> arp::Packet {
+    let (operation, target_mac) = match message {
+        Arp::Request => (arp::Operation::Request, [0; 6]),
+        Arp::Reply => (arp::Operation::Reply, to.mac()),
+    };
+    arp::Packet { operation, sender_mac: from.mac(), sender: from.addr(), target_mac, target: to.addr() }
+}
+
+fn mac(node: NodeId) -> [u8; 6] {
+    if node == frame::BROADCAST { dot11::BROADCAST } else { node.mac() }
+}
+
+fn ip(node: NodeId) -> std::net::Ipv4Addr {
+    if node == frame::BROADCAST { std::net::Ipv4Addr::BROADCAST } else { node.addr() }
+}
+
+/// A duration field. Values above 32767 do not exist (a data frame lasts 20 ms at most).
+fn micros(d: Duration) -> u16 {
+    u16::try_from(d.as_micros()).map_or(0x7fff, |us| us.min(0x7fff))
+}

@@ -1,0 +1,305 @@
+//! Frames in flight, and the stations they reach.
+
+use multihop_core::{DropReason, Duration, Instant, NodeId};
+use multihop_radio::channel_error::ChannelError;
+use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
+use multihop_radio::mac::{Done, Mac, MacConfig, Transmission};
+use multihop_radio::medium::{Link, Medium};
+use multihop_radio::params::Model;
+use multihop_radio::phy::sinr::Signal;
+use multihop_radio::phy::threshold::{Arrival, Effect};
+use multihop_radio::phy::{Receiver, Verdict};
+
+use super::{Owner, World, stream};
+use crate::engine::{Key, Rank};
+use crate::scenario::Scenario;
+
+/// The radio side of the network.
+pub(super) struct Air {
+    pub(super) config: MacConfig,
+    pub(super) stations: Vec<Station>,
+    medium: Medium,
+    errors: ChannelError,
+    /// Ratio of powers at which a reception survives (threshold model).
+    capture: f64,
+    flights: Vec<Flight>,
+    idle_flights: Vec<FlightId>,
+    next_signal: u64,
+}
+
+/// One node's radio.
+pub(super) struct Station {
+    pub(super) mac: Mac,
+    receiver: Receiver,
+    pub(super) busy_since: Instant,
+    /// The deadline that the queue of events knows.
+    armed: Instant,
+}
+
+/// A place in the table of flights.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlightId(u32);
+
+/// A frame on its way: it begins, then ends, at each station that hears it, nearest first.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    transmission: Transmission,
+    /// Names the transmission.
+    signal: u64,
+    began: Instant,
+    /// The links over which it is heard.
+    first_link: u32,
+    past_last_link: u32,
+    /// The link where something happens next.
+    next_link: u32,
+    /// Whether that is the arrival of the last bit.
+    ending: bool,
+    slot: u32,
+}
+
+impl Air {
+    pub(super) fn new(scenario: &Scenario, config: MacConfig, medium: Medium) -> Self {
+        let capture = match &scenario.radio.model {
+            Model::Threshold(threshold) => libm::pow(10.0, threshold.capture_db / 10.0),
+            Model::Sinr(_) => 0.0,
+        };
+        let station = |n| {
+            let node = NodeId(n);
+            Station {
+                mac: Mac::new(node, &config, stream(scenario, "mac/backoff", node)),
+                receiver: Receiver::new(&scenario.radio.model, stream(scenario, "radio/reception", node)),
+                busy_since: Instant::ZERO,
+                armed: Instant::FAR_FUTURE,
+            }
+        };
+        let nodes = u32::try_from(scenario.topology.nodes()).expect("a checked number of nodes");
+        Self {
+            stations: (0..nodes).map(station).collect(),
+            medium,
+            errors: ChannelError::new(&scenario.radio, scenario.seed),
+            capture,
+            flights: Vec::new(),
+            idle_flights: Vec::new(),
+            next_signal: 0,
+            config,
+        }
+    }
+}
+
+impl World<'_> {
+    pub(super) fn handle_mac_timeout(&mut self, node: NodeId) {
+        let station = &mut self.air.stations[node.index()];
+        if let Some(transmission) = station.mac.handle_timeout(self.now, &self.air.config) {
+            station.receiver.transmit(self.now + transmission.airtime);
+            self.launch(node, transmission);
+        }
+        self.settle(node);
+    }
+
+    /// After anything has happened to a station's MAC: finished packets, the next packet, the next
+    /// deadline.
+    pub(super) fn settle(&mut self, node: NodeId) {
+        let station = &mut self.air.stations[node.index()];
+        if let Some(done) = station.mac.poll_done() {
+            self.finish_packet(node, done);
+        }
+        let station = &mut self.air.stations[node.index()];
+        station.mac.serve(self.now, &self.air.config);
+        self.observer.queue(self.now, node, station.mac.queue().len());
+        let deadline = station.mac.deadline();
+        if deadline == station.armed {
+            return;
+        }
+        station.armed = deadline;
+        let slot = Self::mac_slot(node);
+        if deadline == Instant::FAR_FUTURE {
+            self.deadlines.clear(slot);
+        } else {
+            self.deadlines.set(Key::new(deadline, Rank::Timer, node, slot));
+        }
+    }
+
+    fn finish_packet(&mut self, node: NodeId, done: Done) {
+        if done.delivered {
+            self.packets.release(done.out.packet);
+        } else {
+            self.link_failed(node, done.out);
+        }
+    }
+
+    /// A frame leaves the antenna.
+    fn launch(&mut self, node: NodeId, transmission: Transmission) {
+        let body = transmission.frame.body;
+        self.observer.frame(self.now, node, &transmission, &self.air.config.airtime, &self.packets);
+        let links = self.air.medium.links_of(node);
+        if links.is_empty() {
+            return;
+        }
+        if body != PacketHandle::NONE {
+            self.packets.hold(body);
+        }
+        let id = match self.air.idle_flights.pop() {
+            Some(id) => id,
+            None => self.add_flight(transmission),
+        };
+        self.air.next_signal += 1;
+        let slot = self.air.flights[id.0 as usize].slot;
+        self.air.flights[id.0 as usize] = Flight {
+            transmission,
+            signal: self.air.next_signal,
+            began: self.now,
+            first_link: links.start,
+            past_last_link: links.end,
+            next_link: links.start,
+            ending: false,
+            slot,
+        };
+        self.schedule_flight(id);
+    }
+
+    fn add_flight(&mut self, transmission: Transmission) -> FlightId {
+        let id = FlightId(u32::try_from(self.air.flights.len()).expect("fewer than 2^32 frames in flight"));
+        let slot = self.deadlines.add_slot();
+        self.owners.push(Owner::Flight(id));
+        self.air.flights.push(Flight {
+            transmission,
+            signal: 0,
+            began: self.now,
+            first_link: 0,
+            past_last_link: 0,
+            next_link: 0,
+            ending: false,
+            slot,
+        });
+        id
+    }
+
+    fn schedule_flight(&mut self, id: FlightId) {
+        let flight = &self.air.flights[id.0 as usize];
+        let link = self.air.medium.link(flight.next_link);
+        let (airtime, rank) = if flight.ending {
+            (flight.transmission.airtime, Rank::SignalEnd)
+        } else {
+            (Duration::ZERO, Rank::SignalStart)
+        };
+        let at = flight.began + airtime + Duration::from(link.delay);
+        self.deadlines.set(Key::new(at, rank, link.to, flight.slot));
+    }
+
+    /// The first or the last bit of a frame reaches the next station.
+    pub(super) fn advance_flight(&mut self, id: FlightId) {
+        let flight = &mut self.air.flights[id.0 as usize];
+        let (link, ending) = (flight.next_link, flight.ending);
+        flight.next_link += 1;
+        let last = flight.next_link == flight.past_last_link;
+        if last && !ending {
+            flight.next_link = flight.first_link;
+            flight.ending = true;
+        }
+        let flight = *flight;
+        if last && ending {
+            self.deadlines.clear(flight.slot);
+            self.air.idle_flights.push(id);
+        } else {
+            self.schedule_flight(id);
+        }
+        let link = *self.air.medium.link(link);
+        if ending {
+            self.signal_ends(&flight, &link);
+        } else {
+            self.signal_starts(&flight, &link);
+        }
+        if last && ending && flight.transmission.frame.body != PacketHandle::NONE {
+            self.packets.release(flight.transmission.frame.body);
+        }
+    }
+
+    fn signal_starts(&mut self, flight: &Flight, link: &Link) {
+        let Transmission { frame, airtime, rate } = flight.transmission;
+        let (now, air) = (self.now, &mut self.air);
+        let station = &mut air.stations[link.to.index()];
+        let was_busy = station.receiver.is_busy();
+        match &mut station.receiver {
+            Receiver::Threshold(receiver) => {
+                let arrival = Arrival {
+                    id: flight.signal,
+                    power: link.power_mw,
+                    decodable: link.decodes(rate),
+                    end: now + airtime,
+                };
+                if receiver.signal_starts(now, &arrival, air.capture) == Effect::TooWeakToDisturb {
+                    station.mac.overheard_weak(now, airtime, &air.config);
+                }
+            }
+            Receiver::Sinr(receiver) => {
+                let signal = Signal {
+                    id: flight.signal,
+                    power_mw: air.medium.power_mw(frame.from, link, flight.began),
+                    rate,
+                    preamble_end: now + air.config.airtime.plcp,
+                    end: now + airtime,
+                    bits: 8 * frame.bytes,
+                };
+                receiver.signal_starts(now, &signal);
+            }
+        }
+        if !was_busy && station.receiver.is_busy() {
+            station.busy_since = now;
+            station.mac.carrier_busy(now);
+            self.settle(link.to);
+        }
+    }
+
+    fn signal_ends(&mut self, flight: &Flight, link: &Link) {
+        let frame = &flight.transmission.frame;
+        let (now, air) = (self.now, &mut self.air);
+        let station = &mut air.stations[link.to.index()];
+        let was_busy = station.receiver.is_busy();
+        let mut verdict = station.receiver.signal_ends(now, flight.signal);
+        if verdict == Verdict::Good && air.errors.damages_frame(frame.from, link.to) {
+            verdict = Verdict::Error;
+        }
+        let mut delivered = false;
+        match verdict {
+            Verdict::Ignored | Verdict::Deaf => {}
+            Verdict::Good => delivered = station.mac.receive(now, frame, &air.config),
+            Verdict::Error => {
+                station.mac.counters_mut().errors += 1;
+                station.mac.receive_error(now, &air.config);
+            }
+            Verdict::Collision => {
+                station.mac.counters_mut().collisions += 1;
+                station.mac.receive_error(now, &air.config);
+            }
+        }
+        if was_busy && !station.receiver.is_busy() {
+            station.mac.counters_mut().receiving += now - station.busy_since;
+            station.mac.carrier_idle(now, &air.config);
+        }
+        if verdict == Verdict::Good {
+            self.heard(link.to, &flight.transmission);
+        }
+        self.settle(link.to);
+        if delivered {
+            self.receive_from_mac(link.to, frame);
+        }
+    }
+
+    fn heard(&mut self, node: NodeId, transmission: &Transmission) {
+        let to = transmission.frame.to;
+        if to == node || to == BROADCAST {
+            self.observer.frame(self.now, node, transmission, &self.air.config.airtime, &self.packets);
+        }
+    }
+
+    fn receive_from_mac(&mut self, node: NodeId, frame: &Frame) {
+        debug_assert_eq!(frame.kind, FrameKind::Data, "only data frames carry packets");
+        let packet = self.packets.get(frame.body).clone();
+        let unicast = frame.to != BROADCAST;
+        if unicast && self.air.errors.loses_packet(frame.from, node) {
+            self.drop_packet(node, &packet, DropReason::ChannelError);
+            return;
+        }
+        self.pass_up(node, frame.from, packet);
+    }
+}

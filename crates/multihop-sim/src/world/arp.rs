@@ -1,0 +1,189 @@
+//! Whose address is known, and which packets wait for one.
+//!
+//! `ns2` is the CMU extensions' ARP, which Holland and Vaidya found holding TCP's packets until the
+//! end of the run: one held packet for each destination, and nothing ever happens by itself.
+//! `queueing` is what they ask for. `oracle` knows everybody.
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+
+use multihop_core::{Duration, Instant, NodeId};
+
+use crate::packet::Packet;
+use crate::scenario::ArpKind;
+
+/// One node's table of addresses.
+#[derive(Debug)]
+pub(super) struct AddressTable {
+    kind: ArpKind,
+    entries: BTreeMap<NodeId, Entry>,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    known: bool,
+    held: VecDeque<Packet>,
+    requests: u32,
+    /// When to ask again (`queueing`).
+    retry_at: Option<Instant>,
+}
+
+/// What became of a packet that needs an address.
+#[derive(Debug)]
+pub(super) enum Resolution {
+    /// The address is known.
+    Known(Packet),
+    /// The packet is held; a request must go out. An older one may have lost its place.
+    Asked { displaced: Option<Packet> },
+    /// A request is already out; the packet is held, or found no room.
+    Waiting { refused: Option<Packet> },
+    /// Nobody answers.
+    Failed(Vec<Packet>),
+}
+
+/// A request that was not answered in time.
+#[derive(Debug)]
+pub(super) struct Expiry {
+    pub(super) next_hop: NodeId,
+    pub(super) ask_again: bool,
+    pub(super) failed: Vec<Packet>,
+}
+
+/// ns-2 gives up at the packet after the third request.
+const MAX_REQUESTS: u32 = 3;
+/// Packets that `queueing` holds for each destination.
+const HELD: usize = 16;
+/// How long `queueing` waits for an answer (RFC 1122 §2.3.2.1 allows one request a second).
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl AddressTable {
+    pub(super) fn new(kind: ArpKind) -> Self {
+        Self { kind, entries: BTreeMap::new() }
+    }
+
+    /// Hands back the packet if `next_hop`'s address is known; else holds it.
+    pub(super) fn resolve(&mut self, now: Instant, next_hop: NodeId, packet: Packet) -> Resolution {
+        if self.kind == ArpKind::Oracle {
+            return Resolution::Known(packet);
+        }
+        let entry = self.entries.entry(next_hop).or_default();
+        if entry.known {
+            return Resolution::Known(packet);
+        }
+        match self.kind {
+            ArpKind::Ns2 => entry.hold_one(packet),
+            ArpKind::Queueing | ArpKind::Oracle => entry.hold_many(now, packet),
+        }
+    }
+
+    /// The address of `neighbour` is known from now on. Gives back what waited for it.
+    pub(super) fn learn(&mut self, neighbour: NodeId) -> VecDeque<Packet> {
+        let entry = self.entries.entry(neighbour).or_default();
+        entry.known = true;
+        entry.requests = 0;
+        entry.retry_at = None;
+        std::mem::take(&mut entry.held)
+    }
+
+    /// Deals with one overdue answer.
+    pub(super) fn handle_timeout(&mut self, now: Instant) -> Option<Expiry> {
+        let (&next_hop, entry) =
+            self.entries.iter_mut().find(|(_, entry)| entry.retry_at.is_some_and(|at| at <= now))?;
+        if entry.requests < MAX_REQUESTS {
+            entry.requests += 1;
+            entry.retry_at = Some(now + PATIENCE);
+            return Some(Expiry { next_hop, ask_again: true, failed: Vec::new() });
+        }
+        entry.requests = 0;
+        entry.retry_at = None;
+        Some(Expiry { next_hop, ask_again: false, failed: entry.held.drain(..).collect() })
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self.kind {
+            ArpKind::Queueing => self.entries.values().filter_map(|entry| entry.retry_at).min(),
+            ArpKind::Ns2 | ArpKind::Oracle => None,
+        }
+    }
+
+    pub(super) fn into_held(self) -> impl Iterator<Item = Packet> {
+        self.entries.into_values().flat_map(|entry| entry.held)
+    }
+}
+
+impl Entry {
+    fn hold_one(&mut self, packet: Packet) -> Resolution {
+        if self.requests == MAX_REQUESTS {
+            self.requests = 0;
+            self.held.push_back(packet);
+            return Resolution::Failed(self.held.drain(..).collect());
+        }
+        self.requests += 1;
+        let displaced = self.held.pop_front();
+        self.held.push_back(packet);
+        Resolution::Asked { displaced }
+    }
+
+    fn hold_many(&mut self, now: Instant, packet: Packet) -> Resolution {
+        if self.held.len() == HELD {
+            return Resolution::Waiting { refused: Some(packet) };
+        }
+        self.held.push_back(packet);
+        if self.retry_at.is_some() {
+            return Resolution::Waiting { refused: None };
+        }
+        self.requests = 1;
+        self.retry_at = Some(now + PATIENCE);
+        Resolution::Asked { displaced: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::packet;
+
+    const PEER: NodeId = NodeId(7);
+
+    fn uids(packets: impl IntoIterator<Item = Packet>) -> Vec<u64> {
+        packets.into_iter().map(|p| p.uid).collect()
+    }
+
+    #[test]
+    fn ns2_holds_one_packet_and_fails_at_the_fourth() {
+        let mut table = AddressTable::new(ArpKind::Ns2);
+        let mut resolve = |n| table.resolve(Instant::ZERO, PEER, packet(n));
+        assert!(matches!(resolve(1), Resolution::Asked { displaced: None }));
+        assert!(matches!(resolve(2), Resolution::Asked { displaced: Some(p) } if p.uid == 1));
+        assert!(matches!(resolve(3), Resolution::Asked { displaced: Some(p) } if p.uid == 2));
+        let Resolution::Failed(failed) = resolve(4) else { panic!("three requests are enough") };
+        assert_eq!(uids(failed), [3, 4]);
+        assert!(matches!(resolve(5), Resolution::Asked { displaced: None }), "counting starts anew");
+        assert_eq!(table.deadline(), None, "nothing happens by itself");
+        assert_eq!(uids(table.learn(PEER)), [5]);
+        assert!(matches!(table.resolve(Instant::ZERO, PEER, packet(6)), Resolution::Known(_)));
+    }
+
+    #[test]
+    fn queueing_holds_sixteen_and_reports_a_failure() {
+        let mut table = AddressTable::new(ArpKind::Queueing);
+        for n in 0..16 {
+            let resolution = table.resolve(Instant::ZERO, PEER, packet(n));
+            assert_eq!(matches!(resolution, Resolution::Asked { .. }), n == 0);
+        }
+        let seventeenth = table.resolve(Instant::ZERO, PEER, packet(16));
+        assert!(matches!(seventeenth, Resolution::Waiting { refused: Some(p) } if p.uid == 16));
+        for _ in 0..2 {
+            assert!(table.handle_timeout(table.deadline().unwrap()).unwrap().ask_again);
+        }
+        let failure = table.handle_timeout(table.deadline().unwrap()).unwrap();
+        assert_eq!(uids(failure.failed), (0..16).collect::<Vec<_>>());
+        assert_eq!(table.deadline(), None);
+    }
+
+    #[test]
+    fn the_oracle_knows_everybody() {
+        let mut table = AddressTable::new(ArpKind::Oracle);
+        assert!(matches!(table.resolve(Instant::ZERO, PEER, packet(1)), Resolution::Known(_)));
+    }
+}

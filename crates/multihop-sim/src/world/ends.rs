@@ -1,0 +1,425 @@
+//! Transports and applications: what sits at the two ends of each flow.
+
+use multihop_core::{BitRate, Duration, FlowId, Instant, Machine, NodeId, Rng, earliest};
+use multihop_transport::tcp;
+use multihop_wire::tcp::SeqNumber;
+
+use super::World;
+use super::flow::{Arrival, FlowStats, Windows};
+use crate::engine::Rank;
+use crate::extension::{Extensions, Transport, TransportInput, TransportOutput};
+use crate::packet::{Body, Datagram, INITIAL_TTL, Packet, port_of};
+use crate::scenario::{App, Flow, Protocol, Scenario, window_for_hops};
+
+/// All flows and their ends.
+pub(super) struct Ends {
+    /// Two for each flow: its sender, then its receiver.
+    ends: Vec<End>,
+    pub(super) flows: Vec<FlowState>,
+    pub(super) windows: Windows,
+}
+
+/// A place in the table of ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct EndId(pub(super) u32);
+
+/// One end of a flow.
+enum End {
+    Tcp(Box<tcp::Endpoint>),
+    /// Datagrams are sent by the application itself.
+    UdpSender,
+    UdpReceiver {
+        expected: u64,
+    },
+    Custom(Box<dyn Transport>),
+}
+
+/// One flow's application, and what is measured.
+pub(super) struct FlowState {
+    pub(super) stats: FlowStats,
+    /// What results call the transport.
+    pub(super) transport: String,
+    /// What the application does next.
+    next: Option<Instant>,
+    running: bool,
+    /// Bytes of the file in transfer that are not acknowledged yet.
+    unacked: u64,
+    next_serial: u64,
+    /// Round-trip samples noted so far.
+    rtt_samples: u64,
+    rng: Rng,
+}
+
+impl EndId {
+    pub(super) fn sender(flow: FlowId) -> Self {
+        Self(2 * flow.0)
+    }
+
+    pub(super) fn receiver(flow: FlowId) -> Self {
+        Self(2 * flow.0 + 1)
+    }
+
+    pub(super) fn flow(self) -> FlowId {
+        FlowId(self.0 / 2)
+    }
+
+    fn is_sender(self) -> bool {
+        self.0 % 2 == 0
+    }
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Ends {
+    /// `hops` gives the length of the route between two nodes, if there is one.
+    pub(super) fn new(
+        scenario: &Scenario,
+        extensions: &Extensions<'_>,
+        mut hops: impl FnMut(NodeId, NodeId) -> Option<u32>,
+    ) -> Self {
+        let mut ends = Vec::with_capacity(2 * scenario.flows.len());
+        let mut flows = Vec::with_capacity(scenario.flows.len());
+        for (id, flow) in (0..).map(FlowId).zip(&scenario.flows) {
+            let custom = extensions.transport.and_then(|make| make(id));
+            let (transport, pair) = match custom {
+                Some(own) => (own.name, [End::Custom(own.sender), End::Custom(own.receiver)]),
+                None => (flow.transport.name.clone(), built_in(scenario.seed, id, flow, &mut hops)),
+            };
+            ends.extend(pair);
+            flows.push(FlowState {
+                stats: FlowStats::default(),
+                transport,
+                next: Some(Instant::ZERO + flow.start),
+                running: false,
+                unacked: 0,
+                next_serial: 0,
+                rtt_samples: 0,
+                rng: Rng::stream(scenario.seed, "traffic", u64::from(id.0)),
+            });
+        }
+        let windows = Windows::new(flows.len(), Instant::ZERO);
+        Self { ends, flows, windows }
+    }
+
+    /// The TCP endpoint of an end, if it has one.
+    pub(super) fn tcp(&self, end: EndId) -> Option<&tcp::Endpoint> {
+        match &self.ends[end.index()] {
+            End::Tcp(endpoint) => Some(endpoint),
+            _ => None,
+        }
+    }
+}
+
+fn built_in(
+    seed: u64,
+    id: FlowId,
+    flow: &Flow,
+    hops: &mut impl FnMut(NodeId, NodeId) -> Option<u32>,
+) -> [End; 2] {
+    match &flow.transport.protocol {
+        Protocol::Udp => [End::UdpSender, End::UdpReceiver { expected: 0 }],
+        Protocol::Tcp { config, window_by_hops } => {
+            let mut config = config.as_ref().clone();
+            if *window_by_hops && let Some(hops) = hops(flow.from, flow.to) {
+                config.window_max = window_for_hops(hops);
+            }
+            let port = port_of(id);
+            let endpoint = |end: EndId| {
+                let ports = tcp::Ports { local: port, remote: port };
+                let iss = Rng::stream(seed, "tcp/iss", u64::from(end.0)).next_u64() >> 32;
+                let iss = SeqNumber(u32::try_from(iss).expect("32 bits are left"));
+                End::Tcp(Box::new(tcp::Endpoint::new(config.clone(), ports, iss)))
+            };
+            [endpoint(EndId::sender(id)), endpoint(EndId::receiver(id))]
+        }
+    }
+}
+
+impl World<'_> {
+    pub(super) fn schedule_applications(&mut self) {
+        for flow in 0..self.flow_count() {
+            if let End::Tcp(endpoint) = &mut self.ends.ends[EndId::receiver(FlowId(flow)).index()] {
+                endpoint.listen();
+            }
+            self.arm_application(FlowId(flow));
+        }
+    }
+
+    /// Something arrived for this node.
+    pub(super) fn deliver(&mut self, node: NodeId, packet: Packet) {
+        let Some(id) = packet.flow() else { return };
+        let Some(flow) = self.scenario.flows.get(id.index()) else { return };
+        let end = if node == flow.to { EndId::receiver(id) } else { EndId::sender(id) };
+        let arrival = Arrival::of(&packet);
+        match (&mut self.ends.ends[end.index()], packet.body) {
+            (End::Tcp(endpoint), Body::Tcp(segment)) => {
+                let before = endpoint.counters().delivered;
+                endpoint.handle(self.now, tcp::Input::Segment(segment));
+                if endpoint.counters().delivered > before {
+                    self.ends.flows[id.index()].stats.arrived(self.now, arrival.created, arrival.hops);
+                }
+                self.drain_end(end);
+            }
+            (End::UdpReceiver { expected }, Body::Udp(datagram)) => {
+                let stats = &mut self.ends.flows[id.index()].stats;
+                stats.datagrams_out_of_order += u64::from(datagram.serial > *expected);
+                *expected = (*expected).max(datagram.serial + 1);
+                stats.arrived(self.now, arrival.created, arrival.hops);
+                self.delivered(id, u64::from(datagram.size));
+            }
+            (End::Custom(machine), Body::Custom { message, .. }) => {
+                machine.handle(self.now, TransportInput::Message(message));
+                if !end.is_sender() {
+                    self.ends.flows[id.index()].stats.arrived(self.now, arrival.created, arrival.hops);
+                }
+                self.drain_end(end);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn handle_end_timeout(&mut self, end: EndId) {
+        match &mut self.ends.ends[end.index()] {
+            End::Tcp(endpoint) => endpoint.handle_timeout(self.now),
+            End::Custom(machine) => machine.handle_timeout(self.now),
+            End::UdpSender | End::UdpReceiver { .. } => {}
+        }
+        self.drain_end(end);
+    }
+
+    /// The application's next step is due.
+    pub(super) fn handle_application(&mut self, flow: u32) {
+        let id = FlowId(flow);
+        let stop = self.scenario.flows[id.index()].stop.map(|stop| Instant::ZERO + stop);
+        if stop.is_some_and(|stop| stop <= self.now) {
+            self.stop_application(id);
+        } else {
+            self.step_application(id);
+        }
+        self.arm_application(id);
+    }
+
+    fn step_application(&mut self, id: FlowId) {
+        let (now, app) = (self.now, self.scenario.flows[id.index()].app);
+        let state = &mut self.ends.flows[id.index()];
+        let first = state.stats.began.is_none();
+        state.stats.activate(now);
+        state.running = true;
+        state.next = None;
+        let amount = match app {
+            App::Ftp => None,
+            App::File { bytes } => Some(bytes),
+            App::Pareto { mean_bytes, shape, .. } => Some(pareto(&mut state.rng, mean_bytes, shape)),
+            App::Cbr { rate, size } => {
+                state.next = Some(now + interval(rate, size));
+                self.send_datagram(id, size);
+                return;
+            }
+            App::Paced { .. } => unreachable!("the search runs constant rates"),
+        };
+        state.unacked = amount.unwrap_or(u64::MAX);
+        let end = EndId::sender(id);
+        match &mut self.ends.ends[end.index()] {
+            End::Tcp(endpoint) => {
+                if first {
+                    endpoint.connect();
+                }
+                let sent = match amount {
+                    None => endpoint.send_forever(),
+                    Some(bytes) => endpoint.send_virtual(bytes),
+                };
+                if sent.is_err() {
+                    self.end_application(id);
+                    return;
+                }
+            }
+            End::Custom(machine) => machine.handle(now, TransportInput::Start),
+            End::UdpSender | End::UdpReceiver { .. } => {}
+        }
+        self.drain_end(end);
+    }
+
+    fn stop_application(&mut self, id: FlowId) {
+        let end = EndId::sender(id);
+        match &mut self.ends.ends[end.index()] {
+            End::Tcp(endpoint) => endpoint.close(),
+            End::Custom(machine) => machine.handle(self.now, TransportInput::Stop),
+            End::UdpSender | End::UdpReceiver { .. } => {}
+        }
+        self.end_application(id);
+        self.drain_end(end);
+    }
+
+    fn end_application(&mut self, id: FlowId) {
+        let state = &mut self.ends.flows[id.index()];
+        state.next = None;
+        state.running = false;
+        state.stats.deactivate(self.now);
+        state.stats.ended.get_or_insert(self.now);
+    }
+
+    fn arm_application(&mut self, id: FlowId) {
+        let state = &self.ends.flows[id.index()];
+        let flow = &self.scenario.flows[id.index()];
+        let stop = flow.stop.map(|stop| Instant::ZERO + stop).filter(|_| state.stats.ended.is_none());
+        let at = earliest(state.next, stop);
+        self.set_deadline(self.application_slot(id.0), Rank::Application, flow.from, at);
+    }
+
+    fn send_datagram(&mut self, id: FlowId, size: u32) {
+        let state = &mut self.ends.flows[id.index()];
+        let serial = state.next_serial;
+        state.next_serial += 1;
+        state.stats.datagrams_sent += 1;
+        self.send_body(EndId::sender(id), Body::Udp(Datagram { port: port_of(id), serial, size }));
+    }
+
+    fn send_body(&mut self, end: EndId, body: Body) {
+        let flow = &self.scenario.flows[end.flow().index()];
+        let (source, destination) = if end.is_sender() { (flow.from, flow.to) } else { (flow.to, flow.from) };
+        let packet = Packet {
+            uid: self.new_uid(),
+            created: self.now,
+            source,
+            destination,
+            ttl: INITIAL_TTL,
+            hops: 0,
+            ip_extra: self.scenario.routing.ip_extra,
+            body,
+        };
+        self.send_ip(source, packet);
+    }
+
+    /// Takes everything that an end has to say, and its next deadline.
+    fn drain_end(&mut self, end: EndId) {
+        let id = end.flow();
+        loop {
+            let said = match &mut self.ends.ends[end.index()] {
+                End::Tcp(endpoint) => endpoint.poll_output(self.now).map(|output| match output {
+                    tcp::Output::Segment(segment) => Said::Send(Body::Tcp(segment)),
+                    tcp::Output::Event(event) => Said::Event(event),
+                }),
+                End::Custom(machine) => machine.poll_output(self.now).map(|output| match output {
+                    TransportOutput::Send(message) => Said::Send(Body::Custom { flow: id, message }),
+                    TransportOutput::Delivered(n) => Said::Event(tcp::Event::Delivered(n)),
+                    TransportOutput::Acked(n) => Said::Event(tcp::Event::Acked(n)),
+                }),
+                End::UdpSender | End::UdpReceiver { .. } => return,
+            };
+            match said {
+                None => break,
+                Some(Said::Send(body)) => self.send_body(end, body),
+                Some(Said::Event(event)) => self.handle_event(end, event),
+            }
+        }
+        self.note_progress(end);
+        let at = match &self.ends.ends[end.index()] {
+            End::Tcp(endpoint) => endpoint.poll_timeout(),
+            End::Custom(machine) => machine.poll_timeout(),
+            End::UdpSender | End::UdpReceiver { .. } => None,
+        };
+        let flow = &self.scenario.flows[id.index()];
+        let node = if end.is_sender() { flow.from } else { flow.to };
+        self.set_deadline(self.end_slot(end), Rank::Timer, node, at);
+    }
+
+    fn handle_event(&mut self, end: EndId, event: tcp::Event) {
+        let id = end.flow();
+        match event {
+            tcp::Event::Delivered(bytes) => self.delivered(id, bytes),
+            tcp::Event::Acked(bytes) => self.acked(id, bytes),
+            tcp::Event::PeerClosed => {
+                if let End::Tcp(endpoint) = &mut self.ends.ends[end.index()] {
+                    endpoint.close();
+                }
+            }
+            tcp::Event::Reset | tcp::Event::TimedOut if end.is_sender() => {
+                self.end_application(id);
+                self.arm_application(id);
+            }
+            tcp::Event::Connected | tcp::Event::Closed | tcp::Event::Reset | tcp::Event::TimedOut => {}
+        }
+    }
+
+    fn delivered(&mut self, id: FlowId, bytes: u64) {
+        self.ends.flows[id.index()].stats.delivered_bytes += bytes;
+        self.ends.windows.add(self.now, id.index(), bytes);
+        self.observer.delivered(self.now, id, bytes);
+    }
+
+    fn acked(&mut self, id: FlowId, bytes: u64) {
+        let flow = &self.scenario.flows[id.index()];
+        let state = &mut self.ends.flows[id.index()];
+        state.stats.acked_bytes += bytes;
+        state.unacked = state.unacked.saturating_sub(bytes);
+        if state.unacked > 0 || !state.running {
+            return;
+        }
+        match flow.app {
+            App::Pareto { mean_pause, .. } => {
+                state.running = false;
+                state.stats.deactivate(self.now);
+                state.next = Some(self.now + exponential(&mut state.rng, mean_pause));
+            }
+            _ => self.stop_application(id),
+        }
+        self.arm_application(id);
+    }
+
+    /// New round-trip samples, and the recorded series.
+    fn note_progress(&mut self, end: EndId) {
+        let End::Tcp(endpoint) = &self.ends.ends[end.index()] else { return };
+        if !end.is_sender() {
+            return;
+        }
+        let state = &mut self.ends.flows[end.flow().index()];
+        let samples = endpoint.rtt().samples();
+        if let Some(latest) = endpoint.rtt().latest().filter(|_| samples > state.rtt_samples) {
+            state.rtt_samples = samples;
+            state.stats.rtt.add(latest.as_secs_f64());
+        }
+        self.observer.progress(self.now, end.flow(), endpoint);
+    }
+}
+
+/// What an end says, in one vocabulary.
+enum Said {
+    Send(Body),
+    Event(tcp::Event),
+}
+
+/// Time between datagrams of `size` bytes at `rate` bits of payload a second.
+fn interval(rate: BitRate, size: u32) -> Duration {
+    rate.time_for(size)
+}
+
+/// A file size: mean `mean`, density falling as x^-(shape + 1).
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+fn pareto(rng: &mut Rng, mean: f64, shape: f64) -> u64 {
+    let smallest = mean * (shape - 1.0) / shape;
+    let bytes = smallest / libm::pow(1.0 - rng.unit(), 1.0 / shape);
+    (bytes as u64).max(1)
+}
+
+fn exponential(rng: &mut Rng, mean: Duration) -> Duration {
+    Duration::from_secs_f64(-mean.as_secs_f64() * libm::log(1.0 - rng.unit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pareto_and_exponential_have_their_means() {
+        let mut rng = Rng::stream(5, "test", 0);
+        let n = 100_000;
+        // Shape 3 has a finite variance: the mean of n draws lies within 1% (five deviations).
+        let mean = (0..n).map(|_| pareto(&mut rng, 30_000.0, 3.0) as f64).sum::<f64>() / f64::from(n);
+        assert!((mean / 30_000.0 - 1.0).abs() < 0.01, "{mean}");
+        let pause = Duration::from_millis(300);
+        let mean = (0..n).map(|_| exponential(&mut rng, pause).as_secs_f64()).sum::<f64>() / f64::from(n);
+        assert!((mean / 0.3 - 1.0).abs() < 0.02, "{mean}");
+    }
+}

@@ -1,0 +1,167 @@
+//! What is measured of each flow after warm-up.
+
+use multihop_core::{Duration, Instant};
+use multihop_transport::tcp::Counters;
+
+use crate::packet::Packet;
+use crate::stats::{Histogram, jain};
+
+/// One flow's measurements.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowStats {
+    /// When the application began.
+    pub(crate) began: Option<Instant>,
+    /// When it ended.
+    pub(crate) ended: Option<Instant>,
+    active_since: Option<Instant>,
+    active: Duration,
+    /// Application bytes delivered in order.
+    pub(crate) delivered_bytes: u64,
+    /// Application bytes acknowledged at the sender.
+    pub(crate) acked_bytes: u64,
+    /// Segments or datagrams that brought something new.
+    pub(crate) arrivals: u64,
+    /// Links that these crossed.
+    hops: u64,
+    pub(crate) delay: Histogram,
+    pub(crate) rtt: Histogram,
+    /// Datagrams sent.
+    pub(crate) datagrams_sent: u64,
+    /// Datagrams that arrived above the expected number.
+    pub(crate) datagrams_out_of_order: u64,
+    /// TCP's counts at the end of the warm-up.
+    pub(crate) sender_before: Counters,
+    pub(crate) receiver_before: Counters,
+}
+
+impl FlowStats {
+    /// The application begins, or goes on after a pause.
+    pub(super) fn activate(&mut self, now: Instant) {
+        self.began.get_or_insert(now);
+        self.active_since.get_or_insert(now);
+    }
+
+    /// The application pauses or ends.
+    pub(super) fn deactivate(&mut self, now: Instant) {
+        if let Some(since) = self.active_since.take() {
+            self.active += now - since;
+        }
+    }
+
+    /// Time for which the application was active up to `now`.
+    pub(super) fn active(&self, now: Instant) -> Duration {
+        self.active + self.active_since.map_or(Duration::ZERO, |since| now - since)
+    }
+
+    /// The warm-up is over: forget what was measured.
+    pub(super) fn restart(&mut self, now: Instant, sender: Counters, receiver: Counters) {
+        *self = Self {
+            began: self.began,
+            ended: self.ended,
+            active_since: self.active_since.map(|_| now),
+            sender_before: sender,
+            receiver_before: receiver,
+            ..Self::default()
+        };
+    }
+
+    /// A packet brought something new.
+    pub(super) fn arrived(&mut self, now: Instant, packet_created: Instant, hops: u8) {
+        self.arrivals += 1;
+        self.hops += u64::from(hops);
+        self.delay.add((now - packet_created).as_secs_f64());
+    }
+
+    pub(super) fn mean_hops(&self) -> Option<f64> {
+        (self.arrivals > 0).then(|| self.hops as f64 / self.arrivals as f64)
+    }
+}
+
+/// What is left of a packet for the measurements once its contents have been handed over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) created: Instant,
+    pub(super) hops: u8,
+}
+
+impl Arrival {
+    pub(super) fn of(packet: &Packet) -> Self {
+        Self { created: packet.created, hops: packet.hops }
+    }
+}
+
+/// Fairness over short times: Jain's index of each window in which something was delivered.
+#[derive(Clone, Debug)]
+pub(crate) struct Windows {
+    end: Instant,
+    bytes: Vec<u64>,
+    sum: f64,
+    count: u32,
+}
+
+const WINDOW: Duration = Duration::from_secs(2);
+
+impl Windows {
+    pub(super) fn new(flows: usize, from: Instant) -> Self {
+        Self { end: from + WINDOW, bytes: vec![0; flows], sum: 0.0, count: 0 }
+    }
+
+    /// A flow delivered `bytes` at `now`.
+    pub(super) fn add(&mut self, now: Instant, flow: usize, bytes: u64) {
+        if now >= self.end {
+            self.close();
+            // Windows in which nothing was delivered are skipped.
+            let past = (now - self.end).whole(WINDOW) + 1;
+            self.end += WINDOW * past;
+        }
+        self.bytes[flow] += bytes;
+    }
+
+    /// Mean over the windows that have ended by `now`.
+    pub(super) fn mean(mut self, now: Instant) -> Option<f64> {
+        if now >= self.end {
+            self.close();
+        }
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+
+    fn close(&mut self) {
+        if let Some(index) = jain(self.bytes.iter().map(|&b| b as f64)) {
+            self.sum += index;
+            self.count += 1;
+        }
+        self.bytes.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn s(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn fairness_of_windows_skips_the_silent_ones() {
+        let mut w = Windows::new(2, s(0));
+        w.add(s(0), 0, 100);
+        w.add(s(1), 1, 100);
+        w.add(s(11), 0, 50);
+        // 0..2 s: both alike; 10..12 s: one alone.
+        assert_eq!(w.clone().mean(s(12)), Some(0.75));
+        assert_eq!(w.mean(s(11)), Some(1.0), "a window that has not ended does not count");
+    }
+
+    #[test]
+    fn pauses_are_not_active_time() {
+        let mut f = FlowStats::default();
+        f.activate(s(1));
+        f.deactivate(s(3));
+        f.activate(s(5));
+        assert_eq!(f.active(s(6)), Duration::from_secs(3));
+        f.restart(s(6), Counters::default(), Counters::default());
+        assert_eq!(f.active(s(10)), Duration::from_secs(4));
+        assert_eq!(f.began, Some(s(1)));
+    }
+}

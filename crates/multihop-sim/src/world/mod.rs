@@ -1,0 +1,200 @@
+//! A network in virtual time: everything that exists in one run, and the loop that moves it on.
+//!
+//! The parts of a node are spread over the files by layer: `air` (frames in flight, receivers and
+//! stations), `link` (between MAC and IP, with address resolution), `ip` (forwarding), `ends`
+//! (transports and applications). Each file adds its methods to [`World`].
+
+mod air;
+mod arp;
+mod ends;
+mod flow;
+mod ip;
+mod link;
+mod outcome;
+mod routes;
+
+use multihop_core::{DropReason, Instant, NodeId, Rng};
+use multihop_radio::airtime::Airtime;
+use multihop_radio::grid::Point;
+use multihop_radio::mac::MacConfig;
+use multihop_radio::medium::Medium;
+
+use self::air::{Air, FlightId};
+use self::ends::{EndId, Ends};
+use self::link::Node;
+use self::routes::Router;
+use crate::engine::{Deadlines, Key, Rank};
+use crate::extension::Extensions;
+use crate::observe::Observer;
+use crate::packet::{Packet, Pool};
+use crate::scenario::{Layout, Scenario};
+
+/// Everything that exists in one run.
+pub(crate) struct World<'a> {
+    scenario: &'a Scenario,
+    now: Instant,
+    events: u64,
+    deadlines: Deadlines,
+    /// Whom each deadline belongs to.
+    owners: Vec<Owner>,
+    air: Air,
+    packets: Pool,
+    next_uid: u64,
+    nodes: Vec<Node>,
+    router: Router,
+    ends: Ends,
+    observer: Observer,
+    /// When the warm-up ended.
+    measured_from: Instant,
+}
+
+/// What can have a deadline.
+#[derive(Clone, Copy, Debug)]
+enum Owner {
+    /// A frame in flight: its next first or last bit arrives somewhere.
+    Flight(FlightId),
+    /// A station's MAC.
+    Mac(NodeId),
+    /// Packets between a node's MAC and IP, and its address resolution.
+    Link(NodeId),
+    /// A node's routing agent.
+    Router(NodeId),
+    /// One end of a flow.
+    End(EndId),
+    /// A flow's application.
+    Application(u32),
+    /// The next row of the recorded series.
+    Recorder,
+}
+
+impl<'a> World<'a> {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        layout: &Layout,
+        extensions: &Extensions<'_>,
+        observer: Observer,
+    ) -> Self {
+        let positions: Vec<_> = layout.positions.iter().map(|&[x, y]| Point { x, y }).collect();
+        let nodes = positions.len();
+        let config =
+            MacConfig { params: scenario.mac.clone(), airtime: Airtime::new(&scenario.radio, &scenario.mac) };
+        let medium = Medium::new(&scenario.radio, &positions, scenario.seed);
+        let mut router = Router::new(scenario, &positions, extensions);
+        let ends = Ends::new(scenario, extensions, |from, to| router.hops(from, to));
+        let mut world = Self {
+            scenario,
+            now: Instant::ZERO,
+            events: 0,
+            deadlines: Deadlines::default(),
+            owners: Vec::new(),
+            router,
+            ends,
+            air: Air::new(scenario, config, medium),
+            packets: Pool::default(),
+            next_uid: 0,
+            nodes: (0..nodes).map(|_| Node::new(scenario.arp)).collect(),
+            observer,
+            measured_from: Instant::ZERO,
+        };
+        world.add_owners();
+        world.schedule_applications();
+        world.start_router();
+        world.schedule_recorder();
+        world
+    }
+
+    /// Runs everything that happens before `end`.
+    pub(crate) fn run_until(&mut self, end: Instant) {
+        while let Some((key, slot)) = self.deadlines.first() {
+            if key.at() >= end {
+                break;
+            }
+            debug_assert!(key.at() >= self.now, "time never runs back");
+            self.now = key.at();
+            self.events += 1;
+            match self.owners[slot as usize] {
+                Owner::Flight(flight) => self.advance_flight(flight),
+                Owner::Mac(node) => self.handle_mac_timeout(node),
+                Owner::Link(node) => self.handle_link_timeout(node),
+                Owner::Router(node) => self.handle_router_timeout(node),
+                Owner::End(end) => self.handle_end_timeout(end),
+                Owner::Application(flow) => self.handle_application(flow),
+                Owner::Recorder => self.record_row(),
+            }
+        }
+        self.now = end;
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The fixed slots: by kind, then by number. Flights add theirs when they are first needed.
+    fn add_owners(&mut self) {
+        let nodes = self.nodes.len();
+        let flows = self.scenario.flows.len();
+        let ids = |n: usize| (0..n).map(|i| u32::try_from(i).expect("checked numbers of nodes and flows"));
+        self.owners.extend(ids(nodes).map(|n| Owner::Mac(NodeId(n))));
+        self.owners.extend(ids(nodes).map(|n| Owner::Link(NodeId(n))));
+        self.owners.extend(ids(nodes).map(|n| Owner::Router(NodeId(n))));
+        self.owners.extend(ids(2 * flows).map(|n| Owner::End(EndId(n))));
+        self.owners.extend(ids(flows).map(Owner::Application));
+        self.owners.push(Owner::Recorder);
+        self.deadlines = Deadlines::with_slots(self.owners.len());
+    }
+
+    fn mac_slot(node: NodeId) -> u32 {
+        node.0
+    }
+
+    fn link_slot(&self, node: NodeId) -> u32 {
+        self.node_count() + node.0
+    }
+
+    fn router_slot(&self, node: NodeId) -> u32 {
+        2 * self.node_count() + node.0
+    }
+
+    fn end_slot(&self, end: EndId) -> u32 {
+        3 * self.node_count() + end.0
+    }
+
+    fn application_slot(&self, flow: u32) -> u32 {
+        3 * self.node_count() + 2 * self.flow_count() + flow
+    }
+
+    fn recorder_slot(&self) -> u32 {
+        3 * self.node_count() + 3 * self.flow_count()
+    }
+
+    fn node_count(&self) -> u32 {
+        u32::try_from(self.nodes.len()).expect("a checked number of nodes")
+    }
+
+    fn flow_count(&self) -> u32 {
+        u32::try_from(self.scenario.flows.len()).expect("a checked number of flows")
+    }
+
+    /// Sets, moves or (with `None`) takes back the deadline of a slot.
+    fn set_deadline(&mut self, slot: u32, rank: Rank, node: NodeId, at: Option<Instant>) {
+        match at {
+            Some(at) => self.deadlines.set(Key::new(at, rank, node, slot)),
+            None => self.deadlines.clear(slot),
+        }
+    }
+
+    fn new_uid(&mut self) -> u64 {
+        self.next_uid += 1;
+        self.next_uid
+    }
+
+    /// A packet goes no further.
+    fn drop_packet(&mut self, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.observer.dropped(self.now, node, packet, reason);
+    }
+}
+
+/// The stream of one purpose and node.
+fn stream(scenario: &Scenario, purpose: &str, node: NodeId) -> Rng {
+    Rng::stream(scenario.seed, purpose, u64::from(node.0))
+}

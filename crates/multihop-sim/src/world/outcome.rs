@@ -1,0 +1,196 @@
+//! From what was counted to the result of a run.
+
+use std::collections::BTreeMap;
+
+use multihop_core::{DropReason, FlowId, NodeId};
+use multihop_radio::mac::Counters;
+
+use super::World;
+use super::ends::EndId;
+use super::flow::Windows;
+use crate::engine::Rank;
+use crate::observe::Observer;
+use crate::results::{EnergyResult, FlowResult, MacResult, RoutingResult, RunResult, Totals};
+use crate::scenario::Energy;
+use crate::stats::jain;
+
+impl World<'_> {
+    /// The warm-up is over: whatever was counted so far does not count.
+    pub(crate) fn begin_measuring(&mut self) {
+        let now = self.now;
+        for flow in (0..self.flow_count()).map(FlowId) {
+            let [sender, receiver] = [EndId::sender(flow), EndId::receiver(flow)]
+                .map(|end| self.ends.tcp(end).map(|tcp| *tcp.counters()).unwrap_or_default());
+            self.ends.flows[flow.index()].stats.restart(now, sender, receiver);
+        }
+        self.ends.windows = Windows::new(self.ends.flows.len(), now);
+        for station in &mut self.air.stations {
+            *station.mac.counters_mut() = Counters::default();
+            station.busy_since = now;
+        }
+        self.measured_from = now;
+        self.observer.restart();
+    }
+
+    pub(super) fn schedule_recorder(&mut self) {
+        if let Some(every) = self.observer.record_every() {
+            let at = self.now + every;
+            self.set_deadline(self.recorder_slot(), Rank::Application, NodeId(0), Some(at));
+        }
+    }
+
+    pub(super) fn record_row(&mut self) {
+        for node in (0..self.node_count()).map(NodeId) {
+            let len = self.air.stations[node.index()].mac.queue().len();
+            self.observer.queue(self.now, node, len);
+        }
+        self.observer.record_rows(self.now);
+        self.schedule_recorder();
+    }
+
+    /// The run is over. Packets still under way are dropped with the reason `end`.
+    pub(crate) fn finish(mut self, wall: std::time::Duration) -> (RunResult, Observer) {
+        self.end_packets();
+        let flows: Vec<_> = (0..self.flow_count()).map(|n| self.flow_result(FlowId(n))).collect();
+        let wall_seconds = wall.as_secs_f64();
+        let result = RunResult {
+            scenario: self.scenario.name.clone(),
+            seed: self.scenario.seed,
+            sim_seconds: self.scenario.duration.as_secs_f64(),
+            wall_seconds,
+            events: self.events,
+            events_per_second: if wall_seconds > 0.0 { self.events as f64 / wall_seconds } else { 0.0 },
+            totals: totals(&flows, self.ends.windows.clone().mean(self.now)),
+            mac: self.mac_result(),
+            routing: self.routing_result(),
+            energy: self.scenario.energy.as_ref().map(|powers| self.energy_result(powers)),
+            drops: self
+                .observer
+                .counts()
+                .drops
+                .iter()
+                .map(|(reason, &n)| (reason.name().to_owned(), n))
+                .collect(),
+            flows,
+        };
+        (result, self.observer)
+    }
+
+    fn end_packets(&mut self) {
+        let nodes = (0..).map(NodeId).zip(self.nodes.drain(..));
+        for (id, node) in nodes {
+            for packet in node.into_waiting() {
+                self.observer.dropped(self.now, id, &packet, DropReason::End);
+            }
+        }
+        for (id, station) in (0..).map(NodeId).zip(&self.air.stations) {
+            for out in station.mac.in_service().into_iter().chain(station.mac.queue().iter()) {
+                self.observer.dropped(self.now, id, self.packets.get(out.packet), DropReason::End);
+            }
+        }
+    }
+
+    fn flow_result(&self, id: FlowId) -> FlowResult {
+        let flow = &self.scenario.flows[id.index()];
+        let state = &self.ends.flows[id.index()];
+        let stats = &state.stats;
+        let seconds = stats.active(self.now).as_secs_f64();
+        let kbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-3 / seconds } else { 0.0 };
+        let [sender, receiver] = [EndId::sender(id), EndId::receiver(id)].map(|end| self.ends.tcp(end));
+        let sent = sender.map(|tcp| (tcp.counters(), &stats.sender_before));
+        let got = receiver.map(|tcp| (tcp.counters(), &stats.receiver_before));
+        let segments_delivered = got.map_or(stats.arrivals, |(now, before)| now.delivered - before.delivered);
+        let segments_retransmitted = sent.map_or(0, |(now, before)| now.retransmitted - before.retransmitted);
+        FlowResult {
+            id: id.0,
+            from: flow.from.0,
+            to: flow.to.0,
+            app: flow.app.name().to_owned(),
+            transport: state.transport.clone(),
+            start: flow.start.as_secs_f64(),
+            stop: stats.ended.unwrap_or(self.now).as_secs_f64(),
+            goodput_kbps: kbps(stats.delivered_bytes),
+            acked_kbps: sent.map(|_| kbps(stats.acked_bytes)),
+            retransmission_index: (segments_delivered > 0)
+                .then(|| segments_retransmitted as f64 / segments_delivered as f64),
+            segments_sent: sent
+                .map_or(stats.datagrams_sent, |(now, before)| now.data_sent - before.data_sent),
+            segments_retransmitted,
+            segments_delivered,
+            out_of_order: got
+                .map_or(stats.datagrams_out_of_order, |(now, before)| now.out_of_order - before.out_of_order),
+            timeouts: sent.map_or(0, |(now, before)| now.timeouts - before.timeouts),
+            delay_ms: stats.delay.summary_ms(),
+            rtt_ms: stats.rtt.summary_ms(),
+            mean_hops: stats.mean_hops(),
+        }
+    }
+
+    fn measured_seconds(&self) -> f64 {
+        (self.now - self.measured_from).as_secs_f64()
+    }
+
+    fn mac_result(&self) -> MacResult {
+        let mut sum = Counters::default();
+        for station in &self.air.stations {
+            sum.add(station.mac.counters());
+        }
+        let frames = [
+            ("rts", sum.rts),
+            ("cts", sum.cts),
+            ("data", sum.data),
+            ("ack", sum.ack),
+            ("broadcast", sum.broadcast),
+        ];
+        MacResult {
+            frames: frames.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect(),
+            collisions: sum.collisions,
+            retries: sum.rts_failures + sum.data_failures - sum.retry_drops,
+            drops: sum.retry_drops,
+            airtime_share: sum.transmitting.as_secs_f64() / self.measured_seconds(),
+        }
+    }
+
+    fn routing_result(&self) -> RoutingResult {
+        let counts = self.observer.counts();
+        let by_kind = |pick: fn(&(u64, u64)) -> u64| -> BTreeMap<String, u64> {
+            counts.routing.iter().map(|(&kind, n)| (kind.to_owned(), pick(n))).collect()
+        };
+        let invalid = counts.drops.get(&DropReason::NoRoute).copied().unwrap_or(0);
+        RoutingResult {
+            packets: by_kind(|&(packets, _)| packets),
+            bytes: by_kind(|&(_, bytes)| bytes),
+            invalid_routes: (counts.routed > 0).then(|| invalid as f64 / counts.routed as f64),
+        }
+    }
+
+    fn energy_result(&self, powers: &Energy) -> EnergyResult {
+        let seconds = self.measured_seconds();
+        let node_joules: Vec<_> =
+            self.air.stations.iter().map(|station| joules(powers, seconds, station.mac.counters())).collect();
+        let megabytes = self.ends.flows.iter().map(|f| f.stats.delivered_bytes).sum::<u64>() as f64 / 1e6;
+        let all: f64 = node_joules.iter().sum();
+        EnergyResult { joules_per_mb: (megabytes > 0.0).then(|| all / megabytes), node_joules }
+    }
+}
+
+/// A station that receives while it sends is only sending.
+fn joules(powers: &Energy, seconds: f64, counters: &Counters) -> f64 {
+    let transmitting = counters.transmitting.as_secs_f64().min(seconds);
+    let receiving = counters.receiving.as_secs_f64().min(seconds - transmitting);
+    powers.transmit * transmitting
+        + powers.receive * receiving
+        + powers.idle * (seconds - transmitting - receiving)
+}
+
+fn totals(flows: &[FlowResult], jain_instant: Option<f64>) -> Totals {
+    let delivered: u64 = flows.iter().map(|f| f.segments_delivered).sum();
+    let retransmitted: u64 = flows.iter().map(|f| f.segments_retransmitted).sum();
+    Totals {
+        goodput_kbps: flows.iter().map(|f| f.goodput_kbps).sum(),
+        jain: jain(flows.iter().map(|f| f.goodput_kbps)),
+        jain_instant,
+        // The flows' indices weighted by what each delivered come to the sums' ratio.
+        retransmission_index: (delivered > 0).then(|| retransmitted as f64 / delivered as f64),
+    }
+}

@@ -1,0 +1,136 @@
+//! Routes that hold for the whole run.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use multihop_core::NodeId;
+use multihop_radio::grid::{Grid, Point};
+
+use crate::extension::{Extensions, RoutingAgent};
+use crate::scenario::{RoutingProtocol, Scenario};
+
+/// Who decides where packets go next.
+pub(super) enum Router {
+    Static(StaticRoutes),
+    /// One agent for each node.
+    Custom(Vec<Box<dyn RoutingAgent>>),
+}
+
+impl Router {
+    pub(super) fn new(scenario: &Scenario, positions: &[Point], extensions: &Extensions<'_>) -> Self {
+        if let Some(agent) = extensions.routing {
+            let nodes = u32::try_from(positions.len()).expect("a checked number of nodes");
+            return Self::Custom((0..nodes).map(|n| agent(NodeId(n))).collect());
+        }
+        match &scenario.routing.protocol {
+            RoutingProtocol::Static { next_hops } => Self::Static(StaticRoutes::new(
+                Grid::new(scenario.decode_range(), positions),
+                scenario.decode_range(),
+                next_hops.clone(),
+            )),
+        }
+    }
+}
+
+impl Router {
+    /// Links between two nodes, if the route is known from the start.
+    pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
+        let Self::Static(routes) = self else { return None };
+        let mut node = from;
+        let limit = u32::try_from(routes.towards.len()).expect("a checked number of nodes");
+        // Next hops given by hand may lead in a circle.
+        for hops in 0..limit {
+            if node == to {
+                return Some(hops);
+            }
+            node = routes.next_hop(node, to)?;
+        }
+        None
+    }
+}
+
+/// Fewest hops over links that decode, ties to the lowest number; next hops given by hand go first.
+pub(super) struct StaticRoutes {
+    grid: Grid,
+    range: f64,
+    by_hand: BTreeMap<(NodeId, NodeId), NodeId>,
+    /// For each destination asked for so far: every node's next hop.
+    towards: Vec<Option<Box<[u32]>>>,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl StaticRoutes {
+    fn new(grid: Grid, range: f64, by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> Self {
+        let nodes = grid.len();
+        Self { grid, range, by_hand, towards: vec![None; nodes] }
+    }
+
+    /// The neighbour of `node` through which `destination` is reached.
+    pub(super) fn next_hop(&mut self, node: NodeId, destination: NodeId) -> Option<NodeId> {
+        if !self.by_hand.is_empty()
+            && let Some(&via) = self.by_hand.get(&(node, destination))
+        {
+            return Some(via);
+        }
+        let table = self.towards.get_mut(destination.index())?;
+        let table = table.get_or_insert_with(|| shortest_paths(&self.grid, self.range, destination));
+        Some(table[node.index()]).filter(|&next| next != NOWHERE).map(NodeId)
+    }
+}
+
+/// Breadth first from the destination; a node's next hop is its lowest neighbour one hop nearer.
+fn shortest_paths(grid: &Grid, range: f64, destination: NodeId) -> Box<[u32]> {
+    let mut hops = vec![NOWHERE; grid.len()];
+    let mut next = vec![NOWHERE; grid.len()];
+    let mut queue = VecDeque::from([destination]);
+    let mut near = Vec::new();
+    hops[destination.index()] = 0;
+    while let Some(node) = queue.pop_front() {
+        grid.within(grid.place(node), range, &mut near);
+        for &neighbour in &near {
+            let further = hops[node.index()] + 1;
+            if hops[neighbour.index()] == NOWHERE {
+                hops[neighbour.index()] = further;
+                next[neighbour.index()] = node.0;
+                queue.push_back(neighbour);
+            } else if hops[neighbour.index()] == further {
+                next[neighbour.index()] = next[neighbour.index()].min(node.0);
+            }
+        }
+    }
+    next.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn routes(places: &[(f64, f64)], by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> StaticRoutes {
+        let points: Vec<_> = places.iter().map(|&(x, y)| Point { x, y }).collect();
+        StaticRoutes::new(Grid::new(250.0, &points), 250.0, by_hand)
+    }
+
+    #[test]
+    fn fewest_hops_and_the_lowest_neighbour() {
+        // A diamond: 0 - {1, 2} - 3.
+        let mut r = routes(&[(0.0, 0.0), (150.0, 150.0), (150.0, -150.0), (300.0, 0.0)], BTreeMap::new());
+        assert_eq!(r.next_hop(NodeId(0), NodeId(3)), Some(NodeId(1)));
+        assert_eq!(r.next_hop(NodeId(3), NodeId(0)), Some(NodeId(1)));
+        assert_eq!(r.next_hop(NodeId(1), NodeId(3)), Some(NodeId(3)));
+    }
+
+    #[test]
+    fn no_way_to_a_node_out_of_range() {
+        let mut r = routes(&[(0.0, 0.0), (251.0, 0.0)], BTreeMap::new());
+        assert_eq!(r.next_hop(NodeId(0), NodeId(1)), None);
+        assert_eq!(r.next_hop(NodeId(0), NodeId(9)), None, "no such node");
+    }
+
+    #[test]
+    fn next_hops_by_hand_go_first() {
+        let by_hand = BTreeMap::from([((NodeId(0), NodeId(2)), NodeId(2))]);
+        let mut r = routes(&[(0.0, 0.0), (200.0, 0.0), (400.0, 0.0)], by_hand);
+        assert_eq!(r.next_hop(NodeId(0), NodeId(2)), Some(NodeId(2)));
+        assert_eq!(r.next_hop(NodeId(2), NodeId(0)), Some(NodeId(1)));
+    }
+}
