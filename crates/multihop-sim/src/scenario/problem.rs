@@ -43,7 +43,8 @@ impl Problems {
         &self.list
     }
 
-    pub(super) fn one(problem: Problem) -> Self {
+    /// A list of one.
+    pub(crate) fn one(problem: Problem) -> Self {
         Self { list: vec![problem], unlisted: 0 }
     }
 

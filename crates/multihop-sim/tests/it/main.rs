@@ -3,3 +3,4 @@
 #![expect(clippy::float_cmp, reason = "what is compared was written down exactly")]
 
 mod scenario;
+mod sweep;

@@ -1,0 +1,61 @@
+//! How far a command has got: a bar on a terminal, plain lines elsewhere, nothing for short work.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Shows the share that is done, on standard error.
+pub(crate) struct Progress {
+    what: String,
+    begin: Instant,
+    bar: Option<ProgressBar>,
+    /// Tenths that have been printed.
+    tenths: u8,
+}
+
+impl Progress {
+    /// Work begins.
+    pub(crate) fn new(what: &str) -> Self {
+        Self { what: what.to_owned(), begin: Instant::now(), bar: None, tenths: 0 }
+    }
+
+    /// `share` of the work is done, from 0 to 1.
+    pub(crate) fn show(&mut self, share: f64) {
+        if self.begin.elapsed() < PATIENCE {
+            return;
+        }
+        if std::io::stderr().is_terminal() {
+            self.bar.get_or_insert_with(|| bar(&self.what)).set_position(per_mille(share));
+        } else if let Ok(tenths) = u8::try_from(per_mille(share) / 100)
+            && tenths > self.tenths
+        {
+            self.tenths = tenths;
+            eprintln!("{}: {}0%", self.what, tenths);
+        }
+    }
+}
+
+/// The bar leaves no trace.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(what: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} [{bar:40}] {percent}% {eta}");
+    let bar = ProgressBar::new(1000).with_message(what.to_owned());
+    bar.set_style(style.expect("the template is right").progress_chars("=> "));
+    bar
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+fn per_mille(share: f64) -> u64 {
+    (share * 1000.0) as u64
+}
+
+/// Work that takes less needs no sign of life.
+const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,0 +1,77 @@
+//! `multihop check`, `multihop schema`, and arguments that make no sense.
+
+use super::{Folder, SHORT, code, multihop, stderr, stdout};
+
+#[test]
+fn a_good_file() {
+    let folder = Folder::new("good").with("a.toml", SHORT);
+    let output = multihop(&folder, &["check", "a.toml"]);
+    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, "a.toml: no problems\n", ""));
+}
+
+#[test]
+fn a_bad_file_names_every_place() {
+    let text = SHORT.replace("hops = 1", "hops = \"one\"").replace("newreno", "newrenno");
+    let folder = Folder::new("bad").with("a.toml", &text);
+    for command in ["check", "run", "sweep"] {
+        let output = multihop(&folder, &[command, "a.toml"]);
+        assert_eq!((code(&output), stdout(&output)), (2, ""));
+        let lines: Vec<&str> = stderr(&output).lines().collect();
+        assert_eq!(
+            lines[0],
+            "a.toml:4:8: topology.hops: found \"one\", allowed: a whole number from 1 to 99999"
+        );
+        assert!(lines[1].starts_with("a.toml:6:13: flow.0.transport: found \"newrenno\", allowed: \"udp\""));
+        assert_eq!(lines.len(), 2);
+    }
+}
+
+#[test]
+fn a_bad_value_in_the_sweep() {
+    let folder = Folder::new("axes").with("a.toml", &format!("{SHORT}[sweep]\n\"mac.queue\" = [5, 0]\n"));
+    let output = multihop(&folder, &["check", "a.toml"]);
+    let message = "override mac.queue=0: mac.queue: found 0, allowed: a whole number from 1 to 1000000\n";
+    assert_eq!((code(&output), stdout(&output), stderr(&output)), (2, "", message));
+}
+
+#[test]
+fn a_file_that_is_not_there_or_not_text() {
+    let folder = Folder::new("absent");
+    let output = multihop(&folder, &["check", "nowhere.toml"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).starts_with("nowhere.toml: "), "{}", stderr(&output));
+    std::fs::write(folder.path().join("junk.toml"), [0xff, 0xfe, 0, 1]).unwrap();
+    let output = multihop(&folder, &["run", "junk.toml"]);
+    assert_eq!((code(&output), stderr(&output)), (2, "junk.toml: found bytes that are not UTF-8\n"));
+    assert_eq!(code(&multihop(&folder, &["check", "."])), 2);
+}
+
+#[test]
+fn arguments_that_make_no_sense() {
+    let folder = Folder::new("arguments").with("a.toml", SHORT);
+    let attempts: [&[&str]; 8] = [
+        &[],
+        &["walk"],
+        &["run"],
+        &["run", "a.toml", "--seed", "x"],
+        &["run", "a.toml", "--set", "seed"],
+        &["run", "a.toml", "--trace"],
+        &["sweep", "a.toml", "--jobs", "0"],
+        &["check", "a.toml", "b.toml"],
+    ];
+    for attempt in attempts {
+        let output = multihop(&folder, attempt);
+        assert_eq!((code(&output), stdout(&output)), (2, ""), "{attempt:?}");
+        assert!(!stderr(&output).is_empty());
+    }
+    assert_eq!(code(&multihop(&folder, &["--help"])), 0);
+    assert_eq!(code(&multihop(&folder, &["--version"])), 0);
+}
+
+#[test]
+fn the_schema_is_json() {
+    let output = multihop(&Folder::new("schema"), &["schema"]);
+    assert_eq!(code(&output), 0);
+    let schema: serde_json::Value = serde_json::from_str(stdout(&output)).unwrap();
+    assert_eq!(schema["properties"]["duration"]["type"], "number");
+}

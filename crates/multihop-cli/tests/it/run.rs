@@ -1,0 +1,100 @@
+//! `multihop run`.
+
+use super::{Folder, SHORT, code, multihop, stderr, stdout};
+
+#[test]
+fn json_is_one_document_with_the_keys_of_the_contract() {
+    let folder = Folder::new("json").with("a.toml", SHORT);
+    let output = multihop(&folder, &["run", "a.toml", "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let result: serde_json::Value = serde_json::from_str(stdout(&output)).unwrap();
+    let keys: Vec<&str> = result.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut expected = [
+        "scenario",
+        "seed",
+        "sim_seconds",
+        "wall_seconds",
+        "events",
+        "events_per_second",
+        "flows",
+        "totals",
+        "mac",
+        "routing",
+        "energy",
+        "drops",
+    ];
+    expected.sort_unstable();
+    assert_eq!(keys, expected);
+    assert_eq!((&result["scenario"], &result["seed"]), (&"a".into(), &1.into()));
+    assert!(result["flows"][0]["goodput_kbps"].as_f64().unwrap() > 500.0, "{result}");
+    for key in ["id", "from", "to", "app", "transport", "start", "stop", "rtt_ms", "delay_ms", "mean_hops"] {
+        assert!(!result["flows"][0][key].is_null(), "{key}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_result() {
+    let folder = Folder::new("seed").with("a.toml", SHORT);
+    let run = |seed: &str| {
+        let output = multihop(&folder, &["run", "a.toml", "--json", "--seed", seed]);
+        let mut result: serde_json::Value = serde_json::from_str(stdout(&output)).unwrap();
+        for key in ["wall_seconds", "events_per_second"] {
+            result.as_object_mut().unwrap().remove(key).unwrap();
+        }
+        result
+    };
+    let first = run("42");
+    assert_eq!(first["seed"], 42);
+    assert_eq!(first, run("42"));
+    assert_ne!(first["events"], run("43")["events"]);
+}
+
+#[test]
+fn a_table_for_people() {
+    let folder = Folder::new("table").with("a.toml", SHORT);
+    let output = multihop(&folder, &["run", "a.toml"]);
+    assert_eq!((code(&output), stderr(&output)), (0, ""));
+    let text = stdout(&output);
+    assert!(text.starts_with("| flow | from | to | app | transport | goodput kb/s |"), "{text}");
+    assert!(text.contains("|    0 |    0 |  1 | ftp | newreno   |"), "{text}");
+    assert!(text.contains("\na, seed 1: "), "{text}");
+}
+
+#[test]
+fn overrides() {
+    let folder = Folder::new("set").with("a.toml", SHORT);
+    let args = ["run", "a.toml", "--json", "--set", "flow.*.transport=tcp-2", "--set", "duration = 1.5"];
+    let output = multihop(&folder, &args);
+    let result: serde_json::Value = serde_json::from_str(stdout(&output)).unwrap();
+    assert_eq!((&result["flows"][0]["transport"], &result["sim_seconds"]), (&"tcp-2".into(), &1.5.into()));
+    let output = multihop(&folder, &["run", "a.toml", "--set", "radio.rate=3M"]);
+    let message =
+        "override radio.rate=3M: radio.rate: found \"3M\", allowed: \"1M\", \"2M\", \"5.5M\", \"11M\"\n";
+    assert_eq!((code(&output), stdout(&output), stderr(&output)), (2, "", message));
+}
+
+#[test]
+fn files_in_a_folder() {
+    let text = format!("{SHORT}[record]\nevery = 0.5\nwhat = [\"goodput\", \"cwnd\"]\n");
+    let folder = Folder::new("files").with("a.toml", &text);
+    let output = multihop(&folder, &["run", "a.toml", "--json", "--out", "x/y", "--trace", "--pcap"]);
+    assert_eq!((code(&output), stderr(&output)), (0, ""));
+    let printed: serde_json::Value = serde_json::from_str(stdout(&output)).unwrap();
+    let written: serde_json::Value = serde_json::from_str(&folder.read("x/y/result.json")).unwrap();
+    assert_eq!(printed, written);
+    assert!(folder.read("x/y/series.csv").lines().count() > 4);
+    assert!(folder.read("x/y/packets.txt").lines().count() > 100);
+    let pcap = std::fs::read(folder.path().join("x/y/packets.pcapng")).unwrap();
+    assert_eq!(pcap[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+    let output = multihop(&folder, &["run", "a.toml", "--json"]);
+    let note = "the series of the [record] table are not written, for want of --out\n";
+    assert_eq!((code(&output), stderr(&output)), (0, note));
+}
+
+#[test]
+fn a_folder_that_cannot_be_made() {
+    let folder = Folder::new("blocked").with("a.toml", SHORT);
+    let output = multihop(&folder, &["run", "a.toml", "--out", "a.toml"]);
+    assert_eq!((code(&output), stdout(&output)), (1, ""));
+    assert!(stderr(&output).starts_with("multihop: cannot create a.toml: "), "{}", stderr(&output));
+}
