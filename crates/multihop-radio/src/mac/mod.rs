@@ -188,7 +188,9 @@ impl Mac {
     }
 
     /// The packet that was finished by the last call, if one was.
+    #[inline]
     pub fn poll_done(&mut self) -> Option<Done> {
+        self.done?;
         self.done.take()
     }
 

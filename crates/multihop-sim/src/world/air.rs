@@ -4,7 +4,7 @@ use multihop_core::{DropReason, Duration, Instant, NodeId};
 use multihop_radio::channel_error::ChannelError;
 use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{Done, Mac, MacConfig, Transmission};
-use multihop_radio::medium::{Link, Medium};
+use multihop_radio::medium::Medium;
 use multihop_radio::params::Model;
 use multihop_radio::phy::sinr::Signal;
 use multihop_radio::phy::threshold::{Arrival, Effect};
@@ -55,6 +55,12 @@ struct Flight {
     /// Whether that is the arrival of the last bit.
     ending: bool,
     slot: u32,
+}
+
+impl FlightId {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 impl Air {
@@ -143,8 +149,8 @@ impl World<'_> {
             None => self.add_flight(transmission),
         };
         self.air.next_signal += 1;
-        let slot = self.air.flights[id.0 as usize].slot;
-        self.air.flights[id.0 as usize] = Flight {
+        let flight = &mut self.air.flights[id.index()];
+        *flight = Flight {
             transmission,
             signal: self.air.next_signal,
             began: self.now,
@@ -152,9 +158,10 @@ impl World<'_> {
             past_last_link: links.end,
             next_link: links.start,
             ending: false,
-            slot,
+            slot: flight.slot,
         };
-        self.schedule_flight(id);
+        let key = self.flight_key(id);
+        self.deadlines.set(key);
     }
 
     fn add_flight(&mut self, transmission: Transmission) -> FlightId {
@@ -174,8 +181,9 @@ impl World<'_> {
         id
     }
 
-    fn schedule_flight(&mut self, id: FlightId) {
-        let flight = &self.air.flights[id.0 as usize];
+    /// Where the next bit of a flight comes in the order of events.
+    fn flight_key(&self, id: FlightId) -> Key {
+        let flight = &self.air.flights[id.index()];
         let link = self.air.medium.link(flight.next_link);
         let (airtime, rank) = if flight.ending {
             (flight.transmission.airtime, Rank::SignalEnd)
@@ -183,40 +191,56 @@ impl World<'_> {
             (Duration::ZERO, Rank::SignalStart)
         };
         let at = flight.began + airtime + Duration::from(link.delay);
-        self.deadlines.set(Key::new(at, rank, link.to, flight.slot));
+        Key::new(at, rank, link.to, flight.slot)
     }
 
-    /// The first or the last bit of a frame reaches the next station.
+    /// The first or the last bit of a frame reaches the next station, and the one after it, for as
+    /// long as nothing else comes in between.
     pub(super) fn advance_flight(&mut self, id: FlightId) {
-        let flight = &mut self.air.flights[id.0 as usize];
-        let (link, ending) = (flight.next_link, flight.ending);
-        flight.next_link += 1;
-        let last = flight.next_link == flight.past_last_link;
-        if last && !ending {
-            flight.next_link = flight.first_link;
-            flight.ending = true;
+        loop {
+            let flight = &mut self.air.flights[id.index()];
+            let (link, ending) = (flight.next_link, flight.ending);
+            flight.next_link += 1;
+            let last = flight.next_link == flight.past_last_link;
+            if ending {
+                self.signal_ends(id, link);
+            } else {
+                self.signal_starts(id, link);
+            }
+            if last && ending {
+                self.land(id);
+                return;
+            }
+            if last {
+                let flight = &mut self.air.flights[id.index()];
+                flight.next_link = flight.first_link;
+                flight.ending = true;
+            }
+            let key = self.flight_key(id);
+            if key.at() >= self.horizon || !self.deadlines.would_stay_first(key) {
+                self.deadlines.set(key);
+                return;
+            }
+            self.now = key.at();
+            self.events += 1;
         }
-        let flight = *flight;
-        if last && ending {
-            self.deadlines.clear(flight.slot);
-            self.air.idle_flights.push(id);
-        } else {
-            self.schedule_flight(id);
-        }
-        let link = *self.air.medium.link(link);
-        if ending {
-            self.signal_ends(&flight, &link);
-        } else {
-            self.signal_starts(&flight, &link);
-        }
-        if last && ending && flight.transmission.frame.body != PacketHandle::NONE {
+    }
+
+    /// The frame is over everywhere.
+    fn land(&mut self, id: FlightId) {
+        let flight = &self.air.flights[id.index()];
+        self.deadlines.clear(flight.slot);
+        if flight.transmission.frame.body != PacketHandle::NONE {
             self.packets.release(flight.transmission.frame.body);
         }
+        self.air.idle_flights.push(id);
     }
 
-    fn signal_starts(&mut self, flight: &Flight, link: &Link) {
-        let Transmission { frame, airtime, rate } = flight.transmission;
+    fn signal_starts(&mut self, id: FlightId, link: u32) {
         let (now, air) = (self.now, &mut self.air);
+        let flight = &air.flights[id.index()];
+        let link = air.medium.link(link);
+        let Transmission { frame, airtime, rate } = &flight.transmission;
         let station = &mut air.stations[link.to.index()];
         let was_busy = station.receiver.is_busy();
         match &mut station.receiver {
@@ -224,20 +248,20 @@ impl World<'_> {
                 let arrival = Arrival {
                     id: flight.signal,
                     power: link.power_mw,
-                    decodable: link.decodes(rate),
-                    end: now + airtime,
+                    decodable: link.decodes(*rate),
+                    end: now + *airtime,
                 };
                 if receiver.signal_starts(now, &arrival, air.capture) == Effect::TooWeakToDisturb {
-                    station.mac.overheard_weak(now, airtime, &air.config);
+                    station.mac.overheard_weak(now, *airtime, &air.config);
                 }
             }
             Receiver::Sinr(receiver) => {
                 let signal = Signal {
                     id: flight.signal,
                     power_mw: air.medium.power_mw(frame.from, link, flight.began),
-                    rate,
+                    rate: *rate,
                     preamble_end: now + air.config.airtime.plcp,
-                    end: now + airtime,
+                    end: now + *airtime,
                     bits: 8 * frame.bytes,
                 };
                 receiver.signal_starts(now, &signal);
@@ -246,17 +270,20 @@ impl World<'_> {
         if !was_busy && station.receiver.is_busy() {
             station.busy_since = now;
             station.mac.carrier_busy(now);
-            self.settle(link.to);
+            let to = link.to;
+            self.settle(to);
         }
     }
 
-    fn signal_ends(&mut self, flight: &Flight, link: &Link) {
-        let frame = &flight.transmission.frame;
+    fn signal_ends(&mut self, id: FlightId, link: u32) {
         let (now, air) = (self.now, &mut self.air);
-        let station = &mut air.stations[link.to.index()];
+        let flight = &air.flights[id.index()];
+        let frame = &flight.transmission.frame;
+        let to = air.medium.link(link).to;
+        let station = &mut air.stations[to.index()];
         let was_busy = station.receiver.is_busy();
         let mut verdict = station.receiver.signal_ends(now, flight.signal);
-        if verdict == Verdict::Good && air.errors.damages_frame(frame.from, link.to) {
+        if verdict == Verdict::Good && air.errors.damages_frame(frame.from, to) {
             verdict = Verdict::Error;
         }
         let mut delivered = false;
@@ -272,23 +299,20 @@ impl World<'_> {
                 station.mac.receive_error(now, &air.config);
             }
         }
-        if was_busy && !station.receiver.is_busy() {
+        let freed = was_busy && !station.receiver.is_busy();
+        if freed {
             station.mac.counters_mut().receiving += now - station.busy_since;
             station.mac.carrier_idle(now, &air.config);
         }
-        if verdict == Verdict::Good {
-            self.heard(link.to, &flight.transmission);
+        if verdict == Verdict::Good && (frame.to == to || frame.to == BROADCAST) {
+            self.observer.frame(now, to, &flight.transmission, &air.config.airtime, &self.packets);
         }
-        self.settle(link.to);
-        if delivered {
-            self.receive_from_mac(link.to, frame);
+        let frame = delivered.then_some(*frame);
+        if freed || verdict != Verdict::Ignored {
+            self.settle(to);
         }
-    }
-
-    fn heard(&mut self, node: NodeId, transmission: &Transmission) {
-        let to = transmission.frame.to;
-        if to == node || to == BROADCAST {
-            self.observer.frame(self.now, node, transmission, &self.air.config.airtime, &self.packets);
+        if let Some(frame) = frame {
+            self.receive_from_mac(to, &frame);
         }
     }
 

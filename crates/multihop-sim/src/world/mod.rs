@@ -33,6 +33,8 @@ use crate::scenario::{Layout, Scenario};
 pub(crate) struct World<'a> {
     scenario: &'a Scenario,
     now: Instant,
+    /// Nothing from here on happens in the current call of `run_until`.
+    horizon: Instant,
     events: u64,
     deadlines: Deadlines,
     /// Whom each deadline belongs to.
@@ -84,6 +86,7 @@ impl<'a> World<'a> {
         let mut world = Self {
             scenario,
             now: Instant::ZERO,
+            horizon: Instant::ZERO,
             events: 0,
             deadlines: Deadlines::default(),
             owners: Vec::new(),
@@ -105,6 +108,7 @@ impl<'a> World<'a> {
 
     /// Runs everything that happens before `end`.
     pub(crate) fn run_until(&mut self, end: Instant) {
+        self.horizon = end;
         while let Some((key, slot)) = self.deadlines.first() {
             if key.at() >= end {
                 break;
