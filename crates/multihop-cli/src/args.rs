@@ -73,7 +73,7 @@ pub(crate) struct SweepArgs {
     /// Set a key of the scenario for every run.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Write results.jsonl into this folder.
+    /// Write results.jsonl into this folder. Series and packets come from single runs.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Print each result as one line of JSON, and everything else on standard error.

@@ -27,7 +27,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let mut combinations: Vec<Vec<RunResult>> = vec![Vec::new(); plan.combinations()];
     let mut progress = Progress::new(&args.file.display().to_string());
     in_order(
-        plan.len(),
+        plan.runs(),
         jobs,
         |index| one(&plan, index),
         |index, answer| -> anyhow::Result<()> {
@@ -42,7 +42,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             } else {
                 combinations[run.combination].push(labelled.result);
             }
-            progress.show((index + 1) as f64 / plan.len() as f64);
+            progress.show((index + 1) as f64 / plan.runs() as f64);
             Ok(())
         },
     )?;

@@ -99,13 +99,8 @@ impl Plan {
     }
 
     /// How many runs there are.
-    pub fn len(&self) -> usize {
+    pub fn runs(&self) -> usize {
         self.combinations.len() * self.seeds as usize
-    }
-
-    /// Never: a plan has at least one run.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// How many combinations of the axes there are.

@@ -5,6 +5,9 @@ mod toml;
 
 use core::fmt;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use super::problem::{Place, Problem, Problems};
 
@@ -29,19 +32,13 @@ pub enum Source {
 
 impl Source {
     /// Reads a scenario file: JSON if its name ends in `.json`, TOML otherwise.
-    pub fn from_file(path: &std::path::Path) -> Result<Self, Problems> {
+    pub fn from_file(path: &Path) -> Result<Self, Problems> {
         let name = path.display().to_string();
         let unreadable = |message: String| {
             let place = Place::Text { name: name.clone(), at: None };
             Problems::one(Problem { place, key: String::new(), message })
         };
-        let length = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
-        if length > LONGEST as u64 {
-            return Err(unreadable(too_long(length)));
-        }
-        let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
-        let text =
-            String::from_utf8(bytes).map_err(|_| unreadable("found bytes that are not UTF-8".into()))?;
+        let text = read_text(path, LONGEST).map_err(unreadable)?;
         let is_json = path.extension().is_some_and(|extension| extension == "json");
         Ok(if is_json { Self::Json { text, name } } else { Self::Toml { text, name } })
     }
@@ -61,8 +58,10 @@ impl Source {
 
     /// The document's root table, or its syntax errors.
     pub(super) fn parse(&self) -> Result<Node, Vec<Fault>> {
-        if self.text().len() > LONGEST {
-            return Err(vec![Fault::at(Origin::Nowhere, "", too_long(self.text().len() as u64))]);
+        let length = self.text().len();
+        if length > LONGEST {
+            let message = format!("found {length} bytes, allowed: up to {LONGEST}");
+            return Err(vec![Fault::at(Origin::Nowhere, "", message)]);
         }
         match self {
             Self::Toml { text, .. } => toml::document(text),
@@ -208,16 +207,24 @@ impl fmt::Display for Value {
     }
 }
 
+/// The text of a file, or what is wrong with it.
+pub(super) fn read_text(path: &Path, longest: usize) -> Result<String, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    // Not the length in the metadata: devices have none, and no end.
+    file.take(longest as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() > longest {
+        return Err(format!("found more than {longest} bytes, allowed: up to {longest}"));
+    }
+    String::from_utf8(bytes).map_err(|_| "found bytes that are not UTF-8".to_owned())
+}
+
 /// At most 60 characters of `text`.
 pub(super) fn shorten(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-fn too_long(length: u64) -> String {
-    format!("found {length} bytes, allowed: up to {LONGEST}")
 }
 
 /// Bytes of a document. 100 000 positions take 2 MB.

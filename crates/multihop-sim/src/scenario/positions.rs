@@ -5,18 +5,13 @@ mod graphml;
 
 use std::path::Path;
 
-use super::document::shorten;
+use super::document::{read_text, shorten};
 use super::topology::Layout;
 
 /// Reads positions; the error says what was found and what is allowed.
 pub(super) fn from_file(path: &Path) -> Result<Layout, String> {
     let shown = shorten(&path.display().to_string());
-    let length = std::fs::metadata(path).map_err(|error| format!("{shown}: {error}"))?.len();
-    if length > LONGEST {
-        return Err(format!("{shown}: found {length} bytes, allowed: up to {LONGEST}"));
-    }
-    let bytes = std::fs::read(path).map_err(|error| format!("{shown}: {error}"))?;
-    let text = String::from_utf8(bytes).map_err(|_| format!("{shown}: found bytes that are not UTF-8"))?;
+    let text = read_text(path, LONGEST).map_err(|error| format!("{shown}: {error}"))?;
     let is_xml = path.extension().is_some_and(|extension| extension == "graphml" || extension == "xml");
     let nodes = if is_xml { graphml::nodes(&text) } else { csv::nodes(&text) };
     let nodes = nodes.map_err(|error| format!("{shown}:{error}"))?;
@@ -57,4 +52,4 @@ pub(super) const MOST_NODES: usize = 100_000;
 /// Metres from the origin.
 const FARTHEST: f64 = 1e7;
 /// Bytes of a file of positions.
-const LONGEST: u64 = 64 << 20;
+const LONGEST: usize = 64 << 20;

@@ -29,7 +29,7 @@ fn plan(text: &str, overrides: &[(String, String)]) -> Result<Plan, String> {
 #[test]
 fn every_combination_has_the_same_seeds_and_the_last_axis_varies_fastest() {
     let plan = plan(SWEPT, &[("seed".to_owned(), "7".to_owned())]).unwrap();
-    assert_eq!((plan.len(), plan.combinations()), (18, 6));
+    assert_eq!((plan.runs(), plan.combinations()), (18, 6));
     let runs: Vec<_> = (0..18)
         .map(|index| {
             let run = plan.run(index).unwrap();
@@ -51,7 +51,7 @@ fn every_combination_has_the_same_seeds_and_the_last_axis_varies_fastest() {
 fn no_axes_is_one_combination() {
     let text = SWEPT.split("\"flow.*").next().unwrap();
     let plan = plan(text, &[]).unwrap();
-    assert_eq!((plan.len(), plan.combinations()), (3, 1));
+    assert_eq!((plan.runs(), plan.combinations()), (3, 1));
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! `[radio]` and `[mac]`.
 
-use multihop_radio::params::{
-    Burst, Fading, MacParams, Model, PathLoss, RATES, RadioParams, Sinr, Threshold,
-};
+use multihop_radio::params::{Burst, Fading, MacParams, Model, PathLoss, RadioParams, Sinr, Threshold};
 
 use crate::scenario::document::Fault;
 use crate::scenario::read::Both;
@@ -105,5 +103,3 @@ pub(super) fn mac(table: &MacTable) -> MacParams {
         link_delay: table.link_delay.duration(),
     }
 }
-
-const _: () = assert!(RATES.len() == 4);

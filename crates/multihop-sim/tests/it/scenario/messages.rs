@@ -348,6 +348,21 @@ fn files_of_positions() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+#[cfg(unix)]
+#[test]
+fn files_without_end() {
+    let zero = std::path::Path::new("/dev/zero");
+    assert_eq!(
+        Source::from_file(zero).unwrap_err().to_string(),
+        "/dev/zero: found more than 16777216 bytes, allowed: up to 16777216"
+    );
+    let positions = SMALLEST.replace("chain", "file").replace("hops = 4", "file = \"/dev/zero\"");
+    assert_eq!(
+        refused(&positions),
+        "x.toml:4:8: topology.file: /dev/zero: found more than 67108864 bytes, allowed: up to 67108864"
+    );
+}
+
 #[test]
 fn text_that_is_not_toml() {
     let found = refused("duration = \n[topology\nkind = 3");
