@@ -40,6 +40,8 @@ pub struct Config {
     pub sack: bool,
     /// Offer timestamps (RFC 7323) from a clock with this tick.
     pub timestamps: Option<Duration>,
+    /// Fall back to the initial window after sending nothing for one timeout (RFC 5681 §4.1).
+    pub idle_restart: bool,
     /// Hold back small segments while data is outstanding (Nagle, RFC 9293 §3.7.4).
     pub nagle: bool,
     /// Receive buffer in bytes; `None` has room for `window_max` segments and at least 65535 bytes.
@@ -146,6 +148,7 @@ impl Config {
             ack_delay: Duration::from_millis(100),
             sack: false,
             timestamps: None,
+            idle_restart: true,
             nagle: true,
             recv_buffer: None,
             sink: false,
@@ -177,6 +180,7 @@ impl Config {
             recovery_exit: RecoveryExit::Grow, // exit_recovery_fix_ 0
             recovery_burst: 2,                 // send_much(0, 0, 2) on duplicate ACKs
             ack_rule: AckRule::Every,
+            idle_restart: false, // slow_start_restart_ is about another case
             nagle: false,
             sink: true,
             ..rfc

@@ -36,6 +36,7 @@ impl Endpoint {
         if self.send.probe_due {
             return Some(self.probe(now));
         }
+        self.note_idleness(now);
         let Some((position, len)) = self.choose() else {
             if self.flight() == 0 && self.has_unsent() {
                 self.timers.stop(Timer::Retransmit);
@@ -49,6 +50,13 @@ impl Endpoint {
         self.timers.stop(Timer::Persist);
         self.send.probes = 0;
         Some(self.data(now, position, len))
+    }
+
+    fn note_idleness(&mut self, now: Instant) {
+        let idle = self.last_data.is_some_and(|last| now.saturating_since(last) > self.rtt.rto());
+        if self.config.idle_restart && idle && self.send.una == self.send.max && self.has_unsent() {
+            self.congestion.policy_mut().on_idle();
+        }
     }
 
     /// Whether the pacer holds the next segment back.

@@ -27,6 +27,9 @@ pub(super) trait Policy {
     /// before for the same segment.
     fn on_rto(&mut self, now: Instant, flight: u32, again: bool);
 
+    /// Nothing has been sent for one retransmission timeout.
+    fn on_idle(&mut self) {}
+
     /// News from the layers below.
     fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
 

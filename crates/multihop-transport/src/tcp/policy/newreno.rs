@@ -47,6 +47,10 @@ impl Policy for NewReno {
         self.window.collapse(flight, again);
     }
 
+    fn on_idle(&mut self) {
+        self.window.restart();
+    }
+
     fn cwnd(&self) -> u32 {
         self.window.cwnd()
     }

@@ -34,6 +34,10 @@ impl Policy for Reno {
         self.window.collapse(flight, again);
     }
 
+    fn on_idle(&mut self) {
+        self.window.restart();
+    }
+
     fn cwnd(&self) -> u32 {
         self.window.cwnd()
     }

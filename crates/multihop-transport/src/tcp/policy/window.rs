@@ -5,6 +5,7 @@ use crate::tcp::config::{Config, Halving, RecoveryExit};
 pub(in crate::tcp) struct Window {
     mss: u32,
     max: u32,
+    initial: u32,
     cwnd: u32,
     ssthresh: u32,
     /// What duplicate ACKs have added during fast recovery.
@@ -16,10 +17,12 @@ pub(in crate::tcp) struct Window {
 impl Window {
     pub(super) fn new(config: &Config, mss: u32, initial: u16) -> Self {
         let max = u32::from(config.window_max.max(1)).saturating_mul(mss);
+        let initial = u32::from(initial.max(1)).saturating_mul(mss).min(max);
         Self {
             mss,
             max,
-            cwnd: u32::from(initial.max(1)).saturating_mul(mss).min(max),
+            initial,
+            cwnd: initial,
             ssthresh: max,
             inflation: 0,
             halving: config.halving,
@@ -69,6 +72,11 @@ impl Window {
         }
         self.cwnd = self.mss;
         self.inflation = 0;
+    }
+
+    /// RFC 5681 §4.1
+    pub(super) fn restart(&mut self) {
+        self.cwnd = self.cwnd.min(self.initial);
     }
 
     pub(super) fn inflate(&mut self) {

@@ -35,6 +35,23 @@ fn a_clamp_above_65535_bytes_turns_window_scaling_on() {
 }
 
 #[test]
+fn after_a_pause_the_window_starts_again() {
+    let window_after = |idle_restart| {
+        let mut s = established(Config { initial_window: 2, idle_restart, ..config() });
+        s.app(|tcp| tcp.send_virtual(4 * u64::from(MSS))).expect([data(1), data(2)]);
+        s.at_ms(100).gets([ack(2), ack(3)]).expect([data(3), data(4)]);
+        s.at_ms(200).gets([ack(5)]).expect([]).check(|tcp| tcp.cwnd(), 5 * MSS);
+        s.at_ms(1100).app(|tcp| tcp.send_virtual(u64::from(MSS))).expect([data(5)]);
+        s.at_ms(1150).gets([ack(6)]).expect([]).check(|tcp| tcp.cwnd(), 6 * MSS);
+        s.at_ms(2200).app(|tcp| tcp.send_virtual(9 * u64::from(MSS)));
+        let seen = s.machine.flight() / MSS;
+        s.expect((6..6 + seen).map(data));
+        seen
+    };
+    assert_eq!((window_after(true), window_after(false)), (2, 6));
+}
+
+#[test]
 fn a_partial_segment_waits_for_room_but_the_tail_leaves() {
     let mut s = established(Config { initial_window: 2, ..config() });
     s.app(|tcp| tcp.send_virtual(1500)).expect([

@@ -1,0 +1,67 @@
+//! Once warm, a segment with virtual payload costs no allocation at either end.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use multihop_core::{Duration, Instant, Machine};
+use multihop_transport::tcp::{Config, Endpoint, Input, Output, Ports};
+use multihop_wire::tcp::SeqNumber;
+
+/// The only test of this program, so that nobody else is counted.
+#[test]
+fn a_warm_connection_allocates_nothing() {
+    let [mut sender, mut receiver] = [(1, 2), (2, 1)].map(|(local, remote)| {
+        let config = Config { handshake: false, ..Config::ns2_2005() };
+        Endpoint::new(config, Ports { local, remote }, SeqNumber(0))
+    });
+    sender.connect();
+    receiver.listen();
+    sender.send_forever().expect("the connection is open");
+    let mut lost = 0;
+    let mut round = |now: Instant| {
+        for _ in 0..20 {
+            let Some(Output::Segment(segment)) = sender.poll_output(now) else { continue };
+            lost += 1;
+            if lost % 50 == 0 {
+                continue;
+            }
+            receiver.handle(now, Input::Segment(segment));
+            while let Some(output) = receiver.poll_output(now) {
+                if let Output::Segment(segment) = output {
+                    sender.handle(now, Input::Segment(segment));
+                }
+            }
+        }
+        sender.handle_timeout(now);
+    };
+    let at = |i: u64| Instant::ZERO + Duration::from_millis(50) * i;
+    (0..2000).for_each(|i| round(at(i)));
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    (2000..4000).for_each(|i| round(at(i)));
+    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    assert!(receiver.counters().delivered > 2000, "{:?}", receiver.counters());
+    assert!(receiver.counters().out_of_order > 0);
+    assert_eq!(allocations, 0);
+}
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+struct Counting;
+
+#[expect(unsafe_code, reason = "an allocator is unsafe by nature")]
+// SAFETY: everything is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
