@@ -1,0 +1,10 @@
+//! Routing agents: packets that need a next hop, messages and link news in; decisions and messages
+//! out.
+//!
+//! No clock, no socket, no thread: `no_std` with `alloc`. Packets stay with the driver; an agent
+//! holds tickets for them.
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+
+pub mod agent;
