@@ -1,1 +1,106 @@
-//! Placeholder.
+//! The extension module `multihop._core`: conversions only.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+
+create_exception!(
+    multihop,
+    ScenarioError,
+    PyValueError,
+    "A scenario that cannot be run; the text names every problem."
+);
+create_exception!(multihop, RunError, PyRuntimeError, "A run that could not be finished.");
+
+/// The extension module.
+#[pyo3::pymodule(gil_used = false)]
+mod _core {
+    use std::ffi::OsString;
+    use std::fs::File;
+    use std::io::{BufWriter, Write};
+    use std::path::{Path, PathBuf};
+
+    use multihop_sim::Outputs;
+    use multihop_sim::scenario::{Scenario, Source};
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::{RunError, ScenarioError};
+
+    /// Runs a scenario; the result is the JSON document of `multihop run --json`.
+    #[pyfunction]
+    #[pyo3(signature = (text, format, name, overrides, trace_path=None, pcap_path=None, record_path=None))]
+    #[expect(clippy::too_many_arguments, reason = "the Python package has the friendly form")]
+    fn run(
+        py: Python<'_>,
+        text: String,
+        format: &str,
+        name: String,
+        overrides: Vec<(String, String)>,
+        trace_path: Option<PathBuf>,
+        pcap_path: Option<PathBuf>,
+        record_path: Option<PathBuf>,
+    ) -> PyResult<String> {
+        let source = source(text, format, name)?;
+        py.detach(|| {
+            let scenario = load(&source, &overrides)?;
+            let record_path = record_path.filter(|_| scenario.record.is_some());
+            let outputs = Outputs {
+                trace: trace_path.as_deref().map(create).transpose()?,
+                pcap: pcap_path.as_deref().map(create).transpose()?,
+                record: record_path.as_deref().map(create).transpose()?,
+            };
+            let result = multihop_sim::run(&scenario, outputs, &mut |_| ())
+                .map_err(|error| RunError::new_err(error.to_string()))?;
+            Ok(serde_json::to_string(&result).expect("every key of a result is a string"))
+        })
+    }
+
+    /// Raises ScenarioError unless the scenario could be run.
+    #[pyfunction]
+    fn check(text: String, format: &str, name: String, overrides: Vec<(String, String)>) -> PyResult<()> {
+        load(&source(text, format, name)?, &overrides).map(drop)
+    }
+
+    /// The JSON Schema of scenario files, as text.
+    #[pyfunction]
+    fn schema() -> String {
+        multihop_sim::scenario::schema().to_string()
+    }
+
+    /// The command; returns its exit code.
+    #[pyfunction]
+    fn main(py: Python<'_>, argv: Vec<OsString>) -> i32 {
+        py.detach(|| multihop_cli::main(argv))
+    }
+
+    /// `release` or `debug`, so that a benchmark can refuse the latter.
+    #[pyfunction]
+    const fn build_profile() -> &'static str {
+        if cfg!(debug_assertions) { "debug" } else { "release" }
+    }
+
+    /// Version of the module and everything in it.
+    #[pyfunction]
+    const fn version() -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    fn source(text: String, format: &str, name: String) -> PyResult<Source> {
+        match format {
+            "toml" => Ok(Source::Toml { text, name }),
+            "json" => Ok(Source::Json { text, name }),
+            other => Err(ScenarioError::new_err(format!("format is {other:?}, allowed: toml, json"))),
+        }
+    }
+
+    fn load(source: &Source, overrides: &[(String, String)]) -> PyResult<Scenario> {
+        Scenario::load(source, overrides).map_err(|problems| ScenarioError::new_err(problems.to_string()))
+    }
+
+    fn create(path: &Path) -> PyResult<Box<dyn Write + Send>> {
+        match File::create(path) {
+            Ok(file) => Ok(Box::new(BufWriter::new(file))),
+            Err(error) => Err(RunError::new_err(format!("cannot write {}: {error}", path.display()))),
+        }
+    }
+}

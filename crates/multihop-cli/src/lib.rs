@@ -1,0 +1,80 @@
+//! The command `multihop`: arguments in, text out. What happens in between is in the libraries.
+//!
+//! A library, so that the Python package can carry the same command.
+
+mod args;
+mod output;
+mod progress;
+mod run;
+mod sweep;
+mod table;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::Parser;
+use multihop_sim::scenario::{Problems, Scenario, Source};
+
+use args::{Args, Command};
+
+/// Runs the command; `args` begins with its name. Returns the exit code.
+pub fn main(args: Vec<OsString>) -> i32 {
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(usage) => {
+            // Nothing can be said where neither stdout nor stderr can be written.
+            let _ = usage.print();
+            return usage.exit_code();
+        }
+    };
+    match command(args.command) {
+        Ok(()) => 0,
+        Err(Failure::Input(problems)) => {
+            eprintln!("{problems}");
+            2
+        }
+        Err(Failure::Other(error)) => {
+            eprintln!("multihop: {error:#}");
+            1
+        }
+    }
+}
+
+/// Why a command did not do what it was asked to.
+enum Failure {
+    /// The input is wrong: exit code 2.
+    Input(Problems),
+    /// Something else went wrong: exit code 1.
+    Other(anyhow::Error),
+}
+
+fn command(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => run::run(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
+        Command::Check { file } => check(&file),
+        Command::Schema => Ok(output::json(&multihop_sim::scenario::schema(), true)?),
+    }
+}
+
+/// Says whether a scenario, with all that its sweep varies, can be run.
+fn check(file: &Path) -> Result<(), Failure> {
+    let source = Source::from_file(file)?;
+    let scenario = Scenario::load(&source, &[])?;
+    if scenario.sweep.is_some() {
+        multihop_sim::sweep::Plan::new(&source, &[])?;
+    }
+    Ok(output::line(format_args!("{}: no problems", file.display()))?)
+}
+
+impl From<Problems> for Failure {
+    fn from(problems: Problems) -> Self {
+        Self::Input(problems)
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Other(error)
+    }
+}
