@@ -121,7 +121,8 @@ fn built_in(
     match &flow.transport.protocol {
         Protocol::Udp => [End::UdpSender, End::UdpReceiver { expected: 0 }],
         Protocol::Tcp { config, window_by_hops } => {
-            let mut config = config.as_ref().clone();
+            // Applications read whatever arrives.
+            let mut config = tcp::Config { sink: true, ..config.as_ref().clone() };
             if *window_by_hops && let Some(hops) = hops(flow.from, flow.to) {
                 config.window_max = window_for_hops(hops);
             }
