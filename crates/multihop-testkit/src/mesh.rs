@@ -1,0 +1,405 @@
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use multihop_core::{Duration, Instant, Machine, Rng, earliest};
+
+/// How the packets of a protocol leave a machine and enter it. Nodes are numbered from 0.
+pub trait Adapter {
+    /// The machine at each node.
+    type Machine: Machine;
+    /// What links carry.
+    type Packet: Clone;
+
+    /// What an output of `node` means.
+    fn output(
+        &mut self,
+        now: Instant,
+        node: usize,
+        output: <Self::Machine as Machine>::Output,
+    ) -> Action<Self::Packet>;
+
+    /// What `node` is told when a packet of a neighbour arrives; `None` if it is no news for the
+    /// machine (a data packet at its destination, say).
+    fn arrived(
+        &mut self,
+        now: Instant,
+        node: usize,
+        from: usize,
+        packet: Self::Packet,
+    ) -> Option<<Self::Machine as Machine>::Input>;
+
+    /// What `node` is told when a unicast packet met a link that is down.
+    fn failed(
+        &mut self,
+        now: Instant,
+        node: usize,
+        to: usize,
+        packet: Self::Packet,
+    ) -> Option<<Self::Machine as Machine>::Input>;
+
+    /// A packet in the log.
+    fn text(&self, packet: &Self::Packet) -> String;
+}
+
+/// What becomes of an output.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Action<P> {
+    /// A packet for every neighbour of the moment.
+    Broadcast(P),
+    /// A packet for one node.
+    Unicast {
+        /// The node.
+        to: usize,
+        /// The packet.
+        packet: P,
+    },
+    /// A line in the log.
+    Log(String),
+    /// The adapter has dealt with it.
+    Done,
+}
+
+/// A link of a [`Mesh`], in one direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeshLink {
+    /// Time that every packet takes.
+    pub delay: Duration,
+    /// Share of packets, unicast ones too, that vanish without a word to anybody.
+    pub loss: f64,
+}
+
+impl MeshLink {
+    /// A millisecond, and nothing is lost.
+    pub const GOOD: Self = Self { delay: Duration::from_millis(1), loss: 0.0 };
+}
+
+/// Any number of machines over ideal links that come and go, in virtual time.
+///
+/// The fate of a packet is decided when it is sent. A unicast over a link that is not there comes
+/// back as a failure a millisecond later.
+pub struct Mesh<A: Adapter> {
+    /// The machine of each node. A change through here needs [`Mesh::call`].
+    pub machines: Vec<A::Machine>,
+    /// The adapter.
+    pub adapter: A,
+    /// Whether the log grows; so it does at first.
+    pub logging: bool,
+    links: BTreeMap<(usize, usize), MeshLink>,
+    events: BTreeMap<(Instant, u64), Event<A::Packet>>,
+    deadlines: Vec<Option<Instant>>,
+    log: String,
+    rng: Rng,
+    scheduled: u64,
+    now: Instant,
+    rounds: u32,
+}
+
+enum Event<P> {
+    Arrival { node: usize, from: usize, packet: P },
+    Failure { node: usize, to: usize, packet: P },
+}
+
+impl<A: Adapter> Mesh<A> {
+    /// Nodes without links; `seed` decides the fate of each packet.
+    pub fn new(machines: Vec<A::Machine>, adapter: A, seed: u64) -> Self {
+        let mut mesh = Self {
+            deadlines: vec![None; machines.len()],
+            machines,
+            adapter,
+            logging: true,
+            links: BTreeMap::new(),
+            events: BTreeMap::new(),
+            log: String::new(),
+            rng: Rng::stream(seed, "mesh", 0),
+            scheduled: 0,
+            now: Instant::ZERO,
+            rounds: 0,
+        };
+        for node in 0..mesh.machines.len() {
+            mesh.drain(node);
+        }
+        mesh
+    }
+
+    /// Good links from each node to the next.
+    pub fn chain(machines: Vec<A::Machine>, adapter: A, seed: u64) -> Self {
+        let mut mesh = Self::new(machines, adapter, seed);
+        for node in 1..mesh.machines.len() {
+            mesh.connect(node - 1, node, MeshLink::GOOD);
+        }
+        mesh
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Sets the link between two nodes, in both directions.
+    pub fn connect(&mut self, a: usize, b: usize, link: MeshLink) {
+        self.connect_one_way(a, b, link);
+        self.connect_one_way(b, a, link);
+    }
+
+    /// Sets the link from one node to another.
+    pub fn connect_one_way(&mut self, from: usize, to: usize, link: MeshLink) {
+        assert!(from != to && from.max(to) < self.machines.len(), "no link from {from} to {to}");
+        self.links.insert((from, to), link);
+    }
+
+    /// Removes the link between two nodes, in both directions. What is under way arrives.
+    pub fn disconnect(&mut self, a: usize, b: usize) {
+        self.links.remove(&(a, b));
+        self.links.remove(&(b, a));
+    }
+
+    /// Whether packets of one node reach another directly.
+    pub fn connected(&self, from: usize, to: usize) -> bool {
+        self.links.contains_key(&(from, to))
+    }
+
+    /// The nodes that hear `node`, in their order.
+    pub fn neighbours(&self, node: usize) -> Vec<usize> {
+        self.links.range((node, 0)..(node + 1, 0)).map(|(&(_, to), _)| to).collect()
+    }
+
+    /// Gives one machine an input.
+    pub fn input(&mut self, node: usize, input: <A::Machine as Machine>::Input) {
+        self.call(node, |machine, now| machine.handle(now, input));
+    }
+
+    /// Calls any method of one machine.
+    pub fn call<R>(&mut self, node: usize, action: impl FnOnce(&mut A::Machine, Instant) -> R) -> R {
+        let result = action(&mut self.machines[node], self.now);
+        self.drain(node);
+        result
+    }
+
+    /// Goes to the next moment at which something happens; false if nothing ever will.
+    pub fn step(&mut self) -> bool {
+        let Some(at) = self.next() else { return false };
+        self.rounds = if at > self.now { 0 } else { self.rounds + 1 };
+        assert!(self.rounds < 10_000, "no progress in time at {}", self.now);
+        self.now = self.now.max(at);
+        while let Some(entry) = self.events.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            let event = entry.remove();
+            self.happen(event);
+        }
+        for node in 0..self.machines.len() {
+            if self.deadlines[node].is_some_and(|due| due <= self.now) {
+                self.machines[node].handle_timeout(self.now);
+                self.drain(node);
+                let next = self.deadlines[node];
+                assert!(next.is_none_or(|due| due > self.now), "{node}: a timer due at {} again", self.now);
+            }
+        }
+        true
+    }
+
+    /// Lets everything happen up to `until`, which then is the time.
+    pub fn run_until(&mut self, until: Instant) {
+        while self.next().is_some_and(|at| at <= until) {
+            self.step();
+        }
+        self.now = self.now.max(until);
+    }
+
+    /// Lets everything happen for a while.
+    pub fn run_for(&mut self, time: Duration) {
+        self.run_until(self.now + time);
+    }
+
+    /// Steps until `done`; false if nothing happens any more, or `limit` is reached first.
+    pub fn drive(&mut self, limit: Instant, mut done: impl FnMut(&mut Self) -> bool) -> bool {
+        loop {
+            if done(self) {
+                return true;
+            }
+            if self.now > limit || !self.step() {
+                return false;
+            }
+        }
+    }
+
+    /// The log since the last call: a line for each packet sent (`12.345 ms: 0 -> 1: text`, with
+    /// `*` for a broadcast) and each [`Action::Log`] (`12.345 ms: 0: text`).
+    pub fn take_log(&mut self) -> String {
+        std::mem::take(&mut self.log)
+    }
+
+    fn next(&self) -> Option<Instant> {
+        let event = self.events.first_key_value().map(|(&(at, _), _)| at);
+        earliest(event, self.deadlines.iter().flatten().min().copied())
+    }
+
+    fn happen(&mut self, event: Event<A::Packet>) {
+        let (node, input) = match event {
+            Event::Arrival { node, from, packet } => {
+                (node, self.adapter.arrived(self.now, node, from, packet))
+            }
+            Event::Failure { node, to, packet } => (node, self.adapter.failed(self.now, node, to, packet)),
+        };
+        if let Some(input) = input {
+            self.machines[node].handle(self.now, input);
+            self.drain(node);
+        }
+    }
+
+    fn drain(&mut self, node: usize) {
+        while let Some(output) = self.machines[node].poll_output(self.now) {
+            match self.adapter.output(self.now, node, output) {
+                Action::Broadcast(packet) => {
+                    self.note(node, "-> *", &packet);
+                    for to in self.neighbours(node) {
+                        self.transmit(node, to, packet.clone());
+                    }
+                }
+                Action::Unicast { to, packet } => {
+                    self.note(node, &format!("-> {to}"), &packet);
+                    self.transmit(node, to, packet);
+                }
+                Action::Log(text) => self.line(node, &text),
+                Action::Done => {}
+            }
+        }
+        self.deadlines[node] = self.machines[node].poll_timeout();
+    }
+
+    fn transmit(&mut self, from: usize, to: usize, packet: A::Packet) {
+        let (delay, event) = match self.links.get(&(from, to)) {
+            None => (FAILURE_DELAY, Event::Failure { node: from, to, packet }),
+            Some(link) if self.rng.chance(link.loss) => return,
+            Some(link) => (link.delay, Event::Arrival { node: to, from, packet }),
+        };
+        self.events.insert((self.now + delay, self.scheduled), event);
+        self.scheduled += 1;
+    }
+
+    fn note(&mut self, node: usize, way: &str, packet: &A::Packet) {
+        if self.logging {
+            let text = self.adapter.text(packet);
+            self.write(&format!("{node} {way}"), &text);
+        }
+    }
+
+    fn line(&mut self, node: usize, text: &str) {
+        if self.logging {
+            self.write(&node.to_string(), text);
+        }
+    }
+
+    fn write(&mut self, who: &str, text: &str) {
+        let micros = self.now.as_nanos() / 1_000;
+        writeln!(self.log, "{}.{:03} ms: {who}: {text}", micros / 1_000, micros % 1_000)
+            .expect("a string takes any text");
+    }
+}
+
+/// How long a MAC takes to give up, roughly.
+const FAILURE_DELAY: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Passes a number on, one higher, to the node of that number; says so when it comes back.
+    #[derive(Default)]
+    struct Counter {
+        out: Vec<Result<u32, u32>>,
+        alarm: Option<Instant>,
+    }
+
+    impl Machine for Counter {
+        type Input = Result<u32, u32>;
+        type Output = Result<u32, u32>;
+
+        fn handle(&mut self, now: Instant, input: Self::Input) {
+            self.out.push(input.map(|n| n + 1));
+            self.alarm = Some(now + Duration::from_secs(1));
+        }
+
+        fn handle_timeout(&mut self, now: Instant) {
+            if self.alarm.take_if(|at| *at <= now).is_some() {
+                self.out.push(Err(0));
+            }
+        }
+
+        fn poll_output(&mut self, _now: Instant) -> Option<Self::Output> {
+            self.out.pop()
+        }
+
+        fn poll_timeout(&self) -> Option<Instant> {
+            self.alarm
+        }
+    }
+
+    struct Numbers;
+
+    impl Adapter for Numbers {
+        type Machine = Counter;
+        type Packet = u32;
+
+        fn output(&mut self, _now: Instant, _node: usize, output: Result<u32, u32>) -> Action<u32> {
+            match output {
+                Ok(9) => Action::Broadcast(9),
+                Ok(n) => Action::Unicast { to: n as usize, packet: n },
+                Err(0) => Action::Log("quiet".into()),
+                Err(n) => Action::Log(format!("{n} is out of reach")),
+            }
+        }
+
+        fn arrived(&mut self, _: Instant, _: usize, _: usize, packet: u32) -> Option<Result<u32, u32>> {
+            (packet != 9).then_some(Ok(packet))
+        }
+
+        fn failed(&mut self, _: Instant, _: usize, _: usize, packet: u32) -> Option<Result<u32, u32>> {
+            Some(Err(packet))
+        }
+
+        fn text(&self, packet: &u32) -> String {
+            format!("number {packet}")
+        }
+    }
+
+    fn machines() -> Vec<Counter> {
+        (0..4).map(|_| Counter::default()).collect()
+    }
+
+    #[test]
+    fn packets_cross_links_that_are_there() {
+        let mut mesh = Mesh::chain(machines(), Numbers, 1);
+        mesh.disconnect(2, 3);
+        mesh.input(0, Ok(0));
+        mesh.input(0, Ok(8));
+        mesh.run_for(Duration::from_millis(100));
+        assert_eq!(
+            mesh.take_log(),
+            "0.000 ms: 0 -> 1: number 1\n\
+             0.000 ms: 0 -> *: number 9\n\
+             1.000 ms: 1 -> 2: number 2\n\
+             2.000 ms: 2 -> 3: number 3\n\
+             3.000 ms: 2: 3 is out of reach\n"
+        );
+        mesh.connect(2, 3, MeshLink { delay: Duration::from_millis(5), ..MeshLink::GOOD });
+        assert!(mesh.connected(3, 2));
+        assert_eq!(mesh.neighbours(2), [1, 3]);
+        assert!(mesh.drive(Instant::FAR_FUTURE, |mesh| mesh.now() >= Instant::ZERO + Duration::from_secs(1)));
+        assert_eq!(mesh.take_log(), "1000.000 ms: 0: quiet\n");
+        mesh.logging = false;
+        assert!(!mesh.drive(Instant::FAR_FUTURE, |_| false));
+        assert_eq!(mesh.take_log(), "");
+    }
+
+    #[test]
+    fn a_share_of_the_packets_is_lost() {
+        let mut mesh = Mesh::new(machines(), Numbers, 1);
+        mesh.connect(0, 1, MeshLink { loss: 0.3, ..MeshLink::GOOD });
+        mesh.connect(1, 2, MeshLink::GOOD);
+        for _ in 0..1000 {
+            mesh.input(0, Ok(0));
+        }
+        mesh.run_for(Duration::from_millis(10));
+        let arrived = mesh.take_log().matches("1 -> 2").count();
+        assert!((650..750).contains(&arrived), "{arrived}");
+    }
+}
