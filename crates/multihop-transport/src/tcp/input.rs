@@ -285,7 +285,7 @@ impl Endpoint {
         let send = &mut self.send;
         let (last_start, last_ack) = send.window_from;
         let newer = last_start < start || (last_start == start && last_ack <= acked);
-        if newer && acked >= last_ack {
+        if newer && acked >= send.una {
             send.window = window;
             send.max_window = send.max_window.max(window);
             send.window_from = (start, acked);

@@ -109,6 +109,29 @@ fn the_window_counts_down_as_data_waits() {
 }
 
 #[test]
+fn the_window_opens_by_whole_segments_only() {
+    let mut s = small_receiver();
+    let odd = |seq: u32, len: u32| segment(|s| (s.seq, s.payload) = (PEER_ISS + seq, Payload::Virtual(len)));
+    s.at_ms(0).gets([odd(1, 2999)]);
+    s.expect([event(multihop_transport::tcp::Event::Delivered(2999)), own_ack(3000, 1)]);
+    s.app(|tcp| tcp.read(500)).gets([odd(5000, 9)]).expect([own_ack(3000, 1)]);
+    s.app(|tcp| tcp.read(500)).expect([own_ack(3000, 1001)]);
+}
+
+#[test]
+fn an_old_ack_says_nothing_about_the_window() {
+    let mut s = established(Config { initial_window: 2, ..config() });
+    s.app(|tcp| tcp.send_virtual(2000)).expect([data(1), data(2)]);
+    s.at_ms(10).gets([window(3, 2500), window(2, 9000)]).expect([]).check(|tcp| tcp.window(), 2500);
+    let newer_data = segment(|s| {
+        (s.seq, s.ack, s.window) = (PEER_ISS + 1001, Some(number(2)), 1);
+        s.payload = Payload::Virtual(MSS);
+    });
+    s.gets([newer_data]).expect([ack(1)]).check(|tcp| tcp.window(), 2500);
+    s.gets([window(3, 2000)]).expect([]).check(|tcp| tcp.window(), 2000);
+}
+
+#[test]
 fn acks_count_while_our_window_is_closed() {
     let mut s = small_receiver();
     s.app(|tcp| tcp.send_virtual(3000)).expect([data(1)]);

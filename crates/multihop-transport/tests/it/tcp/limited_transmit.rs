@@ -27,6 +27,15 @@ fn the_clamp_stays() {
 }
 
 #[test]
+fn two_and_no_more_even_where_no_recovery_may_start() {
+    let mut s = limited(64);
+    s.at_ms(100).gets(acks(1, 3)).expect([data(4), data(5), data(1)]);
+    // Everything sent before the recovery has arrived, and nothing beyond it is acknowledged.
+    s.at_ms(200).gets([ack(6)]).expect([data(6), data(7)]);
+    s.at_ms(300).gets(acks(6, 6)).expect([data(8), data(9)]);
+}
+
+#[test]
 fn after_a_timeout_duplicates_let_nothing_out() {
     let mut s = limited(64);
     s.at_ms(1000).expect([data(1)]);

@@ -29,6 +29,8 @@ fn partial_acks_show_the_next_hole() {
     // One segment in flight at the end: min(ssthresh, flight + one segment).
     s.check(|tcp| (tcp.phase(), tcp.cwnd(), tcp.ssthresh()), (Phase::SlowStart, 2 * MSS, 4 * MSS));
     s.check(|tcp| (tcp.counters().retransmitted, tcp.counters().timeouts), (3, 0));
+    // Karn: what was timed before a retransmission is no sample.
+    s.check(|tcp| tcp.rtt().samples(), 0);
 }
 
 #[test]
