@@ -48,6 +48,7 @@ impl Histogram {
     }
 }
 
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 3500")]
 fn bucket(seconds: f64) -> usize {
     if seconds <= SMALLEST {
         return 0;

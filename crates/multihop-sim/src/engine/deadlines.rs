@@ -40,6 +40,7 @@ impl Key {
         Instant::from_nanos((self.0 >> 64) as u64)
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "the slot is in the lowest bits")]
     fn slot(self) -> u32 {
         self.0 as u32 & SLOT_MASK
     }
@@ -118,6 +119,7 @@ impl Deadlines {
         self.heap.len()
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "there are no more places than slots")]
     fn put(&mut self, place: usize, key: Key) {
         self.heap[place] = key;
         self.place[key.slot() as usize] = place as u32;

@@ -64,7 +64,7 @@ impl EndId {
     }
 
     fn is_sender(self) -> bool {
-        self.0 % 2 == 0
+        self.0.is_multiple_of(2)
     }
 
     fn index(self) -> usize {
