@@ -99,14 +99,11 @@ impl Medium {
         Self { links, first, propagation }
     }
 
-    /// The indices of the links to the stations that hear `node`, nearest first.
-    pub fn links_of(&self, node: NodeId) -> std::ops::Range<u32> {
-        self.first[node.index()]..self.first[node.index() + 1]
-    }
-
-    /// One link.
-    pub fn link(&self, index: u32) -> &Link {
-        &self.links[index as usize]
+    /// Replaces `links` by those to the stations that hear `node`, nearest first.
+    pub fn links_of(&self, node: NodeId, links: &mut Vec<Link>) {
+        links.clear();
+        let range = self.first[node.index()] as usize..self.first[node.index() + 1] as usize;
+        links.extend_from_slice(&self.links[range]);
     }
 
     /// Power in mW of a frame sent at `at` from `from` over `link`, fading included.
@@ -147,12 +144,12 @@ mod tests {
     fn a_chain_is_heard_two_hops_far_nearest_first() {
         let positions: Vec<_> = (0..6).map(|n| Point { x: 200.0 * f64::from(n), y: 0.0 }).collect();
         let medium = Medium::new(&RadioParams::default(), &positions, 1);
-        let heard: Vec<_> = medium.links_of(NodeId(2)).map(|i| medium.link(i).to.0).collect();
-        assert_eq!(heard, [1, 3, 0, 4]);
-        let link = medium.link(medium.links_of(NodeId(2)).start);
-        assert_eq!(Duration::from(link.delay), Duration::from_nanos(667));
-        assert!(link.decodes(RATES[3]));
-        assert!(!medium.link(medium.links_of(NodeId(2)).end - 1).decodes(RATES[0]));
+        let mut links = Vec::new();
+        medium.links_of(NodeId(2), &mut links);
+        assert_eq!(links.iter().map(|link| link.to.0).collect::<Vec<_>>(), [1, 3, 0, 4]);
+        assert_eq!(Duration::from(links[0].delay), Duration::from_nanos(667));
+        assert!(links[0].decodes(RATES[3]));
+        assert!(!links[3].decodes(RATES[0]));
     }
 
     #[test]
@@ -161,7 +158,9 @@ mod tests {
         let model = Model::Threshold(Threshold { range, ..Threshold::default() });
         let radio = RadioParams { model, ..RadioParams::default() };
         let medium = Medium::new(&radio, &[Point::default(), Point { x: 260.0, y: 0.0 }], 1);
-        assert!(medium.link(0).decodes(RATES[0]));
-        assert!(!medium.link(0).decodes(RATES[1]));
+        let mut links = Vec::new();
+        medium.links_of(NodeId(0), &mut links);
+        assert!(links[0].decodes(RATES[0]));
+        assert!(!links[0].decodes(RATES[1]));
     }
 }

@@ -4,7 +4,7 @@ use multihop_core::{DropReason, Duration, Instant, NodeId};
 use multihop_radio::channel_error::ChannelError;
 use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{Done, Mac, MacConfig, Transmission};
-use multihop_radio::medium::Medium;
+use multihop_radio::medium::{Link, Medium};
 use multihop_radio::params::Model;
 use multihop_radio::phy::sinr::Signal;
 use multihop_radio::phy::threshold::{Arrival, Effect};
@@ -41,17 +41,16 @@ pub(super) struct Station {
 pub(super) struct FlightId(u32);
 
 /// A frame on its way: it begins, then ends, at each station that hears it, nearest first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Flight {
     transmission: Transmission,
     /// Names the transmission.
     signal: u64,
     began: Instant,
-    /// The links over which it is heard.
-    first_link: u32,
-    past_last_link: u32,
+    /// The links over which it is heard; never none.
+    links: Vec<Link>,
     /// The link where something happens next.
-    next_link: u32,
+    next: usize,
     /// Whether that is the arrival of the last bit.
     ending: bool,
     slot: u32,
@@ -60,6 +59,19 @@ struct Flight {
 impl FlightId {
     fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+impl Flight {
+    /// Where the next bit comes in the order of events.
+    fn key(&self) -> Key {
+        let link = &self.links[self.next];
+        let (airtime, rank) = if self.ending {
+            (self.transmission.airtime, Rank::SignalEnd)
+        } else {
+            (Duration::ZERO, Rank::SignalStart)
+        };
+        Key::new(self.began + airtime + Duration::from(link.delay), rank, link.to, self.slot)
     }
 }
 
@@ -137,30 +149,26 @@ impl World<'_> {
     fn launch(&mut self, node: NodeId, transmission: Transmission) {
         let body = transmission.frame.body;
         self.observer.frame(self.now, node, &transmission, &self.air.config.airtime, &self.packets);
-        let links = self.air.medium.links_of(node);
-        if links.is_empty() {
+        let id = match self.air.idle_flights.pop() {
+            Some(id) => id,
+            None => self.add_flight(transmission),
+        };
+        let flight = &mut self.air.flights[id.index()];
+        self.air.medium.links_of(node, &mut flight.links);
+        if flight.links.is_empty() {
+            self.air.idle_flights.push(id);
             return;
         }
         if body != PacketHandle::NONE {
             self.packets.hold(body);
         }
-        let id = match self.air.idle_flights.pop() {
-            Some(id) => id,
-            None => self.add_flight(transmission),
-        };
         self.air.next_signal += 1;
-        let flight = &mut self.air.flights[id.index()];
-        *flight = Flight {
-            transmission,
-            signal: self.air.next_signal,
-            began: self.now,
-            first_link: links.start,
-            past_last_link: links.end,
-            next_link: links.start,
-            ending: false,
-            slot: flight.slot,
-        };
-        let key = self.flight_key(id);
+        flight.transmission = transmission;
+        flight.signal = self.air.next_signal;
+        flight.began = self.now;
+        flight.next = 0;
+        flight.ending = false;
+        let key = flight.key();
         self.deadlines.set(key);
     }
 
@@ -172,51 +180,36 @@ impl World<'_> {
             transmission,
             signal: 0,
             began: self.now,
-            first_link: 0,
-            past_last_link: 0,
-            next_link: 0,
+            links: Vec::new(),
+            next: 0,
             ending: false,
             slot,
         });
         id
     }
 
-    /// Where the next bit of a flight comes in the order of events.
-    fn flight_key(&self, id: FlightId) -> Key {
-        let flight = &self.air.flights[id.index()];
-        let link = self.air.medium.link(flight.next_link);
-        let (airtime, rank) = if flight.ending {
-            (flight.transmission.airtime, Rank::SignalEnd)
-        } else {
-            (Duration::ZERO, Rank::SignalStart)
-        };
-        let at = flight.began + airtime + Duration::from(link.delay);
-        Key::new(at, rank, link.to, flight.slot)
-    }
-
     /// The first or the last bit of a frame reaches the next station, and the one after it, for as
     /// long as nothing else comes in between.
     pub(super) fn advance_flight(&mut self, id: FlightId) {
         loop {
-            let flight = &mut self.air.flights[id.index()];
-            let (link, ending) = (flight.next_link, flight.ending);
-            flight.next_link += 1;
-            let last = flight.next_link == flight.past_last_link;
+            let flight = &self.air.flights[id.index()];
+            let (link, ending) = (flight.links[flight.next], flight.ending);
             if ending {
-                self.signal_ends(id, link);
+                self.signal_ends(id, link.to);
             } else {
-                self.signal_starts(id, link);
+                self.signal_starts(id, &link);
             }
-            if last && ending {
-                self.land(id);
-                return;
-            }
-            if last {
-                let flight = &mut self.air.flights[id.index()];
-                flight.next_link = flight.first_link;
+            let flight = &mut self.air.flights[id.index()];
+            flight.next += 1;
+            if flight.next == flight.links.len() {
+                if ending {
+                    self.land(id);
+                    return;
+                }
+                flight.next = 0;
                 flight.ending = true;
             }
-            let key = self.flight_key(id);
+            let key = flight.key();
             if key.at() >= self.horizon || !self.deadlines.would_stay_first(key) {
                 self.deadlines.set(key);
                 return;
@@ -236,10 +229,9 @@ impl World<'_> {
         self.air.idle_flights.push(id);
     }
 
-    fn signal_starts(&mut self, id: FlightId, link: u32) {
+    fn signal_starts(&mut self, id: FlightId, link: &Link) {
         let (now, air) = (self.now, &mut self.air);
         let flight = &air.flights[id.index()];
-        let link = air.medium.link(link);
         let Transmission { frame, airtime, rate } = &flight.transmission;
         let station = &mut air.stations[link.to.index()];
         let was_busy = station.receiver.is_busy();
@@ -270,16 +262,14 @@ impl World<'_> {
         if !was_busy && station.receiver.is_busy() {
             station.busy_since = now;
             station.mac.carrier_busy(now);
-            let to = link.to;
-            self.settle(to);
+            self.settle(link.to);
         }
     }
 
-    fn signal_ends(&mut self, id: FlightId, link: u32) {
+    fn signal_ends(&mut self, id: FlightId, to: NodeId) {
         let (now, air) = (self.now, &mut self.air);
         let flight = &air.flights[id.index()];
         let frame = &flight.transmission.frame;
-        let to = air.medium.link(link).to;
         let station = &mut air.stations[to.index()];
         let was_busy = station.receiver.is_busy();
         let mut verdict = station.receiver.signal_ends(now, flight.signal);
