@@ -2,7 +2,7 @@
 
 use std::io;
 
-use multihop_core::{BitRate, Instant};
+use multihop_core::{BitRate, Duration, Instant};
 use multihop_radio::params::Preamble;
 
 use crate::extension::Extensions;
@@ -71,7 +71,7 @@ fn simulate(
     world.run_until(Instant::ZERO + scenario.warmup);
     world.begin_measuring();
     let end = Instant::ZERO + scenario.duration;
-    let step = scenario.duration / REPORTS;
+    let step = (scenario.duration / REPORTS).max(Duration::from_nanos(1));
     while world.now() < end {
         world.run_until((world.now() + step).min(end));
         progress(world.now().as_secs_f64() / end.as_secs_f64());
