@@ -1,0 +1,127 @@
+//! Networks and their traffic as scenario text.
+
+use std::collections::BTreeSet;
+use std::f64::consts::TAU;
+
+use multihop_sim::scenario::{Scenario, Source};
+
+/// A scenario of `seconds`, which its text leaves out.
+pub(crate) fn load(text: &str, seconds: f64) -> anyhow::Result<Scenario> {
+    let source = Source::Toml { text: text.to_owned(), name: "benchmark".to_owned() };
+    Ok(Scenario::load(&source, &[("duration".to_owned(), format!("{seconds:?}"))])?)
+}
+
+/// One TCP flow from end to end.
+#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of so many nodes")]
+pub(crate) fn chain(nodes: u32) -> anyhow::Result<String> {
+    Ok(format!("topology = {{ kind = \"chain\", hops = {} }}\n{TCP}", nodes - 1))
+}
+
+/// Two TCP flows that meet in the middle.
+#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of so many nodes")]
+pub(crate) fn cross(_: u32) -> anyhow::Result<String> {
+    Ok(format!("topology = {{ kind = \"cross\" }}\n{TCP}{TCP}"))
+}
+
+/// One station in the middle of a circle, and all others send to it.
+#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of so many nodes")]
+pub(crate) fn cell(nodes: u32) -> anyhow::Result<String> {
+    let senders = nodes - 1;
+    let around = (0..senders).map(|n| (TAU * f64::from(n) / f64::from(senders)).sin_cos());
+    let circle: String =
+        around.map(|(sin, cos)| format!(", [{:.3}, {:.3}]", 50.0 * cos, 50.0 * sin)).collect();
+    let flows: String = (1..=senders).map(|from| cbr(from, 0, 0.0, 300.0, 1460)).collect();
+    Ok(format!("topology = {{ kind = \"list\", positions = [[0.0, 0.0]{circle}] }}\n{flows}"))
+}
+
+/// Nodes at a fixed density, every tenth of which sends as far as [`HOPS`] reach.
+///
+/// Some nodes may be cut off: 10,000 nodes are almost never all connected. They do not send.
+pub(crate) fn random(nodes: u32) -> anyhow::Result<String> {
+    let side = (f64::from(nodes) * AREA_OF_A_NODE).sqrt();
+    let place = format!(
+        "topology = {{ kind = \"random\", nodes = {nodes}, area = [{side:?}, {side:?}], connected = false }}\n"
+    );
+    let empty = load(&format!("{place}{}", cbr(0, 1, 0.0, 1.0, 512)), 1.0)?;
+    let positions = empty.topology.place(empty.seed)?.positions;
+    let neighbours = neighbours(&positions, empty.decode_range());
+    let flows: String = (0..nodes)
+        .step_by(10)
+        .filter_map(|from| Some((from, farthest(&neighbours, from)?)))
+        // Spread over a second, so that they do not all send at once.
+        .map(|(from, to)| cbr(from, to, f64::from(from / 10 % 100) * 0.01, 20.0, 512))
+        .collect();
+    Ok(place + &flows)
+}
+
+const AREA_OF_A_NODE: f64 = 20_000.0; // m2
+const HOPS: u32 = 3;
+
+const TCP: &str = "[[flow]]\ntransport = { kind = \"newreno+ack1\", window_max = 20 }\n";
+
+fn cbr(from: u32, to: u32, start: f64, kbps: f64, bytes: u32) -> String {
+    format!(
+        "[[flow]]\nfrom = {from}\nto = {to}\nstart = {start:?}\napp = \"cbr\"\nrate_kbps = {kbps:?}\nsize = {bytes}\n"
+    )
+}
+
+/// For each node those within `range`, itself included.
+fn neighbours(positions: &[[f64; 2]], range: f64) -> Vec<Vec<u32>> {
+    let mut by_x: Vec<(u32, &[f64; 2])> = (0..).zip(positions).collect();
+    by_x.sort_by(|(_, a), (_, b)| a[0].total_cmp(&b[0]));
+    let hears = |a: &[f64; 2], b: &[f64; 2]| {
+        let [dx, dy] = [a[0] - b[0], a[1] - b[1]];
+        dx * dx + dy * dy <= range * range
+    };
+    let near = |a: &[f64; 2]| {
+        let begin = by_x.partition_point(|(_, b)| b[0] < a[0] - range);
+        let end = by_x.partition_point(|(_, b)| b[0] <= a[0] + range);
+        by_x[begin..end].iter().filter(|(_, b)| hears(a, b)).map(|&(n, _)| n).collect()
+    };
+    positions.iter().map(near).collect()
+}
+
+/// The lowest of the nodes that are [`HOPS`] away, or as many as there are; none without neighbours.
+fn farthest(neighbours: &[Vec<u32>], from: u32) -> Option<u32> {
+    let mut reached = BTreeSet::from([from]);
+    let mut frontier = reached.clone();
+    for _ in 0..HOPS {
+        let beyond: BTreeSet<u32> = frontier
+            .iter()
+            .flat_map(|&node| &neighbours[node as usize])
+            .copied()
+            .filter(|node| !reached.contains(node))
+            .collect();
+        if beyond.is_empty() {
+            break;
+        }
+        reached.extend(&beyond);
+        frontier = beyond;
+    }
+    frontier.first().copied().filter(|&to| to != from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_those_in_range() {
+        let places = [[300.0, 0.0], [0.0, 0.0], [150.0, 200.0], [250.0, 0.0]];
+        let sorted = |mut nodes: Vec<u32>| {
+            nodes.sort_unstable();
+            nodes
+        };
+        let found: Vec<_> = neighbours(&places, 250.0).into_iter().map(sorted).collect();
+        assert_eq!(found, [vec![0, 2, 3], vec![1, 2, 3], vec![0, 1, 2, 3], vec![0, 1, 2, 3]]);
+    }
+
+    #[test]
+    fn the_farthest_is_three_hops_away_or_as_far_as_it_goes() {
+        let row: Vec<_> = (0..5).map(|n| [200.0 * f64::from(n), 0.0]).collect();
+        let neighbours = neighbours(&row, 250.0);
+        assert_eq!(farthest(&neighbours, 0), Some(3));
+        assert_eq!(farthest(&neighbours, 2), Some(0), "both ends are two hops away");
+        assert_eq!(farthest(&[vec![0]], 0), None, "alone");
+    }
+}
