@@ -19,6 +19,7 @@ pub mod checksum;
 pub mod dot11;
 pub mod icmp;
 pub mod ipv4;
+pub mod olsr;
 pub mod radiotap;
 pub mod tcp;
 pub mod udp;

@@ -12,18 +12,18 @@ use multihop_wire::{arp, ipv4, radiotap, udp};
 
 use crate::pcapng::PcapngWriter;
 
-const A: NodeId = NodeId(0);
-const B: NodeId = NodeId(1);
+pub(crate) const A: NodeId = NodeId(0);
+pub(crate) const B: NodeId = NodeId(1);
 
 /// A capture in the making.
-struct Capture {
+pub(crate) struct Capture {
     name: &'static str,
     frames: Vec<Vec<u8>>,
     checks: &'static [&'static str],
 }
 
 impl Capture {
-    const fn new(name: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str) -> Self {
         Self { name, frames: Vec::new(), checks: CHECKS }
     }
 
@@ -53,7 +53,7 @@ impl Capture {
     }
 
     /// Adds a data frame with an IP datagram from A to B.
-    fn ip(&mut self, protocol: u8, payload: &[u8]) {
+    pub(crate) fn ip(&mut self, protocol: u8, payload: &[u8]) {
         let mut packet = Vec::new();
         header(protocol).emit(payload, &mut packet);
         self.data(ipv4::ETHERTYPE, &packet);
@@ -66,7 +66,7 @@ impl Capture {
     }
 
     /// What tshark prints for `fields`, frame by frame, and that it finds no fault.
-    fn read(&self, fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    pub(crate) fn read(&self, fields: &[&str]) -> Option<Vec<Vec<String>>> {
         let mut rows = self.read_any(&[fields, FAULTS].concat())?;
         for row in &mut rows {
             let faults = row.split_off(fields.len());

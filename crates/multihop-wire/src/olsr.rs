@@ -1,0 +1,442 @@
+//! OLSR packets (RFC 3626): a header and messages of any kind, those of the core protocol in full.
+//!
+//! Reserved fields are sent as zero and not looked at. Links of a HELLO whose code is invalid
+//! (RFC 3626 §6.1.1) or unknown (above 15) are left out, so that extensions pass by.
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::Duration;
+
+use crate::ParseError;
+use crate::reader::Reader;
+
+/// The UDP port of OLSR.
+pub const PORT: u16 = 698;
+
+/// What one node sends at a time.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Packet {
+    /// Counts the packets of the sending interface.
+    pub sequence: u16,
+    /// Messages of this node, and of others that it passes on.
+    pub messages: Vec<Message>,
+}
+
+/// A message and its header.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Message {
+    /// How long what it says may be believed.
+    pub validity: TimeCode,
+    /// The main address of the node that made it.
+    pub originator: Ipv4Addr,
+    /// How many more times it may be sent.
+    pub ttl: u8,
+    /// How many times it was passed on.
+    pub hop_count: u8,
+    /// Counts the messages of the originator.
+    pub sequence: u16,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Body {
+    /// Whom the originator hears.
+    Hello(Hello),
+    /// Who can be reached by way of the originator.
+    Tc(Tc),
+    /// The originator's other interfaces.
+    Mid(Mid),
+    /// Networks behind the originator.
+    Hna(Hna),
+    /// A kind that is only passed on.
+    Opaque(Opaque),
+}
+
+/// Whom a node hears, for its neighbours only.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Hello {
+    /// The time between its HELLOs.
+    pub interval: TimeCode,
+    /// Whether it wants to pass on messages and packets of others.
+    pub willingness: Willingness,
+    /// Its links; those that follow each other with the same code share four bytes of header.
+    pub links: Vec<Link>,
+}
+
+/// A link in a HELLO.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Link {
+    /// What is said of the link and of the neighbour.
+    pub code: LinkCode,
+    /// The neighbour's interface.
+    pub address: Ipv4Addr,
+}
+
+/// What a HELLO says of a link and of the neighbour at its other end.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum LinkCode {
+    /// Nothing of the link; the neighbour's type.
+    Unspecified(NeighbourType),
+    /// Heard, without knowing whether the neighbour hears as well.
+    Asymmetric(NeighbourType),
+    /// Works both ways. A neighbour at such a link is a symmetric one.
+    Symmetric {
+        /// Whether the neighbour is a multipoint relay of the sender.
+        mpr: bool,
+    },
+    /// Has been heard, and is no more.
+    Lost(NeighbourType),
+}
+
+/// What a HELLO says of a neighbour.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum NeighbourType {
+    /// No link works both ways.
+    Not,
+    /// At least one does.
+    Symmetric,
+    /// And the sender has chosen it as multipoint relay.
+    Mpr,
+}
+
+/// Whether a node wants to carry traffic for others: from 0 to 7.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Willingness(pub u8);
+
+/// Who can be reached by way of a node, for the whole network.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Tc {
+    /// Counts the changes of the set (ANSN).
+    pub sequence: u16,
+    /// Main addresses of neighbours.
+    pub neighbours: Vec<Ipv4Addr>,
+}
+
+/// Interfaces of a node besides the one that gives it its main address.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Mid {
+    /// Their addresses.
+    pub interfaces: Vec<Ipv4Addr>,
+}
+
+/// Networks that a node is a gateway to.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Hna {
+    /// Address and mask.
+    pub networks: Vec<(Ipv4Addr, Ipv4Addr)>,
+}
+
+/// A message of a kind that is not handled here.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Opaque {
+    kind: u8,
+    bytes: Vec<u8>,
+}
+
+/// A time in one byte: C (1 + a/16) 2^b with C = 1/16 s, a in the upper and b in the lower half
+/// (RFC 3626 §18.3).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TimeCode(pub u8);
+
+impl Packet {
+    /// Bytes of the header.
+    pub const HEADER_LEN: usize = 4;
+
+    /// Reads what a UDP datagram carries; bytes after the packet's length are dropped.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let mut r = Reader::new(bytes);
+        let len = usize::from(r.u16()?);
+        let sequence = r.u16()?;
+        let body = sized(&mut r, "packet length", len, Self::HEADER_LEN, "4 or more")?;
+        let mut messages = Vec::new();
+        let mut rest = body;
+        while !rest.is_empty() {
+            let (message, len) = Message::parse(rest)?;
+            messages.push(message);
+            rest = &rest[len..];
+        }
+        Ok(Self { sequence, messages })
+    }
+
+    /// Appends the packet.
+    ///
+    /// # Panics
+    ///
+    /// If it is longer than 65535 bytes.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&length(self.len()));
+        out.extend_from_slice(&self.sequence.to_be_bytes());
+        for message in &self.messages {
+            message.emit(out);
+        }
+    }
+
+    /// Bytes of the packet.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a header")]
+    pub fn len(&self) -> usize {
+        Self::HEADER_LEN + self.messages.iter().map(Message::len).sum::<usize>()
+    }
+}
+
+impl Message {
+    /// Bytes of the header.
+    pub const HEADER_LEN: usize = 12;
+
+    /// Bytes of the message.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a header")]
+    pub fn len(&self) -> usize {
+        Self::HEADER_LEN
+            + match &self.body {
+                Body::Hello(hello) => 4 + hello.groups().map(|group| 4 + 4 * group.len()).sum::<usize>(),
+                Body::Tc(tc) => 4 + 4 * tc.neighbours.len(),
+                Body::Mid(mid) => 4 * mid.interfaces.len(),
+                Body::Hna(hna) => 8 * hna.networks.len(),
+                Body::Opaque(opaque) => opaque.bytes.len(),
+            }
+    }
+
+    /// Reads the first message, and says how long it is.
+    fn parse(bytes: &[u8]) -> Result<(Self, usize), ParseError> {
+        let mut r = Reader::new(bytes);
+        let kind = r.u8()?;
+        let validity = TimeCode(r.u8()?);
+        let len = usize::from(r.u16()?);
+        let originator = r.u32()?.into();
+        let (ttl, hop_count, sequence) = (r.u8()?, r.u8()?, r.u16()?);
+        let body = sized(&mut r, "message size", len, Self::HEADER_LEN, "12 or more")?;
+        let body = match kind {
+            HELLO => Body::Hello(Hello::parse(body)?),
+            TC => Body::Tc(Tc::parse(body)?),
+            MID => Body::Mid(Mid { interfaces: addresses(body)? }),
+            HNA => Body::Hna(Hna::parse(body)?),
+            kind => Body::Opaque(Opaque { kind, bytes: body.to_vec() }),
+        };
+        Ok((Self { validity, originator, ttl, hop_count, sequence, body }, len))
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        let kind = match &self.body {
+            Body::Hello(_) => HELLO,
+            Body::Tc(_) => TC,
+            Body::Mid(_) => MID,
+            Body::Hna(_) => HNA,
+            Body::Opaque(opaque) => opaque.kind,
+        };
+        out.extend_from_slice(&[kind, self.validity.0]);
+        out.extend_from_slice(&length(self.len()));
+        out.extend_from_slice(&self.originator.octets());
+        out.extend_from_slice(&[self.ttl, self.hop_count]);
+        out.extend_from_slice(&self.sequence.to_be_bytes());
+        match &self.body {
+            Body::Hello(hello) => hello.emit(out),
+            Body::Tc(tc) => {
+                out.extend_from_slice(&tc.sequence.to_be_bytes());
+                out.extend_from_slice(&[0, 0]);
+                emit_addresses(&tc.neighbours, out);
+            }
+            Body::Mid(mid) => emit_addresses(&mid.interfaces, out),
+            Body::Hna(hna) => {
+                for (network, mask) in &hna.networks {
+                    emit_addresses(&[*network, *mask], out);
+                }
+            }
+            Body::Opaque(opaque) => out.extend_from_slice(&opaque.bytes),
+        }
+    }
+}
+
+impl Hello {
+    fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let mut r = Reader::new(bytes);
+        let _reserved = r.u16()?;
+        let (interval, willingness) = (TimeCode(r.u8()?), Willingness(r.u8()?));
+        let mut links = Vec::new();
+        let mut rest = r.rest();
+        while !rest.is_empty() {
+            let mut r = Reader::new(rest);
+            let (code, _reserved, len) = (r.u8()?, r.u8()?, usize::from(r.u16()?));
+            let group = sized(&mut r, "link message size", len, LINK_HEADER_LEN, "4 or more")?;
+            if let Some(code) = LinkCode::parse(code) {
+                links.extend(addresses(group)?.into_iter().map(|address| Link { code, address }));
+            }
+            rest = &rest[len..];
+        }
+        Ok(Self { interval, willingness, links })
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&[0, 0, self.interval.0, self.willingness.0]);
+        for group in self.groups() {
+            out.extend_from_slice(&[group[0].code.byte(), 0]);
+            out.extend_from_slice(&length(LINK_HEADER_LEN + 4 * group.len()));
+            group.iter().for_each(|link| out.extend_from_slice(&link.address.octets()));
+        }
+    }
+
+    fn groups(&self) -> impl Iterator<Item = &[Link]> {
+        self.links.chunk_by(|a, b| a.code == b.code)
+    }
+}
+
+impl LinkCode {
+    /// What is said of the neighbour.
+    pub const fn neighbour(self) -> NeighbourType {
+        match self {
+            Self::Symmetric { mpr: true } => NeighbourType::Mpr,
+            Self::Symmetric { mpr: false } => NeighbourType::Symmetric,
+            Self::Unspecified(neighbour) | Self::Asymmetric(neighbour) | Self::Lost(neighbour) => neighbour,
+        }
+    }
+
+    fn parse(byte: u8) -> Option<Self> {
+        let neighbour = match byte >> 2 {
+            0 => NeighbourType::Not,
+            1 => NeighbourType::Symmetric,
+            2 => NeighbourType::Mpr,
+            _ => return None,
+        };
+        match (byte & 3, neighbour) {
+            (0, neighbour) => Some(Self::Unspecified(neighbour)),
+            (1, neighbour) => Some(Self::Asymmetric(neighbour)),
+            (2, NeighbourType::Not) => None,
+            (2, neighbour) => Some(Self::Symmetric { mpr: neighbour == NeighbourType::Mpr }),
+            (_, neighbour) => Some(Self::Lost(neighbour)),
+        }
+    }
+
+    const fn byte(self) -> u8 {
+        let link = match self {
+            Self::Unspecified(_) => 0,
+            Self::Asymmetric(_) => 1,
+            Self::Symmetric { .. } => 2,
+            Self::Lost(_) => 3,
+        };
+        let neighbour = match self.neighbour() {
+            NeighbourType::Not => 0,
+            NeighbourType::Symmetric => 1,
+            NeighbourType::Mpr => 2,
+        };
+        neighbour << 2 | link
+    }
+}
+
+impl Willingness {
+    /// Carries nothing for others.
+    pub const NEVER: Self = Self(0);
+    /// Would rather not.
+    pub const LOW: Self = Self(1);
+    /// As most nodes.
+    pub const DEFAULT: Self = Self(3);
+    /// Rather this node than others.
+    pub const HIGH: Self = Self(6);
+    /// Is always a multipoint relay.
+    pub const ALWAYS: Self = Self(7);
+}
+
+impl Tc {
+    fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let mut r = Reader::new(bytes);
+        let (sequence, _reserved) = (r.u16()?, r.u16()?);
+        Ok(Self { sequence, neighbours: addresses(r.rest())? })
+    }
+}
+
+impl Hna {
+    fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let (pairs, rest) = bytes.as_chunks::<8>();
+        whole(rest, "size of networks", bytes.len(), "a multiple of 8")?;
+        let network = |[a, b, c, d, e, f, g, h]: [u8; 8]| ([a, b, c, d].into(), [e, f, g, h].into());
+        Ok(Self { networks: pairs.iter().copied().map(network).collect() })
+    }
+}
+
+impl Opaque {
+    /// A message of a kind other than those of RFC 3626, which are 1 to 4.
+    pub fn new(kind: u8, bytes: Vec<u8>) -> Option<Self> {
+        (!(HELLO..=HNA).contains(&kind)).then_some(Self { kind, bytes })
+    }
+
+    /// Its kind.
+    pub const fn kind(&self) -> u8 {
+        self.kind
+    }
+
+    /// What it carries.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl TimeCode {
+    /// The code of the shortest time that is not below `time`; at most 3968 s.
+    #[expect(clippy::cast_possible_truncation, reason = "a and b are below 16 by then")]
+    pub const fn at_least(time: Duration) -> Self {
+        let units = time.as_nanos().div_ceil(UNIT.as_nanos());
+        if units <= 16 {
+            return Self(0);
+        }
+        let mut b = units.ilog2() - 4;
+        let mut a = units.div_ceil(1 << b) - 16;
+        if a == 16 {
+            (a, b) = (0, b + 1);
+        }
+        if b > 15 { Self(u8::MAX) } else { Self((a << 4) as u8 | b as u8) }
+    }
+
+    /// The time.
+    pub const fn time(self) -> Duration {
+        let (a, b) = (self.0 >> 4, self.0 & 15);
+        Duration::from_nanos((UNIT.as_nanos() * (16 + a as u64)) << b)
+    }
+}
+
+/// What follows a header that was read, if `len` bytes count from the header's start.
+fn sized<'a>(
+    r: &mut Reader<'a>,
+    name: &'static str,
+    len: usize,
+    header: usize,
+    allowed: &'static str,
+) -> Result<&'a [u8], ParseError> {
+    match len.checked_sub(header) {
+        Some(body) => r.take(body),
+        None => Err(field(name, len, allowed)),
+    }
+}
+
+fn addresses(bytes: &[u8]) -> Result<Vec<Ipv4Addr>, ParseError> {
+    let (addresses, rest) = bytes.as_chunks::<4>();
+    whole(rest, "size of addresses", bytes.len(), "a multiple of 4")?;
+    Ok(addresses.iter().copied().map(Ipv4Addr::from).collect())
+}
+
+fn emit_addresses(addresses: &[Ipv4Addr], out: &mut Vec<u8>) {
+    addresses.iter().for_each(|address| out.extend_from_slice(&address.octets()));
+}
+
+fn whole(rest: &[u8], name: &'static str, len: usize, allowed: &'static str) -> Result<(), ParseError> {
+    if rest.is_empty() { Ok(()) } else { Err(field(name, len, allowed)) }
+}
+
+fn field(name: &'static str, len: usize, allowed: &'static str) -> ParseError {
+    let found = u32::try_from(len).expect("lengths have 16 bits");
+    ParseError::Field { name, found, allowed }
+}
+
+fn length(len: usize) -> [u8; 2] {
+    u16::try_from(len).expect("an OLSR packet has at most 65535 bytes").to_be_bytes()
+}
+
+const HELLO: u8 = 1;
+const TC: u8 = 2;
+const MID: u8 = 3;
+const HNA: u8 = 4;
+const LINK_HEADER_LEN: usize = 4;
+/// C / 16.
+const UNIT: Duration = Duration::from_nanos(3_906_250);
+
+#[cfg(test)]
+mod tests;

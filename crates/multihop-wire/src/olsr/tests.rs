@@ -1,0 +1,195 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::damage;
+
+fn code() -> impl Strategy<Value = LinkCode> {
+    (0..16_u8).prop_filter_map("valid", LinkCode::parse)
+}
+
+fn address() -> impl Strategy<Value = Ipv4Addr> {
+    any::<Ipv4Addr>()
+}
+
+fn body() -> impl Strategy<Value = Body> {
+    let link = (code(), address()).prop_map(|(code, address)| Link { code, address });
+    let hello = (any::<(u8, u8)>(), vec(link, 0..12)).prop_map(|((interval, willingness), links)| Hello {
+        interval: TimeCode(interval),
+        willingness: Willingness(willingness),
+        links,
+    });
+    let tc =
+        (any::<u16>(), vec(address(), 0..8)).prop_map(|(sequence, neighbours)| Tc { sequence, neighbours });
+    prop_oneof![
+        hello.prop_map(Body::Hello),
+        tc.prop_map(Body::Tc),
+        vec(address(), 0..5).prop_map(|interfaces| Body::Mid(Mid { interfaces })),
+        vec((address(), address()), 0..5).prop_map(|networks| Body::Hna(Hna { networks })),
+        (5..=255_u8, vec(any::<u8>(), 0..40))
+            .prop_map(|(kind, bytes)| Body::Opaque(Opaque::new(kind, bytes).unwrap())),
+    ]
+}
+
+fn packet() -> impl Strategy<Value = Packet> {
+    let message = (any::<(u8, Ipv4Addr, u8, u8, u16)>(), body()).prop_map(
+        |((validity, originator, ttl, hop_count, sequence), body)| Message {
+            validity: TimeCode(validity),
+            originator,
+            ttl,
+            hop_count,
+            sequence,
+            body,
+        },
+    );
+    (any::<u16>(), vec(message, 0..4)).prop_map(|(sequence, messages)| Packet { sequence, messages })
+}
+
+fn emitted(packet: &Packet) -> Vec<u8> {
+    let mut out = Vec::new();
+    packet.emit(&mut out);
+    out
+}
+
+fn hello_with(groups: &[u8]) -> Vec<u8> {
+    let size = u8::try_from(16 + groups.len()).unwrap();
+    let mut bytes = vec![0, size + 4, 0, 9, 1, 0x86, 0, size, 10, 0, 0, 1, 1, 0, 0, 5, 0, 0, 5, 3];
+    bytes.extend(groups);
+    bytes
+}
+
+fn links(groups: &[u8]) -> Result<Vec<Link>, ParseError> {
+    let packet = Packet::parse(&hello_with(groups))?;
+    let Body::Hello(hello) = packet.messages.into_iter().next().unwrap().body else { panic!("a HELLO") };
+    Ok(hello.links)
+}
+
+#[test]
+fn known_bytes_of_a_hello() {
+    let bytes = hello_with(&[10, 0, 0, 8, 10, 0, 0, 2, 1, 0, 0, 12, 10, 0, 0, 3, 10, 0, 0, 4]);
+    let asymmetric =
+        |address: [u8; 4]| Link { code: LinkCode::Asymmetric(NeighbourType::Not), address: address.into() };
+    let packet = Packet {
+        sequence: 9,
+        messages: vec![Message {
+            validity: TimeCode::at_least(Duration::from_secs(6)),
+            originator: [10, 0, 0, 1].into(),
+            ttl: 1,
+            hop_count: 0,
+            sequence: 5,
+            body: Body::Hello(Hello {
+                interval: TimeCode::at_least(Duration::from_secs(2)),
+                willingness: Willingness::DEFAULT,
+                links: vec![
+                    Link { code: LinkCode::Symmetric { mpr: true }, address: [10, 0, 0, 2].into() },
+                    asymmetric([10, 0, 0, 3]),
+                    asymmetric([10, 0, 0, 4]),
+                ],
+            }),
+        }],
+    };
+    assert_eq!(emitted(&packet), bytes);
+    assert_eq!(Packet::parse(&bytes), Ok(packet));
+}
+
+#[test]
+fn known_bytes_of_a_tc() {
+    let bytes =
+        [0, 28, 0, 2, 2, 0xe7, 0, 24, 10, 0, 0, 1, 255, 0, 0, 7, 1, 2, 0, 0, 10, 0, 0, 2, 10, 0, 0, 3];
+    let tc = Tc { sequence: 0x102, neighbours: vec![[10, 0, 0, 2].into(), [10, 0, 0, 3].into()] };
+    let packet = Packet {
+        sequence: 2,
+        messages: vec![Message {
+            validity: TimeCode::at_least(Duration::from_secs(15)),
+            originator: [10, 0, 0, 1].into(),
+            ttl: 255,
+            hop_count: 0,
+            sequence: 7,
+            body: Body::Tc(tc),
+        }],
+    };
+    assert_eq!(emitted(&packet), bytes);
+    assert_eq!(Packet::parse(&bytes), Ok(packet));
+}
+
+#[test]
+fn invalid_and_unknown_link_codes_are_left_out() {
+    let good = [6, 0, 0, 8, 10, 0, 0, 2];
+    // Symmetric link to no neighbour, neighbour type 3, codes above 15 whatever they hold.
+    for bad in [[2, 0, 0, 8, 1, 2, 3, 4], [13, 0, 0, 8, 1, 2, 3, 4], [16, 0, 0, 8, 1, 2, 3, 4]] {
+        let expected = Link { code: LinkCode::Symmetric { mpr: false }, address: [10, 0, 0, 2].into() };
+        assert_eq!(links(&[bad, good].concat()), Ok(vec![expected]));
+    }
+    assert_eq!(links(&[200, 0, 0, 5, 7]), Ok(vec![]));
+    let odd = ParseError::Field { name: "size of addresses", found: 1, allowed: "a multiple of 4" };
+    assert_eq!(links(&[6, 0, 0, 5, 7]), Err(odd));
+}
+
+#[test]
+fn lengths_are_checked() {
+    let tc = [0, 20, 0, 2, 2, 0xe7, 0, 16, 10, 0, 0, 1, 255, 0, 0, 7, 1, 2, 0, 0];
+    assert!(Packet::parse(&tc).is_ok());
+    let mut short = tc;
+    short[7] = 11;
+    let expected = ParseError::Field { name: "message size", found: 11, allowed: "12 or more" };
+    assert_eq!(Packet::parse(&short), Err(expected));
+    short[7] = 17;
+    assert_eq!(Packet::parse(&short), Err(ParseError::Truncated { found: 16, needed: 17 }));
+    short[1] = 3;
+    let expected = ParseError::Field { name: "packet length", found: 3, allowed: "4 or more" };
+    assert_eq!(Packet::parse(&short), Err(expected));
+}
+
+#[test]
+fn kinds_of_the_core_protocol_are_not_opaque() {
+    for kind in 0..=255 {
+        assert_eq!(Opaque::new(kind, vec![]).is_none(), matches!(kind, 1..=4), "{kind}");
+    }
+}
+
+#[test]
+fn times_of_the_rfc() {
+    // RFC 3626 §18.3.
+    for (seconds, a, b) in [(2, 0, 5), (6, 8, 6), (15, 14, 7), (30, 14, 8)] {
+        let code = TimeCode::at_least(Duration::from_secs(seconds));
+        assert_eq!(code, TimeCode(a << 4 | b));
+        assert_eq!(code.time(), Duration::from_secs(seconds));
+    }
+}
+
+#[test]
+fn every_time_code() {
+    let mut codes: Vec<TimeCode> = (0..=255).map(TimeCode).collect();
+    codes.sort_by_key(|code| code.time());
+    assert_eq!(codes[0].time(), Duration::from_micros(62_500));
+    assert_eq!(codes[255].time(), Duration::from_secs(3_968));
+    for code in &codes {
+        let (a, b) = (f64::from(code.0 >> 4), i32::from(code.0 & 15));
+        let exact = (1.0 + a / 16.0) * 2_f64.powi(b) / 16.0;
+        assert_eq!(code.time(), Duration::from_secs_f64(exact));
+        assert_eq!(TimeCode::at_least(code.time()), *code);
+    }
+    for pair in codes.windows(2) {
+        let above = pair[0].time() + Duration::from_nanos(1);
+        assert_eq!(TimeCode::at_least(above), pair[1]);
+    }
+    assert_eq!(TimeCode::at_least(Duration::ZERO), TimeCode(0));
+    assert_eq!(TimeCode::at_least(Duration::MAX), TimeCode(255));
+}
+
+proptest! {
+    #[test]
+    fn parse_undoes_emit(packet in packet()) {
+        let bytes = emitted(&packet);
+        prop_assert_eq!(bytes.len(), packet.len());
+        prop_assert_eq!(Packet::parse(&bytes), Ok(packet));
+    }
+
+    #[test]
+    fn parse_never_panics(bytes in any::<Vec<u8>>(), packet in packet(), damage in damage()) {
+        let _ = Packet::parse(&bytes);
+        let mut bytes = emitted(&packet);
+        damage.apply(&mut bytes);
+        let _ = Packet::parse(&bytes);
+    }
+}

@@ -1,0 +1,129 @@
+//! tshark reads OLSR packets.
+
+use multihop_core::{Duration, Payload};
+use multihop_wire::olsr::{
+    Body, Hello, Hna, Link, LinkCode, Message, Mid, NeighbourType, Opaque, PORT, Packet, Tc, TimeCode,
+    Willingness,
+};
+use multihop_wire::udp;
+
+use crate::tshark::{A, B, Capture};
+
+#[test]
+fn every_kind_of_message() {
+    let mut capture = Capture::new("olsr");
+    for (n, bodies) in (1..).zip(packets()) {
+        let packet = Packet { sequence: 700 + n, messages: bodies.into_iter().map(message).collect() };
+        let mut payload = Vec::new();
+        packet.emit(&mut payload);
+        let datagram = udp::Datagram { source: PORT, destination: PORT, payload: Payload::Bytes(payload) };
+        let mut bytes = Vec::new();
+        datagram.emit(A.addr(), B.addr(), &mut bytes);
+        capture.ip(udp::PROTOCOL, &bytes);
+    }
+    let Some(rows) = capture.read(&FIELDS) else { return };
+    assert_eq!(
+        rows[0],
+        [
+            "48",
+            "701",
+            "1",
+            "6",
+            "44",
+            "10.0.0.1",
+            "254",
+            "1",
+            "513",
+            "2",
+            "3",
+            "10,1,3",
+            "8,8,12",
+            "10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5",
+            "",
+            "",
+            "",
+            "",
+            "",
+        ]
+    );
+    assert_eq!(
+        rows[1],
+        [
+            "76",
+            "702",
+            "2,3,4",
+            "6,6,6",
+            "24,20,28",
+            "10.0.0.1,10.0.0.1,10.0.0.1",
+            "254,254,254",
+            "1,1,1",
+            "513,513,513",
+            "",
+            "",
+            "",
+            "",
+            "10.0.0.2,10.0.0.3",
+            "258",
+            "10.1.0.1,10.2.0.1",
+            "10.9.0.0,0.0.0.0",
+            "255.255.0.0,0.0.0.0",
+            "",
+        ]
+    );
+    assert_eq!(rows[2][..5], ["20", "703", "99", "6", "16"]);
+    assert_eq!(rows[2][18], "01020304");
+}
+
+fn packets() -> [Vec<Body>; 3] {
+    let address = |last| [10, 0, 0, last].into();
+    let link = |code, last| Link { code, address: address(last) };
+    let hello = Hello {
+        interval: TimeCode::at_least(Duration::from_secs(2)),
+        willingness: Willingness::DEFAULT,
+        links: vec![
+            link(LinkCode::Symmetric { mpr: true }, 2),
+            link(LinkCode::Asymmetric(NeighbourType::Not), 3),
+            link(LinkCode::Lost(NeighbourType::Not), 4),
+            link(LinkCode::Lost(NeighbourType::Not), 5),
+        ],
+    };
+    let tc = Tc { sequence: 258, neighbours: vec![address(2), address(3)] };
+    let mid = Mid { interfaces: vec![[10, 1, 0, 1].into(), [10, 2, 0, 1].into()] };
+    let network = ([10, 9, 0, 0].into(), [255, 255, 0, 0].into());
+    let hna = Hna { networks: vec![network, ([0; 4].into(), [0; 4].into())] };
+    let opaque = Opaque::new(99, vec![1, 2, 3, 4]).expect("not of the core protocol");
+    [vec![Body::Hello(hello)], vec![Body::Tc(tc), Body::Mid(mid), Body::Hna(hna)], vec![Body::Opaque(opaque)]]
+}
+
+fn message(body: Body) -> Message {
+    Message {
+        validity: TimeCode::at_least(Duration::from_secs(6)),
+        originator: A.addr(),
+        ttl: 254,
+        hop_count: 1,
+        sequence: 513,
+        body,
+    }
+}
+
+const FIELDS: [&str; 19] = [
+    "olsr.packet_len",
+    "olsr.packet_seq_num",
+    "olsr.message_type",
+    "olsr.vtime",
+    "olsr.message_size",
+    "olsr.origin_addr",
+    "olsr.ttl",
+    "olsr.hop_count",
+    "olsr.message_seq_num",
+    "olsr.htime",
+    "olsr.willingness",
+    "olsr.link_type",
+    "olsr.link_message_size",
+    "olsr.neighbor_addr",
+    "olsr.ansn",
+    "olsr.interface_addr",
+    "olsr.network_addr",
+    "olsr.netmask",
+    "olsr.data",
+];

@@ -1,0 +1,13 @@
+//! What parses as OLSR survives being sent.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use multihop_wire::olsr::Packet;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(packet) = Packet::parse(data) else { return };
+    let mut sent = Vec::new();
+    packet.emit(&mut sent);
+    assert_eq!(sent.len(), packet.len());
+    assert_eq!(Packet::parse(&sent), Ok(packet));
+});
