@@ -2,12 +2,13 @@
 //!
 //! docs/extending.md walks through a complete example of each.
 
-use multihop_core::{DropReason, FlowId, Machine, NodeId, Notice};
+use multihop_core::{DropReason, Duration, FlowId, Machine, NodeId, Notice};
 
 /// Protocols that take the place of the scenario's.
 #[derive(Default)]
 pub struct Extensions<'a> {
-    /// Makes both ends of a flow, or `None` to leave the flow its transport.
+    /// Makes both ends of a flow, or `None` to leave the flow its transport. Flows of datagrams
+    /// (`cbr`, `paced`) are not asked about.
     pub transport: Option<&'a dyn Fn(FlowId) -> Option<TransportEnds>>,
     /// Makes the routing agent of each node, in place of the scenario's protocol.
     pub routing: Option<&'a dyn Fn(NodeId) -> Box<dyn RoutingAgent>>,
@@ -31,9 +32,9 @@ impl<T: Machine<Input = TransportInput, Output = TransportOutput>> Transport for
 /// What one end of a connection is told.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum TransportInput {
-    /// The application begins to send without end (told to the sender).
-    Start,
-    /// The application has no more to send.
+    /// The application has this many more bytes to send; `None`: without end (told to the sender).
+    Data(Option<u64>),
+    /// The application has ended; what is not acknowledged need not arrive (told to the sender).
     Stop,
     /// A message from the other end.
     Message(Message),
@@ -50,6 +51,10 @@ pub enum TransportOutput {
     Delivered(u64),
     /// The other end has this many more bytes.
     Acked(u64),
+    /// A round trip took this long; goes to the flow's `rtt_ms`.
+    RoundTrip(Duration),
+    /// The retransmission timer expired; goes to the flow's `timeouts`.
+    TimedOut,
 }
 
 /// What a transport of one's own puts into an IP packet.
@@ -57,8 +62,11 @@ pub enum TransportOutput {
 pub struct Message {
     /// The header, byte by byte.
     pub header: Vec<u8>,
-    /// Bytes of application data behind it, whose contents do not matter.
+    /// Bytes of application data behind it, whose contents do not matter. A message with data
+    /// counts as a segment.
     pub data: u32,
+    /// Whether the data has been sent before; nobody but the statistics looks at this.
+    pub again: bool,
 }
 
 /// A node's part in a routing protocol.
@@ -98,6 +106,8 @@ pub struct Routable {
     pub source: NodeId,
     /// Where it goes.
     pub destination: NodeId,
+    /// Links it has crossed.
+    pub hops: u8,
 }
 
 /// What a routing agent says.

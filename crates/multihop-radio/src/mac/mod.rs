@@ -156,13 +156,7 @@ impl Mac {
 
     /// Queues a packet; gives back the one that finds no room.
     pub fn enqueue(&mut self, out: Outgoing) -> Option<Outgoing> {
-        // A packet that the MAC takes at once was never in the queue.
-        if self.service.is_none() && self.queue.is_empty() {
-            self.queue.push(out)
-        } else {
-            debug_assert!(self.service.is_some(), "the driver calls serve after every call");
-            self.queue.push(out)
-        }
+        self.queue.push(out)
     }
 
     /// Takes the next packet from the queue if there is none in service.

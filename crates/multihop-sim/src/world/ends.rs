@@ -82,7 +82,8 @@ impl Ends {
         let mut ends = Vec::with_capacity(2 * scenario.flows.len());
         let mut flows = Vec::with_capacity(scenario.flows.len());
         for (id, flow) in (0..).map(FlowId).zip(&scenario.flows) {
-            let custom = extensions.transport.and_then(|make| make(id));
+            let datagrams = matches!(flow.transport.protocol, Protocol::Udp);
+            let custom = extensions.transport.filter(|_| !datagrams).and_then(|make| make(id));
             let (transport, pair) = match custom {
                 Some(own) => (own.name, [End::Custom(own.sender), End::Custom(own.receiver)]),
                 None => (flow.transport.name.clone(), built_in(scenario.seed, id, flow, &mut hops)),
@@ -101,6 +102,11 @@ impl Ends {
         }
         let windows = Windows::new(flows.len(), Instant::ZERO);
         Self { ends, flows, windows }
+    }
+
+    /// Whether a flow's sender learns what has arrived.
+    pub(super) fn acknowledges(&self, flow: FlowId) -> bool {
+        !matches!(self.ends[EndId::sender(flow).index()], End::UdpSender)
     }
 
     /// The TCP endpoint of an end, if it has one.
@@ -171,11 +177,13 @@ impl World<'_> {
                 self.delivered(id, u64::from(datagram.size));
             }
             (End::Custom(machine), Body::Custom { message, .. }) => {
+                let before = self.ends.flows[id.index()].stats.delivered_bytes;
                 machine.handle(self.now, TransportInput::Message(message));
-                if !end.is_sender() {
-                    self.ends.flows[id.index()].stats.arrived(self.now, arrival.created, arrival.hops);
-                }
                 self.drain_end(end);
+                let stats = &mut self.ends.flows[id.index()].stats;
+                if stats.delivered_bytes > before {
+                    stats.arrived(self.now, arrival.created, arrival.hops);
+                }
             }
             _ => {}
         }
@@ -236,7 +244,7 @@ impl World<'_> {
                     return;
                 }
             }
-            End::Custom(machine) => machine.handle(now, TransportInput::Start),
+            End::Custom(machine) => machine.handle(now, TransportInput::Data(amount)),
             End::UdpSender | End::UdpReceiver { .. } => {}
         }
         self.drain_end(end);
@@ -302,17 +310,14 @@ impl World<'_> {
                     tcp::Output::Segment(segment) => Said::Send(Body::Tcp(segment)),
                     tcp::Output::Event(event) => Said::Event(event),
                 }),
-                End::Custom(machine) => machine.poll_output(self.now).map(|output| match output {
-                    TransportOutput::Send(message) => Said::Send(Body::Custom { flow: id, message }),
-                    TransportOutput::Delivered(n) => Said::Event(tcp::Event::Delivered(n)),
-                    TransportOutput::Acked(n) => Said::Event(tcp::Event::Acked(n)),
-                }),
+                End::Custom(machine) => machine.poll_output(self.now).map(Said::Custom),
                 End::UdpSender | End::UdpReceiver { .. } => return,
             };
             match said {
                 None => break,
                 Some(Said::Send(body)) => self.send_body(end, body),
                 Some(Said::Event(event)) => self.handle_event(end, event),
+                Some(Said::Custom(output)) => self.handle_custom(end, output),
             }
         }
         self.note_progress(end);
@@ -341,6 +346,22 @@ impl World<'_> {
                 self.arm_application(id);
             }
             tcp::Event::Connected | tcp::Event::Closed | tcp::Event::Reset | tcp::Event::TimedOut => {}
+        }
+    }
+
+    fn handle_custom(&mut self, end: EndId, output: TransportOutput) {
+        let flow = end.flow();
+        let stats = &mut self.ends.flows[flow.index()].stats;
+        match output {
+            TransportOutput::Send(message) => {
+                stats.datagrams_sent += u64::from(message.data > 0);
+                stats.repeats += u64::from(message.data > 0 && message.again);
+                self.send_body(end, Body::Custom { flow, message });
+            }
+            TransportOutput::Delivered(bytes) => self.delivered(flow, bytes),
+            TransportOutput::Acked(bytes) => self.acked(flow, bytes),
+            TransportOutput::RoundTrip(time) => stats.rtt.add(time.as_secs_f64()),
+            TransportOutput::TimedOut => stats.timeouts += 1,
         }
     }
 
@@ -389,6 +410,7 @@ impl World<'_> {
 enum Said {
     Send(Body),
     Event(tcp::Event),
+    Custom(TransportOutput),
 }
 
 /// Time between datagrams of `size` bytes at `rate` bits of payload a second.

@@ -25,8 +25,12 @@ pub(crate) struct FlowStats {
     hops: u64,
     pub(crate) delay: Histogram,
     pub(crate) rtt: Histogram,
-    /// Datagrams sent.
+    /// Datagrams, or segments of somebody's own transport, sent.
     pub(crate) datagrams_sent: u64,
+    /// Segments of somebody's own transport sent again.
+    pub(crate) repeats: u64,
+    /// Timeouts of somebody's own transport.
+    pub(crate) timeouts: u64,
     /// Datagrams that arrived above the expected number.
     pub(crate) datagrams_out_of_order: u64,
     /// TCP's counts at the end of the warm-up.

@@ -76,8 +76,8 @@ impl World<'_> {
     }
 
     fn ticket(&mut self, packet: Packet) -> Routable {
-        let (source, destination) = (packet.source, packet.destination);
-        Routable { ticket: self.packets.insert(packet).0, source, destination }
+        let (source, destination, hops) = (packet.source, packet.destination, packet.hops);
+        Routable { ticket: self.packets.insert(packet).0, source, destination, hops }
     }
 
     fn tell_router(&mut self, node: NodeId, input: RoutingInput) {

@@ -100,7 +100,8 @@ impl World<'_> {
         let sent = sender.map(|tcp| (tcp.counters(), &stats.sender_before));
         let got = receiver.map(|tcp| (tcp.counters(), &stats.receiver_before));
         let segments_delivered = got.map_or(stats.arrivals, |(now, before)| now.delivered - before.delivered);
-        let segments_retransmitted = sent.map_or(0, |(now, before)| now.retransmitted - before.retransmitted);
+        let segments_retransmitted =
+            sent.map_or(stats.repeats, |(now, before)| now.retransmitted - before.retransmitted);
         FlowResult {
             id: id.0,
             from: flow.from.0,
@@ -110,7 +111,7 @@ impl World<'_> {
             start: flow.start.as_secs_f64(),
             stop: stats.ended.unwrap_or(self.now).as_secs_f64(),
             goodput_kbps: kbps(stats.delivered_bytes),
-            acked_kbps: sent.map(|_| kbps(stats.acked_bytes)),
+            acked_kbps: self.ends.acknowledges(id).then(|| kbps(stats.acked_bytes)),
             retransmission_index: (segments_delivered > 0)
                 .then(|| segments_retransmitted as f64 / segments_delivered as f64),
             segments_sent: sent
@@ -119,7 +120,7 @@ impl World<'_> {
             segments_delivered,
             out_of_order: got
                 .map_or(stats.datagrams_out_of_order, |(now, before)| now.out_of_order - before.out_of_order),
-            timeouts: sent.map_or(0, |(now, before)| now.timeouts - before.timeouts),
+            timeouts: sent.map_or(stats.timeouts, |(now, before)| now.timeouts - before.timeouts),
             delay_ms: stats.delay.summary_ms(),
             rtt_ms: stats.rtt.summary_ms(),
             mean_hops: stats.mean_hops(),
