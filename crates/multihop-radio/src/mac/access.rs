@@ -45,7 +45,9 @@ impl Mac {
 
     /// A new packet: back-off first, except where the standard allows sending at once.
     pub(super) fn begin_access(&mut self, now: Instant, config: &MacConfig) {
-        if self.backoff.is_idle() && self.sifs_ends == Instant::FAR_FUTURE {
+        // Behind a CTS or ACK that goes first, the end of that frame starts the back-off.
+        let behind_reply = self.sifs_ends != Instant::FAR_FUTURE && self.is_idle(now);
+        if self.backoff.is_idle() && !behind_reply {
             let at_once = config.params.flavour == Flavour::Standard && self.is_idle(now);
             if at_once {
                 self.backoff = Backoff::Paused { slots: 0 };

@@ -142,12 +142,15 @@ impl Mac {
         if let Some(reply) = self.reply {
             if reply.kind == FrameKind::Cts && config.params.flavour == Flavour::Ns2 && !self.is_idle(now) {
                 self.reply = None;
+                if self.service.is_some() {
+                    self.begin_access(now, config);
+                }
                 return None;
             }
             return Some(self.send_reply(now, reply, config));
         }
         if config.params.flavour == Flavour::Ns2 && !self.is_idle(now) {
-            self.start_over(config);
+            self.start_over(now, config);
             return None;
         }
         self.service.is_some().then(|| self.send_data(now, config))
@@ -159,7 +162,7 @@ impl Mac {
             return None;
         }
         if !self.is_idle(now) {
-            self.start_over(config);
+            self.start_over(now, config);
             return None;
         }
         Some(if service.announced == Announced::NotYet {
@@ -170,12 +173,13 @@ impl Mac {
     }
 
     /// The medium was taken at the last moment: contend again.
-    fn start_over(&mut self, config: &MacConfig) {
+    fn start_over(&mut self, now: Instant, config: &MacConfig) {
         if let Some(Announced::Yes) = self.service.map(|s| s.announced) {
             self.service.as_mut().expect("just looked").announced = Announced::NotYet;
         }
         self.double_contention_window();
         self.draw_backoff(config);
+        self.resume_backoff(now, config);
     }
 
     fn send_rts(&mut self, now: Instant, config: &MacConfig) -> Transmission {

@@ -198,6 +198,51 @@ fn nav_keeps_silent_and_a_difs_follows_it() {
 }
 
 #[test]
+fn a_packet_that_comes_while_a_cts_is_suppressed_is_sent_all_the_same() {
+    let others_rts = Frame::control(FrameKind::Rts, PEER, OTHER, Duration::from_micros(6942), 20);
+    // In the SIFS after the RTS, with the medium taken by the NAV or, at the last moment, by a frame.
+    for nav in [true, false] {
+        let mut b = bench(Flavour::Ns2, Some(0));
+        if nav {
+            b.hears(us(0), us(352), &others_rts);
+        }
+        b.hears(us(400), us(752), &b.to_me(FrameKind::Rts, 6942));
+        b.sends(us(755), packet(1));
+        let mut idle = us(352 + 6942);
+        if !nav {
+            b.mac.carrier_busy(us(757));
+            idle = us(1000);
+        }
+        assert_eq!(b.step(), (us(762), None), "the CTS is suppressed");
+        if !nav {
+            b.mac.carrier_idle(idle, &b.config);
+        }
+        let (at, rts) = b.next_frame();
+        assert_eq!(rts.kind, FrameKind::Rts);
+        assert!(Bench::slots(at, idle, DIFS) <= 30);
+    }
+}
+
+#[test]
+fn a_weak_frame_over_the_cts_delays_the_data_to_the_end_of_its_nav() {
+    let mut b = bench(Flavour::Ns2, Some(0));
+    b.sends(us(1000), packet(7));
+    let (rts_at, _) = b.next_frame();
+    let cts_end = rts_at + Duration::from_micros(352 + 10 + 304);
+    // 1528 bytes begin 4 us before the CTS ends: the CTS survives, the NAV lasts 6304 + 364 us.
+    b.mac.carrier_busy(rts_at + Duration::from_micros(362));
+    let weak_at = cts_end - Duration::from_micros(4);
+    b.mac.overheard_weak(weak_at, Duration::from_micros(6304), &b.config);
+    b.mac.receive(cts_end, &b.to_me(FrameKind::Cts, 6628), &b.config);
+    b.mac.carrier_idle(cts_end, &b.config);
+    assert_eq!(b.step(), (cts_end + Duration::from_micros(10), None));
+    let (at, again) = b.next_frame();
+    assert_eq!(again.kind, FrameKind::Rts, "the exchange begins anew");
+    let idle = weak_at + Duration::from_micros(6304 + 364);
+    assert!(Bench::slots(at, idle, DIFS) <= 62, "from the doubled window");
+}
+
+#[test]
 fn an_error_costs_eifs_and_in_ns2_a_difs_more() {
     for (flavour, space) in [(Flavour::Ns2, 364 + 50), (Flavour::Standard, 364)] {
         let mut b = bench(flavour, Some(0));
