@@ -17,6 +17,7 @@ pub use error::ParseError;
 pub mod arp;
 pub mod checksum;
 pub mod dot11;
+pub mod dsr;
 pub mod icmp;
 pub mod ipv4;
 pub mod olsr;

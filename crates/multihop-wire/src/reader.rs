@@ -1,3 +1,5 @@
+use core::net::Ipv4Addr;
+
 use multihop_core::Payload;
 
 use crate::ParseError;
@@ -38,6 +40,14 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn u32(&mut self) -> Result<u32, ParseError> {
         Ok(u32::from_be_bytes(self.array()?))
+    }
+
+    pub(crate) fn address(&mut self) -> Result<Ipv4Addr, ParseError> {
+        Ok(Ipv4Addr::from(self.array()?))
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.at == self.bytes.len()
     }
 
     pub(crate) fn rest(self) -> &'a [u8] {

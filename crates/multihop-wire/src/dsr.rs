@@ -1,0 +1,213 @@
+//! DSR headers (RFC 4728 §6), without flow state.
+//!
+//! Between the IP header and what it carries: a fixed part of 4 bytes, then options. Padding is
+//! skipped when parsed and never written, as §6.1 allows.
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::Quoted;
+
+use crate::ParseError;
+use crate::reader::Reader;
+
+mod addresses;
+mod options;
+pub use addresses::Addresses;
+
+/// The IP protocol number of DSR.
+pub const PROTOCOL: u8 = 48;
+
+/// [`Header::next_header`] where nothing follows.
+pub const NO_NEXT_HEADER: u8 = 59;
+
+/// A DSR header.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Header {
+    /// IP protocol number of what follows, or [`NO_NEXT_HEADER`].
+    pub next_header: u8,
+    /// Asks for a way.
+    pub request: Option<RouteRequest>,
+    /// Ways that were found.
+    pub replies: Vec<RouteReply>,
+    /// Links that are broken.
+    pub errors: Vec<RouteError>,
+    /// The identification of an acknowledgement that the next hop is asked for.
+    pub ack_request: Option<u16>,
+    /// Acknowledgements.
+    pub acks: Vec<Ack>,
+    /// The way that the packet takes.
+    pub source_route: Option<SourceRoute>,
+}
+
+/// The Route Request option (RFC 4728 §6.2). Who asks is the IP source address.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RouteRequest {
+    /// Counts the requests of the node that asks.
+    pub id: u16,
+    /// The node that is looked for.
+    pub target: Ipv4Addr,
+    /// The nodes that have passed the request on.
+    pub route: Addresses,
+}
+
+/// The Route Reply option (RFC 4728 §6.3). The way begins at the IP destination address.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RouteReply {
+    /// The last hop lies outside of the DSR network.
+    pub last_hop_external: bool,
+    /// The other nodes of the way, with its end.
+    pub route: Addresses,
+}
+
+/// The Route Error option (RFC 4728 §6.4).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RouteError {
+    /// How often the packet that met the error had been salvaged, at most 15.
+    pub salvage: u8,
+    /// Who found the error.
+    pub source: Ipv4Addr,
+    /// Who is to be told.
+    pub destination: Ipv4Addr,
+    /// What is wrong.
+    pub fault: Fault,
+    /// The start of the packet that met the error: an extension, for which §6.4 leaves room.
+    pub quoted: Option<Quoted>,
+}
+
+/// What a route error reports.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fault {
+    /// The error's source cannot reach this node.
+    NodeUnreachable(Ipv4Addr),
+    /// The error's source has no flow state.
+    FlowStateNotSupported,
+    /// The error's source does not know this type of option.
+    OptionNotSupported(u8),
+}
+
+/// The Acknowledgement option (RFC 4728 §6.6).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ack {
+    /// Copied from the request.
+    pub id: u16,
+    /// Who acknowledges.
+    pub source: Ipv4Addr,
+    /// Whose packet.
+    pub destination: Ipv4Addr,
+}
+
+/// The Source Route option (RFC 4728 §6.7).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct SourceRoute {
+    /// The first hop lies outside of the DSR network.
+    pub first_hop_external: bool,
+    /// The last hop lies outside of the DSR network.
+    pub last_hop_external: bool,
+    /// How often the packet has been salvaged, at most 15.
+    pub salvage: u8,
+    /// How many of the nodes are still to be visited.
+    pub segments_left: u8,
+    /// The nodes between the IP source and destination; of a salvaged packet, the node that salvaged
+    /// it and those between it and the destination.
+    pub route: Addresses,
+}
+
+impl Header {
+    /// A header without options.
+    pub const fn new(next_header: u8) -> Self {
+        Self {
+            next_header,
+            request: None,
+            replies: Vec::new(),
+            errors: Vec::new(),
+            ack_request: None,
+            acks: Vec::new(),
+            source_route: None,
+        }
+    }
+
+    /// Reads what an IP packet carries; also returns what follows the header.
+    ///
+    /// Options that are not known here are removed or end the packet, as their type says (§6.1). An
+    /// option of which there may be only one ends the packet when it comes twice.
+    pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), ParseError> {
+        let mut r = Reader::new(bytes);
+        let (next_header, flags) = (r.u8()?, r.u8()?);
+        if flags & FLOW_STATE != 0 {
+            return Err(ParseError::Field { name: "flow state header", found: 1, allowed: "0" });
+        }
+        let len = r.u16()?;
+        let options = r.take(usize::from(len))?;
+        let mut header = Self::new(next_header);
+        header.parse_options(options)?;
+        Ok((header, r.rest()))
+    }
+
+    /// Appends the header.
+    ///
+    /// # Panics
+    ///
+    /// If a salvage count is above 15, a source route has more segments left than nodes, or there
+    /// are more than 65535 bytes of options.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let len = u16::try_from(self.wire_len() - FIXED_LEN).expect("options fit the 16-bit length");
+        out.extend_from_slice(&[self.next_header, 0]);
+        out.extend_from_slice(&len.to_be_bytes());
+        self.emit_options(out);
+    }
+
+    /// Bytes that [`emit`](Self::emit) appends.
+    pub fn wire_len(&self) -> usize {
+        FIXED_LEN
+            + self.request.map_or(0, |request| 8 + 4 * request.route.len())
+            + self.replies.iter().map(|reply| 3 + 4 * reply.route.len()).sum::<usize>()
+            + self.errors.iter().map(RouteError::option_len).sum::<usize>()
+            + self.ack_request.map_or(0, |_| 4)
+            + 12 * self.acks.len()
+            + self.source_route.map_or(0, |route| 4 + 4 * route.route.len())
+    }
+
+    /// Bytes that ns-2 counts for this header (without the second IP header it also adds).
+    ///
+    /// For a reply this is more than on the wire: it counts the way's first node and two bytes of
+    /// its own, and rounds up to 4. For a salvaged packet it is 4 less, since ns-2 counts a way by
+    /// its hops. ns-2 quotes no packets in its errors; they count as on the wire.
+    pub fn accounted_len(&self) -> usize {
+        let others = FIXED_LEN
+            + self.request.map_or(0, |request| 8 + 4 * request.route.len())
+            + self.replies.iter().map(|reply| 5 + 4 * (reply.route.len() + 1)).sum::<usize>()
+            + self.errors.iter().map(RouteError::option_len).sum::<usize>();
+        (others + self.source_route.map_or(0, |route| 4 * route.hops())).next_multiple_of(4)
+    }
+}
+
+impl SourceRoute {
+    /// Links between the node that chose the route and the destination.
+    pub fn hops(&self) -> usize {
+        self.route.len() + usize::from(self.salvage == 0)
+    }
+
+    /// The node that the packet is being sent to; `None` if more segments are left than there are.
+    pub fn receiver(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+        let index = self.route.len().checked_sub(usize::from(self.segments_left))?;
+        Some(self.route.get(index).copied().unwrap_or(destination))
+    }
+
+    /// [`Header::wire_len`] of a header with this route and nothing else.
+    pub fn wire_len(&self) -> usize {
+        FIXED_LEN + 4 + 4 * self.route.len()
+    }
+
+    /// [`Header::accounted_len`] of a header with this route and nothing else.
+    pub fn accounted_len(&self) -> usize {
+        FIXED_LEN + 4 * self.hops()
+    }
+}
+
+/// Next header, flags and length.
+const FIXED_LEN: usize = 4;
+const FLOW_STATE: u8 = 0x80;
+
+#[cfg(test)]
+mod tests;
