@@ -14,6 +14,7 @@ mod error;
 mod reader;
 pub use error::ParseError;
 
+pub mod aodv;
 pub mod arp;
 pub mod checksum;
 pub mod dot11;
