@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Write the tables of docs/scenarios.md from the schema that reads scenario files.
+
+Run it with `.venv/bin/python tools/scenario_reference.py`. With `--check` it changes nothing and exits
+with 1 if it would.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "scenarios.md"
+BEGIN = "<!-- made by tools/scenario_reference.py -->"
+END = "<!-- end -->"
+
+Node = dict[str, Any]
+
+
+def main(arguments: list[str]) -> int:
+    """Rewrite or check the document."""
+    import multihop
+
+    text = DOCUMENT.read_text(encoding="utf-8")
+    fresh = insert(text, reference(multihop.schema()))
+    if arguments == ["--check"]:
+        if fresh != text:
+            print(f"{DOCUMENT.name} is older than the schema; run tools/scenario_reference.py")
+        return 0 if fresh == text else 1
+    if arguments:
+        print(f"found {' '.join(arguments)}, allowed: --check", file=sys.stderr)
+        return 2
+    DOCUMENT.write_text(fresh, encoding="utf-8")
+    return 0
+
+
+def insert(text: str, tables: str) -> str:
+    """The document with other tables between the marks."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
+
+
+def reference(schema: Node) -> str:
+    """A section for each table of the file."""
+    return "\n".join(section.markdown() for section in Walk(schema).sections("", schema))
+
+
+@dataclass
+class Section:
+    """One table of the file, or what it has for one value of its kind."""
+
+    title: str
+    about: str
+    rows: list[str] = field(default_factory=list)
+
+    def markdown(self) -> str:
+        """Heading, sentence, keys."""
+        lines = [f"### {self.title}", ""]
+        if self.about:
+            lines += [self.about, ""]
+        if self.rows:
+            lines += ["| key | allowed | default | meaning |", "|---|---|---|---|", *self.rows, ""]
+        return "\n".join(lines)
+
+
+class Walk:
+    """Goes through a schema, from the file down to its innermost tables."""
+
+    def __init__(self, schema: Node) -> None:
+        self.definitions: Node = schema.get("$defs", {})
+
+    def sections(self, path: str, node: Node, *, many: bool = False) -> Iterator[Section]:
+        """The section of a table, of its kinds, and of the tables below it."""
+        parts = self.parts(node)
+        keys = {name: key for part in parts for name, key in part.get("properties", {}).items()}
+        required = {name for part in parts for name in part.get("required", [])}
+        kinds = [kind for part in parts for kind in part.get("oneOf", [])]
+        title = f"[[{path}]]" if many else f"[{path}]"
+        section = Section(f"`{title}`" if path else "The file", self.about(node))
+        if kinds:
+            name = kind_key(kinds[0])
+            section.rows.append(kind_row(name, keys.pop(name, {}), kinds))
+        section.rows += [self.row(path, name, key, name in required) for name, key in ordered(keys)]
+        yield section
+        yield from self.below(path, keys)
+        for kind in kinds:
+            yield from self.kind(path, kind)
+
+    def kind(self, path: str, kind: Node) -> Iterator[Section]:
+        """What a table has for one value of its kind; nothing if that is nothing."""
+        name = kind_key(kind)
+        word = kind["properties"][name]["const"]
+        keys = {key: value for key, value in kind["properties"].items() if key != name}
+        if keys:
+            required = set(kind.get("required", []))
+            rows = [self.row(path, key, value, key in required) for key, value in ordered(keys)]
+            yield Section(f'`{path}` with `{name} = "{word}"`', kind.get("description", ""), rows)
+            yield from self.below(path, keys)
+
+    def below(self, path: str, keys: Node) -> Iterator[Section]:
+        """The sections of tables inside a table."""
+        for name, key in ordered(keys):
+            for table, many in self.tables(key):
+                yield from self.sections(f"{path}.{name}" if path else name, table, many=many)
+
+    def row(self, path: str, name: str, key: Node, required: bool) -> str:
+        """One key."""
+        default = "required" if required else show(key["default"]) if "default" in key else ""
+        if list(self.tables(key)) and key.get("default") in ({}, None) and not required:
+            default = ""
+        about = key.get("description") or self.about(key)
+        return f"| `{name}` | {self.allowed(key, path, name)} | {default} | {cell(about)} |"
+
+    def tables(self, key: Node) -> Iterator[tuple[Node, bool]]:
+        """The tables that a value can be, and whether it is an array of them."""
+        for option in self.options(key):
+            whole = self.resolve(option)
+            if whole.get("type") == "array" and isinstance(whole.get("items"), dict):
+                yield from ((table, True) for table, _ in self.tables(whole["items"]))
+            elif any(part.get("properties") or part.get("oneOf") for part in self.parts(option)):
+                yield option, False
+
+    def options(self, key: Node) -> list[Node]:
+        """The alternatives of a value, nested ones too, `null` left out."""
+        whole = self.resolve(key)
+        if "anyOf" not in whole:
+            return [] if whole.get("type") == "null" else [key]
+        return [option for part in whole["anyOf"] for option in self.options(part)]
+
+    def allowed(self, key: Node, path: str, name: str) -> str:
+        """The values a key may have."""
+        inner = f"{path}.{name}" if path else name
+        return " or ".join(dict.fromkeys(self.one(option, inner) for option in self.options(key)))
+
+    def one(self, option: Node, path: str) -> str:
+        """The values of one alternative."""
+        node = self.resolve(option)
+        kind = node.get("type")
+        if "enum" in node:
+            words = [word for word in node["enum"] if word is not None]
+            plain = [word for word in words if "+" not in word]
+            more = "; a TCP also with `+da`, `+dyn`, `+ack1`" if len(plain) < len(words) else ""
+            return ", ".join(show(word) for word in plain) + more
+        if "const" in node:
+            return show(node["const"])
+        if any(self.tables(option)):
+            return f"tables `[[{path}]]`" if kind == "array" else f"table `[{path}]`"
+        if kind == "array":
+            return self.array(node, path)
+        if kind == "integer" or kind == "number" or isinstance(kind, list):
+            return bounds(node)
+        names = {"boolean": "`true`, `false`", "string": "text", "object": "table"}
+        return names.get(str(kind), str(kind))
+
+    def array(self, node: Node, path: str) -> str:
+        """An array, by its elements."""
+        items = node.get("items", {})
+        element = " or ".join(self.one(option, path) for option in self.options(items)) or "any"
+        count = node.get("minItems") if node.get("minItems") == node.get("maxItems") else None
+        return f"array of {count} x {element}" if count else f"array of {element}"
+
+    def parts(self, node: Node) -> list[Node]:
+        """A table and the groups of keys that make it up."""
+        whole = self.resolve(node)
+        return [whole, *(part for group in whole.get("allOf", []) for part in self.parts(group))]
+
+    def resolve(self, node: Node) -> Node:
+        """What a reference points to."""
+        while "$ref" in node:
+            node = self.definitions[node["$ref"].rsplit("/", 1)[1]]
+        return node
+
+    def about(self, node: Node) -> str:
+        """The sentence that describes a table."""
+        return str(node.get("description") or self.resolve(node).get("description", ""))
+
+
+def kind_row(name: str, key: Node, kinds: list[Node]) -> str:
+    """The key that says which other keys there are."""
+    words = [(kind["properties"][name]["const"], kind.get("description", "")) for kind in kinds]
+    default = show(key["default"]) if "default" in key else "required"
+    meaning = "<br>".join(f"{show(word)}: {cell(about)}" for word, about in words)
+    return f"| `{name}` | {', '.join(show(word) for word, _ in words)} | {default} | {meaning} |"
+
+
+def kind_key(kind: Node) -> str:
+    """The key whose value makes a kind what it is."""
+    return next(str(name) for name, key in kind["properties"].items() if "const" in key)
+
+
+def ordered(keys: Node) -> list[tuple[str, Node]]:
+    """The keys by name."""
+    return sorted(keys.items())
+
+
+def bounds(node: Node) -> str:
+    """The numbers that are allowed."""
+    kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
+    if "string" in kinds:
+        return "text"
+    if "boolean" in kinds:
+        return "`true`, `false`"
+    whole = "whole number, " if "integer" in kinds else ""
+    if "minimum" not in node or "maximum" not in node:
+        return whole.removesuffix(", ") or "number"
+    return f"{whole}{short(node['minimum'])} to {short(node['maximum'])}"
+
+
+def short(value: float) -> str:
+    """A number for people."""
+    if abs(value) >= 2**63:
+        return "2^64 - 1"
+    text = f"{value:g}" if isinstance(value, float) or abs(value) >= 1e7 else f"{value}"
+    return re.sub(r"e([+-])0*", lambda sign: "e" + sign[1].removeprefix("+"), text)
+
+
+def show(value: object) -> str:
+    """A value as TOML writes it."""
+    if value == {}:
+        return ""
+    if isinstance(value, dict):
+        return "`{ " + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + " }`"
+    return f"`{toml(value)}`"
+
+
+def toml(value: object) -> str:
+    """A single value in TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'"{value}"'
+    return short(value) if isinstance(value, (int, float)) else str(value)
+
+
+def cell(text: str) -> str:
+    """Text that fits into a table."""
+    return re.sub(r"\s+", " ", text).replace("|", "\\|").strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
