@@ -83,6 +83,7 @@ const DQPSK: Scheme = Scheme { bits: 2.0, spreading: BARKER, words: &[], phases:
 
 // A CCK word is e^(j p1) times a word of the three phases p2, p3, p4. Two such words whose phases
 // differ by d2, d3, d4 correlate by the product of (1 + e^(j d)) / 2.
+// DEVIATION sinr-1: without a carrier phase; ns-3 detects CCK coherently.
 /// d2 and d4 are 0 or pi, d3 is 0: 4 orthogonal words.
 const CCK_5_5: Scheme = Scheme { bits: 4.0, spreading: CCK, words: &[(3.0, 0.0)], phases: QUADRATURE };
 

@@ -117,6 +117,7 @@ impl Medium {
 
 /// Power and decodable rates under ns-2's rules; only ratios of powers matter.
 fn within(threshold: &Threshold, distance: f64) -> Option<(f64, u8)> {
+    // DEVIATION threshold-1: 250 and 550 m; ns-2's powers come to 250.01 and 550.02 m.
     let decodable =
         (0..RATES.len()).filter(|&i| distance <= threshold.range[i]).fold(0, |bits, i| bits | 1 << i);
     (distance <= threshold.sense_range).then(|| (PathLoss::NS2.gain(distance), decodable))
@@ -124,6 +125,7 @@ fn within(threshold: &Threshold, distance: f64) -> Option<(f64, u8)> {
 
 /// A signal 10 dB below the noise raises it by 0.4 dB; weaker ones are left out.
 fn weakest_mw(sinr: &Sinr) -> f64 {
+    // DEVIATION sinr-2: what is left out is no interference either.
     propagation::dbm_to_mw(sinr.noise_floor_dbm - 10.0)
 }
 

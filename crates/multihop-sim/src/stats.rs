@@ -37,6 +37,7 @@ impl Histogram {
     }
 
     fn quantile(&self, share: f64) -> f64 {
+        // DEVIATION stats-1: to within half the width of a bucket.
         let wanted = share * self.count as f64;
         let mut seen = 0;
         let bucket = self.buckets.iter().position(|&n| {

@@ -52,6 +52,7 @@ impl RttEstimator {
     pub fn sample(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
         self.samples += 1;
+        // DEVIATION tcp-1: ns-2 keeps the smoothed values in fixed point, an eighth of a tick.
         let ticks = self.in_ticks(rtt);
         let srtt = match self.srtt {
             // RFC 6298 §2.2

@@ -82,6 +82,7 @@ impl Segment {
         let (seq, ack) = (SeqNumber(r.u32()?), SeqNumber(r.u32()?));
         let (offset, flags) = (r.u8()? >> 4, r.u8()?);
         let window = r.u16()?;
+        // DEVIATION tcp-5: no urgent data.
         let (_checksum, _urgent) = (r.u16()?, r.u16()?);
         let Some(options_len) = (usize::from(offset) * 4).checked_sub(MIN_HEADER_LEN) else {
             let found = u32::from(offset);

@@ -39,6 +39,7 @@ impl Mac {
     /// ns-2 takes it for an announcement; the standard knows nothing of it.
     pub fn overheard_weak(&mut self, now: Instant, airtime: Duration, config: &MacConfig) {
         if config.params.flavour == Flavour::Ns2 {
+            // DEVIATION dcf-5: also with `eifs = false`.
             self.extend_nav(now + airtime + EIFS);
         }
     }
@@ -85,6 +86,7 @@ impl Mac {
         let from = match config.params.flavour {
             Flavour::Ns2 => self.nav.max(now) + DIFS,
             Flavour::Standard => {
+                // DEVIATION dcf-3: EIFS until a good frame is heard, not once.
                 let space = if self.heard_error { EIFS } else { DIFS };
                 (self.nav.max(self.idle_since) + space).max(now)
             }

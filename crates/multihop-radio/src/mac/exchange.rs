@@ -52,6 +52,7 @@ impl Mac {
         self.stop_waiting();
         self.short_count = 0;
         if config.params.flavour == Flavour::Standard {
+            // DEVIATION dcf-1: at the CTS; IEEE 802.11 waits for the end of the exchange.
             self.reset_contention_window();
         }
         self.go_on(now, config);

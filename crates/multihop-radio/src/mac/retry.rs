@@ -78,6 +78,7 @@ impl Mac {
     }
 
     fn drop_packet(&mut self) {
+        // DEVIATION dcf-2: no back-off after the last failure unless another packet waits.
         self.counters.retry_drops += 1;
         self.finish(false);
     }

@@ -87,6 +87,7 @@ fn dot11_frame(sent: &Transmission, packets: &Pool) -> dot11::Frame {
 fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
     let packet = packets.get(handle);
     let mut out = Vec::with_capacity(1600);
+    // DEVIATION capture-1: shown whether or not `llc` counts its 8 bytes on the air.
     if let Body::Arp(message) = packet.body {
         dot11::Snap { ethertype: arp::ETHERTYPE }.emit(&mut out);
         arp_packet(from, packet.destination, message).emit(&mut out);
@@ -111,6 +112,7 @@ fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
 /// Protocol number and bytes of what an IP packet carries. A second IP header (`ip_extra`) is
 /// accounting, and not shown.
 fn carried(packet: &Packet) -> (u8, Vec<u8>) {
+    // DEVIATION capture-2: neither is `ip_extra`.
     let (source, destination) = (packet.source.addr(), ip(packet.destination));
     let mut out = Vec::with_capacity(1500);
     match &packet.body {

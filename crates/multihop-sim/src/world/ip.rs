@@ -30,6 +30,7 @@ impl World<'_> {
         }
         packet.ttl -= 1;
         if packet.ttl == 0 {
+            // DEVIATION ip-1: no ICMP time exceeded.
             self.drop_packet(node, &packet, DropReason::Ttl);
             return;
         }

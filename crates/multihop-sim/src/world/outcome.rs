@@ -177,6 +177,7 @@ impl World<'_> {
 
 /// A station that receives while it sends is only sending.
 fn joules(powers: &Energy, seconds: f64, counters: &Counters) -> f64 {
+    // DEVIATION energy-1: a busy receiver receives, whatever comes of it; ns-2 charges by frames.
     let transmitting = counters.transmitting.as_secs_f64().min(seconds);
     let receiving = counters.receiving.as_secs_f64().min(seconds - transmitting);
     powers.transmit * transmitting

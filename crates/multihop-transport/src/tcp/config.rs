@@ -230,6 +230,7 @@ impl Config {
     /// Linux of the TPA and ADTCP testbeds, as far as it matters there: timeout from 0.2 to 120 s,
     /// SACK, timestamps, delayed ACKs that a clamp of 2 turns off. Neither F-RTO nor CUBIC.
     pub const fn linux() -> Self {
+        // DEVIATION tcp-2: no F-RTO, CUBIC, quick ACKs or growing receive buffers.
         let rfc = Self::rfc();
         Self {
             rto: RtoConfig {

@@ -191,6 +191,7 @@ impl Endpoint {
 
     /// What we offer; once the peer's SYN is known, what both want.
     fn syn_options(&self, now: Instant) -> Options {
+        // DEVIATION tcp-3: in the presets of ns-2 too, whose SYN has no options.
         Options {
             mss: Some(self.config.mss),
             window_scale: self.scaling.then(|| self.config.window_scale()),

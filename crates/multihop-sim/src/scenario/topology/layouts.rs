@@ -62,6 +62,7 @@ pub(in crate::scenario) fn grid(spacing: f64) -> Layout {
 /// others. On a triangular lattice they can: the six lines form a hexagram, each crosses two others
 /// at its second and fourth node, and a turn by 60 degrees maps every flow to the next. 24 nodes.
 pub(in crate::scenario) fn grid_symmetric(spacing: f64) -> Layout {
+    // DEVIATION layout-2: a triangular lattice.
     // Cube coordinates of the line q = 2; a turn maps (q, r) to (-r, q + r).
     let mut line: Vec<[i32; 2]> = (-3..=1).map(|r| [2, r]).collect();
     let mut lattice: Vec<[i32; 2]> = Vec::new();
@@ -88,6 +89,7 @@ pub(in crate::scenario) fn grid_symmetric(spacing: f64) -> Layout {
 /// The figure gives no distances. Here neighbours are `spacing` apart, and the ends of different
 /// chains, 2.1 times as far, are out of reach of each other as section 4.4 asks.
 pub(in crate::scenario) fn cross_testbed(spacing: f64) -> Layout {
+    // DEVIATION layout-3: distances are ours.
     let mut layout = Layout::default();
     let along = [-1.5, -0.5, 0.5, 1.5].map(|step| step * spacing);
     for (n, x) in along.into_iter().enumerate() {
@@ -107,6 +109,7 @@ pub(in crate::scenario) fn cross_testbed(spacing: f64) -> Layout {
 /// down the left and the right side of a square: no other links exist at 250 m, so that the two
 /// routes are the only ones, as the paper says.
 pub(in crate::scenario) fn diamond(spacing: f64) -> Layout {
+    // DEVIATION layout-1: S and D half way down the sides.
     let mut layout = Layout::default();
     let places = [
         ("S", 0.0, 0.0),

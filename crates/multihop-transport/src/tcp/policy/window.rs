@@ -49,6 +49,7 @@ impl Window {
             acked.min(self.mss)
         } else {
             // RFC 5681 §3.1, equation 3
+            // DEVIATION tcp-4: in whole bytes; ns-2 counts fractions of a packet.
             let square = u64::from(self.mss) * u64::from(self.mss);
             u32::try_from(square / u64::from(self.cwnd)).unwrap_or(self.mss).max(1)
         };
