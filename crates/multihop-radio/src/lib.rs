@@ -9,6 +9,7 @@ pub mod frame;
 pub mod grid;
 pub mod mac;
 pub mod medium;
+pub mod mobility;
 pub mod params;
 pub mod phy;
 pub mod propagation;

@@ -1,0 +1,293 @@
+use multihop_core::{Duration, Instant};
+
+use crate::grid::Point;
+
+/// A straight movement at constant speed, or a pause.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Leg {
+    /// When the node sets out.
+    pub start: Instant,
+    /// From where.
+    pub from: Point,
+    /// When it arrives; [`Instant::FAR_FUTURE`]: it stays for ever.
+    pub end: Instant,
+    /// Where to.
+    pub to: Point,
+}
+
+/// When two nodes come within range of each other, and when they part.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Crossings {
+    /// The first instant within range, unless they were before.
+    pub enters: Option<Instant>,
+    /// The first instant out of range after they were within.
+    pub leaves: Option<Instant>,
+}
+
+/// When two nodes on these legs come within `range` metres or part, later than `now` and not later
+/// than `until` or the end of either leg.
+///
+/// Exact to the nanosecond: [`Leg::at`] is no farther than `range` at `enters` and farther a
+/// nanosecond before, the other way round at `leaves`. A contact that begins and ends between two
+/// nanoseconds is none.
+pub fn crossings(a: &Leg, b: &Leg, range: f64, now: Instant, until: Instant) -> Crossings {
+    let from = now.max(a.start).max(b.start);
+    let span = until.min(a.end).min(b.end).saturating_since(from).as_nanos();
+    let approach = Approach::new(a, b, from);
+    let nearest = approach.nearest().min(span);
+    let within = |nanos| {
+        let at = from + Duration::from_nanos(nanos);
+        a.at(at).distance(b.at(at)) <= range
+    };
+    let mut crossings = Crossings::default();
+    if span == 0 || !within(nearest) {
+        return crossings;
+    }
+    let (enter, leave) = approach.estimates(range);
+    let instant = |nanos| Some(from + Duration::from_nanos(nanos));
+    if !within(0) {
+        crossings.enters = instant(first(0, nearest, enter, within));
+    }
+    if !within(span) {
+        crossings.leaves = instant(first(nearest, span, leave, |nanos| !within(nanos)));
+    }
+    crossings
+}
+
+impl Leg {
+    /// Where the node is.
+    pub fn at(&self, now: Instant) -> Point {
+        if now <= self.start || self.stays() {
+            return self.from;
+        }
+        if now >= self.end {
+            return self.to;
+        }
+        let share = (now - self.start).as_nanos() as f64 / (self.end - self.start).as_nanos() as f64;
+        Point { x: between(self.from.x, self.to.x, share), y: between(self.from.y, self.to.y, share) }
+    }
+
+    /// Metres a second, eastward and northward.
+    pub fn velocity(&self) -> (f64, f64) {
+        if self.stays() || self.end <= self.start {
+            return (0.0, 0.0);
+        }
+        let seconds = (self.end - self.start).as_secs_f64();
+        ((self.to.x - self.from.x) / seconds, (self.to.y - self.from.y) / seconds)
+    }
+
+    /// A pause, for ever if `end` is [`Instant::FAR_FUTURE`].
+    pub(super) fn pause(start: Instant, place: Point, end: Instant) -> Self {
+        Self { start, from: place, end, to: place }
+    }
+
+    /// From `from` to `to` at `speed` metres a second, at least a nanosecond long.
+    ///
+    /// What takes longer than [`LONGEST_TRIP`] ends on the way.
+    pub(super) fn trip(start: Instant, from: Point, to: Point, speed: f64) -> Self {
+        let seconds = from.distance(to) / speed;
+        if seconds > LONGEST_TRIP {
+            let share = LONGEST_TRIP / seconds;
+            let to = Point { x: between(from.x, to.x, share), y: between(from.y, to.y, share) };
+            return Self { start, from, end: start + Duration::from_secs_f64(LONGEST_TRIP), to };
+        }
+        let time = Duration::from_secs_f64(seconds).max(Duration::from_nanos(1));
+        Self { start, from, end: start + time, to }
+    }
+
+    fn stays(&self) -> bool {
+        self.end == Instant::FAR_FUTURE
+    }
+}
+
+/// Between `a` and `b`, never outside by a rounding error.
+fn between(a: f64, b: f64, share: f64) -> f64 {
+    (a + (b - a) * share).max(a.min(b)).min(a.max(b))
+}
+
+/// One node as seen from another: at `from`, the place relative to it and the velocity.
+struct Approach {
+    place: (f64, f64),
+    velocity: (f64, f64),
+}
+
+impl Approach {
+    fn new(a: &Leg, b: &Leg, from: Instant) -> Self {
+        let (p, q, v, w) = (a.at(from), b.at(from), a.velocity(), b.velocity());
+        Self { place: (q.x - p.x, q.y - p.y), velocity: (w.0 - v.0, w.1 - v.1) }
+    }
+
+    /// Nanoseconds until they are nearest, 0 if they part.
+    fn nearest(&self) -> u64 {
+        let speed_squared = dot(self.velocity, self.velocity);
+        if speed_squared > 0.0 { nanos(-dot(self.place, self.velocity) / speed_squared) } else { 0 }
+    }
+
+    /// Nanoseconds until the distance is `range`: coming closer, and parting.
+    fn estimates(&self, range: f64) -> (u64, u64) {
+        let speed_squared = dot(self.velocity, self.velocity);
+        let closing = -dot(self.place, self.velocity);
+        let short = dot(self.place, self.place) - range * range;
+        let root = (closing * closing - speed_squared * short).max(0.0).sqrt();
+        (nanos((closing - root) / speed_squared), nanos((closing + root) / speed_squared))
+    }
+}
+
+/// The first of `low + 1..=high` for which `holds`; it does not at `low`, does at `high`, and turns
+/// once. `guess` makes it quick.
+fn first(mut low: u64, mut high: u64, guess: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    let mut step = 1;
+    let mut probe = guess;
+    while low < probe && probe < high {
+        let held = holds(probe);
+        if held {
+            high = probe;
+            probe = high.saturating_sub(step);
+        } else {
+            low = probe;
+            probe = low.saturating_add(step);
+        }
+        step *= 4;
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
+fn dot(a: (f64, f64), b: (f64, f64)) -> f64 {
+    a.0 * b.0 + a.1 * b.1
+}
+
+fn nanos(seconds: f64) -> u64 {
+    Duration::from_secs_f64(seconds).as_nanos()
+}
+
+/// Seconds: 31 years. Slower nodes may as well stand.
+const LONGEST_TRIP: f64 = 1e9;
+
+#[cfg(test)]
+mod tests {
+    use multihop_core::Rng;
+
+    use super::*;
+
+    fn at(seconds: f64) -> Instant {
+        Instant::ZERO + Duration::from_secs_f64(seconds)
+    }
+
+    fn point(x: f64, y: f64) -> Point {
+        Point { x, y }
+    }
+
+    fn random_leg(rng: &mut Rng) -> Leg {
+        let mut place = || point(rng.range(0.0, 1000.0), rng.range(0.0, 1000.0));
+        let (from, to) = (place(), place());
+        let start = at(rng.range(0.0, 10.0));
+        Leg { start, from, end: start + Duration::from_secs_f64(rng.range(20.0, 60.0)), to }
+    }
+
+    #[test]
+    fn a_leg_is_straight_and_ends_where_it_should() {
+        let leg = Leg { start: at(10.0), from: point(0.0, 5.0), end: at(20.0), to: point(30.0, -35.0) };
+        assert_eq!(leg.at(Instant::ZERO), leg.from);
+        assert_eq!(leg.at(at(10.0)), leg.from);
+        assert_eq!(leg.at(at(15.0)), point(15.0, -15.0));
+        assert_eq!(leg.at(at(20.0)), leg.to);
+        assert_eq!(leg.at(at(99.0)), leg.to);
+        assert_eq!(leg.velocity(), (3.0, -4.0));
+    }
+
+    #[test]
+    fn a_pause_for_ever_stays() {
+        let leg = Leg::pause(at(1.0), point(3.0, 4.0), Instant::FAR_FUTURE);
+        for now in [Instant::ZERO, at(5.0), at(1e9), Instant::FAR_FUTURE] {
+            assert_eq!(leg.at(now), point(3.0, 4.0));
+        }
+        assert_eq!(leg.velocity(), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_trip_takes_its_distance_over_its_speed() {
+        let trip = Leg::trip(at(2.0), point(0.0, 0.0), point(300.0, 400.0), 20.0);
+        assert_eq!(trip.end, at(27.0));
+        assert_eq!(trip.to, point(300.0, 400.0));
+        let slow = Leg::trip(at(0.0), point(0.0, 0.0), point(10.0, 0.0), 1e-9);
+        assert_eq!(slow.end, at(1e9));
+        assert!((slow.velocity().0 - 1e-9).abs() < 1e-18);
+        let nowhere = Leg::trip(at(1.0), point(1.0, 1.0), point(1.0, 1.0), 1.0);
+        assert_eq!(nowhere.end, at(1.0) + Duration::from_nanos(1));
+    }
+
+    #[test]
+    fn crossings_by_hand() {
+        // A node passes a standing one at 30 m distance: within 50 m from 40 m before to 40 m after.
+        let stands = Leg::pause(at(0.0), point(0.0, 0.0), Instant::FAR_FUTURE);
+        let passes = Leg::trip(at(0.0), point(-100.0, 30.0), point(100.0, 30.0), 10.0);
+        let whole = crossings(&stands, &passes, 50.0, at(0.0), at(100.0));
+        assert_eq!(whole.enters, Some(at(6.0)));
+        assert_eq!(whole.leaves, Some(at(14.0) + Duration::from_nanos(1)));
+        assert_eq!(crossings(&passes, &stands, 50.0, at(0.0), at(100.0)), whole);
+        let late = crossings(&stands, &passes, 50.0, at(10.0), at(100.0));
+        assert_eq!(late, Crossings { enters: None, leaves: whole.leaves });
+        let early = crossings(&stands, &passes, 50.0, at(0.0), at(6.0));
+        assert_eq!(early, Crossings { enters: whole.enters, leaves: None });
+        for (range, now, until) in
+            [(29.9, 0.0, 100.0), (50.0, 14.1, 100.0), (50.0, 0.0, 5.9), (50.0, 9.0, 9.0)]
+        {
+            assert_eq!(crossings(&stands, &passes, range, at(now), at(until)), Crossings::default());
+        }
+        assert_eq!(crossings(&stands, &stands, 50.0, at(0.0), Instant::FAR_FUTURE), Crossings::default());
+    }
+
+    #[test]
+    fn crossings_are_exact_to_the_nanosecond() {
+        let mut rng = Rng::stream(1, "test", 0);
+        let (mut entered, mut left) = (0, 0);
+        for _ in 0..2000 {
+            let (a, b) = (random_leg(&mut rng), random_leg(&mut rng));
+            let within = |at| a.at(at).distance(b.at(at)) <= 250.0;
+            let found = crossings(&a, &b, 250.0, at(12.0), at(80.0));
+            if let Some(enters) = found.enters {
+                entered += 1;
+                assert!(within(enters) && !within(enters - Duration::from_nanos(1)));
+            }
+            if let Some(leaves) = found.leaves {
+                left += 1;
+                assert!(!within(leaves) && within(leaves - Duration::from_nanos(1)));
+            }
+        }
+        assert!(entered > 200 && left > 200, "{entered} {left}");
+    }
+
+    #[test]
+    fn crossings_agree_with_dense_sampling() {
+        let mut rng = Rng::stream(2, "test", 0);
+        for _ in 0..500 {
+            let (a, b) = (random_leg(&mut rng), random_leg(&mut rng));
+            let end = a.end.min(b.end).as_secs_f64();
+            let found = crossings(&a, &b, 250.0, at(10.0), Instant::FAR_FUTURE);
+            for step in 0_i32..2000 {
+                let now = at(10.0 + (end - 10.0) * f64::from(step) / 2000.0);
+                let initially = a.at(at(10.0)).distance(b.at(at(10.0))) <= 250.0;
+                let has_left = found.leaves.is_some_and(|leaves| leaves <= now);
+                let has_entered = initially || found.enters.is_some_and(|enters| enters <= now);
+                assert_eq!(a.at(now).distance(b.at(now)) <= 250.0, has_entered && !has_left, "at {now}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_guess_only_takes_longer() {
+        for (turn, guess) in
+            [(1, 500), (700, 0), (700, 699), (700, 700), (700, 701), (1000, 1), (5, u64::MAX)]
+        {
+            assert_eq!(first(0, 1000, guess, |n| n >= turn), turn);
+        }
+    }
+}

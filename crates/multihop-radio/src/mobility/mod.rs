@@ -1,0 +1,24 @@
+//! How nodes move: each along straight legs, one after another, so that its place is known exactly
+//! at every instant.
+
+pub mod bonnmotion;
+mod leg;
+mod movement;
+pub mod netanim;
+pub mod ns2;
+mod path;
+mod random_walk;
+mod random_waypoint;
+mod roaming;
+mod text;
+
+pub use leg::{Crossings, Leg, crossings};
+pub use movement::{Area, Movement, Track};
+pub use path::{BadWaypoint, FASTEST, Follow, Path, Waypoint};
+pub use random_walk::{RandomWalk, RandomWalkParams};
+pub use random_waypoint::{RandomWaypoint, RandomWaypointParams, Start};
+pub use roaming::roaming;
+pub use text::{FARTHEST, LATEST, LONGEST_FILE, MOST_NODES, Problem};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+use multihop_core::{Instant, Rng};
+
+use super::leg::Leg;
+use super::path::{Follow, Path};
+use super::random_walk::RandomWalk;
+use super::random_waypoint::RandomWaypoint;
+use crate::grid::Point;
+
+/// The rectangle from the origin to (`width`, `height`), metres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Area {
+    /// Eastward.
+    pub width: f64,
+    /// Northward.
+    pub height: f64,
+}
+
+/// Gives one node's legs one after another, without end.
+#[derive(Clone, Debug)]
+pub enum Movement {
+    /// Stays where it is.
+    Still(Point),
+    /// From one place drawn at random to the next.
+    RandomWaypoint(RandomWaypoint),
+    /// In one direction drawn at random after another, reflected at the borders.
+    RandomWalk(RandomWalk),
+    /// Along a path given in advance.
+    Path(Follow),
+}
+
+/// Where a node is: its current leg, advanced as time is asked for. Time never runs back.
+#[derive(Clone, Debug)]
+pub struct Track {
+    movement: Movement,
+    leg: Leg,
+}
+
+impl Area {
+    /// A place, every one equally likely.
+    pub(super) fn draw(self, rng: &mut Rng) -> Point {
+        Point { x: rng.range(0.0, self.width), y: rng.range(0.0, self.height) }
+    }
+
+    /// Panics if there is no room to move.
+    pub(super) fn check(self) {
+        assert!(
+            self.width > 0.0 && self.height > 0.0 && self.width.is_finite() && self.height.is_finite(),
+            "an area of {} m x {} m has no room",
+            self.width,
+            self.height
+        );
+    }
+}
+
+impl Movement {
+    /// Along `path`, to stay at its end.
+    pub fn along(path: Path) -> Self {
+        Self::Path(Follow::new(path))
+    }
+
+    /// The next leg: the first starts at [`Instant::ZERO`], each other when and where the one before
+    /// ended. One without end is given again and again.
+    pub fn next_leg(&mut self) -> Leg {
+        match self {
+            Self::Still(place) => Leg::pause(Instant::ZERO, *place, Instant::FAR_FUTURE),
+            Self::RandomWaypoint(movement) => movement.next_leg(),
+            Self::RandomWalk(movement) => movement.next_leg(),
+            Self::Path(movement) => movement.next_leg(),
+        }
+    }
+
+    /// Metres a second that are never exceeded.
+    ///
+    /// But for rounding of times to a nanosecond and of places to a double: in any time the node
+    /// moves no farther than this allows, plus a micrometre.
+    pub fn speed_limit(&self) -> f64 {
+        match self {
+            Self::Still(_) => 0.0,
+            Self::RandomWaypoint(movement) => movement.speed_limit(),
+            Self::RandomWalk(movement) => movement.speed_limit(),
+            Self::Path(movement) => movement.speed_limit(),
+        }
+    }
+}
+
+impl Track {
+    /// At the start of `movement`.
+    pub fn new(mut movement: Movement) -> Self {
+        let leg = movement.next_leg();
+        Self { movement, leg }
+    }
+
+    /// Where the node is.
+    pub fn at(&mut self, now: Instant) -> Point {
+        self.leg(now).at(now)
+    }
+
+    /// What the node does at `now`; at the end of a leg, the next one.
+    pub fn leg(&mut self, now: Instant) -> &Leg {
+        while self.leg.end <= now && self.leg.end != Instant::FAR_FUTURE {
+            self.leg = self.movement.next_leg();
+        }
+        &self.leg
+    }
+
+    /// As [`Movement::speed_limit`].
+    pub fn speed_limit(&self) -> f64 {
+        self.movement.speed_limit()
+    }
+}

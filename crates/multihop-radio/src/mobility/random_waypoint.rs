@@ -1,0 +1,162 @@
+use multihop_core::{Duration, Instant, NodeId, Rng};
+
+use super::leg::Leg;
+use super::movement::Area;
+use crate::grid::Point;
+
+/// Random waypoint: to a place drawn uniformly, at a speed drawn uniformly, then a pause.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RandomWaypointParams {
+    /// Where the nodes are.
+    pub area: Area,
+    /// The slowest, m/s; may be 0 in a classic start only.
+    pub min_speed: f64,
+    /// The fastest, m/s.
+    pub max_speed: f64,
+    /// How long a node rests after each trip.
+    pub pause: Duration,
+    /// What the first leg is.
+    pub start: Start,
+}
+
+/// How random waypoint begins.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Start {
+    /// As if the nodes had moved for ever (random trip): speed, density and pauses are the same at
+    /// all times.
+    Stationary,
+    /// As CMU's setdest does: places uniform, everyone pauses first. The mean speed decays, the
+    /// nodes drift to the middle.
+    Classic,
+}
+
+/// One node under random waypoint.
+#[derive(Clone, Debug)]
+pub struct RandomWaypoint {
+    params: RandomWaypointParams,
+    rng: Rng,
+    now: Instant,
+    place: Point,
+    next: Next,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    Pause(Duration),
+    Trip { to: Point, speed: f64 },
+}
+
+impl RandomWaypointParams {
+    /// A mobility pattern of Holland and Vaidya: no pauses, speeds uniform within a tenth of
+    /// `mean_speed`.
+    ///
+    /// With the same seed (the number of the pattern), another mean speed gives the same places in
+    /// the same order, at a time scaled by the ratio of the speeds.
+    pub fn pattern(area: Area, mean_speed: f64, start: Start) -> Self {
+        let (min_speed, max_speed) = (0.9 * mean_speed, 1.1 * mean_speed);
+        Self { area, min_speed, max_speed, pause: Duration::ZERO, start }
+    }
+
+    /// Panics if there is no such movement.
+    fn check(&self) {
+        self.area.check();
+        let (min, max) = (self.min_speed, self.max_speed);
+        assert!(0.0 <= min && min <= max && max > 0.0 && max.is_finite(), "no speed from {min} to {max} m/s");
+        assert!(min > 0.0 || self.start == Start::Classic, "without a least speed nothing is stationary");
+    }
+}
+
+impl RandomWaypoint {
+    /// The movement of `node`. Panics on parameters that allow none.
+    pub fn new(params: RandomWaypointParams, seed: u64, node: NodeId) -> Self {
+        params.check();
+        let mut rng = Rng::stream(seed, "mobility", u64::from(node.0));
+        let (place, next) = match params.start {
+            Start::Classic => {
+                let place = params.area.draw(&mut rng);
+                (place, after_trip(&params, &mut rng))
+            }
+            Start::Stationary => stationary(&params, &mut rng),
+        };
+        Self { params, rng, now: Instant::ZERO, place, next }
+    }
+
+    pub(super) fn next_leg(&mut self) -> Leg {
+        let leg = match self.next {
+            Next::Pause(time) => {
+                self.next = trip(&self.params, &mut self.rng);
+                Leg::pause(self.now, self.place, self.now + time)
+            }
+            Next::Trip { to, speed } => {
+                self.next = after_trip(&self.params, &mut self.rng);
+                Leg::trip(self.now, self.place, to, speed)
+            }
+        };
+        (self.now, self.place) = (leg.end, leg.to);
+        leg
+    }
+
+    pub(super) fn speed_limit(&self) -> f64 {
+        self.params.max_speed
+    }
+}
+
+fn after_trip(params: &RandomWaypointParams, rng: &mut Rng) -> Next {
+    if params.pause > Duration::ZERO { Next::Pause(params.pause) } else { trip(params, rng) }
+}
+
+fn trip(params: &RandomWaypointParams, rng: &mut Rng) -> Next {
+    let to = params.area.draw(rng);
+    // Not the other way round: a speed of 0 must not be drawn.
+    let speed = params.max_speed - (params.max_speed - params.min_speed) * rng.unit();
+    Next::Trip { to, speed }
+}
+
+/// Place and first leg of a node seen at a time drawn from a long run (Navidi and Camp 2004).
+fn stationary(params: &RandomWaypointParams, rng: &mut Rng) -> (Point, Next) {
+    if rng.chance(pause_share(params)) {
+        let place = params.area.draw(rng);
+        let rest = rng.duration_below(params.pause).max(Duration::from_nanos(1));
+        return (place, Next::Pause(rest));
+    }
+    let (from, to) = long_trip(params.area, rng);
+    let done = rng.unit();
+    let place = Point { x: from.x + (to.x - from.x) * done, y: from.y + (to.y - from.y) * done };
+    // A slow trip lasts longer, so that the density is proportional to 1/v.
+    let ratio = params.max_speed / params.min_speed;
+    let speed = params.min_speed * libm::exp(rng.unit() * libm::log(ratio));
+    (place, Next::Trip { to, speed: speed.min(params.max_speed) })
+}
+
+/// Ends of a trip, with a probability proportional to its length.
+fn long_trip(area: Area, rng: &mut Rng) -> (Point, Point) {
+    let diagonal = Point::default().distance(Point { x: area.width, y: area.height });
+    loop {
+        let (from, to) = (area.draw(rng), area.draw(rng));
+        if rng.chance(from.distance(to) / diagonal) {
+            return (from, to);
+        }
+    }
+}
+
+/// The share of time that a node pauses.
+pub(super) fn pause_share(params: &RandomWaypointParams) -> f64 {
+    let pause = params.pause.as_secs_f64();
+    pause / (pause + mean_trip(params.area) * mean_slowness(params.min_speed, params.max_speed))
+}
+
+/// Seconds a metre takes on average over the trips.
+pub(super) fn mean_slowness(min: f64, max: f64) -> f64 {
+    // Where they are nearly the same, the quotient below is 0/0.
+    if max - min <= 1e-6 * max { 2.0 / (min + max) } else { libm::log(max / min) / (max - min) }
+}
+
+/// Metres between two places drawn uniformly, on average.
+pub(super) fn mean_trip(area: Area) -> f64 {
+    let (a, b) = (area.width, area.height);
+    let d = (a * a + b * b).sqrt();
+    let (wide, high) = (a * a / (b * b), b * b / (a * a));
+    let polynomial = a * wide + b * (b / a) * (b / a) + d * (3.0 - wide - high);
+    let logarithms = b * (b / a) * libm::log((a + d) / b) + a * (a / b) * libm::log((b + d) / a);
+    polynomial / 15.0 + logarithms / 6.0
+}

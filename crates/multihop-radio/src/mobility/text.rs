@@ -1,0 +1,69 @@
+//! What the readers of movement files share: limits, numbers, problems.
+
+use core::fmt;
+
+use multihop_core::{Duration, Instant};
+
+/// What is wrong with a file of movements.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Problem {
+    /// From 1.
+    pub line: usize,
+    /// What was found and what is allowed.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.line, self.message)
+    }
+}
+
+impl core::error::Error for Problem {}
+
+/// The lines of a file that say something, numbered from 1.
+pub(super) fn lines(text: &str) -> Result<impl Iterator<Item = (usize, &str)>, Problem> {
+    if text.len() > LONGEST_FILE {
+        let message = format!("found {} bytes, allowed: up to {LONGEST_FILE}", text.len());
+        return Err(Problem { line: 1, message });
+    }
+    let text = text.trim_start_matches('\u{feff}');
+    Ok((1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty()))
+}
+
+/// Metres.
+pub(super) fn coordinate(text: &str) -> Result<f64, String> {
+    number(text, -FARTHEST, FARTHEST)
+}
+
+/// Seconds.
+pub(super) fn time(text: &str) -> Result<Instant, String> {
+    number(text, 0.0, LATEST).map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds))
+}
+
+pub(super) fn number(text: &str, low: f64, high: f64) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if (low..=high).contains(&number) => Ok(number),
+        _ => Err(format!("found {:?}, allowed: a number from {low:e} to {high:e}", shorten(text))),
+    }
+}
+
+/// Seconds with nine decimals: exact.
+pub(super) fn seconds(at: Instant) -> String {
+    let nanos = at.as_nanos();
+    format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
+}
+
+/// At most 60 characters of `text`.
+pub(super) fn shorten(text: &str) -> &str {
+    text.char_indices().nth(60).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Metres from the origin.
+pub const FARTHEST: f64 = 1e7;
+/// Seconds.
+pub const LATEST: f64 = 1e9;
+/// Bytes of a file of movements.
+pub const LONGEST_FILE: usize = 64 << 20;
+/// Nodes of a file of movements.
+pub const MOST_NODES: usize = 100_000;
