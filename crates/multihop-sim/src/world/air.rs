@@ -154,7 +154,7 @@ impl World<'_> {
             None => self.add_flight(transmission),
         };
         let flight = &mut self.air.flights[id.index()];
-        self.air.medium.links_of(node, &mut flight.links);
+        self.air.medium.links_of(node, self.now, &mut flight.links);
         if flight.links.is_empty() {
             self.air.idle_flights.push(id);
             return;

@@ -17,7 +17,7 @@ use multihop_core::{DropReason, Instant, NodeId, Rng};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::grid::Point;
 use multihop_radio::mac::MacConfig;
-use multihop_radio::medium::Medium;
+use multihop_radio::medium::{Medium, still};
 
 use self::air::{Air, FlightId};
 use self::ends::{EndId, Ends};
@@ -80,7 +80,7 @@ impl<'a> World<'a> {
         let nodes = positions.len();
         let config =
             MacConfig { params: scenario.mac.clone(), airtime: Airtime::new(&scenario.radio, &scenario.mac) };
-        let medium = Medium::new(&scenario.radio, &positions, scenario.seed);
+        let medium = Medium::new(&scenario.radio, still(&positions), scenario.seed);
         let mut router = Router::new(scenario, &positions, extensions);
         let ends = Ends::new(scenario, extensions, |from, to| router.hops(from, to));
         let mut world = Self {

@@ -1,0 +1,109 @@
+//! A network that moves: places are exact at each frame, and only nodes that may be near are asked.
+
+use multihop_core::{Duration, Instant, NodeId};
+
+use super::{Hearing, Link, sort};
+use crate::grid::Grid;
+use crate::mobility::Track;
+
+/// For a while (an *epoch*) nobody can move farther than half of `slack`, so that whoever hears a
+/// node during it was within reach and slack when it began.
+#[derive(Clone, Debug)]
+pub(super) struct Moving {
+    tracks: Vec<Track>,
+    reach: f64,
+    slack: f64,
+    /// Places at the beginning of the epoch.
+    grid: Grid,
+    epoch: Duration,
+    epoch_ends: Instant,
+    /// Who may hear each node in this epoch; empty if nobody has asked yet.
+    near: Vec<Vec<NodeId>>,
+}
+
+/// Slack as a share of the reach: more makes epochs longer and the lists of candidates, too.
+const SLACK: f64 = 0.1;
+
+impl Moving {
+    pub(super) fn new(mut tracks: Vec<Track>, reach: f64, fastest: f64) -> Self {
+        let slack = SLACK * reach;
+        let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
+        let epoch = Duration::from_secs_f64(slack / (2.0 * fastest));
+        Self {
+            near: vec![Vec::new(); tracks.len()],
+            // Cells of half the radius: fewer candidates outside the circle.
+            grid: Grid::new((reach + slack) / 2.0, &places),
+            tracks,
+            reach,
+            slack,
+            epoch,
+            epoch_ends: Instant::ZERO + epoch,
+        }
+    }
+
+    pub(super) fn links_of(&mut self, from: NodeId, now: Instant, hearing: &Hearing, links: &mut Vec<Link>) {
+        if now >= self.epoch_ends {
+            self.begin_epoch(now);
+        }
+        let near = &mut self.near[from.index()];
+        if near.is_empty() {
+            // A node is near itself, so that the list is never empty again.
+            self.grid.within(self.grid.place(from), self.reach + self.slack, near);
+        }
+        let place = self.tracks[from.index()].at(now);
+        for &to in near.iter().filter(|&&to| to != from) {
+            let distance = place.distance(self.tracks[to.index()].at(now));
+            links.extend(hearing.link(from, to, distance));
+        }
+        sort(links);
+    }
+
+    fn begin_epoch(&mut self, now: Instant) {
+        for (node, track) in (0..).map(NodeId).zip(&mut self.tracks) {
+            self.grid.move_to(node, track.at(now));
+        }
+        self.near.iter_mut().for_each(Vec::clear);
+        self.epoch_ends = now + self.epoch;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use multihop_core::Rng;
+
+    use super::*;
+    use crate::grid::Point;
+    use crate::medium::Medium;
+    use crate::mobility::{Area, Movement, RandomWalk, RandomWalkParams};
+    use crate::params::RadioParams;
+
+    fn tracks() -> Vec<Track> {
+        let area = Area { width: 2000.0, height: 1500.0 };
+        let params = RandomWalkParams { area, max_speed: 30.0, mean_spell: Duration::from_secs(5) };
+        (0..60)
+            .map(|n| RandomWalk::new(params, 4, NodeId(n)))
+            .map(|walk| Track::new(Movement::RandomWalk(walk)))
+            .collect()
+    }
+
+    #[test]
+    fn hears_exactly_those_within_reach() {
+        let mut medium = Medium::new(&RadioParams::default(), tracks(), 1);
+        let mut truth = tracks();
+        let mut rng = Rng::stream(9, "test", 0);
+        let mut now = Instant::ZERO;
+        let mut links = Vec::new();
+        for _ in 0..5_000 {
+            now += Duration::from_millis(u64::from(rng.below(200)));
+            let from = NodeId(rng.below(60));
+            medium.links_of(from, now, &mut links);
+            let places: Vec<Point> = truth.iter_mut().map(|track| track.at(now)).collect();
+            let mut heard: Vec<_> = links.iter().map(|link| link.to).collect();
+            heard.sort_unstable();
+            let near =
+                |&to: &NodeId| to != from && places[from.index()].distance(places[to.index()]) <= 550.0;
+            assert_eq!(heard, (0..60).map(NodeId).filter(near).collect::<Vec<_>>());
+            assert!(links.is_sorted_by_key(|link| (link.delay, link.to)));
+        }
+    }
+}

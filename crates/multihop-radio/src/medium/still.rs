@@ -1,0 +1,40 @@
+//! A network that stands still: every link is worked out once.
+
+use multihop_core::NodeId;
+
+use super::{Hearing, Link, sort};
+use crate::grid::{Grid, Point};
+
+#[derive(Clone, Debug)]
+pub(super) struct Still {
+    /// Those of node 0, those of node 1, ...
+    links: Vec<Link>,
+    /// Where each node's links begin; one more than there are nodes.
+    first: Vec<usize>,
+}
+
+impl Still {
+    pub(super) fn new(hearing: &Hearing, places: &[Point]) -> Self {
+        let reach = hearing.reach();
+        let grid = Grid::new(reach, places);
+        let mut links = Vec::new();
+        let mut first = vec![0];
+        let mut near = Vec::new();
+        for (from, &place) in (0..).map(NodeId).zip(places) {
+            grid.within(place, reach, &mut near);
+            let begin = links.len();
+            links.extend(
+                near.iter()
+                    .filter(|&&to| to != from)
+                    .filter_map(|&to| hearing.link(from, to, place.distance(places[to.index()]))),
+            );
+            sort(&mut links[begin..]);
+            first.push(links.len());
+        }
+        Self { links, first }
+    }
+
+    pub(super) fn links_of(&self, node: NodeId) -> &[Link] {
+        &self.links[self.first[node.index()]..self.first[node.index() + 1]]
+    }
+}
