@@ -56,6 +56,8 @@ pub fn run_with(
 
 /// How often a run reports its progress.
 const REPORTS: u64 = 200;
+/// Steps of one scan for the best rate in a step of the one before.
+const FINER: i32 = 5;
 /// What the search for the best rate takes of a run with paced flows.
 const SEARCH_SHARE: f64 = 0.9;
 
@@ -115,8 +117,9 @@ fn at_rate(scenario: &Scenario, rate: BitRate) -> Scenario {
 
 /// The constant rate, the same for every paced flow, at which they deliver most together.
 ///
-/// Goodput grows with the rate until the network saturates, then stays or falls. A coarse
-/// geometric scan finds where, and two finer ones around the best point narrow it to 0.5%.
+/// Goodput grows with the rate until the network saturates, then falls or stays. A coarse geometric
+/// scan finds where, and two finer ones, each over the two steps around the best rate so far, narrow
+/// it to 1%.
 fn best_rate(
     scenario: &Scenario,
     extensions: &Extensions<'_>,
@@ -125,17 +128,22 @@ fn best_rate(
     let mut centre = f64::from(scenario.radio.rate.0) / 8.0;
     let mut ratio = 1.25;
     let mut best = (0.0, BitRate(1));
-    for (round, steps) in [(0, 10), (1, 5), (2, 5)] {
+    // Past saturation rates may differ by chance alone: of those nearly as good as the best, the
+    // lowest is next to where it begins.
+    for (round, steps, nearly) in [(0, 10, 0.95), (1, FINER, 1.0), (2, FINER, 1.0)] {
+        let mut tried = Vec::new();
         for step in -steps..=steps {
             let rate = rate(centre * libm::pow(ratio, f64::from(step)));
             let goodput = paced_goodput(&at_rate(scenario, rate), scenario, extensions)?;
             if goodput > best.0 {
                 best = (goodput, rate);
             }
+            tried.push((goodput, rate));
             progress(f64::from(round) / 3.0 + f64::from(step + steps + 1) / f64::from(3 * (2 * steps + 1)));
         }
-        centre = f64::from(best.1.0);
-        ratio = libm::pow(ratio, 1.0 / f64::from(steps));
+        let (_, rate) = tried.into_iter().find(|&(goodput, _)| goodput >= nearly * best.0).unwrap_or(best);
+        centre = f64::from(rate.0);
+        ratio = libm::pow(ratio, 1.0 / f64::from(FINER));
     }
     Ok(best.1)
 }
