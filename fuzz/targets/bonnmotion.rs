@@ -1,0 +1,14 @@
+//! What is read as movements of BonnMotion survives being written.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use multihop_fuzz::assert_same_paths;
+use multihop_radio::mobility::bonnmotion;
+
+fuzz_target!(|text: &str| {
+    let Ok(paths) = bonnmotion::read(text) else { return };
+    let mut written = Vec::new();
+    bonnmotion::write(&paths, &mut written).expect("a Vec takes everything");
+    let written = String::from_utf8(written).expect("what is written is ASCII");
+    assert_same_paths(&paths, &bonnmotion::read(&written).expect("what is written can be read"));
+});
