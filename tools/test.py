@@ -167,7 +167,7 @@ def in_venv(*command: str) -> Counts:
 def doc() -> Counts:
     """The documentation of every item, private ones too, without a warning."""
     flags = {"RUSTDOCFLAGS": "-D warnings"}
-    options = ["--workspace", "--locked", "--no-deps", "--document-private-items", "--quiet"]
+    options = ["--workspace", "--locked", "--no-deps", "--document-private-items", "--keep-going", "--quiet"]
     return check("cargo", "doc", *options, env=flags)
 
 
@@ -207,7 +207,7 @@ def script(name: str) -> Callable[[], Counts]:
     return lambda: check(sys.executable, f"tools/{name}.py")
 
 
-CLIPPY = "cargo clippy --workspace --all-targets --locked --quiet -- -D warnings"
+CLIPPY = "cargo clippy --workspace --all-targets --locked --keep-going --quiet -- -D warnings"
 
 STEPS: dict[str, Callable[[], Counts]] = {
     "fmt": lambda: check("cargo", "fmt", "--all", "--check"),

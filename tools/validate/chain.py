@@ -46,8 +46,8 @@ def study() -> Study:
         "up to three, a source that does not press too hard C/4 from four on, and greedy sources sink "
         "towards C/7.",
         f"Chain of h hops, 200 m each; 2 Mb/s data, 1 Mb/s basic rate, long preamble, ns2 flavour, "
-        f"RTS/CTS before every data frame; static routes; {PAYLOAD} bytes of payload; {SECONDS:g} "
-        f"s simulated, the first {WARMUP:g} s not counted; seeds {SEEDS[0]} to {SEEDS[-1]}; 95% "
+        f"RTS/CTS before every data frame; static routes and known addresses; {PAYLOAD} bytes of payload; "
+        f"{SECONDS:g} s simulated, the first {WARMUP:g} s not counted; seeds {SEEDS[0]} to {SEEDS[-1]}; 95% "
         "Student-t intervals.",
     )
     cases = {(name, hops): scenario(name, hops) for name in FLOWS for hops in HOPS}
@@ -100,7 +100,7 @@ def scenario(name: str, hops: int) -> dict[str, Any]:
         "name": f"chain-{hops}-{name}",
         "duration": SECONDS,
         "warmup": WARMUP,
-        "mac": {"rts_threshold": 0},
+        "mac": {"rts_threshold": 0, "arp": "oracle"},
         "topology": {"kind": "chain", "hops": hops, "spacing": 200.0},
         "routing": {"protocol": "static"},
         "flow": [FLOWS[name]],

@@ -18,7 +18,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run one scenario once.
     Run(RunArgs),
-    /// Run every combination of a scenario's [sweep] table.
+    /// Run every combination of a scenario's `[sweep]` table.
     Sweep(SweepArgs),
     /// Say what is wrong with a scenario, with file, line and column.
     Check {
@@ -40,7 +40,7 @@ pub(crate) struct RunArgs {
     /// Set a key of the scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Write result.json, and series.csv if the scenario has a [record] table, into this folder.
+    /// Write result.json, and series.csv if the scenario has a `[record]` table, into this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Write packets.txt into the folder, one line for each packet event.
