@@ -182,10 +182,14 @@ impl Mac {
     }
 
     /// The packet that was finished by the last call, if one was.
-    #[inline]
     pub fn poll_done(&mut self) -> Option<Done> {
-        self.done?;
         self.done.take()
+    }
+
+    /// Whether [`Mac::poll_done`] or [`Mac::serve`] have something to do.
+    #[inline]
+    pub fn is_unsettled(&self) -> bool {
+        self.done.is_some() || (self.service.is_none() && !self.queue.is_empty())
     }
 
     /// When [`Mac::handle_timeout`] has work to do ([`Instant::FAR_FUTURE`]: never).

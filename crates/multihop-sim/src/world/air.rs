@@ -117,12 +117,13 @@ impl World<'_> {
     /// After anything has happened to a station's MAC: finished packets, the next packet, the next
     /// deadline.
     pub(super) fn settle(&mut self, node: NodeId) {
-        let station = &mut self.air.stations[node.index()];
-        if let Some(done) = station.mac.poll_done() {
-            self.finish_packet(node, done);
+        if self.air.stations[node.index()].mac.is_unsettled() {
+            if let Some(done) = self.air.stations[node.index()].mac.poll_done() {
+                self.finish_packet(node, done);
+            }
+            self.air.stations[node.index()].mac.serve(self.now, &self.air.config);
         }
         let station = &mut self.air.stations[node.index()];
-        station.mac.serve(self.now, &self.air.config);
         self.observer.queue(self.now, node, station.mac.queue().len());
         let deadline = station.mac.deadline();
         if deadline == station.armed {

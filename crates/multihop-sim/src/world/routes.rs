@@ -23,8 +23,7 @@ impl Router {
         }
         match &scenario.routing.protocol {
             RoutingProtocol::Static { next_hops } => Self::Static(StaticRoutes::new(
-                Grid::new(scenario.decode_range(), positions),
-                scenario.decode_range(),
+                Neighbours::within(scenario.decode_range(), positions),
                 next_hops.clone(),
             )),
         }
@@ -50,8 +49,7 @@ impl Router {
 
 /// Fewest hops over links that decode, ties to the lowest number; next hops given by hand go first.
 pub(super) struct StaticRoutes {
-    grid: Grid,
-    range: f64,
+    neighbours: Neighbours,
     by_hand: BTreeMap<(NodeId, NodeId), NodeId>,
     /// For each destination asked for so far: every node's next hop.
     towards: Vec<Option<Box<[u32]>>>,
@@ -60,9 +58,9 @@ pub(super) struct StaticRoutes {
 const NOWHERE: u32 = u32::MAX;
 
 impl StaticRoutes {
-    fn new(grid: Grid, range: f64, by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> Self {
-        let nodes = grid.len();
-        Self { grid, range, by_hand, towards: vec![None; nodes] }
+    fn new(neighbours: Neighbours, by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> Self {
+        let nodes = neighbours.nodes();
+        Self { neighbours, by_hand, towards: vec![None; nodes] }
     }
 
     /// The neighbour of `node` through which `destination` is reached.
@@ -73,22 +71,49 @@ impl StaticRoutes {
             return Some(via);
         }
         let table = self.towards.get_mut(destination.index())?;
-        let table = table.get_or_insert_with(|| shortest_paths(&self.grid, self.range, destination));
+        let table = table.get_or_insert_with(|| shortest_paths(&self.neighbours, destination));
         Some(table[node.index()]).filter(|&next| next != NOWHERE).map(NodeId)
     }
 }
 
+/// Who decodes whom.
+struct Neighbours {
+    /// Those of node 0, those of node 1, ...; each in ascending order.
+    all: Vec<NodeId>,
+    /// Where each node's begin; one more than there are nodes.
+    first: Vec<usize>,
+}
+
+impl Neighbours {
+    fn within(range: f64, places: &[Point]) -> Self {
+        let grid = Grid::new(range, places);
+        let (mut all, mut first, mut near) = (Vec::new(), vec![0], Vec::new());
+        for &place in places {
+            grid.within(place, range, &mut near);
+            all.append(&mut near);
+            first.push(all.len());
+        }
+        Self { all, first }
+    }
+
+    fn nodes(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    fn of(&self, node: NodeId) -> &[NodeId] {
+        &self.all[self.first[node.index()]..self.first[node.index() + 1]]
+    }
+}
+
 /// Breadth first from the destination; a node's next hop is its lowest neighbour one hop nearer.
-fn shortest_paths(grid: &Grid, range: f64, destination: NodeId) -> Box<[u32]> {
-    let mut hops = vec![NOWHERE; grid.len()];
-    let mut next = vec![NOWHERE; grid.len()];
+fn shortest_paths(neighbours: &Neighbours, destination: NodeId) -> Box<[u32]> {
+    let mut hops = vec![NOWHERE; neighbours.nodes()];
+    let mut next = vec![NOWHERE; neighbours.nodes()];
     let mut queue = VecDeque::from([destination]);
-    let mut near = Vec::new();
     hops[destination.index()] = 0;
     while let Some(node) = queue.pop_front() {
-        grid.within(grid.place(node), range, &mut near);
-        for &neighbour in &near {
-            let further = hops[node.index()] + 1;
+        let further = hops[node.index()] + 1;
+        for &neighbour in neighbours.of(node) {
             if hops[neighbour.index()] == NOWHERE {
                 hops[neighbour.index()] = further;
                 next[neighbour.index()] = node.0;
@@ -107,7 +132,7 @@ mod tests {
 
     fn routes(places: &[(f64, f64)], by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> StaticRoutes {
         let points: Vec<_> = places.iter().map(|&(x, y)| Point { x, y }).collect();
-        StaticRoutes::new(Grid::new(250.0, &points), 250.0, by_hand)
+        StaticRoutes::new(Neighbours::within(250.0, &points), by_hand)
     }
 
     #[test]
