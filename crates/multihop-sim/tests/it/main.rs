@@ -2,6 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 #![expect(clippy::float_cmp, reason = "what is compared was written down exactly")]
 
+mod airtime;
+mod bianchi;
+mod capture;
+mod chain;
+mod determinism;
 mod extension;
 mod scenario;
+mod support;
 mod sweep;
+mod timelines;

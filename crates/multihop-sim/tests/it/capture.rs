@@ -1,0 +1,303 @@
+//! What tshark reads in the capture of a TCP connection over four hops, with some UDP against it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::support::{Ran, ran};
+
+const SCENARIO: &str = "\
+duration = 20.0
+[mac]
+arp = \"ns2\"
+[topology]
+kind = \"chain\"
+hops = 4
+[[flow]]
+transport = \"newreno\"
+[[flow]]
+from = 4
+to = 0
+app = \"cbr\"
+rate_kbps = 10.0
+size = 500
+";
+
+/// Checks that are off unless one asks for them.
+const CHECKS: [&str; 6] = [
+    "ip.check_checksum:TRUE",
+    "tcp.check_checksum:TRUE",
+    "udp.check_checksum:TRUE",
+    "wlan.check_checksum:TRUE",
+    "wlan.ignore_wep:No",
+    "tcp.relative_sequence_numbers:FALSE",
+];
+
+/// A run and its capture in a file of its own.
+struct Capture {
+    ran: Ran,
+    path: PathBuf,
+}
+
+impl Capture {
+    fn new(name: &str) -> Self {
+        let ran = ran(SCENARIO);
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
+        std::fs::write(&path, &ran.pcap).unwrap();
+        Self { ran, path }
+    }
+
+    /// The values of `fields` in each frame that `filter` lets through.
+    fn read(&self, filter: &str, options: &[&str], fields: &[&str]) -> Vec<Vec<String>> {
+        let mut tshark = tshark();
+        tshark.arg("-r").arg(&self.path).args(["-n", "-T", "fields", "-E", "separator=;", "-Y", filter]);
+        for option in CHECKS.iter().chain(options) {
+            tshark.args(["-o", option]);
+        }
+        for field in fields {
+            tshark.args(["-e", field]);
+        }
+        let output = tshark.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| line.split(';').map(String::from).collect()).collect()
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        // The next run would write it anew.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn tshark() -> Command {
+    Command::new("tshark")
+}
+
+#[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
+fn tshark_is_missing() -> bool {
+    let missing = tshark().arg("--version").output().is_err();
+    if missing {
+        println!("skipped: tshark not found");
+    }
+    missing
+}
+
+/// Every frame is shown where it was sent and, if it came through, where it was received; so the
+/// analysis of sequence numbers would see everything twice, and is off.
+const NO_ANALYSIS: &[&str] = &["tcp.analyze_sequence_numbers:FALSE"];
+
+#[test]
+fn tshark_understands_every_layer_of_every_frame() {
+    if tshark_is_missing() {
+        return;
+    }
+    let capture = Capture::new("layers");
+    let fields = [
+        "frame.protocols",
+        "_ws.malformed",
+        "_ws.expert.severity",
+        "_ws.expert.message",
+        "wlan.fcs.status",
+        "ip.checksum.status",
+        "tcp.checksum.status",
+        "udp.checksum.status",
+    ];
+    let rows = capture.read("frame", NO_ANALYSIS, &fields);
+    let mut layers = BTreeMap::new();
+    for row in &rows {
+        let [protocols, malformed, severities, messages, fcs, ip, tcp, udp] = &row[..] else {
+            panic!("one value for each field: {row:?}")
+        };
+        *layers.entry(protocols.as_str()).or_insert(0_u64) += 1;
+        assert_eq!(malformed, "", "{row:?}");
+        // Chats and notes (a frame is a retry, a SYN opens a connection) lie below warnings.
+        let warned = severities.split(',').filter_map(|s| s.parse::<u32>().ok()).any(|s| s >= 0x0060_0000);
+        assert!(!warned, "{messages}");
+        assert_eq!(fcs, "1", "good, in {row:?}");
+        for checksum in [ip, tcp, udp] {
+            assert!(["", "1"].contains(&checksum.as_str()), "good where there is one, in {row:?}");
+        }
+    }
+    let seen: BTreeSet<_> =
+        layers.keys().map(|layers| layers.replace("radiotap:wlan_radio:wlan", "wlan")).collect();
+    let expected =
+        ["wlan", "wlan:llc:arp", "wlan:llc:ip:tcp", "wlan:llc:ip:tcp:data", "wlan:llc:ip:udp:data"];
+    assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expected);
+    // One frame for each that was sent, and some for those that were received.
+    let sent: u64 = capture.ran.result.mac.frames.values().sum();
+    assert_eq!(capture.ran.sent().len() as u64, sent);
+    assert!(rows.len() as u64 > sent);
+}
+
+/// RTS, CTS and data say how long the exchange goes on: SIFS 10, CTS and ACK 304 us, data 192 us and
+/// 4 us a byte at 2 Mb/s.
+#[test]
+fn duration_fields_and_retry_bits_are_right() {
+    if tshark_is_missing() {
+        return;
+    }
+    let capture = Capture::new("durations");
+    let fields = [
+        "frame.interface_id",
+        "wlan.fc.type_subtype",
+        "wlan.duration",
+        "wlan.ta",
+        "wlan.ra",
+        "wlan.seq",
+        "wlan.fc.retry",
+        "ip.len",
+    ];
+    let rows = capture.read("frame", NO_ANALYSIS, &fields);
+    let mac = |node: &str| format!("02:00:00:00:00:{:02x}", node.parse::<u8>().unwrap());
+    // By node: the duration field of its last RTS, and of the last CTS that it got.
+    let mut announced = BTreeMap::new();
+    let mut granted = BTreeMap::new();
+    let mut last_sequence = BTreeMap::new();
+    let mut repeated = 0;
+    for row in &rows {
+        let [interface, kind, duration, transmitter, receiver, sequence, retry, ip_len] = &row[..] else {
+            panic!("one value for each field: {row:?}")
+        };
+        let duration: u64 = duration.parse().unwrap();
+        let own = mac(interface);
+        match kind.as_str() {
+            "0x001b" if *transmitter == own => {
+                announced.insert(interface.clone(), duration);
+            }
+            "0x001c" if *receiver == own => {
+                granted.insert(interface.clone(), duration);
+            }
+            "0x001d" => assert_eq!(duration, 0),
+            "0x0020" if receiver == "ff:ff:ff:ff:ff:ff" => assert_eq!(duration, 0),
+            "0x0020" if *transmitter == own => {
+                // ARP messages have 28 bytes.
+                let bytes: u64 = if ip_len.is_empty() { 28 } else { ip_len.parse().unwrap() };
+                let data = 192 + 4 * (bytes + 28);
+                assert_eq!(duration, 10 + 304);
+                assert_eq!(announced[interface], 3 * 10 + 304 + data + 304, "{row:?}");
+                assert_eq!(granted[interface], 2 * 10 + data + 304, "{row:?}");
+                let again = last_sequence.insert(own, sequence.clone()).as_ref() == Some(sequence);
+                assert_eq!(retry, if again { "1" } else { "0" }, "{row:?}");
+                repeated += u64::from(again);
+            }
+            "0x001b" | "0x001c" | "0x0020" => {}
+            other => panic!("a frame of type {other}"),
+        }
+    }
+    assert!(repeated > 0, "some frames were repeated");
+}
+
+/// On the sender's interface tshark follows the connection as it would on a real one. All that it
+/// remarks has a cause that the simulator counted.
+#[test]
+fn every_remark_of_the_tcp_analysis_has_its_cause() {
+    if tshark_is_missing() {
+        return;
+    }
+    let all = Capture::new("analysis");
+    let path = all.path.with_file_name("analysis-0.pcapng");
+    let status = tshark()
+        .arg("-r")
+        .arg(&all.path)
+        .args(["-Y", "frame.interface_id==0", "-w"])
+        .arg(&path)
+        .output()
+        .unwrap()
+        .status;
+    assert!(status.success());
+    let Capture { ran, .. } = &all;
+    let own = Capture {
+        ran: Ran {
+            result: ran.result.clone(),
+            trace: String::new(),
+            pcap: Vec::new(),
+            record: String::new(),
+        },
+        path,
+    };
+    let fields = [
+        "wlan.fc.retry",
+        "ip.id",
+        "ip.src",
+        "tcp.analysis.retransmission",
+        "tcp.analysis.out_of_order",
+        "tcp.analysis.lost_segment",
+        "tcp.analysis.duplicate_ack",
+        "tcp.analysis.flags",
+        "_ws.expert.message",
+    ];
+    let rows = own.read("tcp", &[], &fields);
+    let mut found = Remarks::default();
+    let mut explained = 0;
+    let mut captured = BTreeSet::new();
+    for row in &rows {
+        let [retry, id, source, retransmission, out_of_order, lost, duplicate, flags, messages] = &row[..]
+        else {
+            panic!("one value for each field: {row:?}")
+        };
+        let is = |field: &String| !field.is_empty();
+        // Either word means that tshark has seen, or missed, these bytes before.
+        let again = is(retransmission) || is(out_of_order);
+        if again && retry == "1" {
+            found.mac_retries += 1;
+        } else if again {
+            found.retransmissions += 1;
+        }
+        found.gaps += usize::from(is(lost));
+        found.duplicate_acks += usize::from(is(duplicate));
+        explained += usize::from(again || is(lost) || is(duplicate));
+        assert_eq!(is(flags), again || is(lost) || is(duplicate), "no other remark: {messages}");
+        if source == "10.0.0.1" {
+            captured.insert(u64::from_str_radix(id.trim_start_matches("0x"), 16).unwrap());
+        }
+    }
+    assert!(explained > 50, "{explained} remarks");
+    assert_eq!(found, expected(ran, &captured, &rows));
+}
+
+/// What tshark remarks on.
+#[derive(Debug, Default, Eq, PartialEq)]
+struct Remarks {
+    /// Segments seen again because the MAC repeated the frame.
+    mac_retries: usize,
+    /// Segments that TCP sent again.
+    retransmissions: usize,
+    /// Segments missing: the MAC gave them up before their first data frame.
+    gaps: usize,
+    /// ACKs with the number of the one before.
+    duplicate_acks: usize,
+}
+
+/// The same from the simulator's own trace and counters. A packet's `uid` is its IP identification.
+fn expected(ran: &Ran, captured: &BTreeSet<u64>, rows: &[Vec<String>]) -> Remarks {
+    let lines: Vec<Vec<&str>> = ran.trace.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    let at_0 = |event: &str, kind: &str| -> Vec<(u64, &str)> {
+        lines
+            .iter()
+            .filter(|line| line[0] == event && line[2] == "0" && line[4] == kind)
+            .map(|line| (line[6].parse().unwrap(), line[3]))
+            .collect()
+    };
+    let acks = at_0("r", "ack");
+    let duplicate_acks = acks.windows(2).filter(|pair| pair[0].1 == pair[1].1).count();
+    // A gap: new segments that never went on the air, before one that did.
+    let mut numbers = BTreeSet::new();
+    let mut gaps = 0;
+    let mut missing = false;
+    for (uid, number) in at_0("s", "tcp") {
+        if !numbers.insert(number) {
+            continue;
+        }
+        gaps += usize::from(missing && captured.contains(&uid));
+        missing = !captured.contains(&uid);
+    }
+    let flow = &ran.result.flows[0];
+    Remarks {
+        mac_retries: rows.iter().filter(|row| row[0] == "1" && row[2] == "10.0.0.1").count(),
+        retransmissions: usize::try_from(flow.segments_retransmitted).unwrap(),
+        gaps,
+        duplicate_acks,
+    }
+}

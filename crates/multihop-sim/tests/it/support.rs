@@ -1,0 +1,164 @@
+//! Scenarios run through the crate's public face, and what they leave behind.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use multihop_core::NodeId;
+use multihop_sim::results::RunResult;
+use multihop_sim::scenario::{Scenario, Source};
+use multihop_sim::{Outputs, run};
+use multihop_wire::{dot11, radiotap};
+
+/// All that a run says.
+pub(crate) struct Ran {
+    pub(crate) result: RunResult,
+    /// Packet events, one to a line.
+    pub(crate) trace: String,
+    /// The capture file.
+    pub(crate) pcap: Vec<u8>,
+    /// The recorded series, as CSV.
+    pub(crate) record: String,
+}
+
+pub(crate) fn scenario(text: &str) -> Scenario {
+    let source = Source::Toml { text: text.to_owned(), name: "x.toml".to_owned() };
+    Scenario::load(&source, &[]).unwrap_or_else(|problems| panic!("{problems}\nin\n{text}"))
+}
+
+/// The result alone.
+pub(crate) fn result(text: &str) -> RunResult {
+    run(&scenario(text), Outputs::default(), &mut |_| {}).unwrap()
+}
+
+/// Everything.
+pub(crate) fn ran(text: &str) -> Ran {
+    let (trace, pcap, record) = (Shared::default(), Shared::default(), Shared::default());
+    let outputs = Outputs {
+        trace: Some(Box::new(trace.clone())),
+        pcap: Some(Box::new(pcap.clone())),
+        record: Some(Box::new(record.clone())),
+    };
+    let result = run(&scenario(text), outputs, &mut |_| {}).unwrap();
+    Ran { result, trace: trace.text(), pcap: pcap.take(), record: record.text() }
+}
+
+/// A buffer that a run writes to and a test reads.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Shared {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.take()).unwrap()
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A frame as it left a node.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sent {
+    /// When its first bit did, in ns.
+    pub(crate) at: u64,
+    pub(crate) node: u32,
+    pub(crate) kind: Kind,
+    /// The receiver; `None` for everybody.
+    pub(crate) to: Option<u32>,
+    /// The duration field, in us.
+    pub(crate) duration: u16,
+    pub(crate) retry: bool,
+    pub(crate) sequence: u16,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    Rts,
+    Cts,
+    Data,
+    Ack,
+}
+
+impl Ran {
+    /// Every frame sent, in the order of time.
+    pub(crate) fn sent(&self) -> Vec<Sent> {
+        let mut frames: Vec<_> = packets(&self.pcap).filter_map(|packet| sent(&packet)).collect();
+        frames.sort_by_key(|frame| (frame.at, frame.node));
+        frames
+    }
+}
+
+/// A packet of a capture file.
+struct Captured<'a> {
+    interface: u32,
+    at: u64,
+    bytes: &'a [u8],
+}
+
+/// The enhanced packet blocks of a pcapng file.
+fn packets(mut file: &[u8]) -> impl Iterator<Item = Captured<'_>> {
+    const ENHANCED_PACKET: u32 = 6;
+    fn word(bytes: &[u8], place: usize) -> u32 {
+        u32::from_le_bytes(bytes[4 * place..4 * place + 4].try_into().unwrap())
+    }
+    std::iter::from_fn(move || {
+        while !file.is_empty() {
+            let block = file.split_off(..word(file, 1) as usize).unwrap();
+            if word(block, 0) == ENHANCED_PACKET {
+                let at = u64::from(word(block, 3)) << 32 | u64::from(word(block, 4));
+                let bytes = &block[28..28 + word(block, 5) as usize];
+                return Some(Captured { interface: word(block, 2), at, bytes });
+            }
+        }
+        None
+    })
+}
+
+/// An interface shows what its node sends, and what it receives for itself.
+fn sent(packet: &Captured<'_>) -> Option<Sent> {
+    let (_, frame) = radiotap::Header::parse(packet.bytes).unwrap();
+    let frame = dot11::Frame::parse(frame).unwrap();
+    let own = NodeId(packet.interface).mac();
+    let (kind, receiver, duration) = match &frame {
+        dot11::Frame::Rts { duration, receiver, .. } => (Kind::Rts, *receiver, *duration),
+        dot11::Frame::Cts { duration, receiver } => (Kind::Cts, *receiver, *duration),
+        dot11::Frame::Ack { duration, receiver } => (Kind::Ack, *receiver, *duration),
+        dot11::Frame::Data(data) => (Kind::Data, data.receiver, data.duration),
+    };
+    let (retry, sequence) = match &frame {
+        dot11::Frame::Data(data) if data.transmitter != own => return None,
+        dot11::Frame::Data(data) => (data.retry, data.sequence),
+        _ => (false, 0),
+    };
+    if receiver == own {
+        return None;
+    }
+    let to = (receiver != dot11::BROADCAST).then(|| node(receiver));
+    Some(Sent { at: packet.at, node: packet.interface, kind, to, duration, retry, sequence })
+}
+
+fn node(mac: [u8; 6]) -> u32 {
+    u32::from_be_bytes(mac[2..].try_into().unwrap())
+}
+
+/// A chain whose first node sends datagrams of 1460 bytes to its last, and no time goes to ARP.
+pub(crate) fn udp_chain(hops: u32, rate_kbps: f64, seconds: f64, seed: u64) -> String {
+    format!(
+        "duration = {:?}\nwarmup = 10.0\nseed = {seed}\n\
+         [mac]\narp = \"oracle\"\n\
+         [topology]\nkind = \"chain\"\nhops = {hops}\n\
+         [[flow]]\napp = \"cbr\"\nrate_kbps = {rate_kbps:?}\nsize = 1460\n",
+        seconds + 10.0
+    )
+}
