@@ -1,0 +1,101 @@
+//! HELLOs: what this node says (RFC 3626 §6.2) and what it learns (§7.1, §8.1, §8.2, §8.4).
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::Instant;
+use multihop_wire::olsr::{Body, Hello, Link, LinkCode, Message, NeighbourType, TimeCode};
+
+use super::links::{Heard, State};
+use super::timers::Timer;
+use super::{Agent, Arrival};
+
+impl Agent {
+    pub(super) fn send_hello(&mut self, now: Instant) {
+        self.elect();
+        let hello = Hello {
+            interval: TimeCode::at_least(self.config.hello_interval),
+            willingness: self.config.willingness,
+            links: self.declared_links(now),
+        };
+        self.counters.hellos += 1;
+        self.send_own(now, Body::Hello(hello), 1, self.config.neighbour_hold);
+        self.repeat(now, Timer::Hello, self.config.hello_interval);
+    }
+
+    /// Links grouped by code.
+    // DEVIATION olsr-1: with one interface every neighbour is at the end of a declared link, and
+    // needs no code of its own.
+    fn declared_links(&self, now: Instant) -> Vec<Link> {
+        let declared = self.links.iter().filter_map(|link| {
+            let neighbour = self.neighbour_type(link.main);
+            let code = match link.state(now) {
+                State::Symmetric => LinkCode::Symmetric { mpr: neighbour == NeighbourType::Mpr },
+                State::Asymmetric => LinkCode::Asymmetric(neighbour),
+                State::Lost => LinkCode::Lost(neighbour),
+                State::Pending => return None,
+            };
+            Some(Link { code, address: link.address })
+        });
+        let mut links: Vec<Link> = declared.collect();
+        links.sort_unstable_by_key(|link| (link.code, link.address));
+        links
+    }
+
+    fn neighbour_type(&self, main: Ipv4Addr) -> NeighbourType {
+        if self.mprs.binary_search(&main).is_ok() {
+            NeighbourType::Mpr
+        } else if self.neighbours.is_symmetric(main) {
+            NeighbourType::Symmetric
+        } else {
+            NeighbourType::Not
+        }
+    }
+
+    pub(super) fn hear_hello(&mut self, now: Instant, arrival: Arrival, message: &Message, hello: &Hello) {
+        let main = message.originator;
+        let validity = message.validity.time();
+        let told = hello.links.iter().find(|link| link.address == self.address).map(|link| link.code);
+        let before = self.links.get(arrival.from).map(|link| link.main);
+        self.links.hello(
+            now,
+            &Heard {
+                from: arrival.from,
+                main,
+                validity,
+                interval: hello.interval.time(),
+                told,
+                sequence: arrival.sequence,
+            },
+        );
+        self.review_links(now);
+        self.review_neighbour(main);
+        if let Some(other) = before.filter(|&before| before != main) {
+            self.review_neighbour(other);
+        }
+        if self.neighbours.set_willingness(main, hello.willingness) {
+            self.stale.mprs = true;
+            self.stale.routes = true;
+        }
+        if self.links.get(arrival.from).is_some_and(|link| link.symmetric) {
+            self.learn_two_hops(main, hello, now + validity);
+        }
+        if told.is_some_and(|code| code.neighbour() == NeighbourType::Mpr) {
+            self.selectors.put(main, (), now + validity);
+        }
+    }
+
+    fn learn_two_hops(&mut self, neighbour: Ipv4Addr, hello: &Hello, until: Instant) {
+        let mut changed = false;
+        for link in &hello.links {
+            let of = self.interfaces.main(link.address);
+            if of != self.address {
+                changed |= self.two_hops.learn(neighbour, of, link.code.neighbour(), until);
+            }
+        }
+        if changed {
+            self.stale.mprs = true;
+            self.stale.routes = true;
+        }
+    }
+}

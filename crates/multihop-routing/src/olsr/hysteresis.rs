@@ -1,0 +1,135 @@
+//! How well a link works (RFC 3626 §14).
+
+use multihop_core::{Duration, Instant};
+
+use super::config::Hysteresis;
+
+/// What is known of a link's packets.
+#[derive(Clone, Debug)]
+pub(super) struct Quality {
+    /// Millionths.
+    value: u32,
+    /// Too bad to be used (`L_link_pending`).
+    pub(super) pending: bool,
+    /// Of the last packet.
+    sequence: u16,
+    /// The neighbour's HELLO interval.
+    interval: Duration,
+    /// When silence means that a packet was lost.
+    pub(super) silent_at: Instant,
+    /// Packets taken for lost since the last one.
+    presumed_lost: u16,
+}
+
+impl Quality {
+    /// After the first packet.
+    pub(super) fn new(hysteresis: Hysteresis, sequence: u16) -> Self {
+        Self {
+            value: hysteresis.scaling,
+            pending: true,
+            sequence,
+            interval: Duration::ZERO,
+            silent_at: Instant::FAR_FUTURE,
+            presumed_lost: 0,
+        }
+    }
+
+    /// A packet arrived; those missing in between, silences apart, were lost.
+    pub(super) fn packet(&mut self, now: Instant, hysteresis: Hysteresis, sequence: u16, slack: Duration) {
+        let missing = match sequence.wrapping_sub(self.sequence) {
+            // The same again, or the neighbour has started anew.
+            0 | 0x8000.. => 0,
+            step => step - 1,
+        };
+        for _ in self.presumed_lost..missing.min(self.presumed_lost.saturating_add(ENOUGH)) {
+            self.miss(hysteresis);
+        }
+        self.presumed_lost = 0;
+        self.sequence = sequence;
+        self.value = decayed(self.value, hysteresis) + hysteresis.scaling;
+        if self.value > hysteresis.high {
+            self.pending = false;
+        }
+        self.listen(now, slack);
+    }
+
+    /// A HELLO said when the next is due.
+    pub(super) fn hello(&mut self, now: Instant, interval: Duration, slack: Duration) {
+        self.interval = interval;
+        self.listen(now, slack);
+    }
+
+    /// Nothing came when it was due.
+    pub(super) fn silence(&mut self, hysteresis: Hysteresis) {
+        self.miss(hysteresis);
+        self.presumed_lost = self.presumed_lost.saturating_add(1);
+        self.silent_at += self.interval;
+    }
+
+    fn miss(&mut self, hysteresis: Hysteresis) {
+        self.value = decayed(self.value, hysteresis);
+        if self.value < hysteresis.low {
+            self.pending = true;
+        }
+    }
+
+    // DEVIATION olsr-5: a HELLO may be late by the jitter before it counts as lost.
+    fn listen(&mut self, now: Instant, slack: Duration) {
+        if self.interval > Duration::ZERO {
+            self.silent_at = now + self.interval + slack;
+        }
+    }
+}
+
+fn decayed(value: u32, hysteresis: Hysteresis) -> u32 {
+    let kept = u64::from(value) * u64::from(ONE.saturating_sub(hysteresis.scaling)) / u64::from(ONE);
+    u32::try_from(kept).expect("not above the value itself")
+}
+
+const ONE: u32 = 1_000_000;
+/// Losses in a row that leave nothing of any quality.
+const ENOUGH: u16 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn up_after_three_packets_and_down_after_two_losses() {
+        let hysteresis = Hysteresis::default();
+        let mut quality = Quality::new(hysteresis, 10);
+        let mut values = alloc::vec![quality.value];
+        for sequence in 11..=12 {
+            assert!(quality.pending);
+            quality.packet(Instant::ZERO, hysteresis, sequence, Duration::ZERO);
+            values.push(quality.value);
+        }
+        assert_eq!(values, [500_000, 750_000, 875_000]);
+        assert!(!quality.pending);
+        for sequence in 13..60 {
+            quality.packet(Instant::ZERO, hysteresis, sequence, Duration::ZERO);
+        }
+        quality.miss(hysteresis);
+        assert!(!quality.pending && quality.value >= 499_990);
+        quality.miss(hysteresis);
+        assert!(quality.pending);
+    }
+
+    #[test]
+    fn gaps_count_once() {
+        let hysteresis = Hysteresis::default();
+        let mut quality = Quality::new(hysteresis, 0xfffe);
+        quality.value = 1_000_000;
+        quality.packet(Instant::ZERO, hysteresis, 1, Duration::ZERO);
+        // Two lost: 0.25, then one arrived.
+        assert_eq!(quality.value, 625_000);
+        quality.value = 1_000_000;
+        quality.silence(hysteresis);
+        quality.silence(hysteresis);
+        quality.packet(Instant::ZERO, hysteresis, 4, Duration::ZERO);
+        assert_eq!(quality.value, 625_000, "the two that are missing were already counted");
+        quality.value = 1_000_000;
+        quality.packet(Instant::ZERO, hysteresis, 3, Duration::ZERO);
+        assert_eq!(quality.value, 1_000_000, "an old packet says nothing of losses");
+    }
+}

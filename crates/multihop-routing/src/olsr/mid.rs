@@ -1,0 +1,29 @@
+//! The interface association set (RFC 3626 §4.1 and §5): interfaces and the nodes that have them.
+
+use core::net::Ipv4Addr;
+
+use multihop_core::Instant;
+use multihop_wire::olsr::Mid;
+
+use super::table::Table;
+
+// DEVIATION olsr-1: this node has one interface, and so nothing to declare.
+/// Main addresses by address of the interface.
+pub(super) type Interfaces = Table<Ipv4Addr, Ipv4Addr>;
+
+impl Interfaces {
+    /// Takes note of a MID message; says whether it brought anything new.
+    pub(super) fn learn(&mut self, originator: Ipv4Addr, mid: &Mid, until: Instant) -> bool {
+        let mut changed = false;
+        for &interface in &mid.interfaces {
+            changed |= self.main(interface) != originator;
+            self.put(interface, originator, until);
+        }
+        changed
+    }
+
+    /// The main address of the node that has an interface (RFC 3626 §5.5).
+    pub(super) fn main(&self, interface: Ipv4Addr) -> Ipv4Addr {
+        self.get(interface).map_or(interface, |row| row.value)
+    }
+}

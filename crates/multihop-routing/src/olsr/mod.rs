@@ -1,0 +1,396 @@
+//! OLSR (RFC 3626): every node knows the way to every other, from what neighbours say of
+//! themselves (HELLO) and relays tell everybody (TC).
+//!
+//! One file for each set of the RFC. [`Config`] chooses between the RFC and UM-OLSR, the
+//! implementation for ns-2.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{DropReason, Duration, Instant, Machine, Rng, Timers, earliest};
+use multihop_wire::olsr::{Body, Message, Packet, TimeCode};
+
+use crate::agent::{Input, Output, Routable};
+
+use forwarding::{Duplicates, Outbox};
+use links::Links;
+use mid::Interfaces;
+use neighbours::{Change, Neighbours, Selectors, TwoHops};
+use routes::{Known, Routes};
+use tc::Told;
+use timers::Timer;
+use topology::{News, Topology};
+use watch::Watch;
+
+mod config;
+mod forwarding;
+mod hello;
+mod hysteresis;
+mod links;
+mod mid;
+mod mpr;
+mod neighbours;
+mod routes;
+mod table;
+mod tc;
+mod timers;
+mod topology;
+mod watch;
+
+pub use config::{Advertised, Config, Hysteresis, LinkFailure};
+pub use routes::Route;
+
+/// OLSR at one node with one interface.
+///
+/// Messages are packets of RFC 3626, to be broadcast in UDP datagrams from and to port 698. They are
+/// shared, because many hear the same one.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    config: Config,
+    address: Ipv4Addr,
+    rng: Rng,
+    links: Links,
+    neighbours: Neighbours,
+    two_hops: TwoHops,
+    selectors: Selectors,
+    topology: Topology,
+    interfaces: Interfaces,
+    duplicates: Duplicates,
+    mprs: Vec<Ipv4Addr>,
+    routes: Routes,
+    stale: Stale,
+    told: Told,
+    /// Of this node's next message.
+    message_sequence: u16,
+    outbox: Outbox,
+    watch: Watch,
+    timers: Timers<Timer, 3>,
+    outputs: VecDeque<Output<Arc<Packet>>>,
+    counters: Counters,
+}
+
+/// What an agent has counted.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// HELLOs made.
+    pub hellos: u64,
+    /// TCs made.
+    pub tcs: u64,
+    /// Messages of others passed on.
+    pub forwarded: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Bytes of packets sent, without UDP and IP.
+    pub bytes: u64,
+    /// Flooded messages that had been seen before.
+    pub duplicates: u64,
+    /// Flooded messages from nodes that are no symmetric neighbours.
+    pub strangers: u64,
+    /// TCs older than what was known.
+    pub outdated: u64,
+    /// Times that relays were elected.
+    pub elections: u64,
+    /// Times that routes were computed.
+    pub computations: u64,
+}
+
+/// What has to be worked out again before it is used.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stale {
+    mprs: bool,
+    routes: bool,
+}
+
+/// How a message came.
+#[derive(Clone, Copy)]
+struct Arrival {
+    /// Interface address of the last sender.
+    from: Ipv4Addr,
+    /// Sequence number of the packet.
+    sequence: u16,
+}
+
+impl Agent {
+    /// A node that begins at `now`. `rng` spreads its messages in time.
+    pub fn new(now: Instant, address: Ipv4Addr, config: Config, mut rng: Rng) -> Self {
+        let mut timers = timers::stopped();
+        for timer in [Timer::Hello, Timer::Tc] {
+            // UM-OLSR's messages wait anyway.
+            let wait = if config.own_messages_wait { Duration::ZERO } else { config.max_jitter };
+            timers.set(timer, now + rng.duration_below(wait));
+        }
+        Self {
+            links: Links::new(&config),
+            config,
+            address,
+            rng,
+            neighbours: Neighbours::default(),
+            two_hops: TwoHops::new(),
+            selectors: Selectors::new(),
+            topology: Topology::new(),
+            interfaces: Interfaces::new(),
+            duplicates: Duplicates::new(),
+            mprs: Vec::new(),
+            routes: Routes::default(),
+            stale: Stale::default(),
+            told: Told::NOTHING,
+            message_sequence: 0,
+            outbox: Outbox::default(),
+            watch: Watch::default(),
+            timers,
+            outputs: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Routes to all nodes known, in the order of addresses.
+    pub fn routes(&mut self) -> &[Route] {
+        self.find_routes();
+        self.routes.list()
+    }
+
+    /// The way to an address.
+    pub fn route(&mut self, destination: Ipv4Addr) -> Option<Route> {
+        self.find_routes();
+        self.routes.get(self.interfaces.main(destination))
+    }
+
+    /// The relays of this node, in the order of addresses.
+    pub fn mprs(&mut self) -> &[Ipv4Addr] {
+        self.elect();
+        &self.mprs
+    }
+
+    /// Neighbours to which a link works both ways, in the order of addresses.
+    pub fn neighbours(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.neighbours.symmetric()
+    }
+
+    /// Neighbours that have chosen this node as relay, in the order of addresses.
+    pub fn selectors(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.selectors.keys()
+    }
+
+    /// What was counted so far.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn hear(&mut self, now: Instant, from: Ipv4Addr, packet: &Packet) {
+        let arrival = Arrival { from, sequence: packet.sequence };
+        self.links.packet(now, from, packet.sequence);
+        self.review_links(now);
+        for message in &packet.messages {
+            if message.ttl == 0 || message.originator == self.address {
+                continue;
+            }
+            match &message.body {
+                Body::Hello(hello) => self.hear_hello(now, arrival, message, hello),
+                _ => self.hear_flooded(now, from, message),
+            }
+        }
+    }
+
+    /// RFC 3626 §3.4. Only what a symmetric neighbour sends is processed or passed on.
+    fn hear_flooded(&mut self, now: Instant, from: Ipv4Addr, message: &Message) {
+        let Some(sender) = self.links.get(from).filter(|link| link.symmetric).map(|link| link.main) else {
+            self.counters.strangers += 1;
+            return;
+        };
+        if self.duplicates.contains(now, message) {
+            self.counters.duplicates += 1;
+            return;
+        }
+        let until = now + message.validity.time();
+        match &message.body {
+            Body::Tc(tc) => match self.topology.learn(message.originator, tc, until) {
+                News::Outdated => self.counters.outdated += 1,
+                News::Confirmed => {}
+                News::Changed => self.stale.routes = true,
+            },
+            Body::Mid(mid) => self.stale.routes |= self.interfaces.learn(message.originator, mid, until),
+            // DEVIATION olsr-2: networks behind gateways are no destinations here.
+            Body::Hna(_) | Body::Opaque(_) | Body::Hello(_) => {}
+        }
+        self.forward(now, sender, message);
+    }
+
+    /// The default forwarding algorithm (RFC 3626 §3.4.1, from step 4).
+    fn forward(&mut self, now: Instant, sender: Ipv4Addr, message: &Message) {
+        self.duplicates.add(now, message, now + self.config.duplicate_hold);
+        if message.ttl > 1 && self.selectors.get(sender).is_some() {
+            let (ttl, hop_count) = (message.ttl - 1, message.hop_count.saturating_add(1));
+            self.outbox.put(Message { ttl, hop_count, ..message.clone() });
+            self.counters.forwarded += 1;
+            self.flush_later(now);
+        }
+    }
+
+    fn send_own(&mut self, now: Instant, body: Body, ttl: u8, validity: Duration) {
+        let sequence = self.message_sequence;
+        self.message_sequence = sequence.wrapping_add(1);
+        let (originator, validity) = (self.address, TimeCode::at_least(validity));
+        self.outbox.put(Message { validity, originator, ttl, hop_count: 0, sequence, body });
+        if self.config.own_messages_wait {
+            self.flush_later(now);
+        } else {
+            self.flush();
+        }
+    }
+
+    /// What waits leaves together as soon as one of the messages has waited long enough.
+    fn flush_later(&mut self, now: Instant) {
+        let at = now + self.rng.duration_below(self.config.max_jitter);
+        self.timers.set(Timer::Flush, self.timers.at(Timer::Flush).map_or(at, |before| before.min(at)));
+    }
+
+    fn flush(&mut self) {
+        self.timers.stop(Timer::Flush);
+        while let Some(packet) = self.outbox.take(self.config.messages_per_packet) {
+            self.counters.packets += 1;
+            self.counters.bytes += packet.len() as u64;
+            self.outputs.push_back(Output::Message { to: None, ttl: 1, message: packet });
+        }
+    }
+
+    /// Sets the timer of periodic messages: intervals are shorter by a jitter (RFC 3626 §18.1).
+    fn repeat(&mut self, now: Instant, timer: Timer, interval: Duration) {
+        let jitter = self.rng.duration_below(self.config.max_jitter);
+        self.timers.set(timer, now + interval.saturating_sub(jitter));
+    }
+
+    fn route_packet(&mut self, now: Instant, packet: &Routable) {
+        self.settle(now, true);
+        let route = self.routes.get(self.interfaces.main(packet.destination));
+        if packet.previous_hop.is_none() {
+            let notice = self.watch.uses(now, packet.destination, route.map(|route| route.hops));
+            let peer = packet.destination;
+            self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
+        }
+        let ticket = packet.ticket;
+        self.outputs.push_back(match route {
+            Some(Route { next_hop, .. }) => Output::Forward { ticket, next_hop },
+            None => {
+                let tell_source = self.config.tell_source;
+                Output::Drop { ticket, reason: DropReason::NoRoute, tell_source }
+            }
+        });
+    }
+
+    fn link_failed(&mut self, now: Instant, next_hop: Ipv4Addr, packet: &Routable) {
+        if self.config.link_failure == LinkFailure::Mac {
+            self.links.fail(now, next_hop);
+            self.review_links(now);
+        }
+        let (ticket, reason) = (packet.ticket, DropReason::RetryLimit);
+        self.outputs.push_back(Output::Drop { ticket, reason, tell_source: self.config.tell_source });
+    }
+
+    /// Forgets what is not to be believed any more.
+    fn expire(&mut self, now: Instant) {
+        self.review_links(now);
+        if self.two_hops.expire(now) {
+            self.stale.mprs = true;
+            self.stale.routes = true;
+        }
+        self.selectors.expire(now);
+        self.stale.routes |= self.topology.expire(now);
+        self.stale.routes |= self.interfaces.expire(now);
+    }
+
+    fn review_links(&mut self, now: Instant) {
+        while let Some(main) = self.links.next_change(now) {
+            self.review_neighbour(main);
+        }
+    }
+
+    /// RFC 3626 §8.5.
+    fn review_neighbour(&mut self, main: Ipv4Addr) {
+        match self.neighbours.review(main, &self.links) {
+            Change::None => return,
+            Change::Gained => {}
+            Change::Lost => {
+                self.two_hops.forget(main);
+                self.selectors.remove(main);
+            }
+        }
+        self.stale.mprs = true;
+        self.stale.routes = true;
+    }
+
+    fn elect(&mut self) {
+        if core::mem::take(&mut self.stale.mprs) {
+            let neighbours = self.neighbours.list();
+            self.mprs = mpr::elect(self.address, neighbours, &self.two_hops, self.config.mpr_coverage);
+            self.counters.elections += 1;
+        }
+    }
+
+    fn find_routes(&mut self) -> bool {
+        let stale = core::mem::take(&mut self.stale.routes);
+        if stale {
+            let Self { address: own, neighbours, two_hops, topology, .. } = self;
+            self.routes.find(&Known { own: *own, neighbours, two_hops, topology });
+            self.counters.computations += 1;
+        }
+        stale
+    }
+
+    /// Finds the routes anew if anybody is to be told of them, or `needed`.
+    fn settle(&mut self, now: Instant, needed: bool) {
+        if (needed || !self.watch.is_empty()) && self.find_routes() {
+            let Self { watch, routes, interfaces, outputs, .. } = self;
+            let hops = |peer| routes.get(interfaces.main(peer)).map(|route| route.hops);
+            watch.compare(now, hops, |peer, notice| outputs.push_back(Output::Notice { peer, notice }));
+        }
+    }
+}
+
+impl Machine for Agent {
+    type Input = Input<Arc<Packet>>;
+    type Output = Output<Arc<Packet>>;
+
+    fn handle(&mut self, now: Instant, input: Self::Input) {
+        self.expire(now);
+        match input {
+            Input::Packet(packet) => self.route_packet(now, &packet),
+            Input::Message { from, message, .. } => self.hear(now, from, &message),
+            Input::LinkFailed { next_hop, packet } => self.link_failed(now, next_hop, &packet),
+            // OLSR's messages go to everybody, and nobody acknowledges them.
+            Input::MessageLost { .. } => {}
+        }
+        self.settle(now, false);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.expire(now);
+        while let Some(timer) = self.timers.pop_expired(now) {
+            match timer {
+                Timer::Hello => self.send_hello(now),
+                Timer::Tc => self.send_tc(now),
+                Timer::Flush => self.flush(),
+            }
+        }
+        self.settle(now, false);
+    }
+
+    fn poll_output(&mut self, _now: Instant) -> Option<Self::Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let sets = [
+            self.links.due(),
+            self.two_hops.due(),
+            self.selectors.due(),
+            self.topology.due(),
+            self.interfaces.due(),
+        ];
+        earliest(self.timers.next(), sets.into_iter().flatten().min())
+    }
+}
+
+#[cfg(test)]
+mod tests;

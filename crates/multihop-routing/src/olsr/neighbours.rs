@@ -1,0 +1,123 @@
+//! The neighbour, 2-hop neighbour and MPR selector sets (RFC 3626 §4.3 and §8).
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::Instant;
+use multihop_wire::olsr::{NeighbourType, Willingness};
+
+use super::links::Links;
+use super::table::Table;
+
+/// Neighbours in the order of their main addresses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Neighbours {
+    list: Vec<Neighbour>,
+}
+
+/// A node to which there is a link of any kind.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Neighbour {
+    /// Its main address.
+    pub(super) main: Ipv4Addr,
+    /// Whether it wants to carry traffic for others.
+    pub(super) willingness: Willingness,
+    /// Its interface at a link that works both ways; the neighbour is symmetric if there is one.
+    pub(super) via: Option<Ipv4Addr>,
+}
+
+/// What became of a neighbour.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Change {
+    None,
+    /// It is a symmetric neighbour now, or by another link.
+    Gained,
+    /// It is no symmetric neighbour any more.
+    Lost,
+}
+
+impl Neighbours {
+    pub(super) fn list(&self) -> &[Neighbour] {
+        &self.list
+    }
+
+    pub(super) fn get(&self, main: Ipv4Addr) -> Option<&Neighbour> {
+        self.place(main).ok().map(|at| &self.list[at])
+    }
+
+    pub(super) fn symmetric(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.list.iter().filter(|neighbour| neighbour.via.is_some()).map(|neighbour| neighbour.main)
+    }
+
+    pub(super) fn is_symmetric(&self, main: Ipv4Addr) -> bool {
+        self.get(main).is_some_and(|neighbour| neighbour.via.is_some())
+    }
+
+    /// Draws the conclusions from the links to a neighbour (RFC 3626 §8.1 and §8.5).
+    pub(super) fn review(&mut self, main: Ipv4Addr, links: &Links) -> Change {
+        let mut to_it = links.iter().filter(|link| link.main == main).peekable();
+        let linked = to_it.peek().is_some();
+        let via = to_it.find(|link| link.symmetric).map(|link| link.address);
+        let Some(at) = self.at(main, linked) else { return Change::None };
+        let before = core::mem::replace(&mut self.list[at].via, via);
+        if !linked {
+            self.list.remove(at);
+        }
+        match via {
+            _ if via == before => Change::None,
+            Some(_) => Change::Gained,
+            None => Change::Lost,
+        }
+    }
+
+    /// Takes note of the willingness in a HELLO; says whether that is new.
+    pub(super) fn set_willingness(&mut self, main: Ipv4Addr, willingness: Willingness) -> bool {
+        let Ok(at) = self.place(main) else { return false };
+        core::mem::replace(&mut self.list[at].willingness, willingness) != willingness
+    }
+
+    /// The place of a neighbour, which is made if need be.
+    fn at(&mut self, main: Ipv4Addr, make: bool) -> Option<usize> {
+        match self.place(main) {
+            Ok(at) => Some(at),
+            Err(at) if make => {
+                let willingness = Willingness::DEFAULT;
+                self.list.insert(at, Neighbour { main, willingness, via: None });
+                Some(at)
+            }
+            Err(_) => None,
+        }
+    }
+
+    fn place(&self, main: Ipv4Addr) -> Result<usize, usize> {
+        self.list.binary_search_by_key(&main, |neighbour| neighbour.main)
+    }
+}
+
+/// Symmetric neighbours of symmetric neighbours: pairs of neighbour and 2-hop neighbour.
+pub(super) type TwoHops = Table<(Ipv4Addr, Ipv4Addr)>;
+
+impl TwoHops {
+    /// What a neighbour says of a node that is not this one (RFC 3626 §8.2.1); says whether that
+    /// is new.
+    pub(super) fn learn(
+        &mut self,
+        neighbour: Ipv4Addr,
+        of: Ipv4Addr,
+        kind: NeighbourType,
+        until: Instant,
+    ) -> bool {
+        match kind {
+            NeighbourType::Symmetric | NeighbourType::Mpr => self.put((neighbour, of), (), until),
+            NeighbourType::Not => self.remove((neighbour, of)),
+        }
+    }
+
+    /// A neighbour is no more.
+    pub(super) fn forget(&mut self, neighbour: Ipv4Addr) -> bool {
+        self.remove_between((neighbour, Ipv4Addr::UNSPECIFIED), (neighbour, Ipv4Addr::BROADCAST), |()| false)
+    }
+}
+
+/// Neighbours that have chosen this node as relay.
+pub(super) type Selectors = Table<Ipv4Addr>;

@@ -1,0 +1,64 @@
+//! TCs: what this node tells the network (RFC 3626 §9.3, §15.1).
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::Instant;
+use multihop_wire::olsr::{Body, Tc};
+
+use super::Agent;
+use super::config::Advertised;
+use super::timers::Timer;
+
+/// What this node's last TC said.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// In the order of addresses.
+    neighbours: Vec<Ipv4Addr>,
+    /// ANSN.
+    sequence: u16,
+    /// When everybody has forgotten the neighbours that were told of last.
+    forgotten_at: Instant,
+}
+
+impl Told {
+    pub(super) const NOTHING: Self =
+        Self { neighbours: Vec::new(), sequence: 0, forgotten_at: Instant::ZERO };
+}
+
+impl Agent {
+    /// Sends a TC if there is anything to say.
+    // DEVIATION olsr-3: no TC before its time after a link has failed.
+    pub(super) fn send_tc(&mut self, now: Instant) {
+        self.repeat(now, Timer::Tc, self.config.tc_interval);
+        let neighbours = self.advertised();
+        if neighbours.is_empty() && !(self.config.empty_tcs && now < self.told.forgotten_at) {
+            return;
+        }
+        if !neighbours.is_empty() {
+            self.told.forgotten_at = now + self.config.topology_hold;
+        }
+        if neighbours != self.told.neighbours {
+            self.told.sequence = self.told.sequence.wrapping_add(1);
+            self.told.neighbours.clone_from(&neighbours);
+        }
+        self.counters.tcs += 1;
+        let tc = Tc { sequence: self.told.sequence, neighbours };
+        self.send_own(now, Body::Tc(tc), u8::MAX, self.config.topology_hold);
+    }
+
+    fn advertised(&mut self) -> Vec<Ipv4Addr> {
+        match self.config.advertised {
+            Advertised::Selectors => self.selectors.keys().collect(),
+            Advertised::SelectorsAndMprs => {
+                self.elect();
+                let mut both: Vec<Ipv4Addr> = self.selectors.keys().collect();
+                both.extend_from_slice(&self.mprs);
+                both.sort_unstable();
+                both.dedup();
+                both
+            }
+            Advertised::Neighbours => self.neighbours.symmetric().collect(),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! One node, driven by hand.
+
+use multihop_core::Notice;
+use multihop_wire::olsr::{Hello, Hna, Link, LinkCode, Mid, NeighbourType, Opaque, Tc, Willingness};
+
+use super::*;
+use crate::agent::Ticket;
+
+mod expiry;
+mod flooding;
+mod links;
+mod news;
+mod random;
+mod sending;
+
+const OWN: u8 = 1;
+const SYM: LinkCode = LinkCode::Symmetric { mpr: false };
+const MPR: LinkCode = LinkCode::Symmetric { mpr: true };
+const ASYM: LinkCode = LinkCode::Asymmetric(NeighbourType::Not);
+const LOST: LinkCode = LinkCode::Lost(NeighbourType::Not);
+
+/// Node 10.0.0.1, without jitter unless asked for, and what it has sent.
+struct Bench {
+    agent: Agent,
+    now: Instant,
+    sequence: u16,
+    packets: Vec<(Instant, Arc<Packet>)>,
+    rest: Vec<Output<Arc<Packet>>>,
+}
+
+impl Bench {
+    fn new(config: Config) -> Self {
+        let config = Config { max_jitter: Duration::ZERO, ..config };
+        Self::with_jitter(config)
+    }
+
+    fn with_jitter(config: Config) -> Self {
+        let agent = Agent::new(Instant::ZERO, node(OWN), config, Rng::stream(1, "olsr", 0));
+        Self { agent, now: Instant::ZERO, sequence: 0, packets: Vec::new(), rest: Vec::new() }
+    }
+
+    /// Goes on to a time, running what falls due.
+    fn at_ms(&mut self, ms: u64) -> &mut Self {
+        let target = Instant::ZERO + Duration::from_millis(ms);
+        assert!(target >= self.now);
+        while let Some(due) = self.agent.poll_timeout().filter(|&due| due <= target) {
+            assert!(due >= self.now, "a deadline in the past");
+            self.now = due;
+            self.agent.handle_timeout(due);
+            self.drain();
+            assert!(self.agent.poll_timeout().is_none_or(|next| next > due), "due again at {due}");
+        }
+        self.now = target;
+        self
+    }
+
+    fn give(&mut self, input: Input<Arc<Packet>>) -> &mut Self {
+        self.agent.handle(self.now, input);
+        self.drain();
+        self
+    }
+
+    /// A packet from a neighbour.
+    fn gets(&mut self, from: u8, messages: Vec<Message>) -> &mut Self {
+        self.sequence += 1;
+        let message = Arc::new(Packet { sequence: self.sequence, messages });
+        self.give(Input::Message { from: node(from), ttl: 1, message })
+    }
+
+    /// A HELLO from a neighbour, with 2 s interval and 6 s validity.
+    fn hello(&mut self, from: u8, links: &[(LinkCode, u8)]) -> &mut Self {
+        let message = hello(from, links, Willingness::DEFAULT);
+        self.gets(from, vec![message])
+    }
+
+    /// A data packet of this node's own, or of another's.
+    fn packet(&mut self, previous_hop: Option<u8>, to: u8) -> &mut Self {
+        let packet = data(previous_hop, to);
+        self.give(Input::Packet(packet))
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.agent.poll_output(self.now) {
+            match output {
+                Output::Message { to, ttl, message } => {
+                    assert_eq!((to, ttl), (None, 1));
+                    self.packets.push((self.now, message));
+                }
+                other => self.rest.push(other),
+            }
+        }
+    }
+
+    /// What was sent since the last call.
+    fn sent(&mut self) -> Vec<Message> {
+        self.packets.drain(..).flat_map(|(_, packet)| packet.messages.clone()).collect()
+    }
+
+    /// The links in the last HELLO since the last call.
+    #[track_caller]
+    fn declared(&mut self) -> Vec<(LinkCode, u8)> {
+        let bodies = self.sent().into_iter().rev().map(|message| message.body);
+        let mut hellos =
+            bodies.filter_map(|body| if let Body::Hello(hello) = body { Some(hello) } else { None });
+        let links = hellos.next().expect("a HELLO was sent").links;
+        links.iter().map(|link| (link.code, link.address.octets()[3])).collect()
+    }
+
+    /// The TCs since the last call: sequence number and neighbours.
+    fn tcs(&mut self) -> Vec<(u16, Vec<u8>)> {
+        let bodies = self.sent().into_iter().map(|message| message.body);
+        let tcs = bodies.filter_map(|body| if let Body::Tc(tc) = body { Some(tc) } else { None });
+        tcs.map(|tc| (tc.sequence, lasts(tc.neighbours))).collect()
+    }
+
+    /// What was said since the last call, sent messages apart.
+    fn said(&mut self) -> Vec<Output<Arc<Packet>>> {
+        core::mem::take(&mut self.rest)
+    }
+
+    /// Routes: destination, next hop, hops.
+    fn routes(&mut self) -> Vec<(u8, u8, u8)> {
+        let last = |address: Ipv4Addr| address.octets()[3];
+        let routes = self.agent.routes().iter();
+        routes.map(|route| (last(route.destination), last(route.next_hop), route.hops)).collect()
+    }
+
+    fn neighbours(&self) -> Vec<u8> {
+        lasts(self.agent.neighbours())
+    }
+
+    fn selectors(&self) -> Vec<u8> {
+        lasts(self.agent.selectors())
+    }
+
+    fn mprs(&mut self) -> Vec<u8> {
+        lasts(self.agent.mprs().to_vec())
+    }
+
+    fn two_hops(&self) -> Vec<(u8, u8)> {
+        self.agent.two_hops.keys().map(|(a, b)| (a.octets()[3], b.octets()[3])).collect()
+    }
+}
+
+fn node(n: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, n)
+}
+
+fn lasts(addresses: impl IntoIterator<Item = Ipv4Addr>) -> Vec<u8> {
+    addresses.into_iter().map(|address| address.octets()[3]).collect()
+}
+
+fn nodes(numbers: &[u8]) -> Vec<Ipv4Addr> {
+    numbers.iter().map(|&n| node(n)).collect()
+}
+
+fn hello(from: u8, links: &[(LinkCode, u8)], willingness: Willingness) -> Message {
+    let links = links.iter().map(|&(code, n)| Link { code, address: node(n) }).collect();
+    let interval = TimeCode::at_least(Duration::from_secs(2));
+    let body = Body::Hello(Hello { interval, willingness, links });
+    Message { ttl: 1, validity: TimeCode::at_least(Duration::from_secs(6)), ..flooded(from, 0, body) }
+}
+
+/// A message with 15 s validity.
+fn flooded(originator: u8, sequence: u16, body: Body) -> Message {
+    let validity = TimeCode::at_least(Duration::from_secs(15));
+    Message { validity, originator: node(originator), ttl: 255, hop_count: 0, sequence, body }
+}
+
+fn tc(originator: u8, sequence: u16, ansn: u16, neighbours: &[u8]) -> Message {
+    flooded(originator, sequence, Body::Tc(Tc { sequence: ansn, neighbours: nodes(neighbours) }))
+}
+
+fn data(previous_hop: Option<u8>, to: u8) -> Routable {
+    Routable {
+        ticket: Ticket(to.into()),
+        source: node(previous_hop.unwrap_or(OWN)),
+        destination: node(to),
+        previous_hop: previous_hop.map(node),
+        hops: u8::from(previous_hop.is_some()),
+    }
+}
+
+fn rfc() -> Bench {
+    Bench::new(Config::rfc())
+}

@@ -1,0 +1,161 @@
+//! Link sensing, neighbours, 2-hop neighbours, hysteresis.
+
+use super::*;
+
+#[test]
+fn a_link_is_asymmetric_then_symmetric_then_lost() {
+    let mut b = rfc();
+    assert_eq!(b.at_ms(0).declared(), []);
+    // 2 does not hear this node yet.
+    b.at_ms(100).hello(2, &[]);
+    assert_eq!(b.neighbours(), []);
+    assert_eq!(b.at_ms(2_000).declared(), [(ASYM, 2)]);
+    assert_eq!(b.routes(), []);
+    b.at_ms(2_100).hello(2, &[(ASYM, OWN)]);
+    assert_eq!(b.neighbours(), [2]);
+    assert_eq!(b.routes(), [(2, 2, 1)]);
+    assert_eq!(b.at_ms(4_000).declared(), [(SYM, 2)]);
+    // 2 has lost this node, which still hears it.
+    b.at_ms(4_100).hello(2, &[(LOST, OWN)]);
+    assert_eq!(b.neighbours(), []);
+    assert_eq!(b.at_ms(6_000).declared(), [(ASYM, 2)]);
+    // Silence: heard until 10.1 s, spoken of until 14.1 s, 6 s after the 6 s that it was symmetric.
+    assert_eq!(b.at_ms(10_000).declared(), [(ASYM, 2)]);
+    assert_eq!(b.at_ms(12_000).declared(), [(LOST, 2)]);
+    assert_eq!(b.at_ms(14_000).declared(), [(LOST, 2)]);
+    assert_eq!(b.agent.links.iter().count(), 1);
+    b.at_ms(14_101);
+    assert_eq!(b.agent.links.iter().count(), 0);
+    assert!(b.agent.neighbours.list().is_empty());
+    assert_eq!(b.at_ms(16_000).declared(), []);
+}
+
+#[test]
+fn a_symmetric_link_ends_when_its_time_is_over() {
+    let mut b = rfc();
+    b.at_ms(100).hello(2, &[(SYM, OWN)]);
+    // Heard again, but no word of this node: symmetric until 6.1 s.
+    b.at_ms(4_100).hello(2, &[]);
+    b.at_ms(6_099);
+    assert_eq!(b.neighbours(), [2]);
+    b.at_ms(6_100);
+    assert_eq!(b.neighbours(), []);
+    assert_eq!(b.at_ms(8_000).declared(), [(ASYM, 2)]);
+}
+
+#[test]
+fn two_hop_neighbours_come_and_go_with_hellos() {
+    let mut b = rfc();
+    b.at_ms(100).hello(2, &[(ASYM, OWN)]);
+    // The link is symmetric now. Of 2's neighbours 3 and 4 are symmetric; this node does not count.
+    b.at_ms(200).hello(2, &[(MPR, OWN), (SYM, 3), (MPR, 4), (ASYM, 5), (LOST, 6)]);
+    assert_eq!(b.two_hops(), [(2, 3), (2, 4)]);
+    assert_eq!(b.routes(), [(2, 2, 1), (3, 2, 2), (4, 2, 2)]);
+    assert_eq!(b.mprs(), [2]);
+    // A neighbour that is said to be none goes; one that is not mentioned stays until its time is over.
+    b.at_ms(2_200).hello(2, &[(SYM, OWN), (LOST, 3)]);
+    assert_eq!(b.two_hops(), [(2, 4)]);
+    b.at_ms(6_199);
+    assert_eq!(b.two_hops(), [(2, 4)]);
+    b.at_ms(6_200);
+    assert_eq!(b.two_hops(), []);
+    assert_eq!(b.mprs(), []);
+}
+
+#[test]
+fn neighbours_of_an_asymmetric_neighbour_are_nobody() {
+    let mut b = rfc();
+    b.at_ms(100).hello(2, &[(SYM, 3)]);
+    assert_eq!(b.two_hops(), []);
+}
+
+#[test]
+fn a_lost_neighbour_takes_its_neighbours_and_its_choice_along() {
+    let mut b = rfc();
+    b.at_ms(100).hello(2, &[(MPR, OWN), (SYM, 3)]).hello(4, &[(MPR, OWN), (SYM, 3)]);
+    assert_eq!((b.selectors(), b.two_hops()), (vec![2, 4], vec![(2, 3), (4, 3)]));
+    b.at_ms(200).hello(2, &[(LOST, OWN), (SYM, 3)]);
+    assert_eq!((b.selectors(), b.two_hops()), (vec![4], vec![(4, 3)]));
+    assert_eq!(b.routes(), [(3, 4, 2), (4, 4, 1)]);
+}
+
+#[test]
+fn unwilling_neighbours_carry_nothing() {
+    let mut b = rfc();
+    let links = [(SYM, OWN), (SYM, 3)];
+    b.at_ms(100).gets(2, vec![hello(2, &links, Willingness::NEVER)]);
+    assert_eq!((b.mprs(), b.routes()), (vec![], vec![(2, 2, 1)]));
+    b.at_ms(2_100).gets(2, vec![hello(2, &links, Willingness::LOW)]);
+    assert_eq!((b.mprs(), b.routes()), (vec![2], vec![(2, 2, 1), (3, 2, 2)]));
+    b.at_ms(4_100).gets(4, vec![hello(4, &links, Willingness::HIGH)]);
+    assert_eq!(b.routes(), [(2, 2, 1), (3, 4, 2), (4, 4, 1)]);
+}
+
+#[test]
+fn hysteresis_takes_three_hellos_up_and_two_losses_down() {
+    let mut b = Bench::new(Config { hysteresis: Some(Hysteresis::default()), ..Config::rfc() });
+    b.at_ms(0).hello(2, &[(SYM, OWN)]);
+    b.at_ms(1_900).hello(2, &[(SYM, OWN)]);
+    assert_eq!(b.neighbours(), []);
+    assert_eq!(b.at_ms(2_000).declared(), [], "pending links are not declared");
+    b.at_ms(3_800).hello(2, &[(SYM, OWN)]);
+    assert_eq!(b.neighbours(), [2]);
+    // The HELLOs of 5.8 s and 7.8 s do not come: 0.875, 0.44, 0.22.
+    b.at_ms(7_799);
+    assert_eq!(b.neighbours(), [2]);
+    b.at_ms(7_800);
+    assert_eq!(b.neighbours(), []);
+    assert_eq!(b.at_ms(8_000).declared(), [(LOST, 2)]);
+}
+
+#[test]
+fn hysteresis_counts_packets_that_are_missing() {
+    let mut b = Bench::new(Config { hysteresis: Some(Hysteresis::default()), ..Config::rfc() });
+    for _ in 0..3 {
+        b.hello(2, &[(SYM, OWN)]);
+    }
+    assert_eq!(b.neighbours(), [2]);
+    b.sequence += 2;
+    // 0.875, two lost: 0.21, then one: 0.61; too little to come back.
+    b.at_ms(100).hello(2, &[(SYM, OWN)]);
+    assert_eq!(b.neighbours(), []);
+    b.at_ms(200).hello(2, &[(SYM, OWN)]);
+    assert_eq!(b.neighbours(), [2]);
+}
+
+#[test]
+fn the_mac_can_declare_a_link_lost() {
+    let fails = |b: &mut Bench| {
+        let packet = data(None, 3);
+        b.give(Input::LinkFailed { next_hop: node(2), packet });
+        b.said()
+    };
+    let gone = [Output::Drop { ticket: Ticket(3), reason: DropReason::RetryLimit, tell_source: false }];
+    let mut b = rfc();
+    b.at_ms(100).hello(2, &[(SYM, OWN)]);
+    assert_eq!(fails(&mut b), gone);
+    assert_eq!(b.neighbours(), [2], "HELLOs decide");
+
+    let mut b = Bench::new(Config { link_failure: LinkFailure::Mac, ..Config::rfc() });
+    b.at_ms(100).hello(2, &[(MPR, OWN), (SYM, 3)]);
+    b.at_ms(1_100);
+    assert_eq!(fails(&mut b), gone);
+    assert_eq!((b.neighbours(), b.two_hops(), b.selectors()), (vec![], vec![], vec![]));
+    assert_eq!(b.at_ms(2_000).declared(), [(LOST, 2)]);
+    // Lost for 6 s, whatever is heard; then as HELLOs say.
+    b.at_ms(6_100).hello(2, &[(SYM, OWN)]);
+    b.at_ms(7_099);
+    assert_eq!(b.neighbours(), []);
+    b.at_ms(7_100);
+    assert_eq!(b.neighbours(), [2]);
+}
+
+#[test]
+fn an_interface_that_changes_hands_is_a_new_neighbour() {
+    let mut b = rfc();
+    b.at_ms(100).hello(2, &[(SYM, OWN), (SYM, 3)]);
+    let other = hello(9, &[(SYM, OWN)], Willingness::DEFAULT);
+    b.at_ms(200).gets(2, vec![other]);
+    assert_eq!((b.neighbours(), b.two_hops()), (vec![9], vec![]));
+    assert_eq!(b.routes(), [(9, 2, 1)]);
+}

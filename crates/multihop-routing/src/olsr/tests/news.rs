@@ -1,0 +1,84 @@
+//! Data packets, and what their hosts are told.
+
+use super::*;
+
+fn forward(to: u8, next_hop: u8) -> Output<Arc<Packet>> {
+    Output::Forward { ticket: Ticket(to.into()), next_hop: node(next_hop) }
+}
+
+fn no_route(to: u8) -> Output<Arc<Packet>> {
+    Output::Drop { ticket: Ticket(to.into()), reason: DropReason::NoRoute, tell_source: false }
+}
+
+fn notice(peer: u8, notice: Notice) -> Output<Arc<Packet>> {
+    Output::Notice { peer: node(peer), notice }
+}
+
+#[test]
+fn packets_without_route_are_dropped() {
+    let mut b = rfc();
+    b.at_ms(100).packet(Some(7), 3);
+    assert_eq!(b.said(), [no_route(3)]);
+    b.hello(2, &[(SYM, OWN), (SYM, 3)]).packet(Some(7), 3).packet(Some(7), 2);
+    assert_eq!(b.said(), [forward(3, 2), forward(2, 2)], "nothing waits, and only hosts are told");
+    let mut b = Bench::new(Config { tell_source: true, ..Config::rfc() });
+    b.packet(Some(7), 3);
+    let told = Output::Drop { ticket: Ticket(3), reason: DropReason::NoRoute, tell_source: true };
+    assert_eq!(b.said(), [told]);
+}
+
+#[test]
+fn hosts_are_told_of_the_way_to_their_peers() {
+    let mut b = rfc();
+    b.at_ms(100).packet(None, 3);
+    assert_eq!(b.said(), [notice(3, Notice::RouteLost), no_route(3)]);
+    b.packet(None, 3);
+    assert_eq!(b.said(), [no_route(3)], "told once");
+    b.at_ms(200).hello(2, &[(SYM, OWN), (SYM, 3)]);
+    assert_eq!(b.said(), [notice(3, Notice::RouteRestored), notice(3, Notice::PathInfo { hops: 2 })]);
+    b.packet(None, 3).packet(None, 2);
+    assert_eq!(b.said(), [forward(3, 2), notice(2, Notice::PathInfo { hops: 1 }), forward(2, 2)]);
+    b.at_ms(300).hello(3, &[(SYM, OWN)]);
+    assert_eq!(b.said(), [notice(3, Notice::PathInfo { hops: 1 })]);
+    // Silence: both neighbours are symmetric until 6.2 s and 6.3 s. 3 outlives 2.
+    b.at_ms(6_299);
+    assert_eq!(b.said(), [notice(2, Notice::RouteLost)]);
+    b.at_ms(6_300);
+    assert_eq!(b.said(), [notice(3, Notice::RouteLost)]);
+}
+
+#[test]
+fn a_host_without_packets_is_told_nothing_and_computes_nothing() {
+    let mut b = rfc();
+    for step in 0..10_u8 {
+        b.at_ms(2_000 * u64::from(step)).hello(2, &[(SYM, OWN), (SYM, 3 + step)]);
+    }
+    assert_eq!((b.said(), b.agent.counters().computations), (vec![], 0));
+    b.packet(None, 2);
+    assert_eq!(b.agent.counters().computations, 1);
+}
+
+#[test]
+fn nothing_is_computed_twice_from_the_same() {
+    let mut b = rfc();
+    b.at_ms(100).hello(2, &[(SYM, OWN), (SYM, 3)]).packet(None, 3);
+    let before = b.agent.counters();
+    for step in 1..20_u16 {
+        b.at_ms(u64::from(step) * 2_000)
+            .hello(2, &[(SYM, OWN), (SYM, 3)])
+            .gets(2, vec![tc(3, step, 1, &[2])]);
+    }
+    let after = b.agent.counters();
+    // One for the link that the first TC told of.
+    assert_eq!(after.computations - before.computations, 1);
+    assert_eq!(after.elections, 1);
+}
+
+#[test]
+fn peers_that_are_not_used_are_forgotten() {
+    let mut b = rfc();
+    b.at_ms(100).hello(2, &[(SYM, OWN)]).packet(None, 2);
+    assert!(!b.agent.watch.is_empty());
+    b.at_ms(301_000).hello(2, &[(SYM, OWN)]);
+    assert!(b.agent.watch.is_empty());
+}

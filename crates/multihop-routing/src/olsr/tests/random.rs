@@ -1,0 +1,106 @@
+//! Random inputs: nothing panics, nothing is late, and what is kept is what would be computed anew.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+use crate::olsr::links::State;
+
+#[derive(Clone, Debug)]
+enum Op {
+    Wait(u64),
+    Hello { from: u8, willingness: u8, links: Vec<(u8, u8)> },
+    Flood { from: u8, originator: u8, sequence: u8, ansn: u8, ttl: u8, ends: Vec<u8>, mid: bool },
+    Data { previous_hop: Option<u8>, to: u8 },
+    Fails { next_hop: u8 },
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let some = || 1..8_u8;
+    prop_oneof![
+        3 => (0..4_000_u64).prop_map(Op::Wait),
+        6 => (2..8_u8, 0..8_u8, vec((0..5_u8, some()), 0..6))
+            .prop_map(|(from, willingness, links)| Op::Hello { from, willingness, links }),
+        4 => (2..8_u8, some(), any::<(u8, u8)>(), 0..4_u8, vec(1..12_u8, 0..5), any::<bool>()).prop_map(
+            |(from, originator, (sequence, ansn), ttl, ends, mid)| {
+                Op::Flood { from, originator, sequence: sequence % 16, ansn: ansn % 8, ttl, ends, mid }
+            }
+        ),
+        2 => (proptest::option::of(some()), some()).prop_map(|(previous_hop, to)| Op::Data { previous_hop, to }),
+        1 => some().prop_map(|next_hop| Op::Fails { next_hop }),
+    ]
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let hysteresis = prop_oneof![Just(None), Just(Some(Hysteresis::default()))];
+    let failure = prop_oneof![Just(LinkFailure::Hello), Just(LinkFailure::Mac)];
+    (any::<bool>(), hysteresis, failure, 1..3_u8).prop_map(|(um, hysteresis, link_failure, mpr_coverage)| {
+        let base = if um { Config::um_olsr() } else { Config::rfc() };
+        Config { hysteresis, link_failure, mpr_coverage, ..base }
+    })
+}
+
+fn run(b: &mut Bench, op: Op) {
+    match op {
+        Op::Wait(ms) => {
+            let now = b.now.as_nanos() / 1_000_000;
+            b.at_ms(now + ms);
+        }
+        Op::Hello { from, willingness, links } => {
+            let codes = [SYM, MPR, ASYM, LOST, LinkCode::Unspecified(NeighbourType::Symmetric)];
+            let links: Vec<_> = links.into_iter().map(|(code, n)| (codes[usize::from(code)], n)).collect();
+            b.gets(from, vec![hello(from, &links, Willingness(willingness))]);
+        }
+        Op::Flood { from, originator, sequence, ansn, ttl, ends, mid } => {
+            let sequence = u16::from(sequence);
+            let message = if mid {
+                flooded(originator, sequence, Body::Mid(Mid { interfaces: nodes(&ends) }))
+            } else {
+                tc(originator, sequence, ansn.into(), &ends)
+            };
+            b.gets(from, vec![Message { ttl, ..message }]);
+        }
+        Op::Data { previous_hop, to } => {
+            b.packet(previous_hop, to);
+        }
+        Op::Fails { next_hop } => {
+            let packet = data(None, next_hop);
+            b.give(Input::LinkFailed { next_hop: node(next_hop), packet });
+        }
+    }
+}
+
+/// What is kept must be what the sets say, and no tuple may outlive its time.
+fn check(b: &mut Bench) {
+    let mut anew = b.agent.clone();
+    anew.stale = Stale { mprs: true, routes: true };
+    assert_eq!(b.agent.routes(), anew.routes());
+    assert_eq!(b.agent.mprs(), anew.mprs());
+    let now = b.now;
+    assert!(b.agent.two_hops.rows().iter().all(|row| now < row.expires));
+    assert!(b.agent.topology.rows().iter().all(|row| now < row.expires));
+    assert!(b.agent.selectors.rows().iter().all(|row| now < row.expires));
+    assert!(b.agent.links.iter().all(|link| link.symmetric == (link.state(now) == State::Symmetric)));
+    let neighbours = b.agent.neighbours();
+    assert!(neighbours.eq(b.agent.neighbours.list().iter().filter(|n| n.via.is_some()).map(|n| n.main)));
+    let symmetric = |main| b.agent.neighbours.is_symmetric(main);
+    assert!(b.agent.two_hops.keys().all(|(neighbour, of)| symmetric(neighbour) && of != node(OWN)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_kept_is_what_would_be_computed(config in config(), ops in vec(op(), 1..80)) {
+        let mut b = Bench::with_jitter(config);
+        let mut answered = 0;
+        let mut asked = 0;
+        for op in ops {
+            asked += usize::from(matches!(op, Op::Data { .. } | Op::Fails { .. }));
+            run(&mut b, op);
+            check(&mut b);
+            answered += b.said().iter().filter(|said| !matches!(said, Output::Notice { .. })).count();
+        }
+        prop_assert_eq!(answered, asked, "each packet gets one answer");
+    }
+}
