@@ -175,9 +175,15 @@ impl<A: Adapter> Mesh<A> {
         result
     }
 
+    /// The next moment at which something happens.
+    pub fn next_event(&self) -> Option<Instant> {
+        let event = self.events.first_key_value().map(|(&(at, _), _)| at);
+        earliest(event, self.deadlines.iter().flatten().min().copied())
+    }
+
     /// Goes to the next moment at which something happens; false if nothing ever will.
     pub fn step(&mut self) -> bool {
-        let Some(at) = self.next() else { return false };
+        let Some(at) = self.next_event() else { return false };
         self.rounds = if at > self.now { 0 } else { self.rounds + 1 };
         assert!(self.rounds < 10_000, "no progress in time at {}", self.now);
         self.now = self.now.max(at);
@@ -198,7 +204,7 @@ impl<A: Adapter> Mesh<A> {
 
     /// Lets everything happen up to `until`, which then is the time.
     pub fn run_until(&mut self, until: Instant) {
-        while self.next().is_some_and(|at| at <= until) {
+        while self.next_event().is_some_and(|at| at <= until) {
             self.step();
         }
         self.now = self.now.max(until);
@@ -225,11 +231,6 @@ impl<A: Adapter> Mesh<A> {
     /// `*` for a broadcast) and each [`Action::Log`] (`12.345 ms: 0: text`).
     pub fn take_log(&mut self) -> String {
         std::mem::take(&mut self.log)
-    }
-
-    fn next(&self) -> Option<Instant> {
-        let event = self.events.first_key_value().map(|(&(at, _), _)| at);
-        earliest(event, self.deadlines.iter().flatten().min().copied())
     }
 
     fn happen(&mut self, event: Event<A::Packet>) {
