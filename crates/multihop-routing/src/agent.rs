@@ -85,6 +85,14 @@ pub enum Output<M> {
         /// The neighbour.
         next_hop: Ipv4Addr,
     },
+    /// Packets that wait in the interface queue for this neighbour are dropped, for want of a route
+    /// beyond it. They do not come back.
+    Discard {
+        /// The neighbour.
+        next_hop: Ipv4Addr,
+        /// Only packets to this destination; `None`: all.
+        destination: Option<Ipv4Addr>,
+    },
     /// News for this host's connections with a peer.
     Notice {
         /// The peer.

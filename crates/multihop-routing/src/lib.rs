@@ -8,4 +8,5 @@
 extern crate alloc;
 
 pub mod agent;
+pub mod aodv;
 pub mod olsr;

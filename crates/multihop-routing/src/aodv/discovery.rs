@@ -1,0 +1,241 @@
+//! Looking for routes: requests, and how far they go (RFC 3561, sections 6.3 to 6.5).
+
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant};
+use multihop_wire::aodv::{Message, Request};
+
+use super::table::Offer;
+use super::{Aodv, Config, Outgoing, Preset};
+
+/// The search for one destination.
+#[derive(Clone, Debug)]
+pub(super) struct Discovery {
+    ttl: u8,
+    /// Requests for the whole network so far.
+    network_wide: u8,
+    sent: Instant,
+    /// The wait for a reply, or the pause after giving up, ends here.
+    until: Instant,
+    /// When to go on; `None` until a packet needs the route.
+    due: Option<Instant>,
+    /// A local repair asks once.
+    only_once: bool,
+}
+
+/// How long the last discoveries of a destination took, per hop.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Latencies {
+    last: [Option<Duration>; 3],
+    count: usize,
+}
+
+impl Latencies {
+    fn record(&mut self, per_hop: Duration) {
+        self.last[self.count % self.last.len()] = Some(per_hop);
+        self.count += 1;
+    }
+
+    fn mean(&self) -> Option<Duration> {
+        let known = self.last.iter().flatten();
+        let sum = known.clone().fold(Duration::ZERO, |sum, &latency| sum + latency);
+        let count = known.count() as u64;
+        (count > 0).then(|| sum / count)
+    }
+}
+
+impl Config {
+    fn first_ring(&self, last_hops: Option<u8>) -> (u8, u8) {
+        let known = last_hops.map(|hops| match self.preset {
+            Preset::Ns2 => self.next_ring(hops, 0),
+            Preset::Uu => (hops.saturating_add(self.ttl_increment).min(self.net_diameter), 0),
+        });
+        match (self.expanding_ring, self.preset) {
+            (true, _) => known.unwrap_or((self.ttl_start, 0)),
+            (false, Preset::Ns2) => (self.net_diameter, 1),
+            (false, Preset::Uu) => (self.net_diameter, 0),
+        }
+    }
+
+    fn next_ring(&self, ttl: u8, network_wide: u8) -> (u8, u8) {
+        if ttl < self.ttl_threshold {
+            (ttl + self.ttl_increment, network_wide)
+        } else {
+            (self.net_diameter, network_wide + 1)
+        }
+    }
+}
+
+impl Aodv {
+    /// Looks for a destination, unless that is going on.
+    pub(super) fn seek(&mut self, now: Instant, destination: Ipv4Addr) {
+        match self.discoveries.get_mut(&destination) {
+            None => {
+                let (ttl, network_wide) = self.config.first_ring(self.table.last_hops(destination));
+                self.ask(now, destination, ttl, network_wide, false);
+            }
+            Some(_) if self.config.preset == Preset::Uu => {}
+            Some(discovery) if discovery.until <= now => self.ask_again(now, destination),
+            Some(discovery) => discovery.due = Some(self.config.on_tick(discovery.until)),
+        }
+    }
+
+    /// Sends one request that goes `ttl` hops far.
+    pub(super) fn ask(
+        &mut self,
+        now: Instant,
+        destination: Ipv4Addr,
+        ttl: u8,
+        network_wide: u8,
+        only_once: bool,
+    ) {
+        let until = now + self.reply_wait(destination, ttl, network_wide);
+        let due = Some(self.config.on_tick(until));
+        let discovery = Discovery { ttl, network_wide, sent: now, until, due, only_once };
+        self.discoveries.insert(destination, discovery);
+        // RFC 3561 §6.1: a node raises its number before it looks for a route.
+        self.sequence = self.sequence.next();
+        self.last_request = self.last_request.wrapping_add(1);
+        let request = Request {
+            join: false,
+            repair: false,
+            gratuitous: self.config.gratuitous_replies,
+            destination_only: self.config.destination_only,
+            hop_count: 0,
+            id: self.last_request,
+            destination,
+            destination_sequence: self.table.sequence(destination),
+            originator: self.address,
+            originator_sequence: self.sequence,
+        };
+        self.send_request(now, ttl, request, false);
+    }
+
+    fn ask_again(&mut self, now: Instant, destination: Ipv4Addr) {
+        let Some(last) = self.discoveries.get(&destination) else { return };
+        if last.only_once || last.network_wide >= self.config.network_wide_requests {
+            return self.give_up(now, destination);
+        }
+        let (ttl, network_wide) = self.config.next_ring(last.ttl, last.network_wide);
+        self.ask(now, destination, ttl, network_wide, false);
+    }
+
+    fn give_up(&mut self, now: Instant, destination: Ipv4Addr) {
+        if self.config.preset == Preset::Uu || self.discoveries[&destination].only_once {
+            self.discoveries.remove(&destination);
+        } else if let Some(discovery) = self.discoveries.get_mut(&destination) {
+            // ns-2 waits, then goes on with requests for the whole network.
+            discovery.network_wide = 0;
+            discovery.until = now + self.config.max_wait;
+            discovery.due = None;
+        }
+        self.drop_all_waiting(destination);
+        self.repair_failed(now, destination);
+        self.tell_lost(destination);
+    }
+
+    /// When the search for a destination goes on if nobody answers.
+    pub(super) fn search_ends(&self, destination: Ipv4Addr) -> Option<Instant> {
+        self.discoveries.get(&destination).map(|discovery| discovery.until)
+    }
+
+    fn reply_wait(&self, destination: Ipv4Addr, ttl: u8, network_wide: u8) -> Duration {
+        let config = &self.config;
+        match config.preset {
+            Preset::Ns2 => {
+                let measured = self.latencies.get(&destination).and_then(Latencies::mean);
+                let per_hop = measured.unwrap_or(config.node_traversal);
+                let times = 2 * u64::from(ttl) * u64::from(network_wide.max(1));
+                per_hop.saturating_mul(times).min(config.max_wait)
+            }
+            Preset::Uu => {
+                let slack = if config.expanding_ring { config.timeout_buffer } else { 0 };
+                config.node_traversal * (2 * (u64::from(ttl) + u64::from(slack)))
+            }
+        }
+    }
+
+    pub(super) fn expire_discoveries(&mut self, now: Instant) {
+        let due = |discovery: &Discovery| discovery.due.is_some_and(|due| due <= now);
+        while let Some(destination) = self
+            .discoveries
+            .iter()
+            .find_map(|(&destination, discovery)| due(discovery).then_some(destination))
+        {
+            // ns-2 repeats a request only while packets wait.
+            if self.config.preset == Preset::Ns2 && !self.buffer.holds(destination) {
+                self.discoveries.entry(destination).and_modify(|discovery| discovery.due = None);
+            } else {
+                self.ask_again(now, destination);
+            }
+        }
+    }
+
+    pub(super) fn next_discovery(&self) -> Option<Instant> {
+        self.discoveries.values().filter_map(|discovery| discovery.due).min()
+    }
+
+    /// Notes how long a reply to this node's own request took.
+    // DEVIATION aodv-4: ns-2 carries the time of the request in the messages; RFC 3561 has no place
+    // for it, so the time since the last request for the destination is taken.
+    pub(super) fn measure(&mut self, now: Instant, destination: Ipv4Addr, hops: u8) {
+        if self.config.preset == Preset::Ns2
+            && let Some(discovery) = self.discoveries.get(&destination)
+        {
+            let per_hop = (now - discovery.sent) / u64::from(hops.max(1));
+            self.latencies.entry(destination).or_default().record(per_hop);
+        }
+    }
+
+    /// There is a new route to a destination.
+    pub(super) fn on_route(&mut self, now: Instant, destination: Ipv4Addr) {
+        self.discoveries.remove(&destination);
+        self.repaired(now, destination);
+        self.tell(destination);
+        self.release(now, destination);
+    }
+
+    pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, request: Request) {
+        if request.originator == self.address
+            || request.hop_count == u8::MAX
+            || !self.seen.is_new(now, request.originator, request.id)
+        {
+            return;
+        }
+        let request = Request { hop_count: request.hop_count + 1, ..request };
+        self.learn_way_back(now, from, &request);
+        if request.destination == self.address {
+            self.reply_as_destination(now, &request);
+        } else if self.can_reply(&request) {
+            self.reply_from_table(now, &request);
+        } else if ttl > 1 {
+            // RFC 3561 §6.5: the freshest number on the way travels on.
+            let known = self.table.sequence(request.destination);
+            let asked = request.destination_sequence;
+            let newest = known.map_or(asked, |known| Some(asked.map_or(known, |asked| asked.newest(known))));
+            let request = Request { destination_sequence: newest, ..request };
+            self.send_request(now, ttl - 1, request, true);
+        }
+    }
+
+    fn learn_way_back(&mut self, now: Instant, from: Ipv4Addr, request: &Request) {
+        let hops = request.hop_count;
+        let spent = self.config.reverse_life_per_hop.saturating_mul(hops.into());
+        let expires = now + self.config.reverse_route_life.saturating_sub(spent);
+        let sequence = request.originator_sequence;
+        // RFC 3561 §6.5: the request does not shorten the life of a route.
+        let expires =
+            self.table.valid(request.originator).map_or(expires, |route| route.expires.max(expires));
+        if self.table.offer(request.originator, Offer { next_hop: from, hops, sequence, expires }) {
+            self.on_route(now, request.originator);
+        } else {
+            self.table.extend(request.originator, expires);
+        }
+    }
+
+    fn send_request(&mut self, now: Instant, ttl: u8, request: Request, forwarded: bool) {
+        if self.request_limit.allows(now) {
+            self.send(now, Outgoing { to: None, ttl, message: Message::Request(request), forwarded });
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Data packets: onwards, into the buffer, or out (RFC 3561, sections 6.2 and 6.11).
+
+use core::net::Ipv4Addr;
+
+use multihop_core::{DropReason, Instant};
+
+use super::table::RouteState;
+use super::{Aodv, LinkFailure, Preset};
+use crate::agent::{Output, Routable};
+
+impl Aodv {
+    pub(super) fn on_packet(&mut self, now: Instant, packet: Routable) {
+        if packet.previous_hop.is_none() {
+            self.watch(packet.destination);
+        }
+        self.route(now, packet);
+    }
+
+    /// Sends a packet on its way, or keeps it until there is one.
+    pub(super) fn route(&mut self, now: Instant, packet: Routable) {
+        if let Some(next_hop) = self.next_hop(packet.destination) {
+            self.refresh(now, &packet, next_hop);
+            self.out.push_back(Output::Forward { ticket: packet.ticket, next_hop });
+        } else if packet.previous_hop.is_none() || self.is_repairing(packet.destination) {
+            self.wait(now, packet);
+            self.seek(now, packet.destination);
+        } else {
+            self.report_no_route(now, &packet);
+            self.drop(packet, DropReason::NoRoute);
+        }
+    }
+
+    /// The MAC gave up on a neighbour, or this packet waited behind one on which it had.
+    pub(super) fn on_link_failed(&mut self, now: Instant, next_hop: Ipv4Addr, packet: Routable) {
+        if self.is_repairing(packet.destination) {
+            self.wait(now, packet);
+        } else if !self.table.uses(next_hop) {
+            self.drop(packet, DropReason::NoRoute);
+        } else if self.config.link_failure == LinkFailure::Hello {
+            let (ticket, reason) = (packet.ticket, DropReason::RetryLimit);
+            self.out.push_back(Output::Drop { ticket, reason, tell_source: false });
+        } else if self.can_repair(next_hop, &packet) {
+            self.repair(now, next_hop, packet);
+        } else {
+            self.drop(packet, DropReason::RetryLimit);
+            self.break_link(now, next_hop);
+        }
+    }
+
+    pub(super) fn is_repairing(&self, destination: Ipv4Addr) -> bool {
+        self.table.get(destination).is_some_and(|route| route.state == RouteState::Repairing)
+    }
+
+    pub(super) fn wait(&mut self, now: Instant, packet: Routable) {
+        if let Some(oldest) = self.buffer.push(now, packet) {
+            self.drop_waiting(oldest, DropReason::BufferTimeout);
+        }
+    }
+
+    /// Lets the packets go that waited for a route.
+    pub(super) fn release(&mut self, now: Instant, destination: Ipv4Addr) {
+        let mut at = now;
+        for packet in self.buffer.take(destination) {
+            if at == now {
+                self.route(now, packet);
+            } else {
+                self.delayed.route_at(at, packet);
+            }
+            at += self.config.release_spacing;
+        }
+    }
+
+    pub(super) fn drop_all_waiting(&mut self, destination: Ipv4Addr) {
+        for packet in self.buffer.take(destination) {
+            self.drop_waiting(packet, DropReason::NoRoute);
+        }
+    }
+
+    pub(super) fn expire_packets(&mut self, now: Instant) {
+        let config = &self.config;
+        while let Some(packet) = self.buffer.pop_expired(|at| config.on_tick(at) <= now) {
+            // Not `drop_waiting`, which would borrow all of `self`.
+            let (ticket, tell_source) = (packet.ticket, packet.previous_hop.is_some());
+            self.out.push_back(Output::Drop { ticket, reason: DropReason::BufferTimeout, tell_source });
+        }
+    }
+
+    /// A packet that waited for a route: to this host, a lost route says it all.
+    fn drop_waiting(&mut self, packet: Routable, reason: DropReason) {
+        let tell_source = packet.previous_hop.is_some();
+        self.out.push_back(Output::Drop { ticket: packet.ticket, reason, tell_source });
+    }
+
+    /// A packet that met a broken link or a missing route.
+    fn drop(&mut self, packet: Routable, reason: DropReason) {
+        self.out.push_back(Output::Drop { ticket: packet.ticket, reason, tell_source: true });
+    }
+
+    /// Use keeps routes alive: in `ns2` the one ahead, in `uu` also the way back and both neighbours.
+    fn refresh(&mut self, now: Instant, packet: &Routable, next_hop: Ipv4Addr) {
+        let until = now + self.config.active_route_timeout;
+        match self.config.preset {
+            Preset::Ns2 => self.table.extend(packet.destination, until),
+            Preset::Uu => {
+                self.refresh_way(packet.destination, next_hop, until);
+                if packet.previous_hop.is_some()
+                    && let Some(back) = self.next_hop(packet.source)
+                {
+                    self.refresh_way(packet.source, back, until);
+                }
+            }
+        }
+    }
+
+    fn refresh_way(&mut self, end: Ipv4Addr, neighbour: Ipv4Addr, until: Instant) {
+        if end != neighbour {
+            self.table.extend(end, until);
+        }
+        // AODV-UU: where HELLOs vouch for neighbours, a silent one is not kept by using it.
+        if self.config.link_failure == LinkFailure::Mac || self.neighbours.knows(neighbour) {
+            self.table.extend(neighbour, until);
+        }
+    }
+}

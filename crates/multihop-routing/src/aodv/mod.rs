@@ -1,0 +1,175 @@
+//! AODV (RFC 3561): routes are looked for when they are needed, and kept while they are used.
+//!
+//! Two implementations that simulation studies ran on are followed, each a [`Preset`]: the agent
+//! of ns-2, and AODV-UU. `docs/models/aodv.md` says what both do.
+
+mod buffer;
+mod config;
+mod discovery;
+mod error;
+mod forward;
+mod limit;
+mod neighbours;
+mod notices;
+mod repair;
+mod reply;
+mod seen;
+mod table;
+mod timers;
+
+pub use config::{Config, LinkFailure, LocalRepair, Preset};
+pub use table::{Route, RouteState};
+
+use alloc::collections::{BTreeMap, VecDeque};
+use core::net::Ipv4Addr;
+
+use multihop_core::{Instant, Machine, Rng};
+use multihop_wire::aodv::{Message, Sequence};
+
+use self::buffer::Buffer;
+use self::discovery::{Discovery, Latencies};
+use self::limit::RateLimit;
+use self::neighbours::Neighbours;
+use self::notices::Peers;
+use self::repair::Repair;
+use self::seen::Seen;
+use self::table::Table;
+use self::timers::Delayed;
+use crate::agent::{Input, Output};
+
+/// An AODV agent.
+#[derive(Clone, Debug)]
+pub struct Aodv {
+    config: Config,
+    address: Ipv4Addr,
+    sequence: Sequence,
+    last_request: u32,
+    table: Table,
+    seen: Seen,
+    buffer: Buffer,
+    discoveries: BTreeMap<Ipv4Addr, Discovery>,
+    latencies: BTreeMap<Ipv4Addr, Latencies>,
+    repairs: BTreeMap<Ipv4Addr, Repair>,
+    neighbours: Neighbours,
+    peers: Peers,
+    request_limit: RateLimit,
+    error_limit: RateLimit,
+    delayed: Delayed,
+    last_broadcast: Option<Instant>,
+    rng: Rng,
+    out: VecDeque<Output<Message>>,
+}
+
+impl Aodv {
+    /// An agent with an empty table. HELLOs, if it sends any, begin at `start`; `rng` gives the
+    /// jitter.
+    pub fn new(config: Config, address: Ipv4Addr, start: Instant, rng: Rng) -> Self {
+        Self {
+            address,
+            sequence: Sequence(0),
+            last_request: 0,
+            table: Table::new(config.delete_period),
+            seen: Seen::new(config.request_id_life),
+            buffer: Buffer::new(config.buffer_packets, config.buffer_life),
+            discoveries: BTreeMap::new(),
+            latencies: BTreeMap::new(),
+            repairs: BTreeMap::new(),
+            neighbours: Neighbours::new((config.link_failure == LinkFailure::Hello).then_some(start)),
+            peers: Peers::default(),
+            request_limit: RateLimit::new(config.rate_limit),
+            error_limit: RateLimit::new(config.rate_limit),
+            delayed: Delayed::default(),
+            last_broadcast: None,
+            rng,
+            out: VecDeque::new(),
+            config,
+        }
+    }
+
+    /// The parameters.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The neighbour on a valid route.
+    pub fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+        self.table.valid(destination).map(|route| route.next_hop)
+    }
+
+    /// All entries of the table, in the order of addresses, valid or not.
+    pub fn routes(&self) -> impl Iterator<Item = (Ipv4Addr, &Route)> {
+        self.table.iter()
+    }
+
+    fn message(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: Message) {
+        if let Message::Reply(hello) = &message
+            && ttl == 1
+            && hello.hop_count == 0
+            && hello.destination == from
+        {
+            return self.on_hello(now, from, hello.destination_sequence);
+        }
+        if self.config.preset == Preset::Uu {
+            self.on_neighbour(now, from);
+        }
+        match message {
+            Message::Request(request) => self.on_request(now, from, ttl, request),
+            Message::Reply(reply) => self.on_reply(now, from, ttl, reply),
+            Message::Error(error) => self.on_error(now, from, &error),
+            Message::ReplyAck => {}
+        }
+    }
+
+    /// Sends a message, or soon will.
+    fn send(&mut self, now: Instant, outgoing: Outgoing) {
+        let Outgoing { to, ttl, message, forwarded } = outgoing;
+        let message = Output::Message { to, ttl, message };
+        if to.is_none() {
+            self.last_broadcast = Some(now);
+            if forwarded || self.config.preset == Preset::Uu {
+                let at = now + self.rng.duration_below(self.config.jitter);
+                return self.delayed.send_at(at, message);
+            }
+        }
+        self.out.push_back(message);
+    }
+}
+
+/// A message on its way out.
+struct Outgoing {
+    /// To one neighbour, or to all.
+    to: Option<Ipv4Addr>,
+    ttl: u8,
+    message: Message,
+    /// Whether it passes on what another node began.
+    forwarded: bool,
+}
+
+impl Machine for Aodv {
+    type Input = Input<Message>;
+    type Output = Output<Message>;
+
+    fn handle(&mut self, now: Instant, input: Self::Input) {
+        match input {
+            Input::Packet(packet) => self.on_packet(now, packet),
+            Input::Message { from, ttl, message } => self.message(now, from, ttl, message),
+            Input::LinkFailed { next_hop, packet } => self.on_link_failed(now, next_hop, packet),
+            // DEVIATION aodv-3: RFC 3561 §6.11 lets any unicast count; neither ns-2 nor AODV-UU
+            // take the loss of a message of their own for a broken link.
+            Input::MessageLost { .. } => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.run_timers(now);
+    }
+
+    fn poll_output(&mut self, _now: Instant) -> Option<Self::Output> {
+        self.out.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.next_deadline()
+    }
+}
+

@@ -1,0 +1,99 @@
+//! HELLOs and the neighbours that send them (RFC 3561, sections 6.9 and 6.10).
+
+use alloc::collections::BTreeMap;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant, earliest};
+use multihop_wire::aodv::{Message, Sequence};
+
+use super::reply::new_reply;
+use super::{Aodv, Outgoing, Preset};
+
+/// Whose HELLOs were heard.
+#[derive(Clone, Debug)]
+pub(super) struct Neighbours {
+    /// When each is taken for lost.
+    lost_at: BTreeMap<Ipv4Addr, Instant>,
+    /// `None`: HELLOs are neither sent nor waited for.
+    next_hello: Option<Instant>,
+}
+
+impl Neighbours {
+    pub(super) const fn new(first_hello: Option<Instant>) -> Self {
+        Self { lost_at: BTreeMap::new(), next_hello: first_hello }
+    }
+
+    pub(super) fn knows(&self, neighbour: Ipv4Addr) -> bool {
+        self.lost_at.contains_key(&neighbour)
+    }
+
+    pub(super) fn forget(&mut self, neighbour: Ipv4Addr) {
+        self.lost_at.remove(&neighbour);
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        earliest(self.next_hello, self.lost_at.values().min().copied())
+    }
+
+    fn pop_lost(&mut self, now: Instant) -> Option<Ipv4Addr> {
+        let (&lost, _) = self.lost_at.iter().find(|(_, at)| **at <= now)?;
+        self.lost_at.remove(&lost);
+        Some(lost)
+    }
+}
+
+impl Aodv {
+    pub(super) fn on_hello(&mut self, now: Instant, from: Ipv4Addr, sequence: Sequence) {
+        if self.neighbours.next_hello.is_some() {
+            self.neighbours.lost_at.insert(from, now + self.config.neighbour_life);
+        }
+        // In ns-2 a HELLO makes no route.
+        if self.config.preset == Preset::Uu && self.table.meet(from, Some(sequence), now + HELLO_ROUTE_LIFE) {
+            self.on_route(now, from);
+        }
+    }
+
+    /// AODV-UU: any message shows that its sender is a neighbour.
+    pub(super) fn on_neighbour(&mut self, now: Instant, from: Ipv4Addr) {
+        if let Some(lost_at) = self.neighbours.lost_at.get_mut(&from) {
+            *lost_at = now + self.config.neighbour_life;
+        }
+        if self.table.meet(from, None, now + self.config.active_route_timeout) {
+            self.on_route(now, from);
+        }
+    }
+
+    pub(super) fn expire_neighbours(&mut self, now: Instant) {
+        while let Some(lost) = self.neighbours.pop_lost(now) {
+            self.break_link(now, lost);
+        }
+    }
+
+    pub(super) fn send_hello(&mut self, now: Instant) {
+        if self.neighbours.next_hello.is_none_or(|at| at > now) {
+            return;
+        }
+        // RFC 3561 §6.9, and AODV-UU, but not ns-2: any broadcast does as well as a HELLO.
+        let last = self.last_broadcast.filter(|_| self.config.preset == Preset::Uu);
+        let quiet_until = last.map(|last| last + self.config.hello_interval).filter(|&until| until > now);
+        if quiet_until.is_none() {
+            let life = self.config.hello_interval * ALLOWED_HELLO_LOSS;
+            let hello = Message::Reply(new_reply(self.address, 0, self.sequence, self.address, life));
+            self.send(now, Outgoing { to: None, ttl: 1, message: hello, forwarded: false });
+        }
+        let interval = self.hello_interval();
+        self.neighbours.next_hello = quiet_until.or(Some(now + interval));
+    }
+
+    fn hello_interval(&mut self) -> Duration {
+        let config = &self.config;
+        let shortest = config.hello_interval.saturating_sub(config.hello_jitter);
+        shortest + self.rng.duration_below(config.hello_jitter * 2)
+    }
+}
+
+/// AODV-UU: two HELLO intervals and a slack of 100 ms.
+const HELLO_ROUTE_LIFE: Duration = Duration::from_millis(2100);
+
+/// Intervals that the lifetime in a HELLO spans.
+const ALLOWED_HELLO_LOSS: u64 = 2;

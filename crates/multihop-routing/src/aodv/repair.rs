@@ -1,0 +1,92 @@
+//! Local repair (RFC 3561, section 6.12).
+
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant};
+
+use super::error::Origin;
+use super::table::Broken;
+use super::{Aodv, LocalRepair};
+use crate::agent::Routable;
+
+/// A route under repair.
+#[derive(Clone, Debug)]
+pub(super) struct Repair {
+    /// Its length before.
+    hops: u8,
+    /// ns-2: when the route is given up.
+    until: Option<Instant>,
+}
+
+impl Aodv {
+    pub(super) fn can_repair(&self, next_hop: Ipv4Addr, packet: &Routable) -> bool {
+        let route = self.table.valid(packet.destination).filter(|route| route.next_hop == next_hop);
+        route.is_some_and(|route| match self.config.local_repair {
+            LocalRepair::Off => false,
+            LocalRepair::Rfc => packet.previous_hop.is_some() && route.hops <= self.config.max_repair_ttl,
+            LocalRepair::Ns2 => packet.hops > route.hops,
+        })
+    }
+
+    pub(super) fn repair(&mut self, now: Instant, next_hop: Ipv4Addr, packet: Routable) {
+        let destination = packet.destination;
+        let hops = self.table.last_hops(destination).unwrap_or(0);
+        self.table.start_repair(destination);
+        self.wait(now, packet);
+        let until = match self.config.local_repair {
+            LocalRepair::Ns2 => {
+                self.seek(now, destination);
+                // ns-2 takes the end of the wait, a moment, for a length of time.
+                self.search_ends(destination).map(|end| now + Duration::from_nanos(end.as_nanos()))
+            }
+            LocalRepair::Rfc | LocalRepair::Off => {
+                let back = self.table.last_hops(packet.source).unwrap_or(0);
+                let ttl = hops.max(back / 2).saturating_add(LOCAL_ADD_TTL);
+                self.ask(now, destination, ttl, 0, true);
+                self.break_link(now, next_hop);
+                None
+            }
+        };
+        self.repairs.insert(destination, Repair { hops, until });
+    }
+
+    /// A route under repair, if it was, is valid again.
+    pub(super) fn repaired(&mut self, now: Instant, destination: Ipv4Addr) {
+        let Some(repair) = self.repairs.remove(&destination) else { return };
+        let Some(route) = self.table.valid(destination).filter(|route| route.hops > repair.hops) else {
+            return;
+        };
+        // ns-2 says nothing.
+        if self.config.local_repair == LocalRepair::Rfc {
+            let (sequence, precursors) = (route.sequence.unwrap_or_default(), route.precursors.clone());
+            let longer = Broken { destination, sequence, precursors };
+            self.report(now, alloc::vec![longer], Origin::Here, true);
+        }
+    }
+
+    /// Nobody knew another way.
+    pub(super) fn repair_failed(&mut self, now: Instant, destination: Ipv4Addr) {
+        if self.config.local_repair == LocalRepair::Rfc && self.repairs.remove(&destination).is_some() {
+            let broken = self.table.retire(now, destination);
+            self.report(now, broken.into_iter().collect(), Origin::Here, false);
+        }
+    }
+
+    pub(super) fn expire_repairs(&mut self, now: Instant) {
+        let table = &mut self.table;
+        self.repairs.retain(|&destination, repair| {
+            let ends = repair.until.is_some_and(|until| until <= now);
+            if ends {
+                table.retire(now, destination);
+            }
+            !ends
+        });
+    }
+
+    pub(super) fn next_repair_end(&self) -> Option<Instant> {
+        self.repairs.values().filter_map(|repair| repair.until).min()
+    }
+}
+
+/// RFC 3561 §10.
+const LOCAL_ADD_TTL: u8 = 2;

@@ -1,0 +1,257 @@
+//! The route table (RFC 3561, sections 2 and 6.2).
+//!
+//! Why no loop comes up: let the rank of an entry be its sequence number, less 1 if it is not valid
+//! (each route that is given up has its number raised by 1). An entry's rank never falls, and its
+//! hop count never grows at the same rank. A neighbour in use for a destination therefore has a
+//! higher rank than its user, or the same and fewer hops; and the destination is where that ends.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant};
+use multihop_wire::aodv::Sequence;
+
+/// What is known of a destination.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Route {
+    /// The neighbour on the way.
+    pub next_hop: Ipv4Addr,
+    /// Links to the destination.
+    pub hops: u8,
+    /// The destination's sequence number; `None` for a neighbour that has not told it.
+    pub sequence: Option<Sequence>,
+    /// Whether the route can be used.
+    pub state: RouteState,
+    /// When a valid route stops being valid, or a broken one is forgotten.
+    pub expires: Instant,
+    /// Neighbours that use this node on their way to the destination.
+    pub precursors: BTreeSet<Ipv4Addr>,
+}
+
+/// Whether a route can be used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RouteState {
+    /// It can.
+    Valid,
+    /// It broke here, and this node looks for another.
+    Repairing,
+    /// It broke, or expired.
+    Invalid,
+    /// Only the sequence number is of use any more.
+    // DEVIATION aodv-1: RFC 3561 deletes the entry, and with it the number that excludes loops.
+    Forgotten,
+}
+
+/// A way to a destination that a message speaks of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offer {
+    pub(super) next_hop: Ipv4Addr,
+    pub(super) hops: u8,
+    pub(super) sequence: Sequence,
+    pub(super) expires: Instant,
+}
+
+/// A route that was given up.
+#[derive(Clone, Debug)]
+pub(super) struct Broken {
+    pub(super) destination: Ipv4Addr,
+    pub(super) sequence: Sequence,
+    pub(super) precursors: BTreeSet<Ipv4Addr>,
+}
+
+/// Every destination that was ever heard of.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    routes: BTreeMap<Ipv4Addr, Route>,
+    /// No route expires before this.
+    next_expiry: Instant,
+    delete_period: Option<Duration>,
+}
+
+impl Table {
+    pub(super) const fn new(delete_period: Option<Duration>) -> Self {
+        Self { routes: BTreeMap::new(), next_expiry: Instant::FAR_FUTURE, delete_period }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Ipv4Addr, &Route)> {
+        self.routes.iter().map(|(&destination, route)| (destination, route))
+    }
+
+    pub(super) fn get(&self, destination: Ipv4Addr) -> Option<&Route> {
+        self.routes.get(&destination)
+    }
+
+    pub(super) fn valid(&self, destination: Ipv4Addr) -> Option<&Route> {
+        self.get(destination).filter(|route| route.state == RouteState::Valid)
+    }
+
+    /// The hop count of the last route, if it is still remembered.
+    pub(super) fn last_hops(&self, destination: Ipv4Addr) -> Option<u8> {
+        self.get(destination).filter(|route| route.state != RouteState::Forgotten).map(|route| route.hops)
+    }
+
+    pub(super) fn sequence(&self, destination: Ipv4Addr) -> Option<Sequence> {
+        self.get(destination)?.sequence
+    }
+
+    /// Takes a route if it is fresher or shorter than the one there is (section 6.2).
+    pub(super) fn offer(&mut self, destination: Ipv4Addr, offer: Offer) -> bool {
+        let better = self.get(destination).is_none_or(|route| {
+            route.sequence.is_none_or(|known| {
+                let no_worse = route.state != RouteState::Valid || offer.hops < route.hops;
+                offer.sequence.newer_than(known) || offer.sequence == known && no_worse
+            })
+        });
+        if better {
+            self.put(destination, offer.next_hop, offer.hops, Some(offer.sequence), offer.expires);
+        }
+        better
+    }
+
+    /// Notes that a neighbour was heard, with the sequence number that it gave; returns whether
+    /// the way to it is new.
+    pub(super) fn meet(&mut self, neighbour: Ipv4Addr, given: Option<Sequence>, expires: Instant) -> bool {
+        let (is_new, known) = self.get(neighbour).map_or((true, None), |route| match route.state {
+            RouteState::Valid => (route.hops != 1, route.sequence),
+            // The link is back, so what was added when the route was given up is taken back. The
+            // neighbour's own number would fall behind otherwise, and its requests be refused.
+            _ => (true, route.sequence.map(Sequence::previous)),
+        });
+        let sequence = known.map_or(given, |known| Some(given.map_or(known, |given| known.newest(given))));
+        let expires = self.valid(neighbour).map_or(expires, |route| route.expires.max(expires));
+        self.put(neighbour, neighbour, 1, sequence, expires);
+        is_new
+    }
+
+    fn put(
+        &mut self,
+        destination: Ipv4Addr,
+        next_hop: Ipv4Addr,
+        hops: u8,
+        sequence: Option<Sequence>,
+        expires: Instant,
+    ) {
+        let route = self.routes.entry(destination).or_insert(Route {
+            next_hop,
+            hops,
+            sequence,
+            state: RouteState::Invalid,
+            expires,
+            precursors: BTreeSet::new(),
+        });
+        (route.next_hop, route.hops, route.sequence) = (next_hop, hops, sequence);
+        route.expires = expires;
+        route.state = RouteState::Valid;
+        self.next_expiry = self.next_expiry.min(route.expires);
+    }
+
+    /// Lets a valid route live until `expires` at least.
+    pub(super) fn extend(&mut self, destination: Ipv4Addr, expires: Instant) {
+        if let Some(route) = self.routes.get_mut(&destination)
+            && route.state == RouteState::Valid
+        {
+            route.expires = route.expires.max(expires);
+        }
+    }
+
+    pub(super) fn add_precursor(&mut self, destination: Ipv4Addr, neighbour: Ipv4Addr) {
+        if let Some(route) = self.routes.get_mut(&destination) {
+            route.precursors.insert(neighbour);
+        }
+    }
+
+    /// Gives up a valid route; `told` is the sequence number in a route error.
+    pub(super) fn invalidate(
+        &mut self,
+        now: Instant,
+        destination: Ipv4Addr,
+        told: Option<Sequence>,
+    ) -> Option<Broken> {
+        let route = self.routes.get_mut(&destination).filter(|route| route.state == RouteState::Valid)?;
+        route.sequence = route.sequence.map(|known| {
+            let raised = known.next();
+            told.map_or(raised, |told| raised.newest(told))
+        });
+        self.retire(now, destination)
+    }
+
+    /// Gives up a route whose sequence number has been raised already.
+    pub(super) fn retire(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Broken> {
+        let route = self.routes.get_mut(&destination)?;
+        route.state = RouteState::Invalid;
+        route.expires = self.delete_period.map_or(Instant::FAR_FUTURE, |period| now + period);
+        self.next_expiry = self.next_expiry.min(route.expires);
+        Some(Broken {
+            destination,
+            sequence: route.sequence.unwrap_or_default(),
+            precursors: core::mem::take(&mut route.precursors),
+        })
+    }
+
+    /// Marks a valid route as under repair.
+    pub(super) fn start_repair(&mut self, destination: Ipv4Addr) {
+        if let Some(route) = self.routes.get_mut(&destination) {
+            // DEVIATION aodv-2: ns-2 leaves the number as it is, and may be answered by a node
+            // that sends its packets here.
+            route.sequence = route.sequence.map(Sequence::next);
+            route.state = RouteState::Repairing;
+            route.expires = Instant::FAR_FUTURE;
+        }
+    }
+
+    /// Whether a valid route leads over `neighbour`.
+    pub(super) fn uses(&self, neighbour: Ipv4Addr) -> bool {
+        self.routes.values().any(|route| route.leads_over(neighbour))
+    }
+
+    /// Gives up all routes over `neighbour`, which uses none of this node's any more.
+    pub(super) fn break_link(&mut self, now: Instant, neighbour: Ipv4Addr) -> Vec<Broken> {
+        let over: Vec<Ipv4Addr> =
+            self.iter().filter(|(_, route)| route.leads_over(neighbour)).map(|(to, _)| to).collect();
+        let mut broken: Vec<Broken> =
+            over.into_iter().filter_map(|destination| self.invalidate(now, destination, None)).collect();
+        for precursors in self
+            .routes
+            .values_mut()
+            .map(|route| &mut route.precursors)
+            .chain(broken.iter_mut().map(|route| &mut route.precursors))
+        {
+            precursors.remove(&neighbour);
+        }
+        broken
+    }
+
+    /// Forgets what is old enough; returns the destinations of the valid routes that are due.
+    pub(super) fn expire(&mut self, due: impl Fn(Instant) -> bool) -> Vec<Ipv4Addr> {
+        let mut expired = Vec::new();
+        for (&destination, route) in &mut self.routes {
+            if due(route.expires) {
+                match route.state {
+                    RouteState::Valid => expired.push(destination),
+                    _ => {
+                        route.state = RouteState::Forgotten;
+                        route.expires = Instant::FAR_FUTURE;
+                    }
+                }
+            }
+        }
+        expired
+    }
+
+    /// No route expires before this; found anew after [`expire`](Self::expire).
+    pub(super) const fn next_expiry(&self) -> Instant {
+        self.next_expiry
+    }
+
+    pub(super) fn find_next_expiry(&mut self) {
+        let earliest = self.routes.values().map(|route| route.expires).min();
+        self.next_expiry = earliest.unwrap_or(Instant::FAR_FUTURE);
+    }
+}
+
+impl Route {
+    fn leads_over(&self, neighbour: Ipv4Addr) -> bool {
+        self.state == RouteState::Valid && self.next_hop == neighbour
+    }
+}

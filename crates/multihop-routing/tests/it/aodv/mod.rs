@@ -1,0 +1,248 @@
+//! Networks of AODV agents.
+
+mod buffer;
+mod discovery;
+mod errors;
+mod hello;
+mod loops;
+mod repair;
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use multihop_core::{DropReason, Duration, Instant, Machine, NodeId, Notice, Rng};
+use multihop_routing::agent::{Input, Output, Routable, Ticket};
+use multihop_routing::aodv::{Aodv, Config, LinkFailure, Preset};
+use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
+use multihop_wire::aodv::{Message, Reply, Request};
+
+/// What crosses links, and where packets end.
+#[derive(Default)]
+struct Net {
+    /// Packets that an agent holds.
+    held: BTreeMap<u32, Data>,
+    tickets: u32,
+    /// Packets by fate.
+    delivered: Vec<Data>,
+    dropped: Vec<(usize, Data, DropReason, bool)>,
+    /// Whether forwarded packets are in the log.
+    log_data: bool,
+    /// Messages that arrived since somebody looked.
+    news: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Data {
+    id: u32,
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    hops: u8,
+    previous_hop: Option<Ipv4Addr>,
+}
+
+#[derive(Clone, Debug)]
+enum Packet {
+    Data(Data),
+    Message { ttl: u8, message: Message },
+}
+
+type AodvMesh = Mesh<Net>;
+
+impl Net {
+    fn hold(&mut self, data: Data) -> Routable {
+        self.tickets += 1;
+        let routable = Routable {
+            ticket: Ticket(self.tickets),
+            source: data.source,
+            destination: data.destination,
+            previous_hop: data.previous_hop,
+            hops: data.hops,
+        };
+        self.held.insert(self.tickets, data);
+        routable
+    }
+
+    fn hand_back(&mut self, ticket: Ticket) -> Data {
+        self.held.remove(&ticket.0).expect("each ticket comes back once")
+    }
+}
+
+impl Adapter for Net {
+    type Machine = Aodv;
+    type Packet = Packet;
+
+    fn output(&mut self, _now: Instant, node: usize, output: Output<Message>) -> Action<Packet> {
+        match output {
+            Output::Forward { ticket, next_hop } => {
+                let packet = Packet::Data(self.hand_back(ticket));
+                Action::Unicast { to: index(next_hop), packet }
+            }
+            Output::Drop { ticket, reason, tell_source } => {
+                let data = self.hand_back(ticket);
+                let told = if tell_source { ", source told" } else { "" };
+                let line = format!("drops data {}: {reason}{told}", data.id);
+                self.dropped.push((node, data, reason, tell_source));
+                Action::Log(line)
+            }
+            Output::Message { to: None, ttl, message } => Action::Broadcast(Packet::Message { ttl, message }),
+            Output::Message { to: Some(to), ttl, message } => {
+                Action::Unicast { to: index(to), packet: Packet::Message { ttl, message } }
+            }
+            Output::Purge { next_hop } => Action::Log(format!("purges {}", index(next_hop))),
+            Output::Discard { next_hop, destination } => {
+                let destination = destination.map_or("any".into(), |to| index(to).to_string());
+                Action::Log(format!("discards what waits for {} to {destination}", index(next_hop)))
+            }
+            Output::Notice { peer, notice } => Action::Log(match notice {
+                Notice::RouteLost => format!("route to {} lost", index(peer)),
+                Notice::RouteRestored => format!("route to {} restored", index(peer)),
+                Notice::PathInfo { hops } => format!("{} is {hops} hops away", index(peer)),
+                Notice::LinkFailed(_) => unreachable!("AODV leaves this to ICMP"),
+            }),
+        }
+    }
+
+    fn arrived(&mut self, _: Instant, node: usize, from: usize, packet: Packet) -> Option<Input<Message>> {
+        match packet {
+            Packet::Data(mut data) => {
+                data.hops += 1;
+                data.previous_hop = Some(addr(from));
+                if data.destination == addr(node) {
+                    self.delivered.push(data);
+                    return None;
+                }
+                if data.hops == 64 {
+                    self.dropped.push((node, data, DropReason::Ttl, false));
+                    return None;
+                }
+                Some(Input::Packet(self.hold(data)))
+            }
+            Packet::Message { ttl, message } => {
+                self.news += 1;
+                Some(Input::Message { from: addr(from), ttl, message })
+            }
+        }
+    }
+
+    fn failed(&mut self, _: Instant, _node: usize, to: usize, packet: Packet) -> Option<Input<Message>> {
+        let next_hop = addr(to);
+        Some(match packet {
+            Packet::Data(data) => Input::LinkFailed { next_hop, packet: self.hold(data) },
+            Packet::Message { .. } => Input::MessageLost { next_hop },
+        })
+    }
+
+    fn text(&self, packet: &Packet) -> String {
+        match packet {
+            Packet::Data(data) => format!("data {}", data.id),
+            Packet::Message { ttl, message } => format!("{} ttl {ttl}", text(message)),
+        }
+    }
+}
+
+fn text(message: &Message) -> String {
+    match message {
+        Message::Request(request) => {
+            let sequence = request.destination_sequence.map_or("?".into(), |s| s.0.to_string());
+            format!(
+                "RREQ {} for {} (seq {sequence}) by {} (seq {}) hops {}",
+                request.id,
+                index(request.destination),
+                index(request.originator),
+                request.originator_sequence.0,
+                request.hop_count
+            )
+        }
+        Message::Reply(reply) => format!(
+            "RREP {} (seq {}) for {} hops {}",
+            index(reply.destination),
+            reply.destination_sequence.0,
+            index(reply.originator),
+            reply.hop_count
+        ),
+        Message::Error(error) => {
+            let entries: Vec<String> = error
+                .unreachable
+                .iter()
+                .map(|entry| format!("{} (seq {})", index(entry.destination), entry.sequence.0))
+                .collect();
+            format!("RERR{} {}", if error.no_delete { " N" } else { "" }, entries.join(", "))
+        }
+        Message::ReplyAck => "RREP-ACK".into(),
+    }
+}
+
+fn addr(node: usize) -> Ipv4Addr {
+    NodeId(u32::try_from(node).unwrap()).addr()
+}
+
+fn index(addr: Ipv4Addr) -> usize {
+    NodeId::from_addr(addr).unwrap().index()
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn agents(count: usize, config: &Config, seed: u64) -> Vec<Aodv> {
+    (0..count)
+        .map(|node| {
+            let rng = Rng::stream(seed, "aodv", node as u64);
+            Aodv::new(config.clone(), addr(node), Instant::ZERO, rng)
+        })
+        .collect()
+}
+
+/// A preset with MAC feedback and without jitter, so that times can be foretold.
+fn config(preset: Preset) -> Config {
+    Config { jitter: Duration::from_nanos(1), ..Config::new(preset, LinkFailure::Mac) }
+}
+
+/// Nodes 0 to `count - 1` in a row.
+fn chain(count: usize, config: &Config) -> AodvMesh {
+    Mesh::chain(agents(count, config, 1), Net::default(), 1)
+}
+
+/// Hands a new packet to its source; returns its number.
+fn send(mesh: &mut AodvMesh, from: usize, to: usize) -> u32 {
+    let id = mesh.adapter.tickets + 1;
+    let (source, destination) = (addr(from), addr(to));
+    let packet = mesh.adapter.hold(Data { id, source, destination, hops: 0, previous_hop: None });
+    mesh.input(from, Input::Packet(packet));
+    id
+}
+
+fn delivered(mesh: &AodvMesh) -> Vec<u32> {
+    mesh.adapter.delivered.iter().map(|data| data.id).collect()
+}
+
+/// The log without data packets.
+#[track_caller]
+fn expect_log(mesh: &mut AodvMesh, expected: &str) {
+    let log = mesh.take_log();
+    let lines = log.lines().filter(|line| mesh.adapter.log_data || !line.contains(": data "));
+    let seen: Vec<&str> = lines.collect();
+    let expected: Vec<&str> = expected.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert_eq!(seen, expected, "seen (left):\n{}\n", seen.join("\n"));
+}
+
+fn next_hop(mesh: &AodvMesh, from: usize, to: usize) -> Option<usize> {
+    mesh.machines[from].next_hop(addr(to)).map(index)
+}
+
+/// What one agent says, in the words of the log, until it is silent.
+fn said(agent: &mut Aodv, now: Instant) -> Vec<String> {
+    std::iter::from_fn(|| agent.poll_output(now))
+        .map(|output| match output {
+            Output::Message { to, ttl, message } => {
+                let to = to.map_or("*".into(), |to| index(to).to_string());
+                format!("-> {to}: {} ttl {ttl}", text(&message))
+            }
+            Output::Forward { ticket, next_hop } => format!("forwards {} to {}", ticket.0, index(next_hop)),
+            Output::Drop { ticket, reason, tell_source } => {
+                format!("drops {}: {reason}{}", ticket.0, if tell_source { ", source told" } else { "" })
+            }
+            other => format!("{other:?}"),
+        })
+        .collect()
+}
