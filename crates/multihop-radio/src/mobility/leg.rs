@@ -40,7 +40,7 @@ pub fn crossings(a: &Leg, b: &Leg, range: f64, now: Instant, until: Instant) -> 
         a.at(at).distance(b.at(at)) <= range
     };
     let mut crossings = Crossings::default();
-    if span == 0 || !within(nearest) {
+    if !within(nearest) {
         return crossings;
     }
     let (enter, leave) = approach.estimates(range);
@@ -243,6 +243,28 @@ mod tests {
             assert_eq!(crossings(&stands, &passes, range, at(now), at(until)), Crossings::default());
         }
         assert_eq!(crossings(&stands, &stands, 50.0, at(0.0), Instant::FAR_FUTURE), Crossings::default());
+    }
+
+    #[test]
+    fn crossings_are_looked_for_while_both_legs_last() {
+        let waits = Leg { start: at(20.0), from: point(0.0, 0.0), end: at(30.0), to: point(0.0, 100.0) };
+        let passes = Leg::trip(at(0.0), point(-100.0, 0.0), point(900.0, 0.0), 10.0);
+        // 50 m apart at 5 s, when the other has not set out, and again at 15 s.
+        assert_eq!(crossings(&waits, &passes, 50.0, at(0.0), at(100.0)), Crossings::default());
+        let enters = crossings(&waits, &passes, 150.0, at(0.0), at(100.0));
+        assert_eq!((enters.enters, enters.leaves.is_some()), (None, true));
+    }
+
+    #[test]
+    fn rounding_never_leads_outside() {
+        let mut rng = Rng::stream(3, "test", 0);
+        for _ in 0..100_000 {
+            let (a, b) = (rng.range(-1e3, 1e3), rng.range(-1e3, 1e3));
+            // The share of a leg of years rounds to 1 before its end.
+            for share in [1.0, 1.0_f64.next_down(), 5e-324, rng.unit()] {
+                assert!((a.min(b)..=a.max(b)).contains(&between(a, b, share)), "{a} {b} {share}");
+            }
+        }
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn follow(place: Point, commands: &[Command]) -> Path {
         }
         let place = leg.at(at);
         waypoints.push(Waypoint { at, place });
-        leg = if speed > 0.0 && place != to {
+        leg = if speed > 0.0 {
             Leg::trip(at, place, to, speed)
         } else {
             Leg::pause(at, place, Instant::FAR_FUTURE)
@@ -248,6 +248,30 @@ mod tests {
         let mut text = Vec::new();
         write(&paths, &mut text).unwrap();
         assert_eq!(read(core::str::from_utf8(&text).unwrap()), Ok(paths));
+    }
+
+    #[test]
+    fn commands_are_written_in_order_of_time() {
+        let text = "$node_(0) set X_ 1\n$node_(0) set Y_ 2.5\n$node_(0) set Z_ 0.0\n\
+            $node_(1) set X_ 0\n$node_(1) set Y_ 0\n$node_(1) set Z_ 0.0\n\
+            $ns_ at 1.000000000 \"$node_(0) setdest 11 2.5 10\"\n\
+            $ns_ at 1.500000000 \"$node_(1) setdest 0 -3 0.5\"\n\
+            $ns_ at 2.000000000 \"$node_(0) setdest 31 2.5 20\"\n";
+        let mut written = Vec::new();
+        write(&read(text).unwrap(), &mut written).unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), text);
+    }
+
+    #[test]
+    fn a_leg_shortened_by_rounding_is_not_too_fast() {
+        // 1.4 ns become 1 ns.
+        let text =
+            "$node_(0) set X_ 0\n$node_(0) set Y_ 0\n$ns_ at 1 \"$node_(0) setdest 0.000014 0 10000\"\n";
+        let paths = read(text).unwrap();
+        assert_eq!(Path::new(paths[0].waypoints()).as_ref(), Ok(&paths[0]));
+        let mut written = Vec::new();
+        write(&paths, &mut written).unwrap();
+        assert_eq!(read(core::str::from_utf8(&written).unwrap()), Ok(paths));
     }
 
     #[test]

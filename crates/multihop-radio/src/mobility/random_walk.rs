@@ -59,8 +59,7 @@ impl RandomWalk {
             x: advance(self.place.x, self.velocity.0, width, time, across),
             y: advance(self.place.y, self.velocity.1, height, time, along),
         };
-        let turns = across.min(along) >= rest;
-        let end = if turns { self.turn } else { (self.now + at_least_one(time)).min(self.turn) };
+        let end = (self.now + at_least_one(time)).min(self.turn);
         let leg = Leg { start: self.now, from: self.place, end, to };
         (self.now, self.place) = (end, to);
         leg
