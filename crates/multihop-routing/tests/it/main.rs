@@ -1,3 +1,3 @@
 //! Agents among others of their kind, over ideal links.
 
-mod aodv;
+mod olsr;
