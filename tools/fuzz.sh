@@ -51,9 +51,11 @@ run() {
     local program="${CARGO_TARGET_DIR:-fuzz/target}/$TRIPLE/release/$target"
     local artifacts="fuzz/artifacts/$target/" corpus="fuzz/corpus/$target"
     mkdir -p "$artifacts" "$corpus"
+    local seeds=()
+    [[ $target == scenario ]] && seeds=(scenarios)
     local log
     if log=$(RUST_BACKTRACE=0 "$program" -max_total_time="$seconds" -timeout=10 -print_final_stats=1 \
-        -artifact_prefix="$artifacts" "$corpus" 2>&1); then
+        -artifact_prefix="$artifacts" "$corpus" "${seeds[@]}" 2>&1); then
         echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' <<<"$log") inputs, no crash"
         return
     fi

@@ -1,0 +1,26 @@
+//! Any text is a scenario or a list of problems; a scenario of few nodes can be placed, and a short
+//! one run.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use multihop_sim::scenario::{App, Scenario, Source};
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (text, name) = (text.to_owned(), "fuzz".to_owned());
+    let source =
+        if text.starts_with('{') { Source::Json { text, name } } else { Source::Toml { text, name } };
+    match Scenario::load(&source, &[]) {
+        Err(problems) => assert!(!problems.list().is_empty(), "refused without a reason"),
+        Ok(mut scenario) => {
+            let searches = scenario.flows.iter().any(|flow| matches!(flow.app, App::Paced { .. }));
+            if scenario.topology.nodes() <= 20 && scenario.flows.len() <= 4 && !searches {
+                scenario.duration = scenario.duration.min(SHORT);
+                scenario.warmup = scenario.warmup.min(SHORT / 2);
+                let _ = multihop_sim::run(&scenario, multihop_sim::Outputs::default(), &mut |_| {});
+            }
+        }
+    }
+});
+
+const SHORT: multihop_core::Duration = multihop_core::Duration::from_millis(50);
