@@ -1,3 +1,4 @@
 //! Agents among others of their kind, over ideal links.
 
+mod aodv;
 mod olsr;
