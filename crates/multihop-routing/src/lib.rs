@@ -9,4 +9,5 @@ extern crate alloc;
 
 pub mod agent;
 pub mod aodv;
+pub mod dsr;
 pub mod olsr;

@@ -1,0 +1,344 @@
+//! The route cache (RFC 4728 §4.1): a path cache in two parts, as in the CMU extensions to ns-2.
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant};
+use multihop_wire::dsr::Addresses;
+
+use super::Config;
+
+/// Ways from one node, each without that node.
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    owner: Ipv4Addr,
+    stores: [Store; 2],
+    timeout: Option<Duration>,
+    negative: Option<Duration>,
+    broken: Vec<Broken>,
+    version: u32,
+}
+
+/// Why a way is kept.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Part {
+    /// It was asked for, or is used.
+    Primary,
+    /// It was overheard.
+    Secondary,
+}
+
+impl Cache {
+    pub(super) fn new(owner: Ipv4Addr, config: &Config) -> Self {
+        Self {
+            owner,
+            stores: [Store::new(config.primary_cache), Store::new(config.secondary_cache)],
+            timeout: config.cache_timeout,
+            negative: config.negative_cache,
+            broken: Vec::new(),
+            version: 0,
+        }
+    }
+
+    /// Changes whenever a way comes or goes.
+    pub(super) const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Keeps a way; true if there was something new about it. No node may come twice.
+    pub(super) fn learn(&mut self, now: Instant, part: Part, way: &[Ipv4Addr]) -> bool {
+        let way = &way[..self.unbroken(now, way).min(Addresses::MAX - 1)];
+        let timeout = self.timeout;
+        let new = !way.is_empty() && self.stores[part as usize].insert(now, timeout, way);
+        self.version = self.version.wrapping_add(u32::from(new));
+        new
+    }
+
+    /// The shortest way to `destination`.
+    pub(super) fn find(&self, now: Instant, destination: Ipv4Addr) -> Option<Addresses> {
+        let (_, _, way) = self.search(now, destination)?;
+        Some(way)
+    }
+
+    /// The shortest way to `destination`, which from now on is one that is used.
+    pub(super) fn find_for_use(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Addresses> {
+        let (part, index, way) = self.search(now, destination)?;
+        if part == Part::Secondary {
+            let whole = core::mem::take(&mut self.stores[1].entries[index].way);
+            self.stores[0].insert(now, self.timeout, &whole);
+            self.version = self.version.wrapping_add(1);
+        }
+        Some(way)
+    }
+
+    /// Ways over the link from one node to the other end before it.
+    pub(super) fn link_broke(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr) {
+        let owner = self.owner;
+        let cut = self.stores.iter_mut().map(|store| store.cut(owner, from, to));
+        let cut = cut.fold(false, |any, this| any | this);
+        self.version = self.version.wrapping_add(u32::from(cut));
+        if let Some(time) = self.negative {
+            self.broken.retain(|link| link.until > now && (link.from, link.to) != (from, to));
+            if self.broken.len() == BROKEN_MAX {
+                self.broken.remove(0);
+            }
+            self.broken.push(Broken { from, to, until: now + time });
+        }
+    }
+
+    fn search(&self, now: Instant, destination: Ipv4Addr) -> Option<(Part, usize, Addresses)> {
+        let mut best: Option<(Part, usize, usize)> = None;
+        for (part, store) in [Part::Primary, Part::Secondary].into_iter().zip(&self.stores) {
+            for (index, entry) in store.entries.iter().enumerate() {
+                let limit = best.map_or(entry.way.len(), |(.., hops)| entry.way.len().min(hops - 1));
+                let found = entry.way[..limit].iter().position(|&node| node == destination);
+                if let Some(at) = found.filter(|_| !entry.is_old(now, self.timeout)) {
+                    best = Some((part, index, at + 1));
+                }
+            }
+        }
+        let (part, index, hops) = best?;
+        let mut way = self.stores[part as usize].entries[index].way;
+        way.truncate(hops);
+        Some((part, index, way))
+    }
+
+    /// How many nodes of a way lie before a link that was reported broken lately.
+    fn unbroken(&self, now: Instant, way: &[Ipv4Addr]) -> usize {
+        if self.broken.is_empty() {
+            return way.len();
+        }
+        let froms = core::iter::once(&self.owner).chain(way);
+        froms
+            .zip(way)
+            .position(|(&from, &to)| {
+                self.broken.iter().any(|link| link.until > now && (link.from, link.to) == (from, to))
+            })
+            .unwrap_or(way.len())
+    }
+}
+
+/// A link that was reported broken.
+#[derive(Clone, Copy, Debug)]
+struct Broken {
+    from: Ipv4Addr,
+    to: Ipv4Addr,
+    until: Instant,
+}
+
+#[derive(Clone, Debug)]
+struct Store {
+    entries: Vec<Entry>,
+    size: usize,
+    victim: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    /// Empty if there is none.
+    way: Addresses,
+    learnt: Instant,
+}
+
+impl Store {
+    const fn new(size: usize) -> Self {
+        Self { entries: Vec::new(), size, victim: 0 }
+    }
+
+    /// True if there was something new.
+    fn insert(&mut self, now: Instant, timeout: Option<Duration>, way: &[Ipv4Addr]) -> bool {
+        let entry = Entry { way: to_list(way), learnt: now };
+        for old in &mut self.entries {
+            if old.is_old(now, timeout) {
+                old.way = Addresses::EMPTY;
+            }
+            let common = old.way.iter().zip(way).take_while(|(a, b)| a == b).count();
+            if common == old.way.len() {
+                *old = entry;
+                return common < way.len();
+            }
+            if common == way.len() {
+                return false;
+            }
+        }
+        if self.entries.len() < self.size {
+            self.entries.push(entry);
+        } else if let Some(victim) = self.entries.get_mut(self.victim) {
+            *victim = entry;
+            self.victim = (self.victim + 1) % self.size;
+        } else {
+            return false; // a cache of size 0
+        }
+        true
+    }
+
+    /// True if there was something to cut.
+    fn cut(&mut self, owner: Ipv4Addr, from: Ipv4Addr, to: Ipv4Addr) -> bool {
+        let mut any = false;
+        for entry in &mut self.entries {
+            let mut before = owner;
+            for at in 0..entry.way.len() {
+                if (before, entry.way[at]) == (from, to) {
+                    entry.way.truncate(at);
+                    any = true;
+                    break;
+                }
+                before = entry.way[at];
+            }
+        }
+        any
+    }
+}
+
+impl Entry {
+    fn is_old(&self, now: Instant, timeout: Option<Duration>) -> bool {
+        timeout.is_some_and(|timeout| now.saturating_since(self.learnt) >= timeout)
+    }
+}
+
+fn to_list(way: &[Ipv4Addr]) -> Addresses {
+    Addresses::collect(way.iter().copied()).expect("ways are cut to the length of a list")
+}
+
+/// Links that the negative cache remembers, at most.
+const BROKEN_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(n: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 0, 0, n)
+    }
+
+    fn way(nodes: &[u8]) -> Addresses {
+        Addresses::collect(nodes.iter().map(|&n| node(n))).unwrap()
+    }
+
+    fn at(secs: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(secs)
+    }
+
+    struct Fixture(Cache);
+
+    impl Fixture {
+        fn new(config: Config) -> Self {
+            Self(Cache::new(node(1), &config))
+        }
+        fn learn(&mut self, part: Part, nodes: &[u8]) -> bool {
+            self.0.learn(at(0), part, &way(nodes))
+        }
+        fn find(&self, n: u8) -> Option<Addresses> {
+            self.0.find(at(0), node(n))
+        }
+        fn sizes(&self) -> [usize; 2] {
+            [0, 1].map(|part| self.0.stores[part].entries.iter().filter(|e| !e.way.is_empty()).count())
+        }
+    }
+
+    #[test]
+    fn the_shortest_way_wins_and_the_primary_part_at_a_tie() {
+        let mut cache = Fixture::new(Config::default());
+        cache.learn(Part::Secondary, &[2, 3, 9]);
+        cache.learn(Part::Primary, &[4, 5, 9, 6]);
+        assert_eq!(cache.find(9), Some(way(&[4, 5, 9])));
+        cache.learn(Part::Secondary, &[7, 9]);
+        assert_eq!(cache.find(9), Some(way(&[7, 9])));
+        assert_eq!(cache.find(3), Some(way(&[2, 3])));
+        assert_eq!(cache.find(8), None);
+    }
+
+    #[test]
+    fn a_longer_way_replaces_its_beginning_and_a_beginning_adds_nothing() {
+        let mut cache = Fixture::new(Config::default());
+        assert!(cache.learn(Part::Primary, &[2, 3]));
+        assert!(cache.learn(Part::Primary, &[2, 3, 4]));
+        assert!(!cache.learn(Part::Primary, &[2, 3, 4]));
+        assert!(!cache.learn(Part::Primary, &[2]));
+        assert_eq!(cache.sizes(), [1, 0]);
+        assert!(cache.learn(Part::Primary, &[2, 4]));
+        assert_eq!(cache.sizes(), [2, 0]);
+    }
+
+    #[test]
+    fn thirty_and_sixty_four_ways_and_the_oldest_place_goes_first() {
+        let mut cache = Fixture::new(Config::default());
+        for n in 2..102 {
+            cache.learn(Part::Primary, &[n, 200]);
+            cache.learn(Part::Secondary, &[n, 201]);
+        }
+        assert_eq!(cache.sizes(), [30, 64]);
+        // Round robin: of 100 ways in 30 places the last 30 are there; of 64, the last 64.
+        assert!(cache.find(200).is_some());
+        assert_eq!([37, 38, 71, 72, 101].map(|n| cache.find(n).is_some()), [false, true, true, true, true]);
+        let primary = |n: u8| cache.0.stores[0].entries.iter().any(|entry| entry.way[0] == node(n));
+        assert_eq!([71, 72, 101].map(primary), [false, true, true]);
+    }
+
+    #[test]
+    fn a_way_that_is_used_moves_to_the_primary_part() {
+        let mut cache = Fixture::new(Config::default());
+        cache.learn(Part::Secondary, &[2, 3, 4]);
+        assert_eq!(cache.find(3), Some(way(&[2, 3])));
+        assert_eq!(cache.sizes(), [0, 1]);
+        assert_eq!(cache.0.find_for_use(at(0), node(3)), Some(way(&[2, 3])));
+        assert_eq!(cache.sizes(), [1, 0]);
+        assert_eq!(cache.find(4), Some(way(&[2, 3, 4])));
+    }
+
+    #[test]
+    fn a_broken_link_cuts_the_ways_over_it_in_its_direction() {
+        let mut cache = Fixture::new(Config::default());
+        cache.learn(Part::Primary, &[2, 3, 4]);
+        cache.learn(Part::Secondary, &[5, 3, 4]);
+        cache.learn(Part::Secondary, &[6, 4, 3]);
+        let version = cache.0.version();
+        cache.0.link_broke(at(0), node(3), node(4));
+        assert_ne!(cache.0.version(), version);
+        assert_eq!(cache.find(4), Some(way(&[6, 4])));
+        assert_eq!(cache.find(3), Some(way(&[2, 3])));
+        cache.0.link_broke(at(0), node(1), node(2));
+        assert_eq!(cache.find(2), None);
+        assert_eq!(cache.find(3), Some(way(&[5, 3])));
+        let version = cache.0.version();
+        cache.0.link_broke(at(0), node(1), node(2));
+        assert_eq!(cache.0.version(), version);
+    }
+
+    #[test]
+    fn ways_are_forgotten_only_if_told_to() {
+        let forever = Fixture::new(Config::default());
+        let timeout = Some(Duration::from_secs(10));
+        for mut cache in [forever, Fixture::new(Config { cache_timeout: timeout, ..Config::default() })] {
+            let expected = cache.0.timeout.is_none();
+            cache.learn(Part::Primary, &[2, 3]);
+            assert!(cache.0.find(at(9), node(3)).is_some());
+            assert_eq!(cache.0.find(at(10), node(3)).is_some(), expected);
+            // Learnt again, all of it.
+            cache.0.learn(at(11), Part::Primary, &way(&[2, 3, 4]));
+            assert!(cache.0.find(at(20), node(3)).is_some());
+        }
+    }
+
+    #[test]
+    fn the_negative_cache_refuses_what_lies_behind_a_broken_link() {
+        let negative_cache = Some(Duration::from_secs(2));
+        let mut cache = Fixture::new(Config { negative_cache, ..Config::default() });
+        cache.0.link_broke(at(0), node(2), node(3));
+        assert!(cache.0.learn(at(1), Part::Primary, &way(&[2, 3, 4])));
+        assert_eq!((cache.find(2), cache.find(3)), (Some(way(&[2])), None));
+        assert!(cache.0.learn(at(2), Part::Primary, &way(&[2, 3, 4])));
+        assert_eq!(cache.find(4), Some(way(&[2, 3, 4])));
+        for n in 0..200 {
+            cache.0.link_broke(at(0), node(n), node(201));
+        }
+        assert_eq!(cache.0.broken.len(), BROKEN_MAX);
+    }
+
+    #[test]
+    fn a_cache_may_be_empty() {
+        let mut cache = Fixture::new(Config { primary_cache: 0, secondary_cache: 0, ..Config::default() });
+        assert!(!cache.learn(Part::Primary, &[2, 3]));
+        assert_eq!(cache.find(3), None);
+    }
+}

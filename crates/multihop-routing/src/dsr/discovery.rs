@@ -1,0 +1,195 @@
+//! Route discovery (RFC 4728 §3.1, §8.2).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{DropReason, Duration, Instant};
+use multihop_wire::dsr::{Addresses, RouteError, RouteReply, RouteRequest};
+
+use super::cache::Part;
+use super::path::{is_simple, reversed, without_loops};
+use super::requests::Reach;
+use super::{Agent, Carried, Message, Output};
+
+impl Agent {
+    /// Takes the next step for the packets that wait for a way to `target`, if it is time for one.
+    pub(super) fn search(&mut self, now: Instant, target: Ipv4Addr) {
+        let (waiting, own) = self.buffer.wait_for(target);
+        if !waiting {
+            return;
+        }
+        if let Some(reach) = self.requests.next(now, target, own, &self.config) {
+            self.send_request(now, target, reach);
+        }
+        if self.requests.begins_again(now, target) {
+            self.give_up_on_others(target);
+        }
+        self.requests.plan_look(now, target, own, &self.config, &mut self.rng);
+    }
+
+    /// Packets of others wait for one search only.
+    fn give_up_on_others(&mut self, target: Ipv4Addr) {
+        let mut from = 0;
+        while let Some((at, waiting)) =
+            self.buffer.take(from, |waiting| waiting.salvage > 0 && waiting.carried.destination() == target)
+        {
+            self.outbox.discard(&waiting.carried, DropReason::NoRoute);
+            from = at;
+        }
+    }
+
+    fn send_request(&mut self, now: Instant, target: Ipv4Addr, reach: Reach) {
+        let mut message = self.message(Ipv4Addr::BROADCAST);
+        message.header.request = Some(RouteRequest { id: self.next_id, target, route: Addresses::EMPTY });
+        self.next_id = self.next_id.wrapping_add(1);
+        self.last_error.take_if(|(until, _)| *until <= now);
+        message.header.errors.extend(self.last_error.map(|(_, error)| error));
+        let ttl = match reach {
+            Reach::Ring0 => {
+                self.counters.ring0_requests += 1;
+                1
+            }
+            Reach::Everyone => {
+                self.counters.requests += 1;
+                // The error has now been passed on to more than the neighbours.
+                self.last_error = None;
+                REQUEST_TTL
+            }
+        };
+        self.broadcast(now, ttl, message);
+    }
+
+    fn broadcast(&mut self, now: Instant, ttl: u8, message: Box<Message>) {
+        let at = now + self.rng.duration_below(self.config.broadcast_jitter);
+        self.outbox.push_at(now, at, Output::Message { to: None, ttl, message });
+    }
+
+    /// A request that another node began.
+    pub(super) fn on_request(&mut self, now: Instant, ttl: u8, mut message: Box<Message>) {
+        let Some(request) = message.header.request else { return };
+        let path = core::iter::once(message.source).chain(request.route.iter().copied());
+        let Some(path) = Addresses::collect(path).filter(|path| is_simple(path)) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        if self.config.snoop || request.target == self.address {
+            self.note_broken(now, &message.header.errors);
+        }
+        let mut with_me = path;
+        // The room for this node is also missing from what would be passed on, or replied.
+        if path.contains(&self.address) || !with_me.push(self.address) {
+            return;
+        }
+        if request.target == self.address {
+            self.requests.note_seen(now, message.source, request.id);
+            self.reply_as_target(now, &with_me);
+            return;
+        }
+        if self.requests.has_seen(message.source, request.id) {
+            return;
+        }
+        self.requests.note_seen(now, message.source, request.id);
+        if self.config.cache_replies && self.reply_from_cache(now, &path, request.target) {
+            return;
+        }
+        if ttl > 1 {
+            let route = Addresses::collect(with_me[1..].iter().copied()).expect("shorter than the path");
+            message.header.request = Some(RouteRequest { route, ..request });
+            self.broadcast(now, ttl - 1, message);
+        }
+    }
+
+    /// Every copy of a request is answered, so that its source learns of several ways.
+    fn reply_as_target(&mut self, now: Instant, path: &[Ipv4Addr]) {
+        self.counters.replies += 1;
+        let at = now + self.rng.duration_below(self.config.broadcast_jitter);
+        self.reply(now, at, path, path);
+    }
+
+    /// True if the cache had an answer.
+    fn reply_from_cache(&mut self, now: Instant, path: &[Ipv4Addr], target: Ipv4Addr) -> bool {
+        let Some(rest) = self.cache.find(now, target) else { return false };
+        let here = [self.address];
+        let complete = path.iter().chain(&here).chain(rest.iter()).copied();
+        let Some(complete) = Addresses::collect(complete) else { return false };
+        let complete = without_loops(&complete);
+        // RFC 4728 §8.2.3: a node answers with ways over itself only, so that it hears of an error.
+        if !complete.contains(&self.address) {
+            return false;
+        }
+        self.counters.cache_replies += 1;
+        let travelled = Addresses::collect(path.iter().chain(&here).copied())
+            .expect("part of a path that is not too long");
+        self.reply(now, now, &travelled, &complete);
+        true
+    }
+
+    /// Sends the way `found` to its first node, back over the nodes of `travelled` of which this
+    /// node is the last.
+    pub(super) fn reply(&mut self, now: Instant, at: Instant, travelled: &[Ipv4Addr], found: &[Ipv4Addr]) {
+        let (back, way) = (reversed(travelled), found[1..].iter().copied());
+        let route = Addresses::collect(way).expect("ways fit a list");
+        let mut message = self.message(found[0]);
+        message.header.replies.push(RouteReply { last_hop_external: false, route });
+        self.learn(now, Part::Primary, &back[1..]);
+        self.dispatch(now, at, Carried::Message(message), &back[1..], 0);
+    }
+
+    /// Replies for this node.
+    pub(super) fn on_replies(&mut self, now: Instant, message: &Message) {
+        for reply in &message.header.replies {
+            let Some(&target) = reply.route.last() else { continue };
+            if !is_simple(&reply.route) || reply.route.contains(&self.address) {
+                self.counters.malformed += 1;
+                continue;
+            }
+            self.cache.learn(now, Part::Primary, &reply.route);
+            // The negative cache may have refused the way, and then the search goes on.
+            if self.cache.find(now, target).is_some() {
+                self.requests.found(target);
+            }
+        }
+        self.release(now);
+    }
+
+    /// Sends every packet that waits and has a way now.
+    pub(super) fn release(&mut self, now: Instant) {
+        let (mut from, mut at) = (0, now);
+        let cache = &self.cache;
+        let mut leaving = Vec::new();
+        while let Some((place, waiting)) =
+            self.buffer.take(from, |waiting| cache.find(now, waiting.carried.destination()).is_some())
+        {
+            from = place;
+            leaving.push(waiting);
+        }
+        for waiting in leaving {
+            let destination = waiting.carried.destination();
+            let Some(way) = self.cache.find_for_use(now, destination) else {
+                // A full primary part of size 0 forgets what is moved there.
+                self.store(now, waiting.carried, waiting.salvage);
+                continue;
+            };
+            if waiting.salvage > 0 {
+                self.counters.salvaged += 1;
+            } else if waiting.carried.is_data() {
+                self.peers.update(destination, Some(way.len()), &mut self.outbox);
+            }
+            self.dispatch(now, at, waiting.carried, &way, waiting.salvage);
+            at += self.config.release_gap;
+        }
+    }
+
+    /// The last link that this node was told is broken goes with its next request.
+    pub(super) fn pass_on(&mut self, now: Instant, error: &RouteError) {
+        let error = RouteError { salvage: 0, destination: Ipv4Addr::BROADCAST, quoted: None, ..*error };
+        self.last_error = Some((now + ERROR_LIFE, error));
+    }
+}
+
+/// Beyond this, ways have more nodes than a list holds.
+const REQUEST_TTL: u8 = 16;
+
+/// ns-2's `max_err_hold`.
+const ERROR_LIFE: Duration = Duration::from_secs(1);

@@ -1,0 +1,131 @@
+//! Route maintenance (RFC 4728 §3.2, §8.3) by link-layer feedback.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{DropReason, Instant, Notice, Quoted};
+use multihop_wire::dsr::{Addresses, Fault, RouteError};
+
+use super::path::{Trip, reversed};
+use super::requests::LOOK_GAP;
+use super::{Agent, Carried, Message, Output};
+
+impl Agent {
+    /// The link to a neighbour broke under a packet: forget it, save what was to be sent over it,
+    /// and tell the node that chose the packet's way.
+    pub(super) fn link_failed(
+        &mut self,
+        now: Instant,
+        next_hop: Ipv4Addr,
+        carried: Carried,
+        quoted: Option<Quoted>,
+    ) {
+        self.cache.link_broke(now, self.address, next_hop);
+        let error = self.error(&carried, next_hop, quoted);
+        self.undeliverable(now, next_hop, carried);
+        self.outbox.push(Output::Purge { next_hop });
+        if let Some((message, way)) = error {
+            self.counters.errors += 1;
+            self.dispatch(now, now, Carried::Message(message), &way, 0);
+        }
+    }
+
+    /// The route error for a packet, and the way back to the node that chose its way; `None` if that
+    /// is this node, or nobody.
+    fn error(
+        &self,
+        carried: &Carried,
+        next_hop: Ipv4Addr,
+        quoted: Option<Quoted>,
+    ) -> Option<(Box<Message>, Addresses)> {
+        let route = carried.route()?;
+        let Trip { nodes, receiver } = Trip::of(carried.source(), carried.destination(), route)?;
+        let here = receiver - 1;
+        if nodes[here] != self.address || nodes[receiver] != next_hop || here == 0 {
+            return None;
+        }
+        // An error that cannot be delivered goes to its own source first, within the new one.
+        let mut errors = match carried {
+            Carried::Data { .. } => Vec::new(),
+            Carried::Message(message) => message.header.errors.clone(),
+        };
+        if errors.len() >= ERRORS_MAX {
+            return None;
+        }
+        let fault = Fault::NodeUnreachable(next_hop);
+        let (source, destination) = (self.address, nodes[0]);
+        errors.push(RouteError { salvage: route.salvage, source, destination, fault, quoted });
+        let mut message = self.message(destination);
+        message.header.errors = errors;
+        Some((message, reversed(&nodes[..here])))
+    }
+
+    /// Sends a packet that did not get to `next_hop` another way, if there is one.
+    pub(super) fn undeliverable(&mut self, now: Instant, next_hop: Ipv4Addr, mut carried: Carried) {
+        if carried.source() == self.address {
+            return self.originate(now, carried);
+        }
+        let salvaged = carried.route().map_or(0, |route| route.salvage);
+        if !self.config.salvage || carried.destination() == self.address {
+            return self.outbox.discard(&carried, DropReason::NoRoute);
+        }
+        if salvaged >= self.config.salvage_limit.min(SALVAGE_MAX) {
+            return self.outbox.discard(&carried, DropReason::Stale);
+        }
+        match self.cache.find(now, carried.destination()) {
+            Some(way) if self.is_worth_it(&mut carried, next_hop) => {
+                self.counters.salvaged += 1;
+                self.dispatch(now, now, carried, &way, salvaged + 1);
+            }
+            Some(_) => {}
+            None => {
+                let destination = carried.destination();
+                self.store(now, carried, salvaged + 1);
+                let at = now + self.rng.duration_below(LOOK_GAP);
+                self.requests.look_by(destination, at);
+            }
+        }
+    }
+
+    /// Takes replies off that lead over the broken link; false if nothing is left of the message.
+    fn is_worth_it(&self, carried: &mut Carried, next_hop: Ipv4Addr) -> bool {
+        let Carried::Message(message) = carried else { return true };
+        let (first, here) = (message.destination, self.address);
+        message.header.replies.retain(|reply| {
+            let froms = core::iter::once(&first).chain(reply.route.iter());
+            // The link has to work both ways.
+            !froms
+                .zip(reply.route.iter())
+                .any(|(&from, &to)| (from, to) == (here, next_hop) || (from, to) == (next_hop, here))
+        });
+        !message.header.replies.is_empty() || !message.header.errors.is_empty()
+    }
+
+    /// Errors in a message for this node. The last is for this node, those before it are for others:
+    /// errors of theirs had met that one.
+    pub(super) fn on_errors(&mut self, now: Instant, mut message: Box<Message>) {
+        self.note_broken(now, &message.header.errors);
+        let errors = &mut message.header.errors;
+        while let Some(error) = errors.pop_if(|error| error.destination == self.address) {
+            if let Fault::NodeUnreachable(_) = error.fault {
+                self.pass_on(now, &error);
+            }
+            if let Some(quoted) = error.quoted.filter(|quoted| quoted.source == self.address) {
+                self.outbox.notice(quoted.destination, Notice::LinkFailed(quoted));
+            }
+            let Some(next) = errors.last().filter(|next| next.destination != self.address) else {
+                continue;
+            };
+            let mut inner = self.message(next.destination);
+            inner.header.errors = core::mem::take(errors);
+            return self.originate(now, Carried::Message(inner));
+        }
+    }
+}
+
+/// ns-2's `MAX_ROUTE_ERRORS`.
+const ERRORS_MAX: usize = 3;
+
+/// What the salvage field has room for.
+const SALVAGE_MAX: u8 = 15;

@@ -1,0 +1,319 @@
+//! Dynamic Source Routing (RFC 4728) as in the CMU extensions to ns-2, without flow state.
+//!
+//! Data packets carry their way in a header, so that DSR has inputs and outputs of its own. The
+//! driver keeps the header with the packet, hands it in as it arrived and replaces it by the one in
+//! [`Output::Forward`]. It delivers packets for this host itself, takes the header off first, and
+//! counts down the TTL of those it forwards.
+//!
+//! Where the radio overhears frames for others, [`Input::Tap`] learns from them. It is meant to be
+//! called for every overheard unicast frame: most calls end after a look at one table entry.
+
+use alloc::boxed::Box;
+use core::net::Ipv4Addr;
+
+use multihop_core::{DropReason, Instant, Machine, Rng, earliest};
+use multihop_wire::dsr::{Addresses, Fault, Header, NO_NEXT_HEADER, RouteError, SourceRoute};
+
+use crate::agent::Routable;
+
+mod buffer;
+mod cache;
+mod config;
+mod discovery;
+mod interface;
+mod maintenance;
+mod outbox;
+mod path;
+mod peers;
+mod requests;
+mod snooping;
+
+#[cfg(test)]
+mod tests;
+
+use buffer::SendBuffer;
+use cache::{Cache, Part};
+use outbox::Outbox;
+use path::{Trip, source_route};
+use peers::Peers;
+use requests::RequestTable;
+use snooping::{HoldDown, Overhearing};
+
+pub use config::Config;
+pub use interface::{Input, Message, Output, Overheard};
+
+/// One node's part in the protocol.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    address: Ipv4Addr,
+    config: Config,
+    rng: Rng,
+    cache: Cache,
+    requests: RequestTable,
+    buffer: SendBuffer,
+    overhearing: Overhearing,
+    hold_down: HoldDown,
+    peers: Peers,
+    outbox: Outbox,
+    /// The last link that this node was told is broken, to be passed on with its next request.
+    last_error: Option<(Instant, RouteError)>,
+    /// When packets that wait are to be looked at because a way was learnt by chance.
+    release_at: Option<Instant>,
+    next_id: u16,
+    counters: Counters,
+}
+
+/// What an agent has done so far.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Requests to the neighbours.
+    pub ring0_requests: u64,
+    /// Requests to everyone.
+    pub requests: u64,
+    /// Replies as the target.
+    pub replies: u64,
+    /// Replies from the cache.
+    pub cache_replies: u64,
+    /// Replies that nobody had asked for.
+    pub gratuitous_replies: u64,
+    /// Route errors.
+    pub errors: u64,
+    /// Packets sent another way than their source route said.
+    pub salvaged: u64,
+    /// Inputs that made no sense.
+    pub malformed: u64,
+}
+
+impl Agent {
+    /// The agent of the node with this address; `rng` decides jitter.
+    pub fn new(address: Ipv4Addr, config: Config, rng: Rng) -> Self {
+        Self {
+            address,
+            config,
+            rng,
+            cache: Cache::new(address, &config),
+            requests: RequestTable::new(),
+            buffer: SendBuffer::new(&config),
+            overhearing: Overhearing::default(),
+            hold_down: HoldDown::default(),
+            peers: Peers::default(),
+            outbox: Outbox::default(),
+            last_error: None,
+            release_at: None,
+            next_id: 1,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The nodes of the shortest known way to `destination`, with it and without this node.
+    pub fn way_to(&self, now: Instant, destination: Ipv4Addr) -> Option<Addresses> {
+        self.cache.find(now, destination)
+    }
+
+    /// Whether [`Input::Tap`] is of use with this configuration.
+    pub const fn wants_tap(&self) -> bool {
+        self.config.snoop || self.config.gratuitous
+    }
+
+    /// What the agent has done so far.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Sends a packet of this node's own, now or once there is a way.
+    fn originate(&mut self, now: Instant, carried: Carried) {
+        let destination = carried.destination();
+        if destination == self.address || carried.source() != self.address {
+            self.counters.malformed += 1;
+            return self.outbox.discard(&carried, DropReason::NoRoute);
+        }
+        let way = self.cache.find_for_use(now, destination);
+        if carried.is_data() {
+            self.peers.update(destination, way.map(|way| way.len()), &mut self.outbox);
+        }
+        match way {
+            Some(way) => self.dispatch(now, now, carried, &way, 0),
+            None => {
+                self.store(now, carried, 0);
+                self.search(now, destination);
+            }
+        }
+    }
+
+    fn store(&mut self, now: Instant, carried: Carried, salvage: u8) {
+        if let Some(oldest) = self.buffer.push(now, carried, salvage) {
+            self.outbox.discard(&oldest.carried, DropReason::BufferTimeout);
+        }
+    }
+
+    /// Sends a packet over the nodes of `way`, at the moment `at`.
+    fn dispatch(&mut self, now: Instant, at: Instant, carried: Carried, way: &[Ipv4Addr], salvage: u8) {
+        let (next_hop, route) = (way[0], source_route(self.address, way, salvage));
+        let output = match carried {
+            Carried::Data { packet, .. } => Output::Forward { ticket: packet.ticket, next_hop, route },
+            Carried::Message(mut message) => {
+                message.header.source_route = Some(route);
+                Output::Message { to: Some(next_hop), ttl: UNICAST_TTL, message }
+            }
+        };
+        self.outbox.push_at(now, at, output);
+    }
+
+    /// Passes a packet on along its source route; `ttl` is that of a message.
+    fn forward(&mut self, now: Instant, carried: Carried, ttl: u8) {
+        let Some((mut route, trip)) = self.trip_to_here(&carried) else {
+            self.counters.malformed += 1;
+            return self.outbox.discard(&carried, DropReason::NoRoute);
+        };
+        if self.config.snoop {
+            self.learn(now, Part::Secondary, &trip.nodes[trip.receiver + 1..]);
+        }
+        route.segments_left -= 1;
+        let next_hop = trip.nodes[trip.receiver + 1];
+        self.outbox.push(match carried {
+            Carried::Data { packet, .. } => Output::Forward { ticket: packet.ticket, next_hop, route },
+            Carried::Message(mut message) => {
+                message.header.source_route = Some(route);
+                Output::Message { to: Some(next_hop), ttl: ttl - 1, message }
+            }
+        });
+    }
+
+    /// The route of a packet that this node is to forward.
+    fn trip_to_here(&self, carried: &Carried) -> Option<(SourceRoute, Trip)> {
+        let route = *carried.route()?;
+        let trip = Trip::of(carried.source(), carried.destination(), &route)?;
+        let is_hop = trip.nodes[trip.receiver] == self.address && trip.receiver + 1 < trip.nodes.len();
+        is_hop.then_some((route, trip))
+    }
+
+    fn on_message(&mut self, now: Instant, ttl: u8, message: Box<Message>) {
+        if message.source == self.address {
+            // A request of this node's own comes back, or a message was salvaged over this node.
+            if message.header.request.is_none() && ttl > 1 {
+                self.forward(now, Carried::Message(message), ttl);
+            }
+        } else if message.header.request.is_some() {
+            self.on_request(now, ttl, message);
+        } else if message.destination == self.address {
+            if !message.header.replies.is_empty() {
+                self.on_replies(now, &message);
+            }
+            self.on_errors(now, message);
+        } else if ttl > 1 {
+            if self.config.snoop {
+                self.note_broken(now, &message.header.errors);
+            }
+            self.forward(now, Carried::Message(message), ttl);
+        }
+    }
+
+    /// Keeps a way, which may help packets that wait.
+    fn learn(&mut self, now: Instant, part: Part, way: &[Ipv4Addr]) {
+        if self.cache.learn(now, part, way) && !self.buffer.is_empty() && self.release_at.is_none() {
+            self.release_at = Some(now + self.rng.duration_below(requests::LOOK_GAP));
+        }
+    }
+
+    fn note_broken(&mut self, now: Instant, errors: &[RouteError]) {
+        for error in errors {
+            if let Fault::NodeUnreachable(node) = error.fault {
+                self.cache.link_broke(now, error.source, node);
+            }
+        }
+    }
+
+    fn message(&self, destination: Ipv4Addr) -> Box<Message> {
+        Box::new(Message { source: self.address, destination, header: Header::new(NO_NEXT_HEADER) })
+    }
+}
+
+impl Machine for Agent {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Packet { packet, route: None } => {
+                self.originate(now, Carried::Data { packet, route: None });
+            }
+            Input::Packet { packet, route } => self.forward(now, Carried::Data { packet, route }, 1),
+            Input::Message { ttl, message } => self.on_message(now, ttl, message),
+            Input::LinkFailed { next_hop, packet, route, quoted } => {
+                let carried = Carried::Data { packet, route: Some(route) };
+                self.link_failed(now, next_hop, carried, quoted);
+            }
+            Input::MessageLost { next_hop, message } => {
+                self.link_failed(now, next_hop, Carried::Message(message), None);
+            }
+            Input::Purged { next_hop, packet, route } => {
+                self.undeliverable(now, next_hop, Carried::Data { packet, route: Some(route) });
+            }
+            Input::MessagePurged { next_hop, message } => {
+                self.undeliverable(now, next_hop, Carried::Message(message));
+            }
+            Input::Tap { id, packet } => self.tap(now, id, packet),
+        }
+        self.peers.follow(now, &self.cache, &mut self.outbox);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.outbox.handle_timeout(now);
+        while let Some(waiting) = self.buffer.pop_expired(now) {
+            self.outbox.discard(&waiting.carried, DropReason::BufferTimeout);
+        }
+        if self.release_at.take_if(|at| *at <= now).is_some() {
+            self.release(now);
+        }
+        while let Some(target) = self.requests.pop_look(now) {
+            self.search(now, target);
+        }
+        self.peers.follow(now, &self.cache, &mut self.outbox);
+    }
+
+    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
+        self.outbox.pop()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let looks = earliest(self.requests.next_look(), self.release_at);
+        earliest(earliest(self.outbox.next_due(), self.buffer.next_expiry()), looks)
+    }
+}
+
+/// A packet, or a message that is routed like one.
+#[derive(Clone, Debug)]
+enum Carried {
+    Data { packet: Routable, route: Option<SourceRoute> },
+    Message(Box<Message>),
+}
+
+impl Carried {
+    const fn is_data(&self) -> bool {
+        matches!(self, Self::Data { .. })
+    }
+
+    fn source(&self) -> Ipv4Addr {
+        match self {
+            Self::Data { packet, .. } => packet.source,
+            Self::Message(message) => message.source,
+        }
+    }
+
+    fn destination(&self) -> Ipv4Addr {
+        match self {
+            Self::Data { packet, .. } => packet.destination,
+            Self::Message(message) => message.destination,
+        }
+    }
+
+    fn route(&self) -> Option<&SourceRoute> {
+        match self {
+            Self::Data { route, .. } => route.as_ref(),
+            Self::Message(message) => message.header.source_route.as_ref(),
+        }
+    }
+}
+
+/// As in ns-2.
+const UNICAST_TTL: u8 = 255;

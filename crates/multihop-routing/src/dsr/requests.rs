@@ -1,0 +1,248 @@
+//! The route request table (RFC 4728 §4.3): own searches, and requests of others.
+
+use alloc::collections::BTreeMap;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant, Rng};
+
+use super::Config;
+
+/// What is known of searches.
+#[derive(Clone, Debug)]
+pub(super) struct RequestTable {
+    seen: BTreeMap<Ipv4Addr, Seen>,
+    searches: BTreeMap<Ipv4Addr, Search>,
+}
+
+/// How far a request reaches.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Reach {
+    /// The neighbours.
+    Ring0,
+    /// The whole network.
+    Everyone,
+}
+
+impl RequestTable {
+    pub(super) const fn new() -> Self {
+        Self { seen: BTreeMap::new(), searches: BTreeMap::new() }
+    }
+
+    /// Whether a request of this node with this or a later number has been seen.
+    pub(super) fn has_seen(&self, initiator: Ipv4Addr, id: u16) -> bool {
+        // Half of the numbers lie behind the last one.
+        self.seen.get(&initiator).is_some_and(|seen| seen.id.wrapping_sub(id) < 1 << 15)
+    }
+
+    /// Keeps the number of a request, if it is a later one.
+    pub(super) fn note_seen(&mut self, now: Instant, initiator: Ipv4Addr, id: u16) {
+        if self.has_seen(initiator, id) {
+            return;
+        }
+        make_room(&mut self.seen, initiator, |seen| seen.at);
+        self.seen.insert(initiator, Seen { id, at: now });
+    }
+
+    /// How far a request for `target` goes now; `None` if it is not yet time for one.
+    ///
+    /// `own` is false where all that waits are packets of others: no more than the neighbours are
+    /// asked for those, and once.
+    pub(super) fn next(
+        &mut self,
+        now: Instant,
+        target: Ipv4Addr,
+        own: bool,
+        config: &Config,
+    ) -> Option<Reach> {
+        make_room(&mut self.searches, target, |search| search.started.unwrap_or(Instant::ZERO));
+        let search = self.searches.entry(target).or_default();
+        if search.next_start(config).is_none_or(|at| at <= now) {
+            search.cycles = (search.cycles + 1).min(CYCLES_MAX);
+            search.started = Some(now);
+            search.only_ring0 = config.ring0;
+            if own || search.cycles == 1 {
+                return Some(if config.ring0 { Reach::Ring0 } else { Reach::Everyone });
+            }
+            search.only_ring0 = false;
+        } else if own && search.ring0_ends(config).is_some_and(|at| at <= now) {
+            search.only_ring0 = false;
+            return Some(Reach::Everyone);
+        }
+        None
+    }
+
+    /// Whether a search for `target` that failed begins again at this moment.
+    pub(super) fn begins_again(&self, now: Instant, target: Ipv4Addr) -> bool {
+        self.searches.get(&target).is_some_and(|search| search.cycles > 1 && search.started == Some(now))
+    }
+
+    /// Sets when to look at the packets for `target` again, after the next step of its search.
+    pub(super) fn plan_look(
+        &mut self,
+        now: Instant,
+        target: Ipv4Addr,
+        own: bool,
+        config: &Config,
+        rng: &mut Rng,
+    ) {
+        let Some(search) = self.searches.get_mut(&target) else { return };
+        let step = if own { search.ring0_ends(config) } else { None };
+        let due = step.or(search.next_start(config)).unwrap_or(now);
+        search.look_at = Some(due.max(now + LOOK_GAP) + rng.duration_below(LOOK_GAP));
+    }
+
+    /// Looks at the packets for `target` by `at`, if not earlier.
+    pub(super) fn look_by(&mut self, target: Ipv4Addr, at: Instant) {
+        make_room(&mut self.searches, target, |search| search.started.unwrap_or(Instant::ZERO));
+        let search = self.searches.entry(target).or_default();
+        search.look_at = Some(search.look_at.map_or(at, |earlier| earlier.min(at)));
+    }
+
+    /// When packets are to be looked at.
+    pub(super) fn next_look(&self) -> Option<Instant> {
+        self.searches.values().filter_map(|search| search.look_at).min()
+    }
+
+    /// Takes a target whose packets are to be looked at now.
+    pub(super) fn pop_look(&mut self, now: Instant) -> Option<Ipv4Addr> {
+        let mut due = self.searches.iter_mut();
+        let (&target, search) = due.find(|(_, search)| search.look_at.is_some_and(|at| at <= now))?;
+        search.look_at = None;
+        Some(target)
+    }
+
+    /// A way to `target` was found: the next search may begin at once.
+    pub(super) fn found(&mut self, target: Ipv4Addr) {
+        self.searches.remove(&target);
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    id: u16,
+    at: Instant,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Search {
+    /// Requests to the neighbours, or to everyone where these are not asked first.
+    cycles: u8,
+    /// When the last of them began.
+    started: Option<Instant>,
+    /// In the last cycle only the neighbours were asked so far.
+    only_ring0: bool,
+    look_at: Option<Instant>,
+}
+
+impl Search {
+    /// When the next cycle may begin: 4^n periods after the nth.
+    fn next_start(&self, config: &Config) -> Option<Instant> {
+        let gap = config.request_period.saturating_mul(1 << (2 * self.cycles));
+        Some(self.started? + gap.min(config.rreq_backoff_max))
+    }
+
+    fn ring0_ends(&self, config: &Config) -> Option<Instant> {
+        self.started.filter(|_| self.only_ring0).map(|at| at + config.ring0_timeout)
+    }
+}
+
+/// Removes the oldest entry of a full table that has none for `key`.
+fn make_room<T>(table: &mut BTreeMap<Ipv4Addr, T>, key: Ipv4Addr, age: impl Fn(&T) -> Instant) {
+    if table.len() >= TABLE_SIZE && !table.contains_key(&key) {
+        let oldest = table.iter().min_by_key(|(_, entry)| age(entry)).map(|(&key, _)| key);
+        oldest.map(|key| table.remove(&key));
+    }
+}
+
+/// ns-2's size of the request table.
+const TABLE_SIZE: usize = 128;
+
+/// Where ns-2 stops counting.
+const CYCLES_MAX: u8 = 15;
+
+// DEVIATION dsr-4: ns-2 looks at the whole buffer every 30 to 60 ms; here a packet is looked at
+// when its search takes the next step, 0 to 30 ms late.
+/// ns-2's `BUFFER_CHECK`.
+pub(super) const LOOK_GAP: Duration = Duration::from_millis(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGET: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
+
+    fn ms(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// When requests leave if every chance is taken at once.
+    fn requests(config: &Config, own: bool, seconds: u64) -> Vec<(u64, Reach)> {
+        let mut table = RequestTable::new();
+        (0..seconds * 100)
+            .map(|n| n * 10)
+            .filter_map(|at| table.next(ms(at), TARGET, own, config).map(|reach| (at, reach)))
+            .collect()
+    }
+
+    #[test]
+    fn the_gaps_are_2_8_10_10_seconds() {
+        let (ring0, everyone) = (Reach::Ring0, Reach::Everyone);
+        let expected =
+            [0, 2_000, 10_000, 20_000, 30_000].map(|at| [(at, ring0), (at + 30, everyone)]).concat();
+        assert_eq!(requests(&Config::default(), true, 31), expected);
+        let config = Config { ring0: false, ..Config::default() };
+        let expected = [0, 2_000, 10_000, 20_000, 30_000].map(|at| (at, everyone));
+        assert_eq!(requests(&config, true, 31), expected);
+    }
+
+    #[test]
+    fn the_longest_gap_is_an_option() {
+        let config = Config { ring0: false, rreq_backoff_max: Duration::from_secs(3), ..Config::default() };
+        let times: Vec<u64> = requests(&config, true, 12).into_iter().map(|(at, _)| at).collect();
+        assert_eq!(times, [0, 2_000, 5_000, 8_000, 11_000]);
+    }
+
+    #[test]
+    fn for_packets_of_others_the_neighbours_are_asked_once() {
+        assert_eq!(requests(&Config::default(), false, 31), [(0, Reach::Ring0)]);
+        let mut table = RequestTable::new();
+        table.next(ms(0), TARGET, false, &Config::default());
+        assert!(!table.begins_again(ms(0), TARGET));
+        table.next(ms(2_000), TARGET, false, &Config::default());
+        assert!(table.begins_again(ms(2_000), TARGET));
+        assert!(!table.begins_again(ms(2_001), TARGET));
+    }
+
+    #[test]
+    fn a_reply_ends_the_back_off() {
+        let mut table = RequestTable::new();
+        let config = Config::default();
+        assert_eq!(table.next(ms(0), TARGET, true, &config), Some(Reach::Ring0));
+        assert_eq!(table.next(ms(10), TARGET, true, &config), None);
+        table.found(TARGET);
+        assert_eq!(table.next(ms(10), TARGET, true, &config), Some(Reach::Ring0));
+    }
+
+    #[test]
+    fn numbers_of_requests_wrap() {
+        let mut table = RequestTable::new();
+        table.note_seen(ms(0), TARGET, 65_530);
+        let seen = |id| table.has_seen(TARGET, id);
+        assert_eq!([65_529, 65_530, 65_531, 3, 32_762].map(seen), [true, true, false, false, false]);
+        assert!(!table.has_seen(Ipv4Addr::LOCALHOST, 65_530));
+    }
+
+    #[test]
+    fn the_table_does_not_grow_for_ever() {
+        let mut table = RequestTable::new();
+        for n in 0..1_000_u32 {
+            let node = Ipv4Addr::from_bits(n);
+            table.note_seen(ms(u64::from(n)), node, 7);
+            table.next(ms(u64::from(n)), node, true, &Config::default());
+            table.look_by(node, ms(u64::from(n)));
+        }
+        assert_eq!((table.seen.len(), table.searches.len()), (TABLE_SIZE, TABLE_SIZE));
+        assert!(table.has_seen(Ipv4Addr::from_bits(999), 7));
+        assert!(!table.has_seen(Ipv4Addr::from_bits(0), 7));
+    }
+}

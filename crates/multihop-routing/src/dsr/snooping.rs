@@ -1,0 +1,181 @@
+//! What packets for others teach (RFC 4728 §3.3.1), and shortening of their ways (§3.4.3).
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant};
+use multihop_wire::dsr::{Addresses, RouteReply, SourceRoute};
+
+use super::cache::Part;
+use super::path::{Trip, is_simple};
+use super::{Agent, Message, Overheard};
+
+impl Agent {
+    /// A frame for another station.
+    pub(super) fn tap(&mut self, now: Instant, id: u32, packet: Overheard) {
+        if !self.wants_tap() {
+            return;
+        }
+        match packet {
+            Overheard::Data { source, destination, route } => {
+                self.tap_data(now, id, source, destination, &route);
+            }
+            Overheard::Message(message) => self.tap_message(now, id, &message),
+        }
+    }
+
+    fn tap_data(
+        &mut self,
+        now: Instant,
+        id: u32,
+        source: Ipv4Addr,
+        destination: Ipv4Addr,
+        route: &SourceRoute,
+    ) {
+        let receiver = route.receiver(destination);
+        if source == self.address || receiver == Some(self.address) || !self.overhearing.is_new(id) {
+            return;
+        }
+        let lesson = Lesson { source, destination, route: *route, version: self.cache.version() };
+        if self.config.cache_timeout.is_none() && self.overhearing.is_known(&lesson) {
+            return;
+        }
+        let Some(trip) = Trip::of(source, destination, route) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        self.learn_from(now, &trip);
+        match trip.nodes[trip.receiver..].iter().position(|&node| node == self.address) {
+            Some(later) => self.shorten(now, &trip, trip.receiver + later),
+            None => self.overhearing.keep(Lesson { version: self.cache.version(), ..lesson }),
+        }
+    }
+
+    fn tap_message(&mut self, now: Instant, id: u32, message: &Message) {
+        let Some(route) = &message.header.source_route else { return };
+        let receiver = route.receiver(message.destination);
+        let for_me = message.source == self.address || receiver == Some(self.address);
+        if for_me || !self.config.snoop || !self.overhearing.is_new(id) {
+            return;
+        }
+        let Some(trip) = Trip::of(message.source, message.destination, route) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        self.note_broken(now, &message.header.errors);
+        for reply in &message.header.replies {
+            self.learn_own_part(now, message.destination, reply);
+        }
+        self.learn_from(now, &trip);
+    }
+
+    /// The rest of the way behind this node; or, for a way that does not lead over this node, a link
+    /// to the node that sends and the rest of the way from there.
+    fn learn_from(&mut self, now: Instant, trip: &Trip) {
+        if !self.config.snoop {
+            return;
+        }
+        match trip.nodes.iter().position(|&node| node == self.address) {
+            Some(here) => self.learn(now, Part::Secondary, &trip.nodes[here + 1..]),
+            None => self.learn(now, Part::Secondary, &trip.nodes[trip.receiver - 1..]),
+        }
+    }
+
+    /// Of a way in a reply for another, only the rest behind this node is of use: whether its other
+    /// nodes are in reach is not known.
+    fn learn_own_part(&mut self, now: Instant, first: Ipv4Addr, reply: &RouteReply) {
+        if !is_simple(&reply.route) || reply.route.contains(&first) {
+            self.counters.malformed += 1;
+        } else if let Some(here) = reply.route.iter().position(|&node| node == self.address) {
+            self.learn(now, Part::Secondary, &reply.route[here + 1..]);
+        }
+    }
+
+    /// The packet is on its way here, to node `here` of its trip, and was heard already: tells the
+    /// node that chose the way that those between are not needed.
+    fn shorten(&mut self, now: Instant, trip: &Trip, here: usize) {
+        if !self.config.gratuitous || !self.hold_down.may_reply(now, &trip.nodes) {
+            return;
+        }
+        self.counters.gratuitous_replies += 1;
+        let behind = &trip.nodes[here..];
+        let list = |rest: &[Ipv4Addr]| {
+            let nodes = trip.nodes[..trip.receiver].iter().chain(rest);
+            Addresses::collect(nodes.copied()).expect("shorter than the trip")
+        };
+        self.reply(now, now, &list(&behind[..1]), &list(behind));
+    }
+}
+
+/// What was overheard lately.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Overhearing {
+    /// Packets by the low bits of their number.
+    ids: Vec<Option<u32>>,
+    lessons: [Option<Lesson>; LESSONS],
+    next: usize,
+}
+
+/// A source route from which there is nothing to be learnt as long as the cache stays as it is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Lesson {
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    route: SourceRoute,
+    version: u32,
+}
+
+impl Overhearing {
+    /// Whether this packet has not been overheard yet.
+    fn is_new(&mut self, id: u32) -> bool {
+        if self.ids.is_empty() {
+            self.ids.resize(IDS, None);
+        }
+        self.ids[id as usize % IDS].replace(id) != Some(id)
+    }
+
+    fn is_known(&self, lesson: &Lesson) -> bool {
+        self.lessons.iter().flatten().any(|known| known == lesson)
+    }
+
+    fn keep(&mut self, lesson: Lesson) {
+        self.lessons[self.next] = Some(lesson);
+        self.next = (self.next + 1) % LESSONS;
+    }
+}
+
+/// The gratuitous route reply table (RFC 4728 §4.4).
+#[derive(Clone, Debug, Default)]
+pub(super) struct HoldDown {
+    replies: VecDeque<(Addresses, Instant)>,
+}
+
+impl HoldDown {
+    // DEVIATION dsr-5: ns-2 notes the time of a reply in the place of another way.
+    /// Whether no reply for this way was sent lately; if so, one is now.
+    fn may_reply(&mut self, now: Instant, way: &Addresses) -> bool {
+        if let Some((_, at)) = self.replies.iter_mut().find(|(known, _)| known == way) {
+            let may = now.saturating_since(*at) >= HOLD_DOWN;
+            if may {
+                *at = now;
+            }
+            return may;
+        }
+        if self.replies.len() == HOLD_DOWN_SIZE {
+            self.replies.pop_front();
+        }
+        self.replies.push_back((*way, now));
+        true
+    }
+}
+
+/// ns-2's size of its table of tapped packets.
+const IDS: usize = 1024;
+/// Source routes of flows near by.
+const LESSONS: usize = 4;
+
+/// ns-2's `grat_hold_down_time`.
+const HOLD_DOWN: Duration = Duration::from_secs(1);
+/// ns-2's `RTREP_HOLDOFF_SIZE`.
+const HOLD_DOWN_SIZE: usize = 10;
