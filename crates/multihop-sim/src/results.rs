@@ -32,7 +32,7 @@ pub struct RunResult {
     pub routing: RoutingResult,
     /// `null` unless the scenario gives powers.
     pub energy: Option<EnergyResult>,
-    /// Packets that went no further, by reason; reasons that never occurred are left out.
+    /// Packets that went no further after warm-up, by reason; reasons that never occurred are left out.
     pub drops: BTreeMap<String, u64>,
 }
 
@@ -101,7 +101,7 @@ pub struct Totals {
     pub retransmission_index: Option<f64>,
 }
 
-/// Medium access, over all stations and the whole run.
+/// Medium access, over all stations, after warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MacResult {
     /// Frames sent, by kind: `rts`, `cts`, `data`, `ack`, `broadcast`.
@@ -116,7 +116,7 @@ pub struct MacResult {
     pub airtime_share: f64,
 }
 
-/// Routing, over all nodes and the whole run.
+/// Routing, over all nodes, after warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RoutingResult {
     /// Packets of the routing protocol sent, by kind; each hop counts.
@@ -127,7 +127,7 @@ pub struct RoutingResult {
     pub invalid_routes: Option<f64>,
 }
 
-/// Energy, over the whole run.
+/// Energy, after warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EnergyResult {
     /// J spent by each node.

@@ -1,6 +1,7 @@
 //! How far a frame carries when nothing else is in the air.
 
 use multihop_radio::params::{Model, PathLoss, RATES, RadioParams, Sinr};
+use multihop_radio::propagation::LIGHT_SPEED;
 
 /// Metres over which a unicast data frame can be decoded: the range of its rate under the threshold
 /// model, the distance at which the mean signal sinks to the sensitivity under the SINR model.
@@ -22,13 +23,10 @@ fn sensitivity_range(sinr: &Sinr) -> f64 {
         }
         PathLoss::TwoRay { frequency, height } => {
             // Both laws of ns-2's two-ray ground; they meet at the crossover.
-            let wavelength = SPEED_OF_LIGHT / frequency;
+            let wavelength = LIGHT_SPEED / frequency;
             let free_space = libm::pow(10.0, budget_db / 20.0) * wavelength / (4.0 * core::f64::consts::PI);
             let crossover = 4.0 * core::f64::consts::PI * height * height / wavelength;
             if free_space <= crossover { free_space } else { height * libm::pow(10.0, budget_db / 40.0) }
         }
     }
 }
-
-/// m/s.
-const SPEED_OF_LIGHT: f64 = 299_792_458.0;

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Run the commands whose output the documents show, and put in what they print now.
+
+A block of a document that shows an output stands below a comment that names the command:
+
+    <!-- prints: multihop run scenarios/chain-4.toml -->
+
+`.venv/bin/python tools/outputs.py` rewrites the blocks. With `--check` it changes nothing and exits with 1
+if it would; times that a run took do not count.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import build
+
+DOCUMENTS = ["README.md", "docs/extending.md"]
+BLOCK = re.compile(r"<!-- prints: (?P<command>.+?) -->\n\n```\n(?P<output>.*?)```\n", re.DOTALL)
+TOOK = re.compile(r"\b(in|took) \d+\.\d+ s\b")
+
+
+def main(arguments: list[str]) -> int:
+    """Rewrite or check all documents."""
+    if arguments not in ([], ["--check"]):
+        print(f"found {' '.join(arguments)}, allowed: --check", file=sys.stderr)
+        return 2
+    stale = False
+    for name in DOCUMENTS:
+        path = build.ROOT / name
+        text = path.read_text(encoding="utf-8")
+        for shown in blocks(text):
+            found = run(shown.command)
+            if found != shown.output and not (arguments and same(found, shown.output)):
+                stale = True
+                print(f"{name}: {shown.command}")
+                text = text.replace(shown.whole, shown.with_output(found))
+        if not arguments:
+            path.write_text(text, encoding="utf-8")
+    return 1 if stale and arguments else 0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An output in a document."""
+
+    whole: str
+    command: str
+    output: str
+
+    def with_output(self, output: str) -> str:
+        """The same block with another output."""
+        return f"<!-- prints: {self.command} -->\n\n```\n{output}```\n"
+
+
+def blocks(text: str) -> Iterator[Shown]:
+    """The outputs in a document."""
+    for block in BLOCK.finditer(text):
+        yield Shown(block[0], block["command"], block["output"])
+
+
+def run(command: str) -> str:
+    """What a command prints on standard output."""
+    path = f"{build.bin_dir()}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=build.ROOT,
+        env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    return done.stdout
+
+
+def same(a: str, b: str) -> bool:
+    """Whether two outputs differ in nothing but how long they took."""
+    return TOOK.sub("", a) == TOOK.sub("", b)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
