@@ -120,6 +120,7 @@ impl Hearing {
     fn link(&self, from: NodeId, to: NodeId, distance: f64) -> Option<Link> {
         let (power_mw, decodable) = match self {
             // Only ratios of powers matter.
+            // DEVIATION threshold-1: 250 and 550 m; ns-2's powers come to 250.01 and 550.02 m.
             Self::Threshold(t) if distance <= t.sense_range => {
                 (PathLoss::NS2.gain(distance), rates(t, distance))
             }
