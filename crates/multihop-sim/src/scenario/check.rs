@@ -10,7 +10,7 @@ use multihop_core::{BitRate, Duration, NodeId};
 
 use super::document::Fault;
 use super::model::{
-    App, Energy, Flow, Protocol, Record, Routing, RoutingProtocol, Scenario, Sweep, Transport,
+    App, Energy, Flow, Mobility, Protocol, Record, Routing, RoutingProtocol, Scenario, Sweep, Transport,
 };
 use super::read::{Both, one_of};
 use super::tables::{
@@ -45,7 +45,7 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fa
         mac: radio::mac(&table.mac),
         arp: table.mac.arp.0,
         topology: topology?,
-        mobility: table.mobility.kind.0,
+        mobility: Mobility::Static,
         routing: routing?,
         flows: flows?,
         record,
@@ -54,6 +54,7 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fa
             receive: watts.receive.0,
             idle: watts.idle.0,
         }),
+        expected: None,
         sweep,
     })
 }

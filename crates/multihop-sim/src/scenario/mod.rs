@@ -6,6 +6,7 @@
 mod check;
 mod document;
 mod model;
+mod motion;
 mod overrides;
 mod positions;
 mod problem;

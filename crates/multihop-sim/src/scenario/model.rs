@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use multihop_core::{BitRate, Duration, NodeId};
+use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
 use multihop_radio::params::{MacParams, RadioParams};
+use multihop_routing::{aodv, dsr, olsr};
 use multihop_transport::tcp;
 
 use super::Topology;
@@ -37,6 +39,8 @@ pub struct Scenario {
     pub record: Option<Record>,
     /// Powers; without them no energy is reported.
     pub energy: Option<Energy>,
+    /// Goodput of a chain by its hops, kb/s: from 1 hop on, without gaps.
+    pub expected: Option<BTreeMap<u32, f64>>,
     /// What `multihop sweep` varies.
     pub sweep: Option<Sweep>,
 }
@@ -60,10 +64,23 @@ pub enum ArpKind {
 }
 
 /// How the nodes move.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+///
+/// Unless they stand still, where they begin comes from here and not from the topology.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Mobility {
     /// Not at all.
     Static,
+    /// From one place drawn at random to the next.
+    RandomWaypoint {
+        /// Area, speeds, pauses, start.
+        params: RandomWaypointParams,
+        /// Takes the place of the scenario's seed: another seed is the same movement.
+        pattern: Option<u64>,
+    },
+    /// In one direction drawn at random after another.
+    RandomWalk(RandomWalkParams),
+    /// Along paths given in advance, one for each node.
+    Paths(Vec<Path>),
 }
 
 /// The routing protocol and how its packets travel.
@@ -85,6 +102,24 @@ pub enum RoutingProtocol {
         /// `(node, destination) -> via`.
         next_hops: BTreeMap<(NodeId, NodeId), NodeId>,
     },
+    /// RFC 3561.
+    Aodv(aodv::Config),
+    /// RFC 4728.
+    Dsr(dsr::Config),
+    /// RFC 3626.
+    Olsr(olsr::Config),
+}
+
+impl RoutingProtocol {
+    /// The name in scenario files and results.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Static { .. } => "static",
+            Self::Aodv(_) => "aodv",
+            Self::Dsr(_) => "dsr",
+            Self::Olsr(_) => "olsr",
+        }
+    }
 }
 
 /// One sender and one receiver.

@@ -18,8 +18,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use super::document::{Fault, Node, Value};
-use super::model::{Mobility, Series};
-use super::read::{Read, kinds, one_of, table, wrong};
+use super::model::Series;
+use super::read::{NoKeys, Read, kinds, one_of, table, wrong};
 use super::values::{PositiveSeconds, Seconds, Watts, Whole, words};
 
 table! {
@@ -54,11 +54,11 @@ table! {
     }
 }
 
-table! {
+kinds! {
     /// How the nodes move.
-    MobilityTable {
-        /// The kind of movement.
-        kind: MobilityKind = "static",
+    MobilityTable by "kind" = "static" {
+        /// Not at all.
+        "static" => Static(NoKeys),
     }
 }
 
@@ -104,11 +104,6 @@ table! {
 }
 
 words! {
-    /// Kinds of movement.
-    MobilityKind(Mobility) {
-        "static" => Mobility::Static,
-    }
-
     /// Kinds of time series.
     SeriesWord(Series) {
         "cwnd" => Series::Cwnd,

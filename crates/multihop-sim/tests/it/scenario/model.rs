@@ -20,7 +20,7 @@ fn the_smallest_file_means_ns2() {
     assert_eq!(scenario.mac, MacParams::default());
     assert_eq!(scenario.arp, ArpKind::Ns2);
     assert_eq!(scenario.mobility, Mobility::Static);
-    let RoutingProtocol::Static { next_hops } = &scenario.routing.protocol;
+    let RoutingProtocol::Static { next_hops } = &scenario.routing.protocol else { panic!("static routes") };
     assert!(next_hops.is_empty());
     assert_eq!(scenario.routing.ip_extra, 0);
     let flow = &scenario.flows[0];
@@ -134,7 +134,7 @@ fn every_key_of_the_network_arrives() {
     assert_eq!((scenario.mac.eifs, scenario.mac.llc, scenario.mac.queue), (false, true, 20));
     assert_eq!(scenario.arp, ArpKind::Oracle);
     assert_eq!(scenario.topology.place(3).unwrap().positions[2], [-200.0, 0.0]);
-    let RoutingProtocol::Static { next_hops } = &scenario.routing.protocol;
+    let RoutingProtocol::Static { next_hops } = &scenario.routing.protocol else { panic!("static routes") };
     assert_eq!(next_hops[&(NodeId(0), NodeId(2))], NodeId(1));
     assert_eq!(scenario.routing.ip_extra, 20);
 }
