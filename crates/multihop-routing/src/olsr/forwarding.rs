@@ -9,39 +9,51 @@ use multihop_wire::olsr::{Message, Packet};
 
 use super::table::Table;
 
-/// Flooded messages that were seen: originator and sequence number.
+/// Flooded messages that were seen, by originator.
 ///
-/// With one interface a message that is in the set has been dealt with in every respect, so that
-/// the RFC's list of interfaces and its flag are not needed.
-#[derive(Clone, Debug)]
-pub(super) struct Duplicates {
-    seen: Table<(Ipv4Addr, u16)>,
+/// With one interface a message that was seen has been dealt with in every respect, so that the
+/// RFC's list of interfaces and its flag are not needed.
+// DEVIATION olsr-4: one tuple for each originator, which lasts as long as its latest message.
+pub(super) type Duplicates = Table<Ipv4Addr, Window>;
+
+/// Sequence numbers up to the latest: bit n of `seen` stands for the n-th before it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Window {
+    latest: u16,
+    seen: u64,
 }
 
 impl Duplicates {
-    pub(super) const fn new() -> Self {
-        Self { seen: Table::new() }
-    }
-
-    pub(super) fn contains(&self, now: Instant, message: &Message) -> bool {
-        self.seen.get(key(message)).is_some_and(|row| now < row.expires)
-    }
-
-    /// Remembers a message. Room is made here, since no one else can tell whether an old entry is
-    /// still there.
-    pub(super) fn add(&mut self, now: Instant, message: &Message, until: Instant) {
-        self.seen.expire(now);
-        self.seen.put(key(message), (), until);
-    }
-
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.seen.rows().len()
+    /// Says whether a message is new, and if so remembers it.
+    pub(super) fn admit(&mut self, message: &Message, until: Instant) -> bool {
+        let sequence = message.sequence;
+        let before = self.get(message.originator).copied();
+        let window =
+            before.map_or(Some(Window { latest: sequence, seen: 1 }), |window| window.with(sequence));
+        if let Some(window) = window {
+            self.put(message.originator, window, until);
+        }
+        window.is_some()
     }
 }
 
-fn key(message: &Message) -> (Ipv4Addr, u16) {
-    (message.originator, message.sequence)
+impl Window {
+    /// The window that has seen a number too, unless this one has.
+    fn with(self, sequence: u16) -> Option<Self> {
+        let ahead = sequence.wrapping_sub(self.latest);
+        let behind = self.latest.wrapping_sub(sequence);
+        if ahead == 0 {
+            None
+        } else if behind < WIDTH {
+            let bit = 1 << behind;
+            (self.seen & bit == 0).then_some(Self { seen: self.seen | bit, ..self })
+        } else if ahead < WIDTH {
+            Some(Self { latest: sequence, seen: self.seen << ahead | 1 })
+        } else {
+            // Far ahead, or an originator that has started anew.
+            Some(Self { latest: sequence, seen: 1 })
+        }
+    }
 }
 
 /// Messages that wait to leave.
@@ -66,5 +78,26 @@ impl Outbox {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
         Some(Arc::new(Packet { sequence, messages }))
+    }
+}
+
+/// Bits of a window.
+const WIDTH: u16 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_move_on_wrap_and_start_anew() {
+        let mut window = Window { latest: 0xfffe, seen: 1 };
+        let mut sees = |sequence| window.with(sequence).inspect(|&with| window = with).is_some();
+        assert!(sees(0xffff) && sees(1) && sees(0), "late, and across zero");
+        assert!(!sees(0xfffe) && !sees(0xffff) && !sees(0) && !sees(1));
+        assert!(sees(60));
+        assert!(!sees(0xfffe) && sees(0xfffd), "62 and 63 before");
+        assert!(sees(0xfffc) && !sees(0xfffc), "64 before is another life");
+        assert!(sees(5_000) && !sees(5_000));
+        assert!(sees(5_063) && !sees(5_000), "63 before");
     }
 }

@@ -24,6 +24,6 @@ impl Interfaces {
 
     /// The main address of the node that has an interface (RFC 3626 §5.5).
     pub(super) fn main(&self, interface: Ipv4Addr) -> Ipv4Addr {
-        self.get(interface).map_or(interface, |row| row.value)
+        self.get(interface).copied().unwrap_or(interface)
     }
 }

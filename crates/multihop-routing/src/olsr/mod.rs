@@ -170,7 +170,7 @@ impl Agent {
 
     /// Neighbours that have chosen this node as relay, in the order of addresses.
     pub fn selectors(&self) -> impl Iterator<Item = Ipv4Addr> {
-        self.selectors.keys()
+        self.selectors.keys().iter().copied()
     }
 
     /// What was counted so far.
@@ -199,7 +199,7 @@ impl Agent {
             self.counters.strangers += 1;
             return;
         };
-        if self.duplicates.contains(now, message) {
+        if !self.duplicates.admit(message, now + self.config.duplicate_hold) {
             self.counters.duplicates += 1;
             return;
         }
@@ -219,7 +219,6 @@ impl Agent {
 
     /// The default forwarding algorithm (RFC 3626 §3.4.1, from step 4).
     fn forward(&mut self, now: Instant, sender: Ipv4Addr, message: &Message) {
-        self.duplicates.add(now, message, now + self.config.duplicate_hold);
         if message.ttl > 1 && self.selectors.get(sender).is_some() {
             let (ttl, hop_count) = (message.ttl - 1, message.hop_count.saturating_add(1));
             self.outbox.put(Message { ttl, hop_count, ..message.clone() });
@@ -296,6 +295,7 @@ impl Agent {
             self.stale.routes = true;
         }
         self.selectors.expire(now);
+        self.duplicates.expire(now);
         self.stale.routes |= self.topology.expire(now);
         self.stale.routes |= self.interfaces.expire(now);
     }
@@ -387,6 +387,7 @@ impl Machine for Agent {
             self.selectors.due(),
             self.topology.due(),
             self.interfaces.due(),
+            self.duplicates.due(),
         ];
         earliest(self.timers.next(), sets.into_iter().flatten().min())
     }

@@ -78,10 +78,10 @@ impl Election {
         let mut pairs = Vec::new();
         let mut candidates = Vec::new();
         for &Neighbour { main, willingness, .. } in neighbours.iter().filter(willing) {
-            let reached = two_hops.between((main, Ipv4Addr::UNSPECIFIED), (main, Ipv4Addr::BROADCAST));
+            let reached = two_hops.pairs_of(main).iter().map(|pair| pair.second());
             let start = pairs.len();
             let at = candidates.len();
-            pairs.extend(reached.iter().map(|row| row.key.1).filter(|&to| strict(to)).map(|to| (at, to)));
+            pairs.extend(reached.filter(|&to| strict(to)).map(|to| (at, to)));
             candidates.push(Candidate { main, willingness, edges: start..pairs.len(), chosen: false });
         }
         let mut addresses: Vec<Ipv4Addr> = pairs.iter().map(|pair| pair.1).collect();

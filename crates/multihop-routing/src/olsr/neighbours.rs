@@ -7,7 +7,7 @@ use multihop_core::Instant;
 use multihop_wire::olsr::{NeighbourType, Willingness};
 
 use super::links::Links;
-use super::table::Table;
+use super::table::{Pair, Table};
 
 /// Neighbours in the order of their main addresses.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +95,7 @@ impl Neighbours {
 }
 
 /// Symmetric neighbours of symmetric neighbours: pairs of neighbour and 2-hop neighbour.
-pub(super) type TwoHops = Table<(Ipv4Addr, Ipv4Addr)>;
+pub(super) type TwoHops = Table<Pair>;
 
 impl TwoHops {
     /// What a neighbour says of a node that is not this one (RFC 3626 §8.2.1); says whether that
@@ -108,14 +108,14 @@ impl TwoHops {
         until: Instant,
     ) -> bool {
         match kind {
-            NeighbourType::Symmetric | NeighbourType::Mpr => self.put((neighbour, of), (), until),
-            NeighbourType::Not => self.remove((neighbour, of)),
+            NeighbourType::Symmetric | NeighbourType::Mpr => self.put(Pair::new(neighbour, of), (), until),
+            NeighbourType::Not => self.remove(Pair::new(neighbour, of)),
         }
     }
 
     /// A neighbour is no more.
     pub(super) fn forget(&mut self, neighbour: Ipv4Addr) -> bool {
-        self.remove_between((neighbour, Ipv4Addr::UNSPECIFIED), (neighbour, Ipv4Addr::BROADCAST), |()| false)
+        self.keep_in(self.range_of(neighbour), |_, _| false)
     }
 }
 

@@ -35,10 +35,10 @@ pub(super) struct Known<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routes {
     list: Vec<Route>,
-    /// Destinations in the order in which they were found, the nearest first.
-    found: Vec<Route>,
+    /// Destinations that have a route, while routes are looked for.
+    reached: Addresses,
     /// Neighbours in the order of preference.
-    order: Vec<usize>,
+    order: Vec<u16>,
 }
 
 impl Routes {
@@ -47,61 +47,124 @@ impl Routes {
     }
 
     pub(super) fn get(&self, destination: Ipv4Addr) -> Option<Route> {
-        self.place(destination).ok().map(|at| self.list[at])
+        let found = self.list.binary_search_by_key(&destination, |route| route.destination);
+        found.ok().map(|at| self.list[at])
     }
 
     /// Finds all routes anew. Ties go to the most willing neighbour, then to the lowest address of
     /// the last hop but one: the RFC leaves the choice.
     pub(super) fn find(&mut self, known: &Known<'_>) {
         self.list.clear();
-        self.found.clear();
+        self.reached.clear();
+        self.reached.insert(known.own);
         for neighbour in known.neighbours.list() {
             if let Some(next_hop) = neighbour.via {
-                self.add(Route { destination: neighbour.main, next_hop, hops: 1 });
+                self.add(neighbour.main, next_hop, 1);
             }
         }
-        self.found.clear();
+        let mut at = self.list.len();
         self.add_two_hops(known);
-        let mut at = 0;
+        self.list[at..].sort_unstable_by_key(|route| route.destination);
         // RFC 3626 §10, step 3: from two hops on, level by level.
-        while let Some(&Route { destination: last, next_hop, hops }) = self.found.get(at) {
+        while let Some(&Route { destination: last, next_hop, hops }) = self.list.get(at) {
             at += 1;
             let Some(hops) = hops.checked_add(1) else { break };
-            for link in known.topology.from(last) {
-                if link.key.1 != known.own {
-                    self.add(Route { destination: link.key.1, next_hop, hops });
-                }
+            for link in known.topology.pairs_of(last) {
+                self.add(link.second(), next_hop, hops);
             }
         }
+        self.list.sort_unstable_by_key(|route| route.destination);
     }
 
     /// RFC 3626 §10, step 2: nodes that a willing neighbour has for a neighbour.
     fn add_two_hops(&mut self, known: &Known<'_>) {
         let neighbours = known.neighbours.list();
-        let willing = |&at: &usize| neighbours[at].willingness > Willingness::NEVER;
         self.order.clear();
-        self.order.extend((0..neighbours.len()).filter(willing));
-        self.order.sort_unstable_by_key(|&at| (Reverse(neighbours[at].willingness), at));
+        self.order.extend((0..).take(neighbours.len()));
+        self.order.sort_unstable_by_key(|&at| (Reverse(neighbours[usize::from(at)].willingness), at));
         for turn in 0..self.order.len() {
-            let Neighbour { main, via: Some(next_hop), .. } = neighbours[self.order[turn]] else { continue };
-            for row in known.two_hops.between((main, Ipv4Addr::UNSPECIFIED), (main, Ipv4Addr::BROADCAST)) {
-                if row.key.1 != known.own {
-                    self.add(Route { destination: row.key.1, next_hop, hops: 2 });
-                }
+            let Neighbour { main, willingness, via } = neighbours[usize::from(self.order[turn])];
+            let Some(next_hop) = via.filter(|_| willingness > Willingness::NEVER) else { continue };
+            for pair in known.two_hops.pairs_of(main) {
+                self.add(pair.second(), next_hop, 2);
             }
         }
-        self.found.sort_unstable_by_key(|route| route.destination);
     }
 
     /// Adds a route, unless one was found before.
-    fn add(&mut self, route: Route) {
-        if let Err(at) = self.place(route.destination) {
-            self.list.insert(at, route);
-            self.found.push(route);
+    fn add(&mut self, destination: Ipv4Addr, next_hop: Ipv4Addr, hops: u8) {
+        if self.reached.insert(destination) {
+            self.list.push(Route { destination, next_hop, hops });
         }
     }
+}
 
-    fn place(&self, destination: Ipv4Addr) -> Result<usize, usize> {
-        self.list.binary_search_by_key(&destination, |route| route.destination)
+/// A set of addresses: a hash table without removal.
+#[derive(Clone, Debug, Default)]
+struct Addresses {
+    /// A power of two, more than half of them free, which is zero: 0.0.0.0 is nobody's address.
+    slots: Vec<u32>,
+    len: usize,
+}
+
+impl Addresses {
+    fn clear(&mut self) {
+        self.slots.fill(FREE);
+        self.len = 0;
+    }
+
+    /// Says whether the address is new.
+    fn insert(&mut self, address: Ipv4Addr) -> bool {
+        if self.len * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let bits = address.to_bits();
+        let slot = self.slot(bits);
+        let new = self.slots[slot] != bits;
+        self.slots[slot] = bits;
+        self.len += usize::from(new);
+        new
+    }
+
+    /// Where an address is, or could be.
+    fn slot(&self, bits: u32) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = (bits.wrapping_mul(GOLDEN) >> 8) as usize & mask;
+        while self.slots[at] != FREE && self.slots[at] != bits {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    fn grow(&mut self) {
+        let len = 16.max(self.slots.len() * 2);
+        let before = core::mem::replace(&mut self.slots, alloc::vec![FREE; len]);
+        for bits in before.into_iter().filter(|&bits| bits != FREE) {
+            let slot = self.slot(bits);
+            self.slots[slot] = bits;
+        }
+    }
+}
+
+const FREE: u32 = 0;
+/// 2^32 over the golden ratio: spreads addresses that follow each other.
+const GOLDEN: u32 = 0x9e37_79b1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_knows_what_it_has_seen() {
+        let mut set = Addresses::default();
+        for round in 0..3 {
+            for n in 1..500_u32 {
+                let address = Ipv4Addr::from_bits(0x0a00_0000 + n * n * 7919);
+                assert!(set.insert(address), "{n} in round {round}");
+                assert!(!set.insert(address));
+            }
+            set.clear();
+        }
+        assert_eq!(set.slots.len(), 1024);
     }
 }

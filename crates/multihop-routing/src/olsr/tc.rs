@@ -49,10 +49,10 @@ impl Agent {
 
     fn advertised(&mut self) -> Vec<Ipv4Addr> {
         match self.config.advertised {
-            Advertised::Selectors => self.selectors.keys().collect(),
+            Advertised::Selectors => self.selectors.keys().to_vec(),
             Advertised::SelectorsAndMprs => {
                 self.elect();
-                let mut both: Vec<Ipv4Addr> = self.selectors.keys().collect();
+                let mut both = self.selectors.keys().to_vec();
                 both.extend_from_slice(&self.mprs);
                 both.sort_unstable();
                 both.dedup();

@@ -138,7 +138,12 @@ impl Bench {
     }
 
     fn two_hops(&self) -> Vec<(u8, u8)> {
-        self.agent.two_hops.keys().map(|(a, b)| (a.octets()[3], b.octets()[3])).collect()
+        self.agent
+            .two_hops
+            .keys()
+            .iter()
+            .map(|key| (key.first().octets()[3], key.second().octets()[3]))
+            .collect()
     }
 }
 

@@ -5,10 +5,10 @@ use core::net::Ipv4Addr;
 use multihop_core::Instant;
 use multihop_wire::olsr::Tc;
 
-use super::table::{Row, Table};
+use super::table::{Pair, Table};
 
 /// Links that TCs tell of: last hop and destination, with the sequence number of the last TC.
-pub(super) type Topology = Table<(Ipv4Addr, Ipv4Addr), u16>;
+pub(super) type Topology = Table<Pair, u16>;
 
 /// What a TC has brought.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -22,29 +22,20 @@ pub(super) enum News {
 }
 
 impl Topology {
-    /// Takes note of a TC. The network is told to start from the originator.
+    /// Takes note of a TC.
     pub(super) fn learn(&mut self, originator: Ipv4Addr, tc: &Tc, until: Instant) -> News {
-        if self.from(originator).iter().any(|row| newer(row.value, tc.sequence)) {
+        let known = &self.values()[self.range_of(originator)];
+        if known.iter().any(|&sequence| newer(sequence, tc.sequence)) {
             return News::Outdated;
         }
         let mut changed = false;
         for &neighbour in &tc.neighbours {
-            changed |= self.put((originator, neighbour), tc.sequence, until);
+            changed |= self.put(Pair::new(originator, neighbour), tc.sequence, until);
         }
-        let (first, last) = all_from(originator);
-        changed |= self.remove_between(first, last, |&sequence| sequence == tc.sequence);
+        let range = self.range_of(originator);
+        changed |= self.keep_in(range, |&sequence, _| sequence == tc.sequence);
         if changed { News::Changed } else { News::Confirmed }
     }
-
-    /// Links that start at a node.
-    pub(super) fn from(&self, last_hop: Ipv4Addr) -> &[Row<(Ipv4Addr, Ipv4Addr), u16>] {
-        let (first, last) = all_from(last_hop);
-        self.between(first, last)
-    }
-}
-
-fn all_from(last_hop: Ipv4Addr) -> ((Ipv4Addr, Ipv4Addr), (Ipv4Addr, Ipv4Addr)) {
-    ((last_hop, Ipv4Addr::UNSPECIFIED), (last_hop, Ipv4Addr::BROADCAST))
 }
 
 /// RFC 3626 §19, with wrap-around.
@@ -67,7 +58,7 @@ mod tests {
     }
 
     fn ends(topology: &Topology) -> Vec<u8> {
-        topology.from(LAST).iter().map(|row| row.key.1.octets()[3]).collect()
+        topology.pairs_of(LAST).iter().map(|pair| pair.second().octets()[3]).collect()
     }
 
     #[test]

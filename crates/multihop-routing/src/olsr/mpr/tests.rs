@@ -1,6 +1,7 @@
 use multihop_core::{Instant, Rng};
 
 use super::*;
+use crate::olsr::table::Pair;
 
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
@@ -19,7 +20,7 @@ impl Around {
             .collect();
         let mut two_hops = TwoHops::new();
         for &(neighbour, of) in pairs {
-            two_hops.put((node(neighbour), node(of)), (), Instant::FAR_FUTURE);
+            two_hops.put(Pair::new(node(neighbour), node(of)), (), Instant::FAR_FUTURE);
         }
         Self { neighbours, two_hops }
     }
@@ -51,14 +52,15 @@ impl Around {
     /// Strict 2-hop neighbours that can be covered, with those that can do it.
     fn to_cover(&self) -> Vec<Vec<u8>> {
         let known: Vec<Ipv4Addr> = self.neighbours.iter().map(|neighbour| neighbour.main).collect();
-        let mut targets: Vec<Ipv4Addr> = self.two_hops.keys().map(|key| key.1).collect();
+        let mut targets: Vec<Ipv4Addr> = self.two_hops.keys().iter().map(|key| key.second()).collect();
         targets.sort_unstable();
         targets.dedup();
         let willing = |main: &Ipv4Addr| {
             self.neighbours.iter().any(|n| n.main == *main && n.willingness > Willingness::NEVER)
         };
         let providers = |target| {
-            let by = self.two_hops.keys().filter(move |key| key.1 == target).map(|key| key.0);
+            let by =
+                self.two_hops.keys().iter().filter(move |key| key.second() == target).map(|key| key.first());
             by.filter(willing).map(|address| address.octets()[3]).collect::<Vec<u8>>()
         };
         let strict = targets.into_iter().filter(|target| *target != OWN && !known.contains(target));

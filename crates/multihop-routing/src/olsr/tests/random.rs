@@ -77,14 +77,14 @@ fn check(b: &mut Bench) {
     assert_eq!(b.agent.routes(), anew.routes());
     assert_eq!(b.agent.mprs(), anew.mprs());
     let now = b.now;
-    assert!(b.agent.two_hops.rows().iter().all(|row| now < row.expires));
-    assert!(b.agent.topology.rows().iter().all(|row| now < row.expires));
-    assert!(b.agent.selectors.rows().iter().all(|row| now < row.expires));
+    assert!(b.agent.two_hops.expiries().iter().all(|&at| now < at));
+    assert!(b.agent.topology.expiries().iter().all(|&at| now < at));
+    assert!(b.agent.selectors.expiries().iter().all(|&at| now < at));
     assert!(b.agent.links.iter().all(|link| link.symmetric == (link.state(now) == State::Symmetric)));
     let neighbours = b.agent.neighbours();
     assert!(neighbours.eq(b.agent.neighbours.list().iter().filter(|n| n.via.is_some()).map(|n| n.main)));
     let symmetric = |main| b.agent.neighbours.is_symmetric(main);
-    assert!(b.agent.two_hops.keys().all(|(neighbour, of)| symmetric(neighbour) && of != node(OWN)));
+    assert!(b.agent.two_hops.keys().iter().all(|key| symmetric(key.first()) && key.second() != node(OWN)));
 }
 
 proptest! {
