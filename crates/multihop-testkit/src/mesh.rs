@@ -9,6 +9,8 @@ pub trait Adapter {
     type Machine: Machine;
     /// What links carry.
     type Packet: Clone;
+    /// Whether nodes overhear unicast packets for others.
+    const TAPS: bool = false;
 
     /// What an output of `node` means.
     fn output(
@@ -36,6 +38,17 @@ pub trait Adapter {
         to: usize,
         packet: Self::Packet,
     ) -> Option<<Self::Machine as Machine>::Input>;
+
+    /// What `node` is told when it overhears a unicast packet; only asked with [`Self::TAPS`].
+    fn overheard(
+        &mut self,
+        _now: Instant,
+        _node: usize,
+        _from: usize,
+        _packet: Self::Packet,
+    ) -> Option<<Self::Machine as Machine>::Input> {
+        None
+    }
 
     /// A packet in the log.
     fn text(&self, packet: &Self::Packet) -> String;
@@ -96,6 +109,7 @@ pub struct Mesh<A: Adapter> {
 
 enum Event<P> {
     Arrival { node: usize, from: usize, packet: P },
+    Overheard { node: usize, from: usize, packet: P },
     Failure { node: usize, to: usize, packet: P },
 }
 
@@ -238,6 +252,9 @@ impl<A: Adapter> Mesh<A> {
             Event::Arrival { node, from, packet } => {
                 (node, self.adapter.arrived(self.now, node, from, packet))
             }
+            Event::Overheard { node, from, packet } => {
+                (node, self.adapter.overheard(self.now, node, from, packet))
+            }
             Event::Failure { node, to, packet } => (node, self.adapter.failed(self.now, node, to, packet)),
         };
         if let Some(input) = input {
@@ -257,6 +274,7 @@ impl<A: Adapter> Mesh<A> {
                 }
                 Action::Unicast { to, packet } => {
                     self.note(node, &format!("-> {to}"), &packet);
+                    self.let_overhear(node, to, &packet);
                     self.transmit(node, to, packet);
                 }
                 Action::Log(text) => self.line(node, &text),
@@ -264,6 +282,21 @@ impl<A: Adapter> Mesh<A> {
             }
         }
         self.deadlines[node] = self.machines[node].poll_timeout();
+    }
+
+    fn let_overhear(&mut self, from: usize, to: usize, packet: &A::Packet) {
+        // Where the receiver is out of reach there is no frame with the packet.
+        if !A::TAPS || !self.connected(from, to) {
+            return;
+        }
+        for node in self.neighbours(from) {
+            let link = self.links[&(from, node)];
+            if node != to && !self.rng.chance(link.loss) {
+                let event = Event::Overheard { node, from, packet: packet.clone() };
+                self.events.insert((self.now + link.delay, self.scheduled), event);
+                self.scheduled += 1;
+            }
+        }
     }
 
     fn transmit(&mut self, from: usize, to: usize, packet: A::Packet) {

@@ -1,6 +1,6 @@
 //! Route discovery (RFC 4728 §3.1, §8.2).
 
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -57,16 +57,16 @@ impl Agent {
                 REQUEST_TTL
             }
         };
-        self.broadcast(now, ttl, message);
+        self.broadcast(now, ttl, Arc::new(message));
     }
 
-    fn broadcast(&mut self, now: Instant, ttl: u8, message: Box<Message>) {
+    fn broadcast(&mut self, now: Instant, ttl: u8, message: Arc<Message>) {
         let at = now + self.rng.duration_below(self.config.broadcast_jitter);
         self.outbox.push_at(now, at, Output::Message { to: None, ttl, message });
     }
 
     /// A request that another node began.
-    pub(super) fn on_request(&mut self, now: Instant, ttl: u8, mut message: Box<Message>) {
+    pub(super) fn on_request(&mut self, now: Instant, ttl: u8, mut message: Arc<Message>) {
         let Some(request) = message.header.request else { return };
         let path = core::iter::once(message.source).chain(request.route.iter().copied());
         let Some(path) = Addresses::collect(path).filter(|path| is_simple(path)) else {
@@ -95,7 +95,7 @@ impl Agent {
         }
         if ttl > 1 {
             let route = Addresses::collect(with_me[1..].iter().copied()).expect("shorter than the path");
-            message.header.request = Some(RouteRequest { route, ..request });
+            Arc::make_mut(&mut message).header.request = Some(RouteRequest { route, ..request });
             self.broadcast(now, ttl - 1, message);
         }
     }
@@ -133,7 +133,7 @@ impl Agent {
         let mut message = self.message(found[0]);
         message.header.replies.push(RouteReply { last_hop_external: false, route });
         self.learn(now, Part::Primary, &back[1..]);
-        self.dispatch(now, at, Carried::Message(message), &back[1..], 0);
+        self.dispatch(now, at, Carried::Message(Arc::new(message)), &back[1..], 0);
     }
 
     /// Replies for this node.

@@ -1,6 +1,6 @@
 //! What the agent is told and what it says.
 
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Notice, Quoted};
@@ -38,7 +38,7 @@ pub enum Input {
         /// The IP TTL it arrived with.
         ttl: u8,
         /// The message.
-        message: Box<Message>,
+        message: Arc<Message>,
     },
     /// The MAC, or address resolution, gave up on a neighbour while sending this data packet.
     LinkFailed {
@@ -56,7 +56,7 @@ pub enum Input {
         /// The neighbour.
         next_hop: Ipv4Addr,
         /// The message as it was sent.
-        message: Box<Message>,
+        message: Arc<Message>,
     },
     /// A data packet comes back from the interface queue after [`Output::Purge`].
     Purged {
@@ -72,7 +72,7 @@ pub enum Input {
         /// The neighbour that it was for.
         next_hop: Ipv4Addr,
         /// The message.
-        message: Box<Message>,
+        message: Arc<Message>,
     },
     /// The radio overheard a frame for another station. Useless unless [`Agent::wants_tap`].
     Tap {
@@ -97,7 +97,7 @@ pub enum Overheard {
         route: SourceRoute,
     },
     /// A message of the protocol.
-    Message(Box<Message>),
+    Message(Arc<Message>),
 }
 
 /// What an agent says.
@@ -126,7 +126,7 @@ pub enum Output {
         /// The IP TTL it leaves with.
         ttl: u8,
         /// The message.
-        message: Box<Message>,
+        message: Arc<Message>,
     },
     /// Everything that waits in the interface queue for this neighbour comes back as
     /// [`Input::Purged`] or [`Input::MessagePurged`].

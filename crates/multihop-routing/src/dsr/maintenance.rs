@@ -1,6 +1,6 @@
 //! Route maintenance (RFC 4728 §3.2, §8.3) by link-layer feedback.
 
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -27,7 +27,7 @@ impl Agent {
         self.outbox.push(Output::Purge { next_hop });
         if let Some((message, way)) = error {
             self.counters.errors += 1;
-            self.dispatch(now, now, Carried::Message(message), &way, 0);
+            self.dispatch(now, now, Carried::Message(Arc::new(message)), &way, 0);
         }
     }
 
@@ -38,7 +38,7 @@ impl Agent {
         carried: &Carried,
         next_hop: Ipv4Addr,
         quoted: Option<Quoted>,
-    ) -> Option<(Box<Message>, Addresses)> {
+    ) -> Option<(Message, Addresses)> {
         let route = carried.route()?;
         let Trip { nodes, receiver } = Trip::of(carried.source(), carried.destination(), route)?;
         let here = receiver - 1;
@@ -92,34 +92,40 @@ impl Agent {
     fn is_worth_it(&self, carried: &mut Carried, next_hop: Ipv4Addr) -> bool {
         let Carried::Message(message) = carried else { return true };
         let (first, here) = (message.destination, self.address);
-        message.header.replies.retain(|reply| {
+        if message.header.replies.is_empty() {
+            return !message.header.errors.is_empty();
+        }
+        let header = &mut Arc::make_mut(message).header;
+        header.replies.retain(|reply| {
             let froms = core::iter::once(&first).chain(reply.route.iter());
             // The link has to work both ways.
             !froms
                 .zip(reply.route.iter())
                 .any(|(&from, &to)| (from, to) == (here, next_hop) || (from, to) == (next_hop, here))
         });
-        !message.header.replies.is_empty() || !message.header.errors.is_empty()
+        !header.replies.is_empty() || !header.errors.is_empty()
     }
 
     /// Errors in a message for this node. The last is for this node, those before it are for others:
     /// errors of theirs had met that one.
-    pub(super) fn on_errors(&mut self, now: Instant, mut message: Box<Message>) {
-        self.note_broken(now, &message.header.errors);
-        let errors = &mut message.header.errors;
-        while let Some(error) = errors.pop_if(|error| error.destination == self.address) {
+    pub(super) fn on_errors(&mut self, now: Instant, mut errors: &[RouteError]) {
+        self.note_broken(now, errors);
+        while let Some((error, inner)) = errors.split_last() {
+            if error.destination != self.address {
+                return;
+            }
             if let Fault::NodeUnreachable(_) = error.fault {
-                self.pass_on(now, &error);
+                self.pass_on(now, error);
             }
             if let Some(quoted) = error.quoted.filter(|quoted| quoted.source == self.address) {
                 self.outbox.notice(quoted.destination, Notice::LinkFailed(quoted));
             }
-            let Some(next) = errors.last().filter(|next| next.destination != self.address) else {
-                continue;
-            };
-            let mut inner = self.message(next.destination);
-            inner.header.errors = core::mem::take(errors);
-            return self.originate(now, Carried::Message(inner));
+            errors = inner;
+            if let Some(next) = inner.last().filter(|next| next.destination != self.address) {
+                let mut message = self.message(next.destination);
+                message.header.errors = inner.to_vec();
+                self.originate(now, Carried::Message(Arc::new(message)));
+            }
         }
     }
 }

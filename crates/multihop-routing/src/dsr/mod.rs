@@ -8,7 +8,7 @@
 //! Where the radio overhears frames for others, [`Input::Tap`] learns from them. It is meant to be
 //! called for every overheard unicast frame: most calls end after a look at one table entry.
 
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Instant, Machine, Rng, earliest};
@@ -152,7 +152,7 @@ impl Agent {
         let output = match carried {
             Carried::Data { packet, .. } => Output::Forward { ticket: packet.ticket, next_hop, route },
             Carried::Message(mut message) => {
-                message.header.source_route = Some(route);
+                Arc::make_mut(&mut message).header.source_route = Some(route);
                 Output::Message { to: Some(next_hop), ttl: UNICAST_TTL, message }
             }
         };
@@ -173,7 +173,7 @@ impl Agent {
         self.outbox.push(match carried {
             Carried::Data { packet, .. } => Output::Forward { ticket: packet.ticket, next_hop, route },
             Carried::Message(mut message) => {
-                message.header.source_route = Some(route);
+                Arc::make_mut(&mut message).header.source_route = Some(route);
                 Output::Message { to: Some(next_hop), ttl: ttl - 1, message }
             }
         });
@@ -187,7 +187,7 @@ impl Agent {
         is_hop.then_some((route, trip))
     }
 
-    fn on_message(&mut self, now: Instant, ttl: u8, message: Box<Message>) {
+    fn on_message(&mut self, now: Instant, ttl: u8, message: Arc<Message>) {
         if message.source == self.address {
             // A request of this node's own comes back, or a message was salvaged over this node.
             if message.header.request.is_none() && ttl > 1 {
@@ -199,7 +199,7 @@ impl Agent {
             if !message.header.replies.is_empty() {
                 self.on_replies(now, &message);
             }
-            self.on_errors(now, message);
+            self.on_errors(now, &message.header.errors);
         } else if ttl > 1 {
             if self.config.snoop {
                 self.note_broken(now, &message.header.errors);
@@ -223,8 +223,8 @@ impl Agent {
         }
     }
 
-    fn message(&self, destination: Ipv4Addr) -> Box<Message> {
-        Box::new(Message { source: self.address, destination, header: Header::new(NO_NEXT_HEADER) })
+    fn message(&self, destination: Ipv4Addr) -> Message {
+        Message { source: self.address, destination, header: Header::new(NO_NEXT_HEADER) }
     }
 }
 
@@ -285,7 +285,7 @@ impl Machine for Agent {
 #[derive(Clone, Debug)]
 enum Carried {
     Data { packet: Routable, route: Option<SourceRoute> },
-    Message(Box<Message>),
+    Message(Arc<Message>),
 }
 
 impl Carried {

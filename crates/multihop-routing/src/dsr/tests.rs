@@ -82,7 +82,7 @@ impl Node {
     fn message(&mut self) -> (Option<Ipv4Addr>, u8, Message) {
         let mut sent = self.sent();
         match (sent.pop(), sent.is_empty()) {
-            (Some(Output::Message { to, ttl, message }), true) => (to, ttl, *message),
+            (Some(Output::Message { to, ttl, message }), true) => (to, ttl, (*message).clone()),
             (last, _) => panic!("not one message but {sent:?} and {last:?}"),
         }
     }
@@ -156,7 +156,7 @@ fn message(source: u8, destination: Ipv4Addr) -> Message {
 }
 
 fn arrives(ttl: u8, message: Message) -> Input {
-    Input::Message { ttl, message: Box::new(message) }
+    Input::Message { ttl, message: Arc::new(message) }
 }
 
 fn request(source: u8, id: u16, target: u8, passed: &[u8]) -> Message {

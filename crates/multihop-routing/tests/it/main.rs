@@ -1,4 +1,5 @@
 //! Agents among others of their kind, over ideal links.
 
 mod aodv;
+mod dsr;
 mod olsr;

@@ -32,7 +32,7 @@ fn a_broken_link_is_reported_with_the_start_of_the_packet() {
         [
             dropped(1, DropReason::NoRoute),
             Output::Purge { next_hop: node(7) },
-            Output::Message { to: Some(node(6)), ttl: 255, message: Box::new(report) },
+            Output::Message { to: Some(node(6)), ttl: 255, message: Arc::new(report) },
         ]
     );
 }
@@ -145,14 +145,14 @@ fn a_salvaged_packet_leaves_with_the_reply() {
 #[test]
 fn replies_over_the_broken_link_are_not_salvaged() {
     let mut n = Node::knowing(Config::default(), &[4, 5]);
-    let lost = |message| Input::MessageLost { next_hop: node(7), message: Box::new(message) };
+    let lost = |message| Input::MessageLost { next_hop: node(7), message: Arc::new(message) };
     // To 5 over 7: the way in the reply uses the link from 7 to this node.
     n.input(lost(reply(9, 5, &[7, 1, 8, 9], route(&[8, 1, 7], 1))));
     let sent = n.sent();
     assert_eq!(sent[0], Output::Purge { next_hop: node(7) });
     // Its sender hears of the broken link.
     let report = errors(1, 9, &[error(1, 9, 7)], route(&[8], 1));
-    assert_eq!(sent[1..], [Output::Message { to: Some(node(8)), ttl: 255, message: Box::new(report) }]);
+    assert_eq!(sent[1..], [Output::Message { to: Some(node(8)), ttl: 255, message: Arc::new(report) }]);
     // A reply with another way is.
     n.input(lost(reply(9, 5, &[3, 9], route(&[8, 1, 7], 1))));
     let Some(Output::Message { to, message, .. }) = n.sent().into_iter().next() else { panic!("lost") };
@@ -164,7 +164,7 @@ fn a_report_that_cannot_be_delivered_is_nested_up_to_three() {
     let mut n = Node::new(Config { salvage: false, ..Config::default() });
     let lost = |inner: &[RouteError]| Input::MessageLost {
         next_hop: node(7),
-        message: Box::new(errors(8, 5, inner, route(&[1, 7], 1))),
+        message: Arc::new(errors(8, 5, inner, route(&[1, 7], 1))),
     };
     let nested = |n: &mut Node| {
         let sent = n.sent();

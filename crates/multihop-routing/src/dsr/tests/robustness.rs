@@ -35,7 +35,7 @@ prop_compose! {
         replies in vec(addresses(), 0..3),
         errors in vec(any_error(), 0..5),
         source_route in proptest::option::of(any_route()),
-    ) -> Box<Message> {
+    ) -> Arc<Message> {
         let replies = replies.into_iter().map(|route| RouteReply { last_hop_external: false, route });
         let header = Header {
             request: request.map(|(id, target, route)| RouteRequest { id, target, route }),
@@ -44,7 +44,7 @@ prop_compose! {
             source_route,
             ..Header::new(NO_NEXT_HEADER)
         };
-        Box::new(Message { source, destination, header })
+        Arc::new(Message { source, destination, header })
     }
 }
 

@@ -6,7 +6,7 @@ fn tap(id: u32, source: u8, destination: u8, route: SourceRoute) -> Input {
 }
 
 fn tap_message(id: u32, message: Message) -> Input {
-    Input::Tap { id, packet: Overheard::Message(Box::new(message)) }
+    Input::Tap { id, packet: Overheard::Message(Arc::new(message)) }
 }
 
 #[test]
