@@ -27,6 +27,13 @@ pub struct Frame {
     pub body: PacketHandle,
 }
 
+impl Frame {
+    /// Whether this is data for one station, and `node` is another.
+    pub fn is_overheard_by(&self, node: NodeId) -> bool {
+        self.kind == FrameKind::Data && self.to != node && self.to != BROADCAST
+    }
+}
+
 /// Kinds of frames.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FrameKind {

@@ -69,8 +69,8 @@ impl Observer {
     }
 
     pub(crate) fn sent(&mut self, now: Instant, node: NodeId, packet: &Packet) {
-        if let Body::Routing { kind, .. } = packet.body {
-            let (packets, bytes) = self.counts.routing.entry(kind).or_default();
+        if let Body::Routing { message, .. } = &packet.body {
+            let (packets, bytes) = self.counts.routing.entry(message.kind()).or_default();
             *packets += 1;
             *bytes += u64::from(packet.bytes());
         }

@@ -1,8 +1,12 @@
 //! Packets inside the simulator, and the pool they live in.
 
-use multihop_core::{FlowId, Instant, NodeId};
+use std::sync::Arc;
+
+use multihop_core::{FlowId, Instant, NodeId, Quoted};
 use multihop_radio::frame::PacketHandle;
-use multihop_wire::tcp;
+use multihop_routing::dsr::Message as DsrMessage;
+use multihop_wire::dsr::SourceRoute;
+use multihop_wire::{aodv, olsr, tcp, udp};
 
 use crate::extension::Message;
 
@@ -23,6 +27,8 @@ pub struct Packet {
     pub hops: u8,
     /// Bytes of a second IP header.
     pub ip_extra: u32,
+    /// The way it goes, where it carries that (DSR).
+    pub route: Option<Box<SourceRoute>>,
     /// What it carries.
     pub body: Body,
 }
@@ -41,15 +47,35 @@ pub enum Body {
         /// Header and data.
         message: Message,
     },
-    /// A message of somebody's own routing protocol.
+    /// A message of the routing protocol.
     Routing {
+        /// The message.
+        message: RoutingMessage,
+        /// Bytes of the IP packet, as the protocol accounts them.
+        bytes: u32,
+    },
+    /// A router's answer to a packet that it cannot forward (ICMP destination unreachable).
+    Unreachable(Box<Quoted>),
+    /// Address resolution.
+    Arp(Arp),
+}
+
+/// A message of a routing protocol.
+#[derive(Clone, Debug)]
+pub enum RoutingMessage {
+    /// RFC 3561.
+    Aodv(aodv::Message),
+    /// RFC 3626; many hear the same one.
+    Olsr(Arc<olsr::Packet>),
+    /// RFC 4728.
+    Dsr(Arc<DsrMessage>),
+    /// Of somebody's own protocol.
+    Custom {
         /// What results call it.
         kind: &'static str,
         /// The message.
         bytes: Vec<u8>,
     },
-    /// Address resolution.
-    Arp(Arp),
 }
 
 /// A UDP datagram of a simulated application.
@@ -78,8 +104,38 @@ pub const INITIAL_TTL: u8 = 64;
 const IP_HEADER: u32 = 20;
 const UDP_HEADER: usize = 8;
 const ARP_BYTES: u32 = 28;
+/// ICMP header, quoted IP header, and what is quoted of its payload.
+const ICMP_UNREACHABLE: usize = 8 + 20 + 20;
 /// Ports of flow 0; flow n has both ports n higher.
 const FIRST_PORT: u16 = 1024;
+
+impl RoutingMessage {
+    /// What results and traces call it.
+    ///
+    /// An OLSR packet with several messages is called by the one that travels farthest.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Aodv(aodv::Message::Request(_)) => "rreq",
+            // Nobody asks for a route to itself.
+            Self::Aodv(aodv::Message::Reply(reply)) if reply.originator == reply.destination => "hello",
+            Self::Aodv(aodv::Message::Reply(_)) => "rrep",
+            Self::Aodv(aodv::Message::Error(_)) => "rerr",
+            Self::Aodv(aodv::Message::ReplyAck) => "rrep-ack",
+            Self::Olsr(packet) => {
+                let flooded = packet.messages.iter().find(|m| !matches!(m.body, olsr::Body::Hello(_)));
+                match flooded.map(|message| &message.body) {
+                    None => "hello",
+                    Some(olsr::Body::Tc(_)) => "tc",
+                    Some(_) => "olsr",
+                }
+            }
+            Self::Dsr(message) if message.header.request.is_some() => "rreq",
+            Self::Dsr(message) if !message.header.replies.is_empty() => "rrep",
+            Self::Dsr(_) => "rerr",
+            Self::Custom { kind, .. } => kind,
+        }
+    }
+}
 
 impl Packet {
     /// Bytes from the IP header on (of the ARP message, for ARP).
@@ -89,9 +145,11 @@ impl Packet {
             Body::Tcp(segment) => segment.header_len() + segment.payload.len(),
             Body::Udp(datagram) => UDP_HEADER + datagram.size as usize,
             Body::Custom { message, .. } => message.header.len() + message.data as usize,
-            Body::Routing { bytes, .. } => UDP_HEADER + bytes.len(),
+            Body::Routing { bytes, .. } => return *bytes,
+            Body::Unreachable(_) => ICMP_UNREACHABLE,
         };
-        IP_HEADER + self.ip_extra + u32::try_from(carried).expect("packets are below 64 KiB")
+        let route = self.route.as_ref().map_or(0, |route| route.accounted_len());
+        IP_HEADER + self.ip_extra + u32::try_from(route + carried).expect("packets are below 64 KiB")
     }
 
     /// The flow that the packet belongs to, by its ports.
@@ -100,7 +158,7 @@ impl Packet {
             Body::Tcp(segment) => segment.destination,
             Body::Udp(datagram) => datagram.port,
             Body::Custom { flow, .. } => return Some(*flow),
-            Body::Routing { .. } | Body::Arp(_) => return None,
+            Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => return None,
         };
         Some(FlowId(u32::from(port.checked_sub(FIRST_PORT)?)))
     }
@@ -109,7 +167,32 @@ impl Packet {
     pub fn is_routing(&self) -> bool {
         matches!(self.body, Body::Routing { .. })
     }
+
+    /// The start of the packet, as errors quote it.
+    pub(crate) fn quoted(&self) -> Quoted {
+        let (source, destination) = (self.source.addr(), self.destination.addr());
+        let (protocol, mut start) = match &self.body {
+            Body::Tcp(segment) => {
+                let mut bytes = Vec::with_capacity(1500);
+                segment.emit(source, destination, &mut bytes);
+                (tcp::PROTOCOL, bytes)
+            }
+            Body::Custom { flow, message } => {
+                let mut bytes = port_of(*flow).to_be_bytes().repeat(2);
+                bytes.extend_from_slice(&message.header);
+                (PROTOCOL_EXPERIMENT, bytes)
+            }
+            Body::Udp(datagram) => (udp::PROTOCOL, datagram.port.to_be_bytes().repeat(2)),
+            Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => (0, Vec::new()),
+        };
+        start.resize(20, 0);
+        let transport = start.try_into().expect("resized to 20 bytes");
+        Quoted { source, destination, protocol, transport }
+    }
 }
+
+/// For experiments (RFC 3692): a transport of somebody's own.
+pub(crate) const PROTOCOL_EXPERIMENT: u8 = 253;
 
 /// Both ports of a flow.
 pub fn port_of(flow: FlowId) -> u16 {
@@ -182,6 +265,7 @@ pub(crate) mod tests {
             ttl: INITIAL_TTL,
             hops: 0,
             ip_extra: 0,
+            route: None,
             body: Body::Udp(Datagram { port: port_of(FlowId(3)), serial: 0, size: 1460 }),
         }
     }

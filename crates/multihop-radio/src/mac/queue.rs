@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use multihop_core::NodeId;
-
 use crate::frame::Outgoing;
 
 /// Packets that wait for the MAC.
@@ -39,9 +37,9 @@ impl Queue {
         self.packets.pop_front()
     }
 
-    /// Takes out every packet for `next_hop`, oldest first.
-    pub fn remove_next_hop(&mut self, next_hop: NodeId) -> Vec<Outgoing> {
-        let (out, keep) = self.packets.drain(..).partition(|p| p.to == next_hop);
+    /// Takes out every packet that `which` picks, the next one first.
+    pub fn remove_if(&mut self, which: impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
+        let (out, keep) = self.packets.drain(..).partition(which);
         self.packets = keep;
         let out: VecDeque<_> = out;
         out.into()
@@ -65,6 +63,8 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use multihop_core::NodeId;
+
     use super::*;
     use crate::frame::PacketHandle;
 
@@ -101,7 +101,7 @@ mod tests {
         for n in 0..6 {
             q.push(packet(n, n % 2, false));
         }
-        let removed: Vec<_> = q.remove_next_hop(NodeId(1)).iter().map(|p| p.packet.0).collect();
+        let removed: Vec<_> = q.remove_if(|p| p.to == NodeId(1)).iter().map(|p| p.packet.0).collect();
         assert_eq!(removed, [1, 3, 5]);
         assert_eq!(order(&mut q), [0, 2, 4]);
     }

@@ -7,7 +7,6 @@ use multihop_core::{BitRate, Duration, Instant, NodeId};
 
 use self::moving::Moving;
 use self::still::Still;
-use crate::grid::Point;
 use crate::mobility::Track;
 use crate::params::{Model, PathLoss, RATES, RadioParams, Threshold};
 use crate::propagation::{self, Propagation};
@@ -151,14 +150,15 @@ fn rate_bit(rate: BitRate) -> u8 {
     RATES.iter().position(|&r| r == rate).map_or(0, |i| 1 << i)
 }
 
-/// Still nodes, for tests and static networks.
-pub fn still(places: &[Point]) -> Vec<Track> {
-    places.iter().map(|&place| Track::new(crate::mobility::Movement::Still(place))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grid::Point;
+    use crate::mobility::Movement;
+
+    fn still(places: &[Point]) -> Vec<Track> {
+        places.iter().map(|&place| Track::new(Movement::Still(place))).collect()
+    }
 
     fn links(medium: &mut Medium, node: u32, now: Instant) -> Vec<Link> {
         let mut links = Vec::new();

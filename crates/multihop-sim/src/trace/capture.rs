@@ -4,15 +4,16 @@
 //! that node, and one TCP connection appears once at each end.
 
 use std::io::{self, Write};
+use std::net::Ipv4Addr;
 
-use multihop_core::{Duration, Instant, NodeId};
+use multihop_core::{Duration, Instant, NodeId, Quoted};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::frame::{self, FrameKind, PacketHandle};
 use multihop_radio::mac::Transmission;
-use multihop_wire::{arp, dot11, ipv4, radiotap, tcp, udp};
+use multihop_wire::{aodv, arp, dot11, dsr, icmp, ipv4, olsr, radiotap, tcp, udp};
 
 use super::pcapng::PcapngWriter;
-use crate::packet::{Arp, Body, Packet, Pool, port_of};
+use crate::packet::{Arp, Body, PROTOCOL_EXPERIMENT, Packet, Pool, RoutingMessage, port_of};
 
 /// A capture file with an interface for each node.
 pub(crate) struct Capture {
@@ -21,8 +22,6 @@ pub(crate) struct Capture {
     bytes: Vec<u8>,
 }
 
-/// For experiments (RFC 3692): a transport of somebody's own.
-const PROTOCOL_EXPERIMENT: u8 = 253;
 /// UDP port of somebody's own routing protocol: an unassigned number near AODV's 654.
 const ROUTING_PORT: u16 = 650;
 
@@ -109,9 +108,55 @@ fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
     out
 }
 
-/// Protocol number and bytes of what an IP packet carries. A second IP header (`ip_extra`) is
-/// accounting, and not shown.
+/// Protocol number and bytes of what an IP packet carries, behind the DSR header if it has one.
 fn carried(packet: &Packet) -> (u8, Vec<u8>) {
+    let (protocol, carried) = payload(packet);
+    let Some(route) = &packet.route else { return (protocol, carried) };
+    let mut out = Vec::with_capacity(1600);
+    dsr::Header { source_route: Some(**route), ..dsr::Header::new(protocol) }.emit(&mut out);
+    out.extend_from_slice(&carried);
+    (dsr::PROTOCOL, out)
+}
+
+/// Protocol number and bytes of a message of a routing protocol.
+fn routing(message: &RoutingMessage, source: Ipv4Addr, destination: Ipv4Addr) -> (u8, Vec<u8>) {
+    let mut bytes = Vec::with_capacity(200);
+    let port = match message {
+        RoutingMessage::Aodv(message) => {
+            message.emit(&mut bytes);
+            aodv::PORT
+        }
+        RoutingMessage::Olsr(packet) => {
+            packet.emit(&mut bytes);
+            olsr::PORT
+        }
+        RoutingMessage::Dsr(message) => {
+            message.header.emit(&mut bytes);
+            return (dsr::PROTOCOL, bytes);
+        }
+        RoutingMessage::Custom { bytes: message, .. } => {
+            bytes.extend_from_slice(message);
+            ROUTING_PORT
+        }
+    };
+    let mut out = Vec::with_capacity(200);
+    udp::Datagram { source: port, destination: port, payload: bytes.into() }.emit(
+        source,
+        destination,
+        &mut out,
+    );
+    (udp::PROTOCOL, out)
+}
+
+fn quote(quoted: &Quoted) -> icmp::Quote {
+    let Quoted { source, destination, protocol, transport } = *quoted;
+    let header = ipv4::Header { tos: 0, id: 0, dont_fragment: true, ttl: 1, protocol, source, destination };
+    icmp::Quote { header, payload_len: 20, transport }
+}
+
+/// Protocol number and bytes of the rest. A second IP header (`ip_extra`) is accounting, and not
+/// shown.
+fn payload(packet: &Packet) -> (u8, Vec<u8>) {
     // DEVIATION capture-2: neither is `ip_extra`.
     let (source, destination) = (packet.source.addr(), ip(packet.destination));
     let mut out = Vec::with_capacity(1500);
@@ -129,10 +174,10 @@ fn carried(packet: &Packet) -> (u8, Vec<u8>) {
             );
             (udp::PROTOCOL, out)
         }
-        Body::Routing { bytes, .. } => {
-            udp::Datagram { source: ROUTING_PORT, destination: ROUTING_PORT, payload: bytes.clone().into() }
-                .emit(source, destination, &mut out);
-            (udp::PROTOCOL, out)
+        Body::Routing { message, .. } => routing(message, source, destination),
+        Body::Unreachable(quoted) => {
+            icmp::Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote: quote(quoted) }.emit(&mut out);
+            (icmp::PROTOCOL, out)
         }
         Body::Custom { flow, message } => {
             out.extend_from_slice(&port_of(*flow).to_be_bytes());
@@ -156,8 +201,8 @@ fn mac(node: NodeId) -> [u8; 6] {
     if node == frame::BROADCAST { dot11::BROADCAST } else { node.mac() }
 }
 
-fn ip(node: NodeId) -> std::net::Ipv4Addr {
-    if node == frame::BROADCAST { std::net::Ipv4Addr::BROADCAST } else { node.addr() }
+fn ip(node: NodeId) -> Ipv4Addr {
+    if node == frame::BROADCAST { Ipv4Addr::BROADCAST } else { node.addr() }
 }
 
 /// A duration field. Values above 32767 do not exist (a data frame lasts 20 ms at most).

@@ -83,7 +83,7 @@ fn sequence(packet: &Packet) -> Option<u64> {
         }
         Body::Tcp(segment) => Some(u64::from(segment.seq.0)),
         Body::Udp(datagram) => Some(datagram.serial),
-        Body::Custom { .. } | Body::Routing { .. } | Body::Arp(_) => None,
+        Body::Custom { .. } | Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => None,
     }
 }
 
@@ -96,7 +96,8 @@ fn kind(packet: &Packet) -> &'static str {
         Body::Tcp(_) => "tcp",
         Body::Udp(_) => "cbr",
         Body::Custom { .. } => "data",
-        Body::Routing { kind, .. } => kind,
+        Body::Routing { message, .. } => message.kind(),
+        Body::Unreachable(_) => "icmp",
         Body::Arp(Arp::Request) => "arp-request",
         Body::Arp(Arp::Reply) => "arp-reply",
     }

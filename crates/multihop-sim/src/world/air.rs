@@ -298,12 +298,15 @@ impl World<'_> {
         if verdict == Verdict::Good && (frame.to == to || frame.to == BROADCAST) {
             self.observer.frame(now, to, &flight.transmission, &air.config.airtime, &self.packets);
         }
-        let frame = delivered.then_some(*frame);
+        let overheard = self.taps && verdict == Verdict::Good && frame.is_overheard_by(to);
+        let frame = (delivered || overheard).then_some(*frame);
         if freed || verdict != Verdict::Ignored {
             self.settle(to);
         }
-        if let Some(frame) = frame {
-            self.receive_from_mac(to, &frame);
+        match frame {
+            Some(frame) if delivered => self.receive_from_mac(to, &frame),
+            Some(frame) => self.overhear(to, &frame),
+            None => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! Transports and applications: what sits at the two ends of each flow.
 
-use multihop_core::{BitRate, Duration, FlowId, Instant, Machine, NodeId, Rng, earliest};
+use multihop_core::{BitRate, Duration, FlowId, Instant, Machine, NodeId, Notice, Rng, earliest};
 use multihop_transport::tcp;
 use multihop_wire::tcp::SeqNumber;
 
@@ -189,6 +189,33 @@ impl World<'_> {
         }
     }
 
+    /// Whether a flow's transport makes use of notices.
+    pub(super) fn listens(&self, flow: FlowId) -> bool {
+        let end = self.ends.ends.get(EndId::sender(flow).index());
+        matches!(end, Some(End::Custom(_)))
+    }
+
+    /// News for the end of a flow at `node`, if the other end is at `peer`.
+    pub(super) fn notify_flow(&mut self, id: FlowId, node: NodeId, peer: NodeId, notice: Notice) {
+        let flow = &self.scenario.flows[id.index()];
+        let end = match (flow.from, flow.to) {
+            (from, to) if (from, to) == (node, peer) => EndId::sender(id),
+            (from, to) if (to, from) == (node, peer) => EndId::receiver(id),
+            _ => return,
+        };
+        if let Notice::LinkFailed(quoted) = &notice
+            && quoted.from().port() != port_of(id)
+        {
+            return;
+        }
+        match &mut self.ends.ends[end.index()] {
+            End::Tcp(endpoint) => endpoint.handle(self.now, tcp::Input::Notice(notice)),
+            End::Custom(machine) => machine.handle(self.now, TransportInput::Notice(notice)),
+            End::UdpSender | End::UdpReceiver { .. } => return,
+        }
+        self.drain_end(end);
+    }
+
     pub(super) fn handle_end_timeout(&mut self, end: EndId) {
         match &mut self.ends.ends[end.index()] {
             End::Tcp(endpoint) => endpoint.handle_timeout(self.now),
@@ -296,6 +323,7 @@ impl World<'_> {
             ttl: INITIAL_TTL,
             hops: 0,
             ip_extra: self.scenario.routing.ip_extra,
+            route: None,
             body,
         };
         self.send_ip(source, packet);

@@ -1,31 +1,38 @@
 //! Forwarding: to this node, or one hop further.
 
-use multihop_core::{DropReason, NodeId};
-use multihop_radio::frame::{BROADCAST, PacketHandle};
+use multihop_core::{DropReason, FlowId, NodeId, Notice};
+use multihop_radio::frame::{Frame, Outgoing, PacketHandle};
+use multihop_routing::agent::{Routable, Ticket};
+use multihop_routing::dsr;
 
 use super::World;
-use super::routes::Router;
+use super::routing::{Router, Said, Told};
 use crate::engine::Rank;
-use crate::extension::{Routable, RoutingInput, RoutingOutput};
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, INITIAL_TTL, Packet, RoutingMessage};
 
 impl World<'_> {
     /// A packet of this node's own.
     pub(super) fn send_ip(&mut self, node: NodeId, packet: Packet) {
         self.observer.sent(self.now, node, &packet);
-        self.route(node, packet);
+        self.route(node, None, packet);
     }
 
     /// A packet from a neighbour.
     pub(super) fn receive_ip(&mut self, node: NodeId, from: NodeId, mut packet: Packet) {
         packet.hops = packet.hops.saturating_add(1);
-        if let Body::Routing { bytes, .. } = packet.body {
-            self.tell_router(node, RoutingInput::Message { from, bytes });
+        if packet.is_routing() {
+            self.observer.received(self.now, node, &packet);
+            if let Body::Routing { message, .. } = packet.body {
+                self.tell_router(node, Told::Message { from, ttl: packet.ttl, message });
+            }
             return;
         }
         if packet.destination == node {
             self.observer.received(self.now, node, &packet);
-            self.deliver(node, packet);
+            match packet.body {
+                Body::Unreachable(quoted) => self.notify(node, None, Notice::LinkFailed(*quoted)),
+                _ => self.deliver(node, packet),
+            }
             return;
         }
         packet.ttl -= 1;
@@ -35,95 +42,203 @@ impl World<'_> {
             return;
         }
         self.observer.forwarded(self.now, node, &packet);
-        self.route(node, packet);
+        self.route(node, Some(from), packet);
     }
 
     /// A neighbour does not answer.
     pub(super) fn unreachable(&mut self, node: NodeId, next_hop: NodeId, packet: Packet, reason: DropReason) {
-        let routed = !matches!(packet.body, Body::Routing { .. } | Body::Arp(_));
-        if matches!(self.router, Router::Custom(_)) && routed {
-            let packet = self.ticket(packet);
-            self.tell_router(node, RoutingInput::LinkFailed { next_hop, packet });
-        } else {
+        if matches!(self.router, Router::Fixed(_)) || matches!(packet.body, Body::Arp(_)) {
             self.drop_packet(node, &packet, reason);
+            return;
         }
+        if packet.is_routing() {
+            self.drop_packet(node, &packet, reason);
+            if let Body::Routing { message, .. } = packet.body {
+                self.tell_router(node, Told::MessageLost { next_hop, message });
+            }
+            return;
+        }
+        let (quoted, route) = (packet.quoted(), packet.route.clone());
+        let packet = self.ticket(None, packet);
+        self.tell_router(node, Told::LinkFailed { next_hop, packet, route, quoted });
+    }
+
+    /// A frame for another station was heard without error.
+    pub(super) fn overhear(&mut self, node: NodeId, frame: &Frame) {
+        let packet = self.packets.get(frame.body);
+        let heard = match (&packet.body, &packet.route) {
+            (Body::Routing { message: RoutingMessage::Dsr(message), .. }, _) => {
+                dsr::Overheard::Message(message.clone())
+            }
+            (_, Some(route)) => dsr::Overheard::Data {
+                source: packet.source.addr(),
+                destination: packet.destination.addr(),
+                route: **route,
+            },
+            _ => return,
+        };
+        let id = u32::try_from(packet.uid & u64::from(u32::MAX)).expect("32 bits are left");
+        self.tell_router(node, Told::Tap { id, packet: heard });
     }
 
     pub(super) fn start_router(&mut self) {
-        for node in 0..self.node_count() {
-            self.drain_router(NodeId(node));
+        for node in (0..self.node_count()).map(NodeId) {
+            self.drain_router(node);
         }
     }
 
     pub(super) fn handle_router_timeout(&mut self, node: NodeId) {
-        if let Router::Custom(agents) = &mut self.router {
-            agents[node.index()].handle_timeout(self.now);
-        }
+        self.router.handle_timeout(self.now, node);
         self.drain_router(node);
     }
 
-    fn route(&mut self, node: NodeId, packet: Packet) {
+    fn route(&mut self, node: NodeId, from: Option<NodeId>, packet: Packet) {
         self.observer.routed();
-        match &mut self.router {
-            Router::Static(routes) => match routes.next_hop(node, packet.destination) {
+        if let Router::Fixed(routes) = &mut self.router {
+            match routes.next_hop(node, packet.destination) {
                 Some(next_hop) => self.pass_down(node, next_hop, packet),
                 None => self.drop_packet(node, &packet, DropReason::NoRoute),
-            },
-            Router::Custom(_) => {
-                let packet = self.ticket(packet);
-                self.tell_router(node, RoutingInput::Packet(packet));
             }
+            return;
         }
+        let route = packet.route.clone();
+        let packet = self.ticket(from, packet);
+        self.tell_router(node, Told::Packet { packet, route });
     }
 
-    fn ticket(&mut self, packet: Packet) -> Routable {
-        let (source, destination, hops) = (packet.source, packet.destination, packet.hops);
-        Routable { ticket: self.packets.insert(packet).0, source, destination, hops }
+    fn ticket(&mut self, from: Option<NodeId>, packet: Packet) -> Routable {
+        let (source, destination, hops) = (packet.source.addr(), packet.destination.addr(), packet.hops);
+        let ticket = Ticket(self.packets.insert(packet).0);
+        Routable { ticket, source, destination, previous_hop: from.map(NodeId::addr), hops }
     }
 
-    fn tell_router(&mut self, node: NodeId, input: RoutingInput) {
-        if let Router::Custom(agents) = &mut self.router {
-            agents[node.index()].handle(self.now, input);
-        }
+    fn tell_router(&mut self, node: NodeId, told: Told) {
+        self.router.handle(self.now, node, told);
         self.drain_router(node);
     }
 
     fn drain_router(&mut self, node: NodeId) {
-        loop {
-            let Router::Custom(agents) = &mut self.router else { return };
-            let Some(output) = agents[node.index()].poll_output(self.now) else { break };
-            self.obey_router(node, output);
+        while let Some(said) = self.router.poll(self.now, node) {
+            self.obey_router(node, said);
         }
-        let Router::Custom(agents) = &self.router else { return };
-        let at = agents[node.index()].poll_timeout();
+        let at = self.router.deadline(node);
         self.set_deadline(self.router_slot(node), Rank::Timer, node, at);
     }
 
-    fn obey_router(&mut self, node: NodeId, output: RoutingOutput) {
-        match output {
-            RoutingOutput::Forward { ticket, next_hop } => {
-                let packet = self.packets.take(PacketHandle(ticket));
+    fn obey_router(&mut self, node: NodeId, said: Said) {
+        match said {
+            Said::Forward { ticket, next_hop, route } => {
+                let mut packet = self.packets.take(PacketHandle(ticket.0));
+                packet.route = route;
                 self.pass_down(node, next_hop, packet);
             }
-            RoutingOutput::Drop { ticket, reason } => {
-                let packet = self.packets.take(PacketHandle(ticket));
+            Said::Drop { ticket, reason, tell_source } => {
+                let packet = self.packets.take(PacketHandle(ticket.0));
                 self.drop_packet(node, &packet, reason);
+                if tell_source {
+                    self.tell_source(node, &packet);
+                }
             }
-            RoutingOutput::Message { to, kind, bytes } => {
-                let next_hop = to.unwrap_or(BROADCAST);
+            Said::Message(out) => {
+                let bytes = u32::try_from(out.bytes).expect("packets are below 64 KiB");
                 let packet = Packet {
                     uid: self.new_uid(),
                     created: self.now,
-                    source: node,
-                    destination: next_hop,
-                    ttl: 1,
+                    source: out.source,
+                    destination: out.destination,
+                    ttl: out.ttl,
                     hops: 0,
                     ip_extra: 0,
-                    body: Body::Routing { kind, bytes },
+                    route: None,
+                    body: Body::Routing { message: out.message, bytes },
                 };
                 self.observer.sent(self.now, node, &packet);
-                self.pass_down(node, next_hop, packet);
+                self.pass_down(node, out.next_hop, packet);
             }
+            Said::Purge { next_hop } => self.purge(node, next_hop),
+            Said::Discard { next_hop, destination } => self.discard(node, next_hop, destination),
+            Said::Notice { peer, notice } => self.notify(node, Some(peer), notice),
+        }
+    }
+
+    /// Packets for a lost neighbour go back to the agent, which is still being drained.
+    fn purge(&mut self, node: NodeId, next_hop: NodeId) {
+        for out in self.take_queued(node, |out| out.to == next_hop) {
+            let packet = self.packets.take(out.packet);
+            let told = match packet.body {
+                Body::Arp(_) => {
+                    self.drop_packet(node, &packet, DropReason::RetryLimit);
+                    continue;
+                }
+                Body::Routing { ref message, .. } => {
+                    self.drop_packet(node, &packet, DropReason::RetryLimit);
+                    Told::MessagePurged { next_hop, message: message.clone() }
+                }
+                _ => {
+                    let route = packet.route.clone();
+                    Told::Purged { next_hop, packet: self.ticket(None, packet), route }
+                }
+            };
+            self.router.handle(self.now, node, told);
+        }
+    }
+
+    fn discard(&mut self, node: NodeId, next_hop: NodeId, destination: Option<NodeId>) {
+        let packets = &self.packets;
+        let doomed = |out: &Outgoing| {
+            let packet = packets.get(out.packet);
+            out.to == next_hop
+                && !packet.is_routing()
+                && destination.is_none_or(|destination| packet.destination == destination)
+        };
+        let station = &mut self.air.stations[node.index()];
+        for out in station.mac.queue_mut().remove_if(doomed) {
+            let packet = self.packets.take(out.packet);
+            self.drop_packet(node, &packet, DropReason::NoRoute);
+        }
+    }
+
+    fn take_queued(&mut self, node: NodeId, which: impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
+        self.air.stations[node.index()].mac.queue_mut().remove_if(which)
+    }
+
+    /// A packet could not be forwarded: its source may want to know.
+    ///
+    /// DEVIATION icmp-1: only transports that listen to notices are told, so that the others are
+    /// measured as they were published, without this traffic.
+    fn tell_source(&mut self, node: NodeId, lost: &Packet) {
+        let listens = lost.flow().is_some_and(|flow| self.listens(flow));
+        if !listens || matches!(lost.body, Body::Unreachable(_)) {
+            return;
+        }
+        let quoted = lost.quoted();
+        if lost.source == node {
+            self.notify(node, None, Notice::LinkFailed(quoted));
+            return;
+        }
+        let packet = Packet {
+            uid: self.new_uid(),
+            created: self.now,
+            source: node,
+            destination: lost.source,
+            ttl: INITIAL_TTL,
+            hops: 0,
+            ip_extra: self.scenario.routing.ip_extra,
+            route: None,
+            body: Body::Unreachable(Box::new(quoted)),
+        };
+        self.send_ip(node, packet);
+    }
+
+    /// News for this node's connections: those with `peer`, or the one that a notice quotes.
+    fn notify(&mut self, node: NodeId, peer: Option<NodeId>, notice: Notice) {
+        let quoted = match &notice {
+            Notice::LinkFailed(quoted) => Some(quoted.destination),
+            _ => None,
+        };
+        let Some(peer) = peer.or_else(|| quoted.and_then(NodeId::from_addr)) else { return };
+        for flow in (0..self.flow_count()).map(FlowId) {
+            self.notify_flow(flow, node, peer, notice);
         }
     }
 }

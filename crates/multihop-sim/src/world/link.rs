@@ -146,6 +146,7 @@ impl World<'_> {
             ttl: INITIAL_TTL,
             hops: 0,
             ip_extra: 0,
+            route: None,
             body: Body::Arp(arp),
         };
         self.observer.sent(self.now, node, &packet);

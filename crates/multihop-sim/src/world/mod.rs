@@ -11,18 +11,17 @@ mod flow;
 mod ip;
 mod link;
 mod outcome;
-mod routes;
+mod routing;
 
 use multihop_core::{DropReason, Instant, NodeId, Rng};
 use multihop_radio::airtime::Airtime;
-use multihop_radio::grid::Point;
 use multihop_radio::mac::MacConfig;
-use multihop_radio::medium::{Medium, still};
+use multihop_radio::medium::Medium;
 
 use self::air::{Air, FlightId};
 use self::ends::{EndId, Ends};
 use self::link::Node;
-use self::routes::Router;
+use self::routing::Router;
 use crate::engine::{Deadlines, Key, Rank};
 use crate::extension::Extensions;
 use crate::observe::Observer;
@@ -44,6 +43,8 @@ pub(crate) struct World<'a> {
     next_uid: u64,
     nodes: Vec<Node>,
     router: Router,
+    /// Whether the routing protocol wants to hear of frames for others.
+    taps: bool,
     ends: Ends,
     observer: Observer,
     /// When the warm-up ended.
@@ -76,11 +77,12 @@ impl<'a> World<'a> {
         extensions: &Extensions<'_>,
         observer: Observer,
     ) -> Self {
-        let positions: Vec<_> = layout.positions.iter().map(|&[x, y]| Point { x, y }).collect();
+        let mut tracks = scenario.tracks(layout);
+        let positions: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let nodes = positions.len();
         let config =
             MacConfig { params: scenario.mac.clone(), airtime: Airtime::new(&scenario.radio, &scenario.mac) };
-        let medium = Medium::new(&scenario.radio, still(&positions), scenario.seed);
+        let medium = Medium::new(&scenario.radio, tracks, scenario.seed);
         let mut router = Router::new(scenario, &positions, extensions);
         let ends = Ends::new(scenario, extensions, |from, to| router.hops(from, to));
         let mut world = Self {
@@ -90,6 +92,7 @@ impl<'a> World<'a> {
             events: 0,
             deadlines: Deadlines::default(),
             owners: Vec::new(),
+            taps: router.wants_tap(),
             router,
             ends,
             air: Air::new(scenario, config, medium),

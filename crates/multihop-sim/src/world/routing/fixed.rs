@@ -5,50 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use multihop_core::NodeId;
 use multihop_radio::grid::{Grid, Point};
 
-use crate::extension::{Extensions, RoutingAgent};
-use crate::scenario::{RoutingProtocol, Scenario};
-
-/// Who decides where packets go next.
-pub(super) enum Router {
-    Static(StaticRoutes),
-    /// One agent for each node.
-    Custom(Vec<Box<dyn RoutingAgent>>),
-}
-
-impl Router {
-    pub(super) fn new(scenario: &Scenario, positions: &[Point], extensions: &Extensions<'_>) -> Self {
-        if let Some(agent) = extensions.routing {
-            let nodes = u32::try_from(positions.len()).expect("a checked number of nodes");
-            return Self::Custom((0..nodes).map(|n| agent(NodeId(n))).collect());
-        }
-        match &scenario.routing.protocol {
-            RoutingProtocol::Static { next_hops } => Self::Static(StaticRoutes::new(
-                Neighbours::within(scenario.decode_range(), positions),
-                next_hops.clone(),
-            )),
-        }
-    }
-}
-
-impl Router {
-    /// Links between two nodes, if the route is known from the start.
-    pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
-        let Self::Static(routes) = self else { return None };
-        let mut node = from;
-        let limit = u32::try_from(routes.towards.len()).expect("a checked number of nodes");
-        // Next hops given by hand may lead in a circle.
-        for hops in 0..limit {
-            if node == to {
-                return Some(hops);
-            }
-            node = routes.next_hop(node, to)?;
-        }
-        None
-    }
-}
-
 /// Fewest hops over links that decode, ties to the lowest number; next hops given by hand go first.
-pub(super) struct StaticRoutes {
+pub(in crate::world) struct FixedRoutes {
     neighbours: Neighbours,
     by_hand: BTreeMap<(NodeId, NodeId), NodeId>,
     /// For each destination asked for so far: every node's next hop.
@@ -57,14 +15,29 @@ pub(super) struct StaticRoutes {
 
 const NOWHERE: u32 = u32::MAX;
 
-impl StaticRoutes {
-    fn new(neighbours: Neighbours, by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> Self {
+impl FixedRoutes {
+    pub(super) fn new(range: f64, places: &[Point], by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> Self {
+        let neighbours = Neighbours::within(range, places);
         let nodes = neighbours.nodes();
         Self { neighbours, by_hand, towards: vec![None; nodes] }
     }
 
+    /// Links between two nodes.
+    pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
+        let mut node = from;
+        let limit = u32::try_from(self.towards.len()).expect("a checked number of nodes");
+        // Next hops given by hand may lead in a circle.
+        for hops in 0..limit {
+            if node == to {
+                return Some(hops);
+            }
+            node = self.next_hop(node, to)?;
+        }
+        None
+    }
+
     /// The neighbour of `node` through which `destination` is reached.
-    pub(super) fn next_hop(&mut self, node: NodeId, destination: NodeId) -> Option<NodeId> {
+    pub(in crate::world) fn next_hop(&mut self, node: NodeId, destination: NodeId) -> Option<NodeId> {
         if !self.by_hand.is_empty()
             && let Some(&via) = self.by_hand.get(&(node, destination))
         {
@@ -130,9 +103,9 @@ fn shortest_paths(neighbours: &Neighbours, destination: NodeId) -> Box<[u32]> {
 mod tests {
     use super::*;
 
-    fn routes(places: &[(f64, f64)], by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> StaticRoutes {
+    fn routes(places: &[(f64, f64)], by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> FixedRoutes {
         let points: Vec<_> = places.iter().map(|&(x, y)| Point { x, y }).collect();
-        StaticRoutes::new(Neighbours::within(250.0, &points), by_hand)
+        FixedRoutes::new(250.0, &points, by_hand)
     }
 
     #[test]

@@ -1,0 +1,129 @@
+//! Who decides where packets go next: routes that hold for the whole run, or an agent at each node.
+
+mod fixed;
+mod vocabulary;
+
+use multihop_core::{Instant, Machine, NodeId};
+use multihop_radio::grid::Point;
+use multihop_routing::{aodv, dsr, olsr};
+
+use self::fixed::FixedRoutes;
+pub(super) use self::vocabulary::{Said, Told};
+use super::stream;
+use crate::extension::{Extensions, RoutingAgent};
+use crate::scenario::{RoutingProtocol, Scenario};
+
+/// Who decides where packets go next.
+pub(super) enum Router {
+    Fixed(FixedRoutes),
+    // One agent for each node:
+    Aodv(Vec<aodv::Aodv>),
+    Olsr(Vec<olsr::Agent>),
+    Dsr(Vec<dsr::Agent>),
+    Custom(Vec<Box<dyn RoutingAgent>>),
+}
+
+impl Router {
+    pub(super) fn new(scenario: &Scenario, positions: &[Point], extensions: &Extensions<'_>) -> Self {
+        let nodes = || (0..u32::try_from(positions.len()).expect("a checked number of nodes")).map(NodeId);
+        let rng = |node| stream(scenario, "routing", node);
+        if let Some(agent) = extensions.routing {
+            return Self::Custom(nodes().map(agent).collect());
+        }
+        let start = Instant::ZERO;
+        match &scenario.routing.protocol {
+            RoutingProtocol::Static { next_hops } => {
+                Self::Fixed(FixedRoutes::new(scenario.decode_range(), positions, next_hops.clone()))
+            }
+            RoutingProtocol::Aodv(config) => {
+                let agent = |node: NodeId| aodv::Aodv::new(config.clone(), node.addr(), start, rng(node));
+                Self::Aodv(nodes().map(agent).collect())
+            }
+            RoutingProtocol::Olsr(config) => {
+                let agent = |node: NodeId| olsr::Agent::new(start, node.addr(), config.clone(), rng(node));
+                Self::Olsr(nodes().map(agent).collect())
+            }
+            RoutingProtocol::Dsr(config) => {
+                let agent = |node: NodeId| dsr::Agent::new(node.addr(), *config, rng(node));
+                Self::Dsr(nodes().map(agent).collect())
+            }
+        }
+    }
+
+    /// Links between two nodes, if the route is known from the start.
+    pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
+        let Self::Fixed(routes) = self else { return None };
+        routes.hops(from, to)
+    }
+
+    /// Whether agents want to hear of frames for others.
+    pub(super) fn wants_tap(&self) -> bool {
+        matches!(self, Self::Dsr(agents) if agents.first().is_some_and(dsr::Agent::wants_tap))
+    }
+
+    /// Tells a node's agent something.
+    pub(super) fn handle(&mut self, now: Instant, node: NodeId, told: Told) {
+        match self {
+            Self::Fixed(_) => {}
+            Self::Aodv(agents) => {
+                if let Some(input) = told.for_aodv() {
+                    agents[node.index()].handle(now, input);
+                }
+            }
+            Self::Olsr(agents) => {
+                if let Some(input) = told.for_olsr() {
+                    agents[node.index()].handle(now, input);
+                }
+            }
+            Self::Dsr(agents) => {
+                if let Some(input) = told.for_dsr() {
+                    agents[node.index()].handle(now, input);
+                }
+            }
+            Self::Custom(agents) => {
+                if let Some(input) = told.for_custom() {
+                    agents[node.index()].handle(now, input);
+                }
+            }
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant, node: NodeId) {
+        match self {
+            Self::Fixed(_) => {}
+            Self::Aodv(agents) => agents[node.index()].handle_timeout(now),
+            Self::Olsr(agents) => agents[node.index()].handle_timeout(now),
+            Self::Dsr(agents) => agents[node.index()].handle_timeout(now),
+            Self::Custom(agents) => agents[node.index()].handle_timeout(now),
+        }
+    }
+
+    /// The next thing that a node's agent wants done.
+    pub(super) fn poll(&mut self, now: Instant, node: NodeId) -> Option<Said> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Aodv(agents) => {
+                let agent = &mut agents[node.index()];
+                let preset = agent.config().preset;
+                agent.poll_output(now).map(|output| Said::by_aodv(output, node, preset))
+            }
+            Self::Olsr(agents) => {
+                agents[node.index()].poll_output(now).map(|output| Said::by_olsr(output, node))
+            }
+            Self::Dsr(agents) => agents[node.index()].poll_output(now).map(Said::by_dsr),
+            Self::Custom(agents) => {
+                agents[node.index()].poll_output(now).map(|output| Said::by_custom(output, node))
+            }
+        }
+    }
+
+    pub(super) fn deadline(&self, node: NodeId) -> Option<Instant> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Aodv(agents) => agents[node.index()].poll_timeout(),
+            Self::Olsr(agents) => agents[node.index()].poll_timeout(),
+            Self::Dsr(agents) => agents[node.index()].poll_timeout(),
+            Self::Custom(agents) => agents[node.index()].poll_timeout(),
+        }
+    }
+}
