@@ -153,6 +153,7 @@ impl Config {
             link_failure,
             expanding_ring: true,
             local_repair: LocalRepair::Off,
+            // DEVIATION aodv-8: AODV-UU asks for them where the packet carries TCP.
             gratuitous_replies: false,
             destination_only: false,
             active_route_timeout: active,
@@ -169,6 +170,7 @@ impl Config {
             timeout_buffer: 2,
             network_wide_requests: 2,
             max_wait: Duration::MAX,
+            // DEVIATION aodv-7: AODV-UU looks for packets that have timed out once a second.
             tick: None,
             hello_interval: Duration::from_secs(1),
             hello_jitter: Duration::ZERO,

@@ -24,9 +24,6 @@ impl Aodv {
     pub(super) fn break_link(&mut self, now: Instant, neighbour: Ipv4Addr) {
         let broken = self.table.break_link(now, neighbour);
         self.neighbours.forget(neighbour);
-        if broken.is_empty() {
-            return;
-        }
         self.out.push_back(Output::Purge { next_hop: neighbour });
         for route in &broken {
             self.tell_lost(route.destination);

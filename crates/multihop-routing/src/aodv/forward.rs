@@ -58,6 +58,7 @@ impl Aodv {
     }
 
     /// Lets the packets go that waited for a route.
+    // DEVIATION aodv-6: ns-2 and AODV-UU fix the next hop of all of them at once.
     pub(super) fn release(&mut self, now: Instant, destination: Ipv4Addr) {
         let mut at = now;
         for packet in self.buffer.take(destination) {

@@ -172,4 +172,3 @@ impl Machine for Aodv {
         self.next_deadline()
     }
 }
-

@@ -43,6 +43,7 @@ impl Aodv {
                 let back = self.table.last_hops(packet.source).unwrap_or(0);
                 let ttl = hops.max(back / 2).saturating_add(LOCAL_ADD_TTL);
                 self.ask(now, destination, ttl, 0, true);
+                // DEVIATION aodv-10: AODV-UU keeps the other routes over the link for repair too.
                 self.break_link(now, next_hop);
                 None
             }

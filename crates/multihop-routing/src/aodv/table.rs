@@ -114,8 +114,9 @@ impl Table {
     pub(super) fn meet(&mut self, neighbour: Ipv4Addr, given: Option<Sequence>, expires: Instant) -> bool {
         let (is_new, known) = self.get(neighbour).map_or((true, None), |route| match route.state {
             RouteState::Valid => (route.hops != 1, route.sequence),
-            // The link is back, so what was added when the route was given up is taken back. The
-            // neighbour's own number would fall behind otherwise, and its requests be refused.
+            // DEVIATION aodv-5: the link is back, so what was added when the route was given up is
+            // taken back. The neighbour's own number would fall behind otherwise, and its requests
+            // be refused.
             _ => (true, route.sequence.map(Sequence::previous)),
         });
         let sequence = known.map_or(given, |known| Some(given.map_or(known, |given| known.newest(given))));
@@ -170,6 +171,7 @@ impl Table {
     ) -> Option<Broken> {
         let route = self.routes.get_mut(&destination).filter(|route| route.state == RouteState::Valid)?;
         route.sequence = route.sequence.map(|known| {
+            // DEVIATION aodv-9: ns-2 and AODV-UU take the number that they are told.
             let raised = known.next();
             told.map_or(raised, |told| raised.newest(told))
         });

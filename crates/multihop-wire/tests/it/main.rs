@@ -1,5 +1,6 @@
 //! What this crate writes, read by others.
 
+mod aodv;
 mod dsr;
 mod olsr;
 #[path = "../../../multihop-sim/src/trace/pcapng.rs"]

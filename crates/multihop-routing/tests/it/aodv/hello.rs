@@ -1,1 +1,128 @@
+//! Neighbours known by their HELLOs.
+
 use super::*;
+
+fn config(preset: Preset) -> Config {
+    Config { jitter: Duration::from_nanos(1), ..Config::new(preset, LinkFailure::Hello) }
+}
+
+fn hellos(mesh: &mut AodvMesh, node: usize) -> Vec<u64> {
+    let start = format!("{node} -> *: RREP {node} ");
+    let log = mesh.take_log();
+    let lines =
+        log.lines().filter_map(|line| line.split_once(" ms: ")).filter(|(_, text)| text.starts_with(&start));
+    lines
+        .map(|(at, _)| at.split_once('.')?.0.parse().ok())
+        .collect::<Option<_>>()
+        .expect("lines begin with a time")
+}
+
+#[test]
+fn uu_says_hello_every_second_unless_it_broadcasts_anyway() {
+    let mut mesh = chain(2, &config(Preset::Uu));
+    mesh.run_until(ms(2500));
+    assert_eq!(mesh.take_log().lines().next(), Some("0.000 ms: 0 -> *: RREP 0 (seq 0) for 0 hops 0 ttl 1"));
+    send(&mut mesh, 0, 9); // Requests at 2.5, 2.82, 3.3, 3.94, 4.74 and 7.7 s.
+    mesh.run_until(ms(10_000));
+    assert_eq!(hellos(&mut mesh, 0), [5740, 6740, 8700, 9700]);
+}
+
+#[test]
+fn ns2_says_hello_at_random_intervals() {
+    let mut mesh = Mesh::new(agents(1, &config(Preset::Ns2), 1), Net::default(), 1);
+    mesh.run_until(ms(1_000_000));
+    let times = hellos(&mut mesh, 0);
+    let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.iter().all(|gap| (749..=1251).contains(gap)));
+    assert!(gaps.iter().any(|&gap| gap < 800) && gaps.iter().any(|&gap| gap > 1200));
+    assert!((960..1040).contains(&times.len()), "{}", times.len());
+}
+
+#[test]
+fn nobody_says_hello_where_the_mac_reports_failures() {
+    for preset in [Preset::Ns2, Preset::Uu] {
+        let agent = agents(1, &Config::new(preset, LinkFailure::Mac), 1).remove(0);
+        assert_eq!(agent.poll_timeout(), None);
+    }
+}
+
+/// When node 0 notices that its neighbour has gone.
+fn lost(mesh: &mut AodvMesh) -> Instant {
+    let route = next_hop(mesh, 0, 2);
+    assert_eq!(route, Some(1));
+    mesh.disconnect(0, 1);
+    assert!(mesh.drive(ms(60_000), |mesh| next_hop(mesh, 0, 2).is_none()));
+    mesh.now()
+}
+
+#[test]
+fn uu_loses_a_neighbour_2050_ms_after_its_last_message() {
+    let mut mesh = chain(3, &config(Preset::Uu));
+    mesh.run_until(ms(3300));
+    send(&mut mesh, 0, 2);
+    mesh.run_until(ms(3340)); // Node 1 knows its neighbour, and its reply came at 3302 ms.
+    assert_eq!(lost(&mut mesh), ms(3302 + 2050));
+    assert!(mesh.take_log().contains("5352.000 ms: 0: route to 2 lost"));
+}
+
+#[test]
+fn ns2_loses_a_neighbour_4500_ms_after_its_last_hello() {
+    let config = Config { hello_jitter: Duration::ZERO, ..config(Preset::Ns2) };
+    let mut mesh = chain(3, &config);
+    mesh.run_until(ms(3300));
+    send(&mut mesh, 0, 2);
+    mesh.run_until(ms(3340)); // HELLOs arrive at 3001 ms, and other messages do not count.
+    assert_eq!(lost(&mut mesh), ms(3001 + 4500));
+}
+
+#[test]
+fn what_the_mac_says_is_not_listened_to() {
+    for preset in [Preset::Ns2, Preset::Uu] {
+        let mut mesh = chain(3, &config(preset));
+        mesh.run_until(ms(1200));
+        send(&mut mesh, 0, 2);
+        mesh.run_until(ms(1300));
+        mesh.disconnect(0, 1);
+        send(&mut mesh, 0, 2);
+        mesh.run_until(ms(1310));
+        let (node, _, reason, told) = mesh.adapter.dropped.pop().unwrap();
+        assert_eq!((node, reason, told), (0, DropReason::RetryLimit, false));
+        assert_eq!(next_hop(&mesh, 0, 2), Some(1));
+    }
+}
+
+#[test]
+fn a_hello_makes_a_route_in_uu_only() {
+    for (preset, route) in [(Preset::Ns2, None), (Preset::Uu, Some(1))] {
+        let mut mesh = chain(2, &config(preset));
+        mesh.run_until(ms(500));
+        assert_eq!(next_hop(&mesh, 0, 1), route);
+    }
+}
+
+#[test]
+fn an_error_goes_out_when_a_neighbour_falls_silent() {
+    let mut mesh = chain(4, &config(Preset::Uu));
+    mesh.run_until(ms(2200));
+    for _ in 0..3 {
+        send(&mut mesh, 0, 3);
+        mesh.run_for(Duration::from_millis(700));
+    }
+    mesh.take_log();
+    mesh.disconnect(2, 3);
+    mesh.run_for(Duration::from_millis(2100));
+    let log = mesh.take_log();
+    let log: Vec<&str> = log.lines().filter(|line| !line.contains("-> *: RREP")).collect();
+    assert_eq!(
+        log,
+        [
+            "6051.000 ms: 2: purges 3",
+            "6051.000 ms: 2 -> 1: RERR 3 (seq 1) ttl 1",
+            "6051.000 ms: 3: purges 2",
+            "6052.000 ms: 1: discards what waits for 2 to 3",
+            "6052.000 ms: 1 -> 0: RERR 3 (seq 1) ttl 1",
+            "6053.000 ms: 0: route to 3 lost",
+            "6053.000 ms: 0: discards what waits for 1 to 3",
+        ]
+    );
+}

@@ -5,6 +5,7 @@ mod discovery;
 mod errors;
 mod hello;
 mod loops;
+mod networks;
 mod repair;
 
 use std::collections::BTreeMap;
@@ -12,9 +13,9 @@ use std::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Duration, Instant, Machine, NodeId, Notice, Rng};
 use multihop_routing::agent::{Input, Output, Routable, Ticket};
-use multihop_routing::aodv::{Aodv, Config, LinkFailure, Preset};
+use multihop_routing::aodv::{Aodv, Config, LinkFailure, LocalRepair, Preset};
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
-use multihop_wire::aodv::{Message, Reply, Request};
+use multihop_wire::aodv::{Error, Message, Reply, Request, Sequence, Unreachable};
 
 /// What crosses links, and where packets end.
 #[derive(Default)]
@@ -173,11 +174,11 @@ fn text(message: &Message) -> String {
 }
 
 fn addr(node: usize) -> Ipv4Addr {
-    NodeId(u32::try_from(node).unwrap()).addr()
+    NodeId(u32::try_from(node).expect("networks are small")).addr()
 }
 
 fn index(addr: Ipv4Addr) -> usize {
-    NodeId::from_addr(addr).unwrap().index()
+    NodeId::from_addr(addr).expect("agents name nodes").index()
 }
 
 fn ms(ms: u64) -> Instant {
