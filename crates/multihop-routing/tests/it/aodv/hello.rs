@@ -126,3 +126,15 @@ fn an_error_goes_out_when_a_neighbour_falls_silent() {
         ]
     );
 }
+
+#[test]
+fn in_uu_use_does_not_keep_a_neighbour_that_says_no_hello() {
+    let mut mesh = Mesh::new(agents(2, &config(Preset::Uu), 1), Net::default(), 1);
+    mesh.run_until(ms(100));
+    mesh.input(0, Input::Message { from: addr(1), ttl: 1, message: Message::ReplyAck });
+    mesh.run_until(ms(2900));
+    send(&mut mesh, 0, 1);
+    assert_eq!(next_hop(&mesh, 0, 1), Some(1));
+    mesh.run_until(ms(3100));
+    assert_eq!(next_hop(&mesh, 0, 1), None);
+}
