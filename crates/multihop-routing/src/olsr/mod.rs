@@ -114,7 +114,13 @@ struct Arrival {
 
 impl Agent {
     /// A node that begins at `now`. `rng` spreads its messages in time.
+    ///
+    /// # Panics
+    ///
+    /// If an interval of `config` is zero.
     pub fn new(now: Instant, address: Ipv4Addr, config: Config, mut rng: Rng) -> Self {
+        let shortest = config.hello_interval.min(config.tc_interval);
+        assert!(shortest > Duration::ZERO, "an interval is zero, allowed: more than that");
         let mut timers = timers::stopped();
         for timer in [Timer::Hello, Timer::Tc] {
             // UM-OLSR's messages wait anyway.
@@ -256,8 +262,8 @@ impl Agent {
 
     /// Sets the timer of periodic messages: intervals are shorter by a jitter (RFC 3626 §18.1).
     fn repeat(&mut self, now: Instant, timer: Timer, interval: Duration) {
-        let jitter = self.rng.duration_below(self.config.max_jitter);
-        self.timers.set(timer, now + interval.saturating_sub(jitter));
+        let jitter = self.rng.duration_below(self.config.max_jitter.min(interval / 2));
+        self.timers.set(timer, now + (interval - jitter));
     }
 
     fn route_packet(&mut self, now: Instant, packet: &Routable) {

@@ -128,6 +128,7 @@ impl Pair {
         Self((first.to_bits() as u64) << 32 | second.to_bits() as u64)
     }
 
+    #[cfg(test)]
     pub(super) const fn first(self) -> Ipv4Addr {
         Ipv4Addr::from_bits((self.0 >> 32) as u32)
     }

@@ -87,11 +87,11 @@ impl Adapter for Air {
 }
 
 fn address(node: usize) -> std::net::Ipv4Addr {
-    NodeId(u32::try_from(node).unwrap()).addr()
+    NodeId(u32::try_from(node).expect("few nodes")).addr()
 }
 
 fn number(address: std::net::Ipv4Addr) -> usize {
-    NodeId::from_addr(address).unwrap().index()
+    NodeId::from_addr(address).expect("an address of a node").index()
 }
 
 /// Nodes at random places of the unit square.
@@ -158,7 +158,7 @@ impl Field {
     fn send(&mut self, from: usize, to: usize) -> usize {
         let at = self.mesh.adapter.packets.len();
         let packet = Routable {
-            ticket: Ticket(u32::try_from(at).unwrap()),
+            ticket: Ticket(u32::try_from(at).expect("few packets")),
             source: address(from),
             destination: address(to),
             previous_hop: None,
