@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Instant, NodeId};
 
-use super::{Hearing, Link, sort};
+use super::{Hearing, Link};
 use crate::grid::Grid;
 use crate::mobility::Track;
 
@@ -17,7 +17,7 @@ pub(super) struct Moving {
     grid: Grid,
     epoch: Duration,
     epoch_ends: Instant,
-    /// Who may hear each node in this epoch; empty if nobody has asked yet.
+    /// Who may hear each node in this epoch, in the order of its last frame; empty if there was none.
     near: Vec<Vec<NodeId>>,
 }
 
@@ -51,11 +51,22 @@ impl Moving {
             self.grid.within(self.grid.place(from), self.reach + self.slack, near);
         }
         let place = self.tracks[from.index()].at(now);
-        for &to in near.iter().filter(|&&to| to != from) {
+        let mut kept = 0;
+        for index in 0..near.len() {
+            let to = near[index];
             let distance = place.distance(self.tracks[to.index()].at(now));
-            links.extend(hearing.link(from, to, distance));
+            if to == from {
+                continue;
+            }
+            if let Some(link) = hearing.link(from, to, distance) {
+                insert(links, link);
+                near.swap(kept, index);
+                kept += 1;
+            }
         }
-        sort(links);
+        for (slot, link) in near.iter_mut().zip(links.iter()) {
+            *slot = link.to;
+        }
     }
 
     fn begin_epoch(&mut self, now: Instant) {
@@ -65,6 +76,14 @@ impl Moving {
         self.near.iter_mut().for_each(Vec::clear);
         self.epoch_ends = now + self.epoch;
     }
+}
+
+/// Puts a link where it belongs. Little moves between two frames, so that this is nearly always the
+/// end.
+fn insert(links: &mut Vec<Link>, link: Link) {
+    let key = (link.delay, link.to);
+    let place = links.iter().rposition(|other| (other.delay, other.to) < key).map_or(0, |before| before + 1);
+    links.insert(place, link);
 }
 
 #[cfg(test)]

@@ -123,7 +123,12 @@ mod tests {
     }
 
     fn arrival(id: u64, metres: f64, end: u64) -> Arrival {
-        Arrival { id, power: 1.0 / (metres * metres * metres * metres), decodable: metres <= 250.0, end: at(end) }
+        Arrival {
+            id,
+            power: 1.0 / (metres * metres * metres * metres),
+            decodable: metres <= 250.0,
+            end: at(end),
+        }
     }
 
     #[test]

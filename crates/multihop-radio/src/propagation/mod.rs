@@ -60,8 +60,11 @@ impl Propagation {
 
 /// Time of flight, rounded up to a nanosecond: so that a way in two parts never takes less time
 /// than the same way at once, and nobody hears of a frame too early.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
 pub fn delay(distance: f64) -> Duration {
-    Duration::from_secs_f64((distance / LIGHT_SPEED * 1e9).ceil() / 1e9)
+    let nanos = distance / LIGHT_SPEED * 1e9;
+    let whole = nanos as u64;
+    Duration::from_nanos(whole.saturating_add(u64::from((whole as f64) < nanos)))
 }
 
 /// Milliwatts from dBm.

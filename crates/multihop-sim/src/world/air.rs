@@ -192,6 +192,8 @@ impl World<'_> {
     /// The first or the last bit of a frame reaches the next station, and the one after it, for as
     /// long as nothing else comes in between.
     pub(super) fn advance_flight(&mut self, id: FlightId) {
+        let mut next_other = self.deadlines.second();
+        let mut version = self.deadlines.version();
         loop {
             let flight = &self.air.flights[id.index()];
             let (link, ending) = (flight.links[flight.next], flight.ending);
@@ -211,7 +213,11 @@ impl World<'_> {
                 flight.ending = true;
             }
             let key = flight.key();
-            if key.at() >= self.horizon || !self.deadlines.would_stay_first(key) {
+            if self.deadlines.version() != version {
+                version = self.deadlines.version();
+                next_other = self.deadlines.second();
+            }
+            if key.at() >= self.horizon || next_other.is_some_and(|other| other < key) {
                 self.deadlines.set(key);
                 return;
             }
