@@ -28,6 +28,7 @@ impl Agent {
         self.requests.plan_look(now, target, own, &self.config, &mut self.rng);
     }
 
+    // DEVIATION dsr-8: ns-2 drops only those that are looked at before an own packet.
     /// Packets of others wait for one search only.
     fn give_up_on_others(&mut self, target: Ipv4Addr) {
         let mut from = 0;
@@ -153,6 +154,7 @@ impl Agent {
         self.release(now);
     }
 
+    // DEVIATION dsr-5: ns-2 spaces packets only after a reply for this node.
     /// Sends every packet that waits and has a way now.
     pub(super) fn release(&mut self, now: Instant) {
         let (mut from, mut at) = (0, now);

@@ -81,6 +81,7 @@ impl Agent {
             Some(_) => {}
             None => {
                 let destination = carried.destination();
+                // DEVIATION dsr-6: ns-2 does not count this as salvage when the packet leaves.
                 self.store(now, carried, salvaged + 1);
                 let at = now + self.rng.duration_below(LOOK_GAP);
                 self.requests.look_by(destination, at);

@@ -135,6 +135,7 @@ struct Search {
 }
 
 impl Search {
+    // DEVIATION dsr-7: the first may begin at once, also right after the start of a run.
     /// When the next cycle may begin: 4^n periods after the nth.
     fn next_start(&self, config: &Config) -> Option<Instant> {
         let gap = config.request_period.saturating_mul(1 << (2 * self.cycles));
@@ -160,7 +161,7 @@ const TABLE_SIZE: usize = 128;
 /// Where ns-2 stops counting.
 const CYCLES_MAX: u8 = 15;
 
-// DEVIATION dsr-4: ns-2 looks at the whole buffer every 30 to 60 ms; here a packet is looked at
+// DEVIATION dsr-3: ns-2 looks at the whole buffer every 30 to 60 ms; here a packet is looked at
 // when its search takes the next step, 0 to 30 ms late.
 /// ns-2's `BUFFER_CHECK`.
 pub(super) const LOOK_GAP: Duration = Duration::from_millis(30);

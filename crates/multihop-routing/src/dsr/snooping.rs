@@ -152,7 +152,7 @@ pub(super) struct HoldDown {
 }
 
 impl HoldDown {
-    // DEVIATION dsr-5: ns-2 notes the time of a reply in the place of another way.
+    // DEVIATION dsr-4: ns-2 notes the time of a reply in the place of another way.
     /// Whether no reply for this way was sent lately; if so, one is now.
     fn may_reply(&mut self, now: Instant, way: &Addresses) -> bool {
         if let Some((_, at)) = self.replies.iter_mut().find(|(known, _)| known == way) {
