@@ -10,6 +10,8 @@ impl Mac {
     /// The medium around the station turned busy.
     pub fn carrier_busy(&mut self, now: Instant) {
         self.carrier_busy = true;
+        // IEEE 802.11 §9.2.3.4: EIFS once, after the error itself.
+        self.heard_error = false;
         self.backoff.pause(now);
     }
 
@@ -39,8 +41,8 @@ impl Mac {
     /// ns-2 takes it for an announcement; the standard knows nothing of it.
     pub fn overheard_weak(&mut self, now: Instant, airtime: Duration, config: &MacConfig) {
         if config.params.flavour == Flavour::Ns2 {
-            // DEVIATION dcf-5: also with `eifs = false`.
-            self.extend_nav(now + airtime + EIFS);
+            let space = if config.params.eifs { EIFS } else { Duration::ZERO };
+            self.extend_nav(now + airtime + space);
         }
     }
 
@@ -86,7 +88,6 @@ impl Mac {
         let from = match config.params.flavour {
             Flavour::Ns2 => self.nav.max(now) + DIFS,
             Flavour::Standard => {
-                // DEVIATION dcf-3: EIFS until a good frame is heard, not once.
                 let space = if self.heard_error { EIFS } else { DIFS };
                 (self.nav.max(self.idle_since) + space).max(now)
             }

@@ -260,6 +260,7 @@ impl Mac {
         self.phase = phase;
         self.response_due = now + wait;
         self.idle_since = now + airtime;
+        self.heard_error = false;
         if self.backoff != Backoff::Idle {
             self.backoff.pause(now);
         }

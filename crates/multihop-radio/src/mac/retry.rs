@@ -50,7 +50,7 @@ impl Mac {
         self.short_count += 1;
         if config.params.short_retry.is_some_and(|limit| self.short_count >= limit) {
             self.short_count = 0;
-            self.drop_packet();
+            self.drop_packet(config);
         } else {
             self.retry(config);
         }
@@ -71,16 +71,19 @@ impl Mac {
         *count += 1;
         if limit.is_some_and(|limit| *count >= limit) {
             *count = 0;
-            self.drop_packet();
+            self.drop_packet(config);
         } else {
             self.retry(config);
         }
     }
 
-    fn drop_packet(&mut self) {
-        // DEVIATION dcf-2: no back-off after the last failure unless another packet waits.
+    fn drop_packet(&mut self, config: &MacConfig) {
         self.counters.retry_drops += 1;
         self.finish(false);
+        // IEEE 802.11 §9.2.5.2; in ns-2 the next packet draws its own.
+        if config.params.flavour == Flavour::Standard {
+            self.draw_backoff(config);
+        }
     }
 
     fn retry(&mut self, config: &MacConfig) {

@@ -273,6 +273,21 @@ fn the_standard_sends_at_once_on_an_idle_medium() {
 }
 
 #[test]
+fn the_standard_backs_off_after_a_drop_too() {
+    let mut b = bench(Flavour::Standard, None);
+    b.sends(us(1000), packet(1));
+    while b.mac.poll_done().is_none() {
+        b.step();
+    }
+    assert!(!b.mac.backoff.is_idle());
+    b.mac.backoff = Backoff::Paused { slots: 9 };
+    let given_up = us(2_000_000);
+    b.mac.resume_backoff(given_up, &b.config);
+    b.sends(given_up, packet(2));
+    assert_eq!(b.next_frame().0, given_up + Duration::from_micros(9 * 20), "it inherits the back-off");
+}
+
+#[test]
 fn the_standard_waits_for_the_end_of_what_arrives_at_the_timeout() {
     let mut b = bench(Flavour::Standard, None);
     b.sends(us(1000), packet(1));
