@@ -116,6 +116,16 @@ mod tests {
     }
 
     #[test]
+    fn a_hello_may_be_late_by_the_jitter() {
+        let mut quality = Quality::new(Hysteresis::default(), 1);
+        let (interval, slack) = (Duration::from_secs(2), Duration::from_millis(500));
+        quality.hello(Instant::ZERO, interval, slack);
+        assert_eq!(quality.silent_at, Instant::ZERO + Duration::from_millis(2_500));
+        quality.silence(Hysteresis::default());
+        assert_eq!(quality.silent_at, Instant::ZERO + Duration::from_millis(4_500));
+    }
+
+    #[test]
     fn gaps_count_once() {
         let hysteresis = Hysteresis::default();
         let mut quality = Quality::new(hysteresis, 0xfffe);

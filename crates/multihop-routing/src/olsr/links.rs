@@ -126,7 +126,6 @@ impl Links {
         let Ok(at) = self.place(address) else { return };
         let link = &mut self.list[at];
         link.lost_until = now + self.hold;
-        link.expires = link.expires.max(link.lost_until);
         self.due = self.due.min(now);
     }
 

@@ -205,6 +205,7 @@ impl Agent {
             self.counters.strangers += 1;
             return;
         };
+        self.duplicates.expire(now);
         if !self.duplicates.admit(message, now + self.config.duplicate_hold) {
             self.counters.duplicates += 1;
             return;
@@ -301,7 +302,6 @@ impl Agent {
             self.stale.routes = true;
         }
         self.selectors.expire(now);
-        self.duplicates.expire(now);
         self.stale.routes |= self.topology.expire(now);
         self.stale.routes |= self.interfaces.expire(now);
     }
@@ -393,7 +393,6 @@ impl Machine for Agent {
             self.selectors.due(),
             self.topology.due(),
             self.interfaces.due(),
-            self.duplicates.due(),
         ];
         earliest(self.timers.next(), sets.into_iter().flatten().min())
     }

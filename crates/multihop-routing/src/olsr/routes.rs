@@ -51,8 +51,8 @@ impl Routes {
         found.ok().map(|at| self.list[at])
     }
 
-    /// Finds all routes anew. Ties go to the most willing neighbour, then to the lowest address of
-    /// the last hop but one: the RFC leaves the choice.
+    /// Finds all routes anew. Ties go to the most willing first hop, among those to the lowest
+    /// address; the RFC leaves the choice.
     pub(super) fn find(&mut self, known: &Known<'_>) {
         self.list.clear();
         self.reached.clear();
@@ -64,7 +64,6 @@ impl Routes {
         }
         let mut at = self.list.len();
         self.add_two_hops(known);
-        self.list[at..].sort_unstable_by_key(|route| route.destination);
         // RFC 3626 §10, step 3: from two hops on, level by level.
         while let Some(&Route { destination: last, next_hop, hops }) = self.list.get(at) {
             at += 1;

@@ -96,6 +96,9 @@ fn sole_providers_come_first() {
     // 2 alone reaches 10, and then 3, which reaches as many as 4, is not needed.
     let pairs = [(2, 10), (2, 11), (3, 11), (3, 12), (4, 12), (4, 13), (4, 14)];
     assert_eq!(Around::plain(&[2, 3, 4], &pairs).elect(1), [2, 4]);
+    // 3 reaches more than the others, and nobody but what they must reach anyway.
+    let pairs = [(2, 10), (2, 11), (2, 12), (3, 11), (3, 12), (3, 14), (3, 15), (4, 13), (4, 14), (4, 15)];
+    assert_eq!(Around::plain(&[2, 3, 4], &pairs).elect(1), [2, 4]);
 }
 
 #[test]

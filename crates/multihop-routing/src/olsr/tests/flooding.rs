@@ -54,7 +54,7 @@ fn kinds_that_are_not_understood_are_passed_on_unchanged() {
 fn the_ttl_and_hellos_end_at_this_node() {
     let mut b = relay();
     for ttl in [0, 1] {
-        let message = Message { ttl, ..tc(9, u16::from(ttl), 1, &[8]) };
+        let message = Message { ttl, ..tc(9 + ttl, 1, 1, &[8]) };
         b.gets(2, vec![message]);
     }
     let mut far = hello(2, &[(MPR, OWN)], Willingness::DEFAULT);

@@ -109,6 +109,15 @@ fn hysteresis_takes_three_hellos_up_and_two_losses_down() {
 }
 
 #[test]
+fn willing_first_hops_are_preferred_however_far_it_is() {
+    let mut b = rfc();
+    b.at_ms(100).hello(2, &[(MPR, OWN), (SYM, 4)]);
+    b.gets(9, vec![hello(9, &[(SYM, OWN), (SYM, 5)], Willingness::HIGH)]);
+    b.gets(2, vec![tc(4, 1, 1, &[7]), tc(5, 1, 1, &[7]), tc(7, 1, 1, &[8])]);
+    assert_eq!(b.routes(), [(2, 2, 1), (4, 2, 2), (5, 9, 2), (7, 9, 3), (8, 9, 4), (9, 9, 1)]);
+}
+
+#[test]
 fn hysteresis_counts_packets_that_are_missing() {
     let mut b = Bench::new(Config { hysteresis: Some(Hysteresis::default()), ..Config::rfc() });
     for _ in 0..3 {

@@ -78,7 +78,10 @@ fn nothing_is_computed_twice_from_the_same() {
 fn peers_that_are_not_used_are_forgotten() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(SYM, OWN)]).packet(None, 2);
+    b.at_ms(200_000).packet(None, 2);
+    b.hello(2, &[(SYM, OWN)]);
+    b.at_ms(499_000).hello(2, &[(SYM, OWN)]);
     assert!(!b.agent.watch.is_empty());
-    b.at_ms(301_000).hello(2, &[(SYM, OWN)]);
+    b.at_ms(506_000).hello(2, &[(SYM, OWN)]);
     assert!(b.agent.watch.is_empty());
 }

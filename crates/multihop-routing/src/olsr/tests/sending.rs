@@ -50,12 +50,16 @@ fn empty_tcs_follow_the_last_selector() {
 fn tcs_can_list_more() {
     let tcs = |advertised| {
         let mut b = Bench::new(Config { advertised, ..Config::rfc() });
-        b.at_ms(4_000).hello(2, &[(MPR, OWN)]).hello(3, &[(SYM, OWN), (SYM, 9)]).hello(4, &[(SYM, OWN)]);
+        b.at_ms(4_000)
+            .hello(2, &[(MPR, OWN)])
+            .hello(3, &[(MPR, OWN), (SYM, 9)])
+            .hello(5, &[(SYM, OWN), (SYM, 8)])
+            .hello(4, &[(SYM, OWN)]);
         b.at_ms(5_000).tcs()
     };
-    assert_eq!(tcs(Advertised::Selectors), [(1, vec![2])]);
-    assert_eq!(tcs(Advertised::SelectorsAndMprs), [(1, vec![2, 3])]);
-    assert_eq!(tcs(Advertised::Neighbours), [(1, vec![2, 3, 4])]);
+    assert_eq!(tcs(Advertised::Selectors), [(1, vec![2, 3])]);
+    assert_eq!(tcs(Advertised::SelectorsAndMprs), [(1, vec![2, 3, 5])]);
+    assert_eq!(tcs(Advertised::Neighbours), [(1, vec![2, 3, 4, 5])]);
 }
 
 #[test]
@@ -110,6 +114,12 @@ fn own_messages_take_along_what_waits() {
     });
     assert!(mixed.count() > 5);
     assert!(b.packets.iter().all(|(_, packet)| packet.messages.len() <= 4));
+    for (at, packet) in &b.packets {
+        for message in packet.messages.iter().filter(|message| message.originator == node(9)) {
+            let given = 600 + 10 * u64::from(message.sequence);
+            assert!(at.as_nanos() / 1_000_000 - given <= 500, "{} waited too long", message.sequence);
+        }
+    }
 }
 
 #[test]
