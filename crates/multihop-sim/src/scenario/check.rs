@@ -1,22 +1,25 @@
 //! From the tables people write to the checked [`Scenario`]: what one key says about another.
 
+mod expected;
+mod mobility;
 mod radio;
+mod routing;
 mod topology;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use multihop_core::{BitRate, Duration, NodeId};
 
+use self::mobility::Mover;
 use super::document::Fault;
-use super::model::{
-    App, Energy, Flow, Mobility, Protocol, Record, Routing, RoutingProtocol, Scenario, Sweep, Transport,
-};
+use super::model::{App, Energy, Flow, Mobility, Protocol, Record, Scenario, Sweep, Transport};
 use super::read::{Both, one_of};
 use super::tables::{
-    AppTable, FlowTable, NodeRef, RecordTable, RoutingTable, ScenarioTable, SweepTable, TransportTable,
+    AppTable, FlowTable, MobilityTable, NodeRef, RecordTable, ScenarioTable, SweepTable, TopologyTable,
+    TransportTable,
 };
-use super::topology::{Layout, Topology};
+use super::topology::{Layout, Topology, layouts};
 use super::values::PositiveSeconds;
 use super::{range, transport};
 
@@ -30,11 +33,12 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fa
     }
     let radio = radio::radio(&table.radio, faults);
     let reach = radio.as_ref().map(range::decode_range);
-    let topology = topology::topology(&table.topology, reach, source, table.seed.0, faults);
+    let (topology, mobility) = nodes_and_movement(table, reach, source, faults).unzip();
     let nodes = topology.as_ref().map(Nodes::of);
-    let routing = nodes.as_ref().and_then(|nodes| routing(&table.routing, nodes, faults));
+    let routing = routing::routing(&table.routing, nodes.as_ref(), faults);
     let flows = flows(&table.flow, nodes.as_ref(), table.duration, faults);
     let record = table.record.as_ref().map(|record| self::record(record, duration, faults));
+    let expected = table.expected.as_ref().map(|table| expected::expected(table, source, faults));
     let sweep = table.sweep.as_ref().map(|sweep| self::sweep(sweep, faults));
     Some(Scenario {
         name: name(table, source),
@@ -45,7 +49,7 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fa
         mac: radio::mac(&table.mac),
         arp: table.mac.arp.0,
         topology: topology?,
-        mobility: Mobility::Static,
+        mobility: mobility?,
         routing: routing?,
         flows: flows?,
         record,
@@ -54,9 +58,39 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fa
             receive: watts.receive.0,
             idle: watts.idle.0,
         }),
-        expected: None,
+        expected: expected.flatten(),
         sweep,
     })
+}
+
+/// Where the nodes are and how they move: each may come from the other.
+fn nodes_and_movement(
+    table: &ScenarioTable,
+    reach: Option<f64>,
+    source: &Path,
+    faults: &mut Vec<Fault>,
+) -> Option<(Topology, Mobility)> {
+    mobility::agree(&table.topology, table.mobility.as_ref(), faults)?;
+    let mover = |topology| Mover { topology, source, duration: table.duration.duration() };
+    if let (TopologyTable::Mobility(_), Some(table)) = (&table.topology, &table.mobility) {
+        let mobility = mover(None).mobility(table, faults)?;
+        return Some((mobility::topology_of(&mobility)?, mobility));
+    }
+    let still = matches!(table.mobility, None | Some(MobilityTable::Static(_)));
+    let topology = topology::topology(&table.topology, still, reach, source, table.seed.0, faults)?;
+    let mobility = match (&table.topology, &table.mobility) {
+        (TopologyTable::Roaming(roaming), _) => Mobility::Paths(layouts::roaming(roaming.spacing.0).1),
+        (_, None) => Mobility::Static,
+        (_, Some(table)) => mover(Some(&topology)).mobility(table, faults)?,
+    };
+    Some((topology, mobility))
+}
+
+/// A file that a scenario names, and how messages show it.
+fn in_folder(source: &Path, file: &str) -> (PathBuf, String) {
+    let path = source.parent().unwrap_or(Path::new("")).join(file);
+    let shown = super::document::shorten(&path.display().to_string());
+    (path, shown)
 }
 
 fn name(table: &ScenarioTable, source: &Path) -> String {
@@ -101,29 +135,6 @@ impl<'a> Nodes<'a> {
         }
         found
     }
-}
-
-fn routing(table: &RoutingTable, nodes: &Nodes<'_>, faults: &mut Vec<Fault>) -> Option<Routing> {
-    let RoutingTable::Static(table) = table;
-    let mut next_hops = BTreeMap::new();
-    let mut complete = true;
-    for (n, entry) in table.next_hops.iter().enumerate() {
-        let path = format!("routing.next_hops.{n}");
-        let mut find = |place: usize| nodes.find(&entry[place], &format!("{path}.{place}"), faults);
-        let (Some(node), Some(destination), Some(via)) = (find(0), find(1), find(2)) else {
-            complete = false;
-            continue;
-        };
-        if node == destination || node == via {
-            let message = "a node needs no route to itself and cannot be its own next hop";
-            faults.push(Fault::at_key(path, message));
-        } else if next_hops.insert((node, destination), via).is_some() {
-            let message = format!("a second next hop at {node} for {destination}, allowed: one");
-            faults.push(Fault::at_key(path, message));
-        }
-    }
-    let protocol = RoutingProtocol::Static { next_hops };
-    complete.then(|| Routing { protocol, ip_extra: table.ip_extra.to() })
 }
 
 fn flows(

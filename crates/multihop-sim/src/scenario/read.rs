@@ -3,11 +3,13 @@
 //! The macros below define the tables of a scenario file in one place: names, types, defaults and
 //! descriptions. Reading, defaults and the JSON Schema follow from them.
 
-use std::collections::BTreeSet;
+mod keys;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::document::{Fault, Node, Table, Value, shorten};
+pub(super) use keys::Keys;
+
+use super::document::{Fault, Node};
 
 /// A type that a value of a scenario file can have.
 pub(super) trait Read: JsonSchema + Sized {
@@ -25,93 +27,11 @@ pub(super) trait Fields: Sized {
     /// Takes the keys that belong to the group.
     fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self>;
 
+    /// The keys of the group, whatever their values.
+    fn names() -> Vec<&'static str>;
+
     /// Describes the keys, without forbidding others.
     fn schema(generator: &mut SchemaGenerator) -> Schema;
-}
-
-/// A table of which some keys have been taken.
-pub(super) struct Keys<'a> {
-    node: &'a Node,
-    table: &'a Table,
-    path: &'a str,
-    known: BTreeSet<&'static str>,
-}
-
-impl<'a> Keys<'a> {
-    /// Opens a table.
-    pub(super) fn open(node: &'a Node, path: &'a str, faults: &mut Vec<Fault>) -> Option<Self> {
-        match &node.value {
-            Value::Table(table) => Some(Self { node, table, path, known: BTreeSet::new() }),
-            _ => wrong(node, path, "a table", faults),
-        }
-    }
-
-    /// Takes one key.
-    pub(super) fn take<T: Read>(
-        &mut self,
-        key: &'static str,
-        default: Option<serde_json::Value>,
-        faults: &mut Vec<Fault>,
-    ) -> Option<T> {
-        self.known.insert(key);
-        let path = self.path_of(key);
-        match (self.table.get(key), default) {
-            (Some(entry), _) => T::read(&entry.node, &path, faults),
-            (None, Some(default)) => T::read(&Node::default(&default), &path, faults),
-            (None, None) => T::absent().or_else(|| {
-                faults.push(Fault::at(self.node.origin, path, "is missing"));
-                None
-            }),
-        }
-    }
-
-    /// Takes the key that says which other keys there are.
-    pub(super) fn take_kind<'k, K>(
-        &mut self,
-        key: &'static str,
-        default: Option<&'static str>,
-        kinds: &'k [(&'static str, K)],
-        faults: &mut Vec<Fault>,
-    ) -> Option<&'k K> {
-        self.known.insert(key);
-        let path = self.path_of(key);
-        let allowed = || one_of(kinds.iter().map(|(name, _)| *name));
-        let find = |wanted: &str| kinds.iter().find(|(name, _)| *name == wanted).map(|(_, kind)| kind);
-        match (self.table.get(key).map(|entry| &entry.node), default) {
-            (Some(node), _) => {
-                let found = if let Value::Text(text) = &node.value { find(text) } else { None };
-                found.or_else(|| wrong(node, &path, &allowed(), faults))
-            }
-            (None, Some(default)) => find(default),
-            (None, None) => {
-                let message = format!("is missing, allowed: {}", allowed());
-                faults.push(Fault::at(self.node.origin, path, message));
-                None
-            }
-        }
-    }
-
-    /// Refuses every key that nobody took.
-    pub(super) fn close(self, faults: &mut Vec<Fault>) {
-        for (key, entry) in self.table {
-            if !self.known.contains(key.as_str()) {
-                let shown = shorten(key);
-                let message = match nearest(key, self.known.iter().copied()) {
-                    Some(near) => format!("is not a key here, did you mean {near:?}?"),
-                    None => format!("is not a key here, allowed: {}", self.keys()),
-                };
-                faults.push(Fault::at(entry.origin, join(self.path, &shown), message));
-            }
-        }
-    }
-
-    fn keys(&self) -> String {
-        self.known.iter().copied().collect::<Vec<_>>().join(", ")
-    }
-
-    fn path_of(&self, key: &str) -> String {
-        join(self.path, key)
-    }
 }
 
 /// Defines a table: its keys with their descriptions, types and defaults. A key without a default
@@ -135,6 +55,10 @@ macro_rules! table {
                     let $field = keys.take::<$type>(stringify!($field), default, faults);
                 )*
                 Some(Self { $($field: $field?,)* })
+            }
+
+            fn names() -> Vec<&'static str> {
+                vec![$(stringify!($field)),*]
             }
 
             fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
@@ -182,7 +106,16 @@ macro_rules! kinds {
                     keys.forgive();
                     return None;
                 };
+                keys.mention($key, || {
+                    vec![$(($word, <$fields as $crate::scenario::read::Fields>::names())),*]
+                });
                 take(keys, faults)
+            }
+
+            fn names() -> Vec<&'static str> {
+                let mut names = vec![$key];
+                $(names.extend(<$fields as $crate::scenario::read::Fields>::names());)*
+                names
             }
 
             fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
@@ -229,15 +162,6 @@ macro_rules! closed_table {
     };
 }
 pub(super) use closed_table;
-
-impl Keys<'_> {
-    /// Lets unknown keys pass, since which are known could not be found out.
-    pub(super) fn forgive(&mut self) {
-        self.table = &NO_KEYS;
-    }
-}
-
-static NO_KEYS: Table = Table::new();
 
 /// Takes all keys of a table and refuses others.
 pub(super) fn whole_table<T: Fields>(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<T> {
@@ -323,31 +247,6 @@ pub(super) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// The known word that a misspelt one probably stands for.
-fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed_edits = word.len().div_ceil(3).clamp(1, 3);
-    let near = known.map(|candidate| (edits(word, candidate), candidate));
-    near.filter(|(edits, _)| *edits <= allowed_edits).min().map(|(_, candidate)| candidate)
-}
-
-/// Levenshtein's distance, counted in bytes; words of unlike length are far apart unseen.
-fn edits(a: &str, b: &str) -> usize {
-    if a.len().abs_diff(b.len()) > 3 {
-        return usize::MAX;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replace = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 /// No keys at all.
 pub(super) struct NoKeys;
 
@@ -356,8 +255,26 @@ impl Fields for NoKeys {
         Some(Self)
     }
 
+    fn names() -> Vec<&'static str> {
+        Vec::new()
+    }
+
     fn schema(_: &mut SchemaGenerator) -> Schema {
         Object::default().schema()
+    }
+}
+
+impl<T: Fields> Fields for Box<T> {
+    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
+        T::take(keys, faults).map(Self::new)
+    }
+
+    fn names() -> Vec<&'static str> {
+        T::names()
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        T::schema(generator)
     }
 }
 
@@ -368,6 +285,10 @@ impl<A: Fields, B: Fields> Fields for Both<A, B> {
     fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
         let (a, b) = (A::take(keys, faults), B::take(keys, faults));
         Some(Self(a?, b?))
+    }
+
+    fn names() -> Vec<&'static str> {
+        [A::names(), B::names()].concat()
     }
 
     fn schema(generator: &mut SchemaGenerator) -> Schema {

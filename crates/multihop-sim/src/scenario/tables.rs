@@ -1,12 +1,21 @@
 //! The tables of a scenario file as people write them. What they mean is in `check`.
 
+mod mobility;
 mod radio;
+mod routing;
 mod sweep;
 mod topology;
 mod traffic;
 
+pub(super) use mobility::{
+    MobilityTable, MovementTable, RandomWalkTable, RandomWaypointTable, SpeedValue, WaypointsTable,
+};
 pub(super) use radio::{
     FadingTable, MacTable, ModelTable, PathLossTable, RadioTable, SinrTable, ThresholdTable,
+};
+pub(super) use routing::{
+    AodvTable, DsrTable, HysteresisTable, HysteresisValue, OlsrTable, ProtocolTable, RoutingTable,
+    StaticTable,
 };
 pub(super) use sweep::SweepTable;
 pub(super) use topology::{NodeRef, PositionsTable, TopologyTable};
@@ -19,7 +28,7 @@ use serde_json::json;
 
 use super::document::{Fault, Node, Value};
 use super::model::Series;
-use super::read::{NoKeys, Read, kinds, one_of, table, wrong};
+use super::read::{Read, one_of, table, wrong};
 use super::values::{PositiveSeconds, Seconds, Watts, Whole, words};
 
 table! {
@@ -39,8 +48,8 @@ table! {
         mac: MacTable = json!({}),
         /// Where the nodes are.
         topology: TopologyTable,
-        /// How they move.
-        mobility: MobilityTable = json!({}),
+        /// How they move; not at all without this table.
+        mobility: Option<MobilityTable>,
         /// Who forwards to whom.
         routing: RoutingTable = json!({}),
         /// Traffic.
@@ -51,33 +60,8 @@ table! {
         sweep: Option<SweepTable>,
         /// Electrical powers of a radio; without this table no energy is reported.
         energy: Option<EnergyTable>,
-    }
-}
-
-kinds! {
-    /// How the nodes move.
-    MobilityTable by "kind" = "static" {
-        /// Not at all.
-        "static" => Static(NoKeys),
-    }
-}
-
-kinds! {
-    /// Who forwards to whom.
-    RoutingTable by "protocol" = "static" {
-        /// Routes of fewest hops that hold for the whole run.
-        "static" => Static(StaticTable),
-    }
-}
-
-table! {
-    /// Routes that hold for the whole run.
-    StaticTable {
-        /// Routes that differ from the shortest, each as [node, destination, via]: at node, packets
-        /// for destination go to via.
-        next_hops: Vec<[NodeRef; 3]> = json!([]),
-        /// Bytes of a second IP header in every routed packet.
-        ip_extra: Whole<0, 60> = 0,
+        /// What chains were measured to deliver, for the goodput that is to be expected.
+        expected: Option<ExpectedTable>,
     }
 }
 
@@ -100,6 +84,15 @@ table! {
         receive: Watts = 0.9,
         /// While doing neither.
         idle: Watts = 0.05,
+    }
+}
+
+table! {
+    /// What chains were measured to deliver.
+    ExpectedTable {
+        /// A JSON file of hops and kb/s, such as {"1": 1460.0, "2": 720.5}, from 1 hop on without
+        /// gaps; relative to the scenario's folder.
+        table: String,
     }
 }
 

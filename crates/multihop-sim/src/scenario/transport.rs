@@ -9,7 +9,7 @@ use super::document::{Fault, Node, Value};
 use super::model::{Protocol, Transport};
 use super::read::{Read, one_of, wrong};
 use super::tables::{TcpTable, TransportTable};
-use super::values::words;
+use super::values::{put, words};
 
 /// A short name that exists.
 #[derive(Clone)]
@@ -150,11 +150,6 @@ fn configured(table: &TcpTable, path: &str, faults: &mut Vec<Fault>) -> Option<P
 }
 
 fn set(config: &mut Config, table: &TcpTable) {
-    fn put<T>(field: &mut T, value: Option<T>) {
-        if let Some(value) = value {
-            *field = value;
-        }
-    }
     put(&mut config.window_max, table.window_max.map(|n| n.to()));
     put(&mut config.mss, table.mss.map(|n| n.to()));
     put(&mut config.initial_window, table.initial_window.map(|n| n.to()));

@@ -44,12 +44,20 @@ numbers! {
     Seconds: 0.0 to 1e9;
     /// A time that passes.
     PositiveSeconds: 0.000001 to 1e9;
-    /// A retransmission timeout.
+    /// A timer of a protocol.
     Timeout: 0.001 to 1e6;
+    /// Time between messages of a routing protocol.
+    Interval: 0.1 to 1000.0;
+    /// How long news of a routing protocol holds.
+    Validity: 0.1 to 3968.0;
+    /// A random delay.
+    Jitter: 0.0 to 10.0;
     /// The tick of a clock.
     Tick: 0.000001 to 10.0;
     /// A length that is not zero.
     Metres: 0.001 to 1e7;
+    /// Metres a second.
+    Speed: 0.0 to 10000.0;
     /// One coordinate.
     Coordinate: -1e7 to 1e7;
     /// A probability.
@@ -74,33 +82,19 @@ numbers! {
     Shape: 1.001 to 1000.0;
 }
 
-impl Seconds {
-    /// To the nearest nanosecond.
-    pub(super) fn duration(self) -> Duration {
-        Duration::from_secs_f64(self.0)
-    }
+/// Gives times in seconds their durations.
+macro_rules! times {
+    ($($name:ident)*) => {$(
+        impl $name {
+            /// To the nearest nanosecond.
+            pub(super) fn duration(self) -> Duration {
+                Duration::from_secs_f64(self.0)
+            }
+        }
+    )*};
 }
 
-impl PositiveSeconds {
-    /// To the nearest nanosecond, at least one.
-    pub(super) fn duration(self) -> Duration {
-        Duration::from_secs_f64(self.0)
-    }
-}
-
-impl Timeout {
-    /// To the nearest nanosecond.
-    pub(super) fn duration(self) -> Duration {
-        Duration::from_secs_f64(self.0)
-    }
-}
-
-impl Tick {
-    /// To the nearest nanosecond.
-    pub(super) fn duration(self) -> Duration {
-        Duration::from_secs_f64(self.0)
-    }
-}
+times! { Seconds PositiveSeconds Timeout Tick Interval Validity Jitter }
 
 /// A whole number between bounds, both included.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +131,13 @@ impl<const MIN: u64, const MAX: u64> JsonSchema for Whole<MIN, MAX> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
+    }
+}
+
+/// Takes the place of what a preset says, where a table says something.
+pub(super) fn put<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
     }
 }
 

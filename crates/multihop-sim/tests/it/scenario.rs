@@ -1,10 +1,13 @@
 //! Scenario files: what is read, what is refused and with which words.
 
+mod expected;
 mod layouts;
 mod malformed;
 mod messages;
+mod mobility;
 mod model;
 mod ready;
+mod routing;
 
 use multihop_sim::scenario::{Scenario, Source};
 
@@ -38,4 +41,35 @@ fn refused(text: &str) -> String {
         Ok(_) => panic!("accepted:\n{text}"),
         Err(problems) => problems.to_string(),
     }
+}
+
+/// The problem that one line appended to a table of [`SMALLEST`] causes.
+fn refused_with(table: &str, line: &str) -> String {
+    let head = format!("[{table}]\n");
+    let text = if SMALLEST.contains(&head) {
+        SMALLEST.replace(&head, &format!("{head}{line}\n"))
+    } else if table.is_empty() {
+        format!("{line}\n{SMALLEST}")
+    } else {
+        format!("{SMALLEST}[{table}]\n{line}\n")
+    };
+    refused(&text)
+}
+
+/// A folder of this test's own, with these files.
+fn folder(test: &str, files: &[(&str, &str)]) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("multihop-{test}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    folder
+}
+
+/// The scenario of a text that lies in a folder.
+fn load_in(folder: &std::path::Path, text: &str) -> Result<Scenario, String> {
+    let name = folder.join("x.toml").display().to_string();
+    let source = Source::Toml { text: text.to_owned(), name };
+    Scenario::load(&source, &[])
+        .map_err(|problems| problems.to_string().replace(&*folder.to_string_lossy(), ""))
 }

@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
+use super::in_folder;
 use crate::scenario::document::Fault;
 use crate::scenario::positions;
 use crate::scenario::tables::{PositionsTable, TopologyTable};
 use crate::scenario::topology::{Layout, Topology, layouts};
 
-/// Where the nodes are. `reach` is the decode range, if the radio is right.
+/// Where the nodes are. If they stand `still`, a random network is connected by default; `reach` is
+/// the decode range, if the radio is right.
 pub(super) fn topology(
     table: &TopologyTable,
+    still: bool,
     reach: Option<f64>,
     source: &Path,
     seed: u64,
@@ -27,7 +30,7 @@ pub(super) fn topology(
         TopologyTable::GridSymmetric(table) => layouts::grid_symmetric(table.spacing.0),
         TopologyTable::Diamond(table) => layouts::diamond(table.spacing.0),
         TopologyTable::Random(table) => {
-            let connected_at = if table.connected { Some(reach?) } else { None };
+            let connected_at = if table.connected.unwrap_or(still) { Some(reach?) } else { None };
             let area = table.area.map(|metres| metres.0);
             let topology = Topology::Random { nodes: table.nodes.to(), area, connected_at };
             return match topology.place(seed) {
@@ -50,13 +53,15 @@ pub(super) fn topology(
             Layout { names: vec![None; positions.len()], positions, pairs: Vec::new() }
         }
         TopologyTable::File(table) => file(table, source, faults)?,
+        TopologyTable::Roaming(table) => layouts::roaming(table.spacing.0).0,
+        // Where the movement has no nodes either, that has been refused.
+        TopologyTable::Mobility(_) => return None,
     };
     Some(Topology::Fixed(layout))
 }
 
 fn file(table: &PositionsTable, source: &Path, faults: &mut Vec<Fault>) -> Option<Layout> {
-    let folder = source.parent().unwrap_or(Path::new(""));
-    match positions::from_file(&folder.join(&table.file)) {
+    match positions::from_file(&in_folder(source, &table.file).0) {
         Ok(layout) => Some(layout),
         Err(message) => {
             faults.push(Fault::at_key("topology.file", message));

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::scenario::document::{Fault, Node, Value};
-use crate::scenario::read::{Read, kinds, table, wrong};
+use crate::scenario::read::{NoKeys, Read, kinds, table, wrong};
 use crate::scenario::values::{Coordinate, Metres, Whole};
 
 kinds! {
@@ -27,12 +27,16 @@ kinds! {
         "grid-symmetric" => GridSymmetric(SpacingTable),
         /// Two disjoint routes of four hops from S to D.
         "diamond" => Diamond(SpacingTable),
+        /// Three nodes in a row and a fourth, N4, that walks along them and back, and sends to N1.
+        "roaming" => Roaming(SpacingTable),
         /// Uniform in a rectangle, drawn anew for each seed.
         "random" => Random(RandomTable),
         /// Positions in the scenario.
         "list" => List(ListTable),
         /// Positions in another file.
         "file" => File(PositionsTable),
+        /// The nodes of the movement, which must be waypoints, ns2 or bonnmotion.
+        "mobility" => Mobility(NoKeys),
     }
 }
 
@@ -71,8 +75,9 @@ table! {
         nodes: Whole<1, 100_000>,
         /// Width and height, m.
         area: [Metres; 2],
-        /// Whether to draw again until every node can reach every other at the decode range.
-        connected: bool = true,
+        /// Whether to draw again until every node can reach every other at the decode range; true
+        /// if not given and the nodes stand still, never if they move.
+        connected: Option<bool>,
     }
 }
 

@@ -1,6 +1,8 @@
 //! The layouts that papers draw. Coordinates in metres, y downwards as in the figures.
 
-use multihop_core::NodeId;
+use multihop_core::{Instant, NodeId};
+use multihop_radio::grid::Point;
+use multihop_radio::mobility::{self, Movement, Path};
 
 use super::Layout;
 
@@ -126,6 +128,20 @@ pub(in crate::scenario) fn diamond(spacing: f64) -> Layout {
     }
     layout.pair(0, 4);
     layout
+}
+
+/// TPA section 4.5: N1, N2 and N3 stand in a row, N4 walks along them and back and sends to N1.
+pub(in crate::scenario) fn roaming(spacing: f64) -> (Layout, Vec<Path>) {
+    let (row, walk) = mobility::roaming(spacing);
+    let standing = row.map(|place| Path::of(Movement::Still(place), Instant::ZERO));
+    let paths: Vec<Path> = standing.into_iter().chain([walk]).collect();
+    let mut layout = Layout::default();
+    for (path, name) in paths.iter().zip(["N1", "N2", "N3", "N4"]) {
+        let Point { x, y } = path.waypoints()[0].place;
+        layout.add([x, y], Some(name.to_owned()));
+    }
+    layout.pair(3, 0);
+    (layout, paths)
 }
 
 impl Layout {

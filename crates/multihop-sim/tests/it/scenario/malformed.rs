@@ -1,6 +1,6 @@
 //! Whatever the text, the answer is a scenario or a list of problems, and it comes soon.
 
-use multihop_core::Rng;
+use multihop_core::{Duration, Instant, Rng};
 use multihop_sim::scenario::{Problems, Scenario, Source};
 
 /// Many kinds of keys, values and tables in little text.
@@ -48,6 +48,86 @@ seeds = 2
 idle = 0.1
 "#;
 
+/// The same for nodes that move and look for their routes: random waypoint and AODV.
+const MOBILE: &str = r#"duration = 60.0
+[topology]
+kind = "random"
+nodes = 20
+area = [500.0, 300.0]
+connected = false
+[mobility]
+kind = "random-waypoint"
+area = [600.0, 300.0]
+speed = [1.0, 20.0]
+pause = 30.0
+start = "classic"
+[routing]
+protocol = "aodv"
+preset = "uu"
+link_failure = "mac"
+local_repair = "rfc"
+expanding_ring = true
+active_route_timeout = 10.0
+delete_period = "off"
+ttl_start = 2
+hello_interval = 1.0
+hello_jitter = 0.1
+rate_limit = 10
+ip_extra = 20
+[[flow]]
+from = 0
+to = 2
+transport = "reno"
+"#;
+
+/// Waypoints and OLSR.
+const GUIDED: &str = r#"duration = 60.0
+[topology]
+kind = "chain"
+hops = 1
+[mobility]
+kind = "waypoints"
+waypoints = [[], [[0.0, 1.0, 2.0], [10.0, 3.0, 4.0]]]
+[routing]
+protocol = "olsr"
+preset = "rfc"
+hello_interval = 2.0
+tc_interval = 5.0
+neighbour_hold = 6.0
+max_jitter = 0.5
+willingness = 3
+tc_redundancy = 1
+mpr_coverage = 2
+hysteresis = { scaling = 0.5, high = 0.8, low = 0.3 }
+[[flow]]
+from = 0
+to = 1
+transport = "reno"
+"#;
+
+/// The roaming node and DSR.
+const ROAMING: &str = r#"duration = 60.0
+[topology]
+kind = "roaming"
+spacing = 200.0
+[routing]
+protocol = "dsr"
+ring0 = true
+ring0_timeout = 0.03
+rreq_backoff_max = 10.0
+cache_replies = true
+cache_timeout = "off"
+negative_cache = 1.0
+salvage_limit = 15
+[[flow]]
+from = "N4"
+to = "N1"
+transport = "reno"
+"#;
+
+/// Text in which something goes wrong.
+const ALL: &[&str] = &[VALID, MOBILE, GUIDED, ROAMING];
+
 /// What a value may become.
 const VALUES: &[&str] = &[
     "nan",
@@ -88,6 +168,17 @@ const VALUES: &[&str] = &[
     "\"tcp-2+da+da\"",
     "\"/dev/zero\"",
     "[0, 0, 0]",
+    "\"random-walk\"",
+    "\"bonnmotion\"",
+    "\"mobility\"",
+    "\"roaming\"",
+    "\"dsr\"",
+    "\"hello\"",
+    "[[[0, 0, 0]]]",
+    "[[[1e7, 1e7, -1e7]], [[0, nan, 0]]]",
+    "[0.0, 1e-300]",
+    "[0.001, 1e7]",
+    "{ high = 0 }",
 ];
 
 fn answer(text: String) -> Result<Scenario, Problems> {
@@ -95,32 +186,46 @@ fn answer(text: String) -> Result<Scenario, Problems> {
 }
 
 fn expect_words(answer: &Result<Scenario, Problems>, text: &str) {
-    if let Err(problems) = answer {
-        assert!(!problems.list().is_empty(), "refused without a word:\n{text}");
-        for problem in problems.list() {
-            assert!(!problem.message.is_empty());
-            assert!(problem.to_string().chars().count() < 1000, "{problem}");
+    match answer {
+        Ok(scenario) if scenario.topology.nodes() <= 100 => expect_places(scenario),
+        Ok(_) => (),
+        Err(problems) => {
+            assert!(!problems.list().is_empty(), "refused without a word:\n{text}");
+            for problem in problems.list() {
+                assert!(!problem.message.is_empty());
+                assert!(problem.to_string().chars().count() < 1000, "{problem}");
+            }
         }
     }
 }
 
+/// Every node is somewhere.
+fn expect_places(scenario: &Scenario) {
+    let Ok(layout) = scenario.topology.place(scenario.seed) else { return };
+    for mut track in scenario.tracks(&layout) {
+        let place = track.at(Instant::ZERO + Duration::from_millis(100));
+        assert!(place.x.is_finite() && place.y.is_finite(), "{place:?} in {scenario:?}");
+    }
+}
+
 #[test]
-fn the_unchanged_text_is_valid() {
-    answer(VALID.to_owned()).unwrap_or_else(|problems| panic!("{problems}"));
+fn the_unchanged_texts_are_valid() {
+    for text in ALL {
+        answer((*text).to_owned()).unwrap_or_else(|problems| panic!("{problems}"));
+    }
 }
 
 #[test]
 fn each_value_becomes_each_other() {
-    let lines: Vec<&str> = VALID.lines().collect();
-    for (n, line) in lines.iter().enumerate() {
-        let Some((key, _)) = line.split_once(" = ") else { continue };
-        for value in VALUES {
-            let changed = format!("{key} = {value}");
-            let text = [&lines[..n], &[changed.as_str()], &lines[n + 1..]].concat().join("\n");
-            let answer = answer(text.clone());
-            expect_words(&answer, &text);
-            if let Err(problems) = &answer {
-                for problem in problems.list() {
+    for lines in ALL.iter().map(|text| text.lines().collect::<Vec<_>>()) {
+        for (n, line) in lines.iter().enumerate() {
+            let Some((key, _)) = line.split_once(" = ") else { continue };
+            for value in VALUES {
+                let changed = format!("{key} = {value}");
+                let text = [&lines[..n], &[changed.as_str()], &lines[n + 1..]].concat().join("\n");
+                let answer = answer(text.clone());
+                expect_words(&answer, &text);
+                for problem in answer.as_ref().err().into_iter().flat_map(Problems::list) {
                     assert!(problem.to_string().starts_with("m.toml:"), "{problem} has no place");
                 }
             }
@@ -130,9 +235,9 @@ fn each_value_becomes_each_other() {
 
 #[test]
 fn lines_are_lost_doubled_swapped_and_misspelt() {
-    let lines: Vec<&str> = VALID.lines().collect();
-    for seed in 0..500 {
-        let mut rng = Rng::stream(seed, "malformed/lines", 0);
+    for seed in 0..1000_usize {
+        let lines: Vec<&str> = ALL[seed % ALL.len()].lines().collect();
+        let mut rng = Rng::stream(seed as u64, "malformed/lines", 0);
         let mut changed: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
         for _ in 0..=rng.below(3) {
             let pick = |rng: &mut Rng, count: usize| rng.below(u32::try_from(count).unwrap()) as usize;
@@ -152,9 +257,10 @@ fn lines_are_lost_doubled_swapped_and_misspelt() {
 
 #[test]
 fn bytes_are_junk() {
-    for seed in 0..500 {
-        let mut rng = Rng::stream(seed, "malformed/bytes", 0);
-        let mut bytes = if seed % 2 == 0 { VALID.as_bytes().to_vec() } else { Vec::new() };
+    for seed in 0..500_usize {
+        let mut rng = Rng::stream(seed as u64, "malformed/bytes", 0);
+        let valid = ALL[seed / 2 % ALL.len()].as_bytes();
+        let mut bytes = if seed % 2 == 0 { valid.to_vec() } else { Vec::new() };
         for _ in 0..1 + rng.below(40) {
             let at = rng.below(u32::try_from(bytes.len() + 1).unwrap()) as usize;
             let byte = rng.next_u64().to_le_bytes()[0];

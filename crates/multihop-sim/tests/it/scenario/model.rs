@@ -288,13 +288,22 @@ fn the_schema_describes_every_key() {
     assert_eq!(rate["default"], 0);
     assert!(rate["description"].as_str().unwrap().starts_with("Frames of at least"));
     let topology = definitions["TopologyTable"]["oneOf"].as_array().unwrap();
-    assert_eq!(topology.len(), 11);
+    assert_eq!(topology.len(), 13);
     assert_eq!(topology[0]["properties"]["kind"]["const"], "chain");
     assert_eq!(topology[0]["required"], serde_json::json!(["hops", "kind"]));
     assert_eq!(schema["required"], serde_json::json!(["duration", "topology", "flow"]));
     assert_eq!(schema["unevaluatedProperties"], false);
     let text = schema.to_string();
-    for word in ["\"tcp-3+dyn\"", "\"5.5M\"", "\"ns2-2.30\"", "\"ftp\"", "\"next_hops\"", "\"sinr\""] {
+    for word in [
+        "\"tcp-3+dyn\"",
+        "\"5.5M\"",
+        "\"ns2-2.30\"",
+        "\"ftp\"",
+        "\"next_hops\"",
+        "\"sinr\"",
+        "\"rreq_backoff_max\"",
+        "\"um-olsr\"",
+    ] {
         assert!(text.contains(word), "{word} in {text}");
     }
 }

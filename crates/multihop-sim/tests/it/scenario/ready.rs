@@ -27,5 +27,5 @@ fn every_ready_scenario_is_right_and_explains_itself() {
         }
         count += 1;
     }
-    assert!(count >= 8, "{count} scenarios");
+    assert!(count >= 14, "{count} scenarios");
 }
