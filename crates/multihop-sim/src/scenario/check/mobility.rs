@@ -264,5 +264,5 @@ fn through(waypoints: &[Waypoint], key: &str, faults: &mut Vec<Fault>) -> Option
 const SLOWEST: f64 = 1e-6;
 /// Longer side of an area in shorter ones.
 const NARROWEST: f64 = 1e4;
-/// Legs of all nodes in a run: seconds of computing.
-const MOST_LEGS: f64 = 1e9;
+/// Legs of all nodes in a run.
+const MOST_LEGS: f64 = 1e7;
