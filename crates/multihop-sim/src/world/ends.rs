@@ -1,6 +1,6 @@
-//! Transports and applications: what sits at the two ends of each flow.
+//! Transports: what sits at the two ends of each flow.
 
-use multihop_core::{BitRate, Duration, FlowId, Instant, Machine, NodeId, Notice, Rng, earliest};
+use multihop_core::{FlowId, Instant, Machine, NodeId, Notice, Rng};
 use multihop_transport::tcp;
 use multihop_wire::tcp::SeqNumber;
 
@@ -8,13 +8,13 @@ use super::World;
 use super::flow::{Arrival, FlowStats, Windows};
 use crate::engine::Rank;
 use crate::extension::{Extensions, Transport, TransportInput, TransportOutput};
-use crate::packet::{Body, Datagram, INITIAL_TTL, Packet, port_of};
-use crate::scenario::{App, Flow, Protocol, Scenario, window_for_hops};
+use crate::packet::{Body, INITIAL_TTL, Packet, port_of};
+use crate::scenario::{Flow, Protocol, Scenario, window_for_hops};
 
 /// All flows and their ends.
 pub(super) struct Ends {
     /// Two for each flow: its sender, then its receiver.
-    ends: Vec<End>,
+    pub(super) ends: Vec<End>,
     pub(super) flows: Vec<FlowState>,
     pub(super) windows: Windows,
 }
@@ -24,7 +24,7 @@ pub(super) struct Ends {
 pub(super) struct EndId(pub(super) u32);
 
 /// One end of a flow.
-enum End {
+pub(super) enum End {
     Tcp(Box<tcp::Endpoint>),
     /// Datagrams are sent by the application itself.
     UdpSender,
@@ -40,14 +40,14 @@ pub(super) struct FlowState {
     /// What results call the transport.
     pub(super) transport: String,
     /// What the application does next.
-    next: Option<Instant>,
-    running: bool,
+    pub(super) next: Option<Instant>,
+    pub(super) running: bool,
     /// Bytes of the file in transfer that are not acknowledged yet.
-    unacked: u64,
-    next_serial: u64,
+    pub(super) unacked: u64,
+    pub(super) next_serial: u64,
     /// Round-trip samples noted so far.
     rtt_samples: u64,
-    rng: Rng,
+    pub(super) rng: Rng,
 }
 
 impl EndId {
@@ -67,7 +67,7 @@ impl EndId {
         self.0.is_multiple_of(2)
     }
 
-    fn index(self) -> usize {
+    pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -225,94 +225,7 @@ impl World<'_> {
         self.drain_end(end);
     }
 
-    /// The application's next step is due.
-    pub(super) fn handle_application(&mut self, flow: u32) {
-        let id = FlowId(flow);
-        let stop = self.scenario.flows[id.index()].stop.map(|stop| Instant::ZERO + stop);
-        if stop.is_some_and(|stop| stop <= self.now) {
-            self.stop_application(id);
-        } else {
-            self.step_application(id);
-        }
-        self.arm_application(id);
-    }
-
-    fn step_application(&mut self, id: FlowId) {
-        let (now, app) = (self.now, self.scenario.flows[id.index()].app);
-        let state = &mut self.ends.flows[id.index()];
-        let first = state.stats.began.is_none();
-        state.stats.activate(now);
-        state.running = true;
-        state.next = None;
-        let amount = match app {
-            App::Ftp => None,
-            App::File { bytes } => Some(bytes),
-            App::Pareto { mean_bytes, shape, .. } => Some(pareto(&mut state.rng, mean_bytes, shape)),
-            App::Cbr { rate, size } => {
-                state.next = Some(now + interval(rate, size));
-                self.send_datagram(id, size);
-                return;
-            }
-            App::Paced { .. } => unreachable!("the search runs constant rates"),
-        };
-        state.unacked = amount.unwrap_or(u64::MAX);
-        let end = EndId::sender(id);
-        match &mut self.ends.ends[end.index()] {
-            End::Tcp(endpoint) => {
-                if first {
-                    endpoint.connect();
-                }
-                let sent = match amount {
-                    None => endpoint.send_forever(),
-                    Some(bytes) => endpoint.send_virtual(bytes),
-                };
-                if sent.is_err() {
-                    self.end_application(id);
-                    return;
-                }
-            }
-            End::Custom(machine) => machine.handle(now, TransportInput::Data(amount)),
-            End::UdpSender | End::UdpReceiver { .. } => {}
-        }
-        self.drain_end(end);
-    }
-
-    fn stop_application(&mut self, id: FlowId) {
-        let end = EndId::sender(id);
-        match &mut self.ends.ends[end.index()] {
-            End::Tcp(endpoint) => endpoint.close(),
-            End::Custom(machine) => machine.handle(self.now, TransportInput::Stop),
-            End::UdpSender | End::UdpReceiver { .. } => {}
-        }
-        self.end_application(id);
-        self.drain_end(end);
-    }
-
-    fn end_application(&mut self, id: FlowId) {
-        let state = &mut self.ends.flows[id.index()];
-        state.next = None;
-        state.running = false;
-        state.stats.deactivate(self.now);
-        state.stats.ended.get_or_insert(self.now);
-    }
-
-    fn arm_application(&mut self, id: FlowId) {
-        let state = &self.ends.flows[id.index()];
-        let flow = &self.scenario.flows[id.index()];
-        let stop = flow.stop.map(|stop| Instant::ZERO + stop).filter(|_| state.stats.ended.is_none());
-        let at = earliest(state.next, stop);
-        self.set_deadline(self.application_slot(id.0), Rank::Application, flow.from, at);
-    }
-
-    fn send_datagram(&mut self, id: FlowId, size: u32) {
-        let state = &mut self.ends.flows[id.index()];
-        let serial = state.next_serial;
-        state.next_serial += 1;
-        state.stats.datagrams_sent += 1;
-        self.send_body(EndId::sender(id), Body::Udp(Datagram { port: port_of(id), serial, size }));
-    }
-
-    fn send_body(&mut self, end: EndId, body: Body) {
+    pub(super) fn send_body(&mut self, end: EndId, body: Body) {
         let flow = &self.scenario.flows[end.flow().index()];
         let (source, destination) = if end.is_sender() { (flow.from, flow.to) } else { (flow.to, flow.from) };
         let packet = Packet {
@@ -330,7 +243,7 @@ impl World<'_> {
     }
 
     /// Takes everything that an end has to say, and its next deadline.
-    fn drain_end(&mut self, end: EndId) {
+    pub(super) fn drain_end(&mut self, end: EndId) {
         let id = end.flow();
         loop {
             let said = match &mut self.ends.ends[end.index()] {
@@ -399,25 +312,6 @@ impl World<'_> {
         self.observer.delivered(self.now, id, bytes);
     }
 
-    fn acked(&mut self, id: FlowId, bytes: u64) {
-        let flow = &self.scenario.flows[id.index()];
-        let state = &mut self.ends.flows[id.index()];
-        state.stats.acked_bytes += bytes;
-        state.unacked = state.unacked.saturating_sub(bytes);
-        if state.unacked > 0 || !state.running {
-            return;
-        }
-        match flow.app {
-            App::Pareto { mean_pause, .. } => {
-                state.running = false;
-                state.stats.deactivate(self.now);
-                state.next = Some(self.now + exponential(&mut state.rng, mean_pause));
-            }
-            _ => self.stop_application(id),
-        }
-        self.arm_application(id);
-    }
-
     /// New round-trip samples, and the recorded series.
     fn note_progress(&mut self, end: EndId) {
         let End::Tcp(endpoint) = &self.ends.ends[end.index()] else { return };
@@ -439,38 +333,4 @@ enum Said {
     Send(Body),
     Event(tcp::Event),
     Custom(TransportOutput),
-}
-
-/// Time between datagrams of `size` bytes at `rate` bits of payload a second.
-fn interval(rate: BitRate, size: u32) -> Duration {
-    rate.time_for(size)
-}
-
-/// A file size: mean `mean`, density falling as x^-(shape + 1).
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
-fn pareto(rng: &mut Rng, mean: f64, shape: f64) -> u64 {
-    let smallest = mean * (shape - 1.0) / shape;
-    let bytes = smallest / libm::pow(1.0 - rng.unit(), 1.0 / shape);
-    (bytes as u64).max(1)
-}
-
-fn exponential(rng: &mut Rng, mean: Duration) -> Duration {
-    Duration::from_secs_f64(-mean.as_secs_f64() * libm::log(1.0 - rng.unit()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pareto_and_exponential_have_their_means() {
-        let mut rng = Rng::stream(5, "test", 0);
-        let n = 100_000;
-        // Shape 3 has a finite variance: the mean of n draws lies within 1% (five deviations).
-        let mean = (0..n).map(|_| pareto(&mut rng, 30_000.0, 3.0) as f64).sum::<f64>() / f64::from(n);
-        assert!((mean / 30_000.0 - 1.0).abs() < 0.01, "{mean}");
-        let pause = Duration::from_millis(300);
-        let mean = (0..n).map(|_| exponential(&mut rng, pause).as_secs_f64()).sum::<f64>() / f64::from(n);
-        assert!((mean / 0.3 - 1.0).abs() < 0.02, "{mean}");
-    }
 }

@@ -2,9 +2,10 @@
 //!
 //! The parts of a node are spread over the files by layer: `air` (frames in flight, receivers and
 //! stations), `link` (between MAC and IP, with address resolution), `ip` (forwarding), `ends`
-//! (transports and applications). Each file adds its methods to [`World`].
+//! (transports) and `applications`. Each file adds its methods to [`World`].
 
 mod air;
+mod applications;
 mod arp;
 mod ends;
 mod flow;

@@ -1,0 +1,148 @@
+//! Applications: what they have to send, when they begin, pause and end.
+
+use multihop_core::{Duration, FlowId, Instant, Rng, earliest};
+
+use super::World;
+use super::ends::{End, EndId};
+use crate::engine::Rank;
+use crate::extension::TransportInput;
+use crate::packet::{Body, Datagram, port_of};
+use crate::scenario::App;
+
+impl World<'_> {
+    /// The application's next step is due.
+    pub(super) fn handle_application(&mut self, flow: u32) {
+        let id = FlowId(flow);
+        let stop = self.scenario.flows[id.index()].stop.map(|stop| Instant::ZERO + stop);
+        if stop.is_some_and(|stop| stop <= self.now) {
+            self.stop_application(id);
+        } else {
+            self.step_application(id);
+        }
+        self.arm_application(id);
+    }
+
+    fn step_application(&mut self, id: FlowId) {
+        let (now, app) = (self.now, self.scenario.flows[id.index()].app);
+        let state = &mut self.ends.flows[id.index()];
+        let first = state.stats.began.is_none();
+        state.stats.activate(now);
+        state.running = true;
+        state.next = None;
+        let amount = match app {
+            App::Ftp => None,
+            App::File { bytes } => Some(bytes),
+            App::Pareto { mean_bytes, shape, .. } => Some(pareto(&mut state.rng, mean_bytes, shape)),
+            App::Cbr { rate, size } => {
+                state.next = Some(now + rate.time_for(size));
+                self.send_datagram(id, size);
+                return;
+            }
+            App::Paced { .. } => unreachable!("the search runs constant rates"),
+        };
+        state.unacked = amount.unwrap_or(u64::MAX);
+        let end = EndId::sender(id);
+        match &mut self.ends.ends[end.index()] {
+            End::Tcp(endpoint) => {
+                if first {
+                    endpoint.connect();
+                }
+                let sent = match amount {
+                    None => endpoint.send_forever(),
+                    Some(bytes) => endpoint.send_virtual(bytes),
+                };
+                if sent.is_err() {
+                    self.end_application(id);
+                    return;
+                }
+            }
+            End::Custom(machine) => machine.handle(now, TransportInput::Data(amount)),
+            End::UdpSender | End::UdpReceiver { .. } => {}
+        }
+        self.drain_end(end);
+    }
+
+    fn stop_application(&mut self, id: FlowId) {
+        let end = EndId::sender(id);
+        match &mut self.ends.ends[end.index()] {
+            End::Tcp(endpoint) => endpoint.close(),
+            End::Custom(machine) => machine.handle(self.now, TransportInput::Stop),
+            End::UdpSender | End::UdpReceiver { .. } => {}
+        }
+        self.end_application(id);
+        self.drain_end(end);
+    }
+
+    pub(super) fn end_application(&mut self, id: FlowId) {
+        let state = &mut self.ends.flows[id.index()];
+        state.next = None;
+        state.running = false;
+        state.stats.deactivate(self.now);
+        state.stats.ended.get_or_insert(self.now);
+    }
+
+    pub(super) fn arm_application(&mut self, id: FlowId) {
+        let state = &self.ends.flows[id.index()];
+        let flow = &self.scenario.flows[id.index()];
+        let stop = flow.stop.map(|stop| Instant::ZERO + stop).filter(|_| state.stats.ended.is_none());
+        let at = earliest(state.next, stop);
+        self.set_deadline(self.application_slot(id.0), Rank::Application, flow.from, at);
+    }
+
+    fn send_datagram(&mut self, id: FlowId, size: u32) {
+        let state = &mut self.ends.flows[id.index()];
+        let serial = state.next_serial;
+        state.next_serial += 1;
+        state.stats.datagrams_sent += 1;
+        self.send_body(EndId::sender(id), Body::Udp(Datagram { port: port_of(id), serial, size }));
+    }
+
+    /// The other end has more of what the application sent.
+    pub(super) fn acked(&mut self, id: FlowId, bytes: u64) {
+        let flow = &self.scenario.flows[id.index()];
+        let state = &mut self.ends.flows[id.index()];
+        state.stats.acked_bytes += bytes;
+        state.unacked = state.unacked.saturating_sub(bytes);
+        if state.unacked > 0 || !state.running {
+            return;
+        }
+        match flow.app {
+            App::Pareto { mean_pause, .. } => {
+                state.running = false;
+                state.stats.deactivate(self.now);
+                state.next = Some(self.now + exponential(&mut state.rng, mean_pause));
+            }
+            _ => self.stop_application(id),
+        }
+        self.arm_application(id);
+    }
+}
+
+/// A file size: mean `mean`, density falling as x^-(shape + 1).
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+fn pareto(rng: &mut Rng, mean: f64, shape: f64) -> u64 {
+    let smallest = mean * (shape - 1.0) / shape;
+    let bytes = smallest / libm::pow(1.0 - rng.unit(), 1.0 / shape);
+    (bytes as u64).max(1)
+}
+
+fn exponential(rng: &mut Rng, mean: Duration) -> Duration {
+    Duration::from_secs_f64(-mean.as_secs_f64() * libm::log(1.0 - rng.unit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pareto_and_exponential_have_their_means() {
+        let mut rng = Rng::stream(5, "test", 0);
+        let n = 100_000;
+        // Shape 3 has a finite variance: the mean of n draws lies within 1% (five deviations).
+        let mean = (0..n).map(|_| pareto(&mut rng, 30_000.0, 3.0) as f64).sum::<f64>() / f64::from(n);
+        assert!((mean / 30_000.0 - 1.0).abs() < 0.01, "{mean}");
+        let pause = Duration::from_millis(300);
+        let mean = (0..n).map(|_| exponential(&mut rng, pause).as_secs_f64()).sum::<f64>() / f64::from(n);
+        assert!((mean / 0.3 - 1.0).abs() < 0.02, "{mean}");
+    }
+}
