@@ -5,6 +5,7 @@ mod engine;
 pub mod extension;
 pub mod interval;
 mod observe;
+mod oracle;
 pub mod packet;
 mod record;
 pub mod results;

@@ -1,10 +1,12 @@
 //! Series over time, as tidy CSV: one value to a row.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use multihop_core::{Duration, FlowId, Instant, NodeId};
 use multihop_transport::tcp;
 
+use crate::oracle::ShortestPath;
 use crate::scenario::{Record, Series};
 
 /// Writes the series that a scenario asks for.
@@ -14,6 +16,10 @@ pub(crate) struct Recorder {
     what: Vec<Series>,
     flows: Vec<FlowSeries>,
     queues: Vec<usize>,
+    /// Of each flow, if wanted.
+    shortest: Vec<ShortestPath>,
+    /// Changes of these that have not been written, if each is to be.
+    coming: VecDeque<(Instant, FlowId, Option<u32>)>,
 }
 
 /// The last value of each of a flow's series.
@@ -34,14 +40,19 @@ impl Recorder {
         record: &Record,
         flows: usize,
         nodes: usize,
+        shortest: &[ShortestPath],
     ) -> io::Result<Self> {
         writeln!(out, "time,subject,id,series,value")?;
+        let shortest = if record.what.contains(&Series::Shortest) { shortest } else { &[] };
+        let coming = if record.every > Duration::ZERO { VecDeque::new() } else { changes(shortest) };
         Ok(Self {
             out,
             every: record.every,
             what: record.what.clone(),
             flows: vec![FlowSeries::default(); flows],
             queues: vec![0; nodes],
+            shortest: shortest.to_vec(),
+            coming,
         })
     }
 
@@ -111,6 +122,7 @@ impl Recorder {
     }
 
     pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.catch_up(Instant::FAR_FUTURE)?;
         self.out.flush()
     }
 
@@ -128,6 +140,9 @@ impl Recorder {
             && let Some(hops) = series.hops
         {
             self.row(now, "flow", flow.0, "hops", f64::from(hops))?;
+        }
+        if let Some(hops) = self.shortest.get(flow.index()).map(|path| path.at(now)) {
+            self.shortest_row(now, flow, hops)?;
         }
         if self.wants(Series::Goodput) {
             self.goodput_row(now, flow)?;
@@ -153,8 +168,34 @@ impl Recorder {
     }
 
     fn row(&mut self, now: Instant, subject: &str, id: u32, series: &str, value: f64) -> io::Result<()> {
+        self.catch_up(now)?;
         writeln!(self.out, "{},{subject},{id},{series},{value}", now.as_secs_f64())
     }
+
+    /// Shortest paths change by themselves: what has happened to them goes before what happens next.
+    fn catch_up(&mut self, now: Instant) -> io::Result<()> {
+        while let Some((at, flow, hops)) = self.coming.pop_front_if(|&mut (at, ..)| at <= now) {
+            self.shortest_row(at, flow, hops)?;
+        }
+        Ok(())
+    }
+
+    /// Without a value if there is no path.
+    fn shortest_row(&mut self, now: Instant, flow: FlowId, hops: Option<u32>) -> io::Result<()> {
+        let value = hops.map(|hops| hops.to_string()).unwrap_or_default();
+        writeln!(self.out, "{},flow,{},shortest,{value}", now.as_secs_f64(), flow.0)
+    }
+}
+
+/// Every change of every flow's shortest path, in the order of time.
+fn changes(shortest: &[ShortestPath]) -> VecDeque<(Instant, FlowId, Option<u32>)> {
+    let of_flow = |(flow, path)| {
+        let changes = ShortestPath::changes(path).iter();
+        changes.map(move |&(at, hops)| (at, flow, hops))
+    };
+    let mut all: Vec<_> = (0..).map(FlowId).zip(shortest).flat_map(of_flow).collect();
+    all.sort_unstable();
+    all.into()
 }
 
 fn ms(d: Duration) -> f64 {

@@ -75,6 +75,19 @@ pub struct FlowResult {
     pub rtt_ms: Option<Summary>,
     /// Links that delivered segments crossed; `null` if none arrived.
     pub mean_hops: Option<f64>,
+    /// Links of the true shortest path: the mean over the time from `start` to `stop` in which there
+    /// was one. `null` if there never was, and in very large networks that move.
+    pub shortest_hops: Option<f64>,
+    /// Links that delivered segments crossed / links of the shortest path when each arrived; segments
+    /// that arrived when there was none are left out. Below 1 only where paths lengthen while segments
+    /// are under way.
+    pub stretch: Option<f64>,
+    /// Share of the time from `start` to `stop` in which there was no path.
+    pub partitioned: Option<f64>,
+    /// What a chain as long as the shortest path was measured to deliver, averaged over the same
+    /// time, nothing while there was no path: Holland & Vaidya's Equation 3.1. `null` unless the
+    /// scenario gives the measurements.
+    pub expected_goodput_kbps: Option<f64>,
 }
 
 /// Some values in short.
@@ -99,6 +112,8 @@ pub struct Totals {
     pub jain_instant: Option<f64>,
     /// Mean of the flows' indices, each weighted by what the flow delivered; `null` if nothing was.
     pub retransmission_index: Option<f64>,
+    /// Sum of the flows' expected goodput; `null` if no flow has one.
+    pub expected_goodput_kbps: Option<f64>,
 }
 
 /// Medium access, over all stations, after warm-up.

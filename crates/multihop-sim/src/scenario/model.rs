@@ -225,8 +225,10 @@ pub enum Series {
     Cwnd,
     /// Round-trip time samples.
     Rtt,
-    /// Links between sender and receiver.
+    /// Links that packets crossed between sender and receiver.
     Hops,
+    /// Links of the true shortest path between sender and receiver.
+    Shortest,
     /// Packets in the interface queue of each node.
     Queue,
     /// Delivered application data in each interval.

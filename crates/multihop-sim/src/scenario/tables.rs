@@ -102,6 +102,7 @@ words! {
         "cwnd" => Series::Cwnd,
         "rtt" => Series::Rtt,
         "hops" => Series::Hops,
+        "shortest" => Series::Shortest,
         "queue" => Series::Queue,
         "goodput" => Series::Goodput,
     }

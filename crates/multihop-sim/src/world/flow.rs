@@ -3,6 +3,7 @@
 use multihop_core::{Duration, Instant};
 use multihop_transport::tcp::Counters;
 
+use crate::oracle::{ShortestPath, TimeByHops};
 use crate::packet::Packet;
 use crate::stats::{Histogram, jain};
 
@@ -23,6 +24,12 @@ pub(crate) struct FlowStats {
     pub(crate) arrivals: u64,
     /// Links that these crossed.
     hops: u64,
+    /// The shortest path between the flow's ends, if it is known.
+    pub(super) shortest: Option<ShortestPath>,
+    /// Links that segments crossed which arrived while there was a path.
+    hops_while_connected: u64,
+    /// Links of that path at their arrival.
+    shortest_hops: u64,
     pub(crate) delay: Histogram,
     pub(crate) rtt: Histogram,
     /// Datagrams, or segments of somebody's own transport, sent.
@@ -63,6 +70,7 @@ impl FlowStats {
             began: self.began,
             ended: self.ended,
             active_since: self.active_since.map(|_| now),
+            shortest: self.shortest.take(),
             sender_before: sender,
             receiver_before: receiver,
             ..Self::default()
@@ -74,10 +82,24 @@ impl FlowStats {
         self.arrivals += 1;
         self.hops += u64::from(hops);
         self.delay.add((now - packet_created).as_secs_f64());
+        if let Some(shortest) = self.shortest.as_ref().and_then(|path| path.at(now)) {
+            self.hops_while_connected += u64::from(hops);
+            self.shortest_hops += u64::from(shortest);
+        }
     }
 
     pub(super) fn mean_hops(&self) -> Option<f64> {
         (self.arrivals > 0).then(|| self.hops as f64 / self.arrivals as f64)
+    }
+
+    /// Links crossed / links of the shortest path when each segment arrived.
+    pub(super) fn stretch(&self) -> Option<f64> {
+        (self.shortest_hops > 0).then(|| self.hops_while_connected as f64 / self.shortest_hops as f64)
+    }
+
+    /// The lengths of the shortest path from `from` to `until`.
+    pub(super) fn time_by_hops(&self, from: Instant, until: Instant) -> Option<TimeByHops> {
+        self.shortest.as_ref().map(|path| path.time_by_hops(from, until))
     }
 }
 

@@ -26,6 +26,7 @@ use self::routing::Router;
 use crate::engine::{Deadlines, Key, Rank};
 use crate::extension::Extensions;
 use crate::observe::Observer;
+use crate::oracle::ShortestPath;
 use crate::packet::{Packet, Pool};
 use crate::scenario::{Layout, Scenario};
 
@@ -76,6 +77,7 @@ impl<'a> World<'a> {
         scenario: &'a Scenario,
         layout: &Layout,
         extensions: &Extensions<'_>,
+        shortest: Option<Vec<ShortestPath>>,
         observer: Observer,
     ) -> Self {
         let mut tracks = scenario.tracks(layout);
@@ -85,7 +87,10 @@ impl<'a> World<'a> {
             MacConfig { params: scenario.mac.clone(), airtime: Airtime::new(&scenario.radio, &scenario.mac) };
         let medium = Medium::new(&scenario.radio, tracks, scenario.seed);
         let mut router = Router::new(scenario, &positions, extensions);
-        let ends = Ends::new(scenario, extensions, |from, to| router.hops(from, to));
+        let mut ends = Ends::new(scenario, extensions, |from, to| router.hops(from, to));
+        for (flow, path) in ends.flows.iter_mut().zip(shortest.into_iter().flatten()) {
+            flow.stats.shortest = Some(path);
+        }
         let mut world = Self {
             scenario,
             now: Instant::ZERO,

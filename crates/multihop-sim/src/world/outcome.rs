@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use multihop_core::{DropReason, FlowId, NodeId};
+use multihop_core::{DropReason, FlowId, Instant, NodeId};
 use multihop_radio::mac::Counters;
 
 use super::World;
@@ -10,6 +10,7 @@ use super::ends::EndId;
 use super::flow::Windows;
 use crate::engine::Rank;
 use crate::observe::Observer;
+use crate::oracle::TimeByHops;
 use crate::results::{EnergyResult, FlowResult, MacResult, RoutingResult, RunResult, Totals};
 use crate::scenario::Energy;
 use crate::stats::jain;
@@ -102,6 +103,9 @@ impl World<'_> {
         let segments_delivered = got.map_or(stats.arrivals, |(now, before)| now.delivered - before.delivered);
         let segments_retransmitted =
             sent.map_or(stats.repeats, |(now, before)| now.retransmitted - before.retransmitted);
+        let stop = stats.ended.unwrap_or(self.now);
+        let paths = stats.time_by_hops(self.measured_from.max(Instant::ZERO + flow.start), stop);
+        let chains = self.scenario.expected.as_ref();
         FlowResult {
             id: id.0,
             from: flow.from.0,
@@ -109,7 +113,7 @@ impl World<'_> {
             app: flow.app.name().to_owned(),
             transport: state.transport.clone(),
             start: flow.start.as_secs_f64(),
-            stop: stats.ended.unwrap_or(self.now).as_secs_f64(),
+            stop: stop.as_secs_f64(),
             goodput_kbps: kbps(stats.delivered_bytes),
             acked_kbps: self.ends.acknowledges(id).then(|| kbps(stats.acked_bytes)),
             retransmission_index: (segments_delivered > 0)
@@ -124,6 +128,10 @@ impl World<'_> {
             delay_ms: stats.delay.summary_ms(),
             rtt_ms: stats.rtt.summary_ms(),
             mean_hops: stats.mean_hops(),
+            shortest_hops: paths.as_ref().and_then(TimeByHops::mean),
+            stretch: stats.stretch(),
+            partitioned: paths.as_ref().and_then(TimeByHops::partitioned),
+            expected_goodput_kbps: paths.zip(chains).and_then(|(paths, chains)| paths.expected_kbps(chains)),
         }
     }
 
@@ -194,5 +202,6 @@ fn totals(flows: &[FlowResult], jain_instant: Option<f64>) -> Totals {
         jain_instant,
         // The flows' indices weighted by what each delivered come to the sums' ratio.
         retransmission_index: (delivered > 0).then(|| retransmitted as f64 / delivered as f64),
+        expected_goodput_kbps: flows.iter().filter_map(|f| f.expected_goodput_kbps).reduce(|a, b| a + b),
     }
 }

@@ -9,6 +9,7 @@ mod capture;
 mod chain;
 mod determinism;
 mod extension;
+mod oracle;
 mod scenario;
 mod support;
 mod sweep;

@@ -1,0 +1,177 @@
+//! Hop counts from one node to all others, kept up while links appear and break.
+
+use std::collections::VecDeque;
+
+use multihop_core::NodeId;
+use multihop_radio::grid::{Grid, Point};
+
+use super::links::Link;
+
+/// Who has a link to whom.
+#[derive(Debug)]
+pub(super) struct Graph {
+    neighbours: Vec<Vec<NodeId>>,
+}
+
+/// Hops from one node to each other.
+#[derive(Debug)]
+pub(super) struct Hops {
+    from: NodeId,
+    /// [`UNREACHED`] where no path leads.
+    to: Vec<u32>,
+    /// Nodes whose neighbours are to be looked at.
+    frontier: VecDeque<NodeId>,
+}
+
+impl Graph {
+    pub(super) fn new(nodes: usize, links: &[Link]) -> Self {
+        let mut graph = Self { neighbours: vec![Vec::new(); nodes] };
+        for &link in links {
+            graph.change(link, true);
+        }
+        graph
+    }
+
+    /// Links between all that are no farther apart than `range`.
+    pub(super) fn of_places(places: &[Point], range: f64) -> Self {
+        let grid = Grid::new(range, places);
+        let mut near = Vec::new();
+        let neighbours = (0..).map(NodeId).zip(places).map(|(node, &place)| {
+            grid.within(place, range, &mut near);
+            near.iter().copied().filter(|&other| other != node).collect()
+        });
+        Self { neighbours: neighbours.collect() }
+    }
+
+    /// A link appears or breaks.
+    pub(super) fn change(&mut self, [a, b]: Link, up: bool) {
+        for (node, other) in [(a, b), (b, a)] {
+            let neighbours = &mut self.neighbours[node.index()];
+            if up {
+                neighbours.push(other);
+            } else {
+                neighbours.retain(|&neighbour| neighbour != other);
+            }
+        }
+    }
+
+    /// Hops between two nodes; nothing farther away is looked at.
+    pub(super) fn hops_between(&self, from: NodeId, to: NodeId) -> Option<u32> {
+        let mut hops = Hops::nowhere(self.nodes(), from);
+        hops.spread(self, from, Some(to));
+        hops.to(to)
+    }
+
+    fn nodes(&self) -> usize {
+        self.neighbours.len()
+    }
+
+    fn of(&self, node: NodeId) -> &[NodeId] {
+        &self.neighbours[node.index()]
+    }
+}
+
+impl Hops {
+    pub(super) fn new(graph: &Graph, from: NodeId) -> Self {
+        let mut hops = Self::nowhere(graph.nodes(), from);
+        hops.spread(graph, from, None);
+        hops
+    }
+
+    pub(super) fn to(&self, node: NodeId) -> Option<u32> {
+        Some(self.to[node.index()]).filter(|&hops| hops != UNREACHED)
+    }
+
+    /// A link of `graph` has appeared or broken, and nothing else since the last call. Says whether
+    /// that made a difference.
+    pub(super) fn follow(&mut self, graph: &Graph, [a, b]: Link, up: bool) -> bool {
+        let (near, far) = if self.to[a.index()] <= self.to[b.index()] { (a, b) } else { (b, a) };
+        let (near_hops, far_hops) = (self.to[near.index()], self.to[far.index()]);
+        if up {
+            let shorter = far_hops > near_hops.saturating_add(1);
+            if shorter {
+                self.to[far.index()] = near_hops + 1;
+                self.spread(graph, far, None);
+            }
+            return shorter;
+        }
+        // The ends of a link differ by one hop or by none; a path over it crosses it away from here,
+        // and is as short through any other neighbour that is as near.
+        let lost = near_hops < far_hops && graph.of(far).iter().all(|n| self.to[n.index()] != near_hops);
+        if lost {
+            *self = Self::new(graph, self.from);
+        }
+        lost
+    }
+
+    fn nowhere(nodes: usize, from: NodeId) -> Self {
+        let mut to = vec![UNREACHED; nodes];
+        to[from.index()] = 0;
+        Self { from, to, frontier: VecDeque::new() }
+    }
+
+    /// Breadth first from `start` to whatever is nearer that way than was known, or to `goal`.
+    fn spread(&mut self, graph: &Graph, start: NodeId, goal: Option<NodeId>) {
+        self.frontier.push_back(start);
+        while let Some(node) = self.frontier.pop_front() {
+            if Some(node) == goal {
+                return;
+            }
+            let further = self.to[node.index()] + 1;
+            for &neighbour in graph.of(node) {
+                if further < self.to[neighbour.index()] {
+                    self.to[neighbour.index()] = further;
+                    self.frontier.push_back(neighbour);
+                }
+            }
+        }
+    }
+}
+
+const UNREACHED: u32 = u32::MAX;
+
+#[cfg(test)]
+mod tests {
+    use multihop_core::Rng;
+
+    use super::*;
+
+    #[test]
+    fn what_is_kept_up_is_what_is_found_anew() {
+        let mut rng = Rng::stream(1, "test", 0);
+        let mut differences = [0, 0];
+        // From sparse networks, which fall apart, to dense ones.
+        for (nodes, chance) in [(2, 0.5), (6, 0.3), (12, 0.12), (12, 0.3), (20, 0.15)] {
+            let pairs: Vec<_> =
+                (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| [NodeId(a), NodeId(b)])).collect();
+            let mut present = vec![false; pairs.len()];
+            let mut graph = Graph::new(nodes as usize, &[]);
+            let mut hops = Hops::new(&graph, NodeId(0));
+            for _ in 0..4000 {
+                let n = rng.below(u32::try_from(pairs.len()).unwrap()) as usize;
+                let up = rng.chance(chance);
+                if std::mem::replace(&mut present[n], up) == up {
+                    continue;
+                }
+                let before = hops.to.clone();
+                graph.change(pairs[n], up);
+                let differs = hops.follow(&graph, pairs[n], up);
+                let anew = Hops::new(&graph, NodeId(0));
+                assert_eq!(hops.to, anew.to, "{pairs:?}\n{present:?}");
+                assert_eq!(differs, before != hops.to);
+                differences[usize::from(differs)] += 1;
+                for to in (0..nodes).map(NodeId) {
+                    assert_eq!(graph.hops_between(NodeId(0), to), anew.to(to));
+                }
+            }
+        }
+        assert!(differences[0] > 2000 && differences[1] > 1000, "{differences:?}");
+    }
+
+    #[test]
+    fn places_are_linked_up_to_the_range() {
+        let places = [0.0, 250.0, 500.1, 700.0].map(|x| Point { x, y: 0.0 });
+        let graph = Graph::of_places(&places, 250.0);
+        assert_eq!(graph.neighbours, [vec![NodeId(1)], vec![NodeId(0)], vec![NodeId(3)], vec![NodeId(2)]]);
+    }
+}
