@@ -3,7 +3,9 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use multihop_core::Duration;
 
 /// Reliable transport over wireless multihop networks, simulated.
 #[derive(Parser)]
@@ -11,6 +13,19 @@ use clap::{Parser, Subcommand};
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Args {
+    /// Refuses what the parser cannot know to be wrong.
+    pub(crate) fn check(self) -> Result<Self, clap::Error> {
+        if let Command::Motion(MotionArgs { format, every: Some(_), .. }) = &self.command
+            && *format != MotionFormat::Netanim
+        {
+            let message = "found --every, allowed: only with --format netanim";
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
+        }
+        Ok(self)
+    }
 }
 
 /// What is to be done.
@@ -27,6 +42,8 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of scenario files.
     Schema,
+    /// Write how the nodes of a scenario move, for other programs.
+    Motion(MotionArgs),
 }
 
 /// `multihop run`.
@@ -57,8 +74,7 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// All that is laid on top of the file.
     pub(crate) fn overrides(&self) -> Vec<(String, String)> {
-        let seed = self.seed.map(|seed| ("seed".to_owned(), seed.to_string()));
-        self.set.iter().cloned().chain(seed).collect()
+        overrides(&self.set, self.seed)
     }
 }
 
@@ -79,6 +95,56 @@ pub(crate) struct SweepArgs {
     /// Print each result as one line of JSON, and everything else on standard error.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `multihop motion`.
+#[derive(Parser)]
+pub(crate) struct MotionArgs {
+    /// Scenario file.
+    pub(crate) file: PathBuf,
+    /// Root of the random streams, in place of the scenario's.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Set a key of the scenario, for example duration=60.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// What the file is to be.
+    #[arg(long)]
+    pub(crate) format: MotionFormat,
+    /// Time between two frames of netanim, s; 0.5 if not given. The others hold every turn.
+    #[arg(long, value_name = "S", value_parser = positive_seconds)]
+    pub(crate) every: Option<Duration>,
+    /// Write into this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Formats of files of movements.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum MotionFormat {
+    /// An ns-2 script, as setdest writes it; ns-3 reads it, too.
+    Ns2,
+    /// BonnMotion's native format.
+    Bonnmotion,
+    /// XML for NetAnim, ns-3's viewer.
+    Netanim,
+}
+
+impl MotionArgs {
+    /// All that is laid on top of the file.
+    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
+        overrides(&self.set, self.seed)
+    }
+}
+
+fn overrides(set: &[(String, String)], seed: Option<u64>) -> Vec<(String, String)> {
+    let seed = seed.map(|seed| ("seed".to_owned(), seed.to_string()));
+    set.iter().cloned().chain(seed).collect()
+}
+
+fn positive_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map(Duration::from_secs_f64).unwrap_or_default();
+    if seconds > Duration::ZERO { Ok(seconds) } else { Err("allowed: a number above 0".to_owned()) }
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

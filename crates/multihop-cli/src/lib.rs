@@ -3,6 +3,7 @@
 //! A library, so that the Python package can carry the same command.
 
 mod args;
+mod motion;
 mod output;
 mod progress;
 mod run;
@@ -19,7 +20,7 @@ use args::{Args, Command};
 
 /// Runs the command; `args` begins with its name. Returns the exit code.
 pub fn main(args: Vec<OsString>) -> i32 {
-    let args = match Args::try_parse_from(args) {
+    let args = match Args::try_parse_from(args).and_then(Args::check) {
         Ok(args) => args,
         Err(usage) => {
             // Nothing can be said where neither stdout nor stderr can be written.
@@ -53,6 +54,7 @@ fn command(command: Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Check { file } => check(&file),
+        Command::Motion(args) => motion::motion(&args),
         Command::Schema => Ok(output::json(&multihop_sim::scenario::schema(), true)?),
     }
 }

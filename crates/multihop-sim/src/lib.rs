@@ -4,6 +4,7 @@
 mod engine;
 pub mod extension;
 pub mod interval;
+pub mod motion;
 mod observe;
 mod oracle;
 pub mod packet;

@@ -11,17 +11,19 @@ impl Scenario {
     ///
     /// Where a node begins is `at(Instant::ZERO)`; `layout` has it only if the nodes stand still.
     pub fn tracks(&self, layout: &Layout) -> Vec<Track> {
-        let movements =
-            (0..).map(NodeId).zip(&layout.positions).map(|(node, &[x, y])| match &self.mobility {
-                Mobility::Static => Movement::Still(Point { x, y }),
-                Mobility::RandomWaypoint { params, pattern } => {
-                    Movement::RandomWaypoint(RandomWaypoint::new(*params, pattern.unwrap_or(self.seed), node))
-                }
-                Mobility::RandomWalk(params) => {
-                    Movement::RandomWalk(RandomWalk::new(*params, self.seed, node))
-                }
-                Mobility::Paths(paths) => Movement::along(paths[node.index()].clone()),
-            });
-        movements.map(Track::new).collect()
+        self.movements(layout).into_iter().map(Track::new).collect()
+    }
+
+    /// The same, from leg to leg.
+    pub(crate) fn movements(&self, layout: &Layout) -> Vec<Movement> {
+        let movement = |(node, &[x, y]): (NodeId, &[f64; 2])| match &self.mobility {
+            Mobility::Static => Movement::Still(Point { x, y }),
+            Mobility::RandomWaypoint { params, pattern } => {
+                Movement::RandomWaypoint(RandomWaypoint::new(*params, pattern.unwrap_or(self.seed), node))
+            }
+            Mobility::RandomWalk(params) => Movement::RandomWalk(RandomWalk::new(*params, self.seed, node)),
+            Mobility::Paths(paths) => Movement::along(paths[node.index()].clone()),
+        };
+        (0..).map(NodeId).zip(&layout.positions).map(movement).collect()
     }
 }

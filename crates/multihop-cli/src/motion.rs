@@ -1,0 +1,37 @@
+//! `multihop motion`.
+
+use std::io::{self, BufWriter, Write};
+
+use anyhow::Context;
+use multihop_core::Duration;
+use multihop_sim::motion::{Format, Motion};
+use multihop_sim::scenario::{Scenario, Source};
+
+use crate::args::{MotionArgs, MotionFormat};
+use crate::{Failure, output};
+
+/// Writes the movement of a scenario's nodes.
+pub(crate) fn motion(args: &MotionArgs) -> Result<(), Failure> {
+    let scenario = Scenario::load(&Source::from_file(&args.file)?, &args.overrides())?;
+    let motion = Motion::of(&scenario).map_err(anyhow::Error::from)?;
+    let format = match args.format {
+        MotionFormat::Ns2 => Format::Ns2,
+        MotionFormat::Bonnmotion => Format::Bonnmotion,
+        MotionFormat::Netanim => Format::Netanim { every: args.every.unwrap_or(EVERY) },
+    };
+    match &args.out {
+        Some(path) => write(motion, format, output::file(path)?)
+            .with_context(|| format!("cannot write {}", path.display()))?,
+        None => write(motion, format, BufWriter::new(io::stdout().lock()))
+            .context("cannot write to standard output")?,
+    }
+    Ok(())
+}
+
+fn write(motion: Motion, format: Format, mut out: impl Write) -> io::Result<()> {
+    motion.write(format, &mut out)?;
+    out.flush()
+}
+
+/// Between two frames of an animation.
+const EVERY: Duration = Duration::from_millis(500);
