@@ -2,10 +2,12 @@
 
 use anyhow::Context;
 use multihop_sim::scenario::Scenario;
+use serde::Serialize;
 
-use crate::networks::{cell, chain, cross, load, random};
+use crate::networks::{self, cell, chain, cross, load};
 
 /// A scenario, and how long it runs.
+#[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) nodes: u32,
@@ -13,23 +15,63 @@ pub(crate) struct Case {
     pub(crate) seconds: f64,
     /// Simulated seconds of two runs whose difference in instructions is the cost of the traffic.
     pub(crate) counted: [f64; 2],
+    /// Networks that differ in nothing but size.
+    pub(crate) family: Option<Family>,
+    /// Whether it is run for longer, to see if memory grows.
+    pub(crate) watched: bool,
     text: fn(u32) -> anyhow::Result<String>,
 }
 
-/// 802.11 at 2 Mb/s, RTS before every frame, ranges of 250 and 550 m. TCP is NewReno with a window
-/// of 20 segments of 1460 bytes and an ACK for each.
+/// Networks of equal density and of equal load on each node, whatever their size.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Family {
+    /// Nodes that stand still, routes that hold for the whole run.
+    Still,
+    /// Nodes that move, under AODV.
+    Moving,
+}
+
+/// 802.11 at 2 Mb/s, RTS before every frame, ranges of 250 and 550 m, ARP as in ns-2. TCP is NewReno
+/// with a window of 20 segments of 1460 bytes and an ACK for each. Nodes that move do so by random
+/// waypoint at 1 to 20 m/s without pauses, from its stationary distribution on.
 pub(crate) const CASES: &[Case] = &[
-    Case { name: "chain-1", nodes: 2, seconds: 100.0, counted: [10.0, 20.0], text: chain },
-    Case { name: "chain-4", nodes: 5, seconds: 100.0, counted: [10.0, 20.0], text: chain },
-    Case { name: "chain-8", nodes: 9, seconds: 100.0, counted: [10.0, 20.0], text: chain },
+    small("chain-1", 2, chain),
+    small("chain-4", 5, chain),
+    small("chain-8", 9, chain),
     // Ten stations send to the eleventh, more than fits.
-    Case { name: "saturated-10", nodes: 11, seconds: 100.0, counted: [10.0, 20.0], text: cell },
-    Case { name: "cross", nodes: 9, seconds: 100.0, counted: [10.0, 20.0], text: cross },
-    // 50 nodes to the square kilometre; a tenth of them send 20 kb/s over three hops.
-    Case { name: "random-100", nodes: 100, seconds: 100.0, counted: [2.0, 12.0], text: random },
-    Case { name: "random-1000", nodes: 1000, seconds: 20.0, counted: [2.0, 3.0], text: random },
-    Case { name: "random-10000", nodes: 10_000, seconds: 10.0, counted: [2.0, 2.5], text: random },
+    small("saturated-10", 11, cell),
+    small("cross", 9, cross),
+    // From here on 50 nodes to the square kilometre; a TCP flow for every ten.
+    mobile("mobile-50-aodv", 50, networks::mobile_aodv),
+    mobile("mobile-50-olsr", 50, networks::mobile_olsr),
+    mobile("mobile-50-dsr", 50, networks::mobile_dsr),
+    mobile("mobile-100-olsr", 100, networks::mobile_olsr),
+    // A tenth of the nodes send 20 kb/s over three hops.
+    large("random-100", 100, 100.0, [2.0, 12.0], Family::Still),
+    large("random-1000", 1000, 20.0, [2.0, 3.0], Family::Still),
+    large("random-10000", 10_000, 10.0, [2.0, 2.5], Family::Still),
+    large("mobile-100", 100, 100.0, [2.0, 22.0], Family::Moving),
+    large("mobile-1000", 1000, 20.0, [2.0, 6.0], Family::Moving),
+    large("mobile-10000", 10_000, 10.0, [2.0, 3.0], Family::Moving),
 ];
+
+const fn small(name: &'static str, nodes: u32, text: fn(u32) -> anyhow::Result<String>) -> Case {
+    let (seconds, counted) = (100.0, [10.0, 20.0]);
+    Case { name, nodes, seconds, counted, family: None, watched: false, text }
+}
+
+const fn mobile(name: &'static str, nodes: u32, text: fn(u32) -> anyhow::Result<String>) -> Case {
+    Case { counted: [20.0, 60.0], watched: true, ..small(name, nodes, text) }
+}
+
+const fn large(name: &'static str, nodes: u32, seconds: f64, counted: [f64; 2], family: Family) -> Case {
+    let text = match family {
+        Family::Still => networks::random,
+        Family::Moving => networks::moving,
+    };
+    Case { name, nodes, seconds, counted, family: Some(family), watched: false, text }
+}
 
 impl Case {
     /// The one with this name.
@@ -65,7 +107,7 @@ mod tests {
 
     #[test]
     fn traffic_per_node_is_the_same_at_every_size() {
-        for case in CASES.iter().filter(|case| case.name.starts_with("random")) {
+        for case in CASES.iter().filter(|case| case.family.is_some()) {
             let flows = case.scenario(case.seconds).unwrap().flows.len();
             let expected = case.nodes as usize / 10;
             assert!((expected - expected / 50..=expected).contains(&flows), "{}: {flows}", case.name);

@@ -6,6 +6,7 @@ mod cases;
 mod measure;
 mod networks;
 mod report;
+mod targets;
 
 use std::fs;
 use std::io::{self, Write};
@@ -68,7 +69,9 @@ fn row(case: &Case, quick: bool, counter: Option<&Counter>) -> anyhow::Result<Ro
     let (runs, seconds) = if quick { (3, case.seconds / 10.0) } else { (5, case.seconds) };
     let samples: Vec<_> = (0..runs).map(|_| Sample::in_a_child(case, seconds)).collect::<Result<_, _>>()?;
     let cost = counter.map(|counter| counter.count(case)).transpose()?;
-    Ok(Row::new(case, &samples, cost))
+    // From the full length on, so that whatever warms up is warm.
+    let longer = case.watched.then(|| Sample::in_a_child(case, targets::LONGER * seconds)).transpose()?;
+    Ok(Row::new(case, &samples, cost, longer.and_then(|sample| sample.peak_bytes)))
 }
 
 fn write_json(file: &Path, rows: &[Row]) -> anyhow::Result<()> {

@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::f64::consts::TAU;
 
+use multihop_core::Instant;
+use multihop_radio::grid::Point;
+use multihop_radio::mobility::Track;
 use multihop_sim::scenario::{Scenario, Source};
 
 /// A scenario of `seconds`, which its text leaves out.
@@ -38,26 +41,75 @@ pub(crate) fn cell(nodes: u32) -> anyhow::Result<String> {
 ///
 /// Some nodes may be cut off: 10,000 nodes are almost never all connected. They do not send.
 pub(crate) fn random(nodes: u32) -> anyhow::Result<String> {
+    with_datagrams(&place(nodes, ", connected = false"))
+}
+
+/// The same with nodes that move, so that AODV has to search again and again.
+///
+/// Searches end after [`HOPS`] and a few more, lest they reach as many nodes as there are and cost
+/// each of them the more, the larger the network is.
+pub(crate) fn moving(nodes: u32) -> anyhow::Result<String> {
+    let aodv = "routing = { protocol = \"aodv\", ttl_threshold = 5, net_diameter = 7 }\n";
+    with_datagrams(&format!("{}{MOVEMENT}{aodv}", place(nodes, "")))
+}
+
+/// Nodes that move, a tenth as many TCP flows between any of them, and AODV as ns-2 has it.
+pub(crate) fn mobile_aodv(nodes: u32) -> anyhow::Result<String> {
+    mobile(nodes, "protocol = \"aodv\", preset = \"ns2\", link_failure = \"mac\"")
+}
+
+/// The same under OLSR.
+pub(crate) fn mobile_olsr(nodes: u32) -> anyhow::Result<String> {
+    mobile(nodes, "protocol = \"olsr\"")
+}
+
+/// The same under DSR.
+pub(crate) fn mobile_dsr(nodes: u32) -> anyhow::Result<String> {
+    mobile(nodes, "protocol = \"dsr\"")
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of so many nodes")]
+fn mobile(nodes: u32, routing: &str) -> anyhow::Result<String> {
+    let flows: String = (0..nodes / 10).map(|from| tcp(from, nodes / 2 + from)).collect();
+    Ok(format!("{}{MOVEMENT}routing = {{ {routing} }}\n{flows}", place(nodes, "")))
+}
+
+/// `nodes` at a fixed density.
+fn place(nodes: u32, more: &str) -> String {
     let side = (f64::from(nodes) * AREA_OF_A_NODE).sqrt();
-    let place = format!(
-        "topology = {{ kind = \"random\", nodes = {nodes}, area = [{side:?}, {side:?}], connected = false }}\n"
-    );
-    let empty = load(&format!("{place}{}", cbr(0, 1, 0.0, 1.0, 512)), 1.0)?;
-    let positions = empty.topology.place(empty.seed)?.positions;
+    format!("topology = {{ kind = \"random\", nodes = {nodes}, area = [{side:?}, {side:?}]{more} }}\n")
+}
+
+/// Every tenth node sends as far as [`HOPS`] reach at the beginning.
+fn with_datagrams(network: &str) -> anyhow::Result<String> {
+    let empty = load(&format!("{network}{}", cbr(0, 1, 0.0, 1.0, 512)), 1.0)?;
+    let layout = empty.topology.place(empty.seed)?;
+    let begin = |mut track: Track| {
+        let Point { x, y } = track.at(Instant::ZERO);
+        [x, y]
+    };
+    let positions: Vec<_> = empty.tracks(&layout).into_iter().map(begin).collect();
     let neighbours = neighbours(&positions, empty.decode_range());
-    let flows: String = (0..nodes)
+    let flows: String = (0..)
+        .take(positions.len())
         .step_by(10)
         .filter_map(|from| Some((from, farthest(&neighbours, from)?)))
         // Spread over a second, so that they do not all send at once.
         .map(|(from, to)| cbr(from, to, f64::from(from / 10 % 100) * 0.01, 20.0, 512))
         .collect();
-    Ok(place + &flows)
+    Ok(network.to_owned() + &flows)
 }
 
 const AREA_OF_A_NODE: f64 = 20_000.0; // m2
 const HOPS: u32 = 3;
 
+const MOVEMENT: &str = "mobility = { kind = \"random-waypoint\", speed = [1.0, 20.0] }\n";
+
 const TCP: &str = "[[flow]]\ntransport = { kind = \"newreno+ack1\", window_max = 20 }\n";
+
+fn tcp(from: u32, to: u32) -> String {
+    format!("{TCP}from = {from}\nto = {to}\n")
+}
 
 fn cbr(from: u32, to: u32, start: f64, kbps: f64, bytes: u32) -> String {
     format!(

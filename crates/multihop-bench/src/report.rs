@@ -5,37 +5,45 @@ use serde::Serialize;
 
 use crate::cases::Case;
 use crate::measure::{Cost, Sample};
+use crate::targets::{Verdict, process_bytes, verdicts};
 
 /// What was measured of one case.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
-    scenario: &'static str,
-    nodes: u32,
+    pub(crate) scenario: &'static str,
+    pub(crate) nodes: u32,
     runs: usize,
     sim_seconds: f64,
     events: u64,
     frames: u64,
     /// Of the median run.
-    events_per_second: f64,
-    wall_per_sim_second: Spread,
+    pub(crate) events_per_second: f64,
+    pub(crate) wall_per_sim_second: Spread,
     /// Simulated over wall time of the median run.
     times_real_time: f64,
     /// `null` without valgrind.
-    instructions: Option<Cost>,
-    peak_bytes: Option<u64>,
+    pub(crate) instructions: Option<Cost>,
+    pub(crate) peak_bytes: Option<u64>,
+    /// Of a run that is [`LONGER`](crate::targets::LONGER) times as long, where that is watched.
+    pub(crate) peak_bytes_longer: Option<u64>,
 }
 
 /// Median and range.
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Spread {
-    median: f64,
+pub(crate) struct Spread {
+    pub(crate) median: f64,
     min: f64,
     max: f64,
 }
 
 impl Row {
     /// `samples` are runs of equal length, at least one.
-    pub(crate) fn new(case: &Case, samples: &[Sample], instructions: Option<Cost>) -> Self {
+    pub(crate) fn new(
+        case: &Case,
+        samples: &[Sample],
+        instructions: Option<Cost>,
+        peak_bytes_longer: Option<u64>,
+    ) -> Self {
         let Sample { sim_seconds, events, frames, .. } = samples[0];
         let wall = Spread::of(samples.iter().map(|s| s.wall_seconds / s.sim_seconds).collect());
         Self {
@@ -50,6 +58,7 @@ impl Row {
             times_real_time: 1.0 / wall.median,
             instructions,
             peak_bytes: samples.iter().filter_map(|s| s.peak_bytes).max(),
+            peak_bytes_longer,
         }
     }
 
@@ -71,7 +80,7 @@ impl Row {
 
     /// What a node takes where there are many: the peak without that of a process with hardly any
     /// nodes, shared among them.
-    fn bytes_per_node(&self, process: Option<u64>) -> Option<f64> {
+    pub(crate) fn bytes_per_node(&self, process: Option<u64>) -> Option<f64> {
         let beyond = self.peak_bytes?.checked_sub(process?)?;
         (self.nodes >= MANY).then(|| beyond as f64 / f64::from(self.nodes))
     }
@@ -84,7 +93,7 @@ impl Spread {
     }
 }
 
-/// A table, and how the cost of a frame grows with the network.
+/// A table, and how near the targets are.
 pub(crate) fn text(rows: &[Row]) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
@@ -100,15 +109,15 @@ pub(crate) fn text(rows: &[Row]) -> String {
         "peak MB",
         "kB/node",
     ]);
-    let process = smallest(rows);
+    let process = process_bytes(rows);
     for row in rows {
         table.add_row(row.cells(process));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let growth: String = growth(rows).iter().map(|line| format!("\n{}", line.text())).collect();
-    format!("{table}\n{growth}")
+    let verdicts: String = verdicts(rows).iter().map(|line| format!("\n{}", line.text())).collect();
+    format!("{table}\n{verdicts}")
 }
 
 /// The same as a document.
@@ -117,65 +126,17 @@ pub(crate) fn json(rows: &[Row]) -> serde_json::Result<String> {
     struct Document<'a> {
         version: &'static str,
         scenarios: &'a [Row],
-        growth: Vec<Growth>,
+        targets: Vec<Verdict>,
     }
-    let document = Document { version: env!("CARGO_PKG_VERSION"), scenarios: rows, growth: growth(rows) };
+    let document = Document { version: env!("CARGO_PKG_VERSION"), scenarios: rows, targets: verdicts(rows) };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
 /// Nodes from which on the memory of each is told.
-const MANY: u32 = 100;
-
-/// Cost of a frame in a larger network over that in a smaller one of equal density.
-#[derive(Debug, Serialize)]
-struct Growth {
-    from_nodes: u32,
-    to_nodes: u32,
-    frame: f64,
-    event: f64,
-    /// Stations that a frame reaches; a small network has more of its nodes at the border.
-    events_per_frame: f64,
-}
-
-impl Growth {
-    fn text(&self) -> String {
-        format!(
-            "frames cost {:.2} times as much at {} nodes as at {}: {:.2} times as many events, each {:.2} times as much",
-            self.frame,
-            grouped(self.to_nodes),
-            grouped(self.from_nodes),
-            self.events_per_frame,
-            self.event,
-        )
-    }
-}
-
-fn growth(rows: &[Row]) -> Vec<Growth> {
-    let mut large =
-        rows.iter().filter_map(|row| Some((row, row.instructions?))).filter(|(r, _)| r.nodes >= MANY);
-    let Some((base, base_cost)) = large.next() else { return Vec::new() };
-    large
-        .map(|(row, cost)| Growth {
-            from_nodes: base.nodes,
-            to_nodes: row.nodes,
-            frame: cost.per_frame / base_cost.per_frame,
-            event: cost.per_event / base_cost.per_event,
-            events_per_frame: (cost.per_frame / cost.per_event) / (base_cost.per_frame / base_cost.per_event),
-        })
-        .collect()
-}
-
-fn smallest(rows: &[Row]) -> Option<u64> {
-    rows.iter().filter(|row| row.nodes < MANY).filter_map(|row| row.peak_bytes).min()
-}
+pub(crate) const MANY: u32 = 100;
 
 fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
-}
-
-/// With commas between thousands, below a million.
-fn grouped(n: u32) -> String {
-    if n < 1000 { n.to_string() } else { format!("{},{:03}", n / 1000, n % 1000) }
 }
 
 #[cfg(test)]
@@ -193,7 +154,7 @@ mod tests {
         };
         let slow = Sample { wall_seconds: 1.0, peak_bytes: Some(4_000_000), ..sample };
         let slower = Sample { wall_seconds: 4.0, ..slow };
-        Row { nodes, ..Row::new(&CASES[0], &[slower, sample, slow], Some(cost)) }
+        Row { nodes, ..Row::new(&CASES[0], &[slower, sample, slow], Some(cost), None) }
     }
 
     #[test]
@@ -203,21 +164,5 @@ mod tests {
         let expected =
             ["0.000", "25.0", "0.00", "500.000 (250.000..2000.000)", "2", "200", "5000", "4.0", "20.0"];
         assert_eq!(cells[1..], expected);
-    }
-
-    #[test]
-    fn growth_is_told_against_the_smallest_of_the_large_networks() {
-        let rows = [
-            row(5, Cost { per_event: 1.0, per_frame: 1.0 }),
-            row(100, Cost { per_event: 100.0, per_frame: 1000.0 }),
-            row(1000, Cost { per_event: 110.0, per_frame: 1320.0 }),
-        ];
-        let lines: Vec<_> = growth(&rows).iter().map(Growth::text).collect();
-        assert_eq!(
-            lines,
-            [
-                "frames cost 1.32 times as much at 1,000 nodes as at 100: 1.20 times as many events, each 1.10 times as much"
-            ]
-        );
     }
 }

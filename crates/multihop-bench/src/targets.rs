@@ -1,0 +1,182 @@
+//! What was measured against what is wanted.
+
+use serde::Serialize;
+
+use crate::cases::{CASES, Family};
+use crate::report::{MANY, Row};
+
+/// One number against its target.
+#[derive(Debug, Serialize)]
+pub(crate) struct Verdict {
+    scenario: &'static str,
+    what: String,
+    value: f64,
+    target: Target,
+    met: bool,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Target {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Verdict {
+    fn new(row: &Row, what: impl Into<String>, value: f64, target: Target) -> Self {
+        let met = match target {
+            Target::AtLeast(bound) => value >= bound,
+            Target::AtMost(bound) => value <= bound,
+        };
+        Self { scenario: row.scenario, what: what.into(), value, target, met }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let (words, bound) = match self.target {
+            Target::AtLeast(bound) => ("at least", bound),
+            Target::AtMost(bound) => ("at most", bound),
+        };
+        let met = if self.met { "met" } else { "MISSED" };
+        format!("{:<15} {:>6.2} {} (target: {words} {bound}, {met})", self.scenario, self.value, self.what)
+    }
+}
+
+/// Everything that has a target.
+pub(crate) fn verdicts(rows: &[Row]) -> Vec<Verdict> {
+    let process = process_bytes(rows);
+    let mut verdicts: Vec<_> = rows.iter().filter_map(against_ns3).collect();
+    verdicts.extend(rows.iter().filter_map(events_per_second));
+    verdicts.extend(growth(rows));
+    verdicts.extend(rows.iter().filter_map(|row| memory(row, process)));
+    verdicts.extend(rows.iter().filter_map(memory_over_time));
+    verdicts
+}
+
+/// Peak of a process with hardly any nodes.
+pub(crate) fn process_bytes(rows: &[Row]) -> Option<u64> {
+    rows.iter().filter(|row| row.nodes < MANY).filter_map(|row| row.peak_bytes).min()
+}
+
+/// Wall seconds that ns-3 took for a simulated second of the same network: version 3.37 as Debian
+/// packages it (optimised), on another machine, of two cores, with nothing else to do.
+const NS3: [(&str, f64); 3] = [("mobile-50-aodv", 0.19), ("mobile-50-olsr", 0.18), ("mobile-50-dsr", 0.18)];
+
+fn against_ns3(row: &Row) -> Option<Verdict> {
+    let &(_, seconds) = NS3.iter().find(|(name, _)| *name == row.scenario)?;
+    let what = format!(
+        "times as fast as ns-3 3.37, which took {seconds} s for a simulated second on another machine"
+    );
+    Some(Verdict::new(row, what, seconds / row.wall_per_sim_second.median, Target::AtLeast(50.0)))
+}
+
+fn events_per_second(row: &Row) -> Option<Verdict> {
+    NS3.iter().find(|(name, _)| *name == row.scenario)?;
+    Some(Verdict::new(row, "million events per second", row.events_per_second * 1e-6, Target::AtLeast(5.0)))
+}
+
+/// Cost of a frame in a larger network over that in the smallest of its family.
+fn growth(rows: &[Row]) -> impl Iterator<Item = Verdict> {
+    [Family::Still, Family::Moving].into_iter().flat_map(|family| {
+        let mut members = rows.iter().filter(move |row| family_of(row) == Some(family));
+        let base = members.next();
+        members.filter_map(move |row| grown(base?, row))
+    })
+}
+
+fn grown(base: &Row, row: &Row) -> Option<Verdict> {
+    let (before, after) = (base.instructions?, row.instructions?);
+    let event = after.per_event / before.per_event;
+    let frame = after.per_frame / before.per_frame;
+    // Stations that a frame reaches; a small network has more of its nodes at the border.
+    let what = format!(
+        "times the instructions per frame of {}: {:.2} times the events, {event:.2} times the instructions per event",
+        base.scenario,
+        frame / event,
+    );
+    Some(Verdict::new(row, what, frame, Target::AtMost(1.5)))
+}
+
+fn memory(row: &Row, process: Option<u64>) -> Option<Verdict> {
+    let kilobytes = row.bytes_per_node(process)? * 1e-3;
+    Some(Verdict::new(row, "kB per node", kilobytes, Target::AtMost(20.0)))
+}
+
+fn memory_over_time(row: &Row) -> Option<Verdict> {
+    let (once, longer) = (row.peak_bytes?, row.peak_bytes_longer?);
+    let what = format!("times the peak memory in {LONGER} times the simulated time");
+    Some(Verdict::new(row, what, longer as f64 / once as f64, Target::AtMost(1.05)))
+}
+
+fn family_of(row: &Row) -> Option<Family> {
+    CASES.iter().find(|case| case.name == row.scenario)?.family
+}
+
+/// How much longer the run is that shows whether memory grows.
+pub(crate) const LONGER: f64 = 4.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Cost, Sample};
+
+    fn row(name: &str, wall_seconds: f64, cost: Cost) -> Row {
+        let case = CASES.iter().find(|case| case.name == name).unwrap();
+        let sample = Sample {
+            sim_seconds: 2.0,
+            wall_seconds,
+            events: 1_000_000,
+            frames: 4,
+            peak_bytes: Some(3_000_000),
+        };
+        Row::new(case, &[sample], Some(cost), Some(3_600_000))
+    }
+
+    fn texts(rows: &[Row]) -> Vec<String> {
+        verdicts(rows).iter().map(Verdict::text).collect()
+    }
+
+    const COST: Cost = Cost { per_event: 100.0, per_frame: 1000.0 };
+
+    #[test]
+    fn growth_is_told_against_the_smallest_of_the_family() {
+        let grown = Cost { per_event: 110.0, per_frame: 1320.0 };
+        let rows = [
+            row("chain-1", 1.0, Cost { per_event: 1.0, per_frame: 1.0 }),
+            row("random-100", 1.0, COST),
+            row("random-1000", 1.0, grown),
+            row("mobile-100", 1.0, Cost { per_event: 55.0, per_frame: 600.0 }),
+            row("mobile-1000", 1.0, grown),
+        ];
+        let growth: Vec<_> = texts(&rows).into_iter().filter(|text| text.contains("per frame")).collect();
+        assert_eq!(
+            growth,
+            [
+                "random-1000       1.32 times the instructions per frame of random-100: 1.20 times the events, 1.10 times the instructions per event (target: at most 1.5, met)",
+                "mobile-1000       2.20 times the instructions per frame of mobile-100: 1.10 times the events, 2.00 times the instructions per event (target: at most 1.5, MISSED)",
+            ]
+        );
+    }
+
+    #[test]
+    fn networks_that_ns3_ran_are_compared_with_it() {
+        let texts = texts(&[row("mobile-50-aodv", 0.004, COST), row("mobile-50-dsr", 0.4, COST)]);
+        assert!(texts[0].starts_with("mobile-50-aodv   95.00 times as fast as ns-3 3.37"), "{}", texts[0]);
+        assert!(texts[0].ends_with("(target: at least 50, met)"), "{}", texts[0]);
+        assert!(texts[1].ends_with("(target: at least 50, MISSED)"), "{}", texts[1]);
+        assert!(texts[2].starts_with("mobile-50-aodv  250.00 million events per second"), "{}", texts[2]);
+        assert!(NS3.iter().all(|(name, _)| CASES.iter().any(|case| case.name == *name)));
+    }
+
+    #[test]
+    fn memory_is_told_by_node_and_over_time() {
+        let mut small = row("chain-1", 1.0, COST);
+        small.peak_bytes = Some(1_000_000);
+        let texts = texts(&[small, row("mobile-100-olsr", 1.0, COST)]);
+        let memory: Vec<_> = texts.iter().filter(|text| text.starts_with("mobile-100-olsr")).collect();
+        assert_eq!(memory[0], "mobile-100-olsr  20.00 kB per node (target: at most 20, met)");
+        assert_eq!(
+            memory[1],
+            "mobile-100-olsr   1.20 times the peak memory in 4 times the simulated time (target: at most 1.05, MISSED)"
+        );
+    }
+}
