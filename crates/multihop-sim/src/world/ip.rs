@@ -59,7 +59,7 @@ impl World<'_> {
             return;
         }
         let (quoted, route) = (packet.quoted(), packet.route.clone());
-        let packet = self.ticket(None, packet);
+        let packet = self.ticket(node, None, packet);
         self.tell_router(node, Told::LinkFailed { next_hop, packet, route, quoted });
     }
 
@@ -102,14 +102,25 @@ impl World<'_> {
             return;
         }
         let route = packet.route.clone();
-        let packet = self.ticket(from, packet);
+        let packet = self.ticket(node, from, packet);
         self.tell_router(node, Told::Packet { packet, route });
     }
 
-    fn ticket(&mut self, from: Option<NodeId>, packet: Packet) -> Routable {
+    /// Keeps a packet for a node's agent.
+    fn ticket(&mut self, node: NodeId, from: Option<NodeId>, packet: Packet) -> Routable {
         let (source, destination, hops) = (packet.source.addr(), packet.destination.addr(), packet.hops);
-        let ticket = Ticket(self.packets.insert(packet).0);
-        Routable { ticket, source, destination, previous_hop: from.map(NodeId::addr), hops }
+        let handle = self.packets.insert(packet);
+        let place = handle.0 as usize;
+        if place >= self.with_agents.len() {
+            self.with_agents.resize(place + 1, None);
+        }
+        self.with_agents[place] = Some(node);
+        Routable { ticket: Ticket(handle.0), source, destination, previous_hop: from.map(NodeId::addr), hops }
+    }
+
+    fn redeem(&mut self, ticket: Ticket) -> Packet {
+        self.with_agents[ticket.0 as usize] = None;
+        self.packets.take(PacketHandle(ticket.0))
     }
 
     fn tell_router(&mut self, node: NodeId, told: Told) {
@@ -128,12 +139,12 @@ impl World<'_> {
     fn obey_router(&mut self, node: NodeId, said: Said) {
         match said {
             Said::Forward { ticket, next_hop, route } => {
-                let mut packet = self.packets.take(PacketHandle(ticket.0));
+                let mut packet = self.redeem(ticket);
                 packet.route = route;
                 self.pass_down(node, next_hop, packet);
             }
             Said::Drop { ticket, reason, tell_source } => {
-                let packet = self.packets.take(PacketHandle(ticket.0));
+                let packet = self.redeem(ticket);
                 self.drop_packet(node, &packet, reason);
                 if tell_source {
                     self.tell_source(node, &packet);
@@ -176,7 +187,7 @@ impl World<'_> {
                 }
                 _ => {
                     let route = packet.route.clone();
-                    Told::Purged { next_hop, packet: self.ticket(None, packet), route }
+                    Told::Purged { next_hop, packet: self.ticket(node, None, packet), route }
                 }
             };
             self.router.handle(self.now, node, told);

@@ -45,6 +45,8 @@ pub(crate) struct World<'a> {
     next_uid: u64,
     nodes: Vec<Node>,
     router: Router,
+    /// By handle: the node whose agent has the packet, if one has.
+    with_agents: Vec<Option<NodeId>>,
     /// Whether the routing protocol wants to hear of frames for others.
     taps: bool,
     ends: Ends,
@@ -100,6 +102,7 @@ impl<'a> World<'a> {
             owners: Vec::new(),
             taps: router.wants_tap(),
             router,
+            with_agents: Vec::new(),
             ends,
             air: Air::new(scenario, config, medium),
             packets: Pool::default(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use multihop_core::{DropReason, FlowId, Instant, NodeId};
+use multihop_radio::frame::PacketHandle;
 use multihop_radio::mac::Counters;
 
 use super::World;
@@ -82,6 +83,11 @@ impl World<'_> {
         for (id, node) in nodes {
             for packet in node.into_waiting() {
                 self.observer.dropped(self.now, id, &packet, DropReason::End);
+            }
+        }
+        for (handle, holder) in (0..).map(PacketHandle).zip(&self.with_agents) {
+            if let Some(node) = *holder {
+                self.observer.dropped(self.now, node, self.packets.get(handle), DropReason::End);
             }
         }
         for (id, station) in (0..).map(NodeId).zip(&self.air.stations) {
