@@ -34,21 +34,25 @@ const CHECKS: [&str; 6] = [
 ];
 
 /// A run and its capture in a file of its own.
-struct Capture {
-    ran: Ran,
+pub(crate) struct Capture {
+    pub(crate) ran: Ran,
     path: PathBuf,
 }
 
 impl Capture {
     fn new(name: &str) -> Self {
-        let ran = ran(SCENARIO);
+        Self::of(ran(SCENARIO), name)
+    }
+
+    /// The file is named `name`.
+    pub(crate) fn of(ran: Ran, name: &str) -> Self {
         let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
         std::fs::write(&path, &ran.pcap).unwrap();
         Self { ran, path }
     }
 
     /// The values of `fields` in each frame that `filter` lets through.
-    fn read(&self, filter: &str, options: &[&str], fields: &[&str]) -> Vec<Vec<String>> {
+    pub(crate) fn read(&self, filter: &str, options: &[&str], fields: &[&str]) -> Vec<Vec<String>> {
         let mut tshark = tshark();
         tshark.arg("-r").arg(&self.path).args(["-n", "-T", "fields", "-E", "separator=;", "-Y", filter]);
         for option in CHECKS.iter().chain(options) {
@@ -76,7 +80,7 @@ fn tshark() -> Command {
 }
 
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
-fn tshark_is_missing() -> bool {
+pub(crate) fn tshark_is_missing() -> bool {
     let missing = tshark().arg("--version").output().is_err();
     if missing {
         println!("skipped: tshark not found");

@@ -4,9 +4,10 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use multihop_core::NodeId;
+use multihop_sim::extension::Extensions;
 use multihop_sim::results::RunResult;
 use multihop_sim::scenario::{Scenario, Source};
-use multihop_sim::{Outputs, run};
+use multihop_sim::{Outputs, run, run_with};
 use multihop_wire::{dot11, radiotap};
 
 /// All that a run says.
@@ -32,14 +33,62 @@ pub(crate) fn result(text: &str) -> RunResult {
 
 /// Everything.
 pub(crate) fn ran(text: &str) -> Ran {
+    ran_with(&scenario(text), &Extensions::default())
+}
+
+/// Everything, with protocols of one's own.
+pub(crate) fn ran_with(scenario: &Scenario, extensions: &Extensions<'_>) -> Ran {
     let (trace, pcap, record) = (Shared::default(), Shared::default(), Shared::default());
     let outputs = Outputs {
         trace: Some(Box::new(trace.clone())),
         pcap: Some(Box::new(pcap.clone())),
         record: Some(Box::new(record.clone())),
     };
-    let result = run(&scenario(text), outputs, &mut |_| {}).unwrap();
+    let result = run_with(scenario, extensions, outputs, &mut |_| {}).unwrap();
     Ran { result, trace: trace.text(), pcap: pcap.take(), record: record.text() }
+}
+
+/// A line of the trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Event<'a> {
+    /// `s`, `r`, `f` or `D`.
+    pub(crate) what: &'a str,
+    /// In seconds.
+    pub(crate) at: f64,
+    pub(crate) node: u32,
+    /// Number of the segment or datagram; `-` for others.
+    pub(crate) number: &'a str,
+    pub(crate) kind: &'a str,
+    /// Four letters, or `-`.
+    pub(crate) reason: &'a str,
+    pub(crate) uid: u64,
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) hops: u32,
+    pub(crate) bytes: u64,
+}
+
+/// The lines of a trace, in the order of time.
+pub(crate) fn events(trace: &str) -> impl Iterator<Item = Event<'_>> {
+    trace.lines().skip(1).map(|line| {
+        let columns: Vec<_> = line.split('\t').collect();
+        let [what, at, node, number, kind, reason, uid, from, to, hops, bytes] = columns[..] else {
+            panic!("eleven columns: {line}")
+        };
+        Event {
+            what,
+            at: at.parse().unwrap(),
+            node: node.parse().unwrap(),
+            number,
+            kind,
+            reason,
+            uid: uid.parse().unwrap(),
+            from: from.parse().unwrap(),
+            to: to.parse().unwrap(),
+            hops: hops.parse().unwrap(),
+            bytes: bytes.parse().unwrap(),
+        }
+    })
 }
 
 /// A buffer that a run writes to and a test reads.
@@ -100,14 +149,14 @@ impl Ran {
 }
 
 /// A packet of a capture file.
-struct Captured<'a> {
-    interface: u32,
-    at: u64,
-    bytes: &'a [u8],
+pub(crate) struct Captured<'a> {
+    pub(crate) interface: u32,
+    pub(crate) at: u64,
+    pub(crate) bytes: &'a [u8],
 }
 
 /// The enhanced packet blocks of a pcapng file.
-fn packets(mut file: &[u8]) -> impl Iterator<Item = Captured<'_>> {
+pub(crate) fn packets(mut file: &[u8]) -> impl Iterator<Item = Captured<'_>> {
     const ENHANCED_PACKET: u32 = 6;
     fn word(bytes: &[u8], place: usize) -> u32 {
         u32::from_le_bytes(bytes[4 * place..4 * place + 4].try_into().unwrap())

@@ -1,0 +1,200 @@
+//! Networks whose nodes move.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use multihop_core::{Duration, Instant};
+
+use crate::routing::PROTOCOLS;
+use crate::support::{Event, Ran, events, ran, scenario};
+
+/// 50 nodes at 20 m/s, and ten flows of datagrams.
+fn busy(seed: u64, routing: &str) -> String {
+    let mut text = format!(
+        "duration = 60.0\nseed = {seed}\nrouting = {routing}\n[mac]\narp = \"queueing\"\n\
+         [topology]\nkind = \"random\"\nnodes = 50\narea = [1000.0, 1000.0]\n\
+         [mobility]\nkind = \"random-waypoint\"\nspeed = 20.0\n"
+    );
+    for flow in 0..10 {
+        let (from, to) = (2 * flow, 2 * flow + 1);
+        write!(
+            text,
+            "[[flow]]\nfrom = {from}\nto = {to}\napp = \"cbr\"\nrate_kbps = 16.384\nsize = 512\n\
+             start = {flow}.0\n"
+        )
+        .unwrap();
+    }
+    text
+}
+
+/// What became of the datagrams of a run.
+#[derive(Debug, Default)]
+struct Journeys {
+    sent: usize,
+    arrived: usize,
+    /// Datagrams that came back to a node they had left.
+    revisits: usize,
+    /// Datagrams dropped because they had passed through too many nodes.
+    ttl: usize,
+}
+
+fn journeys(trace: &str) -> Journeys {
+    let mut journeys = Journeys::default();
+    let mut visits: BTreeMap<u64, Vec<Event<'_>>> = BTreeMap::new();
+    for event in events(trace).filter(|event| event.kind == "cbr") {
+        match event.what {
+            "s" => journeys.sent += 1,
+            "r" => journeys.arrived += 1,
+            "D" => {
+                journeys.ttl += usize::from(event.reason == "TTL");
+                continue;
+            }
+            _ => {}
+        }
+        visits.entry(event.uid).or_default().push(event);
+    }
+    journeys.revisits = visits.values().filter(|visits| comes_back(visits)).count();
+    journeys
+}
+
+/// Whether one copy of a packet was at the same node twice. Where an ACK of the MAC gets lost there
+/// are two copies, and both may pass a node, after as many hops.
+fn comes_back(visits: &[Event<'_>]) -> bool {
+    visits.iter().enumerate().any(|(n, later)| {
+        visits[..n].iter().any(|earlier| earlier.node == later.node && earlier.hops < later.hops)
+    })
+}
+
+/// Sequence numbers keep AODV's routes free of loops. A packet may still meet a node again that it
+/// has left when a repair leads it back, so that the node before the broken link stays with its word.
+#[test]
+fn under_aodv_no_packet_comes_back_to_a_node() {
+    let [ns2, rest @ ..] = PROTOCOLS;
+    let unrepaired = ("aodv ns2 mac, without repair", "{ protocol = \"aodv\", local_repair = \"off\" }");
+    for (name, routing) in [unrepaired, rest[0], rest[1], rest[2]] {
+        let found = journeys(&ran(&busy(1, routing)).trace);
+        println!("{name}: {found:?}");
+        assert!(2 * found.arrived > found.sent, "{name}: {found:?}");
+        assert_eq!((found.revisits, found.ttl), (0, 0), "{name}");
+    }
+    for ((name, routing), most) in [(ns2, 0.01), (rest[3], 0.2), (rest[4], 0.01)] {
+        let found = journeys(&ran(&busy(1, routing)).trace);
+        println!("{name}: {found:?}");
+        assert!(found.revisits as f64 <= most * found.sent as f64, "{name}: {found:?}");
+        assert!(found.ttl <= 5, "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn every_datagram_arrives_or_is_seen_to_go_no_further() {
+    for (name, routing) in PROTOCOLS {
+        let ran = ran(&busy(3, routing).replace("duration = 60.0", "duration = 30.0"));
+        let over: BTreeSet<u64> =
+            events(&ran.trace).filter(|e| ["r", "D"].contains(&e.what)).map(|e| e.uid).collect();
+        let lost: Vec<_> = events(&ran.trace)
+            .filter(|e| (e.what, e.kind) == ("s", "cbr") && !over.contains(&e.uid))
+            .map(|e| (e.at, e.node))
+            .collect();
+        assert!(lost.is_empty(), "{name}: sent and never seen again {lost:?}");
+    }
+}
+
+/// A short run with everything that draws random numbers.
+fn everything(routing: &str, transport: &str) -> String {
+    format!(
+        "duration = 15.0\nseed = 7\nrouting = {routing}\n\
+         [topology]\nkind = \"random\"\nnodes = 30\narea = [1500.0, 300.0]\n\
+         [mobility]\nkind = \"random-waypoint\"\nspeed = [1.0, 20.0]\npause = 2.0\n\
+         [[flow]]\nfrom = 0\nto = 1\ntransport = \"{transport}\"\n\
+         [[flow]]\nfrom = 2\nto = 3\napp = \"cbr\"\nrate_kbps = 20.0\n"
+    )
+}
+
+#[test]
+fn two_runs_with_agents_that_move_leave_the_same_bytes() {
+    for (name, routing) in PROTOCOLS {
+        let text = everything(routing, "newreno");
+        let [one, two]: [Ran; 2] = [ran(&text), ran(&text)];
+        assert!(one.result.routing.packets.values().sum::<u64>() > 100, "{name}: {:?}", one.result.routing);
+        assert!(one.trace == two.trace, "{name}: traces differ");
+        assert!(one.pcap == two.pcap, "{name}: captures differ");
+        assert_eq!((one.result.flows, one.result.drops), (two.result.flows, two.result.drops), "{name}");
+    }
+}
+
+/// Where the nodes are, who sends datagrams when, and which random numbers the agents draw first, do
+/// not depend on the transports.
+#[test]
+fn another_transport_leaves_the_motion_as_it_was() {
+    let olsr = PROTOCOLS[5].1;
+    let texts = ["newreno", "tcp-2"].map(|transport| everything(olsr, transport));
+    let [one, two] = texts.each_ref().map(|text| {
+        let scenario = scenario(text);
+        let layout = scenario.topology.place(scenario.seed).unwrap();
+        let mut tracks = scenario.tracks(&layout);
+        let at = |s| Instant::ZERO + Duration::from_secs(s);
+        (0..15)
+            .map(|s| tracks.iter_mut().map(|track| track.at(at(s))).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
+    });
+    assert!(one == two && one[0] != one[14]);
+    let [one, two] = texts.map(|text| ran(&text));
+    assert!(one.trace != two.trace);
+    // Each node sends its own HELLOs when it would have sent them anyway.
+    let hellos = |trace: &str| -> Vec<String> {
+        let sent = events(trace).filter(|e| (e.what, e.kind) == ("s", "hello"));
+        sent.take(30).map(|e| format!("{} {}", e.node, e.at)).collect()
+    };
+    assert_eq!(hellos(&one.trace), hellos(&two.trace));
+}
+
+/// Two sources send to node 2 through node 1, more than it can pass on, and node 2 goes away.
+fn overloaded(routing: &str) -> String {
+    format!(
+        "duration = 40.0\nrouting = {routing}\n[mac]\narp = \"oracle\"\n\
+         [topology]\nkind = \"list\"\npositions = [[0, 0], [200, 0], [400, 0], [0, 100]]\n\
+         [mobility]\nkind = \"waypoints\"\nwaypoints = [[], [], [[30, 400, 0], [32, 400, 500]], []]\n\
+         [[flow]]\nfrom = 0\nto = 2\napp = \"cbr\"\nrate_kbps = 600.0\nstart = 20.0\n\
+         [[flow]]\nfrom = 3\nto = 2\napp = \"cbr\"\nrate_kbps = 600.0\nstart = 20.0\n"
+    )
+}
+
+/// AODV clears the queue of packets for a neighbour that is lost; DSR takes them back. OLSR lets the
+/// MAC try them all.
+#[test]
+fn the_queue_for_a_lost_neighbour_is_cleared_where_the_protocol_does_so() {
+    for (name, routing) in PROTOCOLS {
+        let ran = ran(&overloaded(routing));
+        for (reason, letters) in [("retry-limit", "RET"), ("no-route", "NRTE"), ("queue-full", "IFQ")] {
+            let shown = events(&ran.trace).filter(|e| e.what == "D" && e.reason == letters).count() as u64;
+            assert_eq!(ran.result.drops.get(reason).copied().unwrap_or(0), shown, "{name}: {reason}");
+        }
+        // Drops at the node before the break, by their time.
+        let lost: Vec<Event<'_>> =
+            events(&ran.trace).filter(|e| e.what == "D" && e.node == 1 && e.reason != "IFQ").collect();
+        let given_up: Vec<f64> = lost.iter().filter(|e| e.reason == "RET").map(|e| e.at).collect();
+        let at_once = |at: f64| lost.iter().filter(|e| e.at == at && e.reason == "NRTE").count();
+        match name {
+            "aodv ns2 mac" | "aodv uu mac" => {
+                assert_eq!(given_up.len(), 1, "{name}: {given_up:?}");
+                assert!(at_once(given_up[0]) > 40, "{name}: {lost:?}");
+            }
+            // The HELLOs' silence comes later, then the queue goes at once.
+            "aodv ns2 hello" | "aodv uu hello" => {
+                let emptied = lost.iter().find(|e| e.reason == "NRTE").unwrap().at;
+                assert!(
+                    given_up.len() > 1 && given_up.iter().all(|at| *at <= emptied),
+                    "{name}: {given_up:?}"
+                );
+                assert!(at_once(emptied) > 40, "{name}: {lost:?}");
+            }
+            "dsr" => assert!(given_up.is_empty() && lost.len() > 40, "{name}: {lost:?}"),
+            "olsr" => {
+                assert!(given_up.len() > 40, "{name}: {given_up:?}");
+                // Seven RTS, the window growing each time, take longer than this.
+                assert!(given_up.windows(2).all(|pair| pair[1] - pair[0] > 0.005), "{name}: {given_up:?}");
+            }
+            other => panic!("what does {other} do?"),
+        }
+    }
+}

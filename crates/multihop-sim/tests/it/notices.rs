@@ -1,0 +1,227 @@
+//! What transports hear from the layers below when a node in the middle of their path goes away and
+//! comes back.
+
+use std::collections::VecDeque;
+use std::net::SocketAddrV4;
+use std::sync::{Arc, Mutex};
+
+use multihop_core::{Duration, FlowId, Instant, Machine, NodeId, Notice, Quoted};
+use multihop_sim::extension::{Extensions, Message, TransportEnds, TransportInput, TransportOutput};
+
+use crate::routing::PROTOCOLS;
+use crate::support::{Event, Ran, events, ran_with, scenario};
+
+/// A chain of three hops. Node 2 is out of everybody's reach from second 33 to second 77.
+pub(crate) fn chain(routing: &str) -> String {
+    format!(
+        "duration = 120.0\nrouting = {routing}\n[mac]\narp = \"oracle\"\n\
+         [topology]\nkind = \"chain\"\nhops = 3\n\
+         [mobility]\nkind = \"waypoints\"\n\
+         waypoints = [[], [], [[30, 400, 0], [40, 400, 500], [70, 400, 500], [80, 400, 0]], []]\n\
+         [[flow]]\nstart = 20.0\ntransport = \"newreno\"\n"
+    )
+}
+
+const GONE: f64 = 33.0;
+const BACK: f64 = 77.0;
+
+/// What an end heard, and when, in seconds.
+type Heard = Arc<Mutex<Vec<(f64, Notice)>>>;
+
+/// Sends a numbered message every 0.1 s, and writes down what it is told of the path.
+struct Talker {
+    next: Option<Instant>,
+    number: u32,
+    heard: Heard,
+    out: VecDeque<TransportOutput>,
+}
+
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl Talker {
+    fn new(heard: &Heard) -> Self {
+        Self { next: None, number: 0, heard: heard.clone(), out: VecDeque::new() }
+    }
+}
+
+impl Machine for Talker {
+    type Input = TransportInput;
+    type Output = TransportOutput;
+
+    fn handle(&mut self, now: Instant, input: TransportInput) {
+        match input {
+            TransportInput::Data(_) => {
+                self.next = Some(now);
+                self.handle_timeout(now);
+            }
+            TransportInput::Stop => self.next = None,
+            TransportInput::Message(message) => {
+                self.out.push_back(TransportOutput::Delivered(u64::from(message.data)));
+            }
+            TransportInput::Notice(notice) => {
+                let since = now - Instant::ZERO;
+                self.heard.lock().unwrap().push((since.as_secs_f64(), notice));
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.next.is_some_and(|next| next <= now) {
+            self.next = Some(now + PAUSE);
+            let header = [self.number.to_be_bytes(), [0xab; 4]].concat();
+            self.number += 1;
+            self.out.push_back(TransportOutput::Send(Message { header, data: 512, again: false }));
+        }
+    }
+
+    fn poll_output(&mut self, _now: Instant) -> Option<TransportOutput> {
+        self.out.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.next
+    }
+}
+
+/// Runs with talkers at both ends of every flow; what the sender of the first flow heard.
+pub(crate) fn talk(text: &str) -> (Ran, Vec<(f64, Notice)>) {
+    let heard = Heard::default();
+    let ends = |_| {
+        Some(TransportEnds {
+            name: "talker".into(),
+            sender: Box::new(Talker::new(&heard)),
+            receiver: Box::new(Talker::new(&Heard::default())),
+        })
+    };
+    let extensions = Extensions { transport: Some(&ends), ..Extensions::default() };
+    let ran = ran_with(&scenario(text), &extensions);
+    let heard = heard.lock().unwrap().clone();
+    (ran, heard)
+}
+
+/// A notice without what it carries.
+fn name(notice: &Notice) -> &'static str {
+    match notice {
+        Notice::LinkFailed(_) => "link failed",
+        Notice::RouteLost => "route lost",
+        Notice::RouteRestored => "route restored",
+        Notice::PathInfo { .. } => "path info",
+    }
+}
+
+/// What was heard of a break: first a path of three hops, then in any order what `broken` lists, at
+/// last a path of three hops again.
+fn assert_story(heard: &[(f64, Notice)], broken: &[&str]) {
+    let mut names: Vec<_> = heard.iter().map(|(_, notice)| name(notice)).collect();
+    assert_eq!(names.len(), broken.len() + 3, "{heard:#?}");
+    names[1..=broken.len()].sort_unstable();
+    let [first, middle @ .., restored, last] = &names[..] else { panic!("{names:?}") };
+    assert_eq!((*first, middle, *restored, *last), ("path info", broken, "route restored", "path info"));
+    for (at, notice) in [heard[0], heard[heard.len() - 1]] {
+        assert_eq!(notice, Notice::PathInfo { hops: 3 }, "at {at} s");
+    }
+    let lost = heard[1..=broken.len()].iter().map(|&(at, _)| at);
+    assert!(lost.clone().all(|at| (GONE..BACK).contains(&at)), "{heard:#?}");
+    assert!(heard[broken.len() + 1].0 > BACK, "{heard:#?}");
+}
+
+/// The quote and the time of the only link failure.
+fn link_failure(heard: &[(f64, Notice)]) -> (f64, Quoted) {
+    let mut failures = heard.iter().filter_map(|(at, notice)| match notice {
+        Notice::LinkFailed(quoted) => Some((*at, *quoted)),
+        _ => None,
+    });
+    let failure = failures.next().unwrap();
+    assert_eq!(failures.next(), None);
+    failure
+}
+
+/// The quote is the start of a message that the sender had sent a moment before.
+fn assert_own(at: f64, quoted: &Quoted) {
+    let end = |node: u32| SocketAddrV4::new(NodeId(node).addr(), 1024);
+    assert_eq!((quoted.from(), quoted.to(), quoted.protocol), (end(0), end(3), 253));
+    let number = u32::from_be_bytes(quoted.transport[4..8].try_into().unwrap());
+    assert_eq!(quoted.transport[8..12], [0xab; 4]);
+    let sent = 20.0 + 0.1 * f64::from(number);
+    assert!((0.0..0.2).contains(&(at - sent)), "message {number}, heard of at {at} s");
+}
+
+#[test]
+fn aodv_tells_the_source_by_icmp() {
+    for routing in ["{ protocol = \"aodv\" }", "{ protocol = \"aodv\", preset = \"uu\" }"] {
+        let (ran, heard) = talk(&chain(routing));
+        assert_story(&heard, &["link failed", "route lost"]);
+        let (at, quoted) = link_failure(&heard);
+        assert_own(at, &quoted);
+        // It comes from the node that met the break, when it arrives.
+        let icmp: Vec<Event<'_>> = events(&ran.trace).filter(|event| event.kind == "icmp").collect();
+        let [sent, received] = icmp[..] else { panic!("{icmp:?}") };
+        assert_eq!((sent.what, sent.node, sent.to), ("s", 1, 0));
+        assert_eq!((received.what, received.node), ("r", 0));
+        assert!((received.at - at).abs() < 1e-9);
+        let lost = events(&ran.trace).find(|event| event.reason == "RET" && event.kind == "data").unwrap();
+        assert_eq!((lost.node, lost.at), (1, sent.at));
+    }
+}
+
+#[test]
+fn the_route_error_of_dsr_carries_the_quote() {
+    let (ran, heard) = talk(&chain("{ protocol = \"dsr\" }"));
+    assert_story(&heard, &["link failed", "route lost"]);
+    let (at, quoted) = link_failure(&heard);
+    assert_own(at, &quoted);
+    let trace = || events(&ran.trace);
+    assert_eq!(trace().filter(|event| event.kind == "icmp").count(), 0);
+    let error = trace().find(|event| (event.what, event.kind, event.node) == ("r", "rerr", 0)).unwrap();
+    assert_eq!(error.from, 1);
+    assert!((error.at - at).abs() < 1e-9);
+}
+
+/// HELLOs of node 2 are missed from second 33 on; the last came up to 2.5 s before. What they say
+/// holds for 6 s, and the neighbour's next HELLO, or its next TC, passes it on.
+#[test]
+fn olsr_finds_out_when_the_hold_time_is_over() {
+    let (ran, heard) = talk(&chain("{ protocol = \"olsr\" }"));
+    assert_story(&heard, &["route lost"]);
+    let lost = heard[1].0;
+    assert!((GONE - 2.5 + 6.0..GONE + 6.0 + 5.5).contains(&lost), "{lost}");
+    let given_up: Vec<f64> = events(&ran.trace)
+        .filter(|event| event.reason == "RET" && event.node == 1)
+        .map(|event| event.at)
+        .collect();
+    assert!(given_up.len() > 20 && given_up.iter().all(|at| (GONE..lost).contains(at)), "{given_up:?}");
+}
+
+/// TCP as it was published does without: there is no such traffic for it, and what others hear of
+/// theirs does not reach it.
+#[test]
+fn connections_that_do_not_listen_are_left_alone() {
+    for (_, routing) in PROTOCOLS {
+        let ran = ran_with(&scenario(&chain(routing)), &Extensions::default());
+        assert_eq!(events(&ran.trace).filter(|event| event.kind == "icmp").count(), 0, "{routing}");
+    }
+    // A connection that listens beside one that does not.
+    let text = format!(
+        "{}[[flow]]\nfrom = 0\nto = 3\nstart = 20.0\ntransport = \"newreno\"\n",
+        chain("{ protocol = \"aodv\" }")
+    );
+    let heard = Heard::default();
+    let ends = |flow| {
+        let talker = || Box::new(Talker::new(&heard));
+        (flow == FlowId(0)).then(|| TransportEnds {
+            name: "talker".into(),
+            sender: talker(),
+            receiver: talker(),
+        })
+    };
+    let extensions = Extensions { transport: Some(&ends), ..Extensions::default() };
+    let ran = ran_with(&scenario(&text), &extensions);
+    let trace = || events(&ran.trace);
+    let lost = |kind: &str| trace().filter(|e| (e.what, e.kind, e.node) == ("D", kind, 1)).count();
+    let told = trace().filter(|e| (e.what, e.kind) == ("s", "icmp")).count();
+    assert!(lost("tcp") > 0, "the other connection lost segments as well");
+    assert!((1..=lost("data")).contains(&told), "{told} messages for {} packets", lost("data"));
+    for (_, notice) in heard.lock().unwrap().iter() {
+        assert!(!matches!(notice, Notice::LinkFailed(quoted) if quoted.from().port() != 1024), "{notice:?}");
+    }
+}
