@@ -35,35 +35,39 @@ pub struct MacConfig {
 }
 
 /// One station.
+///
+/// In this order in memory: what every frame of others touches comes first and is a cache line, for
+/// among thousands of stations each is out of the cache when its turn comes.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Mac {
-    id: NodeId,
-    rng: Rng,
-    queue: Queue,
-    service: Option<Service>,
-    /// The CTS or ACK that is owed.
-    reply: Option<Frame>,
-    phase: Phase,
     backoff: Backoff,
     /// When the frame that follows another by SIFS goes out.
     sifs_ends: Instant,
     /// When the answer to our frame is overdue, or our own frame is over where none is expected.
     response_due: Instant,
-    /// The answer was overdue, but something was just arriving: its end decides (standard flavour).
-    response_may_be_arriving: bool,
-    carrier_busy: bool,
     idle_since: Instant,
     /// Others have announced that they use the medium until then.
     nav: Instant,
+    phase: Phase,
+    /// The answer was overdue, but something was just arriving: its end decides (standard flavour).
+    response_may_be_arriving: bool,
+    carrier_busy: bool,
     /// The last thing heard was garbage (standard flavour: EIFS instead of DIFS).
     heard_error: bool,
     contention_window: u32,
+    done: Option<Done>,
+    service: Option<Service>,
+    queue: Queue,
+    counters: Counters,
+    /// The CTS or ACK that is owed.
+    reply: Option<Frame>,
+    rng: Rng,
+    duplicates: Duplicates,
+    id: NodeId,
     short_count: u32,
     long_count: u32,
     next_sequence: u16,
-    duplicates: Duplicates,
-    done: Option<Done>,
-    counters: Counters,
 }
 
 /// The packet that the MAC works on.

@@ -143,7 +143,7 @@ fn sort(links: &mut [Link]) {
 }
 
 fn rates(threshold: &Threshold, distance: f64) -> u8 {
-    (0..RATES.len()).filter(|&i| distance <= threshold.range[i]).fold(0, |bits, i| bits | 1 << i)
+    threshold.range.iter().rev().fold(0, |bits, &range| bits << 1 | u8::from(distance <= range))
 }
 
 fn rate_bit(rate: BitRate) -> u8 {

@@ -82,6 +82,10 @@ impl Moving {
 /// end.
 fn insert(links: &mut Vec<Link>, link: Link) {
     let key = (link.delay, link.to);
+    if links.last().is_none_or(|last| (last.delay, last.to) < key) {
+        links.push(link);
+        return;
+    }
     let place = links.iter().rposition(|other| (other.delay, other.to) < key).map_or(0, |before| before + 1);
     links.insert(place, link);
 }

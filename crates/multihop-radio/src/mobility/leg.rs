@@ -56,6 +56,7 @@ pub fn crossings(a: &Leg, b: &Leg, range: f64, now: Instant, until: Instant) -> 
 
 impl Leg {
     /// Where the node is.
+    #[inline]
     pub fn at(&self, now: Instant) -> Point {
         if now <= self.start || self.stays() {
             return self.from;
@@ -63,7 +64,7 @@ impl Leg {
         if now >= self.end {
             return self.to;
         }
-        let share = (now - self.start).as_nanos() as f64 / (self.end - self.start).as_nanos() as f64;
+        let share = float(now - self.start) / float(self.end - self.start);
         Point { x: between(self.from.x, self.to.x, share), y: between(self.from.y, self.to.y, share) }
     }
 
@@ -100,9 +101,16 @@ impl Leg {
     }
 }
 
-/// Between `a` and `b`, never outside by a rounding error.
+/// Between `a` and `b`, never outside by a rounding error, which can only lead beyond `b`.
 fn between(a: f64, b: f64, share: f64) -> f64 {
-    (a + (b - a) * share).max(a.min(b)).min(a.max(b))
+    let place = a + (b - a) * share;
+    // Comparisons, not `min` and `max`, whose care for NaN takes time at each frame and neighbour.
+    if (a <= b && place > b) || (a > b && place < b) { b } else { place }
+}
+
+/// Nanoseconds below 2^63, as which they are one instruction to convert.
+fn float(time: Duration) -> f64 {
+    time.as_nanos().cast_signed() as f64
 }
 
 /// One node as seen from another: at `from`, the place relative to it and the velocity.

@@ -31,8 +31,9 @@ pub enum Movement {
 /// Where a node is: its current leg, advanced as time is asked for. Time never runs back.
 #[derive(Clone, Debug)]
 pub struct Track {
-    movement: Movement,
     leg: Leg,
+    /// Elsewhere, so that the legs of many nodes fit into the cache.
+    movement: Box<Movement>,
 }
 
 impl Area {
@@ -87,18 +88,20 @@ impl Track {
     /// At the start of `movement`.
     pub fn new(mut movement: Movement) -> Self {
         let leg = movement.next_leg();
-        Self { movement, leg }
+        Self { leg, movement: Box::new(movement) }
     }
 
     /// Where the node is.
+    #[inline]
     pub fn at(&mut self, now: Instant) -> Point {
         self.leg(now).at(now)
     }
 
     /// What the node does at `now`; at the end of a leg, the next one.
+    #[inline]
     pub fn leg(&mut self, now: Instant) -> &Leg {
-        while self.leg.end <= now && self.leg.end != Instant::FAR_FUTURE {
-            self.leg = self.movement.next_leg();
+        if self.leg.end <= now {
+            self.advance(now);
         }
         &self.leg
     }
@@ -106,5 +109,12 @@ impl Track {
     /// As [`Movement::speed_limit`].
     pub fn speed_limit(&self) -> f64 {
         self.movement.speed_limit()
+    }
+
+    #[cold]
+    fn advance(&mut self, now: Instant) {
+        while self.leg.end <= now && self.leg.end != Instant::FAR_FUTURE {
+            self.leg = self.movement.next_leg();
+        }
     }
 }

@@ -60,11 +60,12 @@ impl Propagation {
 
 /// Time of flight, rounded up to a nanosecond: so that a way in two parts never takes less time
 /// than the same way at once, and nobody hears of a frame too early.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+#[expect(clippy::cast_possible_truncation, reason = "float casts saturate")]
 pub fn delay(distance: f64) -> Duration {
     let nanos = distance / LIGHT_SPEED * 1e9;
-    let whole = nanos as u64;
-    Duration::from_nanos(whole.saturating_add(u64::from((whole as f64) < nanos)))
+    // Signed numbers take fewer instructions to convert, and this is done for each frame and station.
+    let whole = nanos as i64;
+    Duration::from_nanos(whole.saturating_add(i64::from((whole as f64) < nanos)).cast_unsigned())
 }
 
 /// Milliwatts from dBm.

@@ -77,15 +77,20 @@ impl Deadlines {
 
     /// Sets or moves the deadline of `slot`, which the key names.
     pub(crate) fn set(&mut self, key: Key) {
-        self.version += 1;
         let place = self.place[key.slot() as usize];
         if place == ABSENT {
+            self.version += 1;
             self.heap.push(key);
             self.sift_up(self.heap.len() - 1, key);
             return;
         }
         let place = place as usize;
-        if key < self.heap[place] {
+        let before = self.heap[place];
+        if key == before {
+            return;
+        }
+        self.version += 1;
+        if key < before {
             self.sift_up(place, key);
         } else {
             self.sift_down(place, key);
@@ -97,18 +102,18 @@ impl Deadlines {
         self.heap.get(1..self.heap.len().min(1 + CHILDREN))?.iter().min().copied()
     }
 
-    /// Changes whenever a deadline is set or taken back.
+    /// Differs from before if any deadline does.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
 
     /// Takes back the deadline of `slot`, if it has one.
     pub(crate) fn clear(&mut self, slot: u32) {
-        self.version += 1;
         let place = std::mem::replace(&mut self.place[slot as usize], ABSENT);
         if place == ABSENT {
             return;
         }
+        self.version += 1;
         let last = self.heap.pop().expect("the slot's own key is in the heap");
         let place = place as usize;
         if place < self.heap.len() {

@@ -28,12 +28,15 @@ pub(super) struct Air {
 }
 
 /// One node's radio.
+///
+/// In this order in memory, from the beginning of a cache line: see [`Mac`].
+#[repr(C, align(64))]
 pub(super) struct Station {
-    pub(super) mac: Mac,
     receiver: Receiver,
     pub(super) busy_since: Instant,
     /// The deadline that the queue of events knows.
     armed: Instant,
+    pub(super) mac: Mac,
 }
 
 /// A place in the table of flights.
@@ -116,20 +119,28 @@ impl World<'_> {
 
     /// After anything has happened to a station's MAC: finished packets, the next packet, the next
     /// deadline.
+    #[inline]
     pub(super) fn settle(&mut self, node: NodeId) {
         if self.air.stations[node.index()].mac.is_unsettled() {
-            if let Some(done) = self.air.stations[node.index()].mac.poll_done() {
-                self.finish_packet(node, done);
-            }
-            self.air.stations[node.index()].mac.serve(self.now, &self.air.config);
+            self.finish_and_serve(node);
         }
         let station = &mut self.air.stations[node.index()];
         self.observer.queue(self.now, node, station.mac.queue().len());
         let deadline = station.mac.deadline();
-        if deadline == station.armed {
-            return;
+        if deadline != station.armed {
+            station.armed = deadline;
+            self.arm_mac(node, deadline);
         }
-        station.armed = deadline;
+    }
+
+    fn finish_and_serve(&mut self, node: NodeId) {
+        if let Some(done) = self.air.stations[node.index()].mac.poll_done() {
+            self.finish_packet(node, done);
+        }
+        self.air.stations[node.index()].mac.serve(self.now, &self.air.config);
+    }
+
+    fn arm_mac(&mut self, node: NodeId, deadline: Instant) {
         let slot = Self::mac_slot(node);
         if deadline == Instant::FAR_FUTURE {
             self.deadlines.clear(slot);
