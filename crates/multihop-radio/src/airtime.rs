@@ -110,7 +110,7 @@ impl Airtime {
 
 /// The value of a duration field: whole microseconds, rounded up (IEEE 802.11 §9.2.5.4).
 pub fn whole_micros(d: Duration) -> Duration {
-    // DEVIATION dcf-2: in both flavours; ns-2 rounds to the nearest.
+    // DEVIATION dcf-4: in both flavours; ns-2 rounds to the nearest.
     Duration::from_micros(d.as_nanos().div_ceil(1_000))
 }
 

@@ -139,12 +139,23 @@ pub struct MacParams {
     pub llc: bool,
     /// Packets in the interface queue.
     pub queue: usize,
+    /// How routing messages overtake others there.
+    pub queue_kind: QueueKind,
     /// Transmissions of an RTS, or of a data frame without RTS; `None` has no limit.
     pub short_retry: Option<u32>,
     /// Transmissions of a data frame after RTS; `None` has no limit.
     pub long_retry: Option<u32>,
     /// Time a packet spends between IP and MAC, each way.
     pub link_delay: Duration,
+}
+
+/// How routing messages overtake others in the interface queue.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum QueueKind {
+    /// One queue; they go to its head, the newest first (ns-2's PriQueue).
+    Single,
+    /// They have a queue of their own, served first and in order (CMUPriQueue, which DSR runs on).
+    ByPriority,
 }
 
 /// Whose rules the MAC follows where ns-2 departs from the standard.
@@ -179,6 +190,7 @@ impl Default for MacParams {
             eifs: true,
             llc: false,
             queue: 50,
+            queue_kind: QueueKind::Single,
             short_retry: Some(7),
             long_retry: Some(4),
             link_delay: Duration::from_micros(25),

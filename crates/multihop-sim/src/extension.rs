@@ -60,7 +60,7 @@ pub enum TransportOutput {
 /// What a transport of one's own puts into an IP packet.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Message {
-    /// The header, byte by byte.
+    /// The header, byte by byte, behind four bytes of ports.
     pub header: Vec<u8>,
     /// Bytes of application data behind it, whose contents do not matter. A message with data
     /// counts as a segment.

@@ -103,6 +103,8 @@ pub const INITIAL_TTL: u8 = 64;
 
 const IP_HEADER: u32 = 20;
 const UDP_HEADER: usize = 8;
+/// In front of the header of somebody's own transport.
+const PORTS: usize = 4;
 const ARP_BYTES: u32 = 28;
 /// ICMP header, quoted IP header, and what is quoted of its payload.
 const ICMP_UNREACHABLE: usize = 8 + 20 + 20;
@@ -144,7 +146,7 @@ impl Packet {
             Body::Arp(_) => return ARP_BYTES,
             Body::Tcp(segment) => segment.header_len() + segment.payload.len(),
             Body::Udp(datagram) => UDP_HEADER + datagram.size as usize,
-            Body::Custom { message, .. } => message.header.len() + message.data as usize,
+            Body::Custom { message, .. } => PORTS + message.header.len() + message.data as usize,
             Body::Routing { bytes, .. } => return *bytes,
             Body::Unreachable(_) => ICMP_UNREACHABLE,
         };

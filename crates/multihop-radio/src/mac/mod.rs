@@ -136,7 +136,7 @@ impl Mac {
         Self {
             id,
             rng,
-            queue: Queue::new(config.params.queue),
+            queue: Queue::new(config.params.queue_kind, config.params.queue),
             service: None,
             reply: None,
             phase: Phase::Idle,

@@ -1,64 +1,80 @@
-//! The interface queue: drop-tail, routing messages at the head (ns-2's PriQueue).
+//! The interface queue: drop-tail, routing messages first (ns-2's PriQueue and CMUPriQueue).
 
 use std::collections::VecDeque;
 
 use crate::frame::Outgoing;
+use crate::params::QueueKind;
 
 /// Packets that wait for the MAC.
 #[derive(Clone, Debug)]
 pub struct Queue {
     packets: VecDeque<Outgoing>,
-    /// One less than the nominal length: ns-2 drops when the queue *would become* full.
-    limit: usize,
+    /// Routing messages, under [`QueueKind::ByPriority`].
+    urgent: VecDeque<Outgoing>,
+    kind: QueueKind,
+    length: usize,
 }
 
 impl Queue {
-    /// A queue of nominal length `length`, of which one place is the packet in service.
-    pub fn new(length: usize) -> Self {
-        let limit = length.saturating_sub(1).max(1);
-        Self { packets: VecDeque::with_capacity(limit + 1), limit }
+    /// A queue of nominal length `length`.
+    pub fn new(kind: QueueKind, length: usize) -> Self {
+        Self { packets: VecDeque::new(), urgent: VecDeque::new(), kind, length: length.max(2) }
     }
 
     /// Takes a packet in; gives back the one that finds no room.
     pub fn push(&mut self, out: Outgoing) -> Option<Outgoing> {
-        if out.urgent {
-            self.packets.push_front(out);
-            if self.packets.len() > self.limit { self.packets.pop_back() } else { None }
-        } else if self.packets.len() >= self.limit {
-            Some(out)
-        } else {
-            self.packets.push_back(out);
-            None
+        match self.kind {
+            QueueKind::Single if out.urgent => {
+                self.packets.push_front(out);
+                if self.packets.len() >= self.length { self.packets.pop_back() } else { None }
+            }
+            // One less than the nominal length: ns-2 drops when the queue *would become* full.
+            QueueKind::Single => push_back(&mut self.packets, self.length - 1, out),
+            QueueKind::ByPriority if out.urgent => push_back(&mut self.urgent, self.length, out),
+            QueueKind::ByPriority => push_back(&mut self.packets, self.length, out),
         }
     }
 
     /// The next packet to serve.
     pub fn pop(&mut self) -> Option<Outgoing> {
-        self.packets.pop_front()
+        self.urgent.pop_front().or_else(|| self.packets.pop_front())
     }
 
     /// Takes out every packet that `which` picks, the next one first.
     pub fn remove_if(&mut self, which: impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
-        let (out, keep) = self.packets.drain(..).partition(which);
-        self.packets = keep;
-        let out: VecDeque<_> = out;
-        out.into()
+        let mut removed = Vec::new();
+        for queue in [&mut self.urgent, &mut self.packets] {
+            queue.retain(|out| {
+                let picked = which(out);
+                removed.extend(picked.then_some(*out));
+                !picked
+            });
+        }
+        removed
     }
 
     /// Packets waiting, the next one first.
     pub fn iter(&self) -> impl Iterator<Item = &Outgoing> {
-        self.packets.iter()
+        self.urgent.iter().chain(&self.packets)
     }
 
     /// Packets waiting.
     pub fn len(&self) -> usize {
-        self.packets.len()
+        self.urgent.len() + self.packets.len()
     }
 
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.urgent.is_empty() && self.packets.is_empty()
     }
+}
+
+fn push_back(queue: &mut VecDeque<Outgoing>, limit: usize, out: Outgoing) -> Option<Outgoing> {
+    if queue.len() >= limit {
+        return Some(out);
+    }
+    queue.push_back(out);
+    None
 }
 
 #[cfg(test)]
@@ -78,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_queue_of_fifty_holds_forty_nine() {
-        let mut q = Queue::new(50);
+        let mut q = Queue::new(QueueKind::Single, 50);
         for n in 0..49 {
             assert_eq!(q.push(packet(n, 1, false)), None);
         }
@@ -87,7 +103,7 @@ mod tests {
 
     #[test]
     fn urgent_packets_go_first_and_push_out_the_last() {
-        let mut q = Queue::new(4);
+        let mut q = Queue::new(QueueKind::Single, 4);
         for n in 0..3 {
             q.push(packet(n, 1, false));
         }
@@ -96,8 +112,21 @@ mod tests {
     }
 
     #[test]
+    fn by_priority_each_kind_waits_in_order_and_has_its_own_room() {
+        let mut q = Queue::new(QueueKind::ByPriority, 3);
+        for n in 0..3 {
+            assert_eq!(q.push(packet(n, 1, false)), None);
+            assert_eq!(q.push(packet(10 + n, 1, true)), None);
+        }
+        assert_eq!(q.push(packet(3, 1, false)).map(|p| p.packet.0), Some(3));
+        assert_eq!(q.push(packet(13, 1, true)).map(|p| p.packet.0), Some(13));
+        assert_eq!(q.len(), 6);
+        assert_eq!(order(&mut q), [10, 11, 12, 0, 1, 2]);
+    }
+
+    #[test]
     fn packets_for_a_lost_neighbour_come_out_in_order() {
-        let mut q = Queue::new(50);
+        let mut q = Queue::new(QueueKind::Single, 50);
         for n in 0..6 {
             q.push(packet(n, n % 2, false));
         }

@@ -36,6 +36,7 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fa
     let (topology, mobility) = nodes_and_movement(table, reach, source, faults).unzip();
     let nodes = topology.as_ref().map(Nodes::of);
     let routing = routing::routing(&table.routing, nodes.as_ref(), faults);
+    let queue_kind = routing.as_ref().map(|routing| routing.protocol.queue_kind());
     let flows = flows(&table.flow, nodes.as_ref(), table.duration, faults);
     let record = table.record.as_ref().map(|record| self::record(record, duration, faults));
     let expected = table.expected.as_ref().map(|table| expected::expected(table, source, faults));
@@ -46,7 +47,7 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fa
         warmup,
         seed: table.seed.0,
         radio: radio?,
-        mac: radio::mac(&table.mac),
+        mac: radio::mac(&table.mac, queue_kind?),
         arp: table.mac.arp.0,
         topology: topology?,
         mobility: mobility?,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use multihop_core::{BitRate, Duration, NodeId};
 use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
-use multihop_radio::params::{MacParams, RadioParams};
+use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 use multihop_routing::{aodv, dsr, olsr};
 use multihop_transport::tcp;
 
@@ -111,6 +111,14 @@ pub enum RoutingProtocol {
 }
 
 impl RoutingProtocol {
+    /// The interface queue that it runs on in ns-2.
+    pub const fn queue_kind(&self) -> QueueKind {
+        match self {
+            Self::Dsr(_) => QueueKind::ByPriority,
+            Self::Static { .. } | Self::Aodv(_) | Self::Olsr(_) => QueueKind::Single,
+        }
+    }
+
     /// The name in scenario files and results.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -180,7 +180,7 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
             (icmp::PROTOCOL, out)
         }
         Body::Custom { flow, message } => {
-            out.extend_from_slice(&port_of(*flow).to_be_bytes());
+            out.extend_from_slice(&port_of(*flow).to_be_bytes().repeat(2));
             out.extend_from_slice(&message.header);
             out.resize(out.len() + message.data as usize, 0);
             (PROTOCOL_EXPERIMENT, out)

@@ -202,7 +202,7 @@ fn connections_that_do_not_listen_are_left_alone() {
     }
     // A connection that listens beside one that does not.
     let text = format!(
-        "{}[[flow]]\nfrom = 0\nto = 3\nstart = 20.0\ntransport = \"newreno\"\n",
+        "{}[[flow]]\nfrom = 0\nto = 3\nstart = 20.5\ntransport = \"newreno\"\n",
         chain("{ protocol = \"aodv\" }")
     );
     let heard = Heard::default();

@@ -1,6 +1,8 @@
 //! `[radio]` and `[mac]`.
 
-use multihop_radio::params::{Burst, Fading, MacParams, Model, PathLoss, RadioParams, Sinr, Threshold};
+use multihop_radio::params::{
+    Burst, Fading, MacParams, Model, PathLoss, QueueKind, RadioParams, Sinr, Threshold,
+};
 
 use crate::scenario::document::Fault;
 use crate::scenario::read::Both;
@@ -90,7 +92,7 @@ fn sinr(table: &SinrTable, faults: &mut Vec<Fault>) -> Sinr {
 }
 
 /// Medium access and the interface queue.
-pub(super) fn mac(table: &MacTable) -> MacParams {
+pub(super) fn mac(table: &MacTable, queue_kind: QueueKind) -> MacParams {
     MacParams {
         flavour: table.flavour.0,
         timing: table.timing.0,
@@ -98,6 +100,7 @@ pub(super) fn mac(table: &MacTable) -> MacParams {
         eifs: table.eifs,
         llc: table.llc,
         queue: table.queue.to(),
+        queue_kind,
         short_retry: table.short_retry.0.map(|n| n.to()),
         long_retry: table.long_retry.0.map(|n| n.to()),
         link_delay: table.link_delay.duration(),
