@@ -1,6 +1,6 @@
 use multihop_core::{Duration, Instant, Notice};
 
-use super::{Ack, Policy};
+use super::{Ack, Policy, Window};
 
 /// A policy for tests: fixed windows and gaps, and a record of the notices.
 #[derive(Debug, Default)]
@@ -13,11 +13,21 @@ pub(in crate::tcp) struct Fake {
 impl Policy for Fake {
     fn on_ack(&mut self, _now: Instant, _ack: &Ack) {}
 
+    fn base(&self) -> &Window {
+        unreachable!("its windows are fixed")
+    }
+
+    fn base_mut(&mut self) -> &mut Window {
+        unreachable!("its windows are fixed")
+    }
+
     fn on_dup_ack(&mut self) {}
 
     fn on_triple_dup_ack(&mut self, _now: Instant, _flight: u32) {}
 
     fn on_rto(&mut self, _now: Instant, _flight: u32, _again: bool) {}
+
+    fn on_idle(&mut self) {}
 
     fn on_notice(&mut self, _now: Instant, notice: &Notice) {
         self.notices.push(*notice);

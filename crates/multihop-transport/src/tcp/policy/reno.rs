@@ -22,32 +22,12 @@ impl Policy for Reno {
         }
     }
 
-    fn on_dup_ack(&mut self) {
-        self.window.inflate();
+    fn base(&self) -> &Window {
+        &self.window
     }
 
-    fn on_triple_dup_ack(&mut self, _now: Instant, flight: u32) {
-        self.window.halve(flight);
-    }
-
-    fn on_rto(&mut self, _now: Instant, flight: u32, again: bool) {
-        self.window.collapse(flight, again);
-    }
-
-    fn on_idle(&mut self) {
-        self.window.restart();
-    }
-
-    fn cwnd(&self) -> u32 {
-        self.window.cwnd()
-    }
-
-    fn window(&self) -> u32 {
-        self.window.total()
-    }
-
-    fn ssthresh(&self) -> u32 {
-        self.window.ssthresh()
+    fn base_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
     fn outlasts_partial_acks(&self) -> bool {
