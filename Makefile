@@ -28,7 +28,7 @@ bench: ## Fixed scenarios, counted: events per second and cost per frame
 	@cargo run --quiet --release --locked -p multihop-bench
 
 .PHONY: validate
-validate: package ## Make docs/validation again: airtime, Bianchi, chain capacity
+validate: package ## Make docs/validation again: radio, chains, routing, movement
 	@.venv/bin/python tools/validate
 
 .PHONY: lint

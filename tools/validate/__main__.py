@@ -9,10 +9,20 @@ from pathlib import Path
 
 import bianchi
 import chain
+import mobile
 import one_hop
+import placements
+import stationarity
 from study import Study
 
-STUDIES = {"one-hop": one_hop.study, "bianchi": bianchi.study, "chain": chain.study}
+STUDIES = {
+    "one-hop": one_hop.study,
+    "bianchi": bianchi.study,
+    "chain": chain.study,
+    "stationarity": stationarity.study,
+    "placements": placements.study,
+    "mobile": mobile.study,
+}
 OUT = Path(__file__).resolve().parents[2] / "docs" / "validation"
 
 
