@@ -23,7 +23,7 @@ fn condensed(trace: &str) -> Vec<Event<'_>> {
 }
 
 /// The seed was searched for: see `search_for_starving_connections`.
-const STARVING: u64 = 511;
+const STARVING: u64 = 1186;
 
 /// Section 5.1 and Table 1 of the paper: no segment is acknowledged in 120 s, although there is nearly
 /// always a path. Packets for nodes that have moved on wait with ARP until the end.
@@ -46,22 +46,21 @@ fn a_connection_starves_on_stale_routes() {
     assert_eq!(sent, [0.0, 6.0, 18.0, 42.0, 90.0]);
     let dropped = |reason: &str| table.iter().filter(|e| e.reason == reason).count();
     assert!(dropped("NRTE") + dropped("STAL") > 0, "a stale route was found out");
-    // Send buffers give packets up after 30 s, the MAC after less: who waits longer waits with ARP.
-    let waiting = |end: &&Event<'_>| {
-        let before = events(&ran.trace).filter(|e| e.uid == end.uid && e.what != "D").last().unwrap();
-        end.at - before.at > 31.0
-    };
-    let held = table.iter().filter(|e| e.reason == "END" && e.node > 2).filter(waiting).count();
-    assert!(held >= 1, "packets that ARP holds at the end");
+    let held = table.iter().filter(|e| e.reason == "END" && e.node > 2).count();
+    assert!(held >= 1, "a packet of the connection is still at a node that should forward it");
+    // That it waits for an address is seen from what happens if all addresses are known.
+    let known = result(&fast(STARVING).replace("arp = \"ns2\"", "arp = \"oracle\""));
+    assert!(known.flows[0].acked_kbps > Some(10.0), "{:?}", known.flows[0]);
 }
 
 #[test]
 #[ignore = "takes minutes: prints seeds whose runs starve"]
 fn search_for_starving_connections() {
-    for seed in 1..=1_000 {
+    for seed in 1..=3_000 {
         let found = result(&fast(seed));
         let flow = &found.flows[0];
-        if flow.acked_kbps < Some(1.0) {
+        let stale = found.drops.contains_key("no-route") || found.drops.contains_key("stale");
+        if flow.acked_kbps == Some(0.0) && flow.partitioned < Some(0.05) && stale {
             println!("seed {seed}: no path for {:?} of the time, {:?}", flow.partitioned, found.drops);
         }
     }
