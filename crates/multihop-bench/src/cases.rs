@@ -52,8 +52,8 @@ pub(crate) const CASES: &[Case] = &[
     large("random-1000", 1000, 20.0, [2.0, 3.0], Family::Still),
     large("random-10000", 10_000, 10.0, [2.0, 2.5], Family::Still),
     large("mobile-100", 100, 100.0, [2.0, 22.0], Family::Moving),
-    large("mobile-1000", 1000, 20.0, [2.0, 6.0], Family::Moving),
-    large("mobile-10000", 10_000, 10.0, [2.0, 3.0], Family::Moving),
+    large("mobile-1000", 1000, 20.0, [2.0, 3.0], Family::Moving),
+    large("mobile-10000", 10_000, 4.0, [2.0, 2.25], Family::Moving),
 ];
 
 const fn small(name: &'static str, nodes: u32, text: fn(u32) -> anyhow::Result<String>) -> Case {

@@ -69,9 +69,14 @@ fn row(case: &Case, quick: bool, counter: Option<&Counter>) -> anyhow::Result<Ro
     let (runs, seconds) = if quick { (3, case.seconds / 10.0) } else { (5, case.seconds) };
     let samples: Vec<_> = (0..runs).map(|_| Sample::in_a_child(case, seconds)).collect::<Result<_, _>>()?;
     let cost = counter.map(|counter| counter.count(case)).transpose()?;
-    // From the full length on, so that whatever warms up is warm.
-    let longer = case.watched.then(|| Sample::in_a_child(case, targets::LONGER * seconds)).transpose()?;
-    Ok(Row::new(case, &samples, cost, longer.and_then(|sample| sample.peak_bytes)))
+    let peaks = if case.watched && !quick { peaks(case)? } else { None };
+    Ok(Row::new(case, &samples, cost, peaks))
+}
+
+/// Peak memory of a run and of a longer one.
+fn peaks(case: &Case) -> anyhow::Result<Option<[u64; 2]>> {
+    let [once, longer] = targets::WATCHED.map(|seconds| Sample::in_a_child(case, seconds));
+    Ok(once?.peak_bytes.zip(longer?.peak_bytes).map(<[u64; 2]>::from))
 }
 
 fn write_json(file: &Path, rows: &[Row]) -> anyhow::Result<()> {

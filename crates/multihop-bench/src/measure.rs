@@ -14,6 +14,8 @@ use crate::cases::Case;
 pub(crate) struct Sample {
     pub(crate) sim_seconds: f64,
     pub(crate) wall_seconds: f64,
+    /// Time that the processor spent on it, whatever else the machine did; only Linux tells.
+    pub(crate) cpu_seconds: Option<f64>,
     pub(crate) events: u64,
     pub(crate) frames: u64,
     /// Largest resident set of the process; only Linux tells.
@@ -24,10 +26,13 @@ impl Sample {
     /// Runs the case in this process.
     pub(crate) fn take(case: &Case, seconds: f64) -> anyhow::Result<Self> {
         let scenario = case.scenario(seconds)?;
+        let before = cpu_seconds();
         let result = run(&scenario, Outputs::default(), &mut |_| {})?;
+        let after = cpu_seconds();
         Ok(Self {
             sim_seconds: result.sim_seconds,
             wall_seconds: result.wall_seconds,
+            cpu_seconds: after.zip(before).map(|(after, before)| after - before),
             events: result.events,
             frames: result.mac.frames.values().sum(),
             peak_bytes: peak_bytes(),
@@ -99,6 +104,12 @@ fn output(command: &mut Command) -> anyhow::Result<Output> {
         bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(output)
+}
+
+/// Of this thread so far.
+fn cpu_seconds() -> Option<f64> {
+    let status = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(status.split(' ').next()?.parse::<f64>().ok()? * 1e-9)
 }
 
 fn peak_bytes() -> Option<u64> {

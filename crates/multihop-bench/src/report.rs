@@ -17,21 +17,23 @@ pub(crate) struct Row {
     events: u64,
     frames: u64,
     /// Of the median run.
-    pub(crate) events_per_second: f64,
-    pub(crate) wall_per_sim_second: Spread,
+    events_per_second: f64,
+    wall_per_sim_second: Spread,
+    /// `null` where the system does not tell.
+    cpu_per_sim_second: Option<Spread>,
     /// Simulated over wall time of the median run.
     times_real_time: f64,
     /// `null` without valgrind.
     pub(crate) instructions: Option<Cost>,
     pub(crate) peak_bytes: Option<u64>,
-    /// Of a run that is [`LONGER`](crate::targets::LONGER) times as long, where that is watched.
-    pub(crate) peak_bytes_longer: Option<u64>,
+    /// Of runs of [`WATCHED`](crate::targets::WATCHED) simulated seconds.
+    pub(crate) peak_bytes_over_time: Option<[u64; 2]>,
 }
 
 /// Median and range.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Spread {
-    pub(crate) median: f64,
+struct Spread {
+    median: f64,
     min: f64,
     max: f64,
 }
@@ -42,9 +44,11 @@ impl Row {
         case: &Case,
         samples: &[Sample],
         instructions: Option<Cost>,
-        peak_bytes_longer: Option<u64>,
+        peak_bytes_over_time: Option<[u64; 2]>,
     ) -> Self {
         let Sample { sim_seconds, events, frames, .. } = samples[0];
+        let cpu: Option<Vec<_>> =
+            samples.iter().map(|s| s.cpu_seconds.map(|seconds| seconds / s.sim_seconds)).collect();
         let wall = Spread::of(samples.iter().map(|s| s.wall_seconds / s.sim_seconds).collect());
         Self {
             scenario: case.name,
@@ -55,10 +59,11 @@ impl Row {
             frames,
             events_per_second: events as f64 / (sim_seconds * wall.median),
             wall_per_sim_second: wall,
+            cpu_per_sim_second: cpu.map(Spread::of),
             times_real_time: 1.0 / wall.median,
             instructions,
             peak_bytes: samples.iter().filter_map(|s| s.peak_bytes).max(),
-            peak_bytes_longer,
+            peak_bytes_over_time,
         }
     }
 
@@ -76,6 +81,16 @@ impl Row {
             number(self.peak_bytes.map(|bytes| bytes as f64 * 1e-6), 1),
             number(self.bytes_per_node(process).map(|bytes| bytes * 1e-3), 1),
         ]
+    }
+
+    /// Seconds of processor time for a simulated second, or of wall time where the former is not
+    /// known.
+    pub(crate) fn seconds_per_sim_second(&self) -> f64 {
+        self.cpu_per_sim_second.unwrap_or(self.wall_per_sim_second).median
+    }
+
+    pub(crate) fn events_per_sim_second(&self) -> f64 {
+        self.events as f64 / self.sim_seconds
     }
 
     /// What a node takes where there are many: the peak without that of a process with hardly any
@@ -148,6 +163,7 @@ mod tests {
         let sample = Sample {
             sim_seconds: 2.0,
             wall_seconds: 0.5,
+            cpu_seconds: None,
             events: 100,
             frames: 4,
             peak_bytes: Some(3_000_000),
