@@ -24,7 +24,7 @@ test: ## Everything that CI runs; one step alone: python3 tools/test.py STEP
 	@$(PYTHON) tools/test.py
 
 .PHONY: bench
-bench: ## Fixed scenarios, counted: events per second and cost per frame
+bench: ## Fixed scenarios up to 10,000 nodes, counted and held against their targets (many minutes)
 	@cargo run --quiet --release --locked -p multihop-bench
 
 .PHONY: validate
