@@ -40,19 +40,15 @@ PROTOTYPE = {
 
 DIFFERENCE = (
     "### Why greedy UDP lies below the prototype\n\n"
-    "At 3 and 5 hops the difference is what happens at equal instants. The station that sent an "
-    "ACK begins its DIFS at the end of its ACK, the others when they have heard it, a time of "
+    "At 3 and 5 hops the difference lies in what happens at equal instants. The station that sent "
+    "an ACK begins its DIFS at the end of its ACK, the others when they have heard it, a time of "
     "flight later. If two of them then wait the same number of slots, the frame of the first "
     "arrives at the second exactly when its back-off ends. Here the timer comes first, so both "
-    "send and both frames are lost; ns-2's calendar, which takes equal times in the order of "
-    "their entry, does the same, and so do two stations of one 802.11 slot. With arrivals before "
-    "timers, in a copy of the program changed for that, 2 to 5 hops carried 768, 517, 367 and 232 "
-    "kb/s, the prototype's figures to 1 kb/s. Two time lines to the nanosecond are tests: "
-    "`two_back_offs_of_one_length_after_an_ack_end_in_two_lost_frames` and "
+    "send and both frames are lost, as in one slot of 802.11. Two time lines to the nanosecond "
+    "are tests: `two_back_offs_of_one_length_after_an_ack_end_in_two_lost_frames` and "
     "`after_the_last_hop_the_source_may_send_314_us_before_the_relay` (`cargo test -p "
     "multihop-sim --test it chain`).\n\n"
-    "From 6 hops on this explains only a part: with arrivals first they carried 231, 230, 223, "
-    "227 and 225 kb/s. The rest, 2 to 5%, is open."
+    "From 6 hops on this explains only a part; the rest is open."
 )
 
 

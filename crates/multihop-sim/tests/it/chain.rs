@@ -2,7 +2,7 @@
 //!
 //! The figures to compare with come from an independent program that follows the same rules. Paced
 //! flows agree to 3%, greedy ones where nothing overflows. For 3 hops and from 5 on greedy flows carry
-//! less here, because of one rule that the two programs settle differently. After an exchange,
+//! less here, in part because of one rule that the two programs settle differently. After an exchange,
 //! the sender of the ACK begins its interframe space when its ACK ends, and everybody else when they
 //! have received it, later by the time of flight. If the ACK's sender and another station then
 //! wait for the same number of slots, the signal of the first reaches the second in the very instant
@@ -11,9 +11,8 @@
 //! that the instants are equal, its scheduler runs events of one instant in the order in which
 //! they were entered, and the timer was entered an interframe space before, the arrival just a time
 //! of flight before. (The standard too means a slot to be long enough that nobody notices a signal
-//! that began in it.) If arrivals came first, the sender of the ACK would win each of these ties;
-//! greedy flows would then carry 517 kb/s over 3 hops and 232 over 5, as in the other program, and 2 to
-//! 5% less than there over 6 to 10 hops, for which no cause was found.
+//! that began in it.) If arrivals came first, the sender of the ACK would win each of these ties.
+//! That accounts for the difference at 3 and 5 hops; at 6 to 10 for a part, and the rest is open.
 //!
 //! That matters so much because a greedy source floods the chain: over 3 hops node 0 sends more
 //! than node 1 can forward, for the reason that
