@@ -6,5 +6,6 @@
 
 extern crate alloc;
 
+pub mod pacing;
 pub mod rtt;
 pub mod tcp;
