@@ -6,6 +6,7 @@ mod routing;
 mod sweep;
 mod topology;
 mod traffic;
+mod transport;
 
 pub(super) use mobility::{
     MobilityTable, MovementTable, RandomWalkTable, RandomWaypointTable, SpeedValue, WaypointsTable,
@@ -19,16 +20,13 @@ pub(super) use routing::{
 };
 pub(super) use sweep::SweepTable;
 pub(super) use topology::{NodeRef, PositionsTable, TopologyTable};
-pub(super) use traffic::{AppTable, FlowTable, TcpTable, TransportTable};
+pub(super) use traffic::{AppTable, FlowTable};
+pub(super) use transport::{Parameters, TcpTable, TransportTable};
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use super::document::{Fault, Node, Value};
 use super::model::Series;
-use super::read::{Read, one_of, table, wrong};
+use super::read::table;
 use super::values::{PositiveSeconds, Seconds, Watts, Whole, words};
 
 table! {

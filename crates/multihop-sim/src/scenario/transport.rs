@@ -1,15 +1,23 @@
 //! Short names of transports, and what they and the table form mean.
+//!
+//! A name is a row of [`KINDS`], with suffixes from [`SUFFIXES`] after it. Each family of transports
+//! has a file of its own: what its kinds differ in, and how a table of parameters changes them.
+
+mod tcp;
 
 use std::borrow::Cow;
+use std::mem::discriminant;
 
-use multihop_transport::tcp::{AckRule, Config, DelayedAck, Variant};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+pub use tcp::window_for_hops;
+pub(super) use tcp::{Preset, TcpKind};
 
 use super::document::{Fault, Node, Value};
 use super::model::{Protocol, Transport};
 use super::read::{Read, one_of, wrong};
-use super::tables::{TcpTable, TransportTable};
-use super::values::{put, words};
+use super::tables::{Parameters, TransportTable};
+use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, RENO, clamped, delayed};
 
 /// A short name that exists.
 #[derive(Clone)]
@@ -18,53 +26,132 @@ pub(super) struct Name {
     kind: Kind,
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
+/// What a name stands for, by its family.
+#[derive(Clone)]
+pub(super) enum Kind {
     Udp,
-    Tcp { variant: Variant, ack: Ack, window: Window },
+    Tcp(TcpKind),
 }
 
-/// The ACK rule of a kind, but for whose delayed ACKs.
+/// What may follow the name of a kind after a plus sign.
 #[derive(Clone, Copy)]
-enum Ack {
-    Every,
-    Delayed,
-    Dynamic,
+enum Suffix {
+    Ack(Ack),
 }
 
-/// The clamp of a kind, where it has one.
-#[derive(Clone, Copy)]
-enum Window {
-    OfPreset,
-    Fixed(u16),
-    ByHops,
+/// The names. `tcp-2`, `tcp-3` and `tcp-uc` are those of the TPA paper, which delays ACKs.
+const KINDS: &[(&str, Kind)] = &[
+    ("udp", Kind::Udp),
+    ("reno", Kind::Tcp(RENO)),
+    ("newreno", Kind::Tcp(NEWRENO)),
+    ("tcp-2", Kind::Tcp(clamped(2))),
+    ("tcp-3", Kind::Tcp(clamped(3))),
+    ("tcp-uc", Kind::Tcp(delayed(NEWRENO))),
+    ("tcp-cwl", Kind::Tcp(CLAMPED_BY_HOPS)),
+];
+
+const SUFFIXES: &[(&str, Suffix)] = &[
+    ("da", Suffix::Ack(Ack::Delayed)),
+    ("dyn", Suffix::Ack(Ack::Dynamic)),
+    ("ack1", Suffix::Ack(Ack::Every)),
+];
+
+/// What a suffix makes of a kind, or why the two do not go together.
+fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
+    match (kind, suffix) {
+        (Kind::Tcp(tcp), Suffix::Ack(ack)) => Ok(Kind::Tcp(TcpKind { ack, ..*tcp })),
+        (Kind::Udp, Suffix::Ack(_)) => Err("UDP has no ACKs"),
+    }
+}
+
+/// What a flow's `transport` means; cross-checks its parameters.
+pub(super) fn transport(table: &TransportTable, path: &str, faults: &mut Vec<Fault>) -> Option<Transport> {
+    let (name, protocol) = match table {
+        TransportTable::Short(name) => (name, name.kind.protocol()),
+        TransportTable::Long(name, Parameters::Udp) => {
+            let message = format!("{:?} has no table form, allowed: transport = {0:?}", name.text);
+            faults.push(Fault::at_key(format!("{path}.kind"), message));
+            return None;
+        }
+        TransportTable::Long(name, Parameters::Tcp(kind, table)) => {
+            (name, tcp::configured(&name.text, kind, table, path, faults))
+        }
+    };
+    Some(Transport { name: name.text.clone(), protocol })
+}
+
+/// Every name, with its suffixes in the order of [`SUFFIXES`].
+pub(super) fn names() -> Vec<(String, Kind)> {
+    let mut all: Vec<_> = KINDS.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();
+    let plain = all.clone();
+    for (name, kind) in plain {
+        for &(word, suffix) in SUFFIXES {
+            if let Ok(composed) = compose(&kind, suffix) {
+                all.push((format!("{name}+{word}"), composed));
+            }
+        }
+    }
+    all
+}
+
+impl Kind {
+    fn protocol(&self) -> Protocol {
+        match self {
+            Self::Udp => Protocol::Udp,
+            Self::Tcp(kind) => kind.protocol(&Default::default()),
+        }
+    }
+}
+
+/// Why a text is no name.
+enum Refusal {
+    Unknown,
+    /// Its parts exist but do not go together.
+    Senseless(&'static str),
 }
 
 impl Name {
-    fn parse(text: &str) -> Option<Self> {
-        let (base, suffix) = match text.split_once('+') {
-            Some((base, suffix)) => (base, Some(suffix)),
-            None => (text, None),
-        };
-        let (_, mut kind) = *KINDS.iter().find(|(name, _)| *name == base)?;
-        if let Some(suffix) = suffix {
-            let (_, rule) = SUFFIXES.iter().find(|(name, _)| *name == suffix)?;
-            let Kind::Tcp { ack, .. } = &mut kind else { return None };
-            *ack = *rule;
+    pub(super) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    fn parse(text: &str) -> Result<Self, Refusal> {
+        let mut words = text.split('+');
+        let base = words.next().unwrap_or_default();
+        let (_, kind) = KINDS.iter().find(|(name, _)| *name == base).ok_or(Refusal::Unknown)?;
+        let mut kind = kind.clone();
+        let mut earlier = Vec::new();
+        for word in words {
+            let (_, suffix) = SUFFIXES.iter().find(|(name, _)| *name == word).ok_or(Refusal::Unknown)?;
+            if earlier.contains(&discriminant(suffix)) {
+                return Err(Refusal::Senseless("two suffixes decide the same thing"));
+            }
+            earlier.push(discriminant(suffix));
+            kind = compose(&kind, *suffix).map_err(Refusal::Senseless)?;
         }
-        Some(Self { text: text.to_owned(), kind })
+        Ok(Self { text: text.to_owned(), kind })
     }
 }
 
 impl Read for Name {
     fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
-        let found = if let Value::Text(text) = &node.value { Self::parse(text) } else { None };
-        found.or_else(|| {
-            let kinds = one_of(KINDS.iter().map(|(name, _)| *name));
-            let allowed =
-                format!("{kinds}, a TCP kind also with +da, +dyn or +ack1, or a table of parameters");
-            wrong(node, path, &allowed, faults)
-        })
+        let found = match &node.value {
+            Value::Text(text) => Self::parse(text),
+            _ => Err(Refusal::Unknown),
+        };
+        match found {
+            Ok(name) => Some(name),
+            Err(Refusal::Senseless(reason)) => {
+                faults.push(Fault::at(node.origin, path, format!("found {}, but {reason}", node.value)));
+                None
+            }
+            Err(Refusal::Unknown) => {
+                let kinds = one_of(KINDS.iter().map(|(name, _)| *name));
+                let allowed =
+                    format!("{kinds}, a TCP kind also with +da, +dyn or +ack1, or a table of parameters");
+                wrong(node, path, &allowed, faults)
+            }
+        }
     }
 }
 
@@ -74,133 +161,11 @@ impl JsonSchema for Name {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<String> = KINDS
-            .iter()
-            .flat_map(|(name, kind)| {
-                let suffixes = if matches!(kind, Kind::Udp) { &[][..] } else { SUFFIXES };
-                let long = suffixes.iter().map(move |(suffix, _)| format!("{name}+{suffix}"));
-                core::iter::once((*name).to_owned()).chain(long)
-            })
-            .collect();
+        let names: Vec<String> = names().into_iter().map(|(name, _)| name).collect();
         json_schema!({
             "description": "+da delays ACKs, +dyn delays them ever longer, +ack1 acknowledges every segment.",
             "type": "string",
             "enum": names,
         })
     }
-}
-
-/// What a flow's `transport` means; cross-checks its parameters.
-pub(super) fn transport(table: &TransportTable, path: &str, faults: &mut Vec<Fault>) -> Option<Transport> {
-    match table {
-        TransportTable::Short(name) => {
-            Some(Transport { name: name.text.clone(), protocol: protocol(name, &Config::default()) })
-        }
-        TransportTable::Long(table) => {
-            let name = table.kind.text.clone();
-            let protocol = configured(table, path, faults)?;
-            Some(Transport { name, protocol })
-        }
-    }
-}
-
-/// A kind on top of a preset.
-fn protocol(name: &Name, preset: &Config) -> Protocol {
-    let Kind::Tcp { variant, ack, window } = name.kind else { return Protocol::Udp };
-    let whose = match preset.ack_rule {
-        AckRule::Delayed(whose) => whose,
-        AckRule::Every | AckRule::Dynamic => DelayedAck::Ns2,
-    };
-    let ack_rule = match ack {
-        Ack::Every => AckRule::Every,
-        Ack::Delayed => AckRule::Delayed(whose),
-        Ack::Dynamic => AckRule::Dynamic,
-    };
-    let window_max = match window {
-        Window::OfPreset | Window::ByHops => preset.window_max,
-        Window::Fixed(segments) => segments,
-    };
-    let config = Box::new(Config { variant, ack_rule, window_max, ..preset.clone() });
-    Protocol::Tcp { config, window_by_hops: matches!(window, Window::ByHops) }
-}
-
-/// A kind on top of a preset, with the table's own parameters on top of both.
-fn configured(table: &TcpTable, path: &str, faults: &mut Vec<Fault>) -> Option<Protocol> {
-    let Protocol::Tcp { mut config, window_by_hops } = protocol(&table.kind, &table.preset.0()) else {
-        let message = format!("{:?} has no table form, allowed: transport = {0:?}", table.kind.text);
-        faults.push(Fault::at_key(format!("{path}.kind"), message));
-        return None;
-    };
-    if window_by_hops && table.window_max.is_some() {
-        let message = format!("{:?} sets the window by the number of hops", table.kind.text);
-        faults.push(Fault::at_key(format!("{path}.window_max"), message));
-    }
-    set(&mut config, table);
-    if let (Some(delack), AckRule::Delayed(whose)) = (table.delack, &mut config.ack_rule) {
-        *whose = delack.0;
-    } else if table.delack.is_some() {
-        let message = format!("{:?} does not delay ACKs, allowed with: +da", table.kind.text);
-        faults.push(Fault::at_key(format!("{path}.delack"), message));
-    }
-    if config.rto.min > config.rto.max {
-        let message = format!("{} is more than rto_max, {}", config.rto.min, config.rto.max);
-        faults.push(Fault::at_key(format!("{path}.rto_min"), message));
-    }
-    Some(Protocol::Tcp { config, window_by_hops })
-}
-
-fn set(config: &mut Config, table: &TcpTable) {
-    put(&mut config.window_max, table.window_max.map(|n| n.to()));
-    put(&mut config.mss, table.mss.map(|n| n.to()));
-    put(&mut config.initial_window, table.initial_window.map(|n| n.to()));
-    put(&mut config.handshake, table.handshake);
-    put(&mut config.rto.initial, table.rto_initial.map(|time| time.duration()));
-    put(&mut config.rto.min, table.rto_min.map(|time| time.duration()));
-    put(&mut config.rto.max, table.rto_max.map(|time| time.duration()));
-    put(&mut config.rto.granularity, table.tick.map(|time| time.duration()));
-    put(&mut config.rto.backoff_limit, table.backoff_limit.map(|n| n.to()));
-    put(&mut config.max_retries, table.max_retries.map(|limit| limit.0.map(|n| n.to())));
-    put(&mut config.limited_transmit, table.limited_transmit);
-    put(&mut config.newreno.timer, table.recovery.map(|word| word.0));
-    put(&mut config.ack_delay, table.ack_delay.map(|time| time.duration()));
-    put(&mut config.sack, table.sack);
-    put(&mut config.timestamps, table.timestamps.map(|tick| tick.0.map(|tick| tick.duration())));
-    put(&mut config.nagle, table.nagle);
-    put(&mut config.recv_buffer, table.recv_buffer.map(|n| Some(n.to())));
-}
-
-/// The congestion window limit of Chen, Xue and Nahrstedt (2003) as the TCP-AP paper uses it: a
-/// quarter of the hops, halves rounded up, at least 1.
-pub fn window_for_hops(hops: u32) -> u16 {
-    u16::try_from(hops.saturating_add(2) / 4).unwrap_or(u16::MAX).max(1)
-}
-
-words! {
-    /// Whose constants a TCP starts from.
-    Preset(fn() -> Config) {
-        "rfc" => Config::rfc,
-        "ns2-1999" => Config::ns2_1999,
-        "ns2-2002" => Config::ns2_2002,
-        "ns2-2005" => Config::ns2_2005,
-        "ns2-2.30" => Config::ns2_2_30,
-        "linux" => Config::linux,
-    }
-}
-
-/// The names. `tcp-2`, `tcp-3` and `tcp-uc` are those of the TPA paper, which delays ACKs.
-const KINDS: &[(&str, Kind)] = &[
-    ("udp", Kind::Udp),
-    ("reno", tcp(Variant::Reno, Ack::Every, Window::OfPreset)),
-    ("newreno", tcp(Variant::NewReno, Ack::Every, Window::OfPreset)),
-    ("tcp-2", tcp(Variant::NewReno, Ack::Delayed, Window::Fixed(2))),
-    ("tcp-3", tcp(Variant::NewReno, Ack::Delayed, Window::Fixed(3))),
-    ("tcp-uc", tcp(Variant::NewReno, Ack::Delayed, Window::OfPreset)),
-    ("tcp-cwl", tcp(Variant::NewReno, Ack::Every, Window::ByHops)),
-];
-
-/// What may follow the name of a TCP kind after a plus sign.
-const SUFFIXES: &[(&str, Ack)] = &[("da", Ack::Delayed), ("dyn", Ack::Dynamic), ("ack1", Ack::Every)];
-
-const fn tcp(variant: Variant, ack: Ack, window: Window) -> Kind {
-    Kind::Tcp { variant, ack, window }
 }

@@ -6,7 +6,7 @@ use multihop_core::{BitRate, Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::document::{Fault, Node, Value};
-use super::read::{Read, one_of, wrong};
+use super::read::{Read, wrong};
 
 /// Defines numbers that lie between bounds, both included.
 macro_rules! numbers {
@@ -153,31 +153,35 @@ macro_rules! words {
             pub(in crate::scenario) const WORDS: &[(&str, $target)] = &[$(($word, $value)),*];
         }
 
-        impl Read for $name {
-            fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+        impl $crate::scenario::read::Read for $name {
+            fn read(
+                node: &$crate::scenario::document::Node,
+                path: &str,
+                faults: &mut Vec<$crate::scenario::document::Fault>,
+            ) -> Option<Self> {
                 let found = match &node.value {
-                    Value::Text(text) => Self::WORDS.iter().find(|(word, _)| word == text),
+                    $crate::scenario::document::Value::Text(text) => Self::WORDS.iter().find(|(word, _)| word == text),
                     _ => None,
                 };
                 found.map(|(_, value)| Self(*value)).or_else(|| {
-                    let allowed = one_of(Self::WORDS.iter().map(|(word, _)| *word));
-                    wrong(node, path, &allowed, faults)
+                    let allowed = $crate::scenario::read::one_of(Self::WORDS.iter().map(|(word, _)| *word));
+                    $crate::scenario::read::wrong(node, path, &allowed, faults)
                 })
             }
         }
 
-        impl JsonSchema for $name {
+        impl schemars::JsonSchema for $name {
             fn inline_schema() -> bool {
                 true
             }
 
-            fn schema_name() -> Cow<'static, str> {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).into()
             }
 
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 let words: Vec<&str> = Self::WORDS.iter().map(|(word, _)| *word).collect();
-                json_schema!({ "type": "string", "enum": words })
+                schemars::json_schema!({ "type": "string", "enum": words })
             }
         }
     )*};

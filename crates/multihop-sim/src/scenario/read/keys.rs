@@ -14,8 +14,9 @@ pub(in crate::scenario) struct Keys<'a> {
     kinds: Vec<Kinds>,
 }
 
-/// A key that says which other keys there are, and those that go with each of its values.
-type Kinds = (&'static str, fn() -> Vec<(&'static str, Vec<&'static str>)>);
+/// What says which other keys there are, and those that go with each of its values: a key, or the
+/// family that the table belongs to.
+type Kinds = (Option<&'static str>, fn() -> Vec<(&'static str, Vec<&'static str>)>);
 
 impl<'a> Keys<'a> {
     /// Opens a table.
@@ -79,7 +80,15 @@ impl<'a> Keys<'a> {
         key: &'static str,
         kinds: fn() -> Vec<(&'static str, Vec<&'static str>)>,
     ) {
-        self.kinds.push((key, kinds));
+        self.kinds.push((Some(key), kinds));
+    }
+
+    /// Notes which keys there would be in another family of tables.
+    pub(in crate::scenario) fn mention_families(
+        &mut self,
+        families: fn() -> Vec<(&'static str, Vec<&'static str>)>,
+    ) {
+        self.kinds.push((None, families));
     }
 
     /// Lets unknown keys pass, since which are known could not be found out.
@@ -109,7 +118,10 @@ impl<'a> Keys<'a> {
             let mut words =
                 kinds.iter().filter(|(_, keys)| keys.contains(&key)).map(|(word, _)| *word).peekable();
             words.peek()?;
-            Some(format!("allowed with {by} = {}", one_of(words)))
+            Some(match by {
+                Some(by) => format!("allowed with {by} = {}", one_of(words)),
+                None => format!("allowed with {}", words.collect::<Vec<_>>().join(" or ")),
+            })
         })
     }
 

@@ -6,7 +6,7 @@ use multihop_radio::mobility::Start;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::scenario::document::{Fault, Node, Value};
-use crate::scenario::read::{NoKeys, Read, kinds, one_of, table, wrong};
+use crate::scenario::read::{NoKeys, Read, kinds, table, wrong};
 use crate::scenario::values::{Coordinate, Metres, PositiveSeconds, Seconds, Speed, Whole, number, words};
 
 kinds! {

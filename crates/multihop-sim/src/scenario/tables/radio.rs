@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::scenario::document::{Fault, Node, Value};
 use crate::scenario::model::ArpKind;
-use crate::scenario::read::{Both, Keys, NoKeys, Read, kinds, one_of, table, wrong};
+use crate::scenario::read::{Both, Keys, NoKeys, Read, kinds, table, wrong};
 use crate::scenario::values::{
     Chance, DecibelMilliwatts, Decibels, Exponent, Hertz, Metres, OrOff, PositiveSeconds, Rate, Ratio,
     Seconds, Whole, number, words,

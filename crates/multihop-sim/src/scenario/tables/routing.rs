@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::NodeRef;
 use crate::scenario::document::{Fault, Node, Value};
-use crate::scenario::read::{Both, Read, kinds, one_of, table, whole_table, wrong};
+use crate::scenario::read::{Both, Read, kinds, table, whole_table, wrong};
 use crate::scenario::values::{Chance, Interval, Jitter, OrOff, Tick, Timeout, Validity, Whole, words};
 
 /// `[routing]`.

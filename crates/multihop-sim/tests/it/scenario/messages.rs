@@ -115,7 +115,7 @@ fn what_is_not_there_yet() {
         with("routing", "protocol = \"apdr\""),
         "x.toml:8:12: routing.protocol: found \"apdr\", allowed: \"static\", \"aodv\", \"dsr\", \"olsr\""
     );
-    for name in ["tpa-2", "tcp-ap", "elfn", "newreno+", "newreno+da+dyn", "udp+da"] {
+    for name in ["tpa-2", "tcp-ap", "elfn", "newreno+", "+da"] {
         assert_eq!(
             refused(&SMALLEST.replace("newreno", name)),
             format!(
@@ -240,12 +240,29 @@ fn a_transport_that_does_not_suit() {
 }
 
 #[test]
+fn suffixes_that_do_not_go_together() {
+    for (name, reason) in
+        [("udp+da", "UDP has no ACKs"), ("newreno+da+dyn", "two suffixes decide the same thing")]
+    {
+        assert_eq!(
+            refused(&SMALLEST.replace("newreno", name)),
+            format!("x.toml:6:13: flow.0.transport: found {name:?}, but {reason}")
+        );
+    }
+}
+
+#[test]
 fn transport_parameters() {
     let table = |inner: &str| refused(&SMALLEST.replace("\"newreno\"", &format!("{{ {inner} }}")));
     assert_eq!(table("mss = 1000"), "x.toml:6:13: flow.0.transport.kind: is missing");
     assert_eq!(
         table("kind = \"udp\""),
         "x.toml:6:22: flow.0.transport.kind: \"udp\" has no table form, allowed: transport = \"udp\""
+    );
+    assert_eq!(
+        table("kind = \"udp\", mss = 512"),
+        "x.toml:6:22: flow.0.transport.kind: \"udp\" has no table form, allowed: transport = \"udp\"\n\
+         x.toml:6:29: flow.0.transport.mss: is not a key here, allowed with a TCP kind"
     );
     assert_eq!(
         table("kind = \"reno\", preset = \"bsd\""),

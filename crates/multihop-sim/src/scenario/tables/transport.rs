@@ -1,0 +1,90 @@
+//! `transport`: a short name, or a table of parameters.
+//!
+//! Each family of transports has a table of keys in a file of its own.
+
+mod tcp;
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+pub(in crate::scenario) use tcp::TcpTable;
+
+use crate::scenario::document::{Fault, Node, Value};
+use crate::scenario::read::{Fields, Keys, Read};
+use crate::scenario::transport::{Kind, Name, TcpKind, names};
+
+/// A short name, or a table of parameters.
+pub(in crate::scenario) enum TransportTable {
+    /// The name alone.
+    Short(Name),
+    /// With parameters.
+    Long(Name, Parameters),
+}
+
+/// The parameters of a kind, by its family.
+pub(in crate::scenario) enum Parameters {
+    /// UDP has none.
+    Udp,
+    /// Of a TCP.
+    Tcp(TcpKind, Box<TcpTable>),
+}
+
+/// The keys of each family, for those who meet one of them elsewhere.
+fn families() -> Vec<(&'static str, Vec<&'static str>)> {
+    vec![("a TCP kind", TcpTable::names())]
+}
+
+impl TransportTable {
+    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
+        let Some(name) = keys.take::<Name>("kind", None, faults) else {
+            keys.forgive();
+            return None;
+        };
+        keys.mention_families(families);
+        let parameters = match name.kind() {
+            Kind::Udp => Parameters::Udp,
+            Kind::Tcp(kind) => Parameters::Tcp(*kind, Fields::take(keys, faults)?),
+        };
+        Some(Self::Long(name, parameters))
+    }
+}
+
+impl Read for TransportTable {
+    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+        if !matches!(node.value, Value::Table(_)) {
+            return Name::read(node, path, faults).map(Self::Short);
+        }
+        let mut keys = Keys::open(node, path, faults)?;
+        let table = Self::take(&mut keys, faults);
+        keys.close(faults);
+        table
+    }
+}
+
+impl JsonSchema for TransportTable {
+    fn schema_name() -> Cow<'static, str> {
+        "TransportTable".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let short = generator.subschema_for::<Name>();
+        let tcp = TcpTable::schema(generator);
+        let tcp = family("A TCP and its parameters.", |kind| matches!(kind, Kind::Tcp(_)), &[tcp]);
+        json_schema!({ "anyOf": [short, tcp] })
+    }
+}
+
+/// The table form of the kinds that `belongs` picks out; `groups` are its keys.
+fn family(about: &str, belongs: fn(&Kind) -> bool, groups: &[Schema]) -> Schema {
+    let kinds: Vec<String> =
+        names().into_iter().filter(|(_, kind)| belongs(kind)).map(|(name, _)| name).collect();
+    json_schema!({
+        "description": about,
+        "type": "object",
+        "properties": { "kind": { "description": "Short name.", "type": "string", "enum": kinds } },
+        "required": ["kind"],
+        "allOf": groups,
+        "unevaluatedProperties": false,
+    })
+}

@@ -1,0 +1,142 @@
+//! TCP: what its kinds differ in, and its parameters.
+
+use multihop_transport::tcp::{AckRule, Config, DelayedAck, Variant};
+
+use crate::scenario::document::Fault;
+use crate::scenario::model::Protocol;
+use crate::scenario::tables::TcpTable;
+use crate::scenario::values::{put, words};
+
+/// One kind of TCP.
+#[derive(Clone, Copy)]
+pub(in crate::scenario) struct TcpKind {
+    pub(super) variant: Variant,
+    pub(super) ack: Ack,
+    pub(super) window: Window,
+}
+
+/// The ACK rule of a kind, but for whose delayed ACKs.
+#[derive(Clone, Copy)]
+pub(super) enum Ack {
+    Every,
+    Delayed,
+    Dynamic,
+}
+
+/// The clamp of a kind, where it has one.
+#[derive(Clone, Copy)]
+pub(super) enum Window {
+    OfPreset,
+    Fixed(u16),
+    ByHops,
+}
+
+pub(super) const NEWRENO: TcpKind =
+    TcpKind { variant: Variant::NewReno, ack: Ack::Every, window: Window::OfPreset };
+
+pub(super) const RENO: TcpKind = TcpKind { variant: Variant::Reno, ..NEWRENO };
+
+pub(super) const CLAMPED_BY_HOPS: TcpKind = TcpKind { window: Window::ByHops, ..NEWRENO };
+
+pub(super) const fn delayed(kind: TcpKind) -> TcpKind {
+    TcpKind { ack: Ack::Delayed, ..kind }
+}
+
+/// With delayed ACKs.
+pub(super) const fn clamped(segments: u16) -> TcpKind {
+    TcpKind { window: Window::Fixed(segments), ..delayed(NEWRENO) }
+}
+
+impl TcpKind {
+    /// On top of `preset` alone.
+    pub(super) fn protocol(&self, preset: &Config) -> Protocol {
+        self.with(self.config(preset))
+    }
+
+    fn with(&self, config: Config) -> Protocol {
+        let window_by_hops = matches!(self.window, Window::ByHops);
+        Protocol::Tcp { config: Box::new(config), window_by_hops }
+    }
+
+    fn config(&self, preset: &Config) -> Config {
+        let whose = match preset.ack_rule {
+            AckRule::Delayed(whose) => whose,
+            AckRule::Every | AckRule::Dynamic => DelayedAck::Ns2,
+        };
+        let ack_rule = match self.ack {
+            Ack::Every => AckRule::Every,
+            Ack::Delayed => AckRule::Delayed(whose),
+            Ack::Dynamic => AckRule::Dynamic,
+        };
+        let window_max = match self.window {
+            Window::OfPreset | Window::ByHops => preset.window_max,
+            Window::Fixed(segments) => segments,
+        };
+        Config { variant: self.variant, ack_rule, window_max, ..preset.clone() }
+    }
+}
+
+/// A kind on top of a preset, with the table's own parameters on top of both.
+pub(super) fn configured(
+    name: &str,
+    kind: &TcpKind,
+    table: &TcpTable,
+    path: &str,
+    faults: &mut Vec<Fault>,
+) -> Protocol {
+    let mut config = kind.config(&table.preset.0());
+    set(&mut config, table);
+    if matches!(kind.window, Window::ByHops) && table.window_max.is_some() {
+        let message = format!("{name:?} sets the window by the number of hops");
+        faults.push(Fault::at_key(format!("{path}.window_max"), message));
+    }
+    if let (Some(delack), AckRule::Delayed(whose)) = (table.delack, &mut config.ack_rule) {
+        *whose = delack.0;
+    } else if table.delack.is_some() {
+        let message = format!("{name:?} does not delay ACKs, allowed with: +da");
+        faults.push(Fault::at_key(format!("{path}.delack"), message));
+    }
+    if config.rto.min > config.rto.max {
+        let message = format!("{} is more than rto_max, {}", config.rto.min, config.rto.max);
+        faults.push(Fault::at_key(format!("{path}.rto_min"), message));
+    }
+    kind.with(config)
+}
+
+fn set(config: &mut Config, table: &TcpTable) {
+    put(&mut config.window_max, table.window_max.map(|n| n.to()));
+    put(&mut config.mss, table.mss.map(|n| n.to()));
+    put(&mut config.initial_window, table.initial_window.map(|n| n.to()));
+    put(&mut config.handshake, table.handshake);
+    put(&mut config.rto.initial, table.rto_initial.map(|time| time.duration()));
+    put(&mut config.rto.min, table.rto_min.map(|time| time.duration()));
+    put(&mut config.rto.max, table.rto_max.map(|time| time.duration()));
+    put(&mut config.rto.granularity, table.tick.map(|time| time.duration()));
+    put(&mut config.rto.backoff_limit, table.backoff_limit.map(|n| n.to()));
+    put(&mut config.max_retries, table.max_retries.map(|limit| limit.0.map(|n| n.to())));
+    put(&mut config.limited_transmit, table.limited_transmit);
+    put(&mut config.newreno.timer, table.recovery.map(|word| word.0));
+    put(&mut config.ack_delay, table.ack_delay.map(|time| time.duration()));
+    put(&mut config.sack, table.sack);
+    put(&mut config.timestamps, table.timestamps.map(|tick| tick.0.map(|tick| tick.duration())));
+    put(&mut config.nagle, table.nagle);
+    put(&mut config.recv_buffer, table.recv_buffer.map(|n| Some(n.to())));
+}
+
+/// The congestion window limit of Chen, Xue and Nahrstedt (2003) as the TCP-AP paper uses it: a
+/// quarter of the hops, halves rounded up, at least 1.
+pub fn window_for_hops(hops: u32) -> u16 {
+    u16::try_from(hops.saturating_add(2) / 4).unwrap_or(u16::MAX).max(1)
+}
+
+words! {
+    /// Whose constants a TCP starts from.
+    Preset(fn() -> Config) {
+        "rfc" => Config::rfc,
+        "ns2-1999" => Config::ns2_1999,
+        "ns2-2002" => Config::ns2_2002,
+        "ns2-2005" => Config::ns2_2005,
+        "ns2-2.30" => Config::ns2_2_30,
+        "linux" => Config::linux,
+    }
+}
