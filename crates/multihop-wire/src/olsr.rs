@@ -3,6 +3,7 @@
 //! Reserved fields are sent as zero and not looked at. Links of a HELLO whose code is invalid
 //! (RFC 3626 §6.1.1) or unknown (above 15) are left out, so that extensions pass by.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -45,8 +46,8 @@ pub struct Message {
 pub enum Body {
     /// Whom the originator hears.
     Hello(Hello),
-    /// Who can be reached by way of the originator.
-    Tc(Tc),
+    /// Who can be reached by way of the originator. Shared, because all who hear it keep it.
+    Tc(Arc<Tc>),
     /// The originator's other interfaces.
     Mid(Mid),
     /// Networks behind the originator.
@@ -209,7 +210,7 @@ impl Message {
         let body = sized(&mut r, "message size", len, Self::HEADER_LEN, "12 or more")?;
         let body = match kind {
             HELLO => Body::Hello(Hello::parse(body)?),
-            TC => Body::Tc(Tc::parse(body)?),
+            TC => Body::Tc(Arc::new(Tc::parse(body)?)),
             MID => Body::Mid(Mid { interfaces: addresses(body)? }),
             HNA => Body::Hna(Hna::parse(body)?),
             kind => Body::Opaque(Opaque { kind, bytes: body.to_vec() }),

@@ -141,7 +141,7 @@ impl Agent {
             mprs: Vec::new(),
             routes: Routes::default(),
             stale: Stale::default(),
-            told: Told::NOTHING,
+            told: Told::default(),
             message_sequence: 0,
             outbox: Outbox::default(),
             watch: Watch::default(),

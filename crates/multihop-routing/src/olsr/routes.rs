@@ -68,8 +68,8 @@ impl Routes {
         while let Some(&Route { destination: last, next_hop, hops }) = self.list.get(at) {
             at += 1;
             let Some(hops) = hops.checked_add(1) else { break };
-            for link in known.topology.pairs_of(last) {
-                self.add(link.second(), next_hop, hops);
+            for to in known.topology.ends(last) {
+                self.add(to, next_hop, hops);
             }
         }
         self.list.sort_unstable_by_key(|route| route.destination);

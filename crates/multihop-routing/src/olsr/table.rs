@@ -40,7 +40,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
         &self.values
     }
 
-    #[cfg(test)]
+    /// In the order of keys.
     pub(super) fn expiries(&self) -> &[Instant] {
         &self.expiries
     }

@@ -1,5 +1,6 @@
 //! TCs: what this node tells the network (RFC 3626 §9.3, §15.1).
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -11,19 +12,12 @@ use super::config::Advertised;
 use super::timers::Timer;
 
 /// What this node's last TC said.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Told {
-    /// In the order of addresses.
-    neighbours: Vec<Ipv4Addr>,
-    /// ANSN.
-    sequence: u16,
+    /// With neighbours in the order of addresses.
+    tc: Arc<Tc>,
     /// When everybody has forgotten the neighbours that were told of last.
     forgotten_at: Instant,
-}
-
-impl Told {
-    pub(super) const NOTHING: Self =
-        Self { neighbours: Vec::new(), sequence: 0, forgotten_at: Instant::ZERO };
 }
 
 impl Agent {
@@ -38,12 +32,12 @@ impl Agent {
         if !neighbours.is_empty() {
             self.told.forgotten_at = now + self.config.topology_hold;
         }
-        if neighbours != self.told.neighbours {
-            self.told.sequence = self.told.sequence.wrapping_add(1);
-            self.told.neighbours.clone_from(&neighbours);
+        if neighbours != self.told.tc.neighbours {
+            let sequence = self.told.tc.sequence.wrapping_add(1);
+            self.told.tc = Arc::new(Tc { sequence, neighbours });
         }
         self.counters.tcs += 1;
-        let tc = Tc { sequence: self.told.sequence, neighbours };
+        let tc = self.told.tc.clone();
         self.send_own(now, Body::Tc(tc), u8::MAX, self.config.topology_hold);
     }
 

@@ -110,7 +110,7 @@ impl Bench {
     fn tcs(&mut self) -> Vec<(u16, Vec<u8>)> {
         let bodies = self.sent().into_iter().map(|message| message.body);
         let tcs = bodies.filter_map(|body| if let Body::Tc(tc) = body { Some(tc) } else { None });
-        tcs.map(|tc| (tc.sequence, lasts(tc.neighbours))).collect()
+        tcs.map(|tc| (tc.sequence, lasts(tc.neighbours.iter().copied()))).collect()
     }
 
     /// What was said since the last call, sent messages apart.
@@ -173,7 +173,7 @@ fn flooded(originator: u8, sequence: u16, body: Body) -> Message {
 }
 
 fn tc(originator: u8, sequence: u16, ansn: u16, neighbours: &[u8]) -> Message {
-    flooded(originator, sequence, Body::Tc(Tc { sequence: ansn, neighbours: nodes(neighbours) }))
+    flooded(originator, sequence, Body::Tc(Arc::new(Tc { sequence: ansn, neighbours: nodes(neighbours) })))
 }
 
 fn data(previous_hop: Option<u8>, to: u8) -> Routable {

@@ -1,5 +1,7 @@
 //! The topology set (RFC 3626 §4.4) and what TCs do to it (§9.5).
 
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::Instant;
@@ -7,8 +9,11 @@ use multihop_wire::olsr::Tc;
 
 use super::table::{Pair, Table};
 
-/// Links that TCs tell of: last hop and destination, with the sequence number of the last TC.
-pub(super) type Topology = Table<Pair, u16>;
+/// What TCs tell of links. The key of a TC is its originator and the first neighbour that it lists.
+///
+/// The RFC has a tuple for each link. Those that came with one TC have its number and deadline, and
+/// stay with it; a neighbour that is told of again under the same number leaves the TC before.
+pub(super) type Topology = Table<Pair, Arc<Tc>>;
 
 /// What a TC has brought.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -22,20 +27,68 @@ pub(super) enum News {
 }
 
 impl Topology {
+    /// Ends of links that begin at a node. Where it has sent one TC, in the order of addresses.
+    pub(super) fn ends(&self, last: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
+        self.values()[self.range_of(last)].iter().flat_map(|tc| tc.neighbours.iter().copied())
+    }
+
     /// Takes note of a TC.
-    pub(super) fn learn(&mut self, originator: Ipv4Addr, tc: &Tc, until: Instant) -> News {
+    pub(super) fn learn(&mut self, originator: Ipv4Addr, tc: &Arc<Tc>, until: Instant) -> News {
         let known = &self.values()[self.range_of(originator)];
-        if known.iter().any(|&sequence| newer(sequence, tc.sequence)) {
+        if known.iter().any(|before| newer(before.sequence, tc.sequence)) {
             return News::Outdated;
         }
-        let mut changed = false;
-        for &neighbour in &tc.neighbours {
-            changed |= self.put(Pair::new(originator, neighbour), tc.sequence, until);
+        let tc = in_order(tc);
+        match (known, tc.neighbours.first()) {
+            ([before], Some(&first)) if before.neighbours == tc.neighbours => {
+                self.put(Pair::new(originator, first), tc, until);
+                News::Confirmed
+            }
+            _ => self.replace(originator, tc, until),
         }
-        let range = self.range_of(originator);
-        changed |= self.keep_in(range, |&sequence, _| sequence == tc.sequence);
-        if changed { News::Changed } else { News::Confirmed }
     }
+
+    fn replace(&mut self, originator: Ipv4Addr, tc: Arc<Tc>, until: Instant) -> News {
+        let before = self.sorted_ends(originator);
+        let range = self.range_of(originator);
+        let told = self.values()[range.clone()].iter().zip(&self.expiries()[range.clone()]);
+        let kept: Vec<_> = told
+            .filter(|(before, _)| before.sequence == tc.sequence)
+            .map(|(before, &until)| (without(before, &tc), until))
+            .chain([(tc.clone(), until)])
+            .collect();
+        self.keep_in(range, |_, _| false);
+        for (tc, until) in kept {
+            if let Some(&first) = tc.neighbours.first() {
+                self.put(Pair::new(originator, first), tc, until);
+            }
+        }
+        if self.sorted_ends(originator) == before { News::Confirmed } else { News::Changed }
+    }
+
+    fn sorted_ends(&self, last: Ipv4Addr) -> Vec<Ipv4Addr> {
+        let mut ends: Vec<_> = self.ends(last).collect();
+        ends.sort_unstable();
+        ends
+    }
+}
+
+/// With each neighbour once, in the order of addresses.
+fn in_order(tc: &Arc<Tc>) -> Arc<Tc> {
+    if tc.neighbours.is_sorted_by(|a, b| a < b) {
+        return tc.clone();
+    }
+    let mut neighbours = tc.neighbours.clone();
+    neighbours.sort_unstable();
+    neighbours.dedup();
+    Arc::new(Tc { neighbours, ..**tc })
+}
+
+/// What only `before` tells of. Both are in order.
+fn without(before: &Tc, tc: &Tc) -> Arc<Tc> {
+    let neighbours = before.neighbours.iter().copied();
+    let neighbours = neighbours.filter(|to| tc.neighbours.binary_search(to).is_err()).collect();
+    Arc::new(Tc { neighbours, ..*before })
 }
 
 /// RFC 3626 §19, with wrap-around.
@@ -49,16 +102,22 @@ fn newer(a: u16, b: u16) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
 
     const LAST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-    fn tc(sequence: u16, neighbours: &[u8]) -> Tc {
-        Tc { sequence, neighbours: neighbours.iter().map(|&n| Ipv4Addr::new(10, 0, 0, n)).collect() }
+    fn tc(sequence: u16, neighbours: &[u8]) -> Arc<Tc> {
+        let neighbours = neighbours.iter().map(|&n| Ipv4Addr::new(10, 0, 0, n)).collect();
+        Arc::new(Tc { sequence, neighbours })
     }
 
     fn ends(topology: &Topology) -> Vec<u8> {
-        topology.pairs_of(LAST).iter().map(|pair| pair.second().octets()[3]).collect()
+        topology.sorted_ends(LAST).iter().map(|to| to.octets()[3]).collect()
     }
 
     #[test]
@@ -86,5 +145,47 @@ mod tests {
         assert_eq!(topology.learn(LAST, &tc(1, &[3, 5]), until(40)), News::Confirmed);
         assert_eq!(topology.learn(LAST, &tc(2, &[]), until(50)), News::Changed);
         assert_eq!(ends(&topology), []);
+    }
+
+    /// Tuples as the RFC has them: last hop and destination; number and deadline.
+    type Tuples = BTreeMap<(Ipv4Addr, Ipv4Addr), (u16, Instant)>;
+
+    /// RFC 3626 §9.5, word for word. Says whether the TC was taken note of, and changed the links.
+    fn by_tuples(tuples: &mut Tuples, last: Ipv4Addr, tc: &Tc, until: Instant) -> News {
+        let of_last = |key: &(Ipv4Addr, Ipv4Addr)| key.0 == last;
+        if tuples.iter().any(|(key, tuple)| of_last(key) && newer(tuple.0, tc.sequence)) {
+            return News::Outdated;
+        }
+        let before: Vec<_> = tuples.keys().copied().collect();
+        tuples.retain(|key, tuple| !of_last(key) || !newer(tc.sequence, tuple.0));
+        tuples.extend(tc.neighbours.iter().map(|&to| ((last, to), (tc.sequence, until))));
+        if tuples.keys().copied().eq(before) { News::Confirmed } else { News::Changed }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_known_is_what_the_tuples_of_the_rfc_say(
+            heard in vec((1..3_u8, 0..3_u16, vec(1..6_u8, 0..5), 1..9_u64), 1..40),
+        ) {
+            let (mut topology, mut tuples) = (Topology::new(), Tuples::new());
+            let mut now = Instant::ZERO;
+            for (last, sequence, neighbours, validity) in heard {
+                now = Instant::from_nanos(now.as_nanos() + 1);
+                let until = Instant::from_nanos(now.as_nanos() + validity);
+                let before = tuples.len();
+                tuples.retain(|_, tuple| now < tuple.1);
+                prop_assert_eq!(topology.expire(now), tuples.len() < before);
+                let (last, tc) = (Ipv4Addr::new(10, 0, 0, last), tc(0xffff_u16.wrapping_add(sequence), &neighbours));
+                prop_assert_eq!(topology.learn(last, &tc, until), by_tuples(&mut tuples, last, &tc, until));
+                let known = topology.keys().iter().zip(topology.values()).zip(topology.expiries());
+                let mut links: Vec<_> = known
+                    .flat_map(|((key, tc), &until)| {
+                        tc.neighbours.iter().map(move |&to| ((key.first(), to), (tc.sequence, until)))
+                    })
+                    .collect();
+                links.sort_unstable();
+                prop_assert!(links.into_iter().eq(tuples.clone()), "after {:?} of {}", tc, last);
+            }
+        }
     }
 }

@@ -23,7 +23,7 @@ fn body() -> impl Strategy<Value = Body> {
         (any::<u16>(), vec(address(), 0..8)).prop_map(|(sequence, neighbours)| Tc { sequence, neighbours });
     prop_oneof![
         hello.prop_map(Body::Hello),
-        tc.prop_map(Body::Tc),
+        tc.prop_map(|tc| Body::Tc(Arc::new(tc))),
         vec(address(), 0..5).prop_map(|interfaces| Body::Mid(Mid { interfaces })),
         vec((address(), address()), 0..5).prop_map(|networks| Body::Hna(Hna { networks })),
         (5..=255_u8, vec(any::<u8>(), 0..40))
@@ -105,7 +105,7 @@ fn known_bytes_of_a_tc() {
             ttl: 255,
             hop_count: 0,
             sequence: 7,
-            body: Body::Tc(tc),
+            body: Body::Tc(Arc::new(tc)),
         }],
     };
     assert_eq!(emitted(&packet), bytes);

@@ -1,5 +1,7 @@
 //! tshark reads OLSR packets.
 
+use std::sync::Arc;
+
 use multihop_core::{Duration, Payload};
 use multihop_wire::olsr::{
     Body, Hello, Hna, Link, LinkCode, Message, Mid, NeighbourType, Opaque, PORT, Packet, Tc, TimeCode,
@@ -87,7 +89,7 @@ fn packets() -> [Vec<Body>; 3] {
             link(LinkCode::Lost(NeighbourType::Not), 5),
         ],
     };
-    let tc = Tc { sequence: 258, neighbours: vec![address(2), address(3)] };
+    let tc = Arc::new(Tc { sequence: 258, neighbours: vec![address(2), address(3)] });
     let mid = Mid { interfaces: vec![[10, 1, 0, 1].into(), [10, 2, 0, 1].into()] };
     let network = ([10, 9, 0, 0].into(), [255, 255, 0, 0].into());
     let hna = Hna { networks: vec![network, ([0; 4].into(), [0; 4].into())] };
