@@ -3,19 +3,27 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use multihop_core::{Duration, Instant, Machine};
-use multihop_transport::tcp::{Config, Endpoint, Input, Output, Ports};
+use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
+use multihop_transport::pacing::PacingConfig;
+use multihop_transport::tcp::{Config, Endpoint, Input, Output, Pacing, Ports, RoundTrips, Trip};
 use multihop_wire::tcp::SeqNumber;
 
 /// The only test of this program, so that nobody else is counted.
 #[test]
 fn a_warm_connection_allocates_nothing() {
-    let [mut sender, mut receiver] = [(1, 2), (2, 1)].map(|(local, remote)| {
-        let config = Config { handshake: false, ..Config::ns2_2005() };
-        Endpoint::new(config, Ports { local, remote }, SeqNumber(0))
-    });
+    let pacer = PacingConfig::new(BitRate(2_000_000), 1500, 40);
+    let paced = Some(Pacing { pacer, round_trips: RoundTrips::Net });
+    for pacing in [None, paced] {
+        allocates_nothing(&Config { handshake: false, pacing, ..Config::ns2_2005() });
+    }
+}
+
+fn allocates_nothing(config: &Config) {
+    let [mut sender, mut receiver] = [(1, 2), (2, 1)]
+        .map(|(local, remote)| Endpoint::new(config.clone(), Ports { local, remote }, SeqNumber(0)));
     sender.connect();
     receiver.listen();
+    sender.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 1 }));
     sender.send_forever().expect("the connection is open");
     let mut lost = 0;
     let mut round = |now: Instant| {
@@ -28,7 +36,8 @@ fn a_warm_connection_allocates_nothing() {
             receiver.handle(now, Input::Segment(segment));
             while let Some(output) = receiver.poll_output(now) {
                 if let Output::Segment(segment) = output {
-                    sender.handle(now, Input::Segment(segment));
+                    let way = Duration::from_micros(1 + lost % 7);
+                    sender.handle(now, Input::Timed(segment, Trip { there: way, back: way }));
                 }
             }
         }
@@ -40,6 +49,7 @@ fn a_warm_connection_allocates_nothing() {
     (2000..4000).for_each(|i| round(at(i)));
     let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
     assert!(receiver.counters().delivered > 2000, "{:?}", receiver.counters());
+    assert_eq!(sender.pacer().is_some(), sender.pacer().is_some_and(|pacer| pacer.cov() > 0.0));
     assert!(receiver.counters().out_of_order > 0);
     assert_eq!(allocations, 0);
 }

@@ -1,5 +1,6 @@
 use multihop_core::Duration;
 
+use super::pace::Pacing;
 use crate::rtt::RtoConfig;
 
 /// Everything about a connection that is not fixed by the protocol.
@@ -36,6 +37,8 @@ pub struct Config {
     pub ack_rule: AckRule,
     /// How long a delayed ACK may wait.
     pub ack_delay: Duration,
+    /// Space data segments by what round trips say of the path.
+    pub pacing: Option<Pacing>,
     /// Offer selective acknowledgement (RFC 2018, RFC 6675).
     pub sack: bool,
     /// Offer timestamps (RFC 7323) from a clock with this tick.
@@ -146,6 +149,7 @@ impl Config {
             recovery_burst: u16::MAX,
             ack_rule: AckRule::Delayed(DelayedAck::Ns2),
             ack_delay: Duration::from_millis(100),
+            pacing: None,
             sack: false,
             timestamps: None,
             idle_restart: true,

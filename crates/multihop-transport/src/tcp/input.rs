@@ -223,7 +223,8 @@ impl Endpoint {
         let sack_news = self.take_sack(segment);
         let window = u32::from(segment.window) << self.send.scale;
         if acked > self.send.una {
-            self.sample_rtt(now, segment, acked);
+            let timed = self.sample_rtt(now, segment, acked);
+            self.feed_pacer(timed);
             self.on_new_ack(now, acked);
         } else if acked == self.send.una && self.is_duplicate(segment, window, sack_news) {
             self.on_dup_ack(now);
@@ -260,7 +261,15 @@ impl Endpoint {
         news
     }
 
-    fn sample_rtt(&mut self, now: Instant, segment: &Segment, acked: u64) {
+    /// Feeds the retransmission timer, and returns with what.
+    fn sample_rtt(&mut self, now: Instant, segment: &Segment, acked: u64) -> Option<Duration> {
+        let round_trip = self.round_trip(now, segment, acked)?;
+        self.rtt.sample(round_trip);
+        Some(round_trip)
+    }
+
+    /// The round trip that an ACK of everything before `acked` ends.
+    fn round_trip(&mut self, now: Instant, segment: &Segment, acked: u64) -> Option<Duration> {
         if self.timestamps
             && let Some(stamps) = segment.options.timestamps
             && let Some(tick) = self.config.timestamps
@@ -268,17 +277,10 @@ impl Endpoint {
             self.timed = None;
             // RFC 7323 §4.1: every ACK of new data is a sample.
             let ticks = self.timestamp(now).wrapping_sub(stamps.echo);
-            if ticks.cast_signed() >= 0 {
-                self.rtt.sample(tick.saturating_mul(u64::from(ticks)));
-            }
-            return;
+            return (ticks.cast_signed() >= 0).then(|| tick.saturating_mul(u64::from(ticks)));
         }
-        if let Some((end, sent)) = self.timed
-            && end <= acked
-        {
-            self.timed = None;
-            self.rtt.sample(now.saturating_since(sent));
-        }
+        let (_, sent) = self.timed.take_if(|(end, _)| *end <= acked)?;
+        Some(now.saturating_since(sent))
     }
 
     fn update_window(&mut self, start: u64, acked: u64, window: u32) {

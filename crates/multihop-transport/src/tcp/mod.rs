@@ -17,6 +17,7 @@ mod counters;
 mod handshake;
 mod input;
 mod output;
+mod pace;
 mod policy;
 mod recovery;
 mod recvq;
@@ -29,11 +30,14 @@ pub use config::{
     AckRule, Config, DelayedAck, Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Variant,
 };
 pub use counters::Counters;
+pub use pace::{Pacing, RoundTrips, Trip};
 pub use state::{Phase, State};
 
+use crate::pacing::Pacer;
 use crate::rtt::RttEstimator;
 use ack::AckState;
 use handshake::{Receiver, Sender};
+use pace::Pace;
 use policy::Congestion;
 use recovery::Recovery;
 use timers::Timer;
@@ -70,6 +74,7 @@ pub struct Endpoint {
     /// When the newest data segment left.
     last_data: Option<Instant>,
     congestion: Congestion,
+    pace: Option<Pace>,
     recovery: Recovery,
     timers: Timers<Timer, 5>,
     counters: Counters,
@@ -90,6 +95,8 @@ pub struct Ports {
 pub enum Input {
     /// A segment for this connection.
     Segment(Segment),
+    /// The same, and how long the round trip that it ends was on its way.
+    Timed(Segment, Trip),
     /// News from the layers below.
     Notice(Notice),
 }
@@ -167,6 +174,7 @@ impl Endpoint {
             retries: 0,
             last_data: None,
             congestion: Congestion::new(&config, mss, config.initial_window),
+            pace: config.pacing.as_ref().map(Pace::new),
             recovery: Recovery::default(),
             timers: Timers::new(Timer::ALL),
             counters: Counters::default(),
@@ -279,6 +287,11 @@ impl Endpoint {
         }
     }
 
+    /// Adaptive pacing, if it is on.
+    pub fn pacer(&self) -> Option<&Pacer> {
+        self.pace.as_ref().map(|pace| &pace.pacer)
+    }
+
     /// Payload bytes of a full segment.
     pub fn mss(&self) -> u32 {
         self.mss
@@ -303,6 +316,23 @@ impl Endpoint {
     /// Bytes that wait to be read.
     pub fn unread(&self) -> u64 {
         self.recv.queue.unread()
+    }
+
+    fn handle_timed(&mut self, now: Instant, segment: Segment, trip: Trip) {
+        if let Some(pace) = &mut self.pace {
+            pace.trip = Some(trip);
+        }
+        self.handle_segment(now, segment);
+        if let Some(pace) = &mut self.pace {
+            pace.trip = None;
+        }
+    }
+
+    fn handle_notice(&mut self, now: Instant, notice: &Notice) {
+        if let (Notice::PathInfo { hops }, Some(pace)) = (notice, &mut self.pace) {
+            pace.pacer.set_hops(*hops);
+        }
+        self.congestion.policy_mut().on_notice(now, notice);
     }
 
     fn check_open(&self) -> Result<(), SendError> {
@@ -340,7 +370,8 @@ impl Machine for Endpoint {
     fn handle(&mut self, now: Instant, input: Input) {
         match input {
             Input::Segment(segment) => self.handle_segment(now, segment),
-            Input::Notice(notice) => self.congestion.policy_mut().on_notice(now, &notice),
+            Input::Timed(segment, trip) => self.handle_timed(now, segment, trip),
+            Input::Notice(notice) => self.handle_notice(now, &notice),
         }
     }
 

@@ -59,18 +59,6 @@ impl Endpoint {
         }
     }
 
-    /// Whether the pacer holds the next segment back.
-    fn wait_for_pace(&mut self, now: Instant) -> bool {
-        let ready = self.congestion.policy().pacing().zip(self.last_data).map(|(gap, last)| last + gap);
-        match ready {
-            Some(at) if at > now => {
-                self.timers.set(Timer::Pace, at);
-                true
-            }
-            _ => false,
-        }
-    }
-
     /// Whether data or the FIN waits at `next`.
     fn has_unsent(&self) -> bool {
         let end = self.send.queue.end();
@@ -170,6 +158,7 @@ impl Endpoint {
             self.counters.retransmitted += 1;
             // RFC 6298 §3, Karn: no sample while something is sent twice.
             self.timed = None;
+            self.note_resent(to);
         } else {
             self.recovery.burst = self.recovery.burst.saturating_add(1);
             self.timed = self.timed.or(Some((to, now)));

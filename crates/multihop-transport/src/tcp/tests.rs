@@ -1,14 +1,22 @@
-use multihop_core::Duration;
+use multihop_core::{BitRate, Duration};
 
 use super::policy::fake::Fake;
 use super::*;
+use crate::pacing::PacingConfig;
 
-fn endpoint(gap: Option<Duration>) -> Endpoint {
-    let config = Config { handshake: false, ..Config::rfc() };
+/// With a pacer over one hop that has seen one round trip: its gap is half of that.
+fn endpoint(round_trip: Option<Duration>) -> Endpoint {
+    let pacer = PacingConfig { history: 1, ..PacingConfig::new(BitRate(2_000_000), 40, 40) };
+    let pacing = round_trip.map(|_| Pacing { pacer, round_trips: RoundTrips::Net });
+    let config = Config { handshake: false, pacing, ..Config::rfc() };
     let mut endpoint = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
     endpoint.connect();
-    let fake = Fake { window: 4 * 1460, gap, notices: Vec::new() };
+    let fake = Fake { window: 4 * 1460, notices: Vec::new() };
     endpoint.congestion = Congestion::Fake(fake);
+    if let Some((pace, round_trip)) = endpoint.pace.as_mut().zip(round_trip) {
+        pace.pacer.set_hops(1);
+        pace.pacer.sample(round_trip, None);
+    }
     endpoint
 }
 
@@ -18,8 +26,7 @@ fn segments(endpoint: &mut Endpoint, now: Instant) -> usize {
 
 #[test]
 fn the_pacer_spaces_segments_within_the_window() {
-    let gap = Duration::from_millis(7);
-    let mut endpoint = endpoint(Some(gap));
+    let mut endpoint = endpoint(Some(Duration::from_millis(14)));
     endpoint.send_forever().unwrap();
     let mut sent_at = Vec::new();
     let mut now = Instant::ZERO;
@@ -45,13 +52,14 @@ fn without_a_pacer_the_window_leaves_at_once() {
 
 #[test]
 fn a_gap_that_shrinks_frees_the_segment_that_waits() {
-    let mut endpoint = endpoint(Some(Duration::from_secs(1)));
+    let mut endpoint = endpoint(Some(Duration::from_millis(30)));
     endpoint.send_forever().unwrap();
     assert_eq!(segments(&mut endpoint, Instant::ZERO), 1);
-    let later = Instant::ZERO + Duration::from_millis(10);
+    let later = Instant::ZERO + Duration::from_millis(11);
     assert_eq!(segments(&mut endpoint, later), 0);
-    let Congestion::Fake(fake) = &mut endpoint.congestion else { unreachable!() };
-    fake.gap = Some(Duration::from_millis(10));
+    assert_eq!(endpoint.poll_timeout(), Some(Instant::ZERO + Duration::from_millis(15)));
+    // 0.7 * 15 + 0.3 * 0: the gap was over half a millisecond ago.
+    endpoint.pace.as_mut().unwrap().pacer.sample(Duration::ZERO, None);
     assert_eq!(segments(&mut endpoint, later), 1);
 }
 

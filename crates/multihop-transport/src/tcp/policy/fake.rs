@@ -1,12 +1,11 @@
-use multihop_core::{Duration, Instant, Notice};
+use multihop_core::{Instant, Notice};
 
 use super::{Ack, Policy, Window};
 
-/// A policy for tests: fixed windows and gaps, and a record of the notices.
+/// A policy for tests: fixed windows, and a record of the notices.
 #[derive(Debug, Default)]
 pub(in crate::tcp) struct Fake {
     pub(in crate::tcp) window: u32,
-    pub(in crate::tcp) gap: Option<Duration>,
     pub(in crate::tcp) notices: Vec<Notice>,
 }
 
@@ -47,9 +46,5 @@ impl Policy for Fake {
 
     fn outlasts_partial_acks(&self) -> bool {
         false
-    }
-
-    fn pacing(&self) -> Option<Duration> {
-        self.gap
     }
 }

@@ -1,6 +1,6 @@
-//! What TCP variants may change: how much may be in flight, and how fast it leaves.
+//! What TCP variants may change: how much may be in flight.
 
-use multihop_core::{Duration, Instant, Notice};
+use multihop_core::{Instant, Notice};
 
 use super::config::{Config, Variant};
 
@@ -64,11 +64,6 @@ pub(super) trait Policy {
 
     /// Whether fast recovery goes on until everything sent before it is acknowledged.
     fn outlasts_partial_acks(&self) -> bool;
-
-    /// The gap to leave before the next data segment; `None` sends as the window allows.
-    fn pacing(&self) -> Option<Duration> {
-        None
-    }
 }
 
 /// An ACK of new data.

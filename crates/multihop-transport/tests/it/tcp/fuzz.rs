@@ -1,7 +1,10 @@
 //! Any sequence of operations keeps the invariants and never panics.
 
-use multihop_core::{Duration, Instant, Machine, Notice, Payload};
-use multihop_transport::tcp::{Config, Endpoint, Event, Input, Output, Ports, State};
+use multihop_core::{BitRate, Duration, Instant, Machine, Notice, Payload};
+use multihop_transport::pacing::PacingConfig;
+use multihop_transport::tcp::{
+    Config, Endpoint, Event, Input, Output, Pacing, Ports, RoundTrips, State, Trip,
+};
 use multihop_wire::tcp::{Options, SackBlocks, Segment, SeqNumber, Timestamps};
 use proptest::prelude::*;
 
@@ -13,6 +16,7 @@ enum Op {
     Garbage(u32, u32, u8, u16, u16),
     Timeout,
     Notice,
+    Hops(u8),
     Send(u32),
     SendForever,
     Read(u32),
@@ -60,6 +64,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => any::<(u32, u32, u8, u16, u16)>().prop_map(|(a, b, c, d, e)| Op::Garbage(a, b, c, d, e)),
         3 => Just(Op::Timeout),
         1 => Just(Op::Notice),
+        1 => any::<u8>().prop_map(Op::Hops),
         3 => (0..5000_u32).prop_map(Op::Send),
         1 => Just(Op::SendForever),
         2 => (0..5000_u32).prop_map(Op::Read),
@@ -112,6 +117,7 @@ impl Bench {
             }
             Op::Timeout => self.timeout(),
             Op::Notice => self.tcp.handle(self.now, Input::Notice(Notice::RouteLost)),
+            Op::Hops(hops) => self.tcp.handle(self.now, Input::Notice(Notice::PathInfo { hops })),
             Op::Send(n) => drop(self.tcp.send(Payload::Bytes(vec![7; n as usize]))),
             Op::SendForever => drop(self.tcp.send_forever()),
             Op::Read(n) => self.taken += self.tcp.read(n).len() as u64,
@@ -133,7 +139,13 @@ impl Bench {
         }
         let timestamps = near.stamp.map(|(value, echo)| Timestamps { value, echo });
         segment.options = Options { sack, timestamps, ..segment.options };
-        self.tcp.handle(self.now, Input::Segment(segment));
+        let millis = |n: u32| Duration::from_millis(u64::from(n % 10_000));
+        let trip = near.stamp.map(|(there, back)| Trip { there: millis(there), back: millis(back) });
+        let input = match trip {
+            Some(trip) => Input::Timed(segment, trip),
+            None => Input::Segment(segment),
+        };
+        self.tcp.handle(self.now, input);
     }
 
     fn timeout(&mut self) {
@@ -205,8 +217,13 @@ fn flagged(seq: SeqNumber, ack: Option<SeqNumber>, flags: u8, window: u16, len: 
 
 fn configs() -> impl Strategy<Value = Config> {
     let presets = [Config::rfc(), Config::ns2_1999(), Config::ns2_2005(), Config::linux()];
-    (prop::sample::select(presets.to_vec()), 1_u16..10, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
-        |(preset, window_max, handshake, sack, stamps)| Config {
+    let pacer = PacingConfig::new(BitRate(2_000_000), 1040, 40);
+    let paced = [RoundTrips::Net, RoundTrips::Timed].map(|round_trips| Some(Pacing { pacer, round_trips }));
+    let options = (any::<bool>(), any::<bool>(), any::<bool>());
+    let pacing = prop::sample::select(vec![None, paced[0], paced[1]]);
+    (prop::sample::select(presets.to_vec()), 1_u16..10, options, pacing).prop_map(
+        |(preset, window_max, (handshake, sack, stamps), pacing)| Config {
+            pacing,
             window_max,
             handshake,
             sack,

@@ -8,6 +8,7 @@ mod fuzz;
 mod handshake;
 mod limited_transmit;
 mod newreno;
+mod pacing;
 mod properties;
 mod rto;
 mod sack;
