@@ -6,6 +6,10 @@
 
 extern crate alloc;
 
+mod bytes;
+mod connection;
+mod sendq;
+
 pub mod pacing;
 pub mod rtt;
 pub mod tcp;

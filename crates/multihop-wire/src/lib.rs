@@ -24,6 +24,7 @@ pub mod ipv4;
 pub mod olsr;
 pub mod radiotap;
 pub mod tcp;
+pub mod tpa;
 pub mod udp;
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use multihop_wire::tcp::{Options, Segment, SeqNumber};
 use super::config::{Config, MAX_SCALE};
 use super::policy::Congestion;
 use super::recvq::RecvQueue;
-use super::sendq::SendQueue;
 use super::state::State;
 use super::timers::Timer;
 use super::{Endpoint, Event};
+use crate::sendq::SendQueue;
 
 /// Sequence variables of our data. Positions count from our SYN, which is at 0; the first byte is
 /// at 1, and the FIN follows the last.

@@ -5,13 +5,11 @@
 //! the driver drains [`poll_output`](Machine::poll_output) as after any input.
 
 use alloc::collections::VecDeque;
-use core::{error, fmt};
 
 use multihop_core::{Instant, Machine, Notice, Payload, Timers};
 use multihop_wire::tcp::{Segment, SeqNumber};
 
 mod ack;
-mod bytes;
 mod config;
 mod counters;
 mod handshake;
@@ -22,7 +20,6 @@ mod policy;
 mod recovery;
 mod recvq;
 mod scoreboard;
-mod sendq;
 mod state;
 mod timers;
 
@@ -32,6 +29,8 @@ pub use config::{
 pub use counters::Counters;
 pub use pace::{Pacing, RoundTrips, Trip};
 pub use state::{Phase, State};
+
+pub use crate::connection::{Event, Ports, SendError};
 
 use crate::pacing::Pacer;
 use crate::rtt::RttEstimator;
@@ -81,15 +80,6 @@ pub struct Endpoint {
     out: VecDeque<Output>,
 }
 
-/// The two ports of a connection, as seen from one end.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Ports {
-    /// This end's.
-    pub local: u16,
-    /// The peer's; a listening endpoint replaces it with that of the first SYN.
-    pub remote: u16,
-}
-
 /// What an endpoint takes from outside.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Input {
@@ -109,45 +99,6 @@ pub enum Output {
     /// Something the application may want to know.
     Event(Event),
 }
-
-/// What happened to a connection.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Event {
-    /// Data can flow.
-    Connected,
-    /// This many more bytes are in order: to be read, unless the endpoint is a sink.
-    Delivered(u64),
-    /// The peer has this many more bytes of ours.
-    Acked(u64),
-    /// The peer closed its side: nothing follows what has been delivered.
-    PeerClosed,
-    /// Both sides closed in order, and the connection is gone.
-    Closed,
-    /// The connection was reset, or refused, by the peer.
-    Reset,
-    /// The peer did not answer for too long, and the connection is gone.
-    TimedOut,
-}
-
-/// Why data cannot be sent.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum SendError {
-    /// The connection, or this side of it, is closed.
-    Closed,
-    /// An endless source is ahead.
-    Endless,
-}
-
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => f.write_str("connection is closed for sending"),
-            Self::Endless => f.write_str("an endless source is sending"),
-        }
-    }
-}
-
-impl error::Error for SendError {}
 
 impl Endpoint {
     /// An endpoint in state `Closed`. `iss` is the number of its SYN: unpredictable on a real

@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use multihop_core::Payload;
 
-use super::bytes::ByteQueue;
+use crate::bytes::ByteQueue;
 
 /// What the peer sent, by position in the stream (its SYN is at 0, the first byte at 1).
 #[derive(Clone, Debug)]

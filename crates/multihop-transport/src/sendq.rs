@@ -1,10 +1,10 @@
 use multihop_core::Payload;
 
-use super::bytes::ByteQueue;
+use crate::bytes::ByteQueue;
 
 /// Data that the peer has not acknowledged, by position in the stream (the first byte is at 1).
 #[derive(Clone, Debug)]
-pub(super) struct SendQueue {
+pub(crate) struct SendQueue {
     first: u64,
     data: ByteQueue,
     /// Whether `data` ends in an endless source.
@@ -12,34 +12,34 @@ pub(super) struct SendQueue {
 }
 
 impl SendQueue {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { first: 1, data: ByteQueue::default(), endless: false }
     }
 
     /// The position after the last byte.
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.first + self.data.len()
     }
 
-    pub(super) fn push(&mut self, payload: Payload) {
+    pub(crate) fn push(&mut self, payload: Payload) {
         self.data.push(payload);
     }
 
-    pub(super) fn push_virtual(&mut self, n: u64) {
+    pub(crate) fn push_virtual(&mut self, n: u64) {
         self.data.push_virtual(n.min(ENDLESS.saturating_sub(self.data.len())));
     }
 
-    pub(super) fn is_endless(&self) -> bool {
+    pub(crate) fn is_endless(&self) -> bool {
         self.endless
     }
 
-    pub(super) fn push_endless(&mut self) {
+    pub(crate) fn push_endless(&mut self) {
         self.push_virtual(ENDLESS);
         self.endless = true;
     }
 
     /// No data follows, and what an endless source has not sent yet (from `sent` on) is not sent.
-    pub(super) fn finish(&mut self, sent: u64) {
+    pub(crate) fn finish(&mut self, sent: u64) {
         if self.endless {
             self.data.truncate(sent.saturating_sub(self.first));
             self.endless = false;
@@ -47,12 +47,12 @@ impl SendQueue {
     }
 
     /// At most `len` bytes from `position`.
-    pub(super) fn payload(&self, position: u64, len: u32) -> Payload {
+    pub(crate) fn payload(&self, position: u64, len: u32) -> Payload {
         self.data.slice(position - self.first, len)
     }
 
     /// Everything before `position` has arrived. Returns how many bytes that frees.
-    pub(super) fn release(&mut self, position: u64) -> u64 {
+    pub(crate) fn release(&mut self, position: u64) -> u64 {
         let freed = position.min(self.end()).saturating_sub(self.first);
         self.data.discard(freed);
         self.first += freed;

@@ -5,7 +5,7 @@ use multihop_core::Payload;
 
 /// A queue of application data. Virtual stretches cost nothing, however long.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ByteQueue {
+pub(crate) struct ByteQueue {
     chunks: VecDeque<Chunk>,
     len: u64,
 }
@@ -17,11 +17,11 @@ enum Chunk {
 }
 
 impl ByteQueue {
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    pub(super) fn push(&mut self, payload: Payload) {
+    pub(crate) fn push(&mut self, payload: Payload) {
         let bytes = match payload {
             Payload::Virtual(n) => return self.push_virtual(u64::from(n)),
             Payload::Bytes(bytes) => bytes,
@@ -34,7 +34,7 @@ impl ByteQueue {
         }
     }
 
-    pub(super) fn push_virtual(&mut self, n: u64) {
+    pub(crate) fn push_virtual(&mut self, n: u64) {
         self.len = self.len.saturating_add(n);
         match self.chunks.back_mut() {
             Some(Chunk::Virtual(last)) => *last = last.saturating_add(n),
@@ -44,7 +44,7 @@ impl ByteQueue {
     }
 
     /// A copy of `len` bytes from `offset`, which must be there.
-    pub(super) fn slice(&self, offset: u64, len: u32) -> Payload {
+    pub(crate) fn slice(&self, offset: u64, len: u32) -> Payload {
         let (mut skip, mut left) = (offset, u64::from(len));
         let mut copied: Option<Vec<u8>> = None;
         for chunk in &self.chunks {
@@ -68,7 +68,7 @@ impl ByteQueue {
     }
 
     /// Drops the first `n` bytes.
-    pub(super) fn discard(&mut self, n: u64) {
+    pub(crate) fn discard(&mut self, n: u64) {
         let mut left = n.min(self.len);
         self.len -= left;
         while let Some(chunk) = self.chunks.front_mut() {
@@ -83,7 +83,7 @@ impl ByteQueue {
     }
 
     /// Drops everything after the first `len` bytes.
-    pub(super) fn truncate(&mut self, len: u64) {
+    pub(crate) fn truncate(&mut self, len: u64) {
         while self.len > len {
             let excess = self.len - len;
             let Some(chunk) = self.chunks.back_mut() else { return };

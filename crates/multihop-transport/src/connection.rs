@@ -1,0 +1,51 @@
+//! What the driver of a connection sees, whatever transport it is.
+
+use core::{error, fmt};
+
+/// The two ports of a connection, as seen from one end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ports {
+    /// This end's.
+    pub local: u16,
+    /// The peer's; a listening endpoint replaces it with that of the first SYN.
+    pub remote: u16,
+}
+
+/// What happened to a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Event {
+    /// Data can flow.
+    Connected,
+    /// This many more bytes are in order: to be read, unless the endpoint is a sink.
+    Delivered(u64),
+    /// The peer has this many more bytes of ours.
+    Acked(u64),
+    /// The peer closed its side: nothing follows what has been delivered.
+    PeerClosed,
+    /// Both sides closed in order, and the connection is gone.
+    Closed,
+    /// The connection was reset, or refused, by the peer.
+    Reset,
+    /// The peer did not answer for too long, and the connection is gone.
+    TimedOut,
+}
+
+/// Why data cannot be sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SendError {
+    /// The connection, or this side of it, is closed.
+    Closed,
+    /// An endless source is ahead.
+    Endless,
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("connection is closed for sending"),
+            Self::Endless => f.write_str("an endless source is sending"),
+        }
+    }
+}
+
+impl error::Error for SendError {}

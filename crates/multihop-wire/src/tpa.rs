@@ -1,0 +1,359 @@
+//! TPA segments (Anastasi, Ancillotti, Conti and Passarella, "Design and performance evaluation of a
+//! transport protocol for ad hoc networks", §3.1) in two framings: 12 bytes inside UDP, and 16 bytes
+//! straight over IP. Byte by byte: `docs/wire.md`.
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::Payload;
+
+use crate::ParseError;
+use crate::checksum::Checksum;
+use crate::reader::Reader;
+
+mod bitmap;
+mod options;
+
+pub use bitmap::Bitmap;
+pub use options::{AckPolicy, Options, VERSION};
+
+/// The IP protocol number: for experiments (RFC 3692).
+pub const PROTOCOL: u8 = 253;
+
+/// The most segments that a block can have: what fits into a bitmap.
+pub const MAX_BLOCK: u8 = 12;
+
+/// How segments are put into packets.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Framing {
+    /// 12 bytes inside UDP, which has the ports and the checksum.
+    #[default]
+    Udp,
+    /// 16 bytes straight over IP, with narrower block numbers and windows.
+    Ip,
+}
+
+/// A TPA segment: what endpoints exchange, and what goes on the wire.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Segment {
+    /// Source port.
+    pub source: u16,
+    /// Destination port.
+    pub destination: u16,
+    /// The block that the data belongs to; without data, the block the sender is at.
+    pub block: BlockSeq,
+    /// Number of this transmission within its block; of a SYN, of the try.
+    pub tx_seq: u8,
+    /// What the segment is for, besides acknowledging.
+    pub body: Body,
+    /// What has arrived, if the ACK bit is set.
+    pub ack: Option<Ack>,
+    /// The sender is congested or frozen (`txStat`).
+    pub congested: bool,
+    /// Segments that the sender of this one has room for.
+    pub window: u16,
+}
+
+/// What a segment is for, besides acknowledging.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Body {
+    /// A bare ACK, or without an ACK a probe.
+    #[default]
+    Empty,
+    /// One segment of a block.
+    Data {
+        /// Its place in the block, below [`MAX_BLOCK`].
+        position: u8,
+        /// Whether the block ends here.
+        last: bool,
+        /// At least one byte.
+        payload: Payload,
+    },
+    /// No more data; it takes a place in the block, and ends it.
+    Fin {
+        /// Its place in the block, below [`MAX_BLOCK`].
+        position: u8,
+    },
+    /// Opens a connection.
+    Syn(Options),
+    /// Resets a connection.
+    Reset,
+}
+
+/// What has arrived of one block.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Ack {
+    /// The block.
+    pub block: BlockSeq,
+    /// Every segment of it that has arrived.
+    pub bitmap: Bitmap,
+    /// The transmission that made the receiver send this ACK; if it was held, the one since which.
+    pub tx_seq: u8,
+    /// The receiver's interval timer made this ACK.
+    pub held: bool,
+}
+
+/// A block number as on the wire.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub struct BlockSeq(pub u16);
+
+/// The start of a segment, as a notice of a failure carries it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Quote {
+    /// Source and destination port.
+    pub ports: (u16, u16),
+    /// The block that the data belongs to.
+    pub block: BlockSeq,
+    /// Its place in the block.
+    pub position: u8,
+}
+
+impl Framing {
+    /// Bytes of a header.
+    pub const fn header_len(self) -> usize {
+        match self {
+            Self::Udp => 12,
+            Self::Ip => 16,
+        }
+    }
+
+    /// The largest window.
+    pub const fn max_window(self) -> u16 {
+        match self {
+            Self::Udp => u16::MAX,
+            Self::Ip => u8::MAX as u16,
+        }
+    }
+
+    /// The block `n` after `start`.
+    #[expect(clippy::cast_possible_truncation, reason = "block numbers wrap")]
+    pub const fn block_after(self, start: BlockSeq, n: u64) -> BlockSeq {
+        BlockSeq((start.0 as u64).wrapping_add(n) as u16 & self.block_mask())
+    }
+
+    /// How far `block` lies after `from`; negative if before. Serial arithmetic: of the two ways round
+    /// the short one counts.
+    pub const fn distance(self, from: BlockSeq, block: BlockSeq) -> i32 {
+        let unused = match self {
+            Self::Udp => 0,
+            Self::Ip => 4,
+        };
+        // The sign of the shifted difference is that of the narrow one.
+        (block.0.wrapping_sub(from.0) << unused).cast_signed() as i32 >> unused
+    }
+
+    /// Reads the quoted start of a data segment; `None` if it is another kind of segment.
+    pub fn quoted(self, transport: &[u8; 20]) -> Option<Quote> {
+        let mut r = Reader::new(transport);
+        let ports = (r.u16().ok()?, r.u16().ok()?);
+        let (block, word) = match self {
+            Self::Udp => {
+                r.take(4).ok()?; // length, checksum
+                (r.u16().ok()?, r.u16().ok()?)
+            }
+            Self::Ip => {
+                r.take(2).ok()?; // checksum
+                split_block(r.u32().ok()?)
+            }
+        };
+        let data = Bitmap::from_wire(word >> 4);
+        let carries_data = data.len() == 1 && (word & 0xf) & (SYN | RST) == 0;
+        let position = data.positions().next().filter(|_| carries_data)?;
+        Some(Quote { ports, block: BlockSeq(block), position })
+    }
+
+    const fn block_mask(self) -> u16 {
+        match self {
+            Self::Udp => 0xffff,
+            Self::Ip => 0x0fff,
+        }
+    }
+}
+
+impl Segment {
+    /// Reads what a UDP datagram between these ports carries.
+    pub fn parse_in_udp(bytes: &[u8], source: u16, destination: u16) -> Result<Self, ParseError> {
+        let mut r = Reader::new(bytes);
+        let (block, data) = (r.u16()?, r.u16()?);
+        let (ack_block, ack_bits) = (r.u16()?, r.u16()?);
+        let (tx_seq, ack_tx_seq) = (r.u8()?, r.u8()?);
+        let window = r.u16()?;
+        let fields = Fields { block, data, ack_block, ack_bits, tx_seq, ack_tx_seq, window };
+        fields.segment(source, destination, r.payload())
+    }
+
+    /// Reads what an IP packet between these addresses carries.
+    pub fn parse_over_ip(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Result<Self, ParseError> {
+        let mut r = Reader::new(bytes);
+        let (from, to, _checksum) = (r.u16()?, r.u16()?, r.u16()?);
+        let (front, low) = (r.u32()?, r.u8()?);
+        let (block, data) = split_block(front);
+        let ack_block = u16::from(front.to_be_bytes()[3] & 0xf) << 8 | u16::from(low);
+        let ack_bits = r.u16()?;
+        let (tx_seq, ack_tx_seq) = (r.u8()?, r.u8()?);
+        let window = u16::from(r.u8()?);
+        if checksum(bytes, source, destination) != 0 {
+            return Err(ParseError::Checksum);
+        }
+        let fields = Fields { block, data, ack_block, ack_bits, tx_seq, ack_tx_seq, window };
+        fields.segment(from, to, r.payload())
+    }
+
+    /// Appends what a UDP datagram carries: header and data.
+    pub fn emit_in_udp(&self, out: &mut Vec<u8>) {
+        let f = Fields::of(self);
+        for word in [f.block, f.data, f.ack_block, f.ack_bits] {
+            out.extend_from_slice(&word.to_be_bytes());
+        }
+        out.extend_from_slice(&[f.tx_seq, f.ack_tx_seq]);
+        out.extend_from_slice(&f.window.to_be_bytes());
+        self.emit_data(out);
+    }
+
+    /// Appends what an IP packet carries, with the checksum that these addresses give. Of block numbers
+    /// the low 12 bits are sent; a window above 255 is sent as 255.
+    pub fn emit_over_ip(&self, source: Ipv4Addr, destination: Ipv4Addr, out: &mut Vec<u8>) {
+        let start = out.len();
+        let f = Fields::of(self);
+        for word in [self.source, self.destination, 0] {
+            out.extend_from_slice(&word.to_be_bytes());
+        }
+        let mask = Framing::Ip.block_mask();
+        let ack_block = (f.ack_block & mask).to_be_bytes();
+        let front = u32::from(f.block & mask) << 20 | u32::from(f.data) << 4 | u32::from(ack_block[0]);
+        out.extend_from_slice(&front.to_be_bytes());
+        out.push(ack_block[1]);
+        out.extend_from_slice(&f.ack_bits.to_be_bytes());
+        out.extend_from_slice(&[f.tx_seq, f.ack_tx_seq, u8::try_from(f.window).unwrap_or(u8::MAX)]);
+        self.emit_data(out);
+        let sum = checksum(&out[start..], source, destination);
+        out[start + 4..start + 6].copy_from_slice(&sum.to_be_bytes());
+    }
+
+    /// Bytes of application data.
+    pub fn data_len(&self) -> usize {
+        match &self.body {
+            Body::Data { payload, .. } => payload.len(),
+            _ => 0,
+        }
+    }
+
+    /// Bytes on the wire, below which are those of UDP or IP.
+    pub fn wire_len(&self, framing: Framing) -> usize {
+        let options = if matches!(self.body, Body::Syn(_)) { Options::WIRE_LEN } else { 0 };
+        framing.header_len() + options + self.data_len()
+    }
+
+    fn emit_data(&self, out: &mut Vec<u8>) {
+        match &self.body {
+            Body::Data { payload, .. } => payload.emit(out),
+            Body::Syn(options) => options.emit(out),
+            Body::Empty | Body::Fin { .. } | Body::Reset => {}
+        }
+    }
+}
+
+/// The header but for ports and checksum, as both framings have it.
+struct Fields {
+    block: u16,
+    /// BitmapData and flags.
+    data: u16,
+    ack_block: u16,
+    /// BitmapAck, txStat, LAST, HELD and a reserved bit.
+    ack_bits: u16,
+    tx_seq: u8,
+    ack_tx_seq: u8,
+    window: u16,
+}
+
+impl Fields {
+    fn of(segment: &Segment) -> Self {
+        let (positions, flags, last) = match &segment.body {
+            Body::Empty => (Bitmap::EMPTY, 0, false),
+            Body::Data { position, last, .. } => (Bitmap::one(*position), 0, *last),
+            Body::Fin { position } => (Bitmap::one(*position), FIN, true),
+            Body::Syn(_) => (Bitmap::EMPTY, SYN, false),
+            Body::Reset => (Bitmap::EMPTY, RST, false),
+        };
+        let ack = segment.ack.unwrap_or_default();
+        let bits = [(segment.congested, TX_STAT), (last, LAST), (ack.held, HELD)];
+        let ack_low = bits.iter().filter(|(set, _)| *set).fold(0, |all, (_, bit)| all | bit);
+        let ack_flag = if segment.ack.is_some() { ACK } else { 0 };
+        Self {
+            block: segment.block.0,
+            data: positions.to_wire() << 4 | flags | ack_flag,
+            ack_block: ack.block.0,
+            ack_bits: ack.bitmap.to_wire() << 4 | ack_low,
+            tx_seq: segment.tx_seq,
+            ack_tx_seq: ack.tx_seq,
+            window: segment.window,
+        }
+    }
+
+    fn segment(&self, source: u16, destination: u16, payload: Payload) -> Result<Segment, ParseError> {
+        let flags = self.data & 0xf;
+        let ack = (flags & ACK != 0).then(|| Ack {
+            block: BlockSeq(self.ack_block),
+            bitmap: Bitmap::from_wire(self.ack_bits >> 4),
+            tx_seq: self.ack_tx_seq,
+            held: self.ack_bits & HELD != 0,
+        });
+        Ok(Segment {
+            source,
+            destination,
+            block: BlockSeq(self.block),
+            tx_seq: self.tx_seq,
+            body: self.body(flags & !ACK, payload)?,
+            ack,
+            congested: self.ack_bits & TX_STAT != 0,
+            window: self.window,
+        })
+    }
+
+    fn body(&self, flags: u16, payload: Payload) -> Result<Body, ParseError> {
+        let data = self.data >> 4;
+        let positions = Bitmap::from_wire(data);
+        let position = positions.positions().next();
+        let last = self.ack_bits & LAST != 0;
+        if positions.len() > 1 {
+            return Err(impossible("BitmapData", data, "at most one bit"));
+        }
+        match (flags, position) {
+            (0, None) if last => Err(impossible("LAST", 1, "0 without data")),
+            (0, None) if !payload.is_empty() => Err(impossible("BitmapData", 0, "one bit, there is data")),
+            (0, None) => Ok(Body::Empty),
+            (0, Some(_)) if payload.is_empty() => Err(impossible("BitmapData", data, "0, there is no data")),
+            (0, Some(position)) => Ok(Body::Data { position, last, payload }),
+            (FIN, Some(position)) if last && payload.is_empty() => Ok(Body::Fin { position }),
+            (FIN, _) => Err(impossible("FIN", 1, "0 unless with LAST, a position and no data")),
+            (SYN, None) if !last => Options::parse(&payload).map(Body::Syn),
+            (RST, None) if !last && payload.is_empty() => Ok(Body::Reset),
+            _ => Err(impossible("flags", flags, "one of RST, SYN and FIN, the first two without position")),
+        }
+    }
+}
+
+/// BlockSeq, and BitmapData with the flags, of the first four bytes behind ports and checksum.
+const fn split_block(front: u32) -> (u16, u16) {
+    ((front >> 20) as u16, (front >> 4 & 0xffff) as u16)
+}
+
+fn impossible(name: &'static str, found: u16, allowed: &'static str) -> ParseError {
+    ParseError::Field { name, found: u32::from(found), allowed }
+}
+
+fn checksum(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> u16 {
+    Checksum::pseudo_header(source, destination, PROTOCOL, bytes.len()).over(bytes).finish()
+}
+
+const ACK: u16 = 8;
+const RST: u16 = 4;
+const SYN: u16 = 2;
+const FIN: u16 = 1;
+
+const TX_STAT: u16 = 8;
+const LAST: u16 = 4;
+const HELD: u16 = 2;
+
+#[cfg(test)]
+mod tests;

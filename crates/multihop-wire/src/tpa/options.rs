@@ -1,0 +1,139 @@
+//! What a SYN announces: type, length of the value, value.
+
+use alloc::vec::Vec;
+
+use multihop_core::Payload;
+
+use super::MAX_BLOCK;
+use crate::ParseError;
+use crate::reader::Reader;
+
+/// The version of the protocol that is spoken here.
+pub const VERSION: u8 = 1;
+
+/// What the sender of a SYN announces.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Options {
+    /// Version of the protocol; 0 if the SYN does not say.
+    pub version: u8,
+    /// The longest payload it takes.
+    pub mss: u16,
+    /// Segments in each of its blocks.
+    pub block_size: u8,
+    /// The most segments it ever has in flight.
+    pub cwnd_max: u8,
+    /// How it wants its data to be acknowledged.
+    pub ack_policy: AckPolicy,
+    /// Whether it makes use of link-failure notices.
+    pub takes_notices: bool,
+    /// The TTL that its packets start with.
+    pub initial_ttl: u8,
+    /// How long it may hold an ACK back, in microseconds.
+    pub ack_interval: u32,
+    /// Its shortest retransmission timeout, in microseconds.
+    pub rto_min: u32,
+}
+
+/// How often a receiver acknowledges while its peer is not congested (§3.6).
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum AckPolicy {
+    /// Every other segment (TPA).
+    #[default]
+    EveryTwo,
+    /// Every `cwnd_max` segments (TPA*).
+    EveryWindow,
+}
+
+impl Options {
+    /// Bytes of all options.
+    pub const WIRE_LEN: usize = 9 * HEADER + 1 + 2 + 1 + 1 + 1 + 1 + 1 + 4 + 4;
+
+    /// Unknown types are skipped; what is not announced has its default.
+    pub(super) fn parse(data: &Payload) -> Result<Self, ParseError> {
+        let mut options = Self { version: 0, ..Self::default() };
+        let mut bytes = match data {
+            Payload::Bytes(bytes) => bytes.as_slice(),
+            Payload::Virtual(_) => &[],
+        };
+        while let Some((&kind, after)) = bytes.split_first() {
+            if kind == PAD {
+                bytes = after;
+                continue;
+            }
+            let mut r = Reader::new(after);
+            let len = r.u8()?;
+            options.take_in(kind, r.take(usize::from(len))?)?;
+            bytes = r.rest();
+        }
+        Ok(options)
+    }
+
+    pub(super) fn emit(&self, out: &mut Vec<u8>) {
+        put(out, VERSION_KIND, [self.version]);
+        put(out, MSS, self.mss.to_be_bytes());
+        put(out, BLOCK_SIZE, [self.block_size]);
+        put(out, CWND_MAX, [self.cwnd_max]);
+        put(out, ACK_POLICY, [u8::from(self.ack_policy == AckPolicy::EveryWindow)]);
+        put(out, TAKES_NOTICES, [u8::from(self.takes_notices)]);
+        put(out, INITIAL_TTL, [self.initial_ttl]);
+        put(out, ACK_INTERVAL, self.ack_interval.to_be_bytes());
+        put(out, RTO_MIN, self.rto_min.to_be_bytes());
+    }
+
+    fn take_in(&mut self, kind: u8, value: &[u8]) -> Result<(), ParseError> {
+        match (kind, value) {
+            (VERSION_KIND, &[version]) => self.version = version,
+            (MSS, &[a, b]) if [a, b] != [0, 0] => self.mss = u16::from_be_bytes([a, b]),
+            (BLOCK_SIZE, &[size @ 1..=MAX_BLOCK]) => self.block_size = size,
+            (CWND_MAX, &[window @ 1..=u8::MAX]) => self.cwnd_max = window,
+            (ACK_POLICY, [0]) => self.ack_policy = AckPolicy::EveryTwo,
+            (ACK_POLICY, [1]) => self.ack_policy = AckPolicy::EveryWindow,
+            (TAKES_NOTICES, &[takes @ 0..=1]) => self.takes_notices = takes == 1,
+            (INITIAL_TTL, &[ttl @ 1..=u8::MAX]) => self.initial_ttl = ttl,
+            (ACK_INTERVAL, &[a, b, c, d]) => self.ack_interval = u32::from_be_bytes([a, b, c, d]),
+            (RTO_MIN, &[a, b, c, d]) => self.rto_min = u32::from_be_bytes([a, b, c, d]),
+            (VERSION_KIND..=RTO_MIN, _) => {
+                let (name, allowed) = ("option", "1 to 9, each with its own length and range");
+                return Err(ParseError::Field { name, found: u32::from(kind), allowed });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            mss: 536,
+            block_size: MAX_BLOCK,
+            cwnd_max: 2,
+            ack_policy: AckPolicy::EveryTwo,
+            takes_notices: false,
+            initial_ttl: 64,
+            ack_interval: 100_000,
+            rto_min: 200_000,
+        }
+    }
+}
+
+fn put<const N: usize>(out: &mut Vec<u8>, kind: u8, value: [u8; N]) {
+    out.extend_from_slice(&[kind, u8::try_from(N).expect("values have 1 to 4 bytes")]);
+    out.extend_from_slice(&value);
+}
+
+/// Type and length.
+const HEADER: usize = 2;
+
+/// One byte without length or value.
+const PAD: u8 = 0;
+const VERSION_KIND: u8 = 1;
+const MSS: u8 = 2;
+const BLOCK_SIZE: u8 = 3;
+const CWND_MAX: u8 = 4;
+const ACK_POLICY: u8 = 5;
+const TAKES_NOTICES: u8 = 6;
+const INITIAL_TTL: u8 = 7;
+const ACK_INTERVAL: u8 = 8;
+const RTO_MIN: u8 = 9;
