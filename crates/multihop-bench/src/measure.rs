@@ -31,7 +31,7 @@ impl Sample {
         let after = cpu_seconds();
         Ok(Self {
             sim_seconds: result.sim_seconds,
-            wall_seconds: result.wall_seconds,
+            wall_seconds: result.wall_seconds.context("a run says how long it took")?,
             cpu_seconds: after.zip(before).map(|(after, before)| after - before),
             events: result.events,
             frames: result.mac.frames.values().sum(),

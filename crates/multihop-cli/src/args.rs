@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use multihop_core::Duration;
+use multihop_sim::journal::Shard;
 
 /// Reliable transport over wireless multihop networks, simulated.
 #[derive(Parser)]
@@ -44,6 +45,13 @@ pub(crate) enum Command {
     Schema,
     /// Write how the nodes of a scenario move, for other programs.
     Motion(MotionArgs),
+    /// Run the experiments of the papers again: list, show, run. In the Python package.
+    #[command(disable_help_flag = true)]
+    Papers {
+        /// What the Python package is told.
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        arguments: Vec<String>,
+    },
 }
 
 /// `multihop run`.
@@ -89,9 +97,16 @@ pub(crate) struct SweepArgs {
     /// Set a key of the scenario for every run.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Write results.jsonl into this folder. Series and packets come from single runs.
+    /// Write results.jsonl into this folder. What an interrupted sweep left there is not run again.
+    /// Series and packets come from single runs.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Run one of N parts, for job arrays. The last part to end writes results.jsonl.
+    #[arg(long, value_name = "I/N", value_parser = shard, requires = "out")]
+    pub(crate) shard: Option<Shard>,
+    /// Run on a cluster: the address of a Dask scheduler. In the Python package.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) on: Option<String>,
     /// Print each result as one line of JSON, and everything else on standard error.
     #[arg(long)]
     pub(crate) json: bool,
@@ -150,4 +165,12 @@ fn positive_seconds(text: &str) -> Result<Duration, String> {
 fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("found no equals sign, allowed: KEY=VALUE")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    match parts {
+        Some((number, of)) if (1..=of).contains(&number) => Ok(Shard { number, of }),
+        _ => Err("allowed: I/N with I from 1 to N".to_owned()),
+    }
 }

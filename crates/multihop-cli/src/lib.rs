@@ -55,6 +55,7 @@ fn command(command: Command) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Check { file } => check(&file),
         Command::Motion(args) => motion::motion(&args),
+        Command::Papers { .. } => Err(anyhow::anyhow!("papers {IN_PYTHON}").into()),
         Command::Schema => Ok(output::json(&multihop_sim::scenario::schema(), true)?),
     }
 }
@@ -68,6 +69,9 @@ fn check(file: &Path) -> Result<(), Failure> {
     }
     Ok(output::line(format_args!("{}: no problems", file.display()))?)
 }
+
+/// What this binary cannot do by itself.
+const IN_PYTHON: &str = "is in the Python package, whose command is the same: pip install multihop";
 
 impl From<Problems> for Failure {
     fn from(problems: Problems) -> Self {

@@ -38,13 +38,13 @@ pub(crate) fn run(result: &RunResult) -> String {
     right(&mut table, &[0, 1, 2, 5, 6, 7, 8, 9]);
     let totals = &result.totals;
     format!(
-        "{table}\n\n{}, seed {}: {:.1} kb/s in all, fairness {}, {} simulated s in {:.2} s",
+        "{table}\n\n{}, seed {}: {:.1} kb/s in all, fairness {}, {} simulated s in {} s",
         result.scenario,
         result.seed,
         totals.goodput_kbps,
         number(totals.jain, 3),
         result.sim_seconds,
-        result.wall_seconds,
+        number(result.wall_seconds, 2),
     )
 }
 

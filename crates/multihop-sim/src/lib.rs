@@ -3,7 +3,9 @@
 
 mod engine;
 pub mod extension;
+mod fingerprint;
 pub mod interval;
+pub mod journal;
 pub mod motion;
 mod observe;
 mod oracle;

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One run of one scenario with one seed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct RunResult {
     /// Name of the scenario.
     pub scenario: String,
@@ -16,12 +16,13 @@ pub struct RunResult {
     pub seed: u64,
     /// Simulated time, warm-up included.
     pub sim_seconds: f64,
-    /// Time it took. With `events_per_second` the only key that two runs may differ in.
-    pub wall_seconds: f64,
+    /// Time it took. With `events_per_second` the only key that two runs may differ in, and `null` in
+    /// files that are to be compared.
+    pub wall_seconds: Option<f64>,
     /// Events handled.
     pub events: u64,
     /// Events handled in each second of wall time.
-    pub events_per_second: f64,
+    pub events_per_second: Option<f64>,
     /// In the order of the scenario.
     pub flows: Vec<FlowResult>,
     /// Over all flows.
@@ -36,8 +37,16 @@ pub struct RunResult {
     pub drops: BTreeMap<String, u64>,
 }
 
+impl RunResult {
+    /// Without what depends on the machine: the same bytes for the same run.
+    #[must_use]
+    pub fn timeless(self) -> Self {
+        Self { wall_seconds: None, events_per_second: None, ..self }
+    }
+}
+
 /// One flow, after warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct FlowResult {
     /// Place in the scenario, from 0.
     pub id: u32,
@@ -91,7 +100,7 @@ pub struct FlowResult {
 }
 
 /// Some values in short.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Summary {
     /// Arithmetic mean.
     pub mean: f64,
@@ -102,7 +111,7 @@ pub struct Summary {
 }
 
 /// Over all flows.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Totals {
     /// Sum of the flows' goodput.
     pub goodput_kbps: f64,
@@ -117,7 +126,7 @@ pub struct Totals {
 }
 
 /// Medium access, over all stations, after warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct MacResult {
     /// Frames sent, by kind: `rts`, `cts`, `data`, `ack`, `broadcast`.
     pub frames: BTreeMap<String, u64>,
@@ -132,7 +141,7 @@ pub struct MacResult {
 }
 
 /// Routing, over all nodes, after warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct RoutingResult {
     /// Packets of the routing protocol sent, by kind; each hop counts.
     pub packets: BTreeMap<String, u64>,
@@ -143,7 +152,7 @@ pub struct RoutingResult {
 }
 
 /// Energy, after warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct EnergyResult {
     /// J spent by each node.
     pub node_joules: Vec<f64>,

@@ -1,12 +1,14 @@
 //! Sweeps: every combination of some axes, each with the same seeds, on several threads.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use serde::Serialize;
 
 use crate::interval::{self, Estimate};
+use crate::journal::{self, BUILD};
 use crate::results::RunResult;
 use crate::scenario::{Place, Problem, Problems, Scenario, Source};
 
@@ -37,6 +39,10 @@ pub struct Run {
     pub combination: usize,
     /// The scenario, its seed included.
     pub scenario: Scenario,
+    /// What the journal knows it by.
+    pub key: String,
+    /// What makes it of the plan's source: all that is laid on top, the seed included.
+    pub overrides: Vec<(String, String)>,
 }
 
 /// A result and where it belongs; one line of a sweep's JSON.
@@ -44,6 +50,10 @@ pub struct Run {
 pub struct SweepResult {
     /// The value of each axis.
     pub sweep: BTreeMap<String, serde_json::Value>,
+    /// What tells the run from all others.
+    pub key: String,
+    /// The build that made it.
+    pub version: &'static str,
     /// The result of the run.
     #[serde(flatten)]
     pub result: RunResult,
@@ -122,15 +132,35 @@ impl Plan {
     pub fn run(&self, index: usize) -> Result<Run, Problems> {
         let combination = index / self.seeds as usize;
         let own = &self.combinations[combination];
-        let mut scenario = Scenario::load(&self.source, &[&self.overrides[..], &own.overrides].concat())?;
-        scenario.seed = own.first_seed.wrapping_add((index % self.seeds as usize) as u64);
-        Ok(Run { index, combination, scenario })
+        let seed = own.first_seed.wrapping_add((index % self.seeds as usize) as u64);
+        let seed = ("seed".to_owned(), seed.to_string());
+        let overrides = [&self.overrides[..], &own.overrides, &[seed]].concat();
+        let scenario = Scenario::load(&self.source, &overrides)?;
+        Ok(Run { index, combination, key: journal::key(&scenario), scenario, overrides })
     }
 
     /// Puts a result where it belongs.
     pub fn label(&self, run: &Run, result: RunResult) -> SweepResult {
         let values = self.values(run.combination).iter().cloned();
-        SweepResult { sweep: self.keys.iter().cloned().zip(values).collect(), result }
+        let sweep = self.keys.iter().cloned().zip(values).collect();
+        SweepResult { sweep, key: run.key.clone(), version: BUILD, result }
+    }
+
+    /// Writes what has been found, a line for each run in the order of the plan and the same bytes on
+    /// every machine; says how many runs are missing.
+    pub fn write(&self, mut finished: BTreeMap<String, RunResult>, out: &mut dyn Write) -> io::Result<usize> {
+        let mut missing = 0;
+        for index in 0..self.runs() {
+            let run = self.run(index).map_err(io::Error::other)?;
+            match finished.remove(&run.key) {
+                Some(result) => {
+                    serde_json::to_writer(&mut *out, &self.label(&run, result.timeless()))?;
+                    out.write_all(b"\n")?;
+                }
+                None => missing += 1,
+            }
+        }
+        Ok(missing)
     }
 }
 

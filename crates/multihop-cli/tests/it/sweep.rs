@@ -24,14 +24,14 @@ fn results(text: &str) -> Vec<serde_json::Value> {
 #[test]
 fn the_same_lines_in_the_same_order_whatever_the_number_of_jobs() {
     let folder = Folder::new("jobs").with("a.toml", &swept());
-    let run = |jobs: &str| {
-        let output = multihop(&folder, &["sweep", "a.toml", "--json", "--jobs", jobs, "--out", "o"]);
+    let run = |jobs: &str, out: &str| {
+        let output = multihop(&folder, &["sweep", "a.toml", "--json", "--jobs", jobs, "--out", out]);
         assert_eq!((code(&output), stderr(&output)), (0, ""));
-        assert_eq!(stdout(&output), folder.read("o/results.jsonl"));
-        results(stdout(&output))
+        assert_eq!(results(stdout(&output)), results(&folder.read(&format!("{out}/results.jsonl"))));
+        (results(stdout(&output)), folder.read(&format!("{out}/results.jsonl")))
     };
-    let one = run("1");
-    assert_eq!(one, run("3"));
+    let (one, file) = run("1", "o1");
+    assert_eq!((one.clone(), file), run("3", "o3"));
     let order: Vec<_> = one
         .iter()
         .map(|line| {
@@ -52,7 +52,9 @@ fn a_run_of_a_sweep_is_the_run_alone() {
     let folder = Folder::new("alone").with("a.toml", &swept());
     let sweep = multihop(&folder, &["sweep", "a.toml", "--json"]);
     let mut of_sweep = results(stdout(&sweep)).remove(7);
-    of_sweep.as_object_mut().unwrap().remove("sweep").unwrap();
+    for key in ["sweep", "key", "version"] {
+        of_sweep.as_object_mut().unwrap().remove(key).unwrap();
+    }
     let args = [
         "run",
         "a.toml",
@@ -65,6 +67,48 @@ fn a_run_of_a_sweep_is_the_run_alone() {
         "topology.hops=3",
     ];
     assert_eq!(of_sweep, results(stdout(&multihop(&folder, &args)))[0]);
+}
+
+#[test]
+fn an_interrupted_sweep_runs_what_is_missing_and_ends_with_the_same_bytes() {
+    let folder = Folder::new("resume").with("a.toml", &swept());
+    let sweep = || assert_eq!(code(&multihop(&folder, &["sweep", "a.toml", "--jobs", "1", "--out", "o"])), 0);
+    sweep();
+    let (all, whole) = (folder.read("o/runs.jsonl"), folder.read("o/results.jsonl"));
+    assert_eq!(all.lines().count(), 8);
+    // Killed in the middle of the fourth line.
+    let kept: usize = all.split_inclusive('\n').take(3).map(str::len).sum();
+    std::fs::write(folder.path().join("o/runs.jsonl"), &all[..kept + 40]).unwrap();
+    sweep();
+    let again = folder.read("o/runs.jsonl");
+    assert!(again.starts_with(&all[..kept + 40]));
+    assert_eq!(again.lines().count(), 3 + 1 + 5, "five runs were missing");
+    assert_eq!(folder.read("o/results.jsonl"), whole);
+    sweep();
+    assert_eq!(folder.read("o/runs.jsonl"), again, "nothing was missing");
+}
+
+#[test]
+fn the_last_part_puts_the_results_together() {
+    let folder = Folder::new("shards").with("a.toml", &swept());
+    let sweep = |more: &[&str]| multihop(&folder, &[&["sweep", "a.toml", "--out"], more].concat());
+    let first = sweep(&["parts", "--shard", "1/2"]);
+    assert!(stderr(&first).contains("4 of 8 runs are missing"), "{}", stderr(&first));
+    assert!(!folder.path().join("o/results.jsonl").exists());
+    assert_eq!(stderr(&sweep(&["parts", "--shard", "2/2"])), "");
+    assert_eq!(code(&sweep(&["whole"])), 0);
+    assert_eq!(folder.read("parts/results.jsonl"), folder.read("whole/results.jsonl"));
+    assert_eq!(code(&sweep(&["parts", "--shard", "3/2"])), 2);
+}
+
+#[test]
+fn what_the_python_package_does_is_said() {
+    let folder = Folder::new("python").with("a.toml", &swept());
+    for args in [&["sweep", "a.toml", "--on", "tcp://host:8786"][..], &["papers", "run", "--quick"]] {
+        let output = multihop(&folder, args);
+        assert_eq!((code(&output), stdout(&output)), (1, ""));
+        assert!(stderr(&output).contains("pip install multihop"), "{}", stderr(&output));
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ what = [\"cwnd\", \"rtt\", \"hops\", \"queue\", \"goodput\"]
 
 /// The result without what the wall clock says.
 fn json(mut result: multihop_sim::results::RunResult) -> String {
-    (result.wall_seconds, result.events_per_second) = (0.0, 0.0);
+    (result.wall_seconds, result.events_per_second) = (None, None);
     serde_json::to_string(&result).unwrap()
 }
 
@@ -86,7 +86,7 @@ fn the_number_of_jobs_changes_nothing() {
         let work = |index| {
             let planned = plan.run(index).unwrap();
             let mut result = run(&planned.scenario, Outputs::default(), &mut |_| {}).unwrap();
-            (result.wall_seconds, result.events_per_second) = (0.0, 0.0);
+            (result.wall_seconds, result.events_per_second) = (None, None);
             serde_json::to_string(&plan.label(&planned, result)).unwrap()
         };
         let outcome: Result<(), ()> = in_order(plan.runs(), jobs, work, |_, line| {

@@ -48,6 +48,22 @@ fn every_combination_has_the_same_seeds_and_the_last_axis_varies_fastest() {
 }
 
 #[test]
+fn a_key_is_what_decides_a_run_and_not_how_it_was_written() {
+    let keys = |text: &str| {
+        let plan = plan(text, &[]).unwrap();
+        (0..plan.runs()).map(|index| plan.run(index).unwrap().key).collect::<Vec<_>>()
+    };
+    let all = keys(SWEPT);
+    let mut once = all.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), 18);
+    assert_eq!(keys(&SWEPT.replace("[sweep]", "# the same\n[radio]\nrate = \"2M\"\n[sweep]")), all);
+    assert_eq!(keys(&SWEPT.replace("seed = 5", "seed = 6"))[0], all[1], "the second seed of the other");
+    assert!(!all.contains(&keys(&SWEPT.replace("10.0", "11.0"))[0]));
+}
+
+#[test]
 fn no_axes_is_one_combination() {
     let text = SWEPT.split("\"flow.*").next().unwrap();
     let plan = plan(text, &[]).unwrap();
