@@ -13,3 +13,4 @@ mod sendq;
 pub mod pacing;
 pub mod rtt;
 pub mod tcp;
+pub mod tpa;

@@ -1,0 +1,159 @@
+use multihop_core::Duration;
+use multihop_wire::tpa::{AckPolicy, Framing};
+
+use super::rtt::RtoConfig;
+use crate::pacing::PacingConfig;
+
+/// Everything about a connection that is not fixed by the protocol.
+///
+/// Start from a profile and change fields. The two ends need not agree: each announces in its SYN
+/// what the other must know.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Config {
+    /// How segments are put into packets: decides how far numbers and windows reach.
+    pub framing: Framing,
+    /// Largest payload of a segment in bytes.
+    pub mss: u16,
+    /// Segments in a block (K), 1 to 12.
+    pub block_size: u8,
+    /// Segments in flight while nothing is wrong (`cwnd_max`), 1 to `block_size`.
+    pub cwnd_max: u8,
+    /// How the peer is asked to acknowledge our data: `EveryTwo` is TPA, `EveryWindow` TPA*.
+    pub ack_policy: AckPolicy,
+    /// The longest time an ACK of ours may wait (ACK interval). Half of the peer's shortest timeout
+    /// bounds it as well.
+    pub ack_interval: Duration,
+    /// Acknowledge the segment that completes a block at once.
+    pub ack_block_end: bool,
+    /// When data fills a block.
+    pub fill: Fill,
+    /// How long data waits for more to fill a segment, or a block; zero does not wait.
+    pub block_fill: Duration,
+    /// Count a segment as lost once this many later transmissions are acknowledged; `None` waits
+    /// for its timer.
+    pub loss_by_txseq: Option<u8>,
+    /// Whether link-failure notices can be had: then timeouts alone mean congestion.
+    pub notices: bool,
+    /// Whether it is known when a route is lost and back: then a frozen sender is silent between.
+    pub route_notices: bool,
+    /// Timeouts in a row that mean congestion (`th_CONG`).
+    pub th_cong: u8,
+    /// Timeouts in a row that mean a broken route, where there are no notices (`th_ROUTE`).
+    pub th_route: u8,
+    /// ACKs in a row that end congestion (`th_ACK`).
+    pub th_ack: u8,
+    /// A frozen sender that waits for its route asks after this time all the same.
+    pub silence_max: Duration,
+    /// Retransmission timer.
+    pub rto: RtoConfig,
+    /// Space data segments by what round trips say of the path (TPA-AP).
+    pub pacing: Option<PacingConfig>,
+    /// Receive buffer in bytes, besides the block that is under way; `None` has room for
+    /// [`DEFAULT_BUFFER`](Self::DEFAULT_BUFFER) segments.
+    pub recv_buffer: Option<u32>,
+    /// Whether in-order data counts as read when it arrives, so that the window never closes.
+    pub sink: bool,
+    /// The TTL that packets of ours start with, as the driver sends them.
+    pub initial_ttl: u8,
+    /// Wait for the answer to the first SYN; it doubles with each try.
+    pub syn_wait: Duration,
+    /// Give up after this many SYNs sent again; `None` never does.
+    pub syn_retries: Option<u8>,
+    /// How long a closed connection answers what is late.
+    pub linger: Duration,
+    /// Ask a silent peer after this time whether it is there; `None` never does.
+    pub keepalive: Option<Duration>,
+    /// Give up after this time without an answer to data, FIN or probe; `None` never does.
+    pub user_timeout: Option<Duration>,
+}
+
+/// When data fills a block.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fill {
+    /// A block starts once there is data for all of it, or the fill timer ends (§3.2).
+    Block,
+    /// Full segments leave at once, and the block stays open for more.
+    Segment,
+}
+
+impl Config {
+    /// Segments that the receive buffer holds unless it is told otherwise.
+    pub const DEFAULT_BUFFER: u32 = 64;
+
+    /// What the paper's prototype and simulations ran with (Table 1), as TPA with a window of 2.
+    pub const fn paper() -> Self {
+        Self {
+            framing: Framing::Udp,
+            mss: 1460,
+            block_size: 12,
+            cwnd_max: 2,
+            ack_policy: AckPolicy::EveryTwo,
+            ack_interval: Duration::from_millis(100),
+            ack_block_end: false,
+            fill: Fill::Block,
+            block_fill: Duration::from_millis(10),
+            loss_by_txseq: None,
+            notices: false,
+            route_notices: false,
+            th_cong: 1,
+            th_route: 1,
+            th_ack: 1,
+            silence_max: Duration::from_secs(10),
+            rto: RtoConfig {
+                initial: Duration::from_secs(3),
+                min: Duration::from_millis(200),
+                max: Duration::from_secs(60),
+                freeze_max: None,
+                th_rc: 3,
+                n_rc: 3,
+            },
+            pacing: None,
+            recv_buffer: None,
+            sink: false,
+            initial_ttl: 64,
+            syn_wait: Duration::from_secs(1),
+            syn_retries: Some(4),
+            linger: Duration::from_secs(120),
+            keepalive: None,
+            user_timeout: Some(Duration::from_secs(300)),
+        }
+    }
+
+    /// For real networks: shorter timers, loss found by transmission numbers, data that does not
+    /// wait for a whole block.
+    pub const fn net() -> Self {
+        let paper = Self::paper();
+        Self {
+            cwnd_max: 3,
+            ack_policy: AckPolicy::EveryWindow,
+            ack_interval: Duration::from_millis(20),
+            ack_block_end: true,
+            fill: Fill::Segment,
+            block_fill: Duration::from_millis(2),
+            loss_by_txseq: Some(3),
+            notices: true,
+            rto: RtoConfig {
+                min: Duration::from_millis(50),
+                max: Duration::from_secs(10),
+                freeze_max: Some(Duration::from_secs(1)),
+                ..paper.rto
+            },
+            ..paper
+        }
+    }
+
+    /// The same with every number where the protocol has it.
+    pub(super) fn in_bounds(mut self) -> Self {
+        self.mss = self.mss.max(1);
+        self.block_size = self.block_size.clamp(1, multihop_wire::tpa::MAX_BLOCK);
+        self.cwnd_max = self.cwnd_max.clamp(1, self.block_size);
+        self.initial_ttl = self.initial_ttl.max(1);
+        self
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::paper()
+    }
+}

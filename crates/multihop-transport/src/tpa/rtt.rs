@@ -1,0 +1,253 @@
+//! Round-trip time and retransmission timeout (§3.4): as in TCP, but quick to believe a new route.
+
+use multihop_core::Duration;
+
+/// Every constant of the retransmission timer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RtoConfig {
+    /// Timeout before the first sample.
+    pub initial: Duration,
+    /// Lower bound.
+    pub min: Duration,
+    /// Upper bound, back-off included.
+    pub max: Duration,
+    /// Upper bound while frozen; `None` has no other.
+    pub freeze_max: Option<Duration>,
+    /// Samples in a row, all late or all early, that mean another route (`th_RC`).
+    pub th_rc: u8,
+    /// Samples that weigh more after a change of route (`n_RC`).
+    pub n_rc: u8,
+}
+
+/// The estimator of one connection.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    config: RtoConfig,
+    /// `ERTT`
+    mean: Option<Duration>,
+    /// `DEV`
+    deviation: Duration,
+    backoff: u32,
+    /// Samples in a row above the mean by more than the deviation, and below it.
+    late: u8,
+    early: u8,
+    /// Samples left that weigh more.
+    quick: u8,
+    route_changes: u64,
+    latest: Option<Duration>,
+    samples: u64,
+}
+
+impl RttEstimator {
+    /// An estimator without samples.
+    pub const fn new(config: RtoConfig) -> Self {
+        Self {
+            config,
+            mean: None,
+            deviation: Duration::ZERO,
+            backoff: 1,
+            late: 0,
+            early: 0,
+            quick: 0,
+            route_changes: 0,
+            latest: None,
+            samples: 0,
+        }
+    }
+
+    /// Takes one sample. Ends the back-off.
+    pub fn sample(&mut self, rtt: Duration) {
+        self.latest = Some(rtt);
+        self.samples += 1;
+        self.backoff = 1;
+        let Some(mean) = self.mean else {
+            (self.mean, self.deviation) = (Some(rtt), rtt / 2);
+            return;
+        };
+        self.watch_route(rtt, mean);
+        // Table 1: g = 1/8 and h = 1/4; after a change of route g1 = 1/4 and h1 = 1/2.
+        let (g, h) = if self.quick > 0 { (4, 2) } else { (8, 4) };
+        self.quick = self.quick.saturating_sub(1);
+        let mean = weighted(mean, rtt, g);
+        // §3.4: from the mean that has the sample in it.
+        self.deviation = weighted(self.deviation, mean.max(rtt) - mean.min(rtt), h);
+        self.mean = Some(mean);
+    }
+
+    /// A route is back after a failure: it may be another one.
+    pub fn expect_new_route(&mut self) {
+        self.quick = self.config.n_rc;
+    }
+
+    /// A transmission of a congested or frozen sender was not answered: doubles the timeout.
+    pub fn back_off(&mut self) {
+        self.backoff = self.backoff.saturating_mul(2);
+    }
+
+    /// The retransmission timeout, back-off included; never zero.
+    pub fn rto(&self) -> Duration {
+        let base = self.mean.map_or(self.config.initial, |mean| mean + self.deviation.saturating_mul(4));
+        let rto = base.max(self.config.min).saturating_mul(u64::from(self.backoff));
+        rto.min(self.config.max).max(FLOOR)
+    }
+
+    /// The same while frozen.
+    pub fn freeze_rto(&self) -> Duration {
+        self.rto().min(self.config.freeze_max.unwrap_or(Duration::MAX)).max(FLOOR)
+    }
+
+    /// The smoothed round-trip time (`ERTT`).
+    pub const fn srtt(&self) -> Option<Duration> {
+        self.mean
+    }
+
+    /// The smoothed deviation of the round-trip time (`DEV`).
+    pub const fn rttvar(&self) -> Duration {
+        self.deviation
+    }
+
+    /// The newest sample, to the nanosecond.
+    pub const fn latest(&self) -> Option<Duration> {
+        self.latest
+    }
+
+    /// How many samples there were.
+    pub const fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// Changes of route that samples told of.
+    pub const fn route_changes(&self) -> u64 {
+        self.route_changes
+    }
+
+    fn watch_route(&mut self, rtt: Duration, mean: Duration) {
+        let late = rtt > mean + self.deviation;
+        let early = rtt < mean.saturating_sub(self.deviation);
+        self.late = if late { self.late.saturating_add(1) } else { 0 };
+        self.early = if early { self.early.saturating_add(1) } else { 0 };
+        if self.late.max(self.early) >= self.config.th_rc.max(1) {
+            (self.late, self.early) = (0, 0);
+            self.quick = self.config.n_rc;
+            self.route_changes += 1;
+        }
+    }
+}
+
+/// `old` with `new` mixed in at weight 1/`n`.
+fn weighted(old: Duration, new: Duration, n: u64) -> Duration {
+    if new >= old { old + (new - old) / n } else { old - (old - new) / n }
+}
+
+/// A timer of zero would fire for ever at one instant.
+const FLOOR: Duration = Duration::from_micros(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn estimator() -> RttEstimator {
+        let config = super::super::Config::paper().rto;
+        RttEstimator::new(RtoConfig { min: ms(1), ..config })
+    }
+
+    #[test]
+    fn first_and_second_sample_by_hand() {
+        let mut rtt = estimator();
+        assert_eq!(rtt.rto(), ms(3000));
+        rtt.sample(ms(200));
+        assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (Some(ms(200)), ms(100), ms(600)));
+        // ERTT = 7/8 200 + 1/8 280 = 210; DEV = 1/4 |280 - 210| + 3/4 100 = 92.5
+        rtt.sample(ms(280));
+        let deviation = Duration::from_micros(92_500);
+        assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (Some(ms(210)), deviation, ms(580)));
+    }
+
+    /// At 200 ms, with a deviation of 7/64 of the first one.
+    fn settled() -> RttEstimator {
+        let mut rtt = estimator();
+        for _ in 0..30 {
+            rtt.sample(ms(200));
+        }
+        assert!(rtt.rttvar() < ms(1));
+        rtt
+    }
+
+    #[test]
+    fn three_late_samples_in_a_row_weigh_more_from_the_third_on() {
+        let mut rtt = settled();
+        rtt.sample(ms(280));
+        rtt.sample(ms(360));
+        // 200 + 10; 210 + 150 / 8
+        assert_eq!((rtt.srtt(), rtt.route_changes()), (Some(Duration::from_micros(228_750)), 0));
+        let before = rtt.srtt().unwrap();
+        rtt.sample(ms(900));
+        assert_eq!(rtt.route_changes(), 1);
+        assert_eq!(rtt.srtt(), Some(before + (ms(900) - before) / 4));
+        for weight in [4, 4, 8] {
+            let before = rtt.srtt().unwrap();
+            rtt.sample(before + ms(64));
+            (rtt.late, rtt.early) = (0, 0);
+            assert_eq!(rtt.srtt(), Some(before + ms(64) / weight));
+        }
+    }
+
+    #[test]
+    fn late_and_early_in_turn_are_no_change_of_route() {
+        let mut rtt = settled();
+        for _ in 0..10 {
+            rtt.sample(ms(280));
+            rtt.sample(ms(280));
+            rtt.sample(ms(100));
+        }
+        assert_eq!(rtt.route_changes(), 0);
+    }
+
+    #[test]
+    fn three_early_samples_in_a_row_are_a_change_of_route() {
+        let mut rtt = settled();
+        (0..3).for_each(|_| rtt.sample(ms(50)));
+        assert_eq!(rtt.route_changes(), 1);
+    }
+
+    #[test]
+    fn a_route_that_is_back_makes_the_next_three_samples_weigh_more() {
+        let mut rtt = settled();
+        rtt.expect_new_route();
+        for weight in [4, 4, 4, 8] {
+            let before = rtt.srtt().unwrap();
+            rtt.sample(before + ms(80));
+            (rtt.late, rtt.early) = (0, 0);
+            assert_eq!(rtt.srtt(), Some(before + ms(80) / weight));
+        }
+    }
+
+    #[test]
+    fn back_off_lasts_until_the_next_sample_and_has_limits() {
+        let mut rtt = settled();
+        let base = rtt.rto();
+        rtt.back_off();
+        rtt.back_off();
+        assert_eq!(rtt.rto(), base * 4);
+        (0..40).for_each(|_| rtt.back_off());
+        assert_eq!((rtt.rto(), rtt.freeze_rto()), (ms(60_000), ms(60_000)));
+        rtt.sample(ms(200));
+        assert!(rtt.rto() <= base);
+        let net = RttEstimator::new(super::super::Config::net().rto);
+        assert_eq!((net.rto(), net.freeze_rto()), (ms(3000), ms(1000)));
+    }
+
+    #[test]
+    fn bounds_hold() {
+        let mut rtt = RttEstimator::new(super::super::Config::paper().rto);
+        rtt.sample(ms(10));
+        assert_eq!(rtt.rto(), ms(200));
+        rtt.sample(Duration::MAX);
+        rtt.sample(Duration::ZERO);
+        assert_eq!(rtt.rto(), ms(60_000));
+    }
+}
