@@ -7,11 +7,11 @@ use std::io::{self, Write};
 use multihop_core::{DropReason, Duration, FlowId, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::mac::Transmission;
-use multihop_transport::tcp;
 
 use crate::packet::{Body, Packet, Pool};
 use crate::record::Recorder;
 use crate::trace::{Capture, Event, TextTrace};
+use crate::world::Progress;
 
 /// Where a run writes, if anything is wanted beside the result.
 #[derive(Default)]
@@ -118,9 +118,12 @@ impl Observer {
         }
     }
 
-    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: &tcp::Endpoint) {
-        if let Some(recorder) = &mut self.recorder {
-            keep(&mut self.failure, recorder.progress(now, flow, sender));
+    /// A sender has done something.
+    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: impl FnOnce() -> Option<Progress>) {
+        if let Some(recorder) = &mut self.recorder
+            && let Some(sender) = sender()
+        {
+            keep(&mut self.failure, recorder.progress(now, flow, &sender));
         }
     }
 

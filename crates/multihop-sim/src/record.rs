@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use multihop_core::{Duration, FlowId, Instant, NodeId};
-use multihop_transport::tcp;
 
 use crate::oracle::ShortestPath;
 use crate::scenario::{Record, Series};
+use crate::world::Progress;
 
 /// Writes the series that a scenario asks for.
 pub(crate) struct Recorder {
@@ -25,10 +25,7 @@ pub(crate) struct Recorder {
 /// The last value of each of a flow's series.
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowSeries {
-    /// In segments.
-    cwnd: Option<f64>,
-    rtt_samples: u64,
-    rtt: Option<Duration>,
+    sender: Option<Progress>,
     hops: Option<u8>,
     delivered: u64,
     delivered_since: Instant,
@@ -61,21 +58,16 @@ impl Recorder {
         (self.every > Duration::ZERO).then_some(self.every)
     }
 
-    /// A TCP sender has done something.
-    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: &tcp::Endpoint) -> io::Result<()> {
-        let at_each_change = self.every().is_none();
-        let series = &mut self.flows[flow.index()];
-        let cwnd = f64::from(sender.cwnd()) / f64::from(sender.mss());
-        let cwnd_changed = series.cwnd.replace(cwnd).is_none_or(|before| before.total_cmp(&cwnd).is_ne());
-        let samples = sender.rtt().samples();
-        let rtt_changed = std::mem::replace(&mut series.rtt_samples, samples) != samples;
-        let rtt = sender.rtt().latest();
-        series.rtt = rtt;
-        if at_each_change && cwnd_changed && self.wants(Series::Cwnd) {
-            self.row(now, "flow", flow.0, "cwnd", cwnd)?;
+    /// A sender has done something.
+    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: &Progress) -> io::Result<()> {
+        let before = self.flows[flow.index()].sender.replace(*sender);
+        if self.every().is_some() {
+            return Ok(());
         }
-        if let Some(rtt) = rtt.filter(|_| at_each_change && rtt_changed && self.wants(Series::Rtt)) {
-            self.row(now, "flow", flow.0, "rtt_ms", ms(rtt))?;
+        for series in OF_SENDERS {
+            if self.wants(series) && before.is_none_or(|before| changed(&before, sender, series)) {
+                self.sender_row(now, flow, sender, series)?;
+            }
         }
         Ok(())
     }
@@ -128,13 +120,12 @@ impl Recorder {
 
     fn flow_rows(&mut self, now: Instant, flow: FlowId) -> io::Result<()> {
         let series = self.flows[flow.index()];
-        if self.wants(Series::Cwnd)
-            && let Some(cwnd) = series.cwnd
-        {
-            self.row(now, "flow", flow.0, "cwnd", cwnd)?;
-        }
-        if let Some(rtt) = series.rtt.filter(|_| self.wants(Series::Rtt)) {
-            self.row(now, "flow", flow.0, "rtt_ms", ms(rtt))?;
+        if let Some(sender) = &series.sender {
+            for series in OF_SENDERS {
+                if self.wants(series) {
+                    self.sender_row(now, flow, sender, series)?;
+                }
+            }
         }
         if self.wants(Series::Hops)
             && let Some(hops) = series.hops
@@ -148,6 +139,17 @@ impl Recorder {
             self.goodput_row(now, flow)?;
         }
         Ok(())
+    }
+
+    fn sender_row(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        sender: &Progress,
+        series: Series,
+    ) -> io::Result<()> {
+        let Some((name, value)) = shown(sender, series) else { return Ok(()) };
+        self.row(now, "flow", flow.0, name, value)
     }
 
     /// Data delivered since the last row, over the time since then.
@@ -184,6 +186,30 @@ impl Recorder {
     fn shortest_row(&mut self, now: Instant, flow: FlowId, hops: Option<u32>) -> io::Result<()> {
         let value = hops.map(|hops| hops.to_string()).unwrap_or_default();
         writeln!(self.out, "{},flow,{},shortest,{value}", now.as_secs_f64(), flow.0)
+    }
+}
+
+/// Series that senders show.
+const OF_SENDERS: [Series; 3] = [Series::Cwnd, Series::Rtt, Series::State];
+
+/// States by the numbers that stand for them in the series: values of tidy data are numbers.
+const STATES: [&str; 7] =
+    ["normal", "slow-start", "congestion-avoidance", "fast-recovery", "congested", "freeze", "stand-by"];
+
+/// What a series is called in the file, and its value now.
+fn shown(sender: &Progress, series: Series) -> Option<(&'static str, f64)> {
+    match series {
+        Series::Cwnd => Some(("cwnd", sender.cwnd)),
+        Series::Rtt => Some(("rtt_ms", ms(sender.rtt?))),
+        Series::State => Some(("state", STATES.iter().position(|name| *name == sender.state)? as f64)),
+        Series::Hops | Series::Shortest | Series::Queue | Series::Goodput => None,
+    }
+}
+
+fn changed(before: &Progress, now: &Progress, series: Series) -> bool {
+    match series {
+        Series::Rtt => before.rtt_samples != now.rtt_samples,
+        _ => shown(before, series) != shown(now, series),
     }
 }
 

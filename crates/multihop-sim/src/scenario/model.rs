@@ -233,6 +233,8 @@ pub enum Series {
     Cwnd,
     /// Round-trip time samples.
     Rtt,
+    /// Where congestion control is.
+    State,
     /// Links that packets crossed between sender and receiver.
     Hops,
     /// Links of the true shortest path between sender and receiver.

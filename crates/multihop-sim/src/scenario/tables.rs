@@ -99,6 +99,7 @@ words! {
     SeriesWord(Series) {
         "cwnd" => Series::Cwnd,
         "rtt" => Series::Rtt,
+        "state" => Series::State,
         "hops" => Series::Hops,
         "shortest" => Series::Shortest,
         "queue" => Series::Queue,

@@ -3,9 +3,9 @@
 use multihop_core::{Duration, FlowId, Instant, Rng, earliest};
 
 use super::World;
-use super::ends::{End, EndId};
+use super::end::End;
+use super::ends::EndId;
 use crate::engine::Rank;
-use crate::extension::TransportInput;
 use crate::packet::{Body, Datagram, port_of};
 use crate::scenario::App;
 
@@ -42,33 +42,16 @@ impl World<'_> {
         };
         state.unacked = amount.unwrap_or(u64::MAX);
         let end = EndId::sender(id);
-        match &mut self.ends.ends[end.index()] {
-            End::Tcp(endpoint) => {
-                if first {
-                    endpoint.connect();
-                }
-                let sent = match amount {
-                    None => endpoint.send_forever(),
-                    Some(bytes) => endpoint.send_virtual(bytes),
-                };
-                if sent.is_err() {
-                    self.end_application(id);
-                    return;
-                }
-            }
-            End::Custom(machine) => machine.handle(now, TransportInput::Data(amount)),
-            End::UdpSender | End::UdpReceiver { .. } => {}
+        if !self.ends.ends[end.index()].send(now, amount, first) {
+            self.end_application(id);
+            return;
         }
         self.drain_end(end);
     }
 
     fn stop_application(&mut self, id: FlowId) {
         let end = EndId::sender(id);
-        match &mut self.ends.ends[end.index()] {
-            End::Tcp(endpoint) => endpoint.close(),
-            End::Custom(machine) => machine.handle(self.now, TransportInput::Stop),
-            End::UdpSender | End::UdpReceiver { .. } => {}
-        }
+        self.ends.ends[end.index()].close(self.now);
         self.end_application(id);
         self.drain_end(end);
     }
@@ -90,11 +73,11 @@ impl World<'_> {
     }
 
     fn send_datagram(&mut self, id: FlowId, size: u32) {
-        let state = &mut self.ends.flows[id.index()];
-        let serial = state.next_serial;
-        state.next_serial += 1;
-        state.stats.datagrams_sent += 1;
-        self.send_body(EndId::sender(id), Body::Udp(Datagram { port: port_of(id), serial, size }));
+        let end = EndId::sender(id);
+        let End::UdpSender(counts) = &mut self.ends.ends[end.index()] else { return };
+        let serial = counts.sent;
+        counts.sent += 1;
+        self.send_body(end, Body::Udp(Datagram { port: port_of(id), serial, size }));
     }
 
     /// The other end has more of what the application sent.

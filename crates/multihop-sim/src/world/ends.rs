@@ -1,13 +1,14 @@
 //! Transports: what sits at the two ends of each flow.
 
-use multihop_core::{FlowId, Instant, Machine, NodeId, Notice, Rng};
+use multihop_core::{FlowId, Instant, NodeId, Notice, Rng};
 use multihop_transport::tcp;
 use multihop_wire::tcp::SeqNumber;
 
 use super::World;
-use super::flow::{Arrival, FlowStats, Windows};
+use super::end::{End, Said};
+use super::flow::{Arrival, Counts, FlowStats, Windows};
 use crate::engine::Rank;
-use crate::extension::{Extensions, Transport, TransportInput, TransportOutput};
+use crate::extension::Extensions;
 use crate::packet::{Body, INITIAL_TTL, Packet, port_of};
 use crate::scenario::{Flow, Protocol, Scenario, window_for_hops};
 
@@ -23,17 +24,6 @@ pub(super) struct Ends {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct EndId(pub(super) u32);
 
-/// One end of a flow.
-pub(super) enum End {
-    Tcp(Box<tcp::Endpoint>),
-    /// Datagrams are sent by the application itself.
-    UdpSender,
-    UdpReceiver {
-        expected: u64,
-    },
-    Custom(Box<dyn Transport>),
-}
-
 /// One flow's application, and what is measured.
 pub(super) struct FlowState {
     pub(super) stats: FlowStats,
@@ -44,7 +34,6 @@ pub(super) struct FlowState {
     pub(super) running: bool,
     /// Bytes of the file in transfer that are not acknowledged yet.
     pub(super) unacked: u64,
-    pub(super) next_serial: u64,
     /// Round-trip samples noted so far.
     rtt_samples: u64,
     pub(super) rng: Rng,
@@ -85,7 +74,7 @@ impl Ends {
             let datagrams = matches!(flow.transport.protocol, Protocol::Udp);
             let custom = extensions.transport.filter(|_| !datagrams).and_then(|make| make(id));
             let (transport, pair) = match custom {
-                Some(own) => (own.name, [End::Custom(own.sender), End::Custom(own.receiver)]),
+                Some(own) => (own.name, [own.sender, own.receiver].map(End::custom)),
                 None => (flow.transport.name.clone(), built_in(scenario.seed, id, flow, &mut hops)),
             };
             ends.extend(pair);
@@ -95,7 +84,6 @@ impl Ends {
                 next: Some(Instant::ZERO + flow.start),
                 running: false,
                 unacked: 0,
-                next_serial: 0,
                 rtt_samples: 0,
                 rng: Rng::stream(scenario.seed, "traffic", u64::from(id.0)),
             });
@@ -106,15 +94,14 @@ impl Ends {
 
     /// Whether a flow's sender learns what has arrived.
     pub(super) fn acknowledges(&self, flow: FlowId) -> bool {
-        !matches!(self.ends[EndId::sender(flow).index()], End::UdpSender)
+        !matches!(self.ends[EndId::sender(flow).index()], End::UdpSender(_))
     }
 
-    /// The TCP endpoint of an end, if it has one.
-    pub(super) fn tcp(&self, end: EndId) -> Option<&tcp::Endpoint> {
-        match &self.ends[end.index()] {
-            End::Tcp(endpoint) => Some(endpoint),
-            _ => None,
-        }
+    /// What a flow's ends have counted.
+    pub(super) fn counts(&self, flow: FlowId) -> Counts {
+        let [sender, receiver] =
+            [EndId::sender(flow), EndId::receiver(flow)].map(|end| self.ends[end.index()].counts());
+        Counts::of_flow(sender, receiver)
     }
 }
 
@@ -125,7 +112,10 @@ fn built_in(
     hops: &mut impl FnMut(NodeId, NodeId) -> Option<u32>,
 ) -> [End; 2] {
     match &flow.transport.protocol {
-        Protocol::Udp => [End::UdpSender, End::UdpReceiver { expected: 0 }],
+        Protocol::Udp => {
+            let counts = Counts::default();
+            [End::UdpSender(counts), End::UdpReceiver { expected: 0, counts }]
+        }
         Protocol::Tcp { config, window_by_hops } => {
             // Applications read whatever arrives.
             let mut config = tcp::Config { sink: true, ..config.as_ref().clone() };
@@ -146,11 +136,23 @@ fn built_in(
 
 impl World<'_> {
     pub(super) fn schedule_applications(&mut self) {
-        for flow in 0..self.flow_count() {
-            if let End::Tcp(endpoint) = &mut self.ends.ends[EndId::receiver(FlowId(flow)).index()] {
-                endpoint.listen();
+        for flow in (0..self.flow_count()).map(FlowId) {
+            self.ends.ends[EndId::receiver(flow).index()].listen();
+            self.arm_application(flow);
+            if self.ends.acknowledges(flow) {
+                self.tell_known_paths(flow);
             }
-            self.arm_application(FlowId(flow));
+        }
+    }
+
+    /// Routes that never change are as long as they are from the start.
+    fn tell_known_paths(&mut self, id: FlowId) {
+        let flow = &self.scenario.flows[id.index()];
+        for (node, peer) in [(flow.from, flow.to), (flow.to, flow.from)] {
+            if let Some(hops) = self.router.hops(node, peer) {
+                let hops = u8::try_from(hops).unwrap_or(u8::MAX);
+                self.notify_flow(id, node, peer, Notice::PathInfo { hops });
+            }
         }
     }
 
@@ -160,39 +162,19 @@ impl World<'_> {
         let Some(flow) = self.scenario.flows.get(id.index()) else { return };
         let end = if node == flow.to { EndId::receiver(id) } else { EndId::sender(id) };
         let arrival = Arrival::of(&packet);
-        match (&mut self.ends.ends[end.index()], packet.body) {
-            (End::Tcp(endpoint), Body::Tcp(segment)) => {
-                let before = endpoint.counters().delivered;
-                endpoint.handle(self.now, tcp::Input::Segment(segment));
-                if endpoint.counters().delivered > before {
-                    self.ends.flows[id.index()].stats.arrived(self.now, arrival.created, arrival.hops);
-                }
-                self.drain_end(end);
-            }
-            (End::UdpReceiver { expected }, Body::Udp(datagram)) => {
-                let stats = &mut self.ends.flows[id.index()].stats;
-                stats.datagrams_out_of_order += u64::from(datagram.serial > *expected);
-                *expected = (*expected).max(datagram.serial + 1);
-                stats.arrived(self.now, arrival.created, arrival.hops);
-                self.delivered(id, u64::from(datagram.size));
-            }
-            (End::Custom(machine), Body::Custom { message, .. }) => {
-                let before = self.ends.flows[id.index()].stats.delivered_bytes;
-                machine.handle(self.now, TransportInput::Message(message));
-                self.drain_end(end);
-                let stats = &mut self.ends.flows[id.index()].stats;
-                if stats.delivered_bytes > before {
-                    stats.arrived(self.now, arrival.created, arrival.hops);
-                }
-            }
-            _ => {}
+        let before = self.ends.ends[end.index()].counts().delivered;
+        if let Some(said) = self.ends.ends[end.index()].receive(self.now, packet.body) {
+            self.obey_end(end, said);
+        }
+        self.drain_end(end);
+        if self.ends.ends[end.index()].counts().delivered > before {
+            self.ends.flows[id.index()].stats.arrived(self.now, arrival.created, arrival.hops);
         }
     }
 
     /// Whether a flow's transport makes use of notices.
     pub(super) fn listens(&self, flow: FlowId) -> bool {
-        let end = self.ends.ends.get(EndId::sender(flow).index());
-        matches!(end, Some(End::Custom(_)))
+        self.ends.ends.get(EndId::sender(flow).index()).is_some_and(End::takes_notices)
     }
 
     /// News for the end of a flow at `node`, if the other end is at `peer`.
@@ -208,20 +190,12 @@ impl World<'_> {
         {
             return;
         }
-        match &mut self.ends.ends[end.index()] {
-            End::Tcp(endpoint) => endpoint.handle(self.now, tcp::Input::Notice(notice)),
-            End::Custom(machine) => machine.handle(self.now, TransportInput::Notice(notice)),
-            End::UdpSender | End::UdpReceiver { .. } => return,
-        }
+        self.ends.ends[end.index()].notice(self.now, notice);
         self.drain_end(end);
     }
 
     pub(super) fn handle_end_timeout(&mut self, end: EndId) {
-        match &mut self.ends.ends[end.index()] {
-            End::Tcp(endpoint) => endpoint.handle_timeout(self.now),
-            End::Custom(machine) => machine.handle_timeout(self.now),
-            End::UdpSender | End::UdpReceiver { .. } => {}
-        }
+        self.ends.ends[end.index()].handle_timeout(self.now);
         self.drain_end(end);
     }
 
@@ -244,65 +218,31 @@ impl World<'_> {
 
     /// Takes everything that an end has to say, and its next deadline.
     pub(super) fn drain_end(&mut self, end: EndId) {
-        let id = end.flow();
-        loop {
-            let said = match &mut self.ends.ends[end.index()] {
-                End::Tcp(endpoint) => endpoint.poll_output(self.now).map(|output| match output {
-                    tcp::Output::Segment(segment) => Said::Send(Body::Tcp(segment)),
-                    tcp::Output::Event(event) => Said::Event(event),
-                }),
-                End::Custom(machine) => machine.poll_output(self.now).map(Said::Custom),
-                End::UdpSender | End::UdpReceiver { .. } => return,
-            };
-            match said {
-                None => break,
-                Some(Said::Send(body)) => self.send_body(end, body),
-                Some(Said::Event(event)) => self.handle_event(end, event),
-                Some(Said::Custom(output)) => self.handle_custom(end, output),
-            }
+        while let Some(said) = self.ends.ends[end.index()].poll(self.now, end.flow()) {
+            self.obey_end(end, said);
         }
-        self.note_progress(end);
-        let at = match &self.ends.ends[end.index()] {
-            End::Tcp(endpoint) => endpoint.poll_timeout(),
-            End::Custom(machine) => machine.poll_timeout(),
-            End::UdpSender | End::UdpReceiver { .. } => None,
-        };
-        let flow = &self.scenario.flows[id.index()];
+        if end.is_sender() {
+            self.note_progress(end);
+        }
+        let at = self.ends.ends[end.index()].deadline();
+        let flow = &self.scenario.flows[end.flow().index()];
         let node = if end.is_sender() { flow.from } else { flow.to };
         self.set_deadline(self.end_slot(end), Rank::Timer, node, at);
     }
 
-    fn handle_event(&mut self, end: EndId, event: tcp::Event) {
+    fn obey_end(&mut self, end: EndId, said: Said) {
         let id = end.flow();
-        match event {
-            tcp::Event::Delivered(bytes) => self.delivered(id, bytes),
-            tcp::Event::Acked(bytes) => self.acked(id, bytes),
-            tcp::Event::PeerClosed => {
-                if let End::Tcp(endpoint) = &mut self.ends.ends[end.index()] {
-                    endpoint.close();
-                }
-            }
-            tcp::Event::Reset | tcp::Event::TimedOut if end.is_sender() => {
+        match said {
+            Said::Send(body) => self.send_body(end, body),
+            Said::Delivered(bytes) => self.delivered(id, bytes),
+            Said::Acked(bytes) => self.acked(id, bytes),
+            Said::RoundTrip(time) => self.ends.flows[id.index()].stats.rtt.add(time.as_secs_f64()),
+            Said::PeerClosed => self.ends.ends[end.index()].close(self.now),
+            Said::Broken if end.is_sender() => {
                 self.end_application(id);
                 self.arm_application(id);
             }
-            tcp::Event::Connected | tcp::Event::Closed | tcp::Event::Reset | tcp::Event::TimedOut => {}
-        }
-    }
-
-    fn handle_custom(&mut self, end: EndId, output: TransportOutput) {
-        let flow = end.flow();
-        let stats = &mut self.ends.flows[flow.index()].stats;
-        match output {
-            TransportOutput::Send(message) => {
-                stats.datagrams_sent += u64::from(message.data > 0);
-                stats.repeats += u64::from(message.data > 0 && message.again);
-                self.send_body(end, Body::Custom { flow, message });
-            }
-            TransportOutput::Delivered(bytes) => self.delivered(flow, bytes),
-            TransportOutput::Acked(bytes) => self.acked(flow, bytes),
-            TransportOutput::RoundTrip(time) => stats.rtt.add(time.as_secs_f64()),
-            TransportOutput::TimedOut => stats.timeouts += 1,
+            Said::Broken => {}
         }
     }
 
@@ -313,24 +253,13 @@ impl World<'_> {
     }
 
     /// New round-trip samples, and the recorded series.
-    fn note_progress(&mut self, end: EndId) {
-        let End::Tcp(endpoint) = &self.ends.ends[end.index()] else { return };
-        if !end.is_sender() {
-            return;
-        }
-        let state = &mut self.ends.flows[end.flow().index()];
-        let samples = endpoint.rtt().samples();
-        if let Some(latest) = endpoint.rtt().latest().filter(|_| samples > state.rtt_samples) {
+    fn note_progress(&mut self, sender: EndId) {
+        let end = &self.ends.ends[sender.index()];
+        let state = &mut self.ends.flows[sender.flow().index()];
+        if let Some((latest, samples)) = end.round_trip().filter(|&(_, n)| n > state.rtt_samples) {
             state.rtt_samples = samples;
             state.stats.rtt.add(latest.as_secs_f64());
         }
-        self.observer.progress(self.now, end.flow(), endpoint);
+        self.observer.progress(self.now, sender.flow(), || end.progress());
     }
-}
-
-/// What an end says, in one vocabulary.
-enum Said {
-    Send(Body),
-    Event(tcp::Event),
-    Custom(TransportOutput),
 }

@@ -1,7 +1,7 @@
 //! What is measured of each flow after warm-up.
 
 use multihop_core::{Duration, Instant};
-use multihop_transport::tcp::Counters;
+use multihop_transport::tcp;
 
 use crate::oracle::{ShortestPath, TimeByHops};
 use crate::packet::Packet;
@@ -21,7 +21,7 @@ pub(crate) struct FlowStats {
     /// Application bytes acknowledged at the sender.
     pub(crate) acked_bytes: u64,
     /// Segments or datagrams that brought something new.
-    pub(crate) arrivals: u64,
+    arrivals: u64,
     /// Links that these crossed.
     hops: u64,
     /// The shortest path between the flow's ends, if it is known.
@@ -32,17 +32,53 @@ pub(crate) struct FlowStats {
     shortest_hops: u64,
     pub(crate) delay: Histogram,
     pub(crate) rtt: Histogram,
-    /// Datagrams, or segments of somebody's own transport, sent.
-    pub(crate) datagrams_sent: u64,
-    /// Segments of somebody's own transport sent again.
-    pub(crate) repeats: u64,
-    /// Timeouts of somebody's own transport.
+    /// What the ends had counted at the end of the warm-up.
+    pub(crate) before: Counts,
+}
+
+/// What the ends of a flow have counted, whatever the transport. A sender counts the first three.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Counts {
+    /// Segments with data, or datagrams, sent.
+    pub(crate) sent: u64,
+    /// Those of them sent again.
+    pub(crate) retransmitted: u64,
+    /// Expiries of the retransmission timer.
     pub(crate) timeouts: u64,
-    /// Datagrams that arrived above the expected number.
-    pub(crate) datagrams_out_of_order: u64,
-    /// TCP's counts at the end of the warm-up.
-    pub(crate) sender_before: Counters,
-    pub(crate) receiver_before: Counters,
+    /// Segments or datagrams that brought something new.
+    pub(crate) delivered: u64,
+    /// Arrivals above the expected number.
+    pub(crate) out_of_order: u64,
+}
+
+impl Counts {
+    /// A flow's, from those of its ends.
+    pub(super) fn of_flow(sender: Self, receiver: Self) -> Self {
+        Self { delivered: receiver.delivered, out_of_order: receiver.out_of_order, ..sender }
+    }
+
+    /// What has come to them since they were `before`.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        Self {
+            sent: self.sent - before.sent,
+            retransmitted: self.retransmitted - before.retransmitted,
+            timeouts: self.timeouts - before.timeouts,
+            delivered: self.delivered - before.delivered,
+            out_of_order: self.out_of_order - before.out_of_order,
+        }
+    }
+}
+
+impl From<&tcp::Counters> for Counts {
+    fn from(counters: &tcp::Counters) -> Self {
+        Self {
+            sent: counters.data_sent,
+            retransmitted: counters.retransmitted,
+            timeouts: counters.timeouts,
+            delivered: counters.delivered,
+            out_of_order: counters.out_of_order,
+        }
+    }
 }
 
 impl FlowStats {
@@ -65,14 +101,13 @@ impl FlowStats {
     }
 
     /// The warm-up is over: forget what was measured.
-    pub(super) fn restart(&mut self, now: Instant, sender: Counters, receiver: Counters) {
+    pub(super) fn restart(&mut self, now: Instant, counts: Counts) {
         *self = Self {
             began: self.began,
             ended: self.ended,
             active_since: self.active_since.map(|_| now),
             shortest: self.shortest.take(),
-            sender_before: sender,
-            receiver_before: receiver,
+            before: counts,
             ..Self::default()
         };
     }
@@ -186,7 +221,7 @@ mod tests {
         f.deactivate(s(3));
         f.activate(s(5));
         assert_eq!(f.active(s(6)), Duration::from_secs(3));
-        f.restart(s(6), Counters::default(), Counters::default());
+        f.restart(s(6), Counts::default());
         assert_eq!(f.active(s(10)), Duration::from_secs(4));
         assert_eq!(f.began, Some(s(1)));
     }

@@ -7,6 +7,7 @@
 mod air;
 mod applications;
 mod arp;
+mod end;
 mod ends;
 mod flow;
 mod ip;
@@ -18,6 +19,8 @@ use multihop_core::{DropReason, Instant, NodeId, Rng};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::mac::MacConfig;
 use multihop_radio::medium::Medium;
+
+pub(crate) use self::end::Progress;
 
 use self::air::{Air, FlightId};
 use self::ends::{EndId, Ends};

@@ -7,7 +7,6 @@ use multihop_radio::frame::PacketHandle;
 use multihop_radio::mac::Counters;
 
 use super::World;
-use super::ends::EndId;
 use super::flow::Windows;
 use crate::engine::Rank;
 use crate::observe::Observer;
@@ -21,9 +20,8 @@ impl World<'_> {
     pub(crate) fn begin_measuring(&mut self) {
         let now = self.now;
         for flow in (0..self.flow_count()).map(FlowId) {
-            let [sender, receiver] = [EndId::sender(flow), EndId::receiver(flow)]
-                .map(|end| self.ends.tcp(end).map(|tcp| *tcp.counters()).unwrap_or_default());
-            self.ends.flows[flow.index()].stats.restart(now, sender, receiver);
+            let counts = self.ends.counts(flow);
+            self.ends.flows[flow.index()].stats.restart(now, counts);
         }
         self.ends.windows = Windows::new(self.ends.flows.len(), now);
         for station in &mut self.air.stations {
@@ -103,12 +101,7 @@ impl World<'_> {
         let stats = &state.stats;
         let seconds = stats.active(self.now).as_secs_f64();
         let kbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-3 / seconds } else { 0.0 };
-        let [sender, receiver] = [EndId::sender(id), EndId::receiver(id)].map(|end| self.ends.tcp(end));
-        let sent = sender.map(|tcp| (tcp.counters(), &stats.sender_before));
-        let got = receiver.map(|tcp| (tcp.counters(), &stats.receiver_before));
-        let segments_delivered = got.map_or(stats.arrivals, |(now, before)| now.delivered - before.delivered);
-        let segments_retransmitted =
-            sent.map_or(stats.repeats, |(now, before)| now.retransmitted - before.retransmitted);
+        let counts = self.ends.counts(id).since(&stats.before);
         let stop = stats.ended.unwrap_or(self.now);
         let paths = stats.time_by_hops(self.measured_from.max(Instant::ZERO + flow.start), stop);
         let chains = self.scenario.expected.as_ref();
@@ -122,15 +115,13 @@ impl World<'_> {
             stop: stop.as_secs_f64(),
             goodput_kbps: kbps(stats.delivered_bytes),
             acked_kbps: self.ends.acknowledges(id).then(|| kbps(stats.acked_bytes)),
-            retransmission_index: (segments_delivered > 0)
-                .then(|| segments_retransmitted as f64 / segments_delivered as f64),
-            segments_sent: sent
-                .map_or(stats.datagrams_sent, |(now, before)| now.data_sent - before.data_sent),
-            segments_retransmitted,
-            segments_delivered,
-            out_of_order: got
-                .map_or(stats.datagrams_out_of_order, |(now, before)| now.out_of_order - before.out_of_order),
-            timeouts: sent.map_or(stats.timeouts, |(now, before)| now.timeouts - before.timeouts),
+            retransmission_index: (counts.delivered > 0)
+                .then(|| counts.retransmitted as f64 / counts.delivered as f64),
+            segments_sent: counts.sent,
+            segments_retransmitted: counts.retransmitted,
+            segments_delivered: counts.delivered,
+            out_of_order: counts.out_of_order,
+            timeouts: counts.timeouts,
             delay_ms: stats.delay.summary_ms(),
             rtt_ms: stats.rtt.summary_ms(),
             mean_hops: stats.mean_hops(),

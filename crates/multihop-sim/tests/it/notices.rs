@@ -192,6 +192,13 @@ fn olsr_finds_out_when_the_hold_time_is_over() {
     assert!(given_up.len() > 20 && given_up.iter().all(|at| (GONE..lost).contains(at)), "{given_up:?}");
 }
 
+#[test]
+fn routes_that_never_change_are_known_from_the_start() {
+    let text = chain("{ protocol = \"static\" }").replace("duration = 120.0", "duration = 25.0");
+    let (_, heard) = talk(&text);
+    assert_eq!(heard, [(0.0, Notice::PathInfo { hops: 3 })]);
+}
+
 /// TCP as it was published does without: there is no such traffic for it, and what others hear of
 /// theirs does not reach it.
 #[test]
