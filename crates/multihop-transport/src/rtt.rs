@@ -85,6 +85,12 @@ impl RttEstimator {
         }
     }
 
+    /// Back to the initial timeout, without back-off, until the next sample.
+    pub fn restart(&mut self) {
+        self.base = self.config.initial;
+        self.backoff = 1;
+    }
+
     /// The handshake is over, and its SYN had to be sent again.
     pub fn syn_was_lost(&mut self) {
         // RFC 6298 §5.7

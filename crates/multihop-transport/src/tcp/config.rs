@@ -1,6 +1,7 @@
 use multihop_core::Duration;
 
 use super::pace::Pacing;
+use super::standby::Standby;
 use crate::rtt::RtoConfig;
 
 /// Everything about a connection that is not fixed by the protocol.
@@ -39,6 +40,8 @@ pub struct Config {
     pub ack_delay: Duration,
     /// Space data segments by what round trips say of the path.
     pub pacing: Option<Pacing>,
+    /// Go on stand-by when told that a link failed (Holland and Vaidya).
+    pub elfn: Option<Standby>,
     /// Offer selective acknowledgement (RFC 2018, RFC 6675).
     pub sack: bool,
     /// Offer timestamps (RFC 7323) from a clock with this tick.
@@ -150,6 +153,7 @@ impl Config {
             ack_rule: AckRule::Delayed(DelayedAck::Ns2),
             ack_delay: Duration::from_millis(100),
             pacing: None,
+            elfn: None,
             sack: false,
             timestamps: None,
             idle_restart: true,

@@ -11,6 +11,10 @@ pub struct Counters {
     pub acks_sent: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Times on stand-by.
+    pub standbys: u64,
+    /// Probes sent on stand-by.
+    pub probes: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
     /// Bytes that the peer acknowledged.

@@ -222,6 +222,7 @@ impl Endpoint {
         self.retries = 0;
         let sack_news = self.take_sack(segment);
         let window = u32::from(segment.window) << self.send.scale;
+        self.on_ack_in_standby(now, acked > self.send.una);
         if acked > self.send.una {
             let timed = self.sample_rtt(now, segment, acked);
             self.feed_pacer(timed);

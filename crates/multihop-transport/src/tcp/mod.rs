@@ -12,6 +12,7 @@ use multihop_wire::tcp::{Segment, SeqNumber};
 mod ack;
 mod config;
 mod counters;
+mod elfn;
 mod handshake;
 mod input;
 mod output;
@@ -20,6 +21,7 @@ mod policy;
 mod recovery;
 mod recvq;
 mod scoreboard;
+mod standby;
 mod state;
 mod timers;
 
@@ -28,6 +30,7 @@ pub use config::{
 };
 pub use counters::Counters;
 pub use pace::{Pacing, RoundTrips, Trip};
+pub use standby::{Exit, Probe, ProbeInterval, Restore, Standby};
 pub use state::{Phase, State};
 
 pub use crate::connection::{Event, Ports, SendError};
@@ -39,6 +42,7 @@ use handshake::{Receiver, Sender};
 use pace::Pace;
 use policy::Congestion;
 use recovery::Recovery;
+use standby::Waiting;
 use timers::Timer;
 
 /// One end of a TCP connection.
@@ -75,7 +79,9 @@ pub struct Endpoint {
     congestion: Congestion,
     pace: Option<Pace>,
     recovery: Recovery,
-    timers: Timers<Timer, 5>,
+    /// The path is thought to be gone.
+    waiting: Option<Waiting>,
+    timers: Timers<Timer, 6>,
     counters: Counters,
     out: VecDeque<Output>,
 }
@@ -127,6 +133,7 @@ impl Endpoint {
             congestion: Congestion::new(&config, mss, config.initial_window),
             pace: config.pacing.as_ref().map(Pace::new),
             recovery: Recovery::default(),
+            waiting: None,
             timers: Timers::new(Timer::ALL),
             counters: Counters::default(),
             out: VecDeque::with_capacity(OUTPUTS),
@@ -229,7 +236,9 @@ impl Endpoint {
 
     /// Where congestion control is.
     pub fn phase(&self) -> Phase {
-        if self.recovery.active {
+        if self.waiting.is_some() {
+            Phase::StandBy
+        } else if self.recovery.active {
             Phase::FastRecovery
         } else if self.cwnd() < self.ssthresh() {
             Phase::SlowStart
@@ -280,8 +289,14 @@ impl Endpoint {
     }
 
     fn handle_notice(&mut self, now: Instant, notice: &Notice) {
-        if let (Notice::PathInfo { hops }, Some(pace)) = (notice, &mut self.pace) {
-            pace.pacer.set_hops(*hops);
+        match notice {
+            Notice::LinkFailed(quoted) => self.on_link_failed(now, quoted),
+            Notice::PathInfo { hops } => {
+                if let Some(pace) = &mut self.pace {
+                    pace.pacer.set_hops(*hops);
+                }
+            }
+            Notice::RouteLost | Notice::RouteRestored => {}
         }
         self.congestion.policy_mut().on_notice(now, notice);
     }
@@ -303,6 +318,7 @@ impl Endpoint {
 
     fn forget(&mut self) {
         self.state = State::Closed;
+        self.waiting = None;
         for timer in Timer::ALL {
             self.timers.stop(timer);
         }

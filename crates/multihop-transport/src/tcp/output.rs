@@ -33,8 +33,11 @@ impl Endpoint {
     }
 
     fn next_data(&mut self, now: Instant) -> Option<Segment> {
+        if self.waiting.is_some() {
+            return self.next_probe(now);
+        }
         if self.send.probe_due {
-            return Some(self.probe(now));
+            return Some(self.window_probe(now));
         }
         self.note_idleness(now);
         let Some((position, len)) = self.choose() else {
@@ -134,22 +137,31 @@ impl Endpoint {
     }
 
     /// One byte, or the FIN, that asks for a window (RFC 9293 §3.8.6.1). `next` stays.
-    fn probe(&mut self, now: Instant) -> Segment {
+    fn window_probe(&mut self, now: Instant) -> Segment {
         self.send.probe_due = false;
-        let (position, next) = (self.send.una, self.send.next);
+        let position = self.send.una;
         let len = u32::from(position < self.send.queue.end());
-        let timer = self.timers.at(Timer::Retransmit);
-        let segment = self.data(now, position, len);
-        self.send.next = next;
-        if timer.is_none() {
-            self.timers.stop(Timer::Retransmit);
-        }
+        let segment = self.transmit(now, position, len);
         self.timed = None;
         self.start_persist_timer(now);
         segment
     }
 
+    /// A segment that the window lets out, and for which the retransmission timer runs.
     fn data(&mut self, now: Instant, position: u64, len: u32) -> Segment {
+        let segment = self.transmit(now, position, len);
+        let to = position + u64::from(len) + u64::from(segment.fin);
+        if self.recovery.active {
+            self.recovery.board.on_resent(to.min(self.send.max));
+        }
+        self.recovery.resend = false;
+        self.send.next = self.send.next.max(to);
+        self.start_retransmit_timer(now);
+        segment
+    }
+
+    /// Data or the FIN, outside of all windows; `next` stays.
+    pub(super) fn transmit(&mut self, now: Instant, position: u64, len: u32) -> Segment {
         let after = position + u64::from(len);
         let fin = self.closing && after == self.send.queue.end();
         let to = after + u64::from(fin);
@@ -163,13 +175,7 @@ impl Endpoint {
             self.recovery.burst = self.recovery.burst.saturating_add(1);
             self.timed = self.timed.or(Some((to, now)));
         }
-        if self.recovery.active {
-            self.recovery.board.on_resent(to.min(self.send.max));
-        }
-        self.recovery.resend = false;
-        self.send.next = self.send.next.max(to);
         self.send.max = self.send.max.max(to);
-        self.start_retransmit_timer(now);
         self.counters.segments_sent += 1;
         self.counters.data_sent += u64::from(len > 0);
         let mut segment = self.segment(now, position);

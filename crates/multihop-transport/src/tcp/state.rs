@@ -68,6 +68,8 @@ pub enum Phase {
     CongestionAvoidance,
     /// Lost segments are being repaired.
     FastRecovery,
+    /// The path is thought to be gone: only probes leave.
+    StandBy,
 }
 
 impl Phase {
@@ -77,6 +79,7 @@ impl Phase {
             Self::SlowStart => "slow-start",
             Self::CongestionAvoidance => "congestion-avoidance",
             Self::FastRecovery => "fast-recovery",
+            Self::StandBy => "stand-by",
         }
     }
 }

@@ -11,7 +11,7 @@ fn endpoint(round_trip: Option<Duration>) -> Endpoint {
     let config = Config { handshake: false, pacing, ..Config::rfc() };
     let mut endpoint = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
     endpoint.connect();
-    let fake = Fake { window: 4 * 1460, notices: Vec::new() };
+    let fake = Fake { window: 4 * 1460, ..Fake::default() };
     endpoint.congestion = Congestion::Fake(fake);
     if let Some((pace, round_trip)) = endpoint.pace.as_mut().zip(round_trip) {
         pace.pacer.set_hops(1);
@@ -69,4 +69,40 @@ fn notices_reach_the_policy() {
     endpoint.handle(Instant::ZERO, Input::Notice(Notice::RouteLost));
     let Congestion::Fake(fake) = &endpoint.congestion else { unreachable!() };
     assert_eq!(fake.notices, [Notice::RouteLost]);
+}
+
+/// A policy that takes a timeout for a disconnection: eight bytes every two seconds, three times.
+#[test]
+fn a_timeout_leads_to_standby_if_the_policy_says_so() {
+    let plan = Standby {
+        interval: ProbeInterval::Fixed(Duration::from_secs(2)),
+        probe: Probe::FirstBytes(8),
+        exit: Exit::New,
+        restore: Restore::Keep,
+        max_probes: Some(3),
+    };
+    let mut endpoint = endpoint(None);
+    let Congestion::Fake(fake) = &mut endpoint.congestion else { unreachable!() };
+    fake.standby = Some(plan);
+    endpoint.send_forever().unwrap();
+    segments(&mut endpoint, Instant::ZERO);
+    let mut seen = Vec::new();
+    while let Some(now) = endpoint.poll_timeout() {
+        endpoint.handle_timeout(now);
+        while let Some(output) = endpoint.poll_output(now) {
+            let what = match output {
+                Output::Segment(segment) => (segment.seq.0, segment.payload.len()),
+                Output::Event(event) => {
+                    assert_eq!(event, Event::TimedOut);
+                    (0, 0)
+                }
+            };
+            seen.push((now.as_nanos() / 1_000_000_000, what));
+        }
+    }
+    // The timeout of 1 s, three probes of the first bytes, and the end.
+    assert_eq!(seen, [(3, (1, 8)), (5, (1, 8)), (7, (1, 8)), (9, (0, 0))]);
+    let counters = endpoint.counters();
+    assert_eq!((counters.timeouts, counters.standbys, counters.probes), (1, 1, 3));
+    assert_eq!(endpoint.rtt().rto(), Duration::from_secs(1));
 }

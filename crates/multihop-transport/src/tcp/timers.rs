@@ -10,6 +10,8 @@ pub(super) enum Timer {
     Retransmit,
     /// Time to ask whether the peer's window has opened.
     Persist,
+    /// Time to ask whether the path is back.
+    Probe,
     /// A withheld ACK must go out.
     DelayedAck,
     /// The gap after the last data segment is over.
@@ -19,8 +21,8 @@ pub(super) enum Timer {
 }
 
 impl Timer {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Retransmit, Self::Persist, Self::DelayedAck, Self::Pace, Self::TimeWait];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Retransmit, Self::Persist, Self::Probe, Self::DelayedAck, Self::Pace, Self::TimeWait];
 }
 
 impl Endpoint {
@@ -28,6 +30,7 @@ impl Endpoint {
         match timer {
             Timer::Retransmit => self.on_retransmit_timer(now),
             Timer::Persist => self.on_persist_timer(),
+            Timer::Probe => self.on_probe_timer(),
             Timer::DelayedAck => self.ack.ask(),
             Timer::Pace => {}
             Timer::TimeWait => self.finish(Event::Closed),
@@ -48,11 +51,14 @@ impl Endpoint {
         }
         let flight = self.flight();
         let again = self.recovery.on_timeout(self.send.una, self.send.max);
+        self.send.next = self.send.una;
+        if let Some(plan) = self.congestion.policy().stands_by() {
+            return self.stand_by(now, plan, None);
+        }
         // RFC 5681 §3.1: the loss window, before the timer is backed off.
         self.congestion.policy_mut().on_rto(now, flight, again);
         // RFC 6298 §5.4 to §5.6: the segment at `next` is sent, and starts the timer.
         self.rtt.back_off();
-        self.send.next = self.send.una;
     }
 
     fn on_persist_timer(&mut self) {

@@ -3,6 +3,7 @@
 use multihop_core::{Instant, Notice};
 
 use super::config::{Config, Variant};
+use super::standby::Standby;
 
 mod newreno;
 mod reno;
@@ -37,6 +38,12 @@ pub(super) trait Policy {
     /// before for the same segment.
     fn on_rto(&mut self, _now: Instant, flight: u32, again: bool) {
         self.base_mut().collapse(flight, again);
+    }
+
+    /// Whether a retransmission timeout at this moment means that the path is gone: then the
+    /// connection goes on stand-by, and [`on_rto`](Self::on_rto) is not called.
+    fn stands_by(&self) -> Option<Standby> {
+        None
     }
 
     /// Nothing has been sent for one retransmission timeout.

@@ -71,7 +71,18 @@ impl Window {
         if !(again && self.halving == Halving::Flight) {
             self.ssthresh = self.half(flight).ssthresh;
         }
+        self.shrink();
+    }
+
+    /// One segment, and the threshold as it was.
+    pub(in crate::tcp) fn shrink(&mut self) {
         self.cwnd = self.mss;
+        self.inflation = 0;
+    }
+
+    /// As much as the threshold.
+    pub(in crate::tcp) fn resume(&mut self) {
+        self.cwnd = self.ssthresh;
         self.inflation = 0;
     }
 

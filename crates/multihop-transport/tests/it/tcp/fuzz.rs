@@ -8,6 +8,8 @@ use multihop_transport::tcp::{
 use multihop_wire::tcp::{Options, SackBlocks, Segment, SeqNumber, Timestamps};
 use proptest::prelude::*;
 
+use super::templates::{quote, standbys};
+
 #[derive(Clone, Debug)]
 enum Op {
     Advance(u16),
@@ -15,8 +17,10 @@ enum Op {
     Segment(Near),
     Garbage(u32, u32, u8, u16, u16),
     Timeout,
-    Notice,
     Hops(u8),
+    RouteLost,
+    /// A segment near the first number that the endpoint sent met a broken link.
+    Broken(i32),
     Send(u32),
     SendForever,
     Read(u32),
@@ -63,8 +67,9 @@ fn op() -> impl Strategy<Value = Op> {
         12 => near().prop_map(Op::Segment),
         1 => any::<(u32, u32, u8, u16, u16)>().prop_map(|(a, b, c, d, e)| Op::Garbage(a, b, c, d, e)),
         3 => Just(Op::Timeout),
-        1 => Just(Op::Notice),
         1 => any::<u8>().prop_map(Op::Hops),
+        1 => Just(Op::RouteLost),
+        2 => (-9000..3000_i32).prop_map(Op::Broken),
         3 => (0..5000_u32).prop_map(Op::Send),
         1 => Just(Op::SendForever),
         2 => (0..5000_u32).prop_map(Op::Read),
@@ -116,8 +121,12 @@ impl Bench {
                 self.tcp.handle(self.now, Input::Segment(segment));
             }
             Op::Timeout => self.timeout(),
-            Op::Notice => self.tcp.handle(self.now, Input::Notice(Notice::RouteLost)),
             Op::Hops(hops) => self.tcp.handle(self.now, Input::Notice(Notice::PathInfo { hops })),
+            Op::RouteLost => self.tcp.handle(self.now, Input::Notice(Notice::RouteLost)),
+            Op::Broken(offset) => {
+                let quoted = quote(1, 2, self.sent + offset.cast_unsigned());
+                self.tcp.handle(self.now, Input::Notice(Notice::LinkFailed(quoted)));
+            }
             Op::Send(n) => drop(self.tcp.send(Payload::Bytes(vec![7; n as usize]))),
             Op::SendForever => drop(self.tcp.send_forever()),
             Op::Read(n) => self.taken += self.tcp.read(n).len() as u64,
@@ -221,9 +230,11 @@ fn configs() -> impl Strategy<Value = Config> {
     let paced = [RoundTrips::Net, RoundTrips::Timed].map(|round_trips| Some(Pacing { pacer, round_trips }));
     let options = (any::<bool>(), any::<bool>(), any::<bool>());
     let pacing = prop::sample::select(vec![None, paced[0], paced[1]]);
-    (prop::sample::select(presets.to_vec()), 1_u16..10, options, pacing).prop_map(
-        |(preset, window_max, (handshake, sack, stamps), pacing)| Config {
+    let elfn = prop::option::of(standbys());
+    (prop::sample::select(presets.to_vec()), 1_u16..10, options, pacing, elfn).prop_map(
+        |(preset, window_max, (handshake, sack, stamps), pacing, elfn)| Config {
             pacing,
+            elfn,
             window_max,
             handshake,
             sack,

@@ -2,6 +2,7 @@
 
 mod close;
 mod delayed_ack;
+mod elfn;
 mod fast_retransmit;
 mod flow_control;
 mod fuzz;

@@ -1,12 +1,15 @@
 //! Whatever the network does, the stream arrives as it was sent, and the connection ends.
 
-use multihop_core::{Duration, Instant, Payload};
+use multihop_core::{Duration, Instant, Machine, Notice, Payload};
 use multihop_testkit::{LinkConfig, Pair, Port};
 use multihop_transport::tcp::{
-    AckRule, Config, DelayedAck, Endpoint, Event, Input, Output, PartialAckTimer, Ports, State, Variant,
+    AckRule, Config, DelayedAck, Endpoint, Event, Input, Output, PartialAckTimer, Ports, Standby, State,
+    Variant,
 };
 use multihop_wire::tcp::{Segment, SeqNumber};
 use proptest::prelude::*;
+
+use super::templates::{quote, standbys};
 
 type Connection = Pair<Endpoint, Segment>;
 
@@ -135,6 +138,39 @@ proptest! {
         prop_assert_eq!(pair.ends[0].counters().bytes_acked, 200_000);
         let server = pair.ends[1].counters();
         prop_assert_eq!(server.bytes_delivered, 200_000);
+    }
+
+    /// Notices come at any time, true or not, about any outstanding byte.
+    #[test]
+    fn standby_always_ends(
+        config in configs(),
+        plan in standbys(),
+        link in links(),
+        seed: u64,
+        every in 1..40_usize,
+        offset in 0..30_000_u32,
+    ) {
+        let elfn = Some(Standby { max_probes: None, ..plan });
+        let config = Config { sink: true, elfn, ..config };
+        let mut pair = connect(&config, link, seed);
+        pair.call(0, |tcp| tcp.send_virtual(200_000)).unwrap();
+        let mut steps = 0;
+        let done = pair.drive(Instant::ZERO + Duration::from_secs(100_000), |pair| {
+            steps += 1;
+            // As often as for ever would stop any connection.
+            if steps % every == 0 && steps < 4000 {
+                let now = pair.now();
+                pair.call(0, |tcp| {
+                    let acked = u32::try_from(tcp.counters().bytes_acked).expect("few");
+                    let iss = if tcp.config().handshake { SeqNumber(u32::MAX - 9000) } else { SeqNumber(0) };
+                    let number = iss + 1 + acked + offset % tcp.flight().max(1);
+                    tcp.handle(now, Input::Notice(Notice::LinkFailed(quote(1, 2, number))));
+                });
+            }
+            pair.ends[0].unacked() == 0
+        });
+        prop_assert!(done, "{} left at {}", pair.ends[0].unacked(), pair.now());
+        prop_assert_eq!(pair.ends[1].counters().bytes_delivered, 200_000);
     }
 }
 

@@ -1,11 +1,15 @@
 //! Segments as scripts write them.
 
-use multihop_core::Payload;
+use std::net::Ipv4Addr;
+
+use multihop_core::{Duration, Notice, Payload, Quoted};
 use multihop_testkit::Script;
 use multihop_transport::tcp::{
-    AckRule, Config, Endpoint, Event, Input, Output, PartialAckTimer, Ports, Variant,
+    AckRule, Config, Endpoint, Event, Exit, Input, Output, PartialAckTimer, Ports, Probe, ProbeInterval,
+    Restore, Standby, Variant,
 };
-use multihop_wire::tcp::{Options, SackBlocks, Segment, SeqNumber};
+use multihop_wire::tcp::{Options, PROTOCOL, SackBlocks, Segment, SeqNumber};
+use proptest::prelude::*;
 
 pub(super) const MSS: u32 = 1000;
 pub(super) const LOCAL: u16 = 40_000;
@@ -25,6 +29,8 @@ pub(super) enum Seen {
     Data(u32),
     /// A bare ACK: everything before this data segment has arrived.
     Ack(u32),
+    /// Only given: news that this data segment met a broken link.
+    Broken(u32),
     /// Anything else, in full.
     Other(Box<Segment>),
     Event(Event),
@@ -36,6 +42,20 @@ pub(super) fn data(n: u32) -> Seen {
 
 pub(super) fn ack(n: u32) -> Seen {
     Seen::Ack(n)
+}
+
+pub(super) fn broken(n: u32) -> Seen {
+    Seen::Broken(n)
+}
+
+/// The start of a segment, as routers quote it.
+pub(super) fn quote(from: u16, to: u16, seq: SeqNumber) -> Quoted {
+    let mut transport = [0; 20];
+    transport[..2].copy_from_slice(&from.to_be_bytes());
+    transport[2..4].copy_from_slice(&to.to_be_bytes());
+    transport[4..8].copy_from_slice(&seq.0.to_be_bytes());
+    let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    Quoted { source, destination, protocol: PROTOCOL, transport }
 }
 
 /// `times` equal ACKs.
@@ -108,6 +128,22 @@ pub(super) fn slow_but_steady() -> Config {
     config
 }
 
+/// Every way to stand by.
+pub(super) fn standbys() -> impl Strategy<Value = Standby> {
+    let interval = prop_oneof![
+        (1..5000_u64).prop_map(|ms| ProbeInterval::Fixed(Duration::from_millis(ms))),
+        Just(ProbeInterval::RoundTrips),
+    ];
+    let probe =
+        prop_oneof![Just(Probe::First), Just(Probe::LowestLost), any::<u16>().prop_map(Probe::FirstBytes),];
+    let restore =
+        prop::sample::select(vec![Restore::Keep, Restore::Window, Restore::RtoWindow, Restore::Threshold]);
+    let exit = prop_oneof![Just(Exit::Any), Just(Exit::New)];
+    (interval, probe, exit, restore, prop::option::of(any::<u16>())).prop_map(
+        |(interval, probe, exit, restore, max_probes)| Standby { interval, probe, exit, restore, max_probes },
+    )
+}
+
 /// An endpoint that has just connected to the script at time 0.
 pub(super) fn established(config: Config) -> Tcp {
     let mut script = established_showing_events(config);
@@ -136,6 +172,7 @@ fn give(seen: Seen) -> Input {
         }
         Seen::Ack(n) => Segment { ack: Some(ISS + number(n).0), ..from_peer() },
         Seen::Other(segment) => *segment,
+        Seen::Broken(n) => return Input::Notice(Notice::LinkFailed(quote(LOCAL, REMOTE, number(n)))),
         Seen::Event(event) => panic!("{event:?} is no segment"),
     };
     Input::Segment(segment)

@@ -1,0 +1,169 @@
+//! Stand-by: the path is thought to be gone, and the connection waits for it instead of backing off.
+//!
+//! Two things ask for it: a notice that a link failed (`elfn.rs`), and a policy that takes a
+//! retransmission timeout for a disconnection ([`Policy::stands_by`](super::policy::Policy::stands_by)).
+//! Both hand over a [`Standby`], which says everything that follows:
+//!
+//! * The retransmission timer is off, and no data leaves but one probe per `interval`, the first one
+//!   an interval after the start. ACKs of the peer's data leave as ever. Probes are not paced.
+//! * Window, threshold, timeout and back-off stay as they are. A timeout has sent the sender back to
+//!   the first hole, as any timeout does; a notice has not.
+//! * An ACK ends it (`exit`). The window and the timeout are then set (`restore`), the timer starts
+//!   afresh, and only then is the ACK taken as any other.
+//! * With `max_probes`, the connection ends one interval after the last of them.
+
+use multihop_core::{Duration, Instant};
+use multihop_wire::tcp::Segment;
+
+use super::timers::Timer;
+use super::{Endpoint, Event};
+
+/// How a connection waits for its path to come back.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Standby {
+    /// Time between probes.
+    pub interval: ProbeInterval,
+    /// What a probe carries.
+    pub probe: Probe,
+    /// Which ACK ends stand-by.
+    pub exit: Exit,
+    /// What is changed when it ends.
+    pub restore: Restore,
+    /// Give up after this many probes without an answer; `None` never does.
+    pub max_probes: Option<u16>,
+}
+
+/// Time between probes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ProbeInterval {
+    /// Always the same.
+    Fixed(Duration),
+    /// Four smoothed round trips, but neither below 0.2 s nor above 2 s; 2 s without an estimate.
+    RoundTrips,
+}
+
+/// What a probe carries.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Probe {
+    /// The first unacknowledged segment.
+    First,
+    /// The segment with the lowest number that a notice named.
+    LowestLost,
+    /// This many of the first unacknowledged bytes.
+    FirstBytes(u16),
+}
+
+/// Which ACK ends stand-by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Exit {
+    /// Any.
+    Any,
+    /// One of new data.
+    New,
+}
+
+/// What is changed when stand-by ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Restore {
+    /// Nothing.
+    Keep,
+    /// The window is one segment.
+    Window,
+    /// The window is one segment, and the timeout what it was before the first sample.
+    RtoWindow,
+    /// The window is the slow-start threshold.
+    Threshold,
+}
+
+/// Stand-by under way.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    plan: Standby,
+    /// The lowest position that a notice named.
+    lost: Option<u64>,
+    /// Probes sent.
+    probes: u16,
+    due: bool,
+}
+
+impl Endpoint {
+    /// Goes on stand-by, if it is not there yet. `lost` is a position known to be lost.
+    pub(super) fn stand_by(&mut self, now: Instant, plan: Standby, lost: Option<u64>) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.lost = waiting.lost.into_iter().chain(lost).min();
+            return;
+        }
+        self.counters.standbys += 1;
+        for timer in [Timer::Retransmit, Timer::Persist, Timer::Pace] {
+            self.timers.stop(timer);
+        }
+        self.waiting = Some(Waiting { plan, lost, probes: 0, due: false });
+        self.start_probe_timer(now);
+    }
+
+    pub(super) fn on_probe_timer(&mut self) {
+        let Some(waiting) = &mut self.waiting else { return };
+        if waiting.plan.max_probes.is_some_and(|limit| waiting.probes >= limit) {
+            self.finish(Event::TimedOut);
+        } else {
+            waiting.due = true;
+        }
+    }
+
+    /// The probe that is due, if one is.
+    pub(super) fn next_probe(&mut self, now: Instant) -> Option<Segment> {
+        let waiting = self.waiting.as_mut().filter(|waiting| waiting.due)?;
+        waiting.due = false;
+        waiting.probes = waiting.probes.saturating_add(1);
+        let (position, most) = match waiting.plan.probe {
+            Probe::First => (self.send.una, self.mss),
+            Probe::LowestLost => (waiting.lost.unwrap_or(self.send.una).max(self.send.una), self.mss),
+            Probe::FirstBytes(bytes) => (self.send.una, u32::from(bytes.max(1)).min(self.mss)),
+        };
+        self.counters.probes += 1;
+        self.start_probe_timer(now);
+        let sent = self.send.max.min(self.send.queue.end()).saturating_sub(position);
+        let len = u32::try_from(sent).unwrap_or(u32::MAX).min(most);
+        Some(self.transmit(now, position, len))
+    }
+
+    /// An ACK arrived; `is_new` if it acknowledges new data.
+    pub(super) fn on_ack_in_standby(&mut self, now: Instant, is_new: bool) {
+        let Some(waiting) = &mut self.waiting else { return };
+        if !is_new && waiting.plan.exit == Exit::New {
+            // The probe arrived, but what is missing lies before it.
+            waiting.lost = None;
+            return;
+        }
+        let restore = waiting.plan.restore;
+        self.waiting = None;
+        self.timers.stop(Timer::Probe);
+        let policy = self.congestion.policy_mut();
+        match restore {
+            Restore::Keep => {}
+            Restore::Window | Restore::RtoWindow => policy.base_mut().shrink(),
+            Restore::Threshold => policy.base_mut().resume(),
+        }
+        if restore == Restore::RtoWindow {
+            self.rtt.restart();
+        }
+        self.restart_retransmit_timer(now);
+    }
+
+    fn start_probe_timer(&mut self, now: Instant) {
+        let Some(waiting) = &self.waiting else { return };
+        let interval = match waiting.plan.interval {
+            ProbeInterval::Fixed(interval) => interval.max(FLOOR),
+            ProbeInterval::RoundTrips => {
+                self.rtt.srtt().map_or(SLOWEST, |srtt| (srtt * ROUND_TRIPS).clamp(FASTEST, SLOWEST))
+            }
+        };
+        self.timers.set(Timer::Probe, now + interval);
+    }
+}
+
+const ROUND_TRIPS: u64 = 4;
+const FASTEST: Duration = Duration::from_millis(200);
+const SLOWEST: Duration = Duration::from_secs(2);
+/// A timer of zero would fire for ever at one instant.
+const FLOOR: Duration = Duration::from_micros(1);
