@@ -7,7 +7,15 @@ use crate::airtime::{DIFS, EIFS};
 use crate::params::Flavour;
 
 impl Mac {
+    /// Whether [`Mac::deadline`] may be another, or [`Mac::is_unsettled`] turn true, when the medium
+    /// turns busy or idle.
+    #[inline]
+    pub fn waits_for_carrier(&self) -> bool {
+        !self.backoff.is_idle() || self.response_may_be_arriving
+    }
+
     /// The medium around the station turned busy.
+    #[inline]
     pub fn carrier_busy(&mut self, now: Instant) {
         self.carrier_busy = true;
         // IEEE 802.11 §9.2.3.4: EIFS once, after the error itself.
@@ -16,6 +24,7 @@ impl Mac {
     }
 
     /// The medium around the station turned idle.
+    #[inline]
     pub fn carrier_idle(&mut self, now: Instant, config: &MacConfig) {
         self.carrier_busy = false;
         self.idle_since = self.idle_since.max(now);

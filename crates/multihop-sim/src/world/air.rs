@@ -22,7 +22,8 @@ pub(super) struct Air {
     errors: ChannelError,
     /// Ratio of powers at which a reception survives (threshold model).
     capture: f64,
-    flights: Vec<Flight>,
+    /// Without the one that is being advanced.
+    flights: Vec<Option<Box<Flight>>>,
     idle_flights: Vec<FlightId>,
     next_signal: u64,
 }
@@ -66,15 +67,17 @@ impl FlightId {
 }
 
 impl Flight {
+    /// When the next bit arrives.
+    #[inline]
+    fn at(&self) -> Instant {
+        let airtime = if self.ending { self.transmission.airtime } else { Duration::ZERO };
+        self.began + airtime + Duration::from(self.links[self.next].delay)
+    }
+
     /// Where the next bit comes in the order of events.
     fn key(&self) -> Key {
-        let link = &self.links[self.next];
-        let (airtime, rank) = if self.ending {
-            (self.transmission.airtime, Rank::SignalEnd)
-        } else {
-            (Duration::ZERO, Rank::SignalStart)
-        };
-        Key::new(self.began + airtime + Duration::from(link.delay), rank, link.to, self.slot)
+        let rank = if self.ending { Rank::SignalEnd } else { Rank::SignalStart };
+        Key::new(self.at(), rank, self.links[self.next].to, self.slot)
     }
 }
 
@@ -165,7 +168,7 @@ impl World<'_> {
             Some(id) => id,
             None => self.add_flight(transmission),
         };
-        let flight = &mut self.air.flights[id.index()];
+        let flight = self.air.flights[id.index()].as_mut().expect(AWAY);
         self.air.medium.links_of(node, self.now, &mut flight.links);
         if flight.links.is_empty() {
             self.air.idle_flights.push(id);
@@ -188,72 +191,89 @@ impl World<'_> {
         let id = FlightId(u32::try_from(self.air.flights.len()).expect("fewer than 2^32 frames in flight"));
         let slot = self.deadlines.add_slot();
         self.owners.push(Owner::Flight(id));
-        self.air.flights.push(Flight {
-            transmission,
-            signal: 0,
-            began: self.now,
-            links: Vec::new(),
-            next: 0,
-            ending: false,
-            slot,
-        });
+        let (signal, began, links) = (0, self.now, Vec::new());
+        let flight = Flight { transmission, signal, began, links, next: 0, ending: false, slot };
+        self.air.flights.push(Some(Box::new(flight)));
         id
     }
 
     /// The first or the last bit of a frame reaches the next station, and the one after it, for as
     /// long as nothing else comes in between.
     pub(super) fn advance_flight(&mut self, id: FlightId) {
-        let mut next_other = self.deadlines.second();
-        let mut version = self.deadlines.version();
-        loop {
-            let flight = &self.air.flights[id.index()];
-            let (link, ending) = (flight.links[flight.next], flight.ending);
-            if ending {
-                self.signal_ends(id, link.to);
-            } else {
-                self.signal_starts(id, &link);
+        let mut flight = self.air.flights[id.index()].take().expect(AWAY);
+        if self.goes_through(&mut flight) {
+            self.land(id, &flight);
+        }
+        self.air.flights[id.index()] = Some(flight);
+    }
+
+    /// True if the frame is over everywhere.
+    fn goes_through(&mut self, flight: &mut Flight) -> bool {
+        let mut others = Others::of(self);
+        if !flight.ending {
+            loop {
+                let link = flight.links[flight.next];
+                self.signal_starts(flight, &link);
+                flight.next += 1;
+                if flight.next == flight.links.len() {
+                    break;
+                }
+                if !self.is_next(flight, &mut others) {
+                    self.deadlines.set_soon(flight.key());
+                    return false;
+                }
             }
-            let flight = &mut self.air.flights[id.index()];
+            flight.next = 0;
+            flight.ending = true;
+            if !self.is_next(flight, &mut others) {
+                self.deadlines.set(flight.key());
+                return false;
+            }
+        }
+        loop {
+            self.signal_ends(flight, flight.links[flight.next].to);
             flight.next += 1;
             if flight.next == flight.links.len() {
-                if ending {
-                    self.land(id);
-                    return;
-                }
-                flight.next = 0;
-                flight.ending = true;
+                return true;
             }
-            let key = flight.key();
-            if self.deadlines.version() != version {
-                version = self.deadlines.version();
-                next_other = self.deadlines.second();
+            if !self.is_next(flight, &mut others) {
+                self.deadlines.set_soon(flight.key());
+                return false;
             }
-            if key.at() >= self.horizon || next_other.is_some_and(|other| other < key) {
-                self.deadlines.set(key);
-                return;
-            }
-            self.now = key.at();
-            self.events += 1;
         }
     }
 
+    /// Whether the frame's next bit comes before everything else; if so, it is the next event.
+    #[inline]
+    fn is_next(&mut self, flight: &Flight, others: &mut Others) -> bool {
+        if self.deadlines.version() != others.version {
+            *others = Others::of(self);
+        }
+        let at = flight.at();
+        if at >= others.until
+            && (at >= self.horizon || others.first.is_some_and(|first| first < flight.key()))
+        {
+            return false;
+        }
+        self.now = at;
+        self.events += 1;
+        true
+    }
+
     /// The frame is over everywhere.
-    fn land(&mut self, id: FlightId) {
-        let flight = &self.air.flights[id.index()];
-        self.deadlines.clear(flight.slot);
+    fn land(&mut self, id: FlightId, flight: &Flight) {
         if flight.transmission.frame.body != PacketHandle::NONE {
             self.packets.release(flight.transmission.frame.body);
         }
         self.air.idle_flights.push(id);
     }
 
-    fn signal_starts(&mut self, id: FlightId, link: &Link) {
+    #[inline]
+    fn signal_starts(&mut self, flight: &Flight, link: &Link) {
         let (now, air) = (self.now, &mut self.air);
-        let flight = &air.flights[id.index()];
         let Transmission { frame, airtime, rate } = &flight.transmission;
         let station = &mut air.stations[link.to.index()];
-        let was_busy = station.receiver.is_busy();
-        match &mut station.receiver {
+        let turned_busy = match &mut station.receiver {
             Receiver::Threshold(receiver) => {
                 let arrival = Arrival {
                     id: flight.signal,
@@ -261,11 +281,14 @@ impl World<'_> {
                     decodable: link.decodes(*rate),
                     end: now + *airtime,
                 };
-                if receiver.signal_starts(now, &arrival, air.capture) == Effect::TooWeakToDisturb {
+                let effect = receiver.signal_starts(now, &arrival, air.capture);
+                if effect == Effect::TooWeakToDisturb {
                     station.mac.overheard_weak(now, *airtime, &air.config);
                 }
+                effect == Effect::Occupied
             }
             Receiver::Sinr(receiver) => {
+                let was_busy = receiver.is_busy();
                 let signal = Signal {
                     id: flight.signal,
                     power_mw: air.medium.power_mw(frame.from, link, flight.began),
@@ -275,18 +298,22 @@ impl World<'_> {
                     bits: 8 * frame.bytes,
                 };
                 receiver.signal_starts(now, &signal);
+                !was_busy && receiver.is_busy()
             }
-        }
-        if !was_busy && station.receiver.is_busy() {
+        };
+        if turned_busy {
             station.busy_since = now;
+            let waited = station.mac.waits_for_carrier();
             station.mac.carrier_busy(now);
-            self.settle(link.to);
+            if waited {
+                self.settle(link.to);
+            }
         }
     }
 
-    fn signal_ends(&mut self, id: FlightId, to: NodeId) {
+    #[inline]
+    fn signal_ends(&mut self, flight: &Flight, to: NodeId) {
         let (now, air) = (self.now, &mut self.air);
-        let flight = &air.flights[id.index()];
         let frame = &flight.transmission.frame;
         let station = &mut air.stations[to.index()];
         let was_busy = station.receiver.is_busy();
@@ -307,23 +334,22 @@ impl World<'_> {
                 station.mac.receive_error(now, &air.config);
             }
         }
-        let freed = was_busy && !station.receiver.is_busy();
-        if freed {
+        let mut affected = verdict == Verdict::Good && frame.to == to;
+        if was_busy && !station.receiver.is_busy() {
+            affected |= station.mac.waits_for_carrier();
             station.mac.counters_mut().receiving += now - station.busy_since;
             station.mac.carrier_idle(now, &air.config);
         }
         if verdict == Verdict::Good && (frame.to == to || frame.to == BROADCAST) {
             self.observer.frame(now, to, &flight.transmission, &air.config.airtime, &self.packets);
         }
-        let overheard = self.taps && verdict == Verdict::Good && frame.is_overheard_by(to);
-        let frame = (delivered || overheard).then_some(*frame);
-        if freed || verdict != Verdict::Ignored {
+        if affected {
             self.settle(to);
         }
-        match frame {
-            Some(frame) if delivered => self.receive_from_mac(to, &frame),
-            Some(frame) => self.overhear(to, &frame),
-            None => {}
+        if delivered {
+            self.receive_from_mac(to, frame);
+        } else if self.taps && verdict == Verdict::Good && frame.is_overheard_by(to) {
+            self.overhear(to, frame);
         }
     }
 
@@ -338,3 +364,21 @@ impl World<'_> {
         self.pass_up(node, frame.from, packet);
     }
 }
+
+/// Everything but the frame that is being advanced.
+struct Others {
+    first: Option<Key>,
+    /// Nothing happens before.
+    until: Instant,
+    version: u64,
+}
+
+impl Others {
+    fn of(world: &World<'_>) -> Self {
+        let first = world.deadlines.first();
+        let until = first.map_or(world.horizon, |key| key.at().min(world.horizon));
+        Self { first, until, version: world.deadlines.version() }
+    }
+}
+
+const AWAY: &str = "no other frame is advanced meanwhile";

@@ -124,15 +124,18 @@ impl<'a> World<'a> {
     /// Runs everything that happens before `end`.
     pub(crate) fn run_until(&mut self, end: Instant) {
         self.horizon = end;
-        while let Some((key, slot)) = self.deadlines.first() {
+        while let Some(key) = self.deadlines.first() {
             if key.at() >= end {
                 break;
             }
             debug_assert!(key.at() >= self.now, "time never runs back");
             self.now = key.at();
             self.events += 1;
-            match self.owners[slot as usize] {
-                Owner::Flight(flight) => self.advance_flight(flight),
+            match self.owners[key.slot() as usize] {
+                Owner::Flight(flight) => {
+                    self.deadlines.take_first(key);
+                    self.advance_flight(flight);
+                }
                 Owner::Mac(node) => self.handle_mac_timeout(node),
                 Owner::Link(node) => self.handle_link_timeout(node),
                 Owner::Router(node) => self.handle_router_timeout(node),
