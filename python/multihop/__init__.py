@@ -18,6 +18,7 @@ from multihop._core import RunError, ScenarioError, build_profile, version
 from multihop.results import Result
 from multihop.running import check, run, run_all, schema
 from multihop.stats import Interval, batch_means, interval
+from multihop.sweeping import Sweep, sweep
 
 __version__ = version()
 
@@ -26,6 +27,7 @@ __all__ = [
     "Result",
     "RunError",
     "ScenarioError",
+    "Sweep",
     "__version__",
     "batch_means",
     "build_profile",
@@ -34,4 +36,5 @@ __all__ = [
     "run",
     "run_all",
     "schema",
+    "sweep",
 ]

@@ -1,4 +1,4 @@
-"""The command `multihop` of the Python package: the Rust command, through the extension module."""
+"""The command `multihop` of the Python package: the Rust command, and what Python adds to it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from multihop import _core
 
 def main() -> int:
     """Run the command with the arguments of this process."""
-    # Python's handler would wait for the run to end.
+    # Python's handler would wait for the runs that have begun to end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    match sys.argv[1:]:
+        case ["sweep", *rest] if any(word.split("=")[0] == "--on" for word in rest):
+            from multihop.cluster_command import main as sweep
+
+            return sweep(rest)
     return _core.main(["multihop", *sys.argv[1:]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -73,7 +74,7 @@ class Result:
     @cached_property
     def flows(self) -> pl.DataFrame:
         """A row for each flow; a metric in short (`delay_ms`, `rtt_ms`) has a column for each part."""
-        rows = [_flat(flow) for flow in self.data["flows"]]
+        rows = [_flow(flow) for flow in self.data["flows"]]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def report(self, path: str | PathLike[str]) -> Path:
@@ -89,7 +90,18 @@ class Result:
         return self.data.get(key) or {}
 
 
-def _flat(flow: dict[str, Any]) -> dict[str, Any]:
+def flattened(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Dotted names for what lies in tables within tables; lists are left out."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            flat |= flattened(value, f"{prefix}{key}.")
+        elif not isinstance(value, list):
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _flow(flow: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in flow.items():
         if key in SUMMARIES:

@@ -1,0 +1,62 @@
+"""`multihop sweep --on ADDRESS`: the rest of `multihop sweep` is in Rust."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from multihop import _core
+from multihop.cluster import ClusterError
+from multihop.journal import Shard
+from multihop.progress import Progress
+from multihop.runs import Where
+from multihop.scenario import request
+from multihop.sweeping import Sweep, perform
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a sweep on a cluster and print what the local one would."""
+    options = parse(arguments)
+    try:
+        asked = request(options.file, {})
+        asked.overrides.extend(tuple(word.partition("=")[::2]) for word in options.set)
+        shard = Shard.parse(options.shard) if options.shard else None
+        found = perform(asked, Where(None, options.on, shard), options.out, Progress(str(options.file)))
+    except (_core.ScenarioError, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (ClusterError, _core.RunError) as error:
+        print(f"multihop: {error}", file=sys.stderr)
+        return 1
+    print("\n".join(found.lines) if options.json else table(found))
+    return 0
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line; the same words as in Rust."""
+    parser = argparse.ArgumentParser(prog="multihop sweep", description="Run a scenario's sweep on a cluster")
+    parser.add_argument("file", type=Path, help="scenario file")
+    parser.add_argument("--on", required=True, metavar="ADDRESS", help="of a Dask scheduler")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="set a key for every run"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep runs, write results into this folder")
+    parser.add_argument("--shard", metavar="I/N", help="run one of N parts")
+    parser.add_argument("--jobs", type=int, metavar="N", help="the cluster decides instead")
+    parser.add_argument("--json", action="store_true", help="print each result as one line of JSON")
+    return parser.parse_args(arguments)
+
+
+def table(found: Sweep) -> str:
+    """Means with their intervals, a row for each combination."""
+    goodput = found.mean("totals.goodput_kbps")
+    columns = [*found.axes, "runs", "goodput kb/s"]
+    rows = [columns, ["---"] * len(columns)]
+    for row in goodput.iter_rows(named=True):
+        half = row["high"] - row["mean"]
+        rows.append(
+            [*(str(row[axis]) for axis in found.axes), str(row["runs"]), f"{row['mean']:.1f} ± {half:.1f}"]
+        )
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

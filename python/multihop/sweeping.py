@@ -1,0 +1,134 @@
+"""Sweeps: every combination of some axes, each with the same seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from multihop import _core
+from multihop.journal import Journal, Shard
+from multihop.progress import Progress
+from multihop.results import Result, flattened
+from multihop.runs import Run, Where, complete
+from multihop.scenario import Request, Source, request, toml_value
+from multihop.stats import interval
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep found, as tidy tables."""
+
+    axes: tuple[str, ...]
+    runs: pl.DataFrame
+    """A row for each run: axes, seed, key, version, and metrics under dotted names."""
+    flows: pl.DataFrame
+    """A row for each flow of each run."""
+    lines: tuple[str, ...]
+    """The same as JSON, a line for each run, as `multihop sweep --json` prints it."""
+
+    def mean(self, metric: str = "totals.goodput_kbps", level: float = 0.95) -> pl.DataFrame:
+        """Mean and Student-t interval of a metric for each combination of the axes."""
+        rows = []
+        for values, group in self.runs.group_by(self.axes or ["scenario"], maintain_order=True):
+            found = interval(group[metric].drop_nulls(), level) if group[metric].count() else None
+            bounds = (found.mean, found.low, found.high, found.n) if found else (None, None, None, 0)
+            names = self.axes or ("scenario",)
+            rows.append(dict(zip([*names, "mean", "low", "high", "runs"], [*values, *bounds], strict=True)))
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def sweep(
+    source: Source = None,
+    /,
+    *,
+    axes: Mapping[str, Sequence[Any]] | None = None,
+    seeds: int | None = None,
+    jobs: int | None = None,
+    on: str | None = None,
+    shard: str | None = None,
+    out: str | PathLike[str] | None = None,
+    **settings: Any,
+) -> Sweep:
+    """Run every combination of a scenario's axes, each with the same seeds.
+
+    Axes and seeds are those of the scenario's `sweep` table, or those given:
+    `sweep("layout.toml", axes={"flow.*.transport": ["newreno", "tcp-2"]}, seeds=10)`. With `out`, a
+    folder, runs are kept as they end, and what is there already is not run again; the results are
+    `results.jsonl`, `results.parquet` and `flows.parquet`. `on` is the address of a Dask scheduler,
+    `shard` (`"1/4"`) a part of the runs for job arrays.
+    """
+    asked = request(source, settings)
+    if axes is not None or seeds is not None:
+        table = {**({"seeds": seeds} if seeds else {}), **(axes or {})}
+        asked.overrides.append(("sweep", toml_value(table)))
+    where = Where(jobs, on, Shard.parse(shard) if shard else None)
+    return perform(asked, where, Path(out) if out is not None else None, Progress(""))
+
+
+def perform(asked: Request, where: Where, out: Path | None, progress: Progress) -> Sweep:
+    """Run what is missing, write the results if none is missing any more."""
+    planned = json.loads(_core.plan(*asked))
+    runs = [
+        Run(run["key"], asked._replace(overrides=[(k, v) for k, v in run["overrides"]])) for run in planned
+    ]
+    journal = Journal(out, where.shard)
+    missing = complete(runs, journal, where, progress)
+    rows = [
+        (dict(run["sweep"]), run["key"], journal.result(run["key"]))
+        for run in planned
+        if run["key"] in journal
+    ]
+    axes = tuple(key for key, _ in planned[0]["sweep"])
+    lines = (json.dumps({"sweep": a, "key": k, "version": _core.build(), **r.data}) for a, k, r in rows)
+    found = Sweep(axes, runs_table(rows), flows_table(rows), tuple(lines))
+    if out is not None and missing == 0:
+        write(asked, found, out)
+    return found
+
+
+def write(asked: Request, found: Sweep, out: Path) -> None:
+    """The files of a sweep that is complete."""
+    text, _ = _core.sweep_results(*asked, str(out))
+    (out / "results.jsonl").write_text(text, "utf-8")
+    found.runs.write_parquet(out / "results.parquet")
+    found.flows.write_parquet(out / "flows.parquet")
+
+
+Row = tuple[Mapping[str, Any], str, Result]
+"""The values of the axes, the key, and the result."""
+
+
+def runs_table(rows: Iterable[Row]) -> pl.DataFrame:
+    """A row for each run; what depends on the machine is left out."""
+    own = ("scenario", "sim_seconds", "events")
+    parts = ("totals", "mac", "routing", "energy", "drops")
+    return _table(
+        {
+            **axes,
+            "seed": result.seed,
+            "key": key,
+            "version": _core.build(),
+            **{name: result.data[name] for name in own},
+            **{k: v for part in parts for k, v in flattened(result.data[part] or {}, f"{part}.").items()},
+        }
+        for axes, key, result in rows
+    )
+
+
+def flows_table(rows: Iterable[Row]) -> pl.DataFrame:
+    """A row for each flow of each run."""
+    return _table(
+        {**axes, "seed": result.seed, "key": key, **flow}
+        for axes, key, result in rows
+        for flow in result.flows.iter_rows(named=True)
+    )
+
+
+def _table(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), infer_schema_length=None, strict=False)

@@ -1,0 +1,102 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from scenarios import CHAIN_TOML, chain
+
+import multihop
+from multihop.journal import Journal, Shard
+from multihop.runs import Run, perform
+from multihop.scenario import request
+
+AXES: dict[str, Any] = {"flow.*.transport": ["newreno", "tcp-2"], "topology.hops": [1, 2]}
+FILES = ("results.jsonl", "results.parquet", "flows.parquet")
+
+
+def results(folder: Path) -> list[bytes]:
+    return [(folder / name).read_bytes() for name in FILES]
+
+
+def test_a_tidy_table_of_runs_and_of_flows() -> None:
+    swept = multihop.sweep(chain(), axes=AXES, seeds=3)
+    assert swept.axes == ("flow.*.transport", "topology.hops")
+    assert swept.runs.height == swept.flows.height == 12
+    assert swept.runs["seed"].to_list() == [1, 2, 3] * 4
+    assert swept.runs["key"].n_unique() == 12
+    settings: dict[str, Any] = {"flow.*.transport": "tcp-2", "topology.hops": 2}
+    alone = multihop.run(chain(), seed=2, **settings)
+    row = swept.runs.filter(pl.col("flow.*.transport") == "tcp-2", pl.col("topology.hops") == 2, seed=2)
+    assert row["totals.goodput_kbps"].to_list() == [alone.goodput_kbps]
+    means = swept.mean()
+    assert means.columns == ["flow.*.transport", "topology.hops", "mean", "low", "high", "runs"]
+    values = row_values(swept, "tcp-2", 2)
+    assert means.filter(pl.col("flow.*.transport") == "tcp-2")["mean"][1] == multihop.interval(values).mean
+
+
+def row_values(swept: multihop.Sweep, transport: str, hops: int) -> list[float]:
+    chosen = swept.runs.filter(pl.col("flow.*.transport") == transport, pl.col("topology.hops") == hops)
+    return chosen["totals.goodput_kbps"].to_list()
+
+
+def test_the_same_files_for_any_number_of_jobs_and_from_the_rust_command(tmp_path: Path) -> None:
+    file = tmp_path / "chain.toml"
+    table = f'\n[sweep]\nseeds = 2\n"flow.*.transport" = {json.dumps(AXES["flow.*.transport"])}\n'
+    file.write_text(CHAIN_TOML + table)
+    for jobs in (1, 2):
+        multihop.sweep(file, jobs=jobs, out=tmp_path / f"jobs-{jobs}")
+    assert results(tmp_path / "jobs-1") == results(tmp_path / "jobs-2")
+    from multihop import _core
+
+    assert _core.main(["multihop", "sweep", str(file), "--out", str(tmp_path / "rust")]) == 0
+    assert (tmp_path / "rust" / "results.jsonl").read_bytes() == results(tmp_path / "jobs-1")[0]
+
+
+def test_an_interrupted_sweep_runs_only_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tmp_path / "whole"
+    multihop.sweep(chain(), axes=AXES, seeds=2, out=whole, jobs=1)
+    lines = (whole / "runs.jsonl").read_text().splitlines(keepends=True)
+    torn = tmp_path / "torn"
+    torn.mkdir()
+    (torn / "runs.jsonl").write_text("".join(lines[:5]) + lines[5][:30])
+    done = []
+
+    def counted(run: Run) -> str:
+        done.append(run)
+        return perform(run)
+
+    monkeypatch.setattr("multihop.runs.perform", counted)
+    multihop.sweep(chain(), axes=AXES, seeds=2, out=torn)
+    assert len(done) == 3
+    assert results(torn) == results(whole)
+
+
+def test_parts_of_a_sweep_make_the_whole(tmp_path: Path) -> None:
+    first = multihop.sweep(chain(), axes=AXES, seeds=2, out=tmp_path / "parts", shard="1/2")
+    assert first.runs.height == 4
+    assert not (tmp_path / "parts" / "results.jsonl").exists()
+    multihop.sweep(chain(), axes=AXES, seeds=2, out=tmp_path / "parts", shard="2/2")
+    multihop.sweep(chain(), axes=AXES, seeds=2, out=tmp_path / "whole")
+    assert results(tmp_path / "parts") == results(tmp_path / "whole")
+    with pytest.raises(ValueError, match="allowed: I/N"):
+        Shard.parse("3/2")
+
+
+def test_a_journal_keeps_the_digits_and_the_series(tmp_path: Path) -> None:
+    run = Run.of(request(chain(record={"every": 1.0, "what": ["goodput"]}), {}))
+    journal = Journal(tmp_path)
+    journal.append(perform(run))
+    kept = Journal(tmp_path).result(run.key)
+    again = multihop.run(chain(record={"every": 1.0, "what": ["goodput"]}))
+    assert kept.data["flows"] == again.data["flows"]
+    assert kept.series.equals(again.series)
+
+
+def test_a_sweep_needs_axes_that_exist() -> None:
+    with pytest.raises(multihop.ScenarioError, match="sweep"):
+        multihop.sweep(chain())
+    with pytest.raises(multihop.ScenarioError, match=r"topology\.hop"):
+        multihop.sweep(chain(), axes={"topology.hop": [1, 2]})
