@@ -88,7 +88,7 @@ impl Config {
             empty_tcs: true,
             hysteresis: None,
             link_failure: LinkFailure::Hello,
-            tell_source: false,
+            tell_source: true,
         }
     }
 

@@ -8,6 +8,7 @@ mod tcp;
 use std::borrow::Cow;
 use std::mem::discriminant;
 
+use multihop_transport::tcp::Restore;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 pub use tcp::window_for_hops;
@@ -17,7 +18,7 @@ use super::document::{Fault, Node, Value};
 use super::model::{Protocol, Transport};
 use super::read::{Read, one_of, wrong};
 use super::tables::{Parameters, TransportTable};
-use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, RENO, clamped, delayed};
+use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, RENO, clamped, delayed, elfn};
 
 /// A short name that exists.
 #[derive(Clone)]
@@ -37,6 +38,8 @@ pub(super) enum Kind {
 #[derive(Clone, Copy)]
 enum Suffix {
     Ack(Ack),
+    /// Explicit link failure notification.
+    Elfn,
 }
 
 /// The names. `tcp-2`, `tcp-3` and `tcp-uc` are those of the TPA paper, which delays ACKs.
@@ -48,18 +51,25 @@ const KINDS: &[(&str, Kind)] = &[
     ("tcp-3", Kind::Tcp(clamped(3))),
     ("tcp-uc", Kind::Tcp(delayed(NEWRENO))),
     ("tcp-cwl", Kind::Tcp(CLAMPED_BY_HOPS)),
+    ("elfn", Kind::Tcp(elfn(Restore::Keep))),
+    ("elfn-w", Kind::Tcp(elfn(Restore::Window))),
+    ("elfn-rto-w", Kind::Tcp(elfn(Restore::RtoWindow))),
 ];
 
 const SUFFIXES: &[(&str, Suffix)] = &[
     ("da", Suffix::Ack(Ack::Delayed)),
     ("dyn", Suffix::Ack(Ack::Dynamic)),
     ("ack1", Suffix::Ack(Ack::Every)),
+    ("elfn", Suffix::Elfn),
 ];
 
 /// What a suffix makes of a kind, or why the two do not go together.
 fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
     match (kind, suffix) {
         (Kind::Tcp(tcp), Suffix::Ack(ack)) => Ok(Kind::Tcp(TcpKind { ack, ..*tcp })),
+        (Kind::Tcp(tcp), Suffix::Elfn) if tcp.elfn.is_some() => Err("it stands by already"),
+        (Kind::Tcp(tcp), Suffix::Elfn) => Ok(Kind::Tcp(TcpKind { elfn: Some(Restore::Keep), ..*tcp })),
+        (Kind::Udp, Suffix::Elfn) => Err("UDP has nothing to hold back"),
         (Kind::Udp, Suffix::Ack(_)) => Err("UDP has no ACKs"),
     }
 }
@@ -147,8 +157,9 @@ impl Read for Name {
             }
             Err(Refusal::Unknown) => {
                 let kinds = one_of(KINDS.iter().map(|(name, _)| *name));
-                let allowed =
-                    format!("{kinds}, a TCP kind also with +da, +dyn or +ack1, or a table of parameters");
+                let allowed = format!(
+                    "{kinds}, a TCP kind also with +da, +dyn, +ack1 or +elfn, or a table of parameters"
+                );
                 wrong(node, path, &allowed, faults)
             }
         }
@@ -163,7 +174,7 @@ impl JsonSchema for Name {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let names: Vec<String> = names().into_iter().map(|(name, _)| name).collect();
         json_schema!({
-            "description": "+da delays ACKs, +dyn delays them ever longer, +ack1 acknowledges every segment.",
+            "description": "+da delays ACKs, +dyn delays them ever longer, +ack1 acknowledges every segment, +elfn stands by when a link fails.",
             "type": "string",
             "enum": names,
         })

@@ -116,7 +116,8 @@ impl End {
     pub(super) fn takes_notices(&self) -> bool {
         match self {
             Self::Custom { .. } => true,
-            Self::Tcp(_) | Self::UdpSender(_) | Self::UdpReceiver { .. } => false,
+            Self::Tcp(endpoint) => endpoint.config().elfn.is_some(),
+            Self::UdpSender(_) | Self::UdpReceiver { .. } => false,
         }
     }
 

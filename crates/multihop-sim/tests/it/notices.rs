@@ -181,7 +181,7 @@ fn the_route_error_of_dsr_carries_the_quote() {
 /// holds for 6 s, and the neighbour's next HELLO, or its next TC, passes it on.
 #[test]
 fn olsr_finds_out_when_the_hold_time_is_over() {
-    let (ran, heard) = talk(&chain("{ protocol = \"olsr\" }"));
+    let (ran, heard) = talk(&chain("{ protocol = \"olsr\", tell_source = false }"));
     assert_story(&heard, &["route lost"]);
     let lost = heard[1].0;
     assert!((GONE - 2.5 + 6.0..GONE + 6.0 + 5.5).contains(&lost), "{lost}");

@@ -33,6 +33,20 @@ pub struct Standby {
     pub max_probes: Option<u16>,
 }
 
+impl Standby {
+    /// Explicit link failure notification as Holland and Vaidya describe it: probes every 2 s of the
+    /// first segment, until an ACK comes that finds everything as it was.
+    pub const fn elfn() -> Self {
+        Self {
+            interval: ProbeInterval::Fixed(Duration::from_secs(2)),
+            probe: Probe::First,
+            exit: Exit::Any,
+            restore: Restore::Keep,
+            max_probes: None,
+        }
+    }
+}
+
 /// Time between probes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ProbeInterval {

@@ -139,7 +139,7 @@ fn the_mac_can_declare_a_link_lost() {
         b.give(Input::LinkFailed { next_hop: node(2), packet });
         b.said()
     };
-    let gone = [Output::Drop { ticket: Ticket(3), reason: DropReason::RetryLimit, tell_source: false }];
+    let gone = [Output::Drop { ticket: Ticket(3), reason: DropReason::RetryLimit, tell_source: true }];
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(SYM, OWN)]);
     assert_eq!(fails(&mut b), gone);

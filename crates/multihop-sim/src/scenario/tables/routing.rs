@@ -198,8 +198,8 @@ table! {
         empty_tcs: Option<bool>,
         /// Whether links are only used while most packets arrive, or a table that says how many.
         hysteresis: HysteresisValue = false,
-        /// Whether sources of packets without route are told by ICMP.
-        tell_source: bool = false,
+        /// Whether sources of packets without route are told by ICMP, if their transport listens.
+        tell_source: bool = true,
     }
 }
 

@@ -1,6 +1,6 @@
 //! TCP: what its kinds differ in, and its parameters.
 
-use multihop_transport::tcp::{AckRule, Config, DelayedAck, Variant};
+use multihop_transport::tcp::{AckRule, Config, DelayedAck, ProbeInterval, Restore, Standby, Variant};
 
 use crate::scenario::document::Fault;
 use crate::scenario::model::Protocol;
@@ -13,6 +13,8 @@ pub(in crate::scenario) struct TcpKind {
     pub(super) variant: Variant,
     pub(super) ack: Ack,
     pub(super) window: Window,
+    /// Whether it stands by when told that a link failed, and what that changes.
+    pub(super) elfn: Option<Restore>,
 }
 
 /// The ACK rule of a kind, but for whose delayed ACKs.
@@ -32,11 +34,16 @@ pub(super) enum Window {
 }
 
 pub(super) const NEWRENO: TcpKind =
-    TcpKind { variant: Variant::NewReno, ack: Ack::Every, window: Window::OfPreset };
+    TcpKind { variant: Variant::NewReno, ack: Ack::Every, window: Window::OfPreset, elfn: None };
 
 pub(super) const RENO: TcpKind = TcpKind { variant: Variant::Reno, ..NEWRENO };
 
 pub(super) const CLAMPED_BY_HOPS: TcpKind = TcpKind { window: Window::ByHops, ..NEWRENO };
+
+/// Reno with explicit link failure notification.
+pub(super) const fn elfn(restore: Restore) -> TcpKind {
+    TcpKind { elfn: Some(restore), ..RENO }
+}
 
 pub(super) const fn delayed(kind: TcpKind) -> TcpKind {
     TcpKind { ack: Ack::Delayed, ..kind }
@@ -72,7 +79,8 @@ impl TcpKind {
             Window::OfPreset | Window::ByHops => preset.window_max,
             Window::Fixed(segments) => segments,
         };
-        Config { variant: self.variant, ack_rule, window_max, ..preset.clone() }
+        let elfn = self.elfn.map(|restore| Standby { restore, ..Standby::elfn() });
+        Config { variant: self.variant, ack_rule, window_max, elfn, ..preset.clone() }
     }
 }
 
@@ -95,6 +103,10 @@ pub(super) fn configured(
     } else if table.delack.is_some() {
         let message = format!("{name:?} does not delay ACKs, allowed with: +da");
         faults.push(Fault::at_key(format!("{path}.delack"), message));
+    }
+    match &mut config.elfn {
+        Some(plan) => set_standby(plan, table),
+        None => refuse_standby(name, table, path, faults),
     }
     if config.rto.min > config.rto.max {
         let message = format!("{} is more than rto_max, {}", config.rto.min, config.rto.max);
@@ -121,6 +133,28 @@ fn set(config: &mut Config, table: &TcpTable) {
     put(&mut config.timestamps, table.timestamps.map(|tick| tick.0.map(|tick| tick.duration())));
     put(&mut config.nagle, table.nagle);
     put(&mut config.recv_buffer, table.recv_buffer.map(|n| Some(n.to())));
+}
+
+fn set_standby(plan: &mut Standby, table: &TcpTable) {
+    put(&mut plan.interval, table.probe_interval.map(ProbeInterval::from));
+    put(&mut plan.probe, table.probe.map(|word| word.0));
+    put(&mut plan.exit, table.exit.map(|word| word.0));
+    put(&mut plan.restore, table.restore.map(|word| word.0));
+    put(&mut plan.max_probes, table.probe_max.map(|limit| limit.0.map(|n| n.to())));
+}
+
+fn refuse_standby(name: &str, table: &TcpTable, path: &str, faults: &mut Vec<Fault>) {
+    let given = [
+        ("probe_interval", table.probe_interval.is_some()),
+        ("probe", table.probe.is_some()),
+        ("exit", table.exit.is_some()),
+        ("restore", table.restore.is_some()),
+        ("probe_max", table.probe_max.is_some()),
+    ];
+    for (key, _) in given.into_iter().filter(|(_, given)| *given) {
+        let message = format!("{name:?} does not stand by, allowed with: +elfn");
+        faults.push(Fault::at_key(format!("{path}.{key}"), message));
+    }
 }
 
 /// The congestion window limit of Chen, Xue and Nahrstedt (2003) as the TCP-AP paper uses it: a

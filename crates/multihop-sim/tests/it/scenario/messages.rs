@@ -115,13 +115,13 @@ fn what_is_not_there_yet() {
         with("routing", "protocol = \"apdr\""),
         "x.toml:8:12: routing.protocol: found \"apdr\", allowed: \"static\", \"aodv\", \"dsr\", \"olsr\""
     );
-    for name in ["tpa-2", "tcp-ap", "elfn", "newreno+", "+da"] {
+    for name in ["tpa-2", "tcp-ap", "elfn-x", "newreno+", "+da"] {
         assert_eq!(
             refused(&SMALLEST.replace("newreno", name)),
             format!(
                 "x.toml:6:13: flow.0.transport: found {name:?}, allowed: \"udp\", \"reno\", \"newreno\", \
-                 \"tcp-2\", \"tcp-3\", \"tcp-uc\", \"tcp-cwl\", a TCP kind also with +da, +dyn or +ack1, or a \
-                 table of parameters"
+                 \"tcp-2\", \"tcp-3\", \"tcp-uc\", \"tcp-cwl\", \"elfn\", \"elfn-w\", \"elfn-rto-w\", a TCP kind \
+                 also with +da, +dyn, +ack1 or +elfn, or a table of parameters"
             )
         );
     }
@@ -241,9 +241,12 @@ fn a_transport_that_does_not_suit() {
 
 #[test]
 fn suffixes_that_do_not_go_together() {
-    for (name, reason) in
-        [("udp+da", "UDP has no ACKs"), ("newreno+da+dyn", "two suffixes decide the same thing")]
-    {
+    for (name, reason) in [
+        ("udp+da", "UDP has no ACKs"),
+        ("udp+elfn", "UDP has nothing to hold back"),
+        ("elfn-w+elfn", "it stands by already"),
+        ("newreno+da+dyn", "two suffixes decide the same thing"),
+    ] {
         assert_eq!(
             refused(&SMALLEST.replace("newreno", name)),
             format!("x.toml:6:13: flow.0.transport: found {name:?}, but {reason}")
@@ -276,6 +279,15 @@ fn transport_parameters() {
     assert_eq!(
         table("kind = \"newreno\", delack = \"linux\""),
         "x.toml:6:42: flow.0.transport.delack: \"newreno\" does not delay ACKs, allowed with: +da"
+    );
+    assert_eq!(
+        table("kind = \"newreno\", probe_max = 3, exit = \"any\""),
+        "x.toml:6:45: flow.0.transport.probe_max: \"newreno\" does not stand by, allowed with: +elfn\n\
+         x.toml:6:55: flow.0.transport.exit: \"newreno\" does not stand by, allowed with: +elfn"
+    );
+    assert_eq!(
+        table("kind = \"elfn\", probe_interval = 0"),
+        "x.toml:6:47: flow.0.transport.probe_interval: found 0, allowed: a number from 0.001 to 1e6, or \"rtt\""
     );
     assert_eq!(
         table("kind = \"newreno\", rto_min = 5, rto_max = 2"),

@@ -6,7 +6,9 @@ use multihop_sim::scenario::{
     App, ArpKind, Energy, Mobility, Protocol, Record, RoutingProtocol, Scenario, Series, Source, schema,
     window_for_hops,
 };
-use multihop_transport::tcp::{AckRule, Config, DelayedAck, PartialAckTimer, Variant};
+use multihop_transport::tcp::{
+    AckRule, Config, DelayedAck, Exit, PartialAckTimer, Probe, ProbeInterval, Restore, Standby, Variant,
+};
 
 use super::{SMALLEST, load, load_with};
 
@@ -188,6 +190,43 @@ fn short_names_of_tcp() {
         matches!(scenario.flows[0].transport.protocol, Protocol::Tcp { window_by_hops: true, .. })
     };
     assert!(by_hops("tcp-cwl") && by_hops("tcp-cwl+da") && !by_hops("tcp-3"));
+}
+
+#[test]
+fn short_names_of_link_failure_notification() {
+    for (name, variant, ack_rule, restore) in [
+        ("elfn", Variant::Reno, AckRule::Every, Restore::Keep),
+        ("elfn-w", Variant::Reno, AckRule::Every, Restore::Window),
+        ("elfn-rto-w", Variant::Reno, AckRule::Every, Restore::RtoWindow),
+        ("elfn+da", Variant::Reno, AckRule::Delayed(DelayedAck::Ns2), Restore::Keep),
+        ("newreno+elfn", Variant::NewReno, AckRule::Every, Restore::Keep),
+        ("newreno+elfn+dyn", Variant::NewReno, AckRule::Dynamic, Restore::Keep),
+    ] {
+        let scenario = load(&SMALLEST.replace("newreno", name));
+        let elfn = Some(Standby { restore, ..Standby::elfn() });
+        assert_eq!(config(&scenario, 0), &Config { variant, ack_rule, elfn, ..Config::default() }, "{name}");
+    }
+}
+
+#[test]
+fn keys_of_standby() {
+    let plan = |keys: &str| {
+        let table = format!("{{ kind = \"elfn-w\", {keys} }}");
+        config(&load(&SMALLEST.replace("\"newreno\"", &table)), 0).elfn.unwrap()
+    };
+    let changed = plan(
+        "probe_interval = \"rtt\", probe = \"lowest-lost\", exit = \"new\", restore = \"rto-window\", probe_max = 9",
+    );
+    let expected = Standby {
+        interval: ProbeInterval::RoundTrips,
+        probe: Probe::LowestLost,
+        exit: Exit::New,
+        restore: Restore::RtoWindow,
+        max_probes: Some(9),
+    };
+    assert_eq!(changed, expected);
+    assert_eq!(plan("probe_interval = 30").interval, ProbeInterval::Fixed(Duration::from_secs(30)));
+    assert_eq!(plan("probe_max = \"off\""), Standby { restore: Restore::Window, ..Standby::elfn() });
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn every_key_of_olsr() {
     let keys = "hello_interval = 1\ntc_interval = 4\nneighbour_hold = 7\ntopology_hold = 16\n\
         duplicate_hold = 31\nmax_jitter = 0.125\nown_messages_wait = false\nmessages_per_packet = 5\n\
         willingness = 7\ntc_redundancy = 2\nmpr_coverage = 3\nempty_tcs = true\n\
-        hysteresis = { scaling = 0.25, high = 0.9 }\nlink_failure = \"mac\"\ntell_source = true";
+        hysteresis = { scaling = 0.25, high = 0.9 }\nlink_failure = \"mac\"\ntell_source = false";
     let expected = olsr::Config {
         hello_interval: s(1),
         tc_interval: s(4),
@@ -172,7 +172,7 @@ fn every_key_of_olsr() {
         empty_tcs: true,
         hysteresis: Some(olsr::Hysteresis { scaling: 250_000, high: 900_000, low: 300_000 }),
         link_failure: olsr::LinkFailure::Mac,
-        tell_source: true,
+        tell_source: false,
     };
     assert_eq!(olsr(keys), expected);
     assert_eq!(olsr("tc_redundancy = 1").advertised, olsr::Advertised::SelectorsAndMprs);

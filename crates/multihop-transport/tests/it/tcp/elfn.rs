@@ -7,14 +7,7 @@ use multihop_transport::tcp::{
 
 use super::templates::*;
 
-/// The paper's protocol.
-const ELFN: Standby = Standby {
-    interval: ProbeInterval::Fixed(Duration::from_secs(2)),
-    probe: Probe::First,
-    exit: Exit::Any,
-    restore: Restore::Keep,
-    max_probes: None,
-};
+const ELFN: Standby = Standby::elfn();
 
 fn with(plan: Standby) -> Config {
     Config { elfn: Some(plan), initial_window: 4, ..reno() }

@@ -1,8 +1,12 @@
 //! Keys of a TCP.
 
-use multihop_transport::tcp::{DelayedAck, PartialAckTimer};
+use std::borrow::Cow;
 
-use crate::scenario::read::table;
+use multihop_transport::tcp::{DelayedAck, Exit, PartialAckTimer, Probe, ProbeInterval, Restore};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::scenario::document::{Fault, Node, Value};
+use crate::scenario::read::{Read, table};
 use crate::scenario::transport::Preset;
 use crate::scenario::values::{OrOff, Tick, Timeout, Whole, words};
 
@@ -46,6 +50,18 @@ table! {
         timestamps: Option<OrOff<Tick>>,
         /// Whether small segments are held back while data is outstanding (Nagle).
         nagle: Option<bool>,
+        /// Time between probes on stand-by, s, or "rtt": four smoothed round trips, from 0.2 to 2 s.
+        probe_interval: Option<ProbeIntervalValue>,
+        /// What a probe is: the first unacknowledged segment, or the one with the lowest number that
+        /// notices named.
+        probe: Option<ProbeWord>,
+        /// Which ACK ends stand-by: any, or one of new data.
+        exit: Option<ExitWord>,
+        /// What stand-by changes when it ends: nothing, the window to one segment, or also the
+        /// timeout to rto_initial.
+        restore: Option<RestoreWord>,
+        /// Probes without an answer before the connection is given up.
+        probe_max: Option<OrOff<Whole<1, 65_535>>>,
         /// Receive buffer, bytes; room for window_max segments if not given.
         recv_buffer: Option<Whole<1, 1_000_000_000>>,
     }
@@ -62,5 +78,72 @@ words! {
     DelackWord(DelayedAck) {
         "ns2" => DelayedAck::Ns2,
         "linux" => DelayedAck::Linux,
+    }
+}
+
+words! {
+    /// What a probe is.
+    ProbeWord(Probe) {
+        "first" => Probe::First,
+        "lowest-lost" => Probe::LowestLost,
+    }
+
+    /// Which ACK ends stand-by.
+    ExitWord(Exit) {
+        "any" => Exit::Any,
+        "new" => Exit::New,
+    }
+
+    /// What is changed then.
+    RestoreWord(Restore) {
+        "keep" => Restore::Keep,
+        "window" => Restore::Window,
+        "rto-window" => Restore::RtoWindow,
+    }
+}
+
+/// A time, or the word `"rtt"`.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::scenario) enum ProbeIntervalValue {
+    Fixed(Timeout),
+    RoundTrips,
+}
+
+impl From<ProbeIntervalValue> for ProbeInterval {
+    fn from(value: ProbeIntervalValue) -> Self {
+        match value {
+            ProbeIntervalValue::Fixed(time) => Self::Fixed(time.duration()),
+            ProbeIntervalValue::RoundTrips => Self::RoundTrips,
+        }
+    }
+}
+
+impl Read for ProbeIntervalValue {
+    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+        if matches!(&node.value, Value::Text(text) if text == "rtt") {
+            return Some(Self::RoundTrips);
+        }
+        let mut own = Vec::new();
+        let time = Timeout::read(node, path, &mut own);
+        faults.extend(own.into_iter().map(|mut fault| {
+            fault.message.push_str(", or \"rtt\"");
+            fault
+        }));
+        time.map(Self::Fixed)
+    }
+}
+
+impl JsonSchema for ProbeIntervalValue {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "ProbeInterval".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let time = generator.subschema_for::<Timeout>();
+        json_schema!({ "anyOf": [time, { "const": "rtt" }] })
     }
 }
