@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use multihop_core::{FlowId, Instant, NodeId, Quoted};
+use multihop_core::{Duration, FlowId, Instant, NodeId, Quoted};
 use multihop_radio::frame::PacketHandle;
 use multihop_routing::dsr::Message as DsrMessage;
 use multihop_wire::dsr::SourceRoute;
@@ -27,6 +27,9 @@ pub struct Packet {
     pub hops: u8,
     /// Bytes of a second IP header.
     pub ip_extra: u32,
+    /// How long the data that it answers was on its way. No bytes on the air: a real receiver echoes
+    /// a timestamp.
+    pub there: Option<Duration>,
     /// The way it goes, where it carries that (DSR).
     pub route: Option<Box<SourceRoute>>,
     /// What it carries.
@@ -165,6 +168,11 @@ impl Packet {
         Some(FlowId(u32::from(port.checked_sub(FIRST_PORT)?)))
     }
 
+    /// Whether it is a segment with data.
+    pub(crate) fn carries_data(&self) -> bool {
+        matches!(&self.body, Body::Tcp(segment) if !segment.payload.is_empty())
+    }
+
     /// Whether it belongs to a routing protocol.
     pub fn is_routing(&self) -> bool {
         matches!(self.body, Body::Routing { .. })
@@ -267,6 +275,7 @@ pub(crate) mod tests {
             ttl: INITIAL_TTL,
             hops: 0,
             ip_extra: 0,
+            there: None,
             route: None,
             body: Body::Udp(Datagram { port: port_of(FlowId(3)), serial: 0, size: 1460 }),
         }

@@ -190,7 +190,7 @@ impl Recorder {
 }
 
 /// Series that senders show.
-const OF_SENDERS: [Series; 3] = [Series::Cwnd, Series::Rtt, Series::State];
+const OF_SENDERS: [Series; 5] = [Series::Cwnd, Series::Rtt, Series::State, Series::Rate, Series::Cov];
 
 /// States by the numbers that stand for them in the series: values of tidy data are numbers.
 const STATES: [&str; 7] =
@@ -202,6 +202,8 @@ fn shown(sender: &Progress, series: Series) -> Option<(&'static str, f64)> {
         Series::Cwnd => Some(("cwnd", sender.cwnd)),
         Series::Rtt => Some(("rtt_ms", ms(sender.rtt?))),
         Series::State => Some(("state", STATES.iter().position(|name| *name == sender.state)? as f64)),
+        Series::Rate => Some(("rate_kbps", sender.pace?.rate_kbps)),
+        Series::Cov => Some(("cov", sender.pace?.cov)),
         Series::Hops | Series::Shortest | Series::Queue | Series::Goodput => None,
     }
 }

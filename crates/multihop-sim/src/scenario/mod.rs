@@ -28,7 +28,6 @@ pub use model::{
 pub use problem::{Place, Problem, Problems};
 pub use schema::schema;
 pub use topology::{Layout, NotConnected, Topology};
-pub use transport::window_for_hops;
 
 impl Scenario {
     /// Reads and checks a scenario, with `overrides` (dotted path, TOML value or bare string) laid

@@ -209,11 +209,8 @@ pub enum Protocol {
     Udp,
     /// TCP in one of its variants.
     Tcp {
-        /// Parameters of both ends.
+        /// For both ends.
         config: Box<tcp::Config>,
-        /// Whether `window_max` is to be replaced by [`super::window_for_hops`] of the length of
-        /// the route.
-        window_by_hops: bool,
     },
 }
 
@@ -235,6 +232,10 @@ pub enum Series {
     Rtt,
     /// Where congestion control is.
     State,
+    /// What a paced sender lets out at most, payload.
+    Rate,
+    /// Coefficient of variation of a paced sender's round trips.
+    Cov,
     /// Links that packets crossed between sender and receiver.
     Hops,
     /// Links of the true shortest path between sender and receiver.

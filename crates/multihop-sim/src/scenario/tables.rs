@@ -21,7 +21,7 @@ pub(super) use routing::{
 pub(super) use sweep::SweepTable;
 pub(super) use topology::{NodeRef, PositionsTable, TopologyTable};
 pub(super) use traffic::{AppTable, FlowTable};
-pub(super) use transport::{Parameters, TcpTable, TransportTable};
+pub(super) use transport::{PacingTable, Parameters, TcpTable, TransportTable};
 
 use serde_json::json;
 
@@ -100,6 +100,8 @@ words! {
         "cwnd" => Series::Cwnd,
         "rtt" => Series::Rtt,
         "state" => Series::State,
+        "rate" => Series::Rate,
+        "cov" => Series::Cov,
         "hops" => Series::Hops,
         "shortest" => Series::Shortest,
         "queue" => Series::Queue,

@@ -3,22 +3,23 @@
 //! A name is a row of [`KINDS`], with suffixes from [`SUFFIXES`] after it. Each family of transports
 //! has a file of its own: what its kinds differ in, and how a table of parameters changes them.
 
+mod pacing;
 mod tcp;
 
 use std::borrow::Cow;
 use std::mem::discriminant;
 
+use multihop_transport::pacing::Clock;
 use multihop_transport::tcp::Restore;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-pub use tcp::window_for_hops;
 pub(super) use tcp::{Preset, TcpKind};
 
 use super::document::{Fault, Node, Value};
 use super::model::{Protocol, Transport};
 use super::read::{Read, one_of, wrong};
 use super::tables::{Parameters, TransportTable};
-use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, RENO, clamped, delayed, elfn};
+use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, RENO, clamped, delayed, elfn, paced};
 
 /// A short name that exists.
 #[derive(Clone)]
@@ -40,6 +41,8 @@ enum Suffix {
     Ack(Ack),
     /// Explicit link failure notification.
     Elfn,
+    /// Adaptive pacing.
+    Pacing,
 }
 
 /// The names. `tcp-2`, `tcp-3` and `tcp-uc` are those of the TPA paper, which delays ACKs.
@@ -51,6 +54,8 @@ const KINDS: &[(&str, Kind)] = &[
     ("tcp-3", Kind::Tcp(clamped(3))),
     ("tcp-uc", Kind::Tcp(delayed(NEWRENO))),
     ("tcp-cwl", Kind::Tcp(CLAMPED_BY_HOPS)),
+    ("tcp-ap", Kind::Tcp(paced(NEWRENO, Clock::Own))),
+    ("tcp-ap-sync", Kind::Tcp(paced(NEWRENO, Clock::Synchronised))),
     ("elfn", Kind::Tcp(elfn(Restore::Keep))),
     ("elfn-w", Kind::Tcp(elfn(Restore::Window))),
     ("elfn-rto-w", Kind::Tcp(elfn(Restore::RtoWindow))),
@@ -61,6 +66,7 @@ const SUFFIXES: &[(&str, Suffix)] = &[
     ("dyn", Suffix::Ack(Ack::Dynamic)),
     ("ack1", Suffix::Ack(Ack::Every)),
     ("elfn", Suffix::Elfn),
+    ("ap", Suffix::Pacing),
 ];
 
 /// What a suffix makes of a kind, or why the two do not go together.
@@ -70,6 +76,9 @@ fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
         (Kind::Tcp(tcp), Suffix::Elfn) if tcp.elfn.is_some() => Err("it stands by already"),
         (Kind::Tcp(tcp), Suffix::Elfn) => Ok(Kind::Tcp(TcpKind { elfn: Some(Restore::Keep), ..*tcp })),
         (Kind::Udp, Suffix::Elfn) => Err("UDP has nothing to hold back"),
+        (Kind::Tcp(tcp), Suffix::Pacing) if tcp.pacing.is_some() => Err("it is paced already"),
+        (Kind::Tcp(tcp), Suffix::Pacing) => Ok(Kind::Tcp(paced(*tcp, Clock::Own))),
+        (Kind::Udp, Suffix::Pacing) => Err("UDP has no round trips to pace by"),
         (Kind::Udp, Suffix::Ack(_)) => Err("UDP has no ACKs"),
     }
 }
@@ -83,8 +92,8 @@ pub(super) fn transport(table: &TransportTable, path: &str, faults: &mut Vec<Fau
             faults.push(Fault::at_key(format!("{path}.kind"), message));
             return None;
         }
-        TransportTable::Long(name, Parameters::Tcp(kind, table)) => {
-            (name, tcp::configured(&name.text, kind, table, path, faults))
+        TransportTable::Long(name, Parameters::Tcp(kind, table, pacing)) => {
+            (name, tcp::configured(&name.text, kind, (table, pacing), path, faults))
         }
     };
     Some(Transport { name: name.text.clone(), protocol })
@@ -158,7 +167,7 @@ impl Read for Name {
             Err(Refusal::Unknown) => {
                 let kinds = one_of(KINDS.iter().map(|(name, _)| *name));
                 let allowed = format!(
-                    "{kinds}, a TCP kind also with +da, +dyn, +ack1 or +elfn, or a table of parameters"
+                    "{kinds}, a TCP kind also with +da, +dyn, +ack1, +elfn or +ap, or a table of parameters"
                 );
                 wrong(node, path, &allowed, faults)
             }
@@ -174,7 +183,7 @@ impl JsonSchema for Name {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let names: Vec<String> = names().into_iter().map(|(name, _)| name).collect();
         json_schema!({
-            "description": "+da delays ACKs, +dyn delays them ever longer, +ack1 acknowledges every segment, +elfn stands by when a link fails.",
+            "description": "+da delays ACKs, +dyn delays them ever longer, +ack1 acknowledges every segment, +elfn stands by when a link fails, +ap paces.",
             "type": "string",
             "enum": names,
         })

@@ -62,6 +62,8 @@ numbers! {
     Coordinate: -1e7 to 1e7;
     /// A probability.
     Chance: 0.0 to 1.0;
+    /// The weight of the past in an average.
+    Weight: 0.0 to 1.0;
     /// A ratio of powers, as a margin.
     Decibels: 0.0 to 200.0;
     /// An absolute power.
@@ -92,6 +94,13 @@ macro_rules! times {
             }
         }
     )*};
+}
+
+impl Weight {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1000")]
+    pub(super) fn thousandths(self) -> u16 {
+        (self.0 * 1000.0).round() as u16
+    }
 }
 
 times! { Seconds PositiveSeconds Timeout Tick Interval Validity Jitter }

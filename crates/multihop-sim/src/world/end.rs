@@ -1,9 +1,10 @@
 //! One end of a flow, whatever its transport.
 
 use multihop_core::{Duration, FlowId, Instant, Machine, Notice};
+use multihop_transport::pacing::Pacer;
 use multihop_transport::tcp;
 
-use super::flow::Counts;
+use super::flow::{Arrival, Counts};
 use crate::extension::{Transport, TransportInput, TransportOutput};
 use crate::packet::Body;
 
@@ -49,6 +50,25 @@ pub(crate) struct Progress {
     pub(crate) rtt_samples: u64,
     /// Where congestion control is.
     pub(crate) state: &'static str,
+    /// If it is paced.
+    pub(crate) pace: Option<Pace>,
+}
+
+/// What a pacer shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Payload that it lets out at most.
+    pub(crate) rate_kbps: f64,
+    /// Coefficient of variation of the round trips.
+    pub(crate) cov: f64,
+}
+
+impl Pace {
+    /// Nothing before the first round trip.
+    fn of(pacer: &Pacer, payload: u32) -> Option<Self> {
+        let rate_kbps = pacer.rate()? * f64::from(payload) * 8e-3;
+        Some(Self { rate_kbps, cov: pacer.cov() })
+    }
 }
 
 impl End {
@@ -94,9 +114,15 @@ impl End {
     }
 
     /// Takes what a packet carries. What a datagram brings is said at once.
-    pub(super) fn receive(&mut self, now: Instant, body: Body) -> Option<Said> {
+    pub(super) fn receive(&mut self, now: Instant, arrival: Arrival, body: Body) -> Option<Said> {
         match (self, body) {
-            (Self::Tcp(endpoint), Body::Tcp(segment)) => endpoint.handle(now, tcp::Input::Segment(segment)),
+            (Self::Tcp(endpoint), Body::Tcp(segment)) => {
+                let input = match arrival.trip(now) {
+                    Some(trip) => tcp::Input::Timed(segment, trip),
+                    None => tcp::Input::Segment(segment),
+                };
+                endpoint.handle(now, input);
+            }
             (Self::Custom { machine, heard, .. }, Body::Custom { message, .. }) => {
                 *heard = true;
                 machine.handle(now, TransportInput::Message(message));
@@ -204,6 +230,7 @@ impl End {
                 rtt: endpoint.rtt().latest(),
                 rtt_samples: endpoint.rtt().samples(),
                 state: endpoint.phase().name(),
+                pace: endpoint.pacer().and_then(|pacer| Pace::of(pacer, endpoint.mss())),
             }),
             Self::UdpSender(_) | Self::UdpReceiver { .. } | Self::Custom { .. } => None,
         }

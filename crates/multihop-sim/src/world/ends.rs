@@ -1,6 +1,6 @@
 //! Transports: what sits at the two ends of each flow.
 
-use multihop_core::{FlowId, Instant, NodeId, Notice, Rng};
+use multihop_core::{Duration, FlowId, Instant, NodeId, Notice, Rng};
 use multihop_transport::tcp;
 use multihop_wire::tcp::SeqNumber;
 
@@ -10,7 +10,7 @@ use super::flow::{Arrival, Counts, FlowStats, Windows};
 use crate::engine::Rank;
 use crate::extension::Extensions;
 use crate::packet::{Body, INITIAL_TTL, Packet, port_of};
-use crate::scenario::{Flow, Protocol, Scenario, window_for_hops};
+use crate::scenario::{Flow, Protocol, Scenario};
 
 /// All flows and their ends.
 pub(super) struct Ends {
@@ -37,6 +37,8 @@ pub(super) struct FlowState {
     /// Round-trip samples noted so far.
     rtt_samples: u64,
     pub(super) rng: Rng,
+    /// How long the newest data took to the receiver.
+    there: Option<Duration>,
 }
 
 impl EndId {
@@ -75,7 +77,7 @@ impl Ends {
             let custom = extensions.transport.filter(|_| !datagrams).and_then(|make| make(id));
             let (transport, pair) = match custom {
                 Some(own) => (own.name, [own.sender, own.receiver].map(End::custom)),
-                None => (flow.transport.name.clone(), built_in(scenario.seed, id, flow, &mut hops)),
+                None => (flow.transport.name.clone(), built_in(scenario, id, flow, &mut hops)),
             };
             ends.extend(pair);
             flows.push(FlowState {
@@ -86,6 +88,7 @@ impl Ends {
                 unacked: 0,
                 rtt_samples: 0,
                 rng: Rng::stream(scenario.seed, "traffic", u64::from(id.0)),
+                there: None,
             });
         }
         let windows = Windows::new(flows.len(), Instant::ZERO);
@@ -106,7 +109,7 @@ impl Ends {
 }
 
 fn built_in(
-    seed: u64,
+    scenario: &Scenario,
     id: FlowId,
     flow: &Flow,
     hops: &mut impl FnMut(NodeId, NodeId) -> Option<u32>,
@@ -116,16 +119,23 @@ fn built_in(
             let counts = Counts::default();
             [End::UdpSender(counts), End::UdpReceiver { expected: 0, counts }]
         }
-        Protocol::Tcp { config, window_by_hops } => {
+        Protocol::Tcp { config } => {
             // Applications read whatever arrives.
             let mut config = tcp::Config { sink: true, ..config.as_ref().clone() };
-            if *window_by_hops && let Some(hops) = hops(flow.from, flow.to) {
-                config.window_max = window_for_hops(hops);
+            if config.window_by_hops
+                && let Some(hops) = hops(flow.from, flow.to)
+            {
+                config.window_max = tcp::window_for_hops(hops);
+            }
+            if let Some(pacing) = &mut config.pacing {
+                pacing.pacer.bandwidth = scenario.radio.rate;
+                pacing.pacer.data_bytes = u32::from(config.mss) + HEADERS;
+                pacing.pacer.ack_bytes = HEADERS;
             }
             let port = port_of(id);
             let endpoint = |end: EndId| {
                 let ports = tcp::Ports { local: port, remote: port };
-                let iss = Rng::stream(seed, "tcp/iss", u64::from(end.0)).next_u64() >> 32;
+                let iss = Rng::stream(scenario.seed, "tcp/iss", u64::from(end.0)).next_u64() >> 32;
                 let iss = SeqNumber(u32::try_from(iss).expect("32 bits are left"));
                 End::Tcp(Box::new(tcp::Endpoint::new(config.clone(), ports, iss)))
             };
@@ -162,8 +172,11 @@ impl World<'_> {
         let Some(flow) = self.scenario.flows.get(id.index()) else { return };
         let end = if node == flow.to { EndId::receiver(id) } else { EndId::sender(id) };
         let arrival = Arrival::of(&packet);
+        if !end.is_sender() && packet.carries_data() {
+            self.ends.flows[id.index()].there = Some(self.now - packet.created);
+        }
         let before = self.ends.ends[end.index()].counts().delivered;
-        if let Some(said) = self.ends.ends[end.index()].receive(self.now, packet.body) {
+        if let Some(said) = self.ends.ends[end.index()].receive(self.now, arrival, packet.body) {
             self.obey_end(end, said);
         }
         self.drain_end(end);
@@ -210,6 +223,7 @@ impl World<'_> {
             ttl: INITIAL_TTL,
             hops: 0,
             ip_extra: self.scenario.routing.ip_extra,
+            there: self.ends.flows[end.flow().index()].there.filter(|_| !end.is_sender()),
             route: None,
             body,
         };
@@ -263,3 +277,6 @@ impl World<'_> {
         self.observer.progress(self.now, sender.flow(), || end.progress());
     }
 }
+
+/// Bytes of a segment that are not payload: IP and TCP.
+const HEADERS: u32 = 40;

@@ -143,11 +143,18 @@ impl FlowStats {
 pub(super) struct Arrival {
     pub(super) created: Instant,
     pub(super) hops: u8,
+    /// How long the data that it answers was on its way.
+    there: Option<Duration>,
 }
 
 impl Arrival {
     pub(super) fn of(packet: &Packet) -> Self {
-        Self { created: packet.created, hops: packet.hops }
+        Self { created: packet.created, hops: packet.hops, there: packet.there }
+    }
+
+    /// Both ways of the round trip that ends with it.
+    pub(super) fn trip(&self, now: Instant) -> Option<tcp::Trip> {
+        self.there.map(|there| tcp::Trip { there, back: now - self.created })
     }
 }
 

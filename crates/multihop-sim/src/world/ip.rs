@@ -160,6 +160,7 @@ impl World<'_> {
                     ttl: out.ttl,
                     hops: 0,
                     ip_extra: 0,
+                    there: None,
                     route: None,
                     body: Body::Routing { message: out.message, bytes },
                 };
@@ -235,6 +236,7 @@ impl World<'_> {
             ttl: INITIAL_TTL,
             hops: 0,
             ip_extra: self.scenario.routing.ip_extra,
+            there: None,
             route: None,
             body: Body::Unreachable(Box::new(quoted)),
         };

@@ -146,6 +146,7 @@ impl World<'_> {
             ttl: INITIAL_TTL,
             hops: 0,
             ip_extra: 0,
+            there: None,
             route: None,
             body: Body::Arp(arp),
         };

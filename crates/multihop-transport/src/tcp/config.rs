@@ -15,6 +15,8 @@ pub struct Config {
     pub mss: u16,
     /// The sender's clamp on the window in segments; also the initial slow-start threshold.
     pub window_max: u16,
+    /// Whether the length of the path, once it is known, sets `window_max` by [`window_for_hops`].
+    pub window_by_hops: bool,
     /// Initial window in segments; 1 if the SYN was lost (RFC 5681 §3.1).
     pub initial_window: u16,
     /// Whether connections begin with SYN segments. Without, both ends know each other's sequence
@@ -133,6 +135,7 @@ impl Config {
             variant: Variant::NewReno,
             mss: 1460,
             window_max: 64,
+            window_by_hops: false,
             initial_window: 3, // RFC 5681 §3.1 for this MSS
             handshake: true,
             rto: RtoConfig {
@@ -275,6 +278,13 @@ impl Default for Config {
     fn default() -> Self {
         Self::ns2_2005()
     }
+}
+
+/// The congestion window limit of Chen, Xue, Shah and Nahrstedt (2004) as the TCP-AP paper uses it: a
+/// quarter of the hops (section 4.3), halves rounded up so that it is below four up to ten hops
+/// (section 5.1.1), at least 1 (section 4.5).
+pub fn window_for_hops(hops: u32) -> u16 {
+    u16::try_from(hops.saturating_add(2) / 4).unwrap_or(u16::MAX).max(1)
 }
 
 /// RFC 7323 §2.3

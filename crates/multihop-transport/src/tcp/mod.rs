@@ -27,6 +27,7 @@ mod timers;
 
 pub use config::{
     AckRule, Config, DelayedAck, Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Variant,
+    window_for_hops,
 };
 pub use counters::Counters;
 pub use pace::{Pacing, RoundTrips, Trip};
@@ -291,14 +292,21 @@ impl Endpoint {
     fn handle_notice(&mut self, now: Instant, notice: &Notice) {
         match notice {
             Notice::LinkFailed(quoted) => self.on_link_failed(now, quoted),
-            Notice::PathInfo { hops } => {
-                if let Some(pace) = &mut self.pace {
-                    pace.pacer.set_hops(*hops);
-                }
-            }
+            Notice::PathInfo { hops } => self.on_path_length(*hops),
             Notice::RouteLost | Notice::RouteRestored => {}
         }
         self.congestion.policy_mut().on_notice(now, notice);
+    }
+
+    fn on_path_length(&mut self, hops: u8) {
+        if let Some(pace) = &mut self.pace {
+            pace.pacer.set_hops(hops);
+        }
+        if self.config.window_by_hops {
+            self.config.window_max = window_for_hops(u32::from(hops));
+            let max = u32::from(self.config.window_max).saturating_mul(self.mss);
+            self.congestion.policy_mut().base_mut().set_max(max);
+        }
     }
 
     fn check_open(&self) -> Result<(), SendError> {

@@ -2,12 +2,14 @@
 //!
 //! Each family of transports has a table of keys in a file of its own.
 
+mod pacing;
 mod tcp;
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+pub(in crate::scenario) use pacing::PacingTable;
 pub(in crate::scenario) use tcp::TcpTable;
 
 use crate::scenario::document::{Fault, Node, Value};
@@ -27,12 +29,12 @@ pub(in crate::scenario) enum Parameters {
     /// UDP has none.
     Udp,
     /// Of a TCP.
-    Tcp(TcpKind, Box<TcpTable>),
+    Tcp(TcpKind, Box<TcpTable>, Box<PacingTable>),
 }
 
 /// The keys of each family, for those who meet one of them elsewhere.
 fn families() -> Vec<(&'static str, Vec<&'static str>)> {
-    vec![("a TCP kind", TcpTable::names())]
+    vec![("a TCP kind", TcpTable::names()), ("a paced kind (+ap)", PacingTable::names())]
 }
 
 impl TransportTable {
@@ -44,7 +46,10 @@ impl TransportTable {
         keys.mention_families(families);
         let parameters = match name.kind() {
             Kind::Udp => Parameters::Udp,
-            Kind::Tcp(kind) => Parameters::Tcp(*kind, Fields::take(keys, faults)?),
+            Kind::Tcp(kind) => {
+                let (tcp, pacing) = (Fields::take(keys, faults), Fields::take(keys, faults));
+                Parameters::Tcp(*kind, tcp?, pacing?)
+            }
         };
         Some(Self::Long(name, parameters))
     }
@@ -69,8 +74,8 @@ impl JsonSchema for TransportTable {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let short = generator.subschema_for::<Name>();
-        let tcp = TcpTable::schema(generator);
-        let tcp = family("A TCP and its parameters.", |kind| matches!(kind, Kind::Tcp(_)), &[tcp]);
+        let (tcp, pacing) = (TcpTable::schema(generator), PacingTable::schema(generator));
+        let tcp = family("A TCP and its parameters.", |kind| matches!(kind, Kind::Tcp(_)), &[tcp, pacing]);
         json_schema!({ "anyOf": [short, tcp] })
     }
 }

@@ -1,10 +1,14 @@
 //! TCP: what its kinds differ in, and its parameters.
 
-use multihop_transport::tcp::{AckRule, Config, DelayedAck, ProbeInterval, Restore, Standby, Variant};
+use multihop_transport::pacing::Clock;
+use multihop_transport::tcp::{
+    AckRule, Config, DelayedAck, Pacing, ProbeInterval, Restore, RoundTrips, Standby, Variant,
+};
 
+use super::pacing;
 use crate::scenario::document::Fault;
 use crate::scenario::model::Protocol;
-use crate::scenario::tables::TcpTable;
+use crate::scenario::tables::{PacingTable, TcpTable};
 use crate::scenario::values::{put, words};
 
 /// One kind of TCP.
@@ -15,6 +19,8 @@ pub(in crate::scenario) struct TcpKind {
     pub(super) window: Window,
     /// Whether it stands by when told that a link failed, and what that changes.
     pub(super) elfn: Option<Restore>,
+    /// Adaptive pacing by whose clock.
+    pub(super) pacing: Option<Clock>,
 }
 
 /// The ACK rule of a kind, but for whose delayed ACKs.
@@ -33,8 +39,13 @@ pub(super) enum Window {
     ByHops,
 }
 
-pub(super) const NEWRENO: TcpKind =
-    TcpKind { variant: Variant::NewReno, ack: Ack::Every, window: Window::OfPreset, elfn: None };
+pub(super) const NEWRENO: TcpKind = TcpKind {
+    variant: Variant::NewReno,
+    ack: Ack::Every,
+    window: Window::OfPreset,
+    elfn: None,
+    pacing: None,
+};
 
 pub(super) const RENO: TcpKind = TcpKind { variant: Variant::Reno, ..NEWRENO };
 
@@ -49,6 +60,10 @@ pub(super) const fn delayed(kind: TcpKind) -> TcpKind {
     TcpKind { ack: Ack::Delayed, ..kind }
 }
 
+pub(super) const fn paced(kind: TcpKind, clock: Clock) -> TcpKind {
+    TcpKind { pacing: Some(clock), ..kind }
+}
+
 /// With delayed ACKs.
 pub(super) const fn clamped(segments: u16) -> TcpKind {
     TcpKind { window: Window::Fixed(segments), ..delayed(NEWRENO) }
@@ -57,12 +72,7 @@ pub(super) const fn clamped(segments: u16) -> TcpKind {
 impl TcpKind {
     /// On top of `preset` alone.
     pub(super) fn protocol(&self, preset: &Config) -> Protocol {
-        self.with(self.config(preset))
-    }
-
-    fn with(&self, config: Config) -> Protocol {
-        let window_by_hops = matches!(self.window, Window::ByHops);
-        Protocol::Tcp { config: Box::new(config), window_by_hops }
+        Protocol::Tcp { config: Box::new(self.config(preset)) }
     }
 
     fn config(&self, preset: &Config) -> Config {
@@ -80,7 +90,10 @@ impl TcpKind {
             Window::Fixed(segments) => segments,
         };
         let elfn = self.elfn.map(|restore| Standby { restore, ..Standby::elfn() });
-        Config { variant: self.variant, ack_rule, window_max, elfn, ..preset.clone() }
+        let window_by_hops = matches!(self.window, Window::ByHops);
+        let round_trips = RoundTrips::Net;
+        let pacing = self.pacing.map(|clock| Pacing { pacer: pacing::defaults(clock), round_trips });
+        Config { variant: self.variant, ack_rule, window_max, window_by_hops, elfn, pacing, ..preset.clone() }
     }
 }
 
@@ -88,7 +101,7 @@ impl TcpKind {
 pub(super) fn configured(
     name: &str,
     kind: &TcpKind,
-    table: &TcpTable,
+    (table, pacing): (&TcpTable, &PacingTable),
     path: &str,
     faults: &mut Vec<Fault>,
 ) -> Protocol {
@@ -112,7 +125,24 @@ pub(super) fn configured(
         let message = format!("{} is more than rto_max, {}", config.rto.min, config.rto.max);
         faults.push(Fault::at_key(format!("{path}.rto_min"), message));
     }
-    kind.with(config)
+    pace(&mut config, name, (table, pacing), path, faults);
+    Protocol::Tcp { config: Box::new(config) }
+}
+
+fn pace(
+    config: &mut Config,
+    name: &str,
+    (table, keys): (&TcpTable, &PacingTable),
+    path: &str,
+    faults: &mut Vec<Fault>,
+) {
+    let more = [("ap_rtt", table.ap_rtt.is_some()), ("clock", table.clock.is_some())];
+    let Some(pacing) = &mut config.pacing else {
+        return pacing::refuse(name, &more, keys, path, faults);
+    };
+    put(&mut pacing.round_trips, table.ap_rtt.map(|word| word.0));
+    put(&mut pacing.pacer.clock, table.clock.map(|word| word.0));
+    pacing::set(&mut pacing.pacer, keys);
 }
 
 fn set(config: &mut Config, table: &TcpTable) {
@@ -155,12 +185,6 @@ fn refuse_standby(name: &str, table: &TcpTable, path: &str, faults: &mut Vec<Fau
         let message = format!("{name:?} does not stand by, allowed with: +elfn");
         faults.push(Fault::at_key(format!("{path}.{key}"), message));
     }
-}
-
-/// The congestion window limit of Chen, Xue and Nahrstedt (2003) as the TCP-AP paper uses it: a
-/// quarter of the hops, halves rounded up, at least 1.
-pub fn window_for_hops(hops: u32) -> u16 {
-    u16::try_from(hops.saturating_add(2) / 4).unwrap_or(u16::MAX).max(1)
 }
 
 words! {

@@ -115,13 +115,14 @@ fn what_is_not_there_yet() {
         with("routing", "protocol = \"apdr\""),
         "x.toml:8:12: routing.protocol: found \"apdr\", allowed: \"static\", \"aodv\", \"dsr\", \"olsr\""
     );
-    for name in ["tpa-2", "tcp-ap", "elfn-x", "newreno+", "+da"] {
+    for name in ["tpa-2", "elfn-x", "newreno+", "+da"] {
         assert_eq!(
             refused(&SMALLEST.replace("newreno", name)),
             format!(
                 "x.toml:6:13: flow.0.transport: found {name:?}, allowed: \"udp\", \"reno\", \"newreno\", \
-                 \"tcp-2\", \"tcp-3\", \"tcp-uc\", \"tcp-cwl\", \"elfn\", \"elfn-w\", \"elfn-rto-w\", a TCP kind \
-                 also with +da, +dyn, +ack1 or +elfn, or a table of parameters"
+                 \"tcp-2\", \"tcp-3\", \"tcp-uc\", \"tcp-cwl\", \"tcp-ap\", \"tcp-ap-sync\", \"elfn\", \
+                 \"elfn-w\", \"elfn-rto-w\", a TCP kind also with +da, +dyn, +ack1, +elfn or +ap, or a \
+                 table of parameters"
             )
         );
     }
@@ -288,6 +289,15 @@ fn transport_parameters() {
     assert_eq!(
         table("kind = \"elfn\", probe_interval = 0"),
         "x.toml:6:47: flow.0.transport.probe_interval: found 0, allowed: a number from 0.001 to 1e6, or \"rtt\""
+    );
+    assert_eq!(
+        table("kind = \"newreno\", alpha = 0.5, ap_rtt = \"net\""),
+        "x.toml:6:41: flow.0.transport.alpha: \"newreno\" is not paced, allowed with: +ap\n\
+         x.toml:6:55: flow.0.transport.ap_rtt: \"newreno\" is not paced, allowed with: +ap"
+    );
+    assert_eq!(
+        refused(&SMALLEST.replace("newreno", "tcp-ap+ap")),
+        "x.toml:6:13: flow.0.transport: found \"tcp-ap+ap\", but it is paced already"
     );
     assert_eq!(
         table("kind = \"newreno\", rto_min = 5, rto_max = 2"),

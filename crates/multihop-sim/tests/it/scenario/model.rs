@@ -4,10 +4,11 @@ use multihop_core::{BitRate, Duration, NodeId};
 use multihop_radio::params::{Fading, MacParams, Model, PathLoss, RadioParams, Sinr};
 use multihop_sim::scenario::{
     App, ArpKind, Energy, Mobility, Protocol, Record, RoutingProtocol, Scenario, Series, Source, schema,
-    window_for_hops,
 };
+use multihop_transport::pacing::{Clock, Cov, KMean, PacingConfig};
 use multihop_transport::tcp::{
-    AckRule, Config, DelayedAck, Exit, PartialAckTimer, Probe, ProbeInterval, Restore, Standby, Variant,
+    AckRule, Config, DelayedAck, Exit, PartialAckTimer, Probe, ProbeInterval, Restore, RoundTrips, Standby,
+    Variant,
 };
 
 use super::{SMALLEST, load, load_with};
@@ -187,7 +188,7 @@ fn short_names_of_tcp() {
     }
     let by_hops = |name: &str| {
         let scenario = load(&SMALLEST.replace("newreno", name));
-        matches!(scenario.flows[0].transport.protocol, Protocol::Tcp { window_by_hops: true, .. })
+        config(&scenario, 0).window_by_hops
     };
     assert!(by_hops("tcp-cwl") && by_hops("tcp-cwl+da") && !by_hops("tcp-3"));
 }
@@ -244,9 +245,28 @@ fn a_delayed_ack_follows_the_preset_unless_it_is_named() {
 }
 
 #[test]
-fn the_optimal_window_is_a_quarter_of_the_hops() {
-    let windows: Vec<u16> = [0, 1, 4, 5, 6, 9, 10, 14, u32::MAX].map(window_for_hops).into();
-    assert_eq!(windows, [1, 1, 1, 1, 2, 2, 3, 4, u16::MAX]);
+fn paced_tcp() {
+    let pacing = |transport: &str| {
+        let scenario = load(&SMALLEST.replace("\"newreno\"", transport));
+        let config = config(&scenario, 0);
+        assert_eq!(config.variant, Variant::NewReno);
+        (config.pacing.map(|pacing| (pacing.round_trips, pacing.pacer)), config.ack_rule)
+    };
+    let paper = PacingConfig::new(BitRate(2_000_000), 1500, 40);
+    let paced = |pacer| Some((RoundTrips::Net, pacer));
+    assert_eq!(pacing(r#""newreno""#).0, None);
+    assert_eq!(pacing(r#""tcp-ap""#), (paced(paper), AckRule::Every));
+    assert_eq!(pacing(r#""newreno+ap""#), (paced(paper), AckRule::Every));
+    assert_eq!(pacing(r#""tcp-ap+dyn""#), (paced(paper), AckRule::Dynamic));
+    assert_eq!(pacing(r#""newreno+dyn+ap""#), (paced(paper), AckRule::Dynamic));
+    let synchronised = PacingConfig { clock: Clock::Synchronised, ..paper };
+    assert_eq!(pacing(r#""tcp-ap-sync""#).0, paced(synchronised));
+    let (alpha, history, reuse_hops, k) = (250, 10, 3, 2);
+    let (cov, k_mean, clock) = (Cov::Mad, KMean::Scaled, Clock::Synchronised);
+    let own = PacingConfig { alpha, history, reuse_hops, k, cov, k_mean, clock, ..paper };
+    let table = r#"{ kind = "tcp-ap", alpha = 0.25, history = 10, reuse_hops = 3, cov = "mad", pacing_k = 2,
+        pacing_k_mean = "scaled", clock = "synchronised", ap_rtt = "timed" }"#;
+    assert_eq!(pacing(&table.replace('\n', "")).0, Some((RoundTrips::Timed, own)));
 }
 
 #[test]

@@ -42,6 +42,14 @@ impl Window {
         self.cwnd.saturating_add(self.inflation).min(self.max)
     }
 
+    /// The clamp changes. A threshold that nothing but the old clamp had set follows it.
+    pub(in crate::tcp) fn set_max(&mut self, max: u32) {
+        self.ssthresh = if self.ssthresh == self.max { max } else { self.ssthresh.min(max) };
+        self.max = max;
+        self.initial = self.initial.min(max);
+        self.cwnd = self.cwnd.min(max);
+    }
+
     /// Slow start or congestion avoidance, by one ACK.
     pub(super) fn grow(&mut self, acked: u32) {
         let step = if self.cwnd < self.ssthresh {

@@ -1,6 +1,7 @@
 //! The sender's clamp, and the windows that go with it.
 
-use multihop_transport::tcp::Config;
+use multihop_core::{Instant, Machine, Notice};
+use multihop_transport::tcp::{Config, Input, window_for_hops};
 
 use super::templates::*;
 
@@ -15,16 +16,36 @@ fn never_more_than_the_clamp_is_in_flight() {
 }
 
 #[test]
+fn the_optimal_window_is_a_quarter_of_the_hops() {
+    let windows: Vec<u16> = [0, 1, 4, 5, 6, 9, 10, 14, u32::MAX].map(window_for_hops).into();
+    assert_eq!(windows, [1, 1, 1, 1, 2, 2, 3, 4, u16::MAX]);
+}
+
+#[test]
+fn the_optimal_window_follows_the_route() {
+    let mut s = established(Config { initial_window: 4, window_by_hops: true, ..config() });
+    let path = |s: &mut Tcp, hops| {
+        s.app(|tcp| tcp.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops })));
+    };
+    path(&mut s, 10);
+    s.app(|tcp| tcp.send_forever()).expect([data(1), data(2), data(3)]);
+    s.check(|tcp| (tcp.cwnd(), tcp.ssthresh()), (3 * MSS, 3 * MSS));
+    path(&mut s, 4);
+    s.at_ms(10).gets([ack(2), ack(3)]).expect([]).gets([ack(4)]).expect([data(4)]);
+    s.check(|tcp| (tcp.cwnd(), tcp.ssthresh()), (MSS, MSS));
+    path(&mut s, 6);
+    s.at_ms(20).gets([ack(5)]).expect([data(5), data(6)]);
+}
+
+#[test]
 fn a_clamp_above_65535_bytes_turns_window_scaling_on() {
     let offered = |window_max| {
         let mut s = closed(Config { window_max, mss: 1460, ..Config::default() });
         let mut scale = None;
         s.app(|tcp| {
             tcp.connect();
-            let now = multihop_core::Instant::ZERO;
-            if let Some(multihop_transport::tcp::Output::Segment(syn)) =
-                multihop_core::Machine::poll_output(tcp, now)
-            {
+            let now = Instant::ZERO;
+            if let Some(multihop_transport::tcp::Output::Segment(syn)) = Machine::poll_output(tcp, now) {
                 scale = Some((syn.syn, syn.options.window_scale));
             }
         });

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use multihop_transport::tcp::{DelayedAck, Exit, PartialAckTimer, Probe, ProbeInterval, Restore};
+use multihop_transport::pacing::Clock;
+use multihop_transport::tcp::{DelayedAck, Exit, PartialAckTimer, Probe, ProbeInterval, Restore, RoundTrips};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::scenario::document::{Fault, Node, Value};
@@ -64,6 +65,12 @@ table! {
         probe_max: Option<OrOff<Whole<1, 65_535>>>,
         /// Receive buffer, bytes; room for window_max segments if not given.
         recv_buffer: Option<Whole<1, 1_000_000_000>>,
+        /// Round trips that pace: of every ACK without the time for which the receiver held it
+        /// (which holds if nothing is given), or those that the retransmission timer measures.
+        ap_rtt: Option<ApRttWord>,
+        /// Whether pacing halves round trips, or knows the way there from a receiver whose clock is
+        /// the sender's; the kind says which if nothing is given.
+        clock: Option<ClockWord>,
     }
 }
 
@@ -72,6 +79,18 @@ words! {
     RecoveryWord(PartialAckTimer) {
         "impatient" => PartialAckTimer::Impatient,
         "slow-but-steady" => PartialAckTimer::SlowButSteady,
+    }
+
+    /// Round trips that pace.
+    ApRttWord(RoundTrips) {
+        "net" => RoundTrips::Net,
+        "timed" => RoundTrips::Timed,
+    }
+
+    /// Clocks of the two ends.
+    ClockWord(Clock) {
+        "own" => Clock::Own,
+        "synchronised" => Clock::Synchronised,
     }
 
     /// Whose delayed ACKs.
