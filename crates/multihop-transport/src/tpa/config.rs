@@ -148,7 +148,20 @@ impl Config {
         self.block_size = self.block_size.clamp(1, multihop_wire::tpa::MAX_BLOCK);
         self.cwnd_max = self.cwnd_max.clamp(1, self.block_size);
         self.initial_ttl = self.initial_ttl.max(1);
+        // A timer of zero would fire for ever at one instant.
+        let at_least = |wait: Duration| wait.max(Duration::from_micros(1));
+        for wait in [&mut self.ack_interval, &mut self.silence_max, &mut self.syn_wait, &mut self.linger] {
+            *wait = at_least(*wait);
+        }
+        self.keepalive = self.keepalive.map(at_least);
+        self.user_timeout = self.user_timeout.map(at_least);
         self
+    }
+
+    /// Bytes that may wait to be read: one segment at least, or the window would never open.
+    pub(super) fn recv_capacity(&self) -> u64 {
+        let segments = u64::from(Self::DEFAULT_BUFFER) * u64::from(self.mss);
+        self.recv_buffer.map_or(segments, u64::from).max(u64::from(self.mss))
     }
 }
 

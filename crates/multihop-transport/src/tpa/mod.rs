@@ -4,27 +4,43 @@
 //! [`Endpoint`] is one end of one connection. It speaks in typed segments, never in bytes, and
 //! knows no addresses: those are the driver's business. Application calls are methods; after each
 //! the driver drains [`poll_output`](Machine::poll_output) as after any input.
-//!
-//! Settings, counters and calls stand; the machine behind them is under construction.
 
 use alloc::collections::VecDeque;
 
-use multihop_core::{Instant, Machine, Notice, Payload};
-use multihop_wire::tpa::{BlockSeq, Segment};
+use multihop_core::{Instant, Machine, Notice, Payload, Timers};
+use multihop_wire::tpa::{Ack, BlockSeq, Body, Options, Segment};
 
+mod acks;
+mod block;
 mod config;
 mod counters;
+mod handshake;
+mod input;
+mod output;
+mod phases;
+mod receiver;
+mod refusals;
 mod rtt;
+mod sender;
 mod state;
+mod timers;
+mod transmissions;
 
 pub use config::{Config, Fill};
 pub use counters::Counters;
 pub use multihop_wire::tpa::{AckPolicy, Framing};
+pub use refusals::Refusals;
 pub use rtt::{RtoConfig, RttEstimator};
 pub use state::{Phase, State};
 
 pub use crate::connection::{Event, Ports, SendError};
 use crate::pacing::Pacer;
+use acks::Acks;
+use handshake::Handshake;
+use phases::Phases;
+use receiver::Receiver;
+use sender::Sender;
+use timers::Timer;
 
 /// One end of a TPA connection.
 #[derive(Debug)]
@@ -32,9 +48,27 @@ pub struct Endpoint {
     config: Config,
     ports: Ports,
     state: State,
-    iss: BlockSeq,
+    /// Whether the connection began by listening.
+    passive: bool,
+    /// Whether the application has closed our side.
+    closing: bool,
+    /// Whether the application reads what the peer sends.
+    reads: bool,
+    /// What the peer announced.
+    peer: Options,
+    /// Payload of a full segment of the next block.
+    mss: u32,
+    handshake: Handshake,
+    /// A SYN must leave.
+    syn_due: bool,
+    send: Sender,
+    recv: Receiver,
+    acks: Acks,
+    phases: Phases,
     rtt: RttEstimator,
     pacer: Option<Pacer>,
+    refusals: Refusals<()>,
+    timers: Timers<Timer, 9>,
     counters: Counters,
     out: VecDeque<Output>,
 }
@@ -61,58 +95,103 @@ impl Endpoint {
     /// An endpoint in state `Closed`. `iss` is the number of its SYN: unpredictable on a real network.
     pub fn new(config: Config, ports: Ports, iss: BlockSeq) -> Self {
         let config = config.in_bounds();
+        let iss = config.framing.block_after(iss, 0);
         Self {
             ports,
             state: State::Closed,
-            iss,
+            passive: false,
+            closing: false,
+            reads: true,
+            peer: Options::default(),
+            mss: u32::from(config.mss),
+            handshake: Handshake::default(),
+            syn_due: false,
+            send: Sender::new(iss),
+            recv: Receiver::new(&config),
+            acks: Acks::default(),
+            phases: Phases::new(),
             rtt: RttEstimator::new(config.rto),
             pacer: config.pacing.map(Pacer::new),
+            refusals: Refusals::new(),
+            timers: Timers::new(Timer::ALL),
             counters: Counters::default(),
-            out: VecDeque::new(),
+            out: VecDeque::with_capacity(OUTPUTS),
             config,
         }
     }
 
-    /// Opens the connection.
-    pub fn connect(&mut self) {}
-
-    /// Waits for the peer to open the connection.
-    pub fn listen(&mut self) {}
-
     /// Queues data. Before the connection stands it waits.
-    pub fn send(&mut self, _data: Payload) -> Result<(), SendError> {
-        Err(SendError::Closed)
+    pub fn send(&mut self, data: Payload) -> Result<(), SendError> {
+        self.check_open()?;
+        self.send.queue.push(data);
+        Ok(())
     }
 
     /// Queues `n` virtual bytes.
-    pub fn send_virtual(&mut self, _n: u64) -> Result<(), SendError> {
-        Err(SendError::Closed)
+    pub fn send_virtual(&mut self, n: u64) -> Result<(), SendError> {
+        self.check_open()?;
+        self.send.queue.push_virtual(n);
+        Ok(())
     }
 
     /// Sends virtual bytes until [`close`](Self::close) or [`shutdown`](Self::shutdown).
     pub fn send_forever(&mut self) -> Result<(), SendError> {
-        Err(SendError::Closed)
+        self.check_open()?;
+        self.send.queue.push_endless();
+        Ok(())
     }
 
     /// Takes at most `max` bytes that have arrived in order.
-    pub fn read(&mut self, _max: u32) -> Payload {
-        Payload::EMPTY
+    pub fn read(&mut self, max: u32) -> Payload {
+        let data = self.recv.read(max);
+        if self.recv.advertised == 0 && self.recv.window() > 0 && self.state.receives() {
+            self.acks.ask_anyway();
+        }
+        data
     }
 
     /// Closes our side once everything queued has been sent (an endless source stops here); what the
     /// peer sends can still be read.
-    pub fn shutdown(&mut self) {}
+    pub fn shutdown(&mut self) {
+        if self.closing {
+            return;
+        }
+        match self.state {
+            State::Closed => {}
+            State::Listen | State::SynSent if self.unacked() == 0 => self.finish(Event::Closed),
+            _ => {
+                self.closing = true;
+                self.send.queue.finish(self.send.base + self.send.block.bytes);
+                self.update_close();
+            }
+        }
+    }
 
     /// Closes our side as [`shutdown`](Self::shutdown) does, and reads no more: data that waits to be
     /// read, or arrives later, resets the connection.
-    pub fn close(&mut self) {}
+    pub fn close(&mut self) {
+        self.reads = false;
+        if self.unread() > 0 {
+            self.abort();
+        } else {
+            self.shutdown();
+        }
+    }
 
     /// Ends the connection now and tells the peer.
-    pub fn abort(&mut self) {}
+    pub fn abort(&mut self) {
+        if (self.state.is_synchronised() && self.state != State::Linger) || self.state == State::SynReceived {
+            self.send_reset();
+        }
+        self.forget();
+    }
 
     /// From the next block on, payloads have at most `mss` bytes. A segment that is longer already
     /// has its number, and must be sent in fragments.
-    pub fn set_mss(&mut self, _mss: u16) {}
+    pub fn set_mss(&mut self, mss: u16) {
+        let peer = if self.state.is_synchronised() { self.peer.mss } else { u16::MAX };
+        self.mss = u32::from(mss.min(self.config.mss).min(peer).max(1));
+    }
 
     /// Where the connection is.
     pub fn state(&self) -> State {
@@ -121,7 +200,7 @@ impl Endpoint {
 
     /// What the sender takes the network to be like.
     pub fn phase(&self) -> Phase {
-        Phase::Normal
+        self.phases.phase
     }
 
     /// Both ports.
@@ -149,34 +228,104 @@ impl Endpoint {
         self.pacer.as_ref()
     }
 
-    /// The congestion window in segments.
-    pub fn cwnd(&self) -> u8 {
-        self.config.cwnd_max
-    }
-
     /// Segments in flight.
     pub fn flight(&self) -> u8 {
-        0
+        self.send.block.in_flight.len()
     }
 
     /// What may be in flight: the least of the congestion window and the peer's.
     pub fn window(&self) -> u8 {
-        0
+        self.allowed()
     }
 
     /// Payload bytes of a full segment of the next block.
     pub fn mss(&self) -> u32 {
-        u32::from(self.config.mss)
+        self.mss
     }
 
     /// Bytes queued and not acknowledged.
     pub fn unacked(&self) -> u64 {
-        0
+        self.send.queue.end() - self.send.base - self.send.acked
     }
 
     /// Bytes that wait to be read.
     pub fn unread(&self) -> u64 {
-        0
+        self.recv.unread()
+    }
+
+    fn check_open(&self) -> Result<(), SendError> {
+        let open = !self.closing && !matches!(self.state, State::Closed | State::Linger);
+        match open {
+            true if self.send.queue.is_endless() => Err(SendError::Endless),
+            true => Ok(()),
+            false => Err(SendError::Closed),
+        }
+    }
+
+    /// Either side may have closed, or learnt of it.
+    fn update_state(&mut self, now: Instant) {
+        if self.update_close() {
+            for timer in Timer::ALL.into_iter().filter(|&timer| timer != Timer::Ack) {
+                self.timers.stop(timer);
+            }
+            self.timers.set(Timer::Linger, now + self.config.linger);
+        }
+    }
+
+    /// Sets the state after what both sides have closed; returns whether it is all over.
+    fn update_close(&mut self) -> bool {
+        if !self.state.is_synchronised() || self.state == State::Linger {
+            return false;
+        }
+        self.state = match (self.closing, self.send.fin_acked(), self.recv.finished) {
+            (_, true, true) => State::Linger,
+            (_, true, false) => State::HalfClosed,
+            (true, false, true) => State::LastAck,
+            (true, false, false) => State::FinSent,
+            (false, _, true) => State::PeerClosed,
+            (false, _, false) => State::Established,
+        };
+        self.state == State::Linger
+    }
+
+    /// A reset counts if it names our block, or the one before.
+    fn on_reset(&mut self, reset: &Segment) {
+        let distance = reset.ack.map(|ack| self.config.framing.distance(self.sending(), ack.block));
+        if self.state == State::Linger || !distance.is_some_and(|distance| (-1..=0).contains(&distance)) {
+            self.counters.dropped += 1;
+        } else if self.state == State::SynReceived && self.passive {
+            let fresh = Self::new(self.config.clone(), self.ports, self.send.iss);
+            let (counters, queue) = (self.counters, self.send.queue.clone());
+            *self = fresh;
+            self.counters = counters;
+            self.send.queue = queue;
+            self.listen();
+        } else {
+            self.finish(Event::Reset);
+        }
+    }
+
+    fn send_reset(&mut self) {
+        let ack = Ack { block: self.receiving(), ..Ack::default() };
+        let reset = self.plain(Body::Reset, Some(ack));
+        self.emit_segment(reset);
+    }
+
+    /// The connection is gone.
+    fn finish(&mut self, event: Event) {
+        self.forget();
+        self.emit(event);
+    }
+
+    fn forget(&mut self) {
+        self.state = State::Closed;
+        for timer in Timer::ALL {
+            self.timers.stop(timer);
+        }
+    }
+
+    fn emit(&mut self, event: Event) {
+        self.out.push_back(Output::Event(event));
     }
 }
 
@@ -184,17 +333,34 @@ impl Machine for Endpoint {
     type Input = Input;
     type Output = Output;
 
-    fn handle(&mut self, _now: Instant, _input: Input) {
-        let _ = self.iss;
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Segment(segment) => self.handle_segment(now, segment),
+            Input::Notice(notice) => self.on_notice(now, &notice),
+        }
     }
 
-    fn handle_timeout(&mut self, _now: Instant) {}
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some(timer) = self.timers.pop_expired(now) {
+            self.on_timer(now, timer);
+        }
+    }
 
-    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
-        self.out.pop_front()
+    fn poll_output(&mut self, now: Instant) -> Option<Output> {
+        if let Some(output) = self.out.pop_front() {
+            return Some(output);
+        }
+        let segment = self.next_segment(now);
+        if segment.is_none() {
+            self.rearm(now);
+        }
+        segment.map(Output::Segment)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        None
+        self.timers.next()
     }
 }
+
+/// Enough for the events and replies of one input.
+const OUTPUTS: usize = 4;

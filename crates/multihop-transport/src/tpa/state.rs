@@ -39,6 +39,21 @@ impl State {
             Self::Linger => "linger",
         }
     }
+
+    /// Whether both ends know each other's numbers.
+    pub(super) const fn is_synchronised(self) -> bool {
+        !matches!(self, Self::Closed | Self::Listen | Self::SynSent | Self::SynReceived)
+    }
+
+    /// Whether data from the peer may still come.
+    pub(super) const fn receives(self) -> bool {
+        matches!(self, Self::Established | Self::FinSent | Self::HalfClosed)
+    }
+
+    /// Whether our data or FIN may still have to leave.
+    pub(super) const fn sends(self) -> bool {
+        matches!(self, Self::Established | Self::FinSent | Self::PeerClosed | Self::LastAck)
+    }
 }
 
 /// What a sender takes the network to be like (§3.3, §3.5).

@@ -1,3 +1,4 @@
 //! Endpoints from outside: packet scripts, properties, operation fuzzing.
 
 mod tcp;
+mod tpa;

@@ -1,0 +1,85 @@
+use multihop_core::{Duration, Instant};
+
+/// When to acknowledge what has arrived (§3.6).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Acks {
+    /// Segments since the last ACK.
+    pending: u8,
+    /// `TxSeq` of the first of them.
+    first: u8,
+    /// `TxSeq` of the newest segment that arrived.
+    newest: u8,
+    due: Option<Due>,
+    /// `TxSeq` of a segment of the block before that arrived again.
+    again: Option<u8>,
+}
+
+/// An ACK that must leave.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Due {
+    /// `TxSeq` of the segment that made it.
+    pub(super) tx_seq: u8,
+    /// Whether the interval timer made it.
+    pub(super) held: bool,
+}
+
+impl Acks {
+    pub(super) fn due(&self) -> Option<Due> {
+        self.due
+    }
+
+    /// New data arrived; an ACK is due for every `limit` segments. Returns when it must leave at the
+    /// latest if it may wait.
+    pub(super) fn on_new(
+        &mut self,
+        now: Instant,
+        tx_seq: u8,
+        limit: u8,
+        interval: Duration,
+    ) -> Option<Instant> {
+        self.newest = tx_seq;
+        self.pending = self.pending.saturating_add(1);
+        if self.pending >= limit {
+            self.ask(tx_seq);
+            return None;
+        }
+        (self.pending == 1).then(|| {
+            self.first = tx_seq;
+            now + interval
+        })
+    }
+
+    /// Acknowledge at once, because of this transmission.
+    pub(super) fn ask(&mut self, tx_seq: u8) {
+        self.newest = tx_seq;
+        self.due = Some(Due { tx_seq, held: false });
+    }
+
+    /// Acknowledge at once, though no segment with data is the reason.
+    pub(super) fn ask_anyway(&mut self) {
+        self.due.get_or_insert(Due { tx_seq: self.newest, held: false });
+    }
+
+    /// The interval is over.
+    pub(super) fn on_interval(&mut self) {
+        if self.pending > 0 {
+            self.due = Some(Due { tx_seq: self.first, held: true });
+        }
+    }
+
+    /// A segment of the block before arrived again.
+    pub(super) fn ask_again(&mut self, tx_seq: u8) {
+        self.again = Some(tx_seq);
+    }
+
+    /// Takes the answer to a segment of the block before.
+    pub(super) fn take_again(&mut self) -> Option<u8> {
+        self.again.take()
+    }
+
+    /// An ACK of the block under way has left.
+    pub(super) fn on_sent(&mut self) {
+        self.pending = 0;
+        self.due = None;
+    }
+}

@@ -1,0 +1,145 @@
+use multihop_core::Instant;
+use multihop_wire::tpa::{Bitmap, MAX_BLOCK};
+
+/// The block under way, and what has become of its segments (§3.2).
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    /// Counted from the SYN, which is block 0.
+    pub(super) number: u64,
+    /// Bytes of its segments.
+    pub(super) bytes: u64,
+    /// Payload of a full segment.
+    pub(super) mss: u32,
+    pieces: [Piece; MAX_BLOCK as usize],
+    /// Segments that have been sent at least once.
+    count: u8,
+    /// Whether the last of them ends the block.
+    ended: bool,
+    pub(super) acked: Bitmap,
+    /// Segments whose timer runs.
+    pub(super) in_flight: Bitmap,
+    /// Timed out, to be sent again in this round.
+    current: Bitmap,
+    /// Timed out in this round, to be sent again in the next.
+    next: Bitmap,
+}
+
+/// One segment of the block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    /// Where its data begins in the block.
+    pub(super) offset: u64,
+    /// Bytes of data; 0 for the FIN.
+    pub(super) len: u32,
+    /// Its newest transmission, counted over the whole connection.
+    pub(super) transmission: u64,
+    /// When its timer expires.
+    pub(super) due: Instant,
+}
+
+impl Block {
+    /// Block 0, in which nothing is sent.
+    pub(super) fn none() -> Self {
+        Self { ended: true, ..Self::new(0, 0) }
+    }
+
+    /// A block without segments.
+    pub(super) fn new(number: u64, mss: u32) -> Self {
+        let piece = Piece { offset: 0, len: 0, transmission: 0, due: Instant::ZERO };
+        Self {
+            number,
+            bytes: 0,
+            mss,
+            pieces: [piece; MAX_BLOCK as usize],
+            count: 0,
+            ended: false,
+            acked: Bitmap::EMPTY,
+            in_flight: Bitmap::EMPTY,
+            current: Bitmap::EMPTY,
+            next: Bitmap::EMPTY,
+        }
+    }
+
+    /// Segments sent at least once: the next new one goes here.
+    pub(super) fn count(&self) -> u8 {
+        self.count
+    }
+
+    /// Whether no segment can be added.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether the peer has all of it.
+    pub(super) fn is_complete(&self) -> bool {
+        self.ended && self.acked == self.sent()
+    }
+
+    /// Every position that has been sent.
+    pub(super) fn sent(&self) -> Bitmap {
+        Bitmap::first(self.count)
+    }
+
+    pub(super) fn piece(&self, position: u8) -> Piece {
+        self.pieces[usize::from(position)]
+    }
+
+    /// Whether `position` ends the block.
+    pub(super) fn is_last(&self, position: u8) -> bool {
+        self.ended && position + 1 == self.count
+    }
+
+    /// Adds a segment of `len` bytes; returns its position.
+    pub(super) fn add(&mut self, len: u32, last: bool) -> u8 {
+        let position = self.count;
+        let piece = &mut self.pieces[usize::from(position)];
+        (piece.offset, piece.len) = (self.bytes, len);
+        self.bytes += u64::from(len);
+        self.count += 1;
+        self.ended = last;
+        position
+    }
+
+    /// Notes that a segment has left.
+    pub(super) fn on_sent(&mut self, position: u8, transmission: u64, due: Instant) {
+        let piece = &mut self.pieces[usize::from(position)];
+        (piece.transmission, piece.due) = (transmission, due);
+        self.in_flight |= Bitmap::one(position);
+        self.current -= Bitmap::one(position);
+    }
+
+    /// A segment counts as lost: it waits for the next round.
+    pub(super) fn on_lost(&mut self, position: u8) {
+        self.in_flight -= Bitmap::one(position);
+        self.next |= Bitmap::one(position);
+    }
+
+    /// Takes what has arrived at the peer; returns the bytes among it that are news.
+    pub(super) fn on_acked(&mut self, news: Bitmap) -> u64 {
+        self.acked |= news;
+        self.in_flight -= news;
+        self.current -= news;
+        self.next -= news;
+        news.positions().map(|position| u64::from(self.piece(position).len)).sum()
+    }
+
+    /// The next segment of this round.
+    pub(super) fn current(&self) -> Option<u8> {
+        self.current.positions().next()
+    }
+
+    /// The first segment of the next round.
+    pub(super) fn upcoming(&self) -> Option<u8> {
+        self.next.positions().next()
+    }
+
+    /// This round is over.
+    pub(super) fn start_round(&mut self) {
+        (self.current, self.next) = (self.next, Bitmap::EMPTY);
+    }
+
+    /// The segment in flight whose timer expires first.
+    pub(super) fn first_due(&self) -> Option<(Instant, u8)> {
+        self.in_flight.positions().map(|position| (self.piece(position).due, position)).min()
+    }
+}

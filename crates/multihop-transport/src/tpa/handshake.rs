@@ -1,0 +1,228 @@
+use multihop_core::{Duration, Instant};
+use multihop_wire::tpa::{Ack, Bitmap, BlockSeq, Body, Options, Segment, VERSION};
+
+use super::refusals::reset_for;
+use super::state::State;
+use super::timers::Timer;
+use super::{Endpoint, Event};
+
+/// Our SYN on its way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Handshake {
+    /// SYNs sent: the next one's `TxSeq`.
+    tries: u8,
+    /// SYNs that were not answered in time.
+    lost: u8,
+    /// When the newest SYN left.
+    sent: Option<Instant>,
+    /// `TxSeq` of the peer's SYN.
+    peer_try: u8,
+}
+
+impl Endpoint {
+    /// Opens the connection.
+    pub fn connect(&mut self) {
+        if self.state == State::Closed {
+            self.state = State::SynSent;
+            self.syn_due = true;
+        }
+    }
+
+    /// Waits for the peer to open the connection.
+    pub fn listen(&mut self) {
+        if self.state == State::Closed {
+            self.passive = true;
+            self.state = State::Listen;
+        }
+    }
+
+    /// Whether `segment` opens a new connection over this one, which is only lingering: the driver
+    /// then puts a new endpoint in its place.
+    pub fn gives_way_to(&self, segment: &Segment) -> bool {
+        let opens = matches!(segment.body, Body::Syn(_)) && segment.ack.is_none();
+        self.state == State::Linger && opens && segment.block != self.recv.irs
+    }
+
+    /// What the peer announced in its SYN; before that, what one says that announces nothing.
+    pub fn peer(&self) -> &Options {
+        &self.peer
+    }
+
+    pub(super) fn in_listen(&mut self, segment: &Segment) {
+        let Body::Syn(options) = segment.body else {
+            self.counters.dropped += 1;
+            return;
+        };
+        if segment.ack.is_some() || !self.take_syn(segment, options) {
+            return;
+        }
+        self.ports.remote = segment.source;
+        self.state = State::SynReceived;
+        self.syn_due = true;
+    }
+
+    pub(super) fn in_syn_sent(&mut self, now: Instant, segment: &Segment) {
+        let answers = segment.ack.filter(|ack| ack.block == self.send.iss && self.handshake.tries > 0);
+        match segment.body {
+            Body::Reset if answers.is_some() => self.finish(Event::Reset),
+            Body::Reset => self.counters.dropped += 1,
+            Body::Syn(_) if segment.ack.is_some() && answers.is_none() => self.counters.dropped += 1,
+            Body::Syn(options) => {
+                if !self.take_syn(segment, options) {
+                    return;
+                }
+                if let Some(ack) = answers {
+                    self.establish(now, Some(ack));
+                    self.acks.ask(segment.tx_seq);
+                } else {
+                    // Both opened at once: answer with our SYN and an ACK.
+                    self.state = State::SynReceived;
+                    self.syn_due = true;
+                }
+            }
+            // Of a connection that the peer believes in still.
+            _ => {
+                self.counters.dropped += 1;
+                if let Some(reset) = self.refusals.answer(now, (), segment) {
+                    self.counters.segments_sent += 1;
+                    self.emit_segment(reset);
+                }
+            }
+        }
+    }
+
+    /// Takes the peer's SYN; refuses a version that is not spoken here.
+    fn take_syn(&mut self, segment: &Segment, options: Options) -> bool {
+        if options.version != VERSION {
+            self.counters.dropped += 1;
+            self.counters.segments_sent += 1;
+            self.emit_segment(reset_for(segment));
+            return false;
+        }
+        self.recv.irs = segment.block;
+        self.handshake.peer_try = segment.tx_seq;
+        self.peer = options;
+        self.mss = self.mss.min(u32::from(options.mss));
+        self.send.window = segment.window;
+        true
+    }
+
+    /// Whether a segment ends the handshake that the peer began: an ACK of our SYN, or data, if that
+    /// ACK was lost.
+    pub(super) fn completes_handshake(&mut self, now: Instant, segment: &Segment) -> bool {
+        let acks = segment.ack.filter(|ack| ack.block == self.send.iss && self.handshake.tries > 0);
+        let is_piece = matches!(segment.body, Body::Data { .. } | Body::Fin { .. });
+        let first = is_piece && self.config.framing.distance(self.recv.irs, segment.block) == 1;
+        if acks.is_none() && (segment.ack.is_some() || !first) {
+            return false;
+        }
+        self.send.window = segment.window;
+        self.establish(now, acks);
+        true
+    }
+
+    fn establish(&mut self, now: Instant, ack: Option<Ack>) {
+        self.state = State::Established;
+        self.syn_due = false;
+        self.timers.stop(Timer::Retransmit);
+        let newest = self.handshake.tries.wrapping_sub(1);
+        if let (Some(ack), Some(sent)) = (ack, self.handshake.sent)
+            && ack.tx_seq == newest
+        {
+            // A pacer wants the round trips of data: a SYN is much shorter.
+            self.rtt.sample(now.saturating_since(sent));
+        }
+        self.emit(Event::Connected);
+        self.restart_keepalive_timer(now);
+        self.update_state(now);
+    }
+
+    /// A SYN where the peer's is known already.
+    pub(super) fn on_syn_again(&mut self, now: Instant, segment: &Segment) {
+        let same = segment.block == self.recv.irs;
+        match (self.state, segment.ack) {
+            (State::SynReceived, None) if same => {
+                self.handshake.peer_try = segment.tx_seq;
+                self.syn_due = true;
+            }
+            (State::SynReceived, Some(ack)) if same && ack.block == self.send.iss => {
+                self.establish(now, Some(ack));
+                self.acks.ask(segment.tx_seq);
+            }
+            (State::SynReceived, _) => self.counters.dropped += 1,
+            // Its SYN again after ours was answered, or a peer that has forgotten us: it learns where we
+            // are, and resets what it does not know.
+            _ => self.acks.ask_anyway(),
+        }
+    }
+
+    /// The SYN, with an ACK if the peer's has arrived.
+    pub(super) fn syn(&mut self, now: Instant) -> Segment {
+        self.syn_due = false;
+        let tx_seq = self.handshake.tries;
+        self.handshake.tries = tx_seq.wrapping_add(1);
+        self.handshake.sent = Some(now);
+        if self.timers.at(Timer::Retransmit).is_none() {
+            let factor = 1_u64 << self.handshake.lost.min(MAX_DOUBLINGS);
+            self.timers.set(Timer::Retransmit, now + self.config.syn_wait.saturating_mul(factor));
+        }
+        let ack = (self.state == State::SynReceived).then_some(Ack {
+            block: self.recv.irs,
+            bitmap: Bitmap::EMPTY,
+            tx_seq: self.handshake.peer_try,
+            held: false,
+        });
+        let options = self.options();
+        Segment { tx_seq, congested: false, ..self.plain(Body::Syn(options), ack) }
+    }
+
+    /// The SYN was not answered in time.
+    pub(super) fn on_syn_due(&mut self) {
+        self.handshake.lost = self.handshake.lost.saturating_add(1);
+        if self.config.syn_retries.is_some_and(|limit| self.handshake.lost > limit) {
+            self.finish(Event::TimedOut);
+        } else {
+            self.syn_due = true;
+        }
+    }
+
+    fn options(&self) -> Options {
+        let micros = |time: Duration| u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
+        Options {
+            version: VERSION,
+            mss: self.config.mss,
+            block_size: self.config.block_size,
+            cwnd_max: self.config.cwnd_max,
+            ack_policy: self.config.ack_policy,
+            takes_notices: self.config.notices,
+            initial_ttl: self.config.initial_ttl,
+            ack_interval: micros(self.config.ack_interval),
+            rto_min: micros(self.config.rto.min),
+        }
+    }
+
+    /// How long an ACK of ours may wait: no longer than the peer's timers bear.
+    pub(super) fn ack_interval(&self) -> Duration {
+        let half = Duration::from_micros(u64::from(self.peer.rto_min)) / 2;
+        self.config.ack_interval.min(half).max(Duration::from_micros(1))
+    }
+
+    /// How long an ACK of the peer's has waited that its timer made: as it reckons itself.
+    pub(super) fn peer_hold(&self) -> Duration {
+        let announced = Duration::from_micros(u64::from(self.peer.ack_interval));
+        announced.min(self.config.rto.min / 2)
+    }
+
+    /// The block that we send, as on the wire.
+    pub(super) fn sending(&self) -> BlockSeq {
+        self.config.framing.block_after(self.send.iss, self.send.block.number)
+    }
+
+    /// The block that we receive, as on the wire.
+    pub(super) fn receiving(&self) -> BlockSeq {
+        self.config.framing.block_after(self.recv.irs, self.recv.number)
+    }
+}
+
+/// More would be longer than any connection lives.
+const MAX_DOUBLINGS: u8 = 16;

@@ -1,0 +1,197 @@
+use multihop_core::{Duration, Instant, Payload};
+use multihop_wire::tpa::{Ack, AckPolicy, Body, Segment};
+
+use super::receiver::{Arrival, Piece};
+use super::state::State;
+use super::timers::Timer;
+use super::{Endpoint, Event};
+
+impl Endpoint {
+    pub(super) fn handle_segment(&mut self, now: Instant, segment: Segment) {
+        match self.state {
+            State::Closed => self.counters.dropped += 1,
+            State::Listen => self.in_listen(&segment),
+            State::SynSent => self.in_syn_sent(now, &segment),
+            _ => self.in_connection(now, segment),
+        }
+    }
+
+    /// Every state in which the peer's numbers are known.
+    fn in_connection(&mut self, now: Instant, segment: Segment) {
+        match segment.body {
+            Body::Reset => return self.on_reset(&segment),
+            Body::Syn(_) => return self.on_syn_again(now, &segment),
+            _ => {}
+        }
+        if self.state == State::SynReceived && !self.completes_handshake(now, &segment) {
+            self.counters.dropped += 1;
+            return;
+        }
+        if let Some(ack) = segment.ack
+            && !self.process_ack(now, ack, segment.window)
+        {
+            self.counters.dropped += 1;
+            return;
+        }
+        self.restart_keepalive_timer(now);
+        self.process_body(now, segment);
+        self.update_state(now);
+    }
+
+    fn process_body(&mut self, now: Instant, segment: Segment) {
+        let (tx_seq, congested) = (segment.tx_seq, segment.congested);
+        let distance = self.config.framing.distance(self.receiving(), segment.block);
+        let piece = match segment.body {
+            Body::Data { position, last, payload } => Piece { position, last, fin: false, payload },
+            Body::Fin { position } => Piece { position, last: true, fin: true, payload: Payload::EMPTY },
+            // A probe.
+            Body::Empty if segment.ack.is_none() => return self.acks.ask_anyway(),
+            _ => return,
+        };
+        let Some(number) = self.recv.number.checked_add_signed(i64::from(distance)).filter(|&n| n > 0) else {
+            self.counters.dropped += 1;
+            return;
+        };
+        self.counters.data_received += 1;
+        let holds_data = !piece.payload.is_empty();
+        let size = self.peer.block_size;
+        let arrival = match distance {
+            0 => self.recv.insert(piece, size),
+            1 => self.recv.insert_next(piece, size),
+            -1 => {
+                self.counters.duplicates += 1;
+                return self.acks.ask_again(tx_seq);
+            }
+            _ if number < self.recv.number => return self.counters.stale += 1,
+            _ => Arrival::Impossible,
+        };
+        match arrival {
+            Arrival::New { bytes, in_order } => {
+                self.counters.delivered += u64::from(holds_data);
+                self.counters.out_of_order += u64::from(holds_data && !in_order);
+                self.acknowledge(now, tx_seq, congested);
+                self.on_delivered(bytes);
+            }
+            Arrival::Duplicate => {
+                self.counters.duplicates += 1;
+                self.acks.ask(tx_seq);
+            }
+            Arrival::Impossible => self.counters.dropped += 1,
+        }
+    }
+
+    fn on_delivered(&mut self, bytes: u64) {
+        if bytes > 0 {
+            self.counters.bytes_delivered += bytes;
+            self.emit(Event::Delivered(bytes));
+            if !self.reads && !self.config.sink {
+                self.send_reset();
+                return self.finish(Event::Reset);
+            }
+        }
+        if self.recv.finished && self.state.receives() {
+            self.emit(Event::PeerClosed);
+        }
+    }
+
+    /// New data arrived: now, or together with what follows (§3.6).
+    fn acknowledge(&mut self, now: Instant, tx_seq: u8, congested: bool) {
+        let every = match self.peer.ack_policy {
+            AckPolicy::EveryTwo => 2,
+            AckPolicy::EveryWindow => self.peer.cwnd_max,
+        };
+        let window = u8::try_from(self.recv.advertised).unwrap_or(u8::MAX);
+        let at_once = congested || (self.config.ack_block_end && self.recv.is_complete());
+        let limit = if at_once { 1 } else { every.min(self.peer.block_size).min(window) };
+        if let Some(at) = self.acks.on_new(now, tx_seq, limit, self.ack_interval()) {
+            self.timers.set(Timer::Ack, at);
+        }
+    }
+
+    /// The ACK fields. Returns whether they are possible.
+    fn process_ack(&mut self, now: Instant, ack: Ack, window: u16) -> bool {
+        let distance = self.config.framing.distance(self.sending(), ack.block);
+        let number = self.send.block.number.checked_add_signed(i64::from(distance));
+        let (Some(_), ..=0) = (number, distance) else { return false };
+        if distance < 0 {
+            self.counters.late_acks += 1;
+            // The peer has nothing of our block yet: what it says of its window is new.
+            if distance == -1 && ack.bitmap == self.send.before && self.send.block.acked.is_empty() {
+                self.send.window = window;
+            }
+            self.on_answer(now);
+            return true;
+        }
+        if !self.send.block.sent().covers(ack.bitmap) {
+            return false;
+        }
+        self.on_answer(now);
+        if ack.bitmap.covers(self.send.block.acked) {
+            self.send.window = window;
+        }
+        self.on_ack(now, ack);
+        true
+    }
+
+    /// A probe may have been answered.
+    fn on_answer(&mut self, now: Instant) {
+        if self.send.asked {
+            self.send.asked = false;
+            self.restart_user_timer(now);
+        }
+    }
+
+    /// An ACK of the block under way.
+    fn on_ack(&mut self, now: Instant, ack: Ack) {
+        let named = self.send.transmissions.find(ack.tx_seq).map(|(number, transmission)| {
+            // §3.4: what waited for a route, or whose ACK came too late, says nothing about the path.
+            let says = transmission.calm && now < transmission.due && !transmission.named;
+            transmission.named = true;
+            (number, says.then(|| now.saturating_since(transmission.sent)))
+        });
+        if let Some((_, Some(round_trip))) = named {
+            let hold = if ack.held { self.peer_hold() } else { Duration::ZERO };
+            self.sample_rtt(round_trip.saturating_sub(hold));
+        }
+        let news = ack.bitmap - self.send.block.acked;
+        if !news.is_empty() {
+            let bytes = self.send.block.on_acked(news);
+            self.send.acked += bytes;
+            self.counters.bytes_acked += bytes;
+            if bytes > 0 {
+                self.emit(Event::Acked(bytes));
+            }
+            self.on_news();
+            self.restart_user_timer(now);
+            self.find_losses();
+        }
+        if let Some((number, _)) = named {
+            self.on_named(number);
+        }
+        if self.send.block.is_complete() {
+            self.send.release_block();
+        }
+    }
+
+    fn sample_rtt(&mut self, round_trip: Duration) {
+        self.rtt.sample(round_trip);
+        self.counters.route_changes = self.rtt.route_changes();
+        if let Some(pacer) = &mut self.pacer {
+            pacer.sample(round_trip, None);
+        }
+    }
+
+    /// Segments in flight that enough later transmissions have overtaken.
+    fn find_losses(&mut self) {
+        let Some(limit) = self.config.loss_by_txseq else { return };
+        let block = &mut self.send.block;
+        for position in block.in_flight.positions() {
+            let sent = block.piece(position).transmission;
+            let later = block.acked.positions().filter(|&other| block.piece(other).transmission > sent);
+            if later.count() >= usize::from(limit.max(1)) {
+                block.on_lost(position);
+                self.counters.lost_by_txseq += 1;
+            }
+        }
+    }
+}

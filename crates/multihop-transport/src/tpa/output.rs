@@ -1,0 +1,128 @@
+use multihop_core::Instant;
+use multihop_wire::tpa::{Ack, Body, Segment};
+
+use super::sender::Choice;
+use super::state::{Phase, State};
+use super::timers::Timer;
+use super::transmissions::Transmission;
+use super::{Endpoint, Output};
+
+impl Endpoint {
+    /// The next segment to send, if there is one.
+    pub(super) fn next_segment(&mut self, now: Instant) -> Option<Segment> {
+        match self.state {
+            State::Closed | State::Listen => return None,
+            State::SynSent | State::SynReceived => return self.syn_due.then(|| self.syn(now)),
+            _ => {}
+        }
+        if let Some(tx_seq) = self.acks.take_again() {
+            return Some(self.ack_of_block_before(tx_seq));
+        }
+        if self.state.sends()
+            && let Some(segment) = self.next_data(now)
+        {
+            return Some(segment);
+        }
+        if let Some(due) = self.acks.due() {
+            self.counters.acks_sent += 1;
+            self.counters.acks_held += u64::from(due.held);
+            return Some(self.segment(Body::Empty));
+        }
+        self.send.probe_due.then(|| self.probe())
+    }
+
+    fn next_data(&mut self, now: Instant) -> Option<Segment> {
+        let choice = self.choose()?;
+        let full = self.flight() >= self.allowed();
+        if full || self.is_silent() || self.wait_for_pace(now) {
+            return None;
+        }
+        let again = matches!(choice, Choice::Again(_));
+        let position = self.place(choice);
+        Some(self.transmit(now, position, again))
+    }
+
+    /// Whether the pacer holds the next segment back.
+    fn wait_for_pace(&mut self, now: Instant) -> bool {
+        let gap = self.pacer.as_ref().and_then(|pacer| pacer.gap());
+        // From the gap as it is now: a new sample also moves a segment that waits.
+        match gap.zip(self.send.last_data).map(|(gap, last)| last + gap) {
+            Some(at) if at > now => {
+                self.timers.set(Timer::Pace, at);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, position: u8, again: bool) -> Segment {
+        let calm = self.phases.phase == Phase::Normal;
+        let frozen = self.phases.phase == Phase::Freeze;
+        let due = now + if frozen { self.rtt.freeze_rto() } else { self.rtt.rto() };
+        let send = &mut self.send;
+        let (number, tx_seq) = send.transmissions.push(Transmission { sent: now, due, calm, named: false });
+        send.block.on_sent(position, number, due);
+        send.last_data = Some(now);
+        let piece = send.block.piece(position);
+        let body = if piece.len == 0 {
+            Body::Fin { position }
+        } else {
+            let payload = send.queue.payload(send.base + piece.offset, piece.len);
+            Body::Data { position, last: send.block.is_last(position), payload }
+        };
+        self.counters.data_sent += u64::from(piece.len > 0);
+        self.counters.retransmitted += u64::from(again);
+        self.on_probe_of_route(now);
+        Segment { tx_seq, ..self.segment(body) }
+    }
+
+    /// A segment that only asks for an answer.
+    fn probe(&mut self) -> Segment {
+        self.send.probe_due = false;
+        self.send.asked = true;
+        self.counters.probes += 1;
+        self.segment(Body::Empty)
+    }
+
+    /// A segment with the ACK that is due, if one is.
+    fn segment(&mut self, body: Body) -> Segment {
+        let number = self.recv.number;
+        let block = self.config.framing.block_after(self.recv.irs, number);
+        let ack = self.acks.due().map(|due| Ack {
+            block,
+            bitmap: self.recv.arrived,
+            tx_seq: due.tx_seq,
+            held: due.held,
+        });
+        if ack.is_some() {
+            self.acks.on_sent();
+            self.timers.stop(Timer::Ack);
+        }
+        self.plain(body, ack)
+    }
+
+    fn ack_of_block_before(&mut self, tx_seq: u8) -> Segment {
+        self.counters.acks_sent += 1;
+        let block = self.config.framing.block_after(self.recv.irs, self.recv.number - 1);
+        self.plain(Body::Empty, Some(Ack { block, bitmap: self.recv.before, tx_seq, held: false }))
+    }
+
+    pub(super) fn plain(&mut self, body: Body, ack: Option<Ack>) -> Segment {
+        self.counters.segments_sent += 1;
+        self.recv.advertised = self.recv.window().min(self.config.framing.max_window());
+        Segment {
+            source: self.ports.local,
+            destination: self.ports.remote,
+            block: self.config.framing.block_after(self.send.iss, self.send.block.number),
+            tx_seq: 0,
+            body,
+            ack,
+            congested: self.cwnd() == 1,
+            window: self.recv.advertised,
+        }
+    }
+
+    pub(super) fn emit_segment(&mut self, segment: Segment) {
+        self.out.push_back(Output::Segment(segment));
+    }
+}

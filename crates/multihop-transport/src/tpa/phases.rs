@@ -1,0 +1,159 @@
+use multihop_core::{Instant, Notice, Quoted};
+
+use super::Endpoint;
+use super::config::Config;
+use super::state::Phase;
+use super::timers::Timer;
+
+/// What the sender takes the network to be like, and why (§3.3, §3.5).
+#[derive(Clone, Debug)]
+pub(super) struct Phases {
+    pub(super) phase: Phase,
+    /// Timers of segments that expired in a row.
+    expiries: u8,
+    /// ACKs in a row.
+    acks: u8,
+    /// The first transmission since freezing, counted over the whole connection.
+    frozen_from: u64,
+    /// The route is known to be lost, and there will be news when it is back.
+    route_lost: bool,
+    /// Send one segment all the same.
+    pub(super) ask: bool,
+}
+
+impl Phases {
+    pub(super) const fn new() -> Self {
+        Self { phase: Phase::Normal, expiries: 0, acks: 0, frozen_from: 0, route_lost: false, ask: false }
+    }
+}
+
+impl Endpoint {
+    /// The congestion window in segments.
+    pub fn cwnd(&self) -> u8 {
+        match self.phases.phase {
+            Phase::Normal => self.config.cwnd_max,
+            Phase::Congested | Phase::Freeze => 1,
+        }
+    }
+
+    /// Timers of segments in flight are due.
+    pub(super) fn on_segments_due(&mut self, now: Instant) {
+        while let Some((_, position)) = self.send.block.first_due().filter(|&(due, _)| due <= now) {
+            self.on_expiry(position);
+        }
+    }
+
+    fn on_expiry(&mut self, position: u8) {
+        self.counters.timeouts += 1;
+        // §3.3: only what left in trouble doubles the timeout. The expiry that tells of the trouble, and
+        // those of the window it was in, do not.
+        if !self.send.transmissions.was_calm(self.send.block.piece(position).transmission) {
+            self.rtt.back_off();
+        }
+        self.send.block.on_lost(position);
+        let Config { notices, th_cong, th_route, .. } = self.config;
+        let phases = &mut self.phases;
+        phases.acks = 0;
+        phases.expiries = phases.expiries.saturating_add(1);
+        match phases.phase {
+            Phase::Normal if notices && phases.expiries >= th_cong => {
+                phases.phase = Phase::Congested;
+                self.counters.congested += 1;
+            }
+            Phase::Normal if !notices && phases.expiries >= th_route => self.freeze(),
+            _ => {}
+        }
+    }
+
+    /// An ACK brought news of the block.
+    pub(super) fn on_news(&mut self) {
+        let phases = &mut self.phases;
+        phases.expiries = 0;
+        phases.acks = phases.acks.saturating_add(1);
+        if phases.phase == Phase::Congested && phases.acks >= self.config.th_ack {
+            phases.phase = Phase::Normal;
+        }
+    }
+
+    /// An ACK names transmission `number`: one made since freezing shows that the route is back.
+    pub(super) fn on_named(&mut self, number: u64) {
+        if self.phases.phase == Phase::Freeze && number >= self.phases.frozen_from {
+            self.phases.phase = Phase::Normal;
+            self.end_silence();
+            self.rtt.expect_new_route();
+        }
+    }
+
+    fn freeze(&mut self) {
+        if self.phases.phase != Phase::Freeze {
+            self.phases.phase = Phase::Freeze;
+            self.phases.frozen_from = self.send.transmissions.next();
+            self.counters.freezes += 1;
+        }
+    }
+
+    pub(super) fn on_notice(&mut self, now: Instant, notice: &Notice) {
+        match notice {
+            Notice::PathInfo { hops } => {
+                if let Some(pacer) = &mut self.pacer {
+                    pacer.set_hops(*hops);
+                }
+            }
+            Notice::LinkFailed(quoted) if self.config.notices => self.on_link_failure(now, quoted),
+            Notice::RouteLost if self.config.route_notices && self.flight() > 0 => {
+                self.freeze();
+                self.lose_route(now);
+            }
+            Notice::RouteRestored => self.end_silence(),
+            Notice::LinkFailed(_) | Notice::RouteLost => {}
+        }
+    }
+
+    fn on_link_failure(&mut self, now: Instant, quoted: &Quoted) {
+        let Some(position) = self.quoted_in_flight(quoted) else { return };
+        let transmission = self.send.block.piece(position).transmission;
+        // §3.3: a frozen sender asks at the expiry of its timer, not at each notice: where a route is
+        // missing, the answer to a probe may be another notice at once.
+        if self.phases.phase == Phase::Freeze && transmission >= self.phases.frozen_from {
+            return;
+        }
+        self.counters.notices += 1;
+        self.send.block.on_lost(position);
+        self.freeze();
+        if self.config.route_notices {
+            self.lose_route(now);
+        }
+    }
+
+    /// The position of the segment in flight that a notice quotes.
+    fn quoted_in_flight(&self, quoted: &Quoted) -> Option<u8> {
+        let quote = self.config.framing.quoted(&quoted.transport)?;
+        let block = self.config.framing.block_after(self.send.iss, self.send.block.number);
+        let ours = quote.ports == (self.ports.local, self.ports.remote) && quote.block == block;
+        (ours && self.send.block.in_flight.contains(quote.position)).then_some(quote.position)
+    }
+
+    fn lose_route(&mut self, now: Instant) {
+        self.phases.route_lost = true;
+        self.timers.set(Timer::Silence, now + self.config.silence_max);
+    }
+
+    fn end_silence(&mut self) {
+        self.phases.route_lost = false;
+        self.phases.ask = false;
+        self.timers.stop(Timer::Silence);
+    }
+
+    /// Whether the sender waits for its route to come back.
+    pub(super) fn is_silent(&self) -> bool {
+        self.phases.phase == Phase::Freeze && self.phases.route_lost && !self.phases.ask
+    }
+
+    /// A segment leaves: if it was one to ask whether the route is back, the next must wait.
+    pub(super) fn on_probe_of_route(&mut self, now: Instant) {
+        if self.phases.ask {
+            self.phases.ask = false;
+            self.timers.set(Timer::Silence, now + self.config.silence_max);
+        }
+    }
+}

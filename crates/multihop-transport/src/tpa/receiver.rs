@@ -1,0 +1,179 @@
+use core::mem;
+
+use multihop_core::Payload;
+use multihop_wire::tpa::{Bitmap, BlockSeq, MAX_BLOCK};
+
+use super::config::Config;
+use crate::bytes::ByteQueue;
+
+/// What the peer sent: the one block that is open, and what waits to be read.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    /// Number of the peer's SYN.
+    pub(super) irs: BlockSeq,
+    /// The open block, counted from the SYN, which is block 0.
+    pub(super) number: u64,
+    pub(super) arrived: Bitmap,
+    /// The position that ends it.
+    last: Option<u8>,
+    /// The bitmap of the block before.
+    pub(super) before: Bitmap,
+    /// Positions that have been delivered.
+    delivered: u8,
+    /// Arrived before something in front of them.
+    stored: [Payload; MAX_BLOCK as usize],
+    stored_bytes: u64,
+    fin: Option<u8>,
+    /// Whether everything up to the FIN has arrived.
+    pub(super) finished: bool,
+    ready: ByteQueue,
+    sink: bool,
+    capacity: u64,
+    mss: u64,
+    /// The window that the peer was told last.
+    pub(super) advertised: u16,
+}
+
+/// A segment with data or FIN.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) position: u8,
+    pub(super) last: bool,
+    pub(super) fin: bool,
+    pub(super) payload: Payload,
+}
+
+/// What an arrival was.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Arrival {
+    /// It was new.
+    New {
+        /// Bytes that came into order.
+        bytes: u64,
+        /// Whether nothing before it is missing.
+        in_order: bool,
+    },
+    /// It had arrived before.
+    Duplicate,
+    /// It contradicts what arrived before, or there is no room.
+    Impossible,
+}
+
+impl Receiver {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            irs: BlockSeq(0),
+            number: 0,
+            arrived: Bitmap::EMPTY,
+            last: None,
+            before: Bitmap::EMPTY,
+            delivered: 0,
+            stored: [const { Payload::EMPTY }; MAX_BLOCK as usize],
+            stored_bytes: 0,
+            fin: None,
+            finished: false,
+            ready: ByteQueue::default(),
+            sink: config.sink,
+            capacity: config.recv_capacity(),
+            mss: u64::from(config.mss),
+            advertised: 0,
+        }
+    }
+
+    /// Bytes that wait to be read.
+    pub(super) fn unread(&self) -> u64 {
+        self.ready.len()
+    }
+
+    /// Segments that there is room for. A block more is always kept free, so that its holes can be
+    /// filled.
+    pub(super) fn window(&self) -> u16 {
+        let room = self.capacity.saturating_sub(self.unread()) / self.mss;
+        u16::try_from(room).unwrap_or(u16::MAX)
+    }
+
+    /// Takes at most `max` bytes.
+    pub(super) fn read(&mut self, max: u32) -> Payload {
+        let len = u64::from(max).min(self.ready.len());
+        let data = self.ready.slice(0, u32::try_from(len).unwrap_or(max));
+        self.ready.discard(len);
+        data
+    }
+
+    /// Whether the open block has arrived to its end. Block 0 has.
+    pub(super) fn is_complete(&self) -> bool {
+        self.number == 0 || self.last.is_some_and(|last| self.arrived == Bitmap::first(last + 1))
+    }
+
+    /// Takes the first segment of the block after the open one.
+    pub(super) fn insert_next(&mut self, piece: Piece, size: u8) -> Arrival {
+        let Piece { position, last, .. } = piece;
+        let next = self.is_complete() && !self.finished;
+        if !next || !is_possible(position, last, size) || !self.has_room(&piece.payload) {
+            return Arrival::Impossible;
+        }
+        self.number += 1;
+        self.before = mem::take(&mut self.arrived);
+        self.last = None;
+        self.delivered = 0;
+        self.insert(piece, size)
+    }
+
+    /// Takes a segment of the open block, of which the peer makes `size` segments.
+    pub(super) fn insert(&mut self, piece: Piece, size: u8) -> Arrival {
+        let Piece { position, last, fin, payload } = piece;
+        if self.arrived.contains(position) {
+            return Arrival::Duplicate;
+        }
+        if !is_possible(position, last, size) || !self.fits(position, last) || !self.has_room(&payload) {
+            return Arrival::Impossible;
+        }
+        self.arrived |= Bitmap::one(position);
+        if last {
+            self.last = Some(position);
+        }
+        if fin {
+            self.fin = Some(position);
+        }
+        let in_order = position == self.delivered;
+        self.stored_bytes += payload.len() as u64;
+        self.stored[usize::from(position)] = payload;
+        let bytes = self.deliver();
+        Arrival::New { bytes, in_order }
+    }
+
+    /// Whether such a segment can be part of the open block, as far as it is known.
+    fn fits(&self, position: u8, last: bool) -> bool {
+        match self.last {
+            Some(end) => !last && position < end,
+            None => !last || Bitmap::first(position).covers(self.arrived),
+        }
+    }
+
+    fn has_room(&self, payload: &Payload) -> bool {
+        let reserve = u64::from(MAX_BLOCK) * self.mss;
+        let len = payload.len() as u64;
+        len <= self.mss && self.unread() + self.stored_bytes + len <= self.capacity + reserve
+    }
+
+    /// Delivers what is in order; returns how many bytes that is.
+    fn deliver(&mut self) -> u64 {
+        let mut bytes = 0;
+        while self.arrived.contains(self.delivered) {
+            let data = mem::take(&mut self.stored[usize::from(self.delivered)]);
+            bytes += data.len() as u64;
+            if !self.sink {
+                self.ready.push(data);
+            }
+            self.finished |= self.fin == Some(self.delivered);
+            self.delivered += 1;
+        }
+        self.stored_bytes -= bytes;
+        bytes
+    }
+}
+
+/// Whether a block of `size` segments can have such a segment: its last place ends it.
+const fn is_possible(position: u8, last: bool, size: u8) -> bool {
+    position < size && (last || position + 1 < size)
+}

@@ -1,0 +1,190 @@
+use multihop_core::{Duration, Instant};
+use multihop_wire::tpa::{Bitmap, BlockSeq};
+
+use super::Endpoint;
+use super::block::Block;
+use super::config::Fill;
+use super::transmissions::Transmissions;
+use crate::sendq::SendQueue;
+
+/// What goes to the peer: the block under way, and data that waits for the next.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    /// Number of our SYN.
+    pub(super) iss: BlockSeq,
+    pub(super) queue: SendQueue,
+    /// Where the block begins in the queue.
+    pub(super) base: u64,
+    pub(super) block: Block,
+    /// Every position of the block before.
+    pub(super) before: Bitmap,
+    /// Bytes of the block that the peer has.
+    pub(super) acked: u64,
+    pub(super) transmissions: Transmissions,
+    /// The peer's window in segments.
+    pub(super) window: u16,
+    /// Data has waited long enough for more.
+    pub(super) flush: bool,
+    pub(super) fin_sent: bool,
+    /// When the newest data segment left.
+    pub(super) last_data: Option<Instant>,
+    /// A segment must leave that asks for an answer.
+    pub(super) probe_due: bool,
+    /// Such a segment has left, and there was no answer yet.
+    pub(super) asked: bool,
+    /// Probes since the window closed.
+    pub(super) probes: u32,
+}
+
+/// A segment to be sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Choice {
+    /// One that timed out.
+    Again(u8),
+    /// One of so many bytes that has never been sent; the FIN has none.
+    New {
+        len: u32,
+        /// Whether it ends the block.
+        last: bool,
+    },
+}
+
+impl Sender {
+    pub(super) fn new(iss: BlockSeq) -> Self {
+        let queue = SendQueue::new();
+        Self {
+            iss,
+            base: queue.end(),
+            queue,
+            block: Block::none(),
+            before: Bitmap::EMPTY,
+            acked: 0,
+            transmissions: Transmissions::default(),
+            window: 0,
+            flush: false,
+            fin_sent: false,
+            last_data: None,
+            probe_due: false,
+            asked: false,
+            probes: 0,
+        }
+    }
+
+    /// Bytes that belong to no segment yet.
+    fn unassigned(&self) -> u64 {
+        self.queue.end() - self.base - self.block.bytes
+    }
+
+    /// The peer has the whole block.
+    pub(super) fn release_block(&mut self) {
+        self.base += self.block.bytes;
+        self.queue.release(self.base);
+        (self.block.bytes, self.acked) = (0, 0);
+    }
+
+    /// Whether our FIN is acknowledged.
+    pub(super) fn fin_acked(&self) -> bool {
+        self.fin_sent && self.block.is_complete()
+    }
+}
+
+impl Endpoint {
+    /// The segment that is next in turn (§3.2): what timed out in the last round, then what is new,
+    /// then what timed out in this round.
+    pub(super) fn choose(&self) -> Option<Choice> {
+        let block = &self.send.block;
+        let again = block.current().map(Choice::Again);
+        again.or_else(|| self.next_new()).or_else(|| block.upcoming().map(Choice::Again))
+    }
+
+    fn next_new(&self) -> Option<Choice> {
+        let send = &self.send;
+        let starts = send.block.is_complete();
+        if send.block.has_ended() && !starts {
+            return None;
+        }
+        let (position, mss) = if starts { (0, self.mss) } else { (send.block.count(), send.block.mss) };
+        let waiting = send.unassigned();
+        if waiting == 0 {
+            let fin_due = self.closing && !send.fin_sent;
+            return fin_due.then_some(Choice::New { len: 0, last: true });
+        }
+        let len = u32::try_from(waiting).unwrap_or(u32::MAX).min(mss);
+        let in_time = match self.config.fill {
+            Fill::Segment => len == mss,
+            Fill::Block => !starts || waiting >= self.block_bytes(),
+        };
+        if !in_time && !self.must_not_wait() {
+            return None;
+        }
+        let is_rest = u64::from(len) == waiting;
+        // A block that was not filled in time goes without the rest; but a FIN may follow.
+        let cut_short = self.config.fill == Fill::Block && is_rest && !self.closing;
+        let last = position + 1 == self.config.block_size || len < mss || cut_short;
+        Some(Choice::New { len, last })
+    }
+
+    /// Whether data waits for more to join it.
+    pub(super) fn is_short(&self) -> bool {
+        let send = &self.send;
+        let (waiting, block) = (send.unassigned(), &send.block);
+        let short = match self.config.fill {
+            Fill::Segment if block.has_ended() => waiting < u64::from(self.mss),
+            Fill::Segment => waiting < u64::from(block.mss),
+            Fill::Block => block.has_ended() && waiting < self.block_bytes(),
+        };
+        waiting > 0 && short && !self.must_not_wait()
+    }
+
+    fn must_not_wait(&self) -> bool {
+        self.send.flush || self.closing || self.config.block_fill == Duration::ZERO
+    }
+
+    fn block_bytes(&self) -> u64 {
+        u64::from(self.config.block_size) * u64::from(self.mss)
+    }
+
+    /// Gives the chosen segment its place in the block.
+    pub(super) fn place(&mut self, choice: Choice) -> u8 {
+        match choice {
+            Choice::Again(position) => {
+                if self.send.block.current().is_none() {
+                    self.send.block.start_round();
+                }
+                position
+            }
+            Choice::New { len, last } => {
+                if self.send.block.is_complete() {
+                    self.start_block();
+                }
+                self.send.fin_sent |= len == 0;
+                if last || self.config.fill == Fill::Segment {
+                    self.send.flush = false;
+                }
+                self.send.block.add(len, last)
+            }
+        }
+    }
+
+    fn start_block(&mut self) {
+        let send = &mut self.send;
+        send.before = send.block.acked;
+        send.block = Block::new(send.block.number + 1, self.mss);
+        send.transmissions.start_block();
+    }
+
+    /// Segments that may be in flight.
+    pub(super) fn allowed(&self) -> u8 {
+        self.cwnd().min(u8::try_from(self.send.window).unwrap_or(u8::MAX))
+    }
+
+    /// Whether only the peer's closed window keeps a segment back.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.send.window == 0 && self.send.block.in_flight.is_empty() && self.choose().is_some()
+    }
+
+    /// Whether the peer owes an answer.
+    pub(super) fn awaits_answer(&self) -> bool {
+        self.unacked() > 0 || (self.closing && !self.send.fin_acked()) || self.send.asked
+    }
+}

@@ -1,0 +1,186 @@
+//! Whatever the network does, the stream arrives as it was sent, and the connection ends.
+
+use core::ops::{Deref, DerefMut};
+
+use multihop_core::{Duration, Instant, Machine, Payload};
+use multihop_testkit::{LinkConfig, Pair, Port};
+use multihop_transport::tpa::{
+    AckPolicy, Config, Endpoint, Event, Fill, Framing, Input, Output, Ports, State,
+};
+use multihop_wire::tpa::{BlockSeq, Body, Segment};
+use proptest::prelude::*;
+
+pub(super) type Connection = Pair<Watched, Segment>;
+
+/// An endpoint that must not send while its window is full.
+pub(super) struct Watched(Endpoint);
+
+impl Machine for Watched {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        self.0.handle(now, input);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.0.handle_timeout(now);
+    }
+
+    fn poll_output(&mut self, now: Instant) -> Option<Output> {
+        let (flight, window) = (self.0.flight(), self.0.window());
+        let output = self.0.poll_output(now);
+        if let Some(Output::Segment(segment)) = &output
+            && matches!(segment.body, Body::Data { .. } | Body::Fin { .. })
+        {
+            assert!(flight < window, "{flight} in flight, {window} allowed");
+        }
+        output
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.0.poll_timeout()
+    }
+}
+
+impl Deref for Watched {
+    type Target = Endpoint;
+    fn deref(&self) -> &Endpoint {
+        &self.0
+    }
+}
+
+impl DerefMut for Watched {
+    fn deref_mut(&mut self) -> &mut Endpoint {
+        &mut self.0
+    }
+}
+
+fn take(output: Output) -> Result<Segment, Output> {
+    match output {
+        Output::Segment(segment) => Ok(segment),
+        event @ Output::Event(_) => Err(event),
+    }
+}
+
+pub(super) fn connect(configs: [&Config; 2], link: LinkConfig, seed: u64) -> Connection {
+    // Close to where block numbers wrap.
+    let client = Endpoint::new(configs[0].clone(), Ports { local: 1, remote: 2 }, BlockSeq(0xfffd));
+    let server = Endpoint::new(configs[1].clone(), Ports { local: 2, remote: 1 }, BlockSeq(5));
+    let mut pair = Pair::new([client, server].map(Watched), Port { take, give: Input::Segment }, link, seed);
+    pair.call(1, |tpa| tpa.listen());
+    pair.call(0, |tpa| tpa.connect());
+    pair
+}
+
+fn stream(side: u8, len: usize) -> Vec<u8> {
+    (0..len).map(|i| u8::try_from((i * 31 + i / 251) % 256).expect("below 256") ^ side).collect()
+}
+
+fn links() -> impl Strategy<Value = LinkConfig> {
+    (0.0..0.3, 0.0..0.3, 0.0..0.3, 1_u64..200).prop_map(|(loss, duplication, reordering, hold)| LinkConfig {
+        delay: Duration::from_millis(20),
+        loss,
+        duplication,
+        reordering,
+        hold: Duration::from_millis(hold),
+    })
+}
+
+pub(super) fn configs() -> impl Strategy<Value = Config> {
+    let sizes = (1_u8..=12, 1_u8..=12, 100_u16..1500);
+    (any::<[bool; 8]>(), sizes).prop_map(
+        |([net, block, window, end, notices, by_number, wait, over_ip], (block_size, cwnd_max, mss))| {
+            let profile = if net { Config::net() } else { Config::paper() };
+            Config {
+                block_size,
+                cwnd_max,
+                mss,
+                fill: if block { Fill::Block } else { Fill::Segment },
+                ack_policy: if window { AckPolicy::EveryWindow } else { AckPolicy::EveryTwo },
+                ack_block_end: end,
+                notices,
+                loss_by_txseq: by_number.then_some(3),
+                block_fill: if wait { Duration::from_millis(5) } else { Duration::ZERO },
+                framing: if over_ip { Framing::Ip } else { Framing::Udp },
+                syn_retries: None,
+                user_timeout: None,
+                linger: Duration::from_secs(300),
+                ..profile
+            }
+        },
+    )
+}
+
+/// Reads what has arrived, in the odd sizes of a slow application.
+fn read(pair: &mut Connection, side: usize, into: &mut Vec<u8>) {
+    let share = 100 + pair.ends[side].unread() / 2;
+    let data = pair.call(side, |tpa| tpa.read(u32::try_from(share).unwrap_or(u32::MAX)));
+    data.emit(into);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_streams_arrive_whole_and_the_connection_closes(
+        configs in (configs(), configs()),
+        link in links(),
+        seed: u64,
+        buffer in prop::option::of(2000_u32..200_000),
+    ) {
+        let framing = configs.0.framing;
+        let configs = [configs.0, configs.1].map(|config| Config { recv_buffer: buffer, framing, ..config });
+        let sent = [stream(0, 60_000), stream(1, 7_000)];
+        let mut pair = connect(configs.each_ref(), link, seed);
+        for (side, data) in sent.iter().enumerate() {
+            prop_assert_eq!(pair.call(side, |tpa| tpa.send(Payload::Bytes(data.clone()))), Ok(()));
+        }
+        pair.call(0, |tpa| tpa.shutdown());
+        let mut received = [Vec::new(), Vec::new()];
+        let limit = Instant::ZERO + Duration::from_secs(40_000);
+        let whole = |pair: &mut Connection| {
+            for (side, into) in received.iter_mut().enumerate() {
+                read(pair, side, into);
+            }
+            received[0].len() == sent[1].len() && received[1].len() == sent[0].len()
+        };
+        pair.drive(limit, whole);
+        while (0..2).any(|side| pair.ends[side].unread() > 0) {
+            for (side, into) in received.iter_mut().enumerate() {
+                read(&mut pair, side, into);
+            }
+        }
+        prop_assert!(received[1] == sent[0], "{} of {} bytes", received[1].len(), sent[0].len());
+        prop_assert!(received[0] == sent[1], "{} of {} bytes", received[0].len(), sent[1].len());
+        pair.call(1, |tpa| tpa.close());
+        let over = pair.drive(pair.now() + Duration::from_secs(20_000), |pair| {
+            pair.ends.iter().all(|tpa| matches!(tpa.state(), State::Linger | State::Closed))
+        });
+        let states = pair.ends.each_ref().map(|tpa| tpa.state());
+        prop_assert!(over, "{states:?} at {}", pair.now());
+        let ends = [Event::TimedOut, Event::Reset].map(Output::Event);
+        prop_assert!(!pair.events.iter().flatten().any(|event| ends.contains(event)));
+    }
+
+    #[test]
+    fn nothing_is_sent_while_the_window_is_full_and_bytes_count_once(
+        config in configs(),
+        link in links(),
+        seed: u64,
+    ) {
+        let config = Config { sink: true, ..config };
+        let mut pair = connect([&config, &config], link, seed);
+        pair.call(0, |tpa| tpa.send_virtual(200_000)).unwrap();
+        let limit = Instant::ZERO + Duration::from_secs(40_000);
+        let done = pair.drive(limit, |pair| pair.ends[0].unacked() == 0);
+        prop_assert!(done, "{} left at {}", pair.ends[0].unacked(), pair.now());
+        let delivered: u64 = pair.events[1]
+            .iter()
+            .map(|event| if let Output::Event(Event::Delivered(n)) = event { *n } else { 0 })
+            .sum();
+        prop_assert_eq!(delivered, 200_000);
+        prop_assert_eq!(pair.ends[0].counters().bytes_acked, 200_000);
+        prop_assert_eq!(pair.ends[1].counters().dropped, 0);
+    }
+}
