@@ -6,7 +6,7 @@ use multihop_core::{Duration, FlowId, Instant, NodeId, Quoted};
 use multihop_radio::frame::PacketHandle;
 use multihop_routing::dsr::Message as DsrMessage;
 use multihop_wire::dsr::SourceRoute;
-use multihop_wire::{aodv, olsr, tcp, udp};
+use multihop_wire::{aodv, olsr, tcp, tpa, udp};
 
 use crate::extension::Message;
 
@@ -41,6 +41,8 @@ pub struct Packet {
 pub enum Body {
     /// A TCP segment.
     Tcp(tcp::Segment),
+    /// A TPA segment, in UDP.
+    Tpa(tpa::Segment),
     /// A UDP datagram of a simulated application.
     Udp(Datagram),
     /// A message of somebody's own transport (see `extension`).
@@ -105,7 +107,6 @@ pub enum Arp {
 pub const INITIAL_TTL: u8 = 64;
 
 const IP_HEADER: u32 = 20;
-const UDP_HEADER: usize = 8;
 /// In front of the header of somebody's own transport.
 const PORTS: usize = 4;
 const ARP_BYTES: u32 = 28;
@@ -148,7 +149,8 @@ impl Packet {
         let carried = match &self.body {
             Body::Arp(_) => return ARP_BYTES,
             Body::Tcp(segment) => segment.header_len() + segment.payload.len(),
-            Body::Udp(datagram) => UDP_HEADER + datagram.size as usize,
+            Body::Tpa(segment) => udp::Datagram::HEADER_LEN + segment.wire_len(tpa::Framing::Udp),
+            Body::Udp(datagram) => udp::Datagram::HEADER_LEN + datagram.size as usize,
             Body::Custom { message, .. } => PORTS + message.header.len() + message.data as usize,
             Body::Routing { bytes, .. } => return *bytes,
             Body::Unreachable(_) => ICMP_UNREACHABLE,
@@ -161,6 +163,7 @@ impl Packet {
     pub fn flow(&self) -> Option<FlowId> {
         let port = match &self.body {
             Body::Tcp(segment) => segment.destination,
+            Body::Tpa(segment) => segment.destination,
             Body::Udp(datagram) => datagram.port,
             Body::Custom { flow, .. } => return Some(*flow),
             Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => return None,
@@ -192,6 +195,11 @@ impl Packet {
                 bytes.extend_from_slice(&message.header);
                 (PROTOCOL_EXPERIMENT, bytes)
             }
+            Body::Tpa(segment) => {
+                let mut bytes = Vec::with_capacity(1500);
+                in_udp(segment).emit(source, destination, &mut bytes);
+                (udp::PROTOCOL, bytes)
+            }
             Body::Udp(datagram) => (udp::PROTOCOL, datagram.port.to_be_bytes().repeat(2)),
             Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => (0, Vec::new()),
         };
@@ -199,6 +207,13 @@ impl Packet {
         let transport = start.try_into().expect("resized to 20 bytes");
         Quoted { source, destination, protocol, transport }
     }
+}
+
+/// The datagram that carries a TPA segment.
+pub(crate) fn in_udp(segment: &tpa::Segment) -> udp::Datagram {
+    let mut payload = Vec::with_capacity(1500);
+    segment.emit_in_udp(&mut payload);
+    udp::Datagram { source: segment.source, destination: segment.destination, payload: payload.into() }
 }
 
 /// For experiments (RFC 3692): a transport of somebody's own.

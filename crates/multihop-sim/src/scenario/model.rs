@@ -6,7 +6,7 @@ use multihop_core::{BitRate, Duration, NodeId};
 use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 use multihop_routing::{aodv, dsr, olsr};
-use multihop_transport::tcp;
+use multihop_transport::{tcp, tpa};
 
 use super::Topology;
 
@@ -211,6 +211,11 @@ pub enum Protocol {
     Tcp {
         /// For both ends.
         config: Box<tcp::Config>,
+    },
+    /// TPA.
+    Tpa {
+        /// For both ends.
+        config: Box<tpa::Config>,
     },
 }
 

@@ -21,7 +21,7 @@ pub(super) use routing::{
 pub(super) use sweep::SweepTable;
 pub(super) use topology::{NodeRef, PositionsTable, TopologyTable};
 pub(super) use traffic::{AppTable, FlowTable};
-pub(super) use transport::{PacingTable, Parameters, TcpTable, TransportTable};
+pub(super) use transport::{PacingTable, Parameters, TcpTable, TpaTable, TransportTable};
 
 use serde_json::json;
 

@@ -5,6 +5,7 @@
 
 mod pacing;
 mod tcp;
+mod tpa;
 
 use std::borrow::Cow;
 use std::mem::discriminant;
@@ -14,12 +15,14 @@ use multihop_transport::tcp::Restore;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 pub(super) use tcp::{Preset, TcpKind};
+pub(super) use tpa::{Profile, TpaKind};
 
 use super::document::{Fault, Node, Value};
 use super::model::{Protocol, Transport};
 use super::read::{Read, one_of, wrong};
 use super::tables::{Parameters, TransportTable};
 use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, RENO, clamped, delayed, elfn, paced};
+use tpa::{TPA, plain, star};
 
 /// A short name that exists.
 #[derive(Clone)]
@@ -33,6 +36,7 @@ pub(super) struct Name {
 pub(super) enum Kind {
     Udp,
     Tcp(TcpKind),
+    Tpa(TpaKind),
 }
 
 /// What may follow the name of a kind after a plus sign.
@@ -59,7 +63,19 @@ const KINDS: &[(&str, Kind)] = &[
     ("elfn", Kind::Tcp(elfn(Restore::Keep))),
     ("elfn-w", Kind::Tcp(elfn(Restore::Window))),
     ("elfn-rto-w", Kind::Tcp(elfn(Restore::RtoWindow))),
+    ("tpa", Kind::Tpa(TPA)),
+    ("tpa-2", Kind::Tpa(plain(2))),
+    ("tpa-3", Kind::Tpa(plain(3))),
+    ("tpa*-2", Kind::Tpa(star(2))),
+    ("tpa*-3", Kind::Tpa(star(3))),
+    ("tpa-ap-2", Kind::Tpa(plain(2).paced())),
+    ("tpa-ap-3", Kind::Tpa(plain(3).paced())),
+    ("tpa*-ap-3", Kind::Tpa(star(3).paced())),
 ];
+
+/// `tpa*`, and how it is written where a shell would take the star for something else.
+const STAR: &str = "tpa*";
+const STAR_FOR_SHELLS: &str = "tpa-star";
 
 const SUFFIXES: &[(&str, Suffix)] = &[
     ("da", Suffix::Ack(Ack::Delayed)),
@@ -75,10 +91,14 @@ fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
         (Kind::Tcp(tcp), Suffix::Ack(ack)) => Ok(Kind::Tcp(TcpKind { ack, ..*tcp })),
         (Kind::Tcp(tcp), Suffix::Elfn) if tcp.elfn.is_some() => Err("it stands by already"),
         (Kind::Tcp(tcp), Suffix::Elfn) => Ok(Kind::Tcp(TcpKind { elfn: Some(Restore::Keep), ..*tcp })),
+        (Kind::Tpa(_), Suffix::Elfn) => Err("TPA stands by in its own way, told by notices = true"),
         (Kind::Udp, Suffix::Elfn) => Err("UDP has nothing to hold back"),
         (Kind::Tcp(tcp), Suffix::Pacing) if tcp.pacing.is_some() => Err("it is paced already"),
         (Kind::Tcp(tcp), Suffix::Pacing) => Ok(Kind::Tcp(paced(*tcp, Clock::Own))),
+        (Kind::Tpa(tpa), Suffix::Pacing) if tpa.is_paced() => Err("it is paced already"),
+        (Kind::Tpa(tpa), Suffix::Pacing) => Ok(Kind::Tpa(tpa.paced())),
         (Kind::Udp, Suffix::Pacing) => Err("UDP has no round trips to pace by"),
+        (Kind::Tpa(_), Suffix::Ack(_)) => Err("TPA has ACK rules of its own: TPA and TPA*"),
         (Kind::Udp, Suffix::Ack(_)) => Err("UDP has no ACKs"),
     }
 }
@@ -95,6 +115,9 @@ pub(super) fn transport(table: &TransportTable, path: &str, faults: &mut Vec<Fau
         TransportTable::Long(name, Parameters::Tcp(kind, table, pacing)) => {
             (name, tcp::configured(&name.text, kind, (table, pacing), path, faults))
         }
+        TransportTable::Long(name, Parameters::Tpa(kind, table, pacing)) => {
+            (name, tpa::configured(&name.text, kind, (table, pacing), path, faults))
+        }
     };
     Some(Transport { name: name.text.clone(), protocol })
 }
@@ -110,6 +133,9 @@ pub(super) fn names() -> Vec<(String, Kind)> {
             }
         }
     }
+    let for_shells = |(name, kind): &(String, Kind)| (name.replace(STAR, STAR_FOR_SHELLS), kind.clone());
+    let stars: Vec<_> = all.iter().filter(|(name, _)| name.contains(STAR)).map(for_shells).collect();
+    all.extend(stars);
     all
 }
 
@@ -118,6 +144,7 @@ impl Kind {
         match self {
             Self::Udp => Protocol::Udp,
             Self::Tcp(kind) => kind.protocol(&Default::default()),
+            Self::Tpa(kind) => kind.protocol(&Default::default()),
         }
     }
 }
@@ -135,6 +162,7 @@ impl Name {
     }
 
     fn parse(text: &str) -> Result<Self, Refusal> {
+        let text = text.replace(STAR_FOR_SHELLS, STAR);
         let mut words = text.split('+');
         let base = words.next().unwrap_or_default();
         let (_, kind) = KINDS.iter().find(|(name, _)| *name == base).ok_or(Refusal::Unknown)?;
@@ -148,7 +176,7 @@ impl Name {
             earlier.push(discriminant(suffix));
             kind = compose(&kind, *suffix).map_err(Refusal::Senseless)?;
         }
-        Ok(Self { text: text.to_owned(), kind })
+        Ok(Self { text, kind })
     }
 }
 
@@ -166,8 +194,10 @@ impl Read for Name {
             }
             Err(Refusal::Unknown) => {
                 let kinds = one_of(KINDS.iter().map(|(name, _)| *name));
+                let suffixes: Vec<_> = SUFFIXES.iter().map(|(word, _)| format!("+{word}")).collect();
                 let allowed = format!(
-                    "{kinds}, a TCP kind also with +da, +dyn, +ack1, +elfn or +ap, or a table of parameters"
+                    "{kinds}, tpa-star for tpa*, after a TCP kind {}, or a table of parameters",
+                    suffixes.join(", ")
                 );
                 wrong(node, path, &allowed, faults)
             }

@@ -13,7 +13,7 @@ use multihop_radio::mac::Transmission;
 use multihop_wire::{aodv, arp, dot11, dsr, icmp, ipv4, olsr, radiotap, tcp, udp};
 
 use super::pcapng::PcapngWriter;
-use crate::packet::{Arp, Body, PROTOCOL_EXPERIMENT, Packet, Pool, RoutingMessage, port_of};
+use crate::packet::{Arp, Body, PROTOCOL_EXPERIMENT, Packet, Pool, RoutingMessage, in_udp, port_of};
 
 /// A capture file with an interface for each node.
 pub(crate) struct Capture {
@@ -164,6 +164,10 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
         Body::Tcp(segment) => {
             segment.emit(source, destination, &mut out);
             (tcp::PROTOCOL, out)
+        }
+        Body::Tpa(segment) => {
+            in_udp(segment).emit(source, destination, &mut out);
+            (udp::PROTOCOL, out)
         }
         Body::Udp(datagram) => {
             let payload = multihop_core::Payload::Virtual(datagram.size);

@@ -6,6 +6,7 @@ mod pcapng;
 use std::io::{self, Write};
 
 use multihop_core::{DropReason, Instant, NodeId};
+use multihop_wire::tpa;
 
 pub(crate) use self::capture::Capture;
 use crate::packet::{Arp, Body, Packet};
@@ -48,7 +49,7 @@ impl TextTrace {
         writeln!(
             self.out,
             "{letter}\t{seconds}.{rest:09}\t{node}\t{}\t{}\t{reason}\t{}\t{}\t{}\t{}\t{}",
-            Number(sequence(packet)),
+            Number(packet),
             kind(packet),
             packet.uid,
             packet.source,
@@ -63,27 +64,34 @@ impl TextTrace {
     }
 }
 
-/// A number, or a dash where there is none.
-struct Number(Option<u64>);
+/// The number that a packet carries, or a dash: TCP's sequence or acknowledgement number, a
+/// datagram's place, TPA's block with the place in it, or with what has arrived of it.
+struct Number<'a>(&'a Packet);
 
-impl std::fmt::Display for Number {
+impl std::fmt::Display for Number<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            Some(n) => n.fmt(f),
-            None => f.write_str("-"),
+        match &self.0.body {
+            Body::Tcp(segment) => match segment.ack {
+                Some(ack) if segment.payload.is_empty() && !segment.syn && !segment.fin => ack.0.fmt(f),
+                None if segment.payload.is_empty() && !segment.syn && !segment.fin => f.write_str("-"),
+                _ => segment.seq.0.fmt(f),
+            },
+            Body::Tpa(segment) => match (&segment.body, segment.ack) {
+                (tpa::Body::Data { position, .. } | tpa::Body::Fin { position }, _) => {
+                    write!(f, "{}.{position}", segment.block.0)
+                }
+                (tpa::Body::Empty, Some(ack)) => {
+                    write!(f, "{}:", ack.block.0)?;
+                    (0..tpa::MAX_BLOCK)
+                        .try_for_each(|n| f.write_str(if ack.bitmap.contains(n) { "1" } else { "0" }))
+                }
+                _ => segment.block.0.fmt(f),
+            },
+            Body::Udp(datagram) => datagram.serial.fmt(f),
+            Body::Custom { .. } | Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => {
+                f.write_str("-")
+            }
         }
-    }
-}
-
-/// The number that a packet carries: TCP's sequence or acknowledgement number, a datagram's place.
-fn sequence(packet: &Packet) -> Option<u64> {
-    match &packet.body {
-        Body::Tcp(segment) if segment.payload.is_empty() && !segment.syn && !segment.fin => {
-            segment.ack.map(|ack| u64::from(ack.0))
-        }
-        Body::Tcp(segment) => Some(u64::from(segment.seq.0)),
-        Body::Udp(datagram) => Some(datagram.serial),
-        Body::Custom { .. } | Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => None,
     }
 }
 
@@ -94,6 +102,14 @@ fn kind(packet: &Packet) -> &'static str {
         Body::Tcp(segment) if segment.fin => "fin",
         Body::Tcp(segment) if segment.payload.is_empty() => "ack",
         Body::Tcp(_) => "tcp",
+        Body::Tpa(segment) => match (&segment.body, segment.ack) {
+            (tpa::Body::Data { .. }, _) => "tpa",
+            (tpa::Body::Empty, Some(_)) => "ack",
+            (tpa::Body::Empty, None) => "probe",
+            (tpa::Body::Syn(_), _) => "syn",
+            (tpa::Body::Fin { .. }, _) => "fin",
+            (tpa::Body::Reset, _) => "rst",
+        },
         Body::Udp(_) => "cbr",
         Body::Custom { .. } => "data",
         Body::Routing { message, .. } => message.kind(),

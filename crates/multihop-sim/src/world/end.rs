@@ -2,7 +2,8 @@
 
 use multihop_core::{Duration, FlowId, Instant, Machine, Notice};
 use multihop_transport::pacing::Pacer;
-use multihop_transport::tcp;
+use multihop_transport::tcp::{self, Event};
+use multihop_transport::tpa;
 
 use super::flow::{Arrival, Counts};
 use crate::extension::{Transport, TransportInput, TransportOutput};
@@ -11,6 +12,7 @@ use crate::packet::Body;
 /// One end of a flow.
 pub(super) enum End {
     Tcp(Box<tcp::Endpoint>),
+    Tpa(Box<tpa::Endpoint>),
     /// Datagrams are sent by the application itself.
     UdpSender(Counts),
     UdpReceiver {
@@ -78,8 +80,10 @@ impl End {
 
     /// The other end may begin.
     pub(super) fn listen(&mut self) {
-        if let Self::Tcp(endpoint) = self {
-            endpoint.listen();
+        match self {
+            Self::Tcp(endpoint) => endpoint.listen(),
+            Self::Tpa(endpoint) => endpoint.listen(),
+            Self::UdpSender(_) | Self::UdpReceiver { .. } | Self::Custom { .. } => {}
         }
     }
 
@@ -87,6 +91,16 @@ impl End {
     pub(super) fn send(&mut self, now: Instant, amount: Option<u64>, first: bool) -> bool {
         match self {
             Self::Tcp(endpoint) => {
+                if first {
+                    endpoint.connect();
+                }
+                let sent = match amount {
+                    None => endpoint.send_forever(),
+                    Some(bytes) => endpoint.send_virtual(bytes),
+                };
+                sent.is_ok()
+            }
+            Self::Tpa(endpoint) => {
                 if first {
                     endpoint.connect();
                 }
@@ -108,6 +122,7 @@ impl End {
     pub(super) fn close(&mut self, now: Instant) {
         match self {
             Self::Tcp(endpoint) => endpoint.close(),
+            Self::Tpa(endpoint) => endpoint.shutdown(),
             Self::Custom { machine, .. } => machine.handle(now, TransportInput::Stop),
             Self::UdpSender(_) | Self::UdpReceiver { .. } => {}
         }
@@ -123,6 +138,7 @@ impl End {
                 };
                 endpoint.handle(now, input);
             }
+            (Self::Tpa(endpoint), Body::Tpa(segment)) => endpoint.handle(now, tpa::Input::Segment(segment)),
             (Self::Custom { machine, heard, .. }, Body::Custom { message, .. }) => {
                 *heard = true;
                 machine.handle(now, TransportInput::Message(message));
@@ -143,6 +159,7 @@ impl End {
         match self {
             Self::Custom { .. } => true,
             Self::Tcp(endpoint) => endpoint.config().elfn.is_some(),
+            Self::Tpa(endpoint) => endpoint.config().notices,
             Self::UdpSender(_) | Self::UdpReceiver { .. } => false,
         }
     }
@@ -150,6 +167,7 @@ impl End {
     pub(super) fn notice(&mut self, now: Instant, notice: Notice) {
         match self {
             Self::Tcp(endpoint) => endpoint.handle(now, tcp::Input::Notice(notice)),
+            Self::Tpa(endpoint) => endpoint.handle(now, tpa::Input::Notice(notice)),
             Self::Custom { machine, .. } => machine.handle(now, TransportInput::Notice(notice)),
             Self::UdpSender(_) | Self::UdpReceiver { .. } => {}
         }
@@ -158,6 +176,7 @@ impl End {
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         match self {
             Self::Tcp(endpoint) => endpoint.handle_timeout(now),
+            Self::Tpa(endpoint) => endpoint.handle_timeout(now),
             Self::Custom { machine, .. } => machine.handle_timeout(now),
             Self::UdpSender(_) | Self::UdpReceiver { .. } => {}
         }
@@ -166,6 +185,7 @@ impl End {
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Tcp(endpoint) => endpoint.poll_timeout(),
+            Self::Tpa(endpoint) => endpoint.poll_timeout(),
             Self::Custom { machine, .. } => machine.poll_timeout(),
             Self::UdpSender(_) | Self::UdpReceiver { .. } => None,
         }
@@ -178,7 +198,17 @@ impl End {
                 match endpoint.poll_output(now)? {
                     tcp::Output::Segment(segment) => return Some(Said::Send(Body::Tcp(segment))),
                     tcp::Output::Event(event) => {
-                        if let Some(said) = of_tcp(event) {
+                        if let Some(said) = of_event(event) {
+                            return Some(said);
+                        }
+                    }
+                }
+            },
+            Self::Tpa(endpoint) => loop {
+                match endpoint.poll_output(now)? {
+                    tpa::Output::Segment(segment) => return Some(Said::Send(Body::Tpa(segment))),
+                    tpa::Output::Event(event) => {
+                        if let Some(said) = of_event(event) {
                             return Some(said);
                         }
                     }
@@ -208,6 +238,7 @@ impl End {
     pub(super) fn counts(&self) -> Counts {
         match self {
             Self::Tcp(endpoint) => Counts::from(endpoint.counters()),
+            Self::Tpa(endpoint) => Counts::from(endpoint.counters()),
             Self::UdpSender(counts) | Self::UdpReceiver { counts, .. } | Self::Custom { counts, .. } => {
                 *counts
             }
@@ -218,6 +249,7 @@ impl End {
     pub(super) fn round_trip(&self) -> Option<(Duration, u64)> {
         match self {
             Self::Tcp(endpoint) => Some((endpoint.rtt().latest()?, endpoint.rtt().samples())),
+            Self::Tpa(endpoint) => Some((endpoint.rtt().latest()?, endpoint.rtt().samples())),
             Self::UdpSender(_) | Self::UdpReceiver { .. } | Self::Custom { .. } => None,
         }
     }
@@ -232,17 +264,24 @@ impl End {
                 state: endpoint.phase().name(),
                 pace: endpoint.pacer().and_then(|pacer| Pace::of(pacer, endpoint.mss())),
             }),
+            Self::Tpa(endpoint) => Some(Progress {
+                cwnd: f64::from(endpoint.cwnd()),
+                rtt: endpoint.rtt().latest(),
+                rtt_samples: endpoint.rtt().samples(),
+                state: endpoint.phase().name(),
+                pace: endpoint.pacer().and_then(|pacer| Pace::of(pacer, endpoint.mss())),
+            }),
             Self::UdpSender(_) | Self::UdpReceiver { .. } | Self::Custom { .. } => None,
         }
     }
 }
 
-fn of_tcp(event: tcp::Event) -> Option<Said> {
+fn of_event(event: Event) -> Option<Said> {
     match event {
-        tcp::Event::Delivered(bytes) => Some(Said::Delivered(bytes)),
-        tcp::Event::Acked(bytes) => Some(Said::Acked(bytes)),
-        tcp::Event::PeerClosed => Some(Said::PeerClosed),
-        tcp::Event::Reset | tcp::Event::TimedOut => Some(Said::Broken),
-        tcp::Event::Connected | tcp::Event::Closed => None,
+        Event::Delivered(bytes) => Some(Said::Delivered(bytes)),
+        Event::Acked(bytes) => Some(Said::Acked(bytes)),
+        Event::PeerClosed => Some(Said::PeerClosed),
+        Event::Reset | Event::TimedOut => Some(Said::Broken),
+        Event::Connected | Event::Closed => None,
     }
 }

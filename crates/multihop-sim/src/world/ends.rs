@@ -1,8 +1,10 @@
 //! Transports: what sits at the two ends of each flow.
 
 use multihop_core::{Duration, FlowId, Instant, NodeId, Notice, Rng};
-use multihop_transport::tcp;
+use multihop_transport::pacing::PacingConfig;
+use multihop_transport::{tcp, tpa};
 use multihop_wire::tcp::SeqNumber;
+use multihop_wire::tpa::BlockSeq;
 
 use super::World;
 use super::end::{End, Said};
@@ -128,20 +130,45 @@ fn built_in(
                 config.window_max = tcp::window_for_hops(hops);
             }
             if let Some(pacing) = &mut config.pacing {
-                pacing.pacer.bandwidth = scenario.radio.rate;
-                pacing.pacer.data_bytes = u32::from(config.mss) + HEADERS;
-                pacing.pacer.ack_bytes = HEADERS;
+                fit(&mut pacing.pacer, scenario, config.mss);
             }
-            let port = port_of(id);
-            let endpoint = |end: EndId| {
-                let ports = tcp::Ports { local: port, remote: port };
-                let iss = Rng::stream(scenario.seed, "tcp/iss", u64::from(end.0)).next_u64() >> 32;
-                let iss = SeqNumber(u32::try_from(iss).expect("32 bits are left"));
-                End::Tcp(Box::new(tcp::Endpoint::new(config.clone(), ports, iss)))
-            };
-            [endpoint(EndId::sender(id)), endpoint(EndId::receiver(id))]
+            tcp_pair(scenario.seed, id, &config)
+        }
+        Protocol::Tpa { config } => {
+            let mut config = tpa::Config { sink: true, initial_ttl: INITIAL_TTL, ..config.as_ref().clone() };
+            if let Some(pacing) = &mut config.pacing {
+                fit(pacing, scenario, config.mss);
+            }
+            tpa_pair(scenario.seed, id, &config)
         }
     }
+}
+
+/// A pacer knows the rate of the links and the sizes of packets.
+fn fit(pacer: &mut PacingConfig, scenario: &Scenario, mss: u16) {
+    pacer.bandwidth = scenario.radio.rate;
+    pacer.data_bytes = u32::from(mss) + HEADERS;
+    pacer.ack_bytes = HEADERS;
+}
+
+fn tcp_pair(seed: u64, id: FlowId, config: &tcp::Config) -> [End; 2] {
+    [EndId::sender(id), EndId::receiver(id)].map(|end| {
+        let iss = Rng::stream(seed, "tcp/iss", u64::from(end.0)).next_u64() >> 32;
+        let iss = SeqNumber(u32::try_from(iss).expect("32 bits are left"));
+        End::Tcp(Box::new(tcp::Endpoint::new(config.clone(), ports(id), iss)))
+    })
+}
+
+fn tpa_pair(seed: u64, id: FlowId, config: &tpa::Config) -> [End; 2] {
+    [EndId::sender(id), EndId::receiver(id)].map(|end| {
+        let iss = Rng::stream(seed, "tpa/iss", u64::from(end.0)).next_u64() >> 48;
+        let iss = BlockSeq(u16::try_from(iss).expect("16 bits are left"));
+        End::Tpa(Box::new(tpa::Endpoint::new(config.clone(), ports(id), iss)))
+    })
+}
+
+fn ports(id: FlowId) -> tcp::Ports {
+    tcp::Ports { local: port_of(id), remote: port_of(id) }
 }
 
 impl World<'_> {

@@ -1,7 +1,7 @@
 //! What is measured of each flow after warm-up.
 
 use multihop_core::{Duration, Instant};
-use multihop_transport::tcp;
+use multihop_transport::{tcp, tpa};
 
 use crate::oracle::{ShortestPath, TimeByHops};
 use crate::packet::Packet;
@@ -71,6 +71,18 @@ impl Counts {
 
 impl From<&tcp::Counters> for Counts {
     fn from(counters: &tcp::Counters) -> Self {
+        Self {
+            sent: counters.data_sent,
+            retransmitted: counters.retransmitted,
+            timeouts: counters.timeouts,
+            delivered: counters.delivered,
+            out_of_order: counters.out_of_order,
+        }
+    }
+}
+
+impl From<&tpa::Counters> for Counts {
+    fn from(counters: &tpa::Counters) -> Self {
         Self {
             sent: counters.data_sent,
             retransmitted: counters.retransmitted,

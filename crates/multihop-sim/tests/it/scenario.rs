@@ -8,6 +8,7 @@ mod mobility;
 mod model;
 mod ready;
 mod routing;
+mod tpa;
 
 use multihop_sim::scenario::{Scenario, Source};
 

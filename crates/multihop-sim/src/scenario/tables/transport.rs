@@ -4,6 +4,7 @@
 
 mod pacing;
 mod tcp;
+mod tpa;
 
 use std::borrow::Cow;
 
@@ -11,10 +12,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 pub(in crate::scenario) use pacing::PacingTable;
 pub(in crate::scenario) use tcp::TcpTable;
+pub(in crate::scenario) use tpa::TpaTable;
 
 use crate::scenario::document::{Fault, Node, Value};
 use crate::scenario::read::{Fields, Keys, Read};
-use crate::scenario::transport::{Kind, Name, TcpKind, names};
+use crate::scenario::transport::{Kind, Name, TcpKind, TpaKind, names};
 
 /// A short name, or a table of parameters.
 pub(in crate::scenario) enum TransportTable {
@@ -30,11 +32,17 @@ pub(in crate::scenario) enum Parameters {
     Udp,
     /// Of a TCP.
     Tcp(TcpKind, Box<TcpTable>, Box<PacingTable>),
+    /// Of a TPA.
+    Tpa(TpaKind, Box<TpaTable>, Box<PacingTable>),
 }
 
 /// The keys of each family, for those who meet one of them elsewhere.
 fn families() -> Vec<(&'static str, Vec<&'static str>)> {
-    vec![("a TCP kind", TcpTable::names()), ("a paced kind (+ap)", PacingTable::names())]
+    vec![
+        ("a TCP kind", TcpTable::names()),
+        ("a TPA kind", TpaTable::names()),
+        ("a paced kind (+ap)", PacingTable::names()),
+    ]
 }
 
 impl TransportTable {
@@ -49,6 +57,10 @@ impl TransportTable {
             Kind::Tcp(kind) => {
                 let (tcp, pacing) = (Fields::take(keys, faults), Fields::take(keys, faults));
                 Parameters::Tcp(*kind, tcp?, pacing?)
+            }
+            Kind::Tpa(kind) => {
+                let (tpa, pacing) = (Fields::take(keys, faults), Fields::take(keys, faults));
+                Parameters::Tpa(*kind, tpa?, pacing?)
             }
         };
         Some(Self::Long(name, parameters))
@@ -74,9 +86,12 @@ impl JsonSchema for TransportTable {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let short = generator.subschema_for::<Name>();
-        let (tcp, pacing) = (TcpTable::schema(generator), PacingTable::schema(generator));
-        let tcp = family("A TCP and its parameters.", |kind| matches!(kind, Kind::Tcp(_)), &[tcp, pacing]);
-        json_schema!({ "anyOf": [short, tcp] })
+        let pacing = PacingTable::schema(generator);
+        let tcp = [TcpTable::schema(generator), pacing.clone()];
+        let tcp = family("A TCP and its parameters.", |kind| matches!(kind, Kind::Tcp(_)), &tcp);
+        let tpa = [TpaTable::schema(generator), pacing];
+        let tpa = family("A TPA and its parameters.", |kind| matches!(kind, Kind::Tpa(_)), &tpa);
+        json_schema!({ "anyOf": [short, tcp, tpa] })
     }
 }
 

@@ -370,6 +370,6 @@ fn the_schema_describes_every_key() {
 fn config(scenario: &Scenario, flow: usize) -> &Config {
     match &scenario.flows[flow].transport.protocol {
         Protocol::Tcp { config, .. } => config,
-        Protocol::Udp => panic!("flow {flow} is UDP"),
+        other => panic!("flow {flow} is no TCP: {other:?}"),
     }
 }
