@@ -13,6 +13,7 @@ mod extension;
 mod mobile;
 mod notices;
 mod oracle;
+mod pacing;
 mod routing;
 mod scenario;
 mod stale;
