@@ -5,7 +5,7 @@ PYTHON ?= python3
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build target/release/multihop, and the Python package with the same command in .venv
@@ -30,6 +30,14 @@ bench: ## Fixed scenarios up to 10,000 nodes, counted and held against their tar
 .PHONY: validate
 validate: package ## Make docs/validation again: radio, chains, routing, movement
 	@.venv/bin/python tools/validate
+
+.PHONY: papers
+papers: package ## The papers' experiments, few and short runs: out/papers/report.html
+	@.venv/bin/multihop papers run --quick
+
+.PHONY: papers-full
+papers-full: package ## The same at the papers' lengths and repetitions (hours), into docs/papers
+	@.venv/bin/multihop papers run --full --markdown docs/papers
 
 .PHONY: lint
 lint: ## Formatting, clippy, ruff and mypy, without running any test

@@ -13,6 +13,10 @@ def main() -> int:
     # Python's handler would wait for the runs that have begun to end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     match sys.argv[1:]:
+        case ["papers", *rest]:
+            from multihop.papers.command import main as papers  # matplotlib takes a second to import
+
+            return papers(rest)
         case ["sweep", *rest] if any(word.split("=")[0] == "--on" for word in rest):
             from multihop.cluster_command import main as sweep
 

@@ -84,14 +84,22 @@ class Report:
     def __init__(self, title: str) -> None:
         self.title = title
         self.parts: list[str] = []
+        self.contents: list[tuple[str, str]] = []
 
-    def heading(self, text: str) -> None:
-        """Begin a section."""
-        self.parts.append(f"<h2>{html.escape(text)}</h2>")
+    def heading(self, text: str, anchor: str = "") -> None:
+        """Begin a section; one with an anchor is listed at the top of the page."""
+        where = f' id="{html.escape(anchor)}"' if anchor else ""
+        self.parts.append(f"<h2{where}>{html.escape(text)}</h2>")
+        if anchor:
+            self.contents.append((anchor, text))
 
     def text(self, text: str) -> None:
         """Add a paragraph."""
         self.parts.append(f"<p>{html.escape(text)}</p>")
+
+    def bullets(self, lines: Iterable[str]) -> None:
+        """Add a list."""
+        self.parts.append(f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in lines)}</ul>")
 
     def command(self, command: str) -> None:
         """Add a command that the reader can repeat."""
@@ -115,7 +123,12 @@ class Report:
         """Write the page and say where it is."""
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(PAGE.format(title=html.escape(self.title), body="\n".join(self.parts)), "utf-8")
+        links = "".join(
+            f'<li><a href="#{html.escape(a)}">{html.escape(t)}</a></li>' for a, t in self.contents
+        )
+        contents = [f"<nav><ul>{links}</ul></nav>"] if links else []
+        body = "\n".join([*contents, *self.parts])
+        target.write_text(PAGE.format(title=html.escape(self.title), body=body), "utf-8")
         return target
 
 
@@ -248,6 +261,7 @@ td.n {{ text-align: right; font-variant-numeric: tabular-nums; }}
 figure {{ margin: 1.5rem 0; }}
 figure svg {{ max-width: 100%; height: auto; }}
 figcaption {{ color: #555; }}
+nav ul {{ columns: 2; font-size: .9rem; list-style: none; padding: 0; }}
 pre {{ background: #f5f5f5; padding: .7rem 1rem; overflow-x: auto; }}
 </style>
 </head>

@@ -1,0 +1,391 @@
+"""ADTCP.
+
+Fu, Greenstein, Meng, Lu: Design and Implementation of a TCP-Friendly Transport Protocol for Ad Hoc
+Wireless Networks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from multihop.papers.declare import (
+    FAIRNESS,
+    GOODPUT,
+    Axis,
+    Claim,
+    Effort,
+    Experiment,
+    Metric,
+    Plot,
+    Unstated,
+    gain,
+)
+
+PAPER = "ADTCP"
+# Section 3: NewReno with windows of at most eight packets, DSR, 300 s, 30 nodes, pause 0.
+TCP = {"preset": "ns2-2002", "window_max": 8}
+
+
+def tcp(kind: str) -> dict[str, Any]:
+    """A transport of the paper."""
+    return {"kind": kind, **TCP}
+
+
+KINDS = Axis("transport", {kind: {"flow.0.transport": tcp(kind)} for kind in ("newreno", "adtcp", "elfn")})
+AREA = {"kind": "random", "nodes": 30, "area": [400.0, 800.0]}
+BASE: dict[str, Any] = {
+    "duration": 300.0,
+    "mac": {"arp": "ns2"},
+    "routing": {"protocol": "dsr", "ip_extra": 20},
+    "topology": AREA,
+    "mobility": {"kind": "random-waypoint", "speed": 5.0, "start": "classic"},
+    "flow": [{"from": 0, "to": 1, "transport": tcp("newreno")}],
+}
+PERIODS = ((50.0, 250.0), (100.0, 200.0), (130.0, 170.0))
+STREAMS = [
+    {
+        "app": "cbr",
+        "from": 2 + 2 * i,
+        "to": 3 + 2 * i,
+        "rate_kbps": 180.0,
+        "size": 512,
+        "start": start,
+        "stop": stop,
+    }
+    for i, (start, stop) in enumerate(PERIODS)
+]
+WITH_STREAMS = [*BASE["flow"], *STREAMS]
+ERROR = {"radio.loss": 0.05}
+SPEEDS = Axis(
+    "speed",
+    {0: {"mobility": {"kind": "static"}}, **{v: {"mobility.speed": float(v)} for v in (1, 5, 10, 15, 20)}},
+    "mean speed, m/s",
+)
+UNSTATED = (
+    Unstated(
+        "which nodes the streams connect, and their packets",
+        "2 to 3, 4 to 5, 6 to 7; 512 bytes",
+        "the text gives rate and times alone",
+    ),
+    Unstated(
+        "the range of speeds",
+        "0.9 to 1.1 times the mean, as in the paper on ELFN",
+        "one speed is given for each point",
+    ),
+    Unstated("the minimum RTO and the clock", "1 s, 10 ms", "the defaults of ns-2 in 2002"),
+)
+ALONE = Metric("goodput", "throughput of the TCP flow, kb/s", "flows.0.goodput_kbps")
+ACCURACY = (
+    Metric("joint", "wrong with both metrics, %", "flows.0.identification.joint.wrong", 100.0),
+    Metric("idd", "wrong with IDD alone, %", "flows.0.identification.idd.wrong", 100.0),
+    Metric("stt", "wrong with STT alone, %", "flows.0.identification.stt.wrong", 100.0),
+    Metric("incompatible", "incompatible with both, %", "flows.0.identification.joint.incompatible", 100.0),
+)
+ACCURACY_RUNS = Experiment(
+    id="adtcp-accuracy",
+    paper=PAPER,
+    place="Figure 3, section 3.3",
+    title="how often the state of the network is taken for another",
+    found="At each loss the receiver's verdict is compared with the truth, at 1% channel error. Alone in the network 5 to 20% are wrong with both "
+    "metrics, far fewer than with one; with three streams less than 5%, against 20 to 30% with one. Fewer than 2% are incompatible: congestion "
+    "that is not seen.",
+    scenario={**BASE, "radio": {"loss": 0.01}, "flow": [{"from": 0, "to": 1, "transport": tcp("adtcp")}]},
+    axes=[
+        Axis(
+            "streams",
+            {"none": {}, "three": {"flow": [{"from": 0, "to": 1, "transport": tcp("adtcp")}, *STREAMS]}},
+        ),
+        SPEEDS,
+    ],
+    metrics=ACCURACY,
+    quick=Effort(3, keep={"speed": [0, 5, 20]}),
+    full=Effort(50),
+    claims=[
+        Claim(
+            "at most 20% are wrong, alone",
+            "joint",
+            {"streams": "none"},
+            at_most=20.0,
+            each={"speed": [0, 5, 20]},
+        ),
+        Claim(
+            "at most 5% are wrong, with three streams",
+            "joint",
+            {"streams": "three"},
+            at_most=5.0,
+            each={"speed": [0, 5, 20]},
+        ),
+        Claim(
+            "fewer than 2% are incompatible",
+            "incompatible",
+            {},
+            at_most=2.0,
+            each={"streams": ["none", "three"], "speed": [0, 5, 20]},
+        ),
+        Claim(
+            "both metrics are wrong less often than IDD alone",
+            "joint",
+            {},
+            {},
+            than="idd",
+            at_most=1.0,
+            each={"streams": ["none", "three"], "speed": [5, 20]},
+        ),
+        Claim(
+            "both metrics are wrong less often than STT alone",
+            "joint",
+            {},
+            {},
+            than="stt",
+            at_most=1.0,
+            each={"streams": ["none", "three"], "speed": [5, 20]},
+        ),
+    ],
+    unstated=UNSTATED,
+    plots=(
+        Plot("line", "joint", x="speed", by="streams", caption="Wrong identifications with both metrics."),
+    ),
+)
+SETTINGS = Axis(
+    "case", {"mobility": {}, "5% error": ERROR, "5% error, streams": {**ERROR, "flow": WITH_STREAMS}}, ""
+)
+THROUGHPUT = Experiment(
+    id="adtcp-throughput",
+    paper=PAPER,
+    place="Figure 5, section 5.1",
+    title="NewReno, ADTCP and ELFN among moving nodes",
+    found="ADTCP delivers 100 to 800% more than NewReno among moving nodes and comes close to ELFN, which asks the network; channel error widens "
+    "the gap, streams narrow it.",
+    scenario=BASE,
+    axes=[SETTINGS, SPEEDS, KINDS],
+    metrics=(ALONE,),
+    quick=Effort(4, keep={"speed": [0, 5, 20]}),
+    full=Effort(50),
+    claims=[
+        Claim(
+            "ADTCP delivers 100% more than NewReno",
+            "goodput",
+            {"transport": "adtcp"},
+            {"transport": "newreno"},
+            at_least=gain(1.0),
+            each={"case": ["mobility", "5% error", "5% error, streams"], "speed": [5, 20]},
+        ),
+        Claim(
+            "ADTCP comes within 30% of ELFN",
+            "goodput",
+            {"transport": "adtcp"},
+            {"transport": "elfn"},
+            at_least=0.7,
+            each={"case": ["mobility", "5% error, streams"], "speed": [5, 20]},
+        ),
+    ],
+    unstated=UNSTATED,
+    plots=(
+        Plot(
+            "line", "goodput", x="speed", by="transport", panel="case", caption="Throughput over mean speed."
+        ),
+    ),
+)
+MIXES = {"4 NewReno": ["newreno"] * 4, "2 + 2": ["newreno"] * 2 + ["adtcp"] * 2, "4 ADTCP": ["adtcp"] * 4}
+FRIENDLY = Experiment(
+    id="adtcp-friendly",
+    paper=PAPER,
+    place="Figure 6, section 5.2",
+    title="does ADTCP take from NewReno?",
+    found="Four connections between nodes at the edges. Two NewReno get as much beside two ADTCP as beside two NewReno; four ADTCP deliver more than "
+    "four NewReno.",
+    scenario={
+        **BASE,
+        "radio": {"loss": 0.05},
+        "flow": [{"from": 2 * i, "to": 2 * i + 1, "transport": tcp("newreno")} for i in range(4)],
+    },
+    axes=[
+        Axis(
+            "flows",
+            {
+                name: {f"flow.{i}.transport": tcp(kind) for i, kind in enumerate(kinds)}
+                for name, kinds in MIXES.items()
+            },
+            "flows",
+        )
+    ],
+    metrics=(
+        GOODPUT,
+        Metric("one", "flow 1, kb/s", "flows.0.goodput_kbps"),
+        Metric("two", "flow 2, kb/s", "flows.1.goodput_kbps"),
+        FAIRNESS,
+    ),
+    quick=Effort(6),
+    full=Effort(50),
+    claims=[
+        Claim(
+            "NewReno flow 1 gets as much beside ADTCP: at least 90%",
+            "one",
+            {"flows": "2 + 2"},
+            {"flows": "4 NewReno"},
+            at_least=0.9,
+        ),
+        Claim(
+            "NewReno flow 2 gets as much beside ADTCP: at least 90%",
+            "two",
+            {"flows": "2 + 2"},
+            {"flows": "4 NewReno"},
+            at_least=0.9,
+        ),
+        Claim(
+            "four ADTCP deliver more than four NewReno",
+            "goodput",
+            {"flows": "4 ADTCP"},
+            {"flows": "4 NewReno"},
+            at_least=1.0,
+        ),
+    ],
+    unstated=(
+        *UNSTATED,
+        Unstated(
+            "where the end points stand",
+            "they move with the others",
+            "scenarios give a path to all nodes or to none; ends that "
+            "stand at the edges need paths for the other 22, which the suite does not draw yet",
+        ),
+    ),
+    plots=(Plot("bar", "goodput", x="flows", caption="Aggregate throughput."),),
+)
+LINUX = {"preset": "linux", "window_max": 8}
+AWAY = [
+    [],
+    [],
+    [],
+    [],
+    [
+        [0.0, 800.0, 0.0],
+        [30.0, 800.0, 0.0],
+        [60.0, 860.0, 0.0],
+        [75.0, 860.0, 0.0],
+        [105.0, 800.0, 0.0],
+        [150.0, 800.0, 0.0],
+        [180.0, 860.0, 0.0],
+        [195.0, 860.0, 0.0],
+        [225.0, 800.0, 0.0],
+    ],
+]
+CHANNELS = Axis(
+    "channel",
+    {
+        "clear": {},
+        "weak signal": {"radio.frame_loss": 0.25},
+        "walking": {"mobility": {"kind": "waypoints", "waypoints": AWAY}},
+    },
+    "",
+)
+TESTBED = Experiment(
+    id="adtcp-testbed",
+    paper=PAPER,
+    place="Figure 7, section 6",
+    title="four hops of laptops",
+    found="Two transfers of 27 MB side by side, ADTCP and Reno. Over a clear channel they are level (less than 5% for ADTCP's computing); with a weak "
+    "signal ADTCP is 30% faster, with a walking receiver more than twice as fast.",
+    scenario={
+        "duration": 300.0,
+        "mac": {"flavour": "standard", "rts_threshold": 0},
+        "topology": {"kind": "chain", "hops": 4},
+        "routing": {"protocol": "static"},
+        "flow": [
+            {"from": 0, "to": 4, "transport": {"kind": "adtcp", **LINUX}},
+            {"from": 0, "to": 4, "transport": {"kind": "reno", **LINUX}},
+        ],
+    },
+    axes=[CHANNELS],
+    metrics=(
+        Metric("adtcp", "ADTCP, kb/s", "flows.0.goodput_kbps"),
+        Metric("reno", "Reno, kb/s", "flows.1.goodput_kbps"),
+        FAIRNESS,
+    ),
+    quick=Effort(5),
+    full=Effort(20, {"duration": 1500.0}),
+    claims=[
+        Claim(
+            "level over a clear channel, within 10%",
+            "adtcp",
+            {"channel": "clear"},
+            {"channel": "clear"},
+            than="reno",
+            at_least=0.9,
+            at_most=1.1,
+        ),
+        Claim(
+            "30% faster with a weak signal",
+            "adtcp",
+            {"channel": "weak signal"},
+            {"channel": "weak signal"},
+            than="reno",
+            at_least=gain(0.3),
+        ),
+        Claim(
+            "more than twice as fast with a walking receiver",
+            "adtcp",
+            {"channel": "walking"},
+            {"channel": "walking"},
+            than="reno",
+            at_least=gain(1.0),
+        ),
+    ],
+    unstated=(
+        Unstated("the weak signal", "25% of frames to or from every node are lost", "no measure is given"),
+        Unstated(
+            "the walk",
+            "60 m and back at 2 m/s, twice; the last link breaks at 250 m",
+            "disconnections are mentioned, no path",
+        ),
+        Unstated(
+            "27 MB or a time",
+            "transfers without end over a fixed time",
+            "throughput over a time that both share compares them alike",
+        ),
+    ),
+    plots=(
+        Plot("bar", "adtcp", x="channel", caption="Throughput of ADTCP."),
+        Plot("bar", "reno", x="channel", caption="Throughput of Reno beside it."),
+    ),
+)
+METRICS = Experiment(
+    id="adtcp-metrics",
+    paper=PAPER,
+    place="Figures 1 and 2, section 2",
+    title="what the receiver measures against what happens",
+    found="With a queue above half of its capacity IDD is clearly high and STT clearly low; with short queues both vary. Bursts of out-of-order "
+    "packets come with changes of route, losses grow with channel error.",
+    scenario={
+        **BASE,
+        "flow": [{"from": 0, "to": 1, "transport": tcp("adtcp")}, *STREAMS],
+        "record": {"every": 1.0, "what": ["goodput", "queue"]},
+    },
+    axes=[
+        Axis(
+            "case",
+            {
+                "static, streams": {"mobility": {"kind": "static"}},
+                "5 m/s, 5% error, streams": ERROR,
+                "5 m/s": {"flow": [{"from": 0, "to": 1, "transport": tcp("adtcp")}]},
+                **{
+                    f"static, {e}% error": {
+                        "mobility": {"kind": "static"},
+                        "radio.loss": e / 100,
+                        "flow": [{"from": 0, "to": 1, "transport": tcp("adtcp")}],
+                    }
+                    for e in (0, 2, 5, 10)
+                },
+            },
+        )
+    ],
+    metrics=(
+        ALONE,
+        Metric("reordered", "segments out of order", "flows.0.out_of_order"),
+        Metric("again", "segments sent again", "flows.0.segments_retransmitted"),
+    ),
+    quick=Effort(2),
+    full=Effort(10),
+    unstated=UNSTATED,
+    plots=(),
+)
+EXPERIMENTS = (METRICS, ACCURACY_RUNS, THROUGHPUT, FRIENDLY, TESTBED)

@@ -1,0 +1,101 @@
+"""Claims of a paper, decided by intervals and never by eye."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from multihop.papers.declare import Cell, Claim
+from multihop.papers.study import Samples, Study, Values
+from multihop.stats import Interval, interval
+
+HELD, NOT_HELD, NOT_DECIDED, NOT_RUN = "held", "not held", "not decided", "not run"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What our numbers say to a claim."""
+
+    claim: Claim
+    verdict: str
+    why: str
+
+
+def judge(study: Study, claim: Claim) -> Verdict:
+    """Decide a claim, at each of the values at which it must hold."""
+    verdicts = [_judge_one(study, one) for one in _each(claim)]
+    for worst in (NOT_RUN, NOT_HELD, NOT_DECIDED):
+        found = [one for one in verdicts if one.verdict == worst]
+        if found and (worst != NOT_RUN or len(found) == len(verdicts)):
+            return Verdict(claim, worst, "; ".join(one.why for one in found))
+    decided = [one for one in verdicts if one.verdict != NOT_RUN]
+    return Verdict(claim, HELD, "; ".join(one.why for one in decided))
+
+
+def decide(found: Interval) -> str:
+    """What an interval says about being above zero."""
+    if found.low >= 0:
+        return HELD
+    return NOT_HELD if found.high < 0 else NOT_DECIDED
+
+
+def _each(claim: Claim) -> Iterator[Claim]:
+    for values in itertools.product(*claim.each.values()):
+        at = dict(zip(claim.each, values, strict=True))
+        against = None if claim.against is None else {**claim.against, **at}
+        yield replace(claim, of={**claim.of, **at}, against=against, each={})
+
+
+def _judge_one(study: Study, claim: Claim) -> Verdict:
+    of = _best(study, claim, claim.metric, claim.of)
+    other = claim.than or claim.metric
+    against = None if claim.against is None else _best(study, claim, other, claim.against)
+    if of is None or (claim.against is not None and against is None):
+        return Verdict(claim, NOT_RUN, f"{_named(claim.of)}: not run")
+    left = study.samples(claim.metric, of)
+    right = study.samples(other, against) if against is not None else dict.fromkeys(left, 1.0)
+    checks = [_difference(left, right, claim.at_least, 1), _difference(left, right, claim.at_most, -1)]
+    found = [interval(values, study.experiment.level) for values in checks if values]
+    if not found:
+        return Verdict(claim, NOT_RUN, f"{_named(claim.of)}: nothing measured")
+    verdicts = {decide(one) for one in found}
+    verdict = next(v for v in (NOT_HELD, NOT_DECIDED, HELD) if v in verdicts)
+    return Verdict(claim, verdict, _why(study, claim, of, against))
+
+
+def _difference(left: Samples, right: Samples, factor: float | None, sign: int) -> list[float]:
+    """What must be above zero, with the same seed on both sides."""
+    if factor is None:
+        return []
+    return [sign * (left[seed] - factor * right[seed]) for seed in left if seed in right]
+
+
+def _best(study: Study, claim: Claim, metric: str, wanted: Cell) -> Values | None:
+    """The cell that is meant, the best if there are several."""
+    means = {cell: found.mean for cell in study.select(wanted) if (found := study.mean(metric, cell))}
+    if not means:
+        return None
+    return (min if claim.lowest else max)(means, key=lambda cell: means[cell])
+
+
+def _why(study: Study, claim: Claim, of: Values, against: Values | None) -> str:
+    left = study.mean(claim.metric, of)
+    text = f"{_cell(of)}: {left}"
+    if claim.than and against is not None:
+        return f"{text}, {claim.than}: {study.mean(claim.than, against)}"
+    if against is not None:
+        right = study.mean(claim.than or claim.metric, against)
+        assert left is not None
+        assert right is not None
+        share = f" ({left.mean / right.mean - 1:+.1%})" if right.mean else ""
+        text += f", {_cell(against)}: {right}{share}"
+    return text
+
+
+def _cell(cell: Values) -> str:
+    return " ".join(str(value) for value in cell)
+
+
+def _named(cell: Cell) -> str:
+    return " ".join(str(value) for value in cell.values())

@@ -1,0 +1,180 @@
+"""`multihop papers list | show | run`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from multihop import _core
+from multihop.cluster import ClusterError
+from multihop.journal import Shard
+from multihop.papers import pages
+from multihop.papers.catalogue import EXPERIMENTS, find
+from multihop.papers.declare import Experiment
+from multihop.papers.study import Study
+from multihop.papers.suite import Suite
+from multihop.runs import Where
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; returns its exit code."""
+    parser = argparse.ArgumentParser(prog="multihop papers", description="The experiments of the papers")
+    commands = parser.add_subparsers(dest="command", required=True)
+    listed = commands.add_parser("list", help="name the experiments")
+    shown = commands.add_parser("show", help="what the paper did and found, and how it is run here")
+    shown.add_argument("id")
+    run = commands.add_parser("run", help="run experiments, put ours beside theirs")
+    run.add_argument("id", nargs="*", help="names of experiments, or of papers; all if none is given")
+    effort = run.add_mutually_exclusive_group()
+    effort.add_argument("--quick", action="store_true", help="few seeds, short runs (the default)")
+    effort.add_argument("--full", action="store_true", help="lengths and repetitions of the papers")
+    run.add_argument("--jobs", type=_positive, metavar="N", help="runs at the same time")
+    run.add_argument("--on", metavar="ADDRESS", help="of a Dask scheduler")
+    run.add_argument("--shard", type=Shard.parse, metavar="I/N", help="only one of N parts of the runs")
+    run.add_argument(
+        "--out", type=Path, default=Path("out/papers"), metavar="DIR", help="where runs and report go"
+    )
+    run.add_argument("--markdown", type=Path, metavar="DIR", help="write the report as Markdown, too")
+    for one in (listed, shown, run):
+        one.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    options = parser.parse_args(arguments)
+    try:
+        return {"list": _list, "show": _show, "run": _run}[options.command](options)
+    except KeyError as error:
+        print(f"multihop papers: {error.args[0]}", file=sys.stderr)
+        return 2
+    except (ClusterError, OSError) as error:
+        print(f"multihop: {error}", file=sys.stderr)
+        return 1
+
+
+def _list(options: argparse.Namespace) -> int:
+    if options.json:
+        print(json.dumps([_described(one) for one in EXPERIMENTS]))
+        return 0
+    paper = ""
+    for experiment in EXPERIMENTS:
+        if experiment.paper != paper:
+            paper = experiment.paper
+            print(f"\n{paper}" if experiment is not EXPERIMENTS[0] else paper)
+        print(f"  {experiment.id:22} {experiment.title} ({experiment.place})")
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    experiment = find(options.id)
+    if options.json:
+        print(json.dumps(_described(experiment)))
+        return 0
+    print(
+        f"{experiment.id}: {experiment.title}\n{experiment.paper}, {experiment.place}\n\n{experiment.found}\n"
+    )
+    for axis in experiment.axes:
+        print(f"  {axis.name}: {', '.join(str(value) for value in axis.values)}")
+    print(f"  measured: {', '.join(metric.label for metric in experiment.metrics)}")
+    for name, effort in (("quick", experiment.quick), ("full", experiment.full)):
+        settings = ", ".join(f"{key} = {value}" for key, value in effort.settings.items())
+        print(f"  {name}: {effort.seeds} seed(s){'; ' + settings if settings else ''}")
+    for title, lines in (
+        ("Claims", [claim.text for claim in experiment.claims]),
+        (
+            "Not stated in the paper",
+            [f"{one.what}: {one.chosen}, because {one.why}" for one in experiment.unstated],
+        ),
+    ):
+        if lines:
+            print(f"\n{title}\n" + "\n".join(f"  * {line}" for line in lines))
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    chosen = [one for name in options.id for one in _named(name)] or list(EXPERIMENTS)
+    where = Where(options.jobs, options.on, options.shard)
+    suite = Suite(options.out, options.full, where)
+    studies = []
+    for number, experiment in enumerate(chosen, 1):
+        print(f"[{number} of {len(chosen)}] {experiment.id}", file=sys.stderr, flush=True)
+        studies.append(suite.study(experiment))
+        if not options.json:
+            _print(studies[-1])
+    command = " ".join(["multihop papers run", *options.id, "--full" if options.full else "--quick"])
+    page = pages.html(studies, command, options.out / "report.html")
+    print(f"report: {page}", file=sys.stderr)
+    if options.markdown is not None:
+        print(f"report: {pages.markdown(studies, command, options.markdown)}", file=sys.stderr)
+    if options.json:
+        print(json.dumps({"version": _core.build(), "experiments": [_outcome(study) for study in studies]}))
+    return 1 if any(study.failed for study in studies) else 0
+
+
+def _named(name: str) -> list[Experiment]:
+    """One experiment, or all of a paper."""
+    return [one for one in EXPERIMENTS if pages.file_name(one.paper) == name] or [find(name)]
+
+
+def _print(study: Study) -> None:
+    if study.failed:
+        print(f"failed: {study.failed}")
+    table = pages.table(study)
+    cells = [table.columns, *([str(value) for value in row] for row in table.iter_rows())]
+    widths = [max(len(row[column]) for row in cells) for column in range(table.width)]
+    print(f"\n{study.experiment.id}: {study.experiment.title}, {study.seconds:.1f} s")
+    for line in cells:
+        print("  " + "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip())
+    for row in pages.verdicts([study]):
+        print(f"  {row['verdict']}: {row['claim']} ({row['ours']})")
+    print(flush=True)
+
+
+def _described(experiment: Experiment) -> dict[str, Any]:
+    return {
+        "id": experiment.id,
+        "paper": experiment.paper,
+        "place": experiment.place,
+        "title": experiment.title,
+        "found": experiment.found,
+        "axes": {axis.name: list(axis.values) for axis in experiment.axes},
+        "metrics": {metric.name: metric.label for metric in experiment.metrics},
+        "claims": [claim.text for claim in experiment.claims],
+        "unstated": [{"what": one.what, "chosen": one.chosen, "why": one.why} for one in experiment.unstated],
+    }
+
+
+def _outcome(study: Study) -> dict[str, Any]:
+    rows = []
+    for cell in study.cells():
+        means = {m.name: study.mean(m.name, cell) for m in study.experiment.metrics}
+        rows.append(
+            {
+                **{axis.name: value for axis, value in zip(study.axes, cell, strict=True)},
+                **{
+                    k: None if v is None else {"mean": v.mean, "half": _finite(v.half), "n": v.n}
+                    for k, v in means.items()
+                },
+            }
+        )
+    return {
+        "id": study.experiment.id,
+        "level": study.experiment.level,
+        "seeds": study.seeds,
+        "seconds": study.seconds,
+        "failed": study.failed or None,
+        "refused": pages.reasons(study),
+        "cells": rows,
+        "claims": pages.verdicts([study]),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if value < float("inf") else None
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("allowed: a whole number from 1 on")
+    return value

@@ -1,0 +1,187 @@
+"""What an experiment of a paper is made of. The other files here are nothing but such declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from multihop.papers.study import Study
+
+Settings = Mapping[str, Any]
+"""Dotted keys of a scenario and their values, as `--set` takes them."""
+
+Cell = Mapping[str, Any]
+"""A value for each axis. In claims a list of values stands for the best of them."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is varied: the values as tables show them, and what each of them sets."""
+
+    name: str
+    values: Mapping[Any, Settings]
+    label: str = ""
+    """For figures, with its unit."""
+
+
+def axis(name: str, key: str, values: Sequence[Any], label: str = "") -> Axis:
+    """An axis that sets one key."""
+    return Axis(name, {value: {key: value} for value in values}, label)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a result: dotted keys, of which `flows.*` is the mean over the flows."""
+
+    name: str
+    label: str
+    path: str
+    scale: float = 1.0
+
+
+GOODPUT = Metric("goodput", "aggregate goodput, kb/s", "totals.goodput_kbps")
+ACKED = Metric("acked", "throughput (acknowledged), kb/s", "flows.0.acked_kbps")
+EXPECTED = Metric("expected", "expected throughput, kb/s", "flows.0.expected_goodput_kbps")
+FAIRNESS = Metric("fairness", "Jain's index, %", "totals.jain", 100.0)
+INSTANT = Metric("instant", "Jain's index over 2 s, %", "totals.jain_instant", 100.0)
+RTX = Metric("rtx", "retransmission index, %", "totals.retransmission_index", 100.0)
+HOPS = Metric("hops", "mean path, hops", "flows.*.mean_hops")
+RTT = Metric("rtt", "round-trip time, ms", "flows.*.rtt_ms.mean")
+INVALID = Metric("invalid", "packets without a valid route, %", "routing.invalid_routes", 100.0)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is run."""
+
+    seeds: int
+    settings: Settings = field(default_factory=dict)
+    keep: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """The values of an axis that are run; all of those that are not named."""
+    most: int = 0
+    """Seeds are added until every interval of the first metric is within 10% of its mean, up to this."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper as a check on our numbers.
+
+    `metric` of one cell must be at least, or at most, so many times that of the other with the same
+    seed; without another cell the bounds are values of the metric. It is decided by the interval of
+    the paired difference.
+    """
+
+    text: str
+    metric: str
+    of: Cell
+    against: Cell | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    than: str = ""
+    """The metric of the other cell, if it is not the same."""
+    each: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """Must hold at every one of these values."""
+    lowest: bool = False
+    """The best of several values is the one with the lowest metric."""
+
+
+def gain(size: float) -> float:
+    """The bound for a gain of which the paper gives the size: half of it must be there."""
+    return 1 + size / 2
+
+
+def more(size: float) -> float | None:
+    """The lower bound that a growth of this size gives; none for a decline."""
+    return gain(size) if size > 0 else None
+
+
+def less(size: float) -> float | None:
+    """The upper bound that a decline of this size gives; none for a growth."""
+    return gain(size) if size < 0 else None
+
+
+@dataclass(frozen=True)
+class Unstated:
+    """A parameter that the paper does not give."""
+
+    what: str
+    chosen: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure: `line` and `bar` over the axis `x`, `time` for recorded series, `scatter` of runs."""
+
+    kind: str
+    metric: str
+    """Of a `time` plot the name of the series; of a `scatter` plot what is upright."""
+    x: str = ""
+    """An axis; of a `scatter` plot the metric that lies flat."""
+    by: str = ""
+    """The axis whose values have a look of their own."""
+    panel: str = ""
+    """The axis whose values have a panel of their own."""
+    caption: str = ""
+
+
+Published = Mapping[tuple[Any, ...], float | tuple[float, float]]
+"""By the values of the axes in their order: what the paper prints, with half its interval if given."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment of a paper."""
+
+    id: str
+    paper: str
+    place: str
+    title: str
+    found: str
+    """What the paper did and found, or what is asked."""
+    scenario: Settings
+    axes: Sequence[Axis]
+    metrics: Sequence[Metric]
+    quick: Effort
+    full: Effort
+    level: float = 0.95
+    batches: int = 0
+    """Batch means of one long run in place of repetitions; the first batch is dropped."""
+    published: Mapping[str, Published] = field(default_factory=dict)
+    claims: Sequence[Claim] = ()
+    unstated: Sequence[Unstated] = ()
+    plots: Sequence[Plot] = ()
+    more: Callable[[Study], None] | None = None
+    """Adds what is not a table of means: traces, single runs."""
+    expected: bool = False
+    """Needs what chains deliver, from `elfn-chain`."""
+
+
+def rows(names: Sequence[Any], columns: Sequence[Any], text: str) -> dict[tuple[Any, ...], Any]:
+    """A printed table: a line for each name, `-` where nothing is printed, `mean±half` where both are."""
+    table: dict[tuple[Any, ...], Any] = {}
+    for name, line in zip(names, text.strip().splitlines(), strict=True):
+        for column, word in zip(columns, line.split(), strict=True):
+            mean, _, half = word.partition("±")
+            if mean != "-":
+                table[name, column] = (float(mean), float(half)) if half else float(mean)
+    return table
+
+
+def column(names: Sequence[Any], text: str) -> dict[tuple[Any, ...], Any]:
+    """A printed column: a word for each name."""
+    return {(name,): value for (name, _), value in rows(names, [0], "\n".join(text.split())).items()}
+
+
+def transports(
+    names: Sequence[str], *, flows: str = "*", tcp: Settings | None = None, tpa: Settings | None = None
+) -> Axis:
+    """The axis of transports, with parameters for those of TCP's and of TPA's kind."""
+
+    def setting(name: str) -> Any:
+        table = tpa if name.startswith("tpa") else tcp
+        return {"kind": name, **table} if table and name != "udp" else name
+
+    return Axis("transport", {name: {f"flow.{flows}.transport": setting(name)} for name in names})

@@ -1,0 +1,221 @@
+"""Figures in the shape of the papers'."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from multihop import report
+from multihop.papers.declare import Axis, Plot
+from multihop.papers.study import Study, Values
+
+WIDEST = 3
+"""Panels in a row."""
+
+
+def draw(study: Study, plot: Plot) -> Figure | None:
+    """A figure of a study; none if nothing of it was run."""
+    if not study.accepted():
+        return None
+    kinds = {"line": _lines, "bar": _bars, "time": _series, "scatter": _scatter}
+    panels: Sequence[Any] = list(_axis(study, plot.panel).values) if plot.panel else [None]
+    columns = min(len(panels), WIDEST)
+    lines = math.ceil(len(panels) / columns)
+    with report.drawing():
+        size = (max(7.2, 4.0 * columns), 4.4 if lines == 1 else 3.0 * lines)
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(lines, columns, squeeze=False, sharey=plot.kind != "time")
+    for axes, panel in zip(grid.flat, panels, strict=False):
+        kinds[plot.kind](axes, study, plot, {} if panel is None else {plot.panel: panel})
+        if panel is not None:
+            axes.set_title(f"{_axis(study, plot.panel).label or plot.panel} {panel}", fontsize=10)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_visible(False)
+    _legend(figure, grid.flat[0])
+    return figure
+
+
+def _lines(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
+    x_axis = _axis(study, plot.x)
+    for value, cells in _groups(study, plot, at):
+        points = [(cell, found) for cell in cells if (found := study.mean(plot.metric, cell))]
+        if points:
+            x = [_number(_value(study, cell, plot.x), x_axis) for cell, _ in points]
+            report.curve(axes, x, [found for _, found in points], str(value), _label(value, plot.metric))
+        _theirs(
+            axes, study, plot, cells, str(value), [_number(_value(study, c, plot.x), x_axis) for c in cells]
+        )
+    _label_axes(axes, study, plot, x_axis)
+
+
+def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
+    x_axis = _axis(study, plot.x)
+    groups = list(_groups(study, plot, at))
+    width = 0.8 / max(1, len(groups))
+    for number, (value, cells) in enumerate(groups):
+        x = [
+            _place(_value(study, cell, plot.x), x_axis) + width * (number - (len(groups) - 1) / 2)
+            for cell in cells
+        ]
+        for place, cell in zip(x, cells, strict=True):
+            found = study.mean(plot.metric, cell)
+            if found is not None:
+                name = str(value) if plot.by else str(_value(study, cell, plot.x))
+                look = report.style(name)
+                half = found.half if math.isfinite(found.half) else 0.0
+                label = str(value) if plot.by and cell is cells[0] else None
+                axes.bar(
+                    place,
+                    found.mean,
+                    width * 0.9,
+                    yerr=half,
+                    capsize=3,
+                    label=label,
+                    color=look.colour,
+                    alpha=0.55,
+                    edgecolor=look.colour,
+                    hatch=HATCHES.get(look.line, ""),
+                )
+        _theirs(axes, study, plot, cells, "", x)
+    _label_axes(axes, study, plot, x_axis)
+    axes.set_xticks(range(len(x_axis.values)), [str(value) for value in x_axis.values])
+    if max(len(str(value)) for value in x_axis.values) * len(x_axis.values) > 50:
+        axes.tick_params(axis="x", rotation=30)
+
+
+def _series(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
+    for value, cells in _groups(study, plot, at):
+        for cell in cells[:1]:
+            series = study.result(cell).series.filter(pl.col("series") == plot.metric)
+            for (subject, number), part in series.group_by("subject", "id", maintain_order=True):
+                several = series["id"].n_unique() > 1
+                name = f"{value}, {subject} {number}" if several else str(value)
+                look = report.style(str(value))
+                line = look.line if number == 0 else ":"
+                axes.plot(
+                    part["time"], part["value"], color=look.colour, linestyle=line, linewidth=1.1, label=name
+                )
+    axes.set(xlabel="time, s", ylabel=SERIES_LABELS.get(plot.metric, plot.metric))
+    axes.set_ylim(bottom=0)
+
+
+def _scatter(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
+    largest = 0.0
+    for value, cells in _groups(study, plot, at):
+        x_y = [
+            (x[s], y[s])
+            for c in cells
+            for x, y in [(study.samples(plot.x, c), study.samples(plot.metric, c))]
+            for s in x
+            if s in y
+        ]
+        look = report.style(str(value))
+        axes.plot(
+            [x for x, _ in x_y],
+            [y for _, y in x_y],
+            color=look.colour,
+            marker=look.marker,
+            linestyle="none",
+            markersize=4,
+            alpha=0.8,
+            label=_label(value, plot.metric),
+        )
+        largest = max([largest, *(v for pair in x_y for v in pair)])
+    report.reference(axes, [0, largest], [0, largest], "equal", "--")
+    axes.set(xlabel=_metric_label(study, plot.x), ylabel=_metric_label(study, plot.metric))
+
+
+def _theirs(
+    axes: Axes, study: Study, plot: Plot, cells: Sequence[Values], name: str, x: Sequence[float]
+) -> None:
+    """The paper's numbers as hollow diamonds."""
+    printed = [(place, study.published(plot.metric, cell)) for place, cell in zip(x, cells, strict=True)]
+    points = [
+        (place, value if isinstance(value, tuple) else (value, 0.0))
+        for place, value in printed
+        if value is not None
+    ]
+    if not points:
+        return
+    colour = report.style(name).colour if name else "black"
+    known = axes.get_legend_handles_labels()[1]
+    axes.errorbar(
+        [place for place, _ in points],
+        [mean for _, (mean, _) in points],
+        yerr=[half for _, (_, half) in points],
+        color=colour,
+        marker="D",
+        markerfacecolor="white",
+        linestyle="none",
+        markersize=5,
+        capsize=2,
+        zorder=3,
+        label=None if "the paper" in known else "the paper",
+    )
+
+
+def _groups(study: Study, plot: Plot, at: dict[str, Any]) -> list[tuple[Any, list[Values]]]:
+    """The cells of a panel, by what has a look of its own."""
+    if not plot.by:
+        return [(study.experiment.id if plot.kind != "scatter" else "", study.select(at))]
+    values = _axis(study, plot.by).values
+    return [(value, cells) for value in values if (cells := study.select({**at, plot.by: value}))]
+
+
+def _axis(study: Study, name: str) -> Axis:
+    return next(axis for axis in study.axes if axis.name == name)
+
+
+def _value(study: Study, cell: Values, name: str) -> Any:
+    names = [axis.name for axis in study.experiment.axes]
+    return cell[names.index(name)]
+
+
+def _number(value: Any, axis: Axis) -> float:
+    return float(value) if isinstance(value, int | float) else _place(value, axis)
+
+
+def _place(value: Any, axis: Axis) -> float:
+    return float(list(axis.values).index(value))
+
+
+def _label(value: Any, metric: str) -> str:
+    return str(value) or metric
+
+
+def _label_axes(axes: Axes, study: Study, plot: Plot, x_axis: Axis) -> None:
+    axes.set(xlabel=x_axis.label or x_axis.name, ylabel=_metric_label(study, plot.metric))
+    axes.set_ylim(bottom=0)
+    if plot.kind == "line":
+        if all(isinstance(value, int | float) for value in x_axis.values):
+            axes.set_xticks(list(x_axis.values))
+        else:
+            axes.set_xticks(range(len(x_axis.values)), [str(value) for value in x_axis.values])
+
+
+def _metric_label(study: Study, name: str) -> str:
+    return next(metric.label for metric in study.experiment.metrics if metric.name == name)
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    if len(labels) > 1 or labels == ["the paper"]:
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), fontsize=9)
+
+
+HATCHES = {"-": "", "--": "//", "-.": "xx", ":": ".."}
+"""Members of one family have one colour."""
+SERIES_LABELS = {
+    "goodput_kbps": "goodput, kb/s",
+    "hops": "path, hops",
+    "shortest": "shortest path, hops",
+    "cwnd": "congestion window, segments",
+    "rtt_ms": "round-trip time, ms",
+    "cov": "coefficient of variation",
+    "queue": "queue, packets",
+}

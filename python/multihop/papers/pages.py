@@ -1,0 +1,234 @@
+"""The report: the same parts as one HTML file and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from multihop import _core
+from multihop.papers import claims, figures
+from multihop.papers.study import Study, Values
+from multihop.progress import duration
+from multihop.report import Report, drawing
+from multihop.stats import format_mean
+
+
+class Page(Protocol):
+    """What a report is written on."""
+
+    def heading(self, text: str, anchor: str = "") -> None:
+        """Begin a section."""
+
+    def text(self, text: str) -> None:
+        """Add a paragraph."""
+
+    def bullets(self, lines: Iterable[str]) -> None:
+        """Add a list."""
+
+    def command(self, command: str) -> None:
+        """Add a command that the reader can repeat."""
+
+    def table(self, table: pl.DataFrame, caption: str) -> None:
+        """Add a table."""
+
+    def figure(self, figure: Figure, caption: str) -> None:
+        """Add a figure."""
+
+
+class Markdown:
+    """A page of Markdown, with its figures as files beside it."""
+
+    def __init__(self, title: str, name: str) -> None:
+        self.name = name
+        self.parts = [f"# {title}"]
+        self.figures: list[Figure] = []
+
+    def heading(self, text: str, anchor: str = "") -> None:
+        """Begin a section."""
+        self.parts.append(f'<a id="{anchor}"></a>\n\n## {text}' if anchor else f"## {text}")
+
+    def text(self, text: str) -> None:
+        """Add a paragraph."""
+        self.parts.append(_escaped(text))
+
+    def bullets(self, lines: Iterable[str]) -> None:
+        """Add a list."""
+        self.parts.append("\n".join(f"* {_escaped(line)}" for line in lines))
+
+    def command(self, command: str) -> None:
+        """Add a command that the reader can repeat."""
+        self.parts.append(f"```\n{command}\n```")
+
+    def table(self, table: pl.DataFrame, caption: str) -> None:
+        """Add a table."""
+        rows = [
+            table.columns,
+            ["---"] * table.width,
+            *([_escaped(str(v)) for v in r] for r in table.iter_rows()),
+        ]
+        self.parts.append(f"{_escaped(caption)}\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows))
+
+    def figure(self, figure: Figure, caption: str) -> None:
+        """Add a figure."""
+        self.figures.append(figure)
+        self.parts.append(f"![{caption}]({self.name}-{len(self.figures)}.svg)\n\n{_escaped(caption)}")
+
+    def write(self, folder: Path) -> Path:
+        """Write the page and its figures."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with drawing():
+            for number, figure in enumerate(self.figures, 1):
+                figure.savefig(folder / f"{self.name}-{number}.svg", metadata={"Date": None})
+        path = folder / f"{self.name}.md"
+        path.write_text("\n\n".join(self.parts) + "\n", "utf-8")
+        return path
+
+
+def html(studies: Sequence[Study], command: str, path: Path) -> Path:
+    """One file with everything."""
+    page = Report("The papers' experiments, run again")
+    summary(page, studies, command)
+    for study in studies:
+        section(page, study)
+    return page.write(path)
+
+
+def markdown(studies: Sequence[Study], command: str, folder: Path) -> Path:
+    """A page with the verdicts, and one for each paper."""
+    index = Markdown("The papers' experiments, run again", "README")
+    summary(index, studies, command)
+    papers = {study.experiment.paper: file_name(study.experiment.paper) for study in studies}
+    index.bullets(f"[{paper}]({name}.md)" for paper, name in papers.items())
+    for paper, name in papers.items():
+        page = Markdown(f"{paper}: experiments", name)
+        for study in studies:
+            if study.experiment.paper == paper:
+                section(page, study)
+        page.write(folder)
+    return index.write(folder)
+
+
+def file_name(paper: str) -> str:
+    """The name of a paper's page."""
+    return paper.lower().replace(" ", "-")
+
+
+def summary(page: Page, studies: Sequence[Study], command: str) -> None:
+    """How the report was made, and what our numbers say to every claim."""
+    seconds = sum(study.seconds for study in studies)
+    runs = sum(len(study.journal.lines) for study in studies)
+    page.text(
+        f"{len(studies)} experiments, {runs} runs, {duration(seconds)}; simulator {_core.build()}. "
+        "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
+        "the same placements, movements and channels. A claim is held, not held, or not decided: the "
+        "interval of the paired difference lies above its bound, below it, or on both sides. Where a paper "
+        "gives the size of a gain, half of it must be there. What was not run is said where it belongs."
+    )
+    page.command(command)
+    rows = verdicts(studies)
+    counts = {name: sum(row["verdict"] == name for row in rows) for name in VERDICTS}
+    page.heading("Verdicts", "verdicts")
+    page.text(", ".join(f"{count} {name}" for name, count in counts.items()) + ".")
+    if rows:
+        page.table(pl.DataFrame(rows), "Every claim")
+
+
+def verdicts(studies: Sequence[Study]) -> list[dict[str, str]]:
+    """A row for each claim."""
+    return [
+        {"experiment": study.experiment.id, "claim": claim.text, "verdict": found.verdict, "ours": found.why}
+        for study in studies
+        for claim in study.experiment.claims
+        for found in [claims.judge(study, claim)]
+    ]
+
+
+def section(page: Page, study: Study) -> None:
+    """One experiment."""
+    experiment = study.experiment
+    page.heading(f"{experiment.id}: {experiment.title}", experiment.id)
+    page.text(f"{experiment.paper}, {experiment.place}. {experiment.found}")
+    if study.failed:
+        page.text(f"Failed: {study.failed}")
+    if study.refused:
+        page.text(
+            f"Not run: {len(study.refused)} cells, which this simulator does not accept: {reasons(study)}"
+        )
+    _results(page, study)
+    found = [claims.judge(study, claim) for claim in experiment.claims]
+    if found:
+        page.bullets(f"{one.verdict.upper()}: {one.claim.text} ({one.why})" for one in found)
+    if experiment.unstated:
+        page.text("What the paper does not state:")
+        page.bullets(f"{one.what}: {one.chosen}, because {one.why}" for one in experiment.unstated)
+    effort = "--full" if study.effort is experiment.full else "--quick"
+    page.command(f"multihop papers run {experiment.id} {effort}")
+
+
+def reasons(study: Study) -> str:
+    """Why cells were refused, each reason once and without what would be allowed."""
+    found = {text.split(", allowed")[0].split(": ", 1)[-1] for text in study.refused.values()}
+    return "; ".join(sorted(found))
+
+
+def _results(page: Page, study: Study) -> None:
+    title = f"{study.experiment.title}. {method(study)}"
+    for plot in study.experiment.plots:
+        drawn = figures.draw(study, plot)
+        if drawn is not None:
+            page.figure(drawn, plot.caption or title)
+    if study.accepted():
+        page.table(table(study), title)
+    for part in study.parts:
+        match part:
+            case str():
+                page.text(part)
+            case (Figure() as figure, caption):
+                page.figure(figure, caption)
+            case (pl.DataFrame() as frame, caption):
+                page.table(frame, caption)
+
+
+def method(study: Study) -> str:
+    """How the numbers of a table came about."""
+    level = f"{study.experiment.level:.0%} Student-t intervals"
+    if study.experiment.batches:
+        count = study.experiment.batches - 1
+        return f"{level} of {count} batches of {study.seeds} run(s); the first batch is dropped."
+    return f"Mean and {level} of {study.seeds} runs, seeds 1 to {study.seeds}."
+
+
+def table(study: Study) -> pl.DataFrame:
+    """A row for each cell: ours, theirs and the difference."""
+    rows = []
+    for cell in study.cells():
+        row = {axis.name: str(value) for axis, value in zip(study.axes, cell, strict=True)}
+        for metric in study.experiment.metrics:
+            row |= _columns(study, metric.name, metric.label, cell)
+        rows.append(row)
+    return pl.DataFrame(rows)
+
+
+def _columns(study: Study, name: str, label: str, cell: Values) -> dict[str, str]:
+    found = study.mean(name, cell)
+    ours = "not run" if cell in study.refused else str(found) if found else "-"
+    if name not in study.experiment.published:
+        return {label: ours}
+    printed = study.published(name, cell)
+    mean = printed[0] if isinstance(printed, tuple) else printed
+    theirs = (
+        "" if printed is None else format_mean(*printed) if isinstance(printed, tuple) else f"{printed:g}"
+    )
+    difference = f"{found.mean / mean - 1:+.1%}" if found and mean else ""
+    return {label: ours, f"the paper ({name})": theirs, f"difference ({name})": difference}
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
+
+
+VERDICTS = (claims.HELD, claims.NOT_HELD, claims.NOT_DECIDED, claims.NOT_RUN)

@@ -1,0 +1,203 @@
+"""An experiment on its way: its runs, what they found in each cell, what was made of it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from multihop import _core
+from multihop.journal import Journal
+from multihop.papers.declare import Axis, Cell, Effort, Experiment, Metric
+from multihop.progress import Progress
+from multihop.results import Result
+from multihop.runs import Run, Where, complete
+from multihop.scenario import Request, toml_value
+from multihop.stats import Interval, interval
+
+Values = tuple[Any, ...]
+"""A value for each axis, in their order: the name of a cell."""
+Samples = dict[tuple[int, int], float]
+"""A metric by seed and batch."""
+
+PRECISION = 0.10
+"""Half an interval that is precise enough, as a share of the mean (TPA, section 4.2)."""
+
+
+@dataclass
+class Study:
+    """The numbers of one experiment at one effort."""
+
+    experiment: Experiment
+    effort: Effort
+    journal: Journal
+    expected: Path | None = None
+    seeds: int = 0
+    refused: dict[Values, str] = field(default_factory=dict)
+    """Cells whose scenario the simulator does not accept, and why."""
+    failed: str = ""
+    seconds: float = 0.0
+    parts: list[str | tuple[pl.DataFrame, str] | tuple[Figure, str]] = field(default_factory=list)
+    """What `more` of the experiment adds to the report."""
+    _read: dict[tuple[Values, int], list[dict[str, Any]]] = field(default_factory=dict, repr=False)
+
+    @property
+    def axes(self) -> list[Axis]:
+        """The axes, with the values that this effort keeps."""
+        keep = self.effort.keep
+        return [
+            Axis(a.name, {v: s for v, s in a.values.items() if v in keep.get(a.name, a.values)}, a.label)
+            for a in self.experiment.axes
+        ]
+
+    def cells(self) -> Iterator[Values]:
+        """Every combination; the last axis varies fastest."""
+        return itertools.product(*(axis.values for axis in self.axes))
+
+    def request(self, cell: Values, seed: int) -> Request:
+        """The scenario of one run."""
+        settings: dict[str, Any] = dict(self.effort.settings)
+        for axis, value in zip(self.experiment.axes, cell, strict=True):
+            settings |= axis.values[value]
+        if self.experiment.expected and self.expected is not None:
+            settings["expected.table"] = str(self.expected.absolute())
+        settings["seed"] = seed
+        scenario = {"name": self.experiment.id, **self.experiment.scenario}
+        overrides = [(key, toml_value(value)) for key, value in settings.items()]
+        return Request(json.dumps(scenario), "json", self.experiment.id, overrides)
+
+    def run(self, where: Where, progress: Progress) -> int:
+        """Run what is missing, with more seeds until the intervals are narrow enough."""
+        self.seeds = self.effort.seeds
+        self.refused = {cell: text for cell in self.cells() if (text := self.problem(cell))}
+        while True:
+            runs = [Run.of(self.request(c, s)) for s in range(1, self.seeds + 1) for c in self.accepted()]
+            missing = complete(runs, self.journal, where, progress)
+            if missing or self.seeds >= self.effort.most or self.precise():
+                return missing
+            self.seeds = min(self.seeds + self.effort.seeds, self.effort.most)
+
+    def accepted(self) -> list[Values]:
+        """The cells that can be run."""
+        return [cell for cell in self.cells() if cell not in self.refused]
+
+    def precise(self) -> bool:
+        """Whether every interval of the first metric is narrow enough."""
+        found = (self.mean(self.experiment.metrics[0].name, cell) for cell in self.accepted())
+        return all(one is None or one.half <= PRECISION * abs(one.mean) for one in found)
+
+    def result(self, cell: Values, seed: int = 1) -> Result:
+        """One run."""
+        return self.journal.result(_core.key(*self.request(cell, seed)))
+
+    def samples(self, name: str, cell: Values) -> Samples:
+        """A metric in every run of a cell, or in every batch of its run."""
+        metric = next(metric for metric in self.experiment.metrics if metric.name == name)
+        samples: Samples = {}
+        if cell in self.refused:
+            return samples
+        for seed in range(1, self.seeds + 1):
+            for batch, document in enumerate(self._documents(cell, seed)):
+                value = pick(document, metric)
+                if value is not None:
+                    samples[seed, batch] = value
+        return samples
+
+    def mean(self, name: str, cell: Values) -> Interval | None:
+        """Mean and interval of a metric in a cell."""
+        samples = self.samples(name, cell)
+        return interval(samples.values(), self.experiment.level) if samples else None
+
+    def published(self, name: str, cell: Values) -> float | tuple[float, float] | None:
+        """What the paper prints."""
+        return self.experiment.published.get(name, {}).get(cell)
+
+    def select(self, wanted: Cell) -> list[Values]:
+        """The cells in which the named axes have these values."""
+        names = [axis.name for axis in self.experiment.axes]
+        return [
+            cell
+            for cell in self.accepted()
+            if all(value in _several(wanted[n]) for n, value in zip(names, cell, strict=True) if n in wanted)
+        ]
+
+    def text(self, text: str) -> None:
+        """Add a paragraph to the report."""
+        self.parts.append(text)
+
+    def table(self, table: pl.DataFrame, caption: str) -> None:
+        """Add a table to the report."""
+        self.parts.append((table, caption))
+
+    def figure(self, figure: Figure, caption: str) -> None:
+        """Add a figure to the report."""
+        self.parts.append((figure, caption))
+
+    def problem(self, cell: Values) -> str:
+        """Why the simulator does not accept a cell; nothing if it does."""
+        try:
+            _core.check(*self.request(cell, 1))
+        except _core.ScenarioError as error:
+            return str(error)
+        return ""
+
+    def _documents(self, cell: Values, seed: int) -> list[dict[str, Any]]:
+        if (cell, seed) not in self._read:
+            key = _core.key(*self.request(cell, seed))
+            if key not in self.journal:
+                return []
+            result = self.journal.result(key)
+            count = self.experiment.batches
+            self._read[cell, seed] = batches(result, count) if count else [result.data]
+        return self._read[cell, seed]
+
+
+def pick(document: Mapping[str, Any], metric: Metric) -> float | None:
+    """The value of a metric in the document of a result."""
+    found = [value for value in _walk(document, metric.path.split(".")) if value is not None]
+    return metric.scale * math.fsum(found) / len(found) if found else None
+
+
+def batches(result: Result, count: int) -> list[dict[str, Any]]:
+    """The goodput of parts of a run of equal length, as if each were a run; without the first."""
+    goodput = result.series.filter(pl.col("series") == "goodput_kbps").sort("time")
+    start, end = goodput["time"].min(), goodput["time"].max()
+    assert isinstance(start, float)
+    assert isinstance(end, float)
+    length = (end - start) / count
+    number = ((pl.col("time") - start) / length).floor().clip(0, count - 1).alias("batch")
+    means = (
+        goodput.with_columns(number).group_by("batch", "id").agg(pl.col("value").mean()).sort("batch", "id")
+    )
+    documents = []
+    for batch in range(1, count):
+        flows = means.filter(pl.col("batch") == batch)["value"].to_list()
+        squares = len(flows) * math.fsum(x * x for x in flows)
+        jain = math.fsum(flows) ** 2 / squares if squares > 0 else None
+        totals = {"goodput_kbps": math.fsum(flows), "jain": jain}
+        documents.append({"flows": [{"goodput_kbps": x} for x in flows], "totals": totals})
+    return documents
+
+
+def _walk(value: Any, path: Sequence[str]) -> Iterator[Any]:
+    if not path:
+        yield value
+        return
+    part, rest = path[0], path[1:]
+    if isinstance(value, list):
+        chosen = value if part == "*" else value[int(part) : int(part) + 1]
+        for one in chosen:
+            yield from _walk(one, rest)
+    elif isinstance(value, Mapping):
+        yield from _walk(value.get(part), rest)
+
+
+def _several(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,402 @@
+"""TPA, section 4: the testbed.
+
+Anastasi, Ancillotti, Conti, Passarella: Design and Performance Evaluation of a Transport Protocol for
+Ad hoc Networks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from multihop.papers.declare import (
+    FAIRNESS,
+    HOPS,
+    Axis,
+    Claim,
+    Effort,
+    Experiment,
+    Metric,
+    Plot,
+    Unstated,
+    axis,
+    gain,
+    less,
+    more,
+    rows,
+    transports,
+)
+
+PAPER = "TPA"
+TCPS = ["tcp-2", "tcp-3", "tcp-uc"]
+TPAS = ["tpa-2", "tpa-3", "tpa*-3"]
+# Table 1 has no th_CONG: without notices congested and freeze are one state.
+TPA = {"notices": False}
+
+# Section 4.1: the testbed. NewReno with delayed ACKs; headers of TCP and TPA are equally long.
+LINUX = {"preset": "linux", "sack": False, "timestamps": "off", "delack": "linux"}
+# Transfers of 180 s, once the routing protocol has found its neighbours.
+TESTBED = {
+    "duration": 210.0,
+    "warmup": 30.0,
+    "mac": {"flavour": "standard", "rts_threshold": 100},
+    "flow": [{"transport": "newreno", "start": 30.0}],
+}
+AODV = {"protocol": "aodv", "preset": "uu", "link_failure": "hello"}
+OLSR = {"protocol": "olsr"}
+# 180 m of a range of 250 m: 40 log10(250 / 180) = 5.7 dB above the sensitivity, two-ray ground.
+FADING = {
+    "radio.model": "sinr",
+    "topology.spacing": 180.0,
+    "radio.fading": {"kind": "rician", "k": 6.0, "coherence": 0.1},
+}
+RADIOS = Axis("radio", {"threshold": {}, "fading": FADING}, "radio")
+RADIO = Unstated(
+    "how the links at the limit of their range fade",
+    "two radios: fixed ranges, and SINR with Rician fading (K = 6, coherence 0.1 s) at 180 m of 250 m, a margin of 5.7 dB",
+    "the testbed's gains are about links that fade; tpa-fading sweeps the margin",
+)
+LAPTOPS = Unstated(
+    "the rate of RTS, CTS and ACK", "1 Mb/s", "the lowest rate that every card of 802.11b must know"
+)
+
+
+def better(text: str, metric: str, over: list[str], of: list[str], size: float) -> Claim:
+    """The best of TPA's configurations against the best of TCP's, as the paper compares them."""
+    lowest = metric == "rtx"
+    return Claim(text, metric, {"transport": of}, {"transport": over}, more(size), less(size), lowest=lowest)
+
+
+CHAINS = Axis(
+    "chain",
+    {f"{n} hop{'s' if n > 1 else ''}": {"topology.hops": n} for n in range(1, 5)}
+    | {
+        "3 hops, CBR": {
+            "topology.hops": 3,
+            "flow": [
+                {"transport": "newreno", "start": 30.0},
+                {"from": 2, "to": 1, "app": "cbr", "rate_kbps": 192.0, "size": 512},
+            ],
+        }
+    },
+    "",
+)
+FIRST = Metric("goodput", "throughput, kb/s", "flows.0.goodput_kbps")
+FIRST_RTX = Metric("rtx", "retransmission index", "flows.0.retransmission_index")
+
+
+def chain(
+    id: str, place: str, routing: dict[str, Any], sizes: dict[str, tuple[float, float]], **more: Any
+) -> Experiment:
+    """Section 4.3: transports over chains of the testbed."""
+    claims = []
+    for length, (throughput, retransmissions) in sizes.items():
+        for metric, size in (("goodput", throughput), ("rtx", retransmissions)):
+            what = "delivers more" if metric == "goodput" else "sends again less"
+            one = better(
+                f"{length}: TPA {what} than TCP ({size:+.1%}), best configurations", metric, TCPS, TPAS, size
+            )
+            at = {"chain": length, "radio": "fading"}
+            claims.append(replace(one, of={**at, **one.of}, against={**at, **(one.against or {})}))
+    return Experiment(
+        id=id,
+        paper=PAPER,
+        place=place,
+        title=f"chains of the testbed over {routing['protocol'].upper()}",
+        scenario={**TESTBED, "topology": {"kind": "chain", "hops": 1}, "routing": routing},
+        axes=[CHAINS, RADIOS, transports(TCPS + TPAS, flows="0", tcp=LINUX, tpa=TPA)],
+        metrics=(FIRST, FIRST_RTX),
+        quick=Effort(3, {"duration": 90.0}),
+        full=Effort(5, most=20),
+        level=0.90,
+        claims=claims,
+        unstated=(RADIO, LAPTOPS, Unstated("the size of the CBR's datagrams", "512 bytes", "a usual size")),
+        plots=(
+            Plot(
+                "bar",
+                "goodput",
+                x="chain",
+                by="transport",
+                panel="radio",
+                caption="Throughput, 90% intervals.",
+            ),
+            Plot(
+                "bar",
+                "rtx",
+                x="chain",
+                by="transport",
+                panel="radio",
+                caption="Segments sent again for each one delivered.",
+            ),
+        ),
+        **more,
+    )
+
+
+LENGTHS = list(CHAINS.values)
+OLSR_NAMES = ["tcp-2", "tpa-2", "tcp-3", "tpa-3", "tcp-uc", "tpa*-3"]
+TABLE_2 = """
+1369±25 619±14 354±19 231±18 300±13
+1464±5  711±23 412±15 259±17 340±14
+1456±16 672±14 357±18 235±15 320±13
+1461±19 680±14 396±14 263±11 322±13
+1524±5  691±13 371±26 253±15 315±16
+1495±3  730±24 411±11 267±13 347±13
+"""
+TABLE_3 = """
+0±0 0.02±0.01 0.4±0.15    1.3±0.2    0.67±0.24
+0±0 0±0       0.01±0.006  0.09±0.04  0.02±0.02
+0±0 0.02±0.01 0.54±0.18   1.38±0.24  0.5±0.19
+0±0 0±0       0.04±0.016  0.15±0.05  0.07±0.01
+0±0 0±0       0.77±0.24   2±0.3      0.96±0.4
+0±0 0±0       0.08±0.04   0.16±0.05  0.03±0.001
+"""
+
+
+def both_radios(printed: dict[tuple[Any, ...], Any]) -> dict[tuple[Any, ...], Any]:
+    """A table of transports and chains, beside either radio."""
+    return {
+        (length, radio, name): value for (name, length), value in printed.items() for radio in RADIOS.values
+    }
+
+
+CHAIN_AODV = chain(
+    "tpa-chain-aodv",
+    "Figures 5 to 9, section 4.3.1",
+    AODV,
+    {
+        "2 hops": (0.075, -0.83),
+        "3 hops": (0.065, -0.71),
+        "4 hops": (0.12, -0.60),
+        "3 hops, CBR": (0.20, -0.90),
+    },
+    found="One file transfer of 180 s over 1 to 4 hops, and over 3 hops beside a stream of 192 kb/s. With one hop TPA and TCP are "
+    "level within 2%; with more, TPA delivers 6.5 to 20% more in the best configurations and sends 60 to 90% less again.",
+)
+CHAIN_OLSR = chain(
+    "tpa-chain-olsr",
+    "Tables 2 and 3, section 4.3.2",
+    OLSR,
+    {
+        "2 hops": (0.055, -0.93),
+        "3 hops": (0.11, -0.93),
+        "4 hops": (0.055, -0.93),
+        "3 hops, CBR": (0.08, -0.93),
+    },
+    found="The same over OLSR: TPA delivers 5.5 to 11% more in the best configurations and sends 93 to 98% less again.",
+    published={
+        "goodput": both_radios(rows(OLSR_NAMES, LENGTHS, TABLE_2)),
+        "rtx": both_radios(rows(OLSR_NAMES, LENGTHS, TABLE_3)),
+    },
+)
+
+RATES = Experiment(
+    id="tpa-rates",
+    paper=PAPER,
+    place="Figures 10 and 11, section 4.3.3",
+    title="4 hops at 5.5 and 11 Mb/s over OLSR",
+    found="At 5.5 Mb/s TPA delivers about 10% more and sends about 80% less again, at 11 Mb/s 4% more and 80% less.",
+    scenario={**TESTBED, "topology": {"kind": "chain", "hops": 4}, "routing": OLSR},
+    axes=[
+        axis("rate", "radio.rate", ["5.5M", "11M"], "rate"),
+        RADIOS,
+        transports(TCPS + TPAS, tcp=LINUX, tpa=TPA),
+    ],
+    metrics=(FIRST, FIRST_RTX),
+    quick=Effort(3, {"duration": 90.0}),
+    full=Effort(5, most=20),
+    level=0.90,
+    claims=[
+        Claim(
+            f"{rate}: TPA {what}, best configurations",
+            metric,
+            {"rate": rate, "radio": "fading", "transport": TPAS},
+            {"rate": rate, "radio": "fading", "transport": TCPS},
+            lowest=metric == "rtx",
+            at_least=more(change),
+            at_most=less(change),
+        )
+        for rate, size in (("5.5M", 0.10), ("11M", 0.04))
+        for what, metric, change in (
+            (f"delivers {size:.0%} more", "goodput", size),
+            ("sends 80% less again", "rtx", -0.8),
+        )
+    ],
+    unstated=(
+        RADIO,
+        LAPTOPS,
+        Unstated(
+            "the range at the higher rates", "as at 2 Mb/s", "the nodes were placed at the limit of each"
+        ),
+    ),
+    plots=(
+        Plot("bar", "goodput", x="rate", by="transport", panel="radio", caption="Throughput, 90% intervals."),
+    ),
+)
+
+FADING_SWEEP = Experiment(
+    id="tpa-fading",
+    paper=PAPER,
+    place="beside section 4.3",
+    title="how far the testbed's gains hang on links that fade",
+    found="Not in the paper. Over clear links the best TCP keeps up; the nearer the nodes are to the limit of their range, the more "
+    "frames fade. The margin is 40 log10(250 m / spacing): 8.9, 7.2, 5.7, 3.9 dB.",
+    scenario={**TESTBED, "topology": {"kind": "chain", "hops": 3}, "routing": AODV},
+    axes=[
+        Axis(
+            "spacing",
+            {d: {**FADING, "topology.spacing": float(d)} for d in (150, 165, 180, 200)},
+            "distance of neighbours, m",
+        ),
+        transports([*TCPS, "tpa*-3"], tcp=LINUX, tpa=TPA),
+    ],
+    metrics=(
+        FIRST,
+        FIRST_RTX,
+        Metric("retries", "frames sent again by the MAC", "mac.retries"),
+        Metric("frames", "data frames", "mac.frames.data"),
+    ),
+    quick=Effort(3, {"duration": 90.0}),
+    full=Effort(10),
+    level=0.90,
+    unstated=(RADIO,),
+    plots=(
+        Plot(
+            "line",
+            "goodput",
+            x="spacing",
+            by="transport",
+            caption="Throughput over 3 hops of AODV, 90% intervals.",
+        ),
+    ),
+)
+
+BOTH = Axis("routing", {"OLSR": {"routing": OLSR}, "AODV": {"routing": AODV}}, "")
+PLAIN_RTX = Metric("rtx", "mean retransmission index", "flows.*.retransmission_index")
+MEAN = Metric("goodput", "mean throughput of a connection, kb/s", "flows.*.goodput_kbps")
+CROSS_TESTBED = Experiment(
+    id="tpa-cross-testbed",
+    paper=PAPER,
+    place="Figures 13 and 14, section 4.4",
+    title="two connections that cross in the testbed",
+    found="Two transfers of 240 s. Over OLSR TPA*-3 has 18% more mean throughput and sends 73% less again; over AODV 5% more and 60% less. "
+    "Both are unfair, and each connection does better with TPA.",
+    scenario={
+        **TESTBED,
+        "duration": 270.0,
+        "topology": {"kind": "cross-testbed"},
+        "flow": [{"transport": "newreno", "start": 30.0}] * 2,
+    },
+    axes=[BOTH, RADIOS, transports(["tcp-3", "tpa*-3"], tcp=LINUX, tpa=TPA)],
+    metrics=(
+        MEAN,
+        PLAIN_RTX,
+        Metric("first", "connection 1, kb/s", "flows.0.goodput_kbps"),
+        Metric("second", "connection 2, kb/s", "flows.1.goodput_kbps"),
+        FAIRNESS,
+    ),
+    quick=Effort(4, {"duration": 120.0}),
+    full=Effort(10, most=40),
+    level=0.90,
+    claims=[
+        Claim(
+            f"{routing}: TPA*-3 {what}",
+            metric,
+            {"routing": routing, "radio": "fading", "transport": "tpa*-3"},
+            {"routing": routing, "radio": "fading", "transport": "tcp-3"},
+            at_least=more(change),
+            at_most=less(change),
+        )
+        for routing, throughput, again in (("OLSR", 0.18, -0.73), ("AODV", 0.05, -0.60))
+        for what, metric, change in (
+            (f"has {throughput:.0%} more mean throughput", "goodput", throughput),
+            (f"sends {-again:.0%} less again", "rtx", again),
+        )
+    ],
+    unstated=(RADIO, LAPTOPS),
+    plots=(
+        Plot(
+            "bar",
+            "goodput",
+            x="routing",
+            by="transport",
+            panel="radio",
+            caption="Mean throughput, 90% intervals.",
+        ),
+    ),
+)
+
+ROAMING = Experiment(
+    id="tpa-roaming",
+    paper=PAPER,
+    place="Figures 16 to 19, section 4.5",
+    title="a node that roams along a chain",
+    found="N4 walks from one hop to three hops away from N1 and back. TPA*-3 delivers 12% more over either routing and sends 73% (OLSR) "
+    "and 26% (AODV) less again; over AODV both deliver about 25% less than over OLSR. At three hops TCP stalls.",
+    scenario={
+        **TESTBED,
+        "duration": 280.0,
+        "warmup": 0.0,
+        "flow": [{"transport": "newreno"}],
+        "topology": {"kind": "roaming"},
+        "record": {"every": 2.0, "what": ["hops", "goodput"]},
+    },
+    axes=[BOTH, transports(["tcp-3", "tpa*-3"], tcp=LINUX, tpa=TPA)],
+    metrics=(FIRST, FIRST_RTX, HOPS),
+    quick=Effort(3),
+    full=Effort(5, most=20),
+    level=0.90,
+    claims=[
+        Claim(
+            "TPA*-3 delivers 12% more over OLSR",
+            "goodput",
+            {"routing": "OLSR", "transport": "tpa*-3"},
+            {"routing": "OLSR", "transport": "tcp-3"},
+            at_least=gain(0.12),
+        ),
+        Claim(
+            "TPA*-3 delivers 12% more over AODV",
+            "goodput",
+            {"routing": "AODV", "transport": "tpa*-3"},
+            {"routing": "AODV", "transport": "tcp-3"},
+            at_least=gain(0.12),
+        ),
+        Claim(
+            "TPA*-3 sends 73% less again over OLSR",
+            "rtx",
+            {"routing": "OLSR", "transport": "tpa*-3"},
+            {"routing": "OLSR", "transport": "tcp-3"},
+            at_most=gain(-0.73),
+        ),
+        Claim(
+            "both deliver 25% less over AODV",
+            "goodput",
+            {"routing": "AODV"},
+            {"routing": "OLSR"},
+            at_most=gain(-0.25),
+            each={"transport": ["tcp-3", "tpa*-3"]},
+        ),
+    ],
+    unstated=(
+        Unstated(
+            "where the positions P1 to P3 are",
+            "beside the nodes, 200 m apart",
+            "1, 2 and 3 hops to N1, as the text says",
+        ),
+        LAPTOPS,
+    ),
+    plots=(
+        Plot("bar", "goodput", x="routing", by="transport", caption="Throughput, 90% intervals."),
+        Plot(
+            "time",
+            "hops",
+            by="transport",
+            panel="routing",
+            caption="Path length of delivered segments over time, seed 1.",
+        ),
+        Plot(
+            "time", "goodput_kbps", by="transport", panel="routing", caption="Throughput over time, seed 1."
+        ),
+    ),
+)
+EXPERIMENTS = (CHAIN_AODV, CHAIN_OLSR, RATES, FADING_SWEEP, CROSS_TESTBED, ROAMING)

@@ -1,0 +1,57 @@
+"""What single runs show: throughput over time, and packets one by one."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import polars as pl
+
+from multihop import _core, report
+from multihop.papers.study import Study, Values
+
+SHOWN = 40
+"""Lines of a packet trace."""
+
+
+def patterns(study: Study) -> None:
+    """The pattern whose throughput rises most with speed, at every speed, below its shortest path."""
+    names = [axis.name for axis in study.experiment.axes]
+    cells = sorted(study.accepted(), key=lambda cell: float(cell[names.index("speed")]))
+    slow, fast = study.samples("acked", cells[0]), study.samples("acked", cells[1])
+    seed, _ = max(slow, key=lambda sample: fast.get(sample, 0.0) - slow[sample])
+    gained = f"{slow[seed, 0]:.0f} kb/s at {cells[0][0]} m/s, {fast[seed, 0]:.0f} kb/s at {cells[1][0]} m/s"
+    study.text(f"Of {len(slow)} patterns, number {seed} gains most with speed: {gained}.")
+    for cell in cells:
+        series = study.result(cell, seed).series
+        figure, axes = report.new_figure("time, s", "goodput, kb/s")
+        for what, colour, scale in (("goodput_kbps", report.BLUE, 1.0), ("shortest", report.BLACK, 100.0)):
+            part = series.filter(pl.col("series") == what)
+            label = "goodput" if what == "goodput_kbps" else "shortest path, 100 a hop"
+            axes.plot(part["time"], part["value"] * scale, color=colour, linewidth=1.0, label=label)
+        axes.legend()
+        study.figure(figure, f"Pattern {seed} at {cell[0]} m/s.")
+
+
+def zero(study: Study) -> None:
+    """The packets of the run that delivers the smallest share of what is expected."""
+    (cell,) = study.accepted()
+    acked, expected = study.samples("acked", cell), study.samples("expected", cell)
+    seed, _ = min(expected, key=lambda sample: acked[sample] / max(expected[sample], 1.0))
+    rows = packets(study, cell, seed)
+    study.text(
+        f"Of {len(acked)} patterns, number {seed} delivers the smallest share: {acked[seed, 0]:.1f} kb/s of "
+        f"{expected[seed, 0]:.0f} kb/s. What TCP sent (s), received (r) and lost (D) in it:"
+    )
+    study.table(rows.head(SHOWN), f"The first {min(SHOWN, rows.height)} of {rows.height} events")
+
+
+def packets(study: Study, cell: Values, seed: int) -> pl.DataFrame:
+    """The events of TCP's packets in one run, as Holland and Vaidya's Table 1 has them."""
+    request = study.request(cell, seed)
+    with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
+        trace = Path(scratch) / "packets.txt"
+        _core.run(*request, str(trace), None, None)
+        events = pl.read_csv(trace, separator="\t", infer_schema_length=None)
+    chosen = events.filter(pl.col("evt").is_in(["s", "r", "D"]), pl.col("pkt").is_in(["tcp", "ack"]))
+    return chosen.select("evt", "time", "node", "seq", "pkt", "resn")
