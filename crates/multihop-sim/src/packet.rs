@@ -131,7 +131,7 @@ impl RoutingMessage {
                 let flooded = packet.messages.iter().find(|m| !matches!(m.body, olsr::Body::Hello(_)));
                 match flooded.map(|message| &message.body) {
                     None => "hello",
-                    Some(olsr::Body::Tc(_)) => "tc",
+                    Some(olsr::Body::Tc(_) | olsr::Body::Costs(_)) => "tc",
                     Some(_) => "olsr",
                 }
             }

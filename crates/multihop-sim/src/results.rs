@@ -149,6 +149,13 @@ pub struct RoutingResult {
     pub bytes: BTreeMap<String, u64>,
     /// Packets dropped for want of a valid route / packets routed; `null` if none was routed.
     pub invalid_routes: Option<f64>,
+    /// Times that a packet had another next hop than the one before it at the same node to the same
+    /// destination, within 10 s. Left out where nobody counts (`count_changes` under OLSR).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub route_changes: Option<u64>,
+    /// Of these, the returns to a next hop that was left less than 10 s before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oscillations: Option<u64>,
 }
 
 /// Energy, after warm-up.

@@ -1,7 +1,8 @@
 //! OLSR packets (RFC 3626): a header and messages of any kind, those of the core protocol in full.
 //!
 //! Reserved fields are sent as zero and not looked at. Links of a HELLO whose code is invalid
-//! (RFC 3626 §6.1.1) or unknown (above 15) are left out, so that extensions pass by.
+//! (RFC 3626 §6.1.1) or unknown (above 15, but for those of `metric`) are left out, so that
+//! extensions pass by.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -11,6 +12,10 @@ use multihop_core::Duration;
 
 use crate::ParseError;
 use crate::reader::Reader;
+
+mod metric;
+
+pub use metric::{Costs, Echo, Quantity, Report};
 
 /// The UDP port of OLSR.
 pub const PORT: u16 = 698;
@@ -52,6 +57,8 @@ pub enum Body {
     Mid(Mid),
     /// Networks behind the originator.
     Hna(Hna),
+    /// What the links of its last TC cost.
+    Costs(Arc<Costs>),
     /// A kind that is only passed on.
     Opaque(Opaque),
 }
@@ -65,6 +72,8 @@ pub struct Hello {
     pub willingness: Willingness,
     /// Its links; those that follow each other with the same code share four bytes of header.
     pub links: Vec<Link>,
+    /// How well it hears others.
+    pub report: Option<Report>,
 }
 
 /// A link in a HELLO.
@@ -191,10 +200,11 @@ impl Message {
     pub fn len(&self) -> usize {
         Self::HEADER_LEN
             + match &self.body {
-                Body::Hello(hello) => 4 + hello.groups().map(|group| 4 + 4 * group.len()).sum::<usize>(),
+                Body::Hello(hello) => hello.len(),
                 Body::Tc(tc) => 4 + 4 * tc.neighbours.len(),
                 Body::Mid(mid) => 4 * mid.interfaces.len(),
                 Body::Hna(hna) => 8 * hna.networks.len(),
+                Body::Costs(costs) => costs.len(),
                 Body::Opaque(opaque) => opaque.bytes.len(),
             }
     }
@@ -213,7 +223,11 @@ impl Message {
             TC => Body::Tc(Arc::new(Tc::parse(body)?)),
             MID => Body::Mid(Mid { interfaces: addresses(body)? }),
             HNA => Body::Hna(Hna::parse(body)?),
-            kind => Body::Opaque(Opaque { kind, bytes: body.to_vec() }),
+            metric::COSTS => match Costs::parse(body) {
+                Some(costs) => Body::Costs(Arc::new(costs)),
+                None => opaque(kind, body),
+            },
+            kind => opaque(kind, body),
         };
         Ok((Self { validity, originator, ttl, hop_count, sequence, body }, len))
     }
@@ -224,6 +238,7 @@ impl Message {
             Body::Tc(_) => TC,
             Body::Mid(_) => MID,
             Body::Hna(_) => HNA,
+            Body::Costs(_) => metric::COSTS,
             Body::Opaque(opaque) => opaque.kind,
         };
         out.extend_from_slice(&[kind, self.validity.0]);
@@ -244,6 +259,7 @@ impl Message {
                     emit_addresses(&[*network, *mask], out);
                 }
             }
+            Body::Costs(costs) => costs.emit(out),
             Body::Opaque(opaque) => out.extend_from_slice(&opaque.bytes),
         }
     }
@@ -254,27 +270,49 @@ impl Hello {
         let mut r = Reader::new(bytes);
         let _reserved = r.u16()?;
         let (interval, willingness) = (TimeCode(r.u8()?), Willingness(r.u8()?));
-        let mut links = Vec::new();
+        let (mut links, mut report, mut echoes) = (Vec::new(), None, Vec::new());
         let mut rest = r.rest();
         while !rest.is_empty() {
             let mut r = Reader::new(rest);
             let (code, _reserved, len) = (r.u8()?, r.u8()?, usize::from(r.u16()?));
             let group = sized(&mut r, "link message size", len, LINK_HEADER_LEN, "4 or more")?;
-            if let Some(code) = LinkCode::parse(code) {
-                links.extend(addresses(group)?.into_iter().map(|address| Link { code, address }));
+            match (code, LinkCode::parse(code)) {
+                (metric::REPORT, _) => report = Report::parse(group),
+                (metric::ECHOES, _) => echoes = Report::parse_echoes(group).unwrap_or_default(),
+                (_, Some(code)) => {
+                    links.extend(addresses(group)?.into_iter().map(|address| Link { code, address }));
+                }
+                (_, None) => {}
             }
             rest = &rest[len..];
         }
-        Ok(Self { interval, willingness, links })
+        let report = report.map(|report| Report { echoes, ..report });
+        Ok(Self { interval, willingness, links, report })
     }
 
     fn emit(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[0, 0, self.interval.0, self.willingness.0]);
         for group in self.groups() {
-            out.extend_from_slice(&[group[0].code.byte(), 0]);
-            out.extend_from_slice(&length(LINK_HEADER_LEN + 4 * group.len()));
+            emit_group(group[0].code.byte(), 4 * group.len(), out);
             group.iter().for_each(|link| out.extend_from_slice(&link.address.octets()));
         }
+        if let Some(report) = &self.report {
+            let [size, echoes] = report.sizes();
+            emit_group(metric::REPORT, size, out);
+            report.emit(out);
+            if echoes > 0 {
+                emit_group(metric::ECHOES, echoes, out);
+                report.emit_echoes(out);
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        let links: usize = self.groups().map(|group| LINK_HEADER_LEN + 4 * group.len()).sum();
+        let group = |size: usize| if size > 0 { LINK_HEADER_LEN + size } else { 0 };
+        let report: usize =
+            self.report.as_ref().map_or(0, |report| report.sizes().into_iter().map(group).sum());
+        4 + links + report
     }
 
     fn groups(&self) -> impl Iterator<Item = &[Link]> {
@@ -355,9 +393,9 @@ impl Hna {
 }
 
 impl Opaque {
-    /// A message of a kind other than those of RFC 3626, which are 1 to 4.
+    /// A message of a kind other than those of RFC 3626, which are 1 to 4, and that of [`Costs`].
     pub fn new(kind: u8, bytes: Vec<u8>) -> Option<Self> {
-        (!(HELLO..=HNA).contains(&kind)).then_some(Self { kind, bytes })
+        (!matches!(kind, HELLO..=HNA | metric::COSTS)).then_some(Self { kind, bytes })
     }
 
     /// Its kind.
@@ -394,6 +432,10 @@ impl TimeCode {
     }
 }
 
+fn opaque(kind: u8, body: &[u8]) -> Body {
+    Body::Opaque(Opaque { kind, bytes: body.to_vec() })
+}
+
 /// What follows a header that was read, if `len` bytes count from the header's start.
 fn sized<'a>(
     r: &mut Reader<'a>,
@@ -416,6 +458,11 @@ fn addresses(bytes: &[u8]) -> Result<Vec<Ipv4Addr>, ParseError> {
 
 fn emit_addresses(addresses: &[Ipv4Addr], out: &mut Vec<u8>) {
     addresses.iter().for_each(|address| out.extend_from_slice(&address.octets()));
+}
+
+fn emit_group(code: u8, size: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[code, 0]);
+    out.extend_from_slice(&length(LINK_HEADER_LEN + size));
 }
 
 fn whole(rest: &[u8], name: &'static str, len: usize, allowed: &'static str) -> Result<(), ParseError> {

@@ -1,5 +1,5 @@
 use multihop_core::Duration;
-use multihop_wire::olsr::Willingness;
+use multihop_wire::olsr::{Quantity, Willingness};
 
 /// Everything that can be chosen about a node's OLSR.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +35,30 @@ pub struct Config {
     pub link_failure: LinkFailure,
     /// Whether sources of packets without route are told so by ICMP.
     pub tell_source: bool,
+    /// What routes are chosen by instead of hops.
+    pub metric: Option<Metric>,
+    /// Whether changes of routes in use are counted; they always are where there is a metric.
+    pub count_changes: bool,
+}
+
+/// What a link costs, and how that is measured. Routes are those of least cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Metric {
+    /// What is measured.
+    pub quantity: Quantity,
+    /// How delays are measured.
+    pub clocks: Clocks,
+    /// Weight of the latest delay in the average, in millionths.
+    pub weight: u32,
+}
+
+/// How the delay of a link is measured.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Clocks {
+    /// All clocks agree: from the stamp of a HELLO to its arrival.
+    Synchronised,
+    /// They do not: half of the round trip of a stamp, without the time that it was kept (RFC 9616).
+    Echoed,
 }
 
 /// Which neighbours TCs list.
@@ -89,6 +113,8 @@ impl Config {
             hysteresis: None,
             link_failure: LinkFailure::Hello,
             tell_source: true,
+            metric: None,
+            count_changes: false,
         }
     }
 
@@ -99,12 +125,24 @@ impl Config {
     pub const fn um_olsr() -> Self {
         Self { own_messages_wait: true, empty_tcs: false, ..Self::rfc() }
     }
+
+    /// The same with routes by cost: TCs have to list all neighbours.
+    pub const fn with_metric(self, metric: Metric) -> Self {
+        Self { metric: Some(metric), advertised: Advertised::Neighbours, ..self }
+    }
 }
 
 impl Default for Config {
     /// UM-OLSR's ways.
     fn default() -> Self {
         Self::um_olsr()
+    }
+}
+
+impl Default for Metric {
+    /// Average path-delay routing with the smallest weight of its paper.
+    fn default() -> Self {
+        Self { quantity: Quantity::Delay, clocks: Clocks::Synchronised, weight: 200_000 }
     }
 }
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::Instant;
-use multihop_wire::olsr::{Message, Packet};
+use multihop_wire::olsr::{Body, Hello, Message, Packet};
 
 use super::table::Table;
 
@@ -69,12 +69,17 @@ impl Outbox {
         self.waiting.push(message);
     }
 
-    /// The next packet, with at most so many messages.
-    pub(super) fn take(&mut self, most: usize) -> Option<Arc<Packet>> {
+    /// The next packet, with at most so many messages. HELLOs are stamped.
+    pub(super) fn take(&mut self, most: usize, stamp: u32) -> Option<Arc<Packet>> {
         if self.waiting.is_empty() {
             return None;
         }
-        let messages = self.waiting.drain(..most.clamp(1, self.waiting.len())).collect();
+        let mut messages: Vec<_> = self.waiting.drain(..most.clamp(1, self.waiting.len())).collect();
+        for message in &mut messages {
+            if let Body::Hello(Hello { report: Some(report), .. }) = &mut message.body {
+                report.stamp = stamp;
+            }
+        }
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
         Some(Arc::new(Packet { sequence, messages }))

@@ -17,9 +17,11 @@ impl Agent {
             interval: TimeCode::at_least(self.config.hello_interval),
             willingness: self.config.willingness,
             links: self.declared_links(now),
+            report: self.pricing.as_mut().map(|pricing| pricing.report()),
         };
         self.counters.hellos += 1;
-        self.send_own(now, Body::Hello(hello), 1, self.config.neighbour_hold);
+        self.put_own(Body::Hello(hello), 1, self.config.neighbour_hold);
+        self.send_own(now);
         self.repeat(now, Timer::Hello, self.config.hello_interval);
     }
 
@@ -68,6 +70,9 @@ impl Agent {
                 sequence: arrival.sequence,
             },
         );
+        if let Some(report) = &hello.report {
+            self.hear_report(now, arrival.from, report, validity);
+        }
         self.review_links(now);
         self.review_neighbour(main);
         if let Some(other) = before.filter(|&before| before != main) {

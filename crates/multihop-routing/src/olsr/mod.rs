@@ -4,6 +4,7 @@
 //! One file for each set of the RFC. [`Config`] chooses between the RFC and UM-OLSR, the
 //! implementation for ns-2.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -15,31 +16,38 @@ use multihop_wire::olsr::{Body, Message, Packet, TimeCode};
 use crate::agent::{Input, Output, Routable};
 
 use forwarding::{Duplicates, Outbox};
+use gauges::micros;
 use links::Links;
 use mid::Interfaces;
 use neighbours::{Change, Neighbours, Selectors, TwoHops};
+use pricing::Pricing;
 use routes::{Known, Routes};
 use tc::Told;
 use timers::Timer;
 use topology::{News, Topology};
+use usage::{Turn, Usage};
 use watch::Watch;
 
+mod cheapest;
 mod config;
 mod forwarding;
+mod gauges;
 mod hello;
 mod hysteresis;
 mod links;
 mod mid;
 mod mpr;
 mod neighbours;
+mod pricing;
 mod routes;
 mod table;
 mod tc;
 mod timers;
 mod topology;
+mod usage;
 mod watch;
 
-pub use config::{Advertised, Config, Hysteresis, LinkFailure};
+pub use config::{Advertised, Clocks, Config, Hysteresis, LinkFailure, Metric};
 pub use routes::Route;
 
 /// OLSR at one node with one interface.
@@ -59,7 +67,10 @@ pub struct Agent {
     interfaces: Interfaces,
     duplicates: Duplicates,
     mprs: Vec<Ipv4Addr>,
+    /// If routes are chosen by cost.
+    pricing: Option<Box<Pricing>>,
     routes: Routes,
+    usage: Usage,
     stale: Stale,
     told: Told,
     /// Of this node's next message.
@@ -94,6 +105,10 @@ pub struct Counters {
     pub elections: u64,
     /// Times that routes were computed.
     pub computations: u64,
+    /// Times that a packet had another next hop than the one before it to the same destination.
+    pub route_changes: u64,
+    /// Of these, the returns to a next hop that was left less than 10 s ago.
+    pub oscillations: u64,
 }
 
 /// What has to be worked out again before it is used.
@@ -129,6 +144,7 @@ impl Agent {
         }
         Self {
             links: Links::new(&config),
+            pricing: config.metric.map(|metric| Box::new(Pricing::new(metric))),
             config,
             address,
             rng,
@@ -140,6 +156,7 @@ impl Agent {
             duplicates: Duplicates::new(),
             mprs: Vec::new(),
             routes: Routes::default(),
+            usage: Usage::default(),
             stale: Stale::default(),
             told: Told::default(),
             message_sequence: 0,
@@ -163,6 +180,18 @@ impl Agent {
         self.routes.get(self.interfaces.main(destination))
     }
 
+    /// The nodes on the way to an address, the first hop first, where routes are chosen by cost.
+    pub fn path(&mut self, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
+        self.find_routes();
+        self.routes.path(self.interfaces.main(destination))
+    }
+
+    /// What the way to an address costs, where routes are chosen by cost.
+    pub fn cost(&mut self, destination: Ipv4Addr) -> Option<u64> {
+        self.find_routes();
+        self.routes.cost(self.interfaces.main(destination))
+    }
+
     /// The relays of this node, in the order of addresses.
     pub fn mprs(&mut self) -> &[Ipv4Addr] {
         self.elect();
@@ -177,6 +206,11 @@ impl Agent {
     /// Neighbours that have chosen this node as relay, in the order of addresses.
     pub fn selectors(&self) -> impl Iterator<Item = Ipv4Addr> {
         self.selectors.keys().iter().copied()
+    }
+
+    /// Whether changes of routes in use are counted.
+    pub const fn counts_changes(&self) -> bool {
+        self.config.count_changes || self.config.metric.is_some()
     }
 
     /// What was counted so far.
@@ -218,6 +252,7 @@ impl Agent {
                 News::Changed => self.stale.routes = true,
             },
             Body::Mid(mid) => self.stale.routes |= self.interfaces.learn(message.originator, mid, until),
+            Body::Costs(costs) => self.learn_costs(message, costs, until),
             // DEVIATION olsr-2: networks behind gateways are no destinations here.
             Body::Hna(_) | Body::Opaque(_) | Body::Hello(_) => {}
         }
@@ -234,15 +269,20 @@ impl Agent {
         }
     }
 
-    fn send_own(&mut self, now: Instant, body: Body, ttl: u8, validity: Duration) {
+    /// A message of this node's own, which waits until [`send_own`](Self::send_own).
+    fn put_own(&mut self, body: Body, ttl: u8, validity: Duration) {
         let sequence = self.message_sequence;
         self.message_sequence = sequence.wrapping_add(1);
         let (originator, validity) = (self.address, TimeCode::at_least(validity));
         self.outbox.put(Message { validity, originator, ttl, hop_count: 0, sequence, body });
+    }
+
+    /// Sends messages of this node's own, as soon as the configuration has it.
+    fn send_own(&mut self, now: Instant) {
         if self.config.own_messages_wait {
             self.flush_later(now);
         } else {
-            self.flush();
+            self.flush(now);
         }
     }
 
@@ -252,9 +292,9 @@ impl Agent {
         self.timers.set(Timer::Flush, self.timers.at(Timer::Flush).map_or(at, |before| before.min(at)));
     }
 
-    fn flush(&mut self) {
+    fn flush(&mut self, now: Instant) {
         self.timers.stop(Timer::Flush);
-        while let Some(packet) = self.outbox.take(self.config.messages_per_packet) {
+        while let Some(packet) = self.outbox.take(self.config.messages_per_packet, micros(now)) {
             self.counters.packets += 1;
             self.counters.bytes += packet.len() as u64;
             self.outputs.push_back(Output::Message { to: None, ttl: 1, message: packet });
@@ -276,13 +316,25 @@ impl Agent {
             self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
         }
         let ticket = packet.ticket;
-        self.outputs.push_back(match route {
-            Some(Route { next_hop, .. }) => Output::Forward { ticket, next_hop },
+        let output = match route {
+            Some(Route { next_hop, .. }) => {
+                self.count_turn(now, packet.destination, next_hop);
+                Output::Forward { ticket, next_hop }
+            }
             None => {
                 let tell_source = self.config.tell_source;
                 Output::Drop { ticket, reason: DropReason::NoRoute, tell_source }
             }
-        });
+        };
+        self.outputs.push_back(output);
+    }
+
+    fn count_turn(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) {
+        if self.counts_changes() {
+            let turn = self.usage.note(now, destination, next_hop);
+            self.counters.route_changes += u64::from(turn != Turn::Same);
+            self.counters.oscillations += u64::from(turn == Turn::Back);
+        }
     }
 
     fn link_failed(&mut self, now: Instant, next_hop: Ipv4Addr, packet: &Routable) {
@@ -304,6 +356,7 @@ impl Agent {
         self.selectors.expire(now);
         self.stale.routes |= self.topology.expire(now);
         self.stale.routes |= self.interfaces.expire(now);
+        self.stale.routes |= self.pricing.as_mut().is_some_and(|pricing| pricing.expire(now));
     }
 
     fn review_links(&mut self, now: Instant) {
@@ -338,7 +391,11 @@ impl Agent {
         let stale = core::mem::take(&mut self.stale.routes);
         if stale {
             let Self { address: own, neighbours, two_hops, topology, .. } = self;
-            self.routes.find(&Known { own: *own, neighbours, two_hops, topology });
+            let known = Known { own: *own, neighbours, two_hops, topology };
+            match &self.pricing {
+                None => self.routes.find(&known),
+                Some(pricing) => self.routes.find_cheapest(&known, pricing.priced()),
+            }
             self.counters.computations += 1;
         }
         stale
@@ -376,7 +433,7 @@ impl Machine for Agent {
             match timer {
                 Timer::Hello => self.send_hello(now),
                 Timer::Tc => self.send_tc(now),
-                Timer::Flush => self.flush(),
+                Timer::Flush => self.flush(now),
             }
         }
         self.settle(now, false);
@@ -393,6 +450,7 @@ impl Machine for Agent {
             self.selectors.due(),
             self.topology.due(),
             self.interfaces.due(),
+            self.pricing.as_ref().and_then(|pricing| pricing.due()),
         ];
         earliest(self.timers.next(), sets.into_iter().flatten().min())
     }

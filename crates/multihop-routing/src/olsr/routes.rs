@@ -1,6 +1,6 @@
-//! The routing table (RFC 3626 §10): fewest hops.
+//! The routing table (RFC 3626 §10): fewest hops. That of least cost is in `cheapest`.
 //!
-//! A pure function of the sets, and the only place that knows what makes a route good.
+//! Pure functions of the sets, and the only places that know what makes a route good.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -8,6 +8,7 @@ use core::net::Ipv4Addr;
 
 use multihop_wire::olsr::Willingness;
 
+use super::cheapest::{Detail, Search};
 use super::neighbours::{Neighbour, Neighbours, TwoHops};
 use super::topology::Topology;
 
@@ -34,9 +35,12 @@ pub(super) struct Known<'a> {
 /// Routes in the order of destinations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routes {
-    list: Vec<Route>,
+    pub(super) list: Vec<Route>,
+    /// In the order of `list`, where routes are chosen by cost; none where they are by hops.
+    pub(super) details: Vec<Detail>,
+    pub(super) search: Search,
     /// Destinations that have a route, while routes are looked for.
-    reached: Addresses,
+    reached: Addresses<()>,
     /// Neighbours in the order of preference.
     order: Vec<u16>,
 }
@@ -98,38 +102,48 @@ impl Routes {
     }
 }
 
-/// A set of addresses: a hash table without removal.
+/// Addresses with something to each: a hash table without removal.
 #[derive(Clone, Debug, Default)]
-struct Addresses {
+pub(super) struct Addresses<V> {
     /// A power of two, more than half of them free, which is zero: 0.0.0.0 is nobody's address.
-    slots: Vec<u32>,
+    slots: Vec<(u32, V)>,
     len: usize,
 }
 
-impl Addresses {
-    fn clear(&mut self) {
-        self.slots.fill(FREE);
+impl Addresses<()> {
+    /// Says whether the address is new.
+    fn insert(&mut self, address: Ipv4Addr) -> bool {
+        let before = self.len;
+        self.at_or(address, ());
+        self.len > before
+    }
+}
+
+impl<V: Copy + Default> Addresses<V> {
+    pub(super) fn clear(&mut self) {
+        self.slots.fill((FREE, V::default()));
         self.len = 0;
     }
 
-    /// Says whether the address is new.
-    fn insert(&mut self, address: Ipv4Addr) -> bool {
+    /// What belongs to an address; it is `value` if the address is new.
+    pub(super) fn at_or(&mut self, address: Ipv4Addr, value: V) -> V {
         if self.len * 2 >= self.slots.len() {
             self.grow();
         }
         let bits = address.to_bits();
         let slot = self.slot(bits);
-        let new = self.slots[slot] != bits;
-        self.slots[slot] = bits;
-        self.len += usize::from(new);
-        new
+        if self.slots[slot].0 != bits {
+            self.slots[slot] = (bits, value);
+            self.len += 1;
+        }
+        self.slots[slot].1
     }
 
     /// Where an address is, or could be.
     fn slot(&self, bits: u32) -> usize {
         let mask = self.slots.len() - 1;
         let mut at = (bits.wrapping_mul(GOLDEN) >> 8) as usize & mask;
-        while self.slots[at] != FREE && self.slots[at] != bits {
+        while self.slots[at].0 != FREE && self.slots[at].0 != bits {
             at = (at + 1) & mask;
         }
         at
@@ -137,10 +151,10 @@ impl Addresses {
 
     fn grow(&mut self) {
         let len = 16.max(self.slots.len() * 2);
-        let before = core::mem::replace(&mut self.slots, alloc::vec![FREE; len]);
-        for bits in before.into_iter().filter(|&bits| bits != FREE) {
+        let before = core::mem::replace(&mut self.slots, alloc::vec![(FREE, V::default()); len]);
+        for (bits, value) in before.into_iter().filter(|&(bits, _)| bits != FREE) {
             let slot = self.slot(bits);
-            self.slots[slot] = bits;
+            self.slots[slot] = (bits, value);
         }
     }
 }

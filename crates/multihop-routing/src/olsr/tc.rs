@@ -38,7 +38,11 @@ impl Agent {
         }
         self.counters.tcs += 1;
         let tc = self.told.tc.clone();
-        self.send_own(now, Body::Tc(tc), u8::MAX, self.config.topology_hold);
+        let costs = self.costs_of(&tc);
+        for body in [Some(Body::Tc(tc)), costs].into_iter().flatten() {
+            self.put_own(body, u8::MAX, self.config.topology_hold);
+        }
+        self.send_own(now);
     }
 
     fn advertised(&mut self) -> Vec<Ipv4Addr> {

@@ -1,11 +1,14 @@
 //! One node, driven by hand.
 
 use multihop_core::Notice;
-use multihop_wire::olsr::{Hello, Hna, Link, LinkCode, Mid, NeighbourType, Opaque, Tc, Willingness};
+use multihop_wire::olsr::{
+    Costs, Hello, Hna, Link, LinkCode, Mid, NeighbourType, Opaque, Quantity, Report, Tc, Willingness,
+};
 
 use super::*;
 use crate::agent::Ticket;
 
+mod costs;
 mod expiry;
 mod flooding;
 mod links;
@@ -162,7 +165,7 @@ fn nodes(numbers: &[u8]) -> Vec<Ipv4Addr> {
 fn hello(from: u8, links: &[(LinkCode, u8)], willingness: Willingness) -> Message {
     let links = links.iter().map(|&(code, n)| Link { code, address: node(n) }).collect();
     let interval = TimeCode::at_least(Duration::from_secs(2));
-    let body = Body::Hello(Hello { interval, willingness, links });
+    let body = Body::Hello(Hello { interval, willingness, links, report: None });
     Message { ttl: 1, validity: TimeCode::at_least(Duration::from_secs(6)), ..flooded(from, 0, body) }
 }
 
@@ -176,6 +179,20 @@ fn tc(originator: u8, sequence: u16, ansn: u16, neighbours: &[u8]) -> Message {
     flooded(originator, sequence, Body::Tc(Arc::new(Tc { sequence: ansn, neighbours: nodes(neighbours) })))
 }
 
+/// A HELLO with what its sender has measured.
+fn reporting(from: u8, number: u16, stamp: u32, links: &[(LinkCode, u8)], heard: &[(u8, u32)]) -> Message {
+    let mut message = hello(from, links, Willingness::DEFAULT);
+    let heard = heard.iter().map(|&(of, value)| (node(of), value)).collect();
+    let Body::Hello(hello) = &mut message.body else { unreachable!("made above") };
+    hello.report = Some(Report { number, quantity: Quantity::Delay, stamp, heard, echoes: Vec::new() });
+    message
+}
+
+fn costs(originator: u8, sequence: u16, ansn: u16, costs: &[u32]) -> Message {
+    let costs = Costs { sequence: ansn, quantity: Quantity::Delay, costs: costs.to_vec() };
+    flooded(originator, sequence, Body::Costs(Arc::new(costs)))
+}
+
 fn data(previous_hop: Option<u8>, to: u8) -> Routable {
     Routable {
         ticket: Ticket(to.into()),
@@ -184,6 +201,10 @@ fn data(previous_hop: Option<u8>, to: u8) -> Routable {
         previous_hop: previous_hop.map(node),
         hops: u8::from(previous_hop.is_some()),
     }
+}
+
+fn by_delay() -> Bench {
+    Bench::new(Config::rfc().with_metric(Metric::default()))
 }
 
 fn rfc() -> Bench {

@@ -27,14 +27,19 @@ pub(super) enum News {
 }
 
 impl Topology {
+    /// What a node's TCs say.
+    pub(super) fn of(&self, last: Ipv4Addr) -> &[Arc<Tc>] {
+        &self.values()[self.range_of(last)]
+    }
+
     /// Ends of links that begin at a node. Where it has sent one TC, in the order of addresses.
     pub(super) fn ends(&self, last: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
-        self.values()[self.range_of(last)].iter().flat_map(|tc| tc.neighbours.iter().copied())
+        self.of(last).iter().flat_map(|tc| tc.neighbours.iter().copied())
     }
 
     /// Takes note of a TC.
     pub(super) fn learn(&mut self, originator: Ipv4Addr, tc: &Arc<Tc>, until: Instant) -> News {
-        let known = &self.values()[self.range_of(originator)];
+        let known = self.of(originator);
         if known.iter().any(|before| newer(before.sequence, tc.sequence)) {
             return News::Outdated;
         }

@@ -108,6 +108,13 @@ pub enum RoutingProtocol {
     Dsr(dsr::Config),
     /// RFC 3626.
     Olsr(olsr::Config),
+    /// The same with routes by cost.
+    Apdr {
+        /// With a metric.
+        config: olsr::Config,
+        /// Whether HELLOs wait in the interface queue behind data.
+        hellos_wait: bool,
+    },
 }
 
 impl RoutingProtocol {
@@ -115,7 +122,7 @@ impl RoutingProtocol {
     pub const fn queue_kind(&self) -> QueueKind {
         match self {
             Self::Dsr(_) => QueueKind::ByPriority,
-            Self::Static { .. } | Self::Aodv(_) | Self::Olsr(_) => QueueKind::Single,
+            Self::Static { .. } | Self::Aodv(_) | Self::Olsr(_) | Self::Apdr { .. } => QueueKind::Single,
         }
     }
 
@@ -126,6 +133,7 @@ impl RoutingProtocol {
             Self::Aodv(_) => "aodv",
             Self::Dsr(_) => "dsr",
             Self::Olsr(_) => "olsr",
+            Self::Apdr { .. } => "apdr",
         }
     }
 }

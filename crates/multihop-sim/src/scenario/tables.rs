@@ -15,8 +15,8 @@ pub(super) use radio::{
     FadingTable, MacTable, ModelTable, PathLossTable, RadioTable, SinrTable, ThresholdTable,
 };
 pub(super) use routing::{
-    AodvTable, DsrTable, HysteresisTable, HysteresisValue, OlsrTable, ProtocolTable, RoutingTable,
-    StaticTable,
+    AodvTable, DsrTable, HopsTable, HysteresisTable, HysteresisValue, MetricTable, OlsrTable, ProtocolTable,
+    RoutingTable, StaticTable,
 };
 pub(super) use sweep::SweepTable;
 pub(super) use topology::{NodeRef, PositionsTable, TopologyTable};

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 
 use multihop_core::{DropReason, Duration, Instant, NodeId, earliest};
 use multihop_radio::frame::{BROADCAST, Outgoing};
+use multihop_wire::olsr;
 
 use super::World;
 use super::arp::{AddressTable, Resolution};
 use crate::engine::Rank;
-use crate::packet::{Arp, Body, INITIAL_TTL, Packet};
-use crate::scenario::ArpKind;
+use crate::packet::{Arp, Body, INITIAL_TTL, Packet, RoutingMessage};
+use crate::scenario::{ArpKind, RoutingProtocol};
 
 /// One node below IP.
 #[derive(Debug)]
@@ -127,7 +128,7 @@ impl World<'_> {
 
     fn enqueue(&mut self, node: NodeId, next_hop: NodeId, packet: Packet) {
         let bytes = packet.bytes();
-        let urgent = packet.is_routing();
+        let urgent = packet.is_routing() && !self.waits(&packet);
         let handle = self.packets.insert(packet);
         let out = Outgoing { packet: handle, to: next_hop, bytes, urgent };
         if let Some(refused) = self.air.stations[node.index()].mac.enqueue(out) {
@@ -135,6 +136,14 @@ impl World<'_> {
             self.drop_packet(node, &packet, DropReason::QueueFull);
         }
         self.settle(node);
+    }
+
+    /// Whether a routing message measures the interface queue by waiting in it.
+    fn waits(&self, packet: &Packet) -> bool {
+        let waiting =
+            matches!(self.scenario.routing.protocol, RoutingProtocol::Apdr { hellos_wait: true, .. });
+        let Body::Routing { message: RoutingMessage::Olsr(packet), .. } = &packet.body else { return false };
+        waiting && packet.messages.iter().any(|message| matches!(message.body, olsr::Body::Hello(_)))
     }
 
     fn send_arp(&mut self, node: NodeId, to: NodeId, arp: Arp) {

@@ -25,7 +25,7 @@ pub(crate) use self::end::Progress;
 use self::air::{Air, FlightId};
 use self::ends::{EndId, Ends};
 use self::link::Node;
-use self::routing::Router;
+use self::routing::{Router, Turns};
 use crate::engine::{Deadlines, Key, Rank};
 use crate::extension::Extensions;
 use crate::observe::Observer;
@@ -56,6 +56,8 @@ pub(crate) struct World<'a> {
     observer: Observer,
     /// When the warm-up ended.
     measured_from: Instant,
+    /// Before that.
+    turns_before: Turns,
 }
 
 /// What can have a deadline.
@@ -113,6 +115,7 @@ impl<'a> World<'a> {
             nodes: (0..nodes).map(|_| Node::new(scenario.arp)).collect(),
             observer,
             measured_from: Instant::ZERO,
+            turns_before: Turns::default(),
         };
         world.add_owners();
         world.schedule_applications();

@@ -29,6 +29,7 @@ impl World<'_> {
             station.busy_since = now;
         }
         self.measured_from = now;
+        self.turns_before = self.router.turns().unwrap_or_default();
         self.observer.restart();
     }
 
@@ -162,11 +163,14 @@ impl World<'_> {
         let by_kind = |pick: fn(&(u64, u64)) -> u64| -> BTreeMap<String, u64> {
             counts.routing.iter().map(|(&kind, n)| (kind.to_owned(), pick(n))).collect()
         };
+        let turns = self.router.turns();
         let invalid = counts.drops.get(&DropReason::NoRoute).copied().unwrap_or(0);
         RoutingResult {
             packets: by_kind(|&(packets, _)| packets),
             bytes: by_kind(|&(_, bytes)| bytes),
             invalid_routes: (counts.routed > 0).then(|| invalid as f64 / counts.routed as f64),
+            route_changes: turns.map(|turns| turns.changes - self.turns_before.changes),
+            oscillations: turns.map(|turns| turns.oscillations - self.turns_before.oscillations),
         }
     }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::float_cmp, reason = "what is compared was written down exactly")]
 
 mod airtime;
+mod apdr;
 mod behaviour;
 mod bianchi;
 mod capture;

@@ -14,21 +14,40 @@ fn address() -> impl Strategy<Value = Ipv4Addr> {
 
 fn body() -> impl Strategy<Value = Body> {
     let link = (code(), address()).prop_map(|(code, address)| Link { code, address });
-    let hello = (any::<(u8, u8)>(), vec(link, 0..12)).prop_map(|((interval, willingness), links)| Hello {
-        interval: TimeCode(interval),
-        willingness: Willingness(willingness),
-        links,
-    });
+    let report = proptest::option::of(report());
+    let hello =
+        (any::<(u8, u8)>(), vec(link, 0..12), report).prop_map(|((interval, willingness), links, report)| {
+            Hello { interval: TimeCode(interval), willingness: Willingness(willingness), links, report }
+        });
+    let costs = (any::<u16>(), quantity(), vec(any::<u32>(), 0..8))
+        .prop_map(|(sequence, quantity, costs)| Costs { sequence, quantity, costs });
     let tc =
         (any::<u16>(), vec(address(), 0..8)).prop_map(|(sequence, neighbours)| Tc { sequence, neighbours });
     prop_oneof![
         hello.prop_map(Body::Hello),
         tc.prop_map(|tc| Body::Tc(Arc::new(tc))),
         vec(address(), 0..5).prop_map(|interfaces| Body::Mid(Mid { interfaces })),
+        costs.prop_map(|costs| Body::Costs(Arc::new(costs))),
         vec((address(), address()), 0..5).prop_map(|networks| Body::Hna(Hna { networks })),
-        (5..=255_u8, vec(any::<u8>(), 0..40))
-            .prop_map(|(kind, bytes)| Body::Opaque(Opaque::new(kind, bytes).unwrap())),
+        (5..=255_u8, vec(any::<u8>(), 0..40)).prop_filter_map("not of another kind", |(kind, bytes)| {
+            Opaque::new(kind, bytes).map(Body::Opaque)
+        }),
     ]
+}
+
+fn quantity() -> impl Strategy<Value = Quantity> {
+    prop_oneof![Just(Quantity::Delay), Just(Quantity::Transmissions)]
+}
+
+fn report() -> impl Strategy<Value = Report> {
+    let echo = (address(), any::<u32>(), any::<u32>()).prop_map(|(address, stamp, arrived)| Echo {
+        address,
+        stamp,
+        arrived,
+    });
+    (any::<(u16, u32)>(), quantity(), vec((address(), any::<u32>()), 0..5), vec(echo, 0..4)).prop_map(
+        |((number, stamp), quantity, heard, echoes)| Report { number, quantity, stamp, heard, echoes },
+    )
 }
 
 fn packet() -> impl Strategy<Value = Packet> {
@@ -85,6 +104,7 @@ fn known_bytes_of_a_hello() {
                     asymmetric([10, 0, 0, 3]),
                     asymmetric([10, 0, 0, 4]),
                 ],
+                report: None,
             }),
         }],
     };
@@ -110,6 +130,39 @@ fn known_bytes_of_a_tc() {
     };
     assert_eq!(emitted(&packet), bytes);
     assert_eq!(Packet::parse(&bytes), Ok(packet));
+}
+
+#[test]
+fn known_bytes_of_a_report() {
+    let groups = [
+        &[16, 0, 0, 20, 0, 7, 0, 0, 0, 0, 1, 2, 10, 0, 0, 2, 0, 0, 3, 4][..],
+        &[17, 0, 0, 16, 10, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 6],
+    ];
+    let bytes = hello_with(&groups.concat());
+    let packet = Packet::parse(&bytes).unwrap();
+    let Body::Hello(hello) = &packet.messages[0].body else { panic!("a HELLO") };
+    let address = [10, 0, 0, 2].into();
+    let report = Report {
+        number: 7,
+        quantity: Quantity::Delay,
+        stamp: 0x102,
+        heard: vec![(address, 0x304)],
+        echoes: vec![Echo { address, stamp: 5, arrived: 6 }],
+    };
+    assert_eq!((&hello.links, &hello.report), (&vec![], &Some(report)));
+    assert_eq!(emitted(&packet), bytes);
+    let unknown = [16, 0, 0, 12, 0, 7, 9, 0, 0, 0, 1, 2];
+    assert_eq!(links(&unknown), Ok(vec![]), "a quantity that is not known here is left out");
+}
+
+#[test]
+fn known_bytes_of_costs() {
+    let bytes =
+        [0, 28, 0, 2, 144, 0xe7, 0, 24, 10, 0, 0, 1, 255, 0, 0, 7, 1, 2, 1, 0, 0, 0, 3, 4, 0, 0, 0, 5];
+    let packet = Packet::parse(&bytes).unwrap();
+    let costs = Costs { sequence: 0x102, quantity: Quantity::Transmissions, costs: vec![0x304, 5] };
+    assert_eq!(packet.messages[0].body, Body::Costs(Arc::new(costs)));
+    assert_eq!(emitted(&packet), bytes);
 }
 
 #[test]
@@ -143,7 +196,7 @@ fn lengths_are_checked() {
 #[test]
 fn kinds_of_the_core_protocol_are_not_opaque() {
     for kind in 0..=255 {
-        assert_eq!(Opaque::new(kind, vec![]).is_none(), matches!(kind, 1..=4), "{kind}");
+        assert_eq!(Opaque::new(kind, vec![]).is_none(), matches!(kind, 1..=4 | 144), "{kind}");
     }
 }
 

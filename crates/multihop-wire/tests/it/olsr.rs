@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use multihop_core::{Duration, Payload};
 use multihop_wire::olsr::{
-    Body, Hello, Hna, Link, LinkCode, Message, Mid, NeighbourType, Opaque, PORT, Packet, Tc, TimeCode,
-    Willingness,
+    Body, Costs, Echo, Hello, Hna, Link, LinkCode, Message, Mid, NeighbourType, Opaque, PORT, Packet,
+    Quantity, Report, Tc, TimeCode, Willingness,
 };
 use multihop_wire::udp;
 
@@ -74,9 +74,15 @@ fn every_kind_of_message() {
     );
     assert_eq!(rows[2][..5], ["20", "703", "99", "6", "16"]);
     assert_eq!(rows[2][18], "01020304");
+    // The extension of the HELLO looks like two more groups of links, that of the TC like bytes.
+    assert_eq!(rows[3][2..5], ["1,2,144", "6,6,6", "80,24,24"]);
+    assert_eq!(rows[3][11..13], ["10,1,3,16,17", "8,8,12,20,16"]);
+    assert!(rows[3][13].starts_with("10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,0.7.0.0,"));
+    assert!(rows[3][13].ends_with(",10.0.0.2,10.0.0.3"));
+    assert_eq!([&rows[3][14], &rows[3][18]], ["258", "01020000000005dc000007d0"]);
 }
 
-fn packets() -> [Vec<Body>; 3] {
+fn packets() -> [Vec<Body>; 4] {
     let address = |last| [10, 0, 0, last].into();
     let link = |code, last| Link { code, address: address(last) };
     let hello = Hello {
@@ -88,13 +94,28 @@ fn packets() -> [Vec<Body>; 3] {
             link(LinkCode::Lost(NeighbourType::Not), 4),
             link(LinkCode::Lost(NeighbourType::Not), 5),
         ],
+        report: None,
     };
+    let report = Report {
+        number: 7,
+        quantity: Quantity::Delay,
+        stamp: 1_000_000,
+        heard: vec![(address(2), 1_500)],
+        echoes: vec![Echo { address: address(2), stamp: 9, arrived: 10 }],
+    };
+    let reporting = Hello { report: Some(report), ..hello.clone() };
+    let costs = Costs { sequence: 258, quantity: Quantity::Delay, costs: vec![1_500, 2_000] };
     let tc = Arc::new(Tc { sequence: 258, neighbours: vec![address(2), address(3)] });
     let mid = Mid { interfaces: vec![[10, 1, 0, 1].into(), [10, 2, 0, 1].into()] };
     let network = ([10, 9, 0, 0].into(), [255, 255, 0, 0].into());
     let hna = Hna { networks: vec![network, ([0; 4].into(), [0; 4].into())] };
     let opaque = Opaque::new(99, vec![1, 2, 3, 4]).expect("not of the core protocol");
-    [vec![Body::Hello(hello)], vec![Body::Tc(tc), Body::Mid(mid), Body::Hna(hna)], vec![Body::Opaque(opaque)]]
+    [
+        vec![Body::Hello(hello)],
+        vec![Body::Tc(tc.clone()), Body::Mid(mid), Body::Hna(hna)],
+        vec![Body::Opaque(opaque)],
+        vec![Body::Hello(reporting), Body::Tc(tc), Body::Costs(Arc::new(costs))],
+    ]
 }
 
 fn message(body: Body) -> Message {

@@ -9,6 +9,7 @@ use multihop_routing::olsr::{Agent, Config};
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
 use multihop_wire::olsr::{Body, Packet};
 
+mod costs;
 mod floods;
 mod routes;
 
@@ -102,11 +103,15 @@ struct Field {
 
 impl Field {
     fn new(nodes: usize, range: f64, seed: u64, config: &Config) -> Self {
+        Self::mixed(nodes, range, seed, |_| config.clone())
+    }
+
+    fn mixed(nodes: usize, range: f64, seed: u64, config: impl Fn(usize) -> Config) -> Self {
         let mut rng = Rng::stream(seed, "places", 0);
         let places = (0..nodes).map(|_| (rng.unit(), rng.unit())).collect();
         let agent = |node: usize| {
             let rng = Rng::stream(seed, "olsr", node as u64);
-            Agent::new(Instant::ZERO, address(node), config.clone(), rng)
+            Agent::new(Instant::ZERO, address(node), config(node), rng)
         };
         let mut mesh = Mesh::new((0..nodes).map(agent).collect(), Air::default(), seed);
         mesh.logging = false;

@@ -10,8 +10,8 @@ use crate::scenario::document::Fault;
 use crate::scenario::model::{Routing, RoutingProtocol};
 use crate::scenario::read::Both;
 use crate::scenario::tables::{
-    AodvTable, DsrTable, HysteresisTable, HysteresisValue, OlsrTable, ProtocolTable, RoutingTable,
-    StaticTable,
+    AodvTable, DsrTable, HopsTable, HysteresisTable, HysteresisValue, MetricTable, OlsrTable, ProtocolTable,
+    RoutingTable, StaticTable,
 };
 use crate::scenario::values::put;
 
@@ -26,7 +26,13 @@ pub(super) fn routing(
         ProtocolTable::Static(table) => fixed(table, nodes?, faults)?,
         ProtocolTable::Aodv(table) => RoutingProtocol::Aodv(aodv(table, faults)),
         ProtocolTable::Dsr(table) => RoutingProtocol::Dsr(dsr(table, faults)),
-        ProtocolTable::Olsr(table) => RoutingProtocol::Olsr(olsr(table, faults)),
+        ProtocolTable::Olsr(Both(table, hops)) => {
+            RoutingProtocol::Olsr(by_hops(olsr(table, faults), hops, faults))
+        }
+        ProtocolTable::Apdr(Both(table, metric)) => RoutingProtocol::Apdr {
+            config: olsr(table, faults).with_metric(self::metric(metric)),
+            hellos_wait: metric.hellos_wait,
+        },
     };
     Some(Routing { protocol, ip_extra: packet.ip_extra.to() })
 }
@@ -164,16 +170,11 @@ fn olsr(table: &OlsrTable, faults: &mut Vec<Fault>) -> olsr::Config {
         own_messages_wait: table.own_messages_wait.unwrap_or(preset.own_messages_wait),
         messages_per_packet: table.messages_per_packet.to(),
         willingness: Willingness(table.willingness.to()),
-        advertised: match table.tc_redundancy.0 {
-            0 => olsr::Advertised::Selectors,
-            1 => olsr::Advertised::SelectorsAndMprs,
-            _ => olsr::Advertised::Neighbours,
-        },
         mpr_coverage: table.mpr_coverage.to(),
         empty_tcs: table.empty_tcs.unwrap_or(preset.empty_tcs),
-        hysteresis: hysteresis(&table.hysteresis, faults),
         link_failure: table.link_failure.0,
         tell_source: table.tell_source,
+        ..preset
     };
     for (key, hold, of, interval) in [
         ("neighbour_hold", config.neighbour_hold, "hello_interval", hello_interval),
@@ -185,6 +186,23 @@ fn olsr(table: &OlsrTable, faults: &mut Vec<Fault>) -> olsr::Config {
         }
     }
     config
+}
+
+fn by_hops(config: olsr::Config, table: &HopsTable, faults: &mut Vec<Fault>) -> olsr::Config {
+    olsr::Config {
+        advertised: match table.tc_redundancy.0 {
+            0 => olsr::Advertised::Selectors,
+            1 => olsr::Advertised::SelectorsAndMprs,
+            _ => olsr::Advertised::Neighbours,
+        },
+        hysteresis: hysteresis(&table.hysteresis, faults),
+        count_changes: table.count_changes,
+        ..config
+    }
+}
+
+fn metric(table: &MetricTable) -> olsr::Metric {
+    olsr::Metric { quantity: table.metric.0, clocks: table.clocks.0, weight: millionths(table.weight.0) }
 }
 
 fn hysteresis(value: &HysteresisValue, faults: &mut Vec<Fault>) -> Option<olsr::Hysteresis> {

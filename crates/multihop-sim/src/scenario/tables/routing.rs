@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use multihop_routing::{aodv, olsr};
+use multihop_wire::olsr::Quantity;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
@@ -33,7 +34,9 @@ kinds! {
         /// Dynamic source routing (RFC 4728).
         "dsr" => Dsr(DsrTable),
         /// Optimised link state routing (RFC 3626).
-        "olsr" => Olsr(OlsrTable),
+        "olsr" => Olsr(Both<OlsrTable, HopsTable>),
+        /// The same with routes of least average delay (average path-delay routing).
+        "apdr" => Apdr(Both<OlsrTable, MetricTable>),
     }
 }
 
@@ -189,17 +192,42 @@ table! {
         messages_per_packet: Whole<1, 64> = 4,
         /// Whether nodes want to carry traffic for others: 0 never, 3 as usual, 7 always.
         willingness: Whole<0, 7> = 3,
-        /// Which neighbours TCs list: 0 those that chose the node as relay, 1 and those it chose,
-        /// 2 all.
-        tc_redundancy: Whole<0, 2> = 0,
         /// How many relays each two-hop neighbour shall have.
         mpr_coverage: Whole<1, 255> = 1,
         /// Whether empty TCs follow once there is nobody left to list. um-olsr: false, rfc: true.
         empty_tcs: Option<bool>,
-        /// Whether links are only used while most packets arrive, or a table that says how many.
-        hysteresis: HysteresisValue = false,
         /// Whether sources of packets without route are told by ICMP, if their transport listens.
         tell_source: bool = true,
+    }
+}
+
+table! {
+    /// Routes of fewest hops.
+    HopsTable {
+        /// Which neighbours TCs list: 0 those that chose the node as relay, 1 and those it chose,
+        /// 2 all.
+        tc_redundancy: Whole<0, 2> = 0,
+        /// Whether links are only used while most packets arrive, or a table that says how many.
+        hysteresis: HysteresisValue = false,
+        /// Whether changes of routes in use are counted.
+        count_changes: bool = false,
+    }
+}
+
+table! {
+    /// Routes of least cost. TCs list all neighbours, and HELLOs and TCs carry what links cost.
+    MetricTable {
+        /// What a link costs: the average delay of HELLOs, or the expected number of transmissions
+        /// (ETX).
+        metric: MetricWord = "delay",
+        /// Weight of the latest delay in the average.
+        weight: Chance = 0.2,
+        /// How delays are measured: by stamps, since the nodes' clocks agree, or by stamps that come
+        /// back, as if they did not.
+        clocks: ClocksWord = "synchronised",
+        /// Whether HELLOs wait in the interface queue behind data, so that they measure it, or go
+        /// first as all routing messages do otherwise.
+        hellos_wait: bool = true,
     }
 }
 
@@ -239,6 +267,18 @@ words! {
     OlsrPreset(fn() -> olsr::Config) {
         "um-olsr" => olsr::Config::um_olsr,
         "rfc" => olsr::Config::rfc,
+    }
+
+    /// What links cost.
+    MetricWord(Quantity) {
+        "delay" => Quantity::Delay,
+        "etx" => Quantity::Transmissions,
+    }
+
+    /// How delays are measured.
+    ClocksWord(olsr::Clocks) {
+        "synchronised" => olsr::Clocks::Synchronised,
+        "echoed" => olsr::Clocks::Echoed,
     }
 
     /// How OLSR finds broken links.

@@ -23,6 +23,14 @@ pub(super) enum Router {
     Custom(Vec<Box<dyn RoutingAgent>>),
 }
 
+/// Changes of routes in use.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Turns {
+    pub(super) changes: u64,
+    /// Returns to a next hop that had just been left.
+    pub(super) oscillations: u64,
+}
+
 impl Router {
     pub(super) fn new(scenario: &Scenario, positions: &[Point], extensions: &Extensions<'_>) -> Self {
         let nodes = || (0..u32::try_from(positions.len()).expect("a checked number of nodes")).map(NodeId);
@@ -39,7 +47,7 @@ impl Router {
                 let agent = |node: NodeId| aodv::Aodv::new(config.clone(), node.addr(), start, rng(node));
                 Self::Aodv(nodes().map(agent).collect())
             }
-            RoutingProtocol::Olsr(config) => {
+            RoutingProtocol::Olsr(config) | RoutingProtocol::Apdr { config, .. } => {
                 let agent = |node: NodeId| olsr::Agent::new(start, node.addr(), config.clone(), rng(node));
                 Self::Olsr(nodes().map(agent).collect())
             }
@@ -115,6 +123,19 @@ impl Router {
                 agents[node.index()].poll_output(now).map(|output| Said::by_custom(output, node))
             }
         }
+    }
+
+    /// Changes of routes in use, and those that were oscillations, where somebody counts them.
+    pub(super) fn turns(&self) -> Option<Turns> {
+        let Self::Olsr(agents) = self else { return None };
+        let counts = agents.first()?.counts_changes();
+        counts.then(|| {
+            let counters = agents.iter().map(olsr::Agent::counters);
+            counters.fold(Turns::default(), |sum, counters| Turns {
+                changes: sum.changes + counters.route_changes,
+                oscillations: sum.oscillations + counters.oscillations,
+            })
+        })
     }
 
     pub(super) fn deadline(&self, node: NodeId) -> Option<Instant> {

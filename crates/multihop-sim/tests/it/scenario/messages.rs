@@ -112,8 +112,8 @@ fn a_key_that_is_missing() {
 #[test]
 fn what_is_not_there_yet() {
     assert_eq!(
-        with("routing", "protocol = \"apdr\""),
-        "x.toml:8:12: routing.protocol: found \"apdr\", allowed: \"static\", \"aodv\", \"dsr\", \"olsr\""
+        with("routing", "protocol = \"bgp\""),
+        "x.toml:8:12: routing.protocol: found \"bgp\", allowed: \"static\", \"aodv\", \"dsr\", \"olsr\", \"apdr\""
     );
     let text = format!("{SMALLEST}[traffic]\ncount = 1\n");
     let keys = "duration, energy, expected, flow, mac, mobility, name, radio, record, routing, seed, sweep, \

@@ -3,7 +3,7 @@
 use multihop_core::Duration;
 use multihop_routing::{aodv, dsr, olsr};
 use multihop_sim::scenario::{Routing, RoutingProtocol};
-use multihop_wire::olsr::Willingness;
+use multihop_wire::olsr::{Quantity, Willingness};
 
 use super::{SMALLEST, load, refused_with};
 
@@ -32,6 +32,13 @@ fn olsr(keys: &str) -> olsr::Config {
     }
 }
 
+fn apdr(keys: &str) -> (olsr::Config, bool) {
+    match routing(&format!("protocol = \"apdr\"\n{keys}")).protocol {
+        RoutingProtocol::Apdr { config, hellos_wait } => (config, hellos_wait),
+        other => panic!("{other:?}"),
+    }
+}
+
 fn refused(protocol: &str, keys: &str) -> String {
     refused_with("routing", &format!("protocol = \"{protocol}\"\n{keys}"))
 }
@@ -49,7 +56,7 @@ fn the_defaults_are_those_of_the_simulators() {
     assert_eq!(aodv(""), aodv::Config::new(aodv::Preset::Ns2, aodv::LinkFailure::Mac));
     assert_eq!(dsr(""), dsr::Config::default());
     assert_eq!(olsr(""), olsr::Config::um_olsr());
-    for protocol in ["static", "aodv", "dsr", "olsr"] {
+    for protocol in ["static", "aodv", "dsr", "olsr", "apdr"] {
         let routing = routing(&format!("protocol = \"{protocol}\"\nip_extra = 20"));
         assert_eq!((routing.protocol.name(), routing.ip_extra), (protocol, 20));
     }
@@ -156,7 +163,7 @@ fn every_key_of_olsr() {
     let keys = "hello_interval = 1\ntc_interval = 4\nneighbour_hold = 7\ntopology_hold = 16\n\
         duplicate_hold = 31\nmax_jitter = 0.125\nown_messages_wait = false\nmessages_per_packet = 5\n\
         willingness = 7\ntc_redundancy = 2\nmpr_coverage = 3\nempty_tcs = true\n\
-        hysteresis = { scaling = 0.25, high = 0.9 }\nlink_failure = \"mac\"\ntell_source = false";
+        hysteresis = { scaling = 0.25, high = 0.9 }\nlink_failure = \"mac\"\ntell_source = false\ncount_changes = true";
     let expected = olsr::Config {
         hello_interval: s(1),
         tc_interval: s(4),
@@ -173,12 +180,30 @@ fn every_key_of_olsr() {
         hysteresis: Some(olsr::Hysteresis { scaling: 250_000, high: 900_000, low: 300_000 }),
         link_failure: olsr::LinkFailure::Mac,
         tell_source: false,
+        metric: None,
+        count_changes: true,
     };
     assert_eq!(olsr(keys), expected);
     assert_eq!(olsr("tc_redundancy = 1").advertised, olsr::Advertised::SelectorsAndMprs);
     assert_eq!(olsr("hysteresis = true").hysteresis, Some(olsr::Hysteresis::default()));
     assert_eq!(olsr("hysteresis = {}").hysteresis, Some(olsr::Hysteresis::default()));
     assert_eq!(olsr("hysteresis = false").hysteresis, None);
+}
+
+#[test]
+fn every_key_of_apdr() {
+    let metric = olsr::Metric::default();
+    let olsr = olsr::Config::um_olsr();
+    assert_eq!(apdr(""), (olsr.clone().with_metric(metric), true));
+    let keys =
+        "metric = \"etx\"\nweight = 0.75\nclocks = \"echoed\"\nhellos_wait = false\nhello_interval = 1";
+    let (quantity, clocks) = (Quantity::Transmissions, olsr::Clocks::Echoed);
+    let metric = olsr::Metric { quantity, clocks, weight: 750_000 };
+    let times = [1000, 3000, 250].map(ms);
+    let [hello_interval, neighbour_hold, max_jitter] = times;
+    let expected = olsr::Config { hello_interval, neighbour_hold, max_jitter, ..olsr }.with_metric(metric);
+    assert_eq!(apdr(keys), (expected, false));
+    assert!(refused("apdr", "tc_redundancy = 0").contains("routing.tc_redundancy: is not a key here"));
 }
 
 #[test]
@@ -195,7 +220,7 @@ fn keys_of_another_protocol() {
     );
     assert_eq!(
         refused("dsr", "hello_interval = 1"),
-        "x.toml:9:1: routing.hello_interval: is not a key here, allowed with protocol = \"aodv\", \"olsr\""
+        "x.toml:9:1: routing.hello_interval: is not a key here, allowed with protocol = \"aodv\", \"olsr\", \"apdr\""
     );
     assert_eq!(
         refused("olsr", "next_hops = []"),
@@ -203,7 +228,7 @@ fn keys_of_another_protocol() {
     );
     assert_eq!(
         refused_with("routing", "preset = \"uu\""),
-        "x.toml:8:1: routing.preset: is not a key here, allowed with protocol = \"aodv\", \"olsr\""
+        "x.toml:8:1: routing.preset: is not a key here, allowed with protocol = \"aodv\", \"olsr\", \"apdr\""
     );
     assert_eq!(
         refused("dsr", "salvge = true"),

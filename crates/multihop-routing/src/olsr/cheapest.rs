@@ -1,0 +1,159 @@
+//! Routes of least cost: Dijkstra's algorithm on what links cost.
+
+use alloc::collections::BinaryHeap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::net::Ipv4Addr;
+
+use multihop_wire::olsr::{Costs, Willingness};
+
+use super::config::Metric;
+use super::gauges::{ASSUMED, Gauges};
+use super::routes::{Addresses, Known, Route, Routes};
+use super::table::Table;
+
+/// What the links of each node's last TC cost, by originator.
+pub(super) type Prices = Table<Ipv4Addr, Arc<Costs>>;
+
+/// What links cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Priced<'a> {
+    pub(super) metric: &'a Metric,
+    pub(super) gauges: &'a Gauges,
+    pub(super) prices: &'a Prices,
+}
+
+/// What a route is, besides what packets need.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Detail {
+    pub(super) cost: u64,
+    /// The node before the destination.
+    pub(super) last: Ipv4Addr,
+}
+
+/// A search, and its storage for the next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Search {
+    places: Addresses<u16>,
+    nodes: Vec<Node>,
+    open: BinaryHeap<Reverse<(Rank, u16)>>,
+}
+
+/// A node that has been reached.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    address: Ipv4Addr,
+    rank: Rank,
+    last: Ipv4Addr,
+    /// Whether it passes packets on.
+    relays: bool,
+}
+
+/// Of two ways the lower is better: by cost, then by links, then by the address of the first hop.
+type Rank = (u64, u8, Ipv4Addr);
+
+impl Routes {
+    /// Finds the routes of least cost anew.
+    pub(super) fn find_cheapest(&mut self, known: &Known<'_>, priced: Priced<'_>) {
+        let mut search = core::mem::take(&mut self.search);
+        search.run(known, priced);
+        search.nodes.sort_unstable_by_key(|node| node.address);
+        self.list.clear();
+        self.details.clear();
+        for &Node { address: destination, rank: (cost, hops, next_hop), last, .. } in &search.nodes {
+            self.list.push(Route { destination, next_hop, hops });
+            self.details.push(Detail { cost, last });
+        }
+        self.search = search;
+    }
+
+    pub(super) fn cost(&self, destination: Ipv4Addr) -> Option<u64> {
+        let place = self.list.binary_search_by_key(&destination, |route| route.destination).ok()?;
+        self.details.get(place).map(|detail| detail.cost)
+    }
+
+    /// The nodes from the first hop to a destination.
+    pub(super) fn path(&self, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
+        let mut path = Vec::new();
+        let mut at = destination;
+        loop {
+            let place = self.list.binary_search_by_key(&at, |route| route.destination).ok()?;
+            path.push(at);
+            if self.list[place].hops == 1 {
+                path.reverse();
+                return Some(path);
+            }
+            at = self.details.get(place)?.last;
+        }
+    }
+}
+
+impl Search {
+    fn run(&mut self, known: &Known<'_>, priced: Priced<'_>) {
+        self.places.clear();
+        self.nodes.clear();
+        self.open.clear();
+        for neighbour in known.neighbours.list() {
+            if let Some(via) = neighbour.via {
+                let cost = u64::from(priced.gauges.cost(via, priced.metric));
+                let relays = neighbour.willingness > Willingness::NEVER;
+                self.reach(neighbour.main, (cost, 1, via), known.own, relays);
+            }
+        }
+        while let Some(Reverse((rank, at))) = self.open.pop() {
+            let node = self.nodes[usize::from(at)];
+            // It was reached by a better way since.
+            if node.rank != rank || !node.relays {
+                continue;
+            }
+            let (cost, hops, next_hop) = rank;
+            let Some(hops) = hops.checked_add(1) else { continue };
+            each_link(known, priced.prices, node.address, |to, price| {
+                if to != known.own {
+                    self.reach(to, (cost + u64::from(price), hops, next_hop), node.address, true);
+                }
+            });
+        }
+    }
+
+    fn reach(&mut self, address: Ipv4Addr, rank: Rank, last: Ipv4Addr, relays: bool) {
+        let Ok(new) = u16::try_from(self.nodes.len()) else { return };
+        if address.is_unspecified() {
+            return;
+        }
+        let at = self.places.at_or(address, new);
+        if at == new {
+            self.nodes.push(Node { address, rank, last, relays });
+        } else {
+            let node = &mut self.nodes[usize::from(at)];
+            if rank >= node.rank {
+                return;
+            }
+            (node.rank, node.last) = (rank, last);
+        }
+        self.open.push(Reverse((rank, at)));
+    }
+}
+
+/// The links that begin at a node and their costs. Those that only HELLOs tell of count where there
+/// is no TC.
+pub(super) fn each_link(
+    known: &Known<'_>,
+    prices: &Prices,
+    from: Ipv4Addr,
+    mut each: impl FnMut(Ipv4Addr, u32),
+) {
+    match known.topology.of(from) {
+        [] => known.two_hops.pairs_of(from).iter().for_each(|pair| each(pair.second(), ASSUMED)),
+        [tc] => {
+            let costs = prices
+                .get(from)
+                .filter(|costs| costs.sequence == tc.sequence && costs.costs.len() == tc.neighbours.len());
+            for (n, &to) in tc.neighbours.iter().enumerate() {
+                each(to, costs.map_or(ASSUMED, |costs| costs.costs[n]));
+            }
+        }
+        parts => parts.iter().flat_map(|tc| &tc.neighbours).for_each(|&to| each(to, ASSUMED)),
+    }
+}

@@ -1,0 +1,247 @@
+//! What HELLOs tell of the links that they cross: how long they take, and how many are lost.
+
+use core::net::Ipv4Addr;
+
+use alloc::vec::Vec;
+use multihop_core::Instant;
+use multihop_wire::olsr::{Echo, Quantity, Report};
+
+use super::config::{Clocks, Metric};
+use super::table::Table;
+
+/// What is known of links by the neighbour's interface.
+pub(super) type Gauges = Table<Ipv4Addr, Gauge>;
+
+/// One link.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Gauge {
+    /// Of the last HELLO.
+    number: u16,
+    /// HELLOs with the numbers before that: bit n is set if the n-th before it has come.
+    seen: u16,
+    /// How many of these bits count.
+    span: u8,
+    /// The neighbour's clock when the last HELLO left, and this node's when it came.
+    stamp: u32,
+    arrived: u32,
+    /// Weighted average of the delay from there to here, ns.
+    average: Option<u64>,
+    /// What the neighbour says of the way from here to there.
+    told: Option<u32>,
+}
+
+impl Gauges {
+    /// A HELLO came; says whether the link costs something else now.
+    pub(super) fn hear(
+        &mut self,
+        now: Instant,
+        [from, own]: [Ipv4Addr; 2],
+        report: &Report,
+        metric: &Metric,
+        until: Instant,
+    ) -> bool {
+        if report.quantity != metric.quantity {
+            return false;
+        }
+        let before = self.get(from).copied();
+        let mut gauge = before.unwrap_or_default();
+        let cost = before.map(|gauge| gauge.cost(metric));
+        gauge.count(report.number);
+        (gauge.stamp, gauge.arrived) = (report.stamp, micros(now));
+        gauge.told = report.heard.iter().find(|(of, _)| *of == own).map(|&(_, value)| value);
+        let delay = match metric.clocks {
+            Clocks::Synchronised => Some(gauge.arrived.wrapping_sub(report.stamp)),
+            Clocks::Echoed => report.echoes.iter().find(|echo| echo.address == own).map(|echo| {
+                // RFC 9616 §3.2: the round trip less the time that the neighbour kept the stamp.
+                let kept = report.stamp.wrapping_sub(echo.arrived);
+                gauge.arrived.wrapping_sub(echo.stamp).wrapping_sub(kept) / 2
+            }),
+        };
+        if let Some(delay) = delay.filter(|&delay| delay < IMPLAUSIBLE) {
+            gauge.take(delay, metric.weight);
+        }
+        self.put(from, gauge, until);
+        cost != Some(gauge.cost(metric))
+    }
+
+    /// What a link to a neighbour costs; [`ASSUMED`] if nobody has measured it.
+    pub(super) fn cost(&self, to: Ipv4Addr, metric: &Metric) -> u32 {
+        self.get(to).and_then(|gauge| gauge.cost(metric)).unwrap_or(ASSUMED)
+    }
+
+    /// What the next HELLO says.
+    pub(super) fn report(&self, number: u16, metric: &Metric) -> Report {
+        let links = || self.keys().iter().copied().zip(self.values());
+        let heard: Vec<_> =
+            links().filter_map(|(from, gauge)| Some((from, gauge.value(metric.quantity)?))).collect();
+        let echoed = metric.clocks == Clocks::Echoed;
+        let echo =
+            |(address, gauge): (_, &Gauge)| Echo { address, stamp: gauge.stamp, arrived: gauge.arrived };
+        let echoes = links().filter(|_| echoed).map(echo).collect();
+        // The stamp is that of the moment when it leaves.
+        Report { number, quantity: metric.quantity, stamp: 0, heard, echoes }
+    }
+}
+
+impl Gauge {
+    /// Takes note of a HELLO's number.
+    fn count(&mut self, number: u16) {
+        let step = number.wrapping_sub(self.number);
+        (self.seen, self.span) = match u8::try_from(step) {
+            Ok(step @ 1..COUNTED) if self.span > 0 => (self.seen << step | 1, COUNTED.min(self.span + step)),
+            // The first, or one that comes after a long time, or from a neighbour that began anew.
+            _ => (1, 1),
+        };
+        self.number = number;
+    }
+
+    fn take(&mut self, micros: u32, weight: u32) {
+        let delay = u64::from(micros) * 1000;
+        let weight = u64::from(weight);
+        self.average = Some(match self.average {
+            None => delay,
+            Some(average) => (weight * delay + (MILLION - weight) * average) / MILLION,
+        });
+    }
+
+    /// How well the neighbour is heard.
+    fn value(&self, quantity: Quantity) -> Option<u32> {
+        match quantity {
+            Quantity::Delay => self.average.map(|average| u32::try_from(average / 1000).unwrap_or(u32::MAX)),
+            Quantity::Transmissions => {
+                let window = u32::from(self.seen) & ((1 << self.span) - 1);
+                (self.span > 0).then(|| window.count_ones() * 1_000_000 / u32::from(self.span))
+            }
+        }
+    }
+
+    /// What the link to the neighbour costs: what the neighbour says, and in its absence the way back.
+    fn cost(&self, metric: &Metric) -> Option<u32> {
+        let back = self.value(metric.quantity);
+        match metric.quantity {
+            Quantity::Delay => self.told.or(back),
+            Quantity::Transmissions => {
+                let (there, back) = (u64::from(self.told.or(back)?), u64::from(back?));
+                // De Couto et al.: a packet and its acknowledgement have to arrive; in thousandths.
+                let cost = (1000 * MILLION * MILLION).checked_div(there * back);
+                Some(cost.and_then(|cost| u32::try_from(cost).ok()).unwrap_or(u32::MAX))
+            }
+        }
+    }
+}
+
+/// This node's clock as HELLOs carry it.
+#[expect(clippy::cast_possible_truncation, reason = "stamps wrap")]
+pub(super) const fn micros(now: Instant) -> u32 {
+    (now.as_nanos() / 1000) as u32
+}
+
+/// A link of which nothing is known: 10 ms, or 10 transmissions.
+pub(super) const ASSUMED: u32 = 10_000;
+/// A clock is wrong, or was set, 60 s.
+const IMPLAUSIBLE: u32 = 60_000_000;
+/// Numbers of HELLOs that the share of losses is taken from, as many as in De Couto et al.
+const COUNTED: u8 = 10;
+const MILLION: u64 = 1_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+    const OTHER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+    fn metric(quantity: Quantity, clocks: Clocks) -> Metric {
+        Metric { quantity, clocks, weight: 200_000 }
+    }
+
+    fn at(micros: u64) -> Instant {
+        Instant::from_nanos(micros * 1000)
+    }
+
+    fn report(number: u16, quantity: Quantity, stamp: u32) -> Report {
+        Report { number, quantity, stamp, heard: Vec::new(), echoes: Vec::new() }
+    }
+
+    fn hear(gauges: &mut Gauges, now: u64, report: &Report, metric: &Metric) -> bool {
+        gauges.hear(at(now), [OTHER, OWN], report, metric, at(now + 6_000_000))
+    }
+
+    #[test]
+    fn delays_are_averaged_and_the_first_starts() {
+        let metric = metric(Quantity::Delay, Clocks::Synchronised);
+        let mut gauges = Gauges::new();
+        assert_eq!(gauges.cost(OTHER, &metric), ASSUMED);
+        let mut hello = |number, sent, delay| {
+            let report = report(number, Quantity::Delay, sent);
+            assert!(hear(&mut gauges, u64::from(sent) + delay, &report, &metric));
+            gauges.cost(OTHER, &metric)
+        };
+        assert_eq!(hello(1, 1_000_000, 1_000), 1_000);
+        assert_eq!(hello(2, 3_000_000, 6_000), 2_000, "0.2 of 6 ms and 0.8 of 1 ms");
+        assert_eq!(hello(4, 7_000_000, 2_500), 2_100);
+        // The clock of 32 bits wraps.
+        let wrapped = u64::from(u32::MAX) + 1_001;
+        assert!(hear(&mut gauges, wrapped, &report(5, Quantity::Delay, u32::MAX), &metric));
+        assert_eq!(gauges.cost(OTHER, &metric), 1_880, "1 ms more");
+        // A clock that is ahead, or an hour behind, is no delay.
+        for stamp in [2_000_000_u32, 7_000_000_u32.wrapping_sub(3_600_000_000)] {
+            assert!(!hear(&mut gauges, 1_900_000, &report(6, Quantity::Delay, stamp), &metric));
+        }
+    }
+
+    #[test]
+    fn what_the_neighbour_says_of_the_way_there_goes_first() {
+        let metric = metric(Quantity::Delay, Clocks::Synchronised);
+        let mut gauges = Gauges::new();
+        let heard = alloc::vec![(Ipv4Addr::new(10, 0, 0, 3), 5), (OWN, 7_000)];
+        let told = Report { heard, ..report(1, Quantity::Delay, 0) };
+        assert!(hear(&mut gauges, 1_000, &told, &metric));
+        assert_eq!(gauges.cost(OTHER, &metric), 7_000);
+        assert_eq!(gauges.report(9, &metric).heard, [(OTHER, 1_000)]);
+        assert!(
+            !hear(&mut gauges, 5_000, &report(2, Quantity::Transmissions, 0), &metric),
+            "another quantity"
+        );
+    }
+
+    #[test]
+    fn round_trips_need_no_common_clock() {
+        let metric = metric(Quantity::Delay, Clocks::Echoed);
+        let mut gauges = Gauges::new();
+        assert!(hear(&mut gauges, 500, &report(1, Quantity::Delay, 77), &metric));
+        assert_eq!(gauges.cost(OTHER, &metric), ASSUMED);
+        assert_eq!(gauges.report(1, &metric).echoes, [Echo { address: OTHER, stamp: 77, arrived: 500 }]);
+        // Sent at 1000 here, came at 900_000 there, was kept for 40_000, came back at 44_000 here.
+        let echo = Echo { address: OWN, stamp: 1_000, arrived: 900_000 };
+        let back = Report { echoes: alloc::vec![echo], ..report(2, Quantity::Delay, 940_000) };
+        assert!(hear(&mut gauges, 44_000, &back, &metric));
+        assert_eq!(gauges.cost(OTHER, &metric), 1_500);
+    }
+
+    #[test]
+    fn missing_numbers_are_losses() {
+        let metric = metric(Quantity::Transmissions, Clocks::Synchronised);
+        let mut gauges = Gauges::new();
+        let mut after = |number| {
+            hear(&mut gauges, 0, &report(number, Quantity::Transmissions, 0), &metric);
+            gauges.cost(OTHER, &metric)
+        };
+        assert_eq!(after(0xffff), 1_000);
+        assert_eq!(after(0), 1_000, "numbers wrap");
+        assert_eq!(after(2), 1_777, "3 of 4 each way");
+        for number in 3..11 {
+            after(number);
+        }
+        assert_eq!(after(11), 1_000, "the last ten have come");
+        assert_eq!(after(50), 1_000, "too long ago to tell");
+        let heard = alloc::vec![(OWN, 500_000)];
+        let told = Report { heard, ..report(51, Quantity::Transmissions, 0) };
+        hear(&mut gauges, 0, &told, &metric);
+        assert_eq!(gauges.cost(OTHER, &metric), 2_000, "half of the way there is lost");
+        let heard = alloc::vec![(OWN, 0)];
+        let told = Report { heard, ..report(52, Quantity::Transmissions, 0) };
+        hear(&mut gauges, 0, &told, &metric);
+        assert_eq!(gauges.cost(OTHER, &metric), u32::MAX);
+    }
+}

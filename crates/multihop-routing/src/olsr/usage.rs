@@ -1,0 +1,91 @@
+//! Routes in use, and how often they change.
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant};
+
+/// Destinations that packets were sent to lately.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Usage {
+    list: Vec<Use>,
+}
+
+#[derive(Clone, Debug)]
+struct Use {
+    destination: Ipv4Addr,
+    next_hop: Ipv4Addr,
+    used: Instant,
+    /// The next hop before this one, and when it was left.
+    before: Option<(Ipv4Addr, Instant)>,
+}
+
+/// What a packet's next hop is, compared with that of the packet before.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Turn {
+    /// The same, or there was none lately.
+    Same,
+    /// Another.
+    Other,
+    /// The one that was left less than [`LATELY`] ago.
+    Back,
+}
+
+impl Usage {
+    /// A packet leaves for a destination.
+    pub(super) fn note(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) -> Turn {
+        let at = match self.list.binary_search_by_key(&destination, |usage| usage.destination) {
+            Ok(at) => at,
+            Err(_) => {
+                self.list.retain(|usage| now.saturating_since(usage.used) < LATELY);
+                let at = self.list.partition_point(|usage| usage.destination < destination);
+                self.list.insert(at, Use { destination, next_hop, used: now, before: None });
+                at
+            }
+        };
+        let usage = &mut self.list[at];
+        let idle = now.saturating_since(usage.used) >= LATELY;
+        usage.used = now;
+        if usage.next_hop == next_hop {
+            return Turn::Same;
+        }
+        let left = core::mem::replace(&mut usage.next_hop, next_hop);
+        if idle {
+            usage.before = None;
+            return Turn::Same;
+        }
+        match usage.before.replace((left, now)) {
+            Some((before, since)) if before == next_hop && now.saturating_since(since) <= LATELY => {
+                Turn::Back
+            }
+            _ => Turn::Other,
+        }
+    }
+}
+
+/// Within this time A-B-A is an oscillation, and after it a route is not in use any more.
+pub(super) const LATELY: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_and_returns() {
+        let node = |n| Ipv4Addr::new(10, 0, 0, n);
+        let mut usage = Usage::default();
+        let mut note = |seconds, destination, next_hop| {
+            usage.note(Instant::ZERO + Duration::from_secs(seconds), node(destination), node(next_hop))
+        };
+        assert_eq!(note(0, 9, 1), Turn::Same);
+        assert_eq!(note(1, 9, 2), Turn::Other);
+        assert_eq!(note(2, 8, 1), Turn::Same, "another destination");
+        assert_eq!(note(3, 9, 1), Turn::Back);
+        assert_eq!(note(4, 9, 3), Turn::Other);
+        assert_eq!(note(13, 9, 3), Turn::Same);
+        assert_eq!(note(15, 9, 1), Turn::Other, "1 was left 11 s ago");
+        assert_eq!(note(25, 9, 3), Turn::Same, "not in use for 10 s");
+        assert_eq!(note(26, 7, 3), Turn::Same);
+        assert_eq!(usage.list.len(), 2, "8 is forgotten");
+    }
+}

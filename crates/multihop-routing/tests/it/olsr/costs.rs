@@ -1,0 +1,72 @@
+//! Routes by cost in whole networks.
+
+use multihop_routing::olsr::{Clocks, Metric};
+use multihop_wire::olsr::Quantity;
+
+use super::*;
+
+fn by_cost(quantity: Quantity, clocks: Clocks) -> Config {
+    Config::um_olsr().with_metric(Metric { quantity, clocks, ..Metric::default() })
+}
+
+#[track_caller]
+fn everybody_is_reached(field: &mut Field) {
+    for node in 0..field.places.len() {
+        let (found, right) = (field.routes(node), field.distances(node));
+        assert!(found.keys().eq(right.keys()), "from {node}");
+    }
+    let mut rng = Rng::stream(1, "pairs", 0);
+    for _ in 0..50 {
+        let (from, to) = (rng.below(40) as usize, rng.below(40) as usize);
+        if field.distances(from).contains_key(&to) {
+            let at = field.send(from, to);
+            field.run(1);
+            assert!(field.mesh.adapter.delivered.contains_key(&at), "{from} to {to}");
+        }
+    }
+}
+
+#[test]
+fn every_metric_reaches_everybody() {
+    for (seed, quantity, clocks) in [
+        (1, Quantity::Delay, Clocks::Synchronised),
+        (2, Quantity::Delay, Clocks::Echoed),
+        (3, Quantity::Transmissions, Clocks::Synchronised),
+    ] {
+        let mut field = Field::new(40, 0.27, seed, &by_cost(quantity, clocks));
+        field.run(60);
+        everybody_is_reached(&mut field);
+    }
+}
+
+#[test]
+fn nodes_of_the_rfc_and_nodes_that_measure_work_together() {
+    for seed in [4, 5] {
+        let config = |node: usize| {
+            let plain = if node.is_multiple_of(4) { Config::rfc() } else { Config::um_olsr() };
+            let delays = by_cost(Quantity::Delay, Clocks::Synchronised);
+            if node.is_multiple_of(2) { plain } else { delays }
+        };
+        let mut field = Field::mixed(40, 0.27, seed, config);
+        field.run(60);
+        everybody_is_reached(&mut field);
+        let priced = |node: &usize| node % 2 == 1 && field.mesh.machines[*node].counters().tcs > 0;
+        assert!((0..40).filter(priced).count() > 10, "nodes that measure tell the network");
+    }
+}
+
+#[test]
+fn slow_links_are_avoided() {
+    // 0 to 2 by 1 or by 3; the links of 1 are slower.
+    for (slow, way) in [(1, 3), (3, 1)] {
+        let mut field = Field::new(4, 0.0, 6, &by_cost(Quantity::Delay, Clocks::Synchronised));
+        for (a, b) in [(0, 1), (1, 2), (0, 3), (3, 2)] {
+            let delay = Duration::from_millis(if a == slow || b == slow { 8 } else { 2 });
+            field.mesh.connect(a, b, MeshLink { delay, ..MeshLink::GOOD });
+        }
+        field.run(40);
+        let agent = &mut field.mesh.machines[0];
+        assert_eq!(agent.path(address(2)), Some(vec![address(way), address(2)]));
+        assert_eq!(agent.cost(address(2)), Some(4_000));
+    }
+}

@@ -1,0 +1,44 @@
+//! Average path-delay routing in the simulator.
+
+use crate::support::{ran, result};
+
+/// Two routes from S to D, as in Figure 2 of the APDR report.
+fn diamond(routing: &str, seed: u64) -> String {
+    format!(
+        "duration = 60.0\nseed = {seed}\nradio = {{ rate = \"11M\" }}\nmac = {{ rts_threshold = \"off\" }}\n\
+         topology = {{ kind = \"diamond\" }}\nrouting = {{ {routing} }}\n\
+         [[flow]]\nfrom = \"S\"\nto = \"D\"\ntransport = \"newreno\"\nstart = 15.0\n"
+    )
+}
+
+#[test]
+fn routes_swing_between_two_ways_where_delay_decides() {
+    let turns = |routing| {
+        let found = result(&diamond(routing, 1)).routing;
+        (found.route_changes.unwrap(), found.oscillations.unwrap())
+    };
+    assert_eq!(turns("protocol = \"olsr\", count_changes = true"), (0, 0));
+    let (changes, back) = turns("protocol = \"apdr\", weight = 0.8");
+    assert!(changes > 10 && back > 5, "{changes} changes, of which {back} went back");
+}
+
+#[test]
+fn hellos_measure_the_queue_only_if_they_wait_in_it() {
+    let changes = |wait| {
+        let routing = format!("protocol = \"apdr\", hellos_wait = {wait}");
+        result(&diamond(&routing, 1)).routing.route_changes.unwrap()
+    };
+    let (waiting, first) = (changes(true), changes(false));
+    assert!(waiting > first, "{waiting} changes where HELLOs wait, {first} where they go first");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    for keys in ["clocks = \"echoed\"", "metric = \"etx\"", "weight = 0.8"] {
+        let text = diamond(&format!("protocol = \"apdr\", {keys}"), 3);
+        let (mut one, other) = (ran(&text), ran(&text));
+        one.result.wall_seconds = other.result.wall_seconds;
+        one.result.events_per_second = other.result.events_per_second;
+        assert_eq!((&one.result, one.trace == other.trace), (&other.result, true), "{keys}");
+    }
+}
