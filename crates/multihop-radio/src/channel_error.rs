@@ -32,11 +32,13 @@ impl ChannelError {
     }
 
     /// Whether a frame that was received without error is nevertheless damaged. Ask once a frame.
+    #[inline]
     pub fn damages_frame(&mut self, from: NodeId, to: NodeId) -> bool {
+        (self.frame_loss > 0.0 || self.burst.is_some()) && self.link_damages_frame(from, to)
+    }
+
+    fn link_damages_frame(&mut self, from: NodeId, to: NodeId) -> bool {
         let (frame_loss, burst) = (self.frame_loss, self.burst);
-        if frame_loss <= 0.0 && burst.is_none() {
-            return false;
-        }
         let link = self.link(from, to);
         let at_random = link.frames.chance(frame_loss);
         let in_burst = burst.is_some_and(|burst| link.burst_damages(&burst));

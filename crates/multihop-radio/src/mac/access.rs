@@ -35,6 +35,7 @@ impl Mac {
     }
 
     /// A frame ended that could not be understood.
+    #[inline]
     pub fn receive_error(&mut self, now: Instant, config: &MacConfig) {
         if config.params.eifs {
             match config.params.flavour {
@@ -90,8 +91,9 @@ impl Mac {
 
     /// Lets a paused countdown run if nothing keeps the station from sending but the NAV, whose end
     /// is known.
+    #[inline]
     pub(super) fn resume_backoff(&mut self, now: Instant, config: &MacConfig) {
-        if self.carrier_busy || self.phase != Phase::Idle {
+        if self.carrier_busy || self.phase != Phase::Idle || !self.backoff.is_paused() {
             return;
         }
         let from = match config.params.flavour {
@@ -109,6 +111,7 @@ impl Mac {
         !self.carrier_busy && self.phase == Phase::Idle && self.nav <= now
     }
 
+    #[inline]
     pub(super) fn extend_nav(&mut self, until: Instant) {
         self.nav = self.nav.max(until);
     }

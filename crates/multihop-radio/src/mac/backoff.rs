@@ -17,7 +17,11 @@ pub(super) enum Backoff {
 
 impl Backoff {
     pub(super) fn is_idle(self) -> bool {
-        self == Self::Idle
+        matches!(self, Self::Idle)
+    }
+
+    pub(super) fn is_paused(self) -> bool {
+        matches!(self, Self::Paused { .. })
     }
 
     /// When the countdown ends, if nobody interrupts it.

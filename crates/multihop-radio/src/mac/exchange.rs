@@ -12,6 +12,7 @@ const MAX_PROPAGATION: Duration = Duration::from_micros(2);
 
 impl Mac {
     /// A good frame ended. True if it carries a packet for this station (not seen before).
+    #[inline]
     pub fn receive(&mut self, now: Instant, frame: &Frame, config: &MacConfig) -> bool {
         self.heard_error = false;
         if frame.to == BROADCAST {
@@ -21,6 +22,11 @@ impl Mac {
             self.extend_nav(now + frame.nav);
             return false;
         }
+        self.receive_own(now, frame, config)
+    }
+
+    /// The frame is for this station.
+    fn receive_own(&mut self, now: Instant, frame: &Frame, config: &MacConfig) -> bool {
         match frame.kind {
             FrameKind::Rts => self.receive_rts(now, frame, config),
             FrameKind::Cts => self.receive_cts(now, config),

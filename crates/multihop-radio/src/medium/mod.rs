@@ -29,6 +29,10 @@ pub struct Link {
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Flight(u32);
 
+/// One of [`RATES`], as links know it: a bit.
+#[derive(Clone, Copy, Debug)]
+pub struct Rate(u8);
+
 /// The radio links of a network.
 #[derive(Clone, Debug)]
 pub struct Medium {
@@ -45,7 +49,7 @@ enum Nodes {
 /// What is heard at what distance.
 #[derive(Clone, Debug)]
 enum Hearing {
-    Threshold(Threshold),
+    Threshold { ranges: Threshold, farthest_decoded: f64 },
     Sinr { propagation: Propagation, weakest_mw: f64 },
 }
 
@@ -55,10 +59,22 @@ impl From<Flight> for Duration {
     }
 }
 
+impl From<BitRate> for Rate {
+    fn from(rate: BitRate) -> Self {
+        Self(RATES.iter().position(|&r| r == rate).map_or(0, |i| 1 << i))
+    }
+}
+
 impl Link {
     /// Whether a frame at `rate` can be decoded if nothing disturbs it.
-    pub fn decodes(&self, rate: BitRate) -> bool {
-        self.decodable & rate_bit(rate) != 0
+    #[inline]
+    pub fn decodes(&self, rate: Rate) -> bool {
+        self.decodable & rate.0 != 0
+    }
+
+    /// Nearest first, ties to the lowest number.
+    fn order(&self) -> u64 {
+        u64::from(self.delay.0) << 32 | u64::from(self.to.0)
     }
 }
 
@@ -89,7 +105,7 @@ impl Medium {
     pub fn power_mw(&self, from: NodeId, link: &Link, at: Instant) -> f64 {
         match &self.hearing {
             Hearing::Sinr { propagation, .. } => link.power_mw * propagation.fade(from, link.to, at),
-            Hearing::Threshold(_) => link.power_mw,
+            Hearing::Threshold { .. } => link.power_mw,
         }
     }
 }
@@ -97,7 +113,10 @@ impl Medium {
 impl Hearing {
     fn new(model: &Model, seed: u64) -> Self {
         match model {
-            Model::Threshold(threshold) => Self::Threshold(threshold.clone()),
+            Model::Threshold(ranges) => Self::Threshold {
+                ranges: ranges.clone(),
+                farthest_decoded: ranges.range.into_iter().fold(0.0, f64::max),
+            },
             Model::Sinr(sinr) => Self::Sinr {
                 propagation: Propagation::new(sinr, seed),
                 // A signal 10 dB below the noise raises it by 0.4 dB; weaker ones are left out.
@@ -110,20 +129,24 @@ impl Hearing {
     /// Metres beyond which nothing is heard.
     fn reach(&self) -> f64 {
         match self {
-            Self::Threshold(threshold) => threshold.sense_range,
+            Self::Threshold { ranges, .. } => ranges.sense_range,
             Self::Sinr { propagation, weakest_mw } => propagation.reach(*weakest_mw),
         }
     }
 
     /// The link from `from` to `to`, if `to` hears anything.
+    #[inline]
     fn link(&self, from: NodeId, to: NodeId, distance: f64) -> Option<Link> {
         let (power_mw, decodable) = match self {
             // Only ratios of powers matter.
             // DEVIATION threshold-1: 250 and 550 m; ns-2's powers come to 250.01 and 550.02 m.
-            Self::Threshold(t) if distance <= t.sense_range => {
-                (PathLoss::NS2.gain(distance), rates(t, distance))
+            Self::Threshold { ranges, farthest_decoded } => {
+                if distance > ranges.sense_range {
+                    return None;
+                }
+                let decodable = if distance <= *farthest_decoded { rates(ranges, distance) } else { 0 };
+                (PathLoss::NS2.gain(distance), decodable)
             }
-            Self::Threshold(_) => return None,
             Self::Sinr { propagation, weakest_mw } => {
                 let power_mw = propagation.mean_power_mw(from, to, distance);
                 if power_mw < *weakest_mw {
@@ -137,17 +160,8 @@ impl Hearing {
     }
 }
 
-/// Nearest first, ties to the lowest number.
-fn sort(links: &mut [Link]) {
-    links.sort_unstable_by_key(|link| (link.delay, link.to));
-}
-
 fn rates(threshold: &Threshold, distance: f64) -> u8 {
     threshold.range.iter().rev().fold(0, |bits, &range| bits << 1 | u8::from(distance <= range))
-}
-
-fn rate_bit(rate: BitRate) -> u8 {
-    RATES.iter().position(|&r| r == rate).map_or(0, |i| 1 << i)
 }
 
 #[cfg(test)]
@@ -173,8 +187,8 @@ mod tests {
         let links = links(&mut medium, 2, Instant::ZERO);
         assert_eq!(links.iter().map(|link| link.to.0).collect::<Vec<_>>(), [1, 3, 0, 4]);
         assert_eq!(Duration::from(links[0].delay), Duration::from_nanos(667));
-        assert!(links[0].decodes(RATES[3]));
-        assert!(!links[3].decodes(RATES[0]));
+        assert!(links[0].decodes(RATES[3].into()));
+        assert!(!links[3].decodes(RATES[0].into()));
     }
 
     #[test]
@@ -184,7 +198,7 @@ mod tests {
         let radio = RadioParams { model, ..RadioParams::default() };
         let mut medium = Medium::new(&radio, still(&[Point::default(), Point { x: 260.0, y: 0.0 }]), 1);
         let links = links(&mut medium, 0, Instant::ZERO);
-        assert!(links[0].decodes(RATES[0]));
-        assert!(!links[0].decodes(RATES[1]));
+        assert!(links[0].decodes(RATES[0].into()));
+        assert!(!links[0].decodes(RATES[1].into()));
     }
 }

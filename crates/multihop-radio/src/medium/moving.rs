@@ -47,25 +47,38 @@ impl Moving {
         }
         let near = &mut self.near[from.index()];
         if near.is_empty() {
-            // A node is near itself, so that the list is never empty again.
+            // A node is near itself, so that the list is never empty again; it stays at the end.
             self.grid.within(self.grid.place(from), self.reach + self.slack, near);
+            let itself = near.iter().position(|&node| node == from).expect("it is 0 m away");
+            let last = near.len() - 1;
+            near.swap(itself, last);
         }
         let place = self.tracks[from.index()].at(now);
+        links.reserve(near.len());
         let mut kept = 0;
-        for index in 0..near.len() {
+        let mut in_order = true;
+        let mut last = 0;
+        for index in 0..near.len() - 1 {
             let to = near[index];
             let distance = place.distance(self.tracks[to.index()].at(now));
-            if to == from {
-                continue;
-            }
-            if let Some(link) = hearing.link(from, to, distance) {
+            let Some(link) = hearing.link(from, to, distance) else { continue };
+            // Little moves between two frames: nearly always the end is where it belongs.
+            if link.order() >= last {
+                last = link.order();
+                links.push(link);
+            } else {
+                in_order = false;
                 insert(links, link);
-                near.swap(kept, index);
-                kept += 1;
             }
+            if index != kept {
+                near.swap(kept, index);
+            }
+            kept += 1;
         }
-        for (slot, link) in near.iter_mut().zip(links.iter()) {
-            *slot = link.to;
+        if !in_order {
+            for (slot, link) in near.iter_mut().zip(links.iter()) {
+                *slot = link.to;
+            }
         }
     }
 
@@ -78,16 +91,11 @@ impl Moving {
     }
 }
 
-/// Puts a link where it belongs. Little moves between two frames, so that this is nearly always the
-/// end.
+/// Puts a link where it belongs.
+#[cold]
 fn insert(links: &mut Vec<Link>, link: Link) {
-    let key = (link.delay, link.to);
-    if links.last().is_none_or(|last| (last.delay, last.to) < key) {
-        links.push(link);
-        return;
-    }
-    let place = links.iter().rposition(|other| (other.delay, other.to) < key).map_or(0, |before| before + 1);
-    links.insert(place, link);
+    let before = links.iter().rposition(|other| other.order() < link.order());
+    links.insert(before.map_or(0, |before| before + 1), link);
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use multihop_core::NodeId;
 
-use super::{Hearing, Link, sort};
+use super::{Hearing, Link};
 use crate::grid::{Grid, Point};
 
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ impl Still {
                     .filter(|&&to| to != from)
                     .filter_map(|&to| hearing.link(from, to, place.distance(places[to.index()]))),
             );
-            sort(&mut links[begin..]);
+            links[begin..].sort_unstable_by_key(Link::order);
             first.push(links.len());
         }
         Self { links, first }

@@ -64,6 +64,13 @@ impl Leg {
         if now >= self.end {
             return self.to;
         }
+        self.on_the_way(now)
+    }
+
+    /// The same for an instant not before the start and before the end.
+    #[inline]
+    pub(super) fn on_the_way(&self, now: Instant) -> Point {
+        debug_assert!(self.start <= now && now < self.end && (!self.stays() || self.from == self.to));
         let share = float(now - self.start) / float(self.end - self.start);
         Point { x: between(self.from.x, self.to.x, share), y: between(self.from.y, self.to.y, share) }
     }
@@ -101,11 +108,21 @@ impl Leg {
     }
 }
 
-/// Between `a` and `b`, never outside by a rounding error, which can only lead beyond `b`.
+/// Between `a` and `b`, never outside by a rounding error.
 fn between(a: f64, b: f64, share: f64) -> f64 {
     let place = a + (b - a) * share;
-    // Comparisons, not `min` and `max`, whose care for NaN takes time at each frame and neighbour.
-    if (a <= b && place > b) || (a > b && place < b) { b } else { place }
+    lower(higher(place, lower(a, b)), higher(a, b))
+}
+
+/// The lower of two, an instruction for processors: unlike `min`, it does not care for NaN, and this
+/// is done for each frame and neighbour.
+fn lower(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+/// The higher of two, in the same way.
+fn higher(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
 }
 
 /// Nanoseconds below 2^63, as which they are one instruction to convert.

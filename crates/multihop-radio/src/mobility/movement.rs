@@ -94,7 +94,11 @@ impl Track {
     /// Where the node is.
     #[inline]
     pub fn at(&mut self, now: Instant) -> Point {
-        self.leg(now).at(now)
+        if self.leg.end <= now {
+            self.advance(now);
+            return self.leg.at(now);
+        }
+        self.leg.on_the_way(now)
     }
 
     /// What the node does at `now`; at the end of a leg, the next one.

@@ -4,7 +4,7 @@ use multihop_core::{DropReason, Duration, Instant, NodeId};
 use multihop_radio::channel_error::ChannelError;
 use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{Done, Mac, MacConfig, Transmission};
-use multihop_radio::medium::{Link, Medium};
+use multihop_radio::medium::{Link, Medium, Rate};
 use multihop_radio::params::Model;
 use multihop_radio::phy::sinr::Signal;
 use multihop_radio::phy::threshold::{Arrival, Effect};
@@ -67,17 +67,26 @@ impl FlightId {
 }
 
 impl Flight {
+    /// When the first bits, or the last, leave the antenna.
+    fn wave_began(&self) -> Instant {
+        self.began + if self.ending { self.transmission.airtime } else { Duration::ZERO }
+    }
+
     /// When the next bit arrives.
-    #[inline]
     fn at(&self) -> Instant {
-        let airtime = if self.ending { self.transmission.airtime } else { Duration::ZERO };
-        self.began + airtime + Duration::from(self.links[self.next].delay)
+        self.wave_began() + self.links[self.next].delay.into()
     }
 
     /// Where the next bit comes in the order of events.
     fn key(&self) -> Key {
+        self.key_at(self.next)
+    }
+
+    /// Where the bit on a link comes in the order of events.
+    fn key_at(&self, link: usize) -> Key {
+        let link = &self.links[link];
         let rank = if self.ending { Rank::SignalEnd } else { Rank::SignalStart };
-        Key::new(self.at(), rank, self.links[self.next].to, self.slot)
+        Key::new(self.wave_began() + link.delay.into(), rank, link.to, self.slot)
     }
 }
 
@@ -211,48 +220,52 @@ impl World<'_> {
     fn goes_through(&mut self, flight: &mut Flight) -> bool {
         let mut others = Others::of(self);
         if !flight.ending {
-            loop {
-                let link = flight.links[flight.next];
-                self.signal_starts(flight, &link);
-                flight.next += 1;
-                if flight.next == flight.links.len() {
-                    break;
-                }
-                if !self.is_next(flight, &mut others) {
-                    self.deadlines.set_soon(flight.key());
-                    return false;
-                }
+            let rate = Rate::from(flight.transmission.rate);
+            if !self
+                .passes(flight, &mut others, |world, flight, link| world.signal_starts(flight, link, rate))
+            {
+                return false;
             }
             flight.next = 0;
             flight.ending = true;
-            if !self.is_next(flight, &mut others) {
+            if !self.is_next(flight.at(), &mut others, || flight.key()) {
                 self.deadlines.set(flight.key());
                 return false;
             }
         }
-        loop {
-            self.signal_ends(flight, flight.links[flight.next].to);
-            flight.next += 1;
-            if flight.next == flight.links.len() {
-                return true;
-            }
-            if !self.is_next(flight, &mut others) {
+        self.passes(flight, &mut others, Self::signal_ends)
+    }
+
+    /// First bits, or last bits, `arrive` at one station after another; true if it was the last.
+    #[inline]
+    fn passes(
+        &mut self,
+        flight: &mut Flight,
+        others: &mut Others,
+        arrive: impl Fn(&mut Self, &Flight, &Link),
+    ) -> bool {
+        let began = flight.wave_began();
+        arrive(self, flight, &flight.links[flight.next]);
+        for next in flight.next + 1..flight.links.len() {
+            let link = &flight.links[next];
+            if !self.is_next(began + link.delay.into(), others, || flight.key_at(next)) {
+                flight.next = next;
                 self.deadlines.set_soon(flight.key());
                 return false;
             }
+            arrive(self, flight, link);
         }
+        true
     }
 
-    /// Whether the frame's next bit comes before everything else; if so, it is the next event.
+    /// Whether what happens at `at`, and has a certain key, comes before everything else; if so, it is
+    /// the next event.
     #[inline]
-    fn is_next(&mut self, flight: &Flight, others: &mut Others) -> bool {
+    fn is_next(&mut self, at: Instant, others: &mut Others, key: impl Fn() -> Key) -> bool {
         if self.deadlines.version() != others.version {
             *others = Others::of(self);
         }
-        let at = flight.at();
-        if at >= others.until
-            && (at >= self.horizon || others.first.is_some_and(|first| first < flight.key()))
-        {
+        if at >= others.until && (at >= self.horizon || others.first.is_some_and(|first| first < key())) {
             return false;
         }
         self.now = at;
@@ -269,16 +282,16 @@ impl World<'_> {
     }
 
     #[inline]
-    fn signal_starts(&mut self, flight: &Flight, link: &Link) {
+    fn signal_starts(&mut self, flight: &Flight, link: &Link, rate: Rate) {
         let (now, air) = (self.now, &mut self.air);
-        let Transmission { frame, airtime, rate } = &flight.transmission;
+        let Transmission { frame, airtime, .. } = &flight.transmission;
         let station = &mut air.stations[link.to.index()];
         let turned_busy = match &mut station.receiver {
             Receiver::Threshold(receiver) => {
                 let arrival = Arrival {
                     id: flight.signal,
                     power: link.power_mw,
-                    decodable: link.decodes(*rate),
+                    decodable: link.decodes(rate),
                     end: now + *airtime,
                 };
                 let effect = receiver.signal_starts(now, &arrival, air.capture);
@@ -292,7 +305,7 @@ impl World<'_> {
                 let signal = Signal {
                     id: flight.signal,
                     power_mw: air.medium.power_mw(frame.from, link, flight.began),
-                    rate: *rate,
+                    rate: flight.transmission.rate,
                     preamble_end: now + air.config.airtime.plcp,
                     end: now + *airtime,
                     bits: 8 * frame.bytes,
@@ -312,8 +325,8 @@ impl World<'_> {
     }
 
     #[inline]
-    fn signal_ends(&mut self, flight: &Flight, to: NodeId) {
-        let (now, air) = (self.now, &mut self.air);
+    fn signal_ends(&mut self, flight: &Flight, link: &Link) {
+        let (now, to, air) = (self.now, link.to, &mut self.air);
         let frame = &flight.transmission.frame;
         let station = &mut air.stations[to.index()];
         let was_busy = station.receiver.is_busy();
