@@ -338,12 +338,14 @@ impl Agent {
     }
 
     fn link_failed(&mut self, now: Instant, next_hop: Ipv4Addr, packet: &Routable) {
-        if self.config.link_failure == LinkFailure::Mac {
+        let listens = self.config.link_failure == LinkFailure::Mac;
+        if listens {
             self.links.fail(now, next_hop);
             self.review_links(now);
         }
         let (ticket, reason) = (packet.ticket, DropReason::RetryLimit);
-        self.outputs.push_back(Output::Drop { ticket, reason, tell_source: self.config.tell_source });
+        let tell_source = listens && self.config.tell_source;
+        self.outputs.push_back(Output::Drop { ticket, reason, tell_source });
     }
 
     /// Forgets what is not to be believed any more.

@@ -10,6 +10,7 @@ mod capture;
 mod captures_routing;
 mod chain;
 mod determinism;
+mod elfn;
 mod extension;
 mod mobile;
 mod notices;

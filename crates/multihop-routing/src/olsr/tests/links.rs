@@ -139,16 +139,17 @@ fn the_mac_can_declare_a_link_lost() {
         b.give(Input::LinkFailed { next_hop: node(2), packet });
         b.said()
     };
-    let gone = [Output::Drop { ticket: Ticket(3), reason: DropReason::RetryLimit, tell_source: true }];
+    let gone =
+        |tell_source| [Output::Drop { ticket: Ticket(3), reason: DropReason::RetryLimit, tell_source }];
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(SYM, OWN)]);
-    assert_eq!(fails(&mut b), gone);
+    assert_eq!(fails(&mut b), gone(false));
     assert_eq!(b.neighbours(), [2], "HELLOs decide");
 
     let mut b = Bench::new(Config { link_failure: LinkFailure::Mac, ..Config::rfc() });
     b.at_ms(100).hello(2, &[(MPR, OWN), (SYM, 3)]);
     b.at_ms(1_100);
-    assert_eq!(fails(&mut b), gone);
+    assert_eq!(fails(&mut b), gone(true));
     assert_eq!((b.neighbours(), b.two_hops(), b.selectors()), (vec![], vec![], vec![]));
     assert_eq!(b.at_ms(2_000).declared(), [(LOST, 2)]);
     // Lost for 6 s, whatever is heard; then as HELLOs say.
