@@ -2,12 +2,8 @@
 
 import multihop
 
-for transport in ["newreno", "tcp-2"]:
-    runs = [
-        {"source": "examples/layout.toml", "seed": seed, "flow.*.transport": transport}
-        for seed in range(1, 6)
-    ]
-    results = multihop.run_all(runs)
-    goodput = multihop.interval(result.goodput_kbps for result in results)
-    fairness = multihop.interval(result.totals["jain"] for result in results)
+swept = multihop.sweep("examples/layout.toml", axes={"flow.*.transport": ["newreno", "tcp-2"]}, seeds=5)
+for (transport,), runs in swept.runs.group_by(["flow.*.transport"], maintain_order=True):
+    goodput = multihop.interval(runs["totals.goodput_kbps"])
+    fairness = multihop.interval(runs["totals.jain"])
     print(f"{transport:8} {goodput} kb/s, fairness {fairness}")

@@ -72,6 +72,23 @@ STYLES = {
 }
 
 
+# For what is no transport, by its place in a list.
+OTHERS = [
+    Style(BLUE, "o"),
+    Style(VERMILION, "s", "--"),
+    Style(GREEN, "D", "-."),
+    Style(PURPLE, "^", ":"),
+    Style(BLACK, "v"),
+    Style(ORANGE, "P", "--"),
+    Style(SKY, "X", "-."),
+]
+
+
+def known(transport: str) -> bool:
+    """Whether a transport has a look of its own."""
+    return transport.replace("tpa-star", "tpa*").split("+")[0] in STYLES
+
+
 def style(transport: str) -> Style:
     """The same look for the same transport in every figure."""
     name = transport.replace("tpa-star", "tpa*")
@@ -166,9 +183,10 @@ def curve(
     *,
     marker: str = "",
     joined: bool = True,
+    look: Style | None = None,
 ) -> None:
     """Draw means with their intervals, in the transport's colours; marks alone unless `joined`."""
-    look = style(transport)
+    look = look or style(transport)
     points = list(y)
     halves = [point.half if math.isfinite(point.half) else 0.0 for point in points]
     axes.errorbar(

@@ -241,7 +241,7 @@ STREAMS = Unstated(
     "the text says staggered starts and no more",
 )
 THIRTY = Effort(30)
-LOADED = Effort(3, keep={"speed": [10, 30]})
+LOADED = Effort(2, keep={"speed": [20, 30]})
 CACHE_CBR = moving(
     "elfn-cache-cbr",
     "Figure 8, section 5.3",
@@ -257,7 +257,7 @@ CACHE_CBR = moving(
             {"load": "5 packets/s", "cache replies": False},
             {"load": "5 packets/s", "cache replies": True},
             at_least=1.0,
-            each={"speed": [10, 30]},
+            each={"speed": [20, 30]},
         )
     ],
     plots=(
@@ -291,7 +291,7 @@ CACHE_TCP5 = moving(
             {"cache replies": False},
             {"cache replies": True},
             at_least=1.0,
-            each={"speed": [10, 30]},
+            each={"speed": [20, 30]},
         )
     ],
     plots=CACHE_PLOT,
@@ -419,7 +419,7 @@ WITH_CBR = moving(
             {"load": "5 packets/s", "transport": "elfn"},
             {"load": "5 packets/s", "transport": "reno"},
             at_least=1.0,
-            each={"speed": [10, 30]},
+            each={"speed": [20, 30]},
         )
     ],
     plots=(
@@ -444,7 +444,7 @@ TCP5 = moving(
             {"transport": "elfn"},
             {"transport": "reno"},
             at_least=1.0,
-            each={"speed": [10, 30]},
+            each={"speed": [20, 30]},
         )
     ],
 )

@@ -36,7 +36,7 @@ def draw(study: Study, plot: Plot) -> Figure | None:
             axes.set_title(f"{_axis(study, plot.panel).label or plot.panel} {panel}", fontsize=10)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
-    _legend(figure, grid.flat[0])
+    _legend(figure, [axes for axes in grid.flat if axes.get_visible()])
     return figure
 
 
@@ -46,7 +46,9 @@ def _lines(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
         points = [(cell, found) for cell in cells if (found := study.mean(plot.metric, cell))]
         if points:
             x = [_number(_value(study, cell, plot.x), x_axis) for cell, _ in points]
-            report.curve(axes, x, [found for _, found in points], str(value), _label(value, plot.metric))
+            means = [found for _, found in points]
+            label = str(value)
+            report.curve(axes, x, means, str(value), label, look=_look(study, plot, value))
         _theirs(
             axes, study, plot, cells, str(value), [_number(_value(study, c, plot.x), x_axis) for c in cells]
         )
@@ -65,8 +67,7 @@ def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
         for place, cell in zip(x, cells, strict=True):
             found = study.mean(plot.metric, cell)
             if found is not None:
-                name = str(value) if plot.by else str(_value(study, cell, plot.x))
-                look = report.style(name)
+                look = _look(study, plot, value if plot.by else _value(study, cell, plot.x))
                 half = found.half if math.isfinite(found.half) else 0.0
                 label = str(value) if plot.by and cell is cells[0] else None
                 axes.bar(
@@ -95,7 +96,7 @@ def _series(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
             for (subject, number), part in series.group_by("subject", "id", maintain_order=True):
                 several = series["id"].n_unique() > 1
                 name = f"{value}, {subject} {number}" if several else str(value)
-                look = report.style(str(value))
+                look = _look(study, plot, value)
                 line = look.line if number == 0 else ":"
                 axes.plot(
                     part["time"], part["value"], color=look.colour, linestyle=line, linewidth=1.1, label=name
@@ -114,7 +115,7 @@ def _scatter(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
             for s in x
             if s in y
         ]
-        look = report.style(str(value))
+        look = _look(study, plot, value)
         axes.plot(
             [x for x, _ in x_y],
             [y for _, y in x_y],
@@ -123,7 +124,7 @@ def _scatter(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
             linestyle="none",
             markersize=4,
             alpha=0.8,
-            label=_label(value, plot.metric),
+            label=str(value),
         )
         largest = max([largest, *(v for pair in x_y for v in pair)])
     report.reference(axes, [0, largest], [0, largest], "equal", "--")
@@ -142,7 +143,7 @@ def _theirs(
     ]
     if not points:
         return
-    colour = report.style(name).colour if name else "black"
+    colour = report.style(name).colour if report.known(name) else "black"
     known = axes.get_legend_handles_labels()[1]
     axes.errorbar(
         [place for place, _ in points],
@@ -159,11 +160,21 @@ def _theirs(
     )
 
 
+def _look(study: Study, plot: Plot, value: Any) -> report.Style:
+    """A transport looks the same everywhere; anything else by its place on its axis."""
+    if report.known(str(value)):
+        return report.style(str(value))
+    axes = [axis for axis in study.axes if axis.name == (plot.by or plot.x)]
+    others = [one for axis in axes for one in axis.values if not report.known(str(one))]
+    place = others.index(value) if value in others else 0
+    return report.OTHERS[place % len(report.OTHERS)]
+
+
 def _groups(study: Study, plot: Plot, at: dict[str, Any]) -> list[tuple[Any, list[Values]]]:
     """The cells of a panel, by what has a look of its own."""
     if not plot.by:
-        return [(study.experiment.id if plot.kind != "scatter" else "", study.select(at))]
-    values = _axis(study, plot.by).values
+        return [(OURS, study.select(at))]
+    values = [at[plot.by]] if plot.by in at else list(_axis(study, plot.by).values)
     return [(value, cells) for value in values if (cells := study.select({**at, plot.by: value}))]
 
 
@@ -184,10 +195,6 @@ def _place(value: Any, axis: Axis) -> float:
     return float(list(axis.values).index(value))
 
 
-def _label(value: Any, metric: str) -> str:
-    return str(value) or metric
-
-
 def _label_axes(axes: Axes, study: Study, plot: Plot, x_axis: Axis) -> None:
     axes.set(xlabel=x_axis.label or x_axis.name, ylabel=_metric_label(study, plot.metric))
     axes.set_ylim(bottom=0)
@@ -202,12 +209,19 @@ def _metric_label(study: Study, name: str) -> str:
     return next(metric.label for metric in study.experiment.metrics if metric.name == name)
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
+def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    found = [pair for axes in panels for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
+    unique = {label: handle for handle, label in reversed(found)}
+    labels = list(dict.fromkeys(label for _, label in found))
+    handles = [unique[label] for label in labels]
+    order = sorted(range(len(labels)), key=lambda place: labels[place] == "the paper")
+    handles, labels = [handles[place] for place in order], [labels[place] for place in order]
     if len(labels) > 1 or labels == ["the paper"]:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), fontsize=9)
 
 
+OURS = "ours"
+"""The name of a curve that has no other."""
 HATCHES = {"-": "", "--": "//", "-.": "xx", ":": ".."}
 """Members of one family have one colour."""
 SERIES_LABELS = {

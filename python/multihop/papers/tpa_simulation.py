@@ -241,7 +241,7 @@ BLOCKS = Experiment(
         Axis(
             "K",
             {
-                k: {"flow.*.transport": {"kind": "tpa*-3", "block_size": k, **TPA}}
+                k: {"flow.*.transport": {"kind": "tpa*-3", "block_size": k, "cwnd_max": min(3, k), **TPA}}
                 for k in (1, 2, 3, 4, 6, 8, 10, 12)
             },
             "segments in a block",
