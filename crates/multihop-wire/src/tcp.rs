@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
-use core::ops::{Add, Sub};
+use core::ops::{Add, RangeInclusive, Sub};
 
 use multihop_core::Payload;
 
@@ -55,6 +55,8 @@ pub struct Options {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks, RFC 2018 §3, in order of report.
     pub sack: SackBlocks,
+    /// What an ADTCP receiver makes of the network.
+    pub state: Option<StateOption>,
 }
 
 /// The timestamps option.
@@ -71,6 +73,57 @@ pub struct Timestamps {
 pub struct SackBlocks {
     blocks: [(SeqNumber, SeqNumber); 4],
     len: u8,
+}
+
+/// ADTCP's option (Fu, Greenstein, Meng, Lu, ICNP 2002, section 4.1): kind, length 3, four bits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct StateOption {
+    /// One of [`StateOption::KINDS`].
+    pub kind: u8,
+    /// The state.
+    pub state: NetworkState,
+}
+
+/// What ails a network in the view of an ADTCP receiver; nothing, if no bit is set.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct NetworkState(u8);
+
+impl StateOption {
+    /// Option kinds for experiments (RFC 4727 §5); ADTCP has no number of its own.
+    pub const KINDS: RangeInclusive<u8> = 253..=254;
+}
+
+impl NetworkState {
+    /// Nothing is wrong.
+    pub const NORMAL: Self = Self(0);
+    /// Queues build up and overflow.
+    pub const CONGESTION: Self = Self(1);
+    /// Packets take another way than before.
+    pub const ROUTE_CHANGE: Self = Self(2);
+    /// Packets are lost at random.
+    pub const CHANNEL_ERROR: Self = Self(4);
+    /// Nothing arrives.
+    pub const DISCONNECTION: Self = Self(8);
+
+    /// From the low four bits.
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & 0x0f)
+    }
+
+    /// Four bits.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Both.
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` is set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
 }
 
 impl Segment {

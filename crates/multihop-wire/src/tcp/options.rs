@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Options, SackBlocks, SeqNumber, Timestamps};
+use super::{NetworkState, Options, SackBlocks, SeqNumber, StateOption, Timestamps};
 use crate::ParseError;
 use crate::reader::Reader;
 
@@ -53,6 +53,9 @@ impl Options {
         if let Some(Timestamps { value, echo }) = self.timestamps {
             put(out, TIMESTAMPS, &[&value.to_be_bytes(), &echo.to_be_bytes()]);
         }
+        if let Some(StateOption { kind, state }) = self.state {
+            put(out, kind, &[&[state.bits()]]);
+        }
         let edges: Vec<_> =
             self.sack_sent().iter().flat_map(|(l, r)| [l.0.to_be_bytes(), r.0.to_be_bytes()]).collect();
         if !edges.is_empty() {
@@ -73,6 +76,9 @@ impl Options {
                 self.timestamps = Some(Timestamps { value, echo });
             }
             (SACK, blocks) => self.sack = sack_blocks(blocks),
+            (kind, &[bits]) if StateOption::KINDS.contains(&kind) => {
+                self.state = Some(StateOption { kind, state: NetworkState::from_bits(bits) });
+            }
             _ => {}
         }
     }
@@ -83,6 +89,7 @@ impl Options {
             (self.window_scale.is_some(), 3),
             (self.sack_permitted, 2),
             (self.timestamps.is_some(), 10),
+            (self.state.is_some(), 3),
         ];
         lens.iter().filter(|(present, _)| *present).map(|(_, len)| len).sum()
     }

@@ -18,14 +18,19 @@ fn blocks(blocks: &[(u32, u32)]) -> SackBlocks {
 /// Options that fit, so that all of them come back.
 fn options() -> impl Strategy<Value = Options> {
     let timestamps = any::<Option<(u32, u32)>>();
-    (any::<(Option<u16>, Option<u8>, bool)>(), timestamps, vec(any::<(u32, u32)>(), 0..=4)).prop_map(
-        |((mss, window_scale, sack_permitted), timestamps, mut sack)| {
+    let state = proptest::option::of((StateOption::KINDS, any::<u8>()));
+    let blocks_sent = vec(any::<(u32, u32)>(), 0..=4);
+    (any::<(Option<u16>, Option<u8>, bool)>(), timestamps, state, blocks_sent).prop_map(
+        |((mss, window_scale, sack_permitted), timestamps, state, mut sack)| {
             let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
-            let mut options = Options { mss, window_scale, sack_permitted, timestamps, ..Options::default() };
+            let state = state.map(|(kind, bits)| StateOption { kind, state: NetworkState::from_bits(bits) });
+            let mut options =
+                Options { mss, window_scale, sack_permitted, timestamps, state, ..Options::default() };
             let taken = 4 * usize::from(mss.is_some())
                 + 3 * usize::from(window_scale.is_some())
                 + 2 * usize::from(sack_permitted)
-                + 10 * usize::from(timestamps.is_some());
+                + 10 * usize::from(timestamps.is_some())
+                + 3 * usize::from(state.is_some());
             sack.truncate((40 - taken - 2) / 8);
             options.sack = blocks(&sack);
             options
@@ -113,6 +118,22 @@ fn options_of_a_syn() {
 }
 
 #[test]
+fn a_network_state_beside_timestamps() {
+    let state = NetworkState::ROUTE_CHANGE.with(NetworkState::CHANNEL_ERROR);
+    let options = Options {
+        timestamps: Some(Timestamps { value: 1, echo: 2 }),
+        state: Some(StateOption { kind: 253, state }),
+        ..Options::default()
+    };
+    let bytes = [1, 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 253, 3, 6];
+    assert_eq!(option_bytes(options), bytes);
+    assert_eq!(parsed(&bytes), Ok(options));
+    // Only the low four bits are the state.
+    assert_eq!(parsed(&[254, 3, 0xf1, 0]).unwrap().state.unwrap().state, NetworkState::CONGESTION);
+    assert!(state.has(NetworkState::ROUTE_CHANGE) && !state.has(NetworkState::CONGESTION));
+}
+
+#[test]
 fn sack_blocks_that_do_not_fit_are_not_sent() {
     let all = blocks(&[(1, 2), (3, 4), (5, 6), (7, 8)]);
     assert_eq!(parsed(&option_bytes(Options { sack: all, ..Options::default() })).unwrap().sack, all);
@@ -133,7 +154,8 @@ fn a_fifth_block_finds_no_room() {
 #[test]
 fn unknown_and_misshapen_options_are_skipped() {
     let expected = Options { mss: Some(536), ..Options::default() };
-    assert_eq!(parsed(&[253, 3, 9, 2, 4, 2, 24, 0]), Ok(expected));
+    assert_eq!(parsed(&[252, 3, 9, 2, 4, 2, 24, 0]), Ok(expected));
+    assert_eq!(parsed(&[253, 4, 9, 9, 2, 4, 2, 24]), Ok(expected));
     assert_eq!(parsed(&[3, 4, 1, 1, 2, 4, 2, 24]), Ok(expected));
     assert_eq!(parsed(&[5, 5, 0, 0, 0, 1, 1, 1]), Ok(Options::default()));
     assert_eq!(parsed(&[0, 2, 4, 2]), Ok(Options::default()), "nothing after the end");

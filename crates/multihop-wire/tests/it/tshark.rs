@@ -7,7 +7,9 @@ use std::process::Command;
 use multihop_core::{Instant, NodeId, Payload};
 use multihop_wire::dot11::{Data, Frame, Snap};
 use multihop_wire::icmp::{self, Echo, Message, Quote};
-use multihop_wire::tcp::{self, Options, SackBlocks, Segment, SeqNumber, Timestamps};
+use multihop_wire::tcp::{
+    self, NetworkState, Options, SackBlocks, Segment, SeqNumber, StateOption, Timestamps,
+};
 use multihop_wire::{arp, ipv4, radiotap, udp};
 
 use crate::pcapng::PcapngWriter;
@@ -415,6 +417,32 @@ fn tcp_segments_with_sack_and_data() {
     let (left, right) = ("2000,5000,8000", "3460,6460,9460");
     let expected = ["500", "1001", "0x0019", "1461", "56", "1", "12", "11", "3", left, right, "1"];
     assert_eq!(rows[0], expected);
+}
+
+#[test]
+fn tcp_segments_with_a_network_state() {
+    let mut capture = Capture::new("network-state");
+    for (n, kind) in (0..).zip(StateOption::KINDS) {
+        let segment = Segment {
+            source: 80,
+            destination: 1_024,
+            ack: Some(SeqNumber(1_001)),
+            window: 100 + n,
+            options: Options {
+                timestamps: Some(Timestamps { value: 12, echo: 11 }),
+                state: Some(StateOption { kind, state: NetworkState::CHANNEL_ERROR }),
+                ..Options::default()
+            },
+            ..Segment::default()
+        };
+        capture.ip(tcp::PROTOCOL, &segment_bytes(&segment));
+    }
+    let rows =
+        rows!(capture, ["tcp.hdr_len", "tcp.checksum.status", "tcp.options", "tcp.options.timestamp.tsval"]);
+    for (row, kind) in rows.iter().zip(["fd", "fe"]) {
+        let options = format!("010101080a0000000c0000000b{kind}0304");
+        assert_eq!(row[..], ["36", "1", &options, "12"]);
+    }
 }
 
 #[test]
