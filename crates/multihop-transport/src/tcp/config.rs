@@ -1,5 +1,6 @@
 use multihop_core::Duration;
 
+use super::adtcp::AdtcpConfig;
 use super::pace::Pacing;
 use super::standby::Standby;
 use crate::rtt::RtoConfig;
@@ -32,6 +33,8 @@ pub struct Config {
     pub halving: Halving,
     /// Fast recovery of NewReno.
     pub newreno: NewRenoConfig,
+    /// What ADTCP measures and tells.
+    pub adtcp: AdtcpConfig,
     /// The window after fast recovery.
     pub recovery_exit: RecoveryExit,
     /// New segments that one ACK may let out during fast recovery.
@@ -68,6 +71,8 @@ pub enum Variant {
     Reno,
     /// RFC 6582.
     NewReno,
+    /// NewReno that is told why packets are lost. Needs timestamps.
+    Adtcp,
 }
 
 /// What becomes the slow-start threshold at a loss.
@@ -151,6 +156,7 @@ impl Config {
             limited_transmit: true,
             halving: Halving::Flight,
             newreno: NewRenoConfig { timer: PartialAckTimer::Impatient, deflate: true },
+            adtcp: AdtcpConfig::PAPER,
             recovery_exit: RecoveryExit::Rfc,
             recovery_burst: u16::MAX,
             ack_rule: AckRule::Delayed(DelayedAck::Ns2),
@@ -258,6 +264,11 @@ impl Config {
             msl: Duration::from_secs(30), // TCP_TIMEWAIT_LEN is 60 s
             ..rfc
         }
+    }
+
+    /// Whether the endpoint measures for its peer and listens to it.
+    pub fn is_adtcp(&self) -> bool {
+        self.variant == Variant::Adtcp
     }
 
     /// Bytes that the receiver can hold.

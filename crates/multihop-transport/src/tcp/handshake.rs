@@ -1,6 +1,9 @@
+use alloc::boxed::Box;
+
 use multihop_core::Instant;
 use multihop_wire::tcp::{Options, Segment, SeqNumber};
 
+use super::adtcp::Meter;
 use super::config::{Config, MAX_SCALE};
 use super::policy::Congestion;
 use super::recvq::RecvQueue;
@@ -162,6 +165,10 @@ impl Endpoint {
             self.rtt.syn_was_lost();
         }
         self.congestion = Congestion::new(&self.config, self.mss, initial);
+        self.meter = self.config.timestamps.filter(|_| self.timestamps).and_then(|tick| {
+            let samples = self.config.adtcp.samples;
+            self.config.is_adtcp().then(|| Box::new(Meter::new(samples, tick)))
+        });
         self.emit(Event::Connected);
     }
 

@@ -145,6 +145,7 @@ impl Endpoint {
         if !segment.payload.is_empty() {
             self.counters.data_received += 1;
             self.counters.duplicates += 1;
+            self.measure(now, segment.options.timestamps, false);
         }
         if self.state == State::TimeWait && segment.fin {
             self.start_time_wait(now);
@@ -222,6 +223,7 @@ impl Endpoint {
         self.retries = 0;
         let sack_news = self.take_sack(segment);
         let window = u32::from(segment.window) << self.send.scale;
+        self.take_state(segment);
         self.on_ack_in_standby(now, acked > self.send.una);
         if acked > self.send.una {
             let timed = self.sample_rtt(now, segment, acked);
@@ -329,6 +331,8 @@ impl Endpoint {
         let room = self.recv.edge.saturating_sub(start);
         super::recvq::cut_to(&mut segment.payload, room);
         self.counters.data_received += 1;
+        let stamps = segment.options.timestamps;
+        let is_furthest = start + segment.payload.len() as u64 > self.recv.queue.furthest();
         match self.recv.queue.insert(start, segment.payload) {
             Arrival::Duplicate => {
                 self.counters.duplicates += 1;
@@ -347,6 +351,7 @@ impl Endpoint {
                 self.acknowledge_in_order(now, filled_hole);
             }
         }
+        self.measure(now, stamps, is_furthest);
     }
 
     fn acknowledge_in_order(&mut self, now: Instant, filled_hole: bool) {

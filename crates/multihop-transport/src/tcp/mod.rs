@@ -4,12 +4,14 @@
 //! knows no addresses: those are the driver's business. Application calls are methods; after each
 //! the driver drains [`poll_output`](Machine::poll_output) as after any input.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use multihop_core::{Instant, Machine, Notice, Payload, Timers};
 use multihop_wire::tcp::{Segment, SeqNumber};
 
 mod ack;
+mod adtcp;
 mod config;
 mod counters;
 mod elfn;
@@ -25,6 +27,7 @@ mod standby;
 mod state;
 mod timers;
 
+pub use adtcp::{AdtcpConfig, Identify, Level, Levels, Values};
 pub use config::{
     AckRule, Config, DelayedAck, Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Variant,
     window_for_hops,
@@ -39,6 +42,7 @@ pub use crate::connection::{Event, Ports, SendError};
 use crate::pacing::Pacer;
 use crate::rtt::RttEstimator;
 use ack::AckState;
+use adtcp::Meter;
 use handshake::{Receiver, Sender};
 use pace::Pace;
 use policy::Congestion;
@@ -70,6 +74,8 @@ pub struct Endpoint {
     send: Sender,
     recv: Receiver,
     ack: AckState,
+    /// Of an ADTCP, while the peer stamps its segments.
+    meter: Option<Box<Meter>>,
     rtt: RttEstimator,
     /// The segment whose round trip is being timed: the position it ends at, and when it left.
     timed: Option<(u64, Instant)>,
@@ -127,6 +133,7 @@ impl Endpoint {
             send: Sender::new(iss),
             recv: Receiver::new(&config),
             ack: AckState::new(&config),
+            meter: None,
             rtt: RttEstimator::new(config.rto),
             timed: None,
             retries: 0,

@@ -178,7 +178,7 @@ impl Endpoint {
         self.send.max = self.send.max.max(to);
         self.counters.segments_sent += 1;
         self.counters.data_sent += u64::from(len > 0);
-        let mut segment = self.segment(now, position);
+        let mut segment = self.segment(now, position, len);
         segment.fin = fin;
         if len > 0 {
             self.last_data = Some(now);
@@ -191,7 +191,7 @@ impl Endpoint {
     fn bare_ack(&mut self, now: Instant) -> Segment {
         self.counters.segments_sent += 1;
         self.counters.acks_sent += 1;
-        let mut segment = self.segment(now, self.send.max);
+        let mut segment = self.segment(now, self.send.max, 0);
         if self.sack {
             // RFC 2018 §3: beside timestamps there is room for three.
             let room = if self.timestamps { 3 } else { 4 };
@@ -202,8 +202,8 @@ impl Endpoint {
         segment
     }
 
-    /// A segment that acknowledges what has arrived.
-    fn segment(&mut self, now: Instant, position: u64) -> Segment {
+    /// A segment for `len` bytes of data, that acknowledges what has arrived.
+    fn segment(&mut self, now: Instant, position: u64, len: u32) -> Segment {
         let window = self.advertise();
         self.on_ack_sent();
         let stamps = self.timestamps.then(|| self.stamps(now));
@@ -213,7 +213,7 @@ impl Endpoint {
             seq: self.send.number(position),
             ack: Some(at(self.recv.irs, self.recv.queue.next())),
             window,
-            options: Options { timestamps: stamps, ..Options::default() },
+            options: Options { timestamps: stamps, state: self.state_option(len), ..Options::default() },
             ..Segment::default()
         }
     }

@@ -84,8 +84,7 @@ impl RecvQueue {
 
     /// Notes where the stream ends. False if that contradicts what is known.
     pub(super) fn set_fin(&mut self, position: u64) -> bool {
-        let last = self.islands.last().map_or(self.next, Island::end);
-        if self.fin.is_some_and(|fin| fin != position) || last > position {
+        if self.fin.is_some_and(|fin| fin != position) || self.furthest() > position {
             return false;
         }
         self.fin = Some(position);
@@ -134,6 +133,21 @@ impl RecvQueue {
     /// Blocks to report, the one with the newest arrival first (RFC 2018 §4).
     pub(super) fn sack_blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         self.recent.iter().filter_map(|&start| self.block_at(start))
+    }
+
+    /// One beyond the last position that has arrived.
+    pub(super) fn furthest(&self) -> u64 {
+        self.islands.last().map_or(self.next, Island::end)
+    }
+
+    /// Segments missing before it.
+    pub(super) fn missing(&self, mss: u32) -> u32 {
+        let (mut known, mut missing) = (self.next, 0);
+        for island in &self.islands {
+            missing += (island.start - known).div_ceil(u64::from(mss));
+            known = island.end();
+        }
+        u32::try_from(missing).unwrap_or(u32::MAX)
     }
 
     pub(super) fn has_holes(&self) -> bool {

@@ -5,7 +5,7 @@
 //! Both hand over a [`Standby`], which says everything that follows:
 //!
 //! * The retransmission timer is off, and no data leaves but one probe per `interval`, the first one
-//!   an interval after the start. ACKs of the peer's data leave as ever. Probes are not paced.
+//!   `at_once` or an interval after the start. ACKs of the peer's data leave as ever. Probes are not paced.
 //! * Window, threshold, timeout and back-off stay as they are. A timeout has sent the sender back to
 //!   the first hole, as any timeout does; a notice has not.
 //! * An ACK ends it (`exit`). The window and the timeout are then set (`restore`), the timer starts
@@ -23,6 +23,8 @@ use super::{Endpoint, Event};
 pub struct Standby {
     /// Time between probes.
     pub interval: ProbeInterval,
+    /// Whether the first leaves at once.
+    pub at_once: bool,
     /// What a probe carries.
     pub probe: Probe,
     /// Which ACK ends stand-by.
@@ -39,6 +41,7 @@ impl Standby {
     pub const fn elfn() -> Self {
         Self {
             interval: ProbeInterval::Fixed(Duration::from_secs(2)),
+            at_once: false,
             probe: Probe::First,
             exit: Exit::Any,
             restore: Restore::Keep,
@@ -111,7 +114,7 @@ impl Endpoint {
         for timer in [Timer::Retransmit, Timer::Persist, Timer::Pace] {
             self.timers.stop(timer);
         }
-        self.waiting = Some(Waiting { plan, lost, probes: 0, due: false });
+        self.waiting = Some(Waiting { plan, lost, probes: 0, due: plan.at_once });
         self.start_probe_timer(now);
     }
 

@@ -76,6 +76,7 @@ fn notices_reach_the_policy() {
 fn a_timeout_leads_to_standby_if_the_policy_says_so() {
     let plan = Standby {
         interval: ProbeInterval::Fixed(Duration::from_secs(2)),
+        at_once: false,
         probe: Probe::FirstBytes(8),
         exit: Exit::New,
         restore: Restore::Keep,

@@ -2,13 +2,17 @@
 
 use multihop_core::{Instant, Notice};
 
+use multihop_wire::tcp::NetworkState;
+
 use super::config::{Config, Variant};
 use super::standby::Standby;
 
+mod adtcp;
 mod newreno;
 mod reno;
 mod window;
 
+use adtcp::Adtcp;
 use newreno::NewReno;
 use reno::Reno;
 use window::Window;
@@ -49,6 +53,14 @@ pub(super) trait Policy {
     /// Nothing has been sent for one retransmission timeout.
     fn on_idle(&mut self) {
         self.base_mut().restart();
+    }
+
+    /// The peer tells what it makes of the network (ADTCP).
+    fn on_state(&mut self, _state: NetworkState) {}
+
+    /// What it told last.
+    fn told(&self) -> Option<NetworkState> {
+        None
     }
 
     /// News from the layers below.
@@ -99,6 +111,7 @@ pub(super) enum AckKind {
 pub(super) enum Congestion {
     Reno(Reno),
     NewReno(NewReno),
+    Adtcp(Adtcp),
     #[cfg(test)]
     Fake(fake::Fake),
 }
@@ -110,6 +123,9 @@ impl Congestion {
         match config.variant {
             Variant::Reno => Self::Reno(Reno::new(window)),
             Variant::NewReno => Self::NewReno(NewReno::new(window, config.newreno)),
+            Variant::Adtcp => {
+                Self::Adtcp(Adtcp::new(NewReno::new(window, config.newreno), config.adtcp.disconnected))
+            }
         }
     }
 
@@ -117,6 +133,7 @@ impl Congestion {
         match self {
             Self::Reno(policy) => policy,
             Self::NewReno(policy) => policy,
+            Self::Adtcp(policy) => policy,
             #[cfg(test)]
             Self::Fake(policy) => policy,
         }
@@ -126,6 +143,7 @@ impl Congestion {
         match self {
             Self::Reno(policy) => policy,
             Self::NewReno(policy) => policy,
+            Self::Adtcp(policy) => policy,
             #[cfg(test)]
             Self::Fake(policy) => policy,
         }

@@ -110,6 +110,19 @@ impl Window {
         self.cwnd = self.cwnd.saturating_sub(bytes - from_inflation).max(self.mss);
     }
 
+    /// Fast retransmit without halving: this window, and room for the three segments that have left
+    /// the network.
+    pub(super) fn hold(&mut self, cwnd: u32) {
+        self.cwnd = cwnd.min(self.max);
+        self.inflation = 3 * self.mss;
+    }
+
+    /// The recovery after it is over.
+    pub(super) fn release(&mut self, cwnd: u32) {
+        self.cwnd = cwnd.min(self.max);
+        self.inflation = 0;
+    }
+
     /// Recovery is over. `limit` bounds the window where the RFC rules.
     pub(super) fn leave_recovery(&mut self, acked: u32, limit: u32) {
         self.inflation = 0;

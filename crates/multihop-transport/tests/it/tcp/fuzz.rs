@@ -3,9 +3,9 @@
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice, Payload};
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tcp::{
-    Config, Endpoint, Event, Input, Output, Pacing, Ports, RoundTrips, State, Trip,
+    AdtcpConfig, Config, Endpoint, Event, Input, Output, Pacing, Ports, RoundTrips, State, Trip, Variant,
 };
-use multihop_wire::tcp::{Options, SackBlocks, Segment, SeqNumber, Timestamps};
+use multihop_wire::tcp::{NetworkState, Options, SackBlocks, Segment, SeqNumber, StateOption, Timestamps};
 use proptest::prelude::*;
 
 use super::templates::{quote, standbys};
@@ -37,6 +37,7 @@ struct Near {
     len: u16,
     sack: Vec<(i32, u16)>,
     stamp: Option<(u32, u32)>,
+    state: Option<(u8, u8)>,
 }
 
 fn near() -> impl Strategy<Value = Near> {
@@ -49,8 +50,9 @@ fn near() -> impl Strategy<Value = Near> {
         prop_oneof![Just(0_u16), Just(1000), any::<u16>()],
         prop::collection::vec((-3000..9000_i32, any::<u16>()), 0..4),
         prop::option::of((any::<u32>(), any::<u32>())),
+        prop::option::of((StateOption::KINDS, any::<u8>())),
     )
-        .prop_map(|(seq, ack, flags, window, len, sack, stamp)| Near {
+        .prop_map(|(seq, ack, flags, window, len, sack, stamp, state)| Near {
             seq,
             ack,
             flags,
@@ -58,6 +60,7 @@ fn near() -> impl Strategy<Value = Near> {
             len,
             sack,
             stamp,
+            state,
         })
 }
 
@@ -147,7 +150,8 @@ impl Bench {
             sack.push(left, left + u32::from(len));
         }
         let timestamps = near.stamp.map(|(value, echo)| Timestamps { value, echo });
-        segment.options = Options { sack, timestamps, ..segment.options };
+        let told = |(kind, bits)| StateOption { kind, state: NetworkState::from_bits(bits) };
+        segment.options = Options { sack, timestamps, state: near.state.map(told), ..segment.options };
         let millis = |n: u32| Duration::from_millis(u64::from(n % 10_000));
         let trip = near.stamp.map(|(there, back)| Trip { there: millis(there), back: millis(back) });
         let input = match trip {
@@ -231,8 +235,15 @@ fn configs() -> impl Strategy<Value = Config> {
     let options = (any::<bool>(), any::<bool>(), any::<bool>());
     let pacing = prop::sample::select(vec![None, paced[0], paced[1]]);
     let elfn = prop::option::of(standbys());
-    (prop::sample::select(presets.to_vec()), 1_u16..10, options, pacing, elfn).prop_map(
-        |(preset, window_max, (handshake, sack, stamps), pacing, elfn)| Config {
+    let adtcp = prop::option::of((standbys(), 1_u16..20));
+    (prop::sample::select(presets.to_vec()), 1_u16..10, options, pacing, elfn, adtcp).prop_map(
+        |(preset, window_max, (handshake, sack, stamps), pacing, elfn, adtcp)| Config {
+            variant: if adtcp.is_some() { Variant::Adtcp } else { preset.variant },
+            adtcp: adtcp.map_or(AdtcpConfig::PAPER, |(disconnected, samples)| AdtcpConfig {
+                disconnected,
+                samples,
+                ..AdtcpConfig::PAPER
+            }),
             pacing,
             elfn,
             window_max,

@@ -1,5 +1,6 @@
 //! TCP packet scripts. Segments carry 1000 bytes and are numbered from 1.
 
+mod adtcp;
 mod close;
 mod delayed_ack;
 mod elfn;

@@ -55,16 +55,18 @@ fn configs() -> impl Strategy<Value = Config> {
     ];
     let rule =
         prop_oneof![Just(AckRule::Every), Just(AckRule::Delayed(DelayedAck::Ns2)), Just(AckRule::Dynamic),];
-    let options = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (preset, rule, options, 1_u16..70, 100_u16..1500).prop_map(
-        |(preset, ack_rule, (sack, stamps, reno, steady, nagle), window_max, mss)| {
-            let mut config = Config { ack_rule, sack, nagle, window_max, mss, sink: false, ..preset };
+    let options = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let variant = prop::sample::select(vec![Variant::Reno, Variant::NewReno, Variant::Adtcp]);
+    (preset, variant, rule, options, 1_u16..70, 100_u16..1500).prop_map(
+        |(preset, variant, ack_rule, (sack, stamps, steady, nagle), window_max, mss)| {
+            let mut config =
+                Config { variant, ack_rule, sack, nagle, window_max, mss, sink: false, ..preset };
             config.timestamps = stamps.then_some(Duration::from_millis(1));
             config.max_retries = None;
             config.rto.max = Duration::from_secs(60);
-            if reno {
-                config.variant = Variant::Reno;
-            }
+            // Stand-by may last, but not end the connection.
+            config.adtcp.disconnected.max_probes = None;
+            config.adtcp.samples = 20;
             if steady {
                 config.newreno.timer = PartialAckTimer::SlowButSteady;
             }

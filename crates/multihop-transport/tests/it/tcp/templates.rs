@@ -139,8 +139,15 @@ pub(super) fn standbys() -> impl Strategy<Value = Standby> {
     let restore =
         prop::sample::select(vec![Restore::Keep, Restore::Window, Restore::RtoWindow, Restore::Threshold]);
     let exit = prop_oneof![Just(Exit::Any), Just(Exit::New)];
-    (interval, probe, exit, restore, prop::option::of(any::<u16>())).prop_map(
-        |(interval, probe, exit, restore, max_probes)| Standby { interval, probe, exit, restore, max_probes },
+    (interval, any::<bool>(), probe, exit, restore, prop::option::of(any::<u16>())).prop_map(
+        |(interval, at_once, probe, exit, restore, max_probes)| Standby {
+            interval,
+            at_once,
+            probe,
+            exit,
+            restore,
+            max_probes,
+        },
     )
 }
 

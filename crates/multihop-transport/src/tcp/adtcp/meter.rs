@@ -1,0 +1,196 @@
+use multihop_core::{Duration, Instant};
+
+use super::density::{Density, Origin};
+use super::identify::Levels;
+
+/// What a receiver measures of a stream of packets: the metrics of Table 1, and where each lies.
+///
+/// IDD has a sample for each packet after the first. The others have one for each interval of half
+/// a round trip; an interval ends with the first packet after it. A stretch without packets is one
+/// sample of zero throughput however long it is: a disconnection of a minute would else be all that
+/// the history remembers.
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Meter {
+    /// Length of one tick of both clocks.
+    tick: Duration,
+    /// Smoothed round-trip time.
+    rtt: Option<Duration>,
+    last: Option<Packet>,
+    /// The newest sending time (T_max in section 2.2).
+    newest: u32,
+    interval: Option<Interval>,
+    idd: Density,
+    stt: Density,
+    por: Density,
+    plr: Density,
+    levels: Levels,
+    values: Values,
+}
+
+/// A packet as the receiver sees it. Clocks may wrap, and need not agree.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp) struct Packet {
+    /// When it arrived, by the receiver's clock.
+    pub(in crate::tcp) arrived: u32,
+    /// When it was sent, by the sender's clock.
+    pub(in crate::tcp) sent: u32,
+    /// The receiver's own clock as the packet echoes it.
+    pub(in crate::tcp) echo: u32,
+    /// Whether it brought something beyond everything before it.
+    pub(in crate::tcp) is_furthest: bool,
+    /// Packets missing before the furthest one.
+    pub(in crate::tcp) missing: u32,
+}
+
+/// The newest samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Values {
+    /// Inter-packet delay difference, s.
+    pub idd: f64,
+    /// Inter-packet arrival delay, s: what IDD is better than (Figure 1).
+    pub iad: f64,
+    /// Short-term throughput, packets/s.
+    pub stt: f64,
+    /// Out-of-order packets / packets.
+    pub por: f64,
+    /// Lost packets / packets.
+    pub plr: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Interval {
+    start: Instant,
+    length: Duration,
+    /// At least the one that it begins with.
+    packets: u32,
+    late: u32,
+    /// At its last packet.
+    missing: u32,
+}
+
+impl Meter {
+    pub(in crate::tcp) fn new(samples: u16, tick: Duration) -> Self {
+        let density = |least_range, origin| Density::new(samples, least_range, origin);
+        Self {
+            tick,
+            rtt: None,
+            last: None,
+            newest: 0,
+            interval: None,
+            idd: density(8.0 * tick.as_secs_f64(), Origin::Centre),
+            stt: density(8.0, Origin::Zero),
+            por: density(0.25, Origin::Zero),
+            plr: density(0.25, Origin::Zero),
+            levels: Levels::default(),
+            values: Values::default(),
+        }
+    }
+
+    /// Where the newest samples lie.
+    pub(in crate::tcp) fn levels(&self) -> &Levels {
+        &self.levels
+    }
+
+    /// The newest samples.
+    pub(in crate::tcp) fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// A packet of data arrived.
+    pub(in crate::tcp) fn on_packet(&mut self, now: Instant, packet: Packet) {
+        if let Some(last) = self.last.replace(packet) {
+            self.sample_idd(&last, &packet);
+            self.sample_rtt(&last, &packet);
+        } else {
+            self.newest = packet.sent;
+        }
+        match self.interval {
+            None => self.begin_interval(now),
+            Some(interval) if now >= interval.end() => {
+                self.sample_interval(&interval);
+                if now - interval.end() >= interval.length {
+                    self.sample_silence();
+                }
+                self.begin_interval(now);
+            }
+            Some(_) => {}
+        }
+        self.count(&packet);
+    }
+
+    /// Table 1: how much longer than the packet before it a packet was under way.
+    fn sample_idd(&mut self, last: &Packet, packet: &Packet) {
+        let apart = packet.arrived.wrapping_sub(last.arrived).cast_signed();
+        let sent_apart = packet.sent.wrapping_sub(last.sent).cast_signed();
+        let tick = self.tick.as_secs_f64();
+        self.values.iad = f64::from(apart) * tick;
+        self.values.idd = (f64::from(apart) - f64::from(sent_apart)) * tick;
+        self.levels.idd = self.idd.insert(self.values.idd);
+    }
+
+    /// From an acknowledgement to the first new data that it let out: the sender answers at once
+    /// while its window is the limit. A value echoed again, or with a retransmission, has waited.
+    fn sample_rtt(&mut self, last: &Packet, packet: &Packet) {
+        let ticks = packet.arrived.wrapping_sub(packet.echo);
+        if packet.echo == last.echo || !packet.is_furthest || ticks.cast_signed() <= 0 {
+            return;
+        }
+        let sample = self.tick.saturating_mul(u64::from(ticks));
+        self.rtt = Some(match self.rtt {
+            None => sample,
+            // As the sender smooths it (RFC 6298 §2.3).
+            Some(rtt) if sample > rtt => rtt + (sample - rtt) / 8,
+            Some(rtt) => rtt - (rtt - sample) / 8,
+        });
+    }
+
+    fn count(&mut self, packet: &Packet) {
+        let is_late = packet.sent.wrapping_sub(self.newest).cast_signed() < 0;
+        if !is_late {
+            self.newest = packet.sent;
+        }
+        if let Some(interval) = &mut self.interval {
+            interval.packets += 1;
+            interval.late += u32::from(is_late);
+            interval.missing = packet.missing;
+        }
+    }
+
+    /// Half the round-trip time (section 2.2, footnote 2).
+    fn begin_interval(&mut self, now: Instant) {
+        let Some(rtt) = self.rtt else { return };
+        let length = (rtt / 2).max(self.tick);
+        // Intervals follow one another without gaps while none is empty.
+        let start = match self.interval {
+            Some(before) if now - before.end() < length => before.end(),
+            _ => now,
+        };
+        self.interval = Some(Interval { start, length, packets: 0, late: 0, missing: 0 });
+    }
+
+    fn sample_interval(&mut self, interval: &Interval) {
+        let packets = f64::from(interval.packets);
+        self.values.stt = packets / interval.length.as_secs_f64();
+        self.levels.stt = self.stt.insert(self.values.stt);
+        self.levels.silent = false;
+        self.values.por = f64::from(interval.late) / packets;
+        self.values.plr = f64::from(interval.missing) / packets;
+        self.levels.por = self.por.insert(self.values.por);
+        self.levels.plr = self.plr.insert(self.values.plr);
+    }
+
+    fn sample_silence(&mut self) {
+        self.values = Values { stt: 0.0, por: 0.0, plr: 0.0, ..self.values };
+        let stt = self.stt.insert(0.0);
+        self.levels = Levels { stt, silent: self.stt.is_full(), idd: self.levels.idd, ..Levels::default() };
+    }
+}
+
+impl Interval {
+    fn end(&self) -> Instant {
+        self.start + self.length
+    }
+}
+
+#[cfg(test)]
+mod tests;

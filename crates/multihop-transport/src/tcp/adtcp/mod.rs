@@ -1,0 +1,106 @@
+//! ADTCP: the receiver tells why packets are lost, and the sender acts on it (Z. Fu, B. Greenstein,
+//! X. Meng, S. Lu, Design and Implementation of a TCP-Friendly Transport Protocol for Ad Hoc
+//! Wireless Networks, ICNP 2002).
+//!
+//! Here is the receiver's side. `Meter` measures four metrics, `Density` says whether a sample is
+//! high or low among those before it, and [`Identify`] makes a state of that. What the sender does
+//! is `policy::Adtcp`.
+
+mod density;
+mod identify;
+mod meter;
+
+pub use density::Level;
+pub use identify::{Identify, Levels};
+pub use meter::Values;
+
+use multihop_core::{Duration, Instant};
+use multihop_wire::tcp::{NetworkState, Segment, StateOption, Timestamps};
+
+use super::Endpoint;
+use super::standby::{Exit, Probe, ProbeInterval, Restore, Standby};
+pub(super) use meter::Meter;
+use meter::Packet;
+
+/// Settings of ADTCP that are not the window's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct AdtcpConfig {
+    /// Option kind of the state, one of [`StateOption::KINDS`].
+    pub option_kind: u8,
+    /// Samples that the histories remember, S; before there are as many, the state is normal.
+    pub samples: u16,
+    /// Which metrics tell congestion.
+    pub identify: Identify,
+    /// What the sender does on a timeout that is no congestion.
+    pub disconnected: Standby,
+}
+
+impl AdtcpConfig {
+    /// The paper leaves S, the time between probes and their number open, and the option without a
+    /// kind.
+    pub const PAPER: Self = Self {
+        option_kind: 253,
+        samples: 100,
+        identify: Identify::Joint,
+        disconnected: Standby {
+            interval: ProbeInterval::Fixed(Duration::from_secs(2)),
+            at_once: true,
+            probe: Probe::FirstBytes(8), // section 4.1
+            exit: Exit::New,
+            restore: Restore::Threshold, // section 2.1: as after a change of route
+            max_probes: Some(15),
+        },
+    };
+}
+
+impl Endpoint {
+    /// What ADTCP's receiver side makes of the network now; `None` unless it measures.
+    pub fn network_state(&self) -> Option<NetworkState> {
+        self.levels().map(|levels| self.config.adtcp.identify.state(levels))
+    }
+
+    /// Where the metrics of ADTCP's receiver side lie.
+    pub fn levels(&self) -> Option<&Levels> {
+        self.meter.as_ref().map(|meter| meter.levels())
+    }
+
+    /// The newest samples of these metrics.
+    pub fn metrics(&self) -> Option<&Values> {
+        self.meter.as_ref().map(|meter| meter.values())
+    }
+
+    /// The state that the peer told last; `None` if it never told one, or nobody here listens.
+    pub fn told_state(&self) -> Option<NetworkState> {
+        self.congestion.policy().told()
+    }
+
+    /// Data arrived, and has been dealt with.
+    pub(super) fn measure(&mut self, now: Instant, stamps: Option<Timestamps>, is_furthest: bool) {
+        let arrived = self.timestamp(now);
+        if let (Some(meter), Some(stamps)) = (&mut self.meter, stamps) {
+            let (sent, echo) = (stamps.value, stamps.echo);
+            let missing = self.recv.queue.missing(self.mss);
+            meter.on_packet(now, Packet { arrived, sent, echo, is_furthest, missing });
+        }
+    }
+
+    /// The option that tells the peer, in a segment with so many bytes of data.
+    pub(super) fn state_option(&self, len: u32) -> Option<StateOption> {
+        let state = self.network_state().filter(|_| self.counters.data_received > 0)?;
+        // A full segment has no room for it.
+        let fits = len + STATE_LEN <= self.mss;
+        fits.then_some(StateOption { kind: self.config.adtcp.option_kind, state })
+    }
+
+    /// The peer may tell what it sees.
+    pub(super) fn take_state(&mut self, segment: &Segment) {
+        if let Some(option) = segment.options.state
+            && option.kind == self.config.adtcp.option_kind
+        {
+            self.congestion.policy_mut().on_state(option.state);
+        }
+    }
+}
+
+/// Three bytes and one of padding.
+const STATE_LEN: u32 = 4;

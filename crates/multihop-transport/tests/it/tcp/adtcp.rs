@@ -1,0 +1,219 @@
+//! ADTCP: what the sender does with what it is told, and that it is told.
+
+use multihop_core::{Duration, Instant, Payload};
+use multihop_testkit::{LinkConfig, Pair, Port};
+use multihop_transport::tcp::{Config, Endpoint, Event, Input, Output, Phase, Ports, Variant};
+use multihop_wire::tcp::{NetworkState, Segment, SeqNumber, StateOption};
+
+use super::templates::*;
+
+const CONGESTION: NetworkState = NetworkState::CONGESTION;
+const ROUTE_CHANGE: NetworkState = NetworkState::ROUTE_CHANGE;
+const CHANNEL_ERROR: NetworkState = NetworkState::CHANNEL_ERROR;
+const DISCONNECTION: NetworkState = NetworkState::DISCONNECTION;
+const NORMAL: NetworkState = NetworkState::NORMAL;
+
+/// What is sent has no options in these scripts: the peer has sent no data.
+fn adtcp() -> Config {
+    Config { variant: Variant::Adtcp, initial_window: 8, window_max: 10, ..config() }
+}
+
+fn start(config: Config) -> Tcp {
+    let window = u32::from(config.initial_window);
+    let mut s = established(config);
+    s.app(|tcp| tcp.send_forever()).expect((1..=window).map(data));
+    s
+}
+
+/// An ACK that tells a state.
+fn told(n: u32, state: NetworkState) -> Seen {
+    segment(|s| {
+        s.ack = Some(number(n));
+        s.options.state = Some(StateOption { kind: 253, state });
+    })
+}
+
+/// Three duplicate ACKs that tell `state`: window and threshold during recovery, and the window
+/// after the ACK of everything.
+fn after_a_loss(state: Option<NetworkState>) -> [u32; 3] {
+    let mut s = start(Config { limited_transmit: true, window_max: 10, ..adtcp() });
+    let answer = |n| state.map_or(ack(n), |state| told(n, state));
+    // Limited transmit lets two more out, which fill the clamp.
+    s.at_ms(100).gets(std::iter::repeat_n(answer(1), 3)).expect([9, 10, 1].map(data));
+    let during = [s.machine.cwnd(), s.machine.ssthresh()];
+    s.check(|tcp| tcp.phase(), Phase::FastRecovery);
+    s.at_ms(200).gets([answer(11)]);
+    let sent = s.machine.flight() / MSS;
+    s.expect((11..11 + sent).map(data));
+    [during[0], during[1], s.machine.cwnd()]
+}
+
+#[test]
+fn a_third_duplicate_is_answered_by_the_state_told() {
+    // Half of the eight outstanding segments; afterwards one segment above the flight.
+    let newreno = [4000, 4000, 2000];
+    assert_eq!(after_a_loss(None), newreno, "nothing told");
+    assert_eq!(after_a_loss(Some(NORMAL)), newreno);
+    assert_eq!(after_a_loss(Some(CONGESTION)), newreno);
+    // The threshold is still the clamp.
+    let threshold = [10_000, 10_000, 10_000];
+    assert_eq!(after_a_loss(Some(ROUTE_CHANGE)), threshold);
+    assert_eq!(after_a_loss(Some(ROUTE_CHANGE.with(CHANNEL_ERROR))), threshold);
+    assert_eq!(after_a_loss(Some(DISCONNECTION)), threshold);
+    assert_eq!(after_a_loss(Some(CHANNEL_ERROR)), [8000, 10_000, 8000]);
+}
+
+#[test]
+fn a_lower_threshold_holds_after_a_change_of_route() {
+    let mut s = start(adtcp());
+    s.at_ms(100).gets(vec![told(1, CONGESTION); 3]).expect([data(1)]);
+    s.at_ms(200).gets([told(9, CONGESTION)]).expect([9, 10].map(data));
+    s.at_ms(300).gets([told(10, NORMAL)]).expect([11, 12].map(data));
+    s.at_ms(400).gets([told(11, NORMAL)]).expect([13, 14].map(data));
+    s.at_ms(500).gets([told(12, NORMAL)]).expect([15].map(data));
+    s.check(|tcp| (tcp.cwnd(), tcp.ssthresh()), (4250, 4000));
+    s.at_ms(600).gets(vec![told(12, ROUTE_CHANGE); 3]).expect([12, 16, 17, 18].map(data));
+    s.check(|tcp| (tcp.cwnd(), tcp.ssthresh()), (4000, 4000));
+}
+
+#[test]
+fn partial_acks_go_on_in_a_recovery_without_halving() {
+    let mut s = start(adtcp());
+    // 1 and 4 are lost.
+    s.at_ms(100).gets(vec![told(1, CHANNEL_ERROR); 3]).expect([1, 9, 10].map(data));
+    s.at_ms(200).gets([told(4, CHANNEL_ERROR)]);
+    // The window of 11 less 3 acknowledged plus 1.
+    s.expect([4, 11, 12].map(data)).check(|tcp| tcp.phase(), Phase::FastRecovery);
+    s.at_ms(300).gets([told(13, CHANNEL_ERROR)]).expect((13..=20).map(data));
+    s.check(|tcp| (tcp.cwnd(), tcp.counters().retransmitted), (8000, 2));
+}
+
+#[test]
+fn the_newest_state_counts() {
+    let mut s = start(adtcp());
+    s.at_ms(100).gets([told(1, CHANNEL_ERROR), told(1, CHANNEL_ERROR), told(1, CONGESTION)]);
+    s.expect([data(1)]).check(|tcp| tcp.cwnd(), 4000);
+}
+
+#[test]
+fn another_option_kind_tells_nothing() {
+    let mut other = adtcp();
+    other.adtcp.option_kind = 254;
+    let mut s = start(other);
+    s.at_ms(100).gets(vec![told(1, CHANNEL_ERROR); 3]).expect([data(1)]);
+    s.check(|tcp| (tcp.cwnd(), tcp.told_state()), (4000, None));
+}
+
+#[test]
+fn newreno_ignores_what_it_is_told() {
+    let mut s = start(Config { variant: Variant::NewReno, ..adtcp() });
+    s.at_ms(100).gets(vec![told(1, CHANNEL_ERROR); 3]).expect([data(1)]);
+    s.check(|tcp| (tcp.cwnd(), tcp.told_state()), (4000, None));
+    s.at_ms(1100).expect([data(1)]).check(|tcp| tcp.cwnd(), MSS);
+}
+
+/// A segment of the endpoint's.
+fn own(seq: SeqNumber, len: u32) -> Seen {
+    segment(|s| {
+        (s.source, s.destination, s.seq) = (LOCAL, REMOTE, seq);
+        s.payload = Payload::Virtual(len);
+    })
+}
+
+/// The first unacknowledged bytes.
+fn probe(n: u32) -> Seen {
+    own(number(n), 8)
+}
+
+#[test]
+fn a_timeout_without_congestion_is_a_disconnection() {
+    for state in [NORMAL, CHANNEL_ERROR, ROUTE_CHANGE, DISCONNECTION] {
+        let mut s = start(adtcp());
+        s.at_ms(100).gets([told(2, state)]).expect([9, 10].map(data));
+        for ms in [1100, 3100, 5100] {
+            s.at_ms(ms).expect([probe(2)]);
+        }
+        s.check(|tcp| (tcp.phase(), tcp.cwnd()), (Phase::StandBy, 9000));
+        s.check(|tcp| tcp.rtt().rto(), Duration::from_secs(1));
+        // Only an ACK of new data ends it.
+        s.at_ms(5200).gets([told(2, state)]).expect([]);
+        // The eight bytes have arrived: the rest goes out again, by the threshold.
+        let after_probe = segment(|s| s.ack = Some(number(2) + 8));
+        s.at_ms(5300).gets([after_probe]).expect((0..10).map(|i| own(number(2) + 8 + i * MSS, MSS)));
+        s.check(
+            |tcp| (tcp.cwnd(), tcp.ssthresh(), tcp.phase()),
+            (10_000, 10_000, Phase::CongestionAvoidance),
+        );
+        s.check(|tcp| (tcp.counters().timeouts, tcp.counters().probes), (1, 3));
+    }
+}
+
+#[test]
+fn a_timeout_in_congestion_or_without_news_is_newreno_s() {
+    for answer in [told(2, CONGESTION), ack(2)] {
+        let mut s = start(adtcp());
+        s.at_ms(100).gets([answer]).expect([9, 10].map(data));
+        s.at_ms(1100).expect([data(2)]);
+        s.check(|tcp| (tcp.cwnd(), tcp.rtt().rto()), (MSS, Duration::from_secs(2)));
+    }
+}
+
+#[test]
+fn the_connection_ends_after_fifteen_probes() {
+    let mut s = start(adtcp());
+    s.at_ms(100).gets([told(2, NORMAL)]).expect([9, 10].map(data));
+    for n in 0..15 {
+        s.at_ms(1100 + 2000 * n).expect([probe(2)]);
+    }
+    s.at_ms(31_100).expect([event(Event::TimedOut)]);
+}
+
+type Connection = Pair<Endpoint, Segment>;
+
+/// 300 kB from one end to the other over a path with a loss rate.
+fn transfer(variants: [Variant; 2], loss: f64) -> Connection {
+    let tick = Some(Duration::from_micros(1));
+    let ends = [(1, 2), (2, 1)].into_iter().zip(variants).map(|((local, remote), variant)| {
+        let mut config = Config { variant, timestamps: tick, mss: 1012, ..config() };
+        config.adtcp.samples = 10;
+        Endpoint::new(config, Ports { local, remote }, SeqNumber(0))
+    });
+    let ends: Vec<_> = ends.collect();
+    let take = |output| match output {
+        Output::Segment(segment) => Ok(segment),
+        event @ Output::Event(_) => Err(event),
+    };
+    let link = LinkConfig { delay: Duration::from_millis(20), loss, ..LinkConfig::default() };
+    let mut pair =
+        Pair::new(ends.try_into().expect("two ends"), Port { take, give: Input::Segment }, link, 7);
+    pair.call(1, Endpoint::listen);
+    pair.call(0, Endpoint::connect);
+    pair.call(0, |tcp| tcp.send_virtual(300_000)).expect("the connection is open");
+    let done = pair.drive(Instant::ZERO + Duration::from_secs(1000), |pair| pair.ends[0].unacked() == 0);
+    assert!(done && pair.ends[1].counters().bytes_delivered == 300_000);
+    pair
+}
+
+#[test]
+fn an_adtcp_receiver_measures_and_an_adtcp_sender_hears_of_it() {
+    let pair = transfer([Variant::Adtcp, Variant::Adtcp], 0.05);
+    let [sender, receiver] = &pair.ends;
+    assert_eq!(sender.told_state(), receiver.network_state());
+    assert!(sender.told_state().is_some());
+    // The sender's own meter has had no data.
+    assert_eq!(receiver.told_state(), None);
+    // A window arrives all at once, and for the rest of the round trip there is silence.
+    assert!(receiver.levels().is_some_and(|levels| levels.silent));
+}
+
+#[test]
+fn with_a_conventional_peer_on_either_side_it_is_newreno() {
+    let pair = transfer([Variant::Adtcp, Variant::NewReno], 0.05);
+    assert_eq!((pair.ends[0].told_state(), pair.ends[1].network_state()), (None, None));
+    let counters = *pair.ends[0].counters();
+    assert!(counters.fast_retransmits > 0 && counters.standbys == 0, "{counters:?}");
+    let conventional = transfer([Variant::NewReno, Variant::NewReno], 0.05);
+    assert_eq!(*conventional.ends[0].counters(), counters);
+    let told_in_vain = transfer([Variant::NewReno, Variant::Adtcp], 0.05);
+    assert_eq!(*told_in_vain.ends[0].counters(), counters);
+}
