@@ -97,6 +97,40 @@ pub struct FlowResult {
     /// time, nothing while there was no path: Holland & Vaidya's Equation 3.1. `null` unless the
     /// scenario gives the measurements.
     pub expected_goodput_kbps: Option<f64>,
+    /// Why segments were lost, and whether that was seen. Only there for ADTCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identification: Option<Identification>,
+}
+
+/// What ADTCP made of the losses of a flow.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Identification {
+    /// Data segments lost on the way, by cause: `congestion` (a queue overflowed), `channel-error`
+    /// (also where a MAC gave up on a link that exists), `route-change`, `disconnection` (there was
+    /// no path).
+    pub losses: BTreeMap<String, u64>,
+    /// By cause: in which state the receiver was at the moment of the loss. Several may hold at once.
+    pub states: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Congestion or not, by the receiver's metrics at the moment of the loss: both metrics together.
+    pub joint: Accuracy,
+    /// The same by the delays' differences alone.
+    pub idd: Accuracy,
+    /// The same by the throughput alone.
+    pub stt: Accuracy,
+    /// The same by what the sender had been told when it acted on the loss.
+    pub acted: Accuracy,
+}
+
+/// How often congestion was told from other causes of loss.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Accuracy {
+    /// Losses judged.
+    pub losses: u64,
+    /// Share of them judged wrongly; `null` if there were none.
+    pub wrong: Option<f64>,
+    /// Share of them that were congestion and not taken for it, on which TCP would have slowed down
+    /// more.
+    pub incompatible: Option<f64>,
 }
 
 /// Some values in short.

@@ -3,6 +3,7 @@
 //! A name is a row of [`KINDS`], with suffixes from [`SUFFIXES`] after it. Each family of transports
 //! has a file of its own: what its kinds differ in, and how a table of parameters changes them.
 
+mod adtcp;
 mod pacing;
 mod tcp;
 mod tpa;
@@ -21,6 +22,7 @@ use super::document::{Fault, Node, Value};
 use super::model::{Protocol, Transport};
 use super::read::{Read, one_of, wrong};
 use super::tables::{Parameters, TransportTable};
+use adtcp::ADTCP;
 use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, RENO, clamped, delayed, elfn, paced};
 use tpa::{TPA, plain, star};
 
@@ -63,6 +65,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("elfn", Kind::Tcp(elfn(Restore::Keep))),
     ("elfn-w", Kind::Tcp(elfn(Restore::Window))),
     ("elfn-rto-w", Kind::Tcp(elfn(Restore::RtoWindow))),
+    ("adtcp", Kind::Tcp(ADTCP)),
     ("tpa", Kind::Tpa(TPA)),
     ("tpa-2", Kind::Tpa(plain(2))),
     ("tpa-3", Kind::Tpa(plain(3))),
@@ -143,7 +146,7 @@ impl Kind {
     fn protocol(&self) -> Protocol {
         match self {
             Self::Udp => Protocol::Udp,
-            Self::Tcp(kind) => kind.protocol(&Default::default()),
+            Self::Tcp(kind) => kind.protocol(),
             Self::Tpa(kind) => kind.protocol(&Default::default()),
         }
     }

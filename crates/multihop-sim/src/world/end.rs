@@ -78,6 +78,14 @@ impl End {
         Self::Custom { machine, counts: Counts::default(), heard: false }
     }
 
+    /// The TCP endpoint, if it is one.
+    pub(super) fn tcp(&self) -> Option<&tcp::Endpoint> {
+        match self {
+            Self::Tcp(endpoint) => Some(endpoint),
+            _ => None,
+        }
+    }
+
     /// The other end may begin.
     pub(super) fn listen(&mut self) {
         match self {

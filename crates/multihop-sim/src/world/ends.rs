@@ -97,6 +97,10 @@ impl Ends {
         Self { ends, flows, windows }
     }
 
+    pub(super) fn end(&self, id: EndId) -> &End {
+        &self.ends[id.index()]
+    }
+
     /// Whether a flow's sender learns what has arrived.
     pub(super) fn acknowledges(&self, flow: FlowId) -> bool {
         !matches!(self.ends[EndId::sender(flow).index()], End::UdpSender(_))
@@ -302,6 +306,7 @@ impl World<'_> {
             state.stats.rtt.add(latest.as_secs_f64());
         }
         self.observer.progress(self.now, sender.flow(), || end.progress());
+        self.note_action(sender.flow());
     }
 }
 

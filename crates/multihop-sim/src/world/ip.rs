@@ -47,6 +47,9 @@ impl World<'_> {
 
     /// A neighbour does not answer.
     pub(super) fn unreachable(&mut self, node: NodeId, next_hop: NodeId, packet: Packet, reason: DropReason) {
+        if reason == DropReason::RetryLimit {
+            self.note_given_up(node, next_hop, &packet);
+        }
         if matches!(self.router, Router::Fixed(_)) || matches!(packet.body, Body::Arp(_)) {
             self.drop_packet(node, &packet, reason);
             return;
@@ -61,6 +64,7 @@ impl World<'_> {
         let (quoted, route) = (packet.quoted(), packet.route.clone());
         let packet = self.ticket(node, None, packet);
         self.tell_router(node, Told::LinkFailed { next_hop, packet, route, quoted });
+        self.forget_given_up();
     }
 
     /// A frame for another station was heard without error.

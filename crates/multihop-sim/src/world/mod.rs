@@ -12,6 +12,7 @@ mod ends;
 mod flow;
 mod ip;
 mod link;
+mod losses;
 mod outcome;
 mod routing;
 
@@ -25,6 +26,7 @@ pub(crate) use self::end::Progress;
 use self::air::{Air, FlightId};
 use self::ends::{EndId, Ends};
 use self::link::Node;
+use self::losses::LossMonitor;
 use self::routing::{Router, Turns};
 use crate::engine::{Deadlines, Key, Rank};
 use crate::extension::Extensions;
@@ -54,6 +56,7 @@ pub(crate) struct World<'a> {
     taps: bool,
     ends: Ends,
     observer: Observer,
+    losses: Option<LossMonitor>,
     /// When the warm-up ended.
     measured_from: Instant,
     /// Before that.
@@ -108,6 +111,7 @@ impl<'a> World<'a> {
             taps: router.wants_tap(),
             router,
             with_agents: Vec::new(),
+            losses: LossMonitor::new(scenario, layout, &ends),
             ends,
             air: Air::new(scenario, config, medium),
             packets: Pool::default(),
@@ -216,6 +220,7 @@ impl<'a> World<'a> {
     /// A packet goes no further.
     fn drop_packet(&mut self, node: NodeId, packet: &Packet, reason: DropReason) {
         self.observer.dropped(self.now, node, packet, reason);
+        self.note_loss(packet, reason);
     }
 }
 

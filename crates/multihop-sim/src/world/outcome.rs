@@ -30,6 +30,9 @@ impl World<'_> {
         }
         self.measured_from = now;
         self.turns_before = self.router.turns().unwrap_or_default();
+        if let Some(losses) = &mut self.losses {
+            losses.restart();
+        }
         self.observer.restart();
     }
 
@@ -129,6 +132,7 @@ impl World<'_> {
             shortest_hops: paths.as_ref().and_then(TimeByHops::mean),
             stretch: stats.stretch(),
             partitioned: paths.as_ref().and_then(TimeByHops::partitioned),
+            identification: self.losses.as_ref().and_then(|losses| losses.result(id)),
             expected_goodput_kbps: paths.zip(chains).and_then(|(paths, chains)| paths.expected_kbps(chains)),
         }
     }

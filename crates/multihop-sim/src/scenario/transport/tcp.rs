@@ -5,7 +5,7 @@ use multihop_transport::tcp::{
     AckRule, Config, DelayedAck, Pacing, ProbeInterval, Restore, RoundTrips, Standby, Variant,
 };
 
-use super::pacing;
+use super::{adtcp, pacing};
 use crate::scenario::document::Fault;
 use crate::scenario::model::Protocol;
 use crate::scenario::tables::{PacingTable, TcpTable};
@@ -21,6 +21,8 @@ pub(in crate::scenario) struct TcpKind {
     pub(super) elfn: Option<Restore>,
     /// Adaptive pacing by whose clock.
     pub(super) pacing: Option<Clock>,
+    /// Whose constants hold if the scenario does not say.
+    pub(super) preset: fn() -> Config,
 }
 
 /// The ACK rule of a kind, but for whose delayed ACKs.
@@ -45,6 +47,7 @@ pub(super) const NEWRENO: TcpKind = TcpKind {
     window: Window::OfPreset,
     elfn: None,
     pacing: None,
+    preset: Config::default,
 };
 
 pub(super) const RENO: TcpKind = TcpKind { variant: Variant::Reno, ..NEWRENO };
@@ -70,9 +73,9 @@ pub(super) const fn clamped(segments: u16) -> TcpKind {
 }
 
 impl TcpKind {
-    /// On top of `preset` alone.
-    pub(super) fn protocol(&self, preset: &Config) -> Protocol {
-        Protocol::Tcp { config: Box::new(self.config(preset)) }
+    /// On top of its preset alone.
+    pub(super) fn protocol(&self) -> Protocol {
+        Protocol::Tcp { config: Box::new(self.config(&(self.preset)())) }
     }
 
     fn config(&self, preset: &Config) -> Config {
@@ -91,9 +94,20 @@ impl TcpKind {
         };
         let elfn = self.elfn.map(|restore| Standby { restore, ..Standby::elfn() });
         let window_by_hops = matches!(self.window, Window::ByHops);
+        let measures = self.variant == Variant::Adtcp;
+        let timestamps = preset.timestamps.or(measures.then_some(adtcp::CLOCK));
         let round_trips = RoundTrips::Net;
         let pacing = self.pacing.map(|clock| Pacing { pacer: pacing::defaults(clock), round_trips });
-        Config { variant: self.variant, ack_rule, window_max, window_by_hops, elfn, pacing, ..preset.clone() }
+        Config {
+            variant: self.variant,
+            ack_rule,
+            window_max,
+            window_by_hops,
+            elfn,
+            timestamps,
+            pacing,
+            ..preset.clone()
+        }
     }
 }
 
@@ -105,7 +119,8 @@ pub(super) fn configured(
     path: &str,
     faults: &mut Vec<Fault>,
 ) -> Protocol {
-    let mut config = kind.config(&table.preset.0());
+    let preset = table.preset.map_or(kind.preset, |preset| preset.0);
+    let mut config = kind.config(&preset());
     set(&mut config, table);
     if matches!(kind.window, Window::ByHops) && table.window_max.is_some() {
         let message = format!("{name:?} sets the window by the number of hops");
@@ -119,8 +134,9 @@ pub(super) fn configured(
     }
     match &mut config.elfn {
         Some(plan) => set_standby(plan, table),
-        None => refuse_standby(name, table, path, faults),
+        None => refuse_standby(name, config.is_adtcp(), table, path, faults),
     }
+    adtcp::set(&mut config, name, table, path, faults);
     if config.rto.min > config.rto.max {
         let message = format!("{} is more than rto_max, {}", config.rto.min, config.rto.max);
         faults.push(Fault::at_key(format!("{path}.rto_min"), message));
@@ -173,16 +189,16 @@ fn set_standby(plan: &mut Standby, table: &TcpTable) {
     put(&mut plan.max_probes, table.probe_max.map(|limit| limit.0.map(|n| n.to())));
 }
 
-fn refuse_standby(name: &str, table: &TcpTable, path: &str, faults: &mut Vec<Fault>) {
+fn refuse_standby(name: &str, probes: bool, table: &TcpTable, path: &str, faults: &mut Vec<Fault>) {
     let given = [
-        ("probe_interval", table.probe_interval.is_some()),
+        ("probe_interval", table.probe_interval.is_some() && !probes),
         ("probe", table.probe.is_some()),
         ("exit", table.exit.is_some()),
         ("restore", table.restore.is_some()),
-        ("probe_max", table.probe_max.is_some()),
+        ("probe_max", table.probe_max.is_some() && !probes),
     ];
     for (key, _) in given.into_iter().filter(|(_, given)| *given) {
-        let message = format!("{name:?} does not stand by, allowed with: +elfn");
+        let message = format!("{name:?} takes no notices, allowed with: +elfn");
         faults.push(Fault::at_key(format!("{path}.{key}"), message));
     }
 }

@@ -284,8 +284,18 @@ fn transport_parameters() {
     );
     assert_eq!(
         table("kind = \"newreno\", probe_max = 3, exit = \"any\""),
-        "x.toml:6:45: flow.0.transport.probe_max: \"newreno\" does not stand by, allowed with: +elfn\n\
-         x.toml:6:55: flow.0.transport.exit: \"newreno\" does not stand by, allowed with: +elfn"
+        "x.toml:6:45: flow.0.transport.probe_max: \"newreno\" takes no notices, allowed with: +elfn\n\
+         x.toml:6:55: flow.0.transport.exit: \"newreno\" takes no notices, allowed with: +elfn"
+    );
+    assert_eq!(
+        table("kind = \"newreno\", samples = 10"),
+        "x.toml:6:43: flow.0.transport.samples: \"newreno\" identifies nothing, allowed with: adtcp"
+    );
+    assert_eq!(
+        table("kind = \"adtcp\", timestamps = \"off\", exit = \"any\""),
+        "x.toml:6:44: flow.0.transport.timestamps: \"adtcp\" measures by timestamps, allowed: the tick of \
+         their clock\n\
+         x.toml:6:58: flow.0.transport.exit: \"adtcp\" takes no notices, allowed with: +elfn"
     );
     assert_eq!(
         table("kind = \"elfn\", probe_interval = 0"),

@@ -7,8 +7,8 @@ use multihop_sim::scenario::{
 };
 use multihop_transport::pacing::{Clock, Cov, KMean, PacingConfig};
 use multihop_transport::tcp::{
-    AckRule, Config, DelayedAck, Exit, PartialAckTimer, Probe, ProbeInterval, Restore, RoundTrips, Standby,
-    Variant,
+    AckRule, AdtcpConfig, Config, DelayedAck, Exit, Identify, PartialAckTimer, Probe, ProbeInterval, Restore,
+    RoundTrips, Standby, Variant,
 };
 
 use super::{SMALLEST, load, load_with};
@@ -220,6 +220,7 @@ fn keys_of_standby() {
     );
     let expected = Standby {
         interval: ProbeInterval::RoundTrips,
+        at_once: false,
         probe: Probe::LowestLost,
         exit: Exit::New,
         restore: Restore::RtoWindow,
@@ -228,6 +229,29 @@ fn keys_of_standby() {
     assert_eq!(changed, expected);
     assert_eq!(plan("probe_interval = 30").interval, ProbeInterval::Fixed(Duration::from_secs(30)));
     assert_eq!(plan("probe_max = \"off\""), Standby { restore: Restore::Window, ..Standby::elfn() });
+}
+
+#[test]
+fn adtcp_is_of_2002_with_timestamps() {
+    let of = |transport: &str| config(&load(&SMALLEST.replace("\"newreno\"", transport)), 0).clone();
+    let tick = Some(Duration::from_micros(1));
+    let plain = Config { variant: Variant::Adtcp, timestamps: tick, ..Config::ns2_2002() };
+    assert_eq!(of("\"adtcp\""), plain);
+    let delayed = AckRule::Delayed(DelayedAck::Ns2);
+    assert_eq!(of("\"adtcp+da\""), Config { ack_rule: delayed, ..plain.clone() });
+    let linux = of(r#"{ kind = "adtcp", preset = "linux" }"#);
+    assert_eq!(linux, Config { variant: Variant::Adtcp, ack_rule: AckRule::Every, ..Config::linux() });
+    let table = r#"{ kind = "adtcp", identify = "idd", samples = 30, option_kind = 254, timestamps = 0.01,
+        probe_interval = 4, probe_max = 3 }"#;
+    let changed = of(&table.replace('\n', " "));
+    let disconnected = Standby {
+        interval: ProbeInterval::Fixed(Duration::from_secs(4)),
+        max_probes: Some(3),
+        ..plain.adtcp.disconnected
+    };
+    let adtcp = AdtcpConfig { option_kind: 254, samples: 30, identify: Identify::Idd, disconnected };
+    let timestamps = Some(Duration::from_millis(10));
+    assert_eq!(changed, Config { adtcp, timestamps, ..plain });
 }
 
 #[test]

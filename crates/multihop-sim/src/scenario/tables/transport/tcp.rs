@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use multihop_transport::pacing::Clock;
-use multihop_transport::tcp::{DelayedAck, Exit, PartialAckTimer, Probe, ProbeInterval, Restore, RoundTrips};
+use multihop_transport::tcp::{
+    DelayedAck, Exit, Identify, PartialAckTimer, Probe, ProbeInterval, Restore, RoundTrips,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::scenario::document::{Fault, Node, Value};
@@ -14,8 +16,8 @@ use crate::scenario::values::{OrOff, Tick, Timeout, Whole, words};
 table! {
     /// Parameters of a TCP. What is not given comes from the preset.
     TcpTable {
-        /// Whose constants hold where nothing else is said.
-        preset: Preset = "ns2-2005",
+        /// Whose constants hold where nothing else is said: ns2-2002 for adtcp, ns2-2005 for others.
+        preset: Option<Preset>,
         /// Largest window, segments.
         window_max: Option<Whole<1, 65_535>>,
         /// Payload of a full segment, bytes.
@@ -63,6 +65,14 @@ table! {
         restore: Option<RestoreWord>,
         /// Probes without an answer before the connection is given up.
         probe_max: Option<OrOff<Whole<1, 65_535>>>,
+        /// Which metrics tell adtcp of congestion: the differences of delays and the throughput, or
+        /// one of them alone.
+        identify: Option<IdentifyWord>,
+        /// Samples that adtcp compares a new one with; before there are as many, it sees nothing.
+        samples: Option<Whole<1, 10_000>>,
+        /// Kind of the TCP option in which adtcp's receiver tells the state, one of those for
+        /// experiments.
+        option_kind: Option<Whole<253, 254>>,
         /// Receive buffer, bytes; room for window_max segments if not given.
         recv_buffer: Option<Whole<1, 1_000_000_000>>,
         /// Round trips that pace: of every ACK without the time for which the receiver held it
@@ -91,6 +101,13 @@ words! {
     ClockWord(Clock) {
         "own" => Clock::Own,
         "synchronised" => Clock::Synchronised,
+    }
+
+    /// The metrics that tell congestion.
+    IdentifyWord(Identify) {
+        "joint" => Identify::Joint,
+        "idd" => Identify::Idd,
+        "stt" => Identify::Stt,
     }
 
     /// Whose delayed ACKs.

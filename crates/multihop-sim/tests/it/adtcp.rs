@@ -1,0 +1,112 @@
+//! ADTCP in the simulator: the true causes of losses, and how they are told.
+
+use std::collections::BTreeMap;
+
+use multihop_sim::results::{Identification, RunResult};
+
+use crate::support::{events, ran, result};
+
+/// Nodes in a row 200 m apart and what else is said, with an ADTCP from the first to the last.
+fn chain(hops: u32, more: &str) -> String {
+    format!(
+        "duration = 60.0\n{more}\n[topology]\nkind = \"chain\"\nhops = {hops}\n[[flow]]\ntransport = \"adtcp\"\n"
+    )
+}
+
+fn identification(result: &RunResult) -> &Identification {
+    result.flows[0].identification.as_ref().expect("the flow is an ADTCP")
+}
+
+/// Causes that occurred.
+fn causes(result: &RunResult) -> BTreeMap<&str, u64> {
+    let losses = &identification(result).losses;
+    losses.iter().filter(|(_, n)| **n > 0).map(|(cause, &n)| (cause.as_str(), n)).collect()
+}
+
+/// Node 1, in the middle, leaves after 20 s. Routes are fixed; node 2 would be another way.
+fn leaving(other_way: bool) -> String {
+    let aside = if other_way { 100.0 } else { 600.0 };
+    format!(
+        "duration = 60.0\n\
+         [mac]\narp = \"oracle\"\n\
+         [topology]\nkind = \"list\"\npositions = [[0, 0], [200, 0], [200, {aside:?}], [400, 0]]\n\
+         [mobility]\nkind = \"waypoints\"\nwaypoints = [[], [[20, 200, 0], [22, 200, 2000]], [], []]\n\
+         [routing]\nprotocol = \"static\"\nnext_hops = [[0, 3, 1], [3, 0, 1]]\n\
+         [[flow]]\nfrom = 0\nto = 3\ntransport = {{ kind = \"adtcp\", window_max = 8 }}\n"
+    )
+}
+
+#[test]
+fn channel_errors_are_the_drops_of_data_that_the_trace_shows() {
+    let ran = ran(&chain(3, "[radio]\nloss = 0.02\n[routing]\nprotocol = \"static\""));
+    // ACKs have 56 bytes, probes 60.
+    let is_data = |bytes: u64| bytes >= 60;
+    let lost = events(&ran.trace).filter(|e| e.what == "D" && e.reason == "ERR" && is_data(e.bytes)).count();
+    assert!(lost > 20);
+    assert_eq!(causes(&ran.result), BTreeMap::from([("channel-error", lost as u64)]));
+    let found = identification(&ran.result);
+    assert_eq!(found.joint.losses, lost as u64);
+    assert_eq!(found.joint.incompatible, Some(0.0));
+    let states: u64 = found.states["channel-error"].values().sum();
+    assert!(states >= lost as u64, "one state at least for each: {found:?}");
+    let [joint, idd, stt] = [found.joint, found.idd, found.stt].map(|accuracy| accuracy.wrong.unwrap());
+    assert!(joint <= idd && joint <= stt, "both metrics together are wrong more rarely: {found:?}");
+    assert!(found.acted.losses > 0 && found.acted.losses <= found.joint.losses);
+}
+
+#[test]
+fn a_queue_that_overflows_is_congestion() {
+    let text = "duration = 30.0\n[mac]\nqueue = 5\n[topology]\nkind = \"chain\"\nhops = 2\n\
+                [routing]\nprotocol = \"static\"\n\
+                [[flow]]\ntransport = \"adtcp\"\n\
+                [[flow]]\nfrom = 0\nto = 2\napp = \"cbr\"\nrate_kbps = 1000\nstart = 5.0\n";
+    let result = result(text);
+    assert_eq!(causes(&result).keys().collect::<Vec<_>>(), [&"congestion"]);
+    let found = identification(&result);
+    let missed = found.joint.incompatible.unwrap();
+    // There is nothing else to be wrong about.
+    assert!((found.joint.wrong.unwrap() - missed).abs() < 1e-9 && missed < 1.0);
+    assert!(result.flows[1].identification.is_none());
+}
+
+#[test]
+fn a_mac_that_gives_up_on_a_good_link_is_a_channel_error() {
+    let result = result(&chain(
+        2,
+        "[radio]\nframe_loss = 0.3\n[mac]\nshort_retry = 3\nlong_retry = 2\n[routing]\nprotocol = \"static\"",
+    ));
+    assert!(result.drops["retry-limit"] > 0);
+    assert_eq!(causes(&result).keys().collect::<Vec<_>>(), [&"channel-error"]);
+}
+
+#[test]
+fn a_lost_link_is_a_change_of_route_while_there_is_another_way() {
+    let with = result(&leaving(true));
+    assert_eq!(causes(&with).keys().collect::<Vec<_>>(), [&"route-change"]);
+    let without = result(&leaving(false));
+    assert_eq!(causes(&without).keys().collect::<Vec<_>>(), [&"disconnection"]);
+    // Timeouts without congestion: the sender probes with eight bytes every two seconds.
+    let ran = ran(&leaving(false));
+    let times: Vec<_> = events(&ran.trace)
+        .filter(|e| e.what == "s" && e.node == 0 && e.at > 25.0)
+        .map(|e| (e.at, e.bytes))
+        .collect();
+    // IP and TCP headers, timestamps, eight bytes.
+    assert!(times.len() > 10 && times.iter().all(|&(_, bytes)| bytes == 20 + 20 + 12 + 8), "{times:?}");
+    assert!(times.windows(2).all(|pair| (pair[1].0 - pair[0].0 - 2.0).abs() < 1e-6), "{times:?}");
+}
+
+#[test]
+fn warm_up_is_left_out() {
+    let lossy = "[radio]\nloss = 0.02\n[routing]\nprotocol = \"static\"";
+    let all = identification(&result(&chain(3, lossy))).joint.losses;
+    let late = identification(&result(&chain(3, &format!("warmup = 30.0\n{lossy}")))).joint.losses;
+    assert!(0 < late && late < all);
+}
+
+#[test]
+fn only_an_adtcp_reports() {
+    let result = result(&chain(2, "").replace("adtcp", "newreno"));
+    assert!(result.flows[0].identification.is_none());
+    assert!(!serde_json::to_string(&result).unwrap().contains("identification"));
+}
