@@ -1,8 +1,10 @@
 """The command and the demonstration, as a user starts them."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,34 @@ def test_run_prints_one_json_document(tmp_path: Path) -> None:
     done = multihop_command("run", file, "--json", "--set", "topology.hops=3")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["flows"][0]["to"] == 3
+
+
+@pytest.mark.parametrize(
+    "command", [["sweep", "--jobs", "2"], ["papers", "run", "elfn-chain", "--quick", "--jobs", "2"]]
+)
+def test_what_ctrl_c_ended_goes_on_where_it_was(tmp_path: Path, command: list[str]) -> None:
+    file = tmp_path / "chain.toml"
+    slow = CHAIN_TOML.replace("duration = 6.0", "duration = 600.0")
+    file.write_text(slow + '\n[sweep]\nseeds = 20\n"topology.hops" = [2, 3]\n')
+    out = tmp_path / "out"
+    journal = out / "runs.jsonl" if command[0] == "sweep" else out / "quick" / "elfn-chain" / "runs.jsonl"
+    where = [str(file)] if command[0] == "sweep" else []
+    words: list[str | Path] = [COMMAND, *command, *where, "--out", out]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        end = time.monotonic() + 60
+        while not (journal.is_file() and journal.read_bytes().count(b"\n") >= 2):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) != 0
+    kept = journal.read_bytes()
+    runs = 40 if command[0] == "sweep" else 30
+    assert 2 <= kept.count(b"\n") < runs
+    done = multihop_command(*words[1:])
+    assert done.returncode == 0, done.stderr
+    whole = journal.read_bytes()
+    assert whole.startswith(kept)
+    assert whole.count(b"\n") == runs + (not kept.endswith(b"\n"))
 
 
 def test_a_bad_file_exits_with_2(tmp_path: Path) -> None:

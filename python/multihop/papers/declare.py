@@ -85,6 +85,8 @@ class Claim:
     """Must hold at every one of these values."""
     lowest: bool = False
     """The best of several values is the one with the lowest metric."""
+    differs: str = ""
+    """If it does not hold: what differs, the reason in a trace, what in the paper's set-up may explain it."""
 
 
 def gain(size: float) -> float:

@@ -119,10 +119,9 @@ def file_name(paper: str) -> str:
 
 def summary(page: Page, studies: Sequence[Study], command: str) -> None:
     """How the report was made, and what our numbers say to every claim."""
-    seconds = sum(study.seconds for study in studies)
-    runs = sum(len(study.journal.lines) for study in studies)
+    runs, cost = sum(study.runs for study in studies), sum(study.cost for study in studies)
     page.text(
-        f"{len(studies)} experiments, {runs} runs, {duration(seconds)}; simulator {_core.build()}. "
+        f"{len(studies)} experiments, {runs} runs, {duration(cost)} on one processor, by {_core.build()}. "
         "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
         "the same placements, movements and channels. A claim is held, not held, or not decided: the "
         "interval of the paired difference lies above its bound, below it, or on both sides. Where a paper "
@@ -152,6 +151,7 @@ def section(page: Page, study: Study) -> None:
     experiment = study.experiment
     page.heading(f"{experiment.id}: {experiment.title}", experiment.id)
     page.text(f"{experiment.paper}, {experiment.place}. {experiment.found}")
+    page.text(f"{study.runs} runs, {duration(study.cost)} on one processor.")
     if study.failed:
         page.text(f"Failed: {study.failed}")
     if study.refused:
@@ -162,6 +162,9 @@ def section(page: Page, study: Study) -> None:
     found = [claims.judge(study, claim) for claim in experiment.claims]
     if found:
         page.bullets(f"{one.verdict.upper()}: {one.claim.text} ({one.why})" for one in found)
+    for one in found:
+        if one.verdict == claims.NOT_HELD and one.claim.differs:
+            page.text(f"{one.claim.text}: {one.claim.differs}")
     if experiment.unstated:
         page.text("What the paper does not state:")
         page.bullets(f"{one.what}: {one.chosen}, because {one.why}" for one in experiment.unstated)

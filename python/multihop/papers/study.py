@@ -44,6 +44,10 @@ class Study:
     """Cells whose scenario the simulator does not accept, and why."""
     failed: str = ""
     seconds: float = 0.0
+    """Time that it took now; what was there already was not run again."""
+    runs: int = 0
+    cost: float = 0.0
+    """Time that all its runs took, one after the other, s."""
     parts: list[str | tuple[pl.DataFrame, str] | tuple[Figure, str]] = field(default_factory=list)
     """What `more` of the experiment adds to the report."""
     _read: dict[tuple[Values, int], list[dict[str, Any]]] = field(default_factory=dict, repr=False)

@@ -63,7 +63,7 @@ class Suite:
 
 
 def keep(study: Study, folder: Path) -> None:
-    """The runs of a study as tables."""
+    """The runs of a study as tables, and what they cost."""
     rows = []
     for cell in study.accepted():
         axes = {axis.name: str(value) for axis, value in zip(study.experiment.axes, cell, strict=True)}
@@ -71,6 +71,8 @@ def keep(study: Study, folder: Path) -> None:
             key = _core.key(*study.request(cell, seed))
             if key in study.journal:
                 rows.append((axes, key, study.journal.result(key)))
+    study.runs = len(rows)
+    study.cost = sum(result.data["wall_seconds"] for _, _, result in rows)
     if rows:
         sweeping.runs_table(rows).write_parquet(folder / "results.parquet")
         sweeping.flows_table(rows).write_parquet(folder / "flows.parquet")

@@ -19,6 +19,7 @@ from multihop.papers.declare import (
     gain,
     transports,
 )
+from multihop.papers.traces import variation
 
 PAPER = "TCP-AP"
 # Section 3: RTS before every data frame, 2 Mb/s, queues of 50 packets, AODV.
@@ -111,6 +112,7 @@ COV = Experiment(
             "scenarios pace no TCP at a fixed rate; one segment in flight sends no bursts either, at its own rate",
         ),
     ),
+    more=variation,
     plots=(
         Plot(
             "time",
@@ -327,7 +329,11 @@ PARALLEL = steady(
     "Figures 16 and 17, section 5.1.2",
     "two flows side by side",
     "One NewReno flow takes nearly all, the other gets about 10%; with TCP-AP both get the same, and together more than with NewReno.",
-    scenario={"topology": {"kind": "parallel"}, "flow": TWO},
+    scenario={
+        "topology": {"kind": "parallel"},
+        "flow": TWO,
+        "record": {"every": 1.0, "what": ["goodput", "cov"]},
+    },
     claims=[
         Claim(
             "TCP-AP is fair: Jain's index above 0.99", "fairness", {"transport": ["tcp-ap"]}, at_least=99.0
@@ -348,6 +354,9 @@ PARALLEL = steady(
         ),
     ],
     plots=(
+        Plot(
+            "time", "cov", by="transport", caption="Coefficient of variation over time, seed 1 (Figure 17)."
+        ),
         Plot("bar", "goodput", x="transport", caption="Aggregate goodput."),
         Plot("bar", "fairness", x="transport", caption="Jain's index, by batches."),
     ),

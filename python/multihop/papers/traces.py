@@ -14,6 +14,24 @@ SHOWN = 40
 """Lines of a packet trace."""
 
 
+def variation(study: Study) -> None:
+    """The coefficient of variation of the last 50 round trips over time (TCP-AP, section 4.2)."""
+    names = [axis.name for axis in study.experiment.axes]
+    for layout in study.axes[names.index("layout")].values:
+        figure, axes = report.new_figure("time, s", "coefficient of variation of 50 round trips")
+        for cell, look in zip(study.select({"layout": layout}), report.OTHERS, strict=False):
+            series = study.result(cell).series.filter(pl.col("series") == "rtt_ms", pl.col("id") == 0)
+            samples = series["value"]
+            cov = samples.rolling_std(50, min_samples=2) / samples.rolling_mean(50, min_samples=2)
+            label = f"{cell[names.index('background')]:g} kb/s of background"
+            axes.plot(series["time"], cov, color=look.colour, linestyle=look.line, linewidth=1.0, label=label)
+        axes.set_ylim(bottom=0)
+        axes.legend()
+        study.figure(
+            figure, f"Variation of round trips, layout {layout}; the background lasts from 30 s to 60 s."
+        )
+
+
 def patterns(study: Study) -> None:
     """The pattern whose throughput rises most with speed, at every speed, below its shortest path."""
     names = [axis.name for axis in study.experiment.axes]
