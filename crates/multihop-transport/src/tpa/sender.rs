@@ -4,6 +4,7 @@ use multihop_wire::tpa::{Bitmap, BlockSeq};
 use super::Endpoint;
 use super::block::Block;
 use super::config::Fill;
+use super::timers::Timer;
 use super::transmissions::Transmissions;
 use crate::sendq::SendQueue;
 
@@ -159,7 +160,9 @@ impl Endpoint {
                 }
                 self.send.fin_sent |= len == 0;
                 if last || self.config.fill == Fill::Segment {
+                    // What is left waits anew.
                     self.send.flush = false;
+                    self.timers.stop(Timer::Fill);
                 }
                 self.send.block.add(len, last)
             }

@@ -1,0 +1,272 @@
+//! Normal, congested, freeze (§3.3, §3.5), with link-failure notices and without; the back-off.
+
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant, Machine, Notice, Quoted};
+use multihop_transport::tpa::{Config, Endpoint, Framing, Input, Phase};
+use multihop_wire::tpa::{Body, Segment};
+
+use super::templates::*;
+
+fn with_notices() -> Config {
+    Config { notices: true, ..config() }
+}
+
+/// A notice that quotes what the endpoint sent, in UDP.
+fn link_failed(seen: &Segment) -> Notice {
+    let mut bytes = vec![0; 8];
+    bytes[..2].copy_from_slice(&seen.source.to_be_bytes());
+    bytes[2..4].copy_from_slice(&seen.destination.to_be_bytes());
+    seen.emit_in_udp(&mut bytes);
+    bytes.resize(20, 0);
+    quoting(bytes)
+}
+
+fn quoting(bytes: Vec<u8>) -> Notice {
+    let transport = bytes[..20].try_into().expect("20 bytes");
+    let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    Notice::LinkFailed(Quoted { source, destination, protocol: 17, transport })
+}
+
+/// The data segment of the endpoint under test at this place.
+fn sent(block: u16, position: u8) -> Segment {
+    let Seen::Other(segment) = own(block, |s| s.body = full(position)) else { unreachable!("own makes it") };
+    *segment
+}
+
+/// Gives a notice at `ms`, at which nothing else must happen before.
+fn notify(s: &mut Tpa, ms: u64, notice: Notice) -> &mut Tpa {
+    s.at_ms(ms);
+    let now = Instant::ZERO + Duration::from_millis(ms);
+    s.app(|tpa| tpa.handle(now, Input::Notice(notice)))
+}
+
+#[test]
+fn with_notices_a_timeout_means_congestion_until_the_next_ack() {
+    let mut s = established(Config { cwnd_max: 3, ..with_notices() });
+    s.app(Endpoint::send_forever).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.at_ms(500).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]);
+    s.at_ms(1000).expect([]).check(|tpa| (tpa.phase(), tpa.cwnd()), (Phase::Congested, 1));
+    // A late ACK ends it as well, for ACKs get through again.
+    s.at_ms(1100).gets([ack(1, &[0, 1, 2], 2)]).expect([]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(1200).gets([ack(1, &[0, 1, 2, 3], 3)]);
+    s.expect([data(2, 0, 0), data(2, 1, 1), data(2, 2, 2)]);
+    s.check(|tpa| (tpa.counters().congested, tpa.counters().freezes), (1, 0));
+    s.gets([ack(2, &[0, 1, 2], 2)]).expect([data(2, 3, 3)]).gets([ack(2, &[0, 1, 2, 3], 3)]);
+    s.expect([data(3, 0, 0), data(3, 1, 1), data(3, 2, 2)]);
+}
+
+#[test]
+fn thresholds_count_in_a_row() {
+    let config = Config { th_cong: 2, th_ack: 2, ..with_notices() };
+    let mut s = established(config);
+    s.app(|tpa| tpa.send_virtual(12_000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.at_ms(10).gets([ack(1, &[1], 1)]).expect([data(1, 2, 2)]);
+    // 0 expires; an ACK with news between makes the next expiry the first again.
+    s.at_ms(1000).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
+    s.gets([ack(1, &[1, 2], 99)]).expect([data(1, 0, 4)]);
+    s.at_ms(1500).gets([ack(1, &[0, 1, 2], 99)]).expect([]).at_ms(2000).expect([data(1, 3, 5)]);
+    s.check(Endpoint::phase, Phase::Normal);
+    s.at_ms(3000).expect([slow(1, 3, 6)]).check(Endpoint::phase, Phase::Congested);
+    s.gets([ack(1, &[0, 1, 2, 3], 6)]).expect([slow(2, 0, 0)]).check(Endpoint::phase, Phase::Congested);
+    // One ACK, an expiry, one ACK: not two in a row.
+    s.at_ms(4000).expect([slow(2, 1, 1)]);
+    s.gets([ack(2, &[0], 0)]).expect([]).check(Endpoint::phase, Phase::Congested);
+    s.gets([ack(2, &[0, 1], 1)]).expect([data(2, 2, 2), data(2, 3, 3)]).check(Endpoint::phase, Phase::Normal);
+    s.gets([ack(2, &[0, 1, 2, 3], 3)]).expect([data(3, 0, 0), data(3, 1, 1)]);
+    s.gets([ack(3, &[0, 1], 1)]).expect([data(3, 2, 2), data(3, 3, 3)]).gets([ack(3, &[0, 1, 2, 3], 3)]);
+}
+
+#[test]
+fn without_notices_a_timeout_freezes_until_an_ack_of_what_was_sent_since() {
+    let mut s = established(config());
+    s.app(Endpoint::send_forever).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Freeze);
+    // An ACK that an older transmission made proves nothing about the route now.
+    s.at_ms(1100).gets([ack(1, &[0, 1], 1)]).expect([]).check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(1200).gets([ack(1, &[0, 1, 2], 2)]).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
+    s.check(|tpa| (tpa.counters().congested, tpa.counters().freezes), (0, 1));
+    s.gets([ack(1, &[0, 1, 2, 3], 3)]).expect([data(2, 0, 0), data(2, 1, 1)]);
+}
+
+#[test]
+fn a_frozen_sender_may_begin_a_block_and_thaws_by_it() {
+    let mut s = established(config());
+    s.app(|tpa| tpa.send_virtual(5000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.at_ms(10).gets([ack(1, &[0, 1], 1)]).expect([data(1, 2, 2), data(1, 3, 3)]);
+    s.at_ms(1010).expect([slow(1, 2, 4)]);
+    // Everything is there by the first transmissions: no thaw, but the next block.
+    s.at_ms(1100)
+        .gets([ack(1, &[0, 1, 2, 3], 3)])
+        .expect([slow(2, 0, 0)])
+        .check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(1200).gets([ack(2, &[0], 0)]).expect([]).check(Endpoint::phase, Phase::Normal);
+}
+
+#[test]
+fn only_what_left_in_trouble_doubles_the_timeout() {
+    let mut s = established(Config { cwnd_max: 3, ..config() });
+    s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.at_ms(1000).expect([slow(1, 3, 3)]).check(|tpa| tpa.rtt().rto(), Duration::from_secs(1));
+    s.at_ms(2000).expect([slow(1, 0, 4)]);
+    s.at_ms(4000).expect([slow(1, 1, 5)]);
+    s.at_ms(8000).expect([slow(1, 2, 6)]).check(|tpa| tpa.rtt().rto(), Duration::from_secs(8));
+    // It stays until a sample of what left afterwards.
+    s.at_ms(9000).gets([ack(1, &[0, 1, 2, 3], 6)]).expect([]);
+    s.check(|tpa| (tpa.phase(), tpa.rtt().rto()), (Phase::Normal, Duration::from_secs(8)));
+    s.app(|tpa| tpa.send_virtual(1000)).expect([data(2, 0, 0)]);
+    s.at_ms(9100).gets([ack(2, &[0], 0)]).check(|tpa| tpa.rtt().rto(), Duration::from_secs(1));
+}
+
+#[test]
+fn a_notice_freezes_and_the_quoted_segment_times_out_at_once() {
+    let mut s = established(Config { cwnd_max: 3, ..with_notices() });
+    s.app(Endpoint::send_forever).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    notify(&mut s, 300, link_failed(&sent(1, 1))).expect([]);
+    s.check(|tpa| (tpa.phase(), tpa.flight()), (Phase::Freeze, 2));
+    // The timers of the others run on; with nothing in flight the next data asks.
+    s.at_ms(1000).expect([slow(1, 3, 3)]);
+    s.at_ms(1200).gets([ack(1, &[0, 2], 2)]).expect([]).check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(2000).expect([slow(1, 1, 4)]).check(|tpa| tpa.counters().congested, 0);
+    s.at_ms(2100).gets([ack(1, &[0, 1, 2], 4)]).expect([data(1, 3, 5)]);
+    s.check(|tpa| (tpa.phase(), tpa.counters().notices, tpa.counters().timeouts), (Phase::Normal, 1, 3));
+    s.gets([ack(1, &[0, 1, 2, 3], 5)]).expect([data(2, 0, 0), data(2, 1, 1), data(2, 2, 2)]);
+}
+
+#[test]
+fn a_notice_moves_congested_to_freeze() {
+    let mut s = established(with_notices());
+    s.app(Endpoint::send_forever).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Congested);
+    // 2 had left before: it is timed out at once, and 3 asks.
+    notify(&mut s, 1100, link_failed(&sent(1, 2)))
+        .expect([slow(1, 3, 3)])
+        .check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(1200).gets([ack(1, &[0, 1, 2, 3], 3)]).expect([data(2, 0, 0), data(2, 1, 1)]);
+}
+
+#[test]
+fn notices_of_what_is_not_in_flight_are_ignored() {
+    let mut s = established(with_notices());
+    s.app(|tpa| tpa.send_virtual(3000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.gets([ack(1, &[0], 0)]).expect([data(1, 2, 2)]);
+    let bare = Segment { body: Body::Empty, ..sent(1, 1) };
+    let other_port = Segment { destination: 81, ..sent(1, 1) };
+    let ignored = [sent(1, 0), sent(1, 3), sent(0, 1), sent(2, 1), bare, other_port];
+    for segment in &ignored {
+        notify(&mut s, 0, link_failed(segment)).expect([]);
+    }
+    notify(&mut s, 0, quoting(vec![0xff; 20])).expect([]);
+    s.check(|tpa| (tpa.phase(), tpa.counters().notices, tpa.flight()), (Phase::Normal, 0, 2));
+    s.gets([ack(1, &[0, 1, 2], 2)]);
+    // Where none are expected, none count.
+    let mut s = established(config());
+    s.app(|tpa| tpa.send_virtual(1000)).expect([data(1, 0, 0)]);
+    notify(&mut s, 10, link_failed(&sent(1, 0))).expect([]).check(Endpoint::phase, Phase::Normal);
+    s.gets([ack(1, &[0], 0)]);
+}
+
+/// A node without a route answers each probe at once: asking again at once would never end.
+#[test]
+fn a_notice_about_a_probe_does_not_hurry_the_next() {
+    let mut s = established(with_notices());
+    s.app(|tpa| tpa.send_virtual(3000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    notify(&mut s, 10, link_failed(&sent(1, 0))).expect([]);
+    notify(&mut s, 20, link_failed(&sent(1, 1))).expect([slow(1, 2, 2)]);
+    notify(&mut s, 21, link_failed(&sent(1, 2))).expect([]).check(|tpa| tpa.flight(), 1);
+    s.at_ms(1020).expect([slow(1, 0, 3)]);
+    notify(&mut s, 1021, link_failed(&sent(1, 0))).expect([]);
+    s.at_ms(3020).expect([slow(1, 1, 4)]);
+    s.at_ms(3100).gets([ack(1, &[0, 1, 2], 4)]).expect([]).check(Endpoint::phase, Phase::Normal);
+}
+
+#[test]
+fn a_quote_of_the_framing_over_ip_is_read_too() {
+    let mut s = established(with_notices());
+    s.app(|tpa| tpa.send_virtual(1000)).expect([data(1, 0, 0)]);
+    s.gets([ack(1, &[0], 0)]);
+    let config = Config { framing: Framing::Ip, ..with_notices() };
+    let ports = multihop_transport::tpa::Ports { local: LOCAL, remote: REMOTE };
+    let mut tpa = Endpoint::new(config, ports, multihop_wire::tpa::BlockSeq(0xfff));
+    let now = Instant::ZERO;
+    tpa.connect();
+    while tpa.poll_output(now).is_some() {}
+    let mut answer = from_peer();
+    answer.body = Body::Syn(peer_options());
+    answer.ack = Some(multihop_wire::tpa::Ack {
+        block: multihop_wire::tpa::BlockSeq(0xfff),
+        ..multihop_wire::tpa::Ack::default()
+    });
+    tpa.handle(now, Input::Segment(answer));
+    tpa.send_virtual(1000).expect("the connection is open");
+    while tpa.poll_output(now).is_some() {}
+    assert_eq!(tpa.flight(), 1);
+    let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let mut bytes = Vec::new();
+    let quoted = Segment { block: multihop_wire::tpa::BlockSeq(0), ..sent(1, 0) };
+    quoted.emit_over_ip(source, destination, &mut bytes);
+    tpa.handle(now, Input::Notice(quoting(bytes)));
+    assert_eq!((tpa.phase(), tpa.counters().notices), (Phase::Freeze, 1));
+}
+
+#[test]
+fn with_news_of_routes_a_frozen_sender_is_silent_until_the_route_is_back() {
+    let config = Config { route_notices: true, ..with_notices() };
+    let mut s = established(config);
+    s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    notify(&mut s, 100, link_failed(&sent(1, 0))).expect([]);
+    // Timers run on, and nothing leaves.
+    s.at_ms(1000).expect([]).check(|tpa| tpa.flight(), 0);
+    notify(&mut s, 4000, Notice::RouteRestored).expect([slow(1, 2, 2)]);
+    s.at_ms(4100).gets([ack(1, &[2], 2)]).expect([data(1, 3, 3), data(1, 0, 4)]);
+    s.check(Endpoint::phase, Phase::Normal);
+    s.gets([ack(1, &[0, 2, 3], 4)]).expect([data(1, 1, 5)]).gets([ack(1, &[0, 1, 2, 3], 5)]);
+    s.at_ms(100_000).expect([]);
+}
+
+#[test]
+fn a_silent_sender_asks_now_and_then_all_the_same() {
+    let config = Config { route_notices: true, user_timeout: None, ..config() };
+    let mut s = established(config);
+    s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    notify(&mut s, 500, Notice::RouteLost).expect([]).check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(10_500).expect([slow(1, 0, 2)]);
+    s.at_ms(20_500).expect([slow(1, 1, 3)]);
+    s.at_ms(20_600).gets([ack(1, &[0, 1], 3)]).expect([]).check(Endpoint::phase, Phase::Normal);
+    // With nothing in flight, a lost route is no concern.
+    notify(&mut s, 21_000, Notice::RouteLost).expect([]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(100_000).expect([]);
+}
+
+#[test]
+fn a_frozen_sender_of_the_net_profile_asks_every_second() {
+    let mut config = Config { rto: Config::net().rto, ..config() };
+    config.rto.min = Duration::from_secs(1);
+    let mut s = established(config);
+    s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    for (n, at) in (1000..8000).step_by(1000).enumerate() {
+        let position = u8::try_from(n % 2).expect("0 or 1");
+        s.at_ms(at).expect([slow(1, position, u8::try_from(n).expect("few") + 2)]);
+    }
+    s.gets([ack(1, &[0, 1], 8)]).expect([]);
+}
+
+#[test]
+fn a_route_that_is_back_is_believed_quickly() {
+    let mut s = established(config());
+    let mut at = 0;
+    for block in 1..=3 {
+        s.at_ms(at).app(|tpa| tpa.send_virtual(4000)).expect([data(block, 0, 0), data(block, 1, 1)]);
+        s.at_ms(at + 100).gets([ack(block, &[0, 1], 1)]).expect([data(block, 2, 2), data(block, 3, 3)]);
+        s.at_ms(at + 200).gets([ack(block, &[0, 1, 2, 3], 3)]).expect([]);
+        at += 1000;
+    }
+    let before = s.machine.rtt().srtt().expect("six samples");
+    s.at_ms(at).app(|tpa| tpa.send_virtual(3000)).expect([data(4, 0, 0), data(4, 1, 1)]);
+    s.at_ms(at + 1000).expect([slow(4, 2, 2)]);
+    s.at_ms(at + 1100).gets([ack(4, &[0, 1, 2], 2)]).expect([]).check(|tpa| tpa.rtt().srtt(), Some(before));
+    s.app(|tpa| tpa.send_virtual(1000)).expect([data(4, 3, 3)]);
+    s.at_ms(at + 1900).gets([ack(4, &[0, 1, 2, 3], 3)]);
+    // g1 = 1/4
+    s.check(|tpa| tpa.rtt().srtt(), Some(before + (Duration::from_millis(800) - before) / 4));
+}
