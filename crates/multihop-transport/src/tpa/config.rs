@@ -104,6 +104,7 @@ impl Config {
                 min: Duration::from_millis(200),
                 max: Duration::from_secs(60),
                 freeze_max: None,
+                covers_hold: true,
                 th_rc: 3,
                 n_rc: 3,
             },

@@ -103,6 +103,7 @@ impl Endpoint {
         self.handshake.peer_try = segment.tx_seq;
         self.peer = options;
         self.mss = self.mss.min(u32::from(options.mss));
+        self.rtt.set_hold(self.peer_hold());
         self.send.window = segment.window;
         true
     }
@@ -164,7 +165,9 @@ impl Endpoint {
         self.handshake.sent = Some(now);
         if self.timers.at(Timer::Retransmit).is_none() {
             let factor = 1_u64 << self.handshake.lost.min(MAX_DOUBLINGS);
-            self.timers.set(Timer::Retransmit, now + self.config.syn_wait.saturating_mul(factor));
+            let longest = self.config.rto.max.max(self.config.syn_wait);
+            let wait = self.config.syn_wait.saturating_mul(factor).min(longest);
+            self.timers.set(Timer::Retransmit, now + wait);
         }
         let ack = (self.state == State::SynReceived).then_some(Ack {
             block: self.recv.irs,

@@ -13,6 +13,8 @@ pub struct RtoConfig {
     pub max: Duration,
     /// Upper bound while frozen; `None` has no other.
     pub freeze_max: Option<Duration>,
+    /// Whether the timeout covers the time that the peer may hold an ACK, which is in no sample.
+    pub covers_hold: bool,
     /// Samples in a row, all late or all early, that mean another route (`th_RC`).
     pub th_rc: u8,
     /// Samples that weigh more after a change of route (`n_RC`).
@@ -28,6 +30,8 @@ pub struct RttEstimator {
     /// `DEV`
     deviation: Duration,
     backoff: u32,
+    /// How long the peer may hold an ACK.
+    hold: Duration,
     /// Samples in a row above the mean by more than the deviation, and below it.
     late: u8,
     early: u8,
@@ -46,6 +50,7 @@ impl RttEstimator {
             mean: None,
             deviation: Duration::ZERO,
             backoff: 1,
+            hold: Duration::ZERO,
             late: 0,
             early: 0,
             quick: 0,
@@ -74,6 +79,11 @@ impl RttEstimator {
         self.mean = Some(mean);
     }
 
+    /// The peer may hold an ACK so long.
+    pub fn set_hold(&mut self, hold: Duration) {
+        self.hold = hold;
+    }
+
     /// A route is back after a failure: it may be another one.
     pub fn expect_new_route(&mut self) {
         self.quick = self.config.n_rc;
@@ -86,7 +96,10 @@ impl RttEstimator {
 
     /// The retransmission timeout, back-off included; never zero.
     pub fn rto(&self) -> Duration {
-        let base = self.mean.map_or(self.config.initial, |mean| mean + self.deviation.saturating_mul(4));
+        // DEVIATION tpa-1: samples leave out what the receiver waits, so that the timeout adds it.
+        let hold = if self.config.covers_hold { self.hold } else { Duration::ZERO };
+        let spread = self.deviation.saturating_mul(4) + hold;
+        let base = self.mean.map_or(self.config.initial, |mean| mean + spread);
         let rto = base.max(self.config.min).saturating_mul(u64::from(self.backoff));
         rto.min(self.config.max).max(FLOOR)
     }
@@ -239,6 +252,19 @@ mod tests {
         assert!(rtt.rto() <= base);
         let net = RttEstimator::new(super::super::Config::net().rto);
         assert_eq!((net.rto(), net.freeze_rto()), (ms(3000), ms(1000)));
+    }
+
+    #[test]
+    fn the_timeout_covers_the_time_that_an_ack_may_be_held() {
+        let mut rtt = settled();
+        let alone = rtt.rto();
+        rtt.set_hold(ms(100));
+        assert_eq!(rtt.rto(), alone + ms(100));
+        rtt.config.covers_hold = false;
+        assert_eq!(rtt.rto(), alone);
+        let mut rtt = estimator();
+        rtt.set_hold(ms(100));
+        assert_eq!(rtt.rto(), ms(3000));
     }
 
     #[test]

@@ -102,6 +102,7 @@ fn set_timers(config: &mut Config, table: &TpaTable) {
     put(&mut config.rto.min, table.rto_min.map(|time| time.duration()));
     put(&mut config.rto.max, table.rto_max.map(|time| time.duration()));
     put(&mut config.rto.freeze_max, table.freeze_rto_max.map(|time| time.0.map(|time| time.duration())));
+    put(&mut config.rto.covers_hold, table.rto_covers_hold);
     put(&mut config.rto.th_rc, table.th_rc.map(|n| n.to()));
     put(&mut config.rto.n_rc, table.n_rc.map(|n| n.to()));
     put(&mut config.silence_max, table.silence_max.map(|time| time.duration()));

@@ -2,10 +2,13 @@
 
 mod acks;
 mod close;
+mod exhaustive;
 mod figures;
 mod filling;
 mod flow_control;
+mod fuzz;
 mod handshake;
+mod paths;
 mod properties;
 mod round_trips;
 mod states;

@@ -54,6 +54,8 @@ table! {
         rto_max: Option<Timeout>,
         /// Longest retransmission timeout while frozen, s.
         freeze_rto_max: Option<OrOff<Timeout>>,
+        /// Whether the timeout covers the time that the peer may hold an ACK, which is in no sample.
+        rto_covers_hold: Option<bool>,
         /// A frozen sender that waits for news of its route asks after this time all the same, s.
         silence_max: Option<Timeout>,
         /// Wait for the answer to the first SYN, s; it doubles with each try.
