@@ -9,5 +9,6 @@ extern crate alloc;
 
 pub mod agent;
 pub mod aodv;
+pub mod apdr;
 pub mod dsr;
 pub mod olsr;

@@ -11,7 +11,7 @@ use multihop_wire::olsr::{Costs, Willingness};
 use super::config::Metric;
 use super::gauges::{ASSUMED, Gauges};
 use super::routes::{Addresses, Known, Route, Routes};
-use super::table::Table;
+use super::table::{Pair, Table};
 
 /// What the links of each node's last TC cost, by originator.
 pub(super) type Prices = Table<Ipv4Addr, Arc<Costs>>;
@@ -22,6 +22,8 @@ pub(super) struct Priced<'a> {
     pub(super) metric: &'a Metric,
     pub(super) gauges: &'a Gauges,
     pub(super) prices: &'a Prices,
+    /// Packets of this node's own in each second, by link.
+    pub(super) own_load: &'a [(Pair, u32)],
 }
 
 /// What a route is, besides what packets need.
@@ -96,7 +98,7 @@ impl Search {
         self.open.clear();
         for neighbour in known.neighbours.list() {
             if let Some(via) = neighbour.via {
-                let cost = u64::from(priced.gauges.cost(via, priced.metric));
+                let cost = priced.neighbour(known.own, neighbour.main, via);
                 let relays = neighbour.willingness > Willingness::NEVER;
                 self.reach(neighbour.main, (cost, 1, via), known.own, relays);
             }
@@ -109,9 +111,9 @@ impl Search {
             }
             let (cost, hops, next_hop) = rank;
             let Some(hops) = hops.checked_add(1) else { continue };
-            each_link(known, priced.prices, node.address, |to, price| {
+            known.each_link(priced, node.address, |to, price| {
                 if to != known.own {
-                    self.reach(to, (cost + u64::from(price), hops, next_hop), node.address, true);
+                    self.reach(to, (cost + price, hops, next_hop), node.address, true);
                 }
             });
         }
@@ -136,24 +138,60 @@ impl Search {
     }
 }
 
-/// The links that begin at a node and their costs. Those that only HELLOs tell of count where there
-/// is no TC.
-pub(super) fn each_link(
-    known: &Known<'_>,
-    prices: &Prices,
-    from: Ipv4Addr,
-    mut each: impl FnMut(Ipv4Addr, u32),
-) {
-    match known.topology.of(from) {
-        [] => known.two_hops.pairs_of(from).iter().for_each(|pair| each(pair.second(), ASSUMED)),
-        [tc] => {
-            let costs = prices
-                .get(from)
-                .filter(|costs| costs.sequence == tc.sequence && costs.costs.len() == tc.neighbours.len());
-            for (n, &to) in tc.neighbours.iter().enumerate() {
-                each(to, costs.map_or(ASSUMED, |costs| costs.costs[n]));
-            }
+impl Priced<'_> {
+    /// What the link to a neighbour costs.
+    fn neighbour(&self, own: Ipv4Addr, main: Ipv4Addr, via: Ipv4Addr) -> u64 {
+        self.without_own(own, main, self.gauges.cost(via, self.metric))
+    }
+
+    /// A delay less what this node's own packets add to it, if they cross the link.
+    ///
+    /// In an M/M/1 queue the inverse of the delay is the rate that is still free: without these
+    /// packets it would be greater by their rate.
+    fn without_own(&self, from: Ipv4Addr, to: Ipv4Addr, cost: u32) -> u64 {
+        let cost = u64::from(cost);
+        if self.own_load.is_empty() {
+            return cost;
         }
-        parts => parts.iter().flat_map(|tc| &tc.neighbours).for_each(|&to| each(to, ASSUMED)),
+        let found = self.own_load.binary_search_by_key(&Pair::new(from, to), |&(link, _)| link);
+        let rate = found.map_or(0, |at| u64::from(self.own_load[at].1));
+        cost * 1_000_000 / (1_000_000 + cost * rate)
+    }
+}
+
+impl Known<'_> {
+    /// The links that begin at a node and their costs. Those that only HELLOs tell of count where
+    /// there is no TC.
+    fn each_link(&self, priced: Priced<'_>, from: Ipv4Addr, mut each: impl FnMut(Ipv4Addr, u64)) {
+        let mut each = |to, cost| each(to, priced.without_own(from, to, cost));
+        match self.topology.of(from) {
+            [] => self.two_hops.pairs_of(from).iter().for_each(|pair| each(pair.second(), ASSUMED)),
+            [tc] => {
+                let costs = priced.prices.get(from).filter(|costs| {
+                    costs.sequence == tc.sequence && costs.costs.len() == tc.neighbours.len()
+                });
+                for (n, &to) in tc.neighbours.iter().enumerate() {
+                    each(to, costs.map_or(ASSUMED, |costs| costs.costs[n]));
+                }
+            }
+            parts => parts.iter().flat_map(|tc| &tc.neighbours).for_each(|&to| each(to, ASSUMED)),
+        }
+    }
+
+    /// What a path costs that begins with a neighbour, if all its links exist.
+    pub(super) fn cost_of(&self, path: &[Ipv4Addr], priced: Priced<'_>) -> Option<u64> {
+        let (&first, _) = path.split_first()?;
+        let via = self.neighbours.get(first)?.via?;
+        let mut sum = priced.neighbour(self.own, first, via);
+        for link in path.windows(2) {
+            let mut cost = None;
+            self.each_link(priced, link[0], |to, price| {
+                if to == link[1] {
+                    cost = Some(price);
+                }
+            });
+            sum += cost?;
+        }
+        Some(sum)
     }
 }

@@ -50,6 +50,12 @@ pub struct Metric {
     pub clocks: Clocks,
     /// Weight of the latest delay in the average, in millionths.
     pub weight: u32,
+    /// A path is only left for one that is cheaper by more than this share, in millionths.
+    pub hysteresis: u32,
+    /// And not sooner than this after it was taken, while it exists.
+    pub hold: Duration,
+    /// Whether the delay that a node's own packets add is left out.
+    pub own_load: bool,
 }
 
 /// How the delay of a link is measured.
@@ -139,10 +145,24 @@ impl Default for Config {
     }
 }
 
+impl Metric {
+    /// Whether the path of the last packet matters to the next one.
+    pub(super) fn keeps_paths(&self) -> bool {
+        self.hysteresis > 0 || self.hold > Duration::ZERO || self.own_load
+    }
+}
+
 impl Default for Metric {
     /// Average path-delay routing with the smallest weight of its paper.
     fn default() -> Self {
-        Self { quantity: Quantity::Delay, clocks: Clocks::Synchronised, weight: 200_000 }
+        Self {
+            quantity: Quantity::Delay,
+            clocks: Clocks::Synchronised,
+            weight: 200_000,
+            hysteresis: 0,
+            hold: Duration::ZERO,
+            own_load: false,
+        }
     }
 }
 

@@ -152,7 +152,7 @@ mod tests {
     const OTHER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
     fn metric(quantity: Quantity, clocks: Clocks) -> Metric {
-        Metric { quantity, clocks, weight: 200_000 }
+        Metric { quantity, clocks, weight: 200_000, ..Metric::default() }
     }
 
     fn at(micros: u64) -> Instant {

@@ -32,6 +32,7 @@ mod cheapest;
 mod config;
 mod forwarding;
 mod gauges;
+mod held;
 mod hello;
 mod hysteresis;
 mod links;
@@ -307,17 +308,30 @@ impl Agent {
         self.timers.set(timer, now + (interval - jitter));
     }
 
+    /// Packets of this host leave for a destination by a way of their own: brings routes up to date
+    /// and tells the host's connections about them.
+    pub(crate) fn expect_use(&mut self, now: Instant, destination: Ipv4Addr) {
+        self.expire(now);
+        self.settle(now, true);
+        let hops = self.routes.get(self.interfaces.main(destination)).map(|route| route.hops);
+        self.note_use(now, destination, hops);
+    }
+
+    fn note_use(&mut self, now: Instant, peer: Ipv4Addr, hops: Option<u8>) {
+        let notice = self.watch.uses(now, peer, hops);
+        self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
+    }
+
     fn route_packet(&mut self, now: Instant, packet: &Routable) {
         self.settle(now, true);
         let route = self.routes.get(self.interfaces.main(packet.destination));
         if packet.previous_hop.is_none() {
-            let notice = self.watch.uses(now, packet.destination, route.map(|route| route.hops));
-            let peer = packet.destination;
-            self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
+            self.note_use(now, packet.destination, route.map(|route| route.hops));
         }
         let ticket = packet.ticket;
         let output = match route {
             Some(Route { next_hop, .. }) => {
+                let next_hop = self.kept_next_hop(now, packet).unwrap_or(next_hop);
                 self.count_turn(now, packet.destination, next_hop);
                 Output::Forward { ticket, next_hop }
             }

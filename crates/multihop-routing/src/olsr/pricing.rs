@@ -1,6 +1,7 @@
 //! Costs of links: what HELLOs measure, and what the network is told of it.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant};
@@ -10,6 +11,10 @@ use super::Agent;
 use super::cheapest::{Priced, Prices};
 use super::config::Metric;
 use super::gauges::Gauges;
+use super::held::Held;
+use super::routes::Known;
+use super::table::Pair;
+use crate::agent::Routable;
 
 /// What a node that chooses routes by cost knows of costs.
 #[derive(Clone, Debug)]
@@ -17,17 +22,28 @@ pub(super) struct Pricing {
     metric: Metric,
     gauges: Gauges,
     prices: Prices,
+    held: Held,
+    /// What this node's own packets load links with, where that is left out of costs.
+    own_load: Vec<(Pair, u32)>,
     /// Of the next HELLO.
     number: u16,
 }
 
 impl Pricing {
     pub(super) fn new(metric: Metric) -> Self {
-        Self { metric, gauges: Gauges::new(), prices: Prices::new(), number: 0 }
+        Self {
+            metric,
+            gauges: Gauges::new(),
+            prices: Prices::new(),
+            held: Held::default(),
+            own_load: Vec::new(),
+            number: 0,
+        }
     }
 
     pub(super) const fn priced(&self) -> Priced<'_> {
-        Priced { metric: &self.metric, gauges: &self.gauges, prices: &self.prices }
+        let Self { metric, gauges, prices, own_load, .. } = self;
+        Priced { metric, gauges, prices, own_load: own_load.as_slice() }
     }
 
     /// What the next HELLO says.
@@ -48,6 +64,38 @@ impl Pricing {
 }
 
 impl Agent {
+    /// What a path costs, if all its links exist.
+    pub fn cost_of(&self, path: &[Ipv4Addr]) -> Option<u64> {
+        self.known().cost_of(path, self.pricing.as_ref()?.priced())
+    }
+
+    /// The next hop of a packet where paths are kept, or own packets leave out their load.
+    pub(super) fn kept_next_hop(&mut self, now: Instant, packet: &Routable) -> Option<Ipv4Addr> {
+        let metric = self.config.metric.filter(Metric::keeps_paths)?;
+        let destination = self.interfaces.main(packet.destination);
+        let best_cost = self.routes.cost(destination)?;
+        let mut pricing = self.pricing.take()?;
+        let (known, mut held) = (self.known(), core::mem::take(&mut pricing.held));
+        let cost = |path: &[Ipv4Addr]| known.cost_of(path, pricing.priced());
+        let best = || self.routes.path(destination);
+        let path = held.choose(now, destination, &metric, best_cost, best, cost);
+        let first = path.and_then(|path| path.first().copied());
+        let next_hop = first.and_then(|first| known.neighbours.get(first)?.via);
+        let counts = metric.own_load && packet.previous_hop.is_none();
+        if counts && held.count(now, destination) {
+            pricing.own_load = held.own_load(self.address);
+            self.stale.routes = true;
+        }
+        pricing.held = held;
+        self.pricing = Some(pricing);
+        next_hop
+    }
+
+    pub(super) fn known(&self) -> Known<'_> {
+        let Self { address: own, neighbours, two_hops, topology, .. } = self;
+        Known { own: *own, neighbours, two_hops, topology }
+    }
+
     pub(super) fn hear_report(&mut self, now: Instant, from: Ipv4Addr, report: &Report, validity: Duration) {
         let own = self.address;
         if let Some(pricing) = &mut self.pricing {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use multihop_core::{BitRate, Duration, NodeId};
 use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
-use multihop_routing::{aodv, dsr, olsr};
+use multihop_routing::{aodv, apdr, dsr, olsr};
 use multihop_transport::{tcp, tpa};
 
 use super::Topology;
@@ -114,6 +114,8 @@ pub enum RoutingProtocol {
         config: olsr::Config,
         /// Whether HELLOs wait in the interface queue behind data.
         hellos_wait: bool,
+        /// Each flow keeps the path of its first packet.
+        reservation: Option<apdr::Config>,
     },
 }
 
@@ -133,7 +135,8 @@ impl RoutingProtocol {
             Self::Aodv(_) => "aodv",
             Self::Dsr(_) => "dsr",
             Self::Olsr(_) => "olsr",
-            Self::Apdr { .. } => "apdr",
+            Self::Apdr { reservation: None, .. } => "apdr",
+            Self::Apdr { .. } => "apdr-pr",
         }
     }
 }

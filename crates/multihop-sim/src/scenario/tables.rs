@@ -16,7 +16,7 @@ pub(super) use radio::{
 };
 pub(super) use routing::{
     AodvTable, DsrTable, HopsTable, HysteresisTable, HysteresisValue, MetricTable, OlsrTable, ProtocolTable,
-    RoutingTable, StaticTable,
+    ReservationTable, RoutingTable, StaticTable, SwitchTable,
 };
 pub(super) use sweep::SweepTable;
 pub(super) use topology::{NodeRef, PositionsTable, TopologyTable};

@@ -105,9 +105,9 @@ impl World<'_> {
             }
             return;
         }
-        let route = packet.route.clone();
+        let (flow, route) = (packet.flow(), packet.route.clone());
         let packet = self.ticket(node, from, packet);
-        self.tell_router(node, Told::Packet { packet, route });
+        self.tell_router(node, Told::Packet { packet, flow, route });
     }
 
     /// Keeps a packet for a node's agent.

@@ -1,6 +1,6 @@
 //! Average path-delay routing in the simulator.
 
-use crate::support::{ran, result};
+use crate::support::{events, ran, result};
 
 /// Two routes from S to D, as in Figure 2 of the APDR report.
 fn diamond(routing: &str, seed: u64) -> String {
@@ -40,5 +40,38 @@ fn the_same_seed_gives_the_same_run() {
         one.result.wall_seconds = other.result.wall_seconds;
         one.result.events_per_second = other.result.events_per_second;
         assert_eq!((&one.result, one.trace == other.trace), (&other.result, true), "{keys}");
+    }
+}
+
+#[test]
+fn hysteresis_and_own_load_make_changes_rare() {
+    let changes = |keys: &str| {
+        let routing = format!("protocol = \"apdr\", weight = 0.8, {keys}");
+        result(&diamond(&routing, 2)).routing.route_changes.unwrap()
+    };
+    let plain = changes("hysteresis = 0.0");
+    let (slow, own) = (changes("hysteresis = 0.3, hold = 10"), changes("own_load = true"));
+    assert!(slow * 2 < plain && own * 3 < plain * 2, "{plain} changes, {slow} with hysteresis, {own}");
+}
+
+#[test]
+fn reserved_paths_do_not_change_and_each_direction_has_its_own() {
+    let keys = ["on_break = \"hold\"", "on_break = \"reselect\""];
+    for keys in keys {
+        let ran = ran(&diamond(&format!("protocol = \"apdr-pr\", {keys}"), 1));
+        let result = &ran.result;
+        assert_eq!((result.routing.route_changes, result.flows[0].mean_hops), (Some(0), Some(4.0)));
+        assert!(!result.drops.contains_key("ttl") && result.flows[0].goodput_kbps > 800.0);
+        for kind in ["tcp", "ack"] {
+            let by = |node: u32| {
+                let forwards = |event: &crate::support::Event<'_>| {
+                    event.what == "f" && event.kind == kind && event.node == node
+                };
+                events(&ran.trace).filter(forwards).count()
+            };
+            // A or E, then B or F, then C or G.
+            let relays: Vec<_> = (0..8).filter(|&node| by(node) > 0).collect();
+            assert_eq!(relays.len(), 3, "{kind} by {relays:?}");
+        }
     }
 }

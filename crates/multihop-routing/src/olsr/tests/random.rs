@@ -9,7 +9,7 @@ use crate::olsr::links::State;
 #[derive(Clone, Debug)]
 enum Op {
     Wait(u64),
-    Hello { from: u8, willingness: u8, links: Vec<(u8, u8)> },
+    Hello { from: u8, willingness: u8, links: Vec<(u8, u8)>, told: Option<u32> },
     Flood { from: u8, originator: u8, sequence: u8, ansn: u8, ttl: u8, ends: Vec<u8>, mid: bool },
     Data { previous_hop: Option<u8>, to: u8 },
     Fails { next_hop: u8 },
@@ -19,8 +19,8 @@ fn op() -> impl Strategy<Value = Op> {
     let some = || 1..8_u8;
     prop_oneof![
         3 => (0..4_000_u64).prop_map(Op::Wait),
-        6 => (2..8_u8, 0..8_u8, vec((0..5_u8, some()), 0..6))
-            .prop_map(|(from, willingness, links)| Op::Hello { from, willingness, links }),
+        6 => (2..8_u8, 0..8_u8, vec((0..5_u8, some()), 0..6), proptest::option::of(0..9_000_u32))
+            .prop_map(|(from, willingness, links, told)| Op::Hello { from, willingness, links, told }),
         4 => (2..8_u8, some(), any::<(u8, u8)>(), 0..4_u8, vec(1..12_u8, 0..5), any::<bool>()).prop_map(
             |(from, originator, (sequence, ansn), ttl, ends, mid)| {
                 Op::Flood { from, originator, sequence: sequence % 16, ansn: ansn % 8, ttl, ends, mid }
@@ -34,10 +34,24 @@ fn op() -> impl Strategy<Value = Op> {
 fn config() -> impl Strategy<Value = Config> {
     let hysteresis = prop_oneof![Just(None), Just(Some(Hysteresis::default()))];
     let failure = prop_oneof![Just(LinkFailure::Hello), Just(LinkFailure::Mac)];
-    (any::<bool>(), hysteresis, failure, 1..3_u8).prop_map(|(um, hysteresis, link_failure, mpr_coverage)| {
-        let base = if um { Config::um_olsr() } else { Config::rfc() };
-        Config { hysteresis, link_failure, mpr_coverage, ..base }
-    })
+    (any::<bool>(), hysteresis, failure, 1..3_u8, metric()).prop_map(
+        |(um, hysteresis, link_failure, mpr_coverage, metric)| {
+            let base = if um { Config::um_olsr() } else { Config::rfc() };
+            let config = Config { hysteresis, link_failure, mpr_coverage, ..base };
+            metric.map_or(config.clone(), |metric| config.with_metric(metric))
+        },
+    )
+}
+
+fn metric() -> impl Strategy<Value = Option<Metric>> {
+    let clocks = prop_oneof![Just(Clocks::Synchronised), Just(Clocks::Echoed)];
+    proptest::option::of((clocks, any::<bool>(), 0..3_u64).prop_map(|(clocks, kept, hold)| Metric {
+        clocks,
+        hysteresis: if kept { 200_000 } else { 0 },
+        hold: Duration::from_secs(hold),
+        own_load: kept,
+        ..Metric::default()
+    }))
 }
 
 fn run(b: &mut Bench, op: Op) {
@@ -46,10 +60,17 @@ fn run(b: &mut Bench, op: Op) {
             let now = b.now.as_nanos() / 1_000_000;
             b.at_ms(now + ms);
         }
-        Op::Hello { from, willingness, links } => {
+        Op::Hello { from, willingness, links, told } => {
             let codes = [SYM, MPR, ASYM, LOST, LinkCode::Unspecified(NeighbourType::Symmetric)];
             let links: Vec<_> = links.into_iter().map(|(code, n)| (codes[usize::from(code)], n)).collect();
-            b.gets(from, vec![hello(from, &links, Willingness(willingness))]);
+            let mut message = hello(from, &links, Willingness(willingness));
+            if let (Some(told), Body::Hello(hello)) = (told, &mut message.body) {
+                let (heard, stamp) = (vec![(node(OWN), told)], told.wrapping_mul(1_000));
+                let quantity = Quantity::Delay;
+                hello.report =
+                    Some(Report { number: b.sequence, quantity, stamp, heard, echoes: Vec::new() });
+            }
+            b.gets(from, vec![message]);
         }
         Op::Flood { from, originator, sequence, ansn, ttl, ends, mid } => {
             let sequence = u16::from(sequence);
@@ -58,7 +79,9 @@ fn run(b: &mut Bench, op: Op) {
             } else {
                 tc(originator, sequence, ansn.into(), &ends)
             };
-            b.gets(from, vec![Message { ttl, ..message }]);
+            let prices = (0..).take(ends.len()).map(|n| n * 700).collect::<Vec<u32>>();
+            let prices = costs(originator, sequence.wrapping_add(100), ansn.into(), &prices);
+            b.gets(from, vec![Message { ttl, ..message }, Message { ttl, ..prices }]);
         }
         Op::Data { previous_hop, to } => {
             b.packet(previous_hop, to);

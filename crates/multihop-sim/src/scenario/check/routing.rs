@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use multihop_routing::{aodv, dsr, olsr};
-use multihop_wire::olsr::Willingness;
+use multihop_core::Duration;
+use multihop_routing::{aodv, apdr, dsr, olsr};
+use multihop_wire::olsr::{Quantity, Willingness};
 
 use super::Nodes;
 use crate::scenario::document::Fault;
@@ -11,7 +12,7 @@ use crate::scenario::model::{Routing, RoutingProtocol};
 use crate::scenario::read::Both;
 use crate::scenario::tables::{
     AodvTable, DsrTable, HopsTable, HysteresisTable, HysteresisValue, MetricTable, OlsrTable, ProtocolTable,
-    RoutingTable, StaticTable,
+    ReservationTable, RoutingTable, StaticTable, SwitchTable,
 };
 use crate::scenario::values::put;
 
@@ -29,9 +30,15 @@ pub(super) fn routing(
         ProtocolTable::Olsr(Both(table, hops)) => {
             RoutingProtocol::Olsr(by_hops(olsr(table, faults), hops, faults))
         }
-        ProtocolTable::Apdr(Both(table, metric)) => RoutingProtocol::Apdr {
-            config: olsr(table, faults).with_metric(self::metric(metric)),
+        ProtocolTable::Apdr(Both(table, Both(metric, switch))) => RoutingProtocol::Apdr {
+            config: olsr(table, faults).with_metric(self::metric(metric, Some(switch))),
             hellos_wait: metric.hellos_wait,
+            reservation: None,
+        },
+        ProtocolTable::ApdrPr(Both(table, Both(metric, reservation))) => RoutingProtocol::Apdr {
+            config: olsr(table, faults).with_metric(self::metric(metric, None)),
+            hellos_wait: metric.hellos_wait,
+            reservation: Some(self::reservation(reservation, metric, faults)),
         },
     };
     Some(Routing { protocol, ip_extra: packet.ip_extra.to() })
@@ -201,8 +208,24 @@ fn by_hops(config: olsr::Config, table: &HopsTable, faults: &mut Vec<Fault>) -> 
     }
 }
 
-fn metric(table: &MetricTable) -> olsr::Metric {
-    olsr::Metric { quantity: table.metric.0, clocks: table.clocks.0, weight: millionths(table.weight.0) }
+fn metric(table: &MetricTable, switch: Option<&SwitchTable>) -> olsr::Metric {
+    olsr::Metric {
+        quantity: table.metric.0,
+        clocks: table.clocks.0,
+        weight: millionths(table.weight.0),
+        hysteresis: switch.map_or(0, |switch| millionths(switch.hysteresis.0)),
+        hold: switch.map_or(Duration::ZERO, |switch| switch.hold.duration()),
+        own_load: switch.is_some_and(|switch| switch.own_load),
+    }
+}
+
+fn reservation(table: &ReservationTable, metric: &MetricTable, faults: &mut Vec<Fault>) -> apdr::Config {
+    let max_delay = table.max_delay.0.map(|time| time.duration());
+    if max_delay.is_some() && metric.metric.0 != Quantity::Delay {
+        let message = "a limit needs delays, allowed with metric = \"delay\"";
+        faults.push(Fault::at_key("routing.max_delay", message));
+    }
+    apdr::Config { on_break: table.on_break.0, max_cost: max_delay.map(|delay| delay.as_nanos() / 1000) }
 }
 
 fn hysteresis(value: &HysteresisValue, faults: &mut Vec<Fault>) -> Option<olsr::Hysteresis> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use multihop_routing::{aodv, olsr};
+use multihop_routing::{aodv, apdr, olsr};
 use multihop_wire::olsr::Quantity;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
@@ -36,7 +36,9 @@ kinds! {
         /// Optimised link state routing (RFC 3626).
         "olsr" => Olsr(Both<OlsrTable, HopsTable>),
         /// The same with routes of least average delay (average path-delay routing).
-        "apdr" => Apdr(Both<OlsrTable, MetricTable>),
+        "apdr" => Apdr(Both<OlsrTable, Both<MetricTable, SwitchTable>>),
+        /// The same with path reservation: a flow's first packet fixes the path of all that follow.
+        "apdr-pr" => ApdrPr(Both<OlsrTable, Both<MetricTable, ReservationTable>>),
     }
 }
 
@@ -232,6 +234,29 @@ table! {
 }
 
 table! {
+    /// When routes of least cost change.
+    SwitchTable {
+        /// A path in use is only left for one that is cheaper by more than this share.
+        hysteresis: Chance = 0.0,
+        /// A path in use is not left sooner than this after it was taken, while it exists, s.
+        hold: Jitter = 0.0,
+        /// Whether a node leaves out the delay that its own packets add to the links of their path.
+        own_load: bool = false,
+    }
+}
+
+table! {
+    /// Path reservation.
+    ReservationTable {
+        /// What a flow does when a link of its path has gone: it keeps the path all the same, or its
+        /// next packet fixes another.
+        on_break: OnBreakWord = "hold",
+        /// A path that takes longer than this is left for the best, s.
+        max_delay: OrOff<Timeout> = "off",
+    }
+}
+
+table! {
     /// The quality of a link is a moving average of packets that arrive (1) and do not (0).
     HysteresisTable {
         /// Weight of the latest packet.
@@ -273,6 +298,12 @@ words! {
     MetricWord(Quantity) {
         "delay" => Quantity::Delay,
         "etx" => Quantity::Transmissions,
+    }
+
+    /// What becomes of reserved paths.
+    OnBreakWord(apdr::OnBreak) {
+        "hold" => apdr::OnBreak::Hold,
+        "reselect" => apdr::OnBreak::Reselect,
     }
 
     /// How delays are measured.

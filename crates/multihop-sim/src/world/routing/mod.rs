@@ -5,7 +5,7 @@ mod vocabulary;
 
 use multihop_core::{Instant, Machine, NodeId};
 use multihop_radio::grid::Point;
-use multihop_routing::{aodv, dsr, olsr};
+use multihop_routing::{aodv, apdr, dsr, olsr};
 
 use self::fixed::FixedRoutes;
 pub(super) use self::vocabulary::{Said, Told};
@@ -19,6 +19,7 @@ pub(super) enum Router {
     // One agent for each node:
     Aodv(Vec<aodv::Aodv>),
     Olsr(Vec<olsr::Agent>),
+    Reserving(Vec<apdr::Agent>),
     Dsr(Vec<dsr::Agent>),
     Custom(Vec<Box<dyn RoutingAgent>>),
 }
@@ -29,6 +30,22 @@ pub(super) struct Turns {
     pub(super) changes: u64,
     /// Returns to a next hop that had just been left.
     pub(super) oscillations: u64,
+}
+
+impl Turns {
+    fn of(agent: &olsr::Agent, more: u64) -> Self {
+        let counters = agent.counters();
+        Self { changes: counters.route_changes + more, oscillations: counters.oscillations }
+    }
+}
+
+impl std::iter::Sum for Turns {
+    fn sum<I: Iterator<Item = Self>>(turns: I) -> Self {
+        turns.fold(Self::default(), |sum, turns| Self {
+            changes: sum.changes + turns.changes,
+            oscillations: sum.oscillations + turns.oscillations,
+        })
+    }
 }
 
 impl Router {
@@ -47,9 +64,19 @@ impl Router {
                 let agent = |node: NodeId| aodv::Aodv::new(config.clone(), node.addr(), start, rng(node));
                 Self::Aodv(nodes().map(agent).collect())
             }
-            RoutingProtocol::Olsr(config) | RoutingProtocol::Apdr { config, .. } => {
+            RoutingProtocol::Olsr(config) => {
                 let agent = |node: NodeId| olsr::Agent::new(start, node.addr(), config.clone(), rng(node));
                 Self::Olsr(nodes().map(agent).collect())
+            }
+            RoutingProtocol::Apdr { config, reservation, .. } => {
+                let olsr = |node: NodeId| olsr::Agent::new(start, node.addr(), config.clone(), rng(node));
+                match reservation {
+                    None => Self::Olsr(nodes().map(olsr).collect()),
+                    Some(reservation) => {
+                        let agent = |node: NodeId| apdr::Agent::new(node.addr(), olsr(node), *reservation);
+                        Self::Reserving(nodes().map(agent).collect())
+                    }
+                }
             }
             RoutingProtocol::Dsr(config) => {
                 let agent = |node: NodeId| dsr::Agent::new(node.addr(), *config, rng(node));
@@ -83,6 +110,11 @@ impl Router {
                     agents[node.index()].handle(now, input);
                 }
             }
+            Self::Reserving(agents) => {
+                if let Some(input) = told.for_apdr() {
+                    agents[node.index()].handle(now, input);
+                }
+            }
             Self::Dsr(agents) => {
                 if let Some(input) = told.for_dsr() {
                     agents[node.index()].handle(now, input);
@@ -101,6 +133,7 @@ impl Router {
             Self::Fixed(_) => {}
             Self::Aodv(agents) => agents[node.index()].handle_timeout(now),
             Self::Olsr(agents) => agents[node.index()].handle_timeout(now),
+            Self::Reserving(agents) => agents[node.index()].handle_timeout(now),
             Self::Dsr(agents) => agents[node.index()].handle_timeout(now),
             Self::Custom(agents) => agents[node.index()].handle_timeout(now),
         }
@@ -118,6 +151,9 @@ impl Router {
             Self::Olsr(agents) => {
                 agents[node.index()].poll_output(now).map(|output| Said::by_olsr(output, node))
             }
+            Self::Reserving(agents) => {
+                agents[node.index()].poll_output(now).map(|output| Said::by_apdr(output, node))
+            }
             Self::Dsr(agents) => agents[node.index()].poll_output(now).map(Said::by_dsr),
             Self::Custom(agents) => {
                 agents[node.index()].poll_output(now).map(|output| Said::by_custom(output, node))
@@ -127,15 +163,17 @@ impl Router {
 
     /// Changes of routes in use, and those that were oscillations, where somebody counts them.
     pub(super) fn turns(&self) -> Option<Turns> {
-        let Self::Olsr(agents) = self else { return None };
-        let counts = agents.first()?.counts_changes();
-        counts.then(|| {
-            let counters = agents.iter().map(olsr::Agent::counters);
-            counters.fold(Turns::default(), |sum, counters| Turns {
-                changes: sum.changes + counters.route_changes,
-                oscillations: sum.oscillations + counters.oscillations,
-            })
-        })
+        match self {
+            Self::Olsr(agents) => {
+                let counts = agents.first()?.counts_changes();
+                counts.then(|| agents.iter().map(|agent| Turns::of(agent, 0)).sum())
+            }
+            Self::Reserving(agents) => {
+                let turns = |agent: &apdr::Agent| Turns::of(agent.olsr(), agent.counters().reselected);
+                Some(agents.iter().map(turns).sum())
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn deadline(&self, node: NodeId) -> Option<Instant> {
@@ -143,6 +181,7 @@ impl Router {
             Self::Fixed(_) => None,
             Self::Aodv(agents) => agents[node.index()].poll_timeout(),
             Self::Olsr(agents) => agents[node.index()].poll_timeout(),
+            Self::Reserving(agents) => agents[node.index()].poll_timeout(),
             Self::Dsr(agents) => agents[node.index()].poll_timeout(),
             Self::Custom(agents) => agents[node.index()].poll_timeout(),
         }

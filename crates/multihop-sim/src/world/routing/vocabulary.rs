@@ -3,10 +3,10 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use multihop_core::{DropReason, NodeId, Notice, Quoted};
+use multihop_core::{DropReason, FlowId, NodeId, Notice, Quoted};
 use multihop_radio::frame::BROADCAST;
 use multihop_routing::agent::{Input, Output, Routable, Ticket};
-use multihop_routing::{aodv, dsr};
+use multihop_routing::{aodv, apdr, dsr};
 use multihop_wire::dsr::SourceRoute;
 use multihop_wire::{aodv as aodv_wire, olsr as olsr_wire};
 
@@ -16,7 +16,7 @@ use crate::packet::RoutingMessage;
 /// What an agent is told.
 pub(in crate::world) enum Told {
     /// A packet needs a next hop.
-    Packet { packet: Routable, route: Option<Box<SourceRoute>> },
+    Packet { packet: Routable, flow: Option<FlowId>, route: Option<Box<SourceRoute>> },
     /// A message of the protocol arrived.
     Message { from: NodeId, ttl: u8, message: RoutingMessage },
     /// The MAC, or address resolution, gave up on a neighbour.
@@ -54,6 +54,8 @@ pub(in crate::world) struct Outgoing {
 
 const IP_AND_UDP: usize = 28;
 const IP: usize = 20;
+/// The label of packets without ports.
+const NO_FLOW: u32 = u32::MAX;
 
 impl Told {
     pub(super) fn for_aodv(self) -> Option<Input<aodv_wire::Message>> {
@@ -67,6 +69,16 @@ impl Told {
         self.generic(|message| match message {
             RoutingMessage::Olsr(packet) => Some(packet),
             _ => None,
+        })
+    }
+
+    pub(super) fn for_apdr(self) -> Option<apdr::Input> {
+        Some(match self {
+            Self::Packet { packet, flow, route } => {
+                let flow = flow.map_or(NO_FLOW, |flow| flow.0);
+                apdr::Input::Packet { packet, flow, route: route.map(|route| *route) }
+            }
+            told => apdr::Input::Olsr(told.for_olsr()?),
         })
     }
 
@@ -90,7 +102,9 @@ impl Told {
             _ => None,
         };
         Some(match self {
-            Self::Packet { packet, route } => dsr::Input::Packet { packet, route: route.map(|route| *route) },
+            Self::Packet { packet, route, .. } => {
+                dsr::Input::Packet { packet, route: route.map(|route| *route) }
+            }
             Self::Message { ttl, message, .. } => dsr::Input::Message { ttl, message: mine(message)? },
             Self::LinkFailed { next_hop, packet, route, quoted } => {
                 let (next_hop, route) = (next_hop.addr(), *route?);
@@ -136,6 +150,15 @@ impl Said {
             let bytes = IP_AND_UDP + packet.len();
             (RoutingMessage::Olsr(packet), bytes)
         })
+    }
+
+    pub(super) fn by_apdr(output: apdr::Output, from: NodeId) -> Self {
+        match output {
+            apdr::Output::Forward { ticket, next_hop, route } => {
+                Self::Forward { ticket, next_hop: node(next_hop), route: Some(Box::new(route)) }
+            }
+            apdr::Output::Olsr(output) => Self::by_olsr(output, from),
+        }
     }
 
     fn generic<M>(output: Output<M>, from: NodeId, wrap: impl Fn(M) -> (RoutingMessage, usize)) -> Self {

@@ -113,7 +113,7 @@ fn a_key_that_is_missing() {
 fn what_is_not_there_yet() {
     assert_eq!(
         with("routing", "protocol = \"bgp\""),
-        "x.toml:8:12: routing.protocol: found \"bgp\", allowed: \"static\", \"aodv\", \"dsr\", \"olsr\", \"apdr\""
+        "x.toml:8:12: routing.protocol: found \"bgp\", allowed: \"static\", \"aodv\", \"dsr\", \"olsr\", \"apdr\", \"apdr-pr\""
     );
     let text = format!("{SMALLEST}[traffic]\ncount = 1\n");
     let keys = "duration, energy, expected, flow, mac, mobility, name, radio, record, routing, seed, sweep, \

@@ -1,7 +1,7 @@
 //! `[routing]`: what each key does, and what is refused.
 
 use multihop_core::Duration;
-use multihop_routing::{aodv, dsr, olsr};
+use multihop_routing::{aodv, apdr, dsr, olsr};
 use multihop_sim::scenario::{Routing, RoutingProtocol};
 use multihop_wire::olsr::{Quantity, Willingness};
 
@@ -34,7 +34,7 @@ fn olsr(keys: &str) -> olsr::Config {
 
 fn apdr(keys: &str) -> (olsr::Config, bool) {
     match routing(&format!("protocol = \"apdr\"\n{keys}")).protocol {
-        RoutingProtocol::Apdr { config, hellos_wait } => (config, hellos_wait),
+        RoutingProtocol::Apdr { config, hellos_wait, .. } => (config, hellos_wait),
         other => panic!("{other:?}"),
     }
 }
@@ -56,7 +56,7 @@ fn the_defaults_are_those_of_the_simulators() {
     assert_eq!(aodv(""), aodv::Config::new(aodv::Preset::Ns2, aodv::LinkFailure::Mac));
     assert_eq!(dsr(""), dsr::Config::default());
     assert_eq!(olsr(""), olsr::Config::um_olsr());
-    for protocol in ["static", "aodv", "dsr", "olsr", "apdr"] {
+    for protocol in ["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr"] {
         let routing = routing(&format!("protocol = \"{protocol}\"\nip_extra = 20"));
         assert_eq!((routing.protocol.name(), routing.ip_extra), (protocol, 20));
     }
@@ -195,14 +195,26 @@ fn every_key_of_apdr() {
     let metric = olsr::Metric::default();
     let olsr = olsr::Config::um_olsr();
     assert_eq!(apdr(""), (olsr.clone().with_metric(metric), true));
-    let keys =
-        "metric = \"etx\"\nweight = 0.75\nclocks = \"echoed\"\nhellos_wait = false\nhello_interval = 1";
+    let keys = "metric = \"etx\"\nweight = 0.75\nclocks = \"echoed\"\nhellos_wait = false\n\
+        hysteresis = 0.2\nhold = 10\nown_load = true\nhello_interval = 1";
     let (quantity, clocks) = (Quantity::Transmissions, olsr::Clocks::Echoed);
-    let metric = olsr::Metric { quantity, clocks, weight: 750_000 };
+    let metric =
+        olsr::Metric { quantity, clocks, weight: 750_000, hysteresis: 200_000, hold: s(10), own_load: true };
     let times = [1000, 3000, 250].map(ms);
     let [hello_interval, neighbour_hold, max_jitter] = times;
     let expected = olsr::Config { hello_interval, neighbour_hold, max_jitter, ..olsr }.with_metric(metric);
     assert_eq!(apdr(keys), (expected, false));
+    let reservation = |keys| match routing(&format!("protocol = \"apdr-pr\"\n{keys}")).protocol {
+        RoutingProtocol::Apdr { reservation, .. } => reservation.expect("paths are reserved"),
+        other => panic!("{other:?}"),
+    };
+    let hold = apdr::Config { on_break: apdr::OnBreak::Hold, max_cost: None };
+    assert_eq!(reservation(""), hold);
+    let keys = "on_break = \"reselect\"\nmax_delay = 0.25";
+    let reselect = apdr::Config { on_break: apdr::OnBreak::Reselect, max_cost: Some(250_000) };
+    assert_eq!(reservation(keys), reselect);
+    let limit = refused("apdr-pr", "metric = \"etx\"\nmax_delay = 0.25");
+    assert!(limit.contains("routing.max_delay: a limit needs delays"), "{limit}");
     assert!(refused("apdr", "tc_redundancy = 0").contains("routing.tc_redundancy: is not a key here"));
 }
 
@@ -220,7 +232,7 @@ fn keys_of_another_protocol() {
     );
     assert_eq!(
         refused("dsr", "hello_interval = 1"),
-        "x.toml:9:1: routing.hello_interval: is not a key here, allowed with protocol = \"aodv\", \"olsr\", \"apdr\""
+        "x.toml:9:1: routing.hello_interval: is not a key here, allowed with protocol = \"aodv\", \"olsr\", \"apdr\", \"apdr-pr\""
     );
     assert_eq!(
         refused("olsr", "next_hops = []"),
@@ -228,7 +240,7 @@ fn keys_of_another_protocol() {
     );
     assert_eq!(
         refused_with("routing", "preset = \"uu\""),
-        "x.toml:8:1: routing.preset: is not a key here, allowed with protocol = \"aodv\", \"olsr\", \"apdr\""
+        "x.toml:8:1: routing.preset: is not a key here, allowed with protocol = \"aodv\", \"olsr\", \"apdr\", \"apdr-pr\""
     );
     assert_eq!(
         refused("dsr", "salvge = true"),

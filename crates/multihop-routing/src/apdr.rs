@@ -1,0 +1,217 @@
+//! APDR with path reservation: the first packet of a flow fixes the path of all that follow.
+//!
+//! Around an OLSR agent with a metric. Sources write the path into each packet; nodes on the way send
+//! it on as it says, whatever their own tables say.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
+use core::net::Ipv4Addr;
+
+use multihop_core::{DropReason, Duration, Instant, Machine};
+use multihop_wire::dsr::{Addresses, SourceRoute};
+use multihop_wire::olsr::Packet;
+
+use crate::agent::{self, Routable, Ticket};
+use crate::olsr;
+
+/// How long a path is kept.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Config {
+    /// When a link of it has gone.
+    pub on_break: OnBreak,
+    /// A path that costs more than this is left for the best one (microseconds or thousandths of
+    /// transmissions).
+    pub max_cost: Option<u64>,
+}
+
+/// What becomes of a path when a link of it has gone: the MAC gives up on it at the source, or the
+/// topology does not have it any more.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OnBreak {
+    /// The flow keeps it, and its packets are lost until the link is back.
+    Hold,
+    /// The flow's next packet fixes another one.
+    Reselect,
+}
+
+/// A node whose flows have paths of their own.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    olsr: olsr::Agent,
+    address: Ipv4Addr,
+    config: Config,
+    /// By destination and label of the flow.
+    paths: BTreeMap<(Ipv4Addr, u32), Reserved>,
+    outputs: VecDeque<Output>,
+    counters: Counters,
+}
+
+/// What an agent has counted.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Paths fixed for flows that had none.
+    pub reserved: u64,
+    /// Paths replaced by another.
+    pub reselected: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Reserved {
+    /// From the first hop to the destination.
+    path: Addresses,
+    used: Instant,
+}
+
+/// What an agent is told.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A packet of this node's own, or one to be forwarded, needs a next hop.
+    Packet {
+        /// The packet.
+        packet: Routable,
+        /// What tells flows of the same source and destination apart.
+        flow: u32,
+        /// The path that it carries.
+        route: Option<SourceRoute>,
+    },
+    /// Everything else; no packets.
+    Olsr(agent::Input<Arc<Packet>>),
+}
+
+/// What an agent says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Output {
+    /// The packet leaves for a neighbour along a path.
+    Forward {
+        /// Which packet.
+        ticket: Ticket,
+        /// The neighbour.
+        next_hop: Ipv4Addr,
+        /// What it carries from here on.
+        route: SourceRoute,
+    },
+    /// Everything else.
+    Olsr(agent::Output<Arc<Packet>>),
+}
+
+impl Agent {
+    /// Around an OLSR agent with a metric, which belongs to the node with this address.
+    pub const fn new(address: Ipv4Addr, olsr: olsr::Agent, config: Config) -> Self {
+        Self {
+            olsr,
+            address,
+            config,
+            paths: BTreeMap::new(),
+            outputs: VecDeque::new(),
+            counters: Counters { reserved: 0, reselected: 0 },
+        }
+    }
+
+    /// The agent inside.
+    pub const fn olsr(&self) -> &olsr::Agent {
+        &self.olsr
+    }
+
+    /// What was counted so far.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn send(&mut self, now: Instant, packet: Routable, flow: u32) {
+        self.olsr.expect_use(now, packet.destination);
+        match self.path_for(now, packet.destination, flow) {
+            Some(path) => {
+                let route = source_route(&path);
+                self.outputs.push_back(Output::Forward { ticket: packet.ticket, next_hop: path[0], route });
+            }
+            // There is none, or it has too many links: as packets without path go.
+            None => self.olsr.handle(now, agent::Input::Packet(packet)),
+        }
+    }
+
+    /// The path of a flow, which is fixed if it has none.
+    fn path_for(&mut self, now: Instant, destination: Ipv4Addr, flow: u32) -> Option<Addresses> {
+        let before = self.paths.get_mut(&(destination, flow)).map(|reserved| {
+            reserved.used = now;
+            reserved.path
+        });
+        if before.is_some_and(|path| self.stays(&path)) {
+            return before;
+        }
+        let Some(path) = self.olsr.path(destination).and_then(Addresses::collect) else { return before };
+        match before {
+            None => {
+                self.paths.retain(|_, reserved| now.saturating_since(reserved.used) < MEMORY);
+                self.counters.reserved += 1;
+            }
+            Some(before) => self.counters.reselected += u64::from(before != path),
+        }
+        self.paths.insert((destination, flow), Reserved { path, used: now });
+        Some(path)
+    }
+
+    fn stays(&self, path: &[Ipv4Addr]) -> bool {
+        match self.olsr.cost_of(path) {
+            None => self.config.on_break == OnBreak::Hold,
+            Some(cost) => self.config.max_cost.is_none_or(|most| cost <= most),
+        }
+    }
+
+    /// A packet that carries its path goes where that says.
+    fn forward(&mut self, packet: &Routable, route: SourceRoute) {
+        let place = route.route.len().checked_sub(usize::from(route.segments_left));
+        let output = match place.filter(|&at| route.route.get(at) == Some(&self.address)) {
+            Some(at) => {
+                let next_hop = route.route.get(at + 1).copied().unwrap_or(packet.destination);
+                let route = SourceRoute { segments_left: route.segments_left - 1, ..route };
+                Output::Forward { ticket: packet.ticket, next_hop, route }
+            }
+            None => {
+                let (ticket, reason) = (packet.ticket, DropReason::NoRoute);
+                Output::Olsr(agent::Output::Drop { ticket, reason, tell_source: false })
+            }
+        };
+        self.outputs.push_back(output);
+    }
+}
+
+impl Machine for Agent {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Packet { packet, route: Some(route), .. } => self.forward(&packet, route),
+            Input::Packet { packet, flow, route: None } if packet.previous_hop.is_none() => {
+                self.send(now, packet, flow);
+            }
+            Input::Packet { packet, .. } => self.olsr.handle(now, agent::Input::Packet(packet)),
+            Input::Olsr(input) => self.olsr.handle(now, input),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.olsr.handle_timeout(now);
+    }
+
+    fn poll_output(&mut self, now: Instant) -> Option<Output> {
+        self.outputs.pop_front().or_else(|| self.olsr.poll_output(now).map(Output::Olsr))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.olsr.poll_timeout()
+    }
+}
+
+fn source_route(path: &[Ipv4Addr]) -> SourceRoute {
+    let between = path[..path.len() - 1].iter().copied();
+    let route = Addresses::collect(between).expect("shorter than a list");
+    let segments_left = u8::try_from(route.len()).expect("at most 16");
+    SourceRoute { first_hop_external: false, last_hop_external: false, salvage: 0, segments_left, route }
+}
+
+/// A flow that is silent for so long has ended: longer than any transport leaves between two attempts.
+const MEMORY: Duration = Duration::from_secs(300);
+
+#[cfg(test)]
+mod tests;

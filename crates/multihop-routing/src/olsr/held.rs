@@ -1,0 +1,164 @@
+//! Paths that are kept: until another is better by more than a share, and for a while.
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant};
+
+use super::config::Metric;
+use super::table::Pair;
+
+/// The paths to destinations that packets were sent to lately, in the order of addresses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Held {
+    list: Vec<Kept>,
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
+    destination: Ipv4Addr,
+    /// From the first hop to the destination.
+    path: Vec<Ipv4Addr>,
+    since: Instant,
+    used: Instant,
+    /// Packets of this node's own in the interval that began at `counted_from`.
+    packets: u32,
+    counted_from: Instant,
+    /// How many there were in each second of the interval before.
+    rate: u32,
+}
+
+impl Held {
+    /// The path for a packet: the one that was kept, whose cost is known if it still exists, or the
+    /// best.
+    pub(super) fn choose(
+        &mut self,
+        now: Instant,
+        destination: Ipv4Addr,
+        metric: &Metric,
+        best_cost: u64,
+        best: impl FnOnce() -> Option<Vec<Ipv4Addr>>,
+        cost: impl Fn(&[Ipv4Addr]) -> Option<u64>,
+    ) -> Option<&[Ipv4Addr]> {
+        let at = match self.list.binary_search_by_key(&destination, |kept| kept.destination) {
+            Ok(at) => {
+                let kept = &mut self.list[at];
+                kept.used = now;
+                let young = now.saturating_since(kept.since) < metric.hold;
+                let stays = |cost: u64| young || !metric.is_worth_it(best_cost, cost);
+                if !cost(&kept.path).is_some_and(stays) {
+                    (kept.path, kept.since) = (best()?, now);
+                }
+                at
+            }
+            Err(_) => {
+                self.list.retain(|kept| now.saturating_since(kept.used) < MEMORY);
+                let at = self.list.partition_point(|kept| kept.destination < destination);
+                let kept = Kept {
+                    destination,
+                    path: best()?,
+                    since: now,
+                    used: now,
+                    packets: 0,
+                    counted_from: now,
+                    rate: 0,
+                };
+                self.list.insert(at, kept);
+                at
+            }
+        };
+        Some(&self.list[at].path)
+    }
+
+    /// A packet of this node's own leaves; says whether its rate is another now.
+    pub(super) fn count(&mut self, now: Instant, destination: Ipv4Addr) -> bool {
+        let Ok(at) = self.list.binary_search_by_key(&destination, |kept| kept.destination) else {
+            return false;
+        };
+        let kept = &mut self.list[at];
+        kept.packets += 1;
+        let passed = now.saturating_since(kept.counted_from);
+        if passed < INTERVAL {
+            return false;
+        }
+        let seconds = passed.as_nanos().div_ceil(1_000_000_000);
+        let rate = u64::from(kept.packets) / seconds;
+        (kept.packets, kept.counted_from) = (0, now);
+        core::mem::replace(&mut kept.rate, u32::try_from(rate).unwrap_or(u32::MAX)) != kept.rate
+    }
+
+    /// This node's own packets in each second on each link that they cross, in the order of links.
+    pub(super) fn own_load(&self, own: Ipv4Addr) -> Vec<(Pair, u32)> {
+        let mut load: Vec<(Pair, u32)> = Vec::new();
+        for kept in self.list.iter().filter(|kept| kept.rate > 0) {
+            let from = core::iter::once(own).chain(kept.path.iter().copied());
+            load.extend(from.zip(&kept.path).map(|(from, &to)| (Pair::new(from, to), kept.rate)));
+        }
+        load.sort_unstable();
+        load.dedup_by(|next, sum| {
+            let same = next.0 == sum.0;
+            if same {
+                sum.1 = sum.1.saturating_add(next.1);
+            }
+            same
+        });
+        load
+    }
+}
+
+impl Metric {
+    /// Whether a path of cost `best` is so much better than one of cost `now` that it is taken.
+    const fn is_worth_it(&self, best: u64, now: u64) -> bool {
+        best.saturating_mul(1_000_000) < now.saturating_mul(1_000_000 - self.hysteresis as u64)
+    }
+}
+
+/// A path that was not used for so long is forgotten.
+const MEMORY: Duration = Duration::from_secs(30);
+/// Over this time packets are counted, that of a HELLO.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(n: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 0, 0, n)
+    }
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_path_is_left_for_a_gain_and_not_too_soon() {
+        let metric = Metric { hysteresis: 200_000, hold: Duration::from_secs(5), ..Metric::default() };
+        let mut held = Held::default();
+        let mut first = |seconds, best: u8, best_cost, kept_cost: Option<u64>| {
+            let best = || Some(alloc::vec![node(best), node(9)]);
+            held.choose(at(seconds), node(9), &metric, best_cost, best, |_| kept_cost).unwrap()[0]
+        };
+        assert_eq!(first(0, 2, 100, None), node(2));
+        assert_eq!(first(1, 3, 10, Some(100)), node(2), "too soon");
+        assert_eq!(first(5, 3, 80, Some(100)), node(2), "not better by more than a fifth");
+        assert_eq!(first(6, 3, 79, Some(100)), node(3));
+        assert_eq!(first(7, 2, 79, None), node(2), "a link has gone");
+        assert_eq!(first(38, 4, 100, Some(100)), node(2));
+        assert_eq!(first(70, 4, 100, Some(100)), node(2), "still the same destination");
+    }
+
+    #[test]
+    fn own_packets_are_counted_for_each_link() {
+        let mut held = Held::default();
+        let metric = Metric::default();
+        for (destination, path) in [(9, [2, 9]), (8, [2, 8])] {
+            let path = || Some(path.map(node).to_vec());
+            held.choose(at(0), node(destination), &metric, 1, path, |_| None);
+            let changed = (0..101).filter(|n| held.count(at(n / 50), node(destination))).count();
+            assert_eq!(changed, 1);
+        }
+        let load = held.own_load(node(1));
+        let link = |from, to| Pair::new(node(from), node(to));
+        assert_eq!(load, [(link(1, 2), 100), (link(2, 8), 50), (link(2, 9), 50)]);
+    }
+}
