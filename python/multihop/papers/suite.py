@@ -56,7 +56,8 @@ class Suite:
         chain = Suite(self.folder, self.full, Where(self.where.jobs, self.where.on), self.quiet).study(
             find(CHAIN)
         )
-        means = {str(cell[0]): found.mean for cell in chain.cells() if (found := chain.mean("acked", cell))}
+        cells = chain.select({"EIFS": "on"})
+        means = {str(cell[0]): found.mean for cell in cells if (found := chain.mean("acked", cell))}
         path = own / "chain.json"
         path.write_text(json.dumps(means))
         return path
