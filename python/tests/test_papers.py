@@ -135,6 +135,8 @@ def test_a_claim_is_decided_by_the_paired_difference(study: Study) -> None:
     assert claims.judge(study, same).verdict == claims.HELD
     each = Claim("", "goodput", {"transport": "tcp-2"}, at_least=1000.0, each={"hops": [1, 2]})
     assert claims.judge(study, each).verdict == claims.NOT_HELD
+    beside_one = Claim("", "goodput", {}, {"hops": 1}, at_least=0.9, each={"hops": [1, 2]})
+    assert claims.judge(study, beside_one).verdict == claims.NOT_HELD
     absent = Claim("", "goodput", {"hops": 3}, at_least=1.0)
     assert claims.judge(study, absent).verdict == claims.NOT_RUN
 

@@ -43,7 +43,7 @@ def decide(found: Interval) -> str:
 def _each(claim: Claim) -> Iterator[Claim]:
     for values in itertools.product(*claim.each.values()):
         at = dict(zip(claim.each, values, strict=True))
-        against = None if claim.against is None else {**claim.against, **at}
+        against = None if claim.against is None else {**at, **claim.against}
         yield replace(claim, of={**claim.of, **at}, against=against, each={})
 
 

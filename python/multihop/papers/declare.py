@@ -82,7 +82,7 @@ class Claim:
     than: str = ""
     """The metric of the other cell, if it is not the same."""
     each: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """Must hold at every one of these values."""
+    """Must hold at every one of these values, in both cells unless the other names its own."""
     lowest: bool = False
     """The best of several values is the one with the lowest metric."""
     differs: str = ""
