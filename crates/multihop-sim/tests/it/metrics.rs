@@ -1,0 +1,90 @@
+//! Metrics of flows whose every message is written down here.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use multihop_core::{Duration, FlowId, Instant, Machine};
+use multihop_sim::extension::{Extensions, Message, TransportEnds, TransportInput, TransportOutput};
+
+use crate::support::{ran_with, scenario};
+
+/// Sends what its script says: when, in ms, and the number of the message.
+struct Scripted {
+    script: VecDeque<(u64, u8)>,
+    seen: BTreeSet<u8>,
+    out: VecDeque<TransportOutput>,
+}
+
+impl Scripted {
+    fn new(script: &[(u64, u8)]) -> Box<Self> {
+        Box::new(Self {
+            script: script.iter().copied().collect(),
+            seen: BTreeSet::new(),
+            out: VecDeque::new(),
+        })
+    }
+}
+
+impl Machine for Scripted {
+    type Input = TransportInput;
+    type Output = TransportOutput;
+
+    fn handle(&mut self, _now: Instant, input: TransportInput) {
+        if let TransportInput::Message(message) = input
+            && self.seen.insert(message.header[0])
+        {
+            self.out.push_back(TransportOutput::Delivered(u64::from(message.data)));
+        }
+    }
+
+    fn handle_timeout(&mut self, _now: Instant) {
+        if let Some((_, number)) = self.script.pop_front() {
+            let again = !self.seen.insert(number);
+            let message = Message { header: vec![number], data: 1000, again };
+            self.out.push_back(TransportOutput::Send(message));
+        }
+    }
+
+    fn poll_output(&mut self, _now: Instant) -> Option<TransportOutput> {
+        self.out.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.script.front().map(|&(at, _)| Instant::ZERO + Duration::from_millis(at))
+    }
+}
+
+#[test]
+fn retransmissions_and_fairness_by_hand() {
+    // Over 8 s flow 0 delivers four messages and sends three of them again, one twice; flow 1 delivers two.
+    let scripts: [&[(u64, u8)]; 2] = [
+        &[(500, 0), (900, 0), (1500, 1), (1600, 1), (1700, 1), (4500, 2), (7000, 3), (7500, 3)],
+        &[(1000, 0), (5000, 1)],
+    ];
+    let ends = |flow: FlowId| {
+        Some(TransportEnds {
+            name: "script".into(),
+            sender: Scripted::new(scripts[flow.index()]),
+            receiver: Scripted::new(&[]),
+        })
+    };
+    let text = "duration = 8.0\n[mac]\narp = \"oracle\"\n[topology]\nkind = \"chain\"\nhops = 1\n\
+                [[flow]]\ntransport = \"newreno\"\n\
+                [[flow]]\nfrom = 0\nto = 1\ntransport = \"newreno\"\n";
+    let extensions = Extensions { transport: Some(&ends), ..Extensions::default() };
+    let result = ran_with(&scenario(text), &extensions).result;
+    let of = |flow: usize| {
+        let flow = &result.flows[flow];
+        (flow.segments_sent, flow.segments_retransmitted, flow.segments_delivered, flow.retransmission_index)
+    };
+    assert_eq!(of(0), (8, 4, 4, Some(1.0)));
+    assert_eq!(of(1), (2, 0, 2, Some(0.0)));
+    // (1 * 4 + 0 * 2) / 6
+    assert_eq!(result.totals.retransmission_index, Some(4.0 / 6.0));
+    // 4 kB and 2 kB: 6^2 / (2 (4^2 + 2^2)).
+    assert_eq!(result.totals.jain, Some(0.9));
+    // 0..2 s: two and one, 3^2 / (2 (2^2 + 1)); 2..4 s: silence, skipped; 4..6 s: one each; 6..8 s: one and
+    // none.
+    let expected = (0.9 + 1.0 + 0.5) / 3.0;
+    let found = result.totals.jain_instant.unwrap();
+    assert!((found - expected).abs() < 1e-12, "{found}");
+}

@@ -1,0 +1,197 @@
+//! TPA in the simulator.
+
+use std::collections::BTreeSet;
+
+use multihop_core::{NodeId, Payload};
+use multihop_wire::{dot11, ipv4, radiotap, tpa, udp};
+
+use crate::support::{Event, events, packets, ran, result};
+
+const KINDS: [&str; 5] = ["tpa-2", "tpa-3", "tpa*-2", "tpa*-3", "tpa-ap-2"];
+
+fn chain(hops: u32, transport: &str, tables: &str) -> String {
+    format!(
+        "duration = 40.0\n{tables}\n[topology]\nkind = \"chain\"\nhops = {hops}\n\
+         [[flow]]\ntransport = {transport}\n"
+    )
+}
+
+#[test]
+fn nothing_is_sent_twice_over_one_clean_hop() {
+    for kind in KINDS {
+        let result = result(&chain(1, &format!("{kind:?}"), ""));
+        let flow = &result.flows[0];
+        assert!(flow.segments_delivered > 1000, "{kind}: {}", flow.segments_delivered);
+        assert_eq!((flow.segments_retransmitted, flow.timeouts), (0, 0), "{kind}");
+        assert_eq!(result.totals.retransmission_index, Some(0.0), "{kind}");
+    }
+}
+
+#[test]
+fn a_file_arrives_whole_and_the_flow_ends() {
+    for kind in KINDS {
+        let text = format!(
+            "duration = 200.0\n[radio]\nloss = 0.05\n[topology]\nkind = \"chain\"\nhops = 3\n\
+             [[flow]]\napp = \"file\"\nbytes = 300001\ntransport = {kind:?}\n"
+        );
+        let flow = &result(&text).flows[0];
+        assert!((2.0..150.0).contains(&flow.stop), "{kind}: {} s", flow.stop);
+        let bytes = flow.goodput_kbps * (flow.stop - flow.start) / 8e-3;
+        assert!((bytes - 300_001.0).abs() < 1e-3, "{kind}: {bytes}");
+        assert!(flow.segments_retransmitted > 0, "{kind}: one packet in twenty is lost on each hop");
+        // 205 full segments and a last one.
+        assert_eq!(flow.segments_delivered, 206, "{kind}");
+    }
+}
+
+/// A trace counted by hand gives what the result says.
+#[test]
+fn counts_are_those_of_the_trace() {
+    for kind in KINDS {
+        let ran = ran(&chain(3, &format!("{kind:?}"), "[radio]\nloss = 0.05"));
+        let data = || events(&ran.trace).filter(|event| event.kind == "tpa");
+        let sent: Vec<&str> = data().filter(|e| (e.what, e.node) == ("s", 0)).map(|e| e.number).collect();
+        let distinct: BTreeSet<&str> = sent.iter().copied().collect();
+        let mut arrived = BTreeSet::new();
+        let mut out_of_order = 0;
+        for event in data().filter(|e| (e.what, e.node) == ("r", 3)) {
+            let (block, position) = place(event.number);
+            let gap = (0..position).any(|earlier| !arrived.contains(&(block, earlier)));
+            let new = arrived.insert((block, position));
+            out_of_order += u64::from(new && gap);
+        }
+        let flow = &ran.result.flows[0];
+        assert_eq!(flow.segments_sent, sent.len() as u64, "{kind}");
+        assert_eq!(flow.segments_retransmitted, (sent.len() - distinct.len()) as u64, "{kind}");
+        assert_eq!(flow.segments_delivered, arrived.len() as u64, "{kind}");
+        assert_eq!(flow.out_of_order, out_of_order, "{kind}");
+        assert!(flow.segments_retransmitted > 10 && out_of_order > 10, "{kind}: {flow:?}");
+    }
+}
+
+/// Block and place in it.
+fn place(number: &str) -> (u32, u32) {
+    let (block, position) = number.split_once('.').unwrap();
+    (block.parse().unwrap(), position.parse().unwrap())
+}
+
+const ACK_INHIBITION: &str = include_str!("../../../../scenarios/ack-inhibition.toml");
+const BROKEN: f64 = 39.556;
+const RESTORED: f64 = 50.92;
+
+/// Data segments that first left while ACKs did not get through and timers had begun to expire, and
+/// which of them arrived in that time.
+fn in_the_gap(transport: &str) -> (Vec<String>, Vec<String>) {
+    let ran = ran(&ACK_INHIBITION.replace("tpa-3", transport));
+    let of = |what: &'static str, node: u32| {
+        events(&ran.trace)
+            .filter(move |e| (e.what, e.node) == (what, node) && ["tpa", "tcp"].contains(&e.kind))
+            .collect::<Vec<Event<'_>>>()
+    };
+    let acks = |from: f64, to: f64| {
+        events(&ran.trace).any(|e| (e.what, e.node, e.kind) == ("r", 0, "ack") && e.at > from && e.at < to)
+    };
+    assert!(acks(39.0, BROKEN) && !acks(BROKEN + 0.02, RESTORED), "{transport}: ACKs are what is missing");
+    let mut earlier = BTreeSet::new();
+    let mut fresh = Vec::new();
+    for event in of("s", 0) {
+        if earlier.insert(event.number) && event.at > BROKEN + 0.02 && event.at < RESTORED {
+            fresh.push(event.number.to_owned());
+        }
+    }
+    let arrived = |number: &String| of("r", 3).iter().any(|e| e.number == number && e.at < RESTORED);
+    let delivered = fresh.iter().filter(|number| arrived(number)).cloned().collect();
+    let after = of("s", 0).iter().filter(|e| e.at > RESTORED).count();
+    assert!(after > 50, "{transport}: data flows again, {after} segments");
+    (fresh, delivered)
+}
+
+/// Appendix B of the TPA paper, Figure 23: segment after segment of the block, one for each expiry.
+#[test]
+fn tpa_moves_on_while_its_acks_are_lost() {
+    let (fresh, delivered) = in_the_gap("tpa-3");
+    assert!((6..=7).contains(&fresh.len()), "{fresh:?}");
+    assert_eq!(delivered, fresh);
+    let places: Vec<(u32, u32)> = fresh.iter().map(|number| place(number)).collect();
+    let (block, first) = places[0];
+    assert!(places.iter().copied().eq((first..).take(places.len()).map(|position| (block, position))));
+}
+
+#[test]
+fn tcp_sends_one_segment_again_while_its_acks_are_lost() {
+    for transport in ["tcp-2", "tcp-3", "newreno"] {
+        let (fresh, _) = in_the_gap(transport);
+        assert!(fresh.is_empty(), "{transport}: {fresh:?}");
+    }
+}
+
+/// Node 2 of three hops is away from second 33 to second 77 (see `notices`).
+#[test]
+fn only_a_tpa_that_takes_notices_is_told_of_broken_links() {
+    for (notices, told) in [("true", true), ("false", false)] {
+        let transport = format!("{{ kind = \"tpa-3\", notices = {notices} }}");
+        let text = crate::notices::chain("{ protocol = \"aodv\" }").replace("\"newreno\"", &transport);
+        let ran = ran(&text);
+        let icmp = events(&ran.trace).filter(|e| e.kind == "icmp").count();
+        assert_eq!(icmp > 0, told, "{icmp} messages");
+        let late = |e: &Event<'_>| (e.what, e.node, e.kind) == ("r", 3, "tpa") && e.at > 78.0;
+        assert!(events(&ran.trace).filter(late).count() > 100, "it goes on when node 2 is back");
+    }
+}
+
+/// What the series show, and that the window holds.
+#[test]
+fn series_of_a_sender() {
+    let record = "[record]\nevery = 0.0\nwhat = [\"cwnd\", \"rtt\", \"state\", \"rate\", \"cov\", \"hops\"]";
+    let text = chain(4, "\"tpa-ap-3\"", &format!("{record}\n[radio]\nloss = 0.05"));
+    let ran = ran(&text);
+    let values = |name: &str| -> Vec<f64> {
+        let rows = ran.record.lines().filter(|row| row.split(',').nth(3) == Some(name));
+        rows.map(|row| row.rsplit(',').next().unwrap().parse().unwrap()).collect()
+    };
+    let cwnd = values("cwnd");
+    assert!(cwnd.contains(&3.0) && cwnd.contains(&1.0) && cwnd.iter().all(|w| [1.0, 3.0].contains(w)));
+    // 0 normal, 5 freeze: without notices there is no congested state.
+    let state = values("state");
+    assert!(state.contains(&0.0) && state.contains(&5.0) && state.iter().all(|s| [0.0, 5.0].contains(s)));
+    assert_eq!(cwnd.len(), state.len(), "the window follows the state");
+    assert!(values("rtt_ms").len() > 100 && values("rate_kbps").len() > 100 && values("cov").len() > 100);
+    assert!(values("hops").iter().all(|hops| *hops == 4.0));
+}
+
+/// UDP datagrams between the flow's ports with the 12 bytes of a TPA header: 20 bytes above IP, as
+/// many as TCP's.
+#[test]
+fn captures_show_tpa_in_udp() {
+    let ran = ran(&chain(2, "\"tpa-2\"", ""));
+    let (mut data, mut acks, mut syns) = (0, 0, 0);
+    for packet in packets(&ran.pcap).filter(|packet| packet.interface == 1) {
+        let (_, frame) = radiotap::Header::parse(packet.bytes).unwrap();
+        let dot11::Frame::Data(frame) = dot11::Frame::parse(frame).unwrap() else { continue };
+        let (snap, bytes) = dot11::Snap::parse(&frame.body).unwrap();
+        if snap.ethertype != ipv4::ETHERTYPE {
+            continue;
+        }
+        let (header, carried) = ipv4::Header::parse(bytes).unwrap();
+        let datagram = udp::Datagram::parse(carried, header.source, header.destination).unwrap();
+        assert_eq!((header.protocol, datagram.source, datagram.destination), (udp::PROTOCOL, 1024, 1024));
+        let Payload::Bytes(bytes) = &datagram.payload else { panic!("captured bytes") };
+        let segment = tpa::Segment::parse_in_udp(bytes, 1024, 1024).unwrap();
+        match segment.body {
+            tpa::Body::Data { payload, .. } => {
+                assert_eq!((payload.len(), carried.len()), (1460, 1480));
+                assert_eq!(header.destination, NodeId(2).addr());
+                data += 1;
+            }
+            tpa::Body::Empty => {
+                assert_eq!(carried.len(), 20);
+                acks += 1;
+            }
+            tpa::Body::Syn(_) => syns += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(data > 1000 && acks > 500, "{data} segments, {acks} ACKs");
+    // SYN and SYN+ACK, received and sent on.
+    assert_eq!(syns, 4);
+}
