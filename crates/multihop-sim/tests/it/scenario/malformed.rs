@@ -33,6 +33,10 @@ shape = 1.5
 mean_pause = 0.1
 transport = { kind = "tcp-3", preset = "linux", mss = 512 }
 [[flow]]
+from = 2
+to = 3
+transport = { kind = "tpa-star-ap-3", profile = "net", loss_by_txseq = "off", pacing_k = 2, fill = "block" }
+[[flow]]
 from = 1
 to = 2
 app = "cbr"
