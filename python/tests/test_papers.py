@@ -28,7 +28,7 @@ from multihop.papers.declare import (
     rows,
     transports,
 )
-from multihop.papers.study import Study, batches, pick
+from multihop.papers.study import Study, batches, merged, pick
 from multihop.papers.suite import Suite
 from multihop.progress import Progress
 from multihop.results import SERIES, Result
@@ -164,6 +164,9 @@ def test_batch_means_drop_the_first_batch() -> None:
     assert documents[-1]["flows"][1] == {"goodput_kbps": 10.0}
     assert pick(documents[0], GOODPUT) == pytest.approx(10 + 35.0, rel=0.35)
     assert pick(documents[0], FAIRNESS) == pytest.approx(100 * 45**2 / (2 * (35**2 + 10**2)), rel=0.2)
+    assert pick(merged(documents), GOODPUT) == pytest.approx(
+        sum(pick(one, GOODPUT) or 0 for one in documents) / 4
+    )
     assert pick({"flows": [{"x": 1.0}, {"x": None}, {"x": 3.0}]}, Metric("x", "", "flows.*.x", 10.0)) == 20.0
     assert pick({}, GOODPUT) is None
 

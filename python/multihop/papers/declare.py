@@ -150,7 +150,7 @@ class Experiment:
     full: Effort
     level: float = 0.95
     batches: int = 0
-    """Batch means of one long run in place of repetitions; the first batch is dropped."""
+    """Batch means of one long run; of several, each gives one value. The first batch is dropped."""
     published: Mapping[str, Published] = field(default_factory=dict)
     claims: Sequence[Claim] = ()
     unstated: Sequence[Unstated] = ()

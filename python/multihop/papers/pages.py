@@ -199,9 +199,9 @@ def _results(page: Page, study: Study) -> None:
 def method(study: Study) -> str:
     """How the numbers of a table came about."""
     level = f"{study.experiment.level:.0%} Student-t intervals"
-    if study.experiment.batches:
+    if study.experiment.batches and study.effort.seeds == 1:
         count = study.experiment.batches - 1
-        return f"{level} of {count} batches of {study.seeds} run(s); the first batch is dropped."
+        return f"{level} of {count} batches of one run; the first batch is dropped."
     return f"Mean and {level} of {study.seeds} runs, seeds 1 to {study.seeds}."
 
 

@@ -158,9 +158,14 @@ class Study:
             if key not in self.journal:
                 return []
             result = self.journal.result(key)
-            count = self.experiment.batches
-            self._read[cell, seed] = batches(result, count) if count else [result.data]
+            self._read[cell, seed] = self._samples_of(result)
         return self._read[cell, seed]
+
+    def _samples_of(self, result: Result) -> list[dict[str, Any]]:
+        if not self.experiment.batches:
+            return [result.data]
+        parts = batches(result, self.experiment.batches)
+        return parts if self.effort.seeds == 1 else [merged(parts)]
 
 
 def pick(document: Mapping[str, Any], metric: Metric) -> float | None:
@@ -180,14 +185,22 @@ def batches(result: Result, count: int) -> list[dict[str, Any]]:
     means = (
         goodput.with_columns(number).group_by("batch", "id").agg(pl.col("value").mean()).sort("batch", "id")
     )
-    documents = []
-    for batch in range(1, count):
-        flows = means.filter(pl.col("batch") == batch)["value"].to_list()
-        squares = len(flows) * math.fsum(x * x for x in flows)
-        jain = math.fsum(flows) ** 2 / squares if squares > 0 else None
-        totals = {"goodput_kbps": math.fsum(flows), "jain": jain}
-        documents.append({"flows": [{"goodput_kbps": x} for x in flows], "totals": totals})
-    return documents
+    flows = (means.filter(pl.col("batch") == batch)["value"].to_list() for batch in range(1, count))
+    return [_document(one) for one in flows]
+
+
+def merged(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The batches of one run as one."""
+    flows = zip(*([flow["goodput_kbps"] for flow in one["flows"]] for one in documents), strict=True)
+    return _document([math.fsum(values) / len(values) for values in flows])
+
+
+def _document(flows: Sequence[float]) -> dict[str, Any]:
+    """A result that knows nothing but the goodput of its flows."""
+    squares = len(flows) * math.fsum(x * x for x in flows)
+    jain = math.fsum(flows) ** 2 / squares if squares > 0 else None
+    totals = {"goodput_kbps": math.fsum(flows), "jain": jain}
+    return {"flows": [{"goodput_kbps": x} for x in flows], "totals": totals}
 
 
 def _walk(value: Any, path: Sequence[str]) -> Iterator[Any]:

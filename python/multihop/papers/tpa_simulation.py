@@ -53,7 +53,7 @@ PLOT_BARS = (
     Plot("bar", "goodput", x="transport", caption="Aggregate throughput; diamonds are the paper's."),
     Plot("bar", "instant", x="transport", caption="Fairness over windows of 2 s; diamonds are the paper's."),
 )
-QUICK = Effort(3, {"duration": 120.0})
+QUICK = Effort(5, {"duration": 120.0})
 TEN_RUNS = Effort(10)
 
 
