@@ -26,6 +26,7 @@ test: ## Everything that CI runs; one step alone: python3 tools/test.py STEP
 .PHONY: bench
 bench: ## Fixed scenarios up to 10,000 nodes, counted and held against their targets (many minutes)
 	@cargo run --quiet --release --locked -p multihop-bench
+	@cargo run --quiet --release --locked -p multihop-bench --bin endpoints
 
 .PHONY: validate
 validate: package ## Make docs/validation again: radio, chains, routing, movement

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tcp::{Config, Endpoint, Input, Output, Pacing, Ports, RoundTrips, Trip, Variant};
+use multihop_transport::tpa;
 use multihop_wire::tcp::SeqNumber;
+use multihop_wire::tpa::BlockSeq;
 
 /// The only test of this program, so that nobody else is counted.
 #[test]
@@ -18,6 +20,44 @@ fn a_warm_connection_allocates_nothing() {
     allocates_nothing(&Config { pacing: paced, ..plain.clone() });
     let timestamps = Some(Duration::from_micros(1));
     allocates_nothing(&Config { variant: Variant::Adtcp, timestamps, ..plain });
+    for profile in [tpa::Config::paper(), tpa::Config::net()] {
+        tpa_allocates_nothing(&tpa::Config { cwnd_max: 3, sink: true, ..profile.clone() });
+        tpa_allocates_nothing(&tpa::Config { pacing: Some(pacer), sink: true, ..profile });
+    }
+}
+
+fn tpa_allocates_nothing(config: &tpa::Config) {
+    let [mut sender, mut receiver] = [(1, 2), (2, 1)]
+        .map(|(local, remote)| tpa::Endpoint::new(config.clone(), Ports { local, remote }, BlockSeq(local)));
+    receiver.listen();
+    sender.connect();
+    sender.send_forever().expect("the connection is open");
+    sender.handle(Instant::ZERO, tpa::Input::Notice(Notice::PathInfo { hops: 4 }));
+    let mut sent = 0;
+    let mut round = |now: Instant| {
+        while let Some(output) = sender.poll_output(now) {
+            let tpa::Output::Segment(segment) = output else { continue };
+            sent += 1;
+            if sent % 50 != 0 {
+                receiver.handle(now, tpa::Input::Segment(segment));
+            }
+        }
+        while let Some(output) = receiver.poll_output(now) {
+            if let tpa::Output::Segment(segment) = output {
+                sender.handle(now, tpa::Input::Segment(segment));
+            }
+        }
+        sender.handle_timeout(now);
+        receiver.handle_timeout(now);
+    };
+    let at = |i: u64| Instant::ZERO + Duration::from_millis(5) * i;
+    (0..20_000).for_each(|i| round(at(i)));
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    (20_000..40_000).for_each(|i| round(at(i)));
+    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    assert!(receiver.counters().delivered > 2000, "{:?}", receiver.counters());
+    assert!(sender.counters().retransmitted > 10, "{:?}", sender.counters());
+    assert_eq!(allocations, 0);
 }
 
 fn allocates_nothing(config: &Config) {

@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Instant, Machine};
 use multihop_testkit::{LinkConfig, Pair, Port};
-use multihop_transport::tpa::{AckPolicy, Config, Endpoint, Event, Input, Output, Phase, Ports};
+use multihop_transport::tpa::{AckPolicy, Config, Endpoint, Event, Input, Output, Phase, Ports, RtoConfig};
 use multihop_wire::tpa::{BlockSeq, Body, Segment};
 
 /// An endpoint to which nothing gets through for a while.
@@ -94,6 +94,21 @@ fn a_clean_path_needs_no_retransmission() {
             assert!(receiver.delivered >= each_round * 248, "{cwnd_max}: {receiver:?}");
         }
     }
+}
+
+/// A third segment that waits for a fourth is acknowledged by the receiver's timer, later than the
+/// round trips of the others say.
+#[test]
+fn a_timeout_that_does_not_cover_the_hold_expires_in_vain() {
+    let of = |covers_hold| {
+        let config = Config { ack_policy: AckPolicy::EveryTwo, sink: true, ..Config::net() };
+        let config = Config { rto: RtoConfig { covers_hold, ..config.rto }, ..config };
+        let mut pair = pair(&config, [Instant::ZERO; 2]);
+        let end = at_ms(10_000);
+        pair.drive(end, |pair| pair.now() >= end);
+        pair.ends[0].tpa.counters().timeouts
+    };
+    assert_eq!((of(true), of(false)), (0, 196));
 }
 
 /// Appendix B: the way back is broken for 11.36 s. The sender moves on by one new segment for each
