@@ -1,6 +1,7 @@
 //! Virtual time: engine, nodes, scenarios, results.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod draw;
 mod engine;
 pub mod extension;
 mod fingerprint;

@@ -5,6 +5,7 @@ mod mobility;
 mod radio;
 mod routing;
 mod topology;
+mod traffic;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,18 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fa
     let nodes = topology.as_ref().map(Nodes::of);
     let routing = routing::routing(&table.routing, nodes.as_ref(), faults);
     let queue_kind = routing.as_ref().map(|routing| routing.protocol.queue_kind());
-    let flows = flows(&table.flow, nodes.as_ref(), table.duration, faults);
+    let mut flows = flows(&table.flow, table.traffic.is_some(), nodes.as_ref(), table.duration, faults);
+    if let (Some(traffic), Some(nodes)) = (&table.traffic, &nodes) {
+        let drawn = traffic::draw(
+            traffic,
+            nodes.count,
+            table.seed.0,
+            duration,
+            flows.as_ref().map_or(0, Vec::len),
+            faults,
+        );
+        flows = flows.zip(drawn).map(|(flows, drawn)| [flows, drawn].concat());
+    }
     let record = table.record.as_ref().map(|record| self::record(record, duration, faults));
     let expected = table.expected.as_ref().map(|table| expected::expected(table, source, faults));
     let sweep = table.sweep.as_ref().map(|sweep| self::sweep(sweep, faults));
@@ -140,11 +152,12 @@ impl<'a> Nodes<'a> {
 
 fn flows(
     tables: &[FlowTable],
+    drawn: bool,
     nodes: Option<&Nodes<'_>>,
     duration: PositiveSeconds,
     faults: &mut Vec<Fault>,
 ) -> Option<Vec<Flow>> {
-    if tables.is_empty() || tables.len() > MOST_FLOWS {
+    if (tables.is_empty() && !drawn) || tables.len() > MOST_FLOWS {
         let message = format!("found {} flows, allowed: 1 to {MOST_FLOWS}", tables.len());
         faults.push(Fault::at_key("flow", message));
         return None;
@@ -185,7 +198,7 @@ fn flow(
     let app = self::app(app);
     let transport = transport_of(common.transport.as_ref(), &app, path, faults);
     let (from, to) = from_to?;
-    Some(Flow { from, to, app, transport: transport?, start, stop })
+    Some(Flow { from, to, app, transport: transport?, start, stop, drawn: None })
 }
 
 /// Who sends to whom.

@@ -22,7 +22,7 @@ use std::path::Path;
 
 pub use document::Source;
 pub use model::{
-    App, ArpKind, Axis, AxisValue, Energy, Flow, Mobility, Protocol, Record, Routing, RoutingProtocol,
+    App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Mobility, Protocol, Record, Routing, RoutingProtocol,
     Scenario, Series, Sweep, Transport,
 };
 pub use problem::{Place, Problem, Problems};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use multihop_core::{BitRate, Duration, NodeId};
+use multihop_core::{BitRate, Duration, FlowId, NodeId};
 use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 use multihop_routing::{aodv, apdr, dsr, olsr};
@@ -156,6 +156,24 @@ pub struct Flow {
     pub start: Duration,
     /// When it falls silent; after `start`.
     pub stop: Option<Duration>,
+    /// Its place among transfers that were drawn at random.
+    pub drawn: Option<Drawn>,
+}
+
+impl Flow {
+    /// Whether it begins at its start, and not after another.
+    pub fn begins_by_itself(&self) -> bool {
+        self.drawn.is_none_or(|drawn| drawn.first)
+    }
+}
+
+/// A transfer that was drawn at random, and those before and after it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Drawn {
+    /// Whether it begins at its start, or after another.
+    pub first: bool,
+    /// Which one follows when it has ended, and how long after.
+    pub next: Option<(FlowId, Duration)>,
 }
 
 /// What a flow sends.

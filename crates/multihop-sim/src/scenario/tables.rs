@@ -20,7 +20,7 @@ pub(super) use routing::{
 };
 pub(super) use sweep::SweepTable;
 pub(super) use topology::{NodeRef, PositionsTable, TopologyTable};
-pub(super) use traffic::{AppTable, FlowTable};
+pub(super) use traffic::{AppTable, BytesValue, DrawnApp, FlowTable, TrafficTable};
 pub(super) use transport::{PacingTable, Parameters, TcpTable, TpaTable, TransportTable};
 
 use serde_json::json;
@@ -51,7 +51,9 @@ table! {
         /// Who forwards to whom.
         routing: RoutingTable = json!({}),
         /// Traffic.
-        flow: Vec<FlowTable>,
+        flow: Vec<FlowTable> = json!([]),
+        /// Transfers between nodes drawn at random.
+        traffic: Option<TrafficTable>,
         /// Time series to write.
         record: Option<RecordTable>,
         /// What `multihop sweep` varies.

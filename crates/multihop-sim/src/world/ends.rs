@@ -85,7 +85,7 @@ impl Ends {
             flows.push(FlowState {
                 stats: FlowStats::default(),
                 transport,
-                next: Some(Instant::ZERO + flow.start),
+                next: flow.begins_by_itself().then_some(Instant::ZERO + flow.start),
                 running: false,
                 unacked: 0,
                 rtt_samples: 0,

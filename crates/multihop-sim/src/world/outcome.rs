@@ -55,7 +55,8 @@ impl World<'_> {
     /// The run is over. Packets still under way are dropped with the reason `end`.
     pub(crate) fn finish(mut self, wall: std::time::Duration) -> (RunResult, Observer) {
         self.end_packets();
-        let flows: Vec<_> = (0..self.flow_count()).map(|n| self.flow_result(FlowId(n))).collect();
+        let began = (0..self.flow_count()).map(FlowId).filter(|&id| self.is_shown(id));
+        let flows: Vec<_> = began.map(|id| self.flow_result(id)).collect();
         let wall_seconds = wall.as_secs_f64();
         let result = RunResult {
             scenario: self.scenario.name.clone(),
@@ -99,6 +100,12 @@ impl World<'_> {
         }
     }
 
+    /// Whether a flow has begun, or would have, had the run lasted.
+    fn is_shown(&self, id: FlowId) -> bool {
+        let begun = self.ends.flows[id.index()].stats.began.is_some();
+        begun || self.scenario.flows[id.index()].begins_by_itself()
+    }
+
     fn flow_result(&self, id: FlowId) -> FlowResult {
         let flow = &self.scenario.flows[id.index()];
         let state = &self.ends.flows[id.index()];
@@ -106,6 +113,7 @@ impl World<'_> {
         let seconds = stats.active(self.now).as_secs_f64();
         let kbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-3 / seconds } else { 0.0 };
         let counts = self.ends.counts(id).since(&stats.before);
+        let began = stats.began.unwrap_or(Instant::ZERO) - Instant::ZERO;
         let stop = stats.ended.unwrap_or(self.now);
         let paths = stats.time_by_hops(self.measured_from.max(Instant::ZERO + flow.start), stop);
         let chains = self.scenario.expected.as_ref();
@@ -115,7 +123,7 @@ impl World<'_> {
             to: flow.to.0,
             app: flow.app.name().to_owned(),
             transport: state.transport.clone(),
-            start: flow.start.as_secs_f64(),
+            start: if flow.begins_by_itself() { flow.start.as_secs_f64() } else { began.as_secs_f64() },
             stop: stop.as_secs_f64(),
             goodput_kbps: kbps(stats.delivered_bytes),
             acked_kbps: self.ends.acknowledges(id).then(|| kbps(stats.acked_bytes)),

@@ -25,3 +25,4 @@ mod support;
 mod sweep;
 mod timelines;
 mod tpa;
+mod transfers;

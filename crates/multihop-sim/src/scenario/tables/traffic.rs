@@ -1,8 +1,14 @@
-//! `[[flow]]`.
+//! `[[flow]]` and `[traffic]`.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::json;
 
 use super::{NodeRef, TransportTable};
-use crate::scenario::read::{Both, NoKeys, kinds, table};
-use crate::scenario::values::{KilobitsPerSecond, MeanBytes, PositiveSeconds, Seconds, Shape, Whole};
+use crate::scenario::document::{Fault, Node, Value};
+use crate::scenario::read::{Both, NoKeys, Read, kinds, table, whole_table};
+use crate::scenario::values::{KilobitsPerSecond, MeanBytes, PositiveSeconds, Seconds, Shape, Whole, words};
 
 /// `[[flow]]`.
 pub(in crate::scenario) type FlowTable = Both<EndsTable, AppTable>;
@@ -75,5 +81,79 @@ table! {
     PacedTable {
         /// Payload bytes of each datagram.
         size: Whole<1, 2200> = 1460,
+    }
+}
+
+table! {
+    /// Transfers between nodes drawn at random: so many at a time, and another after each.
+    TrafficTable {
+        /// Transfers at a time.
+        count: Whole<1, 1000>,
+        /// What each is.
+        app: DrawnApp = "file",
+        /// Application bytes of each: a number, or { pareto = { mean = ..., shape = ... } }.
+        bytes: BytesValue,
+        /// How the data travels: a short name, or a table of parameters.
+        transport: TransportTable,
+        /// When the first begins, s.
+        first: Seconds = 0.0,
+        /// Time from the beginning of one of the first transfers to that of the next, s: uniform
+        /// between these.
+        gap: [Seconds; 2] = json!([0.0, 0.0]),
+        /// The next begins so long after a transfer has ended, s; 2 MSL if not given.
+        restart: PositiveSeconds = 240.0,
+    }
+}
+
+table! {
+    /// A distribution of sizes.
+    SizesTable {
+        /// Pareto.
+        pareto: ParetoSizes,
+    }
+}
+
+table! {
+    /// Density falling as a power of the size.
+    ParetoSizes {
+        /// Mean size, bytes.
+        mean: MeanBytes,
+        /// The tail is heavier the nearer it is to 1.
+        shape: Shape,
+    }
+}
+
+words! {
+    /// What can be drawn at random.
+    DrawnApp(()) {
+        "file" => (),
+    }
+}
+
+/// A number of bytes, or what they are drawn from.
+pub(in crate::scenario) enum BytesValue {
+    /// Always as many.
+    Fixed(Whole<1, 1_000_000_000_000_000>),
+    /// From a distribution.
+    Drawn(SizesTable),
+}
+
+impl Read for BytesValue {
+    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+        match &node.value {
+            Value::Table(_) => whole_table(node, path, faults).map(Self::Drawn),
+            _ => Read::read(node, path, faults).map(Self::Fixed),
+        }
+    }
+}
+
+impl JsonSchema for BytesValue {
+    fn schema_name() -> Cow<'static, str> {
+        "BytesValue".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let fixed = generator.subschema_for::<Whole<1, 1_000_000_000_000_000>>();
+        json_schema!({ "anyOf": [fixed, generator.subschema_for::<SizesTable>()] })
     }
 }

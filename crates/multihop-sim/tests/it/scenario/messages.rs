@@ -102,11 +102,7 @@ fn a_key_that_is_missing() {
         kinds.starts_with("x.toml:2:1: topology.kind: is missing, allowed: \"chain\", \"cross\","),
         "{kinds}"
     );
-    assert_eq!(
-        refused(""),
-        "x.toml:1:1: duration: is missing\nx.toml:1:1: topology: is missing\n\
-                             x.toml:1:1: flow: is missing"
-    );
+    assert_eq!(refused(""), "x.toml:1:1: duration: is missing\nx.toml:1:1: topology: is missing");
 }
 
 #[test]
@@ -115,10 +111,21 @@ fn what_is_not_there_yet() {
         with("routing", "protocol = \"bgp\""),
         "x.toml:8:12: routing.protocol: found \"bgp\", allowed: \"static\", \"aodv\", \"dsr\", \"olsr\", \"apdr\", \"apdr-pr\""
     );
-    let text = format!("{SMALLEST}[traffic]\ncount = 1\n");
-    let keys = "duration, energy, expected, flow, mac, mobility, name, radio, record, routing, seed, sweep, \
-                topology, warmup";
-    assert_eq!(refused(&text), format!("x.toml:7:2: traffic: is not a key here, allowed: {keys}"));
+}
+
+#[test]
+fn transfers_that_cannot_be_drawn() {
+    let drawn = |keys: &str| {
+        let text = format!("{SMALLEST}[traffic]\ncount = 2\ntransport = \"newreno\"\nbytes = 1000\n{keys}\n");
+        refused(&text)
+    };
+    assert_eq!(
+        drawn("gap = [5.0, 1.0]"),
+        "x.toml:11:7: traffic.gap: found 1 after 5, allowed: the larger one last"
+    );
+    assert!(drawn("first = 1e6").contains("traffic.first: found 1000000, allowed: less than duration"));
+    assert!(drawn("restart = 1e-6").contains("traffic.restart: there may be more than 100000 transfers"));
+    assert!(drawn("app = \"ftp\"").contains("traffic.app: found \"ftp\", allowed: \"file\""));
 }
 
 #[test]

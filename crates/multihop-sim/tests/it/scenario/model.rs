@@ -374,7 +374,7 @@ fn the_schema_describes_every_key() {
     assert_eq!(topology.len(), 13);
     assert_eq!(topology[0]["properties"]["kind"]["const"], "chain");
     assert_eq!(topology[0]["required"], serde_json::json!(["hops", "kind"]));
-    assert_eq!(schema["required"], serde_json::json!(["duration", "topology", "flow"]));
+    assert_eq!(schema["required"], serde_json::json!(["duration", "topology"]));
     assert_eq!(schema["unevaluatedProperties"], false);
     let text = schema.to_string();
     for word in [
