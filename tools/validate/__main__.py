@@ -9,6 +9,7 @@ from pathlib import Path
 
 import bianchi
 import chain
+import elfn
 import mobile
 import one_hop
 import placements
@@ -22,6 +23,7 @@ STUDIES = {
     "stationarity": stationarity.study,
     "placements": placements.study,
     "mobile": mobile.study,
+    "elfn": elfn.study,
 }
 OUT = Path(__file__).resolve().parents[2] / "docs" / "validation"
 
