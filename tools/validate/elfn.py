@@ -47,6 +47,7 @@ OPTIONS = {
     '`exit = "new"`': (tcp("elfn", exit="new"), ELFN),
     '`restore = "window"`': (tcp("elfn-w"), ELFN),
     '`restore = "rto-window"`': (tcp("elfn-rto-w"), ELFN),
+    "`probe_max = 3`": (tcp("elfn", probe_max=3), ELFN),
     "`newreno+elfn` instead of `newreno`": (tcp("newreno+elfn"), tcp("newreno")),
     "`tcp-ap+elfn` instead of `tcp-ap`": (tcp("tcp-ap+elfn"), tcp("tcp-ap")),
 }
@@ -177,6 +178,7 @@ def draw(page: Study, shares: Mapping[str, Mapping[float, list[float]]]) -> None
         report.curve(
             axes, SPEEDS, (interval(shares[name][v]) for v in SPEEDS), transport, name, marker=marker
         )
+    axes.set_xticks(SPEEDS)
     axes.set_ylim(0, 1)
     axes.legend()
     page.figure(
