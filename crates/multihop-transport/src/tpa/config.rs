@@ -104,7 +104,7 @@ impl Config {
                 min: Duration::from_millis(200),
                 max: Duration::from_secs(60),
                 freeze_max: None,
-                covers_hold: true,
+                covers_hold: false,
                 th_rc: 3,
                 n_rc: 3,
             },
@@ -137,6 +137,7 @@ impl Config {
                 min: Duration::from_millis(50),
                 max: Duration::from_secs(10),
                 freeze_max: Some(Duration::from_secs(1)),
+                covers_hold: true,
                 ..paper.rto
             },
             ..paper

@@ -61,7 +61,7 @@ fn parameters_of_tpa_lie_on_top_of_a_profile() {
         r#"kind = "tpa", cwnd_max = 3, ack_policy = "every-cwnd", fill = "segment", block_fill = 0,
            block_size = 6, ack_interval = 0.02, ack_block_end = true, loss_by_txseq = 3, notices = true,
            th_cong = 2, th_route = 3, th_ack = 4, th_rc = 5, n_rc = 6, rto_initial = 1, rto_min = 0.05,
-           rto_max = 10, freeze_rto_max = 1, rto_covers_hold = false, silence_max = 5, user_timeout = "off", keepalive = 60"#,
+           rto_max = 10, freeze_rto_max = 1, rto_covers_hold = true, silence_max = 5, user_timeout = "off", keepalive = 60"#,
     );
     let paper = tpa::Config::paper();
     let expected = tpa::Config {
@@ -82,7 +82,7 @@ fn parameters_of_tpa_lie_on_top_of_a_profile() {
             min: Duration::from_millis(50),
             max: Duration::from_secs(10),
             freeze_max: Some(Duration::from_secs(1)),
-            covers_hold: false,
+            covers_hold: true,
             th_rc: 5,
             n_rc: 6,
         },
