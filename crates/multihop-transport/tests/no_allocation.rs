@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
 use multihop_transport::pacing::PacingConfig;
-use multihop_transport::tcp::{Config, Endpoint, Input, Output, Pacing, Ports, RoundTrips, Trip, Variant};
+use multihop_transport::tcp::{Config, Endpoint, Input, Output, Pacing, Ports, Trip, Variant};
 use multihop_transport::tpa;
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
@@ -14,7 +14,7 @@ use multihop_wire::tpa::BlockSeq;
 #[test]
 fn a_warm_connection_allocates_nothing() {
     let pacer = PacingConfig::new(BitRate(2_000_000), 1500, 40);
-    let paced = Some(Pacing { pacer, round_trips: RoundTrips::Net });
+    let paced = Some(Pacing::new(pacer));
     let plain = Config { handshake: false, ..Config::ns2_2005() };
     allocates_nothing(&plain);
     allocates_nothing(&Config { pacing: paced, ..plain.clone() });

@@ -125,14 +125,15 @@ pub(super) fn transport(table: &TransportTable, path: &str, faults: &mut Vec<Fau
     Some(Transport { name: name.text.clone(), protocol })
 }
 
-/// Every name, with its suffixes in the order of [`SUFFIXES`].
+/// Every name, with every set of suffixes that goes with it, in the order of [`SUFFIXES`].
 pub(super) fn names() -> Vec<(String, Kind)> {
     let mut all: Vec<_> = KINDS.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();
-    let plain = all.clone();
-    for (name, kind) in plain {
-        for &(word, suffix) in SUFFIXES {
-            if let Ok(composed) = compose(&kind, suffix) {
-                all.push((format!("{name}+{word}"), composed));
+    for alternatives in SUFFIXES.chunk_by(|(_, a), (_, b)| discriminant(a) == discriminant(b)) {
+        for (name, kind) in all.clone() {
+            for &(word, suffix) in alternatives {
+                if let Ok(composed) = compose(&kind, suffix) {
+                    all.push((format!("{name}+{word}"), composed));
+                }
             }
         }
     }

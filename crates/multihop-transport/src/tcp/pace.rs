@@ -11,6 +11,17 @@ pub struct Pacing {
     pub pacer: PacingConfig,
     /// Which round trips feed it.
     pub round_trips: RoundTrips,
+    /// Whether those of segments that were outstanding at a retransmission timeout do as well, unless
+    /// they were sent again. They are those of an outage, and make the sender wait for as long as they
+    /// are in its history.
+    pub across_timeouts: bool,
+}
+
+impl Pacing {
+    /// As the paper has it. It says nothing of timeouts; TCP's own timing ends at one.
+    pub const fn new(pacer: PacingConfig) -> Self {
+        Self { pacer, round_trips: RoundTrips::Net, across_timeouts: false }
+    }
 }
 
 /// Which round trips feed the pacer. Those of segments that were sent twice never do.
@@ -39,15 +50,17 @@ pub struct Trip {
 pub(super) struct Pace {
     pub(super) pacer: Pacer,
     round_trips: RoundTrips,
+    across_timeouts: bool,
     /// Of the segment in hand.
     pub(super) trip: Option<Trip>,
-    /// One beyond the highest position sent twice.
-    resent: u64,
+    /// No position below this gives a sample.
+    stale: u64,
 }
 
 impl Pace {
     pub(super) fn new(config: &Pacing) -> Self {
-        Self { pacer: Pacer::new(config.pacer), round_trips: config.round_trips, trip: None, resent: 0 }
+        let Pacing { pacer, round_trips, across_timeouts } = *config;
+        Self { pacer: Pacer::new(pacer), round_trips, across_timeouts, trip: None, stale: 0 }
     }
 }
 
@@ -68,7 +81,15 @@ impl Endpoint {
     /// Everything before `end` has been sent twice, or may have been.
     pub(super) fn note_resent(&mut self, end: u64) {
         if let Some(pace) = &mut self.pace {
-            pace.resent = pace.resent.max(end);
+            pace.stale = pace.stale.max(end);
+        }
+    }
+
+    /// The retransmission timer expired.
+    pub(super) fn note_outage(&mut self) {
+        let outstanding = self.send.max;
+        if let Some(pace) = self.pace.as_mut().filter(|pace| !pace.across_timeouts) {
+            pace.stale = outstanding;
         }
     }
 
@@ -76,7 +97,7 @@ impl Endpoint {
     pub(super) fn feed_pacer(&mut self, timed: Option<Duration>) {
         let una = self.send.una;
         let Some(pace) = &mut self.pace else { return };
-        let trip = pace.trip.filter(|_| una >= pace.resent);
+        let trip = pace.trip.filter(|_| una >= pace.stale);
         let net = trip.map(|trip| trip.there + trip.back);
         let round_trip = match pace.round_trips {
             RoundTrips::Net if pace.trip.is_some() => net,

@@ -7,7 +7,7 @@ use crate::pacing::PacingConfig;
 /// With a pacer over one hop that has seen one round trip: its gap is half of that.
 fn endpoint(round_trip: Option<Duration>) -> Endpoint {
     let pacer = PacingConfig { history: 1, ..PacingConfig::new(BitRate(2_000_000), 40, 40) };
-    let pacing = round_trip.map(|_| Pacing { pacer, round_trips: RoundTrips::Net });
+    let pacing = round_trip.map(|_| Pacing::new(pacer));
     let config = Config { handshake: false, pacing, ..Config::rfc() };
     let mut endpoint = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
     endpoint.connect();

@@ -49,6 +49,7 @@ impl Endpoint {
             self.send.next = 0;
             return;
         }
+        self.note_outage();
         let flight = self.flight();
         let again = self.recovery.on_timeout(self.send.una, self.send.max);
         self.send.next = self.send.una;

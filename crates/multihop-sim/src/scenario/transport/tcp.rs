@@ -2,7 +2,7 @@
 
 use multihop_transport::pacing::Clock;
 use multihop_transport::tcp::{
-    AckRule, Config, DelayedAck, Pacing, ProbeInterval, Restore, RoundTrips, Standby, Variant,
+    AckRule, Config, DelayedAck, Pacing, ProbeInterval, Restore, Standby, Variant,
 };
 
 use super::{adtcp, pacing};
@@ -96,8 +96,7 @@ impl TcpKind {
         let window_by_hops = matches!(self.window, Window::ByHops);
         let measures = self.variant == Variant::Adtcp;
         let timestamps = preset.timestamps.or(measures.then_some(adtcp::CLOCK));
-        let round_trips = RoundTrips::Net;
-        let pacing = self.pacing.map(|clock| Pacing { pacer: pacing::defaults(clock), round_trips });
+        let pacing = self.pacing.map(|clock| Pacing::new(pacing::defaults(clock)));
         Config {
             variant: self.variant,
             ack_rule,
@@ -152,11 +151,16 @@ fn pace(
     path: &str,
     faults: &mut Vec<Fault>,
 ) {
-    let more = [("ap_rtt", table.ap_rtt.is_some()), ("clock", table.clock.is_some())];
+    let more = [
+        ("ap_rtt", table.ap_rtt.is_some()),
+        ("ap_across_timeouts", table.ap_across_timeouts.is_some()),
+        ("clock", table.clock.is_some()),
+    ];
     let Some(pacing) = &mut config.pacing else {
         return pacing::refuse(name, &more, keys, path, faults);
     };
     put(&mut pacing.round_trips, table.ap_rtt.map(|word| word.0));
+    put(&mut pacing.across_timeouts, table.ap_across_timeouts);
     put(&mut pacing.pacer.clock, table.clock.map(|word| word.0));
     pacing::set(&mut pacing.pacer, keys);
 }

@@ -7,8 +7,8 @@ use multihop_sim::scenario::{
 };
 use multihop_transport::pacing::{Clock, Cov, KMean, PacingConfig};
 use multihop_transport::tcp::{
-    AckRule, AdtcpConfig, Config, DelayedAck, Exit, Identify, PartialAckTimer, Probe, ProbeInterval, Restore,
-    RoundTrips, Standby, Variant,
+    AckRule, AdtcpConfig, Config, DelayedAck, Exit, Identify, Pacing, PartialAckTimer, Probe, ProbeInterval,
+    Restore, RoundTrips, Standby, Variant,
 };
 
 use super::{SMALLEST, load, load_with};
@@ -274,10 +274,10 @@ fn paced_tcp() {
         let scenario = load(&SMALLEST.replace("\"newreno\"", transport));
         let config = config(&scenario, 0);
         assert_eq!(config.variant, Variant::NewReno);
-        (config.pacing.map(|pacing| (pacing.round_trips, pacing.pacer)), config.ack_rule)
+        (config.pacing, config.ack_rule)
     };
     let paper = PacingConfig::new(BitRate(2_000_000), 1500, 40);
-    let paced = |pacer| Some((RoundTrips::Net, pacer));
+    let paced = |pacer| Some(Pacing::new(pacer));
     assert_eq!(pacing(r#""newreno""#).0, None);
     assert_eq!(pacing(r#""tcp-ap""#), (paced(paper), AckRule::Every));
     assert_eq!(pacing(r#""newreno+ap""#), (paced(paper), AckRule::Every));
@@ -289,8 +289,11 @@ fn paced_tcp() {
     let (cov, k_mean, clock) = (Cov::Mad, KMean::Scaled, Clock::Synchronised);
     let own = PacingConfig { alpha, history, reuse_hops, k, cov, k_mean, clock, ..paper };
     let table = r#"{ kind = "tcp-ap", alpha = 0.25, history = 10, reuse_hops = 3, cov = "mad", pacing_k = 2,
-        pacing_k_mean = "scaled", clock = "synchronised", ap_rtt = "timed" }"#;
-    assert_eq!(pacing(&table.replace('\n', "")).0, Some((RoundTrips::Timed, own)));
+        pacing_k_mean = "scaled", clock = "synchronised", ap_rtt = "timed", ap_across_timeouts = true }"#;
+    assert_eq!(
+        pacing(&table.replace('\n', "")).0,
+        Some(Pacing { round_trips: RoundTrips::Timed, across_timeouts: true, pacer: own })
+    );
 }
 
 #[test]
@@ -379,6 +382,7 @@ fn the_schema_describes_every_key() {
     let text = schema.to_string();
     for word in [
         "\"tcp-3+dyn\"",
+        "\"newreno+da+elfn+ap\"",
         "\"5.5M\"",
         "\"ns2-2.30\"",
         "\"ftp\"",

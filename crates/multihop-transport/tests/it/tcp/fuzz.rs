@@ -231,7 +231,8 @@ fn flagged(seq: SeqNumber, ack: Option<SeqNumber>, flags: u8, window: u16, len: 
 fn configs() -> impl Strategy<Value = Config> {
     let presets = [Config::rfc(), Config::ns2_1999(), Config::ns2_2005(), Config::linux()];
     let pacer = PacingConfig::new(BitRate(2_000_000), 1040, 40);
-    let paced = [RoundTrips::Net, RoundTrips::Timed].map(|round_trips| Some(Pacing { pacer, round_trips }));
+    let paced = [RoundTrips::Net, RoundTrips::Timed]
+        .map(|round_trips| Some(Pacing { round_trips, ..Pacing::new(pacer) }));
     let options = (any::<bool>(), any::<bool>(), any::<bool>());
     let pacing = prop::sample::select(vec![None, paced[0], paced[1]]);
     let elfn = prop::option::of(standbys());

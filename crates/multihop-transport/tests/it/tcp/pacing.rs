@@ -8,10 +8,16 @@ use multihop_wire::tcp::Segment;
 
 use super::templates::*;
 
+fn pacing() -> Pacing {
+    Pacing::new(PacingConfig { history: 1, ..PacingConfig::new(BitRate(2_000_000), 1040, 40) })
+}
+
 fn paced(round_trips: RoundTrips, initial_window: u16) -> Tcp {
-    let pacer = PacingConfig { history: 1, ..PacingConfig::new(BitRate(2_000_000), 1040, 40) };
-    let pacing = Some(Pacing { pacer, round_trips });
-    let mut s = established(Config { pacing, initial_window, ..config() });
+    paced_by(Pacing { round_trips, ..pacing() }, initial_window)
+}
+
+fn paced_by(pacing: Pacing, initial_window: u16) -> Tcp {
+    let mut s = established(Config { pacing: Some(pacing), initial_window, ..config() });
     s.app(|tcp| tcp.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 4 })));
     s.app(|tcp| tcp.send_forever());
     s
@@ -102,6 +108,22 @@ fn after_a_timeout_nothing_that_was_resent_is_a_sample() {
 }
 
 #[test]
+fn what_a_timeout_found_outstanding_is_no_sample_unless_that_is_turned_on() {
+    // 0.7 * 54 + 0.3 * (1012 / 2 + 8)
+    for (across_timeouts, gap) in [(true, 192), (false, 54)] {
+        let mut s = paced_by(Pacing { across_timeouts, ..pacing() }, 4);
+        s.expect([data(1), data(2), data(3), data(4)]);
+        s.acked(100, 2, 60, 32).expect([data(5)]).gap_is(Some(54));
+        s.at_ms(154).expect([data(6)]);
+        // The ACKs are held up for a second. Segment 2 is sent again, 3 waits for its turn.
+        s.at_ms(1100).expect([data(2)]);
+        s.acked(1110, 3, 600, 412).gap_is(Some(54));
+        s.acked(1110, 4, 600, 412).gap_is(Some(gap)).expect([]);
+        s.at_ms(1100 + gap).expect([data(4)]);
+    }
+}
+
+#[test]
 fn timed_samples_are_those_of_the_retransmission_timer() {
     let mut s = paced(RoundTrips::Timed, 3);
     s.expect([data(1), data(2), data(3)]);
@@ -121,7 +143,7 @@ fn without_trips_the_connections_own_round_trips_do() {
 #[test]
 fn the_handshake_is_no_sample() {
     let pacer = PacingConfig::new(BitRate(2_000_000), 1040, 40);
-    let pacing = Some(Pacing { pacer, round_trips: RoundTrips::Timed });
+    let pacing = Some(Pacing { round_trips: RoundTrips::Timed, ..Pacing::new(pacer) });
     let mut s = closed(Config { pacing, ..config() });
     s.app(|tcp| tcp.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 4 })));
     s.app(|tcp| {

@@ -78,6 +78,10 @@ table! {
         /// Round trips that pace: of every ACK without the time for which the receiver held it
         /// (which holds if nothing is given), or those that the retransmission timer measures.
         ap_rtt: Option<ApRttWord>,
+        /// Whether round trips of segments that were outstanding at a retransmission timeout pace as
+        /// well, unless they were sent again; false if not given. An outage then slows the sender
+        /// down for as long as it is in the history.
+        ap_across_timeouts: Option<bool>,
         /// Whether pacing halves round trips, or knows the way there from a receiver whose clock is
         /// the sender's; the kind says which if nothing is given.
         clock: Option<ClockWord>,
