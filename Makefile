@@ -16,7 +16,7 @@ package:
 	@$(PYTHON) tools/build.py package
 
 .PHONY: demo
-demo: package ## NewReno against paced UDP over 1 to 8 hops: a table here, curves in out/demo.html
+demo: package ## five transports on a chain and a cross: tables here, pictures in out/demo.html
 	@.venv/bin/python -m multihop.demo
 
 .PHONY: test

@@ -1,9 +1,10 @@
-"""What several hops do to TCP: NewReno against paced UDP, on a chain of 1 to 8 hops.
+"""What several hops do to TCP, and what five transports make of it: a chain of four hops, and a cross.
 
-    python -m multihop.demo [--out FILE] [--seeds N] [--seconds S] [--hops N]
+    python -m multihop.demo [--out FILE] [--seeds N] [--seconds S]
 
-UDP at the best constant rate shows what the chain can carry. NewReno sends as if every loss were a
-full queue, and fills the air with frames that collide with its own.
+NewReno sends as if every loss were a full queue, and fills the air with frames that collide with its
+own. TCP-AP spaces its segments; TPA keeps few of them in flight and does not hurry to send one again;
+TPA-AP does both.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,139 +20,184 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from multihop import report, run_all
-from multihop.airtime import Radio
+from multihop import Result, report, run_all
 from multihop.stats import Interval, interval
 
-SENDERS = {"paced": {"app": "paced", "transport": "udp"}, "newreno": {"app": "ftp", "transport": "newreno"}}
-LABELS = {"paced": "UDP at the best constant rate", "newreno": "TCP NewReno"}
-PAYLOAD = 1460
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the comparison, print its table, write its page."""
-    options = parse(arguments)
-    hops = range(1, options.hops + 1)
-    start = time.monotonic()
-    goodput = measure(hops, options.seeds, options.seconds)
-    took = time.monotonic() - start
-    runs = len(SENDERS) * len(hops) * options.seeds
-    print_table(goodput)
-    print(f"\n{runs} runs of {options.seconds:g} s of simulated time took {took:.1f} s.")
-    page = page_of(goodput, options)
-    print(f"Curves: {page.write(options.out)}")
-    return 0
+LABELS = {
+    "newreno": "TCP NewReno",
+    "tcp-ap": "TCP-AP",
+    "tpa-2": "TPA-2",
+    "tpa*-3": "TPA*-3",
+    "tpa-ap-2": "TPA-AP-2",
+}
 
 
 @dataclass(frozen=True)
-class Point:
-    """Goodput at one length of the chain, kb/s."""
+class Layout:
+    """A network and its flows."""
 
-    hops: int
-    newreno: Interval
-    paced: Interval
+    title: str
+    topology: dict[str, Any]
+    flows: int
 
-    @property
-    def share(self) -> float:
-        """NewReno's share of what the chain can carry."""
-        return self.newreno.mean / self.paced.mean
+
+LAYOUTS = {
+    "chain": Layout("One flow over a chain of 4 hops", {"kind": "chain", "hops": 4}, 1),
+    "cross": Layout("Two flows of 4 hops that cross", {"kind": "cross"}, 2),
+}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a run."""
+
+    title: str
+    of: Callable[[Result], float | None]
+
+
+METRICS = {
+    "goodput": Metric("goodput, kb/s", lambda result: result.goodput_kbps),
+    "again": Metric("sent again, %", lambda result: percent(result.totals["retransmission_index"])),
+    "fair": Metric("fairness, %", lambda result: percent(result.totals["jain"])),
+    "instant": Metric("fairness over 2 s, %", lambda result: percent(result.totals["jain_instant"])),
+}
+OF_ONE_FLOW = ("goodput", "again")
+
+Found = dict[tuple[str, str, str], Interval]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the comparison, print its tables, write its page."""
+    options = parse(arguments)
+    start = time.monotonic()
+    found = measure(options.seeds, options.seconds)
+    took = time.monotonic() - start
+    for layout in LAYOUTS:
+        print_table(found, layout)
+    runs = len(LAYOUTS) * len(LABELS) * options.seeds
+    print(f"{runs} runs of {options.seconds:g} s of simulated time took {took:.1f} s.")
+    print(f"Pictures: {page_of(found, options).write(options.out)}")
+    return 0
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="multihop.demo", description="NewReno against paced UDP on a chain")
+    parser = argparse.ArgumentParser(prog="multihop.demo", description="Five transports over hops")
     parser.add_argument("--out", type=Path, default=Path("out/demo.html"), help="page to write")
-    parser.add_argument("--seeds", type=int, default=5, help="runs of each point, at least 2")
-    parser.add_argument("--seconds", type=float, default=120.0, help="simulated time of each run")
-    parser.add_argument("--hops", type=int, default=8, help="longest chain")
+    parser.add_argument("--seeds", type=int, default=10, help="runs of each point, at least 2")
+    parser.add_argument("--seconds", type=float, default=180.0, help="simulated time of each run")
     options = parser.parse_args(arguments)
     if options.seeds < 2:
         parser.error(f"--seeds is {options.seeds}; an interval needs at least 2")
     return options
 
 
-def scenario(hops: int, sender: str, seed: int, seconds: float) -> dict[str, Any]:
-    """One run: an ns-2 chain, 200 m a hop, 2 Mb/s, routes that never change."""
+def scenario(layout: str, transport: str, seed: int, seconds: float) -> dict[str, Any]:
+    """One run: ns-2's 802.11 at 2 Mb/s, 200 m a hop, routes that never change."""
+    flow: dict[str, Any] = {"transport": transport}
+    if not transport.startswith("tpa"):
+        # The shortest timeout is 0.2 s, as TPA's.
+        flow["transport"] = {"kind": transport, "preset": "ns2-2.30"}
     return {
-        "name": f"demo-{sender}-{hops}",
+        "name": f"demo-{layout}-{transport}",
         "seed": seed,
         "duration": seconds,
         "warmup": seconds / 6,
-        "mac": {"rts_threshold": 0},
-        "topology": {"kind": "chain", "hops": hops, "spacing": 200.0},
+        "topology": LAYOUTS[layout].topology,
         "routing": {"protocol": "static"},
-        "flow": [SENDERS[sender]],
+        "flow": [flow] * LAYOUTS[layout].flows,
     }
 
 
-def measure(hops: Sequence[int], seeds: int, seconds: float) -> list[Point]:
-    """Run every sender over every chain with every seed."""
-    keys = [(sender, h) for h in hops for sender in SENDERS]
-    runs = [scenario(h, sender, seed, seconds) for sender, h in keys for seed in range(1, seeds + 1)]
-    found = [result.goodput_kbps for result in run_all(runs)]
-    chunks = [found[i : i + seeds] for i in range(0, len(found), seeds)]
-    means = {key: interval(chunk) for key, chunk in zip(keys, chunks, strict=True)}
-    return [Point(h, means["newreno", h], means["paced", h]) for h in hops]
+def measure(seeds: int, seconds: float) -> Found:
+    """Run every transport over every layout with every seed."""
+    keys = [(layout, transport) for layout in LAYOUTS for transport in LABELS]
+    results = run_all(scenario(*key, seed, seconds) for key in keys for seed in range(1, seeds + 1))
+    chunks = (results[i : i + seeds] for i in range(0, len(results), seeds))
+    return {
+        (*key, name): interval([value for result in chunk if (value := METRICS[name].of(result)) is not None])
+        for key, chunk in zip(keys, chunks, strict=True)
+        for name in columns(key[0])
+    }
 
 
-def print_table(goodput: Sequence[Point]) -> None:
-    """Show the comparison on the terminal."""
-    print("Goodput over a chain, kb/s (mean and 95% interval)\n")
-    print(f"{'hops':>4}  {'paced UDP':>17}  {'TCP NewReno':>17}  {'NewReno / paced':>15}")
-    for point in goodput:
-        print(f"{point.hops:>4}  {point.paced!s:>17}  {point.newreno!s:>17}  {point.share:>14.0%}")
+def columns(layout: str) -> list[str]:
+    """The metrics that make sense there."""
+    return [name for name in METRICS if LAYOUTS[layout].flows > 1 or name in OF_ONE_FLOW]
 
 
-def page_of(goodput: Sequence[Point], options: argparse.Namespace) -> report.Report:
-    """The same with curves, and what the numbers mean."""
-    page = report.Report("What several hops do to TCP")
+def percent(share: float | None) -> float | None:
+    """Of a share; none where nothing was delivered."""
+    return None if share is None else 100.0 * share
+
+
+def print_table(found: Found, layout: str) -> None:
+    """Show one layout on the terminal."""
+    print(f"{LAYOUTS[layout].title} (mean and 95% interval)\n")
+    names = columns(layout)
+    print(f"{'':<12}" + "".join(f"{METRICS[name].title:>22}" for name in names))
+    for transport, label in LABELS.items():
+        cells = (str(found[layout, transport, name]) for name in names)
+        print(f"{label:<12}" + "".join(f"{cell:>22}" for cell in cells))
+    print()
+
+
+def page_of(found: Found, options: argparse.Namespace) -> report.Report:
+    """The same with pictures, and what the numbers mean."""
+    page = report.Report("Five transports over several hops")
     page.text(
-        "Each station of a chain hears its neighbours and must not send while they do. One packet "
-        "crosses one hop in C; three hops share the air completely, so that h hops carry C/h; on "
-        "longer chains every fourth station may send at once, which leaves C/4. A source of constant "
-        "rate comes close to that. TCP NewReno does not: it raises its window until frames collide, "
-        "and takes each collision for congestion."
+        "Each station hears its neighbours and must not send while they do, so that the segments of one "
+        "flow compete with each other and with their own ACKs. TCP NewReno does not know: it raises its "
+        "window until frames collide, and takes each collision for congestion. TCP-AP leaves a pause after "
+        "each segment, as long as the segment needs to be four hops away, and longer while round trips "
+        "vary. TPA keeps two or three segments in flight, and sends what was not acknowledged only after "
+        "the rest of its block of twelve; TPA* is acknowledged once for each window. TPA-AP paces TPA."
     )
-    page.figure(
-        draw(goodput),
-        "Goodput of one flow over the length of the chain. Bars are 95% Student-t intervals of "
-        f"{options.seeds} runs; grey lines are airtime arithmetic, not measurements.",
-    )
-    page.table(
-        pl.DataFrame(
-            {
-                "hops": [point.hops for point in goodput],
-                "paced UDP, kb/s": [str(point.paced) for point in goodput],
-                "TCP NewReno, kb/s": [str(point.newreno) for point in goodput],
-                "NewReno / paced": [f"{point.share:.0%}" for point in goodput],
-            }
-        ),
-        "Goodput, mean and 95% interval",
-    )
+    for layout, setting in LAYOUTS.items():
+        page.heading(setting.title)
+        for name in columns(layout):
+            if name != "fair":
+                page.figure(draw(found, layout, name), caption(name, options.seeds))
+        page.table(table(found, layout), "Mean and 95% interval")
     page.heading("How to make this page again")
-    seconds, seeds, hops = options.seconds, options.seeds, options.hops
-    page.command(f"python -m multihop.demo --seeds {seeds} --seconds {seconds:g} --hops {hops}")
+    page.command(f"python -m multihop.demo --seeds {options.seeds} --seconds {options.seconds:g}")
     page.text(
-        f"Seeds 1 to {seeds}; {seconds:g} s of simulated time each, of which the first {seconds / 6:g} s "
-        "do not count. 802.11 DCF by the rules of ns-2, 2 Mb/s data and 1 Mb/s control frames, long "
-        f"preamble, RTS/CTS before every data frame, stations 200 m apart, {PAYLOAD} bytes a packet."
+        f"Seeds 1 to {options.seeds}; {options.seconds:g} s of simulated time each, of which the first "
+        f"{options.seconds / 6:g} s do not count. 802.11 DCF by the rules of ns-2, 2 Mb/s data and 1 Mb/s "
+        "control frames, long preamble, RTS/CTS before every data frame, stations 200 m apart, routes that "
+        "never change, segments of 1460 bytes. TCP with the constants of ns-2.30 and an ACK for each "
+        "segment, TPA with those of its paper. Both flows of the cross begin at once."
     )
     return page
 
 
-def draw(goodput: Sequence[Point]) -> Figure:
-    """Both curves over the airtime arithmetic."""
-    figure, axes = report.new_figure("hops", "goodput, kb/s")
-    hops = [point.hops for point in goodput]
-    capacity = Radio().udp_kbps(PAYLOAD, rts=True)
-    report.reference(axes, hops, [capacity / min(h, 4) for h in hops], "C / min(h, 4)", "--")
-    report.reference(axes, hops, [capacity / min(h, 7) for h in hops], "C / min(h, 7)", ":")
-    for sender in SENDERS:
-        report.curve(axes, hops, [getattr(point, sender) for point in goodput], sender, LABELS[sender])
-    axes.set_ylim(bottom=0)
-    axes.set_xticks(hops)
-    axes.legend()
+def caption(name: str, seeds: int) -> str:
+    """What a picture shows."""
+    about = {
+        "goodput": "Application data delivered in order, all flows together",
+        "again": "Segments sent again, as a share of the segments delivered",
+        "instant": "Jain's index of windows of 2 s, averaged: 100% is alike, 50% is one flow alone",
+    }
+    return f"{about[name]}. Bars are 95% Student-t intervals of {seeds} runs."
+
+
+def draw(found: Found, layout: str, name: str) -> Figure:
+    """A bar for each transport."""
+    figure, axes = report.new_figure("", METRICS[name].title)
+    for place, transport in enumerate(LABELS):
+        value = found[layout, transport, name]
+        colour = report.style(transport).colour
+        axes.bar(place, value.mean, yerr=value.half, color=colour, capsize=4, width=0.6)
+    axes.set_xticks(range(len(LABELS)), LABELS.values())
     return figure
+
+
+def table(found: Found, layout: str) -> pl.DataFrame:
+    """One row for each transport."""
+    data: dict[str, list[str]] = {"": list(LABELS.values())}
+    for name in columns(layout):
+        data[METRICS[name].title] = [str(found[layout, transport, name]) for transport in LABELS]
+    return pl.DataFrame(data)
 
 
 if __name__ == "__main__":
