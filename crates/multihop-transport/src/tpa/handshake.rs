@@ -62,7 +62,7 @@ impl Endpoint {
     }
 
     pub(super) fn in_syn_sent(&mut self, now: Instant, segment: &Segment) {
-        let answers = segment.ack.filter(|ack| ack.block == self.send.iss && self.handshake.tries > 0);
+        let answers = segment.ack.filter(|ack| ack.block == self.send.iss && self.handshake.sent.is_some());
         match segment.body {
             Body::Reset if answers.is_some() => self.finish(Event::Reset),
             Body::Reset => self.counters.dropped += 1,
@@ -111,7 +111,7 @@ impl Endpoint {
     /// Whether a segment ends the handshake that the peer began: an ACK of our SYN, or data, if that
     /// ACK was lost.
     pub(super) fn completes_handshake(&mut self, now: Instant, segment: &Segment) -> bool {
-        let acks = segment.ack.filter(|ack| ack.block == self.send.iss && self.handshake.tries > 0);
+        let acks = segment.ack.filter(|ack| ack.block == self.send.iss && self.handshake.sent.is_some());
         let is_piece = matches!(segment.body, Body::Data { .. } | Body::Fin { .. });
         let first = is_piece && self.config.framing.distance(self.recv.irs, segment.block) == 1;
         if acks.is_none() && (segment.ack.is_some() || !first) {

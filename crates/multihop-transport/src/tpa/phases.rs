@@ -114,12 +114,12 @@ impl Endpoint {
         let transmission = self.send.block.piece(position).transmission;
         // §3.3: a frozen sender asks at the expiry of its timer, not at each notice: where a route is
         // missing, the answer to a probe may be another notice at once.
-        if self.phases.phase == Phase::Freeze && transmission >= self.phases.frozen_from {
-            return;
+        let is_probe = self.phases.phase == Phase::Freeze && transmission >= self.phases.frozen_from;
+        if !is_probe {
+            self.counters.notices += 1;
+            self.send.block.on_lost(position);
+            self.freeze();
         }
-        self.counters.notices += 1;
-        self.send.block.on_lost(position);
-        self.freeze();
         if self.config.route_notices {
             self.lose_route(now);
         }
@@ -134,8 +134,10 @@ impl Endpoint {
     }
 
     fn lose_route(&mut self, now: Instant) {
-        self.phases.route_lost = true;
-        self.timers.set(Timer::Silence, now + self.config.silence_max);
+        if !self.phases.route_lost {
+            self.phases.route_lost = true;
+            self.timers.set(Timer::Silence, now + self.config.silence_max);
+        }
     }
 
     fn end_silence(&mut self) {

@@ -225,6 +225,22 @@ fn with_news_of_routes_a_frozen_sender_is_silent_until_the_route_is_back() {
 }
 
 #[test]
+fn a_route_that_breaks_again_silences_again() {
+    let config = Config { route_notices: true, ..with_notices() };
+    let mut s = established(config);
+    s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    notify(&mut s, 100, link_failed(&sent(1, 0))).expect([]);
+    s.at_ms(1000).expect([]);
+    notify(&mut s, 4000, Notice::RouteRestored).expect([slow(1, 0, 2)]);
+    notify(&mut s, 4010, link_failed(&sent(1, 0))).expect([]).check(|tpa| tpa.flight(), 1);
+    s.at_ms(5000).expect([]).check(|tpa| tpa.flight(), 0);
+    // More news of the same kind does not put the question off.
+    notify(&mut s, 9000, Notice::RouteLost).expect([]);
+    s.at_ms(14_010).expect([slow(1, 1, 3)]);
+    s.at_ms(14_100).gets([ack(1, &[0, 1], 3)]).expect([]).check(Endpoint::phase, Phase::Normal);
+}
+
+#[test]
 fn a_silent_sender_asks_now_and_then_all_the_same() {
     let config = Config { route_notices: true, user_timeout: None, ..config() };
     let mut s = established(config);
