@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from multihop.papers.declare import (
+    CHANGES,
     GOODPUT,
     HOPS,
     INVALID,
+    OSCILLATIONS,
     RTT,
     Axis,
     Claim,
@@ -21,6 +23,7 @@ from multihop.papers.declare import (
 
 PAPER = "APDR"
 WEIGHTS = (0.2, 0.4, 0.6, 0.8)
+OLSR = {"protocol": "olsr", "count_changes": True}
 REORDERED = Metric("reordered", "segments out of order", "flows.*.out_of_order")
 RADIO = {"rate": "11M"}
 UNSTATED = (
@@ -56,14 +59,21 @@ OSCILLATION = Experiment(
         "record": {"every": 2.0, "what": ["cwnd", "rtt", "goodput"]},
     },
     axes=[axis("weight", "routing.weight", WEIGHTS, "weight of the latest delay")],
-    metrics=(GOODPUT, REORDERED, RTT),
-    quick=Effort(3, {"duration": 300.0}),
+    metrics=(GOODPUT, REORDERED, RTT, CHANGES, OSCILLATIONS),
+    quick=Effort(2),
     full=Effort(10),
     published={"reordered": {(0.2,): 551.0, (0.4,): 1121.0, (0.6,): 5052.0, (0.8,): 29081.0}},
     claims=[
         Claim(
             "weight 0.8 reorders more segments than 0.2",
             "reordered",
+            {"weight": 0.8},
+            {"weight": 0.2},
+            at_least=1.0,
+        ),
+        Claim(
+            "the route changes more often with weight 0.8",
+            "changes",
             {"weight": 0.8},
             {"weight": 0.2},
             at_least=1.0,
@@ -107,7 +117,7 @@ WALK: dict[str, Any] = {
 ROUTINGS = Axis(
     "routing",
     {
-        "olsr": {"routing": {"protocol": "olsr"}},
+        "olsr": {"routing": OLSR},
         "apdr 0.2": {"routing": {"protocol": "apdr", "weight": 0.2}},
         "apdr 0.8": {"routing": {"protocol": "apdr", "weight": 0.8}},
     },
@@ -115,10 +125,12 @@ ROUTINGS = Axis(
 )
 MEASURED = (
     GOODPUT,
+    CHANGES,
     RTT,
     REORDERED,
     HOPS,
     INVALID,
+    OSCILLATIONS,
     Metric("collisions", "frames lost to others", "mac.collisions"),
 )
 FEW = Effort(2, {"duration": 400.0}, {"nodes": [10, 30, 50]})
@@ -194,7 +206,7 @@ STATIC = Experiment(
         NODES,
         Axis(
             "routing",
-            {"olsr": {"routing": {"protocol": "olsr"}}, "apdr-pr": {"routing": {"protocol": "apdr-pr"}}},
+            {"olsr": {"routing": OLSR}, "apdr-pr": {"routing": {"protocol": "apdr-pr"}}},
             "",
         ),
     ],
@@ -245,7 +257,7 @@ PR_MOBILE = Experiment(
         Axis(
             "routing",
             {
-                "olsr": {"routing": {"protocol": "olsr"}},
+                "olsr": {"routing": OLSR},
                 **{
                     f"apdr-pr, {word}": {"routing": {"protocol": "apdr-pr", "on_break": word}}
                     for word in ("hold", "reselect")
@@ -272,7 +284,7 @@ HYSTERESIS = Experiment(
         Axis(
             "routing",
             {
-                "olsr": {"routing": {"protocol": "olsr"}},
+                "olsr": {"routing": OLSR},
                 "apdr": {"routing": {"protocol": "apdr"}},
                 **{
                     f"apdr, {share:.0%}": {"routing": {"protocol": "apdr", "hysteresis": share}}

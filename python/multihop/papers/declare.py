@@ -49,6 +49,8 @@ INSTANT = Metric("instant", "Jain's index over 2 s, %", "totals.jain_instant", 1
 RTX = Metric("rtx", "retransmission index, %", "totals.retransmission_index", 100.0)
 HOPS = Metric("hops", "mean path, hops", "flows.*.mean_hops")
 RTT = Metric("rtt", "round-trip time, ms", "flows.*.rtt_ms.mean")
+CHANGES = Metric("changes", "changes of routes in use", "routing.route_changes")
+OSCILLATIONS = Metric("oscillations", "returns to a route left within 10 s", "routing.oscillations")
 INVALID = Metric("invalid", "packets without a valid route, %", "routing.invalid_routes", 100.0)
 
 

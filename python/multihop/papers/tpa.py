@@ -26,6 +26,7 @@ from multihop.papers.declare import (
     rows,
     transports,
 )
+from multihop.papers.traces import inhibition
 
 PAPER = "TPA"
 TCPS = ["tcp-2", "tcp-3", "tcp-uc"]
@@ -399,4 +400,42 @@ ROAMING = Experiment(
         ),
     ),
 )
-EXPERIMENTS = (CHAIN_AODV, CHAIN_OLSR, RATES, FADING_SWEEP, CROSS_TESTBED, ROAMING)
+# The ACKs come back over relays of their own, of which one is out of reach from 39.56 s to 50.92 s.
+WALKS_AWAY = [[39.55, 400.0, 100.0], [39.65, 400.0, 900.0], [50.826, 400.0, 900.0], [50.926, 400.0, 100.0]]
+INHIBITION = Experiment(
+    id="tpa-ack-inhibition",
+    paper=PAPER,
+    place="Appendix B, Figure 23",
+    title="the way back breaks for 11 s",
+    found="Data arrives, ACKs do not. TPA goes on to new segments, one at each expiry, and they are delivered; TCP sends the same segment again and again.",
+    scenario={
+        "duration": 60.0,
+        "mac": {"arp": "oracle"},
+        "topology": {
+            "kind": "list",
+            "positions": [
+                [0.0, 0.0],
+                [200.0, 0.0],
+                [400.0, 0.0],
+                [600.0, 0.0],
+                [400.0, 100.0],
+                [200.0, 100.0],
+            ],
+        },
+        "mobility": {"kind": "waypoints", "waypoints": [[], [], [], [], WALKS_AWAY, []]},
+        "routing": {
+            "protocol": "static",
+            "next_hops": [[3, 0, 4], [4, 0, 5], [5, 0, 0], [0, 3, 1], [1, 3, 2], [2, 3, 3]],
+        },
+        "flow": [{"from": 0, "to": 3, "transport": "newreno"}],
+    },
+    axes=[transports(["tcp-3", "tpa-3"], tcp=LINUX, tpa=TPA)],
+    metrics=(FIRST, FIRST_RTX, Metric("timeouts", "timeouts", "flows.0.timeouts")),
+    quick=Effort(1),
+    full=Effort(1),
+    unstated=(
+        Unstated("when the route breaks and is found again", "39.56 s and 50.92 s", "the times of the trace"),
+    ),
+    more=inhibition,
+)
+EXPERIMENTS = (INHIBITION, CHAIN_AODV, CHAIN_OLSR, RATES, FADING_SWEEP, CROSS_TESTBED, ROAMING)

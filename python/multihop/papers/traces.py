@@ -64,6 +64,24 @@ def zero(study: Study) -> None:
     study.table(rows.head(SHOWN), f"The first {min(SHOWN, rows.height)} of {rows.height} events")
 
 
+def inhibition(study: Study) -> None:
+    """What either transport sends and delivers while no ACK comes back (TPA, Figure 23)."""
+    for cell in study.accepted():
+        events = packets(study, cell, 1).filter(pl.col("time").is_between(39.56, 50.92))
+        data = events.filter(pl.col("pkt") != "ack")
+        sent = data.filter(evt="s", node=0)["seq"]
+        arrived = data.filter(evt="r", node=3)["seq"]
+        earlier = packets(study, cell, 1).filter(pl.col("time") < 39.56, evt="r", node=3)["seq"]
+        new = len(set(arrived) - set(earlier))
+        study.text(
+            f"{cell[0]}: from 39.56 s to 50.92 s {len(sent)} segments leave, {sent.n_unique()} different; "
+            f"{new} arrive that had not arrived before."
+        )
+        study.table(
+            events.filter(pl.col("node").is_in([0, 3])).head(SHOWN), f"{cell[0]}: events at both ends"
+        )
+
+
 def packets(study: Study, cell: Values, seed: int) -> pl.DataFrame:
     """The events of TCP's packets in one run, as Holland and Vaidya's Table 1 has them."""
     request = study.request(cell, seed)
@@ -71,5 +89,5 @@ def packets(study: Study, cell: Values, seed: int) -> pl.DataFrame:
         trace = Path(scratch) / "packets.txt"
         _core.run(*request, str(trace), None, None)
         events = pl.read_csv(trace, separator="\t", infer_schema_length=None)
-    chosen = events.filter(pl.col("evt").is_in(["s", "r", "D"]), pl.col("pkt").is_in(["tcp", "ack"]))
+    chosen = events.filter(pl.col("evt").is_in(["s", "r", "D"]), pl.col("pkt").is_in(["tcp", "tpa", "ack"]))
     return chosen.select("evt", "time", "node", "seq", "pkt", "resn")
