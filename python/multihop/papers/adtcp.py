@@ -98,7 +98,7 @@ ACCURACY_RUNS = Experiment(
         SPEEDS,
     ],
     metrics=ACCURACY,
-    quick=Effort(3, keep={"speed": [0, 5, 20]}),
+    quick=Effort(6, keep={"speed": [0, 5, 20]}),
     full=Effort(50),
     claims=[
         Claim(
@@ -159,7 +159,7 @@ THROUGHPUT = Experiment(
     scenario=BASE,
     axes=[SETTINGS, SPEEDS, KINDS],
     metrics=(ALONE,),
-    quick=Effort(4, keep={"speed": [0, 5, 20]}),
+    quick=Effort(6, keep={"speed": [0, 5, 20]}),
     full=Effort(50),
     claims=[
         Claim(
@@ -215,7 +215,7 @@ FRIENDLY = Experiment(
         Metric("two", "flow 2, kb/s", "flows.1.goodput_kbps"),
         FAIRNESS,
     ),
-    quick=Effort(6),
+    quick=Effort(10),
     full=Effort(50),
     claims=[
         Claim(

@@ -55,7 +55,7 @@ PATTERNS = Unstated(
 EIFS = Unstated(
     "EIFS in the MAC of 1999", "on", "it is not known whether that MAC had one; elfn-chain has both"
 )
-PATTERN_RUNS = Effort(6, keep={"speed": [10, 20, 30]})
+PATTERN_RUNS = Effort(10, keep={"speed": [10, 20, 30]})
 FIFTY = Effort(50)
 
 
@@ -164,7 +164,7 @@ SPEED = moving(
             each={"speed": [10, 20, 30]},
         ),
     ],
-    quick=Effort(6),
+    quick=Effort(10),
     plots=(
         Plot("line", "acked", x="speed", caption="Measured throughput, means over patterns."),
         Plot("line", "expected", x="speed", caption="Expected throughput: the same at every speed."),
@@ -256,7 +256,7 @@ STREAMS = Unstated(
     "the text says staggered starts and no more",
 )
 THIRTY = Effort(30)
-LOADED = Effort(2, keep={"speed": [20, 30]})
+LOADED = Effort(4, keep={"speed": [20, 30]})
 CACHE_CBR = moving(
     "elfn-cache-cbr",
     "Figure 8, section 5.3",

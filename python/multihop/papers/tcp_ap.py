@@ -43,7 +43,7 @@ FLOW_GOODPUTS = (
     Metric("second", "goodput of FTP 2, kb/s", "flows.1.goodput_kbps"),
 )
 # One run is one sample: short ones do not get over which flow began well.
-QUICK = Effort(4, {"duration": 165.0})
+QUICK = Effort(6, {"duration": 330.0})
 FULL = Effort(1, {"duration": 2200.0})
 
 
@@ -137,7 +137,7 @@ TUNING = steady(
         axis("alpha", "flow.*.transport.alpha", [0.1, 0.3, 0.5, 0.7, 0.9], "weight alpha"),
     ],
     metrics=(GOODPUT, FAIRNESS),
-    quick=Effort(3, {"duration": 110.0}, {"N": [10, 50, 100], "alpha": [0.1, 0.7, 0.9]}),
+    quick=Effort(4, {"duration": 165.0}, {"N": [10, 50, 100], "alpha": [0.1, 0.7, 0.9]}),
     claims=[
         Claim(
             "fairness of TCP-AP is above 0.99",
@@ -192,7 +192,7 @@ RESPONSE = Experiment(
         Metric("first", "flow 1, 0 to 60 s, kb/s", "flows.0.goodput_kbps"),
         Metric("second", "flow 2, 30 s to the end, kb/s", "flows.1.goodput_kbps"),
     ),
-    quick=Effort(5),
+    quick=Effort(10),
     full=Effort(30),
     claims=[
         Claim(
@@ -223,7 +223,7 @@ RESPONSE = Experiment(
 )
 LENGTHS = Axis("hops", {h: {"topology.hops": h} for h in (4, 6, 8, 10, 12, 14, 16, 18, 20)}, "hops")
 RANGE = Unstated("the range of hops", "4 to 20", "the text names h > 8 and h up to 10")
-FEW = Effort(3, {"duration": 110.0}, {"hops": [4, 8, 14, 20]})
+FEW = Effort(5, {"duration": 220.0}, {"hops": [4, 8, 14, 20]})
 CHAIN = steady(
     "ap-chain",
     "Figure 14, section 5.1.1",
@@ -288,7 +288,7 @@ ORACLE = steady(
         ),
     ],
     metrics=(GOODPUT,),
-    quick=Effort(2, {"duration": 66.0}, {"hops": [4, 8, 14, 20]}),
+    quick=Effort(3, {"duration": 66.0}, {"hops": [4, 8, 14, 20]}),
     claims=[
         Claim(
             "TCP-AP with synchronised clocks delivers more than NewReno with the optimal limit",
@@ -482,7 +482,7 @@ RANDOM = Experiment(
     },
     axes=[transports(VARIANTS)],
     metrics=(GOODPUT, FAIRNESS, HOPS),
-    quick=Effort(3, {"duration": 60.0}),
+    quick=Effort(8, {"duration": 60.0}),
     full=Effort(10, {"duration": 600.0}),
     claims=[
         Claim(
@@ -578,7 +578,7 @@ ONOFF_RANDOM = Experiment(
     scenario={**RANDOM.scenario, "flow": [{**FILES, **flow} for flow in RANDOM_FLOWS[:5]]},
     axes=[transports(["newreno", "newreno+da", "tcp-ap", "tcp-ap+da"])],
     metrics=(GOODPUT, FAIRNESS),
-    quick=Effort(3, {"duration": 80.0}),
+    quick=Effort(8, {"duration": 80.0}),
     full=Effort(10, {"duration": 600.0}),
     claims=[
         Claim(

@@ -53,7 +53,7 @@ PLOT_BARS = (
     Plot("bar", "goodput", x="transport", caption="Aggregate throughput; diamonds are the paper's."),
     Plot("bar", "instant", x="transport", caption="Fairness over windows of 2 s; diamonds are the paper's."),
 )
-QUICK = Effort(5, {"duration": 120.0})
+QUICK = Effort(8, {"duration": 150.0})
 TEN_RUNS = Effort(10)
 
 
@@ -376,7 +376,7 @@ RANDOM = Experiment(
     scenario={**SIMULATED, "topology": AREA, "flow": [FLOW]},
     axes=[COUNTS, transports(RANDOM_NAMES, tcp=NS2, tpa=TPA)],
     metrics=(GOODPUT, INSTANT, RTX),
-    quick=Effort(4, {"duration": 50.0}),
+    quick=Effort(8, {"duration": 60.0}),
     full=Effort(100),
     published={
         "goodput": {
@@ -462,7 +462,7 @@ MOBILE = Experiment(
     },
     axes=[transports(["tcp-uc", "tcp-2", "tpa*-3"], tcp=NS2, tpa=TPA)],
     metrics=METRICS,
-    quick=Effort(4, {"duration": 80.0}),
+    quick=Effort(8, {"duration": 90.0}),
     full=Effort(50),
     published={
         "goodput": column(["tcp-uc", "tcp-2", "tpa*-3"], "864.8 837.4 871.7"),
