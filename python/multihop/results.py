@@ -106,6 +106,8 @@ def _flow(flow: dict[str, Any]) -> dict[str, Any]:
     for key, value in flow.items():
         if key in SUMMARIES:
             flat |= {f"{key}.{part}": (value or {}).get(part) for part in PARTS}
+        elif isinstance(value, Mapping):
+            flat |= flattened(value, f"{key}.")
         else:
             flat[key] = value
     return flat

@@ -35,6 +35,12 @@ def test_a_metric_without_a_measurement_is_null() -> None:
     assert table["rtt_ms.mean"].is_null().to_list() == [False, True]
 
 
+def test_tables_within_a_flow_have_dotted_columns() -> None:
+    table = multihop.run(chain(flow=[{"app": "ftp", "transport": "adtcp"}])).flows
+    assert "identification.joint.losses" in table.columns
+    assert not any(dtype.is_nested() for dtype in table.dtypes)
+
+
 def test_series_are_a_tidy_table(recorded: multihop.Result) -> None:
     goodput = recorded.series.filter(pl.col("series") == "goodput_kbps")
     assert goodput["time"].is_sorted()
