@@ -144,7 +144,8 @@ class Walk:
         if "enum" in node:
             words = [word for word in node["enum"] if word is not None]
             plain = [word for word in words if "+" not in word]
-            more = "; a TCP also with `+da`, `+dyn`, `+ack1`" if len(plain) < len(words) else ""
+            suffixes = dict.fromkeys(suffix for word in words for suffix in word.split("+")[1:])
+            more = f"; a TCP also with {', '.join(f'`+{one}`' for one in suffixes)}" if suffixes else ""
             return ", ".join(show(word) for word in plain) + more
         if "const" in node:
             return show(node["const"])
