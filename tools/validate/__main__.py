@@ -12,6 +12,8 @@ import chain
 import elfn
 import mobile
 import one_hop
+import pacing
+import pacing_options
 import placements
 import stationarity
 from study import Study
@@ -24,6 +26,8 @@ STUDIES = {
     "placements": placements.study,
     "mobile": mobile.study,
     "elfn": elfn.study,
+    "pacing": pacing.study,
+    "pacing-options": pacing_options.study,
 }
 OUT = Path(__file__).resolve().parents[2] / "docs" / "validation"
 

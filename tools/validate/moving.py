@@ -5,13 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import multihop
 from losses import Losses
 from multihop import Result
 from multihop.stats import Interval, interval
 from protocols import PROTOCOLS
+from study import K, repeat
 
 SEEDS = range(1, 11)
 NODES = 50
@@ -27,8 +28,6 @@ WARMUP = 20.0
 STAGGER = 1.025  # s; the sources take turns, 25 ms after each other
 STOP = 195.0
 TRACED = 3  # seeds
-
-K = TypeVar("K")
 
 
 class Case(NamedTuple):
@@ -68,10 +67,7 @@ class Metric(NamedTuple):
 
 def run(scenarios: Mapping[K, Mapping[str, Any]]) -> dict[K, list[Result]]:
     """Each scenario over the seeds."""
-    runs = [{**scenario, "seed": seed} for scenario in scenarios.values() for seed in SEEDS]
-    results = multihop.run_all(runs)
-    chunks = (results[i : i + len(SEEDS)] for i in range(0, len(results), len(SEEDS)))
-    return dict(zip(scenarios, chunks, strict=True))
+    return repeat(scenarios, SEEDS)
 
 
 def trace(case: Case) -> Losses:

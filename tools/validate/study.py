@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from matplotlib.figure import Figure
 
 import multihop
+from multihop import Result
 from multihop.report import drawing
 from multihop.stats import Interval, interval
+
+K = TypeVar("K")
 
 
 @dataclass
@@ -80,12 +83,18 @@ def greedy(kbps: float, payload: int) -> dict[str, Any]:
     return {"app": "cbr", "rate_kbps": kbps, "size": payload}
 
 
-def measure(scenarios: Mapping[Any, Mapping[str, Any]], seeds: Sequence[int]) -> dict[Any, Interval]:
-    """Goodput of each scenario in kb/s, over the same seeds."""
+def repeat(scenarios: Mapping[K, Mapping[str, Any]], seeds: Sequence[int]) -> dict[K, list[Result]]:
+    """Each scenario over the same seeds."""
     runs = [{**scenario, "seed": seed} for scenario in scenarios.values() for seed in seeds]
-    found = [result.goodput_kbps for result in multihop.run_all(runs)]
+    found = multihop.run_all(runs)
     chunks = (found[i : i + len(seeds)] for i in range(0, len(found), len(seeds)))
-    return {key: interval(chunk) for key, chunk in zip(scenarios, chunks, strict=True)}
+    return dict(zip(scenarios, chunks, strict=True))
+
+
+def measure(scenarios: Mapping[K, Mapping[str, Any]], seeds: Sequence[int]) -> dict[K, Interval]:
+    """Goodput of each scenario in kb/s, over the same seeds."""
+    found = repeat(scenarios, seeds)
+    return {key: interval(result.goodput_kbps for result in results) for key, results in found.items()}
 
 
 def percent(value: float, reference: float) -> str:
