@@ -93,6 +93,7 @@ fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
     match (kind, suffix) {
         (Kind::Tcp(tcp), Suffix::Ack(ack)) => Ok(Kind::Tcp(TcpKind { ack, ..*tcp })),
         (Kind::Tcp(tcp), Suffix::Elfn) if tcp.elfn.is_some() => Err("it stands by already"),
+        (Kind::Tcp(tcp), Suffix::Elfn) if tcp.is_adtcp() => Err("ADTCP finds disconnections by itself"),
         (Kind::Tcp(tcp), Suffix::Elfn) => Ok(Kind::Tcp(TcpKind { elfn: Some(Restore::Keep), ..*tcp })),
         (Kind::Tpa(_), Suffix::Elfn) => Err("TPA stands by in its own way, told by notices = true"),
         (Kind::Udp, Suffix::Elfn) => Err("UDP has nothing to hold back"),

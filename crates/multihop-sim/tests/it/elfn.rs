@@ -133,3 +133,14 @@ fn it_composes_with_pacing_and_delayed_acks() {
         assert_eq!(together == 0, name.contains("ap"), "{name}: {together}");
     }
 }
+
+/// Not ELFN, but told by the same route errors.
+#[test]
+fn tpa_takes_the_notices_of_dsr() {
+    for (notices, freezes) in [(true, true), (false, false)] {
+        let ran = broken("{ protocol = \"dsr\" }", &format!("{{ kind = \"tpa-3\", notices = {notices} }}"));
+        let told = news(&ran, "rerr").at;
+        let frozen = format!("{told},flow,0,state,5");
+        assert_eq!(ran.record.contains(&frozen), freezes, "told at {told}:\n{}", ran.record);
+    }
+}

@@ -73,6 +73,10 @@ pub(super) const fn clamped(segments: u16) -> TcpKind {
 }
 
 impl TcpKind {
+    pub(super) fn is_adtcp(&self) -> bool {
+        self.variant == Variant::Adtcp
+    }
+
     /// On top of its preset alone.
     pub(super) fn protocol(&self) -> Protocol {
         Protocol::Tcp { config: Box::new(self.config(&(self.preset)())) }
@@ -94,8 +98,7 @@ impl TcpKind {
         };
         let elfn = self.elfn.map(|restore| Standby { restore, ..Standby::elfn() });
         let window_by_hops = matches!(self.window, Window::ByHops);
-        let measures = self.variant == Variant::Adtcp;
-        let timestamps = preset.timestamps.or(measures.then_some(adtcp::CLOCK));
+        let timestamps = preset.timestamps.or(self.is_adtcp().then_some(adtcp::CLOCK));
         let pacing = self.pacing.map(|clock| Pacing::new(pacing::defaults(clock)));
         Config {
             variant: self.variant,

@@ -254,6 +254,11 @@ fn suffixes_that_do_not_go_together() {
         ("udp+da", "UDP has no ACKs"),
         ("udp+elfn", "UDP has nothing to hold back"),
         ("elfn-w+elfn", "it stands by already"),
+        ("adtcp+elfn", "ADTCP finds disconnections by itself"),
+        ("tpa-2+elfn", "TPA stands by in its own way, told by notices = true"),
+        ("tpa-2+da", "TPA has ACK rules of its own: TPA and TPA*"),
+        ("tcp-ap+ap", "it is paced already"),
+        ("udp+ap", "UDP has no round trips to pace by"),
         ("newreno+da+dyn", "two suffixes decide the same thing"),
     ] {
         assert_eq!(
