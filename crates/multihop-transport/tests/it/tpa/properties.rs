@@ -1,9 +1,11 @@
 //! Whatever the network does, the stream arrives as it was sent, and the connection ends.
 
+use core::net::Ipv4Addr;
 use core::ops::{Deref, DerefMut};
 
-use multihop_core::{Duration, Instant, Machine, Payload};
+use multihop_core::{BitRate, Duration, Instant, Machine, Notice, Payload, Quoted, Rng};
 use multihop_testkit::{LinkConfig, Pair, Port};
+use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tpa::{
     AckPolicy, Config, Endpoint, Event, Fill, Framing, Input, Output, Ports, State,
 };
@@ -13,46 +15,64 @@ use proptest::prelude::*;
 pub(super) type Connection = Pair<Watched, Segment>;
 
 /// An endpoint that must not send while its window is full.
-pub(super) struct Watched(Endpoint);
+pub(super) struct Watched {
+    tpa: Endpoint,
+    /// How likely a data segment is to be reported as lost at once, whether it is or not.
+    alarm: f64,
+    rng: Rng,
+}
 
 impl Machine for Watched {
     type Input = Input;
     type Output = Output;
 
     fn handle(&mut self, now: Instant, input: Input) {
-        self.0.handle(now, input);
+        self.tpa.handle(now, input);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.0.handle_timeout(now);
+        self.tpa.handle_timeout(now);
     }
 
     fn poll_output(&mut self, now: Instant) -> Option<Output> {
-        let (flight, window) = (self.0.flight(), self.0.window());
-        let output = self.0.poll_output(now);
+        let (flight, window) = (self.tpa.flight(), self.tpa.window());
+        let output = self.tpa.poll_output(now);
         if let Some(Output::Segment(segment)) = &output
             && matches!(segment.body, Body::Data { .. } | Body::Fin { .. })
         {
             assert!(flight < window, "{flight} in flight, {window} allowed");
+            if self.rng.chance(self.alarm) {
+                let notice = link_failed(segment);
+                self.tpa.handle(now, Input::Notice(notice));
+            }
         }
         output
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.0.poll_timeout()
+        self.tpa.poll_timeout()
     }
+}
+
+fn link_failed(segment: &Segment) -> Notice {
+    let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let mut bytes =
+        [segment.source.to_be_bytes(), segment.destination.to_be_bytes(), [0; 2], [0; 2]].concat();
+    segment.emit_in_udp(&mut bytes);
+    let transport = bytes[..20].try_into().expect("20 bytes");
+    Notice::LinkFailed(Quoted { source, destination, protocol: 17, transport })
 }
 
 impl Deref for Watched {
     type Target = Endpoint;
     fn deref(&self) -> &Endpoint {
-        &self.0
+        &self.tpa
     }
 }
 
 impl DerefMut for Watched {
     fn deref_mut(&mut self) -> &mut Endpoint {
-        &mut self.0
+        &mut self.tpa
     }
 }
 
@@ -64,12 +84,26 @@ fn take(output: Output) -> Result<Segment, Output> {
 }
 
 pub(super) fn connect(configs: [&Config; 2], link: LinkConfig, seed: u64) -> Connection {
+    connect_alarmed(configs, link, seed, 0.0)
+}
+
+/// The same with senders that are told of failed links, right or wrong.
+fn connect_alarmed(configs: [&Config; 2], link: LinkConfig, seed: u64, alarm: f64) -> Connection {
     // Close to where block numbers wrap.
-    let client = Endpoint::new(configs[0].clone(), Ports { local: 1, remote: 2 }, BlockSeq(0xfffd));
-    let server = Endpoint::new(configs[1].clone(), Ports { local: 2, remote: 1 }, BlockSeq(5));
-    let mut pair = Pair::new([client, server].map(Watched), Port { take, give: Input::Segment }, link, seed);
+    let ends = [(1, 2, 0xfffd), (2, 1, 5)];
+    let mut configs = configs.into_iter();
+    let ends = ends.map(|(local, remote, iss)| {
+        let config = configs.next().expect("one for each end").clone();
+        let tpa = Endpoint::new(config, Ports { local, remote }, BlockSeq(iss));
+        Watched { tpa, alarm, rng: Rng::stream(seed, "alarm", u64::from(local)) }
+    });
+    let mut pair = Pair::new(ends, Port { take, give: Input::Segment }, link, seed);
     pair.call(1, |tpa| tpa.listen());
     pair.call(0, |tpa| tpa.connect());
+    for side in 0..2 {
+        // For those that pace.
+        pair.call(side, |tpa| tpa.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 3 })));
+    }
     pair
 }
 
@@ -89,8 +123,11 @@ fn links() -> impl Strategy<Value = LinkConfig> {
 
 pub(super) fn configs() -> impl Strategy<Value = Config> {
     let sizes = (1_u8..=12, 1_u8..=12, 100_u16..1500);
-    (any::<[bool; 8]>(), sizes).prop_map(
-        |([net, block, window, end, notices, by_number, wait, over_ip], (block_size, cwnd_max, mss))| {
+    (any::<[bool; 9]>(), sizes).prop_map(
+        |(
+            [net, block, window, end, notices, by_number, wait, over_ip, paced],
+            (block_size, cwnd_max, mss),
+        )| {
             let profile = if net { Config::net() } else { Config::paper() };
             Config {
                 block_size,
@@ -102,6 +139,7 @@ pub(super) fn configs() -> impl Strategy<Value = Config> {
                 notices,
                 loss_by_txseq: by_number.then_some(3),
                 block_fill: if wait { Duration::from_millis(5) } else { Duration::ZERO },
+                pacing: paced.then(|| PacingConfig::new(BitRate(2_000_000), u32::from(mss) + 40, 60)),
                 framing: if over_ip { Framing::Ip } else { Framing::Udp },
                 syn_retries: None,
                 user_timeout: None,
@@ -182,5 +220,22 @@ proptest! {
         prop_assert_eq!(delivered, 200_000);
         prop_assert_eq!(pair.ends[0].counters().bytes_acked, 200_000);
         prop_assert_eq!(pair.ends[1].counters().dropped, 0);
+    }
+
+    #[test]
+    fn notices_right_or_wrong_do_not_stop_the_stream(
+        config in configs(),
+        link in links(),
+        seed: u64,
+        alarm in prop_oneof![0.0..1.0, Just(1.0)],
+    ) {
+        let framing = Framing::Udp;
+        let config = Config { sink: true, notices: true, framing, ..config };
+        let mut pair = connect_alarmed([&config, &config], link, seed, alarm);
+        pair.call(0, |tpa| tpa.send_virtual(30_000)).unwrap();
+        let limit = Instant::ZERO + Duration::from_secs(40_000);
+        let done = pair.drive(limit, |pair| pair.ends[0].unacked() == 0);
+        prop_assert!(done, "{} left at {}", pair.ends[0].unacked(), pair.now());
+        prop_assert_eq!(pair.ends[1].counters().bytes_delivered, 30_000);
     }
 }
