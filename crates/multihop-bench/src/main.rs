@@ -3,6 +3,7 @@
 //! Wall time varies with whatever else the machine does, so instructions are counted as well.
 
 mod cases;
+mod cpu;
 mod measure;
 mod networks;
 mod report;

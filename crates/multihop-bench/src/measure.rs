@@ -8,6 +8,7 @@ use multihop_sim::{Outputs, run};
 use serde::{Deserialize, Serialize};
 
 use crate::cases::Case;
+use crate::cpu;
 
 /// What one run took.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
@@ -26,9 +27,9 @@ impl Sample {
     /// Runs the case in this process.
     pub(crate) fn take(case: &Case, seconds: f64) -> anyhow::Result<Self> {
         let scenario = case.scenario(seconds)?;
-        let before = cpu_seconds();
+        let before = cpu::seconds();
         let result = run(&scenario, Outputs::default(), &mut |_| {})?;
-        let after = cpu_seconds();
+        let after = cpu::seconds();
         Ok(Self {
             sim_seconds: result.sim_seconds,
             wall_seconds: result.wall_seconds.context("a run says how long it took")?,
@@ -104,12 +105,6 @@ fn output(command: &mut Command) -> anyhow::Result<Output> {
         bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(output)
-}
-
-/// Of this thread so far.
-fn cpu_seconds() -> Option<f64> {
-    let status = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(status.split(' ').next()?.parse::<f64>().ok()? * 1e-9)
 }
 
 fn peak_bytes() -> Option<u64> {
