@@ -121,8 +121,9 @@ impl Agent {
         self.olsr.expect_use(now, packet.destination);
         match self.path_for(now, packet.destination, flow) {
             Some(path) => {
-                let route = source_route(&path);
-                self.outputs.push_back(Output::Forward { ticket: packet.ticket, next_hop: path[0], route });
+                let (ticket, route) = (packet.ticket, source_route(&path));
+                let next_hop = self.olsr.interface_of(path[0]).unwrap_or(path[0]);
+                self.outputs.push_back(Output::Forward { ticket, next_hop, route });
             }
             // There is none, or it has too many links: as packets without path go.
             None => self.olsr.handle(now, agent::Input::Packet(packet)),

@@ -75,6 +75,7 @@ impl Outbox {
             return None;
         }
         let mut messages: Vec<_> = self.waiting.drain(..most.clamp(1, self.waiting.len())).collect();
+        // DEVIATION apdr-1: stamps say when a HELLO leaves the agent, not when its content was fixed.
         for message in &mut messages {
             if let Body::Hello(Hello { report: Some(report), .. }) = &mut message.body {
                 report.stamp = stamp;

@@ -71,7 +71,7 @@ impl Gauges {
 
     /// What the next HELLO says.
     pub(super) fn report(&self, number: u16, metric: &Metric) -> Report {
-        let links = || self.keys().iter().copied().zip(self.values());
+        let links = || self.keys().iter().copied().zip(self.values()).take(TOLD);
         let heard: Vec<_> =
             links().filter_map(|(from, gauge)| Some((from, gauge.value(metric.quantity)?))).collect();
         let echoed = metric.clocks == Clocks::Echoed;
@@ -142,6 +142,8 @@ pub(super) const ASSUMED: u32 = 10_000;
 const IMPLAUSIBLE: u32 = 60_000_000;
 /// Numbers of HELLOs that the share of losses is taken from, as many as in De Couto et al.
 const COUNTED: u8 = 10;
+/// Neighbours that a HELLO tells of at most: with echoes they take 12 kB.
+const TOLD: usize = 500;
 const MILLION: u64 = 1_000_000;
 
 #[cfg(test)]

@@ -69,6 +69,11 @@ impl Agent {
         self.known().cost_of(path, self.pricing.as_ref()?.priced())
     }
 
+    /// The interface at which a neighbour is reached.
+    pub(crate) fn interface_of(&self, neighbour: Ipv4Addr) -> Option<Ipv4Addr> {
+        self.neighbours.get(neighbour)?.via
+    }
+
     /// The next hop of a packet where paths are kept, or own packets leave out their load.
     pub(super) fn kept_next_hop(&mut self, now: Instant, packet: &Routable) -> Option<Ipv4Addr> {
         let metric = self.config.metric.filter(Metric::keeps_paths)?;
@@ -80,7 +85,7 @@ impl Agent {
         let best = || self.routes.path(destination);
         let path = held.choose(now, destination, &metric, best_cost, best, cost);
         let first = path.and_then(|path| path.first().copied());
-        let next_hop = first.and_then(|first| known.neighbours.get(first)?.via);
+        let next_hop = first.and_then(|first| self.interface_of(first));
         let counts = metric.own_load && packet.previous_hop.is_none();
         if counts && held.count(now, destination) {
             pricing.own_load = held.own_load(self.address);
