@@ -1,11 +1,10 @@
 //! Series over time, as tidy CSV: one value to a row.
 
-use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use multihop_core::{Duration, FlowId, Instant, NodeId};
 
-use crate::oracle::ShortestPath;
+use crate::oracle::ShortestPaths;
 use crate::scenario::{Record, Series};
 use crate::world::Progress;
 
@@ -16,10 +15,8 @@ pub(crate) struct Recorder {
     what: Vec<Series>,
     flows: Vec<FlowSeries>,
     queues: Vec<usize>,
-    /// Of each flow, if wanted.
-    shortest: Vec<ShortestPath>,
-    /// Changes of these that have not been written, if each is to be.
-    coming: VecDeque<(Instant, FlowId, Option<u32>)>,
+    /// If wanted.
+    shortest: Option<ShortestPaths>,
 }
 
 /// The last value of each of a flow's series.
@@ -37,19 +34,16 @@ impl Recorder {
         record: &Record,
         flows: usize,
         nodes: usize,
-        shortest: &[ShortestPath],
+        shortest: Option<ShortestPaths>,
     ) -> io::Result<Self> {
         writeln!(out, "time,subject,id,series,value")?;
-        let shortest = if record.what.contains(&Series::Shortest) { shortest } else { &[] };
-        let coming = if record.every > Duration::ZERO { VecDeque::new() } else { changes(shortest) };
         Ok(Self {
             out,
             every: record.every,
             what: record.what.clone(),
             flows: vec![FlowSeries::default(); flows],
             queues: vec![0; nodes],
-            shortest: shortest.to_vec(),
-            coming,
+            shortest,
         })
     }
 
@@ -101,6 +95,7 @@ impl Recorder {
 
     /// One row of everything.
     pub(crate) fn rows(&mut self, now: Instant) -> io::Result<()> {
+        self.catch_up(now)?;
         for flow in (0..self.flows.len()).map(|n| FlowId(u32::try_from(n).expect("a checked number"))) {
             self.flow_rows(now, flow)?;
         }
@@ -132,8 +127,10 @@ impl Recorder {
         {
             self.row(now, "flow", flow.0, "hops", f64::from(hops))?;
         }
-        if let Some(hops) = self.shortest.get(flow.index()).map(|path| path.at(now)) {
-            self.shortest_row(now, flow, hops)?;
+        if let Some(hops) =
+            self.shortest.as_ref().filter(|paths| flow.index() < paths.len()).map(|paths| paths.hops(flow))
+        {
+            shortest_row(&mut self.out, now, flow, hops)?;
         }
         if self.wants(Series::Goodput) {
             self.goodput_row(now, flow)?;
@@ -176,17 +173,21 @@ impl Recorder {
 
     /// Shortest paths change by themselves: what has happened to them goes before what happens next.
     fn catch_up(&mut self, now: Instant) -> io::Result<()> {
-        while let Some((at, flow, hops)) = self.coming.pop_front_if(|&mut (at, ..)| at <= now) {
-            self.shortest_row(at, flow, hops)?;
+        let every_change = self.every().is_none();
+        let Some(paths) = &mut self.shortest else { return Ok(()) };
+        while let Some(at) = paths.step(now) {
+            for &flow in paths.changed().iter().filter(|_| every_change) {
+                shortest_row(&mut self.out, at, flow, paths.hops(flow))?;
+            }
         }
         Ok(())
     }
+}
 
-    /// Without a value if there is no path.
-    fn shortest_row(&mut self, now: Instant, flow: FlowId, hops: Option<u32>) -> io::Result<()> {
-        let value = hops.map(|hops| hops.to_string()).unwrap_or_default();
-        writeln!(self.out, "{},flow,{},shortest,{value}", now.as_secs_f64(), flow.0)
-    }
+/// Without a value if there is no path.
+fn shortest_row(out: &mut impl Write, now: Instant, flow: FlowId, hops: Option<u32>) -> io::Result<()> {
+    let value = hops.map(|hops| hops.to_string()).unwrap_or_default();
+    writeln!(out, "{},flow,{},shortest,{value}", now.as_secs_f64(), flow.0)
 }
 
 /// Series that senders show.
@@ -213,17 +214,6 @@ fn changed(before: &Progress, now: &Progress, series: Series) -> bool {
         Series::Rtt => before.rtt_samples != now.rtt_samples,
         _ => shown(before, series) != shown(now, series),
     }
-}
-
-/// Every change of every flow's shortest path, in the order of time.
-fn changes(shortest: &[ShortestPath]) -> VecDeque<(Instant, FlowId, Option<u32>)> {
-    let of_flow = |(flow, path)| {
-        let changes = ShortestPath::changes(path).iter();
-        changes.map(move |&(at, hops)| (at, flow, hops))
-    };
-    let mut all: Vec<_> = (0..).map(FlowId).zip(shortest).flat_map(of_flow).collect();
-    all.sort_unstable();
-    all.into()
 }
 
 fn ms(d: Duration) -> f64 {

@@ -7,10 +7,10 @@ use multihop_radio::params::Preamble;
 
 use crate::extension::Extensions;
 use crate::observe::{Observer, Outputs};
-use crate::oracle::{ShortestPath, shortest_paths};
+use crate::oracle::ShortestPaths;
 use crate::record::Recorder;
 use crate::results::RunResult;
-use crate::scenario::{App, Layout, NotConnected, Scenario};
+use crate::scenario::{App, Layout, NotConnected, Scenario, Series};
 use crate::trace::{Capture, TextTrace};
 use crate::world::World;
 
@@ -70,9 +70,8 @@ fn simulate(
 ) -> Result<RunResult, RunError> {
     let clock = wall_clock();
     let layout = scenario.topology.place(scenario.seed)?;
-    let shortest = shortest_paths(scenario, &layout);
-    let observer = observer(scenario, &layout, shortest.as_deref(), outputs)?;
-    let mut world = World::new(scenario, &layout, extensions, shortest, observer);
+    let observer = observer(scenario, &layout, outputs)?;
+    let mut world = World::new(scenario, &layout, extensions, observer);
     world.run_until(Instant::ZERO + scenario.warmup);
     world.begin_measuring();
     let end = Instant::ZERO + scenario.duration;
@@ -86,20 +85,16 @@ fn simulate(
     Ok(result)
 }
 
-fn observer(
-    scenario: &Scenario,
-    layout: &Layout,
-    shortest: Option<&[ShortestPath]>,
-    outputs: Outputs,
-) -> io::Result<Observer> {
+fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -> io::Result<Observer> {
     let names: Vec<_> = (0..layout.positions.len())
         .map(|n| layout.names.get(n).cloned().flatten().unwrap_or_else(|| format!("node{n}")))
         .collect();
     let short_preamble = scenario.radio.preamble == Preamble::Short;
     let recorder = match (outputs.record, &scenario.record) {
         (Some(out), Some(record)) => {
-            let shortest = shortest.unwrap_or_default();
-            Some(Recorder::new(out, record, scenario.flows.len(), names.len(), shortest)?)
+            let shortest =
+                record.what.contains(&Series::Shortest).then(|| ShortestPaths::of(scenario, layout));
+            Some(Recorder::new(out, record, scenario.flows.len(), names.len(), shortest.flatten())?)
         }
         _ => None,
     };

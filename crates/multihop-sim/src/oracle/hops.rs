@@ -16,11 +16,12 @@ pub(super) struct Graph {
 /// Hops from one node to each other.
 #[derive(Debug)]
 pub(super) struct Hops {
-    from: NodeId,
     /// [`UNREACHED`] where no path leads.
     to: Vec<u32>,
     /// Nodes whose neighbours are to be looked at.
     frontier: VecDeque<NodeId>,
+    /// Nodes to which no path is known while one is looked for.
+    lost: Vec<NodeId>,
 }
 
 impl Graph {
@@ -58,7 +59,8 @@ impl Graph {
     /// Hops between two nodes; nothing farther away is looked at.
     pub(super) fn hops_between(&self, from: NodeId, to: NodeId) -> Option<u32> {
         let mut hops = Hops::nowhere(self.nodes(), from);
-        hops.spread(self, from, Some(to));
+        hops.frontier.push_back(from);
+        hops.spread(self, Some(to));
         hops.to(to)
     }
 
@@ -74,7 +76,8 @@ impl Graph {
 impl Hops {
     pub(super) fn new(graph: &Graph, from: NodeId) -> Self {
         let mut hops = Self::nowhere(graph.nodes(), from);
-        hops.spread(graph, from, None);
+        hops.frontier.push_back(from);
+        hops.spread(graph, None);
         hops
     }
 
@@ -91,7 +94,8 @@ impl Hops {
             let shorter = far_hops > near_hops.saturating_add(1);
             if shorter {
                 self.to[far.index()] = near_hops + 1;
-                self.spread(graph, far, None);
+                self.frontier.push_back(far);
+                self.spread(graph, None);
             }
             return shorter;
         }
@@ -99,20 +103,42 @@ impl Hops {
         // and is as short through any other neighbour that is as near.
         let lost = near_hops < far_hops && graph.of(far).iter().all(|n| self.to[n.index()] != near_hops);
         if lost {
-            *self = Self::new(graph, self.from);
+            self.repair(graph, far);
         }
         lost
+    }
+
+    /// No neighbour of `start` is nearer any more.
+    fn repair(&mut self, graph: &Graph, start: NodeId) {
+        // Nearer ones come first, so that it is known which of the nodes before each are lost.
+        self.frontier.push_back(start);
+        while let Some(node) = self.frontier.pop_front() {
+            let hops = self.to[node.index()];
+            if hops == UNREACHED || graph.of(node).iter().any(|n| self.to[n.index()] == hops - 1) {
+                continue;
+            }
+            self.to[node.index()] = UNREACHED;
+            self.lost.push(node);
+            self.frontier.extend(graph.of(node).iter().filter(|n| self.to[n.index()] == hops + 1));
+        }
+        for &node in &self.lost {
+            let nearest = graph.of(node).iter().map(|n| self.to[n.index()]).min();
+            self.to[node.index()] = nearest.map_or(UNREACHED, |hops| hops.saturating_add(1));
+        }
+        self.lost.retain(|node| self.to[node.index()] != UNREACHED);
+        self.lost.sort_unstable_by_key(|node| self.to[node.index()]);
+        self.frontier.extend(self.lost.drain(..));
+        self.spread(graph, None);
     }
 
     fn nowhere(nodes: usize, from: NodeId) -> Self {
         let mut to = vec![UNREACHED; nodes];
         to[from.index()] = 0;
-        Self { from, to, frontier: VecDeque::new() }
+        Self { to, frontier: VecDeque::new(), lost: Vec::new() }
     }
 
-    /// Breadth first from `start` to whatever is nearer that way than was known, or to `goal`.
-    fn spread(&mut self, graph: &Graph, start: NodeId, goal: Option<NodeId>) {
-        self.frontier.push_back(start);
+    /// Breadth first from the frontier to whatever is nearer that way than was known, or to `goal`.
+    fn spread(&mut self, graph: &Graph, goal: Option<NodeId>) {
         while let Some(node) = self.frontier.pop_front() {
             if Some(node) == goal {
                 return;

@@ -9,84 +9,231 @@ mod links;
 
 use std::collections::BTreeMap;
 
-use multihop_core::{Duration, Instant, NodeId};
+use multihop_core::{Duration, FlowId, Instant, NodeId};
 
 use self::hops::{Graph, Hops};
 use self::links::Links;
 use crate::scenario::{Layout, Scenario, Series};
 
-/// The hops of the shortest path between two nodes, over time.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ShortestPath {
-    /// From when on it has so many hops; `None`: there is no path. The first from time zero, times
-    /// ascending, no two in a row alike.
-    changes: Vec<(Instant, Option<u32>)>,
+/// What results say of shortest paths.
+#[derive(Debug)]
+pub(crate) struct Oracle {
+    paths: ShortestPaths,
+    /// Of each flow.
+    spells: Vec<Spell>,
+}
+
+/// The shortest path between the ends of each flow, as time goes on.
+#[derive(Debug)]
+pub(crate) struct ShortestPaths {
+    flows: Vec<(NodeId, NodeId)>,
+    /// `None`: there is no path.
+    hops: Vec<Option<u32>>,
+    /// Flows that have another path since the last step.
+    changed: Vec<FlowId>,
+    begun: bool,
+    moving: Option<Moving>,
+}
+
+/// Links that come and go, and the hop counts that follow from them.
+#[derive(Debug)]
+struct Moving {
+    links: Links,
+    graph: Graph,
+    from_senders: BTreeMap<NodeId, Hops>,
+}
+
+/// How long a flow's shortest path has been what it is, and what it was before.
+#[derive(Debug)]
+struct Spell {
+    hops: Option<u32>,
+    since: Instant,
+    /// Nothing counts from here on.
+    until: Instant,
+    before: TimeByHops,
 }
 
 /// For how long the shortest path had each number of hops; `None`: there was no path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TimeByHops(BTreeMap<Option<u32>, Duration>);
 
-/// The shortest path between the ends of each flow, up to the end of the run.
-///
-/// `None` if nodes move and are more than [`MOST_MOVING`], unless the scenario asks for what follows
-/// from it: the time this takes grows with their square. For 50 nodes it is below 1% of the run's.
-pub(crate) fn shortest_paths(scenario: &Scenario, layout: &Layout) -> Option<Vec<ShortestPath>> {
-    let mut tracks = scenario.tracks(layout);
-    let moving = tracks.iter().any(|track| track.speed_limit() > 0.0);
-    let asked = scenario.expected.is_some()
-        || scenario.record.as_ref().is_some_and(|record| record.what.contains(&Series::Shortest));
-    if moving && tracks.len() > MOST_MOVING && !asked {
-        return None;
-    }
-    // Transfers that are drawn at random come last; there may be thousands in a run.
-    let given = scenario.flows.iter().take_while(|flow| flow.drawn.is_none());
-    let pairs: Vec<_> = given.map(|flow| (flow.from, flow.to)).collect();
-    if pairs.is_empty() {
-        return None;
-    }
-    let range = scenario.decode_range();
-    if !moving {
-        let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
-        return Some(standing(&Graph::of_places(&places, range), &pairs));
-    }
-    let links = Links::of_tracks(&mut tracks, range, Instant::ZERO + scenario.duration);
-    Some(moving_paths(tracks.len(), &links, &pairs))
-}
-
-impl ShortestPath {
-    /// Its hops at `now`.
-    pub(crate) fn at(&self, now: Instant) -> Option<u32> {
-        let later = self.changes.partition_point(|&(at, _)| at <= now);
-        self.changes[later - 1].1
+impl Oracle {
+    /// As [`ShortestPaths::of`].
+    pub(crate) fn new(scenario: &Scenario, layout: &Layout) -> Option<Self> {
+        let paths = ShortestPaths::of(scenario, layout)?;
+        let flows = scenario.flows.iter().take(paths.flows.len());
+        let spells = flows.map(|flow| Spell::new(Instant::ZERO + flow.start)).collect();
+        Some(Self { paths, spells })
     }
 
-    /// From when on it has so many hops.
-    pub(crate) fn changes(&self) -> &[(Instant, Option<u32>)] {
-        &self.changes
+    /// Whether the path of a flow is followed.
+    pub(crate) fn knows(&self, flow: FlowId) -> bool {
+        flow.index() < self.spells.len()
     }
 
-    /// How the time from `from` to `until` divides up.
-    pub(crate) fn time_by_hops(&self, from: Instant, until: Instant) -> TimeByHops {
-        let mut times = BTreeMap::new();
-        let ends = self.changes[1..].iter().map(|&(at, _)| at).chain([Instant::FAR_FUTURE]);
-        for (&(at, hops), end) in self.changes.iter().zip(ends) {
-            let time = end.min(until).saturating_since(at.max(from));
-            if time > Duration::ZERO {
-                *times.entry(hops).or_default() += time;
+    /// Hops between the ends of a flow at `now`, which never runs back; `None`: there is no path, or
+    /// it is not known.
+    pub(crate) fn hops(&mut self, now: Instant, flow: FlowId) -> Option<u32> {
+        self.catch_up(now);
+        self.paths.hops(flow)
+    }
+
+    /// What was before does not count.
+    pub(crate) fn restart(&mut self, now: Instant) {
+        self.catch_up(now);
+        self.spells.iter_mut().for_each(|spell| spell.restart(now));
+    }
+
+    /// A flow ended; what comes does not count.
+    pub(crate) fn flow_ended(&mut self, now: Instant, flow: FlowId) {
+        self.catch_up(now);
+        if let Some(spell) = self.spells.get_mut(flow.index()) {
+            spell.until = spell.until.min(now);
+        }
+    }
+
+    /// How the time of each flow that is followed divides up, from its start to its end or to `now`.
+    pub(crate) fn times(mut self, now: Instant) -> Vec<TimeByHops> {
+        self.catch_up(now);
+        self.spells.iter_mut().for_each(|spell| spell.turn(now, None));
+        self.spells.into_iter().map(|spell| spell.before).collect()
+    }
+
+    fn catch_up(&mut self, now: Instant) {
+        while let Some(at) = self.paths.step(now) {
+            for &flow in self.paths.changed() {
+                self.spells[flow.index()].turn(at, self.paths.hops(flow));
             }
         }
-        TimeByHops(times)
     }
+}
 
-    fn new(hops: Option<u32>) -> Self {
-        Self { changes: vec![(Instant::ZERO, hops)] }
-    }
-
-    fn note(&mut self, at: Instant, hops: Option<u32>) {
-        if self.changes.last().is_none_or(|&(_, before)| before != hops) {
-            self.changes.push((at, hops));
+impl ShortestPaths {
+    /// Those of a scenario's flows, up to the end of the run.
+    ///
+    /// `None` if nodes move and are more than [`MOST_MOVING`], unless the scenario asks for what
+    /// follows from it.
+    pub(crate) fn of(scenario: &Scenario, layout: &Layout) -> Option<Self> {
+        let mut tracks = scenario.tracks(layout);
+        let moving = tracks.iter().any(|track| track.speed_limit() > 0.0);
+        let asked = scenario.expected.is_some()
+            || scenario.record.as_ref().is_some_and(|record| record.what.contains(&Series::Shortest));
+        if moving && tracks.len() > MOST_MOVING && !asked {
+            return None;
         }
+        // Transfers that are drawn at random come last; there may be thousands in a run.
+        let given = scenario.flows.iter().take_while(|flow| flow.drawn.is_none());
+        let flows: Vec<_> = given.map(|flow| (flow.from, flow.to)).collect();
+        if flows.is_empty() {
+            return None;
+        }
+        let range = scenario.decode_range();
+        if moving {
+            let links = Links::new(tracks, range, Instant::ZERO + scenario.duration);
+            return Some(Self::moving(layout.positions.len(), links, flows));
+        }
+        let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
+        Some(Self::standing(&Graph::of_places(&places, range), flows))
+    }
+
+    /// Hops between the ends of a flow since the last step; `None`: no path, or it is not followed.
+    pub(crate) fn hops(&self, flow: FlowId) -> Option<u32> {
+        self.hops.get(flow.index()).copied().flatten()
+    }
+
+    /// How many flows are followed: the first ones.
+    pub(crate) fn len(&self) -> usize {
+        self.hops.len()
+    }
+
+    /// Goes on to the next instant, not after `now`, at which a path becomes another. The first is
+    /// time zero, for all; after `None` the paths are those at `now`.
+    pub(crate) fn step(&mut self, now: Instant) -> Option<Instant> {
+        if !std::mem::replace(&mut self.begun, true) {
+            return Some(Instant::ZERO);
+        }
+        self.changed.clear();
+        let moving = self.moving.as_mut()?;
+        while let Some(at) = moving.step(now) {
+            let paths = (0..).map(FlowId).zip(&self.flows).zip(&mut self.hops);
+            for ((flow, &(from, to)), hops) in paths {
+                let found = moving.from_senders[&from].to(to);
+                if std::mem::replace(hops, found) != found {
+                    self.changed.push(flow);
+                }
+            }
+            if !self.changed.is_empty() {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// Flows that have another path since the last step.
+    pub(crate) fn changed(&self) -> &[FlowId] {
+        &self.changed
+    }
+
+    /// Paths that stay as they are.
+    fn standing(graph: &Graph, flows: Vec<(NodeId, NodeId)>) -> Self {
+        let hops = flows.iter().map(|&(from, to)| graph.hops_between(from, to)).collect();
+        Self::new(flows, hops, None)
+    }
+
+    /// Paths that change with the links of `nodes` nodes.
+    fn moving(nodes: usize, links: Links, flows: Vec<(NodeId, NodeId)>) -> Self {
+        let graph = Graph::new(nodes, &links.at_first());
+        let from_senders: BTreeMap<_, _> =
+            flows.iter().map(|&(from, _)| (from, Hops::new(&graph, from))).collect();
+        let hops = flows.iter().map(|&(from, to)| from_senders[&from].to(to)).collect();
+        Self::new(flows, hops, Some(Moving { links, graph, from_senders }))
+    }
+
+    fn new(flows: Vec<(NodeId, NodeId)>, hops: Vec<Option<u32>>, moving: Option<Moving>) -> Self {
+        let changed = (0..).map(FlowId).take(flows.len()).collect();
+        Self { flows, hops, changed, begun: false, moving }
+    }
+}
+
+impl Moving {
+    /// Goes on to the next instant, not after `now`, at which a hop count may be another.
+    fn step(&mut self, now: Instant) -> Option<Instant> {
+        loop {
+            let first = self.links.next_change(now)?;
+            let mut next = Some(first);
+            let mut any = false;
+            while let Some(change) = next {
+                self.graph.change(change.link, change.up);
+                for hops in self.from_senders.values_mut() {
+                    any |= hops.follow(&self.graph, change.link, change.up);
+                }
+                next = self.links.next_change(first.at);
+            }
+            if any {
+                return Some(first.at);
+            }
+        }
+    }
+}
+
+impl Spell {
+    fn new(since: Instant) -> Self {
+        Self { hops: None, since, until: Instant::FAR_FUTURE, before: TimeByHops::default() }
+    }
+
+    fn restart(&mut self, now: Instant) {
+        self.since = self.since.max(now);
+        self.before = TimeByHops::default();
+    }
+
+    /// From `at` on there are so many hops.
+    fn turn(&mut self, at: Instant, hops: Option<u32>) {
+        let time = at.min(self.until).saturating_since(self.since);
+        if time > Duration::ZERO {
+            *self.before.0.entry(self.hops).or_default() += time;
+        }
+        self.since = self.since.max(at);
+        self.hops = hops;
     }
 }
 
@@ -127,35 +274,6 @@ impl TimeByHops {
 
 /// Moving nodes of which the shortest paths are found without being asked for.
 const MOST_MOVING: usize = 1000;
-
-/// Paths that stay as they are.
-fn standing(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Vec<ShortestPath> {
-    pairs.iter().map(|&(from, to)| ShortestPath::new(graph.hops_between(from, to))).collect()
-}
-
-/// Paths that change with the links of `nodes` nodes.
-fn moving_paths(nodes: usize, links: &Links, pairs: &[(NodeId, NodeId)]) -> Vec<ShortestPath> {
-    let mut graph = Graph::new(nodes, &links.first);
-    let mut from_senders: BTreeMap<NodeId, Hops> =
-        pairs.iter().map(|&(from, _)| (from, Hops::new(&graph, from))).collect();
-    let mut paths: Vec<_> =
-        pairs.iter().map(|&(from, to)| ShortestPath::new(from_senders[&from].to(to))).collect();
-    for together in links.changes.chunk_by(|a, b| a.at == b.at) {
-        let mut any = false;
-        for change in together {
-            graph.change(change.link, change.up);
-            for hops in from_senders.values_mut() {
-                any |= hops.follow(&graph, change.link, change.up);
-            }
-        }
-        if any {
-            for (path, &(from, to)) in paths.iter_mut().zip(pairs) {
-                path.note(together[0].at, from_senders[&from].to(to));
-            }
-        }
-    }
-    paths
-}
 
 #[cfg(test)]
 mod tests;

@@ -22,9 +22,39 @@ fn along(paths: &[&[(f64, f64, f64)]]) -> Vec<Track> {
     paths.iter().map(|list| Track::new(Movement::along(path(list)))).collect()
 }
 
-fn paths(tracks: &[Track], pairs: &[(NodeId, NodeId)], until: Instant) -> Vec<ShortestPath> {
-    let links = Links::of_tracks(&mut tracks.to_vec(), RANGE, until);
-    moving_paths(tracks.len(), &links, pairs)
+/// From when on the shortest path of one flow has so many hops.
+type Changes = Vec<(Instant, Option<u32>)>;
+
+/// All changes of each flow's shortest path, looked for at once or every so often.
+fn changes(mut paths: ShortestPaths, every: Option<Duration>, until: Instant) -> Vec<Changes> {
+    let mut changes = vec![Vec::new(); paths.flows.len()];
+    let mut now = Instant::ZERO;
+    loop {
+        now = every.map_or(until, |every| (now + every).min(until));
+        while let Some(at) = paths.step(now) {
+            for &flow in paths.changed() {
+                changes[flow.index()].push((at, paths.hops(flow)));
+            }
+        }
+        if now == until {
+            return changes;
+        }
+    }
+}
+
+fn paths(tracks: &[Track], pairs: &[(NodeId, NodeId)], until: Instant) -> Vec<Changes> {
+    let paths = || {
+        let links = Links::new(tracks.to_vec(), RANGE, until);
+        ShortestPaths::moving(tracks.len(), links, pairs.to_vec())
+    };
+    let found = changes(paths(), None, until);
+    assert_eq!(changes(paths(), Some(Duration::from_millis(377)), until), found);
+    found
+}
+
+/// The hops at `now`.
+fn hops(changes: &Changes, now: Instant) -> Option<u32> {
+    changes[changes.partition_point(|&(at, _)| at <= now) - 1].1
 }
 
 /// Hops at one instant, from the places at that instant alone.
@@ -63,9 +93,9 @@ fn a_relay_that_passes_by() {
     let found = paths(&tracks, &pairs, at(150.0));
     let left = NANOSECOND;
     let both = [(at(0.0), None), (at(70.0), Some(2)), (at(70.0) + left, None)];
-    assert_eq!(found[0].changes(), both, "200 m after one it is 200 m before the other");
-    assert_eq!(found[1].changes(), [(at(0.0), None), (at(30.0), Some(1)), (at(70.0) + left, None)]);
-    assert_eq!(found[2].changes(), [(at(0.0), None), (at(70.0), Some(1)), (at(110.0) + left, None)]);
+    assert_eq!(found[0], both, "200 m after one it is 200 m before the other");
+    assert_eq!(found[1], [(at(0.0), None), (at(30.0), Some(1)), (at(70.0) + left, None)]);
+    assert_eq!(found[2], [(at(0.0), None), (at(70.0), Some(1)), (at(110.0) + left, None)]);
 }
 
 /// The direct link breaks at a known time, and the relay takes over until it leaves as well.
@@ -85,10 +115,12 @@ fn a_path_lengthens_and_breaks() {
         (at(50.0) + NANOSECOND, None),
         (at(70.0), Some(2)),
     ];
-    assert_eq!(found[0].changes(), changes);
-    assert_eq!(found[0].at(at(15.0)), Some(1));
-    assert_eq!(found[0].at(at(15.0) + NANOSECOND), Some(2));
-    let spent = found[0].time_by_hops(at(10.0), at(90.0));
+    assert_eq!(found[0], changes);
+    let mut spell = Spell::new(at(10.0));
+    spell.until = at(90.0);
+    let end = (at(100.0), None);
+    changes.into_iter().chain([end]).for_each(|(now, hops)| spell.turn(now, hops));
+    let spent = spell.before;
     let seconds: Vec<_> = spent.0.iter().map(|(&hops, time)| (hops, time.as_secs_f64().round())).collect();
     assert_eq!(seconds, [(None, 20.0), (Some(1), 5.0), (Some(2), 55.0)]);
 }
@@ -121,9 +153,13 @@ fn random_motion_agrees_with_dense_sampling() {
         for (path, pair) in paths(&tracks, &pairs, end).iter().zip(pairs) {
             for n in 0..2000_u64 {
                 let now = Instant::ZERO + Duration::from_micros(49_999) * n;
-                assert_eq!(path.at(now), by_sampling(&tracks, pair, now), "seed {seed}, {pair:?} at {now}");
+                assert_eq!(
+                    hops(path, now),
+                    by_sampling(&tracks, pair, now),
+                    "seed {seed}, {pair:?} at {now}"
+                );
             }
-            for change in path.changes().windows(2) {
+            for change in path.windows(2) {
                 let [(_, before), (now, after)] = change else { unreachable!("windows of two") };
                 assert_eq!(by_sampling(&tracks, pair, *now - NANOSECOND), *before);
                 assert_eq!(by_sampling(&tracks, pair, *now), *after);
@@ -154,10 +190,16 @@ fn expected_goodput_of_a_worked_example() {
 
 #[test]
 fn no_time_and_no_path() {
-    let never = ShortestPath::new(None).time_by_hops(at(5.0), at(9.0));
+    let time = |hops, from, until| {
+        let mut spell = Spell::new(at(from));
+        spell.turn(at(0.0), hops);
+        spell.turn(at(until), None);
+        spell.before
+    };
+    let never = time(None, 5.0, 9.0);
     assert_eq!((never.mean(), never.partitioned()), (None, Some(1.0)));
     assert_eq!(never.expected_kbps(&BTreeMap::from([(1, 1460.0)])), Some(0.0));
-    let nothing = ShortestPath::new(Some(1)).time_by_hops(at(9.0), at(5.0));
+    let nothing = time(Some(1), 9.0, 5.0);
     assert_eq!((nothing.mean(), nothing.partitioned()), (None, None));
     assert_eq!(nothing.expected_kbps(&BTreeMap::from([(1, 1460.0)])), None);
 }
@@ -177,7 +219,8 @@ fn standing_and_moving_nodes_are_found_alike() {
             (0..30).map(|_| Point { x: rng.range(0.0, 1200.0), y: rng.range(0.0, 1200.0) }).collect();
         let pairs: Vec<_> = (1..30).map(|to| (NodeId(0), NodeId(to))).collect();
         let tracks: Vec<_> = places.iter().map(|&place| Track::new(Movement::Still(place))).collect();
-        assert_eq!(standing(&Graph::of_places(&places, RANGE), &pairs), paths(&tracks, &pairs, at(9.0)));
+        let standing = ShortestPaths::standing(&Graph::of_places(&places, RANGE), pairs.clone());
+        assert_eq!(changes(standing, None, at(9.0)), paths(&tracks, &pairs, at(9.0)));
     }
 }
 
@@ -195,7 +238,7 @@ fn very_many_moving_nodes_are_looked_at_only_if_asked() {
         scenario
     };
     let found = |scenario: &Scenario| {
-        shortest_paths(scenario, &scenario.topology.place(scenario.seed).unwrap()).is_some()
+        ShortestPaths::of(scenario, &scenario.topology.place(scenario.seed).unwrap()).is_some()
     };
     assert!(found(&walkers(1000)));
     assert!(!found(&walkers(1001)));
@@ -209,6 +252,6 @@ fn very_many_moving_nodes_are_looked_at_only_if_asked() {
         "duration = 1.0\ntopology = { kind = \"chain\", hops = 5000 }\n\
          [[flow]]\nfrom = 3\nto = 4321\ntransport = \"reno\"\n",
     );
-    let paths = shortest_paths(&stands, &stands.topology.place(1).unwrap()).unwrap();
-    assert_eq!(paths[0].changes(), [(Instant::ZERO, Some(4318))]);
+    let paths = ShortestPaths::of(&stands, &stands.topology.place(1).unwrap()).unwrap();
+    assert_eq!(changes(paths, None, at(1.0)), [[(Instant::ZERO, Some(4318))]]);
 }

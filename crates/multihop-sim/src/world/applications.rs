@@ -62,6 +62,9 @@ impl World<'_> {
         state.next = None;
         state.running = false;
         state.stats.deactivate(self.now);
+        if let Some(oracle) = &mut self.oracle {
+            oracle.flow_ended(self.now, id);
+        }
         if state.stats.ended.replace(state.stats.ended.unwrap_or(self.now)).is_none()
             && let Some(Drawn { next: Some((next, pause)), .. }) = self.scenario.flows[id.index()].drawn
         {

@@ -212,7 +212,8 @@ impl World<'_> {
         }
         self.drain_end(end);
         if self.ends.ends[end.index()].counts().delivered > before {
-            self.ends.flows[id.index()].stats.arrived(self.now, arrival.created, arrival.hops);
+            let shortest = self.oracle.as_mut().and_then(|oracle| oracle.hops(self.now, id));
+            self.ends.flows[id.index()].stats.arrived(self.now, arrival, shortest);
         }
     }
 

@@ -3,7 +3,6 @@
 use multihop_core::{Duration, Instant};
 use multihop_transport::{tcp, tpa};
 
-use crate::oracle::{ShortestPath, TimeByHops};
 use crate::packet::Packet;
 use crate::stats::{Histogram, jain};
 
@@ -24,8 +23,6 @@ pub(crate) struct FlowStats {
     arrivals: u64,
     /// Links that these crossed.
     hops: u64,
-    /// The shortest path between the flow's ends, if it is known.
-    pub(super) shortest: Option<ShortestPath>,
     /// Links that segments crossed which arrived while there was a path.
     hops_while_connected: u64,
     /// Links of that path at their arrival.
@@ -118,18 +115,20 @@ impl FlowStats {
             began: self.began,
             ended: self.ended,
             active_since: self.active_since.map(|_| now),
-            shortest: self.shortest.take(),
             before: counts,
             ..Self::default()
         };
     }
 
     /// A packet brought something new.
-    pub(super) fn arrived(&mut self, now: Instant, packet_created: Instant, hops: u8) {
+    ///
+    /// `shortest`: links of the shortest path between the flow's ends, if there is one and it is known.
+    pub(super) fn arrived(&mut self, now: Instant, arrival: Arrival, shortest: Option<u32>) {
+        let hops = arrival.hops;
         self.arrivals += 1;
         self.hops += u64::from(hops);
-        self.delay.add((now - packet_created).as_secs_f64());
-        if let Some(shortest) = self.shortest.as_ref().and_then(|path| path.at(now)) {
+        self.delay.add((now - arrival.created).as_secs_f64());
+        if let Some(shortest) = shortest {
             self.hops_while_connected += u64::from(hops);
             self.shortest_hops += u64::from(shortest);
         }
@@ -142,11 +141,6 @@ impl FlowStats {
     /// Links crossed / links of the shortest path when each segment arrived.
     pub(super) fn stretch(&self) -> Option<f64> {
         (self.shortest_hops > 0).then(|| self.hops_while_connected as f64 / self.shortest_hops as f64)
-    }
-
-    /// The lengths of the shortest path from `from` to `until`.
-    pub(super) fn time_by_hops(&self, from: Instant, until: Instant) -> Option<TimeByHops> {
-        self.shortest.as_ref().map(|path| path.time_by_hops(from, until))
     }
 }
 

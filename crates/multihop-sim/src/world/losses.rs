@@ -138,8 +138,8 @@ impl World<'_> {
             return;
         }
         let on_live_link = monitor.given_up == Some((packet.uid, true));
-        let shortest = self.ends.flows[id.index()].stats.shortest.as_ref();
-        let connected = shortest.is_none_or(|path| path.at(self.now).is_some());
+        let oracle = self.oracle.as_mut().filter(|oracle| oracle.knows(id));
+        let connected = oracle.is_none_or(|oracle| oracle.hops(self.now, id).is_some());
         let cause = match reason {
             DropReason::QueueFull => Cause::Congestion,
             DropReason::ChannelError => Cause::ChannelError,
@@ -240,7 +240,6 @@ mod tests {
     use super::*;
     use crate::extension::Extensions;
     use crate::observe::Observer;
-    use crate::oracle::shortest_paths;
     use crate::results::RunResult;
     use crate::scenario::Source;
 
@@ -268,8 +267,7 @@ mod tests {
 
     fn run(scenario: &Scenario, watched: bool) -> RunResult {
         let layout = scenario.topology.place(scenario.seed).unwrap();
-        let shortest = shortest_paths(scenario, &layout);
-        let mut world = World::new(scenario, &layout, &Extensions::default(), shortest, Observer::default());
+        let mut world = World::new(scenario, &layout, &Extensions::default(), Observer::default());
         assert!(world.losses.is_some());
         world.losses = world.losses.filter(|_| watched);
         world.begin_measuring();

@@ -31,7 +31,7 @@ use self::routing::{Router, Turns};
 use crate::engine::{Deadlines, Key, Rank};
 use crate::extension::Extensions;
 use crate::observe::Observer;
-use crate::oracle::ShortestPath;
+use crate::oracle::Oracle;
 use crate::packet::{Packet, Pool};
 use crate::scenario::{Layout, Scenario};
 
@@ -55,6 +55,8 @@ pub(crate) struct World<'a> {
     /// Whether the routing protocol wants to hear of frames for others.
     taps: bool,
     ends: Ends,
+    /// If the shortest paths are known.
+    oracle: Option<Oracle>,
     observer: Observer,
     losses: Option<LossMonitor>,
     /// When the warm-up ended.
@@ -87,7 +89,6 @@ impl<'a> World<'a> {
         scenario: &'a Scenario,
         layout: &Layout,
         extensions: &Extensions<'_>,
-        shortest: Option<Vec<ShortestPath>>,
         observer: Observer,
     ) -> Self {
         let mut tracks = scenario.tracks(layout);
@@ -97,10 +98,7 @@ impl<'a> World<'a> {
             MacConfig { params: scenario.mac.clone(), airtime: Airtime::new(&scenario.radio, &scenario.mac) };
         let medium = Medium::new(&scenario.radio, tracks, scenario.seed);
         let mut router = Router::new(scenario, &positions, extensions);
-        let mut ends = Ends::new(scenario, extensions, |from, to| router.hops(from, to));
-        for (flow, path) in ends.flows.iter_mut().zip(shortest.into_iter().flatten()) {
-            flow.stats.shortest = Some(path);
-        }
+        let ends = Ends::new(scenario, extensions, |from, to| router.hops(from, to));
         let mut world = Self {
             scenario,
             now: Instant::ZERO,
@@ -113,6 +111,7 @@ impl<'a> World<'a> {
             with_agents: Vec::new(),
             losses: LossMonitor::new(scenario, layout, &ends),
             ends,
+            oracle: Oracle::new(scenario, layout),
             air: Air::new(scenario, config, medium),
             packets: Pool::default(),
             next_uid: 0,

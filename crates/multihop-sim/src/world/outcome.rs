@@ -28,6 +28,9 @@ impl World<'_> {
             *station.mac.counters_mut() = Counters::default();
             station.busy_since = now;
         }
+        if let Some(oracle) = &mut self.oracle {
+            oracle.restart(now);
+        }
         self.measured_from = now;
         self.turns_before = self.router.turns().unwrap_or_default();
         if let Some(losses) = &mut self.losses {
@@ -55,8 +58,9 @@ impl World<'_> {
     /// The run is over. Packets still under way are dropped with the reason `end`.
     pub(crate) fn finish(mut self, wall: std::time::Duration) -> (RunResult, Observer) {
         self.end_packets();
+        let paths = self.oracle.take().map(|oracle| oracle.times(self.now)).unwrap_or_default();
         let began = (0..self.flow_count()).map(FlowId).filter(|&id| self.is_shown(id));
-        let flows: Vec<_> = began.map(|id| self.flow_result(id)).collect();
+        let flows: Vec<_> = began.map(|id| self.flow_result(id, paths.get(id.index()))).collect();
         let wall_seconds = wall.as_secs_f64();
         let result = RunResult {
             scenario: self.scenario.name.clone(),
@@ -106,7 +110,8 @@ impl World<'_> {
         begun || self.scenario.flows[id.index()].begins_by_itself()
     }
 
-    fn flow_result(&self, id: FlowId) -> FlowResult {
+    /// `paths`: how the flow's time divides up by the hops of its shortest path, if they are known.
+    fn flow_result(&self, id: FlowId, paths: Option<&TimeByHops>) -> FlowResult {
         let flow = &self.scenario.flows[id.index()];
         let state = &self.ends.flows[id.index()];
         let stats = &state.stats;
@@ -115,7 +120,6 @@ impl World<'_> {
         let counts = self.ends.counts(id).since(&stats.before);
         let began = stats.began.unwrap_or(Instant::ZERO) - Instant::ZERO;
         let stop = stats.ended.unwrap_or(self.now);
-        let paths = stats.time_by_hops(self.measured_from.max(Instant::ZERO + flow.start), stop);
         let chains = self.scenario.expected.as_ref();
         FlowResult {
             id: id.0,
@@ -137,9 +141,9 @@ impl World<'_> {
             delay_ms: stats.delay.summary_ms(),
             rtt_ms: stats.rtt.summary_ms(),
             mean_hops: stats.mean_hops(),
-            shortest_hops: paths.as_ref().and_then(TimeByHops::mean),
+            shortest_hops: paths.and_then(TimeByHops::mean),
             stretch: stats.stretch(),
-            partitioned: paths.as_ref().and_then(TimeByHops::partitioned),
+            partitioned: paths.and_then(TimeByHops::partitioned),
             identification: self.losses.as_ref().and_then(|losses| losses.result(id)),
             expected_goodput_kbps: paths.zip(chains).and_then(|(paths, chains)| paths.expected_kbps(chains)),
         }
