@@ -145,7 +145,8 @@ class Walk:
             words = [word for word in node["enum"] if word is not None]
             plain = [word for word in words if "+" not in word]
             suffixes = dict.fromkeys(suffix for word in words for suffix in word.split("+")[1:])
-            more = f"; a TCP also with {', '.join(f'`+{one}`' for one in suffixes)}" if suffixes else ""
+            listed = ", ".join(f"`+{suffix}`" for suffix in suffixes)
+            more = f"; where it makes sense with {listed}" if suffixes else ""
             return ", ".join(show(word) for word in plain) + more
         if "const" in node:
             return show(node["const"])

@@ -11,8 +11,8 @@ pub struct Pacing {
     pub pacer: PacingConfig,
     /// Which round trips feed it.
     pub round_trips: RoundTrips,
-    /// Whether those of segments that were outstanding at a retransmission timeout do as well, unless
-    /// they were sent again. They are those of an outage, and make the sender wait for as long as they
+    /// Whether those of segments that were outstanding at a retransmission timeout, or when the path
+    /// was lost, do as well, unless they were sent again. They are those of an outage, and make the sender wait for as long as they
     /// are in its history.
     pub across_timeouts: bool,
 }
@@ -85,7 +85,7 @@ impl Endpoint {
         }
     }
 
-    /// The retransmission timer expired.
+    /// The retransmission timer expired, or the path is known to be gone.
     pub(super) fn note_outage(&mut self) {
         let outstanding = self.send.max;
         if let Some(pace) = self.pace.as_mut().filter(|pace| !pace.across_timeouts) {

@@ -111,6 +111,7 @@ impl Endpoint {
             return;
         }
         self.counters.standbys += 1;
+        self.note_outage();
         for timer in [Timer::Retransmit, Timer::Persist, Timer::Pace] {
             self.timers.stop(timer);
         }

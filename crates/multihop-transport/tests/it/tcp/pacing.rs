@@ -3,7 +3,7 @@
 
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
 use multihop_transport::pacing::PacingConfig;
-use multihop_transport::tcp::{Config, Event, Input, Pacing, RoundTrips, Trip};
+use multihop_transport::tcp::{Config, Event, Input, Pacing, RoundTrips, Standby, Trip};
 use multihop_wire::tcp::Segment;
 
 use super::templates::*;
@@ -120,6 +120,20 @@ fn what_a_timeout_found_outstanding_is_no_sample_unless_that_is_turned_on() {
         s.acked(1110, 3, 600, 412).gap_is(Some(54));
         s.acked(1110, 4, 600, 412).gap_is(Some(gap)).expect([]);
         s.at_ms(1100 + gap).expect([data(4)]);
+    }
+}
+
+#[test]
+fn what_stand_by_found_outstanding_is_no_sample_either() {
+    // Before the notice each ACK of a new segment is one: 0.7 * 54 + 0.3 * 514.
+    for (fails, gap) in [(false, 192), (true, 54)] {
+        let config = Config { elfn: Some(Standby::elfn()), pacing: Some(pacing()), ..config() };
+        let mut s = established(Config { initial_window: 4, ..config });
+        s.app(|tcp| tcp.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 4 })));
+        s.app(|tcp| tcp.send_forever()).expect([data(1), data(2), data(3), data(4)]);
+        s.acked(100, 2, 60, 32).expect([data(5)]).gap_is(Some(54));
+        s.at_ms(110).gets(fails.then(|| broken(4))).expect([]);
+        s.acked(111, 3, 600, 412).gap_is(Some(gap)).expect([]);
     }
 }
 
