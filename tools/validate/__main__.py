@@ -16,6 +16,7 @@ import pacing
 import pacing_options
 import placements
 import stationarity
+import tpa_cross
 from study import Study
 
 STUDIES = {
@@ -25,6 +26,7 @@ STUDIES = {
     "stationarity": stationarity.study,
     "placements": placements.study,
     "mobile": mobile.study,
+    "tpa-cross": tpa_cross.study,
     "elfn": elfn.study,
     "pacing": pacing.study,
     "pacing-options": pacing_options.study,
