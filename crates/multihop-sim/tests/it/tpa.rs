@@ -139,6 +139,24 @@ fn only_a_tpa_that_takes_notices_is_told_of_broken_links() {
     }
 }
 
+/// With notices, timeouts mean congestion: only a notice freezes the sender.
+#[test]
+fn a_notice_freezes_the_sender_over_aodv_and_dsr() {
+    let record = "[record]\nevery = 0.0\nwhat = [\"state\"]\n";
+    for protocol in ["aodv", "dsr"] {
+        let text = crate::notices::chain(&format!("{{ protocol = {protocol:?} }}"))
+            .replace("\"newreno\"", "{ kind = \"tpa-3\", notices = true }");
+        let ran = ran(&format!("{text}{record}"));
+        let frozen = ran.record.lines().skip(1).filter_map(|row| {
+            let columns: Vec<_> = row.split(',').collect();
+            (columns[3] == "state" && columns[4] == "5").then(|| columns[0].parse::<f64>().unwrap())
+        });
+        let first = frozen.into_iter().find(|at| *at > 30.0);
+        // Node 2 is out of reach at second 33.
+        assert!(first.is_some_and(|at| (33.0..36.0).contains(&at)), "{protocol}: frozen at {first:?} s");
+    }
+}
+
 /// What the series show, and that the window holds.
 #[test]
 fn series_of_a_sender() {
