@@ -11,7 +11,7 @@ use multihop_radio::mac::Transmission;
 use crate::packet::{Body, Packet, Pool};
 use crate::record::Recorder;
 use crate::trace::{Capture, Event, TextTrace};
-use crate::world::Progress;
+use crate::world::{Measured, Progress};
 
 /// Where a run writes, if anything is wanted beside the result.
 #[derive(Default)]
@@ -124,6 +124,19 @@ impl Observer {
             && let Some(sender) = sender()
         {
             keep(&mut self.failure, recorder.progress(now, flow, &sender));
+        }
+    }
+
+    pub(crate) fn measured(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        receiver: impl FnOnce() -> Option<Measured>,
+    ) {
+        if let Some(recorder) = &mut self.recorder
+            && let Some(receiver) = receiver()
+        {
+            keep(&mut self.failure, recorder.measured(now, flow, &receiver));
         }
     }
 

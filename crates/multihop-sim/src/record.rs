@@ -6,7 +6,7 @@ use multihop_core::{Duration, FlowId, Instant, NodeId};
 
 use crate::oracle::ShortestPaths;
 use crate::scenario::{Record, Series};
-use crate::world::Progress;
+use crate::world::{Measured, Progress};
 
 /// Writes the series that a scenario asks for.
 pub(crate) struct Recorder {
@@ -23,6 +23,7 @@ pub(crate) struct Recorder {
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowSeries {
     sender: Option<Progress>,
+    receiver: Option<Measured>,
     hops: Option<u8>,
     delivered: u64,
     delivered_since: Instant,
@@ -61,6 +62,22 @@ impl Recorder {
         for series in OF_SENDERS {
             if self.wants(series) && before.is_none_or(|before| changed(&before, sender, series)) {
                 self.sender_row(now, flow, sender, series)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An ADTCP receiver has done something.
+    pub(crate) fn measured(&mut self, now: Instant, flow: FlowId, receiver: &Measured) -> io::Result<()> {
+        let before = self.flows[flow.index()].receiver.replace(*receiver);
+        if self.every().is_some() || before == Some(*receiver) {
+            return Ok(());
+        }
+        for series in OF_RECEIVERS {
+            let (name, value) = measured(receiver, series);
+            let changed = before.is_none_or(|before| measured(&before, series).1.total_cmp(&value).is_ne());
+            if self.wants(series) && changed {
+                self.row(now, "flow", flow.0, name, value)?;
             }
         }
         Ok(())
@@ -119,6 +136,14 @@ impl Recorder {
             for series in OF_SENDERS {
                 if self.wants(series) {
                     self.sender_row(now, flow, sender, series)?;
+                }
+            }
+        }
+        if let Some(receiver) = &series.receiver {
+            for series in OF_RECEIVERS {
+                if self.wants(series) {
+                    let (name, value) = measured(receiver, series);
+                    self.row(now, "flow", flow.0, name, value)?;
                 }
             }
         }
@@ -193,6 +218,10 @@ fn shortest_row(out: &mut impl Write, now: Instant, flow: FlowId, hops: Option<u
 /// Series that senders show.
 const OF_SENDERS: [Series; 5] = [Series::Cwnd, Series::Rtt, Series::State, Series::Rate, Series::Cov];
 
+/// Series that ADTCP receivers show.
+const OF_RECEIVERS: [Series; 6] =
+    [Series::Idd, Series::Iad, Series::Stt, Series::Por, Series::Plr, Series::Network];
+
 /// States by the numbers that stand for them in the series: values of tidy data are numbers.
 const STATES: [&str; 7] =
     ["normal", "slow-start", "congestion-avoidance", "fast-recovery", "congested", "freeze", "stand-by"];
@@ -205,7 +234,20 @@ fn shown(sender: &Progress, series: Series) -> Option<(&'static str, f64)> {
         Series::State => Some(("state", STATES.iter().position(|name| *name == sender.state)? as f64)),
         Series::Rate => Some(("rate_kbps", sender.pace?.rate_kbps)),
         Series::Cov => Some(("cov", sender.pace?.cov)),
-        Series::Hops | Series::Shortest | Series::Queue | Series::Goodput => None,
+        _ => None,
+    }
+}
+
+/// What a receiver's series is called in the file, and its value now.
+fn measured(receiver: &Measured, series: Series) -> (&'static str, f64) {
+    let metrics = &receiver.metrics;
+    match series {
+        Series::Idd => ("idd_ms", 1e3 * metrics.idd),
+        Series::Iad => ("iad_ms", 1e3 * metrics.iad),
+        Series::Stt => ("stt", metrics.stt),
+        Series::Por => ("por", metrics.por),
+        Series::Plr => ("plr", metrics.plr),
+        _ => ("network", f64::from(receiver.network.bits())),
     }
 }
 

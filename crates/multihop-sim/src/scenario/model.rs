@@ -270,6 +270,18 @@ pub enum Series {
     Rate,
     /// Coefficient of variation of a paced sender's round trips.
     Cov,
+    /// Newest inter-packet delay difference at an ADTCP receiver.
+    Idd,
+    /// Newest inter-packet arrival delay there.
+    Iad,
+    /// Newest short-term throughput there.
+    Stt,
+    /// Newest share of packets that arrived out of order there.
+    Por,
+    /// Newest ratio of lost packets there.
+    Plr,
+    /// What an ADTCP receiver makes of the network, in bits.
+    Network,
     /// Links that packets crossed between sender and receiver.
     Hops,
     /// Links of the true shortest path between sender and receiver.

@@ -4,6 +4,7 @@ use multihop_core::{Duration, FlowId, Instant, Machine, Notice};
 use multihop_transport::pacing::Pacer;
 use multihop_transport::tcp::{self, Event};
 use multihop_transport::tpa;
+use multihop_wire::tcp::NetworkState;
 
 use super::flow::{Arrival, Counts};
 use crate::extension::{Transport, TransportInput, TransportOutput};
@@ -54,6 +55,13 @@ pub(crate) struct Progress {
     pub(crate) state: &'static str,
     /// If it is paced.
     pub(crate) pace: Option<Pace>,
+}
+
+/// What an ADTCP receiver measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measured {
+    pub(crate) metrics: tcp::Values,
+    pub(crate) network: NetworkState,
 }
 
 /// What a pacer shows.
@@ -262,7 +270,13 @@ impl End {
         }
     }
 
-    /// What the recorded series show of it.
+    /// What the recorded series show of it as a receiver.
+    pub(super) fn measured(&self) -> Option<Measured> {
+        let endpoint = self.tcp()?;
+        Some(Measured { metrics: *endpoint.metrics()?, network: endpoint.network_state()? })
+    }
+
+    /// What the recorded series show of it as a sender.
     pub(super) fn progress(&self) -> Option<Progress> {
         match self {
             Self::Tcp(endpoint) => Some(Progress {

@@ -269,6 +269,9 @@ impl World<'_> {
         }
         if end.is_sender() {
             self.note_progress(end);
+        } else {
+            let receiver = &self.ends.ends[end.index()];
+            self.observer.measured(self.now, end.flow(), || receiver.measured());
         }
         let at = self.ends.ends[end.index()].deadline();
         let flow = &self.scenario.flows[end.flow().index()];

@@ -21,7 +21,7 @@ use multihop_radio::airtime::Airtime;
 use multihop_radio::mac::MacConfig;
 use multihop_radio::medium::Medium;
 
-pub(crate) use self::end::Progress;
+pub(crate) use self::end::{Measured, Progress};
 
 use self::air::{Air, FlightId};
 use self::ends::{EndId, Ends};

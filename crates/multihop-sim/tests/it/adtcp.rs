@@ -97,6 +97,30 @@ fn a_lost_link_is_a_change_of_route_while_there_is_another_way() {
 }
 
 #[test]
+fn metrics_as_series() {
+    let what = ["idd", "iad", "stt", "por", "plr", "network"];
+    let record = |every: f64| format!("[record]\nevery = {every:?}\nwhat = {what:?}\n[radio]\nloss = 0.02");
+    let rows = |every: f64| -> BTreeMap<String, Vec<f64>> {
+        let mut series = BTreeMap::<_, Vec<f64>>::new();
+        for line in ran(&chain(3, &record(every))).record.lines().skip(1) {
+            let columns: Vec<_> = line.split(',').collect();
+            series.entry(columns[3].to_owned()).or_default().push(columns[4].parse().unwrap());
+        }
+        series
+    };
+    let each_second = rows(1.0);
+    let names = ["iad_ms", "idd_ms", "network", "plr", "por", "stt"];
+    assert_eq!(each_second.keys().collect::<Vec<_>>(), names.iter().collect::<Vec<_>>());
+    assert!(each_second.values().all(|values| (50..=60).contains(&values.len())));
+    let changes = rows(0.0);
+    assert!(changes["idd_ms"].len() > 1000 && changes["idd_ms"].iter().any(|&idd| idd < 0.0));
+    assert!(changes["iad_ms"].iter().all(|&iad| iad >= 0.0));
+    assert!(changes["network"].iter().all(|&bits| (0.0..16.0).contains(&bits)));
+    assert!(changes["network"].contains(&1.0) && changes["network"].contains(&4.0));
+    assert!(changes["plr"].iter().any(|&plr| plr > 0.0));
+}
+
+#[test]
 fn warm_up_is_left_out() {
     let lossy = "[radio]\nloss = 0.02\n[routing]\nprotocol = \"static\"";
     let all = identification(&result(&chain(3, lossy))).joint.losses;

@@ -1,6 +1,6 @@
 /// Where a sample lies among those before it: the relative sample density of section 3.2.
 ///
-/// The paper leaves open how the range of the histogram follows the data. Here it doubles as soon as
+/// DEVIATION adtcp-1: the range [0, R] of the histogram follows the bulk of the data. It doubles as soon as
 /// one of its end bins holds more than a quarter of the weight, and halves when its outer half holds
 /// less than an eighth, at least S samples after the last change. Samples beyond it count in the end
 /// bin. So it follows the bulk of the samples, not the largest: one packet that waited for seconds
@@ -77,8 +77,9 @@ impl Density {
         }
         let below: f64 = self.weights[..bin].iter().sum();
         let above: f64 = self.weights[bin + 1..].iter().sum();
-        // The paper's RSD(x) is the share below x's bin. LOW mirrors it: with the same share for
-        // both, the most frequent value of a metric that rarely changes would be low.
+        // The paper's RSD(x) is the share below x's bin.
+        // DEVIATION adtcp-2: for LOW the share above it counts, and not RSD(x) again, by which the
+        // most frequent value of a metric that rarely changes would be low.
         if below >= BULK * self.total {
             Level::High
         } else if above >= BULK * self.total {

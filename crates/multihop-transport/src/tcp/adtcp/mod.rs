@@ -87,7 +87,7 @@ impl Endpoint {
     /// The option that tells the peer, in a segment with so many bytes of data.
     pub(super) fn state_option(&self, len: u32) -> Option<StateOption> {
         let state = self.network_state().filter(|_| self.counters.data_received > 0)?;
-        // A full segment has no room for it.
+        // DEVIATION adtcp-3: not in full segments, which have no room for it.
         let fits = len + STATE_LEN <= self.mss;
         fits.then_some(StateOption { kind: self.config.adtcp.option_kind, state })
     }
