@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import adtcp
 import bianchi
 import chain
 import elfn
@@ -30,6 +31,7 @@ STUDIES = {
     "elfn": elfn.study,
     "pacing": pacing.study,
     "pacing-options": pacing_options.study,
+    "adtcp": adtcp.study,
 }
 OUT = Path(__file__).resolve().parents[2] / "docs" / "validation"
 
