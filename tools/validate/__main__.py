@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 import adtcp
+import apdr
+import apdr_networks
 import bianchi
 import chain
 import elfn
@@ -32,6 +34,8 @@ STUDIES = {
     "pacing": pacing.study,
     "pacing-options": pacing_options.study,
     "adtcp": adtcp.study,
+    "apdr": apdr.study,
+    "apdr-networks": apdr_networks.study,
 }
 OUT = Path(__file__).resolve().parents[2] / "docs" / "validation"
 
