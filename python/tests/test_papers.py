@@ -77,7 +77,8 @@ SHORT = Experiment(
 @pytest.fixture(scope="module")
 def study() -> Study:
     made = Study(SHORT, SHORT.quick, Journal())
-    assert made.run(Where(jobs=2), Progress("")) == 0
+    made.run(Where(jobs=2), Progress(""))
+    assert made.missing == 0
     return made
 
 
@@ -235,6 +236,19 @@ def test_the_command_runs_resumes_and_reports(
     assert "src=" not in page
     assert (tmp_path / "docs" / "none.md").read_text().count(".svg)") == len(SHORT.plots)
     assert "| short |" in (tmp_path / "docs" / "README.md").read_text()
+
+
+def test_parts_of_the_runs_make_the_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("multihop.papers.command.find", lambda _: SHORT)
+    arguments = ["run", "short", "--jobs", "1", "--out", str(tmp_path)]
+    assert command.main([*arguments, "--shard", "1/2"]) == 0
+    assert "6 runs are missing" in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()
+    assert command.main([*arguments, "--shard", "2/2"]) == 0
+    assert (tmp_path / "report.html").exists()
+    assert not (tmp_path / "quick" / "short" / "runs.jsonl").exists()
 
 
 def test_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:

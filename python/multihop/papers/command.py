@@ -99,8 +99,12 @@ def _run(options: argparse.Namespace) -> int:
     for number, experiment in enumerate(chosen, 1):
         print(f"[{number} of {len(chosen)}] {experiment.id}", file=sys.stderr, flush=True)
         studies.append(suite.study(experiment))
-        if not options.json:
+        if not (options.json or studies[-1].missing):
             _print(studies[-1])
+    missing = sum(study.missing for study in studies)
+    if missing:
+        print(f"{missing} runs are missing; the report is written with the last", file=sys.stderr)
+        return 0
     command = " ".join(["multihop papers run", *options.id, "--full" if options.full else "--quick"])
     page = pages.html(studies, command, options.out / "report.html")
     print(f"report: {page}", file=sys.stderr)

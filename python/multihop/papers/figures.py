@@ -91,7 +91,7 @@ def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
 
 def _series(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
     for value, cells in _groups(study, plot, at):
-        for cell in cells[:1]:
+        for cell in (one for one in cells[:1] if study.done(one)):
             series = study.result(cell).series.filter(pl.col("series") == plot.metric)
             for (subject, number), part in series.group_by("subject", "id", maintain_order=True):
                 several = series["id"].n_unique() > 1

@@ -43,6 +43,8 @@ class Study:
     refused: dict[Values, str] = field(default_factory=dict)
     """Cells whose scenario the simulator does not accept, and why."""
     failed: str = ""
+    missing: int = 0
+    """Runs that another part of the list has to do."""
     seconds: float = 0.0
     """Time that it took now; what was there already was not run again."""
     runs: int = 0
@@ -77,15 +79,15 @@ class Study:
         overrides = [(key, toml_value(value)) for key, value in settings.items()]
         return Request(json.dumps(scenario), "json", self.experiment.id, overrides)
 
-    def run(self, where: Where, progress: Progress) -> int:
+    def run(self, where: Where, progress: Progress) -> None:
         """Run what is missing, with more seeds until the intervals are narrow enough."""
         self.seeds = self.effort.seeds
         self.refused = {cell: text for cell in self.cells() if (text := self.problem(cell))}
         while True:
             runs = [Run.of(self.request(c, s)) for s in range(1, self.seeds + 1) for c in self.accepted()]
-            missing = complete(runs, self.journal, where, progress)
-            if missing or self.seeds >= self.effort.most or self.precise():
-                return missing
+            self.missing = complete(runs, self.journal, where, progress)
+            if self.missing or self.seeds >= self.effort.most or self.precise():
+                return
             self.seeds = min(self.seeds + self.effort.seeds, self.effort.most)
 
     def accepted(self) -> list[Values]:
@@ -96,6 +98,10 @@ class Study:
         """Whether every interval of the first metric is narrow enough."""
         found = (self.mean(self.experiment.metrics[0].name, cell) for cell in self.accepted())
         return all(one is None or one.half <= PRECISION * abs(one.mean) for one in found)
+
+    def done(self, cell: Values, seed: int = 1) -> bool:
+        """Whether a run has been finished."""
+        return _core.key(*self.request(cell, seed)) in self.journal
 
     def result(self, cell: Values, seed: int = 1) -> Result:
         """One run."""

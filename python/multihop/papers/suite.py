@@ -42,8 +42,8 @@ class Suite:
         if experiment.expected:
             study.expected = self.expected(own)
         try:
-            missing = study.run(self.where, Progress(experiment.id, quiet=self.quiet))
-            if experiment.more is not None and study.accepted() and not missing:
+            study.run(self.where, Progress(experiment.id, quiet=self.quiet))
+            if experiment.more is not None and study.accepted() and not study.missing:
                 experiment.more(study)
         except _core.RunError as error:
             study.failed = str(error)
