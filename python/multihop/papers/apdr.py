@@ -133,7 +133,7 @@ MEASURED = (
     OSCILLATIONS,
     Metric("collisions", "frames lost to others", "mac.collisions"),
 )
-FEW = Effort(2, {"duration": 400.0}, {"nodes": [10, 30, 50]})
+FEW = Effort(3, {"duration": 1000.0}, {"nodes": [10, 30, 50]})
 FULL = Effort(4)
 HOURS = Unstated(
     "8 hours of one placement, or several",
