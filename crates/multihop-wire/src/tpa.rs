@@ -7,9 +7,9 @@ use core::net::Ipv4Addr;
 
 use multihop_core::Payload;
 
-use crate::ParseError;
 use crate::checksum::Checksum;
 use crate::reader::Reader;
+use crate::{ParseError, udp};
 
 mod bitmap;
 mod options;
@@ -114,6 +114,14 @@ impl Framing {
         match self {
             Self::Udp => 12,
             Self::Ip => 16,
+        }
+    }
+
+    /// The IP protocol number of its packets.
+    pub const fn protocol(self) -> u8 {
+        match self {
+            Self::Udp => udp::PROTOCOL,
+            Self::Ip => PROTOCOL,
         }
     }
 

@@ -127,9 +127,9 @@ impl Endpoint {
 
     /// The position of the segment in flight that a notice quotes.
     fn quoted_in_flight(&self, quoted: &Quoted) -> Option<u8> {
-        let quote = self.config.framing.quoted(&quoted.transport)?;
-        let block = self.config.framing.block_after(self.send.iss, self.send.block.number);
-        let ours = quote.ports == (self.ports.local, self.ports.remote) && quote.block == block;
+        let framing = self.config.framing;
+        let quote = framing.quoted(&quoted.transport).filter(|_| quoted.protocol == framing.protocol())?;
+        let ours = quote.ports == (self.ports.local, self.ports.remote) && quote.block == self.sending();
         (ours && self.send.block.in_flight.contains(quote.position)).then_some(quote.position)
     }
 

@@ -19,13 +19,13 @@ fn link_failed(seen: &Segment) -> Notice {
     bytes[2..4].copy_from_slice(&seen.destination.to_be_bytes());
     seen.emit_in_udp(&mut bytes);
     bytes.resize(20, 0);
-    quoting(bytes)
+    quoting(17, bytes)
 }
 
-fn quoting(bytes: Vec<u8>) -> Notice {
+fn quoting(protocol: u8, bytes: Vec<u8>) -> Notice {
     let transport = bytes[..20].try_into().expect("20 bytes");
     let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
-    Notice::LinkFailed(Quoted { source, destination, protocol: 17, transport })
+    Notice::LinkFailed(Quoted { source, destination, protocol, transport })
 }
 
 /// The data segment of the endpoint under test at this place.
@@ -156,7 +156,10 @@ fn notices_of_what_is_not_in_flight_are_ignored() {
     for segment in &ignored {
         notify(&mut s, 0, link_failed(segment)).expect([]);
     }
-    notify(&mut s, 0, quoting(vec![0xff; 20])).expect([]);
+    notify(&mut s, 0, quoting(17, vec![0xff; 20])).expect([]);
+    // A TCP segment between the same ports, which reads as if it were ours.
+    let Notice::LinkFailed(quoted) = link_failed(&sent(1, 1)) else { unreachable!("it is one") };
+    notify(&mut s, 0, Notice::LinkFailed(Quoted { protocol: 6, ..quoted })).expect([]);
     s.check(|tpa| (tpa.phase(), tpa.counters().notices, tpa.flight()), (Phase::Normal, 0, 2));
     s.gets([ack(1, &[0, 1, 2], 2)]);
     // Where none are expected, none count.
@@ -205,7 +208,7 @@ fn a_quote_of_the_framing_over_ip_is_read_too() {
     let mut bytes = Vec::new();
     let quoted = Segment { block: multihop_wire::tpa::BlockSeq(0), ..sent(1, 0) };
     quoted.emit_over_ip(source, destination, &mut bytes);
-    tpa.handle(now, Input::Notice(quoting(bytes)));
+    tpa.handle(now, Input::Notice(quoting(253, bytes)));
     assert_eq!((tpa.phase(), tpa.counters().notices), (Phase::Freeze, 1));
 }
 
