@@ -3,7 +3,7 @@
 
 use alloc::collections::VecDeque;
 
-use multihop_core::{BitRate, Duration};
+use multihop_core::{BitRate, Duration, Instant};
 
 /// Every constant of the pacer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -116,6 +116,13 @@ impl Pacer {
     /// Time between two data packets; `None` before the first sample.
     pub fn gap(&self) -> Option<Duration> {
         self.gap
+    }
+
+    /// When the next data packet may leave after one at `last`, if that is later than `now`: by the gap
+    /// as it is now, so that a new sample also moves a packet that waits.
+    pub(crate) fn holds_until(&self, now: Instant, last: Option<Instant>) -> Option<Instant> {
+        let at = last? + self.gap?;
+        (at > now).then_some(at)
     }
 
     /// Data packets per second.

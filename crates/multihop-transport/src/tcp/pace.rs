@@ -67,15 +67,11 @@ impl Pace {
 impl Endpoint {
     /// Whether the pacer holds the next segment back.
     pub(super) fn wait_for_pace(&mut self, now: Instant) -> bool {
-        let gap = self.pace.as_ref().and_then(|pace| pace.pacer.gap());
-        // From the gap as it is now: a new sample also moves a segment that waits.
-        match gap.zip(self.last_data).map(|(gap, last)| last + gap) {
-            Some(at) if at > now => {
-                self.timers.set(Timer::Pace, at);
-                true
-            }
-            _ => false,
+        let until = self.pace.as_ref().and_then(|pace| pace.pacer.holds_until(now, self.last_data));
+        if let Some(at) = until {
+            self.timers.set(Timer::Pace, at);
         }
+        until.is_some()
     }
 
     /// Everything before `end` has been sent twice, or may have been.

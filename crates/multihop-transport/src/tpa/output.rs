@@ -44,15 +44,12 @@ impl Endpoint {
 
     /// Whether the pacer holds the next segment back.
     fn wait_for_pace(&mut self, now: Instant) -> bool {
-        let gap = self.pacer.as_ref().and_then(|pacer| pacer.gap());
-        // From the gap as it is now: a new sample also moves a segment that waits.
-        match gap.zip(self.send.last_data).map(|(gap, last)| last + gap) {
-            Some(at) if at > now => {
-                self.timers.set(Timer::Pace, at);
-                true
-            }
-            _ => false,
+        let last = self.send.last_data;
+        let until = self.pacer.as_ref().and_then(|pacer| pacer.holds_until(now, last));
+        if let Some(at) = until {
+            self.timers.set(Timer::Pace, at);
         }
+        until.is_some()
     }
 
     fn transmit(&mut self, now: Instant, position: u8, again: bool) -> Segment {
