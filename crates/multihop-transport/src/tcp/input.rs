@@ -1,3 +1,5 @@
+use core::mem;
+
 use multihop_core::{Duration, Instant};
 use multihop_wire::tcp::{Segment, SeqNumber};
 
@@ -180,16 +182,20 @@ impl Endpoint {
             return self.challenge();
         }
         match self.state {
-            State::SynReceived if self.passive => {
-                let fresh = Self::new(self.config.clone(), self.ports, self.send.iss);
-                let (counters, queue) = (self.counters, self.send.queue.clone());
-                *self = fresh;
-                self.counters = counters;
-                self.send.queue = queue;
-                self.listen();
-            }
+            State::SynReceived if self.passive => self.listen_again(),
             State::Closing | State::LastAck | State::TimeWait => self.finish(Event::Closed),
             _ => self.finish(Event::Reset),
+        }
+    }
+
+    /// Forgets the peer, but neither what the application has asked for nor the path.
+    fn listen_again(&mut self) {
+        let fresh = Self::new(self.config.clone(), self.ports, self.send.iss);
+        let old = mem::replace(self, fresh);
+        (self.counters, self.send.queue, self.pace) = (old.counters, old.send.queue, old.pace);
+        self.listen();
+        if old.closing {
+            self.close();
         }
     }
 

@@ -6,6 +6,7 @@
 //! the driver drains [`poll_output`](Machine::poll_output) as after any input.
 
 use alloc::collections::VecDeque;
+use core::mem;
 
 use multihop_core::{Instant, Machine, Notice, Payload, Timers};
 use multihop_wire::tpa::{Ack, BlockSeq, Body, Options, Segment};
@@ -294,14 +295,21 @@ impl Endpoint {
         if self.state == State::Linger || !distance.is_some_and(|distance| (-1..=0).contains(&distance)) {
             self.counters.dropped += 1;
         } else if self.state == State::SynReceived && self.passive {
-            let fresh = Self::new(self.config.clone(), self.ports, self.send.iss);
-            let (counters, queue) = (self.counters, self.send.queue.clone());
-            *self = fresh;
-            self.counters = counters;
-            self.send.queue = queue;
-            self.listen();
+            self.listen_again();
         } else {
             self.finish(Event::Reset);
+        }
+    }
+
+    /// Forgets the peer, but neither what the application has asked for nor the path.
+    fn listen_again(&mut self) {
+        let fresh = Self::new(self.config.clone(), self.ports, self.send.iss);
+        let old = mem::replace(self, fresh);
+        (self.counters, self.send.queue) = (old.counters, old.send.queue);
+        (self.reads, self.pacer) = (old.reads, old.pacer);
+        self.listen();
+        if old.closing {
+            self.shutdown();
         }
     }
 

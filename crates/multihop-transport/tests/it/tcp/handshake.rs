@@ -1,7 +1,8 @@
 //! Opening a connection, RFC 9293 §3.5.
 
-use multihop_core::{Duration, Payload};
-use multihop_transport::tcp::{Config, Event, State};
+use multihop_core::{BitRate, Duration, Instant, Machine, Notice, Payload};
+use multihop_transport::pacing::{Pacer, PacingConfig};
+use multihop_transport::tcp::{Config, Event, Input, Pacing, State};
 use multihop_wire::tcp::{Options, Segment};
 
 use super::templates::*;
@@ -154,6 +155,24 @@ fn a_reset_half_open_listener_listens_again() {
     s.at_ms(5).gets([segment(|s| s.rst = true)]).expect([]).check(|tcp| tcp.state(), State::Listen);
     s.at_ms(10).gets([other(peer_syn())]).expect([answering(own_syn())]);
     s.at_ms(20).gets([ack(1)]).expect([event(Event::Connected)]);
+}
+
+#[test]
+fn a_reset_half_open_listener_forgets_nothing_that_it_was_told() {
+    let pacing = Some(Pacing::new(PacingConfig::new(BitRate(2_000_000), 1040, 40)));
+    let mut s = closed(Config { pacing, ..with_handshake() });
+    s.app(|tcp| tcp.listen()).gets([other(peer_syn())]).expect([answering(own_syn())]);
+    s.app(|tcp| tcp.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 3 })));
+    s.app(|tcp| tcp.send_virtual(1000)).app(|tcp| tcp.close());
+    s.gets([segment(|s| s.rst = true)]).expect([]).check(|tcp| tcp.state(), State::Listen);
+    s.check(|tcp| tcp.pacer().and_then(Pacer::hops), Some(3));
+    s.gets([other(peer_syn())]).expect([answering(own_syn())]);
+    let all = segment(|s| {
+        (s.source, s.destination, s.window) = (LOCAL, REMOTE, 65_535);
+        (s.seq, s.ack) = (ISS + 1, Some(PEER_ISS + 1));
+        (s.psh, s.fin, s.payload) = (true, true, Payload::Virtual(1000));
+    });
+    s.gets([ack(1)]).expect([event(Event::Connected), all]).check(|tcp| tcp.state(), State::FinWait1);
 }
 
 #[test]
