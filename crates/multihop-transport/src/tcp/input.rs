@@ -162,7 +162,12 @@ impl Endpoint {
     /// RFC 7323 §5.3; clocks faster than a millisecond wrap too soon for the test.
     fn fails_paws(&self, segment: &Segment) -> bool {
         let usable = self.config.timestamps.is_some_and(|tick| tick >= Duration::from_millis(1));
-        let stamps = segment.options.timestamps.filter(|_| self.timestamps && usable && !segment.rst);
+        usable && !segment.rst && self.is_overtaken(segment)
+    }
+
+    /// Whether its timestamp is older than the newest one that is known.
+    pub(super) fn is_overtaken(&self, segment: &Segment) -> bool {
+        let stamps = segment.options.timestamps.filter(|_| self.timestamps);
         stamps.is_some_and(|stamps| stamps.value.wrapping_sub(self.peer_timestamp).cast_signed() < 0)
     }
 
@@ -229,7 +234,7 @@ impl Endpoint {
         self.retries = 0;
         let sack_news = self.take_sack(segment);
         let window = u32::from(segment.window) << self.send.scale;
-        self.take_state(segment);
+        self.take_state(segment, acked);
         self.on_ack_in_standby(now, acked > self.send.una);
         if acked > self.send.una {
             let timed = self.sample_rtt(now, segment, acked);

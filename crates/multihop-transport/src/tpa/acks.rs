@@ -55,9 +55,10 @@ impl Acks {
         self.due = Some(Due { tx_seq, held: false });
     }
 
-    /// Acknowledge at once, though no segment with data is the reason.
+    /// Acknowledge at once, though no segment with data is the reason: the newest may have waited, so
+    /// that none is named.
     pub(super) fn ask_anyway(&mut self) {
-        self.due.get_or_insert(Due { tx_seq: self.newest, held: false });
+        self.due.get_or_insert(Due { tx_seq: self.newest.wrapping_add(NAMES_NONE), held: false });
     }
 
     /// The interval is over.
@@ -83,3 +84,6 @@ impl Acks {
         self.due = None;
     }
 }
+
+/// So much above the newest lies a `TxSeq` that none of the last 128 transmissions has.
+const NAMES_NONE: u8 = 128;

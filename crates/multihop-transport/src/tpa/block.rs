@@ -33,6 +33,8 @@ pub(super) struct Piece {
     pub(super) len: u32,
     /// Its newest transmission, counted over the whole connection.
     pub(super) transmission: u64,
+    /// The oldest transmission by which it may have arrived: the first, until an ACK names a later one.
+    pub(super) arrived: u64,
     /// When its timer expires.
     pub(super) due: Instant,
 }
@@ -45,7 +47,7 @@ impl Block {
 
     /// A block without segments.
     pub(super) fn new(number: u64, mss: u32) -> Self {
-        let piece = Piece { offset: 0, len: 0, transmission: 0, due: Instant::ZERO };
+        let piece = Piece { offset: 0, len: 0, transmission: 0, arrived: u64::MAX, due: Instant::ZERO };
         Self {
             number,
             bytes: 0,
@@ -104,8 +106,15 @@ impl Block {
     pub(super) fn on_sent(&mut self, position: u8, transmission: u64, due: Instant) {
         let piece = &mut self.pieces[usize::from(position)];
         (piece.transmission, piece.due) = (transmission, due);
+        piece.arrived = piece.arrived.min(transmission);
         self.in_flight |= Bitmap::one(position);
         self.current -= Bitmap::one(position);
+    }
+
+    /// An ACK names a transmission of this segment.
+    pub(super) fn on_named(&mut self, position: u8, transmission: u64) {
+        let arrived = &mut self.pieces[usize::from(position)].arrived;
+        *arrived = transmission.max(*arrived);
     }
 
     /// A segment counts as lost: it waits for the next round.

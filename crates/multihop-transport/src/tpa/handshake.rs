@@ -151,6 +151,7 @@ impl Endpoint {
                 self.acks.ask(segment.tx_seq);
             }
             (State::SynReceived, _) => self.counters.dropped += 1,
+            _ if same && self.recv.number == 0 => self.acks.ask(segment.tx_seq),
             // Its SYN again after ours was answered, or a peer that has forgotten us: it learns where we
             // are, and resets what it does not know.
             _ => self.acks.ask_anyway(),

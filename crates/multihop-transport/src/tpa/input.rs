@@ -147,6 +147,7 @@ impl Endpoint {
             // §3.4: what waited for a route, or whose ACK came too late, says nothing about the path.
             let says = transmission.calm && now < transmission.due && !transmission.named;
             transmission.named = true;
+            self.send.block.on_named(transmission.position, number);
             (number, says.then(|| now.saturating_since(transmission.sent)))
         });
         if let Some((_, Some(round_trip))) = named {
@@ -163,11 +164,11 @@ impl Endpoint {
             }
             self.on_news();
             self.restart_user_timer(now);
-            self.find_losses();
         }
         if let Some((number, _)) = named {
             self.on_named(number);
         }
+        self.find_losses();
         if self.send.block.is_complete() {
             self.send.release_block();
         }
@@ -187,7 +188,8 @@ impl Endpoint {
         let block = &mut self.send.block;
         for position in block.in_flight.positions() {
             let sent = block.piece(position).transmission;
-            let later = block.acked.positions().filter(|&other| block.piece(other).transmission > sent);
+            // One sent several times may have arrived by a transmission before this one.
+            let later = block.acked.positions().filter(|&other| block.piece(other).arrived > sent);
             if later.count() >= usize::from(limit.max(1)) {
                 block.on_lost(position);
                 self.counters.lost_by_txseq += 1;

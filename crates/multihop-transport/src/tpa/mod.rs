@@ -59,6 +59,8 @@ pub struct Endpoint {
     peer: Options,
     /// Payload of a full segment of the next block.
     mss: u32,
+    /// What the path takes.
+    path_mss: u16,
     handshake: Handshake,
     /// A SYN must leave.
     syn_due: bool,
@@ -105,6 +107,7 @@ impl Endpoint {
             reads: true,
             peer: Options::default(),
             mss: u32::from(config.mss),
+            path_mss: u16::MAX,
             handshake: Handshake::default(),
             syn_due: false,
             send: Sender::new(iss),
@@ -190,7 +193,9 @@ impl Endpoint {
     /// From the next block on, payloads have at most `mss` bytes. A segment that is longer already
     /// has its number, and must be sent in fragments.
     pub fn set_mss(&mut self, mss: u16) {
-        let peer = if self.state.is_synchronised() { self.peer.mss } else { u16::MAX };
+        self.path_mss = mss;
+        let is_known = !matches!(self.state, State::Closed | State::Listen | State::SynSent);
+        let peer = if is_known { self.peer.mss } else { u16::MAX };
         self.mss = u32::from(mss.min(self.config.mss).min(peer).max(1));
     }
 
@@ -307,6 +312,7 @@ impl Endpoint {
         let old = mem::replace(self, fresh);
         (self.counters, self.send.queue) = (old.counters, old.send.queue);
         (self.reads, self.pacer) = (old.reads, old.pacer);
+        self.set_mss(old.path_mss);
         self.listen();
         if old.closing {
             self.shutdown();

@@ -57,7 +57,8 @@ impl Endpoint {
         let frozen = self.phases.phase == Phase::Freeze;
         let due = now + if frozen { self.rtt.freeze_rto() } else { self.rtt.rto() };
         let send = &mut self.send;
-        let (number, tx_seq) = send.transmissions.push(Transmission { sent: now, due, calm, named: false });
+        let (number, tx_seq) =
+            send.transmissions.push(Transmission { position, sent: now, due, calm, named: false });
         send.block.on_sent(position, number, due);
         send.last_data = Some(now);
         let piece = send.block.piece(position);

@@ -79,6 +79,7 @@ impl Endpoint {
     pub(super) fn on_named(&mut self, number: u64) {
         if self.phases.phase == Phase::Freeze && number >= self.phases.frozen_from {
             self.phases.phase = Phase::Normal;
+            self.phases.expiries = 0;
             self.end_silence();
             self.rtt.expect_new_route();
         }

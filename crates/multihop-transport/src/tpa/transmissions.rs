@@ -16,6 +16,8 @@ pub(super) struct Transmissions {
 /// One transmission of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transmission {
+    /// Of the segment in the block.
+    pub(super) position: u8,
     pub(super) sent: Instant,
     /// When its timer expires.
     pub(super) due: Instant,
@@ -80,7 +82,13 @@ mod tests {
 
     fn send(transmissions: &mut Transmissions, ms: u64) -> (u64, u8) {
         let sent = Instant::ZERO + Duration::from_millis(ms);
-        transmissions.push(Transmission { sent, due: sent, calm: ms.is_multiple_of(2), named: false })
+        transmissions.push(Transmission {
+            position: 0,
+            sent,
+            due: sent,
+            calm: ms.is_multiple_of(2),
+            named: false,
+        })
     }
 
     fn sent(transmissions: &mut Transmissions, tx_seq: u8) -> Option<(u64, u64)> {

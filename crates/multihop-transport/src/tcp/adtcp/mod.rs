@@ -92,10 +92,13 @@ impl Endpoint {
         fits.then_some(StateOption { kind: self.config.adtcp.option_kind, state })
     }
 
-    /// The peer may tell what it sees.
-    pub(super) fn take_state(&mut self, segment: &Segment) {
+    /// The peer may tell what it sees, in an ACK of everything before `acked`. One that others have
+    /// overtaken is no news.
+    pub(super) fn take_state(&mut self, segment: &Segment, acked: u64) {
+        let is_newest = acked > self.send.una || (acked == self.send.una && !self.is_overtaken(segment));
         if let Some(option) = segment.options.state
             && option.kind == self.config.adtcp.option_kind
+            && is_newest
         {
             self.congestion.policy_mut().on_state(option.state);
         }

@@ -1,9 +1,9 @@
 //! ADTCP: what the sender does with what it is told, and that it is told.
 
-use multihop_core::{Duration, Instant, Payload};
+use multihop_core::{Duration, Instant, Machine, Payload};
 use multihop_testkit::{LinkConfig, Pair, Port};
 use multihop_transport::tcp::{Config, Endpoint, Event, Input, Output, Phase, Ports, Variant};
-use multihop_wire::tcp::{NetworkState, Segment, SeqNumber, StateOption};
+use multihop_wire::tcp::{NetworkState, Segment, SeqNumber, StateOption, Timestamps};
 
 use super::templates::*;
 
@@ -93,6 +93,36 @@ fn the_newest_state_counts() {
     let mut s = start(adtcp());
     s.at_ms(100).gets([told(1, CHANNEL_ERROR), told(1, CHANNEL_ERROR), told(1, CONGESTION)]);
     s.expect([data(1)]).check(|tcp| tcp.cwnd(), 4000);
+}
+
+#[test]
+fn a_state_that_comes_late_does_not_count() {
+    let mut s = start(adtcp());
+    s.at_ms(100).gets([told(3, CONGESTION)]).expect([9, 10, 11].map(data));
+    s.gets([told(2, CHANNEL_ERROR)]).check(Endpoint::told_state, Some(CONGESTION));
+}
+
+/// ACKs of the same number are told apart by their timestamps.
+#[test]
+fn nor_does_a_state_whose_ack_a_duplicate_has_overtaken() {
+    let config = Config { timestamps: Some(Duration::from_micros(1)), ..adtcp() };
+    let mut tcp = Endpoint::new(config, Ports { local: LOCAL, remote: REMOTE }, ISS);
+    let now = Instant::ZERO;
+    tcp.connect();
+    while tcp.poll_output(now).is_some() {}
+    let mut gets = |value: u32, change: &dyn Fn(&mut Segment)| {
+        let mut segment = from_peer();
+        segment.options.timestamps = Some(Timestamps { value, echo: 0 });
+        change(&mut segment);
+        tcp.handle(now, Input::Segment(segment));
+        while tcp.poll_output(now).is_some() {}
+        tcp.told_state()
+    };
+    let tells = |state| move |s: &mut Segment| s.options.state = Some(StateOption { kind: 253, state });
+    gets(10, &|s| (s.syn, s.seq) = (true, PEER_ISS));
+    assert_eq!(gets(30, &tells(CONGESTION)), Some(CONGESTION));
+    assert_eq!(gets(20, &tells(CHANNEL_ERROR)), Some(CONGESTION));
+    assert_eq!(gets(30, &tells(CHANNEL_ERROR)), Some(CHANNEL_ERROR));
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn our_window_bounds_the_count_too() {
     // No room: what comes all the same is answered one by one. Reading opens the window.
     s.gets([data(1, 3, 3)]).expect([one(), room(3, &[0, 1, 2, 3], 0)]);
     s.app(|tpa| tpa.read(1000)).expect([]);
-    s.app(|tpa| tpa.read(1000)).expect([room(3, &[0, 1, 2, 3], 1)]);
+    s.app(|tpa| tpa.read(1000)).expect([room(131, &[0, 1, 2, 3], 1)]);
     s.gets([data(2, 0, 0)])
         .expect([one(), own(0, |s| (s.ack, s.window) = (Some(peer_acked(2, &[0], 0)), 0))]);
 }
@@ -86,6 +86,17 @@ fn the_interval_is_at_most_half_of_the_peers_shortest_timeout() {
     let mut s = established_with(config(), Options { rto_min: 60_000, ..peer_options() });
     s.at_ms(50).gets([data(1, 0, 0)]).expect([one()]);
     s.at_ms(80).expect([held(1, &[0], 0)]);
+}
+
+/// The newest segment may have waited: such an ACK must be no sample.
+#[test]
+fn an_ack_that_no_segment_made_names_none() {
+    let mut s = established(config());
+    s.at_ms(0).gets([data(1, 0, 3)]).expect([one()]);
+    s.at_ms(90).gets([segment(|_| {})]).expect([ack(1, &[0], 131)]);
+    s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    let before = s.machine.rtt().samples();
+    s.at_ms(600).gets([ack(1, &[0, 1], 129)]).check(|tpa| tpa.rtt().samples(), before);
 }
 
 #[test]
@@ -159,7 +170,7 @@ fn an_ack_that_is_due_rides_on_data() {
 fn a_probe_is_answered_at_once_with_what_has_arrived() {
     let mut s = established(config());
     s.at_ms(0).gets([data(1, 0, 4)]).expect([one()]);
-    s.at_ms(30).gets([segment(|s| s.block = number(PEER_ISS, 1))]).expect([ack(1, &[0], 4)]);
+    s.at_ms(30).gets([segment(|s| s.block = number(PEER_ISS, 1))]).expect([ack(1, &[0], 132)]);
     s.at_ms(1000).expect([]);
 }
 

@@ -107,6 +107,11 @@ fn an_ack_of_another_syn_does_not_connect() {
 fn a_lost_third_ack_is_sent_again_for_the_answer_that_comes_again() {
     let mut s = established(config());
     s.at_ms(1000).gets([answer(0)]).expect([ack(0, &[], 0)]);
+    let again = segment(|s| {
+        (s.body, s.tx_seq) = (Body::Syn(peer_options()), 1);
+        s.ack = Some(acked(0, &[], 0));
+    });
+    s.gets([again]).expect([ack(0, &[], 1)]);
 }
 
 #[test]
@@ -165,9 +170,9 @@ fn a_reset_half_way_changes_nothing_that_the_listener_was_told() {
     let mut s = closed(Config { pacing, ..config() });
     s.app(Endpoint::listen).gets([peer_syn(0)]).expect([own_answer(0, 0)]);
     s.app(|tpa| tpa.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 3 })));
-    s.app(|tpa| tpa.send_virtual(500)).app(Endpoint::close);
+    s.app(|tpa| tpa.set_mss(700)).app(|tpa| tpa.send_virtual(500)).app(Endpoint::close);
     s.gets([reset(acked(0, &[], 0))]).expect([]).check(Endpoint::state, State::Listen);
-    s.check(|tpa| tpa.pacer().and_then(Pacer::hops), Some(3));
+    s.check(|tpa| tpa.pacer().and_then(Pacer::hops), Some(3)).check(Endpoint::mss, 700);
     s.gets([peer_syn(0)]).expect([own_answer(0, 0)]);
     let all = own(1, |s| {
         s.body = Body::Data { position: 0, last: true, payload: Payload::Virtual(500) };
@@ -188,7 +193,7 @@ fn a_peer_that_forgot_us_learns_where_we_are() {
         s.block = multihop_wire::tpa::BlockSeq(0x1234);
         s.body = Body::Syn(peer_options());
     };
-    s.at_ms(10).gets([segment(again)]).expect([ack(0, &[], 0)]);
+    s.at_ms(10).gets([segment(again)]).expect([ack(0, &[], 128)]);
     let mut forgetful = closed(config());
     forgetful.app(Endpoint::connect).expect([syn(0)]);
     let known = segment(|s| (s.block, s.ack) = (number(PEER_ISS, 9), Some(acked(0x4000, &[], 0))));

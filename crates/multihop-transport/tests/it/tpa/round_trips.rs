@@ -69,6 +69,21 @@ fn overtaken_by_three_acknowledged_ones_a_segment_joins_the_next_round() {
     s.gets([ack(1, &[0, 1, 2, 3, 4, 5], 6)]).expect([]);
 }
 
+/// A late ACK may be for a transmission before the one that it would have to overtake.
+#[test]
+fn a_segment_sent_again_overtakes_only_by_a_transmission_that_an_ack_names() {
+    let config = Config { cwnd_max: 3, loss_by_txseq: Some(1), th_route: 9, ..config() };
+    let mut s = established(config);
+    s.at_ms(0).app(|tpa| tpa.send_virtual(3000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.at_ms(1000).expect([data(1, 0, 3), data(1, 1, 4), data(1, 2, 5)]);
+    let lost = |tpa: &Endpoint| tpa.counters().lost_by_txseq;
+    s.at_ms(1100).gets([ack(1, &[1], 1)]).expect([]).check(lost, 0);
+    // Named later, with nothing else new.
+    s.at_ms(1200).gets([ack(1, &[1], 4)]).expect([data(1, 0, 6)]).check(lost, 1);
+    s.at_ms(1300).gets([ack(1, &[1, 2], 5)]).expect([]).check(lost, 1);
+    s.gets([ack(1, &[0, 1, 2], 6)]);
+}
+
 #[test]
 fn without_that_rule_only_its_timer_tells() {
     let config = Config { cwnd_max: 3, block_size: 12, ..config() };

@@ -90,6 +90,18 @@ fn without_notices_a_timeout_freezes_until_an_ack_of_what_was_sent_since() {
 }
 
 #[test]
+fn after_a_freeze_expiries_count_from_the_first() {
+    let mut s = established(Config { th_route: 2, ..config() });
+    s.app(|tpa| tpa.send_virtual(6000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(1500).gets([ack(1, &[0, 1, 2], 99)]).expect([slow(1, 3, 3)]);
+    s.at_ms(2500).expect([slow(1, 3, 4)]);
+    s.at_ms(3000).gets([ack(1, &[0, 1, 2], 3)]).expect([]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(4500).expect([data(1, 3, 5)]).check(Endpoint::phase, Phase::Normal);
+    s.gets([ack(1, &[0, 1, 2, 3], 5)]).expect([data(2, 0, 0), data(2, 1, 1)]).gets([ack(2, &[0, 1], 1)]);
+}
+
+#[test]
 fn a_frozen_sender_may_begin_a_block_and_thaws_by_it() {
     let mut s = established(config());
     s.app(|tpa| tpa.send_virtual(5000)).expect([data(1, 0, 0), data(1, 1, 1)]);
