@@ -18,6 +18,9 @@ fn a_warm_connection_allocates_nothing() {
     let plain = Config { handshake: false, ..Config::ns2_2005() };
     allocates_nothing(&plain);
     allocates_nothing(&Config { pacing: paced, ..plain.clone() });
+    for variant in [Variant::Cubic, Variant::Vegas, Variant::Westwood] {
+        allocates_nothing(&Config { variant, ..plain.clone() });
+    }
     let timestamps = Some(Duration::from_micros(1));
     allocates_nothing(&Config { variant: Variant::Adtcp, timestamps, ..plain });
     for profile in [tpa::Config::paper(), tpa::Config::net()] {

@@ -23,7 +23,7 @@ use super::model::{Protocol, Transport};
 use super::read::{Read, one_of, wrong};
 use super::tables::{Parameters, TransportTable};
 use adtcp::ADTCP;
-use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, RENO, clamped, delayed, elfn, paced};
+use tcp::{Ack, CLAMPED_BY_HOPS, CUBIC, NEWRENO, RENO, VEGAS, WESTWOOD, clamped, delayed, elfn, paced};
 use tpa::{TPA, plain, star};
 
 /// A short name that exists.
@@ -56,6 +56,9 @@ const KINDS: &[(&str, Kind)] = &[
     ("udp", Kind::Udp),
     ("reno", Kind::Tcp(RENO)),
     ("newreno", Kind::Tcp(NEWRENO)),
+    ("cubic", Kind::Tcp(CUBIC)),
+    ("vegas", Kind::Tcp(VEGAS)),
+    ("westwood", Kind::Tcp(WESTWOOD)),
     ("tcp-2", Kind::Tcp(clamped(2))),
     ("tcp-3", Kind::Tcp(clamped(3))),
     ("tcp-uc", Kind::Tcp(delayed(NEWRENO))),

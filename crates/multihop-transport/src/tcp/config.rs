@@ -73,6 +73,12 @@ pub enum Variant {
     NewReno,
     /// NewReno that is told why packets are lost. Needs timestamps.
     Adtcp,
+    /// RFC 9438.
+    Cubic,
+    /// Brakmo and Peterson: the window follows what waits in queues.
+    Vegas,
+    /// Westwood+: a loss sets the window to what the measured rate fills.
+    Westwood,
 }
 
 /// What becomes the slow-start threshold at a loss.

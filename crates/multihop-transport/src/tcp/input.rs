@@ -239,7 +239,7 @@ impl Endpoint {
         if acked > self.send.una {
             let timed = self.sample_rtt(now, segment, acked);
             self.feed_pacer(timed);
-            self.on_new_ack(now, acked);
+            self.on_new_ack(now, acked, timed);
         } else if acked == self.send.una && self.is_duplicate(segment, window, sack_news) {
             self.on_dup_ack(now);
         }

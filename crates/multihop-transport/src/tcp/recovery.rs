@@ -1,4 +1,4 @@
-use multihop_core::Instant;
+use multihop_core::{Duration, Instant};
 
 use super::config::{PartialAckTimer, Variant};
 use super::policy::{Ack, AckKind};
@@ -60,8 +60,9 @@ impl Endpoint {
         }
     }
 
-    /// New data was acknowledged: everything before `una`.
-    pub(super) fn on_new_ack(&mut self, now: Instant, una: u64) {
+    /// New data was acknowledged: everything before `una`. `round_trip` is what that ended, if it
+    /// was being timed.
+    pub(super) fn on_new_ack(&mut self, now: Instant, una: u64, round_trip: Option<Duration>) {
         let acked = una - self.send.una;
         self.send.una = una;
         self.send.next = self.send.next.max(una);
@@ -78,7 +79,8 @@ impl Endpoint {
         let kind = self.ack_kind(una);
         let acked = u32::try_from(acked).unwrap_or(u32::MAX);
         if !(kind == AckKind::Partial && self.sack) {
-            let ack = Ack { acked, flight: self.flight(), kind };
+            let srtt = self.rtt.srtt();
+            let ack = Ack { acked, flight: self.flight(), kind, round_trip, srtt };
             self.congestion.policy_mut().on_ack(now, &ack);
         }
         self.rearm_after_ack(now, kind);

@@ -52,6 +52,12 @@ pub(super) const NEWRENO: TcpKind = TcpKind {
 
 pub(super) const RENO: TcpKind = TcpKind { variant: Variant::Reno, ..NEWRENO };
 
+pub(super) const CUBIC: TcpKind = TcpKind { variant: Variant::Cubic, ..NEWRENO };
+
+pub(super) const VEGAS: TcpKind = TcpKind { variant: Variant::Vegas, ..NEWRENO };
+
+pub(super) const WESTWOOD: TcpKind = TcpKind { variant: Variant::Westwood, ..NEWRENO };
+
 pub(super) const CLAMPED_BY_HOPS: TcpKind = TcpKind { window: Window::ByHops, ..NEWRENO };
 
 /// Reno with explicit link failure notification.

@@ -241,7 +241,7 @@ fn a_transport_that_does_not_exist() {
     for name in ["newren", "newreno+", "+da", "tpa*"] {
         let found = refused(&SMALLEST.replace("newreno", name));
         let begin = format!(
-            "x.toml:6:13: flow.0.transport: found {name:?}, allowed: \"udp\", \"reno\", \"newreno\", \"tcp-2\", "
+            "x.toml:6:13: flow.0.transport: found {name:?}, allowed: \"udp\", \"reno\", \"newreno\", \"cubic\", "
         );
         assert!(found.starts_with(&begin), "{found}");
         assert!(found.ends_with(", or a table of parameters"), "{found}");

@@ -174,6 +174,9 @@ fn short_names_of_tcp() {
     for (name, variant, ack_rule, window) in [
         ("reno", Variant::Reno, AckRule::Every, 64),
         ("newreno", Variant::NewReno, AckRule::Every, 64),
+        ("cubic", Variant::Cubic, AckRule::Every, 64),
+        ("vegas+da", Variant::Vegas, delayed, 64),
+        ("westwood+dyn", Variant::Westwood, AckRule::Dynamic, 64),
         ("tcp-2", Variant::NewReno, delayed, 2),
         ("tcp-3", Variant::NewReno, delayed, 3),
         ("tcp-uc", Variant::NewReno, delayed, 64),

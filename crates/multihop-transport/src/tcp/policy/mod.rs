@@ -1,6 +1,6 @@
 //! What TCP variants may change: how much may be in flight.
 
-use multihop_core::{Instant, Notice};
+use multihop_core::{Duration, Instant, Notice};
 
 use multihop_wire::tcp::NetworkState;
 
@@ -8,13 +8,19 @@ use super::config::{Config, Variant};
 use super::standby::Standby;
 
 mod adtcp;
+mod cubic;
 mod newreno;
 mod reno;
+mod vegas;
+mod westwood;
 mod window;
 
 use adtcp::Adtcp;
+use cubic::Cubic;
 use newreno::NewReno;
 use reno::Reno;
+use vegas::Vegas;
+use westwood::Westwood;
 use window::Window;
 
 /// Congestion control of one connection. Everything else belongs to the endpoint.
@@ -93,6 +99,11 @@ pub(super) struct Ack {
     /// Bytes still outstanding.
     pub(super) flight: u32,
     pub(super) kind: AckKind,
+    /// The round trip that it ends, if that was being timed: one segment for each round trip, or
+    /// every ACK with timestamps.
+    pub(super) round_trip: Option<Duration>,
+    /// The smoothed round trip.
+    pub(super) srtt: Option<Duration>,
 }
 
 /// What an ACK of new data means to fast recovery.
@@ -112,6 +123,9 @@ pub(super) enum Congestion {
     Reno(Reno),
     NewReno(NewReno),
     Adtcp(Adtcp),
+    Cubic(Cubic),
+    Vegas(Vegas),
+    Westwood(Westwood),
     #[cfg(test)]
     Fake(fake::Fake),
 }
@@ -120,12 +134,14 @@ impl Congestion {
     /// The variant that `config` asks for; `mss` is what a segment carries once options are known.
     pub(super) fn new(config: &Config, mss: u32, initial_window: u16) -> Self {
         let window = Window::new(config, mss, initial_window);
+        let newreno = NewReno::new(window.clone(), config.newreno);
         match config.variant {
             Variant::Reno => Self::Reno(Reno::new(window)),
-            Variant::NewReno => Self::NewReno(NewReno::new(window, config.newreno)),
-            Variant::Adtcp => {
-                Self::Adtcp(Adtcp::new(NewReno::new(window, config.newreno), config.adtcp.disconnected))
-            }
+            Variant::NewReno => Self::NewReno(newreno),
+            Variant::Adtcp => Self::Adtcp(Adtcp::new(newreno, config.adtcp.disconnected)),
+            Variant::Cubic => Self::Cubic(Cubic::new(newreno)),
+            Variant::Vegas => Self::Vegas(Vegas::new(newreno)),
+            Variant::Westwood => Self::Westwood(Westwood::new(newreno)),
         }
     }
 
@@ -134,6 +150,9 @@ impl Congestion {
             Self::Reno(policy) => policy,
             Self::NewReno(policy) => policy,
             Self::Adtcp(policy) => policy,
+            Self::Cubic(policy) => policy,
+            Self::Vegas(policy) => policy,
+            Self::Westwood(policy) => policy,
             #[cfg(test)]
             Self::Fake(policy) => policy,
         }
@@ -144,6 +163,9 @@ impl Congestion {
             Self::Reno(policy) => policy,
             Self::NewReno(policy) => policy,
             Self::Adtcp(policy) => policy,
+            Self::Cubic(policy) => policy,
+            Self::Vegas(policy) => policy,
+            Self::Westwood(policy) => policy,
             #[cfg(test)]
             Self::Fake(policy) => policy,
         }
@@ -152,3 +174,6 @@ impl Congestion {
 
 #[cfg(test)]
 pub(super) mod fake;
+
+#[cfg(test)]
+mod tests;

@@ -66,20 +66,40 @@ impl Window {
 
     /// Fast retransmit: half the window, and room for the three segments that have left the network.
     pub(super) fn halve(&mut self, flight: u32) {
-        let half = self.half(flight);
-        self.ssthresh = half.ssthresh;
-        self.cwnd = half.cwnd;
+        self.cut(flight, Share::HALF);
+    }
+
+    /// The same with another share than half.
+    pub(super) fn cut(&mut self, flight: u32, share: Share) {
+        let left = self.left(flight, share);
+        self.ssthresh = left.ssthresh;
+        self.cwnd = left.cwnd;
         // RFC 5681 §3.2 step 3
         self.inflation = 3 * self.mss;
     }
 
     /// Retransmission timeout: back to one segment.
     pub(super) fn collapse(&mut self, flight: u32, again: bool) {
+        self.collapse_to(flight, again, Share::HALF);
+    }
+
+    /// The same with another share than half for the threshold.
+    pub(super) fn collapse_to(&mut self, flight: u32, again: bool, share: Share) {
         // RFC 5681 §3.1: ssthresh is held when the same segment times out again.
         if !(again && self.halving == Halving::Flight) {
-            self.ssthresh = self.half(flight).ssthresh;
+            self.ssthresh = self.left(flight, share).ssthresh;
         }
         self.shrink();
+    }
+
+    /// Sets the threshold, to two segments at least.
+    pub(super) fn set_ssthresh(&mut self, bytes: u32) {
+        self.ssthresh = bytes.min(self.max).max(2 * self.mss);
+    }
+
+    /// Sets the window, to one segment at least.
+    pub(super) fn set_cwnd(&mut self, bytes: u32) {
+        self.cwnd = bytes.min(self.max).max(self.mss);
     }
 
     /// One segment, and the threshold as it was.
@@ -136,22 +156,35 @@ impl Window {
         self.mss
     }
 
-    fn half(&self, flight: u32) -> Half {
+    fn left(&self, flight: u32, share: Share) -> Left {
         let least = 2 * self.mss;
         match self.halving {
             Halving::Flight => {
-                let half = (flight / 2).max(least);
-                Half { ssthresh: half, cwnd: half }
+                let left = share.of(flight).max(least);
+                Left { ssthresh: left, cwnd: left }
             }
             Halving::Window => {
-                let half = self.total() / 2;
-                Half { ssthresh: (half - half % self.mss).max(least), cwnd: half.max(self.mss) }
+                let left = share.of(self.total());
+                Left { ssthresh: (left - left % self.mss).max(least), cwnd: left.max(self.mss) }
             }
         }
     }
 }
 
-struct Half {
+/// What a loss leaves of the window, in tenths.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share(pub(super) u32);
+
+impl Share {
+    const HALF: Self = Self(5);
+
+    fn of(self, bytes: u32) -> u32 {
+        u32::try_from(u64::from(bytes) * u64::from(self.0) / 10).unwrap_or(u32::MAX)
+    }
+}
+
+/// Window and threshold after a loss.
+struct Left {
     ssthresh: u32,
     cwnd: u32,
 }

@@ -237,9 +237,11 @@ fn configs() -> impl Strategy<Value = Config> {
     let pacing = prop::sample::select(vec![None, paced[0], paced[1]]);
     let elfn = prop::option::of(standbys());
     let adtcp = prop::option::of((standbys(), 1_u16..20));
-    (prop::sample::select(presets.to_vec()), 1_u16..10, options, pacing, elfn, adtcp).prop_map(
-        |(preset, window_max, (handshake, sack, stamps), pacing, elfn, adtcp)| Config {
-            variant: if adtcp.is_some() { Variant::Adtcp } else { preset.variant },
+    let others = [Variant::Cubic, Variant::Vegas, Variant::Westwood];
+    let other = prop::option::of(prop::sample::select(others.to_vec()));
+    (prop::sample::select(presets.to_vec()), other, 1_u16..10, options, pacing, elfn, adtcp).prop_map(
+        |(preset, other, window_max, (handshake, sack, stamps), pacing, elfn, adtcp)| Config {
+            variant: if adtcp.is_some() { Variant::Adtcp } else { other.unwrap_or(preset.variant) },
             adtcp: adtcp.map_or(AdtcpConfig::PAPER, |(disconnected, samples)| AdtcpConfig {
                 disconnected,
                 samples,

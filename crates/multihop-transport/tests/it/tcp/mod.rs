@@ -11,6 +11,7 @@ mod handshake;
 mod limited_transmit;
 mod newreno;
 mod pacing;
+mod policies;
 mod properties;
 mod rto;
 mod sack;

@@ -1,0 +1,250 @@
+use multihop_core::{Duration, Instant};
+
+use super::newreno::NewReno;
+use super::window::Share;
+use super::{Ack, AckKind, Policy, Window};
+
+/// RFC 9438: the window follows a cubic function of the time since the last loss, flat where that
+/// loss was. Windows are in segments here, as in the RFC.
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Cubic {
+    newreno: NewReno,
+    /// Where the function is flat; unknown before the first loss and after a timeout.
+    w_max: Option<f64>,
+    /// The window before the last loss (`cwnd_prior`).
+    prior: f64,
+    epoch: Option<Epoch>,
+}
+
+/// One stage of congestion avoidance.
+#[derive(Clone, Debug)]
+struct Epoch {
+    start: Instant,
+    origin: f64,
+    /// Seconds until the function is at its origin.
+    k: f64,
+    /// What Reno would have (section 4.3).
+    w_est: f64,
+}
+
+impl Cubic {
+    pub(super) fn new(newreno: NewReno) -> Self {
+        Self { newreno, w_max: None, prior: 0.0, epoch: None }
+    }
+
+    fn segments(&self) -> f64 {
+        let window = self.base();
+        f64::from(window.cwnd()) / f64::from(window.mss())
+    }
+
+    /// Sections 4.2 to 4.5.
+    fn avoid_congestion(&mut self, now: Instant, ack: &Ack) {
+        let cwnd = self.segments();
+        let mss = f64::from(self.base().mss());
+        // Sections 4.8 and 4.10: without a loss to go by, flat from here.
+        let w_max = *self.w_max.get_or_insert(cwnd);
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, w_max));
+        let alpha = if epoch.w_est < self.prior { ALPHA } else { 1.0 };
+        epoch.w_est += alpha * (f64::from(ack.acked) / mss) / cwnd;
+        let t = now.saturating_since(epoch.start).as_secs_f64();
+        let next = if epoch.at(t) < epoch.w_est {
+            epoch.w_est.max(cwnd)
+        } else {
+            let round_trip = ack.srtt.unwrap_or(Duration::ZERO).as_secs_f64();
+            let target = epoch.at(t + round_trip).clamp(cwnd, 1.5 * cwnd);
+            cwnd + (target - cwnd) / cwnd
+        };
+        self.base_mut().set_cwnd(whole(next * mss));
+    }
+
+    /// Sections 4.6 and 4.7, but for the window itself.
+    fn remember(&mut self) {
+        let cwnd = self.segments();
+        self.prior = cwnd;
+        self.w_max = match self.w_max {
+            // Fast convergence: another flow wants room.
+            Some(last) if cwnd < last => Some(cwnd * (1.0 + BETA) / 2.0),
+            _ => Some(cwnd),
+        };
+        self.epoch = None;
+    }
+}
+
+impl Epoch {
+    fn new(start: Instant, cwnd: f64, w_max: f64) -> Self {
+        let origin = w_max.max(cwnd);
+        Self { start, origin, k: cube_root((origin - cwnd) / C), w_est: cwnd }
+    }
+
+    /// Figure 1
+    fn at(&self, t: f64) -> f64 {
+        let from_origin = t - self.k;
+        C * from_origin * from_origin * from_origin + self.origin
+    }
+}
+
+impl Policy for Cubic {
+    fn on_ack(&mut self, now: Instant, ack: &Ack) {
+        let window = self.base();
+        if ack.kind == AckKind::Normal && window.cwnd() >= window.ssthresh() {
+            self.avoid_congestion(now, ack);
+        } else {
+            self.newreno.on_ack(now, ack);
+        }
+    }
+
+    fn on_triple_dup_ack(&mut self, _now: Instant, flight: u32) {
+        self.remember();
+        self.base_mut().cut(flight, KEPT);
+    }
+
+    fn on_rto(&mut self, _now: Instant, flight: u32, again: bool) {
+        if !again {
+            self.remember();
+        }
+        self.w_max = None;
+        self.base_mut().collapse_to(flight, again, KEPT);
+    }
+
+    fn on_idle(&mut self) {
+        // DEVIATION tcp-6: only being idle for a timeout stops the clock.
+        self.epoch = None;
+        self.base_mut().restart();
+    }
+
+    fn base(&self) -> &Window {
+        self.newreno.base()
+    }
+
+    fn base_mut(&mut self) -> &mut Window {
+        self.newreno.base_mut()
+    }
+
+    fn outlasts_partial_acks(&self) -> bool {
+        self.newreno.outlasts_partial_acks()
+    }
+}
+
+/// By Newton's method from above, which needs no more than the basic operations: each step goes
+/// down until rounding stops it.
+fn cube_root(a: f64) -> f64 {
+    if a <= 0.0 {
+        return 0.0;
+    }
+    let mut root = a.max(1.0);
+    for _ in 0..STEPS {
+        let next = (2.0 * root + a / (root * root)) / 3.0;
+        if next >= root {
+            break;
+        }
+        root = next;
+    }
+    root
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+fn whole(bytes: f64) -> u32 {
+    bytes as u32
+}
+
+/// RFC 9438 §4.6
+const BETA: f64 = 0.7;
+const KEPT: Share = Share(7);
+/// Segments per second cubed (RFC 9438 §5.1).
+const C: f64 = 0.4;
+/// RFC 9438 §4.3: as fair to Reno with `BETA` as Reno with a half.
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// From the largest window, 65535 segments, the root is found in 31.
+const STEPS: u32 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, ms, newreno};
+    use super::*;
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-9 * b.abs().max(1.0)
+    }
+
+    #[test]
+    fn cube_roots_by_hand() {
+        for root in [0.0, 0.001, 0.5, 1.0, 3.0, 7.25, 54.7] {
+            let found = cube_root(root * root * root);
+            assert!(near(found, root), "{found} for {root}");
+        }
+        assert!(near(cube_root(-1.0), 0.0));
+    }
+
+    #[test]
+    fn the_function_by_hand() {
+        // Of 40 segments 28 are left, and K^3 = 12 / 0.4 = 30.
+        let epoch = Epoch::new(ms(0), 28.0, 40.0);
+        assert!(near(epoch.k * epoch.k * epoch.k, 30.0), "{}", epoch.k);
+        assert!(near(epoch.at(0.0), 28.0) && near(epoch.at(epoch.k), 40.0));
+        assert!(near(epoch.at(epoch.k + 5.0), 90.0));
+    }
+
+    /// In congestion avoidance with 40 segments, and nothing lost so far.
+    fn cubic() -> Cubic {
+        let mut cubic = Cubic::new(newreno(200));
+        cubic.base_mut().set_cwnd(40_000);
+        cubic.base_mut().set_ssthresh(40_000);
+        cubic
+    }
+
+    #[test]
+    fn a_loss_leaves_seven_tenths() {
+        let mut cubic = cubic();
+        cubic.on_triple_dup_ack(ms(0), 40_000);
+        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (28_000, 28_000));
+        assert_eq!((cubic.w_max, cubic.prior), (Some(40.0), 40.0));
+    }
+
+    #[test]
+    fn a_loss_below_the_last_one_makes_room() {
+        let mut cubic = cubic();
+        cubic.on_triple_dup_ack(ms(0), 40_000);
+        cubic.on_triple_dup_ack(ms(100), 28_000);
+        // 28 * (1 + 0.7) / 2
+        assert!(near(cubic.w_max.unwrap(), 23.8), "{:?}", cubic.w_max);
+        assert_eq!(cubic.cwnd(), 19_600);
+    }
+
+    #[test]
+    fn growth_by_one_ack_by_hand() {
+        let mut cubic = cubic();
+        cubic.on_triple_dup_ack(ms(0), 40_000);
+        cubic.base_mut().release(28_000);
+        // The time begins with the first ACK in congestion avoidance.
+        cubic.on_ack(ms(0), &ack(1000, 27_000, None));
+        let w_est = 28.0 + 9.0 / 17.0 / 28.0;
+        assert!(near(cubic.epoch.as_ref().unwrap().w_est, w_est));
+        assert_eq!(cubic.cwnd(), whole(w_est * 1000.0));
+        // At 2 s, with a round trip of 0.1 s: the target is 0.4 * (2.1 - K)^3 + 40 = 39.587..
+        cubic.base_mut().release(35_000);
+        cubic.on_ack(ms(2000), &Ack { srtt: Some(Duration::from_millis(100)), ..ack(1000, 34_000, None) });
+        let target = 0.4 * (2.1 - 30_f64.cbrt()).powi(3) + 40.0;
+        assert_eq!(cubic.cwnd(), whole((35.0 + (target - 35.0) / 35.0) * 1000.0));
+    }
+
+    #[test]
+    fn no_round_trip_grows_by_more_than_half() {
+        let mut cubic = cubic();
+        cubic.on_ack(ms(0), &ack(1000, 39_000, None));
+        // Long after: the function is far above, the target 1.5 windows, and an ACK adds half a segment.
+        let before = cubic.cwnd();
+        cubic.on_ack(ms(60_000), &ack(1000, 39_000, None));
+        assert!((499..=500).contains(&(cubic.cwnd() - before)), "{}", cubic.cwnd() - before);
+    }
+
+    #[test]
+    fn after_a_timeout_the_function_starts_flat() {
+        let mut cubic = cubic();
+        cubic.on_rto(ms(0), 40_000, false);
+        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (1000, 28_000));
+        cubic.base_mut().set_cwnd(28_000);
+        cubic.on_ack(ms(500), &ack(1000, 27_000, None));
+        let epoch = cubic.epoch.unwrap();
+        assert_eq!((epoch.origin, epoch.k), (28.0, 0.0));
+    }
+}

@@ -1,0 +1,168 @@
+use multihop_core::{Duration, Instant};
+
+use super::newreno::NewReno;
+use super::{Ack, Policy, Window};
+
+/// Westwood+ (Mascolo and others, 2001; Grieco and Mascolo, 2004): the rate at which data is
+/// acknowledged says how much a loss leaves of the window. All else is NewReno.
+#[derive(Clone, Debug)]
+pub(in crate::tcp) struct Westwood {
+    newreno: NewReno,
+    rate: Rate,
+    rtt_min: Option<Duration>,
+}
+
+/// Acknowledged bytes per second, measured over a round trip at a time.
+#[derive(Clone, Debug, Default)]
+struct Rate {
+    /// The first and the second filter, one after the other.
+    filtered: Option<[u64; 2]>,
+    since: Option<Instant>,
+    bytes: u64,
+    round_trip: Option<Duration>,
+}
+
+impl Rate {
+    fn on_ack(&mut self, now: Instant, ack: &Ack) {
+        self.round_trip = ack.round_trip.or(self.round_trip);
+        let Some(since) = self.since else {
+            self.since = Some(now);
+            return;
+        };
+        // DEVIATION tcp-8: what duplicate ACKs stand for counts once it is acknowledged.
+        self.bytes += u64::from(ack.acked);
+        let time = now.saturating_since(since);
+        if self.round_trip.is_some_and(|round_trip| time > round_trip.max(SHORTEST)) {
+            self.filter(self.bytes.saturating_mul(SECOND) / time.as_nanos());
+            self.since = Some(now);
+            self.bytes = 0;
+        }
+    }
+
+    fn filter(&mut self, sample: u64) {
+        self.filtered = Some(match self.filtered {
+            None => [sample; 2],
+            Some([first, second]) => {
+                let first = smoothed(first, sample);
+                [first, smoothed(second, first)]
+            }
+        });
+    }
+}
+
+impl Westwood {
+    pub(super) fn new(newreno: NewReno) -> Self {
+        Self { newreno, rate: Rate::default(), rtt_min: None }
+    }
+
+    /// What fills the path without queues, once it is known.
+    fn bandwidth_delay(&self) -> Option<u32> {
+        let [_, rate] = self.rate.filtered?;
+        let bytes = u128::from(rate) * u128::from(self.rtt_min?.as_nanos()) / u128::from(SECOND);
+        Some(u32::try_from(bytes).unwrap_or(u32::MAX))
+    }
+}
+
+impl Policy for Westwood {
+    fn on_ack(&mut self, now: Instant, ack: &Ack) {
+        self.rtt_min = self.rtt_min.into_iter().chain(ack.round_trip).min();
+        self.rate.on_ack(now, ack);
+        self.newreno.on_ack(now, ack);
+    }
+
+    fn on_triple_dup_ack(&mut self, now: Instant, flight: u32) {
+        let Some(bytes) = self.bandwidth_delay() else {
+            return self.newreno.on_triple_dup_ack(now, flight);
+        };
+        let window = self.base_mut();
+        window.set_ssthresh(bytes);
+        window.hold(window.cwnd().min(window.ssthresh()));
+    }
+
+    fn on_rto(&mut self, now: Instant, flight: u32, again: bool) {
+        let Some(bytes) = self.bandwidth_delay() else {
+            return self.newreno.on_rto(now, flight, again);
+        };
+        let window = self.base_mut();
+        window.set_ssthresh(bytes);
+        window.shrink();
+    }
+
+    fn base(&self) -> &Window {
+        self.newreno.base()
+    }
+
+    fn base_mut(&mut self) -> &mut Window {
+        self.newreno.base_mut()
+    }
+
+    fn outlasts_partial_acks(&self) -> bool {
+        self.newreno.outlasts_partial_acks()
+    }
+}
+
+/// An eighth of what is new.
+fn smoothed(old: u64, new: u64) -> u64 {
+    u64::try_from((u128::from(old) * 7 + u128::from(new)) / 8).unwrap_or(u64::MAX)
+}
+
+/// The shortest time that one sample covers, as in Linux.
+const SHORTEST: Duration = Duration::from_millis(50);
+const SECOND: u64 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, ms, newreno};
+    use super::*;
+
+    /// 10 segments acknowledged in 100 ms steps of one each: 10 kB/s, round trips of 400 ms.
+    fn westwood() -> Westwood {
+        let mut westwood = Westwood::new(newreno(64));
+        for i in 0..=10 {
+            westwood.on_ack(ms(100 * i), &ack(1000, 20_000, Some(400)));
+        }
+        westwood
+    }
+
+    #[test]
+    fn a_sample_for_each_round_trip() {
+        let westwood = westwood();
+        // The second ended at 1.0 s.
+        assert_eq!(westwood.rate.since, Some(ms(1000)));
+        assert_eq!(westwood.rate.filtered, Some([10_000, 10_000]));
+    }
+
+    #[test]
+    fn both_filters_by_hand() {
+        let mut rate = Rate { filtered: Some([8000, 8000]), ..Rate::default() };
+        rate.filter(16_000);
+        // 8000 + 8000 / 8, 8000 + 1000 / 8
+        assert_eq!(rate.filtered, Some([9000, 8125]));
+    }
+
+    #[test]
+    fn a_loss_leaves_rate_times_shortest_round_trip() {
+        let mut westwood = westwood();
+        westwood.base_mut().set_cwnd(20_000);
+        westwood.on_triple_dup_ack(ms(2000), 20_000);
+        assert_eq!((westwood.cwnd(), westwood.ssthresh(), westwood.window()), (4000, 4000, 7000));
+        westwood.on_rto(ms(3000), 20_000, false);
+        assert_eq!((westwood.cwnd(), westwood.ssthresh()), (1000, 4000));
+    }
+
+    #[test]
+    fn a_window_below_that_stays_as_it_is() {
+        let mut westwood = westwood();
+        westwood.base_mut().set_cwnd(3000);
+        westwood.on_triple_dup_ack(ms(2000), 3000);
+        assert_eq!((westwood.cwnd(), westwood.ssthresh()), (3000, 4000));
+    }
+
+    #[test]
+    fn without_a_sample_the_window_is_halved() {
+        let mut westwood = Westwood::new(newreno(64));
+        westwood.base_mut().set_cwnd(20_000);
+        westwood.on_triple_dup_ack(ms(0), 20_000);
+        assert_eq!(westwood.cwnd(), 10_000);
+    }
+}

@@ -1,0 +1,137 @@
+//! CUBIC, Vegas and Westwood over a path with one bottleneck.
+
+use std::collections::VecDeque;
+
+use multihop_core::{Duration, Instant, Machine};
+use multihop_transport::tcp::{Config, Endpoint, Input, Output, Ports, Variant};
+use multihop_wire::tcp::{Segment, SeqNumber};
+
+use super::templates::{MSS, config};
+
+/// Carries one data segment per `gap`; all others wait in an endless queue. A round trip without
+/// queue lasts `delay` and one gap.
+struct Path {
+    ends: [Endpoint; 2],
+    /// Towards each end, with the times of arrival.
+    flying: [VecDeque<(Instant, Segment)>; 2],
+    gap: Duration,
+    delay: Duration,
+    /// When the bottleneck has sent what it has.
+    free: Instant,
+    now: Instant,
+    /// Whether the next data segment is lost.
+    loses: bool,
+}
+
+impl Path {
+    fn new(variant: Variant, [initial_window, window_max]: [u16; 2], [gap, delay]: [u64; 2]) -> Self {
+        let config = Config { variant, handshake: false, initial_window, window_max, ..config() };
+        let mut ends = [(1, 2), (2, 1)]
+            .map(|(local, remote)| Endpoint::new(config.clone(), Ports { local, remote }, SeqNumber(0)));
+        ends[1].listen();
+        ends[0].connect();
+        ends[0].send_forever().expect("it is open");
+        let [gap, delay] = [gap, delay].map(Duration::from_millis);
+        let (flying, now) = (Default::default(), Instant::ZERO);
+        let mut path = Self { ends, flying, gap, delay, free: now, now, loses: false };
+        path.take_outputs();
+        path
+    }
+
+    fn take_outputs(&mut self) {
+        for from in 0..2 {
+            while let Some(output) = self.ends[from].poll_output(self.now) {
+                let Output::Segment(segment) = output else { continue };
+                let is_data = !segment.payload.is_empty();
+                if is_data {
+                    self.free = self.free.max(self.now) + self.gap;
+                }
+                if is_data && std::mem::take(&mut self.loses) {
+                    continue;
+                }
+                let left = if is_data { self.free } else { self.now };
+                self.flying[1 - from].push_back((left + self.delay / 2, segment));
+            }
+        }
+    }
+
+    fn run(&mut self, seconds: u64) {
+        let end = self.now + Duration::from_secs(seconds);
+        loop {
+            let arrivals = self.flying.iter().filter_map(|flying| flying.front().map(|(at, _)| *at));
+            let timeouts = self.ends.iter().filter_map(Endpoint::poll_timeout);
+            let next = arrivals.chain(timeouts).min().expect("it sends for ever");
+            self.now = next.min(end);
+            if next > end {
+                return;
+            }
+            for to in 0..2 {
+                if let Some((_, segment)) = self.flying[to].pop_front_if(|(at, _)| *at <= self.now) {
+                    self.ends[to].handle(self.now, Input::Segment(segment));
+                }
+                self.ends[to].handle_timeout(self.now);
+                self.take_outputs();
+            }
+        }
+    }
+
+    /// In segments.
+    fn cwnd(&self) -> f64 {
+        f64::from(self.ends[0].cwnd()) / f64::from(MSS)
+    }
+}
+
+/// 10 segments fill the path.
+const TEN: [u64; 2] = [10, 90];
+
+#[test]
+fn vegas_keeps_one_to_three_segments_in_the_queue() {
+    let mut vegas = Path::new(Variant::Vegas, [2, 64], TEN);
+    for _ in 0..20 {
+        vegas.run(3);
+        assert!((11.0..=13.0).contains(&vegas.cwnd()), "{} at {}", vegas.cwnd(), vegas.now);
+    }
+    let delivered = vegas.ends[1].counters().delivered;
+    assert!(delivered > 5900, "{delivered} of the 6000 that the path carries in 60 s");
+    // NewReno fills whatever queue there is.
+    let mut newreno = Path::new(Variant::NewReno, [2, 64], TEN);
+    newreno.run(10);
+    assert_eq!(newreno.ends[0].cwnd(), 64 * MSS);
+}
+
+#[test]
+fn westwood_goes_back_to_what_fills_the_path() {
+    let left = |variant| {
+        let mut path = Path::new(variant, [2, 64], TEN);
+        // The rates of slow start take that long to be forgotten.
+        path.run(60);
+        assert_eq!(path.ends[0].cwnd(), 64 * MSS);
+        path.loses = true;
+        // The loss is known after a round trip with a queue of 54 segments.
+        path.run(1);
+        assert_eq!(path.ends[0].counters().fast_retransmits, 1);
+        path.ends[0].ssthresh()
+    };
+    let westwood = left(Variant::Westwood);
+    assert!((9500..=10_000).contains(&westwood), "{westwood}");
+    assert_eq!(left(Variant::NewReno), 32 * MSS);
+}
+
+#[test]
+fn cubic_is_flat_where_the_last_loss_was_and_steep_beyond() {
+    // No queue: 1000 segments per second, round trips of 501 ms.
+    let mut cubic = Path::new(Variant::Cubic, [40, 400], [1, 500]);
+    // The 41st segment: the ACKs of those before it have doubled the window.
+    cubic.loses = true;
+    cubic.run(2);
+    assert_eq!(cubic.ends[0].counters().fast_retransmits, 1);
+    assert_eq!(cubic.ends[0].ssthresh(), 56 * MSS);
+    let windows = [0; 8].map(|_| {
+        cubic.run(1);
+        cubic.cwnd()
+    });
+    let steps: Vec<_> = windows.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // K = (24 / 0.4)^(1/3) = 3.9 s after the recovery.
+    assert!(steps[..3].is_sorted_by(|a, b| a > b) && steps[2..].is_sorted_by(|a, b| a < b), "{steps:?}");
+    assert!((79.0..80.0).contains(&windows[2]) && (79.0..80.0).contains(&windows[3]), "{windows:?}");
+}
