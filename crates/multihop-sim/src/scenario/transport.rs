@@ -129,22 +129,42 @@ pub(super) fn transport(table: &TransportTable, path: &str, faults: &mut Vec<Fau
     Some(Transport { name: name.text.clone(), protocol })
 }
 
-/// Every name, with every set of suffixes that goes with it, in the order of [`SUFFIXES`].
+/// `name` with one more suffix, or why the two do not go together.
+fn extend(
+    (name, kind): &(String, Kind),
+    (word, suffix): &(&str, Suffix),
+) -> Result<(String, Kind), &'static str> {
+    let earlier = name.split('+').skip(1).filter_map(find_suffix);
+    if earlier.map(|(_, earlier)| discriminant(earlier)).any(|earlier| earlier == discriminant(suffix)) {
+        return Err("two suffixes decide the same thing");
+    }
+    Ok((format!("{name}+{word}"), compose(kind, *suffix)?))
+}
+
+fn find_suffix(word: &str) -> Option<&'static (&'static str, Suffix)> {
+    SUFFIXES.iter().find(|(name, _)| *name == word)
+}
+
+/// Every name, with the suffixes that go with it in any order.
 pub(super) fn names() -> Vec<(String, Kind)> {
     let mut all: Vec<_> = KINDS.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();
-    for alternatives in SUFFIXES.chunk_by(|(_, a), (_, b)| discriminant(a) == discriminant(b)) {
-        for (name, kind) in all.clone() {
-            for &(word, suffix) in alternatives {
-                if let Ok(composed) = compose(&kind, suffix) {
-                    all.push((format!("{name}+{word}"), composed));
-                }
-            }
-        }
+    let mut shortest = 0;
+    while let Some(name) = all.get(shortest).cloned() {
+        all.extend(SUFFIXES.iter().filter_map(|suffix| extend(&name, suffix).ok()));
+        shortest += 1;
     }
     let for_shells = |(name, kind): &(String, Kind)| (name.replace(STAR, STAR_FOR_SHELLS), kind.clone());
     let stars: Vec<_> = all.iter().filter(|(name, _)| name.contains(STAR)).map(for_shells).collect();
     all.extend(stars);
     all
+}
+
+/// What may follow some kind of a family.
+fn suffixes_after(belongs: fn(&Kind) -> bool) -> String {
+    let goes = |suffix| KINDS.iter().any(|(_, kind)| belongs(kind) && compose(kind, suffix).is_ok());
+    let words: Vec<_> =
+        SUFFIXES.iter().filter(|(_, suffix)| goes(*suffix)).map(|(word, _)| format!("+{word}")).collect();
+    words.join(", ")
 }
 
 impl Kind {
@@ -174,16 +194,12 @@ impl Name {
         let mut words = text.split('+');
         let base = words.next().unwrap_or_default();
         let (_, kind) = KINDS.iter().find(|(name, _)| *name == base).ok_or(Refusal::Unknown)?;
-        let mut kind = kind.clone();
-        let mut earlier = Vec::new();
+        let mut named = (base.to_owned(), kind.clone());
         for word in words {
-            let (_, suffix) = SUFFIXES.iter().find(|(name, _)| *name == word).ok_or(Refusal::Unknown)?;
-            if earlier.contains(&discriminant(suffix)) {
-                return Err(Refusal::Senseless("two suffixes decide the same thing"));
-            }
-            earlier.push(discriminant(suffix));
-            kind = compose(&kind, *suffix).map_err(Refusal::Senseless)?;
+            let suffix = find_suffix(word).ok_or(Refusal::Unknown)?;
+            named = extend(&named, suffix).map_err(Refusal::Senseless)?;
         }
+        let (text, kind) = named;
         Ok(Self { text, kind })
     }
 }
@@ -202,10 +218,10 @@ impl Read for Name {
             }
             Err(Refusal::Unknown) => {
                 let kinds = one_of(KINDS.iter().map(|(name, _)| *name));
-                let suffixes: Vec<_> = SUFFIXES.iter().map(|(word, _)| format!("+{word}")).collect();
                 let allowed = format!(
-                    "{kinds}, tpa-star for tpa*, after a TCP kind {}, or a table of parameters",
-                    suffixes.join(", ")
+                    "{kinds}, tpa-star for tpa*, after a TCP kind {}, after a TPA kind {}, or a table of parameters",
+                    suffixes_after(|kind| matches!(kind, Kind::Tcp(_))),
+                    suffixes_after(|kind| matches!(kind, Kind::Tpa(_))),
                 );
                 wrong(node, path, &allowed, faults)
             }

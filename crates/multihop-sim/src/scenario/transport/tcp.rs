@@ -202,16 +202,17 @@ fn set_standby(plan: &mut Standby, table: &TcpTable) {
     put(&mut plan.max_probes, table.probe_max.map(|limit| limit.0.map(|n| n.to())));
 }
 
-fn refuse_standby(name: &str, probes: bool, table: &TcpTable, path: &str, faults: &mut Vec<Fault>) {
+fn refuse_standby(name: &str, is_adtcp: bool, table: &TcpTable, path: &str, faults: &mut Vec<Fault>) {
     let given = [
-        ("probe_interval", table.probe_interval.is_some() && !probes),
+        ("probe_interval", table.probe_interval.is_some() && !is_adtcp),
         ("probe", table.probe.is_some()),
         ("exit", table.exit.is_some()),
         ("restore", table.restore.is_some()),
-        ("probe_max", table.probe_max.is_some() && !probes),
+        ("probe_max", table.probe_max.is_some() && !is_adtcp),
     ];
+    let allowed = if is_adtcp { "elfn, or +elfn after another TCP kind" } else { "+elfn" };
     for (key, _) in given.into_iter().filter(|(_, given)| *given) {
-        let message = format!("{name:?} takes no notices, allowed with: +elfn");
+        let message = format!("{name:?} takes no notices, allowed with: {allowed}");
         faults.push(Fault::at_key(format!("{path}.{key}"), message));
     }
 }

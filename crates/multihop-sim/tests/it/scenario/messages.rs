@@ -244,7 +244,9 @@ fn a_transport_that_does_not_exist() {
             "x.toml:6:13: flow.0.transport: found {name:?}, allowed: \"udp\", \"reno\", \"newreno\", \"cubic\", "
         );
         assert!(found.starts_with(&begin), "{found}");
-        assert!(found.ends_with(", or a table of parameters"), "{found}");
+        let end = ", tpa-star for tpa*, after a TCP kind +da, +dyn, +ack1, +elfn, +ap, after a TPA kind +ap, or a \
+                   table of parameters";
+        assert!(found.ends_with(end), "{found}");
     }
 }
 
@@ -307,7 +309,8 @@ fn transport_parameters() {
         table("kind = \"adtcp\", timestamps = \"off\", exit = \"any\""),
         "x.toml:6:44: flow.0.transport.timestamps: \"adtcp\" measures by timestamps, allowed: the tick of \
          their clock\n\
-         x.toml:6:58: flow.0.transport.exit: \"adtcp\" takes no notices, allowed with: +elfn"
+         x.toml:6:58: flow.0.transport.exit: \"adtcp\" takes no notices, allowed with: elfn, or +elfn \
+         after another TCP kind"
     );
     assert_eq!(
         table("kind = \"elfn\", probe_interval = 0"),

@@ -386,6 +386,8 @@ fn the_schema_describes_every_key() {
     for word in [
         "\"tcp-3+dyn\"",
         "\"newreno+da+elfn+ap\"",
+        "\"newreno+ap+da\"",
+        "\"tpa-star-3+ap\"",
         "\"5.5M\"",
         "\"ns2-2.30\"",
         "\"ftp\"",
@@ -395,6 +397,19 @@ fn the_schema_describes_every_key() {
         "\"um-olsr\"",
     ] {
         assert!(text.contains(word), "{word} in {text}");
+    }
+}
+
+#[test]
+fn the_schema_has_every_order_of_suffixes_and_each_is_read() {
+    let names = &schema()["$defs"]["TransportName"]["enum"];
+    let names: Vec<_> = names.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    for words in [["da", "elfn", "ap"], ["ap", "elfn", "dyn"], ["elfn", "ack1", "ap"]] {
+        assert!(names.contains(&format!("newreno+{}", words.join("+")).as_str()), "{words:?}");
+    }
+    // UDP is for other applications.
+    for name in names.into_iter().filter(|name| *name != "udp") {
+        load(&SMALLEST.replace("newreno", name));
     }
 }
 
