@@ -132,7 +132,8 @@ impl Config {
             fill: Fill::Segment,
             block_fill: Duration::from_millis(2),
             loss_by_txseq: Some(3),
-            notices: true,
+            // A path that never brings any would only ever look congested, and `freeze_max` not hold.
+            notices: false,
             rto: RtoConfig {
                 min: Duration::from_millis(50),
                 max: Duration::from_secs(10),

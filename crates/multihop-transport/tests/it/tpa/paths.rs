@@ -101,7 +101,7 @@ fn a_clean_path_needs_no_retransmission() {
 #[test]
 fn a_timeout_that_does_not_cover_the_hold_expires_in_vain() {
     let of = |covers_hold| {
-        let config = Config { ack_policy: AckPolicy::EveryTwo, sink: true, ..Config::net() };
+        let config = Config { ack_policy: AckPolicy::EveryTwo, sink: true, notices: true, ..Config::net() };
         let config = Config { rto: RtoConfig { covers_hold, ..config.rto }, ..config };
         let mut pair = pair(&config, [Instant::ZERO; 2]);
         let end = at_ms(10_000);

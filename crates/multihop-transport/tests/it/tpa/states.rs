@@ -271,7 +271,8 @@ fn a_silent_sender_asks_now_and_then_all_the_same() {
 
 #[test]
 fn a_frozen_sender_of_the_net_profile_asks_every_second() {
-    let mut config = Config { rto: Config::net().rto, ..config() };
+    let Config { rto, notices, .. } = Config::net();
+    let mut config = Config { rto, notices, ..config() };
     config.rto.min = Duration::from_secs(1);
     let mut s = established(config);
     s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
