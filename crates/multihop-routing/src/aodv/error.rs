@@ -22,9 +22,12 @@ pub(super) enum Origin {
 impl Aodv {
     /// Gives up all routes over a neighbour.
     pub(super) fn break_link(&mut self, now: Instant, neighbour: Ipv4Addr) {
+        // In AODV-UU a neighbour that is lost in one direction stays a precursor in the other.
+        if self.config.preset == Preset::Ns2 {
+            self.table.remove_precursor(neighbour);
+        }
         let broken = self.table.break_link(now, neighbour);
         self.neighbours.forget(neighbour);
-        self.out.push_back(Output::Purge { next_hop: neighbour });
         for route in &broken {
             self.tell_lost(route.destination);
         }
@@ -59,6 +62,7 @@ impl Aodv {
     fn is_affected(&self, from: Ipv4Addr, entry: &Unreachable) -> bool {
         let told = (entry.sequence != Sequence::default()).then_some(entry.sequence);
         // An error older than the route, held back by jitter, speaks of the route before.
+        // DEVIATION aodv-11: AODV-UU does not look.
         let is_old = |known: Sequence| told.is_some_and(|told| known.newer_than(told));
         self.table
             .valid(entry.destination)

@@ -43,6 +43,7 @@ impl Aodv {
             self.repair(now, next_hop, packet);
         } else {
             self.drop(packet, DropReason::RetryLimit);
+            self.out.push_back(Output::Purge { next_hop });
             self.break_link(now, next_hop);
         }
     }

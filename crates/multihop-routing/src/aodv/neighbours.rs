@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant, earliest};
 use multihop_wire::aodv::{Message, Sequence};
 
 use super::reply::new_reply;
-use super::{Aodv, Outgoing, Preset};
+use super::{Aodv, LinkFailure, Outgoing, Preset};
 
 /// Whose HELLOs were heard.
 #[derive(Clone, Debug)]
@@ -48,7 +48,9 @@ impl Aodv {
             self.neighbours.lost_at.insert(from, now + self.config.neighbour_life);
         }
         // In ns-2 a HELLO makes no route.
-        if self.config.preset == Preset::Uu && self.table.meet(from, Some(sequence), now + HELLO_ROUTE_LIFE) {
+        if self.config.preset == Preset::Uu
+            && self.table.meet(from, Some(sequence), true, now + HELLO_ROUTE_LIFE)
+        {
             self.on_route(now, from);
         }
     }
@@ -58,7 +60,10 @@ impl Aodv {
         if let Some(lost_at) = self.neighbours.lost_at.get_mut(&from) {
             *lost_at = now + self.config.neighbour_life;
         }
-        if self.table.meet(from, None, now + self.config.active_route_timeout) {
+        // DEVIATION aodv-5: in AODV-UU the number stays raised, until a HELLO sets it. Without HELLOs
+        // it would run ahead of the neighbour's own, and the neighbour's requests be refused.
+        let take_back = self.config.link_failure == LinkFailure::Mac;
+        if self.table.meet(from, None, take_back, now + self.config.active_route_timeout) {
             self.on_route(now, from);
         }
     }

@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant};
 use super::error::Origin;
 use super::table::Broken;
 use super::{Aodv, LocalRepair};
-use crate::agent::Routable;
+use crate::agent::{Output, Routable};
 
 /// A route under repair.
 #[derive(Clone, Debug)]
@@ -44,6 +44,7 @@ impl Aodv {
                 let ttl = hops.max(back / 2).saturating_add(LOCAL_ADD_TTL);
                 self.ask(now, destination, ttl, 0, true);
                 // DEVIATION aodv-10: AODV-UU keeps the other routes over the link for repair too.
+                self.out.push_back(Output::Purge { next_hop });
                 self.break_link(now, next_hop);
                 None
             }

@@ -110,14 +110,19 @@ impl Table {
     }
 
     /// Notes that a neighbour was heard, with the sequence number that it gave; returns whether
-    /// the way to it is new.
-    pub(super) fn meet(&mut self, neighbour: Ipv4Addr, given: Option<Sequence>, expires: Instant) -> bool {
+    /// the way to it is new. `take_back`: a number that was raised when the way was given up is
+    /// what it was before.
+    pub(super) fn meet(
+        &mut self,
+        neighbour: Ipv4Addr,
+        given: Option<Sequence>,
+        take_back: bool,
+        expires: Instant,
+    ) -> bool {
         let (is_new, known) = self.get(neighbour).map_or((true, None), |route| match route.state {
             RouteState::Valid => (route.hops != 1, route.sequence),
-            // DEVIATION aodv-5: the link is back, so what was added when the route was given up is
-            // taken back. The neighbour's own number would fall behind otherwise, and its requests
-            // be refused.
-            _ => (true, route.sequence.map(Sequence::previous)),
+            _ if take_back => (true, route.sequence.map(Sequence::previous)),
+            _ => (true, route.sequence),
         });
         let sequence = known.map_or(given, |known| Some(given.map_or(known, |given| known.newest(given))));
         let expires = self.valid(neighbour).map_or(expires, |route| route.expires.max(expires));
@@ -207,21 +212,18 @@ impl Table {
         self.routes.values().any(|route| route.leads_over(neighbour))
     }
 
-    /// Gives up all routes over `neighbour`, which uses none of this node's any more.
+    /// Gives up all routes over `neighbour`.
     pub(super) fn break_link(&mut self, now: Instant, neighbour: Ipv4Addr) -> Vec<Broken> {
         let over: Vec<Ipv4Addr> =
             self.iter().filter(|(_, route)| route.leads_over(neighbour)).map(|(to, _)| to).collect();
-        let mut broken: Vec<Broken> =
-            over.into_iter().filter_map(|destination| self.invalidate(now, destination, None)).collect();
-        for precursors in self
-            .routes
-            .values_mut()
-            .map(|route| &mut route.precursors)
-            .chain(broken.iter_mut().map(|route| &mut route.precursors))
-        {
-            precursors.remove(&neighbour);
+        over.into_iter().filter_map(|destination| self.invalidate(now, destination, None)).collect()
+    }
+
+    /// Notes that `neighbour` uses none of this node's routes any more.
+    pub(super) fn remove_precursor(&mut self, neighbour: Ipv4Addr) {
+        for route in self.routes.values_mut() {
+            route.precursors.remove(&neighbour);
         }
-        broken
     }
 
     /// Forgets what is old enough; returns the destinations of the valid routes that are due.

@@ -223,3 +223,17 @@ fn a_neighbour_that_comes_and_goes_grows_no_fresher() {
     // Each search asks for 1 more than before, and is answered with that.
     assert_eq!(sequences, [0, 1, 2, 3, 4]);
 }
+
+#[test]
+fn a_lost_neighbour_stays_a_precursor_in_uu() {
+    for (preset, stays) in [(Preset::Ns2, false), (Preset::Uu, true)] {
+        let mut mesh = chain(4, &config(preset));
+        send(&mut mesh, 0, 3);
+        mesh.run_until(ms(1000));
+        mesh.disconnect(1, 2);
+        send(&mut mesh, 0, 3);
+        mesh.run_until(ms(1020));
+        let (_, back) = mesh.machines[1].routes().find(|(to, _)| *to == addr(0)).unwrap();
+        assert_eq!(back.precursors.contains(&addr(2)), stays);
+    }
+}

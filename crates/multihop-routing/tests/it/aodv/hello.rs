@@ -116,9 +116,7 @@ fn an_error_goes_out_when_a_neighbour_falls_silent() {
     assert_eq!(
         log,
         [
-            "6051.000 ms: 2: purges 3",
             "6051.000 ms: 2 -> 1: RERR 3 (seq 1) ttl 1",
-            "6051.000 ms: 3: purges 2",
             "6052.000 ms: 1: discards what waits for 2 to 3",
             "6052.000 ms: 1 -> 0: RERR 3 (seq 1) ttl 1",
             "6053.000 ms: 0: route to 3 lost",
@@ -137,4 +135,62 @@ fn in_uu_use_does_not_keep_a_neighbour_that_says_no_hello() {
     assert_eq!(next_hop(&mesh, 0, 1), Some(1));
     mesh.run_until(ms(3100));
     assert_eq!(next_hop(&mesh, 0, 1), None);
+}
+
+/// The number that node 0 has for its neighbour, which said 7, after the way to it has expired and
+/// each of these messages has come.
+fn numbers(link_failure: LinkFailure, messages: [(u8, Message); 2]) -> [Option<Sequence>; 2] {
+    let mut mesh = Mesh::new(agents(2, &Config::new(Preset::Uu, link_failure), 1), Net::default(), 1);
+    let hear = |mesh: &mut AodvMesh, (ttl, message)| {
+        mesh.input(0, Input::Message { from: addr(1), ttl, message });
+        let (_, route) = mesh.machines[0].routes().find(|(to, _)| *to == addr(1)).expect("node 1 was heard");
+        assert_eq!(route.state, RouteState::Valid);
+        route.sequence
+    };
+    hear(&mut mesh, (2, says(7)));
+    mesh.run_until(ms(20_000));
+    assert_eq!(next_hop(&mesh, 0, 1), None);
+    messages.map(|message| hear(&mut mesh, message))
+}
+
+fn says(sequence: u32) -> Message {
+    Message::Reply(Reply {
+        repair: false,
+        ack_required: false,
+        prefix_size: 0,
+        hop_count: 0,
+        destination: addr(1),
+        destination_sequence: Sequence(sequence),
+        originator: addr(0),
+        lifetime_ms: 2000,
+    })
+}
+
+#[test]
+fn with_hellos_only_a_hello_takes_back_what_a_break_added() {
+    let (message, hello) = (|| (1, Message::ReplyAck), || (1, says(7)));
+    let number = |number| Some(Sequence(number));
+    assert_eq!(numbers(LinkFailure::Hello, [hello(), message()]), [number(7), number(7)]);
+    assert_eq!(numbers(LinkFailure::Hello, [message(), hello()]), [number(8), number(8)]);
+    assert_eq!(numbers(LinkFailure::Mac, [message(), hello()]), [number(7), number(7)]);
+}
+
+#[test]
+fn with_hellos_the_first_reply_after_a_break_goes_no_further_than_the_next_node() {
+    let mut mesh = chain(3, &config(Preset::Uu));
+    mesh.run_until(ms(1200));
+    send(&mut mesh, 0, 2);
+    mesh.run_until(ms(1300));
+    mesh.disconnect(1, 2);
+    mesh.run_until(ms(3500));
+    mesh.connect(1, 2, MeshLink::GOOD);
+    mesh.take_log();
+    send(&mut mesh, 0, 2);
+    let passed_on = |log: &str| log.contains("1 -> 0: RREP 2 ");
+    mesh.run_for(Duration::from_millis(400));
+    let log = mesh.take_log();
+    assert!(log.contains("2 -> 1: RREP 2 ") && !passed_on(&log), "{log}");
+    mesh.run_for(Duration::from_millis(400));
+    assert!(passed_on(&mesh.take_log()));
+    assert_eq!(next_hop(&mesh, 0, 2), Some(1));
 }

@@ -13,7 +13,7 @@ use std::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Duration, Instant, Machine, NodeId, Notice, Rng};
 use multihop_routing::agent::{Input, Output, Routable, Ticket};
-use multihop_routing::aodv::{Aodv, Config, LinkFailure, LocalRepair, Preset};
+use multihop_routing::aodv::{Aodv, Config, LinkFailure, LocalRepair, Preset, RouteState};
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
 use multihop_wire::aodv::{Error, Message, Reply, Request, Sequence, Unreachable};
 

@@ -68,3 +68,8 @@ fn every_connected_pair_is_reached_in_ns2() {
 fn every_connected_pair_is_reached_in_uu() {
     check(&Config::new(Preset::Uu, LinkFailure::Mac));
 }
+
+#[test]
+fn every_connected_pair_is_reached_in_uu_with_hellos() {
+    check(&Config::new(Preset::Uu, LinkFailure::Hello));
+}
