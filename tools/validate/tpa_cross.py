@@ -129,8 +129,8 @@ def explain(page: Study, results: Mapping[str, list[Result]]) -> None:
         rows.append([name, *[str(interval(result.goodput_kbps for result in one)) for one in runs]])
     page.table(["", *COMPARED], rows)
     page.text(
-        "What a break costs hangs on one rule. A node raises the sequence numbers of the routes that it gives "
-        "up, and the source asks for the raised number. In AODV-UU any message makes its sender a neighbour "
+        "What a break costs hangs on one rule. A node raises the sequence numbers of the routes that it "
+        "gives up, and the source asks for the raised number. In AODV-UU any message makes its sender a neighbour "
         "again, and leaves the number raised. When the destination's reply comes back to its neighbour, it "
         "first makes the way to the destination valid, with the number asked for; then it brings nothing "
         "new, and is not passed on. The source waits 0.64 s and asks again; now the neighbour answers. In "
