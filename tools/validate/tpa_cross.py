@@ -130,8 +130,8 @@ def explain(page: Study, results: Mapping[str, list[Result]]) -> None:
     page.table(["", *COMPARED], rows)
     page.text(
         "What a break costs hangs on one rule. A node raises the sequence numbers of the routes that it "
-        "gives up, and the source asks for the raised number. In AODV-UU any message makes its sender a neighbour "
-        "again, and leaves the number raised. When the destination's reply comes back to its neighbour, it "
+        "gives up, and the source asks for the raised number. In AODV-UU any message makes its sender a "
+        "neighbour again, and leaves the number raised. When the destination's reply comes back to its neighbour, it "
         "first makes the way to the destination valid, with the number asked for; then it brings nothing "
         "new, and is not passed on. The source waits 0.64 s and asks again; now the neighbour answers. In "
         "seed 1 TCP-2 searched 182 times, and 84 replies went no further. With the number taken back by any "
@@ -146,8 +146,8 @@ def explain(page: Study, results: Mapping[str, list[Result]]) -> None:
         "requests that bring no news, replies that never shorten the life of a route."
     )
     page.text(
-        "TPA lies as much below the paper as TCP above it, so that its lead of 3% to 5% at the same window is "
-        "not found here, whatever tells of link failures. TPA* has it."
+        "TPA lies as much below the paper as TCP above it, so that its lead of 3% to 5% at the same window "
+        "is not found here, whatever tells of link failures. TPA* has it."
     )
     page.text(
         "What a run of 500 s does, both flows together. A *timeout* of TPA is a segment's own timer, which "
