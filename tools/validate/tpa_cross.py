@@ -131,12 +131,12 @@ def explain(page: Study, results: Mapping[str, list[Result]]) -> None:
     page.text(
         "What a break costs hangs on one rule. A node raises the sequence numbers of the routes that it "
         "gives up, and the source asks for the raised number. In AODV-UU any message makes its sender a "
-        "neighbour again, and leaves the number raised. When the destination's reply comes back to its neighbour, it "
-        "first makes the way to the destination valid, with the number asked for; then it brings nothing "
-        "new, and is not passed on. The source waits 0.64 s and asks again; now the neighbour answers. In "
-        "seed 1 TCP-2 searched 182 times, and 84 replies went no further. With the number taken back by any "
-        "message it searched 199 times and lost none so; TCP-2 and TPA-2 had 312.5 and 309.9 kb/s (seeds 1 "
-        "to 4), and TCP lay 5.9% to 6.8% above the paper."
+        "neighbour again, and leaves the number raised. When the destination's reply comes back to its "
+        "neighbour, it first makes the way to the destination valid, with the number asked for; then it "
+        "brings nothing new, and is not passed on. The source waits 0.64 s and asks again; now the "
+        "neighbour answers. In seed 1 TCP-2 searched 182 times, and 84 replies went no further. With the "
+        "number taken back by any message it searched 199 times and lost none so; TCP-2 and TPA-2 had "
+        "312.5 and 309.9 kb/s (seeds 1 to 4), and TCP lay 5.9% to 6.8% above the paper."
     )
     page.text(
         "Other rules of AODV-UU, tried one by one on top of this one, move TCP-2 and TPA-2 by less than "
