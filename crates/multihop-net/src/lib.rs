@@ -1,0 +1,1 @@
+//! TPA on real UDP sockets.
