@@ -59,6 +59,11 @@ class Journal:
         frame = pl.read_csv(io.StringIO(series), schema=SERIES) if series else pl.DataFrame(schema=SERIES)
         return Result(document["result"], frame)
 
+    def cost(self, key: str) -> float:
+        """Processor time that a run took, s; the time on the wall where that was not measured."""
+        document: dict[str, Any] = json.loads(self.lines[key])
+        return float(document.get("cost", document["result"]["wall_seconds"]))
+
     def _remember(self, line: str) -> None:
         # What is not whole is no line.
         try:

@@ -98,6 +98,9 @@ def style(transport: str) -> Style:
     return STYLES.get(name) or STYLES.get(name.split("+")[0]) or Style(PURPLE, "x", ":")
 
 
+NO_LINKS: Mapping[str, str] = {}
+
+
 class Report:
     """A page, filled from top to bottom."""
 
@@ -125,10 +128,13 @@ class Report:
         """Add a command that the reader can repeat."""
         self.parts.append(f"<pre>{html.escape(command)}</pre>")
 
-    def table(self, table: pl.DataFrame, caption: str) -> None:
-        """Add a table."""
+    def table(self, table: pl.DataFrame, caption: str, links: Mapping[str, str] = NO_LINKS) -> None:
+        """Add a table; what stands in its first column may lead somewhere."""
         head = "".join(f"<th>{html.escape(name)}</th>" for name in table.columns)
-        rows = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in table.iter_rows())
+        rows = "".join(
+            f"<tr>{_cell(first, links.get(str(first)))}{''.join(_cell(value) for value in others)}</tr>"
+            for first, *others in table.iter_rows()
+        )
         self.parts.append(
             f"<table><caption>{html.escape(caption)}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
@@ -261,9 +267,17 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-def _cell(value: object) -> str:
-    kind = ' class="n"' if isinstance(value, int | float) else ""
-    return f"<td{kind}>{html.escape(_plain(value))}</td>"
+def _cell(value: object, link: str | None = None) -> str:
+    shown = _plain(value)
+    number, long = isinstance(value, int | float), len(shown) > LONG
+    kind = ' class="n"' if number else ' class="t"' if long else ""
+    text = html.escape(shown)
+    inner = f'<a href="{html.escape(link)}">{text}</a>' if link else text
+    return f"<td{kind}>{inner}</td>"
+
+
+LONG = 40
+"""Characters of a cell that is broken into lines."""
 
 
 PAGE = """<!doctype html>
@@ -278,6 +292,7 @@ body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem aut
 table {{ border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }}
 caption {{ text-align: left; font-weight: 600; padding: .3rem 0; }}
 th, td {{ border-bottom: 1px solid #ddd; padding: .25rem .7rem; text-align: left; white-space: nowrap; }}
+td.t {{ white-space: normal; min-width: 15rem; }}
 td.n {{ text-align: right; font-variant-numeric: tabular-nums; }}
 figure {{ margin: 1.5rem 0; }}
 figure svg {{ max-width: 100%; height: auto; }}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -59,11 +60,13 @@ def perform(run: Run) -> str:
     """Run one scenario; a line for the journal."""
     with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
         record = Path(scratch) / "series.csv"
+        begin = time.thread_time()
         result = _core.run(*run.request, None, None, str(record))
+        cost = time.thread_time() - begin
         series = record.read_text("utf-8") if record.is_file() else ""
     # The result as the simulator wrote it: numbers keep their digits.
     more = f',"series":{json.dumps(series)}' if series else ""
-    return f'{{"key":"{run.key}","version":"{_core.build()}","result":{result}{more}}}'
+    return f'{{"key":"{run.key}","version":"{_core.build()}","cost":{cost:.4f},"result":{result}{more}}}'
 
 
 def _has(shard: Shard, place: int) -> bool:

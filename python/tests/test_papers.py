@@ -29,7 +29,7 @@ from multihop.papers.declare import (
     transports,
 )
 from multihop.papers.study import Study, batches, merged, pick
-from multihop.papers.suite import Suite
+from multihop.papers.suite import Suite, finished
 from multihop.progress import Progress
 from multihop.results import SERIES, Result
 from multihop.runs import Where
@@ -231,7 +231,10 @@ def test_the_command_runs_resumes_and_reports(
     assert 'href="#short"' in page
     assert "src=" not in page
     assert (tmp_path / "docs" / "none.md").read_text().count(".svg)") == len(SHORT.plots)
-    assert "| short |" in (tmp_path / "docs" / "README.md").read_text()
+    index = (tmp_path / "docs" / "README.md").read_text()
+    assert "| [short](none.md#short) |" in index
+    assert "[short](none.md#short): [1](short-1.svg)" in index
+    assert all((tmp_path / "docs" / f"short-{n}.svg").is_file() for n in range(1, len(SHORT.plots) + 1))
 
 
 def test_parts_of_the_runs_make_the_whole(
@@ -244,7 +247,37 @@ def test_parts_of_the_runs_make_the_whole(
     assert not (tmp_path / "report.html").exists()
     assert command.main([*arguments, "--shard", "2/2"]) == 0
     assert (tmp_path / "report.html").exists()
+    (tmp_path / "report.html").unlink()
+    capsys.readouterr()
+    assert command.main(["report", "short", "--out", str(tmp_path), "--json"]) == 0
+    (outcome,) = json.loads(capsys.readouterr().out)["experiments"]
+    assert outcome["cells"][0]["goodput"]["n"] == 3
+    assert (tmp_path / "report.html").exists()
     assert not (tmp_path / "quick" / "short" / "runs.jsonl").exists()
+
+
+def test_a_report_has_the_full_runs_where_there_are_and_nothing_unfinished(tmp_path: Path) -> None:
+    Suite(tmp_path, full=False, where=Where(jobs=1)).study(SHORT)
+    quick = finished(tmp_path, SHORT)
+    assert quick is not None
+    assert quick.effort is SHORT.quick
+    whole = tmp_path / "quick" / "short" / "runs.jsonl"
+    Suite(tmp_path, full=True, where=Where(jobs=1)).study(SHORT)
+    full = finished(tmp_path, SHORT)
+    assert full is not None
+    assert full.effort is SHORT.full
+    assert 0 < full.cost < 60
+    whole.write_bytes(whole.read_bytes()[:-1000])
+    (tmp_path / "full" / "short" / "runs.jsonl").unlink()
+    assert finished(tmp_path, SHORT) is None
+
+
+def test_a_seed_may_decide_more_than_chance() -> None:
+    drawn = replace(SHORT, drawn=lambda seed: {"topology.spacing": 100.0 + seed})
+    made = Study(drawn, drawn.quick, Journal())
+    first, second = (made.request((1, "tcp-2"), seed) for seed in (1, 2))
+    assert ("topology.spacing", "101.0") in first.overrides
+    assert ("topology.spacing", "102.0") in second.overrides
 
 
 def test_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,8 @@ Wireless Networks.
 
 from __future__ import annotations
 
+import math
+import random
 from typing import Any
 
 from multihop.papers.declare import (
@@ -17,9 +19,12 @@ from multihop.papers.declare import (
     Experiment,
     Metric,
     Plot,
+    Settings,
     Unstated,
     gain,
+    versus,
 )
+from multihop.papers.receiver import receiver
 
 PAPER = "ADTCP"
 # Section 3: NewReno with windows of at most eight packets, DSR, 300 s, 30 nodes, pause 0.
@@ -27,12 +32,13 @@ TCP = {"preset": "ns2-2002", "window_max": 8}
 
 
 def tcp(kind: str) -> dict[str, Any]:
-    """A transport of the paper."""
-    return {"kind": kind, **TCP}
+    """A transport of the paper. Section 2.1: probing goes on until the connection is re-established."""
+    return {"kind": kind, **TCP, **({"probe_max": "off"} if kind == "adtcp" else {})}
 
 
 KINDS = Axis("transport", {kind: {"flow.0.transport": tcp(kind)} for kind in ("newreno", "adtcp", "elfn")})
-AREA = {"kind": "random", "nodes": 30, "area": [400.0, 800.0]}
+NODES, WIDTH, HEIGHT = 30, 400.0, 800.0
+AREA = {"kind": "random", "nodes": NODES, "area": [WIDTH, HEIGHT]}
 BASE: dict[str, Any] = {
     "duration": 300.0,
     "mac": {"arp": "ns2"},
@@ -162,19 +168,21 @@ THROUGHPUT = Experiment(
     quick=Effort(6, keep={"speed": [0, 5, 20]}),
     full=Effort(50),
     claims=[
-        Claim(
+        versus(
             "ADTCP delivers 100% more than NewReno",
             "goodput",
-            {"transport": "adtcp"},
-            {"transport": "newreno"},
+            "transport",
+            "adtcp",
+            "newreno",
             at_least=gain(1.0),
             each={"case": ["mobility", "5% error", "5% error, streams"], "speed": [5, 20]},
         ),
-        Claim(
+        versus(
             "ADTCP comes within 30% of ELFN",
             "goodput",
-            {"transport": "adtcp"},
-            {"transport": "elfn"},
+            "transport",
+            "adtcp",
+            "elfn",
             at_least=0.7,
             each={"case": ["mobility", "5% error, streams"], "speed": [5, 20]},
         ),
@@ -186,6 +194,31 @@ THROUGHPUT = Experiment(
         ),
     ),
 )
+# Section 5.2: the ends stand at the edges, so that all connections cross in the middle.
+EDGES = [[x, y] for y in (250.0, 350.0, 450.0, 550.0) for x in (0.0, WIDTH)]
+CROSSWISE = [{"from": 2 * i, "to": 7 - 2 * i, "transport": tcp("newreno")} for i in range(4)]
+
+
+def edges(seed: int) -> Settings:
+    """Eight nodes at the long edges, paths of the other 22 at 5 m/s."""
+    draw = random.Random(seed)
+    paths = [path(draw, 5.0) for _ in range(NODES - len(EDGES))]
+    return {
+        "topology": {"kind": "list", "positions": [*EDGES, *[path[0][1:] for path in paths]]},
+        "mobility": {"kind": "waypoints", "waypoints": [*[[] for _ in EDGES], *paths]},
+    }
+
+
+def path(draw: random.Random, speed: float) -> list[list[float]]:
+    """A random waypoint path without pauses: times and places."""
+    times_and_places = [[0.0, draw.uniform(0, WIDTH), draw.uniform(0, HEIGHT)]]
+    while times_and_places[-1][0] < BASE["duration"]:
+        at, *here = times_and_places[-1]
+        there = [draw.uniform(0, WIDTH), draw.uniform(0, HEIGHT)]
+        times_and_places.append([at + math.dist(here, there) / speed, *there])
+    return times_and_places
+
+
 MIXES = {"4 NewReno": ["newreno"] * 4, "2 + 2": ["newreno"] * 2 + ["adtcp"] * 2, "4 ADTCP": ["adtcp"] * 4}
 FRIENDLY = Experiment(
     id="adtcp-friendly",
@@ -197,8 +230,9 @@ FRIENDLY = Experiment(
     scenario={
         **BASE,
         "radio": {"loss": 0.05},
-        "flow": [{"from": 2 * i, "to": 2 * i + 1, "transport": tcp("newreno")} for i in range(4)],
+        "flow": CROSSWISE,
     },
+    drawn=edges,
     axes=[
         Axis(
             "flows",
@@ -218,25 +252,28 @@ FRIENDLY = Experiment(
     quick=Effort(10),
     full=Effort(50),
     claims=[
-        Claim(
+        versus(
             "NewReno flow 1 gets as much beside ADTCP: at least 90%",
             "one",
-            {"flows": "2 + 2"},
-            {"flows": "4 NewReno"},
+            "flows",
+            "2 + 2",
+            "4 NewReno",
             at_least=0.9,
         ),
-        Claim(
+        versus(
             "NewReno flow 2 gets as much beside ADTCP: at least 90%",
             "two",
-            {"flows": "2 + 2"},
-            {"flows": "4 NewReno"},
+            "flows",
+            "2 + 2",
+            "4 NewReno",
             at_least=0.9,
         ),
-        Claim(
+        versus(
             "four ADTCP deliver more than four NewReno",
             "goodput",
-            {"flows": "4 ADTCP"},
-            {"flows": "4 NewReno"},
+            "flows",
+            "4 ADTCP",
+            "4 NewReno",
             at_least=1.0,
         ),
     ],
@@ -244,9 +281,8 @@ FRIENDLY = Experiment(
         *UNSTATED,
         Unstated(
             "where the end points stand",
-            "they move with the others",
-            "scenarios give a path to all nodes or to none; ends that "
-            "stand at the edges need paths for the other 22, which the suite does not draw yet",
+            "at the long edges, 100 m apart, crosswise",
+            "so that each connection passes through the middle, as the text wants",
         ),
     ),
     plots=(Plot("bar", "goodput", x="flows", caption="Aggregate throughput."),),
@@ -358,7 +394,7 @@ METRICS = Experiment(
     scenario={
         **BASE,
         "flow": [{"from": 0, "to": 1, "transport": tcp("adtcp")}, *STREAMS],
-        "record": {"every": 1.0, "what": ["goodput", "queue"]},
+        "record": {"every": 0.5, "what": ["idd", "iad", "stt", "por", "plr", "queue", "hops"]},
     },
     axes=[
         Axis(
@@ -386,6 +422,6 @@ METRICS = Experiment(
     quick=Effort(2),
     full=Effort(10),
     unstated=UNSTATED,
-    plots=(),
+    more=receiver,
 )
 EXPERIMENTS = (METRICS, ACCURACY_RUNS, THROUGHPUT, FRIENDLY, TESTBED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from multihop.papers.declare import (
@@ -19,6 +20,7 @@ from multihop.papers.declare import (
     Plot,
     Unstated,
     axis,
+    versus,
 )
 
 PAPER = "APDR"
@@ -64,21 +66,9 @@ OSCILLATION = Experiment(
     full=Effort(10),
     published={"reordered": {(0.2,): 551.0, (0.4,): 1121.0, (0.6,): 5052.0, (0.8,): 29081.0}},
     claims=[
-        Claim(
-            "weight 0.8 reorders more segments than 0.2",
-            "reordered",
-            {"weight": 0.8},
-            {"weight": 0.2},
-            at_least=1.0,
-        ),
-        Claim(
-            "the route changes more often with weight 0.8",
-            "changes",
-            {"weight": 0.8},
-            {"weight": 0.2},
-            at_least=1.0,
-        ),
-        Claim("weight 0.8 delivers less than 0.2", "goodput", {"weight": 0.8}, {"weight": 0.2}, at_most=1.0),
+        versus("weight 0.8 reorders more segments than 0.2", "reordered", "weight", 0.8, 0.2, at_least=1.0),
+        versus("the route changes more often with weight 0.8", "changes", "weight", 0.8, 0.2, at_least=1.0),
+        versus("weight 0.8 delivers less than 0.2", "goodput", "weight", 0.8, 0.2, at_most=1.0),
     ],
     unstated=(
         *UNSTATED,
@@ -105,24 +95,16 @@ TRAFFIC = {
     "first": 50.0, "gap": [0.0, 5.0], "restart": 240.0,
 }  # fmt: skip
 NODES = Axis("nodes", {n: {"topology.nodes": n} for n in range(10, 71, 10)}, "nodes")
+# 10% of what arrives is damaged: of frames, which the MAC sends again, or of packets.
+ERRORS = Axis("error", {"frames": {"radio.frame_loss": 0.10}, "packets": {"radio.loss": 0.10}}, "damaged:")
 WALK: dict[str, Any] = {
     **BASE,
     "duration": 28_800.0,
     "warmup": 50.0,
-    "radio": {**RADIO, "loss": 0.10},
     "topology": {"kind": "random", "nodes": 50, "area": [1000.0, 1000.0]},
     "mobility": {"kind": "random-walk", "speed_max": 2.0, "leg_mean": 30.0},
     "traffic": TRAFFIC,
 }
-ROUTINGS = Axis(
-    "routing",
-    {
-        "olsr": {"routing": OLSR},
-        "apdr 0.2": {"routing": {"protocol": "apdr", "weight": 0.2}},
-        "apdr 0.8": {"routing": {"protocol": "apdr", "weight": 0.8}},
-    },
-    "",
-)
 MEASURED = (
     GOODPUT,
     CHANGES,
@@ -133,171 +115,121 @@ MEASURED = (
     OSCILLATIONS,
     Metric("collisions", "frames lost to others", "mac.collisions"),
 )
-FEW = Effort(3, {"duration": 1000.0}, {"nodes": [10, 30, 50]})
-FULL = Effort(4)
 HOURS = Unstated(
     "8 hours of one placement, or several",
     "8 hours of four seeds",
     "one placement says nothing about the next",
 )
-MOBILE = Experiment(
-    id="apdr-mobile",
-    paper=PAPER,
-    place="Figures 7 to 10, Table 2, section 6",
-    title="ten files at a time among walking nodes",
-    found="APDR has up to 1% more invalid routes than OLSR, longer paths, up to 22% (weight 0.2) and 37% (0.8) smaller round trips, fewer "
+DAMAGE = Unstated(
+    "what the 10% of channel error are a share of", "both: frames, packets", "the text does not say"
+)
+
+
+def goodput(panel: str = "error") -> Plot:
+    """The figure that each of these experiments has."""
+    return Plot("line", "goodput", x="nodes", by="routing", panel=panel, caption="Throughput.")
+
+
+def network(
+    id: str, place: str, title: str, found: str, routings: dict[str, dict[str, Any]], **more: Any
+) -> Experiment:
+    """Sections 6 to 8: files between nodes drawn at random, over OLSR and something else."""
+    return Experiment(
+        id=id,
+        paper=PAPER,
+        place=place,
+        title=title,
+        found=found,
+        scenario=more.pop("scenario", WALK),
+        axes=[ERRORS, NODES, Axis("routing", {"olsr": {"routing": OLSR}, **routings})],
+        metrics=MEASURED,
+        quick=more.pop("quick", Effort(3, {"duration": 400.0}, {"nodes": [30, 50], "error": ["frames"]})),
+        full=Effort(4),
+        unstated=(*UNSTATED, HOURS, DAMAGE),
+        plots=more.pop("plots", (goodput(),)),
+        **more,
+    )
+
+
+def dense(text: str, metric: str, of: Any, against: Any, *, less: bool = False) -> Iterator[Claim]:
+    """A claim about two kinds of routing in dense networks, for either kind of channel error."""
+    bound = {"at_most": 1.0} if less else {"at_least": 1.0}
+    for error in ERRORS.values:
+        at = {"error": error}
+        yield versus(
+            f"{text} ({error} damaged)", metric, "routing", of, against, at, each={"nodes": [30, 50]}, **bound
+        )
+
+
+def apdr(**more: Any) -> dict[str, Any]:
+    """Routes by average delay."""
+    return {"routing": {"protocol": "apdr", **more}}
+
+
+def reserving(**more: Any) -> dict[str, Any]:
+    """A path reserved for each flow."""
+    return {"routing": {"protocol": "apdr-pr", **more}}
+
+
+MOBILE = network(
+    "apdr-mobile",
+    "Figures 7 to 10, Table 2, section 6",
+    "ten files at a time among walking nodes",
+    "APDR has up to 1% more invalid routes than OLSR, longer paths, up to 22% (weight 0.2) and 37% (0.8) smaller round trips, fewer "
     "collisions, more reordering, and less throughput, the less the denser the network.",
-    scenario=WALK,
-    axes=[NODES, ROUTINGS],
-    metrics=MEASURED,
-    quick=FEW,
-    full=FULL,
+    {"apdr 0.2": apdr(weight=0.2), "apdr 0.8": apdr(weight=0.8)},
+    quick=Effort(3, {"duration": 400.0}, {"nodes": [30, 50]}),
     published={"hops": {}},
     claims=[
-        Claim(
-            "OLSR delivers more than APDR",
-            "goodput",
-            {"routing": "olsr"},
-            {"routing": ["apdr 0.2", "apdr 0.8"]},
-            at_least=1.0,
-            each={"nodes": [30, 50]},
-        ),
-        Claim(
-            "round trips are smaller with APDR",
-            "rtt",
-            {"routing": "apdr 0.8"},
-            {"routing": "olsr"},
-            at_most=1.0,
-            each={"nodes": [30, 50]},
-        ),
-        Claim(
-            "APDR reorders more",
-            "reordered",
-            {"routing": "apdr 0.8"},
-            {"routing": "olsr"},
-            at_least=1.0,
-            each={"nodes": [30, 50]},
-        ),
-        Claim(
-            "APDR's paths are longer",
-            "hops",
-            {"routing": "apdr 0.2"},
-            {"routing": "olsr"},
-            at_least=1.0,
-            each={"nodes": [30, 50]},
-        ),
+        *dense("OLSR delivers more than APDR", "goodput", "olsr", ["apdr 0.2", "apdr 0.8"]),
+        *dense("round trips are smaller with APDR", "rtt", "apdr 0.8", "olsr", less=True),
+        *dense("APDR reorders more", "reordered", "apdr 0.8", "olsr"),
+        *dense("APDR's paths are longer", "hops", "apdr 0.2", "olsr"),
     ],
-    unstated=(*UNSTATED, HOURS),
     plots=(
-        Plot("line", "goodput", x="nodes", by="routing", caption="Throughput."),
-        Plot("line", "rtt", x="nodes", by="routing", caption="Round-trip time."),
-        Plot("line", "invalid", x="nodes", by="routing", caption="Packets without a valid route."),
+        goodput(),
+        Plot("line", "rtt", x="nodes", by="routing", panel="error", caption="Round-trip time."),
+        Plot("line", "invalid", x="nodes", by="routing", panel="error", caption="Packets without a route."),
     ),
 )
-STATIC = Experiment(
-    id="apdr-static",
-    paper=PAPER,
-    place="Figures 11 and 12, Table 3, section 7",
-    title="reserved paths among nodes that stand still",
-    found="With a path reserved for each flow throughput grows notably, the more the denser the network; round trips of 60 to 150 ms against 60 to "
+STATIC = network(
+    "apdr-static",
+    "Figures 11 and 12, Table 3, section 7",
+    "reserved paths among nodes that stand still",
+    "With a path reserved for each flow throughput grows notably, the more the denser the network; round trips of 60 to 150 ms against 60 to "
     "420 ms; less reordering.",
+    {"apdr-pr": reserving()},
     scenario={**WALK, "mobility": {"kind": "static"}},
-    axes=[
-        NODES,
-        Axis(
-            "routing",
-            {"olsr": {"routing": OLSR}, "apdr-pr": {"routing": {"protocol": "apdr-pr"}}},
-            "",
-        ),
-    ],
-    metrics=MEASURED,
-    quick=FEW,
-    full=FULL,
+    quick=Effort(3, {"duration": 400.0}, {"nodes": [30, 50]}),
     claims=[
-        Claim(
-            "reserved paths deliver more than OLSR",
-            "goodput",
-            {"routing": "apdr-pr"},
-            {"routing": "olsr"},
-            at_least=1.0,
-            each={"nodes": [30, 50]},
-        ),
-        Claim(
-            "their round trips are smaller",
-            "rtt",
-            {"routing": "apdr-pr"},
-            {"routing": "olsr"},
-            at_most=1.0,
-            each={"nodes": [30, 50]},
-        ),
-        Claim(
-            "they reorder less",
-            "reordered",
-            {"routing": "apdr-pr"},
-            {"routing": "olsr"},
-            at_most=1.0,
-            each={"nodes": [30, 50]},
-        ),
+        *dense("reserved paths deliver more than OLSR", "goodput", "apdr-pr", "olsr"),
+        *dense("their round trips are smaller", "rtt", "apdr-pr", "olsr", less=True),
+        *dense("they reorder less", "reordered", "apdr-pr", "olsr", less=True),
     ],
-    unstated=(*UNSTATED, HOURS),
     plots=(
-        Plot("line", "goodput", x="nodes", by="routing", caption="Throughput."),
-        Plot("line", "reordered", x="nodes", by="routing", caption="Segments out of order, mean of a flow."),
+        goodput(),
+        Plot(
+            "line",
+            "reordered",
+            x="nodes",
+            by="routing",
+            panel="error",
+            caption="Segments out of order, mean of a flow.",
+        ),
     ),
 )
-PR_MOBILE = Experiment(
-    id="apdr-pr-mobile",
-    paper=PAPER,
-    place="section 8, left open",
-    title="reserved paths among walking nodes",
-    found="The paper leaves it open: a reserved path breaks when nodes move. Held until it comes back, or chosen anew.",
-    scenario=WALK,
-    axes=[
-        NODES,
-        Axis(
-            "routing",
-            {
-                "olsr": {"routing": OLSR},
-                **{
-                    f"apdr-pr, {word}": {"routing": {"protocol": "apdr-pr", "on_break": word}}
-                    for word in ("hold", "reselect")
-                },
-            },
-            "",
-        ),
-    ],
-    metrics=MEASURED,
-    quick=FEW,
-    full=FULL,
-    unstated=UNSTATED,
-    plots=(Plot("line", "goodput", x="nodes", by="routing", caption="Throughput."),),
+PR_MOBILE = network(
+    "apdr-pr-mobile",
+    "section 8, left open",
+    "reserved paths among walking nodes",
+    "The paper leaves it open: a reserved path breaks when nodes move. Held until it comes back, or chosen anew.",
+    {f"apdr-pr, {word}": reserving(on_break=word) for word in ("hold", "reselect")},
 )
-HYSTERESIS = Experiment(
-    id="apdr-hysteresis",
-    paper=PAPER,
-    place="ours",
-    title="does a threshold for switching do what reservation does?",
-    found="A route is left only for one that is better by a share of its delay. Does that give a mobile network what reserved paths give a static one?",
-    scenario=WALK,
-    axes=[
-        NODES,
-        Axis(
-            "routing",
-            {
-                "olsr": {"routing": OLSR},
-                "apdr": {"routing": {"protocol": "apdr"}},
-                **{
-                    f"apdr, {share:.0%}": {"routing": {"protocol": "apdr", "hysteresis": share}}
-                    for share in (0.2, 0.5)
-                },
-            },
-            "",
-        ),
-    ],
-    metrics=MEASURED,
-    quick=FEW,
-    full=FULL,
-    unstated=UNSTATED,
-    plots=(Plot("line", "goodput", x="nodes", by="routing", caption="Throughput."),),
+HYSTERESIS = network(
+    "apdr-hysteresis",
+    "ours",
+    "does a threshold for switching do what reservation does?",
+    "A route is left only for one that is better by a share of its delay. Does that give a mobile network what reserved paths give a static one?",
+    {"apdr": apdr(), **{f"apdr, {share:.0%}": apdr(hysteresis=share) for share in (0.2, 0.5)}},
 )
 EXPERIMENTS = (OSCILLATION, MOBILE, STATIC, PR_MOBILE, HYSTERESIS)

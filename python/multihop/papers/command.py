@@ -1,4 +1,4 @@
-"""`multihop papers list | show | run`."""
+"""`multihop papers list | show | run | report`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from multihop.papers import pages
 from multihop.papers.catalogue import EXPERIMENTS, find
 from multihop.papers.declare import Experiment
 from multihop.papers.study import Study
-from multihop.papers.suite import Suite
+from multihop.papers.suite import Suite, finished
 from multihop.runs import Where
 
 
@@ -32,18 +32,21 @@ def main(arguments: Sequence[str]) -> int:
     effort = run.add_mutually_exclusive_group()
     effort.add_argument("--quick", action="store_true", help="few seeds, short runs (the default)")
     effort.add_argument("--full", action="store_true", help="lengths and repetitions of the papers")
+    report = commands.add_parser("report", help="a report of what has been run: full runs where there are")
+    report.add_argument("id", nargs="*", help="names of experiments, or of papers; all if none is given")
     run.add_argument("--jobs", type=_positive, metavar="N", help="runs at the same time")
     run.add_argument("--on", metavar="ADDRESS", help="of a Dask scheduler")
     run.add_argument("--shard", type=Shard.parse, metavar="I/N", help="only one of N parts of the runs")
-    run.add_argument(
-        "--out", type=Path, default=Path("out/papers"), metavar="DIR", help="where runs and report go"
-    )
-    run.add_argument("--markdown", type=Path, metavar="DIR", help="write the report as Markdown, too")
-    for one in (listed, shown, run):
+    for one in (run, report):
+        one.add_argument(
+            "--out", type=Path, default=Path("out/papers"), metavar="DIR", help="where runs and report go"
+        )
+        one.add_argument("--markdown", type=Path, metavar="DIR", help="write the report as Markdown, too")
+    for one in (listed, shown, run, report):
         one.add_argument("--json", action="store_true", help="one JSON document on standard output")
     options = parser.parse_args(arguments)
     try:
-        return {"list": _list, "show": _show, "run": _run}[options.command](options)
+        return {"list": _list, "show": _show, "run": _run, "report": _report}[options.command](options)
     except KeyError as error:
         print(f"multihop papers: {error.args[0]}", file=sys.stderr)
         return 2
@@ -92,10 +95,10 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    chosen = [one for name in options.id for one in _named(name)] or list(EXPERIMENTS)
     where = Where(options.jobs, options.on, options.shard)
     suite = Suite(options.out, options.full, where)
     studies = []
+    chosen = _chosen(options)
     for number, experiment in enumerate(chosen, 1):
         print(f"[{number} of {len(chosen)}] {experiment.id}", file=sys.stderr, flush=True)
         studies.append(suite.study(experiment))
@@ -106,13 +109,33 @@ def _run(options: argparse.Namespace) -> int:
         print(f"{missing} runs are missing; the report is written with the last", file=sys.stderr)
         return 0
     command = " ".join(["multihop papers run", *options.id, "--full" if options.full else "--quick"])
-    page = pages.html(studies, command, options.out / "report.html")
-    print(f"report: {page}", file=sys.stderr)
+    return _publish(options, studies, command)
+
+
+def _report(options: argparse.Namespace) -> int:
+    chosen = _chosen(options)
+    studies = [study for one in chosen if (study := finished(options.out, one)) is not None]
+    absent = {one.id for one in chosen} - {study.experiment.id for study in studies}
+    if absent:
+        print(f"not run, or not to the end: {', '.join(sorted(absent))}", file=sys.stderr)
+    return _publish(options, studies, " ".join(["multihop papers report", *options.id]))
+
+
+def _publish(options: argparse.Namespace, studies: Sequence[Study], command: str) -> int:
+    """Write the report in every form that is asked for."""
+    runs, cost = sum(study.runs for study in studies), sum(study.cost for study in studies)
+    print(f"{len(studies)} experiments, {runs} runs, {cost:.0f} s of processor time", file=sys.stderr)
+    print(f"report: {pages.html(studies, command, options.out / 'report.html')}", file=sys.stderr)
     if options.markdown is not None:
         print(f"report: {pages.markdown(studies, command, options.markdown)}", file=sys.stderr)
     if options.json:
         print(json.dumps({"version": _core.build(), "experiments": [_outcome(study) for study in studies]}))
     return 1 if any(study.failed for study in studies) else 0
+
+
+def _chosen(options: argparse.Namespace) -> list[Experiment]:
+    """What was named, or everything."""
+    return [one for name in options.id for one in _named(name)] or list(EXPERIMENTS)
 
 
 def _named(name: str) -> list[Experiment]:

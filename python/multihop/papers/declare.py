@@ -91,6 +91,13 @@ class Claim:
     """If it does not hold: what differs, the reason in a trace, what in the paper's set-up may explain it."""
 
 
+def versus(
+    text: str, metric: str, axis: str, of: Any, against: Any, at: Cell | None = None, **more: Any
+) -> Claim:
+    """A claim about two values of one axis, with the same values of others."""
+    return Claim(text, metric, {axis: of, **(at or {})}, {axis: against, **(at or {})}, **more)
+
+
 def gain(size: float) -> float:
     """The bound for a gain of which the paper gives the size: half of it must be there."""
     return 1 + size / 2
@@ -150,6 +157,8 @@ class Experiment:
     metrics: Sequence[Metric]
     quick: Effort
     full: Effort
+    drawn: Callable[[int], Settings] | None = None
+    """What else the seed of a run decides."""
     level: float = 0.95
     batches: int = 0
     """Batch means of one long run; of several, each gives one value. The first batch is dropped."""

@@ -17,6 +17,7 @@ from multihop.papers.declare import (
     Plot,
     Unstated,
     axis,
+    versus,
 )
 from multihop.papers.traces import patterns, zero
 
@@ -55,7 +56,8 @@ PATTERNS = Unstated(
 EIFS = Unstated(
     "EIFS in the MAC of 1999", "on", "it is not known whether that MAC had one; elfn-chain has both"
 )
-PATTERN_RUNS = Effort(10, keep={"speed": [10, 20, 30]})
+FAST, FASTER = {"speed": [10, 20, 30]}, {"speed": [20, 30]}
+PATTERN_RUNS = Effort(10, keep=FAST)
 FIFTY = Effort(50)
 
 
@@ -111,19 +113,23 @@ CHAIN = Experiment(
     quick=Effort(3, {"duration": 60.0}),
     full=Effort(10),
     claims=[
-        Claim(
+        versus(
             "one hop carries nearly twice what two carry: at least 1.6 times",
             "acked",
-            {"hops": 1, "EIFS": "on"},
-            {"hops": 2, "EIFS": "on"},
+            "hops",
+            1,
+            2,
             at_least=1.6,
+            at={"EIFS": "on"},
         ),
-        Claim(
+        versus(
             "from 8 to 10 hops it falls by less than 15%",
             "acked",
-            {"hops": 10, "EIFS": "on"},
-            {"hops": 8, "EIFS": "on"},
+            "hops",
+            10,
+            8,
             at_least=0.85,
+            at={"EIFS": "on"},
         ),
     ],
     unstated=(
@@ -146,12 +152,13 @@ SPEED = moving(
     "some patterns carry nearly nothing, some more at a higher speed.",
     axes=[SPEEDS, kinds({"reno": RENO})],
     claims=[
-        Claim("10 m/s carry less than 2 m/s", "acked", {"speed": 10}, {"speed": 2}, at_most=1.0),
-        Claim(
+        versus("10 m/s carry less than 2 m/s", "acked", "speed", 10, 2, at_most=1.0),
+        versus(
             "30 m/s carry at most 50% less than 10 m/s: the fall is slight",
             "acked",
-            {"speed": 30},
-            {"speed": 10},
+            "speed",
+            30,
+            10,
             at_least=0.5,
         ),
         Claim(
@@ -161,7 +168,7 @@ SPEED = moving(
             {},
             than="expected",
             at_most=1.0,
-            each={"speed": [10, 20, 30]},
+            each=FAST,
         ),
     ],
     quick=Effort(10),
@@ -184,7 +191,7 @@ SINGLE = moving(
     "Pattern 20 carries 1.5 times as much at 20 m/s as at 10 m/s; pattern 46 loses its flow of data whenever the path grows longer.",
     scenario={"record": {"every": 1.0, "what": ["goodput", "shortest"]}},
     axes=[SPEEDS, kinds({"reno": RENO})],
-    quick=Effort(3, keep={"speed": [10, 20, 30]}),
+    quick=Effort(3, keep=FAST),
     full=Effort(10),
     plots=(),
     more=patterns,
@@ -225,13 +232,14 @@ CACHE = moving(
     "Without replies from caches a single connection does startlingly better.",
     axes=[SPEEDS, REPLIES],
     claims=[
-        Claim(
+        versus(
             "more without replies from caches",
             "acked",
-            {"cache replies": False},
-            {"cache replies": True},
+            "cache replies",
+            False,
+            True,
             at_least=1.0,
-            each={"speed": [10, 20, 30]},
+            each=FAST,
         )
     ],
     plots=CACHE_PLOT,
@@ -256,7 +264,7 @@ STREAMS = Unstated(
     "the text says staggered starts and no more",
 )
 THIRTY = Effort(30)
-LOADED = Effort(4, keep={"speed": [20, 30]})
+LOADED = Effort(4, keep=FASTER)
 CACHE_CBR = moving(
     "elfn-cache-cbr",
     "Figure 8, section 5.3",
@@ -266,13 +274,15 @@ CACHE_CBR = moving(
     quick=LOADED,
     full=THIRTY,
     claims=[
-        Claim(
+        versus(
             "more without replies from caches at 5 packets/s",
             "acked",
-            {"load": "5 packets/s", "cache replies": False},
-            {"load": "5 packets/s", "cache replies": True},
+            "cache replies",
+            False,
+            True,
             at_least=1.0,
-            each={"speed": [20, 30]},
+            each=FASTER,
+            at={"load": "5 packets/s"},
         )
     ],
     plots=(
@@ -300,13 +310,14 @@ CACHE_TCP5 = moving(
     quick=LOADED,
     full=THIRTY,
     claims=[
-        Claim(
+        versus(
             "more without replies from caches",
             "acked",
-            {"cache replies": False},
-            {"cache replies": True},
+            "cache replies",
+            False,
+            True,
             at_least=1.0,
-            each={"speed": [20, 30]},
+            each=FASTER,
         )
     ],
     plots=CACHE_PLOT,
@@ -326,28 +337,32 @@ PROBES = moving(
         ),
     ],
     claims=[
-        Claim(
+        versus(
             "ELFN with probes every 2 s carries more than Reno",
             "acked",
-            {"transport": "elfn, 2 s"},
-            {"transport": "reno"},
+            "transport",
+            "elfn, 2 s",
+            "reno",
             at_least=1.0,
-            each={"speed": [10, 20, 30]},
+            each=FAST,
         ),
-        Claim(
+        versus(
             "probes every 30 s carry less than probes every 2 s",
             "acked",
-            {"transport": "elfn, 30 s"},
-            {"transport": "elfn, 2 s"},
+            "transport",
+            "elfn, 30 s",
+            "elfn, 2 s",
             at_most=1.0,
-            each={"speed": [10, 20, 30]},
+            each=FAST,
         ),
-        Claim(
+        versus(
             "probes every 30 s carry less than Reno at 30 m/s",
             "acked",
-            {"transport": "elfn, 30 s", "speed": 30},
-            {"transport": "reno", "speed": 30},
+            "transport",
+            "elfn, 30 s",
+            "reno",
             at_most=1.0,
+            at={"speed": 30},
         ),
     ],
     unstated=(
@@ -372,22 +387,24 @@ RESTORE = moving(
     "Setting the window to one (W/ELFN) hardly matters; setting the timeout to 6 s as well (RTO/W/ELFN) costs throughput.",
     axes=[SPEEDS, kinds({"elfn": tcp("elfn"), "elfn-w": tcp("elfn-w"), "elfn-rto-w": tcp("elfn-rto-w")})],
     claims=[
-        Claim(
+        versus(
             "window one: within 15% of no change",
             "acked",
-            {"transport": "elfn-w"},
-            {"transport": "elfn"},
+            "transport",
+            "elfn-w",
+            "elfn",
             at_least=0.85,
             at_most=1.15,
-            each={"speed": [10, 20, 30]},
+            each=FAST,
         ),
-        Claim(
+        versus(
             "timeout 6 s and window one carry less",
             "acked",
-            {"transport": "elfn-rto-w"},
-            {"transport": "elfn"},
+            "transport",
+            "elfn-rto-w",
+            "elfn",
             at_most=1.0,
-            each={"speed": [20, 30]},
+            each=FASTER,
         ),
     ],
 )
@@ -407,14 +424,15 @@ CHOICE = moving(
         ),
     ],
     claims=[
-        Claim(
+        versus(
             "either probe: within 10%",
             "acked",
-            {"transport": "elfn, lowest"},
-            {"transport": "elfn"},
+            "transport",
+            "elfn, lowest",
+            "elfn",
             at_least=0.9,
             at_most=1.1,
-            each={"speed": [10, 20, 30]},
+            each=FAST,
         )
     ],
 )
@@ -428,13 +446,15 @@ WITH_CBR = moving(
     quick=LOADED,
     full=THIRTY,
     claims=[
-        Claim(
+        versus(
             "ELFN carries more at 5 packets/s",
             "acked",
-            {"load": "5 packets/s", "transport": "elfn"},
-            {"load": "5 packets/s", "transport": "reno"},
+            "transport",
+            "elfn",
+            "reno",
             at_least=1.0,
-            each={"speed": [20, 30]},
+            each=FASTER,
+            at={"load": "5 packets/s"},
         )
     ],
     plots=(
@@ -452,16 +472,7 @@ TCP5 = moving(
     metrics=(MEAN5, GOODPUT, HOPS),
     quick=LOADED,
     full=THIRTY,
-    claims=[
-        Claim(
-            "ELFN carries more",
-            "acked",
-            {"transport": "elfn"},
-            {"transport": "reno"},
-            at_least=1.0,
-            each={"speed": [20, 30]},
-        )
-    ],
+    claims=[versus("ELFN carries more", "acked", "transport", "elfn", "reno", at_least=1.0, each=FASTER)],
 )
 EXPERIMENTS = (
     CHAIN, SPEED, SINGLE, ZERO, CACHE, CACHE_CBR, CACHE_TCP5, PROBES, RESTORE, CHOICE, WITH_CBR, TCP5,

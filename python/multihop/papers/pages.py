@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from multihop import _core
 from multihop.papers import claims, figures
 from multihop.papers.study import Study, Values
 from multihop.progress import duration
-from multihop.report import Report, drawing
+from multihop.report import NO_LINKS, Report, drawing
 from multihop.stats import format_mean
 
 
@@ -32,8 +32,8 @@ class Page(Protocol):
     def command(self, command: str) -> None:
         """Add a command that the reader can repeat."""
 
-    def table(self, table: pl.DataFrame, caption: str) -> None:
-        """Add a table."""
+    def table(self, table: pl.DataFrame, caption: str, links: Mapping[str, str] = NO_LINKS) -> None:
+        """Add a table; what stands in its first column may lead to a section."""
 
     def figure(self, figure: Figure, caption: str) -> None:
         """Add a figure."""
@@ -45,10 +45,12 @@ class Markdown:
     def __init__(self, title: str, name: str) -> None:
         self.name = name
         self.parts = [f"# {title}"]
-        self.figures: list[Figure] = []
+        self.section = name
+        self.figures: dict[str, Figure] = {}
 
     def heading(self, text: str, anchor: str = "") -> None:
         """Begin a section."""
+        self.section = anchor or self.section
         self.parts.append(f'<a id="{anchor}"></a>\n\n## {text}' if anchor else f"## {text}")
 
     def text(self, text: str) -> None:
@@ -63,26 +65,31 @@ class Markdown:
         """Add a command that the reader can repeat."""
         self.parts.append(f"```\n{command}\n```")
 
-    def table(self, table: pl.DataFrame, caption: str) -> None:
+    def table(self, table: pl.DataFrame, caption: str, links: Mapping[str, str] = NO_LINKS) -> None:
         """Add a table."""
-        rows = [
-            table.columns,
-            ["---"] * table.width,
-            *([_escaped(str(v)) for v in r] for r in table.iter_rows()),
-        ]
+        cells = [[_escaped(str(value)) for value in row] for row in table.iter_rows()]
+        for row in cells:
+            row[0] = f"[{row[0]}]({links[row[0]]})" if row[0] in links else row[0]
+        rows = [table.columns, ["---"] * table.width, *cells]
         self.parts.append(f"{_escaped(caption)}\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows))
 
     def figure(self, figure: Figure, caption: str) -> None:
         """Add a figure."""
-        self.figures.append(figure)
-        self.parts.append(f"![{caption}]({self.name}-{len(self.figures)}.svg)\n\n{_escaped(caption)}")
+        earlier = len(self.pictures(self.section))
+        name = f"{self.section}-{earlier + 1}.svg"
+        self.figures[name] = figure
+        self.parts.append(f"![{caption}]({name})\n\n{_escaped(caption)}")
+
+    def pictures(self, section: str) -> list[str]:
+        """The files of a section's figures."""
+        return [name for name in self.figures if name.rpartition("-")[0] == section]
 
     def write(self, folder: Path) -> Path:
         """Write the page and its figures."""
         folder.mkdir(parents=True, exist_ok=True)
         with drawing():
-            for number, figure in enumerate(self.figures, 1):
-                figure.savefig(folder / f"{self.name}-{number}.svg", metadata={"Date": None})
+            for name, figure in self.figures.items():
+                figure.savefig(folder / name, metadata={"Date": None})
         path = folder / f"{self.name}.md"
         path.write_text("\n\n".join(self.parts) + "\n", "utf-8")
         return path
@@ -91,7 +98,7 @@ class Markdown:
 def html(studies: Sequence[Study], command: str, path: Path) -> Path:
     """One file with everything."""
     page = Report("The papers' experiments, run again")
-    summary(page, studies, command)
+    summary(page, studies, command, {study.experiment.id: f"#{study.experiment.id}" for study in studies})
     for study in studies:
         section(page, study)
     return page.write(path)
@@ -99,16 +106,21 @@ def html(studies: Sequence[Study], command: str, path: Path) -> Path:
 
 def markdown(studies: Sequence[Study], command: str, folder: Path) -> Path:
     """A page with the verdicts, and one for each paper."""
-    index = Markdown("The papers' experiments, run again", "README")
-    summary(index, studies, command)
-    papers = {study.experiment.paper: file_name(study.experiment.paper) for study in studies}
-    index.bullets(f"[{paper}]({name}.md)" for paper, name in papers.items())
-    for paper, name in papers.items():
-        page = Markdown(f"{paper}: experiments", name)
-        for study in studies:
-            if study.experiment.paper == paper:
-                section(page, study)
+    links: dict[str, str] = {}
+    pictures: list[str] = []
+    for paper in dict.fromkeys(study.experiment.paper for study in studies):
+        page = Markdown(f"{paper}: experiments", file_name(paper))
+        for study in (one for one in studies if one.experiment.paper == paper):
+            section(page, study)
+            name = study.experiment.id
+            links[name] = f"{page.name}.md#{name}"
+            shown = [f"[{n}]({file})" for n, file in enumerate(page.pictures(name), 1)]
+            pictures += [f"[{name}]({links[name]}): {' '.join(shown)}"] if shown else []
         page.write(folder)
+    index = Markdown("The papers' experiments, run again", "README")
+    summary(index, studies, command, links)
+    index.heading("Pictures")
+    index.bullets(pictures)
     return index.write(folder)
 
 
@@ -117,23 +129,43 @@ def file_name(paper: str) -> str:
     return paper.lower().replace(" ", "-")
 
 
-def summary(page: Page, studies: Sequence[Study], command: str) -> None:
+def summary(page: Page, studies: Sequence[Study], command: str, links: Mapping[str, str]) -> None:
     """How the report was made, and what our numbers say to every claim."""
     runs, cost = sum(study.runs for study in studies), sum(study.cost for study in studies)
     page.text(
-        f"{len(studies)} experiments, {runs} runs, {duration(cost)} on one processor, by {_core.build()}. "
+        f"{len(studies)} experiments, {runs} runs, {duration(cost)} of processor time, by {_core.build()}. "
         "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
         "the same placements, movements and channels. A claim is held, not held, or not decided: the "
         "interval of the paired difference lies above its bound, below it, or on both sides. Where a paper "
         "gives the size of a gain, half of it must be there. What was not run is said where it belongs."
     )
     page.command(command)
+    page.heading("Experiments", "experiments")
+    page.table(pl.DataFrame([_entry(study) for study in studies]), "What was run", links)
     rows = verdicts(studies)
-    counts = {name: sum(row["verdict"] == name for row in rows) for name in VERDICTS}
     page.heading("Verdicts", "verdicts")
-    page.text(", ".join(f"{count} {name}" for name, count in counts.items()) + ".")
+    page.text(f"{counted(rows)}.")
     if rows:
-        page.table(pl.DataFrame(rows), "Every claim")
+        page.table(pl.DataFrame(rows), "Every claim", links)
+
+
+def _entry(study: Study) -> dict[str, str]:
+    experiment = study.experiment
+    return {
+        "experiment": experiment.id,
+        "what": experiment.title,
+        "paper": f"{experiment.paper}, {experiment.place}",
+        "how much": "full" if study.effort is experiment.full else "quick",
+        "runs": str(study.runs),
+        "processor time": duration(study.cost),
+        "claims": counted(verdicts([study])),
+    }
+
+
+def counted(rows: Sequence[dict[str, str]]) -> str:
+    """How many claims have which verdict."""
+    counts = {name: sum(row["verdict"] == name for row in rows) for name in VERDICTS}
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
 
 
 def verdicts(studies: Sequence[Study]) -> list[dict[str, str]]:
@@ -151,7 +183,7 @@ def section(page: Page, study: Study) -> None:
     experiment = study.experiment
     page.heading(f"{experiment.id}: {experiment.title}", experiment.id)
     page.text(f"{experiment.paper}, {experiment.place}. {experiment.found}")
-    page.text(f"{study.runs} runs, {duration(study.cost)} on one processor.")
+    page.text(f"{study.runs} runs, {duration(study.cost)} of processor time.")
     if study.failed:
         page.text(f"Failed: {study.failed}")
     if study.refused:

@@ -49,7 +49,7 @@ class Study:
     """Time that it took now; what was there already was not run again."""
     runs: int = 0
     cost: float = 0.0
-    """Time that all its runs took, one after the other, s."""
+    """Processor time that all its runs took, s."""
     parts: list[str | tuple[pl.DataFrame, str] | tuple[Figure, str]] = field(default_factory=list)
     """What `more` of the experiment adds to the report."""
     _read: dict[tuple[Values, int], list[dict[str, Any]]] = field(default_factory=dict, repr=False)
@@ -72,6 +72,8 @@ class Study:
         settings: dict[str, Any] = dict(self.effort.settings)
         for axis, value in zip(self.experiment.axes, cell, strict=True):
             settings |= axis.values[value]
+        if self.experiment.drawn is not None:
+            settings |= self.experiment.drawn(seed)
         if self.experiment.expected and self.expected is not None:
             settings["expected.table"] = str(self.expected.absolute())
         settings["seed"] = seed
@@ -79,13 +81,19 @@ class Study:
         overrides = [(key, toml_value(value)) for key, value in settings.items()]
         return Request(json.dumps(scenario), "json", self.experiment.id, overrides)
 
-    def run(self, where: Where, progress: Progress) -> None:
-        """Run what is missing, with more seeds until the intervals are narrow enough."""
+    def run(self, where: Where | None, progress: Progress) -> None:
+        """Run what is missing, with more seeds until the intervals are narrow enough.
+
+        Nothing is run if nobody is there to do it; `missing` says how much would have been.
+        """
         self.seeds = self.effort.seeds
         self.refused = {cell: text for cell in self.cells() if (text := self.problem(cell))}
         while True:
             runs = [Run.of(self.request(c, s)) for s in range(1, self.seeds + 1) for c in self.accepted()]
-            self.missing = complete(runs, self.journal, where, progress)
+            if where is None:
+                self.missing = sum(run.key not in self.journal for run in runs)
+            else:
+                self.missing = complete(runs, self.journal, where, progress)
             if self.missing or self.seeds >= self.effort.most or self.precise():
                 return
             self.seeds = min(self.seeds + self.effort.seeds, self.effort.most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from multihop import _core, sweeping
@@ -26,7 +26,8 @@ class Suite:
 
     folder: Path
     full: bool
-    where: Where
+    where: Where | None
+    """Nobody does the work if not given: what has not been run stays so."""
     quiet: bool = False
 
     def run(self, experiments: Sequence[Experiment]) -> list[Study]:
@@ -37,7 +38,7 @@ class Suite:
         """Run one experiment, but for the runs that the folder has already."""
         effort = experiment.full if self.full else experiment.quick
         own = self.folder / ("full" if self.full else "quick") / experiment.id
-        study = Study(experiment, effort, Journal(own, self.where.shard))
+        study = Study(experiment, effort, Journal(own, self.where.shard if self.where else None))
         start = time.monotonic()
         if experiment.expected:
             study.expected = self.expected(own)
@@ -53,14 +54,26 @@ class Suite:
 
     def expected(self, own: Path) -> Path:
         """The file of what chains deliver, beside the runs that use it."""
-        chain = Suite(self.folder, self.full, Where(self.where.jobs, self.where.on), self.quiet).study(
-            find(CHAIN)
-        )
+        path = own / "chain.json"
+        if self.where is None and path.is_file():
+            return path
+        # Not a part of the list, but all of it.
+        where = Where(self.where.jobs, self.where.on) if self.where else None
+        chain = replace(self, where=where).study(find(CHAIN))
         cells = chain.select({"EIFS": "on"})
         means = {str(cell[0]): found.mean for cell in cells if (found := chain.mean("acked", cell))}
-        path = own / "chain.json"
         path.write_text(json.dumps(means))
         return path
+
+
+def finished(folder: Path, experiment: Experiment) -> Study | None:
+    """What a folder has of an experiment: the full runs, or else the quick ones, if all are there."""
+    for full in (True, False):
+        if (folder / ("full" if full else "quick") / experiment.id).is_dir():
+            study = Suite(folder, full, where=None).study(experiment)
+            if not study.missing:
+                return study
+    return None
 
 
 def keep(study: Study, folder: Path) -> None:
@@ -73,7 +86,7 @@ def keep(study: Study, folder: Path) -> None:
             if key in study.journal:
                 rows.append((axes, key, study.journal.result(key)))
     study.runs = len(rows)
-    study.cost = sum(result.data["wall_seconds"] for _, _, result in rows)
+    study.cost = sum(study.journal.cost(key) for _, key, _ in rows)
     if rows:
         sweeping.runs_table(rows).write_parquet(folder / "results.parquet")
         sweeping.flows_table(rows).write_parquet(folder / "flows.parquet")

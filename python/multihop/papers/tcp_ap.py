@@ -18,6 +18,7 @@ from multihop.papers.declare import (
     axis,
     gain,
     transports,
+    versus,
 )
 from multihop.papers.traces import variation
 
@@ -37,6 +38,10 @@ PACKETS = Unstated(
     "2200 s",
     "the paper stops at 55,000 packets, which takes about as long at 300 kb/s; batches are of "
     "equal time instead of 5,000 packets",
+)
+BARS = (
+    Plot("bar", "goodput", x="transport", caption="Aggregate goodput."),
+    Plot("bar", "fairness", x="transport", caption="Jain's index."),
 )
 FLOW_GOODPUTS = (
     Metric("first", "goodput of FTP 1, kb/s", "flows.0.goodput_kbps"),
@@ -96,13 +101,15 @@ COV = Experiment(
     quick=Effort(8),
     full=Effort(10),
     claims=[
-        Claim(
+        versus(
             "round trips grow from 150 to 250 kb/s of background",
             "rtt",
-            {"background": 250.0, "transport": "tcp-ap"},
-            {"background": 150.0, "transport": "tcp-ap"},
+            "background",
+            250.0,
+            150.0,
             at_least=1.0,
             each={"layout": ["cross", "parallel"]},
+            at={"transport": "tcp-ap"},
         )
     ],
     unstated=(
@@ -195,18 +202,20 @@ RESPONSE = Experiment(
     quick=Effort(10),
     full=Effort(30),
     claims=[
-        Claim(
+        versus(
             "the second flow gets at least twice as much with TCP-AP as with NewReno",
             "second",
-            {"transport": "tcp-ap"},
-            {"transport": "newreno"},
+            "transport",
+            "tcp-ap",
+            "newreno",
             at_least=2.0,
         ),
-        Claim(
+        versus(
             "the second flow gets more with TCP-AP than with the optimal window limit",
             "second",
-            {"transport": "tcp-ap"},
-            {"transport": "tcp-cwl"},
+            "transport",
+            "tcp-ap",
+            "tcp-cwl",
             at_least=1.0,
         ),
     ],
@@ -235,34 +244,39 @@ CHAIN = steady(
     metrics=(GOODPUT,),
     quick=FEW,
     claims=[
-        Claim(
+        versus(
             "TCP-AP delivers more than NewReno at every length",
             "goodput",
-            {"transport": "tcp-ap"},
-            {"transport": "newreno"},
+            "transport",
+            "tcp-ap",
+            "newreno",
             at_least=1.0,
             each={"hops": [4, 8, 14, 20]},
         ),
-        Claim(
+        versus(
             "TCP-AP delivers up to 84% more than NewReno: at least 42% at the longest chain",
             "goodput",
-            {"transport": "tcp-ap", "hops": 20},
-            {"transport": "newreno", "hops": 20},
+            "transport",
+            "tcp-ap",
+            "newreno",
             at_least=gain(0.84),
+            at={"hops": 20},
         ),
-        Claim(
+        versus(
             "TCP-AP delivers more than NewReno with delayed ACKs beyond 8 hops",
             "goodput",
-            {"transport": "tcp-ap"},
-            {"transport": "newreno+dyn"},
+            "transport",
+            "tcp-ap",
+            "newreno+dyn",
             at_least=1.0,
             each={"hops": [14, 20]},
         ),
-        Claim(
+        versus(
             "delayed ACKs give TCP-AP 7 to 17% more",
             "goodput",
-            {"transport": "tcp-ap+dyn"},
-            {"transport": "tcp-ap"},
+            "transport",
+            "tcp-ap+dyn",
+            "tcp-ap",
             at_least=gain(0.07),
             each={"hops": [4, 8, 14, 20]},
         ),
@@ -290,27 +304,30 @@ ORACLE = steady(
     metrics=(GOODPUT,),
     quick=Effort(3, {"duration": 66.0}, {"hops": [4, 8, 14, 20]}),
     claims=[
-        Claim(
+        versus(
             "TCP-AP with synchronised clocks delivers more than NewReno with the optimal limit",
             "goodput",
-            {"transport": "tcp-ap-sync"},
-            {"transport": "tcp-cwl"},
+            "transport",
+            "tcp-ap-sync",
+            "tcp-cwl",
             at_least=1.0,
             each={"hops": [8, 14, 20]},
         ),
-        Claim(
+        versus(
             "delayed ACKs give it 9 to 36% more",
             "goodput",
-            {"transport": "tcp-ap-sync+da"},
-            {"transport": "tcp-ap-sync"},
+            "transport",
+            "tcp-ap-sync+da",
+            "tcp-ap-sync",
             at_least=gain(0.09),
             each={"hops": [4, 8, 14, 20]},
         ),
-        Claim(
+        versus(
             "with delayed ACKs it comes within 20% of paced UDP",
             "goodput",
-            {"transport": "tcp-ap-sync+da"},
-            {"transport": "udp"},
+            "transport",
+            "tcp-ap-sync+da",
+            "udp",
             at_least=0.80,
             each={"hops": [4, 8, 14, 20]},
         ),
@@ -339,18 +356,15 @@ PARALLEL = steady(
         Claim(
             "TCP-AP is fair: Jain's index above 0.99", "fairness", {"transport": ["tcp-ap"]}, at_least=99.0
         ),
-        Claim(
-            "TCP-AP delivers more than NewReno",
-            "goodput",
-            {"transport": "tcp-ap"},
-            {"transport": "newreno"},
-            at_least=1.0,
+        versus(
+            "TCP-AP delivers more than NewReno", "goodput", "transport", "tcp-ap", "newreno", at_least=1.0
         ),
-        Claim(
+        versus(
             "TCP-AP is fairer than NewReno by a quarter",
             "fairness",
-            {"transport": "tcp-ap"},
-            {"transport": "newreno"},
+            "transport",
+            "tcp-ap",
+            "newreno",
             at_least=1.25,
         ),
     ],
@@ -358,8 +372,7 @@ PARALLEL = steady(
         Plot(
             "time", "cov", by="transport", caption="Coefficient of variation over time, seed 1 (Figure 17)."
         ),
-        Plot("bar", "goodput", x="transport", caption="Aggregate goodput."),
-        Plot("bar", "fairness", x="transport", caption="Jain's index, by batches."),
+        *BARS,
     ),
 )
 ASYMMETRIC = steady(
@@ -369,32 +382,25 @@ ASYMMETRIC = steady(
     "With NewReno the shorter flow takes nearly all; TCP-AP is far fairer, TCP-AP with delayed ACKs fairer still, at slightly less aggregate goodput.",
     scenario={"topology": {"kind": "asymmetric-parallel"}, "flow": TWO},
     claims=[
-        Claim(
-            "TCP-AP is fairer than NewReno",
-            "fairness",
-            {"transport": "tcp-ap"},
-            {"transport": "newreno"},
-            at_least=1.1,
-        ),
-        Claim(
+        versus("TCP-AP is fairer than NewReno", "fairness", "transport", "tcp-ap", "newreno", at_least=1.1),
+        versus(
             "delayed ACKs make TCP-AP fairer still",
             "fairness",
-            {"transport": "tcp-ap+dyn"},
-            {"transport": "tcp-ap"},
+            "transport",
+            "tcp-ap+dyn",
+            "tcp-ap",
             at_least=1.0,
         ),
-        Claim(
+        versus(
             "NewReno delivers more in all than TCP-AP",
             "goodput",
-            {"transport": "newreno"},
-            {"transport": "tcp-ap"},
+            "transport",
+            "newreno",
+            "tcp-ap",
             at_least=1.0,
         ),
     ],
-    plots=(
-        Plot("bar", "goodput", x="transport", caption="Aggregate goodput."),
-        Plot("bar", "fairness", x="transport", caption="Jain's index, by batches."),
-    ),
+    plots=BARS,
 )
 GRID = steady(
     "ap-grid",
@@ -410,12 +416,14 @@ GRID = steady(
         *(Metric(f"ftp{n}", f"FTP {n}, kb/s", f"flows.{n - 1}.goodput_kbps") for n in range(1, 7)),
     ),
     claims=[
-        Claim(
+        versus(
             "TCP-AP is fairer than NewReno by half",
             "fairness",
-            {"transport": "tcp-ap", "layout": "grid"},
-            {"transport": "newreno", "layout": "grid"},
+            "transport",
+            "tcp-ap",
+            "newreno",
             at_least=1.5,
+            at={"layout": "grid"},
         ),
         Claim(
             "TCP-AP is perfectly fair in the symmetric layout: above 0.95",
@@ -426,7 +434,7 @@ GRID = steady(
     ],
     plots=(
         Plot("bar", "goodput", x="layout", by="transport", caption="Aggregate goodput."),
-        Plot("bar", "fairness", x="layout", by="transport", caption="Jain's index, by batches."),
+        Plot("bar", "fairness", x="layout", by="transport", caption="Jain's index."),
     ),
     unstated=(
         Unstated(
@@ -456,13 +464,15 @@ DENSITY = steady(
     ],
     metrics=(GOODPUT,),
     claims=[
-        Claim(
+        versus(
             "TCP-AP delivers the same within 15% on a chain twice as dense",
             "goodput",
-            {"spacing": 100, "transport": "tcp-ap"},
-            {"spacing": 200, "transport": "tcp-ap"},
+            "spacing",
+            100,
+            200,
             at_least=0.85,
             at_most=1.15,
+            at={"transport": "tcp-ap"},
         )
     ],
     plots=(Plot("line", "goodput", x="spacing", by="transport", caption="Goodput over 1400 m."),),
@@ -485,18 +495,20 @@ RANDOM = Experiment(
     quick=Effort(8, {"duration": 60.0}),
     full=Effort(10, {"duration": 600.0}),
     claims=[
-        Claim(
+        versus(
             "TCP-AP is fairer than NewReno by half",
             "fairness",
-            {"transport": "tcp-ap"},
-            {"transport": "newreno"},
+            "transport",
+            "tcp-ap",
+            "newreno",
             at_least=1.5,
         ),
-        Claim(
+        versus(
             "TCP-AP costs at most twice the paper's 6% of goodput",
             "goodput",
-            {"transport": "tcp-ap"},
-            {"transport": "newreno"},
+            "transport",
+            "tcp-ap",
+            "newreno",
             at_least=0.88,
         ),
     ],
@@ -508,10 +520,7 @@ RANDOM = Experiment(
             "the paper has one placement, which it does not print; means over placements say more",
         ),
     ),
-    plots=(
-        Plot("bar", "goodput", x="transport", caption="Aggregate goodput."),
-        Plot("bar", "fairness", x="transport", caption="Jain's index."),
-    ),
+    plots=BARS,
 )
 FILES = {"app": "pareto", "mean_bytes": 30_000.0, "shape": 1.5, "mean_pause": 1.0}
 ONOFF = Experiment(
@@ -531,20 +540,24 @@ ONOFF = Experiment(
     full=Effort(10, {"duration": 2000.0}),
     published={"fairness": {(0.0, "newreno"): 64.0}},
     claims=[
-        Claim(
+        versus(
             "TCP-AP's goodput grows from no pause to 1 s",
             "goodput",
-            {"transport": "tcp-ap", "pause": 1.0},
-            {"transport": "tcp-ap", "pause": 0.0},
+            "pause",
+            1.0,
+            0.0,
             at_least=1.1,
+            at={"transport": "tcp-ap"},
         ),
-        Claim(
+        versus(
             "NewReno's goodput stays within 10%",
             "goodput",
-            {"transport": "newreno", "pause": 1.0},
-            {"transport": "newreno", "pause": 0.0},
+            "pause",
+            1.0,
+            0.0,
             at_least=0.9,
             at_most=1.1,
+            at={"transport": "newreno"},
         ),
         Claim(
             "TCP-AP is fair without pauses", "fairness", {"transport": "tcp-ap", "pause": 0.0}, at_least=95.0
@@ -581,23 +594,23 @@ ONOFF_RANDOM = Experiment(
     quick=Effort(8, {"duration": 80.0}),
     full=Effort(10, {"duration": 600.0}),
     claims=[
-        Claim(
+        versus(
             "TCP-AP delivers 91% more than NewReno",
             "goodput",
-            {"transport": "tcp-ap"},
-            {"transport": "newreno"},
+            "transport",
+            "tcp-ap",
+            "newreno",
             at_least=gain(0.91),
         ),
-        Claim(
+        versus(
             "with delayed ACKs 58% more",
             "goodput",
-            {"transport": "tcp-ap+da"},
-            {"transport": "newreno+da"},
+            "transport",
+            "tcp-ap+da",
+            "newreno+da",
             at_least=gain(0.58),
         ),
-        Claim(
-            "TCP-AP is fairer", "fairness", {"transport": "tcp-ap"}, {"transport": "newreno"}, at_least=1.0
-        ),
+        versus("TCP-AP is fairer", "fairness", "transport", "tcp-ap", "newreno", at_least=1.0),
     ],
     unstated=RANDOM.unstated,
     plots=(

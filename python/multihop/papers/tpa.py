@@ -25,6 +25,7 @@ from multihop.papers.declare import (
     more,
     rows,
     transports,
+    versus,
 )
 from multihop.papers.traces import inhibition
 
@@ -210,14 +211,16 @@ RATES = Experiment(
     full=Effort(5, most=20),
     level=0.90,
     claims=[
-        Claim(
+        versus(
             f"{rate}: TPA {what}, best configurations",
             metric,
-            {"rate": rate, "radio": "fading", "transport": TPAS},
-            {"rate": rate, "radio": "fading", "transport": TCPS},
+            "transport",
+            TPAS,
+            TCPS,
             lowest=metric == "rtx",
             at_least=more(change),
             at_most=less(change),
+            at={"rate": rate, "radio": "fading"},
         )
         for rate, size in (("5.5M", 0.10), ("11M", 0.04))
         for what, metric, change in (
@@ -302,13 +305,15 @@ CROSS_TESTBED = Experiment(
     full=Effort(10, most=40),
     level=0.90,
     claims=[
-        Claim(
+        versus(
             f"{routing}: TPA*-3 {what}",
             metric,
-            {"routing": routing, "radio": "fading", "transport": "tpa*-3"},
-            {"routing": routing, "radio": "fading", "transport": "tcp-3"},
+            "transport",
+            "tpa*-3",
+            "tcp-3",
             at_least=more(change),
             at_most=less(change),
+            at={"routing": routing, "radio": "fading"},
         )
         for routing, throughput, again in (("OLSR", 0.18, -0.73), ("AODV", 0.05, -0.60))
         for what, metric, change in (
@@ -350,32 +355,39 @@ ROAMING = Experiment(
     full=Effort(5, most=20),
     level=0.90,
     claims=[
-        Claim(
+        versus(
             "TPA*-3 delivers 12% more over OLSR",
             "goodput",
-            {"routing": "OLSR", "transport": "tpa*-3"},
-            {"routing": "OLSR", "transport": "tcp-3"},
+            "transport",
+            "tpa*-3",
+            "tcp-3",
             at_least=gain(0.12),
+            at={"routing": "OLSR"},
         ),
-        Claim(
+        versus(
             "TPA*-3 delivers 12% more over AODV",
             "goodput",
-            {"routing": "AODV", "transport": "tpa*-3"},
-            {"routing": "AODV", "transport": "tcp-3"},
+            "transport",
+            "tpa*-3",
+            "tcp-3",
             at_least=gain(0.12),
+            at={"routing": "AODV"},
         ),
-        Claim(
+        versus(
             "TPA*-3 sends 73% less again over OLSR",
             "rtx",
-            {"routing": "OLSR", "transport": "tpa*-3"},
-            {"routing": "OLSR", "transport": "tcp-3"},
+            "transport",
+            "tpa*-3",
+            "tcp-3",
             at_most=gain(-0.73),
+            at={"routing": "OLSR"},
         ),
-        Claim(
+        versus(
             "both deliver 25% less over AODV",
             "goodput",
-            {"routing": "AODV"},
-            {"routing": "OLSR"},
+            "routing",
+            "AODV",
+            "OLSR",
             at_most=gain(-0.25),
             each={"transport": ["tcp-3", "tpa*-3"]},
         ),

@@ -25,6 +25,7 @@ from multihop.papers.declare import (
     gain,
     rows,
     transports,
+    versus,
 )
 from multihop.papers.tpa import AODV, PAPER, TCPS, TPA, TPAS, better
 
@@ -96,19 +97,21 @@ CROSS = table(
     claims=[
         better("TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06),
         better("TPA is 4% fairer over 2 s, best configurations", "instant", TCPS, TPAS, 0.04),
-        Claim(
+        versus(
             "TPA is as fair over the whole run, best configurations",
             "fairness",
-            {"transport": TPAS},
-            {"transport": TCPS},
+            "transport",
+            TPAS,
+            TCPS,
             at_least=0.97,
             at_most=1.03,
         ),
-        Claim(
+        versus(
             "TCP-uc sends at least 1.5 times as much again as TCP-2",
             "rtx",
-            {"transport": "tcp-uc"},
-            {"transport": "tcp-2"},
+            "transport",
+            "tcp-uc",
+            "tcp-2",
             at_least=1.5,
         ),
     ],
@@ -140,11 +143,12 @@ def paced(
             better(
                 f"TPA-AP sends {-less:.0%} less again than TCP-AP", "rtx", ["tcp-ap+da"], PACED_TPAS, less
             ),
-            Claim(
+            versus(
                 "TPA-AP is fair over 2 s within 5% of TCP-AP",
                 "instant",
-                {"transport": PACED_TPAS},
-                {"transport": "tcp-ap+da"},
+                "transport",
+                PACED_TPAS,
+                "tcp-ap+da",
                 at_least=0.95,
             ),
         ],
@@ -201,17 +205,9 @@ PACING_K = Experiment(
     full=TEN_RUNS,
     published={metric.name: {} for metric in METRICS},
     claims=[
-        Claim(
-            "K = 2 delivers 36% more than TCP-AP",
-            "goodput",
-            {"K": 2},
-            {"K": "tcp-ap+da"},
-            at_least=gain(0.36),
-        ),
-        Claim("K = 2 is fairer over 2 s than TCP-AP", "instant", {"K": 2}, {"K": "tcp-ap+da"}, at_least=1.0),
-        Claim(
-            "K = 2 sends 71% less again than TCP-AP", "rtx", {"K": 2}, {"K": "tcp-ap+da"}, at_most=gain(-0.71)
-        ),
+        versus("K = 2 delivers 36% more than TCP-AP", "goodput", "K", 2, "tcp-ap+da", at_least=gain(0.36)),
+        versus("K = 2 is fairer over 2 s than TCP-AP", "instant", "K", 2, "tcp-ap+da", at_least=1.0),
+        versus("K = 2 sends 71% less again than TCP-AP", "rtx", "K", 2, "tcp-ap+da", at_most=gain(-0.71)),
     ],
     unstated=(
         *SIMULATION,
@@ -316,26 +312,10 @@ GRID = table(
         "rtx": column(CROSS_ROWS, "12.3±1 15±0.34 13.7±0.8 18.9±0.2 15.9±1.3 16.4±0.4"),
     },
     claims=[
-        Claim(
-            "TPA delivers more, best configurations",
-            "goodput",
-            {"transport": TPAS},
-            {"transport": TCPS},
-            at_least=1.0,
-        ),
-        Claim(
-            "TPA is fairer, best configurations",
-            "fairness",
-            {"transport": TPAS},
-            {"transport": TCPS},
-            at_least=1.0,
-        ),
-        Claim(
-            "TPA is fairer over 2 s, best configurations",
-            "instant",
-            {"transport": TPAS},
-            {"transport": TCPS},
-            at_least=1.0,
+        versus("TPA delivers more, best configurations", "goodput", "transport", TPAS, TCPS, at_least=1.0),
+        versus("TPA is fairer, best configurations", "fairness", "transport", TPAS, TCPS, at_least=1.0),
+        versus(
+            "TPA is fairer over 2 s, best configurations", "instant", "transport", TPAS, TCPS, at_least=1.0
         ),
     ],
 )
@@ -393,19 +373,21 @@ RANDOM = Experiment(
         },
     },
     claims=[
-        Claim(
+        versus(
             "TPA*-3 is fairer over 2 s than TCP-uc",
             "instant",
-            {"transport": "tpa*-3"},
-            {"transport": "tcp-uc"},
+            "transport",
+            "tpa*-3",
+            "tcp-uc",
             at_least=1.0,
             each={"flows": [3, 5, 10]},
         ),
-        Claim(
+        versus(
             "TPA-2 is fairer over 2 s than TCP-2",
             "instant",
-            {"transport": "tpa-2"},
-            {"transport": "tcp-2"},
+            "transport",
+            "tpa-2",
+            "tcp-2",
             at_least=1.0,
             each={"flows": [3, 5, 10]},
         ),
@@ -437,11 +419,12 @@ RANDOM_AP = replace(
     axes=[COUNTS, transports(["tcp-ap+da", "tpa-ap-2"], tcp=NS2_PACED, tpa=TPA)],
     published={"goodput": {}, "instant": {}, "rtx": {}},
     claims=[
-        Claim(
+        versus(
             "TPA-AP-2 delivers more than TCP-AP",
             "goodput",
-            {"transport": "tpa-ap-2"},
-            {"transport": "tcp-ap+da"},
+            "transport",
+            "tpa-ap-2",
+            "tcp-ap+da",
             at_least=1.0,
             each={"flows": [3, 5, 10]},
         )
@@ -471,18 +454,20 @@ MOBILE = Experiment(
         "rtx": column(["tcp-uc", "tcp-2", "tpa*-3"], "5.8 4.8 3.6"),
     },
     claims=[
-        Claim(
+        versus(
             "TPA*-3 is fairer over 2 s than either TCP",
             "instant",
-            {"transport": "tpa*-3"},
-            {"transport": ["tcp-uc", "tcp-2"]},
+            "transport",
+            "tpa*-3",
+            ["tcp-uc", "tcp-2"],
             at_least=1.0,
         ),
-        Claim(
+        versus(
             "TPA*-3 sends less again than either TCP",
             "rtx",
-            {"transport": "tpa*-3"},
-            {"transport": ["tcp-uc", "tcp-2"]},
+            "transport",
+            "tpa*-3",
+            ["tcp-uc", "tcp-2"],
             at_most=1.0,
             lowest=True,
         ),
@@ -499,11 +484,12 @@ MOBILE_AP = replace(
     axes=[transports(["tcp-ap+da", "tpa*-ap-3", "tpa-ap-2"], tcp=NS2_PACED, tpa=TPA)],
     published={metric.name: {} for metric in METRICS},
     claims=[
-        Claim(
+        versus(
             "TPA-AP delivers more than TCP-AP",
             "goodput",
-            {"transport": ["tpa*-ap-3", "tpa-ap-2"]},
-            {"transport": "tcp-ap+da"},
+            "transport",
+            ["tpa*-ap-3", "tpa-ap-2"],
+            "tcp-ap+da",
             at_least=1.0,
         )
     ],

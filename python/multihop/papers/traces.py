@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from multihop import _core, report
 from multihop.papers.study import Study, Values
 
 SHOWN = 40
 """Lines of a packet trace."""
+SILENCE = 1.0
+"""Seconds without a segment that only a timeout ends."""
+BEFORE, AFTER = 0.7, 0.3
+"""Seconds that are shown on both sides of a silence."""
 
 
 def variation(study: Study) -> None:
@@ -33,22 +40,64 @@ def variation(study: Study) -> None:
 
 
 def patterns(study: Study) -> None:
-    """The pattern whose throughput rises most with speed, at every speed, below its shortest path."""
+    """The pattern whose throughput rises most with speed, below its shortest path (Figures 5 and 10)."""
     names = [axis.name for axis in study.experiment.axes]
     cells = sorted(study.accepted(), key=lambda cell: float(cell[names.index("speed")]))
     slow, fast = study.samples("acked", cells[0]), study.samples("acked", cells[1])
     seed, _ = max(slow, key=lambda sample: fast.get(sample, 0.0) - slow[sample])
     gained = f"{slow[seed, 0]:.0f} kb/s at {cells[0][0]} m/s, {fast[seed, 0]:.0f} kb/s at {cells[1][0]} m/s"
     study.text(f"Of {len(slow)} patterns, number {seed} gains most with speed: {gained}.")
-    for cell in cells:
-        series = study.result(cell, seed).series
-        figure, axes = report.new_figure("time, s", "goodput, kb/s")
-        for what, colour, scale in (("goodput_kbps", report.BLUE, 1.0), ("shortest", report.BLACK, 100.0)):
-            part = series.filter(pl.col("series") == what)
-            label = "goodput" if what == "goodput_kbps" else "shortest path, 100 a hop"
-            axes.plot(part["time"], part["value"] * scale, color=colour, linewidth=1.0, label=label)
-        axes.legend()
-        study.figure(figure, f"Pattern {seed} at {cell[0]} m/s.")
+    study.figure(
+        over_the_pattern(study, cells, seed), f"Pattern {seed}: shortest path, and goodput at each speed."
+    )
+    for cell in study.select({"speed": 10}):
+        back_off(study, cell, seed)
+
+
+def over_the_pattern(study: Study, cells: Sequence[Values], seed: int) -> Figure:
+    """Shortest path and goodput over the share of the movement that has passed."""
+    with report.drawing():
+        figure = Figure(figsize=(7.2, 1.5 * (len(cells) + 1)), layout="constrained")
+        panels: list[Axes] = list(figure.subplots(len(cells) + 1, 1, sharex=True))
+    shown = [(cells[0], "shortest", "path, hops", report.BLACK)]
+    shown += [(cell, "goodput_kbps", f"{cell[0]} m/s, kb/s", report.BLUE) for cell in cells]
+    for axes, (cell, name, label, colour) in zip(panels, shown, strict=True):
+        result = study.result(cell, seed)
+        part = result.series.filter(pl.col("series") == name)
+        axes.plot(part["time"] / result.data["sim_seconds"], part["value"], color=colour, linewidth=1.0)
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+    panels[-1].set_xlabel("share of the pattern")
+    return figure
+
+
+def back_off(study: Study, cell: Values, seed: int) -> None:
+    """Segments around the first time that the sender falls silent (Holland and Vaidya's Figure 6)."""
+    events = packets(study, cell, seed).filter(pl.col("seq").is_not_null())
+    sent = events.filter(evt="s", node=0, pkt="tcp")
+    silent = sent.with_columns(pause=pl.col("time").diff().shift(-1)).filter(pl.col("pause") > SILENCE)
+    if silent.is_empty():
+        study.text(f"In pattern {seed} at {cell[0]} m/s the sender never falls silent for {SILENCE:g} s.")
+        return
+    at, pause = silent.row(0, named=True)["time"], silent.row(0, named=True)["pause"]
+    numbers = sent["seq"].unique().sort()
+    near = events.filter(pl.col("time").is_between(at - BEFORE, at + pause + AFTER))
+    near = near.with_columns(number=numbers.search_sorted(near["seq"]))
+    figure, axes = report.new_figure("time, s", "segment")
+    for evt, node, pkt, marker, colour, label in (
+        ("s", 0, "tcp", "o", report.BLUE, "sent"),
+        ("r", 1, "tcp", "x", report.GREEN, "received"),
+        ("r", 0, "ack", "|", report.BLACK, "acknowledged"),
+        ("D", None, "tcp", "v", report.VERMILION, "dropped"),
+    ):
+        part = near.filter(pl.col("evt") == evt, pl.col("pkt") == pkt)
+        part = part if node is None else part.filter(pl.col("node") == node)
+        axes.plot(
+            part["time"], part["number"], marker, color=colour, markersize=5, fillstyle="none", label=label
+        )
+    axes.legend()
+    when = f"{at:.2f} s to {at + pause:.2f} s"
+    study.figure(figure, f"Segments of pattern {seed} at {cell[0]} m/s around the first silence, {when}.")
 
 
 def zero(study: Study) -> None:
