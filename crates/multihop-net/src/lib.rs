@@ -1,1 +1,21 @@
 //! TPA on real UDP sockets.
+//!
+//! A [`Hub`](hub::Hub) is many connections on one socket, without the socket: datagrams and time in,
+//! datagrams out. A tokio task moves it ([`TpaListener`], [`TpaStream`]); tests move it in virtual time.
+
+mod config;
+mod driver;
+mod error;
+mod listener;
+mod stats;
+mod stream;
+
+pub mod hub;
+pub mod keys;
+
+pub use config::{Config, Limits, Peers, Security, SocketOptions};
+pub use error::Error;
+pub use keys::{Identity, KnownPeers, PublicKey, Token};
+pub use listener::TpaListener;
+pub use stats::Stats;
+pub use stream::TpaStream;

@@ -1,0 +1,89 @@
+use multihop_core::Duration;
+use multihop_transport::tpa;
+
+use crate::keys::{Identity, KnownPeers, PublicKey, Token};
+
+/// How a listener or a stream works.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The protocol: the profile for real networks unless it is changed.
+    pub transport: tpa::Config,
+    /// Who may talk to us, and whether others can listen.
+    pub security: Security,
+    /// What a listener takes on at most.
+    pub limits: Limits,
+    /// The UDP socket.
+    pub socket: SocketOptions,
+}
+
+/// Who may talk to us, and whether others can listen.
+#[derive(Clone, Debug)]
+pub enum Security {
+    /// The bare protocol: anybody may connect, read along and interfere.
+    Plain,
+    /// Whoever knows the token.
+    Token(Token),
+    /// Whoever has the right key.
+    Keys {
+        /// Our own.
+        identity: Identity,
+        /// What to think of theirs.
+        peers: Peers,
+    },
+}
+
+/// What to think of a peer's key.
+#[derive(Clone, Debug)]
+pub enum Peers {
+    /// It must be the one that was seen before; new ones are remembered.
+    Known(KnownPeers),
+    /// Everybody's will do.
+    Any,
+    /// This one and no other.
+    Exactly(PublicKey),
+}
+
+/// What one socket takes on at most. What comes beyond is not answered.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Connections that a listener has at one time, those not yet accepted included.
+    pub connections: usize,
+    /// Connections that stand and wait to be accepted.
+    pub backlog: usize,
+    /// Connections that are not established yet.
+    pub half_open: usize,
+    /// Closed connections that still answer what is late; beyond, the oldest are forgotten.
+    pub lingering: usize,
+    /// Bytes of one connection that wait to be sent or acknowledged.
+    pub send_buffer: usize,
+}
+
+/// The UDP socket.
+#[derive(Clone, Debug)]
+pub struct SocketOptions {
+    /// Bytes that the kernel keeps of what has arrived; it may take less.
+    pub receive_buffer: usize,
+    /// Bytes that the kernel keeps of what is to leave; it may take less.
+    pub send_buffer: usize,
+}
+
+impl Config {
+    /// The defaults, but for security, of which there is none.
+    pub fn new(security: Security) -> Self {
+        // TPA's own default of 64 segments of 1460 bytes fits windows of up to a block.
+        let transport = tpa::Config { user_timeout: Some(Duration::from_secs(60)), ..tpa::Config::net() };
+        Self { transport, security, limits: Limits::default(), socket: SocketOptions::default() }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connections: 1024, backlog: 128, half_open: 256, lingering: 4096, send_buffer: 128 * 1024 }
+    }
+}
+
+impl Default for SocketOptions {
+    fn default() -> Self {
+        Self { receive_buffer: 1024 * 1024, send_buffer: 1024 * 1024 }
+    }
+}

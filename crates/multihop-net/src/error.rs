@@ -1,0 +1,42 @@
+use std::io;
+
+/// Why a connection came to nothing, or to an end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// Nobody listens there.
+    #[error("connection refused: nobody listens at the peer's port")]
+    Refused,
+    /// The peer ended it without regard for what was under way.
+    #[error("connection reset by the peer")]
+    Reset,
+    /// The peer has not answered for too long.
+    #[error("connection timed out: the peer did not answer")]
+    TimedOut,
+    /// This end had ended it.
+    #[error("connection was aborted here")]
+    Aborted,
+    /// This side was closed before.
+    #[error("this side of the connection is closed for sending")]
+    Closed,
+    /// The socket holds as many connections as it may.
+    #[error("too many connections: the socket holds as many as its limit allows")]
+    TooMany,
+    /// The security that was asked for is not there.
+    #[error("this build has only Security::Plain: tokens and keys are not implemented yet")]
+    Unsupported,
+}
+
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match error {
+            Error::Refused => io::ErrorKind::ConnectionRefused,
+            Error::Reset => io::ErrorKind::ConnectionReset,
+            Error::TimedOut => io::ErrorKind::TimedOut,
+            Error::Aborted => io::ErrorKind::ConnectionAborted,
+            Error::Closed => io::ErrorKind::BrokenPipe,
+            Error::TooMany => io::ErrorKind::ResourceBusy,
+            Error::Unsupported => io::ErrorKind::Unsupported,
+        };
+        Self::new(kind, error)
+    }
+}

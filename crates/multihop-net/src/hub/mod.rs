@@ -1,0 +1,462 @@
+//! Many connections on one socket, without the socket.
+//!
+//! A driver hands in what arrives ([`Hub::receive`]) and the time ([`Hub::handle_timeout`]); after
+//! either, and after every call of an application, it takes [`Hub::poll_transmit`] until that is
+//! empty, then [`Hub::poll_event`], then asks [`Hub::poll_timeout`] when to come back. No clock, no
+//! socket; randomness is handed in.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::fmt;
+use std::net::SocketAddr;
+
+use multihop_core::{Instant, Machine};
+use multihop_transport::tpa::{self, Endpoint, Ports, Refusals, State};
+use multihop_wire::tpa::{BlockSeq, Segment};
+
+mod armour;
+mod connection;
+mod door;
+mod slots;
+
+pub use slots::Id;
+
+use crate::config::{Config, Limits};
+use crate::error::Error;
+use crate::stats::Stats;
+use armour::{Armour, Opened};
+use connection::Connection;
+use door::{Door, Knock};
+use slots::Slots;
+
+/// Many connections on one socket.
+pub struct Hub {
+    config: tpa::Config,
+    limits: Limits,
+    /// The port of the socket.
+    port: u16,
+    /// Whether strangers may connect.
+    listening: bool,
+    entropy: Entropy,
+    door: Door,
+    connections: Slots<Connection>,
+    by_peer: HashMap<SocketAddr, Id>,
+    /// Connections that may have something to send, each at most once.
+    ready: VecDeque<Id>,
+    /// When to come back to which connection.
+    due: BTreeSet<(Instant, Id)>,
+    /// Established, and not accepted yet.
+    backlog: VecDeque<Id>,
+    /// Closed, in the order in which they were.
+    lingering: BTreeMap<u64, Id>,
+    /// How many have been closed.
+    closed: u64,
+    half_open: usize,
+    refusals: Refusals<SocketAddr>,
+    /// Answers to strangers.
+    answers: VecDeque<(SocketAddr, Vec<u8>)>,
+    events: VecDeque<Event>,
+}
+
+/// Fills a slice with random bytes that nobody can guess.
+pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
+
+/// What has arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// Who sent it, by its own account.
+    pub from: SocketAddr,
+    /// The TTL or hop limit that it had left, if the system says.
+    pub ttl: Option<u8>,
+    /// What was in it.
+    pub bytes: &'a [u8],
+}
+
+/// What is to leave; its bytes have been appended to the buffer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Transmit {
+    /// Where to.
+    pub to: SocketAddr,
+    /// How many bytes.
+    pub len: usize,
+}
+
+/// What the application of a connection may have waited for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Event {
+    /// A connection waits to be accepted.
+    Incoming,
+    /// This one is there, or has more to read, or more room to write, or is over.
+    Changed(Id),
+}
+
+impl Hub {
+    /// A hub without connections, for a socket with this port.
+    pub fn new(config: &Config, port: u16, entropy: Entropy) -> Result<Self, Error> {
+        Ok(Self {
+            config: config.transport.clone(),
+            limits: config.limits.clone(),
+            port,
+            listening: false,
+            entropy,
+            door: Door::new(&config.security)?,
+            connections: Slots::new(),
+            by_peer: HashMap::new(),
+            ready: VecDeque::new(),
+            due: BTreeSet::new(),
+            backlog: VecDeque::new(),
+            lingering: BTreeMap::new(),
+            closed: 0,
+            half_open: 0,
+            refusals: Refusals::new(),
+            answers: VecDeque::new(),
+            events: VecDeque::new(),
+        })
+    }
+
+    /// From now on strangers may connect.
+    pub fn listen(&mut self) {
+        self.listening = true;
+    }
+
+    /// No more strangers. Those that nobody has accepted are turned away.
+    pub fn stop_listening(&mut self) {
+        self.listening = false;
+        for id in std::mem::take(&mut self.backlog) {
+            self.abort(id);
+            self.release(id);
+        }
+    }
+
+    /// The next connection that stands.
+    pub fn accept(&mut self) -> Option<Id> {
+        let id = self.backlog.pop_front();
+        if !self.backlog.is_empty() {
+            self.events.push_back(Event::Incoming);
+        }
+        id
+    }
+
+    /// Opens a connection. It must be [released](Self::release) some day.
+    pub fn connect(&mut self, peer: SocketAddr) -> Result<Id, Error> {
+        let armour = self.door.leave()?;
+        let mut endpoint = self.endpoint(peer);
+        endpoint.connect();
+        let id = self.insert(Connection::to(peer, endpoint, armour));
+        self.wake(id);
+        Ok(id)
+    }
+
+    /// Takes what has arrived.
+    pub fn receive(&mut self, now: Instant, datagram: Datagram<'_>) {
+        match self.by_peer.get(&datagram.from) {
+            Some(&id) => self.receive_for(now, id, datagram),
+            None => self.receive_from_stranger(now, datagram),
+        }
+    }
+
+    fn receive_for(&mut self, now: Instant, id: Id, datagram: Datagram<'_>) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        connection.traffic.datagrams_received += 1;
+        connection.traffic.bytes_received += datagram.bytes.len() as u64;
+        let ports = (datagram.from.port(), self.port);
+        match connection.armour.open(now, datagram.bytes, ports) {
+            Opened::Segment(segment) if connection.endpoint.gives_way_to(&segment) => {
+                self.detach(id);
+                self.wake(id);
+                self.receive_from_stranger(now, datagram);
+            }
+            Opened::Segment(segment) => {
+                connection.on_segment(now, datagram.ttl, segment);
+                self.wake(id);
+            }
+            Opened::Nothing => {}
+        }
+    }
+
+    fn receive_from_stranger(&mut self, now: Instant, datagram: Datagram<'_>) {
+        let ports = (datagram.from.port(), self.port);
+        let knock = self.door.knock(now, &datagram, ports, self.listening);
+        match knock {
+            Knock::Nothing => {}
+            Knock::Answer(bytes) => self.answer(datagram.from, bytes),
+            Knock::Refuse(segment) => self.refuse(now, datagram.from, &segment),
+            Knock::Enter(armour, segment) => self.open_for(now, armour, segment, datagram),
+        }
+    }
+
+    fn open_for(&mut self, now: Instant, armour: Armour, segment: Segment, datagram: Datagram<'_>) {
+        let full = self.connections.len() - self.lingering.len() >= self.limits.connections;
+        if full || self.half_open >= self.limits.half_open || self.backlog.len() >= self.limits.backlog {
+            return;
+        }
+        let mut endpoint = self.endpoint(datagram.from);
+        endpoint.listen();
+        let mut connection = Connection::from(datagram.from, endpoint, armour);
+        connection.on_segment(now, datagram.ttl, segment);
+        self.half_open += 1;
+        let id = self.insert(connection);
+        self.wake(id);
+    }
+
+    fn refuse(&mut self, now: Instant, to: SocketAddr, segment: &Segment) {
+        if let Some(reset) = self.refusals.answer(now, to, segment) {
+            let mut bytes = Vec::new();
+            reset.emit_in_udp(&mut bytes);
+            self.answer(to, bytes);
+        }
+    }
+
+    fn answer(&mut self, to: SocketAddr, bytes: Vec<u8>) {
+        if self.answers.len() < MAX_ANSWERS {
+            self.answers.push_back((to, bytes));
+        }
+    }
+
+    /// Runs every timer that is due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(&(at, id)) = self.due.first().filter(|(at, _)| *at <= now) {
+            self.due.remove(&(at, id));
+            if let Some(connection) = self.connections.get_mut(id) {
+                connection.deadline = None;
+                connection.endpoint.handle_timeout(now);
+                self.wake(id);
+            }
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Appends the next datagram that is to leave to `out`.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmit> {
+        let start = out.len();
+        if let Some((to, bytes)) = self.answers.pop_front() {
+            out.extend_from_slice(&bytes);
+            return Some(Transmit { to, len: bytes.len() });
+        }
+        while let Some(&id) = self.ready.front() {
+            let Some(connection) = self.connections.get_mut(id) else {
+                self.ready.pop_front();
+                continue;
+            };
+            match connection.endpoint.poll_output(now) {
+                Some(tpa::Output::Segment(segment)) => {
+                    connection.armour.seal(now, &segment, out);
+                    let len = out.len() - start;
+                    connection.traffic.datagrams_sent += 1;
+                    connection.traffic.bytes_sent += len as u64;
+                    return Some(Transmit { to: connection.peer, len });
+                }
+                Some(tpa::Output::Event(event)) => self.on_event(id, event),
+                None => {
+                    self.ready.pop_front();
+                    self.settle(id);
+                }
+            }
+        }
+        None
+    }
+
+    /// The next thing that an application may have waited for.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Takes as much of `data` as there is room for; 0 if there is none now.
+    pub fn write(&mut self, id: Id, data: &[u8]) -> Result<usize, Error> {
+        let room = self.limits.send_buffer;
+        let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
+        let taken = connection.write(data, room)?;
+        if taken > 0 {
+            self.wake(id);
+        }
+        Ok(taken)
+    }
+
+    /// Copies what has arrived into `into`; `Some(0)` at the end, `None` if there is nothing yet.
+    pub fn read(&mut self, id: Id, into: &mut [u8]) -> Result<Option<usize>, Error> {
+        let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
+        let taken = connection.read(into)?;
+        if taken.is_some_and(|n| n > 0) {
+            self.wake(id);
+        }
+        Ok(taken)
+    }
+
+    /// Closes our side once everything written has left. True when the peer has all of it.
+    pub fn shutdown(&mut self, id: Id) -> Result<bool, Error> {
+        let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
+        let done = connection.shutdown()?;
+        self.wake(id);
+        Ok(done)
+    }
+
+    /// Ends a connection now, and tells the peer.
+    pub fn abort(&mut self, id: Id) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.abort();
+            self.wake(id);
+        }
+    }
+
+    /// The application is done with a connection: it closes in the background.
+    pub fn release(&mut self, id: Id) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.is_held = false;
+            connection.endpoint.close();
+            self.wake(id);
+        }
+    }
+
+    /// Whether a connection stands; the reason, if it never will.
+    pub fn is_connected(&self, id: Id) -> Result<bool, Error> {
+        self.connections.get(id).map_or(Err(Error::Aborted), Connection::is_connected)
+    }
+
+    /// What a connection has seen and done.
+    pub fn stats(&self, id: Id) -> Option<Stats> {
+        let connection = self.connections.get(id)?;
+        Some(Stats::of(&connection.endpoint, connection.traffic, connection.hops))
+    }
+
+    /// The peer of a connection.
+    pub fn peer(&self, id: Id) -> Option<SocketAddr> {
+        self.connections.get(id).map(|connection| connection.peer)
+    }
+
+    /// Whether nobody can need it any more: no connection is left, and none can come.
+    pub fn is_finished(&self) -> bool {
+        self.is_empty() && !self.listening
+    }
+
+    /// Connections, lingering ones included.
+    pub fn len(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Whether there is no connection.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Connections that are closed and only answer what is late.
+    pub fn lingering(&self) -> usize {
+        self.lingering.len()
+    }
+
+    fn endpoint(&mut self, peer: SocketAddr) -> Endpoint {
+        let mut iss = [0; 2];
+        (self.entropy)(&mut iss);
+        let ports = Ports { local: self.port, remote: peer.port() };
+        Endpoint::new(self.config.clone(), ports, BlockSeq(u16::from_be_bytes(iss)))
+    }
+
+    fn insert(&mut self, connection: Connection) -> Id {
+        let peer = connection.peer;
+        let id = self.connections.insert(connection);
+        self.by_peer.insert(peer, id);
+        id
+    }
+
+    /// Something may have to leave.
+    fn wake(&mut self, id: Id) {
+        if let Some(connection) = self.connections.get_mut(id)
+            && !connection.is_ready
+        {
+            connection.is_ready = true;
+            self.ready.push_back(id);
+        }
+    }
+
+    fn on_event(&mut self, id: Id, event: tpa::Event) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        connection.on_event(event);
+        if event == tpa::Event::Connected && std::mem::take(&mut connection.is_half_open) {
+            self.half_open -= 1;
+            connection.is_held = true;
+            self.backlog.push_back(id);
+            self.events.push_back(Event::Incoming);
+        }
+        self.events.push_back(Event::Changed(id));
+    }
+
+    /// Nothing more leaves now: when to come back, and whether it is over.
+    fn settle(&mut self, id: Id) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        connection.is_ready = false;
+        let deadline = connection.endpoint.poll_timeout();
+        let old = std::mem::replace(&mut connection.deadline, deadline);
+        if deadline != old {
+            if let Some(at) = old {
+                self.due.remove(&(at, id));
+            }
+            if let Some(at) = deadline {
+                self.due.insert((at, id));
+            }
+        }
+        if connection.has_just_shut() {
+            self.events.push_back(Event::Changed(id));
+        }
+        match connection.endpoint.state() {
+            State::Linger if connection.closed.is_none() => {
+                connection.closed = Some(self.closed);
+                self.lingering.insert(self.closed, id);
+                self.closed += 1;
+                self.bound_lingering();
+            }
+            // A stranger whose SYN was not to our liking, or who has taken it back.
+            State::Listen | State::Closed => self.on_gone(id),
+            _ => {}
+        }
+    }
+
+    fn bound_lingering(&mut self) {
+        if self.lingering.len() > self.limits.lingering
+            && let Some((_, &oldest)) = self.lingering.first_key_value()
+            && let Some(connection) = self.connections.get_mut(oldest)
+        {
+            connection.endpoint.abort();
+            self.wake(oldest);
+        }
+    }
+
+    /// The endpoint has closed. What waits to be read stays until the application is done with it.
+    fn on_gone(&mut self, id: Id) {
+        self.detach(id);
+        if let Some(connection) = self.connections.get_mut(id)
+            && !connection.is_held
+        {
+            self.half_open -= usize::from(connection.is_half_open);
+            self.connections.remove(id);
+        }
+    }
+
+    /// What the peer sends is no longer for this connection.
+    fn detach(&mut self, id: Id) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        connection.endpoint.abort();
+        if let Some(number) = connection.closed {
+            self.lingering.remove(&number);
+        }
+        if self.by_peer.get(&connection.peer) == Some(&id) {
+            self.by_peer.remove(&connection.peer);
+        }
+        if let Some(at) = connection.deadline.take() {
+            self.due.remove(&(at, id));
+        }
+    }
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub")
+            .field("port", &self.port)
+            .field("connections", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Answers to strangers that wait to leave; what is beyond them is not answered.
+const MAX_ANSWERS: usize = 256;

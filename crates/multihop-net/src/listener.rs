@@ -1,0 +1,60 @@
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::config::Config;
+use crate::driver::Shared;
+use crate::stream::TpaStream;
+
+/// Takes connections on one UDP socket.
+///
+/// When it is dropped nobody can connect any more; connections that were accepted live on.
+#[derive(Debug)]
+pub struct TpaListener {
+    shared: Arc<Shared>,
+}
+
+impl TpaListener {
+    /// Opens the socket, and takes connections from now on.
+    #[expect(clippy::unused_async, reason = "needs a runtime, and may come to look up things")]
+    pub async fn bind(addr: SocketAddr, config: Config) -> io::Result<Self> {
+        let (shared, ()) = Shared::start(addr, &config, |hub| {
+            hub.listen();
+            Ok(())
+        })?;
+        Ok(Self { shared })
+    }
+
+    /// The next connection.
+    pub async fn accept(&self) -> io::Result<TpaStream> {
+        loop {
+            let incoming = self.shared.incoming.notified();
+            {
+                let mut state = self.shared.lock();
+                if let Some(id) = state.hub.accept() {
+                    self.shared.kick();
+                    return Ok(TpaStream::new(Arc::clone(&self.shared), &state, id));
+                }
+                if state.is_dead {
+                    return Err(io::Error::new(
+                        io::ErrorKind::NotConnected,
+                        "the runtime of this listener is gone",
+                    ));
+                }
+            }
+            incoming.await;
+        }
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.shared.local
+    }
+}
+
+impl Drop for TpaListener {
+    fn drop(&mut self) {
+        self.shared.lock().hub.stop_listening();
+        self.shared.kick();
+    }
+}

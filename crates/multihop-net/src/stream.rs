@@ -1,0 +1,140 @@
+use std::future::poll_fn;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::config::Config;
+use crate::driver::{Shared, Side, State};
+use crate::error::Error;
+use crate::hub::Id;
+use crate::keys::PublicKey;
+use crate::stats::Stats;
+
+/// One end of a connection.
+///
+/// [`shutdown`](tokio::io::AsyncWriteExt::shutdown) closes our side and returns once the peer has everything
+/// that was written. A stream that is dropped closes in the background, as a TCP socket does: what was
+/// written is still delivered, and the peer is reset if it has sent what nobody has read, or still does.
+#[derive(Debug)]
+pub struct TpaStream {
+    shared: Arc<Shared>,
+    id: Id,
+    peer: SocketAddr,
+}
+
+impl TpaStream {
+    /// Opens a connection from a port that the system chooses.
+    pub async fn connect(addr: SocketAddr, config: &Config) -> io::Result<Self> {
+        let any: IpAddr = match addr {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let (shared, id) = Shared::start(SocketAddr::new(any, 0), config, |hub| hub.connect(addr))?;
+        let stream = Self { shared, id, peer: addr };
+        poll_fn(|cx| stream.poll_connected(cx)).await?;
+        Ok(stream)
+    }
+
+    pub(crate) fn new(shared: Arc<Shared>, state: &State, id: Id) -> Self {
+        let peer = state.hub.peer(id).unwrap_or(shared.local);
+        Self { shared, id, peer }
+    }
+
+    /// The peer's address.
+    pub fn peer_addr(&self) -> SocketAddr {
+        self.shared.lock().hub.peer(self.id).unwrap_or(self.peer)
+    }
+
+    /// The address of the socket.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.shared.local
+    }
+
+    /// The key that the peer has proved to have; `None` without keys.
+    pub fn peer_key(&self) -> Option<PublicKey> {
+        None
+    }
+
+    /// What the connection has seen and done.
+    pub fn stats(&self) -> Stats {
+        self.shared.lock().hub.stats(self.id).expect("the hub keeps what a stream holds")
+    }
+
+    /// Ends the connection now, and tells the peer. Reads and writes fail from now on.
+    pub fn abort(&self) {
+        self.with(|state| state.hub.abort(self.id));
+    }
+
+    fn with<R>(&self, action: impl FnOnce(&mut State) -> R) -> R {
+        let result = action(&mut self.shared.lock());
+        self.shared.kick();
+        result
+    }
+
+    fn poll_connected(&self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        let mut state = self.shared.lock();
+        if state.hub.is_connected(self.id)? {
+            return Poll::Ready(Ok(()));
+        }
+        self.wait(&mut state, Side::Write, cx)
+    }
+
+    /// Comes back when something happens to the connection.
+    fn wait<R>(&self, state: &mut State, side: Side, cx: &Context<'_>) -> Poll<io::Result<R>> {
+        if state.is_dead {
+            return Poll::Ready(Err(Error::Aborted.into()));
+        }
+        state.wait(self.id, side, cx.waker());
+        Poll::Pending
+    }
+}
+
+impl AsyncRead for TpaStream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if buf.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        let mut state = self.shared.lock();
+        let Some(n) = state.hub.read(self.id, buf.initialize_unfilled())? else {
+            return self.wait(&mut state, Side::Read, cx);
+        };
+        buf.advance(n);
+        self.shared.kick();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for TpaStream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        let mut state = self.shared.lock();
+        let n = state.hub.write(self.id, data)?;
+        if n == 0 && !data.is_empty() {
+            return self.wait(&mut state, Side::Write, cx);
+        }
+        self.shared.kick();
+        Poll::Ready(Ok(n))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut state = self.shared.lock();
+        if state.hub.shutdown(self.id)? {
+            return Poll::Ready(Ok(()));
+        }
+        self.shared.kick();
+        self.wait(&mut state, Side::Write, cx)
+    }
+}
+
+impl Drop for TpaStream {
+    fn drop(&mut self) {
+        self.with(|state| state.hub.release(self.id));
+    }
+}

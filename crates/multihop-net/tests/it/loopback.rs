@@ -1,0 +1,185 @@
+//! Over real sockets on this host.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use multihop_net::{Config, Security, TpaListener, TpaStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+const LOCAL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+fn plain() -> Config {
+    Config::new(Security::Plain)
+}
+
+/// Runs a test on a runtime of its own, for at most so long.
+fn within<T>(seconds: u64, test: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async { timeout(Duration::from_secs(seconds), test).await.expect("in time") })
+}
+
+async fn pair(config: &Config) -> (TpaStream, TpaStream, TpaListener) {
+    let listener = TpaListener::bind(LOCAL, config.clone()).await.expect("a free port");
+    let addr = listener.local_addr();
+    let (caller, answerer) = tokio::join!(TpaStream::connect(addr, config), listener.accept());
+    (caller.expect("connects"), answerer.expect("is accepted"), listener)
+}
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|i| u8::try_from((i * 31 + i / 251) % 256).expect("below 256")).collect()
+}
+
+#[test]
+fn bytes_go_both_ways_and_end_where_they_end() {
+    within(10, async {
+        let (mut caller, mut answerer, _listener) = pair(&plain()).await;
+        let data = pattern(300_000);
+        let echo = tokio::spawn(async move {
+            let mut all = Vec::new();
+            answerer.read_to_end(&mut all).await.unwrap();
+            answerer.write_all(&all).await.unwrap();
+            answerer.shutdown().await.unwrap();
+            all.len()
+        });
+        caller.write_all(&data).await.unwrap();
+        caller.shutdown().await.unwrap();
+        let mut back = Vec::new();
+        caller.read_to_end(&mut back).await.unwrap();
+        assert!(back == data);
+        assert_eq!(echo.await.unwrap(), data.len());
+        let stats = caller.stats();
+        assert_eq!((stats.counters.bytes_acked, stats.counters.bytes_delivered), (300_000, 300_000));
+    });
+}
+
+#[test]
+fn many_connections_share_one_socket() {
+    within(10, async {
+        let listener = TpaListener::bind(LOCAL, plain()).await.unwrap();
+        let addr = listener.local_addr();
+        let calls: Vec<_> = (0..50_u8)
+            .map(|n| {
+                tokio::spawn(async move {
+                    let mut stream = TpaStream::connect(addr, &plain()).await.unwrap();
+                    stream.write_all(&[n; 5000]).await.unwrap();
+                    let mut back = [0; 5000];
+                    stream.read_exact(&mut back).await.unwrap();
+                    assert_eq!(back, [n; 5000]);
+                })
+            })
+            .collect();
+        for _ in 0..calls.len() {
+            let mut stream = listener.accept().await.unwrap();
+            assert_eq!(stream.local_addr(), addr);
+            tokio::spawn(async move {
+                let mut data = [0; 5000];
+                stream.read_exact(&mut data).await.unwrap();
+                stream.write_all(&data).await.unwrap();
+            });
+        }
+        for call in calls {
+            call.await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn what_was_written_arrives_though_the_stream_is_dropped() {
+    within(10, async {
+        let (mut caller, mut answerer, _listener) = pair(&plain()).await;
+        caller.write_all(&pattern(50_000)).await.unwrap();
+        drop(caller);
+        let mut all = Vec::new();
+        answerer.read_to_end(&mut all).await.unwrap();
+        assert!(all == pattern(50_000));
+    });
+}
+
+#[test]
+fn nobody_there_is_connection_refused() {
+    within(10, async {
+        let (mut kept, _answerer, listener) = pair(&plain()).await;
+        let addr = listener.local_addr();
+        drop(listener);
+        let error = TpaStream::connect(addr, &plain()).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
+        // The connection that was there lives on.
+        kept.write_all(b"still").await.unwrap();
+    });
+}
+
+#[test]
+fn an_abort_resets_the_peer() {
+    within(10, async {
+        let (caller, mut answerer, _listener) = pair(&plain()).await;
+        caller.abort();
+        let error = answerer.read(&mut [0; 10]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
+        let error = answerer.write(b"x").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
+    });
+}
+
+#[test]
+fn a_peer_that_never_answers_is_a_time_out() {
+    within(10, async {
+        let silent = std::net::UdpSocket::bind(LOCAL).unwrap();
+        let mut config = plain();
+        config.transport.syn_wait = multihop_core::Duration::from_millis(20);
+        config.transport.syn_retries = Some(1);
+        let error = TpaStream::connect(silent.local_addr().unwrap(), &config).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
+    });
+}
+
+#[test]
+fn nothing_can_be_written_after_the_shutdown() {
+    within(10, async {
+        let (mut caller, mut answerer, _listener) = pair(&plain()).await;
+        caller.write_all(b"last words").await.unwrap();
+        let (shut, read) = tokio::join!(caller.shutdown(), async {
+            let mut all = Vec::new();
+            answerer.read_to_end(&mut all).await.unwrap();
+            all
+        });
+        shut.unwrap();
+        assert_eq!(read, b"last words");
+        let error = caller.write(b"more").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "{error}");
+        // The other direction is open still.
+        answerer.write_all(b"answer").await.unwrap();
+        let mut answer = [0; 6];
+        caller.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"answer");
+    });
+}
+
+#[test]
+fn a_writer_waits_for_its_reader() {
+    within(10, async {
+        let (mut caller, mut answerer, _listener) = pair(&plain()).await;
+        let data = pattern(3_000_000);
+        let sent = data.clone();
+        let writer = tokio::spawn(async move {
+            caller.write_all(&sent).await.unwrap();
+            caller.shutdown().await.unwrap();
+        });
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(!writer.is_finished(), "3 MB fit into the buffers");
+        let mut all = Vec::new();
+        answerer.read_to_end(&mut all).await.unwrap();
+        assert!(all == data);
+        writer.await.unwrap();
+    });
+}
+
+#[test]
+fn a_taken_port_is_addr_in_use() {
+    within(10, async {
+        let first = TpaListener::bind(LOCAL, plain()).await.unwrap();
+        let error = TpaListener::bind(first.local_addr(), plain()).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "{error}");
+    });
+}

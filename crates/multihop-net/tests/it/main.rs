@@ -1,0 +1,3 @@
+//! TPA between hubs in virtual time, and over real sockets.
+
+mod loopback;
