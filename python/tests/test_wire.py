@@ -1,0 +1,48 @@
+"""What docs/wire.md says is enough: a second implementation, and the page's own examples."""
+
+import random
+
+import pytest
+import tpa_peer
+from tpa_peer import Connection, Segment
+
+
+def test_the_example_of_the_page() -> None:
+    datagram = bytes.fromhex("0abc4008 0defc00e 11220007 ee")
+    segment = Segment(0x0ABC, 1, tx=0x11, window=7, data=b"\xee", congested=True, last=True, held=True)
+    segment.ack, segment.ack_block, segment.arrived, segment.ack_tx = True, 0x0DEF, frozenset({0, 1}), 0x22
+    assert segment.encode() == datagram
+    assert tpa_peer.decode(datagram) == segment
+
+
+@pytest.mark.parametrize(
+    "datagram",
+    ["", "0001 0001", "0001 c000 0000 0000 00 00 0001 ee", "0001 0000 0000 0000 00 00 0001 ee"],
+    ids=["empty", "cut off", "two positions", "data at no position"],
+)
+def test_what_no_sender_makes_is_refused(datagram: str) -> None:
+    with pytest.raises(tpa_peer.ImpossibleError):
+        tpa_peer.decode(bytes.fromhex(datagram))
+
+
+@pytest.mark.parametrize("faults", [0.0, 0.1])
+def test_the_second_implementation_talks_to_itself(faults: float) -> None:
+    rng = random.Random(1)
+    there, back = rng.randbytes(40_000), rng.randbytes(13_000)
+    caller, listener = Connection(there, caller=True), Connection(back, caller=False)
+    under_way: list[tuple[float, Connection, bytes]] = []
+    now = 0.0
+    while min(caller.over_at, listener.over_at) == tpa_peer.NEVER:
+        for end, other in ((caller, listener), (listener, caller)):
+            end.poll(now)
+            while end.out:
+                datagram = end.out.popleft()
+                copies = rng.choices([0, 1, 2], [faults, 1 - 2 * faults, faults])[0]
+                under_way += [(now + rng.uniform(0.001, 0.004), other, datagram)] * copies
+        now += 0.001
+        assert now < 600
+        for arrival in [arrival for arrival in under_way if arrival[0] <= now]:
+            under_way.remove(arrival)
+            arrival[1].receive(now, arrival[2])
+    assert bytes(listener.received) == there
+    assert bytes(caller.received) == back
