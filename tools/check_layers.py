@@ -17,6 +17,7 @@ LEVELS = {
     "multihop-radio": 2,
     "multihop-sim": 3,
     "multihop-net": 3,
+    "multihop-emu": 3,
     "multihop-capi": 4,
     "multihop-cli": 5,
     "multihop-bench": 5,

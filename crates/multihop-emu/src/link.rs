@@ -1,0 +1,314 @@
+use std::collections::{BTreeMap, VecDeque};
+
+use multihop_core::{Duration, Instant, Machine, Rng};
+use serde::Serialize;
+
+/// What a link does to the packets of one direction. The default passes everything on at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Bits per second; none: a packet takes no time to send.
+    pub rate: Option<u64>,
+    /// Time on the way, after sending.
+    pub delay: Duration,
+    /// Packets that wait or are being sent; one more is dropped.
+    pub queue: usize,
+    /// Share of packets lost on the way.
+    pub loss: f64,
+    /// Mean length of a burst of losses, in packets, by the model of Gilbert (1960) with a bad state that
+    /// loses everything; 1 or less: each packet is lost by itself.
+    pub burst: f64,
+    /// Share of packets that arrive twice.
+    pub duplicate: f64,
+    /// Share of packets (and of second copies) that are held back, and so overtaken.
+    pub reorder: f64,
+    /// The longest time that a packet is held back.
+    pub hold: Duration,
+    /// Share of packets that arrive with one bit turned over.
+    pub corrupt: f64,
+    /// When nothing gets through.
+    pub cuts: Vec<Cut>,
+}
+
+/// A time without a link: what is sent from `from` until `until` is gone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// The first instant without it.
+    pub from: Instant,
+    /// The first instant with it again.
+    pub until: Instant,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            delay: Duration::ZERO,
+            queue: 1000,
+            loss: 0.0,
+            burst: 1.0,
+            duplicate: 0.0,
+            reorder: 0.0,
+            hold: Duration::from_millis(20),
+            corrupt: 0.0,
+            cuts: Vec::new(),
+        }
+    }
+}
+
+/// What happened to the packets of one direction.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct Counters {
+    /// Packets that were given to the link.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Dropped because the queue was full.
+    pub overflowed: u64,
+    /// Lost on the way.
+    pub lost: u64,
+    /// Sent while the link was cut.
+    pub cut: u64,
+    /// Arrived twice.
+    pub duplicated: u64,
+    /// Held back.
+    pub reordered: u64,
+    /// Damaged.
+    pub corrupted: u64,
+}
+
+impl Counters {
+    /// Adds those of another link.
+    pub const fn add(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.overflowed += other.overflowed;
+        self.lost += other.lost;
+        self.cut += other.cut;
+        self.duplicated += other.duplicated;
+        self.reordered += other.reordered;
+        self.corrupted += other.corrupted;
+    }
+}
+
+/// One direction: what goes in comes out later, damaged, twice, or never.
+#[derive(Clone, Debug)]
+pub struct Link {
+    settings: Settings,
+    rng: Rng,
+    counters: Counters,
+    in_burst: bool,
+    /// When each packet of the queue has been sent; the last is when the sender is free.
+    sent_at: VecDeque<Instant>,
+    under_way: BTreeMap<(Instant, u64), Vec<u8>>,
+    launched: u64,
+}
+
+impl Link {
+    /// An empty link.
+    pub fn new(settings: Settings, rng: Rng) -> Self {
+        Self {
+            settings,
+            rng,
+            counters: Counters::default(),
+            in_burst: false,
+            sent_at: VecDeque::new(),
+            under_way: BTreeMap::new(),
+            launched: 0,
+        }
+    }
+
+    /// What happened so far.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Lets nothing through during a time that the settings did not know of.
+    pub fn cut(&mut self, cut: Cut) {
+        self.settings.cuts.push(cut);
+    }
+
+    fn is_cut(&self, now: Instant) -> bool {
+        self.settings.cuts.iter().any(|cut| (cut.from..cut.until).contains(&now))
+    }
+
+    /// When the packet will have been sent, unless the queue is full.
+    fn enqueue(&mut self, now: Instant, bytes: usize) -> Option<Instant> {
+        let Some(rate) = self.settings.rate else { return Some(now) };
+        while self.sent_at.front().is_some_and(|&at| at <= now) {
+            self.sent_at.pop_front();
+        }
+        if self.sent_at.len() >= self.settings.queue {
+            return None;
+        }
+        let free = self.sent_at.back().map_or(now, |&at| at.max(now));
+        let nanos = bytes as u64 * 8 * 1_000_000_000 / rate.max(1);
+        let sent = free + Duration::from_nanos(nanos);
+        self.sent_at.push_back(sent);
+        Some(sent)
+    }
+
+    fn loses(&mut self) -> bool {
+        let Settings { loss, burst, .. } = self.settings;
+        if burst <= 1.0 {
+            return self.rng.chance(loss);
+        }
+        // The share of packets in the bad state is loss = begin / (begin + end).
+        let end = 1.0 / burst;
+        let begin = (end * loss / (1.0 - loss).max(f64::EPSILON)).min(1.0);
+        self.in_burst = if self.in_burst { !self.rng.chance(end) } else { self.rng.chance(begin) };
+        self.in_burst
+    }
+
+    fn launch(&mut self, sent: Instant, packet: Vec<u8>) {
+        let mut at = sent + self.settings.delay;
+        if self.rng.chance(self.settings.reorder) {
+            self.counters.reordered += 1;
+            at += self.rng.duration_below(self.settings.hold);
+        }
+        self.under_way.insert((at, self.launched), packet);
+        self.launched += 1;
+    }
+
+    fn damage(&mut self, packet: &mut [u8]) {
+        let bytes = u32::try_from(packet.len()).expect("an IP packet has at most 65535 bytes");
+        let place = self.rng.below(bytes) as usize;
+        packet[place] ^= 1 << self.rng.below(8);
+    }
+}
+
+impl Machine for Link {
+    type Input = Vec<u8>;
+    type Output = Vec<u8>;
+
+    fn handle(&mut self, now: Instant, mut packet: Vec<u8>) {
+        self.counters.packets += 1;
+        self.counters.bytes += packet.len() as u64;
+        if self.is_cut(now) {
+            self.counters.cut += 1;
+            return;
+        }
+        let Some(sent) = self.enqueue(now, packet.len()) else {
+            self.counters.overflowed += 1;
+            return;
+        };
+        if self.loses() {
+            self.counters.lost += 1;
+            return;
+        }
+        if self.rng.chance(self.settings.corrupt) && !packet.is_empty() {
+            self.counters.corrupted += 1;
+            self.damage(&mut packet);
+        }
+        if self.rng.chance(self.settings.duplicate) {
+            self.counters.duplicated += 1;
+            self.launch(sent, packet.clone());
+        }
+        self.launch(sent, packet);
+    }
+
+    /// Nothing to do: packets come out by themselves once they are due.
+    fn handle_timeout(&mut self, _now: Instant) {}
+
+    fn poll_output(&mut self, now: Instant) -> Option<Vec<u8>> {
+        let first = self.under_way.first_entry()?;
+        (first.key().0 <= now).then(|| first.remove())
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.under_way.first_key_value().map(|(&(at, _), _)| at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn link(settings: Settings) -> Link {
+        Link::new(settings, Rng::stream(1, "link", 0))
+    }
+
+    /// Sends packets of 250 bytes, numbered, one each millisecond.
+    fn send(link: &mut Link, packets: u32) {
+        for number in 0..packets {
+            let mut packet = vec![0; 250];
+            packet[..4].copy_from_slice(&number.to_be_bytes());
+            link.handle(at(number.into()), packet);
+        }
+    }
+
+    fn arrivals(link: &mut Link) -> Vec<u32> {
+        let out = std::iter::from_fn(|| link.poll_output(Instant::FAR_FUTURE));
+        out.map(|packet| u32::from_be_bytes(packet[..4].try_into().unwrap())).collect()
+    }
+
+    #[test]
+    fn a_packet_takes_its_time_to_send_and_its_delay() {
+        let delay = Duration::from_millis(20);
+        let mut link = link(Settings { rate: Some(2_000_000), delay, ..Settings::default() });
+        send(&mut link, 1); // 250 bytes at 2 Mb/s: 1 ms
+        link.handle(at(0), vec![0; 500]);
+        assert_eq!(link.poll_timeout(), Some(at(21)));
+        assert_eq!(link.poll_output(at(20)), None);
+        assert!(link.poll_output(at(21)).is_some());
+        assert_eq!(link.poll_timeout(), Some(at(23)));
+    }
+
+    #[test]
+    fn a_full_queue_drops_what_comes_next() {
+        let mut link = link(Settings { rate: Some(1_000_000), queue: 10, ..Settings::default() });
+        send(&mut link, 100); // each takes 2 ms, and comes 1 ms after the one before
+        let counters = link.counters();
+        assert_eq!(arrivals(&mut link).len() as u64, 100 - counters.overflowed);
+        assert_eq!(counters.overflowed, 100 - 49 - 10, "49 were sent by the last one, 10 wait");
+    }
+
+    #[test]
+    fn a_cut_ends_when_it_says() {
+        let mut link =
+            link(Settings { cuts: vec![Cut { from: at(10), until: at(20) }], ..Settings::default() });
+        send(&mut link, 30);
+        assert_eq!(arrivals(&mut link), (0..10).chain(20..30).collect::<Vec<_>>());
+        assert_eq!(link.counters().cut, 10);
+    }
+
+    #[test]
+    fn losses_come_at_their_share_and_in_bursts_of_their_length() {
+        for burst in [1.0, 8.0] {
+            let mut link = link(Settings { loss: 0.1, burst, ..Settings::default() });
+            send(&mut link, 100_000);
+            let lost = link.counters().lost as f64;
+            assert!((9_000.0..11_000.0).contains(&lost), "{lost}");
+            let gaps = arrivals(&mut link).windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
+            let mean = lost / gaps as f64;
+            let expected = if burst > 1.0 { burst } else { 1.0 / 0.9 };
+            assert!((mean / expected - 1.0).abs() < 0.1, "{mean}");
+        }
+    }
+
+    #[test]
+    fn other_faults_come_at_their_shares() {
+        let settings = Settings { duplicate: 0.05, reorder: 0.1, corrupt: 0.01, ..Settings::default() };
+        let mut link = link(settings);
+        send(&mut link, 100_000);
+        let counters = link.counters();
+        assert!((4_700..5_300).contains(&counters.duplicated), "{counters:?}");
+        assert!((10_000..11_000).contains(&counters.reordered), "{counters:?}");
+        assert!((900..1_100).contains(&counters.corrupted), "{counters:?}");
+        assert_eq!(arrivals(&mut link).len() as u64, 100_000 + counters.duplicated);
+    }
+
+    #[test]
+    fn the_same_seed_does_the_same() {
+        let settings = Settings { loss: 0.3, duplicate: 0.1, reorder: 0.3, ..Settings::default() };
+        let run = || {
+            let mut link = link(settings.clone());
+            send(&mut link, 1_000);
+            arrivals(&mut link)
+        };
+        assert_eq!(run(), run());
+    }
+}

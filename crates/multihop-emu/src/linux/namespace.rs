@@ -1,0 +1,74 @@
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::process::{self, Child, Command};
+use std::thread;
+
+use nix::sched::{CloneFlags, setns, unshare};
+
+/// A network namespace without a name, held by a file: it is gone with this and with the programs in it.
+#[derive(Debug)]
+pub struct Namespace(File);
+
+impl Namespace {
+    /// A new one, with its loopback interface up. Needs root and the command `ip`.
+    pub fn new() -> io::Result<Self> {
+        let make = || -> io::Result<File> {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            File::open("/proc/thread-self/ns/net")
+        };
+        let file = thread::scope(|scope| scope.spawn(make).join()).expect("making one does not panic")?;
+        let namespace = Self(file);
+        namespace.ip("link set lo up")?;
+        Ok(namespace)
+    }
+
+    /// Calls a function on a thread in this namespace: sockets that it makes stay here.
+    pub fn run<T: Send>(&self, function: impl FnOnce() -> T + Send) -> io::Result<T> {
+        let inside = || -> io::Result<T> {
+            setns(&self.0, CloneFlags::CLONE_NEWNET)?;
+            Ok(function())
+        };
+        match thread::scope(|scope| scope.spawn(inside).join()) {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Starts a program in this namespace.
+    pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        self.run(|| command.spawn())?
+    }
+
+    /// Runs `ip` with these words; its complaint is the error.
+    pub fn ip(&self, words: &str) -> io::Result<()> {
+        let done = self.run(|| Command::new("ip").args(words.split_whitespace()).output())??;
+        if done.status.success() {
+            return Ok(());
+        }
+        let complaint = String::from_utf8_lossy(&done.stderr);
+        Err(io::Error::other(format!("ip {words}: {}", complaint.trim())))
+    }
+
+    /// Sets a parameter of the kernel in this namespace, such as `net/ipv4/ip_forward`.
+    pub fn set(&self, parameter: &str, value: &str) -> io::Result<()> {
+        self.run(|| std::fs::write(format!("/proc/sys/{parameter}"), value))?
+    }
+
+    /// Where other programs find it while this one lives.
+    pub fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", process::id(), self.0.as_raw_fd()).into()
+    }
+
+    /// Joins this namespace to another by a pair of interfaces, each with an address (`10.0.0.1/24`).
+    pub fn join(&self, mine: (&str, &str), other: &Self, theirs: (&str, &str)) -> io::Result<()> {
+        let there = other.path();
+        self.ip(&format!("link add {} type veth peer name {} netns {}", mine.0, theirs.0, there.display()))?;
+        for (namespace, (name, address)) in [(self, mine), (other, theirs)] {
+            namespace.ip(&format!("addr add {address} dev {name}"))?;
+            namespace.ip(&format!("link set {name} up"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+
+use multihop_core::{Machine, Rng, earliest};
+
+use crate::clock::{Clock, wake_on_time};
+use crate::link::{Counters, Link, Settings};
+use crate::linux::namespace::Namespace;
+use crate::linux::tun::Tun;
+
+const INTERFACE: &str = "mh0";
+const LONGEST_PACKET: usize = 65_535;
+
+/// Two namespaces and a link between them that carries whatever programs in them send.
+#[derive(Debug)]
+pub struct Path {
+    /// Has the addresses 10.77.0.1 and fd77::1.
+    pub near: Namespace,
+    /// Has the addresses 10.77.0.2 and fd77::2.
+    pub far: Namespace,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    counters: Mutex<[Counters; 2]>,
+}
+
+impl Path {
+    /// Makes both namespaces and starts the thread that moves packets between them.
+    pub fn start(settings: &Settings, mtu: u16, seed: u64) -> io::Result<Self> {
+        let (near, far) = (Namespace::new()?, Namespace::new()?);
+        let mut tuns = [interface(&near, 1, mtu)?, interface(&far, 2, mtu)?];
+        let link = |purpose| Link::new(settings.clone(), Rng::stream(seed, purpose, 0));
+        let mut links = [link("path/there"), link("path/back")];
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("path".to_owned())
+            .spawn(move || carry(&mut tuns, &mut links, &theirs))?;
+        Ok(Self { near, far, shared, thread: Some(thread) })
+    }
+
+    /// What happened to the packets from near to far, and back.
+    pub fn counters(&self) -> [Counters; 2] {
+        *self.shared.counters.lock().expect("nobody panics while it holds this")
+    }
+}
+
+impl Drop for Path {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn interface(namespace: &Namespace, host: u8, mtu: u16) -> io::Result<Tun> {
+    let tun = namespace.run(|| Tun::open(INTERFACE))??;
+    namespace.ip(&format!("addr add 10.77.0.{host}/24 dev {INTERFACE}"))?;
+    namespace.ip(&format!("link set {INTERFACE} mtu {mtu} up"))?;
+    if mtu >= 1280 {
+        namespace.ip(&format!("addr add fd77::{host}/64 dev {INTERFACE} nodad"))?;
+    }
+    Ok(tun)
+}
+
+fn carry(tuns: &mut [Tun; 2], links: &mut [Link; 2], shared: &Shared) -> io::Result<()> {
+    wake_on_time();
+    let clock = Clock::start();
+    let mut buffer = vec![0; LONGEST_PACKET];
+    while !shared.stop.load(Ordering::Relaxed) {
+        for (from, link) in links.iter_mut().enumerate() {
+            while let Some(length) = tuns[from].receive(&mut buffer)? {
+                link.handle(clock.now(), buffer[..length].to_vec());
+            }
+            while let Some(packet) = link.poll_output(clock.now()) {
+                tuns[1 - from].send(&packet);
+            }
+        }
+        *shared.counters.lock().expect("nobody panics while it holds this") =
+            [links[0].counters(), links[1].counters()];
+        let next = earliest(links[0].poll_timeout(), links[1].poll_timeout());
+        clock.wait(&[tuns[0].as_fd(), tuns[1].as_fd()], next)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! The links of this crate from the command line.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use clap::{Args, Parser, Subcommand};
+use multihop_core::{Duration, Instant};
+use multihop_emu::{Cut, Relay, Settings};
+
+/// Bad networks for real programs: what happens to each packet is drawn from the seed.
+#[derive(Parser)]
+struct Command {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Pass UDP datagrams on to another address, and the answers back, until it is ended.
+    Relay {
+        /// Where clients send to.
+        #[arg(long, value_name = "ADDR")]
+        listen: SocketAddr,
+        /// Where it goes on to.
+        #[arg(long, value_name = "ADDR")]
+        to: SocketAddr,
+        #[command(flatten)]
+        link: LinkArgs,
+    },
+    /// Join two network namespaces (10.77.0.1 and 10.77.0.2) and run a shell command in each; needs root.
+    Path {
+        /// Started first, at 10.77.0.2; ended when the other one ends.
+        #[arg(long, value_name = "COMMAND")]
+        far: String,
+        /// At 10.77.0.1; its exit code is the result.
+        #[arg(long, value_name = "COMMAND")]
+        near: String,
+        /// Longest packet of the interfaces, bytes.
+        #[arg(long, value_name = "BYTES", default_value_t = 1500)]
+        mtu: u16,
+        #[command(flatten)]
+        link: LinkArgs,
+    },
+}
+
+/// The same for both directions; each draws for itself.
+#[derive(Args)]
+struct LinkArgs {
+    /// Mb/s; packets take no time to send without it.
+    #[arg(long, value_name = "MBPS")]
+    rate: Option<f64>,
+    /// One way, ms.
+    #[arg(long, value_name = "MS", default_value_t = 0.0)]
+    delay: f64,
+    /// Packets that may wait for the rate.
+    #[arg(long, value_name = "PACKETS", default_value_t = 50)]
+    queue: usize,
+    /// Share of packets lost.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    loss: f64,
+    /// Mean packets lost in a row (Gilbert's model); 1: each by itself.
+    #[arg(long, value_name = "PACKETS", default_value_t = 1.0)]
+    burst: f64,
+    /// Share that arrives twice.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    duplicate: f64,
+    /// Share that is held back for up to 20 ms.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    reorder: f64,
+    /// Share that arrives with a bit turned over.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    corrupt: f64,
+    /// Nothing gets through between these times, seconds since the start; may be repeated.
+    #[arg(long, value_name = "FROM:UNTIL")]
+    cut: Vec<String>,
+    /// Two runs with the same seed draw the same for the same packets.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+impl LinkArgs {
+    fn settings(&self) -> anyhow::Result<Settings> {
+        for (name, share) in [
+            ("loss", self.loss),
+            ("duplicate", self.duplicate),
+            ("reorder", self.reorder),
+            ("corrupt", self.corrupt),
+        ] {
+            ensure!((0.0..=1.0).contains(&share), "--{name} is {share}, allowed: 0 to 1");
+        }
+        ensure!(self.delay >= 0.0, "--delay is {}, allowed: 0 or more", self.delay);
+        ensure!(self.rate.is_none_or(|rate| rate > 0.0), "--rate must be above 0");
+        Ok(Settings {
+            rate: self.rate.map(bits),
+            delay: Duration::from_secs_f64(self.delay / 1e3),
+            queue: self.queue,
+            loss: self.loss,
+            burst: self.burst,
+            duplicate: self.duplicate,
+            reorder: self.reorder,
+            corrupt: self.corrupt,
+            cuts: self.cut.iter().map(|text| cut(text)).collect::<anyhow::Result<_>>()?,
+            ..Settings::default()
+        })
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked to be positive; `as` saturates"
+)]
+fn bits(rate: f64) -> u64 {
+    (rate * 1e6) as u64
+}
+
+fn cut(text: &str) -> anyhow::Result<Cut> {
+    let wrong = || format!("--cut is {text:?}, wanted: FROM:UNTIL in seconds, such as 10:30");
+    let (from, until) = text.split_once(':').with_context(wrong)?;
+    let (from, until): (f64, f64) = (from.parse().with_context(wrong)?, until.parse().with_context(wrong)?);
+    ensure!(0.0 <= from && from <= until, wrong());
+    let at = |seconds| Instant::ZERO + Duration::from_secs_f64(seconds);
+    Ok(Cut { from: at(from), until: at(until) })
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    match Command::parse().what {
+        What::Relay { listen, to, link } => {
+            let relay = Relay::start(listen, to, link.settings()?, link.seed)
+                .with_context(|| format!("cannot relay from {listen} to {to}"))?;
+            eprintln!("relay: {} to {to}", relay.address());
+            relay.join()?;
+            Ok(ExitCode::SUCCESS)
+        }
+        What::Path { far, near, mtu, link } => path(&far, &near, mtu, &link),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn path(far: &str, near: &str, mtu: u16, link: &LinkArgs) -> anyhow::Result<ExitCode> {
+    use std::process;
+
+    let path = multihop_emu::Path::start(&link.settings()?, mtu, link.seed)
+        .context("no namespaces with a TUN interface: this needs root, the command `ip` and /dev/net/tun")?;
+    let mut server = path.far.spawn(process::Command::new("sh").args(["-c", &format!("exec {far}")]))?;
+    let status = path.near.spawn(process::Command::new("sh").args(["-c", near]))?.wait()?;
+    server.kill()?;
+    server.wait()?;
+    let [there, back] = path.counters();
+    eprintln!("{}", serde_json::json!({ "there": there, "back": back }));
+    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn path(_: &str, _: &str, _: u16, _: &LinkArgs) -> anyhow::Result<ExitCode> {
+    anyhow::bail!("network namespaces and TUN need Linux")
+}

@@ -1,0 +1,215 @@
+use std::collections::VecDeque;
+use std::io;
+use std::iter;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+
+use multihop_core::{Duration, Machine, Rng, earliest};
+
+use crate::clock::{Clock, wake_on_time};
+use crate::link::{Counters, Cut, Link, Settings};
+
+/// Clients that a relay remembers; the one that came first is forgotten for the next.
+const CLIENTS: usize = 64;
+const LONGEST_DATAGRAM: usize = 65_535;
+
+/// A UDP relay: clients send to its address and are passed on to the target, each from a port of its own,
+/// as by a NAT, and over a link of its own in each direction. It stops when it is dropped.
+#[derive(Debug)]
+pub struct Relay {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+/// What the thread and the owner both touch.
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    rebind: AtomicBool,
+    silence: Mutex<Option<std::time::Duration>>,
+    counters: Mutex<[Counters; 2]>,
+}
+
+impl Relay {
+    /// Starts a thread that relays what arrives at `listen` to `target` and back.
+    pub fn start(listen: SocketAddr, target: SocketAddr, settings: Settings, seed: u64) -> io::Result<Self> {
+        let front = UdpSocket::bind(listen)?;
+        front.set_nonblocking(true)?;
+        let address = front.local_addr()?;
+        let shared = Arc::new(Shared::default());
+        let clients = VecDeque::new();
+        let mut state = State { clock: Clock::start(), front, target, settings, seed, clients, seen: 0 };
+        let theirs = Arc::clone(&shared);
+        let thread = thread::Builder::new().name("relay".to_owned()).spawn(move || state.run(&theirs))?;
+        Ok(Self { address, shared, thread: Some(thread) })
+    }
+
+    /// Where clients send to.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Lets nothing through from now on for a while.
+    pub fn silence(&self, length: std::time::Duration) {
+        *self.shared.silence.lock().expect("nobody panics while it holds this") = Some(length);
+    }
+
+    /// Passes every client on from a new port, as a NAT does that has forgotten it.
+    pub fn rebind(&self) {
+        self.shared.rebind.store(true, Ordering::Relaxed);
+    }
+
+    /// What happened to the datagrams towards the target, and back.
+    pub fn counters(&self) -> [Counters; 2] {
+        *self.shared.counters.lock().expect("nobody panics while it holds this")
+    }
+
+    /// Waits until the relay ends, which it does only if a socket fails.
+    pub fn join(mut self) -> io::Result<()> {
+        self.thread.take().map_or(Ok(()), |thread| thread.join().expect("the relay does not panic"))
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct State {
+    clock: Clock,
+    front: UdpSocket,
+    target: SocketAddr,
+    settings: Settings,
+    seed: u64,
+    clients: VecDeque<Client>,
+    seen: u64,
+}
+
+/// Somebody who sent to the relay, and the socket that stands for them before the target.
+struct Client {
+    address: SocketAddr,
+    socket: UdpSocket,
+    there: Link,
+    back: Link,
+}
+
+impl State {
+    fn run(&mut self, shared: &Shared) -> io::Result<()> {
+        wake_on_time();
+        let mut buffer = vec![0; LONGEST_DATAGRAM];
+        while !shared.stop.load(Ordering::Relaxed) {
+            self.obey(shared)?;
+            self.receive(&mut buffer)?;
+            self.deliver();
+            *shared.counters.lock().expect("nobody panics while it holds this") = self.counters();
+            let links = self.clients.iter().flat_map(|client| [&client.there, &client.back]);
+            let next = links.map(Link::poll_timeout).fold(None, earliest);
+            let sockets: Vec<_> = self.sockets().collect();
+            self.clock.wait(&sockets, next)?;
+        }
+        Ok(())
+    }
+
+    /// Does what the owner asked for since the last time.
+    fn obey(&mut self, shared: &Shared) -> io::Result<()> {
+        if let Some(length) = shared.silence.lock().expect("nobody panics while it holds this").take() {
+            let from = self.clock.now();
+            let cut = Cut { from, until: from + Duration::from(length) };
+            self.settings.cuts.push(cut);
+            for link in self.clients.iter_mut().flat_map(|client| [&mut client.there, &mut client.back]) {
+                link.cut(cut);
+            }
+        }
+        if shared.rebind.swap(false, Ordering::Relaxed) {
+            for client in &mut self.clients {
+                client.socket = towards(self.target)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        while let Some((length, from)) = received(self.front.recv_from(buffer))? {
+            let now = self.clock.now();
+            self.client(from)?.there.handle(now, buffer[..length].to_vec());
+        }
+        for client in &mut self.clients {
+            while let Some(length) = received(client.socket.recv(buffer))? {
+                client.back.handle(self.clock.now(), buffer[..length].to_vec());
+            }
+        }
+        Ok(())
+    }
+
+    fn client(&mut self, address: SocketAddr) -> io::Result<&mut Client> {
+        let place = match self.clients.iter().position(|client| client.address == address) {
+            Some(place) => place,
+            None => self.welcome(address)?,
+        };
+        Ok(&mut self.clients[place])
+    }
+
+    fn welcome(&mut self, address: SocketAddr) -> io::Result<usize> {
+        if self.clients.len() == CLIENTS {
+            self.clients.pop_front();
+        }
+        let link = |purpose| Link::new(self.settings.clone(), Rng::stream(self.seed, purpose, self.seen));
+        let (there, back) = (link("relay/there"), link("relay/back"));
+        self.clients.push_back(Client { address, socket: towards(self.target)?, there, back });
+        self.seen += 1;
+        Ok(self.clients.len() - 1)
+    }
+
+    /// Sends what is due. What the system does not take is lost, as on any way.
+    fn deliver(&mut self) {
+        let now = self.clock.now();
+        for client in &mut self.clients {
+            while let Some(datagram) = client.there.poll_output(now) {
+                let _ = client.socket.send(&datagram);
+            }
+            while let Some(datagram) = client.back.poll_output(now) {
+                let _ = self.front.send_to(&datagram, client.address);
+            }
+        }
+    }
+
+    fn counters(&self) -> [Counters; 2] {
+        let mut sums = [Counters::default(); 2];
+        for client in &self.clients {
+            sums[0].add(client.there.counters());
+            sums[1].add(client.back.counters());
+        }
+        sums
+    }
+
+    fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        iter::once(self.front.as_fd()).chain(self.clients.iter().map(|client| client.socket.as_fd()))
+    }
+}
+
+fn towards(target: SocketAddr) -> io::Result<UdpSocket> {
+    let any: IpAddr =
+        if target.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.set_nonblocking(true)?;
+    socket.connect(target)?;
+    Ok(socket)
+}
+
+/// A datagram if there is one. That nobody listens at the other end is no news for a relay.
+fn received<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(received) => Ok(Some(received)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,6 @@
+//! Real sockets behind a relay, and real namespaces.
+
+mod relay;
+
+#[cfg(target_os = "linux")]
+mod namespaces;
