@@ -1,17 +1,12 @@
-//! Who a peer is: keys, tokens, and the peers that are known.
+//! Who a peer is: keys, tokens, and the peers that are known. Their text forms, byte by byte:
+//! `docs/wire.md`.
 
-/// The key pair of this host.
-#[derive(Clone, Debug)]
-pub struct Identity(());
+mod identity;
+mod known;
+mod text;
+mod token;
 
-/// The key by which a peer is known.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct PublicKey([u8; 32]);
-
-/// The peers that have been seen before.
-#[derive(Clone, Debug)]
-pub struct KnownPeers(());
-
-/// A secret that both ends were told.
-#[derive(Clone, Debug)]
-pub struct Token(());
+pub use identity::{Identity, PublicKey};
+pub use known::{KnownPeers, Verdict};
+pub use text::TextError;
+pub use token::Token;

@@ -7,6 +7,7 @@ mod config;
 mod driver;
 mod error;
 mod listener;
+mod seal;
 mod stats;
 mod stream;
 

@@ -1,0 +1,257 @@
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::str::FromStr;
+
+use snow::params::DHChoice;
+use snow::resolvers::{CryptoResolver, DefaultResolver};
+use zeroize::Zeroizing;
+
+use super::text::{self, TextError};
+
+/// The key pair of this host. `Debug` writes its public half only.
+#[derive(Clone)]
+pub struct Identity {
+    secret: Zeroizing<[u8; KEY]>,
+    public: PublicKey,
+}
+
+/// The key by which a peer is known: a point on Curve25519.
+#[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct PublicKey([u8; KEY]);
+
+impl Identity {
+    /// A new key pair, from the system's random numbers.
+    pub fn generate() -> io::Result<Self> {
+        let mut secret = Zeroizing::new([0; KEY]);
+        getrandom::fill(&mut secret[..])?;
+        Ok(Self::from_secret(secret))
+    }
+
+    /// The key pair with this secret half.
+    pub fn from_secret(secret: impl Into<Zeroizing<[u8; KEY]>>) -> Self {
+        let secret = secret.into();
+        let mut pair = DefaultResolver.resolve_dh(&DHChoice::Curve25519).expect("snow has Curve25519");
+        pair.set(&secret[..]);
+        let public = PublicKey(pair.pubkey().try_into().expect("32 bytes"));
+        Self { secret, public }
+    }
+
+    /// The half that others may know.
+    pub const fn public(&self) -> PublicKey {
+        self.public
+    }
+
+    #[expect(dead_code, reason = "sealed connections come next")]
+    pub(crate) fn secret(&self) -> &[u8; KEY] {
+        &self.secret
+    }
+
+    /// Reads what [`save`](Self::save) wrote. A file that others may read is refused.
+    pub fn load(path: &Path) -> io::Result<Self> {
+        let file = File::open(path).map_err(|error| in_file(path, &error))?;
+        check_private(&file, path)?;
+        let mut text = Zeroizing::new(String::new());
+        file.take(MAX_FILE).read_to_string(&mut text).map_err(|error| in_file(path, &error))?;
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+        let secret = line.ok_or(TextError::Prefix(SECRET)).and_then(|line| parse(line, SECRET));
+        let secret =
+            secret.map_err(|error| invalid(format!("{}: no private key: {error}", path.display())))?;
+        Ok(Self::from_secret(secret))
+    }
+
+    /// Writes a new file that nobody else may read. One that is there already stays as it is.
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let secret = Zeroizing::new(encode(&self.secret, SECRET));
+        let text =
+            Zeroizing::new(format!("# Keep this private. Its public key: {}\n{}\n", self.public, *secret));
+        let mut file = options.open(path).map_err(|error| in_file(path, &error))?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| in_file(path, &error))
+    }
+}
+
+impl PublicKey {
+    /// The key with these bytes.
+    pub const fn from_bytes(bytes: [u8; KEY]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its bytes.
+    pub const fn as_bytes(&self) -> &[u8; KEY] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity").field("public", &self.public).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&encode(&self.0, PUBLIC))
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        parse(text, PUBLIC).map(|key| Self(*key))
+    }
+}
+
+/// Key and check behind a prefix, on one line.
+fn encode(key: &[u8; KEY], prefix: &'static str) -> String {
+    let mut bytes = Zeroizing::new([0; KEY + CHECK]);
+    bytes[..KEY].copy_from_slice(key);
+    bytes[KEY..].copy_from_slice(&text::check(prefix, key));
+    let text = Zeroizing::new(text::encode(&bytes[..], LENGTH));
+    format!("{prefix}{}", *text)
+}
+
+fn parse(text: &str, prefix: &'static str) -> Result<Zeroizing<[u8; KEY]>, TextError> {
+    let text = text.trim();
+    let front = text.get(..prefix.len()).filter(|front| front.eq_ignore_ascii_case(prefix));
+    let rest = front.map(|_| &text[prefix.len()..]).ok_or(TextError::Prefix(prefix))?;
+    let bytes: Zeroizing<[u8; KEY + CHECK]> = Zeroizing::new(text::decode(rest, LENGTH)?);
+    let (key, check) = bytes.split_first_chunk::<KEY>().expect("as long as that and the check");
+    if *check == text::check(prefix, key) { Ok(Zeroizing::new(*key)) } else { Err(TextError::Check) }
+}
+
+/// As ssh: a private key that others can read is none.
+#[cfg(unix)]
+fn check_private(file: &File, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = file.metadata().map_err(|error| in_file(path, &error))?.permissions().mode() & 0o777;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    let name = path.display();
+    let text = format!("{name}: others may use this private key, its mode is {mode:04o}; chmod 600 {name}");
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+fn check_private(_: &File, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn in_file(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+pub(super) fn invalid(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+const KEY: usize = 32;
+const CHECK: usize = 3;
+/// Characters behind the prefix.
+const LENGTH: usize = (KEY + CHECK) * 8 / 5;
+const PUBLIC: &str = "tpa-public-";
+const SECRET: &str = "tpa-secret-";
+/// Longer than any file that `save` writes.
+const MAX_FILE: u64 = 4096;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn public_half_is_that_of_rfc_7748() {
+        // Section 5.2: k and u are 9, after one iteration.
+        let hex = "422c8e7a6227d7bca1350b3e2bb7279f7897b87bb6854b783c60e80311ae3079";
+        let public = std::array::from_fn(|n| u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).unwrap());
+        let nine = Identity::from_secret(std::array::from_fn(|n| if n == 0 { 9 } else { 0 }));
+        assert_eq!(nine.public(), PublicKey(public));
+    }
+
+    #[test]
+    fn a_saved_identity_is_private_and_the_same_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("id");
+        let identity = Identity::generate().unwrap();
+        identity.save(&path).unwrap();
+        assert_eq!(Identity::load(&path).unwrap().public(), identity.public());
+        let again = Identity::generate().unwrap().save(&path).unwrap_err();
+        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(Identity::load(&path).unwrap().public(), identity.public());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_that_others_may_read_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("id");
+        Identity::generate().unwrap().save(&path).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        for mode in [0o644, 0o660, 0o604, 0o601] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let error = Identity::load(&path).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+            assert!(error.to_string().contains(&format!("chmod 600 {}", path.display())), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_private_key_is_said_with_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("id");
+        assert!(Identity::load(&path).unwrap_err().to_string().contains("id: "));
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let public = Identity::generate().unwrap().public();
+        options.open(&path).unwrap().write_all(public.to_string().as_bytes()).unwrap();
+        let error = Identity::load(&path).unwrap_err();
+        assert!(
+            error.to_string().ends_with("no private key: it does not begin with 'tpa-secret-'"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn debug_says_the_public_half_only() {
+        let identity = Identity::from_secret([7; KEY]);
+        let said = format!("{identity:?}");
+        assert!(said.contains(&identity.public().to_string()));
+        assert!(!said.contains(encode(&[7; KEY], SECRET).strip_prefix(SECRET).unwrap()));
+        assert!(!said.contains("7, 7"));
+    }
+
+    proptest! {
+        #[test]
+        fn keys_survive_their_text(key: [u8; KEY]) {
+            let key = PublicKey(key);
+            prop_assert_eq!(key.to_string().parse(), Ok(key));
+            prop_assert_eq!(key.to_string().to_uppercase().parse(), Ok(key));
+        }
+
+        #[test]
+        fn a_mistyped_key_is_no_key(key: [u8; KEY], at in 11_usize..67, other in "[0-9a-hjkmnp-tv-z]") {
+            let text = PublicKey(key).to_string();
+            let mut wrong = text.clone();
+            wrong.replace_range(at..=at, &other);
+            // The check has 24 bits: no case in a million runs gets past it.
+            prop_assert_eq!(wrong.parse::<PublicKey>().is_ok(), wrong == text);
+        }
+    }
+}

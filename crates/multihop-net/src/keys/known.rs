@@ -1,0 +1,216 @@
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::identity::{PublicKey, in_file, invalid};
+
+/// The peers that were seen before, and their keys: a file like ssh's `known_hosts`.
+///
+/// A line is the name of a peer (its address and port), a blank, and its public key. Empty lines and
+/// those that begin with `#` say nothing. Clones share what they know.
+#[derive(Clone, Debug)]
+pub struct KnownPeers {
+    path: Option<PathBuf>,
+    lines: Arc<Mutex<Vec<Line>>>,
+}
+
+/// What is known of a peer that shows a key.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Verdict {
+    /// It is the key that it had.
+    Known,
+    /// There is none yet.
+    New,
+    /// It had another one.
+    Changed {
+        /// Line of the file, from 1.
+        line: usize,
+        /// The key that it had.
+        known: PublicKey,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Line {
+    name: String,
+    key: PublicKey,
+    number: usize,
+}
+
+impl KnownPeers {
+    /// Nobody yet, and what is learnt is lost at the end.
+    pub fn in_memory() -> Self {
+        Self { path: None, lines: Arc::default() }
+    }
+
+    /// Reads the file; one that is not there is empty.
+    pub fn load(path: &Path) -> io::Result<Self> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(in_file(path, &error)),
+        };
+        let lines = parse(&text)
+            .map_err(|(line, problem)| invalid(format!("{}, line {line}: {problem}", path.display())))?;
+        Ok(Self { path: Some(path.to_path_buf()), lines: Arc::new(Mutex::new(lines)) })
+    }
+
+    /// What is known of the peer of this name, which shows this key.
+    pub fn check(&self, name: &str, key: PublicKey) -> Verdict {
+        let lines = self.lines();
+        let of_name = || lines.iter().filter(|line| line.name == name);
+        match of_name().next() {
+            _ if of_name().any(|line| line.key == key) => Verdict::Known,
+            Some(line) => Verdict::Changed { line: line.number, known: line.key },
+            None => Verdict::New,
+        }
+    }
+
+    /// Whether the key is anybody's in the file: what a listener asks, to which callers come from any
+    /// address.
+    pub fn contains(&self, key: PublicKey) -> bool {
+        self.lines().iter().any(|line| line.key == key)
+    }
+
+    /// Adds a peer that is new. One whose key has changed is an error that says where the old one is.
+    pub fn remember(&self, name: &str, key: PublicKey) -> io::Result<()> {
+        match self.check(name, key) {
+            Verdict::Known => return Ok(()),
+            Verdict::Changed { line, known } => return Err(self.changed(name, key, line, known)),
+            Verdict::New
+                if name.is_empty() || name.contains(char::is_whitespace) || name.starts_with('#') =>
+            {
+                let text = format!("'{name}' is no name for a peer, allowed: no blanks, and no # in front");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+            }
+            Verdict::New => {}
+        }
+        let number = match &self.path {
+            Some(path) => append(path, &format!("{name} {key}\n")).map_err(|error| in_file(path, &error))?,
+            None => self.lines().len() + 1,
+        };
+        self.lines().push(Line { name: name.to_owned(), key, number });
+        Ok(())
+    }
+
+    /// The error for a peer that does not show the key it had.
+    pub fn changed(&self, name: &str, found: PublicKey, line: usize, known: PublicKey) -> io::Error {
+        let file = self.path.as_ref().map_or_else(|| "memory".to_owned(), |path| path.display().to_string());
+        let text = format!(
+            "THE KEY OF {name} HAS CHANGED: it shows {found}, known is {known} ({file}, line {line}). Somebody \
+             may be between you and the peer, or the peer has a new key. Ask its owner by other means; if the \
+             key is new, remove line {line} of {file}"
+        );
+        io::Error::new(io::ErrorKind::PermissionDenied, text)
+    }
+
+    /// A thread that panicked left whole lines behind.
+    fn lines(&self) -> MutexGuard<'_, Vec<Line>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Line>, (usize, String)> {
+    let numbered = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
+    let said = numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    said.map(|(number, line)| {
+        let (name, key) =
+            line.split_once(char::is_whitespace).ok_or((number, "no key behind the name".to_owned()))?;
+        let key = key.trim().parse().map_err(|error| (number, format!("no public key: {error}")))?;
+        Ok(Line { name: name.to_owned(), key, number })
+    })
+    .collect()
+}
+
+/// Adds a line to the file; returns its number.
+fn append(path: &Path, line: &str) -> io::Result<usize> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    let before = fs::read_to_string(path)?;
+    // Somebody's editor may have left the last line open.
+    let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+    file.write_all(format!("{gap}{line}").as_bytes())?;
+    file.sync_all()?;
+    Ok(before.lines().count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(n: u8) -> PublicKey {
+        PublicKey::from_bytes([n; 32])
+    }
+
+    #[test]
+    fn a_first_contact_is_remembered_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/known_peers");
+        let peers = KnownPeers::load(&path).unwrap();
+        assert_eq!(peers.check("10.0.0.1:7000", key(1)), Verdict::New);
+        peers.remember("10.0.0.1:7000", key(1)).unwrap();
+        peers.remember("[fe80::1]:7000", key(2)).unwrap();
+        peers.remember("10.0.0.1:7000", key(1)).unwrap();
+        let again = KnownPeers::load(&path).unwrap();
+        for peers in [&peers, &again] {
+            assert_eq!(peers.check("10.0.0.1:7000", key(1)), Verdict::Known);
+            assert_eq!(peers.check("[fe80::1]:7000", key(1)), Verdict::Changed { line: 2, known: key(2) });
+            assert_eq!(peers.check("10.0.0.1:7001", key(1)), Verdict::New);
+            assert!(peers.contains(key(2)) && !peers.contains(key(3)));
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+    }
+
+    #[test]
+    fn a_changed_key_is_refused_aloud_with_file_and_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("known_peers");
+        fs::write(&path, format!("# mine\n\n  10.0.0.1:7000\t{}", key(1))).unwrap();
+        let peers = KnownPeers::load(&path).unwrap();
+        let error = peers.remember("10.0.0.1:7000", key(2)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        let text = error.to_string();
+        let place = format!("({}, line 3)", path.display());
+        for part in ["THE KEY OF 10.0.0.1:7000 HAS CHANGED", &place, &key(1).to_string(), &key(2).to_string()]
+        {
+            assert!(text.contains(part), "{text}");
+        }
+        peers.remember("10.0.0.2:7000", key(2)).unwrap();
+        assert_eq!(peers.check("10.0.0.2:7000", key(1)), Verdict::Changed { line: 4, known: key(2) });
+        let again = KnownPeers::load(&path).unwrap();
+        assert_eq!(again.check("10.0.0.2:7000", key(2)), Verdict::Known);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_line_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("known_peers");
+        let problem = |text: &str| {
+            fs::write(&path, text).unwrap();
+            KnownPeers::load(&path).unwrap_err().to_string()
+        };
+        assert!(problem("# a\n10.0.0.1:7000\n").ends_with("line 2: no key behind the name"));
+        let wrong = problem("10.0.0.1:7000 ssh-rsa\n");
+        assert!(wrong.ends_with("line 1: no public key: it does not begin with 'tpa-public-'"), "{wrong}");
+        let peers = KnownPeers::in_memory();
+        assert_eq!(peers.remember("a b", key(1)).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text: String) {
+            if let Ok(lines) = parse(&text) {
+                prop_assert!(lines.len() <= text.lines().count());
+            }
+        }
+    }
+}
