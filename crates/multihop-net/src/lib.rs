@@ -6,11 +6,13 @@
 mod config;
 mod driver;
 mod error;
+mod frames;
 mod listener;
 mod seal;
 mod stats;
 mod stream;
 
+pub mod files;
 pub mod hub;
 pub mod keys;
 

@@ -1,3 +1,16 @@
-//! TPA between hubs in virtual time, and over real sockets.
+//! TPA between hubs in virtual time, over real sockets, and the programs on top of it.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod files;
 mod loopback;
+
+use std::time::Duration;
+
+/// Runs a test to its end, which must be near.
+fn run<T>(test: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(LIMIT, test).await.expect("the test hangs") })
+}
+
+/// For one test, on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);

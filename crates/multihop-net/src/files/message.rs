@@ -1,0 +1,218 @@
+//! The messages of a transfer; docs/net-programs.md has them byte by byte.
+
+use super::names::{BadName, NAME_MAX, Name, printable};
+
+/// One message.
+#[derive(Debug)]
+pub(super) enum Message<'a> {
+    /// Opens the conversation.
+    Hello { version: u8 },
+    /// One line of the list of what is to come.
+    Entry(Result<Entry, BadName>),
+    /// The list is over.
+    Listed { entries: u32 },
+    /// The receiver has the first `offset` bytes of a file, and their hash.
+    Have(Have),
+    /// The receiver has said what it has.
+    Ready,
+    /// A file begins, at `offset`.
+    File { index: u32, offset: u64 },
+    /// Its next bytes.
+    Data(&'a [u8]),
+    /// It ends; the hash of all of it.
+    End { hash: Hash },
+    /// There are no more files.
+    Done,
+    /// Every file is in its place, whole.
+    Verdict { files: u32 },
+    /// The other end has given up, for this reason.
+    Failed(String),
+    /// The other end is busy.
+    Wait,
+}
+
+/// What is sent: a file or a folder.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    /// Bytes; `None` where nobody knows before the end.
+    pub(super) size: Option<u64>,
+    pub(super) name: Name,
+}
+
+/// What is part of a file already.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Have {
+    pub(super) index: u32,
+    pub(super) offset: u64,
+    pub(super) hash: Hash,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    Folder,
+    File,
+    Executable,
+}
+
+pub(super) type Hash = [u8; 32];
+
+impl<'a> Message<'a> {
+    /// What a frame says; `None` if it makes no sense.
+    pub(super) fn parse(kind: u8, body: &'a [u8]) -> Option<Self> {
+        Some(match kind {
+            HELLO => match body.strip_prefix(MAGIC)? {
+                &[version] => Self::Hello { version },
+                _ => return None,
+            },
+            ENTRY => Self::Entry(entry(body)?),
+            LISTED => Self::Listed { entries: u32::from_be_bytes(body.try_into().ok()?) },
+            HAVE => {
+                let (index, rest) = number(body)?;
+                let (offset, hash) = rest.split_first_chunk()?;
+                let offset = u64::from_be_bytes(*offset);
+                Self::Have(Have { index, offset, hash: hash.try_into().ok()? })
+            }
+            READY if body.is_empty() => Self::Ready,
+            FILE => {
+                let (index, offset) = number(body)?;
+                Self::File { index, offset: u64::from_be_bytes(offset.try_into().ok()?) }
+            }
+            DATA => Self::Data(body),
+            END => Self::End { hash: body.try_into().ok()? },
+            DONE if body.is_empty() => Self::Done,
+            VERDICT => Self::Verdict { files: u32::from_be_bytes(body.try_into().ok()?) },
+            FAILED => Self::Failed(printable(&body[..body.len().min(REASON_MAX)])),
+            WAIT if body.is_empty() => Self::Wait,
+            _ => return None,
+        })
+    }
+
+    /// Its kind, and its body in pieces written to `scratch` or lying elsewhere.
+    pub(super) fn emit<'b>(&'b self, scratch: &'b mut Vec<u8>) -> (u8, &'b [u8]) {
+        scratch.clear();
+        let kind = match self {
+            Self::Hello { version } => {
+                scratch.extend_from_slice(MAGIC);
+                scratch.push(*version);
+                HELLO
+            }
+            Self::Entry(Ok(Entry { kind, size, name })) => {
+                scratch.push(match kind {
+                    Kind::Folder => 0,
+                    Kind::File => 1,
+                    Kind::Executable => 2,
+                });
+                scratch.extend(size.unwrap_or(UNKNOWN).to_be_bytes());
+                scratch.extend_from_slice(name.as_bytes());
+                ENTRY
+            }
+            Self::Entry(Err(_)) => unreachable!("a bad name is never sent"),
+            Self::Listed { entries: number } | Self::Verdict { files: number } => {
+                scratch.extend(number.to_be_bytes());
+                if matches!(self, Self::Listed { .. }) { LISTED } else { VERDICT }
+            }
+            Self::Have(Have { index, offset, hash }) => {
+                scratch.extend(index.to_be_bytes());
+                scratch.extend(offset.to_be_bytes());
+                scratch.extend(hash);
+                HAVE
+            }
+            Self::Ready => READY,
+            Self::File { index, offset } => {
+                scratch.extend(index.to_be_bytes());
+                scratch.extend(offset.to_be_bytes());
+                FILE
+            }
+            Self::Data(data) => return (DATA, data),
+            Self::End { hash } => return (END, hash),
+            Self::Done => DONE,
+            Self::Failed(reason) => {
+                let end = reason.floor_char_boundary(REASON_MAX);
+                return (FAILED, &reason.as_bytes()[..end]);
+            }
+            Self::Wait => WAIT,
+        };
+        (kind, scratch)
+    }
+}
+
+fn entry(body: &[u8]) -> Option<Result<Entry, BadName>> {
+    let (&[kind], rest) = body.split_first_chunk()?;
+    let (size, name) = rest.split_first_chunk()?;
+    let kind = match kind {
+        0 => Kind::Folder,
+        1 => Kind::File,
+        2 => Kind::Executable,
+        _ => return None,
+    };
+    let size = Some(u64::from_be_bytes(*size)).filter(|&size| size != UNKNOWN);
+    Some(Name::parse(name).map(|name| Entry { kind, size, name }))
+}
+
+fn number(body: &[u8]) -> Option<(u32, &[u8])> {
+    let (number, rest) = body.split_first_chunk()?;
+    Some((u32::from_be_bytes(*number), rest))
+}
+
+/// What both ends speak.
+pub(super) const VERSION: u8 = 1;
+/// An end that is busy, as a kind of frame.
+pub(super) const WAIT: u8 = 12;
+const HELLO: u8 = 1;
+const ENTRY: u8 = 2;
+const LISTED: u8 = 3;
+const HAVE: u8 = 4;
+const READY: u8 = 5;
+const FILE: u8 = 6;
+const DATA: u8 = 7;
+const END: u8 = 8;
+const DONE: u8 = 9;
+const VERDICT: u8 = 10;
+const FAILED: u8 = 11;
+const MAGIC: &[u8] = b"multihop files";
+const UNKNOWN: u64 = u64::MAX;
+const REASON_MAX: usize = 2 * NAME_MAX;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn round_trip(message: &Message<'_>) {
+        let mut scratch = Vec::new();
+        let (kind, body) = message.emit(&mut scratch);
+        let again = Message::parse(kind, body).expect("our own message");
+        assert_eq!(format!("{again:?}"), format!("{message:?}"));
+    }
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let hash = [7; 32];
+        let name = Name::parse(b"a/b").unwrap();
+        for kind in [Kind::Folder, Kind::File, Kind::Executable] {
+            for size in [None, Some(0), Some(1 << 40)] {
+                round_trip(&Message::Entry(Ok(Entry { kind, size, name: name.clone() })));
+            }
+        }
+        round_trip(&Message::Hello { version: VERSION });
+        round_trip(&Message::Listed { entries: 3 });
+        round_trip(&Message::Have(Have { index: 1, offset: 1 << 33, hash }));
+        round_trip(&Message::Ready);
+        round_trip(&Message::File { index: 9, offset: 5 });
+        round_trip(&Message::Data(b"data"));
+        round_trip(&Message::End { hash });
+        round_trip(&Message::Done);
+        round_trip(&Message::Verdict { files: 2 });
+        round_trip(&Message::Failed("the disk is full".to_owned()));
+        round_trip(&Message::Wait);
+    }
+
+    proptest! {
+        #[test]
+        fn noise_is_refused_or_understood(kind: u8, body in proptest::collection::vec(any::<u8>(), 0..100)) {
+            let _ = Message::parse(kind, &body);
+        }
+    }
+}

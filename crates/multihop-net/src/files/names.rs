@@ -1,0 +1,168 @@
+//! Names as they travel: components joined by `/`, below the folder of the receiver.
+
+use std::ffi::OsStr;
+use std::fmt::{self, Display, Write};
+use std::os::unix::ffi::OsStrExt;
+
+/// The name of a file or folder that cannot lead out of the folder it is put into.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Name(Box<[u8]>);
+
+impl Name {
+    /// Refuses every name that could lead elsewhere, or that no file can have.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, BadName> {
+        let parts = || bytes.split(|&byte| byte == b'/');
+        let because = if bytes.is_empty() {
+            "is empty"
+        } else if bytes.contains(&0) {
+            "contains a NUL"
+        } else if bytes[0] == b'/' {
+            "is absolute"
+        } else if parts().any(|part| part == b"..") {
+            "goes up by '..'"
+        } else if parts().any(|part| part.is_empty() || part == b".") {
+            "has a part without a name"
+        } else if bytes.len() > NAME_MAX || parts().any(|part| part.len() > PART_MAX) {
+            "is too long"
+        } else if parts().count() > DEPTH_MAX {
+            "lies too deep"
+        } else if parts().any(is_partial) {
+            "is one of those that unfinished files have"
+        } else {
+            return Ok(Self(bytes.into()));
+        };
+        Err(BadName { name: printable(&bytes[..bytes.len().min(SHOWN_MAX)]), because })
+    }
+
+    /// The folders that lead there, and the last component.
+    pub(super) fn split(&self) -> (impl Iterator<Item = &OsStr>, &OsStr) {
+        let end = self.0.iter().rposition(|&byte| byte == b'/');
+        let (folders, last) = end.map_or((&[][..], &self.0[..]), |end| (&self.0[..end], &self.0[end + 1..]));
+        let parts = folders.split(|&byte| byte == b'/').filter(|part| !part.is_empty());
+        (parts.map(OsStr::from_bytes), OsStr::from_bytes(last))
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&printable(&self.0))
+    }
+}
+
+/// A name that is refused, and why.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) struct BadName {
+    name: String,
+    because: &'static str,
+}
+
+impl Display for BadName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the name '{}' {}", self.name, self.because)
+    }
+}
+
+/// Text of others without what could steer a terminal or turn the line around.
+pub(super) fn printable(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for ch in String::from_utf8_lossy(bytes).chars() {
+        let turns = matches!(ch, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if ch.is_control() || turns {
+            write!(text, "{}", ch.escape_unicode()).expect("a string takes everything");
+        } else {
+            text.push(ch);
+        }
+    }
+    text
+}
+
+/// The name under which a file lies until all of it is there and right: in the same folder, and the same
+/// for the same file, so that the next try finds it.
+pub(super) fn partial(name: &OsStr) -> String {
+    let hash = blake3::hash(name.as_bytes()).to_hex();
+    format!("{PARTIAL_BEGIN}{}{PARTIAL_END}", &hash[..32])
+}
+
+/// Whether a file is one that has not been finished.
+pub(super) fn is_partial(name: &[u8]) -> bool {
+    name.starts_with(PARTIAL_BEGIN.as_bytes()) && name.ends_with(PARTIAL_END.as_bytes())
+}
+
+const PARTIAL_BEGIN: &str = ".multihop-";
+const PARTIAL_END: &str = ".part";
+/// Linux's PATH_MAX.
+pub(super) const NAME_MAX: usize = 4096;
+/// Linux's NAME_MAX.
+const PART_MAX: usize = 255;
+/// Each level is a folder that is held open while the next is looked for.
+pub(super) const DEPTH_MAX: usize = 128;
+/// Of a bad name in a message.
+const SHOWN_MAX: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_stay_inside() {
+        let long = [b'x'; PART_MAX];
+        for name in [&b"a"[..], b"a/b/c", b"...", b"..a/b..", b" ", b"-", b"\xff\xfe/\x01", &long] {
+            assert_eq!(Name::parse(name).map(|name| name.as_bytes().to_vec()), Ok(name.to_vec()));
+        }
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere() {
+        let attempts = [
+            &b""[..],
+            b"/",
+            b"/etc/passwd",
+            b"..",
+            b"../a",
+            b"a/..",
+            b"a/../b",
+            b"a//b",
+            b"a/",
+            b".",
+            b"./a",
+            b"a/./b",
+            b"a\0b",
+            b"a/.multihop-00.part",
+            &[b'x'; PART_MAX + 1],
+            &b"a/".repeat(DEPTH_MAX + 1)[..2 * DEPTH_MAX + 1],
+            &b"abcdefg/".repeat(600),
+        ];
+        for name in attempts {
+            assert!(Name::parse(name).is_err(), "{}", printable(name));
+        }
+    }
+
+    #[test]
+    fn a_name_is_taken_apart() {
+        let parts = |name: &str| {
+            let name = Name::parse(name.as_bytes()).unwrap();
+            let (folders, last) = name.split();
+            (folders.map(OsStr::to_owned).collect::<Vec<_>>(), last.to_owned())
+        };
+        assert_eq!(parts("c"), (vec![], "c".into()));
+        assert_eq!(parts("a/b/c"), (vec!["a".into(), "b".into()], "c".into()));
+    }
+
+    #[test]
+    fn what_is_shown_cannot_steer_a_terminal() {
+        assert_eq!(printable(b"a\x1b[2Jb\n"), "a\\u{1b}[2Jb\\u{a}");
+        assert_eq!(printable("gpj.\u{202e}exe".as_bytes()), "gpj.\\u{202e}exe");
+        assert_eq!(printable("é \u{1f600}".as_bytes()), "é \u{1f600}");
+    }
+
+    #[test]
+    fn unfinished_files_have_short_names_of_their_own() {
+        let long = "x".repeat(PART_MAX);
+        let (a, b) = (partial(OsStr::new(&long)), partial(OsStr::new("b")));
+        assert!(a != b && a.len() < PART_MAX && is_partial(a.as_bytes()));
+    }
+}

@@ -1,0 +1,192 @@
+//! Where files come to lie, and what lies there already. Everything here blocks.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom};
+
+use super::folder::{Folder, Found};
+use super::list::total;
+use super::message::{Entry, Hash, Have, Kind};
+use super::names::{Name, partial};
+
+/// What there is of a file before the transfer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) have: Have,
+    /// It lies in its place, rather than under its unfinished name.
+    pub(super) finished: bool,
+}
+
+/// Looks at what is there of all that is to come; an error says why it cannot come.
+pub(super) fn survey(root: &Folder, entries: &[Entry], overwrite: bool) -> Result<Vec<Held>, String> {
+    let mut held = Vec::new();
+    for (index, entry) in (0..).zip(entries) {
+        let found = look(root, entry, overwrite).map_err(|why| cannot_write(&entry.name, &why))?;
+        if let Some((offset, hash, finished)) = found {
+            held.push(Held { have: Have { index, offset, hash }, finished });
+        }
+    }
+    let here = held.iter().map(|held| held.have.offset).sum();
+    let needed = total(entries.iter()).map_or(0, |bytes| bytes.saturating_sub(here));
+    let free = root.free().map_err(|why| format!("cannot see how much room there is: {why}"))?;
+    if needed > free {
+        return Err(format!("there is not enough room: needed {needed} bytes, free {free}"));
+    }
+    make_folders(root, entries)?;
+    Ok(held)
+}
+
+/// Size and hash of what is there of a file, and whether that is finished.
+fn look(root: &Folder, entry: &Entry, overwrite: bool) -> io::Result<Option<(u64, Hash, bool)>> {
+    let Some(place) = Place::find(root, &entry.name)? else { return Ok(None) };
+    match (entry.kind, place.folder.find(&place.name)?) {
+        (Kind::Folder, Found::Nothing | Found::Folder) => return Ok(None),
+        (Kind::Folder, _) => return Err(io::Error::other("it is there already and is not a folder")),
+        (_, Found::Folder | Found::Other) => {
+            return Err(io::Error::other("it is there already and is not a file"));
+        }
+        (_, Found::File { size }) if entry.size == Some(size) => {
+            let mut file = place.folder.open_file(&place.name)?;
+            return Ok(Some((size, hash_prefix(&mut file, size)?.finalize().into(), true)));
+        }
+        (_, Found::File { .. }) if !overwrite => return Err(exists()),
+        (_, Found::File { .. } | Found::Nothing) => {}
+    }
+    match (place.folder.find(&place.partial)?, entry.size) {
+        (Found::File { size }, Some(whole)) if (1..=whole).contains(&size) => {
+            let mut file = place.folder.open_file(&place.partial)?;
+            Ok(Some((size, hash_prefix(&mut file, size)?.finalize().into(), false)))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn make_folders(root: &Folder, entries: &[Entry]) -> Result<(), String> {
+    let folders = entries.iter().filter(|entry| entry.kind == Kind::Folder);
+    for Entry { name, .. } in folders {
+        let made = Place::make(root, name).and_then(|place| {
+            place.folder.make(&place.name)?;
+            place.folder.enter(&place.name).map(drop)
+        });
+        made.map_err(|why| cannot_write(name, &why))?;
+    }
+    Ok(())
+}
+
+/// A file that is not finished yet, open for writing.
+pub(super) struct Partial {
+    place: Place,
+    file: File,
+}
+
+impl Partial {
+    /// Opens it at `offset`, if its beginning is still what it was; returns the hash so far.
+    pub(super) fn begin(
+        root: &Folder,
+        entry: &Entry,
+        offset: u64,
+        expected: Option<Hash>,
+    ) -> io::Result<(Self, blake3::Hasher)> {
+        let place = Place::make(root, &entry.name)?;
+        let mut file = place.folder.make_file(&place.partial, entry.kind == Kind::Executable)?;
+        match file.try_lock() {
+            Ok(()) if place.folder.is(&place.partial, &file)? => {}
+            Ok(()) | Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::other("another transfer is writing it"));
+            }
+            Err(TryLockError::Error(why)) => return Err(why),
+        }
+        let hasher = hash_prefix(&mut file, offset)?;
+        if offset > 0 && expected != Some(hasher.finalize().into()) {
+            return Err(io::Error::other("somebody else has changed it"));
+        }
+        file.set_len(offset)?;
+        file.seek(SeekFrom::Start(offset))?;
+        Ok((Self { place, file }, hasher))
+    }
+
+    /// The file itself.
+    pub(super) fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Everything is there: gives it its name once it is safe on the disk.
+    pub(super) fn finish(self, overwrite: bool) -> io::Result<()> {
+        self.file.sync_all()?;
+        match self.place.folder.rename(&self.place.partial, &self.place.name, overwrite) {
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => Err(exists()),
+            done => done,
+        }
+    }
+
+    /// What has arrived is of no use.
+    pub(super) fn discard(self) -> io::Result<()> {
+        self.place.folder.remove(&self.place.partial)
+    }
+}
+
+/// Folder and names of one file.
+struct Place {
+    folder: Folder,
+    name: OsString,
+    partial: OsString,
+}
+
+impl Place {
+    /// `None` if a folder on the way is not there.
+    fn find(root: &Folder, name: &Name) -> io::Result<Option<Self>> {
+        match Self::walk(root, name, |_, _| Ok(())) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// Makes the folders on the way.
+    fn make(root: &Folder, name: &Name) -> io::Result<Self> {
+        Self::walk(root, name, Folder::make)
+    }
+
+    fn walk(
+        root: &Folder,
+        name: &Name,
+        before: impl Fn(&Folder, &OsStr) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let (folders, last) = name.split();
+        let mut folder = root.again()?;
+        for name in folders {
+            before(&folder, name)?;
+            folder = folder.enter(name)?;
+        }
+        Ok(Self { folder, name: last.to_owned(), partial: partial(last).into() })
+    }
+}
+
+/// The hash of the first `length` bytes; the file stands behind them.
+pub(super) fn hash_prefix(file: &mut File, length: u64) -> io::Result<blake3::Hasher> {
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; 1 << 16];
+    let mut prefix = file.take(length);
+    let mut hashed = 0;
+    loop {
+        match prefix.read(&mut buffer)? {
+            0 if hashed < length => return Err(io::ErrorKind::UnexpectedEof.into()),
+            0 => return Ok(hasher),
+            n => {
+                hasher.update(&buffer[..n]);
+                hashed += n as u64;
+            }
+        }
+    }
+}
+
+/// As people are told, here and at the other end.
+pub(super) fn cannot_write(name: &Name, why: &io::Error) -> String {
+    match why.kind() {
+        io::ErrorKind::NotFound => format!("cannot write '{name}': its folder has vanished"),
+        _ => format!("cannot write '{name}': {why}"),
+    }
+}
+
+pub(super) fn exists() -> io::Error {
+    io::Error::other("it is there already with other contents; recv --overwrite would replace it")
+}

@@ -1,0 +1,270 @@
+//! The end that wants the files.
+
+use std::fmt::{self, Debug, Formatter};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+
+use super::folder::Folder;
+use super::list::{NAMES_MAX, bound, total};
+use super::message::{Entry, Hash, Kind, Message, VERSION};
+use super::names::Name;
+use super::place::{Held, Partial, cannot_write, survey};
+use super::talk::{Incoming, Outgoing, part};
+use super::{Error, Options, Progress, Report, Summary};
+
+/// Where it is to go.
+pub enum Target {
+    /// Into this folder.
+    Folder(PathBuf),
+    /// One file, into this stream.
+    Stream(Box<dyn AsyncWrite + Send + Unpin>),
+}
+
+impl Debug for Target {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(path) => write!(f, "Folder({})", path.display()),
+            Self::Stream(_) => f.write_str("Stream"),
+        }
+    }
+}
+
+/// Takes everything that the other end of a stream sends.
+pub async fn receive<S>(
+    stream: S,
+    target: Target,
+    options: Options,
+    report: Report<'_>,
+) -> Result<Summary, Error>
+where
+    S: AsyncRead + AsyncWrite,
+{
+    let (reader, writer) = tokio::io::split(stream);
+    let mut incoming = Incoming::new(reader, options.patience);
+    let mut outgoing = Outgoing::new(writer, options.patience);
+    let mut summary = Summary::default();
+    let done = {
+        let mut report = |progress: Progress| {
+            summary.note(&progress);
+            report(progress);
+        };
+        let mut receiver = Receiver {
+            incoming: &mut incoming,
+            outgoing: &mut outgoing,
+            overwrite: options.overwrite,
+            report: &mut report,
+        };
+        receiver.converse(target).await
+    };
+    part(incoming, outgoing, &done).await;
+    done.map(|files| Summary { files, ..summary })
+}
+
+struct Receiver<'a, R, W> {
+    incoming: &'a mut Incoming<R>,
+    outgoing: &'a mut Outgoing<W>,
+    overwrite: bool,
+    report: Report<'a>,
+}
+
+/// Where the bytes of a file go.
+enum Sink<'a> {
+    /// It is there already, with this hash.
+    Nowhere(Hash),
+    Partial(Partial, tokio::fs::File),
+    Stream(&'a mut (dyn AsyncWrite + Send + Unpin)),
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
+    async fn converse(&mut self, target: Target) -> Result<u32, Error> {
+        let entries: Arc<[Entry]> = self.list().await?.into();
+        let files = entries.iter().filter(|entry| entry.kind != Kind::Folder).count();
+        let files = u32::try_from(files).expect("the list is bounded");
+        (self.report)(Progress::Begin { files, bytes: total(entries.iter()) });
+        match target {
+            Target::Folder(path) => self.fill_folder(&path, &entries).await?,
+            Target::Stream(stream) => self.fill_stream(stream, &entries).await?,
+        }
+        match self.next().await? {
+            Message::Done => self.outgoing.say(&Message::Verdict { files }).await?,
+            _ => return Err(out_of_order()),
+        }
+        Ok(files)
+    }
+
+    /// What the sender has, as far as it may come in.
+    async fn list(&mut self) -> Result<Vec<Entry>, Error> {
+        match self.next().await? {
+            Message::Hello { version: VERSION } => {}
+            Message::Hello { version } => {
+                return Err(Error::Here(format!("the sender speaks version {version}, allowed: {VERSION}")));
+            }
+            _ => return Err(Error::Protocol("it does not send files".to_owned())),
+        }
+        let mut entries = Vec::new();
+        let mut names = 0;
+        loop {
+            match self.next().await? {
+                Message::Entry(Ok(entry)) => {
+                    names += entry.name.as_bytes().len();
+                    entries.push(entry);
+                    bound(if names > NAMES_MAX { usize::MAX } else { entries.len() })?;
+                }
+                Message::Entry(Err(bad)) => return Err(Error::Here(format!("refused: {bad}"))),
+                Message::Listed { entries: told } if told as usize == entries.len() => break,
+                _ => return Err(out_of_order()),
+            }
+        }
+        match twice(&entries) {
+            Some(name) => Err(Error::Here(format!("refused: the name '{name}' comes twice"))),
+            None => Ok(entries),
+        }
+    }
+
+    async fn fill_folder(&mut self, path: &Path, entries: &Arc<[Entry]>) -> Result<(), Error> {
+        // The sender need not know our folders by name.
+        let root = Folder::open(path).map_err(|why| Error::Here(format!("no folder to write to: {why}")))?;
+        let root = Arc::new(root);
+        let mut held = {
+            let (root, entries, overwrite) = (root.clone(), entries.clone(), self.overwrite);
+            let found = self.outgoing.blocking(move || survey(&root, &entries, overwrite)).await?;
+            found.map_err(Error::Here)?
+        }
+        .into_iter()
+        .peekable();
+        for have in held.clone().map(|held| held.have) {
+            self.outgoing.say(&Message::Have(have)).await?;
+        }
+        self.ready().await?;
+        for (index, entry) in (0..).zip(entries.iter()).filter(|(_, entry)| entry.kind != Kind::Folder) {
+            let held = held.next_if(|held| held.have.index == index);
+            let offset = self.file(index).await?;
+            (self.report)(Progress::File(entry.name.to_string()));
+            (self.report)(Progress::Had(offset));
+            let (sink, hasher) = self.sink(&root, entry, offset, held).await?;
+            self.contents(entry, sink, offset, hasher).await?;
+        }
+        Ok(())
+    }
+
+    async fn fill_stream(
+        &mut self,
+        mut stream: Box<dyn AsyncWrite + Send + Unpin>,
+        entries: &[Entry],
+    ) -> Result<(), Error> {
+        let [entry @ Entry { kind: Kind::File | Kind::Executable, .. }] = entries else {
+            return Err(Error::Here("only one file, and no folder, can go to a stream".to_owned()));
+        };
+        self.ready().await?;
+        if self.file(0).await? != 0 {
+            return Err(out_of_order());
+        }
+        (self.report)(Progress::File(entry.name.to_string()));
+        self.contents(entry, Sink::Stream(&mut *stream), 0, blake3::Hasher::new()).await
+    }
+
+    async fn ready(&mut self) -> Result<(), Error> {
+        self.outgoing.say(&Message::Ready).await?;
+        Ok(self.outgoing.flush().await?)
+    }
+
+    /// Where the file begins that comes next.
+    async fn file(&mut self, expected: u32) -> Result<u64, Error> {
+        match self.next().await? {
+            Message::File { index, offset } if index == expected => Ok(offset),
+            _ => Err(out_of_order()),
+        }
+    }
+
+    async fn sink(
+        &mut self,
+        root: &Arc<Folder>,
+        entry: &Entry,
+        offset: u64,
+        held: Option<Held>,
+    ) -> Result<(Sink<'static>, blake3::Hasher), Error> {
+        let had = held.map_or(0, |held| held.have.offset);
+        let finished = held.is_some_and(|held| held.finished);
+        if offset != 0 && offset != had {
+            return Err(out_of_order());
+        }
+        if let Some(held) = held.filter(|held| held.finished && offset == had) {
+            return Ok((Sink::Nowhere(held.have.hash), blake3::Hasher::new()));
+        }
+        if finished && !self.overwrite {
+            return Err(Error::Here(cannot_write(&entry.name, &super::place::exists())));
+        }
+        let (root, copy) = (root.clone(), entry.clone());
+        let hash = held.map(|held| held.have.hash);
+        let begun = self.outgoing.blocking(move || {
+            let (partial, hasher) = Partial::begin(&root, &copy, offset, hash)?;
+            let file = partial.file()?;
+            Ok((partial, file, hasher))
+        });
+        let (partial, file, hasher) =
+            begun.await?.map_err(|why| Error::Here(cannot_write(&entry.name, &why)))?;
+        Ok((Sink::Partial(partial, tokio::fs::File::from_std(file)), hasher))
+    }
+
+    /// Writes what comes of a file from `at` on, and ends it.
+    async fn contents(
+        &mut self,
+        entry: &Entry,
+        mut sink: Sink<'_>,
+        mut at: u64,
+        mut hasher: blake3::Hasher,
+    ) -> Result<(), Error> {
+        let bad = |why: std::io::Error| Error::Here(cannot_write(&entry.name, &why));
+        let told: Hash = loop {
+            let data = match self.outgoing.meanwhile(self.incoming.next()).await?? {
+                Message::Data(data) => data,
+                Message::End { hash } => break hash,
+                _ => return Err(out_of_order()),
+            };
+            at = at.saturating_add(data.len() as u64);
+            if entry.size.is_some_and(|size| at > size) {
+                return Err(Error::Protocol(format!("'{}' is longer than it said", entry.name)));
+            }
+            hasher.update(data);
+            let out: &mut (dyn AsyncWrite + Send + Unpin) = match &mut sink {
+                Sink::Nowhere(_) => return Err(out_of_order()),
+                Sink::Partial(_, file) => file,
+                Sink::Stream(stream) => stream,
+            };
+            self.outgoing.meanwhile(out.write_all(data)).await?.map_err(bad)?;
+            (self.report)(Progress::Moved(data.len() as u64));
+        };
+        let hash = if let Sink::Nowhere(hash) = sink { hash } else { hasher.finalize().into() };
+        let damaged = || Error::Here(format!("'{}' arrived damaged: its hash is wrong", entry.name));
+        let whole = entry.size.is_none_or(|size| at == size) && hash == told;
+        match sink {
+            Sink::Nowhere(_) => {}
+            Sink::Stream(stream) => self.outgoing.meanwhile(stream.flush()).await?.map_err(bad)?,
+            Sink::Partial(partial, mut file) => {
+                // What failed to be written is told by the flush.
+                self.outgoing.meanwhile(file.flush()).await?.map_err(bad)?;
+                let overwrite = self.overwrite;
+                let end = move || if whole { partial.finish(overwrite) } else { partial.discard() };
+                self.outgoing.blocking(end).await?.map_err(bad)?;
+            }
+        }
+        if whole { Ok(()) } else { Err(damaged()) }
+    }
+
+    async fn next(&mut self) -> Result<Message<'_>, Error> {
+        self.outgoing.meanwhile(self.incoming.next()).await?
+    }
+}
+
+/// A name that comes more than once.
+fn twice(entries: &[Entry]) -> Option<&Name> {
+    let mut names: Vec<&Name> = entries.iter().map(|entry| &entry.name).collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+}
+
+fn out_of_order() -> Error {
+    Error::Protocol("a message came out of order".to_owned())
+}

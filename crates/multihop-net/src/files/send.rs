@@ -1,0 +1,224 @@
+//! The end that has the files.
+
+use std::collections::BTreeMap;
+use std::io::{self, Seek, SeekFrom};
+use std::path::Path;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::list::{Origin, Source, Sources, Stamp, open};
+use super::message::{Entry, Have, Kind, Message, VERSION};
+use super::place::hash_prefix;
+use super::talk::{FAREWELL, Incoming, Outgoing, part};
+use super::{Error, Options, Progress, Report, Summary};
+use crate::frames::BODY_MAX;
+
+/// Sends everything to the other end of a stream, and waits until it has it.
+pub async fn send<S>(
+    stream: S,
+    sources: Sources,
+    options: Options,
+    report: Report<'_>,
+) -> Result<Summary, Error>
+where
+    S: AsyncRead + AsyncWrite,
+{
+    let (reader, writer) = tokio::io::split(stream);
+    let mut incoming = Incoming::new(reader, options.patience);
+    let mut outgoing = Outgoing::new(writer, options.patience);
+    let mut summary = Summary { files: sources.files(), ..Summary::default() };
+    let mut report = |progress: Progress| {
+        summary.note(&progress);
+        report(progress);
+    };
+    let done = converse(&mut incoming, &mut outgoing, sources, &mut report).await;
+    part(incoming, outgoing, &done).await;
+    done.map(|()| summary)
+}
+
+/// Speaks and listens at the same time, for the receiver may give up at any moment.
+async fn converse<R, W>(
+    incoming: &mut Incoming<R>,
+    outgoing: &mut Outgoing<W>,
+    sources: Sources,
+    report: Report<'_>,
+) -> Result<(), Error>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let (entries, files) = (sources.list.len(), sources.files());
+    let (ready, haves) = oneshot::channel();
+    let mut hear = std::pin::pin!(hear(incoming, ready, entries));
+    let spoken = tokio::select! {
+        biased;
+        heard = &mut hear => {
+            return heard.and_then(|_| Err(Error::Protocol("its verdict came before the end".to_owned())));
+        }
+        spoken = speak(outgoing, sources, haves, report) => spoken,
+    };
+    match spoken {
+        // A receiver that gives up says why before it goes.
+        Err(lost @ Error::Stream(_)) => match timeout(FAREWELL, hear).await {
+            Ok(Err(reason @ Error::There(_))) => Err(reason),
+            _ => Err(lost),
+        },
+        Err(other) => Err(other),
+        Ok(()) if hear.await? == files => Ok(()),
+        Ok(()) => Err(Error::Protocol("it counts the files otherwise".to_owned())),
+    }
+}
+
+/// What the receiver has, then its verdict: how many files are in their place.
+async fn hear<R>(
+    incoming: &mut Incoming<R>,
+    ready: oneshot::Sender<BTreeMap<u32, Have>>,
+    entries: usize,
+) -> Result<u32, Error>
+where
+    R: AsyncRead + Unpin,
+{
+    let mut haves = BTreeMap::new();
+    loop {
+        match incoming.next().await? {
+            Message::Have(have) if haves.len() < entries => haves.insert(have.index, have),
+            Message::Ready => break,
+            _ => return Err(out_of_order()),
+        };
+    }
+    // Nobody waits for it any more once we have given up.
+    let _ = ready.send(haves);
+    match incoming.next().await? {
+        Message::Verdict { files } => Ok(files),
+        _ => Err(out_of_order()),
+    }
+}
+
+async fn speak<W>(
+    outgoing: &mut Outgoing<W>,
+    sources: Sources,
+    haves: oneshot::Receiver<BTreeMap<u32, Have>>,
+    report: Report<'_>,
+) -> Result<(), Error>
+where
+    W: AsyncWrite + Unpin,
+{
+    report(Progress::Begin { files: sources.files(), bytes: sources.bytes() });
+    sources.notes.iter().cloned().map(Progress::Note).for_each(&mut *report);
+    outgoing.say(&Message::Hello { version: VERSION }).await?;
+    for source in &sources.list {
+        outgoing.say(&Message::Entry(Ok(source.entry.clone()))).await?;
+    }
+    let entries = u32::try_from(sources.list.len()).expect("the list is bounded");
+    outgoing.say(&Message::Listed { entries }).await?;
+    outgoing.flush().await?;
+    let Ok(mut haves) = haves.await else { return Err(out_of_order()) };
+    for (index, source) in (0..).zip(sources.list) {
+        if source.entry.kind != Kind::Folder {
+            report(Progress::File(source.entry.name.to_string()));
+            file(outgoing, index, source, haves.remove(&index), report).await?;
+        }
+    }
+    outgoing.say(&Message::Done).await?;
+    Ok(outgoing.flush().await?)
+}
+
+/// Sends one file, from where the receiver has it.
+async fn file<W>(
+    outgoing: &mut Outgoing<W>,
+    index: u32,
+    source: Source,
+    have: Option<Have>,
+    report: Report<'_>,
+) -> Result<(), Error>
+where
+    W: AsyncWrite + Unpin,
+{
+    let Source { entry, origin } = source;
+    match (origin, entry.size) {
+        (Origin::File(path), Some(size)) => {
+            let start = {
+                let path = path.clone();
+                outgoing.blocking(move || begin(&path, size, have)).await??
+            };
+            outgoing.say(&Message::File { index, offset: start.offset }).await?;
+            report(Progress::Had(start.offset));
+            let mut file = tokio::fs::File::from_std(start.file);
+            let body = (&mut file).take(size - start.offset);
+            let sent = contents(outgoing, &entry, body, start.hasher, report).await?;
+            let now = file.metadata().await.map_err(|why| cannot_read(&path, &why))?;
+            if start.offset + sent < size || Stamp::of(&now) != start.stamp {
+                return Err(Error::Here(format!(
+                    "'{}' changed while it was sent; send it again",
+                    entry.name
+                )));
+            }
+        }
+        (Origin::Stream(Some(stream)), _) => {
+            outgoing.say(&Message::File { index, offset: 0 }).await?;
+            contents(outgoing, &entry, stream, blake3::Hasher::new(), report).await?;
+        }
+        _ => unreachable!("a file has a size, and a folder is not sent"),
+    }
+    Ok(())
+}
+
+/// A file that is about to be sent.
+struct Start {
+    file: std::fs::File,
+    stamp: Stamp,
+    offset: u64,
+    hasher: blake3::Hasher,
+}
+
+/// Skips what the receiver has, if it is the same.
+fn begin(path: &Path, size: u64, have: Option<Have>) -> Result<Start, Error> {
+    let (mut file, stamp) = open(path, size)?;
+    let bad = |why: io::Error| cannot_read(path, &why);
+    if let Some(have) = have.filter(|have| (1..=size).contains(&have.offset)) {
+        let hasher = hash_prefix(&mut file, have.offset).map_err(bad)?;
+        if hasher.finalize() == have.hash {
+            return Ok(Start { file, stamp, offset: have.offset, hasher });
+        }
+        file.seek(SeekFrom::Start(0)).map_err(bad)?;
+    }
+    Ok(Start { file, stamp, offset: 0, hasher: blake3::Hasher::new() })
+}
+
+/// Sends what is left of a file, and its hash; returns how much that was.
+async fn contents<W>(
+    outgoing: &mut Outgoing<W>,
+    entry: &Entry,
+    mut body: impl AsyncRead + Unpin,
+    mut hasher: blake3::Hasher,
+    report: Report<'_>,
+) -> Result<u64, Error>
+where
+    W: AsyncWrite + Unpin,
+{
+    let mut buffer = vec![0; BODY_MAX];
+    let mut sent = 0;
+    loop {
+        let n = outgoing.meanwhile(body.read(&mut buffer)).await?;
+        let n = n.map_err(|why| Error::Here(format!("cannot read '{}': {why}", entry.name)))?;
+        if n == 0 {
+            break;
+        }
+        hasher.update(&buffer[..n]);
+        outgoing.say(&Message::Data(&buffer[..n])).await?;
+        sent += n as u64;
+        report(Progress::Moved(n as u64));
+    }
+    outgoing.say(&Message::End { hash: hasher.finalize().into() }).await?;
+    Ok(sent)
+}
+
+fn cannot_read(path: &Path, why: &io::Error) -> Error {
+    Error::Here(format!("cannot read {}: {why}", path.display()))
+}
+
+fn out_of_order() -> Error {
+    Error::Protocol("a message came out of order".to_owned())
+}

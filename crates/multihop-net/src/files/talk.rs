@@ -1,0 +1,103 @@
+//! Both halves of the conversation.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+
+use super::Error;
+use super::message::{Message, WAIT};
+use crate::frames::{Reader, Writer};
+
+/// What the other end says.
+pub(super) struct Incoming<R>(Reader<R>);
+
+/// What we say.
+pub(super) struct Outgoing<W> {
+    writer: Writer<W>,
+    scratch: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Incoming<R> {
+    pub(super) fn new(inner: R, patience: Duration) -> Self {
+        Self(Reader::new(inner, patience))
+    }
+
+    /// The next message that says something; that the other end has given up is an error.
+    pub(super) async fn next(&mut self) -> Result<Message<'_>, Error> {
+        let kind = loop {
+            match self.0.next().await? {
+                Some(WAIT) => {}
+                Some(kind) => break kind,
+                None => return Err(too_soon()),
+            }
+        };
+        match Message::parse(kind, self.0.body()) {
+            Some(Message::Failed(reason)) => Err(Error::There(reason)),
+            Some(message) => Ok(message),
+            None => Err(Error::Protocol(format!("a message of kind {kind} makes no sense"))),
+        }
+    }
+}
+
+impl<W: AsyncWrite + Unpin> Outgoing<W> {
+    pub(super) fn new(inner: W, patience: Duration) -> Self {
+        Self { writer: Writer::new(inner, patience), scratch: Vec::new() }
+    }
+
+    pub(super) async fn say(&mut self, message: &Message<'_>) -> io::Result<()> {
+        let (kind, body) = message.emit(&mut self.scratch);
+        self.writer.send(kind, body).await
+    }
+
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush().await
+    }
+
+    /// Waits for something, and lets the other end know that we are there.
+    pub(super) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> io::Result<T> {
+        self.writer.meanwhile(WAIT, work).await
+    }
+
+    /// The same for work that blocks.
+    pub(super) async fn blocking<T, F>(&mut self, work: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
+    {
+        let done = self.meanwhile(tokio::task::spawn_blocking(work)).await?;
+        done.map_err(|error| Error::Here(format!("the work was not finished: {error}")))
+    }
+}
+
+/// Ends the conversation: says why, if the end is ours, and waits until the other end has heard it.
+pub(super) async fn part<R, W, T>(
+    mut incoming: Incoming<R>,
+    mut outgoing: Outgoing<W>,
+    done: &Result<T, Error>,
+) where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    // The result stands; that the other end may not hear of it changes nothing here.
+    let _ = timeout(FAREWELL, async {
+        match done {
+            Err(Error::Here(reason) | Error::Protocol(reason)) => {
+                outgoing.say(&Message::Failed(reason.clone())).await?;
+            }
+            Err(Error::Stream(_)) => return Ok(()),
+            Ok(_) | Err(Error::There(_)) => {}
+        }
+        outgoing.writer.finish().await?;
+        incoming.0.drain().await
+    })
+    .await;
+}
+
+fn too_soon() -> Error {
+    Error::Stream(io::Error::new(io::ErrorKind::UnexpectedEof, "the other end closed it too soon"))
+}
+
+/// To the end of a conversation whose result is known.
+pub(super) const FAREWELL: Duration = Duration::from_secs(5);

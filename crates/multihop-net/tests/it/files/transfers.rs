@@ -1,0 +1,296 @@
+//! What arrives between two ends that mean well.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::symlink;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::*;
+
+#[test]
+fn a_folder_arrives_as_it_is() {
+    let pair = Pair::new();
+    pair.write("a/empty", "");
+    pair.write("a/small", "one line\n");
+    pair.write("a/b/c/large", noise(300_000, 1));
+    pair.write("a/run", "#!/bin/sh\n");
+    fs::create_dir(pair.from.path().join("a/nothing")).unwrap();
+    fs::write(pair.from.path().join("a").join(OsStr::from_bytes(b"\xff\x01 x")), "odd").unwrap();
+    let script = pair.from.path().join("a/run");
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    pair.write("z", "beside");
+    let [sent, received] = pair.transfer(&["a", "z"], QUICK).map(Result::unwrap);
+    assert_eq!(sent, received);
+    assert_eq!((sent.files, sent.moved, sent.had), (6, 300_000 + 9 + 10 + 3 + 6, 0));
+    assert_eq!(tree(pair.from.path()), tree(pair.to.path()));
+}
+
+#[test]
+fn it_goes_on_where_it_was_cut_off_and_nothing_looks_complete_before() {
+    let mut pair = Pair::new();
+    pair.write("a/1", noise(50_000, 1));
+    pair.write("a/2", noise(150_000, 2));
+    let whole = tree(pair.from.path());
+    for cut in [0, 10, 100, 30_000, 51_000, 120_000, 200_200] {
+        pair.to = TempDir::new().unwrap();
+        let [sent, received] = pair.transfer_cut(&["a"], QUICK, cut);
+        assert!(matches!(sent, Err(Error::Stream(_))), "{cut}: {sent:?}");
+        assert!(matches!(received, Err(Error::Stream(_))), "{cut}: {received:?}");
+        let mut there = tree(pair.to.path());
+        let bytes = |(contents, _): &(Option<Vec<u8>>, bool)| contents.as_ref().map_or(0, Vec::len) as u64;
+        let had: u64 = there.values().map(bytes).sum();
+        assert!(had <= cut as u64 && (cut < 40_000 || had > 0), "{cut}: {had}");
+        unfinished(pair.to.path()).iter().for_each(|part| drop(there.remove(part)));
+        assert!(there.iter().all(|(name, contents)| whole[name] == *contents), "{cut}");
+        assert!(there.len() < whole.len(), "{cut}");
+
+        let [sent, received] = pair.transfer(&["a"], QUICK).map(Result::unwrap);
+        assert_eq!((sent.had, sent.moved), (had, 200_000 - had), "{cut}");
+        assert_eq!(sent, received);
+        assert_eq!(tree(pair.to.path()), whole);
+    }
+}
+
+#[test]
+fn what_is_there_already_is_not_sent_again() {
+    let pair = Pair::new();
+    pair.write("a/1", noise(50_000, 1));
+    pair.write("a/2", "");
+    let [_, _] = pair.transfer(&["a"], QUICK).map(Result::unwrap);
+    let [sent, received] = pair.transfer(&["a"], QUICK).map(Result::unwrap);
+    assert_eq!((sent.files, sent.moved, sent.had), (2, 0, 50_000));
+    assert_eq!(sent, received);
+}
+
+#[test]
+fn a_beginning_that_differs_is_sent_again() {
+    let pair = Pair::new();
+    pair.write("a", noise(200_000, 1));
+    let [_, _] = pair.transfer_cut(&["a"], QUICK, 120_000);
+    let part = pair.to.path().join(&unfinished(pair.to.path())[0]);
+    assert!(fs::metadata(&part).unwrap().len() > 50_000);
+    pair.write("a", noise(200_000, 2));
+    let [sent, _] = pair.transfer(&["a"], QUICK).map(Result::unwrap);
+    assert_eq!((sent.had, sent.moved), (0, 200_000));
+    assert_eq!(tree(pair.from.path()), tree(pair.to.path()));
+}
+
+#[test]
+fn an_unfinished_file_that_is_longer_is_of_no_use() {
+    let pair = Pair::new();
+    pair.write("a", noise(200_000, 1));
+    let [_, _] = pair.transfer_cut(&["a"], QUICK, 120_000);
+    pair.write("a", noise(1_000, 1));
+    let [sent, _] = pair.transfer(&["a"], QUICK).map(Result::unwrap);
+    assert_eq!((sent.had, sent.moved), (0, 1_000));
+    assert_eq!(tree(pair.from.path()), tree(pair.to.path()));
+}
+
+#[test]
+fn other_contents_are_replaced_only_where_that_is_allowed() {
+    let pair = Pair::new();
+    pair.write("a", "new and longer");
+    fs::write(pair.to.path().join("a"), "old").unwrap();
+    let reason =
+        "cannot write 'a': it is there already with other contents; recv --overwrite would replace it";
+    assert_eq!(pair.refused(&["a"]), reason);
+    fs::write(pair.to.path().join("a"), "old and longer").unwrap();
+    assert_eq!(pair.refused(&["a"]), reason);
+    assert_eq!(fs::read(pair.to.path().join("a")).unwrap(), b"old and longer");
+    let [_, _] = pair.transfer(&["a"], OVERWRITE).map(Result::unwrap);
+    assert_eq!(tree(pair.from.path()), tree(pair.to.path()));
+}
+
+#[test]
+fn links_are_neither_followed_nor_replaced() {
+    let pair = Pair::new();
+    let outside = TempDir::new().unwrap();
+    fs::write(outside.path().join("x"), "precious").unwrap();
+    pair.write("a/x", "evil");
+    symlink(outside.path(), pair.to.path().join("a")).unwrap();
+    assert_eq!(pair.refused(&["a"]), "cannot write 'a': it is there already and is not a folder");
+    fs::remove_file(pair.to.path().join("a")).unwrap();
+    fs::create_dir(pair.to.path().join("a")).unwrap();
+    symlink(outside.path().join("x"), pair.to.path().join("a/x")).unwrap();
+    assert_eq!(pair.refused(&["a"]), "cannot write 'a/x': it is there already and is not a file");
+    fs::remove_file(pair.to.path().join("a/x")).unwrap();
+    // A link where the unfinished file would be.
+    fs::create_dir(pair.to.path().join("b")).unwrap();
+    pair.write("b/x", noise(100_000, 6));
+    let [_, _] = pair.transfer_cut(&["b"], QUICK, 50_000);
+    let part = pair.to.path().join(&unfinished(pair.to.path())[0]);
+    fs::remove_file(&part).unwrap();
+    symlink(outside.path().join("x"), &part).unwrap();
+    assert!(pair.refused(&["b"]).starts_with("cannot write 'b/x': "));
+    fs::remove_file(&part).unwrap();
+    fs::hard_link(outside.path().join("x"), &part).unwrap();
+    assert!(pair.refused(&["b"]).ends_with("not a plain file"), "{}", pair.refused(&["b"]));
+    assert_eq!(fs::read(outside.path().join("x")).unwrap(), b"precious");
+}
+
+#[test]
+fn a_folder_that_has_vanished_is_an_error_at_both_ends() {
+    let pair = Pair::new();
+    pair.write("a", "text");
+    fs::remove_dir(pair.to.path()).unwrap();
+    assert!(pair.refused(&["a"]).starts_with("no folder to write to: "));
+    fs::create_dir(pair.to.path()).unwrap();
+
+    // In the middle: the receiver waits in the file while its folder goes.
+    let [sent, received] = run(async {
+        let (near, far) = duplex(BUFFER);
+        let (target, folder) = (pair.target(), pair.to.path().to_owned());
+        let receiver = tokio::spawn(async move { receive(far, target, QUICK, &mut |_| ()).await });
+        let (mut feed, stream) = duplex(BUFFER);
+        let mut sources = Sources::new();
+        sources.add_stream("a", Box::new(stream)).unwrap();
+        let sender = tokio::spawn(async move { send(near, sources, QUICK, &mut |_| ()).await });
+        feed.write_all(b"text").await.unwrap();
+        while unfinished(&folder).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        fs::remove_dir_all(&folder).unwrap();
+        drop(feed);
+        [sender.await.unwrap(), receiver.await.unwrap()]
+    });
+    fs::create_dir(pair.to.path()).unwrap();
+    let reason = "cannot write 'a': its folder has vanished";
+    assert!(matches!(sent, Err(Error::There(text)) if text == reason));
+    assert!(matches!(received, Err(Error::Here(text)) if text == reason));
+}
+
+#[test]
+fn a_source_that_vanishes_or_changes_is_an_error_at_both_ends() {
+    let pair = Pair::new();
+    pair.write("a", "text");
+    let end = |sources: Sources| {
+        let (near, far) = duplex(BUFFER);
+        match both(near, far, sources, pair.target(), QUICK) {
+            [Err(Error::Here(reason)), Err(Error::There(told))] if told == reason => reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    let sources = pair.sources(&["a"]);
+    pair.write("a", "longer text");
+    assert!(end(sources).ends_with("it has changed since the transfer began; send it again"));
+    let sources = pair.sources(&["a"]);
+    fs::remove_file(pair.from.path().join("a")).unwrap();
+    assert!(end(sources).ends_with("No such file or directory (os error 2)"));
+    assert!(tree(pair.to.path()).is_empty());
+}
+
+#[test]
+fn two_writers_of_one_file_do_not_mix() {
+    let pair = Pair::new();
+    let begin = |text: &'static [u8]| {
+        let (near, far) = duplex(BUFFER);
+        let (mut feed, stream) = duplex(BUFFER);
+        let mut sources = Sources::new();
+        sources.add_stream("a", Box::new(stream)).unwrap();
+        let target = pair.target();
+        let receiver = tokio::spawn(async move { receive(far, target, QUICK, &mut |_| ()).await });
+        tokio::spawn(async move { send(near, sources, QUICK, &mut |_| ()).await });
+        tokio::spawn(async move {
+            feed.write_all(text).await.unwrap();
+            (feed, receiver)
+        })
+    };
+    run(async {
+        let (first, receiver) = begin(b"first").await.unwrap();
+        while unfinished(pair.to.path()).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let (_second, other) = begin(b"second").await.unwrap();
+        let reason = other.await.unwrap().unwrap_err().to_string();
+        assert_eq!(reason, "cannot write 'a': another transfer is writing it");
+        drop(first);
+        receiver.await.unwrap().unwrap();
+    });
+    assert_eq!(fs::read(pair.to.path().join("a")).unwrap(), b"first");
+}
+
+#[test]
+fn a_stream_becomes_a_file_and_a_file_a_stream() {
+    let pair = Pair::new();
+    let text = noise(100_000, 3);
+    let mut sources = Sources::new();
+    sources.add_stream("from-a-pipe", Box::new(std::io::Cursor::new(text.clone()))).unwrap();
+    let (near, far) = duplex(BUFFER);
+    let [_, _] = both(near, far, sources, pair.target(), QUICK).map(Result::unwrap);
+    assert_eq!(fs::read(pair.to.path().join("from-a-pipe")).unwrap(), text);
+
+    pair.write("a", &text);
+    pair.write("b", "more");
+    let into_stream = |names: &[&str]| {
+        let (near, far) = duplex(BUFFER);
+        let (out, mut end) = duplex(2 * text.len());
+        let results = both(near, far, pair.sources(names), Target::Stream(Box::new(out)), QUICK);
+        let mut arrived = Vec::new();
+        run(end.read_to_end(&mut arrived)).unwrap();
+        (results, arrived)
+    };
+    let ([sent, received], arrived) = into_stream(&["a"]);
+    assert_eq!(sent.unwrap(), received.unwrap());
+    assert!(arrived == text);
+    let ([sent, _], arrived) = into_stream(&["a", "b"]);
+    assert!(sent.unwrap_err().to_string().ends_with("only one file, and no folder, can go to a stream"));
+    assert!(arrived.is_empty());
+}
+
+#[test]
+fn over_tcp() {
+    let pair = Pair::new();
+    pair.write("a", noise(2_000_000, 4));
+    let [near, far] = run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap().into_std().unwrap();
+        [near, listener.accept().await.unwrap().0.into_std().unwrap()]
+    });
+    let results = run(async {
+        let [near, far] = [near, far].map(|stream| TcpStream::from_std(stream).unwrap());
+        let target = pair.target();
+        let receiver = tokio::spawn(async move { receive(far, target, QUICK, &mut |_| ()).await });
+        let sent = send(near, pair.sources(&["a"]), QUICK, &mut |_| ()).await;
+        [sent, receiver.await.unwrap()]
+    });
+    let [_, _] = results.map(Result::unwrap);
+    assert_eq!(tree(pair.from.path()), tree(pair.to.path()));
+}
+
+#[test]
+fn what_cannot_be_sent_is_said_before_anything_is() {
+    let pair = Pair::new();
+    let add = |path: &Path| Sources::new().add(path).unwrap_err().to_string();
+    assert!(add(&pair.from.path().join("a")).ends_with("No such file or directory (os error 2)"));
+    assert!(add(Path::new("/dev/null")).ends_with("it is neither a file nor a folder; try -"));
+    assert_eq!(add(Path::new("/")), "the root folder has no name");
+    pair.write("a/x", "");
+    pair.write("b/x", "");
+    let mut sources = pair.sources(&["a/x"]);
+    let twice = sources.add(&pair.from.path().join("b/x")).unwrap_err().to_string();
+    assert_eq!(twice, "two sources have the name 'x': send them one after the other");
+}
+
+#[test]
+fn links_in_a_folder_are_left_out_and_noted() {
+    let pair = Pair::new();
+    pair.write("a/x", "text");
+    symlink("/etc/passwd", pair.from.path().join("a/link")).unwrap();
+    let mut notes = Vec::new();
+    let (near, far) = duplex(BUFFER);
+    run(async {
+        let target = pair.target();
+        let receiver = tokio::spawn(async move { receive(far, target, QUICK, &mut |_| ()).await });
+        let mut report = |progress| {
+            if let multihop_net::files::Progress::Note(note) = progress {
+                notes.push(note);
+            }
+        };
+        send(near, pair.sources(&["a"]), QUICK, &mut report).await.unwrap();
+        receiver.await.unwrap().unwrap();
+    });
+    assert_eq!(notes.len(), 1);
+    assert!(notes[0].ends_with("a/link is a link"), "{notes:?}");
+    assert_eq!(fs::read_dir(pair.to.path().join("a")).unwrap().count(), 1);
+}
