@@ -12,6 +12,8 @@ mod seal;
 mod stats;
 mod stream;
 
+#[cfg(unix)]
+pub mod bridge;
 pub mod files;
 pub mod hub;
 pub mod keys;

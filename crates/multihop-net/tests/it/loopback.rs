@@ -10,24 +10,24 @@ use tokio::time::timeout;
 
 const LOCAL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-fn plain() -> Config {
+pub(crate) fn plain() -> Config {
     Config::new(Security::Plain)
 }
 
 /// Runs a test on a runtime of its own, for at most so long.
-fn within<T>(seconds: u64, test: impl Future<Output = T>) -> T {
+pub(crate) fn within<T>(seconds: u64, test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async { timeout(Duration::from_secs(seconds), test).await.expect("in time") })
 }
 
-async fn pair(config: &Config) -> (TpaStream, TpaStream, TpaListener) {
+pub(crate) async fn pair(config: &Config) -> (TpaStream, TpaStream, TpaListener) {
     let listener = TpaListener::bind(LOCAL, config.clone()).await.expect("a free port");
     let addr = listener.local_addr();
     let (caller, answerer) = tokio::join!(TpaStream::connect(addr, config), listener.accept());
     (caller.expect("connects"), answerer.expect("is accepted"), listener)
 }
 
-fn pattern(len: usize) -> Vec<u8> {
+pub(crate) fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|i| u8::try_from((i * 31 + i / 251) % 256).expect("below 256")).collect()
 }
 

@@ -1,6 +1,7 @@
 //! TPA between hubs in virtual time, over real sockets, and the programs on top of it.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod bridge;
 mod files;
 mod loopback;
 

@@ -1,0 +1,143 @@
+//! A stream as a descriptor of the system, for languages whose programs poll descriptors.
+//!
+//! The program gets one end of a pair of Unix sockets, with everything that goes with it: blocking or not, `poll`,
+//! half close, time-outs. Two loops here copy between the other end and the stream, so that a slow reader and a full
+//! sender are felt at either.
+
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::unix::{ReadHalf, WriteHalf};
+use tokio::sync::{Notify, watch};
+
+use crate::stream::TpaStream;
+
+/// Bytes that each of the two loops takes at a time.
+const CHUNK: usize = 16 * 1024;
+/// How soon it is seen that a program closes a descriptor after it had shut down its sending side.
+const HANG_UP_INTERVAL: Duration = Duration::from_millis(200);
+
+/// What is left with the library when a program has a stream as a descriptor.
+#[derive(Clone, Debug)]
+pub struct Bridge {
+    stream: Arc<Mutex<TpaStream>>,
+    end: watch::Receiver<Option<End>>,
+}
+
+/// How a connection ended; an error may be told to many.
+type End = Result<(), (io::ErrorKind, String)>;
+
+impl Bridge {
+    /// Gives a stream away for a descriptor, blocking at first. Needs to run inside tokio.
+    pub fn new(stream: TpaStream) -> io::Result<(Self, OwnedFd)> {
+        let (program, ours) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let ours = tokio::net::UnixStream::from_std(ours)?;
+        let stream = Arc::new(Mutex::new(stream));
+        let (said, end) = watch::channel(None);
+        tokio::spawn(run(Arc::clone(&stream), ours, said));
+        Ok((Self { stream, end }, program.into()))
+    }
+
+    /// The stream, to ask it for addresses and statistics.
+    pub fn stream(&self) -> MutexGuard<'_, TpaStream> {
+        lock(&self.stream)
+    }
+
+    /// Why the connection broke, if it did: what the descriptor cannot say.
+    pub fn error(&self) -> Option<io::Error> {
+        self.end.borrow().clone()?.err().map(|(kind, text)| io::Error::new(kind, text))
+    }
+
+    /// Waits until the program has closed its descriptor and the peer has everything that was written.
+    pub async fn closed(&self) -> io::Result<()> {
+        let mut end = self.end.clone();
+        let said = end.wait_for(Option::is_some).await.map_err(io::Error::other)?.clone();
+        said.unwrap_or(Ok(())).map_err(|(kind, text)| io::Error::new(kind, text))
+    }
+}
+
+fn lock(stream: &Mutex<TpaStream>) -> MutexGuard<'_, TpaStream> {
+    stream.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Carries, and says how it ended before the program's descriptor does.
+async fn run(
+    stream: Arc<Mutex<TpaStream>>,
+    mut program: tokio::net::UnixStream,
+    said: watch::Sender<Option<End>>,
+) {
+    let result = carry(&stream, &mut program).await;
+    if result.is_err() {
+        lock(&stream).abort();
+    }
+    said.send_replace(Some(result.map_err(|error| (error.kind(), error.to_string()))));
+}
+
+/// Copies both ways until both are over, or the program has gone and the peer has what it left.
+async fn carry(stream: &Mutex<TpaStream>, program: &mut tokio::net::UnixStream) -> io::Result<()> {
+    let descriptor = program.as_fd().try_clone_to_owned()?;
+    let (from_program, to_program) = program.split();
+    let sent = Notify::new();
+    let outbound = send(stream, from_program, &sent);
+    let inbound = async {
+        tokio::select! {
+            done = receive(stream, to_program) => done,
+            () = hung_up(&descriptor, &sent) => Ok(()),
+        }
+    };
+    tokio::try_join!(outbound, inbound).map(drop)
+}
+
+/// From the program to the peer, until the program has no more.
+async fn send(stream: &Mutex<TpaStream>, mut program: ReadHalf<'_>, sent: &Notify) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let length = program.read(&mut buffer).await?;
+        if length == 0 {
+            sent.notify_one();
+            return poll_fn(|cx| Pin::new(&mut *lock(stream)).poll_shutdown(cx)).await;
+        }
+        let mut rest = &buffer[..length];
+        while !rest.is_empty() {
+            let written = poll_fn(|cx| Pin::new(&mut *lock(stream)).poll_write(cx, rest)).await?;
+            rest = &rest[written..];
+        }
+    }
+}
+
+/// From the peer to the program, until the peer has no more or the program is not interested.
+async fn receive(stream: &Mutex<TpaStream>, mut program: WriteHalf<'_>) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let mut read = ReadBuf::new(&mut buffer);
+        poll_fn(|cx| Pin::new(&mut *lock(stream)).poll_read(cx, &mut read)).await?;
+        if read.filled().is_empty() {
+            return program.shutdown().await;
+        }
+        if program.write_all(read.filled()).await.is_err() {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until the program has closed its descriptor, not only its sending side.
+async fn hung_up(descriptor: &OwnedFd, sent: &Notify) {
+    sent.notified().await;
+    loop {
+        let mut fds = [PollFd::new(descriptor.as_fd(), PollFlags::empty())];
+        let hung_up = nix::poll::poll(&mut fds, PollTimeout::ZERO).is_ok()
+            && fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP));
+        if hung_up {
+            return;
+        }
+        tokio::time::sleep(HANG_UP_INTERVAL).await;
+    }
+}

@@ -1,0 +1,77 @@
+//! Streams as descriptors: what a program in another language has.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use multihop_net::bridge::Bridge;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::loopback::{pair, pattern, plain, within};
+
+/// A bridged caller, its descriptor, and the answerer.
+async fn bridged() -> (Bridge, UnixStream, multihop_net::TpaStream) {
+    let (caller, answerer, _) = pair(&plain()).await;
+    let (bridge, descriptor) = Bridge::new(caller).expect("descriptors are left");
+    (bridge, descriptor.into(), answerer)
+}
+
+#[test]
+fn a_program_writes_shuts_down_and_reads() {
+    within(10, async {
+        let (bridge, mut program, mut answerer) = bridged().await;
+        let there = pattern(300_000);
+        let data = there.clone();
+        let program = tokio::task::spawn_blocking(move || {
+            program.write_all(&data).unwrap();
+            program.shutdown(Shutdown::Write).unwrap();
+            let mut back = Vec::new();
+            program.read_to_end(&mut back).unwrap();
+            back
+        });
+        let mut all = Vec::new();
+        answerer.read_to_end(&mut all).await.unwrap();
+        assert!(all == there);
+        answerer.write_all(b"thanks").await.unwrap();
+        answerer.shutdown().await.unwrap();
+        assert_eq!(program.await.unwrap(), b"thanks");
+        bridge.closed().await.unwrap();
+        assert!(bridge.error().is_none());
+    });
+}
+
+#[test]
+fn what_was_written_before_the_descriptor_was_closed_arrives() {
+    within(10, async {
+        let (bridge, mut program, mut answerer) = bridged().await;
+        program.write_all(&pattern(100_000)).unwrap();
+        drop(program);
+        let mut all = vec![0; 100_000];
+        answerer.read_exact(&mut all).await.unwrap();
+        assert!(all == pattern(100_000));
+        bridge.closed().await.unwrap();
+    });
+}
+
+#[test]
+fn a_reset_is_told_before_the_descriptor_ends() {
+    within(10, async {
+        let (bridge, mut program, answerer) = bridged().await;
+        answerer.abort();
+        let end = tokio::task::spawn_blocking(move || program.read(&mut [0; 10]).unwrap()).await.unwrap();
+        assert_eq!(end, 0);
+        assert_eq!(bridge.error().expect("a reason").kind(), ErrorKind::ConnectionReset);
+    });
+}
+
+#[test]
+fn a_program_that_does_not_read_stops_the_sender() {
+    within(10, async {
+        let (_bridge, program, mut answerer) = bridged().await;
+        let flood = vec![0; 4_000_000];
+        let sending = tokio::time::timeout(Duration::from_millis(500), answerer.write_all(&flood)).await;
+        assert!(sending.is_err(), "4 MB went to a program that reads nothing");
+        drop(program);
+    });
+}
