@@ -32,7 +32,8 @@ pub struct Config {
     /// Count a segment as lost once this many later transmissions are acknowledged; `None` waits
     /// for its timer.
     pub loss_by_txseq: Option<u8>,
-    /// Whether link-failure notices can be had: then timeouts alone mean congestion.
+    /// Whether to count on link-failure notices: then timeouts alone mean congestion. A notice that does
+    /// come freezes the sender in any case.
     pub notices: bool,
     /// Whether it is known when a route is lost and back: then a frozen sender is silent between.
     pub route_notices: bool,

@@ -28,6 +28,13 @@ impl Endpoint {
         }
     }
 
+    /// Sends the SYN at once again: what carries it has learnt what it lacked.
+    pub fn connect_again(&mut self) {
+        if self.state == State::SynSent {
+            self.syn_due = true;
+        }
+    }
+
     /// Waits for the peer to open the connection.
     pub fn listen(&mut self) {
         if self.state == State::Closed {

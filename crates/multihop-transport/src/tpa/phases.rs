@@ -100,13 +100,13 @@ impl Endpoint {
                     pacer.set_hops(*hops);
                 }
             }
-            Notice::LinkFailed(quoted) if self.config.notices => self.on_link_failure(now, quoted),
+            Notice::LinkFailed(quoted) => self.on_link_failure(now, quoted),
             Notice::RouteLost if self.config.route_notices && self.flight() > 0 => {
                 self.freeze();
                 self.lose_route(now);
             }
             Notice::RouteRestored => self.end_silence(),
-            Notice::LinkFailed(_) | Notice::RouteLost => {}
+            Notice::RouteLost => {}
         }
     }
 

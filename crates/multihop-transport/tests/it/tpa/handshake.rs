@@ -48,6 +48,18 @@ fn a_syn_is_tried_again_after_1_2_4_and_8_seconds() {
 }
 
 #[test]
+fn a_syn_that_leaves_again_at_once_is_a_try_of_its_own() {
+    let mut s = closed(config());
+    s.app(Endpoint::connect).expect([syn(0)]);
+    s.at_ms(40).app(Endpoint::connect_again).expect([syn(1)]);
+    // The next one is due as if nothing had been.
+    s.at_ms(1000).expect([syn(2)]);
+    s.at_ms(1070).gets([answer(2)]).expect([event(Event::Connected), ack(0, &[], 0)]);
+    s.check(|tpa| tpa.rtt().srtt(), Some(Duration::from_millis(70)));
+    s.app(Endpoint::connect_again).expect([]);
+}
+
+#[test]
 fn the_round_trip_of_the_try_that_was_answered_is_a_sample() {
     let mut s = closed(config());
     s.app(Endpoint::connect).expect([syn(0)]);

@@ -174,11 +174,17 @@ fn notices_of_what_is_not_in_flight_are_ignored() {
     notify(&mut s, 0, Notice::LinkFailed(Quoted { protocol: 6, ..quoted })).expect([]);
     s.check(|tpa| (tpa.phase(), tpa.counters().notices, tpa.flight()), (Phase::Normal, 0, 2));
     s.gets([ack(1, &[0, 1, 2], 2)]);
-    // Where none are expected, none count.
+}
+
+/// A timeout freezes there; a notice does so at once.
+#[test]
+fn a_notice_that_nobody_counted_on_freezes_all_the_same() {
     let mut s = established(config());
-    s.app(|tpa| tpa.send_virtual(1000)).expect([data(1, 0, 0)]);
-    notify(&mut s, 10, link_failed(&sent(1, 0))).expect([]).check(Endpoint::phase, Phase::Normal);
-    s.gets([ack(1, &[0], 0)]);
+    s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    notify(&mut s, 10, link_failed(&sent(1, 0))).expect([]).check(Endpoint::phase, Phase::Freeze);
+    s.gets([ack(1, &[1], 1)]).expect([slow(1, 0, 2)]).check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(200).gets([ack(1, &[0, 1], 2)]).expect([]).check(Endpoint::phase, Phase::Normal);
+    s.check(|tpa| (tpa.counters().notices, tpa.counters().freezes), (1, 1));
 }
 
 /// A node without a route answers each probe at once: asking again at once would never end.
