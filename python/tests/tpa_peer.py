@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 HEADER = struct.Struct(">HHHHBBH")
 POSITIONS = 12
 DEFAULT_INTERVAL = 100_000
-VERSION, MSS, K, CWND_MAX, ACK_RULE, NOTICES, TTL, ACK_INTERVAL, SHORTEST_TIMEOUT = range(1, 10)
+VERSION, MSS, K, CWND_MAX, ACK_RULE, NOTICES, TTL, ACK_INTERVAL, SHORTEST_TIMEOUT, COOKIE = range(1, 11)
 # Of each type: the length, the least and the most that its value may be, and what holds if it is missing.
 OPTIONS = {
     VERSION: (1, 0, 255, None),
@@ -27,6 +27,7 @@ OPTIONS = {
     TTL: (1, 1, 255, 64),
     ACK_INTERVAL: (4, 0, 2**32 - 1, DEFAULT_INTERVAL),
     SHORTEST_TIMEOUT: (4, 0, 2**32 - 1, 200_000),
+    COOKIE: (16, 0, 2**128 - 1, None),
 }
 TIMEOUT = 0.4  # more than the other end's ACK interval, and a loopback's round trip
 LATE = 0.5  # instead of two minutes: how long a closed end of a test answers
@@ -176,6 +177,8 @@ class Connection:
         self.to_send, self.received, self.out = to_send, bytearray(), deque[bytes]()
         self.mine = {VERSION: 1, MSS: mss, K: k, CWND_MAX: cwnd}
         self.theirs: dict[int, int] | None = None
+        if caller:
+            self.mine[COOKIE] = 0
         self.caller, self.established = caller, False
         self.tries, self.next_try = 0, 0.0
         # What is sent: a block at a time.
@@ -232,6 +235,11 @@ class Connection:
 
     def syn(self, now: float, s: Segment) -> None:
         options = decode_options(s.data)
+        cookie = options.pop(COOKIE)
+        if s.ack and cookie is not None:
+            if self.caller and self.theirs is None and s.ack_block == self.iss:
+                self.mine[COOKIE], self.next_try = cookie, now
+            return
         version = options.pop(VERSION)
         if version != 1:
             self.out.append(Segment(self.iss, ack=True, rst=True, ack_block=s.block).encode())

@@ -1,11 +1,13 @@
 use multihop_core::Instant;
 use multihop_wire::tpa::Segment;
 
+use super::plain::Plain;
+
 /// How the segments of one connection become datagrams, and datagrams segments.
 #[derive(Debug)]
 pub(super) enum Armour {
     /// As they are.
-    Plain,
+    Plain(Plain),
 }
 
 /// What a datagram was.
@@ -13,23 +15,24 @@ pub(super) enum Armour {
 pub(super) enum Opened {
     /// A segment of this connection.
     Segment(Segment),
+    /// The SYN must leave again at once, for the armour has learnt what was missing in it.
+    Again,
     /// Nothing that this connection takes.
     Nothing,
 }
 
-#[expect(clippy::needless_pass_by_ref_mut, reason = "armour that is more than plain counts what it seals")]
 impl Armour {
     /// Appends the datagram that carries `segment`.
     pub(super) fn seal(&mut self, _now: Instant, segment: &Segment, out: &mut Vec<u8>) {
         match self {
-            Self::Plain => segment.emit_in_udp(out),
+            Self::Plain(plain) => plain.seal(segment, out),
         }
     }
 
     /// The segment in a datagram between these ports, the peer's first.
-    pub(super) fn open(&mut self, _now: Instant, bytes: &[u8], (from, to): (u16, u16)) -> Opened {
+    pub(super) fn open(&mut self, _now: Instant, bytes: &[u8], ports: (u16, u16)) -> Opened {
         match self {
-            Self::Plain => Segment::parse_in_udp(bytes, from, to).map_or(Opened::Nothing, Opened::Segment),
+            Self::Plain(plain) => plain.open(bytes, ports),
         }
     }
 }

@@ -1,16 +1,18 @@
-use multihop_core::Instant;
-use multihop_wire::tpa::{Body, Segment};
+use std::fmt;
 
-use super::Datagram;
+use multihop_core::Instant;
+use multihop_wire::tpa::Segment;
+
 use super::armour::Armour;
+use super::plain::{Plain, PlainDoor};
+use super::{Datagram, Entropy};
 use crate::config::Security;
 use crate::error::Error;
 
-/// What a hub does with strangers, and with what its applications call strangers.
-#[derive(Debug)]
+/// What a hub does with strangers, and with those that its applications call.
 pub(super) enum Door {
     /// Lets everybody in.
-    Plain,
+    Plain(PlainDoor),
 }
 
 /// What becomes of a datagram that belongs to no connection.
@@ -19,7 +21,6 @@ pub(super) enum Knock {
     /// Nothing.
     Nothing,
     /// This datagram goes back.
-    #[expect(dead_code, reason = "cookies come next")]
     Answer(Vec<u8>),
     /// It gets a reset, unless it has just had one.
     Refuse(Segment),
@@ -27,11 +28,12 @@ pub(super) enum Knock {
     Enter(Armour, Segment),
 }
 
-#[expect(clippy::needless_pass_by_ref_mut, reason = "a door that is more than plain counts who knocks")]
 impl Door {
-    pub(super) fn new(security: &Security) -> Result<Self, Error> {
+    pub(super) fn new(security: &Security, entropy: &mut Entropy) -> Result<Self, Error> {
+        let mut key = [0; 32];
+        entropy(&mut key);
         match security {
-            Security::Plain => Ok(Self::Plain),
+            Security::Plain => Ok(Self::Plain(PlainDoor::new(key))),
             Security::Token(_) | Security::Keys { .. } => Err(Error::Unsupported),
         }
     }
@@ -39,22 +41,28 @@ impl Door {
     /// The armour of a connection that begins here.
     pub(super) fn leave(&self) -> Result<Armour, Error> {
         match self {
-            Self::Plain => Ok(Armour::Plain),
+            Self::Plain(_) => Ok(Armour::Plain(Plain::default())),
         }
     }
 
     /// A datagram between these ports, the peer's first, that belongs to no connection.
     pub(super) fn knock(
-        &mut self,
-        _now: Instant,
+        &self,
+        now: Instant,
         datagram: &Datagram<'_>,
-        (from, to): (u16, u16),
-        is_open: bool,
+        ports: (u16, u16),
+        open: bool,
     ) -> Knock {
-        let Ok(segment) = Segment::parse_in_udp(datagram.bytes, from, to) else { return Knock::Nothing };
-        match segment.body {
-            Body::Syn(_) if segment.ack.is_none() && is_open => Knock::Enter(Armour::Plain, segment),
-            _ => Knock::Refuse(segment),
+        match self {
+            Self::Plain(door) => door.knock(now, datagram, ports, open),
+        }
+    }
+}
+
+impl fmt::Debug for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(_) => f.write_str("Plain"),
         }
     }
 }

@@ -16,6 +16,7 @@ use multihop_wire::tpa::{BlockSeq, Segment};
 mod armour;
 mod connection;
 mod door;
+mod plain;
 mod slots;
 
 pub use slots::Id;
@@ -91,14 +92,15 @@ pub enum Event {
 
 impl Hub {
     /// A hub without connections, for a socket with this port.
-    pub fn new(config: &Config, port: u16, entropy: Entropy) -> Result<Self, Error> {
+    pub fn new(config: &Config, port: u16, mut entropy: Entropy) -> Result<Self, Error> {
+        let door = Door::new(&config.security, &mut entropy)?;
         Ok(Self {
             config: config.transport.clone(),
             limits: config.limits.clone(),
             port,
             listening: false,
             entropy,
-            door: Door::new(&config.security)?,
+            door,
             connections: Slots::new(),
             by_peer: HashMap::new(),
             ready: VecDeque::new(),
@@ -161,12 +163,14 @@ impl Hub {
         let ports = (datagram.from.port(), self.port);
         match connection.armour.open(now, datagram.bytes, ports) {
             Opened::Segment(segment) if connection.endpoint.gives_way_to(&segment) => {
-                self.detach(id);
-                self.wake(id);
                 self.receive_from_stranger(now, datagram);
             }
             Opened::Segment(segment) => {
                 connection.on_segment(now, datagram.ttl, segment);
+                self.wake(id);
+            }
+            Opened::Again => {
+                connection.endpoint.connect_again();
                 self.wake(id);
             }
             Opened::Nothing => {}
@@ -188,6 +192,10 @@ impl Hub {
         let full = self.connections.len() - self.lingering.len() >= self.limits.connections;
         if full || self.half_open >= self.limits.half_open || self.backlog.len() >= self.limits.backlog {
             return;
+        }
+        if let Some(&before) = self.by_peer.get(&datagram.from) {
+            self.detach(before);
+            self.wake(before);
         }
         let mut endpoint = self.endpoint(datagram.from);
         endpoint.listen();
