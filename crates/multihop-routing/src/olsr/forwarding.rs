@@ -17,7 +17,10 @@ use super::table::Table;
 pub(super) type Duplicates = Table<Ipv4Addr, Window>;
 
 /// Sequence numbers up to the latest: bit n of `seen` stands for the n-th before it.
+///
+/// Packed, because every node has one for every other: 10 bytes instead of 16.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(Rust, packed(2))]
 pub(super) struct Window {
     latest: u16,
     seen: u64,
@@ -74,7 +77,9 @@ impl Outbox {
         if self.waiting.is_empty() {
             return None;
         }
-        let mut messages: Vec<_> = self.waiting.drain(..most.clamp(1, self.waiting.len())).collect();
+        let rest = self.waiting.split_off(most.clamp(1, self.waiting.len()));
+        // The room goes with the packet: nodes mostly have nothing that waits.
+        let mut messages = core::mem::replace(&mut self.waiting, rest);
         // DEVIATION apdr-1: stamps say when a HELLO leaves the agent, not when its content was fixed.
         for message in &mut messages {
             if let Body::Hello(Hello { report: Some(report), .. }) = &mut message.body {

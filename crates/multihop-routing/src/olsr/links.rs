@@ -1,5 +1,6 @@
 //! The link set (RFC 3626 §4.2.1) and link sensing (§7.1).
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -8,6 +9,7 @@ use multihop_wire::olsr::LinkCode;
 
 use super::config::{Config, Hysteresis};
 use super::hysteresis::Quality;
+use super::table;
 
 /// Links to neighbours, in the order of addresses.
 #[derive(Clone, Debug)]
@@ -32,7 +34,8 @@ pub(super) struct Link {
     heard_until: Instant,
     lost_until: Instant,
     expires: Instant,
-    quality: Option<Quality>,
+    /// If there is hysteresis.
+    quality: Option<Box<Quality>>,
 }
 
 /// What a link is, seen from here.
@@ -99,7 +102,7 @@ impl Links {
     /// A HELLO arrived.
     pub(super) fn hello(&mut self, now: Instant, heard: &Heard) {
         let at = self.place(heard.from).unwrap_or_else(|at| {
-            self.list.insert(at, Link::new(now, heard));
+            table::insert(&mut self.list, at, Link::new(now, heard));
             at
         });
         let link = &mut self.list[at];
@@ -115,7 +118,8 @@ impl Links {
         }
         link.expires = link.expires.max(link.heard_until);
         if let Some(hysteresis) = self.hysteresis {
-            let quality = link.quality.get_or_insert_with(|| Quality::new(hysteresis, heard.sequence));
+            let quality =
+                link.quality.get_or_insert_with(|| Box::new(Quality::new(hysteresis, heard.sequence)));
             quality.hello(now, heard.interval, self.slack);
         }
         self.due = self.due.min(now);

@@ -139,10 +139,10 @@ impl Pair {
     }
 }
 
-/// Grows by a quarter: there are many tables, and doubling would leave half of them empty.
-fn insert<T>(column: &mut Vec<T>, at: usize, item: T) {
+/// Grows by an eighth: there are many tables, and doubling would leave half of them empty.
+pub(super) fn insert<T>(column: &mut Vec<T>, at: usize, item: T) {
     if column.len() == column.capacity() {
-        column.reserve_exact(8.max(column.len() / 4));
+        column.reserve_exact(4.max(column.len() / 8));
     }
     column.insert(at, item);
 }
