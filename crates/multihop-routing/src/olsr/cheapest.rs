@@ -165,7 +165,7 @@ impl Known<'_> {
     fn each_link(&self, priced: Priced<'_>, from: Ipv4Addr, mut each: impl FnMut(Ipv4Addr, u64)) {
         let mut each = |to, cost| each(to, priced.without_own(from, to, cost));
         match self.topology.of(from) {
-            [] => self.two_hops.pairs_of(from).iter().for_each(|pair| each(pair.second(), ASSUMED)),
+            [] => self.two_hops.of(from).for_each(|to| each(to, ASSUMED)),
             [tc] => {
                 let costs = priced.prices.get(from).filter(|costs| {
                     costs.sequence == tc.sequence && costs.costs.len() == tc.neighbours.len()

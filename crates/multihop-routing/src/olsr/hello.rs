@@ -91,13 +91,9 @@ impl Agent {
     }
 
     fn learn_two_hops(&mut self, neighbour: Ipv4Addr, hello: &Hello, until: Instant) {
-        let mut changed = false;
-        for link in &hello.links {
-            let of = self.interfaces.main(link.address);
-            if of != self.address {
-                changed |= self.two_hops.learn(neighbour, of, link.code.neighbour(), until);
-            }
-        }
+        let Self { two_hops, interfaces, address, .. } = self;
+        let links = hello.links.iter().map(|link| (interfaces.main(link.address), link.code.neighbour()));
+        let changed = two_hops.learn(neighbour, links.filter(|(of, _)| of != address), until);
         if changed {
             self.stale.mprs = true;
             self.stale.routes = true;

@@ -19,12 +19,13 @@ use forwarding::{Duplicates, Outbox};
 use gauges::micros;
 use links::Links;
 use mid::Interfaces;
-use neighbours::{Change, Neighbours, Selectors, TwoHops};
+use neighbours::{Change, Neighbours, Selectors};
 use pricing::Pricing;
 use routes::{Known, Routes};
 use tc::Told;
 use timers::Timer;
 use topology::{News, Topology};
+use two_hops::TwoHops;
 use usage::{Turn, Usage};
 use watch::Watch;
 
@@ -45,6 +46,7 @@ mod table;
 mod tc;
 mod timers;
 mod topology;
+mod two_hops;
 mod usage;
 mod watch;
 

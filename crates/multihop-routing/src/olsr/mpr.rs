@@ -8,7 +8,8 @@ use core::ops::Range;
 
 use multihop_wire::olsr::Willingness;
 
-use super::neighbours::{Neighbour, TwoHops};
+use super::neighbours::Neighbour;
+use super::two_hops::TwoHops;
 
 /// Chooses relays among the symmetric neighbours, so that each strict 2-hop neighbour is heard by
 /// `coverage` of them, or by as many as there are. In the order of addresses.
@@ -78,10 +79,9 @@ impl Election {
         let mut pairs = Vec::new();
         let mut candidates = Vec::new();
         for &Neighbour { main, willingness, .. } in neighbours.iter().filter(willing) {
-            let reached = two_hops.pairs_of(main).iter().map(|pair| pair.second());
             let start = pairs.len();
             let at = candidates.len();
-            pairs.extend(reached.filter(|&to| strict(to)).map(|to| (at, to)));
+            pairs.extend(two_hops.of(main).filter(|&to| strict(to)).map(|to| (at, to)));
             candidates.push(Candidate { main, willingness, edges: start..pairs.len(), chosen: false });
         }
         let mut addresses: Vec<Ipv4Addr> = pairs.iter().map(|pair| pair.1).collect();

@@ -1,13 +1,12 @@
-//! The neighbour, 2-hop neighbour and MPR selector sets (RFC 3626 §4.3 and §8).
+//! The neighbour and MPR selector sets (RFC 3626 §4.3 and §8).
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::Instant;
-use multihop_wire::olsr::{NeighbourType, Willingness};
+use multihop_wire::olsr::Willingness;
 
 use super::links::Links;
-use super::table::{Pair, Table};
+use super::table::Table;
 
 /// Neighbours in the order of their main addresses.
 #[derive(Clone, Debug, Default)]
@@ -91,31 +90,6 @@ impl Neighbours {
 
     fn place(&self, main: Ipv4Addr) -> Result<usize, usize> {
         self.list.binary_search_by_key(&main, |neighbour| neighbour.main)
-    }
-}
-
-/// Symmetric neighbours of symmetric neighbours: pairs of neighbour and 2-hop neighbour.
-pub(super) type TwoHops = Table<Pair>;
-
-impl TwoHops {
-    /// What a neighbour says of a node that is not this one (RFC 3626 §8.2.1); says whether that
-    /// is new.
-    pub(super) fn learn(
-        &mut self,
-        neighbour: Ipv4Addr,
-        of: Ipv4Addr,
-        kind: NeighbourType,
-        until: Instant,
-    ) -> bool {
-        match kind {
-            NeighbourType::Symmetric | NeighbourType::Mpr => self.put(Pair::new(neighbour, of), (), until),
-            NeighbourType::Not => self.remove(Pair::new(neighbour, of)),
-        }
-    }
-
-    /// A neighbour is no more.
-    pub(super) fn forget(&mut self, neighbour: Ipv4Addr) -> bool {
-        self.keep_in(self.range_of(neighbour), |_, _| false)
     }
 }
 

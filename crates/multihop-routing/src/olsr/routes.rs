@@ -9,8 +9,9 @@ use core::net::Ipv4Addr;
 use multihop_wire::olsr::Willingness;
 
 use super::cheapest::{Detail, Search};
-use super::neighbours::{Neighbour, Neighbours, TwoHops};
+use super::neighbours::{Neighbour, Neighbours};
 use super::topology::Topology;
+use super::two_hops::TwoHops;
 
 /// The way to a node.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -88,8 +89,8 @@ impl Routes {
         for turn in 0..self.order.len() {
             let Neighbour { main, willingness, via } = neighbours[usize::from(self.order[turn])];
             let Some(next_hop) = via.filter(|_| willingness > Willingness::NEVER) else { continue };
-            for pair in known.two_hops.pairs_of(main) {
-                self.add(pair.second(), next_hop, 2);
+            for of in known.two_hops.of(main) {
+                self.add(of, next_hop, 2);
             }
         }
     }

@@ -141,12 +141,10 @@ impl Bench {
     }
 
     fn two_hops(&self) -> Vec<(u8, u8)> {
-        self.agent
-            .two_hops
-            .keys()
-            .iter()
-            .map(|key| (key.first().octets()[3], key.second().octets()[3]))
-            .collect()
+        let pairs = self.agent.two_hops.pairs().map(|(by, of, _)| (by.octets()[3], of.octets()[3]));
+        let mut pairs: Vec<_> = pairs.collect();
+        pairs.sort_unstable();
+        pairs
     }
 }
 

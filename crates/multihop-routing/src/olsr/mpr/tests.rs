@@ -1,7 +1,7 @@
 use multihop_core::{Instant, Rng};
 
 use super::*;
-use crate::olsr::table::Pair;
+use multihop_wire::olsr::NeighbourType;
 
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
@@ -20,7 +20,9 @@ impl Around {
             .collect();
         let mut two_hops = TwoHops::new();
         for &(neighbour, of) in pairs {
-            two_hops.put(Pair::new(node(neighbour), node(of)), (), Instant::FAR_FUTURE);
+            let reached = two_hops.of(node(neighbour)).chain([node(of)]).collect::<Vec<_>>();
+            let links = reached.into_iter().map(|to| (to, NeighbourType::Symmetric));
+            two_hops.learn(node(neighbour), links, Instant::FAR_FUTURE);
         }
         Self { neighbours, two_hops }
     }
@@ -52,15 +54,14 @@ impl Around {
     /// Strict 2-hop neighbours that can be covered, with those that can do it.
     fn to_cover(&self) -> Vec<Vec<u8>> {
         let known: Vec<Ipv4Addr> = self.neighbours.iter().map(|neighbour| neighbour.main).collect();
-        let mut targets: Vec<Ipv4Addr> = self.two_hops.keys().iter().map(|key| key.second()).collect();
+        let mut targets: Vec<Ipv4Addr> = self.two_hops.pairs().map(|(_, to, _)| to).collect();
         targets.sort_unstable();
         targets.dedup();
         let willing = |main: &Ipv4Addr| {
             self.neighbours.iter().any(|n| n.main == *main && n.willingness > Willingness::NEVER)
         };
         let providers = |target| {
-            let by =
-                self.two_hops.keys().iter().filter(move |key| key.second() == target).map(|key| key.first());
+            let by = self.two_hops.pairs().filter(move |pair| pair.1 == target).map(|pair| pair.0);
             by.filter(willing).map(|address| address.octets()[3]).collect::<Vec<u8>>()
         };
         let strict = targets.into_iter().filter(|target| *target != OWN && !known.contains(target));

@@ -100,14 +100,14 @@ fn check(b: &mut Bench) {
     assert_eq!(b.agent.routes(), anew.routes());
     assert_eq!(b.agent.mprs(), anew.mprs());
     let now = b.now;
-    assert!(b.agent.two_hops.expiries().iter().all(|&at| now < at));
+    assert!(b.agent.two_hops.pairs().all(|(.., until)| now < until));
     assert!(b.agent.topology.expiries().iter().all(|&at| now < at));
     assert!(b.agent.selectors.expiries().iter().all(|&at| now < at));
     assert!(b.agent.links.iter().all(|link| link.symmetric == (link.state(now) == State::Symmetric)));
     let neighbours = b.agent.neighbours();
     assert!(neighbours.eq(b.agent.neighbours.list().iter().filter(|n| n.via.is_some()).map(|n| n.main)));
     let symmetric = |main| b.agent.neighbours.is_symmetric(main);
-    assert!(b.agent.two_hops.keys().iter().all(|key| symmetric(key.first()) && key.second() != node(OWN)));
+    assert!(b.agent.two_hops.pairs().all(|(neighbour, of, _)| symmetric(neighbour) && of != node(OWN)));
 }
 
 proptest! {
