@@ -5,10 +5,10 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use multihop_net::bridge::Bridge;
+use multihop_net::bridge::{Bridge, BridgeListener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::loopback::{pair, pattern, plain, within};
+use crate::loopback::{LOCAL, pair, pattern, plain, within};
 
 /// A bridged caller, its descriptor, and the answerer.
 async fn bridged() -> (Bridge, UnixStream, multihop_net::TpaStream) {
@@ -73,5 +73,28 @@ fn a_program_that_does_not_read_stops_the_sender() {
         let sending = tokio::time::timeout(Duration::from_millis(500), answerer.write_all(&flood)).await;
         assert!(sending.is_err(), "4 MB went to a program that reads nothing");
         drop(program);
+    });
+}
+
+#[test]
+fn threads_without_tokio_connect_and_accept() {
+    let listener = BridgeListener::bind(LOCAL, plain()).unwrap();
+    assert_eq!(listener.try_accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (caller, program) = Bridge::connect(listener.local_addr(), &plain()).unwrap();
+            let mut program = UnixStream::from(program);
+            program.write_all(b"hello").unwrap();
+            assert_eq!(caller.stream().peer_addr(), listener.local_addr());
+        });
+        let (_answerer, program) = listener.accept().unwrap();
+        let mut all = String::new();
+        UnixStream::from(program).read_to_string(&mut all).unwrap();
+        assert_eq!(all, "hello");
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(50));
+            listener.close();
+        });
+        assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::InvalidInput);
     });
 }

@@ -4,19 +4,25 @@
 //! half close, time-outs. Two loops here copy between the other end and the stream, so that a slow reader and a full
 //! sender are felt at either.
 
+mod listener;
+
 use std::future::poll_fn;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+pub use listener::BridgeListener;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::unix::{ReadHalf, WriteHalf};
+use tokio::runtime::{self, Runtime};
 use tokio::sync::{Notify, watch};
 
+use crate::config::Config;
 use crate::stream::TpaStream;
 
 /// Bytes that each of the two loops takes at a time.
@@ -46,6 +52,11 @@ impl Bridge {
         Ok((Self { stream, end }, program.into()))
     }
 
+    /// Opens a connection; for threads outside of tokio.
+    pub fn connect(addr: SocketAddr, config: &Config) -> io::Result<(Self, OwnedFd)> {
+        runtime()?.block_on(async { Self::new(TpaStream::connect(addr, config).await?) })
+    }
+
     /// The stream, to ask it for addresses and statistics.
     pub fn stream(&self) -> MutexGuard<'_, TpaStream> {
         lock(&self.stream)
@@ -62,6 +73,17 @@ impl Bridge {
         let said = end.wait_for(Option::is_some).await.map_err(io::Error::other)?.clone();
         said.unwrap_or(Ok(())).map_err(|(kind, text)| io::Error::new(kind, text))
     }
+}
+
+/// The runtime of a process that has none of its own: one thread, until the process ends.
+pub fn runtime() -> io::Result<&'static Runtime> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    if let Some(runtime) = RUNTIME.get() {
+        return Ok(runtime);
+    }
+    let made =
+        runtime::Builder::new_multi_thread().worker_threads(1).thread_name("tpa").enable_all().build()?;
+    Ok(RUNTIME.get_or_init(|| made))
 }
 
 fn lock(stream: &Mutex<TpaStream>) -> MutexGuard<'_, TpaStream> {

@@ -1,0 +1,107 @@
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, PoisonError};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::{Bridge, runtime};
+use crate::config::Config;
+use crate::listener::TpaListener;
+
+/// A listener with a descriptor that is readable while a connection waits. It stops when it is dropped.
+#[derive(Debug)]
+pub struct BridgeListener {
+    local: SocketAddr,
+    /// Has one byte for each connection that waits.
+    ready: UnixStream,
+    waiting: Mutex<mpsc::Receiver<(Bridge, OwnedFd)>>,
+    task: AbortHandle,
+}
+
+impl BridgeListener {
+    /// Takes connections at an address from now on; for threads outside of tokio.
+    pub fn bind(addr: SocketAddr, config: Config) -> io::Result<Self> {
+        let runtime = runtime()?;
+        let (ready, says) = UnixStream::pair()?;
+        ready.set_nonblocking(true)?;
+        says.set_nonblocking(true)?;
+        let (queue, waiting) = mpsc::channel(config.limits.backlog.max(1));
+        let listener = runtime.block_on(TpaListener::bind(addr, config))?;
+        let local = listener.local_addr();
+        let _inside = runtime.enter();
+        let says = tokio::net::UnixStream::from_std(says)?;
+        let task = tokio::spawn(accept(listener, queue, says)).abort_handle();
+        Ok(Self { local, ready, waiting: Mutex::new(waiting), task })
+    }
+
+    /// Where it listens.
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The next connection, if one waits; `WouldBlock` if not.
+    pub fn try_accept(&self) -> io::Result<(Bridge, OwnedFd)> {
+        let closed = || io::Error::new(io::ErrorKind::InvalidInput, "the listener is closed");
+        if (&self.ready).read(&mut [0])? == 0 {
+            return Err(closed());
+        }
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.try_recv().map_err(|_| closed())
+    }
+
+    /// The next connection, however long it takes.
+    pub fn accept(&self) -> io::Result<(Bridge, OwnedFd)> {
+        loop {
+            match self.try_accept() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
+                result => return result,
+            }
+        }
+    }
+
+    /// Ends it for everybody who waits.
+    pub fn close(&self) {
+        self.task.abort();
+        let _ = self.ready.shutdown(std::net::Shutdown::Both);
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let mut fds = [PollFd::new(self.ready.as_fd(), PollFlags::POLLIN)];
+        match nix::poll::poll(&mut fds, PollTimeout::NONE) {
+            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl AsFd for BridgeListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.ready.as_fd()
+    }
+}
+
+impl Drop for BridgeListener {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Puts connections into the queue; it stops taking them while that is full.
+async fn accept(
+    listener: TpaListener,
+    queue: mpsc::Sender<(Bridge, OwnedFd)>,
+    mut says: tokio::net::UnixStream,
+) -> io::Result<()> {
+    loop {
+        let bridge = Bridge::new(listener.accept().await?)?;
+        if queue.send(bridge).await.is_err() {
+            return Ok(());
+        }
+        says.write_all(&[0]).await?;
+    }
+}
