@@ -37,7 +37,7 @@ fn end(contents: &[u8]) -> Vec<u8> {
 }
 
 /// What a receiver says to a sender that says this, and what is in its folder then.
-fn says(frames: &[Vec<u8>]) -> (Result<Summary, Error>, BTreeMap<OsString, (Option<Vec<u8>>, bool)>) {
+fn says(frames: &[Vec<u8>]) -> (Result<Summary, Error>, Tree) {
     let to = TempDir::new().unwrap();
     let inside = to.path().join("inside");
     fs::create_dir(&inside).unwrap();

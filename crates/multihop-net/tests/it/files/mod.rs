@@ -86,8 +86,11 @@ where
     })
 }
 
-/// Everything below a folder: name, contents, whether it can be run. A folder has no contents.
-fn tree(root: &Path) -> BTreeMap<OsString, (Option<Vec<u8>>, bool)> {
+/// Name, contents, whether it can be run. A folder has no contents.
+type Tree = BTreeMap<OsString, (Option<Vec<u8>>, bool)>;
+
+/// Everything below a folder.
+fn tree(root: &Path) -> Tree {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
