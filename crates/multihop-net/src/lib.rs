@@ -17,6 +17,7 @@ pub mod bridge;
 pub mod files;
 pub mod hub;
 pub mod keys;
+pub mod tunnel;
 
 pub use config::{Config, Limits, Peers, Security, SocketOptions};
 pub use error::Error;

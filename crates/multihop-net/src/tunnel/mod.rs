@@ -1,0 +1,84 @@
+//! Carries TCP over TPA between two hosts, as Indirect-TCP does at a gateway (TPA paper, section 6).
+//!
+//! The near end takes TCP connections, for one target each ([`forward`]) or for any ([`socks`]); the far
+//! end, the [`gateway`], connects to the targets. Each TCP connection has a TPA connection of its own, so
+//! that one that waits holds up no other, and an end or a reset concerns nobody else.
+
+use std::io;
+use std::time::Duration;
+
+mod address;
+mod entry;
+mod gateway;
+mod rules;
+mod socks;
+mod splice;
+
+pub use address::{Address, Host};
+pub use entry::{Way, forward, socks};
+pub use gateway::gateway;
+pub use rules::Rule;
+
+/// Why a connection was not made, with the numbers of SOCKS5 (RFC 1928, section 6).
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("general failure")]
+    General = 1,
+    #[error("the gateway does not allow it: its --allow decides")]
+    NotAllowed = 2,
+    #[error("network unreachable")]
+    Network = 3,
+    #[error("host unreachable, or its name unknown")]
+    Host = 4,
+    #[error("connection refused")]
+    Refused = 5,
+    #[error("the gateway does not know this command")]
+    Command = 7,
+    #[error("the gateway does not know this type of address")]
+    AddressType = 8,
+}
+
+impl Refusal {
+    const ALL: [Self; 7] = [
+        Self::General,
+        Self::NotAllowed,
+        Self::Network,
+        Self::Host,
+        Self::Refused,
+        Self::Command,
+        Self::AddressType,
+    ];
+
+    /// What a number means; 0 is no refusal.
+    fn parse(number: u8) -> Result<(), Self> {
+        if number == 0 {
+            return Ok(());
+        }
+        Err(Self::ALL.into_iter().find(|&known| known as u8 == number).unwrap_or(Self::General))
+    }
+
+    /// What an attempt to connect has met.
+    fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => Self::Refused,
+            io::ErrorKind::HostUnreachable | io::ErrorKind::TimedOut => Self::Host,
+            io::ErrorKind::NetworkUnreachable => Self::Network,
+            _ => Self::General,
+        }
+    }
+}
+
+/// Waits for so long, and no longer.
+async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
+        let text = format!("nothing came of it in {} s", limit.as_secs());
+        Err(io::Error::new(io::ErrorKind::TimedOut, text))
+    })
+}
+
+/// Opens a request, with the version.
+const MAGIC: &[u8; 16] = b"multihop tunnel\x01";
+/// For a request to be said.
+const REQUEST: Duration = Duration::from_secs(10);
+/// For a TCP connection to be made.
+const CONNECT: Duration = Duration::from_secs(20);

@@ -1,0 +1,141 @@
+//! What a gateway lets through.
+
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use super::address::{Address, Host};
+
+/// A host, or some, and a port, or some: `web.example:80`, `10.0.0.0/8:1-1023`, `[fd00::]:443`, `*:*`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Rule {
+    hosts: Hosts,
+    ports: RangeInclusive<u16>,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Hosts {
+    All,
+    Loopback,
+    Name(String),
+    /// Addresses that begin with the same bits.
+    Net(IpAddr, u32),
+}
+
+/// Of the addresses that a host has, those that may be connected to.
+pub(super) fn allowed(rules: &[Rule], wanted: &Address, found: &[SocketAddr]) -> Vec<SocketAddr> {
+    let may = |to: &&SocketAddr| rules.iter().any(|rule| rule.allows(wanted, to));
+    found.iter().filter(may).copied().collect()
+}
+
+impl Rule {
+    fn allows(&self, wanted: &Address, to: &SocketAddr) -> bool {
+        let ip = to.ip().to_canonical();
+        self.ports.contains(&to.port())
+            && match &self.hosts {
+                Hosts::All => true,
+                Hosts::Loopback => ip.is_loopback(),
+                Hosts::Name(name) => wanted.host == Host::Name(name.clone()),
+                Hosts::Net(net, bits) => begins(ip, *net, *bits),
+            }
+    }
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (hosts, ports) = text.rsplit_once(':').ok_or("allowed: HOST:PORT, where either may be *")?;
+        let port = |text: &str| text.parse().map_err(|_| format!("'{}' is no port", text.escape_debug()));
+        let ports = match ports.split_once('-') {
+            _ if ports == "*" => 0..=u16::MAX,
+            Some((first, last)) => port(first)?..=port(last)?,
+            None => port(ports)?..=port(ports)?,
+        };
+        Ok(Self { hosts: hosts.parse()?, ports })
+    }
+}
+
+impl FromStr for Hosts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "*" {
+            return Ok(Self::All);
+        }
+        let (text, bits) = match text.split_once('/') {
+            Some((net, bits)) => (net, Some(bits.parse().map_err(|_| format!("'{bits}' is no length"))?)),
+            None => (text, None),
+        };
+        match (text.parse()?, bits) {
+            (Host::Name(name), None) if name == "localhost" => Ok(Self::Loopback),
+            (Host::Name(name), None) => Ok(Self::Name(name)),
+            (Host::Name(_), Some(_)) => Err("only addresses have a length behind a slash".to_owned()),
+            (Host::Ip(ip), bits) => {
+                let all = if ip.is_ipv4() { 32 } else { 128 };
+                match bits.unwrap_or(all) {
+                    bits if bits <= all => Ok(Self::Net(ip, bits)),
+                    bits => Err(format!("the length is {bits}, allowed: at most {all}")),
+                }
+            }
+        }
+    }
+}
+
+fn begins(ip: IpAddr, net: IpAddr, bits: u32) -> bool {
+    match (ip, net) {
+        (IpAddr::V4(ip), IpAddr::V4(net)) => {
+            (u32::from(ip) ^ u32::from(net)).checked_shr(32 - bits).unwrap_or(0) == 0
+        }
+        (IpAddr::V6(ip), IpAddr::V6(net)) => {
+            (u128::from(ip) ^ u128::from(net)).checked_shr(128 - bits).unwrap_or(0) == 0
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(rule: &str, wanted: &str, found: &str) -> bool {
+        let rules = [rule.parse().unwrap()];
+        !allowed(&rules, &wanted.parse().unwrap(), &[found.parse().unwrap()]).is_empty()
+    }
+
+    #[test]
+    fn a_rule_allows_what_it_names_and_nothing_else() {
+        let web = "web.example:80";
+        assert!(allows("web.example:80", web, "10.0.0.1:80"));
+        assert!(allows("WEB.example:*", web, "10.0.0.1:80"));
+        assert!(!allows("web.example:81", web, "10.0.0.1:80"));
+        assert!(!allows("other.example:80", web, "10.0.0.1:80"));
+        assert!(allows("10.0.0.0/8:1-1023", web, "10.255.0.1:80"));
+        assert!(!allows("10.0.0.0/8:81-1023", web, "10.255.0.1:80"));
+        assert!(!allows("10.0.0.0/8:*", web, "11.0.0.1:80"));
+        assert!(allows("0.0.0.0/0:*", web, "11.0.0.1:80"));
+        assert!(!allows("0.0.0.0/0:*", web, "[fd00::1]:80"));
+        assert!(allows("[fd00::]/8:*", web, "[fd00::1]:80"));
+        assert!(allows("10.0.0.1:80", "10.0.0.1:80", "10.0.0.1:80"));
+        assert!(allows("*:*", web, "127.0.0.1:80"));
+    }
+
+    #[test]
+    fn a_name_does_not_open_the_way_to_the_gateway_itself() {
+        assert!(allows("localhost:80", "127.0.0.1:80", "127.0.0.1:80"));
+        assert!(allows("localhost:80", "localhost:80", "[::1]:80"));
+        // Somebody's name server says that evil.example is 127.0.0.1.
+        assert!(!allows("web.example:80", "evil.example:80", "127.0.0.1:80"));
+        assert!(!allows("10.0.0.0/8:*", "evil.example:80", "127.0.0.1:80"));
+        // The same address in the clothes of IPv6.
+        assert!(allows("127.0.0.1:80", "[::ffff:127.0.0.1]:80", "[::ffff:127.0.0.1]:80"));
+    }
+
+    #[test]
+    fn what_is_no_rule_is_refused() {
+        for text in ["", "*", "a", "a:", "a:1-", "10.0.0.0/33:1", "a/8:1", "10.0.0.0/x:1", "a b:1", "a:70000"]
+        {
+            assert!(text.parse::<Rule>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! TCP carried over TPA, all on this host.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use multihop_net::tunnel::{Address, Way, forward, gateway, socks};
+use multihop_net::{Config, Security, TpaListener, TpaStream};
+use socket2::SockRef;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::run;
+
+const LOCAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// A gateway with these rules; its address.
+async fn far_end(rules: &[&str]) -> SocketAddr {
+    let listener = TpaListener::bind(LOCAL, Config::new(Security::Plain)).await.unwrap();
+    let addr = listener.local_addr();
+    let rules = rules.iter().map(|rule| rule.parse().unwrap()).collect();
+    tokio::spawn(async move { gateway(&listener, rules).await });
+    addr
+}
+
+fn way(gateway: SocketAddr) -> std::sync::Arc<Way> {
+    Way::new(gateway, Config::new(Security::Plain), false)
+}
+
+/// A connection through the tunnel, and its other end at the target.
+async fn through() -> (TcpStream, TcpStream) {
+    let target = TcpListener::bind(LOCAL).await.unwrap();
+    let wanted = Address::from_addr(target.local_addr().unwrap());
+    let near = TcpListener::bind(LOCAL).await.unwrap();
+    let addr = near.local_addr().unwrap();
+    tokio::spawn(forward(near, wanted, way(far_end(&["localhost:*"]).await)));
+    let (near, far) = tokio::join!(TcpStream::connect(addr), target.accept());
+    (near.unwrap(), far.unwrap().0)
+}
+
+/// The local address of a SOCKS5 server whose gateway has these rules.
+async fn proxy(rules: &[&str]) -> SocketAddr {
+    let near = TcpListener::bind(LOCAL).await.unwrap();
+    let addr = near.local_addr().unwrap();
+    tokio::spawn(socks(near, way(far_end(rules).await)));
+    addr
+}
+
+/// A SOCKS5 request with these bytes behind the version; the connection and the number that came back.
+async fn ask(proxy: SocketAddr, request: &[u8]) -> (TcpStream, u8) {
+    let mut stream = TcpStream::connect(proxy).await.unwrap();
+    stream.write_all(&[5, 2, 2, 0]).await.unwrap();
+    let mut method = [0; 2];
+    stream.read_exact(&mut method).await.unwrap();
+    assert_eq!(method, [5, 0]);
+    stream.write_all(&[&[5], request].concat()).await.unwrap();
+    let mut reply = [0; 10];
+    stream.read_exact(&mut reply).await.unwrap();
+    assert_eq!((reply[0], reply[2], reply[3]), (5, 0, 1));
+    (stream, reply[1])
+}
+
+fn v4(addr: SocketAddr) -> Vec<u8> {
+    [&[1, 0, 1, 127, 0, 0, 1][..], &addr.port().to_be_bytes()].concat()
+}
+
+fn named(name: &[u8], port: u16) -> Vec<u8> {
+    [&[1, 0, 3, u8::try_from(name.len()).unwrap()][..], name, &port.to_be_bytes()].concat()
+}
+
+#[test]
+fn bytes_go_both_ways_and_each_direction_ends_alone() {
+    run(async {
+        let (mut near, mut far) = through().await;
+        let question: Vec<u8> = (0..1_000_000_u32).map(|n| n.to_le_bytes()[n as usize % 3]).collect();
+        let asked = question.clone();
+        let asking = tokio::spawn(async move {
+            near.write_all(&asked).await.unwrap();
+            near.shutdown().await.unwrap();
+            let mut answer = Vec::new();
+            near.read_to_end(&mut answer).await.unwrap();
+            answer
+        });
+        let mut heard = Vec::new();
+        far.read_to_end(&mut heard).await.unwrap();
+        assert!(heard == question);
+        // The target answers after it has seen the end.
+        far.write_all(b"answer").await.unwrap();
+        drop(far);
+        assert_eq!(asking.await.unwrap(), b"answer");
+    });
+}
+
+#[test]
+fn a_reset_arrives_as_a_reset() {
+    run(async {
+        for near_resets in [true, false] {
+            let (mut near, mut far) = through().await;
+            near.write_all(b"x").await.unwrap();
+            assert_eq!(far.read_u8().await.unwrap(), b'x');
+            let (quitter, mut other) = if near_resets { (near, far) } else { (far, near) };
+            SockRef::from(&quitter).set_linger(Some(std::time::Duration::ZERO)).unwrap();
+            drop(quitter);
+            let error = other.read_u8().await.unwrap_err();
+            assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "near resets: {near_resets}");
+        }
+    });
+}
+
+#[test]
+fn socks_by_address_and_by_name() {
+    run(async {
+        let target = TcpListener::bind(LOCAL).await.unwrap();
+        let addr = target.local_addr().unwrap();
+        let proxy = proxy(&["localhost:*"]).await;
+        for request in [v4(addr), named(b"localhost", addr.port()), named(b"127.0.0.1", addr.port())] {
+            let (mut stream, number) = ask(proxy, &request).await;
+            assert_eq!(number, 0);
+            let (mut far, _) = target.accept().await.unwrap();
+            far.write_all(b"hello").await.unwrap();
+            drop(far);
+            let mut heard = Vec::new();
+            stream.read_to_end(&mut heard).await.unwrap();
+            assert_eq!(heard, b"hello");
+        }
+    });
+}
+
+#[test]
+fn socks_over_ipv6() {
+    run(async {
+        let Ok(target) = TcpListener::bind("[::1]:0").await else {
+            println!("skipped: this host has no IPv6");
+            return;
+        };
+        let port = target.local_addr().unwrap().port().to_be_bytes();
+        let proxy = proxy(&["[::1]:*"]).await;
+        let loopback = std::net::Ipv6Addr::LOCALHOST.octets();
+        let (_stream, number) = ask(proxy, &[&[1, 0, 4][..], &loopback, &port].concat()).await;
+        assert_eq!(number, 0);
+        target.accept().await.unwrap();
+    });
+}
+
+#[test]
+fn socks_says_why_not() {
+    run(async {
+        let closed = {
+            let listener = TcpListener::bind(LOCAL).await.unwrap();
+            listener.local_addr().unwrap()
+        };
+        let proxy = proxy(&[&format!("localhost:{}", closed.port()), "nowhere.invalid:80"]).await;
+        let attempts = [
+            (v4(closed), 5, "connection refused"),
+            (v4(SocketAddr::new(closed.ip(), 1)), 2, "not allowed"),
+            (named(b"elsewhere.invalid", 80), 4, "unknown name"),
+            (named(b"a b", 80), 1, "no name"),
+            ([&[2, 0, 1, 127, 0, 0, 1][..], &[0, 1]].concat(), 7, "BIND"),
+            (vec![1, 0, 9, 0], 8, "unknown type of address"),
+        ];
+        for (request, expected, what) in attempts {
+            assert_eq!(ask(proxy, &request).await.1, expected, "{what}");
+        }
+        // A client that cannot do without a password.
+        let mut stream = TcpStream::connect(proxy).await.unwrap();
+        stream.write_all(&[5, 1, 2]).await.unwrap();
+        let mut method = [0; 2];
+        stream.read_exact(&mut method).await.unwrap();
+        assert_eq!(method, [5, 0xff]);
+        // SOCKS4.
+        let mut stream = TcpStream::connect(proxy).await.unwrap();
+        stream.write_all(&[4, 1, 0, 80, 127, 0, 0, 1, 0]).await.unwrap();
+        assert!(stream.read_u8().await.is_err());
+    });
+}
+
+#[test]
+fn noise_at_the_gateway_concerns_nobody_else() {
+    run(async {
+        let target = TcpListener::bind(LOCAL).await.unwrap();
+        let wanted = Address::from_addr(target.local_addr().unwrap());
+        let gateway = far_end(&["localhost:*"]).await;
+        for noise in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"multihop tunnel\x02\x01", b"multihop tunnel\x01\xff"]
+        {
+            let mut stream = TpaStream::connect(gateway, &Config::new(Security::Plain)).await.unwrap();
+            stream.write_all(noise).await.unwrap();
+            let mut answer = Vec::new();
+            // A refusal, or a reset.
+            let _ = stream.read_to_end(&mut answer).await;
+            assert!(answer != [0]);
+        }
+        let near = TcpListener::bind(LOCAL).await.unwrap();
+        let addr = near.local_addr().unwrap();
+        tokio::spawn(forward(near, wanted, way(gateway)));
+        let (near, far) = tokio::join!(TcpStream::connect(addr), target.accept());
+        far.unwrap().0.write_all(b"x").await.unwrap();
+        assert_eq!(near.unwrap().read_u8().await.unwrap(), b'x');
+    });
+}
+
+#[test]
+fn it_falls_back_to_tcp_only_if_told_and_only_for_targets_of_the_whole_network() {
+    run(async {
+        let Some(own) = own_address().await else {
+            println!("skipped: this host has no address but loopback");
+            return;
+        };
+        let target = TcpListener::bind((own, 0)).await.unwrap();
+        let addr = target.local_addr().unwrap();
+        // Nobody answers there: the socket is open, and nobody reads.
+        let nobody = tokio::net::UdpSocket::bind(LOCAL).await.unwrap();
+        let gateway = nobody.local_addr().unwrap();
+        let attempt = async |falls_back: bool, wanted: SocketAddr| {
+            let near = TcpListener::bind(LOCAL).await.unwrap();
+            let entry = near.local_addr().unwrap();
+            let mut config = Config::new(Security::Plain);
+            config.transport.syn_retries = Some(0);
+            tokio::spawn(forward(near, Address::from_addr(wanted), Way::new(gateway, config, falls_back)));
+            let mut stream = TcpStream::connect(entry).await.unwrap();
+            stream.write_all(b"x").await.unwrap();
+            stream.read_u8().await
+        };
+        let answers = tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = target.accept().await.unwrap();
+                let byte = stream.read_u8().await.unwrap();
+                stream.write_all(&[byte]).await.unwrap();
+            }
+        });
+        assert_eq!(attempt(true, addr).await.unwrap(), b'x');
+        assert!(attempt(false, addr).await.is_err());
+        let loopback = TcpListener::bind(LOCAL).await.unwrap();
+        assert!(attempt(true, loopback.local_addr().unwrap()).await.is_err());
+        answers.abort();
+    });
+}
+
+/// An address of this host that others could reach.
+async fn own_address() -> Option<IpAddr> {
+    let socket = tokio::net::UdpSocket::bind("0.0.0.0:0").await.ok()?;
+    // Nothing is sent: the system only looks for a route.
+    socket.connect("192.0.2.1:9").await.ok()?;
+    let own = socket.local_addr().ok()?.ip();
+    (!own.is_loopback() && !own.is_unspecified()).then_some(own)
+}
