@@ -180,9 +180,14 @@ impl Known<'_> {
 
     /// What a path costs that begins with a neighbour, if all its links exist.
     pub(super) fn cost_of(&self, path: &[Ipv4Addr], priced: Priced<'_>) -> Option<u64> {
-        let (&first, _) = path.split_first()?;
+        let first = *path.first()?;
         let via = self.neighbours.get(first)?.via?;
-        let mut sum = priced.neighbour(self.own, first, via);
+        Some(priced.neighbour(self.own, first, via) + self.cost_beyond(path, priced)?)
+    }
+
+    /// What it costs from its first node on.
+    pub(super) fn cost_beyond(&self, path: &[Ipv4Addr], priced: Priced<'_>) -> Option<u64> {
+        let mut sum = 0;
         for link in path.windows(2) {
             let mut cost = None;
             self.each_link(priced, link[0], |to, price| {

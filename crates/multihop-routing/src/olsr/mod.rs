@@ -410,9 +410,9 @@ impl Agent {
         if stale {
             let Self { address: own, neighbours, two_hops, topology, .. } = self;
             let known = Known { own: *own, neighbours, two_hops, topology };
-            match &self.pricing {
+            match &mut self.pricing {
                 None => self.routes.find(&known),
-                Some(pricing) => self.routes.find_cheapest(&known, pricing.priced()),
+                Some(pricing) => pricing.find(&known, &mut self.routes),
             }
             self.counters.computations += 1;
         }

@@ -12,7 +12,7 @@ use super::cheapest::{Priced, Prices};
 use super::config::Metric;
 use super::gauges::Gauges;
 use super::held::Held;
-use super::routes::Known;
+use super::routes::{Known, Routes};
 use super::table::Pair;
 use crate::agent::Routable;
 
@@ -25,6 +25,8 @@ pub(super) struct Pricing {
     held: Held,
     /// What this node's own packets load links with, where that is left out of costs.
     own_load: Vec<(Pair, u32)>,
+    /// The routes that it would choose without them.
+    unladen: Routes,
     /// Of the next HELLO.
     number: u16,
 }
@@ -37,13 +39,56 @@ impl Pricing {
             prices: Prices::new(),
             held: Held::default(),
             own_load: Vec::new(),
+            unladen: Routes::default(),
             number: 0,
         }
     }
 
+    /// What links cost, for all nodes alike.
     pub(super) const fn priced(&self) -> Priced<'_> {
-        let Self { metric, gauges, prices, own_load, .. } = self;
-        Priced { metric, gauges, prices, own_load: own_load.as_slice() }
+        let Self { metric, gauges, prices, .. } = self;
+        Priced { metric, gauges, prices, own_load: &[] }
+    }
+
+    /// What they would cost without this node's own packets.
+    const fn unladen_prices(&self) -> Priced<'_> {
+        Priced { own_load: self.own_load.as_slice(), ..self.priced() }
+    }
+
+    /// Finds the routes of least cost anew.
+    pub(super) fn find(&mut self, known: &Known<'_>, routes: &mut Routes) {
+        routes.find_cheapest(known, self.priced());
+        if self.metric.own_load {
+            let mut unladen = core::mem::take(&mut self.unladen);
+            unladen.find_cheapest(known, self.unladen_prices());
+            self.unladen = unladen;
+        }
+    }
+
+    /// The path of a packet, where the one of the last packet matters.
+    ///
+    /// Only paths whose rest, from the first hop on, costs less than the cheapest route from here are
+    /// kept or preferred (RFC 5286, inequality 3: downstream paths): then each node is nearer than the
+    /// one before it, and where nodes know the same costs no packet goes in a circle.
+    fn choose<'a>(
+        &self,
+        now: Instant,
+        held: &'a mut Held,
+        destination: Ipv4Addr,
+        known: &Known<'_>,
+        routes: &Routes,
+    ) -> Option<&'a [Ipv4Addr]> {
+        let (from_here, hops) = (routes.cost(destination)?, routes.get(destination)?.hops);
+        // DEVIATION apdr-2: neither the hold time nor a small gain keeps a path that may lead back.
+        let leads_on = |path: &[Ipv4Addr]| {
+            let beyond = known.cost_beyond(path, self.priced());
+            beyond.is_some_and(|beyond| (beyond, path.len()) <= (from_here, hops.into()))
+        };
+        let wanted = if self.metric.own_load { &self.unladen } else { routes };
+        let best = || wanted.path(destination).filter(|path| leads_on(path));
+        let best = || best().or_else(|| routes.path(destination));
+        let cost = |path: &[_]| known.cost_of(path, self.unladen_prices()).filter(|_| leads_on(path));
+        held.choose(now, destination, &self.metric, wanted.cost(destination)?, best, cost)
     }
 
     /// What the next HELLO says.
@@ -78,12 +123,9 @@ impl Agent {
     pub(super) fn kept_next_hop(&mut self, now: Instant, packet: &Routable) -> Option<Ipv4Addr> {
         let metric = self.config.metric.filter(Metric::keeps_paths)?;
         let destination = self.interfaces.main(packet.destination);
-        let best_cost = self.routes.cost(destination)?;
         let mut pricing = self.pricing.take()?;
         let (known, mut held) = (self.known(), core::mem::take(&mut pricing.held));
-        let cost = |path: &[Ipv4Addr]| known.cost_of(path, pricing.priced());
-        let best = || self.routes.path(destination);
-        let path = held.choose(now, destination, &metric, best_cost, best, cost);
+        let path = pricing.choose(now, &mut held, destination, &known, &self.routes);
         let first = path.and_then(|path| path.first().copied());
         let next_hop = first.and_then(|first| self.interface_of(first));
         let counts = metric.own_load && packet.previous_hop.is_none();

@@ -44,14 +44,19 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 #[test]
-fn hysteresis_and_own_load_make_changes_rare() {
-    let changes = |keys: &str| {
+fn paths_that_are_kept_change_rarely_and_own_load_makes_few_circles() {
+    // Route changes, and packets whose TTL ended.
+    let sums = |keys: &str| {
         let routing = format!("protocol = \"apdr\", weight = 0.8, {keys}");
-        result(&diamond(&routing, 2)).routing.route_changes.unwrap()
+        (1..5).map(|seed| result(&diamond(&routing, seed))).fold((0, 0), |(changes, circles), result| {
+            let ended = result.drops.get("ttl").copied().unwrap_or(0);
+            (changes + result.routing.route_changes.unwrap(), circles + ended)
+        })
     };
-    let plain = changes("hysteresis = 0.0");
-    let (slow, own) = (changes("hysteresis = 0.3, hold = 10"), changes("own_load = true"));
-    assert!(slow * 2 < plain && own * 3 < plain * 2, "{plain} changes, {slow} with hysteresis, {own}");
+    let plain = sums("hysteresis = 0.0");
+    let (kept, own) = (sums("hysteresis = 0.3, hold = 10"), sums("own_load = true"));
+    assert!(kept.0 * 3 < plain.0 * 2, "{plain:?} without, {kept:?} with hysteresis");
+    assert!(own.1 * 2 < plain.1, "{plain:?} with, {own:?} without own load");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use multihop_routing::olsr::{Agent, Config};
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
 use multihop_wire::olsr::{Body, Packet};
 
+mod circles;
 mod costs;
 mod floods;
 mod routes;
@@ -27,6 +28,8 @@ struct Air {
     /// The node that delivered or dropped each packet.
     delivered: BTreeMap<usize, u8>,
     dropped: BTreeSet<usize>,
+    /// The nodes that each packet came to.
+    ways: BTreeMap<usize, Vec<usize>>,
     /// Control packets and their senders.
     sent: Vec<(Instant, usize, Arc<Packet>)>,
 }
@@ -62,6 +65,9 @@ impl Adapter for Air {
         match frame {
             Frame::Control(message) => Some(Input::Message { from: address(from), ttl: 1, message }),
             Frame::Data(at) => {
+                let way = self.ways.entry(at).or_default();
+                way.push(node);
+                assert!(way.len() < 64, "packet {at} goes in circles: {way:?}");
                 let packet = &mut self.packets[at];
                 packet.hops += 1;
                 packet.previous_hop = Some(address(from));

@@ -1,0 +1,64 @@
+//! Where all nodes know the same costs no packet comes to a node twice, whatever paths they keep.
+
+use multihop_routing::olsr::Metric;
+
+use super::*;
+
+const NODES: usize = 20;
+/// Seconds after which everybody has heard of the delays of now, by HELLOs and then by TCs.
+const SETTLED: u64 = 15;
+
+/// Networks whose links take other times in every phase; says how many packets took another first hop
+/// than that of the cheapest route.
+#[track_caller]
+fn no_packet_circles(seed: u64, metric: Metric) -> usize {
+    // The latest delay alone counts, so that all nodes soon know the same.
+    let metric = Metric { weight: 1_000_000, ..metric };
+    let mut field = Field::new(NODES, 0.4, seed, &Config::um_olsr().with_metric(metric));
+    let mut rng = Rng::stream(seed, "delays", 0);
+    let mut kept = 0;
+    for _ in 0..5 {
+        for a in 0..NODES {
+            for b in field.mesh.neighbours(a).into_iter().filter(|&b| b < a).collect::<Vec<_>>() {
+                let delay = Duration::from_millis(1 + u64::from(rng.below(30)));
+                field.mesh.connect(a, b, MeshLink { delay, ..MeshLink::GOOD });
+            }
+        }
+        field.run(SETTLED);
+        // Over 4 s, since own load depends on the rates of 2 s.
+        for _ in 0..8 {
+            let sent = everybody_sends(&mut field);
+            field.mesh.run_for(Duration::from_millis(500));
+            for (from, best, at) in sent {
+                let way = &field.mesh.adapter.ways[&at];
+                kept += usize::from(way[0] != best);
+                let nodes: BTreeSet<_> = std::iter::once(&from).chain(way).collect();
+                assert_eq!(nodes.len(), way.len() + 1, "from {from} by {way:?}");
+            }
+        }
+    }
+    kept
+}
+
+/// To everybody; gives the sender, the first hop of the cheapest route and the number of each packet.
+fn everybody_sends(field: &mut Field) -> Vec<(usize, usize, usize)> {
+    let mut sent = Vec::new();
+    for from in 0..NODES {
+        for to in field.distances(from).into_keys() {
+            let best = field.mesh.machines[from].route(address(to)).expect("there are links").next_hop;
+            sent.push((from, number(best), field.send(from, to)));
+        }
+    }
+    sent
+}
+
+#[test]
+fn paths_that_are_kept_lead_on() {
+    let hysteresis = Metric { hysteresis: 500_000, ..Metric::default() };
+    let hold = Metric { hold: Duration::from_secs(30), ..Metric::default() };
+    let own_load = Metric { own_load: true, ..Metric::default() };
+    for metric in [hysteresis, hold, own_load, Metric { own_load: true, ..hysteresis }] {
+        let kept: usize = (1..4).map(|seed| no_packet_circles(seed, metric)).sum();
+        assert!(kept > 100, "{kept} packets left the cheapest route under {metric:?}");
+    }
+}
