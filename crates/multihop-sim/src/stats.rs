@@ -49,6 +49,42 @@ impl Histogram {
     }
 }
 
+/// The times of a flow, or, once there will be no more of them, only what results say of them: a run
+/// may have thousands of flows, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) enum Times {
+    Coming(Histogram),
+    Over(Option<Summary>),
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self::Coming(Histogram::default())
+    }
+}
+
+impl Times {
+    pub(crate) fn add(&mut self, seconds: f64) {
+        match self {
+            Self::Coming(histogram) => histogram.add(seconds),
+            Self::Over(_) => debug_assert!(false, "a flow that is over takes no times"),
+        }
+    }
+
+    /// Nothing is added from here on.
+    pub(crate) fn close(&mut self) {
+        *self = Self::Over(self.summary_ms());
+    }
+
+    /// As [`Histogram::summary_ms`].
+    pub(crate) fn summary_ms(&self) -> Option<Summary> {
+        match self {
+            Self::Coming(histogram) => histogram.summary_ms(),
+            Self::Over(summary) => *summary,
+        }
+    }
+}
+
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 3500")]
 fn bucket(seconds: f64) -> usize {
     if seconds <= SMALLEST {
@@ -89,6 +125,16 @@ mod tests {
             h.add(seconds);
             assert!(h.summary_ms().unwrap().p95.is_finite());
         }
+    }
+
+    #[test]
+    fn times_that_are_over_say_what_they_said() {
+        let mut times = Times::default();
+        times.add(0.25);
+        let before = times.summary_ms();
+        times.close();
+        assert_eq!((before.is_some(), times.summary_ms()), (true, before));
+        assert!(matches!(times, Times::Over(_)));
     }
 
     #[test]

@@ -207,6 +207,15 @@ impl End {
         }
     }
 
+    /// Whether it has no connection, now that its application has ended.
+    pub(super) fn is_closed(&self) -> bool {
+        match self {
+            Self::Tcp(endpoint) => endpoint.state() == tcp::State::Closed,
+            Self::Tpa(endpoint) => endpoint.state() == tpa::State::Closed,
+            Self::UdpSender(_) | Self::UdpReceiver { .. } | Self::Custom { .. } => false,
+        }
+    }
+
     /// The next thing it has to say.
     pub(super) fn poll(&mut self, now: Instant, flow: FlowId) -> Option<Said> {
         match self {

@@ -106,6 +106,12 @@ impl Ends {
         !matches!(self.ends[EndId::sender(flow).index()], End::UdpSender(_))
     }
 
+    /// Whether a flow's application has ended, and neither end has a connection.
+    fn is_over(&self, flow: FlowId) -> bool {
+        let ends = || [EndId::sender(flow), EndId::receiver(flow)].map(|end| &self.ends[end.index()]);
+        self.flows[flow.index()].stats.ended.is_some() && ends().into_iter().all(End::is_closed)
+    }
+
     /// What a flow's ends have counted.
     pub(super) fn counts(&self, flow: FlowId) -> Counts {
         let [sender, receiver] =
@@ -272,6 +278,9 @@ impl World<'_> {
         } else {
             let receiver = &self.ends.ends[end.index()];
             self.observer.measured(self.now, end.flow(), || receiver.measured());
+        }
+        if self.ends.is_over(end.flow()) {
+            self.ends.flows[end.flow().index()].stats.close();
         }
         let at = self.ends.ends[end.index()].deadline();
         let flow = &self.scenario.flows[end.flow().index()];

@@ -4,7 +4,7 @@ use multihop_core::{Duration, Instant};
 use multihop_transport::{tcp, tpa};
 
 use crate::packet::Packet;
-use crate::stats::{Histogram, jain};
+use crate::stats::{Times, jain};
 
 /// One flow's measurements.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +27,8 @@ pub(crate) struct FlowStats {
     hops_while_connected: u64,
     /// Links of that path at their arrival.
     shortest_hops: u64,
-    pub(crate) delay: Histogram,
-    pub(crate) rtt: Histogram,
+    pub(crate) delay: Times,
+    pub(crate) rtt: Times,
     /// What the ends had counted at the end of the warm-up.
     pub(crate) before: Counts,
 }
@@ -102,6 +102,12 @@ impl FlowStats {
         if let Some(since) = self.active_since.take() {
             self.active += now - since;
         }
+    }
+
+    /// Both ends are gone: nothing is measured any more.
+    pub(super) fn close(&mut self) {
+        self.delay.close();
+        self.rtt.close();
     }
 
     /// Time for which the application was active up to `now`.

@@ -47,6 +47,7 @@ use handshake::{Receiver, Sender};
 use pace::Pace;
 use policy::Congestion;
 use recovery::Recovery;
+use scoreboard::Scoreboard;
 use standby::Waiting;
 use timers::Timer;
 
@@ -338,6 +339,8 @@ impl Endpoint {
             self.timers.stop(timer);
         }
         self.ack.on_sent();
+        self.recovery.board = Scoreboard::default();
+        self.recv.queue.forget();
     }
 
     fn emit(&mut self, event: Event) {

@@ -74,6 +74,11 @@ impl RecvQueue {
         self.fin.is_some_and(|fin| self.next < fin)
     }
 
+    /// The connection is gone: what arrived beyond a gap will never be read.
+    pub(super) fn forget(&mut self) {
+        (self.islands, self.recent) = (Vec::new(), Vec::new());
+    }
+
     /// Takes at most `max` bytes.
     pub(super) fn read(&mut self, max: u32) -> Payload {
         let len = u64::from(max).min(self.ready.len());
