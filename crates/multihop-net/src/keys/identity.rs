@@ -43,7 +43,6 @@ impl Identity {
         self.public
     }
 
-    #[expect(dead_code, reason = "sealed connections come next")]
     pub(crate) fn secret(&self) -> &[u8; KEY] {
         &self.secret
     }

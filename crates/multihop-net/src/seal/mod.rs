@@ -1,3 +1,15 @@
-//! The sealed way of talking, and the cookies that the plain way has as well.
+//! The sealed way of talking: everything but the first datagrams is encrypted and authenticated.
+//!
+//! [`session::Seal`] is the armour of one connection, [`gate::Gate`] what all of a socket's share.
+//! Neither has a clock, a socket or randomness of its own. Byte by byte: `docs/wire.md`; what it
+//! protects from: `docs/security.md`.
 
 pub(crate) mod cookie;
+pub(crate) mod gate;
+pub(crate) mod message;
+mod noise;
+pub(crate) mod session;
+mod traffic;
+mod window;
+
+pub(crate) use traffic::OVERHEAD;

@@ -1,0 +1,264 @@
+//! The datagrams around the segments, byte by byte: `docs/wire.md`.
+
+use super::cookie::Cookie;
+
+/// A datagram of the sealed protocol.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Message<'a> {
+    /// A caller's first words.
+    Hello {
+        /// How it wants to prove who it is.
+        pattern: Pattern,
+        /// The index that the answer is to name.
+        sender: u32,
+        /// What the listener gave it, or zeros.
+        cookie: Cookie,
+        /// The first Noise message: around a SYN.
+        noise: &'a [u8],
+    },
+    /// To a caller that has not shown a cookie.
+    CookieReply { receiver: u32, cookie: Cookie },
+    /// A listener's first words: the second Noise message, around a SYN ACK.
+    Answer { receiver: u32, sender: u32, noise: &'a [u8] },
+    /// A caller's last words in the clear: the third Noise message, around an ACK.
+    Confirm { receiver: u32, noise: &'a [u8] },
+    /// A segment.
+    Data(Data<'a>),
+    /// There will be no answer.
+    Refusal { receiver: u32, reason: Reason },
+}
+
+/// A sealed segment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Data<'a> {
+    /// The sixteen bytes in front of the ciphertext: authenticated with it.
+    pub(crate) header: &'a [u8; DATA_HEADER],
+    /// Which of its keys the sender used, modulo 16.
+    pub(crate) key: u8,
+    /// The newest key of the receiver's that the sender has seen, modulo 16.
+    pub(crate) seen: u8,
+    /// The receiver's index.
+    pub(crate) receiver: u32,
+    /// The nonce.
+    pub(crate) counter: u64,
+    /// The segment and its tag.
+    pub(crate) sealed: &'a [u8],
+}
+
+/// How the two ends prove who they are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Pattern {
+    /// Both know a token: `Noise_NNpsk0`.
+    Token,
+    /// Both have keys: `Noise_XX`.
+    Keys,
+}
+
+/// Why there is no answer. Anybody can say so: it is believed only while there is none.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reason {
+    /// Only callers with a token are served.
+    WantsToken,
+    /// Only callers with a key are served.
+    WantsKeys,
+    /// The token is another one.
+    WrongToken,
+    /// Nothing but the bare protocol is spoken.
+    WantsPlain,
+}
+
+impl<'a> Message<'a> {
+    /// Reads a datagram; `None` if it is none of these.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let (&[kind, variant, MARK, MARK], rest) = bytes.split_first_chunk()? else { return None };
+        match (kind, variant) {
+            (HELLO, _) if bytes.len() >= MIN_HELLO => {
+                let (sender, rest) = index(rest)?;
+                let (&cookie, noise) = rest.split_first_chunk()?;
+                Some(Self::Hello { pattern: Pattern::from_wire(variant)?, sender, cookie, noise })
+            }
+            (COOKIE, 0) => {
+                let (receiver, rest) = index(rest)?;
+                Some(Self::CookieReply { receiver, cookie: rest.try_into().ok()? })
+            }
+            (ANSWER, 0) => {
+                let (receiver, rest) = index(rest)?;
+                let (sender, noise) = index(rest)?;
+                Some(Self::Answer { receiver, sender, noise })
+            }
+            (CONFIRM, 0) => {
+                let (receiver, noise) = index(rest)?;
+                Some(Self::Confirm { receiver, noise })
+            }
+            (DATA, keys) => {
+                let (header, sealed) = bytes.split_first_chunk()?;
+                let (receiver, rest) = index(rest)?;
+                let counter = u64::from_be_bytes(*rest.first_chunk()?);
+                Some(Self::Data(Data { header, key: keys >> 4, seen: keys & 0xf, receiver, counter, sealed }))
+            }
+            (REFUSAL, reason) => {
+                let (receiver, []) = index(rest)? else { return None };
+                Some(Self::Refusal { receiver, reason: Reason::from_wire(reason)? })
+            }
+            _ => None,
+        }
+    }
+
+    /// Appends the datagram to `out`.
+    pub(crate) fn emit(&self, out: &mut Vec<u8>) {
+        match *self {
+            Self::Hello { pattern, sender, cookie, noise } => {
+                put(out, HELLO, pattern.to_wire(), sender);
+                out.extend_from_slice(&cookie);
+                out.extend_from_slice(noise);
+            }
+            Self::CookieReply { receiver, cookie } => {
+                put(out, COOKIE, 0, receiver);
+                out.extend_from_slice(&cookie);
+            }
+            Self::Answer { receiver, sender, noise } => {
+                put(out, ANSWER, 0, receiver);
+                out.extend_from_slice(&sender.to_be_bytes());
+                out.extend_from_slice(noise);
+            }
+            Self::Confirm { receiver, noise } => {
+                put(out, CONFIRM, 0, receiver);
+                out.extend_from_slice(noise);
+            }
+            Self::Data(Data { key, seen, receiver, counter, sealed, .. }) => {
+                out.extend_from_slice(&data_header(key, seen, receiver, counter));
+                out.extend_from_slice(sealed);
+            }
+            Self::Refusal { receiver, reason } => put(out, REFUSAL, reason.to_wire(), receiver),
+        }
+    }
+}
+
+/// What stands in front of a sealed segment.
+pub(crate) fn data_header(key: u8, seen: u8, receiver: u32, counter: u64) -> [u8; DATA_HEADER] {
+    let mut header = [DATA, key << 4 | seen & 0xf, MARK, MARK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    header[4..8].copy_from_slice(&receiver.to_be_bytes());
+    header[8..].copy_from_slice(&counter.to_be_bytes());
+    header
+}
+
+impl Pattern {
+    const fn from_wire(byte: u8) -> Option<Self> {
+        match byte {
+            1 => Some(Self::Token),
+            2 => Some(Self::Keys),
+            _ => None,
+        }
+    }
+
+    const fn to_wire(self) -> u8 {
+        match self {
+            Self::Token => 1,
+            Self::Keys => 2,
+        }
+    }
+}
+
+impl Reason {
+    const fn from_wire(byte: u8) -> Option<Self> {
+        match byte {
+            1 => Some(Self::WantsToken),
+            2 => Some(Self::WantsKeys),
+            3 => Some(Self::WrongToken),
+            4 => Some(Self::WantsPlain),
+            _ => None,
+        }
+    }
+
+    const fn to_wire(self) -> u8 {
+        match self {
+            Self::WantsToken => 1,
+            Self::WantsKeys => 2,
+            Self::WrongToken => 3,
+            Self::WantsPlain => 4,
+        }
+    }
+}
+
+fn put(out: &mut Vec<u8>, kind: u8, variant: u8, index: u32) {
+    out.extend_from_slice(&[kind, variant, MARK, MARK]);
+    out.extend_from_slice(&index.to_be_bytes());
+}
+
+fn index(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    bytes.split_first_chunk().map(|(index, rest)| (u32::from_be_bytes(*index), rest))
+}
+
+/// Bytes of a hello at least: as many as an answer has, so that none is longer than what it answers.
+pub(crate) const MIN_HELLO: usize = 160;
+/// Bytes in front of a hello's Noise message.
+pub(crate) const HELLO_HEADER: usize = 24;
+/// Bytes in front of a sealed segment.
+pub(crate) const DATA_HEADER: usize = 16;
+
+/// Bytes 2 and 3: a plain segment has at most one bit of BitmapData set there, and never all flags.
+const MARK: u8 = 0xff;
+
+const HELLO: u8 = 1;
+const COOKIE: u8 = 2;
+const ANSWER: u8 = 3;
+const CONFIRM: u8 = 4;
+const DATA: u8 = 5;
+const REFUSAL: u8 = 6;
+
+#[cfg(test)]
+mod tests {
+    use multihop_wire::tpa::Segment;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn bytes(message: &Message<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        message.emit(&mut out);
+        out
+    }
+
+    #[test]
+    fn as_on_the_wire() {
+        let data = |sealed| Data {
+            header: &[5, 0x12, 255, 255, 0, 0, 0, 7, 1, 2, 3, 4, 5, 6, 7, 8],
+            key: 1,
+            seen: 2,
+            receiver: 7,
+            counter: 0x0102_0304_0506_0708,
+            sealed,
+        };
+        let sealed = [5, 0x12, 255, 255, 0, 0, 0, 7, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9];
+        assert_eq!(Message::parse(&sealed), Some(Message::Data(data(&[9, 9]))));
+        assert_eq!(bytes(&Message::Data(data(&[9, 9]))), sealed);
+        let refusal = Message::Refusal { receiver: 0x0a0b_0c0d, reason: Reason::WrongToken };
+        assert_eq!(bytes(&refusal), [6, 3, 255, 255, 10, 11, 12, 13]);
+    }
+
+    #[test]
+    fn a_short_hello_is_none() {
+        let noise = [1; MIN_HELLO - HELLO_HEADER];
+        let hello = |noise| Message::Hello { pattern: Pattern::Keys, sender: 7, cookie: [3; 16], noise };
+        assert_eq!(Message::parse(&bytes(&hello(&noise))), Some(hello(&noise)));
+        assert_eq!(Message::parse(&bytes(&hello(&noise[1..]))), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_survives_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..8, variant: u8) {
+            datagram.splice(0..0, [kind, variant, 255, 255]);
+            if let Some(message) = Message::parse(&datagram) {
+                prop_assert_eq!(&bytes(&message), &datagram);
+            }
+            prop_assert!(Segment::parse_in_udp(&datagram, 1, 2).is_err());
+        }
+
+        #[test]
+        fn a_plain_segment_is_no_message(datagram: Vec<u8>) {
+            if Segment::parse_in_udp(&datagram, 1, 2).is_ok() {
+                prop_assert_eq!(Message::parse(&datagram), None);
+            }
+        }
+    }
+}
