@@ -41,6 +41,8 @@ pub(crate) enum Opened {
     Nothing,
     /// A segment, and whether none that was sent later has arrived from the peer.
     Segment(Segment, bool),
+    /// The SYN must leave again at once, now that there is a cookie.
+    Again,
     /// The peer has shown a key that will not do.
     WrongKey(PublicKey),
 }
@@ -62,10 +64,11 @@ enum Stage {
 /// A caller that waits for an answer.
 struct Calling {
     handshake: Handshake,
-    /// The first Noise message; empty before there is a SYN.
+    /// The first Noise message: made when there is a cookie, and then the same for ever.
     hello: Vec<u8>,
+    /// What the listener gave us; zeros ask for one.
     cookie: Cookie,
-    /// Cookies taken since the SYN was last sent.
+    /// Cookies taken.
     cookies: u8,
     refusal: Option<Reason>,
 }
@@ -181,10 +184,7 @@ impl Seal {
             // Only segments may come from another address.
             _ if !is_there => Opened::Nothing,
             (Message::CookieReply { cookie, .. }, Stage::Calling(calling)) => {
-                if let Some(again) = calling.take_cookie(&self.terms, self.local, cookie) {
-                    self.pending.push_back(again);
-                }
-                Opened::Nothing
+                calling.take_cookie(cookie)
             }
             (Message::Refusal { reason, .. }, Stage::Calling(calling)) => {
                 calling.refusal = Some(reason);
@@ -333,34 +333,31 @@ impl Seal {
 }
 
 impl Calling {
-    /// The hello: the same bytes each time, but for the cookie.
+    /// The hello. Before there is a cookie it only asks for one.
     fn say(&mut self, terms: &Terms, local: u32, syn: &Segment, out: &mut Vec<u8>) {
-        if self.hello.is_empty() {
-            let mut payload = Vec::new();
-            syn.emit_in_udp(&mut payload);
-            // Options of type 0, as many as make it as long as its answer.
-            payload.resize(payload.len().max(message::MIN_HELLO - message::HELLO_HEADER - 32), 0);
-            self.hello = self.handshake.write(&payload);
-        }
-        self.cookies = 0;
-        self.emit(terms, local, out);
+        let noise = match self.cookies {
+            0 => &[0; SHORTEST][..],
+            _ if self.hello.is_empty() => {
+                let mut payload = Vec::new();
+                syn.emit_in_udp(&mut payload);
+                // Options of type 0, as many as make it as long as its answer.
+                payload.resize(payload.len().max(SHORTEST - KEY), 0);
+                self.hello = self.handshake.write(&payload);
+                &self.hello
+            }
+            _ => &self.hello,
+        };
+        let (pattern, cookie) = (terms.proof.pattern(), self.cookie);
+        Message::Hello { pattern, sender: local, cookie, noise }.emit(out);
     }
 
-    /// The hello again, with this cookie.
-    fn take_cookie(&mut self, terms: &Terms, local: u32, cookie: Cookie) -> Option<Vec<u8>> {
-        // The genuine one is among the first, unless somebody forges them, and then the next SYN asks again.
-        if self.hello.is_empty() || self.cookie == cookie || self.cookies >= COOKIES {
-            return None;
+    fn take_cookie(&mut self, cookie: Cookie) -> Opened {
+        // Whoever forges them can keep us from connecting, but not busy.
+        if self.cookie == cookie || self.cookies >= COOKIES {
+            return Opened::Nothing;
         }
         (self.cookie, self.cookies) = (cookie, self.cookies + 1);
-        let mut again = Vec::new();
-        self.emit(terms, local, &mut again);
-        Some(again)
-    }
-
-    fn emit(&self, terms: &Terms, local: u32, out: &mut Vec<u8>) {
-        let (pattern, cookie) = (terms.proof.pattern(), self.cookie);
-        Message::Hello { pattern, sender: local, cookie, noise: &self.hello }.emit(out);
+        Opened::Again
     }
 }
 
@@ -468,8 +465,11 @@ fn place(counter: u64) -> usize {
     usize::try_from(counter % RECENT as u64).expect("a few")
 }
 
-/// Cookies that a caller tries for each SYN.
-const COOKIES: u8 = 3;
+/// Cookies that a caller tries: the genuine ones of two minutes, and some that are forged.
+const COOKIES: u8 = 8;
+/// Bytes of a first Noise message at least, and of the key that it begins with.
+const SHORTEST: usize = message::MIN_HELLO - message::HELLO_HEADER;
+const KEY: usize = 32;
 /// How soon a confirmation goes out again with more segments, if nothing shows that it has arrived.
 const CONFIRM_AGAIN: Duration = Duration::from_millis(50);
 /// Segments sent of late that news of their loss can name.
