@@ -1,7 +1,11 @@
+use std::io;
+use std::net::SocketAddr;
+
 use multihop_core::Duration;
 use multihop_transport::tpa;
 
-use crate::keys::{Identity, KnownPeers, PublicKey, Token};
+use crate::error::Error;
+use crate::keys::{Identity, KnownPeers, PublicKey, Token, Verdict};
 
 /// How a listener or a stream works.
 #[derive(Clone, Debug)]
@@ -35,7 +39,8 @@ pub enum Security {
 /// What to think of a peer's key.
 #[derive(Clone, Debug)]
 pub enum Peers {
-    /// It must be the one that was seen before; new ones are remembered.
+    /// Who calls: it must be the one that the listener at this address had before; the first one is
+    /// remembered. Who listens: it must be in the file, under whatever name.
     Known(KnownPeers),
     /// Everybody's will do.
     Any,
@@ -52,6 +57,8 @@ pub struct Limits {
     pub backlog: usize,
     /// Connections that are not established yet.
     pub half_open: usize,
+    /// Strangers that are heard in a second once they have proved their address.
+    pub handshakes: usize,
     /// Closed connections that still answer what is late; beyond, the oldest are forgotten.
     pub lingering: usize,
     /// Bytes of one connection that wait to be sent or acknowledged.
@@ -76,9 +83,39 @@ impl Config {
     }
 }
 
+impl Security {
+    /// The error of a connection to `peer` that came to nothing: one about its key says where that is known from.
+    pub(crate) fn explain(&self, peer: SocketAddr, error: Error) -> io::Error {
+        if let (Self::Keys { peers: Peers::Known(known), .. }, Error::WrongKey(found)) = (self, error)
+            && let Verdict::Changed { line, known: old } = known.check(&peer.to_string(), found)
+        {
+            return known.changed(&peer.to_string(), found, line, old);
+        }
+        error.into()
+    }
+
+    /// Remembers the key of a peer that was met for the first time.
+    pub(crate) fn remember(&self, peer: SocketAddr, key: Option<PublicKey>) -> io::Result<()> {
+        match (self, key) {
+            (Self::Keys { peers: Peers::Known(known), .. }, Some(key)) => {
+                known.remember(&peer.to_string(), key)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 1024, backlog: 128, half_open: 256, lingering: 4096, send_buffer: 128 * 1024 }
+        Self {
+            connections: 1024,
+            backlog: 128,
+            half_open: 256,
+            // A sealed handshake costs a listener about half a millisecond.
+            handshakes: 500,
+            lingering: 4096,
+            send_buffer: 128 * 1024,
+        }
     }
 }
 

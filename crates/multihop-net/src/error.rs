@@ -1,5 +1,8 @@
 use std::io;
 
+use crate::keys::PublicKey;
+pub use crate::seal::message::Reason;
+
 /// Why a connection came to nothing, or to an end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Error {
@@ -21,9 +24,12 @@ pub enum Error {
     /// The socket holds as many connections as it may.
     #[error("too many connections: the socket holds as many as its limit allows")]
     TooMany,
-    /// The security that was asked for is not there.
-    #[error("this build has only Security::Plain: tokens and keys are not implemented yet")]
-    Unsupported,
+    /// The listener has said that it will not answer.
+    #[error("connection refused: {0}")]
+    Declined(Reason),
+    /// The peer has proved to have another key than it should.
+    #[error("connection refused: the peer's key is {0}, which is not the one that is wanted")]
+    WrongKey(PublicKey),
 }
 
 impl From<Error> for io::Error {
@@ -35,7 +41,8 @@ impl From<Error> for io::Error {
             Error::Aborted => io::ErrorKind::ConnectionAborted,
             Error::Closed => io::ErrorKind::BrokenPipe,
             Error::TooMany => io::ErrorKind::ResourceBusy,
-            Error::Unsupported => io::ErrorKind::Unsupported,
+            Error::Declined(Reason::WrongToken) | Error::WrongKey(_) => io::ErrorKind::PermissionDenied,
+            Error::Declined(_) => io::ErrorKind::ConnectionRefused,
         };
         Self::new(kind, error)
     }

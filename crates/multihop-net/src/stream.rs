@@ -35,7 +35,9 @@ impl TpaStream {
         };
         let (shared, id) = Shared::start(SocketAddr::new(any, 0), config, |hub| hub.connect(addr))?;
         let stream = Self { shared, id, peer: addr };
-        poll_fn(|cx| stream.poll_connected(cx)).await?;
+        let connected = poll_fn(|cx| stream.poll_connected(cx)).await;
+        connected.map_err(|error| config.security.explain(addr, error))?;
+        config.security.remember(addr, stream.peer_key())?;
         Ok(stream)
     }
 
@@ -56,7 +58,7 @@ impl TpaStream {
 
     /// The key that the peer has proved to have; `None` without keys.
     pub fn peer_key(&self) -> Option<PublicKey> {
-        None
+        self.shared.lock().hub.peer_key(self.id)
     }
 
     /// What the connection has seen and done.
@@ -75,7 +77,7 @@ impl TpaStream {
         result
     }
 
-    fn poll_connected(&self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_connected(&self, cx: &Context<'_>) -> Poll<Result<(), Error>> {
         let mut state = self.shared.lock();
         if state.hub.is_connected(self.id)? {
             return Poll::Ready(Ok(()));
@@ -84,7 +86,7 @@ impl TpaStream {
     }
 
     /// Comes back when something happens to the connection.
-    fn wait<R>(&self, state: &mut State, side: Side, cx: &Context<'_>) -> Poll<io::Result<R>> {
+    fn wait<R, E: From<Error>>(&self, state: &mut State, side: Side, cx: &Context<'_>) -> Poll<Result<R, E>> {
         if state.is_dead {
             return Poll::Ready(Err(Error::Aborted.into()));
         }

@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 
 use multihop_core::{Instant, Machine, Payload};
 use multihop_transport::tpa::{Endpoint, Event, Input, State};
-use multihop_wire::tpa::Segment;
+use multihop_wire::tpa::{Body, Segment};
 
 use super::armour::Armour;
 use crate::error::Error;
@@ -26,6 +26,8 @@ pub(super) struct Connection {
     pub(super) closed: Option<u64>,
     pub(super) hops: Option<u8>,
     pub(super) traffic: Traffic,
+    /// Where the peer was before it moved, and how many copies still go there.
+    former: Option<(SocketAddr, u8)>,
     is_connected: bool,
     /// The peer's side is closed: nothing follows what waits to be read.
     is_at_end: bool,
@@ -51,6 +53,7 @@ impl Connection {
             closed: None,
             hops: None,
             traffic: Traffic::default(),
+            former: None,
             is_connected: false,
             is_at_end: false,
             is_shut: false,
@@ -76,6 +79,36 @@ impl Connection {
             Event::Reset => self.error = Some(Error::Refused),
             Event::TimedOut => self.error = Some(Error::TimedOut),
             Event::Delivered(_) | Event::Acked(_) | Event::Closed => {}
+        }
+    }
+
+    /// A datagram that nobody can have made or kept back has come from here.
+    pub(super) fn seen_at(&mut self, from: SocketAddr) {
+        self.former = (from != self.peer).then_some((self.peer, COPIES));
+        self.peer = from;
+    }
+
+    /// Where a copy of what leaves now is to go.
+    pub(super) fn take_former(&mut self) -> Option<SocketAddr> {
+        let (former, left) = self.former.take()?;
+        self.former = left.checked_sub(1).filter(|left| *left > 0).map(|left| (former, left));
+        Some(former)
+    }
+
+    /// Ends it for this reason.
+    pub(super) fn fail(&mut self, error: Error) {
+        self.endpoint.abort();
+        self.error.get_or_insert(error);
+    }
+
+    /// Whether the listener has said that it will not answer, and has not done so either.
+    pub(super) fn is_declined(&mut self, segment: &Segment) -> bool {
+        match self.armour.refusal().filter(|_| matches!(segment.body, Body::Syn(_))) {
+            Some(reason) => {
+                self.fail(Error::Declined(reason));
+                true
+            }
+            None => false,
         }
     }
 
@@ -145,3 +178,7 @@ impl Connection {
         self.error.map_or(Ok(()), Err)
     }
 }
+
+/// Datagrams that also go to where a peer was before it moved: whoever sends a datagram on from elsewhere
+/// must not take the connection away.
+const COPIES: u8 = 16;

@@ -5,7 +5,7 @@
 //! empty, then [`Hub::poll_event`], then asks [`Hub::poll_timeout`] when to come back. No clock, no
 //! socket; randomness is handed in.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -16,17 +16,23 @@ use multihop_wire::tpa::{BlockSeq, Segment};
 mod armour;
 mod connection;
 mod door;
+mod limit;
 mod plain;
+mod routes;
+mod sealed;
 mod slots;
 
 pub use slots::Id;
 
 use crate::config::{Config, Limits};
 use crate::error::Error;
+use crate::keys::PublicKey;
 use crate::stats::Stats;
 use armour::{Armour, Opened};
 use connection::Connection;
 use door::{Door, Knock};
+use limit::{Limit, Rate, Warnings};
+use routes::Routes;
 use slots::Slots;
 
 /// Many connections on one socket.
@@ -40,7 +46,7 @@ pub struct Hub {
     entropy: Entropy,
     door: Door,
     connections: Slots<Connection>,
-    by_peer: HashMap<SocketAddr, Id>,
+    routes: Routes,
     /// Connections that may have something to send, each at most once.
     ready: VecDeque<Id>,
     /// When to come back to which connection.
@@ -52,6 +58,8 @@ pub struct Hub {
     /// How many have been closed.
     closed: u64,
     half_open: usize,
+    handshakes: Rate,
+    warnings: Warnings,
     refusals: Refusals<SocketAddr>,
     /// Answers to strangers.
     answers: VecDeque<(SocketAddr, Vec<u8>)>,
@@ -93,22 +101,26 @@ pub enum Event {
 impl Hub {
     /// A hub without connections, for a socket with this port.
     pub fn new(config: &Config, port: u16, mut entropy: Entropy) -> Result<Self, Error> {
-        let door = Door::new(&config.security, &mut entropy)?;
+        let door = Door::new(&config.security, &mut entropy);
+        let mut transport = config.transport.clone();
+        transport.mss = transport.mss.saturating_sub(door.overhead());
         Ok(Self {
-            config: config.transport.clone(),
+            config: transport,
             limits: config.limits.clone(),
             port,
             listening: false,
             entropy,
             door,
             connections: Slots::new(),
-            by_peer: HashMap::new(),
+            routes: Routes::default(),
             ready: VecDeque::new(),
             due: BTreeSet::new(),
             backlog: VecDeque::new(),
             lingering: BTreeMap::new(),
             closed: 0,
             half_open: 0,
+            handshakes: Rate::new(config.limits.handshakes),
+            warnings: Warnings::default(),
             refusals: Refusals::new(),
             answers: VecDeque::new(),
             events: VecDeque::new(),
@@ -140,7 +152,7 @@ impl Hub {
 
     /// Opens a connection. It must be [released](Self::release) some day.
     pub fn connect(&mut self, peer: SocketAddr) -> Result<Id, Error> {
-        let armour = self.door.leave()?;
+        let armour = self.door.leave(&mut self.entropy);
         let mut endpoint = self.endpoint(peer);
         endpoint.connect();
         let id = self.insert(Connection::to(peer, endpoint, armour));
@@ -150,8 +162,8 @@ impl Hub {
 
     /// Takes what has arrived.
     pub fn receive(&mut self, now: Instant, datagram: Datagram<'_>) {
-        match self.by_peer.get(&datagram.from) {
-            Some(&id) => self.receive_for(now, id, datagram),
+        match self.door.route(now, &datagram).and_then(|route| self.routes.get(route)) {
+            Some(id) => self.receive_for(now, id, datagram),
             None => self.receive_from_stranger(now, datagram),
         }
     }
@@ -161,41 +173,65 @@ impl Hub {
         connection.traffic.datagrams_received += 1;
         connection.traffic.bytes_received += datagram.bytes.len() as u64;
         let ports = (datagram.from.port(), self.port);
-        match connection.armour.open(now, datagram.bytes, ports) {
-            Opened::Segment(segment) if connection.endpoint.gives_way_to(&segment) => {
-                self.receive_from_stranger(now, datagram);
+        match connection.armour.open(now, &datagram, connection.peer, ports) {
+            Opened::Segment(segment, _) if connection.endpoint.gives_way_to(&segment) => {
+                return self.receive_from_stranger(now, datagram);
             }
-            Opened::Segment(segment) => {
+            Opened::Segment(segment, is_there) => {
+                if is_there {
+                    connection.seen_at(datagram.from);
+                }
                 connection.on_segment(now, datagram.ttl, segment);
-                self.wake(id);
             }
-            Opened::Again => {
-                connection.endpoint.connect_again();
-                self.wake(id);
+            Opened::Again => connection.endpoint.connect_again(),
+            Opened::WrongKey(key) => {
+                connection.fail(Error::WrongKey(key));
+                self.events.push_back(Event::Changed(id));
             }
             Opened::Nothing => {}
         }
+        // There may be an answer even to what was nothing new.
+        self.wake(id);
     }
 
     fn receive_from_stranger(&mut self, now: Instant, datagram: Datagram<'_>) {
         let ports = (datagram.from.port(), self.port);
-        let knock = self.door.knock(now, &datagram, ports, self.listening);
+        let mut knock = self.door.knock(now, &datagram, ports, self.listening);
+        if matches!(knock, Knock::Proved) && self.has_room(now) {
+            knock = self.door.admit(&datagram, ports, &mut self.entropy);
+        }
         match knock {
-            Knock::Nothing => {}
+            Knock::Nothing | Knock::Proved => {}
             Knock::Answer(bytes) => self.answer(datagram.from, bytes),
             Knock::Refuse(segment) => self.refuse(now, datagram.from, &segment),
             Knock::Enter(armour, segment) => self.open_for(now, armour, segment, datagram),
         }
     }
 
-    fn open_for(&mut self, now: Instant, armour: Armour, segment: Segment, datagram: Datagram<'_>) {
-        let full = self.connections.len() - self.lingering.len() >= self.limits.connections;
-        if full || self.half_open >= self.limits.half_open || self.backlog.len() >= self.limits.backlog {
-            return;
+    /// Whether one more stranger can come in. If not, it is as if it had not been heard.
+    fn has_room(&mut self, now: Instant) -> bool {
+        let limits = &self.limits;
+        let reached = [
+            (self.connections.len() - self.lingering.len(), limits.connections, Limit::Connections),
+            (self.half_open, limits.half_open, Limit::HalfOpen),
+            (self.backlog.len(), limits.backlog, Limit::Backlog),
+        ];
+        let reached =
+            reached.into_iter().find(|(now, most, _)| now >= most).map(|(_, most, limit)| (limit, most));
+        let reached = reached
+            .or_else(|| self.handshakes.is_spent(now).then_some((Limit::Handshakes, limits.handshakes)));
+        if let Some((limit, most)) = reached {
+            self.warnings.warn(now, limit, most);
         }
-        if let Some(&before) = self.by_peer.get(&datagram.from) {
-            self.detach(before);
-            self.wake(before);
+        reached.is_none()
+    }
+
+    fn open_for(&mut self, now: Instant, armour: Armour, segment: Segment, datagram: Datagram<'_>) {
+        for before in armour.routes(datagram.from).into_iter().flatten() {
+            if let Some(before) = self.routes.get(before) {
+                self.detach(before);
+                self.wake(before);
+            }
         }
         let mut endpoint = self.endpoint(datagram.from);
         endpoint.listen();
@@ -249,13 +285,20 @@ impl Hub {
                 self.ready.pop_front();
                 continue;
             };
+            if let Some(bytes) = connection.armour.pop_pending() {
+                out.extend_from_slice(&bytes);
+                return Some(self.sent(id, &out[start..]));
+            }
             match connection.endpoint.poll_output(now) {
                 Some(tpa::Output::Segment(segment)) => {
+                    if connection.is_declined(&segment) {
+                        self.events.push_back(Event::Changed(id));
+                        continue;
+                    }
                     connection.armour.seal(now, &segment, out);
-                    let len = out.len() - start;
-                    connection.traffic.datagrams_sent += 1;
-                    connection.traffic.bytes_sent += len as u64;
-                    return Some(Transmit { to: connection.peer, len });
+                    if out.len() > start {
+                        return Some(self.sent(id, &out[start..]));
+                    }
                 }
                 Some(tpa::Output::Event(event)) => self.on_event(id, event),
                 None => {
@@ -265,6 +308,18 @@ impl Hub {
             }
         }
         None
+    }
+
+    /// Counts a datagram that leaves.
+    fn sent(&mut self, id: Id, bytes: &[u8]) -> Transmit {
+        let connection = self.connections.get_mut(id).expect("it has just said so");
+        connection.traffic.datagrams_sent += 1;
+        connection.traffic.bytes_sent += bytes.len() as u64;
+        let (to, former) = (connection.peer, connection.take_former());
+        if let Some(former) = former {
+            self.answer(former, bytes.to_vec());
+        }
+        Transmit { to, len: bytes.len() }
     }
 
     /// The next thing that an application may have waited for.
@@ -334,6 +389,11 @@ impl Hub {
         self.connections.get(id).map(|connection| connection.peer)
     }
 
+    /// The key that the peer of a connection has proved to have; `None` without keys.
+    pub fn peer_key(&self, id: Id) -> Option<PublicKey> {
+        self.connections.get(id).and_then(|connection| connection.armour.peer_key())
+    }
+
     /// Whether nobody can need it any more: no connection is left, and none can come.
     pub fn is_finished(&self) -> bool {
         self.is_empty() && !self.listening
@@ -362,9 +422,9 @@ impl Hub {
     }
 
     fn insert(&mut self, connection: Connection) -> Id {
-        let peer = connection.peer;
+        let routes = connection.armour.routes(connection.peer);
         let id = self.connections.insert(connection);
-        self.by_peer.insert(peer, id);
+        self.routes.insert(routes, id);
         id
     }
 
@@ -448,9 +508,7 @@ impl Hub {
         if let Some(number) = connection.closed {
             self.lingering.remove(&number);
         }
-        if self.by_peer.get(&connection.peer) == Some(&id) {
-            self.by_peer.remove(&connection.peer);
-        }
+        self.routes.remove(connection.armour.routes(connection.peer), id);
         if let Some(at) = connection.deadline.take() {
             self.due.remove(&(at, id));
         }

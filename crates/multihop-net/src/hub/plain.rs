@@ -5,9 +5,11 @@ use multihop_core::Instant;
 use multihop_wire::tpa::{Ack, BlockSeq, Body, Framing, Segment};
 
 use super::Datagram;
-use super::armour::Opened;
+use super::armour::{Armour, Opened};
 use super::door::Knock;
 use crate::seal::cookie::{Baker, Cookie};
+use crate::seal::gate::refusal;
+use crate::seal::message::{Message, Reason};
 
 /// What a connection of the bare protocol remembers.
 #[derive(Debug, Default)]
@@ -43,7 +45,7 @@ impl Plain {
             }
             self.calling = None;
         }
-        Opened::Segment(segment)
+        Opened::Segment(segment, false)
     }
 
     /// Shows the cookie from now on. A listener that goes on handing out others gets no more answers.
@@ -70,20 +72,34 @@ impl PlainDoor {
         open: bool,
     ) -> Knock {
         let Ok(segment) = Segment::parse_in_udp(datagram.bytes, ports.0, ports.1) else {
-            return Knock::Nothing;
+            return refuse_sealed(datagram.bytes);
         };
         if !matches!(segment.body, Body::Syn(_)) || segment.ack.is_some() || !open {
             return Knock::Refuse(segment);
         }
         let proves = find(datagram.bytes).is_some_and(|shown| self.baker.accepts(now, datagram.from, &shown));
         if proves {
-            return Knock::Enter(super::Armour::Plain(Plain::default()), segment);
+            return Knock::Proved;
         }
         // Never more bytes than the stranger has sent, who may be somebody else than it says.
         if datagram.bytes.len() < ANSWER_LEN {
             return Knock::Nothing;
         }
         Knock::Answer(answer(&segment, &self.baker.bake(now, datagram.from)))
+    }
+
+    /// A connection for a caller that has shown its cookie.
+    pub(super) fn admit(datagram: &Datagram<'_>, ports: (u16, u16)) -> Knock {
+        Segment::parse_in_udp(datagram.bytes, ports.0, ports.1)
+            .map_or(Knock::Nothing, |syn| Knock::Enter(Armour::Plain(Plain::default()), syn))
+    }
+}
+
+/// One that calls in the sealed protocol learns that it is not spoken here.
+fn refuse_sealed(bytes: &[u8]) -> Knock {
+    match Message::parse(bytes) {
+        Some(Message::Hello { sender, .. }) => Knock::Answer(refusal(sender, Reason::WantsPlain)),
+        _ => Knock::Nothing,
     }
 }
 
@@ -169,7 +185,7 @@ mod tests {
         assert!(matches!(caller.open(&answer, (80, 1000)), Opened::Again));
         let second = syn(&mut caller);
         assert_eq!(second.len(), first.len());
-        assert!(matches!(knock(&door, 0, &second), Knock::Enter(..)));
+        assert!(matches!(knock(&door, 0, &second), Knock::Proved));
         assert!(matches!(knock(&door, 120, &second), Knock::Answer(_)), "it is stale");
     }
 
@@ -190,7 +206,7 @@ mod tests {
         let first = syn(&mut caller);
         let asked = Segment::parse_in_udp(&first, 1000, 80).unwrap();
         let other = Segment { block: BlockSeq(8), ..asked.clone() };
-        assert!(matches!(caller.open(&answer(&other, &[9; 16]), (80, 1000)), Opened::Segment(_)));
+        assert!(matches!(caller.open(&answer(&other, &[9; 16]), (80, 1000)), Opened::Segment(..)));
         for n in 1..=MOST_COOKIES {
             assert!(matches!(caller.open(&answer(&asked, &[n; 16]), (80, 1000)), Opened::Again));
             assert!(matches!(caller.open(&answer(&asked, &[n; 16]), (80, 1000)), Opened::Nothing));

@@ -55,15 +55,19 @@ pub(crate) enum Pattern {
 }
 
 /// Why there is no answer. Anybody can say so: it is believed only while there is none.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Reason {
     /// Only callers with a token are served.
+    #[error("the listener wants a token")]
     WantsToken,
     /// Only callers with a key are served.
+    #[error("the listener wants a key, not a token")]
     WantsKeys,
     /// The token is another one.
+    #[error("the listener has another token")]
     WrongToken,
     /// Nothing but the bare protocol is spoken.
+    #[error("the listener speaks the plain protocol only, without encryption")]
     WantsPlain,
 }
 

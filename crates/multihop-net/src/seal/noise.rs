@@ -198,10 +198,9 @@ mod tests {
     #[test]
     fn another_token_another_index_or_another_pattern_is_refused() {
         let hello = Handshake::call(&token(1), 7, &ephemeral(1)).write(b"SYN");
-        for mut other in [
-            Handshake::answer(&token(2), 7, &ephemeral(2)),
-            Handshake::answer(&token(1), 8, &ephemeral(2)),
-        ] {
+        for mut other in
+            [Handshake::answer(&token(2), 7, &ephemeral(2)), Handshake::answer(&token(1), 8, &ephemeral(2))]
+        {
             assert_eq!(other.read(&hello), None);
         }
         let mut caller = Handshake::call(&keys(1), 7, &ephemeral(1));

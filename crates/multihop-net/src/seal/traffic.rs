@@ -9,7 +9,7 @@ use chacha20poly1305::{ChaCha20Poly1305, Nonce, Tag};
 use multihop_core::{Duration, Instant};
 use zeroize::Zeroizing;
 
-use super::message::{DATA_HEADER, Data, data_header};
+use super::message::{Data, data_header};
 use super::window::Window;
 
 /// One key of a chain.
@@ -211,8 +211,8 @@ fn low(number: u64) -> u8 {
 
 /// Bytes of a tag.
 const TAG: usize = 16;
-/// Bytes that sealing adds to a segment.
-pub(crate) const OVERHEAD: usize = DATA_HEADER + TAG;
+/// Bytes that sealing adds to a segment: header and tag.
+pub(crate) const OVERHEAD: u16 = 16 + 16;
 /// How long after a key the one before opens what is late.
 const LATE: Duration = Duration::from_secs(10);
 
@@ -243,7 +243,7 @@ mod tests {
         fn seal(&mut self, end: usize, text: &[u8]) -> Vec<u8> {
             let (mut out, seen) = (Vec::new(), self.openers[end].number());
             self.sealers[end].seal(self.now, 7, seen, |out| out.extend_from_slice(text), &mut out).unwrap();
-            assert_eq!(out.len(), text.len() + OVERHEAD);
+            assert_eq!(out.len(), text.len() + usize::from(OVERHEAD));
             out
         }
 

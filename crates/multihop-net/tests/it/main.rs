@@ -4,6 +4,7 @@
 mod bridge;
 mod files;
 mod loopback;
+mod sealed;
 mod tunnel;
 
 use std::time::Duration;

@@ -1,0 +1,83 @@
+//! What a listener does not take on, and one line in the log when it does not.
+
+use multihop_core::{Duration, Instant};
+
+/// What there can be too much of.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Limit {
+    Connections,
+    HalfOpen,
+    Backlog,
+    Handshakes,
+}
+
+/// So many in a second, and as many at once after a pause.
+#[derive(Clone, Debug)]
+pub(super) struct Rate {
+    each: Duration,
+    most: Duration,
+    /// Until when those that have come would take, one after the other.
+    until: Instant,
+}
+
+/// When each limit was last complained about, and how often it was hit since.
+#[derive(Debug, Default)]
+pub(super) struct Warnings([(Option<Instant>, u64); 4]);
+
+impl Limit {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Connections => "connections",
+            Self::HalfOpen => "connections that are not established yet",
+            Self::Backlog => "connections that wait to be accepted",
+            Self::Handshakes => "handshakes in a second",
+        }
+    }
+}
+
+impl Rate {
+    pub(super) fn new(in_a_second: usize) -> Self {
+        let second = Duration::from_secs(1);
+        let n = u64::try_from(in_a_second).unwrap_or(u64::MAX).max(1);
+        Self { each: Duration::from_nanos(second.as_nanos() / n), most: second, until: Instant::ZERO }
+    }
+
+    /// Counts one more, if that is not too many.
+    pub(super) fn is_spent(&mut self, now: Instant) -> bool {
+        let until = self.until.max(now) + self.each;
+        let is_spent = until.saturating_since(now) > self.most;
+        if !is_spent {
+            self.until = until;
+        }
+        is_spent
+    }
+}
+
+impl Warnings {
+    /// Writes one line to the log, unless there has just been one.
+    pub(super) fn warn(&mut self, now: Instant, limit: Limit, most: usize) {
+        let (last, hits) = &mut self.0[limit as usize];
+        *hits += 1;
+        if last.is_none_or(|last| now >= last + PAUSE) {
+            tracing::warn!(most, hits = *hits, "limit reached, strangers are not heard: {}", limit.name());
+            (*last, *hits) = (Some(now), 0);
+        }
+    }
+}
+
+/// Between two lines about the same limit.
+const PAUSE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_and_then_so_many_in_a_second() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut rate = Rate::new(100);
+        let mut taken = |ms| (0..1000).filter(|_| !rate.is_spent(at(ms))).count();
+        assert_eq!((taken(5000), taken(5000), taken(5500), taken(5510)), (100, 0, 50, 1));
+        assert_eq!(taken(9000), 100);
+    }
+}

@@ -1,0 +1,123 @@
+//! Tokens and keys over real sockets on this host.
+
+use std::io;
+use std::time::Duration;
+
+use multihop_net::{Config, Identity, KnownPeers, Peers, PublicKey, Security, Token, TpaListener, TpaStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::loopback::{LOCAL, pattern, within};
+
+fn token(n: u8) -> Config {
+    Config::new(Security::Token(Token::from_bytes([n; 15])))
+}
+
+fn identity(n: u8) -> Identity {
+    Identity::from_secret([n; 32])
+}
+
+fn key(n: u8) -> PublicKey {
+    identity(n).public()
+}
+
+fn keys(n: u8, peers: Peers) -> Config {
+    Config::new(Security::Keys { identity: identity(n), peers })
+}
+
+/// Sends data there and back between a listener and a caller.
+async fn echo(listens: Config, calls: &Config) -> io::Result<(TpaStream, TpaStream)> {
+    let listener = TpaListener::bind(LOCAL, listens).await?;
+    let addr = listener.local_addr();
+    let answers = tokio::spawn(async move {
+        let mut stream = listener.accept().await?;
+        let mut data = vec![0; 100_000];
+        stream.read_exact(&mut data).await?;
+        stream.write_all(&data).await?;
+        io::Result::Ok(stream)
+    });
+    let mut stream = TpaStream::connect(addr, calls).await?;
+    stream.write_all(&pattern(100_000)).await?;
+    let mut back = vec![0; 100_000];
+    stream.read_exact(&mut back).await?;
+    assert!(back == pattern(100_000));
+    Ok((stream, answers.await??))
+}
+
+/// How a caller fares, and how long that takes.
+async fn fails(listens: Config, calls: &Config) -> (io::Error, Duration) {
+    let listener = TpaListener::bind(LOCAL, listens).await.unwrap();
+    let began = std::time::Instant::now();
+    let error = TpaStream::connect(listener.local_addr(), calls).await.unwrap_err();
+    (error, began.elapsed())
+}
+
+#[test]
+fn with_a_token_nobody_has_a_key() {
+    within(10, async {
+        let (caller, answerer) = echo(token(1), &token(1)).await.unwrap();
+        assert_eq!((caller.peer_key(), answerer.peer_key()), (None, None));
+    });
+}
+
+#[test]
+fn with_keys_each_end_knows_the_other() {
+    within(10, async {
+        let (caller, answerer) = echo(keys(1, Peers::Any), &keys(2, Peers::Exactly(key(1)))).await.unwrap();
+        assert_eq!((caller.peer_key(), answerer.peer_key()), (Some(key(1)), Some(key(2))));
+    });
+}
+
+#[test]
+fn a_caller_with_the_wrong_way_of_proving_itself_is_told_so() {
+    within(20, async {
+        let any = || keys(1, Peers::Any);
+        let plain = || Config::new(Security::Plain);
+        let cases = [
+            (token(1), token(2), io::ErrorKind::PermissionDenied, "another token"),
+            (token(1), any(), io::ErrorKind::ConnectionRefused, "wants a token"),
+            (any(), token(1), io::ErrorKind::ConnectionRefused, "wants a key"),
+            (plain(), token(1), io::ErrorKind::ConnectionRefused, "plain protocol only"),
+            (token(1), plain(), io::ErrorKind::ConnectionRefused, "refused"),
+        ];
+        for (listens, calls, kind, part) in cases {
+            let (error, took) = fails(listens, &calls).await;
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(error.to_string().contains(part), "{error}");
+            assert!(took < Duration::from_secs(3), "{took:?}");
+        }
+    });
+}
+
+#[test]
+fn a_listener_turns_away_keys_that_it_does_not_know() {
+    within(10, async {
+        let known = KnownPeers::in_memory();
+        known.remember("alice", key(2)).unwrap();
+        echo(keys(1, Peers::Known(known.clone())), &keys(2, Peers::Any)).await.unwrap();
+        let error = echo(keys(1, Peers::Known(known)), &keys(3, Peers::Any)).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
+    });
+}
+
+#[test]
+fn the_key_of_a_first_contact_is_remembered_and_a_changed_one_refused_aloud() {
+    within(10, async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("known_peers");
+        let calls = || keys(9, Peers::Known(KnownPeers::load(&file).unwrap()));
+        let listener = TpaListener::bind(LOCAL, keys(1, Peers::Any)).await.unwrap();
+        let addr = listener.local_addr();
+        for _ in 0..2 {
+            let stream = TpaStream::connect(addr, &calls()).await.unwrap();
+            assert_eq!(stream.peer_key(), Some(key(1)));
+        }
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{addr} {}\n", key(1)));
+        // The same address, as somebody in between would have it, with another key.
+        std::fs::write(&file, format!("# known\n{addr} {}\n", key(2))).unwrap();
+        let error = TpaStream::connect(addr, &calls()).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        let place = format!("known is {} ({}, line 2)", key(2), file.display());
+        let text = error.to_string();
+        assert!(text.contains("HAS CHANGED") && text.contains(&place), "{text}");
+    });
+}
