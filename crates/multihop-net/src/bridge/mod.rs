@@ -4,6 +4,7 @@
 //! half close, time-outs. Two loops here copy between the other end and the stream, so that a slow reader and a full
 //! sender are felt at either.
 
+mod choice;
 mod listener;
 
 use std::future::poll_fn;
@@ -15,6 +16,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+pub use choice::Choice;
 pub use listener::BridgeListener;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};

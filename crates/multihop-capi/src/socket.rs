@@ -1,0 +1,331 @@
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use multihop_net::bridge::{Bridge, BridgeListener, runtime};
+use multihop_net::{PublicKey, Stats, TpaStream};
+use nix::libc::{self, ssize_t};
+use nix::sys::socket as bsd;
+
+use crate::error::{bad, errno};
+use crate::options::Options;
+
+/// One socket of a C program.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    domain: i32,
+    options: Mutex<Options>,
+    state: Mutex<State>,
+    /// The state is not `Connecting` any more.
+    decided: Condvar,
+    /// The last thing that went wrong and was not asked for yet.
+    failure: Mutex<Option<Failure>>,
+}
+
+#[derive(Debug)]
+enum State {
+    Fresh {
+        bound: Option<SocketAddr>,
+    },
+    /// Writable once it is decided.
+    Connecting(Doorbell),
+    Connected(Arc<Connection>),
+    Listening(Arc<BridgeListener>),
+    Closed,
+}
+
+/// A connection, with the end of its bridge that C polls, reads and writes.
+#[derive(Debug)]
+struct Connection {
+    bridge: Bridge,
+    descriptor: OwnedFd,
+    /// Kept, since somebody may still poll it.
+    _doorbell: Option<Doorbell>,
+}
+
+/// Why something failed.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) errno: i32,
+    pub(crate) text: String,
+}
+
+/// A descriptor that cannot be written to until it rings.
+#[derive(Debug)]
+struct Doorbell {
+    polled: UnixStream,
+    other: UnixStream,
+}
+
+impl Socket {
+    pub(crate) fn new(domain: i32, kind: i32, protocol: i32) -> io::Result<Arc<Self>> {
+        if domain != libc::AF_INET && domain != libc::AF_INET6 {
+            return Err(bad(libc::EAFNOSUPPORT));
+        }
+        if kind & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) != libc::SOCK_STREAM || protocol != 0 {
+            return Err(bad(libc::EPROTONOSUPPORT));
+        }
+        let options = Options { nonblocking: kind & libc::SOCK_NONBLOCK != 0, ..Options::default() };
+        Ok(Self::with(domain, options, State::Fresh { bound: None }))
+    }
+
+    fn with(domain: i32, options: Options, state: State) -> Arc<Self> {
+        Arc::new(Self {
+            domain,
+            options: Mutex::new(options),
+            state: Mutex::new(state),
+            decided: Condvar::new(),
+            failure: Mutex::new(None),
+        })
+    }
+
+    pub(crate) fn options(&self) -> MutexGuard<'_, Options> {
+        lock(&self.options)
+    }
+
+    pub(crate) fn bind(&self, address: SocketAddr) -> io::Result<()> {
+        self.check_family(address)?;
+        let mut state = lock(&self.state);
+        let State::Fresh { bound: bound @ None } = &mut *state else { return Err(bad(libc::EINVAL)) };
+        // The listener opens its own; this one only says whether it can, as `bind` does.
+        *bound = Some(UdpSocket::bind(address)?.local_addr()?);
+        Ok(())
+    }
+
+    pub(crate) fn listen(&self, backlog: i32) -> io::Result<()> {
+        let mut state = lock(&self.state);
+        let State::Fresh { bound: Some(address) } = *state else {
+            return Err(bad(if matches!(*state, State::Fresh { .. }) {
+                libc::EDESTADDRREQ
+            } else {
+                libc::EINVAL
+            }));
+        };
+        let mut config = self.remember(self.options().config())?;
+        config.limits.backlog = usize::try_from(backlog).unwrap_or(0).clamp(1, config.limits.backlog);
+        let listener = self.remember(BridgeListener::bind(address, config))?;
+        *state = State::Listening(Arc::new(listener));
+        Ok(())
+    }
+
+    pub(crate) fn accept(&self) -> io::Result<(Arc<Self>, SocketAddr)> {
+        let listener = match &*lock(&self.state) {
+            State::Listening(listener) => Arc::clone(listener),
+            _ => return Err(bad(libc::EINVAL)),
+        };
+        let nonblocking = self.options().nonblocking;
+        let (bridge, descriptor) = if nonblocking { listener.try_accept() } else { listener.accept() }?;
+        let peer = bridge.stream().peer_addr();
+        let options = Options { nonblocking: false, ..self.options().clone() };
+        let connection = Connection { bridge, descriptor, _doorbell: None };
+        Ok((Self::with(self.domain, options, State::Connected(Arc::new(connection))), peer))
+    }
+
+    pub(crate) fn connect(self: &Arc<Self>, address: SocketAddr) -> io::Result<()> {
+        self.check_family(address)?;
+        let config = self.remember(self.options().config())?;
+        let mut state = lock(&self.state);
+        match *state {
+            State::Fresh { bound: None } => {}
+            State::Fresh { bound: Some(_) } | State::Listening(_) => return Err(bad(libc::EOPNOTSUPP)),
+            State::Connecting(_) => return Err(bad(libc::EALREADY)),
+            State::Connected(_) => return Err(bad(libc::EISCONN)),
+            State::Closed => return Err(bad(libc::EBADF)),
+        }
+        let runtime = runtime()?;
+        *state = State::Connecting(Doorbell::new()?);
+        let socket = Arc::clone(self);
+        runtime.spawn(async move {
+            let made = async { Bridge::new(TpaStream::connect(address, &config).await?) };
+            socket.decide(made.await);
+        });
+        if self.options().nonblocking {
+            return Err(bad(libc::EINPROGRESS));
+        }
+        let state = self.wait(state);
+        match &*state {
+            State::Connected(_) => Ok(()),
+            State::Closed => Err(bad(libc::EBADF)),
+            _ => {
+                Err(self.take_failure().map_or_else(|| bad(libc::ECONNABORTED), |failure| bad(failure.errno)))
+            }
+        }
+    }
+
+    /// The connection is made, or is not to be.
+    fn decide(&self, made: io::Result<(Bridge, OwnedFd)>) {
+        let mut state = lock(&self.state);
+        let State::Connecting(doorbell) = std::mem::replace(&mut *state, State::Closed) else { return };
+        doorbell.ring();
+        *state = match self.remember(made) {
+            Ok((bridge, descriptor)) => {
+                State::Connected(Arc::new(Connection { bridge, descriptor, _doorbell: Some(doorbell) }))
+            }
+            Err(_) => State::Fresh { bound: None },
+        };
+        drop(state);
+        self.decided.notify_all();
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let waiting = |state: &mut State| matches!(state, State::Connecting(_));
+        self.decided.wait_while(state, waiting).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `send` or `recv` on the descriptor, which waits only if the socket does.
+    pub(crate) fn transfer(&self, flags: i32, call: impl Fn(i32, i32) -> ssize_t) -> io::Result<ssize_t> {
+        let nonblocking = self.options().nonblocking || flags & libc::MSG_DONTWAIT != 0;
+        let wait = if nonblocking { libc::MSG_DONTWAIT } else { 0 };
+        let connection = self.connection(nonblocking)?;
+        let done = call(connection.descriptor.as_raw_fd(), flags | wait | libc::MSG_NOSIGNAL);
+        if done >= 0 {
+            return Ok(done);
+        }
+        let error = io::Error::last_os_error();
+        if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) {
+            self.why_it_ended()?;
+        }
+        Err(error)
+    }
+
+    /// The error that ended the connection, if one did.
+    pub(crate) fn why_it_ended(&self) -> io::Result<()> {
+        self.connection(true)?.bridge.error().map_or(Ok(()), |error| self.remember(Err(error)))
+    }
+
+    pub(crate) fn shutdown(&self, how: i32) -> io::Result<()> {
+        let how = match how {
+            libc::SHUT_RD => bsd::Shutdown::Read,
+            libc::SHUT_WR => bsd::Shutdown::Write,
+            libc::SHUT_RDWR => bsd::Shutdown::Both,
+            _ => return Err(bad(libc::EINVAL)),
+        };
+        Ok(bsd::shutdown(self.connection(false)?.descriptor.as_raw_fd(), how)?)
+    }
+
+    /// Ends it for every thread; then waits for what was written to arrive.
+    pub(crate) fn close(&self) -> io::Result<()> {
+        let state = std::mem::replace(&mut *lock(&self.state), State::Closed);
+        self.decided.notify_all();
+        match state {
+            State::Listening(listener) => listener.close(),
+            State::Connected(connection) => {
+                let _ = bsd::shutdown(connection.descriptor.as_raw_fd(), bsd::Shutdown::Both);
+                let bridge = connection.bridge.clone();
+                drop(connection);
+                let Options { nonblocking, linger, .. } = *self.options();
+                if !nonblocking && linger > 0 {
+                    return close(&bridge, Duration::from_secs(linger.unsigned_abs().into()));
+                }
+            }
+            State::Fresh { .. } | State::Connecting(_) | State::Closed => {}
+        }
+        Ok(())
+    }
+
+    pub(crate) fn poll_descriptor(&self) -> io::Result<i32> {
+        match &*lock(&self.state) {
+            State::Connecting(doorbell) => Ok(doorbell.polled.as_raw_fd()),
+            State::Connected(connection) => Ok(connection.descriptor.as_raw_fd()),
+            State::Listening(listener) => Ok(listener.as_fd().as_raw_fd()),
+            State::Fresh { .. } | State::Closed => Err(bad(libc::ENOTCONN)),
+        }
+    }
+
+    pub(crate) fn stats(&self) -> io::Result<Stats> {
+        Ok(self.connection(true)?.bridge.stream().stats())
+    }
+
+    pub(crate) fn peer_key(&self) -> io::Result<PublicKey> {
+        self.connection(true)?.bridge.stream().peer_key().ok_or_else(|| bad(libc::ENOENT))
+    }
+
+    pub(crate) fn peer_address(&self) -> io::Result<SocketAddr> {
+        Ok(self.connection(true)?.bridge.stream().peer_addr())
+    }
+
+    pub(crate) fn local_address(&self) -> io::Result<SocketAddr> {
+        match &*lock(&self.state) {
+            State::Fresh { bound: Some(address) } => return Ok(*address),
+            State::Listening(listener) => return Ok(listener.local_addr()),
+            _ => {}
+        }
+        Ok(self.connection(true)?.bridge.stream().local_addr())
+    }
+
+    /// What went wrong last; of a connection that broke, what broke it.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        lock(&self.failure).clone().or_else(|| {
+            let error = self.connection(true).ok()?.bridge.error()?;
+            Some(Failure { errno: errno(&error), text: error.to_string() })
+        })
+    }
+
+    /// The same, and then it has been asked for.
+    pub(crate) fn take_failure(&self) -> Option<Failure> {
+        let failure = self.failure();
+        *lock(&self.failure) = None;
+        failure
+    }
+
+    fn remember<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result {
+            *lock(&self.failure) = Some(Failure { errno: errno(error), text: error.to_string() });
+        }
+        result
+    }
+
+    /// The connection; while it is being made, once it is.
+    fn connection(&self, nonblocking: bool) -> io::Result<Arc<Connection>> {
+        let mut state = lock(&self.state);
+        if matches!(*state, State::Connecting(_)) {
+            if nonblocking {
+                return Err(bad(libc::EAGAIN));
+            }
+            state = self.wait(state);
+        }
+        match &*state {
+            State::Connected(connection) => Ok(Arc::clone(connection)),
+            _ => Err(bad(libc::ENOTCONN)),
+        }
+    }
+
+    fn check_family(&self, address: SocketAddr) -> io::Result<()> {
+        if address.is_ipv4() == (self.domain == libc::AF_INET) {
+            Ok(())
+        } else {
+            Err(bad(libc::EAFNOSUPPORT))
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn close(bridge: &Bridge, linger: Duration) -> io::Result<()> {
+    let done = runtime()?.block_on(async { tokio::time::timeout(linger, bridge.closed()).await });
+    done.unwrap_or_else(|_| {
+        bridge.stream().abort();
+        Err(io::Error::new(ErrorKind::TimedOut, "the peer did not get everything while closing waited"))
+    })
+}
+
+impl Doorbell {
+    fn new() -> io::Result<Self> {
+        let (polled, other) = UnixStream::pair()?;
+        polled.set_nonblocking(true)?;
+        other.set_nonblocking(true)?;
+        let full = [0; 4096];
+        while (&polled).write(&full).is_ok() {}
+        Ok(Self { polled, other })
+    }
+
+    fn ring(&self) {
+        let mut buffer = [0; 4096];
+        while (&self.other).read(&mut buffer).is_ok_and(|length| length > 0) {}
+    }
+}

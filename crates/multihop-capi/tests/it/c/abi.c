@@ -1,0 +1,27 @@
+/* What the header says, for the test to compare with the library. */
+#include <stddef.h>
+#include <stdio.h>
+#include <tpa.h>
+
+#define SHOW(name) printf(#name " %zu\n", (size_t)(name))
+#define PLACE(member) printf(#member " %zu\n", offsetof(struct tpa_stats, member))
+
+int main(void) {
+    SHOW(TPA_LEVEL);
+    SHOW(TPA_PLAIN);
+    SHOW(TPA_TOKEN);
+    SHOW(TPA_IDENTITY);
+    SHOW(TPA_PEER);
+    SHOW(TPA_KNOWN_PEERS);
+    SHOW(TPA_NONBLOCKING);
+    SHOW(TPA_LINGER);
+    SHOW(TPA_CWND_MAX);
+    SHOW(TPA_ERROR);
+    SHOW(TPA_ERROR_TEXT);
+    SHOW(TPA_STATS);
+    SHOW(TPA_LOCAL_ADDRESS);
+    SHOW(TPA_PEER_ADDRESS);
+    SHOW(TPA_PEER_KEY);
+    SHOW(sizeof(struct tpa_stats));
+    return 0;
+}

@@ -1,0 +1,120 @@
+//! C programs that know only the header, the library and its pkg-config file.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+const CRATE: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The library as it is installed, and a C compiler; `None` without a compiler or pkg-config.
+#[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
+fn installed() -> Option<TempDir> {
+    for tool in ["cc", "pkg-config"] {
+        if Command::new(tool).arg("--version").output().is_err() {
+            println!("skipped: {tool} not found");
+            return None;
+        }
+    }
+    let prefix = tempfile::tempdir().unwrap();
+    for folder in ["lib/pkgconfig", "include"] {
+        fs::create_dir_all(prefix.path().join(folder)).unwrap();
+    }
+    let built = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let lib = prefix.path().join("lib");
+    fs::copy(built.join("libtpa.so"), lib.join("libtpa.so.0")).unwrap();
+    std::os::unix::fs::symlink("libtpa.so.0", lib.join("libtpa.so")).unwrap();
+    fs::copy(Path::new(CRATE).join("include/tpa.h"), prefix.path().join("include/tpa.h")).unwrap();
+    let pc = fs::read_to_string(Path::new(CRATE).join("tpa.pc.in")).unwrap();
+    let pc = pc
+        .replace("@prefix@", prefix.path().to_str().unwrap())
+        .replace("@version@", env!("CARGO_PKG_VERSION"));
+    fs::write(lib.join("pkgconfig/tpa.pc"), pc).unwrap();
+    Some(prefix)
+}
+
+/// Compiles a program as the manual says.
+fn compile(prefix: &Path, source: &Path) -> PathBuf {
+    let program = prefix.join(source.file_stem().unwrap());
+    let script =
+        "cc -std=gnu11 -Wall -Wextra -Werror -pthread -o \"$1\" \"$2\" $(pkg-config --cflags --libs tpa)";
+    let mut cc = Command::new("sh");
+    cc.args(["-c", script, "sh"]).arg(&program).arg(source);
+    let done = cc.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    program
+}
+
+fn start(prefix: &Path, program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env("LD_LIBRARY_PATH", prefix.join("lib"));
+    command
+}
+
+fn test_source(name: &str) -> PathBuf {
+    Path::new(CRATE).join("tests/it/c").join(name)
+}
+
+fn example(name: &str) -> PathBuf {
+    Path::new(CRATE).join("../../examples/c").join(name)
+}
+
+#[test]
+fn calls_do_what_those_of_sockets_do() {
+    let Some(prefix) = installed() else { return };
+    let program = compile(prefix.path(), &test_source("calls.c"));
+    let done = start(prefix.path(), &program).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn the_header_has_the_numbers_of_the_library() {
+    let Some(prefix) = installed() else { return };
+    let program = compile(prefix.path(), &test_source("abi.c"));
+    let done = start(prefix.path(), &program).output().unwrap();
+    let options = fs::read_to_string(Path::new(CRATE).join("src/options.rs")).unwrap();
+    let said = String::from_utf8(done.stdout).unwrap();
+    assert_eq!(said.lines().count(), 16);
+    for line in said.lines() {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        let expected = match name.strip_prefix("TPA_") {
+            Some(name) => format!("const {name}: i32 = {value};"),
+            None => {
+                assert_eq!(value, (13 * 8 + 4 * 4).to_string(), "RawStats");
+                continue;
+            }
+        };
+        assert!(options.contains(&expected), "{expected}");
+    }
+}
+
+#[test]
+fn an_echo_server_and_a_client_that_polls() {
+    let Some(prefix) = installed() else { return };
+    let server = compile(prefix.path(), &example("echo_server.c"));
+    let client = compile(prefix.path(), &example("echo_client.c"));
+    let mut server = start(prefix.path(), &server).arg("0").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let port = line.trim().strip_prefix("port ").unwrap();
+
+    let mut client = start(prefix.path(), &client)
+        .args(["127.0.0.1", port])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let data: Vec<u8> = (0..1_000_000_u32).flat_map(u32::to_be_bytes).take(1_000_000).collect();
+    let mut input = client.stdin.take().unwrap();
+    let sent = data.clone();
+    let writer = std::thread::spawn(move || input.write_all(&sent).unwrap());
+    let back = client.wait_with_output().unwrap();
+    writer.join().unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(back.status.success());
+    assert!(back.stdout == data, "{} bytes came back", back.stdout.len());
+}
