@@ -5,15 +5,14 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use multihop_core::Instant;
-use socket2::{Domain, Protocol, Type};
-use tokio::net::UdpSocket;
+use multihop_core::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time;
 
-use crate::config::{Config, SocketOptions};
+use crate::config::Config;
 use crate::error::Error;
-use crate::hub::{Datagram, Event, Hub, Id, Transmit};
+use crate::hub::{Cause, Event, Failure, Hub, Id, Outside};
+use crate::socket::{Inbox, Outbox, Parcel, Sent, Socket, path_mtu};
 
 /// A hub and those who wait for it.
 #[derive(Debug)]
@@ -59,9 +58,10 @@ impl Shared {
         config: &Config,
         begin: impl FnOnce(&mut Hub) -> Result<R, Error>,
     ) -> io::Result<(Arc<Self>, R)> {
-        let socket = open(local, &config.socket)?;
-        let local = socket.local_addr()?;
-        let mut hub = Hub::new(config, local.port(), Box::new(entropy))?;
+        let socket = Socket::open(local, config.transport.initial_ttl, &config.socket)?;
+        let local = socket.local();
+        let outside = Outside { entropy: Box::new(entropy), path_mtu: Box::new(path_mtu) };
+        let mut hub = Hub::new(config, local.port(), outside)?;
         let begun = begin(&mut hub)?;
         let state = State { hub, waiting: Vec::new(), is_dead: false };
         let shared = Arc::new(Self {
@@ -85,8 +85,11 @@ impl Shared {
     }
 
     fn now(&self) -> Instant {
-        let elapsed = multihop_core::Duration::from(self.epoch.elapsed());
-        Instant::ZERO + elapsed
+        Instant::ZERO + Duration::from(self.epoch.elapsed())
+    }
+
+    fn at(&self, at: Instant) -> time::Instant {
+        self.epoch + std::time::Duration::from(at - Instant::ZERO)
     }
 }
 
@@ -124,22 +127,22 @@ impl Waiting {
 
 struct Driver {
     shared: Arc<Shared>,
-    socket: UdpSocket,
+    socket: Socket,
 }
 
 impl Driver {
-    async fn run(self) {
-        let (mut input, mut output) = (vec![0; usize::from(u16::MAX)], Vec::new());
+    async fn run(mut self) {
+        let (mut inbox, mut outbox) = (Inbox::new(), Outbox::default());
         loop {
-            let Some(deadline) = self.transmit(&mut output).await else { return };
+            let Some(deadline) = self.transmit(&mut outbox).await else { return };
             let wait = async {
                 match deadline {
-                    Some(at) => time::sleep_until(self.at(at)).await,
+                    Some(at) => time::sleep_until(self.shared.at(at)).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
-                _ = self.socket.readable() => self.receive(&mut input),
+                () = self.socket.ready() => self.receive(&mut inbox),
                 () = wait => {
                     let now = self.shared.now();
                     self.shared.lock().hub.handle_timeout(now);
@@ -150,53 +153,69 @@ impl Driver {
     }
 
     /// Sends what is to leave. Returns when to come back, or `None` when nobody needs the hub any more.
-    async fn transmit(&self, output: &mut Vec<u8>) -> Option<Option<Instant>> {
+    async fn transmit(&mut self, outbox: &mut Outbox) -> Option<Option<Instant>> {
         loop {
-            output.clear();
-            let (transmit, deadline) = {
-                let now = self.shared.now();
-                let mut state = self.shared.lock();
-                let transmit = state.hub.poll_transmit(now, output);
-                self.wake(&mut state);
-                if transmit.is_none() && state.hub.is_finished() {
-                    return None;
-                }
-                (transmit, state.hub.poll_timeout())
-            };
-            let Some(Transmit { to, .. }) = transmit else { return Some(deadline) };
-            // What the system does not take is lost, as it might be on the way.
-            if let Err(error) = self.socket.send_to(output, to).await {
-                tracing::debug!(%to, %error, "datagram not sent");
+            outbox.clear();
+            let deadline = self.fill(outbox)?;
+            if outbox.parcels().is_empty() {
+                return Some(deadline);
+            }
+            for parcel in outbox.parcels() {
+                self.send(parcel, &outbox.bytes).await;
             }
         }
     }
 
-    fn wake(&self, state: &mut State) {
+    fn fill(&self, outbox: &mut Outbox) -> Option<Option<Instant>> {
+        let now = self.shared.now();
+        let mut state = self.shared.lock();
+        while !outbox.is_full()
+            && let Some(transmit) = state.hub.poll_transmit(now, &mut outbox.bytes)
+        {
+            outbox.push(&transmit);
+        }
         while let Some(event) = state.hub.poll_event() {
             match event {
                 Event::Incoming => self.shared.incoming.notify_one(),
                 Event::Changed(id) => state.wake(id),
             }
         }
+        let over = outbox.parcels().is_empty() && state.hub.is_finished();
+        (!over).then(|| state.hub.poll_timeout())
     }
 
-    fn receive(&self, input: &mut [u8]) {
-        for _ in 0..BATCH {
-            match self.socket.try_recv_from(input) {
-                Ok((len, from)) => {
-                    let now = self.shared.now();
-                    let datagram = Datagram { from, ttl: None, bytes: &input[..len] };
-                    self.shared.lock().hub.receive(now, datagram);
+    async fn send(&mut self, parcel: &Parcel, bytes: &[u8]) {
+        loop {
+            match self.socket.send(parcel, bytes) {
+                Sent::Done => return,
+                Sent::Later => self.socket.writable().await,
+                Sent::Unreachable => {
+                    let (to, cause, quoted) = (parcel.to, Cause::Unreachable, &bytes[parcel.range.clone()]);
+                    let failure = Failure { to, router: None, cause, quoted };
+                    return self.fail(&failure);
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // The error of a datagram sent before, which says nothing of what arrives.
-                Err(_) => {}
             }
         }
     }
 
-    fn at(&self, at: Instant) -> time::Instant {
-        self.shared.epoch + std::time::Duration::from(at - Instant::ZERO)
+    fn receive(&self, inbox: &mut Inbox) {
+        let mut failures = 0;
+        while failures < BATCH && self.socket.failure(inbox, |failure| self.fail(&failure)) {
+            failures += 1;
+        }
+        let now = self.shared.now();
+        let mut state = self.shared.lock();
+        for _ in 0..BATCH {
+            if !self.socket.receive(inbox, |datagram| state.hub.receive(now, datagram)) {
+                return;
+            }
+        }
+    }
+
+    fn fail(&self, failure: &Failure<'_>) {
+        let Failure { to, router, cause, .. } = failure;
+        tracing::debug!(%to, ?router, ?cause, "datagram did not get through");
+        self.shared.lock().hub.fail(self.shared.now(), failure);
     }
 }
 
@@ -211,19 +230,9 @@ impl Drop for Driver {
     }
 }
 
-fn open(local: SocketAddr, options: &SocketOptions) -> io::Result<UdpSocket> {
-    let socket = socket2::Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
-    socket.set_nonblocking(true)?;
-    // The system takes what its limit allows.
-    socket.set_recv_buffer_size(options.receive_buffer)?;
-    socket.set_send_buffer_size(options.send_buffer)?;
-    socket.bind(&local.into())?;
-    UdpSocket::from_std(socket.into())
-}
-
 fn entropy(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the system has random numbers");
 }
 
-/// Datagrams read before anything is sent.
+/// Calls of the system that read before anything is sent.
 const BATCH: usize = 64;

@@ -15,6 +15,9 @@ pub enum Error {
     /// The peer has not answered for too long.
     #[error("connection timed out: the peer did not answer")]
     TimedOut,
+    /// Nobody knows the way to the peer.
+    #[error("no route to the peer: it was not reached in time")]
+    Unreachable,
     /// This end had ended it.
     #[error("connection was aborted here")]
     Aborted,
@@ -38,6 +41,7 @@ impl From<Error> for io::Error {
             Error::Refused => io::ErrorKind::ConnectionRefused,
             Error::Reset => io::ErrorKind::ConnectionReset,
             Error::TimedOut => io::ErrorKind::TimedOut,
+            Error::Unreachable => io::ErrorKind::HostUnreachable,
             Error::Aborted => io::ErrorKind::ConnectionAborted,
             Error::Closed => io::ErrorKind::BrokenPipe,
             Error::TooMany => io::ErrorKind::ResourceBusy,

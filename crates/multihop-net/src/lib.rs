@@ -9,6 +9,7 @@ mod error;
 mod frames;
 mod listener;
 mod seal;
+mod socket;
 mod stats;
 mod stream;
 

@@ -39,6 +39,9 @@ pub struct Stats {
     pub bytes_sent: u64,
     /// Bytes in those.
     pub bytes_received: u64,
+    /// Notices that something sent for this connection did not get through; the protocol counts those that
+    /// concern a segment in flight.
+    pub notices: u64,
     /// Everything that the protocol counts: notices, retransmissions, time-outs, freezes, ...
     pub counters: Counters,
 }
@@ -50,6 +53,7 @@ pub(crate) struct Traffic {
     pub(crate) datagrams_received: u64,
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
+    pub(crate) notices: u64,
 }
 
 impl Stats {
@@ -73,6 +77,7 @@ impl Stats {
             datagrams_received: traffic.datagrams_received,
             bytes_sent: traffic.bytes_sent,
             bytes_received: traffic.bytes_received,
+            notices: traffic.notices,
             counters: *endpoint.counters(),
         }
     }

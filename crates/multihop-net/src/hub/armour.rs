@@ -9,6 +9,7 @@ use super::plain::Plain;
 use super::routes::Route;
 use super::sealed::Sealed;
 use crate::keys::PublicKey;
+use crate::seal::OVERHEAD;
 use crate::seal::message::Reason;
 
 /// How the segments of one connection become datagrams, and datagrams segments.
@@ -33,6 +34,14 @@ pub(super) enum Opened {
 }
 
 impl Armour {
+    /// Bytes that a datagram has beside its segment.
+    pub(super) fn overhead(&self) -> u16 {
+        match self {
+            Self::Plain(_) => 0,
+            Self::Sealed(_) => OVERHEAD,
+        }
+    }
+
     /// Appends the datagram that carries `segment`; nothing, if it cannot be said yet.
     pub(super) fn seal(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
         match self {

@@ -1,10 +1,12 @@
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use multihop_core::{Instant, Machine, Payload};
+use multihop_core::{Duration, Instant, Machine, Notice, Payload};
 use multihop_transport::tpa::{Endpoint, Event, Input, State};
 use multihop_wire::tpa::{Body, Segment};
 
 use super::armour::Armour;
+use super::recent::Recent;
+use super::{Cause, Datagram, Failure};
 use crate::error::Error;
 use crate::stats::Traffic;
 
@@ -24,7 +26,11 @@ pub(super) struct Connection {
     pub(super) deadline: Option<Instant>,
     /// Its place among the closed ones.
     pub(super) closed: Option<u64>,
+    /// The address that the peer has called, and that answers must come from.
+    pub(super) source: Option<IpAddr>,
+    /// Links between here and the peer.
     pub(super) hops: Option<u8>,
+    recent: Recent,
     pub(super) traffic: Traffic,
     /// Where the peer was before it moved, and how many copies still go there.
     former: Option<(SocketAddr, u8)>,
@@ -37,6 +43,10 @@ pub(super) struct Connection {
     is_shut_known: bool,
     /// Why it is over, if it did not close in order.
     error: Option<Error>,
+    /// Since when the peer's host has said that nobody is at its port, with nothing heard of the peer.
+    deserted: Option<Instant>,
+    /// Whether somebody had no route to the peer when it was called.
+    unreachable: bool,
 }
 
 impl Connection {
@@ -51,7 +61,9 @@ impl Connection {
             is_ready: false,
             deadline: None,
             closed: None,
+            source: None,
             hops: None,
+            recent: Recent::default(),
             traffic: Traffic::default(),
             former: None,
             is_connected: false,
@@ -59,16 +71,70 @@ impl Connection {
             is_shut: false,
             is_shut_known: false,
             error: None,
+            deserted: None,
+            unreachable: false,
         }
     }
 
     /// One that the peer opens.
-    pub(super) fn from(peer: SocketAddr, endpoint: Endpoint, armour: Armour) -> Self {
-        Self { is_held: false, is_half_open: true, ..Self::to(peer, endpoint, armour) }
+    pub(super) fn from(datagram: &Datagram<'_>, endpoint: Endpoint, armour: Armour) -> Self {
+        let source = datagram.local;
+        Self { is_held: false, is_half_open: true, source, ..Self::to(datagram.from, endpoint, armour) }
     }
 
-    pub(super) fn on_segment(&mut self, now: Instant, _ttl: Option<u8>, segment: Segment) {
+    pub(super) fn on_segment(&mut self, now: Instant, ttl: Option<u8>, segment: Segment) {
+        self.deserted = None;
         self.endpoint.handle(now, Input::Segment(segment));
+        self.measure_path(now, ttl);
+    }
+
+    /// By how much the TTL has shrunk on the way from the peer, which has said where it starts.
+    fn measure_path(&mut self, now: Instant, ttl: Option<u8>) {
+        let knows_peer = !matches!(self.endpoint.state(), State::SynSent | State::Listen | State::Closed);
+        let hops = ttl.filter(|_| knows_peer).and_then(|ttl| {
+            let routers = self.endpoint.peer().initial_ttl.checked_sub(ttl)?;
+            routers.checked_add(1)
+        });
+        if let Some(hops) = hops
+            && self.hops != Some(hops)
+        {
+            self.hops = Some(hops);
+            self.endpoint.handle(now, Input::Notice(Notice::PathInfo { hops }));
+        }
+    }
+
+    /// Notes what has left.
+    pub(super) fn on_sent(&mut self, segment: Option<&Segment>, datagram: &[u8]) {
+        self.traffic.datagrams_sent += 1;
+        self.traffic.bytes_sent += datagram.len() as u64;
+        self.recent.push(segment, datagram);
+    }
+
+    /// A datagram did not get through; returns whether that ends the connection.
+    pub(super) fn on_failure(&mut self, now: Instant, failure: &Failure<'_>) -> bool {
+        self.traffic.notices += 1;
+        let closed = failure.cause == Cause::PortClosed;
+        if self.endpoint.state() == State::SynSent {
+            self.unreachable |= !closed;
+            if closed {
+                self.fail(Error::Refused);
+            }
+            return closed;
+        }
+        if let Some(Some(notice)) = self.recent.find(failure.quoted, self.endpoint.ports()) {
+            self.endpoint.handle(now, Input::Notice(notice));
+        }
+        // A peer that is there answers what it gets, whatever somebody says of its port.
+        let is_gone = closed && now.saturating_since(*self.deserted.get_or_insert(now)) >= DESERTED;
+        if is_gone {
+            self.fail(Error::Reset);
+        }
+        is_gone
+    }
+
+    /// Whether a datagram that began so was sent of late.
+    pub(super) fn has_sent(&self, start: &[u8]) -> bool {
+        self.recent.find(start, self.endpoint.ports()).is_some()
     }
 
     pub(super) fn on_event(&mut self, event: Event) {
@@ -77,6 +143,7 @@ impl Connection {
             Event::PeerClosed => self.is_at_end = true,
             Event::Reset if self.is_connected => self.error = Some(Error::Reset),
             Event::Reset => self.error = Some(Error::Refused),
+            Event::TimedOut if self.unreachable => self.error = Some(Error::Unreachable),
             Event::TimedOut => self.error = Some(Error::TimedOut),
             Event::Delivered(_) | Event::Acked(_) | Event::Closed => {}
         }
@@ -170,8 +237,7 @@ impl Connection {
 
     /// Ends it now.
     pub(super) fn abort(&mut self) {
-        self.endpoint.abort();
-        self.error.get_or_insert(Error::Aborted);
+        self.fail(Error::Aborted);
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -182,3 +248,5 @@ impl Connection {
 /// Datagrams that also go to where a peer was before it moved: whoever sends a datagram on from elsewhere
 /// must not take the connection away.
 const COPIES: u8 = 16;
+/// Nobody at the peer's port for so long is nobody.
+const DESERTED: Duration = Duration::from_secs(3);

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use multihop_core::{Instant, Machine};
 use multihop_transport::tpa::{self, Endpoint, Ports, Refusals, State};
@@ -18,6 +18,7 @@ mod connection;
 mod door;
 mod limit;
 mod plain;
+mod recent;
 mod routes;
 mod sealed;
 mod slots;
@@ -44,6 +45,7 @@ pub struct Hub {
     /// Whether strangers may connect.
     listening: bool,
     entropy: Entropy,
+    path_mtu: PathMtu,
     door: Door,
     connections: Slots<Connection>,
     routes: Routes,
@@ -62,18 +64,31 @@ pub struct Hub {
     warnings: Warnings,
     refusals: Refusals<SocketAddr>,
     /// Answers to strangers.
-    answers: VecDeque<(SocketAddr, Vec<u8>)>,
+    answers: VecDeque<(SocketAddr, Option<IpAddr>, Vec<u8>)>,
     events: VecDeque<Event>,
+}
+
+/// What a hub asks of the world.
+pub struct Outside {
+    /// Random numbers.
+    pub entropy: Entropy,
+    /// Lengths of paths.
+    pub path_mtu: PathMtu,
 }
 
 /// Fills a slice with random bytes that nobody can guess.
 pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
+
+/// The longest IP packet that the path to a peer takes whole; `None` if nothing is known.
+pub type PathMtu = Box<dyn FnMut(SocketAddr) -> Option<u16> + Send>;
 
 /// What has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
     /// Who sent it, by its own account.
     pub from: SocketAddr,
+    /// The address that it was sent to, if the system says.
+    pub local: Option<IpAddr>,
     /// The TTL or hop limit that it had left, if the system says.
     pub ttl: Option<u8>,
     /// What was in it.
@@ -85,8 +100,34 @@ pub struct Datagram<'a> {
 pub struct Transmit {
     /// Where to.
     pub to: SocketAddr,
+    /// The address that it should leave from, if that matters.
+    pub source: Option<IpAddr>,
     /// How many bytes.
     pub len: usize,
+}
+
+/// A datagram of ours that did not get through, as a router, the peer's host or our own system says.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure<'a> {
+    /// Where it was going.
+    pub to: SocketAddr,
+    /// Who says so; `None` for our own system.
+    pub router: Option<IpAddr>,
+    /// What went wrong.
+    pub cause: Cause,
+    /// How the datagram began, as far as it is quoted.
+    pub quoted: &'a [u8],
+}
+
+/// Why a datagram did not get through.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Cause {
+    /// Somebody on the way, or this host, has no route to the peer.
+    Unreachable,
+    /// The peer's host has nobody at this port.
+    PortClosed,
+    /// It is longer than a link on the way takes, which takes IP packets of so many bytes.
+    TooLong(u16),
 }
 
 /// What the application of a connection may have waited for.
@@ -100,7 +141,8 @@ pub enum Event {
 
 impl Hub {
     /// A hub without connections, for a socket with this port.
-    pub fn new(config: &Config, port: u16, mut entropy: Entropy) -> Result<Self, Error> {
+    pub fn new(config: &Config, port: u16, outside: Outside) -> Result<Self, Error> {
+        let Outside { mut entropy, path_mtu } = outside;
         let door = Door::new(&config.security, &mut entropy);
         let mut transport = config.transport.clone();
         transport.mss = transport.mss.saturating_sub(door.overhead());
@@ -110,6 +152,7 @@ impl Hub {
             port,
             listening: false,
             entropy,
+            path_mtu,
             door,
             connections: Slots::new(),
             routes: Routes::default(),
@@ -153,7 +196,7 @@ impl Hub {
     /// Opens a connection. It must be [released](Self::release) some day.
     pub fn connect(&mut self, peer: SocketAddr) -> Result<Id, Error> {
         let armour = self.door.leave(&mut self.entropy);
-        let mut endpoint = self.endpoint(peer);
+        let mut endpoint = self.endpoint(peer, &armour);
         endpoint.connect();
         let id = self.insert(Connection::to(peer, endpoint, armour));
         self.wake(id);
@@ -202,8 +245,8 @@ impl Hub {
         }
         match knock {
             Knock::Nothing | Knock::Proved => {}
-            Knock::Answer(bytes) => self.answer(datagram.from, bytes),
-            Knock::Refuse(segment) => self.refuse(now, datagram.from, &segment),
+            Knock::Answer(bytes) => self.answer(datagram.from, datagram.local, bytes),
+            Knock::Refuse(segment) => self.refuse(now, &datagram, &segment),
             Knock::Enter(armour, segment) => self.open_for(now, armour, segment, datagram),
         }
     }
@@ -233,27 +276,44 @@ impl Hub {
                 self.wake(before);
             }
         }
-        let mut endpoint = self.endpoint(datagram.from);
+        let mut endpoint = self.endpoint(datagram.from, &armour);
         endpoint.listen();
-        let mut connection = Connection::from(datagram.from, endpoint, armour);
+        let mut connection = Connection::from(&datagram, endpoint, armour);
         connection.on_segment(now, datagram.ttl, segment);
         self.half_open += 1;
         let id = self.insert(connection);
         self.wake(id);
     }
 
-    fn refuse(&mut self, now: Instant, to: SocketAddr, segment: &Segment) {
-        if let Some(reset) = self.refusals.answer(now, to, segment) {
+    fn refuse(&mut self, now: Instant, datagram: &Datagram<'_>, segment: &Segment) {
+        if let Some(reset) = self.refusals.answer(now, datagram.from, segment) {
             let mut bytes = Vec::new();
             reset.emit_in_udp(&mut bytes);
-            self.answer(to, bytes);
+            self.answer(datagram.from, datagram.local, bytes);
         }
     }
 
-    fn answer(&mut self, to: SocketAddr, bytes: Vec<u8>) {
+    fn answer(&mut self, to: SocketAddr, source: Option<IpAddr>, bytes: Vec<u8>) {
         if self.answers.len() < MAX_ANSWERS {
-            self.answers.push_back((to, bytes));
+            self.answers.push_back((to, source, bytes));
         }
+    }
+
+    /// A datagram did not get through. What quotes nothing that was sent of late is ignored.
+    pub fn fail(&mut self, now: Instant, failure: &Failure<'_>) {
+        // The kernel tells of few, so that they need no table of their own.
+        let to =
+            |connection: &Connection| connection.peer == failure.to && connection.has_sent(failure.quoted);
+        let Some(id) = self.connections.find(to) else { return };
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if let Cause::TooLong(mtu) = failure.cause {
+            // The system has checked it, and knows a least length.
+            let mtu = (self.path_mtu)(failure.to).unwrap_or(mtu);
+            connection.endpoint.set_mss(mss_of(mtu, failure.to, &connection.armour));
+        } else if connection.on_failure(now, failure) {
+            self.events.push_back(Event::Changed(id));
+        }
+        self.wake(id);
     }
 
     /// Runs every timer that is due.
@@ -276,9 +336,9 @@ impl Hub {
     /// Appends the next datagram that is to leave to `out`.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmit> {
         let start = out.len();
-        if let Some((to, bytes)) = self.answers.pop_front() {
+        if let Some((to, source, bytes)) = self.answers.pop_front() {
             out.extend_from_slice(&bytes);
-            return Some(Transmit { to, len: bytes.len() });
+            return Some(Transmit { to, source, len: bytes.len() });
         }
         while let Some(&id) = self.ready.front() {
             let Some(connection) = self.connections.get_mut(id) else {
@@ -287,7 +347,7 @@ impl Hub {
             };
             if let Some(bytes) = connection.armour.pop_pending() {
                 out.extend_from_slice(&bytes);
-                return Some(self.sent(id, &out[start..]));
+                return Some(self.sent(id, None, &out[start..]));
             }
             match connection.endpoint.poll_output(now) {
                 Some(tpa::Output::Segment(segment)) => {
@@ -297,7 +357,7 @@ impl Hub {
                     }
                     connection.armour.seal(now, &segment, out);
                     if out.len() > start {
-                        return Some(self.sent(id, &out[start..]));
+                        return Some(self.sent(id, Some(&segment), &out[start..]));
                     }
                 }
                 Some(tpa::Output::Event(event)) => self.on_event(id, event),
@@ -310,16 +370,15 @@ impl Hub {
         None
     }
 
-    /// Counts a datagram that leaves.
-    fn sent(&mut self, id: Id, bytes: &[u8]) -> Transmit {
+    /// Notes a datagram that leaves.
+    fn sent(&mut self, id: Id, segment: Option<&Segment>, bytes: &[u8]) -> Transmit {
         let connection = self.connections.get_mut(id).expect("it has just said so");
-        connection.traffic.datagrams_sent += 1;
-        connection.traffic.bytes_sent += bytes.len() as u64;
-        let (to, former) = (connection.peer, connection.take_former());
+        connection.on_sent(segment, bytes);
+        let (to, source, former) = (connection.peer, connection.source, connection.take_former());
         if let Some(former) = former {
-            self.answer(former, bytes.to_vec());
+            self.answer(former, source, bytes.to_vec());
         }
-        Transmit { to, len: bytes.len() }
+        Transmit { to, source, len: bytes.len() }
     }
 
     /// The next thing that an application may have waited for.
@@ -414,11 +473,15 @@ impl Hub {
         self.lingering.len()
     }
 
-    fn endpoint(&mut self, peer: SocketAddr) -> Endpoint {
+    fn endpoint(&mut self, peer: SocketAddr, armour: &Armour) -> Endpoint {
         let mut iss = [0; 2];
         (self.entropy)(&mut iss);
         let ports = Ports { local: self.port, remote: peer.port() };
-        Endpoint::new(self.config.clone(), ports, BlockSeq(u16::from_be_bytes(iss)))
+        let mut endpoint = Endpoint::new(self.config.clone(), ports, BlockSeq(u16::from_be_bytes(iss)));
+        if let Some(mtu) = (self.path_mtu)(peer) {
+            endpoint.set_mss(mss_of(mtu, peer, armour));
+        }
+        endpoint
     }
 
     fn insert(&mut self, connection: Connection) -> Id {
@@ -524,5 +587,21 @@ impl fmt::Debug for Hub {
     }
 }
 
+/// The longest data of a segment in an IP packet of this length.
+fn mss_of(mtu: u16, peer: SocketAddr, armour: &Armour) -> u16 {
+    let (least, ip) = match peer {
+        SocketAddr::V4(_) => (LEAST_MTU_4, 20),
+        SocketAddr::V6(_) => (LEAST_MTU_6, 40),
+    };
+    let headers = ip + UDP_HEADER + TPA_HEADER + armour.overhead();
+    mtu.max(least).saturating_sub(headers)
+}
+
+const UDP_HEADER: u16 = 8;
+const TPA_HEADER: u16 = 12;
+/// What Linux believes at least (`net.ipv4.route.min_pmtu`).
+const LEAST_MTU_4: u16 = 552;
+/// What every link takes (RFC 8200 section 5).
+const LEAST_MTU_6: u16 = 1280;
 /// Answers to strangers that wait to leave; what is beyond them is not answered.
 const MAX_ANSWERS: usize = 256;

@@ -172,7 +172,7 @@ mod tests {
 
     fn knock(door: &PlainDoor, seconds: u64, bytes: &[u8]) -> Knock {
         let now = Instant::ZERO + multihop_core::Duration::from_secs(seconds);
-        let datagram = Datagram { from: "10.0.0.1:1000".parse().unwrap(), ttl: None, bytes };
+        let datagram = Datagram { from: "10.0.0.1:1000".parse().unwrap(), local: None, ttl: None, bytes };
         door.knock(now, &datagram, (1000, 80), true)
     }
 

@@ -53,6 +53,12 @@ impl<T> Slots<T> {
         self.entries.get_mut(id.index()).filter(|entry| entry.generation == id.generation)?.value.as_mut()
     }
 
+    /// The first that is such.
+    pub(super) fn find(&self, is_it: impl Fn(&T) -> bool) -> Option<Id> {
+        let slot = self.entries.iter().position(|entry| entry.value.as_ref().is_some_and(&is_it))?;
+        Some(Id { slot: u32::try_from(slot).ok()?, generation: self.entries[slot].generation })
+    }
+
     pub(super) fn remove(&mut self, id: Id) -> Option<T> {
         let entry = self.entries.get_mut(id.index()).filter(|entry| entry.generation == id.generation)?;
         let value = entry.value.take()?;

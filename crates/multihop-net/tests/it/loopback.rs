@@ -1,7 +1,7 @@
 //! Over real sockets on this host.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use multihop_net::{Config, Security, TpaListener, TpaStream};
@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 pub(crate) const LOCAL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+const LOCAL_6: SocketAddr = SocketAddr::new(std::net::IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
 
 pub(crate) fn plain() -> Config {
     Config::new(Security::Plain)
@@ -181,5 +182,69 @@ fn a_taken_port_is_addr_in_use() {
         let first = TpaListener::bind(LOCAL, plain()).await.unwrap();
         let error = TpaListener::bind(first.local_addr(), plain()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "{error}");
+    });
+}
+
+/// The host says so by ICMP, on which nobody has to wait.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_closed_port_is_connection_refused_at_once() {
+    within(10, async {
+        for local in [LOCAL, LOCAL_6] {
+            let closed = std::net::UdpSocket::bind(local).unwrap().local_addr().unwrap();
+            let begun = std::time::Instant::now();
+            let error = TpaStream::connect(closed, &plain()).await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
+            assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+        }
+    });
+}
+
+#[test]
+fn ipv6_and_the_length_of_the_path() {
+    within(10, async {
+        let listener = TpaListener::bind(LOCAL_6, plain()).await.unwrap();
+        let (addr, config) = (listener.local_addr(), plain());
+        let (caller, answerer) = tokio::join!(TpaStream::connect(addr, &config), listener.accept());
+        let (mut caller, mut answerer) = (caller.unwrap(), answerer.unwrap());
+        caller.write_all(&pattern(20_000)).await.unwrap();
+        caller.shutdown().await.unwrap();
+        let mut all = Vec::new();
+        answerer.read_to_end(&mut all).await.unwrap();
+        assert!(all == pattern(20_000));
+        if cfg!(target_os = "linux") {
+            assert_eq!((caller.stats().hops, answerer.stats().hops), (Some(1), Some(1)));
+        }
+    });
+}
+
+/// An address that answers everything with resets that name no block of ours, and with junk.
+#[test]
+fn noise_neither_refuses_nor_connects() {
+    within(10, async {
+        let noisy = tokio::net::UdpSocket::bind(LOCAL).await.unwrap();
+        let addr = noisy.local_addr().unwrap();
+        let noise = tokio::spawn(async move {
+            let mut datagram = [0; 2000];
+            for n in 0.. {
+                let (len, from) = noisy.recv_from(&mut datagram).await.unwrap();
+                let block = u16::from_be_bytes([datagram[0], datagram[1]]);
+                for other in (1..50).map(|i| block.wrapping_add(i * 7)) {
+                    // RST and ACK of another SYN.
+                    let mut reset = [0; 12];
+                    reset[3] = 0b1100;
+                    reset[4..6].copy_from_slice(&other.to_be_bytes());
+                    noisy.send_to(&reset, from).await.unwrap();
+                }
+                noisy.send_to(&pattern(n % 40), from).await.unwrap();
+                noisy.send_to(&datagram[..len / 2], from).await.unwrap();
+            }
+        });
+        let mut config = plain();
+        config.transport.syn_wait = multihop_core::Duration::from_millis(50);
+        config.transport.syn_retries = Some(2);
+        let error = TpaStream::connect(addr, &config).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
+        noise.abort();
     });
 }

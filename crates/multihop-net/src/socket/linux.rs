@@ -1,0 +1,209 @@
+//! What Linux can do with a UDP socket.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd};
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::{
+    self, ControlMessage, ControlMessageOwned, MsgFlags, RecvMsg, SockaddrStorage, setsockopt, sockopt,
+};
+use tokio::net::UdpSocket;
+
+use super::{Inbox, Parcel};
+use crate::hub::{Cause, Datagram, Failure};
+
+/// What the socket can do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Abilities {
+    /// Several datagrams in one call out.
+    gso: bool,
+    /// It may have several addresses: answers must leave from the one that was called.
+    is_wild: bool,
+}
+
+pub(super) fn prepare(socket: &socket2::Socket, local: SocketAddr) -> io::Result<Abilities> {
+    setsockopt(socket, sockopt::Ipv4RecvErr, &true)?;
+    setsockopt(socket, sockopt::Ipv4RecvTtl, &true)?;
+    let is_wild = local.ip().is_unspecified();
+    setsockopt(socket, sockopt::Ipv4PacketInfo, &is_wild)?;
+    if local.is_ipv6() {
+        setsockopt(socket, sockopt::Ipv6RecvErr, &true)?;
+        setsockopt(socket, sockopt::Ipv6RecvHopLimit, &true)?;
+        setsockopt(socket, sockopt::Ipv6RecvPacketInfo, &is_wild)?;
+    }
+    // Kernels before 5.0 have it not.
+    let _ = setsockopt(socket, sockopt::UdpGroSegment, &true);
+    Ok(Abilities { gso: true, is_wild })
+}
+
+/// Room for everything that comes beside a datagram, or beside an error: IPv4 and IPv6 alike, for a socket
+/// of the latter takes both.
+pub(super) fn control() -> Vec<u8> {
+    nix::cmsg_space!(
+        i32,
+        i32,
+        i32,
+        libc::in_pktinfo,
+        libc::in6_pktinfo,
+        [u8; size_of::<libc::sock_extended_err>() + size_of::<libc::sockaddr_in6>()]
+    )
+}
+
+/// Takes one datagram, or several of one length from one peer that the system has put together.
+pub(super) fn receive(
+    udp: &UdpSocket,
+    inbox: &mut Inbox,
+    mut each: impl FnMut(Datagram<'_>),
+) -> io::Result<()> {
+    let Inbox { bytes, control } = inbox;
+    let (len, from, about) = {
+        let mut parts = [IoSliceMut::new(bytes)];
+        let message = socket::recvmsg(udp.as_raw_fd(), &mut parts, Some(control), MsgFlags::empty())?;
+        (message.bytes, address(&message), About::of(&message))
+    };
+    let Some(from) = from else { return Ok(()) };
+    let About { ttl, local, each: size } = about;
+    // An empty datagram is one as well.
+    for bytes in bytes[..len].chunks(size.unwrap_or(len).max(1)) {
+        each(Datagram { from, local, ttl, bytes });
+    }
+    Ok(())
+}
+
+/// What comes with a datagram.
+#[derive(Default)]
+struct About {
+    ttl: Option<u8>,
+    /// The address that it was sent to.
+    local: Option<IpAddr>,
+    /// Length of each of several.
+    each: Option<usize>,
+}
+
+impl About {
+    fn of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Self {
+        let mut about = Self::default();
+        let Ok(all) = message.cmsgs() else { return about };
+        for control in all {
+            match control {
+                ControlMessageOwned::Ipv4Ttl(ttl) | ControlMessageOwned::Ipv6HopLimit(ttl) => {
+                    about.ttl = u8::try_from(ttl).ok();
+                }
+                ControlMessageOwned::Ipv4PacketInfo(info) => {
+                    about.local = Some(Ipv4Addr::from_bits(u32::from_be(info.ipi_addr.s_addr)).into());
+                }
+                ControlMessageOwned::Ipv6PacketInfo(info) => {
+                    about.local = Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into());
+                }
+                ControlMessageOwned::UdpGroSegments(size) => about.each = usize::try_from(size).ok(),
+                _ => {}
+            }
+        }
+        about
+    }
+}
+
+/// Takes one entry of the error queue.
+pub(super) fn failure(udp: &UdpSocket, inbox: &mut Inbox, each: impl FnOnce(Failure<'_>)) -> io::Result<()> {
+    let Inbox { bytes, control } = inbox;
+    let (len, to, what) = {
+        let mut parts = [IoSliceMut::new(bytes)];
+        let message = socket::recvmsg(udp.as_raw_fd(), &mut parts, Some(control), MsgFlags::MSG_ERRQUEUE)?;
+        (message.bytes, address(&message), error(&message))
+    };
+    if let (Some(to), Some((cause, router))) = (to, what) {
+        each(Failure { to, router, cause, quoted: &bytes[..len] });
+    }
+    Ok(())
+}
+
+/// What an entry of the error queue says, and who said it.
+fn error(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<(Cause, Option<IpAddr>)> {
+    message.cmsgs().ok()?.find_map(|control| match control {
+        ControlMessageOwned::Ipv4RecvErr(error, router) => {
+            let router = router.map(|at| Ipv4Addr::from_bits(u32::from_be(at.sin_addr.s_addr)).into());
+            Some((cause(error)?, router))
+        }
+        ControlMessageOwned::Ipv6RecvErr(error, router) => {
+            let router = router.map(|at| Ipv6Addr::from(at.sin6_addr.s6_addr).into());
+            Some((cause(error)?, router))
+        }
+        _ => None,
+    })
+}
+
+fn cause(error: libc::sock_extended_err) -> Option<Cause> {
+    match Errno::from_raw(i32::try_from(error.ee_errno).ok()?) {
+        // The kernel says so both of closed ports and of protocols that are not there.
+        Errno::ECONNREFUSED => Some(Cause::PortClosed),
+        Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::EACCES | Errno::EPERM => Some(Cause::Unreachable),
+        Errno::EMSGSIZE => Some(Cause::TooLong(u16::try_from(error.ee_info).unwrap_or(u16::MAX))),
+        _ => None,
+    }
+}
+
+pub(super) fn send(
+    udp: &UdpSocket,
+    abilities: &mut Abilities,
+    parcel: &Parcel,
+    bytes: &[u8],
+) -> io::Result<()> {
+    let all = &bytes[parcel.range.clone()];
+    if parcel.count() > 1 && abilities.gso {
+        let size = u16::try_from(parcel.each).unwrap_or(u16::MAX);
+        match send_one(udp, *abilities, parcel, all, Some(&size)) {
+            // Not by this device, and not what is longer than the path takes.
+            Err(Errno::EIO) => abilities.gso = false,
+            Err(Errno::EINVAL | Errno::EMSGSIZE) => {}
+            sent => return Ok(sent?),
+        }
+    }
+    for datagram in all.chunks(parcel.each.max(1)) {
+        send_one(udp, *abilities, parcel, datagram, None)?;
+    }
+    Ok(())
+}
+
+fn send_one(
+    udp: &UdpSocket,
+    abilities: Abilities,
+    parcel: &Parcel,
+    bytes: &[u8],
+    each: Option<&u16>,
+) -> Result<(), Errno> {
+    let mut control = Vec::new();
+    let (four, six);
+    match parcel.source.filter(|_| abilities.is_wild) {
+        Some(IpAddr::V4(ip)) => {
+            let ipi_spec_dst = libc::in_addr { s_addr: ip.to_bits().to_be() };
+            four = libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst, ipi_addr: libc::in_addr { s_addr: 0 } };
+            control.push(ControlMessage::Ipv4PacketInfo(&four));
+        }
+        // A link-local one needs its interface, which the address of the peer names.
+        Some(IpAddr::V6(ip)) if !ip.is_unicast_link_local() => {
+            let ipi6_addr = libc::in6_addr { s6_addr: ip.octets() };
+            six = libc::in6_pktinfo { ipi6_addr, ipi6_ifindex: 0 };
+            control.push(ControlMessage::Ipv6PacketInfo(&six));
+        }
+        _ => {}
+    }
+    if let Some(each) = each {
+        control.push(ControlMessage::UdpGsoSegments(each));
+    }
+    let to = SockaddrStorage::from(parcel.to);
+    let parts = [IoSlice::new(bytes)];
+    socket::sendmsg(udp.as_raw_fd(), &parts, &control, MsgFlags::empty(), Some(&to)).map(drop)
+}
+
+pub(super) fn mtu(socket: &std::net::UdpSocket) -> Option<u16> {
+    let mtu = socket::getsockopt(&socket.as_fd(), sockopt::IpMtu).ok()?;
+    Some(u16::try_from(mtu).unwrap_or(u16::MAX))
+}
+
+fn address(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<SocketAddr> {
+    let address = message.address.as_ref()?;
+    let four = address.as_sockaddr_in().map(|four| SocketAddr::V4((*four).into()));
+    four.or_else(|| address.as_sockaddr_in6().map(|six| SocketAddr::V6((*six).into())))
+}

@@ -1,0 +1,145 @@
+//! The UDP socket of a hub: batches in and out, what the system says of paths, and its error queue.
+//!
+//! Linux gives the TTL of what arrives, takes several datagrams in one call, and tells of routers that
+//! could not pass a datagram on. Elsewhere there are datagrams and nothing else.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use socket2::{Domain, Protocol, Type};
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+mod outbox;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+mod portable;
+#[cfg(not(target_os = "linux"))]
+use portable as system;
+
+pub(crate) use outbox::{Outbox, Parcel};
+
+use crate::config::SocketOptions;
+use crate::hub::{Datagram, Failure};
+
+/// A UDP socket.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    udp: UdpSocket,
+    local: SocketAddr,
+    abilities: system::Abilities,
+}
+
+/// What one call of the system fills.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    bytes: Vec<u8>,
+    control: Vec<u8>,
+}
+
+/// What [`Socket::send`] made of a parcel.
+#[derive(Debug)]
+pub(crate) enum Sent {
+    /// It has left, or is lost as it might have been on the way.
+    Done,
+    /// The system has no room; later.
+    Later,
+    /// This host has no way there.
+    Unreachable,
+}
+
+impl Socket {
+    /// Binds a socket whose datagrams start with this TTL.
+    pub(crate) fn open(local: SocketAddr, ttl: u8, options: &SocketOptions) -> io::Result<Self> {
+        let socket = socket2::Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
+        socket.set_nonblocking(true)?;
+        // The system takes what its limit allows.
+        socket.set_recv_buffer_size(options.receive_buffer)?;
+        socket.set_send_buffer_size(options.send_buffer)?;
+        match local {
+            SocketAddr::V4(_) => socket.set_ttl_v4(u32::from(ttl))?,
+            SocketAddr::V6(_) => socket.set_unicast_hops_v6(u32::from(ttl))?,
+        }
+        let abilities = system::prepare(&socket, local)?;
+        socket.bind(&local.into())?;
+        let udp = UdpSocket::from_std(socket.into())?;
+        Ok(Self { local: udp.local_addr()?, udp, abilities })
+    }
+
+    /// Where it is bound.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Waits until something has arrived, or has failed.
+    pub(crate) async fn ready(&self) {
+        let interest = Interest::READABLE.add(Interest::ERROR);
+        // An error of the reactor would come at the next call as well.
+        let _ = self.udp.ready(interest).await;
+    }
+
+    /// Waits until there is room to send.
+    pub(crate) async fn writable(&self) {
+        let _ = self.udp.writable().await;
+    }
+
+    /// Takes what one call of the system gives; false if there was nothing.
+    pub(crate) fn receive(&self, inbox: &mut Inbox, each: impl FnMut(Datagram<'_>)) -> bool {
+        match self.udp.try_io(Interest::READABLE, || system::receive(&self.udp, inbox, each)) {
+            Ok(()) => true,
+            // Of a datagram sent before; the error queue says more.
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+
+    /// Takes one error of a datagram sent before; false if there was none.
+    pub(crate) fn failure(&self, inbox: &mut Inbox, each: impl FnOnce(Failure<'_>)) -> bool {
+        let taken = self.udp.try_io(Interest::ERROR, || system::failure(&self.udp, inbox, each));
+        taken.is_ok()
+    }
+
+    /// Sends what is in a parcel.
+    pub(crate) fn send(&mut self, parcel: &Parcel, bytes: &[u8]) -> Sent {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let sent = self
+                .udp
+                .try_io(Interest::WRITABLE, || system::send(&self.udp, &mut self.abilities, parcel, bytes));
+            let Err(error) = sent else { return Sent::Done };
+            // An error that waited is told by the next call, whomever that concerns: the second tells its own.
+            match error.kind() {
+                io::ErrorKind::WouldBlock => return Sent::Later,
+                _ if tries < 2 => {}
+                io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+                    return Sent::Unreachable;
+                }
+                _ => {
+                    tracing::debug!(to = %parcel.to, %error, "datagram not sent");
+                    return Sent::Done;
+                }
+            }
+        }
+    }
+}
+
+impl Inbox {
+    pub(crate) fn new() -> Self {
+        Self { bytes: vec![0; usize::from(u16::MAX)], control: system::control() }
+    }
+}
+
+/// The most bytes of an IP packet that the path to `peer` takes whole, as far as the system knows.
+pub(crate) fn path_mtu(peer: SocketAddr) -> Option<u16> {
+    let any: IpAddr = match peer {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = std::net::UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
+    socket.connect(peer).ok()?;
+    system::mtu(&socket)
+}

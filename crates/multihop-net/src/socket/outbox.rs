@@ -1,0 +1,98 @@
+use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
+
+use crate::hub::Transmit;
+
+/// Datagrams that are to leave, those that one call can send together.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    /// The datagrams, one after another.
+    pub(crate) bytes: Vec<u8>,
+    parcels: Vec<Parcel>,
+}
+
+/// Datagrams of one length, but for a shorter last one, from and to the same address.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Parcel {
+    pub(crate) to: SocketAddr,
+    /// The address that they leave from, if it matters.
+    pub(crate) source: Option<IpAddr>,
+    /// Their bytes in the outbox.
+    pub(crate) range: Range<usize>,
+    /// Length of each.
+    pub(crate) each: usize,
+}
+
+impl Outbox {
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.parcels.clear();
+    }
+
+    /// Notes the datagram that has been appended to `bytes`.
+    pub(crate) fn push(&mut self, transmit: &Transmit) {
+        let Transmit { to, source, len } = *transmit;
+        let end = self.bytes.len();
+        match self.parcels.last_mut() {
+            Some(parcel) if parcel.takes(transmit) => parcel.range.end = end,
+            _ => self.parcels.push(Parcel { to, source, range: end - len..end, each: len }),
+        }
+    }
+
+    /// Whether it is better to send than to add more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.bytes.len() >= ENOUGH
+    }
+
+    pub(crate) fn parcels(&self) -> &[Parcel] {
+        &self.parcels
+    }
+}
+
+impl Parcel {
+    /// How many datagrams.
+    pub(crate) fn count(&self) -> usize {
+        self.range.len().div_ceil(self.each.max(1))
+    }
+
+    fn takes(&self, next: &Transmit) -> bool {
+        let same = self.to == next.to && self.source == next.source;
+        let whole = self.range.len().is_multiple_of(self.each.max(1));
+        let fits = self.range.len() + next.len <= MOST_BYTES && self.count() < MOST_DATAGRAMS;
+        same && whole && next.len <= self.each && fits
+    }
+}
+
+/// Bytes after which they should leave.
+const ENOUGH: usize = 128 * 1024;
+/// Linux sends so many bytes in one call: a datagram's worth.
+const MOST_BYTES: usize = 65_000;
+/// And so many datagrams (`UDP_MAX_SEGMENTS` of older kernels).
+const MOST_DATAGRAMS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outbox(datagrams: &[(u16, usize)]) -> Vec<(u16, usize, usize)> {
+        let mut outbox = Outbox::default();
+        for &(port, len) in datagrams {
+            outbox.bytes.resize(outbox.bytes.len() + len, 0);
+            let to = SocketAddr::new([10, 0, 0, 1].into(), port);
+            outbox.push(&Transmit { to, source: None, len });
+        }
+        outbox.parcels().iter().map(|p| (p.to.port(), p.range.len(), p.count())).collect()
+    }
+
+    #[test]
+    fn datagrams_of_one_length_go_together_and_a_shorter_one_ends_the_parcel() {
+        assert_eq!(outbox(&[(1, 10), (1, 10), (1, 4), (1, 10)]), [(1, 24, 3), (1, 10, 1)]);
+        assert_eq!(outbox(&[(1, 10), (2, 10), (2, 11)]), [(1, 10, 1), (2, 10, 1), (2, 11, 1)]);
+    }
+
+    #[test]
+    fn a_parcel_has_at_most_64_datagrams_and_65_000_bytes() {
+        assert_eq!(outbox(&[(1, 10); 65]), [(1, 640, 64), (1, 10, 1)]);
+        assert_eq!(outbox(&[(1, 30_000); 3]), [(1, 60_000, 2), (1, 30_000, 1)]);
+    }
+}

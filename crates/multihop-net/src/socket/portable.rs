@@ -1,0 +1,55 @@
+//! Systems other than Linux: no TTL, no error queue, one datagram at a time.
+
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::net::UdpSocket;
+
+use super::{Inbox, Parcel};
+use crate::hub::{Datagram, Failure};
+
+/// What the socket can do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Abilities;
+
+pub(super) fn prepare(_socket: &socket2::Socket, _local: SocketAddr) -> io::Result<Abilities> {
+    Ok(Abilities)
+}
+
+pub(super) fn control() -> Vec<u8> {
+    Vec::new()
+}
+
+pub(super) fn receive(
+    udp: &UdpSocket,
+    inbox: &mut Inbox,
+    mut each: impl FnMut(Datagram<'_>),
+) -> io::Result<()> {
+    let (len, from) = udp.try_recv_from(&mut inbox.bytes)?;
+    each(Datagram { from, local: None, ttl: None, bytes: &inbox.bytes[..len] });
+    Ok(())
+}
+
+pub(super) fn failure(
+    _udp: &UdpSocket,
+    _inbox: &mut Inbox,
+    _each: impl FnOnce(Failure<'_>),
+) -> io::Result<()> {
+    Err(io::ErrorKind::WouldBlock.into())
+}
+
+pub(super) fn send(
+    udp: &UdpSocket,
+    _abilities: &mut Abilities,
+    parcel: &Parcel,
+    bytes: &[u8],
+) -> io::Result<()> {
+    for datagram in bytes[parcel.range.clone()].chunks(parcel.each.max(1)) {
+        udp.try_send_to(datagram, parcel.to)?;
+    }
+    Ok(())
+}
+
+pub(super) fn mtu(_socket: &std::net::UdpSocket) -> Option<u16> {
+    None
+}
