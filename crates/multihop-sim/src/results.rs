@@ -147,7 +147,7 @@ pub struct Summary {
 /// Over all flows.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Totals {
-    /// Sum of the flows' goodput.
+    /// Sum of the flows' goodput; what a relay passes on counts once.
     pub goodput_kbps: f64,
     /// Jain's fairness index of the flows' goodput; `null` if nothing was delivered.
     pub jain: Option<f64>,

@@ -123,7 +123,8 @@ impl ShortestPaths {
         }
         // Transfers that are drawn at random come last; there may be thousands in a run.
         let given = scenario.flows.iter().take_while(|flow| flow.drawn.is_none());
-        let flows: Vec<_> = given.map(|flow| (flow.from, flow.to)).collect();
+        let flows: Vec<_> =
+            given.map(|flow| (scenario.in_mesh(flow.from), scenario.in_mesh(flow.to))).collect();
         if flows.is_empty() {
             return None;
         }

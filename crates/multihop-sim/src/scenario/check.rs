@@ -1,6 +1,7 @@
 //! From the tables people write to the checked [`Scenario`]: what one key says about another.
 
 mod expected;
+mod hosts;
 mod mobility;
 mod radio;
 mod routing;
@@ -10,15 +11,15 @@ mod traffic;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use multihop_core::{BitRate, Duration, NodeId};
+use multihop_core::{BitRate, Duration, FlowId, NodeId};
 
 use self::mobility::Mover;
 use super::document::Fault;
-use super::model::{App, Energy, Flow, Mobility, Protocol, Record, Scenario, Sweep, Transport};
+use super::model::{App, Energy, Flow, Host, Mobility, Protocol, Record, Scenario, Sweep, Transport};
 use super::read::{Both, one_of};
 use super::tables::{
-    AppTable, FlowTable, MobilityTable, NodeRef, RecordTable, ScenarioTable, SweepTable, TopologyTable,
-    TransportTable,
+    AppTable, FlowTable, HostTable, MobilityTable, NodeRef, RecordTable, ScenarioTable, SweepTable,
+    TopologyTable, TransportTable,
 };
 use super::topology::{Layout, Topology, layouts};
 use super::values::PositiveSeconds;
@@ -38,7 +39,13 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fa
     let nodes = topology.as_ref().map(Nodes::of);
     let routing = routing::routing(&table.routing, nodes.as_ref(), faults);
     let queue_kind = routing.as_ref().map(|routing| routing.protocol.queue_kind());
-    let mut flows = flows(&table.flow, table.traffic.is_some(), nodes.as_ref(), table.duration, faults);
+    let hosts = nodes.as_ref().and_then(|nodes| hosts::hosts(&table.host, nodes, faults));
+    let places =
+        nodes.as_ref().zip(hosts.as_ref()).map(|(nodes, hosts)| nodes.with_hosts(&table.host, hosts));
+    let mut flows = flows(&table.flow, table.traffic.is_some(), places.as_ref(), table.duration, faults);
+    if let Some(flows) = &flows {
+        hosts::check_relays(flows, faults);
+    }
     if let (Some(traffic), Some(nodes)) = (&table.traffic, &nodes) {
         let drawn = traffic::draw(
             traffic,
@@ -63,6 +70,7 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fa
         arp: table.mac.arp.0,
         topology: topology?,
         mobility: mobility?,
+        hosts: hosts?,
         routing: routing?,
         flows: flows?,
         record,
@@ -113,6 +121,7 @@ fn name(table: &ScenarioTable, source: &Path) -> String {
 }
 
 /// How nodes may be called, and which pairs the layout has.
+#[derive(Clone)]
 struct Nodes<'a> {
     count: usize,
     names: BTreeMap<&'a str, NodeId>,
@@ -125,6 +134,17 @@ impl<'a> Nodes<'a> {
         let layout = if let Topology::Fixed(layout) = topology { layout } else { &NO_LAYOUT };
         let named = layout.names.iter().zip(0..).filter_map(|(name, n)| Some((name.as_deref()?, NodeId(n))));
         Self { count: topology.nodes(), names: named.collect(), pairs: &layout.pairs }
+    }
+
+    /// And hosts, which are numbered after them.
+    fn with_hosts(&self, tables: &'a [HostTable], hosts: &[Host]) -> Self {
+        let mut all = self.clone();
+        for table in tables.iter().take(hosts.len()) {
+            let id = NodeId(u32::try_from(all.count).expect("a checked number of nodes"));
+            all.count += 1;
+            all.names.extend(table.name.as_deref().map(|name| (name, id)));
+        }
+        all
     }
 
     fn find(&self, node: &NodeRef, path: &str, faults: &mut Vec<Fault>) -> Option<NodeId> {
@@ -252,6 +272,7 @@ fn app(table: &AppTable) -> App {
         },
         AppTable::Cbr(cbr) => App::Cbr { rate: bit_rate(cbr.rate_kbps.0), size: cbr.size.to() },
         AppTable::Paced(paced) => App::Paced { size: paced.size.to() },
+        AppTable::Relay(relay) => App::Relay { of: FlowId(relay.of.to()), buffer: relay.buffer.0 },
     }
 }
 

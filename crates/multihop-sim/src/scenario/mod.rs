@@ -22,8 +22,8 @@ use std::path::Path;
 
 pub use document::Source;
 pub use model::{
-    App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Mobility, Protocol, Record, Routing, RoutingProtocol,
-    Scenario, Series, Sweep, Transport,
+    App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Host, Mobility, Protocol, Record, Routing,
+    RoutingProtocol, Scenario, Series, Sweep, Transport,
 };
 pub use problem::{Place, Problem, Problems};
 pub use schema::schema;

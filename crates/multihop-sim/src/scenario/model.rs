@@ -31,6 +31,8 @@ pub struct Scenario {
     pub topology: Topology,
     /// How they move.
     pub mobility: Mobility,
+    /// Computers behind wires; numbered after the nodes.
+    pub hosts: Vec<Host>,
     /// Who forwards to whom.
     pub routing: Routing,
     /// Traffic, in the order of the file; [`multihop_core::FlowId`] counts along it.
@@ -50,6 +52,40 @@ impl Scenario {
     pub fn decode_range(&self) -> f64 {
         super::range::decode_range(&self.radio)
     }
+
+    /// Every host with its number.
+    pub fn hosts(&self) -> impl Iterator<Item = (NodeId, &Host)> {
+        let first = u32::try_from(self.topology.nodes()).expect("a checked number of nodes");
+        (first..).map(NodeId).zip(&self.hosts)
+    }
+
+    /// Whether this is no node of the mesh.
+    pub fn is_host(&self, node: NodeId) -> bool {
+        !self.hosts.is_empty() && node.index() >= self.topology.nodes()
+    }
+
+    /// Where the mesh sends what is for `node`: itself, or its gateway.
+    pub fn in_mesh(&self, node: NodeId) -> NodeId {
+        if self.is_host(node) { self.hosts[node.index() - self.topology.nodes()].gateway } else { node }
+    }
+
+    /// Whether another flow passes on what this one delivers.
+    pub fn is_relayed(&self, flow: FlowId) -> bool {
+        self.flows.iter().any(|other| matches!(other.app, App::Relay { of, .. } if of == flow))
+    }
+}
+
+/// A computer without a radio, on a wire to one of the nodes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Host {
+    /// The node at the other end.
+    pub gateway: NodeId,
+    /// Of either direction.
+    pub rate: BitRate,
+    /// From the end of a packet's transmission to its arrival.
+    pub delay: Duration,
+    /// Packets that may wait in either direction.
+    pub queue: usize,
 }
 
 /// How a node finds the MAC address of a neighbour.
@@ -207,6 +243,13 @@ pub enum App {
         /// Payload bytes of each datagram.
         size: u32,
     },
+    /// What another flow delivers to this one's sender.
+    Relay {
+        /// The other one.
+        of: FlowId,
+        /// Bytes taken from it that have not been acknowledged here, at most.
+        buffer: u64,
+    },
 }
 
 impl App {
@@ -218,6 +261,7 @@ impl App {
             Self::Pareto { .. } => "pareto",
             Self::Cbr { .. } => "cbr",
             Self::Paced { .. } => "paced",
+            Self::Relay { .. } => "relay",
         }
     }
 }

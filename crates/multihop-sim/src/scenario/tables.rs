@@ -27,7 +27,7 @@ use serde_json::json;
 
 use super::model::Series;
 use super::read::table;
-use super::values::{PositiveSeconds, Seconds, Watts, Whole, words};
+use super::values::{KilobitsPerSecond, PositiveSeconds, Seconds, Watts, Whole, words};
 
 table! {
     /// A simulation of a wireless multihop network.
@@ -50,6 +50,8 @@ table! {
         mobility: Option<MobilityTable>,
         /// Who forwards to whom.
         routing: RoutingTable = json!({}),
+        /// Computers without a radio, each on a wire to a node.
+        host: Vec<HostTable> = json!([]),
         /// Traffic.
         flow: Vec<FlowTable> = json!([]),
         /// Transfers between nodes drawn at random.
@@ -72,6 +74,23 @@ table! {
         every: Seconds = 0.5,
         /// Which series.
         what: Vec<SeriesWord>,
+    }
+}
+
+table! {
+    /// A computer without a radio, on a wire to a node. Hosts are numbered after the nodes. The mesh
+    /// carries what is for a host, or from it, to and from its gateway.
+    HostTable {
+        /// The node at the other end of the wire.
+        gateway: NodeRef,
+        /// What flows call the host, besides its number.
+        name: Option<String>,
+        /// Of the wire, either way, kb/s.
+        rate_kbps: KilobitsPerSecond = 10_000.0,
+        /// Of the wire, one way, s.
+        delay: Seconds = 0.01,
+        /// Packets that may wait at either end.
+        queue: Whole<1, 1_000_000> = 50,
     }
 }
 

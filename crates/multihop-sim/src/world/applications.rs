@@ -39,6 +39,13 @@ impl World<'_> {
                 self.send_datagram(id, size);
                 return;
             }
+            App::Relay { of, .. } => {
+                state.unacked = u64::MAX;
+                self.ends.ends[EndId::sender(id).index()].connect();
+                self.drain_end(EndId::sender(id));
+                self.relay(of, 0);
+                return;
+            }
             App::Paced { .. } => unreachable!("the search runs constant rates"),
         };
         state.unacked = amount.unwrap_or(u64::MAX);
@@ -50,7 +57,7 @@ impl World<'_> {
         self.drain_end(end);
     }
 
-    fn stop_application(&mut self, id: FlowId) {
+    pub(super) fn stop_application(&mut self, id: FlowId) {
         let end = EndId::sender(id);
         self.ends.ends[end.index()].close(self.now);
         self.end_application(id);
@@ -95,6 +102,10 @@ impl World<'_> {
         let state = &mut self.ends.flows[id.index()];
         state.stats.acked_bytes += bytes;
         state.unacked = state.unacked.saturating_sub(bytes);
+        if let App::Relay { of, .. } = flow.app {
+            self.relayed(of, bytes);
+        }
+        let state = &mut self.ends.flows[id.index()];
         if state.unacked > 0 || !state.running {
             return;
         }

@@ -134,6 +134,24 @@ impl End {
         }
     }
 
+    /// The application begins, with nothing to send yet.
+    pub(super) fn connect(&mut self) {
+        match self {
+            Self::Tcp(endpoint) => endpoint.connect(),
+            Self::Tpa(endpoint) => endpoint.connect(),
+            Self::UdpSender(_) | Self::UdpReceiver { .. } | Self::Custom { .. } => {}
+        }
+    }
+
+    /// The application takes so much of what has arrived.
+    pub(super) fn read(&mut self, bytes: u32) {
+        match self {
+            Self::Tcp(endpoint) => drop(endpoint.read(bytes)),
+            Self::Tpa(endpoint) => drop(endpoint.read(bytes)),
+            Self::UdpSender(_) | Self::UdpReceiver { .. } | Self::Custom { .. } => {}
+        }
+    }
+
     /// The application has nothing more to send.
     pub(super) fn close(&mut self, now: Instant) {
         match self {

@@ -9,10 +9,11 @@ use multihop_wire::tpa::BlockSeq;
 use super::World;
 use super::end::{End, Said};
 use super::flow::{Arrival, Counts, FlowStats, Windows};
+use super::relay::Relay;
 use crate::engine::Rank;
 use crate::extension::Extensions;
 use crate::packet::{Body, INITIAL_TTL, Packet, port_of};
-use crate::scenario::{Flow, Protocol, Scenario};
+use crate::scenario::{App, Flow, Protocol, Scenario};
 
 /// All flows and their ends.
 pub(super) struct Ends {
@@ -41,6 +42,15 @@ pub(super) struct FlowState {
     pub(super) rng: Rng,
     /// How long the newest data took to the receiver.
     there: Option<Duration>,
+    /// Who passes on what arrives, if somebody does.
+    pub(super) relay: Option<Relay>,
+}
+
+impl FlowState {
+    /// Whether what it delivers goes no further.
+    pub(super) fn ends_here(&self) -> bool {
+        self.relay.is_none()
+    }
 }
 
 impl EndId {
@@ -91,10 +101,21 @@ impl Ends {
                 rtt_samples: 0,
                 rng: Rng::stream(scenario.seed, "traffic", u64::from(id.0)),
                 there: None,
+                relay: None,
             });
         }
-        let windows = Windows::new(flows.len(), Instant::ZERO);
+        for (id, flow) in (0..).map(FlowId).zip(&scenario.flows) {
+            if let App::Relay { of, buffer } = flow.app {
+                flows[of.index()].relay = Some(Relay::new(id, buffer));
+            }
+        }
+        let windows = Windows::new(flows.iter().map(FlowState::ends_here), Instant::ZERO);
         Self { ends, flows, windows }
+    }
+
+    /// Forgets what was delivered so far in the windows of fairness.
+    pub(super) fn restart_windows(&mut self, now: Instant) {
+        self.windows = Windows::new(self.flows.iter().map(FlowState::ends_here), now);
     }
 
     pub(super) fn end(&self, id: EndId) -> &End {
@@ -120,6 +141,7 @@ impl Ends {
     }
 }
 
+/// Applications read whatever arrives, but for those that pass it on.
 fn built_in(
     scenario: &Scenario,
     id: FlowId,
@@ -132,10 +154,9 @@ fn built_in(
             [End::UdpSender(counts), End::UdpReceiver { expected: 0, counts }]
         }
         Protocol::Tcp { config } => {
-            // Applications read whatever arrives.
-            let mut config = tcp::Config { sink: true, ..config.as_ref().clone() };
+            let mut config = tcp::Config { sink: !scenario.is_relayed(id), ..config.as_ref().clone() };
             if config.window_by_hops
-                && let Some(hops) = hops(flow.from, flow.to)
+                && let Some(hops) = hops(scenario.in_mesh(flow.from), scenario.in_mesh(flow.to))
             {
                 config.window_max = tcp::window_for_hops(hops);
             }
@@ -145,7 +166,8 @@ fn built_in(
             tcp_pair(scenario.seed, id, &config)
         }
         Protocol::Tpa { config } => {
-            let mut config = tpa::Config { sink: true, initial_ttl: INITIAL_TTL, ..config.as_ref().clone() };
+            let sink = !scenario.is_relayed(id);
+            let mut config = tpa::Config { sink, initial_ttl: INITIAL_TTL, ..config.as_ref().clone() };
             if let Some(pacing) = &mut config.pacing {
                 fit(pacing, scenario, config.mss);
             }
@@ -196,7 +218,8 @@ impl World<'_> {
     fn tell_known_paths(&mut self, id: FlowId) {
         let flow = &self.scenario.flows[id.index()];
         for (node, peer) in [(flow.from, flow.to), (flow.to, flow.from)] {
-            if let Some(hops) = self.router.hops(node, peer) {
+            let [here, there] = [node, peer].map(|end| self.scenario.in_mesh(end));
+            if let Some(hops) = self.router.hops(here, there) {
                 let hops = u8::try_from(hops).unwrap_or(u8::MAX);
                 self.notify_flow(id, node, peer, Notice::PathInfo { hops });
             }
@@ -231,10 +254,14 @@ impl World<'_> {
     /// News for the end of a flow at `node`, if the other end is at `peer`.
     pub(super) fn notify_flow(&mut self, id: FlowId, node: NodeId, peer: NodeId, notice: Notice) {
         let flow = &self.scenario.flows[id.index()];
-        let end = match (flow.from, flow.to) {
-            (from, to) if (from, to) == (node, peer) => EndId::sender(id),
-            (from, to) if (to, from) == (node, peer) => EndId::receiver(id),
-            _ => return,
+        // To routing, a host is its gateway.
+        let is_peer = |end| self.scenario.in_mesh(end) == self.scenario.in_mesh(peer);
+        let end = if flow.from == node && is_peer(flow.to) {
+            EndId::sender(id)
+        } else if flow.to == node && is_peer(flow.from) {
+            EndId::receiver(id)
+        } else {
+            return;
         };
         if let Notice::LinkFailed(quoted) = &notice
             && quoted.from().port() != port_of(id)
@@ -295,12 +322,15 @@ impl World<'_> {
             Said::Delivered(bytes) => self.delivered(id, bytes),
             Said::Acked(bytes) => self.acked(id, bytes),
             Said::RoundTrip(time) => self.ends.flows[id.index()].stats.rtt.add(time.as_secs_f64()),
-            Said::PeerClosed => self.ends.ends[end.index()].close(self.now),
+            Said::PeerClosed => {
+                self.ends.ends[end.index()].close(self.now);
+                self.nothing_more_to_relay(id);
+            }
             Said::Broken if end.is_sender() => {
                 self.end_application(id);
                 self.arm_application(id);
             }
-            Said::Broken => {}
+            Said::Broken => self.nothing_more_to_relay(id),
         }
     }
 
@@ -308,6 +338,7 @@ impl World<'_> {
         self.ends.flows[id.index()].stats.delivered_bytes += bytes;
         self.ends.windows.add(self.now, id.index(), bytes);
         self.observer.delivered(self.now, id, bytes);
+        self.relay(id, bytes);
     }
 
     /// New round-trip samples, and the recorded series.

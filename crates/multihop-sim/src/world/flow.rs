@@ -174,7 +174,8 @@ impl Arrival {
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {
     end: Instant,
-    bytes: Vec<u64>,
+    /// Of each flow; nothing of those that another passes on.
+    bytes: Vec<Option<u64>>,
     sum: f64,
     count: u32,
 }
@@ -182,8 +183,9 @@ pub(crate) struct Windows {
 const WINDOW: Duration = Duration::from_secs(2);
 
 impl Windows {
-    pub(super) fn new(flows: usize, from: Instant) -> Self {
-        Self { end: from + WINDOW, bytes: vec![0; flows], sum: 0.0, count: 0 }
+    /// `ends`: for each flow whether what it delivers goes no further.
+    pub(super) fn new(ends: impl Iterator<Item = bool>, from: Instant) -> Self {
+        Self { end: from + WINDOW, bytes: ends.map(|ends| ends.then_some(0)).collect(), sum: 0.0, count: 0 }
     }
 
     /// A flow delivered `bytes` at `now`.
@@ -194,7 +196,9 @@ impl Windows {
             let past = (now - self.end).whole(WINDOW) + 1;
             self.end += WINDOW * past;
         }
-        self.bytes[flow] += bytes;
+        if let Some(sum) = &mut self.bytes[flow] {
+            *sum += bytes;
+        }
     }
 
     /// Mean over the windows that have ended by `now`.
@@ -206,11 +210,11 @@ impl Windows {
     }
 
     fn close(&mut self) {
-        if let Some(index) = jain(self.bytes.iter().map(|&b| b as f64)) {
+        if let Some(index) = jain(self.bytes.iter().flatten().map(|&b| b as f64)) {
             self.sum += index;
             self.count += 1;
         }
-        self.bytes.fill(0);
+        self.bytes.iter_mut().flatten().for_each(|sum| *sum = 0);
     }
 }
 
@@ -224,7 +228,7 @@ mod tests {
 
     #[test]
     fn fairness_of_windows_skips_the_silent_ones() {
-        let mut w = Windows::new(2, s(0));
+        let mut w = Windows::new([true; 2].into_iter(), s(0));
         w.add(s(0), 0, 100);
         w.add(s(1), 1, 100);
         w.add(s(11), 0, 50);

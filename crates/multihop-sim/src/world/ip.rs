@@ -97,9 +97,13 @@ impl World<'_> {
     }
 
     fn route(&mut self, node: NodeId, from: Option<NodeId>, packet: Packet) {
+        if let Some(wire) = self.wire_to(node, packet.destination) {
+            self.send_by_wire(wire, packet);
+            return;
+        }
         self.observer.routed();
         if let Router::Fixed(routes) = &mut self.router {
-            match routes.next_hop(node, packet.destination) {
+            match routes.next_hop(node, self.scenario.in_mesh(packet.destination)) {
                 Some(next_hop) => self.pass_down(node, next_hop, packet),
                 None => self.drop_packet(node, &packet, DropReason::NoRoute),
             }
@@ -112,14 +116,17 @@ impl World<'_> {
 
     /// Keeps a packet for a node's agent.
     fn ticket(&mut self, node: NodeId, from: Option<NodeId>, packet: Packet) -> Routable {
-        let (source, destination, hops) = (packet.source.addr(), packet.destination.addr(), packet.hops);
+        let [source, destination] =
+            [packet.source, packet.destination].map(|end| self.scenario.in_mesh(end).addr());
+        let previous_hop = from.filter(|&from| !self.scenario.is_host(from)).map(NodeId::addr);
+        let hops = packet.hops;
         let handle = self.packets.insert(packet);
         let place = handle.0 as usize;
         if place >= self.with_agents.len() {
             self.with_agents.resize(place + 1, None);
         }
         self.with_agents[place] = Some(node);
-        Routable { ticket: Ticket(handle.0), source, destination, previous_hop: from.map(NodeId::addr), hops }
+        Routable { ticket: Ticket(handle.0), source, destination, previous_hop, hops }
     }
 
     fn redeem(&mut self, ticket: Ticket) -> Packet {

@@ -14,7 +14,9 @@ mod ip;
 mod link;
 mod losses;
 mod outcome;
+mod relay;
 mod routing;
+mod wires;
 
 use multihop_core::{DropReason, Instant, NodeId, Rng};
 use multihop_radio::airtime::Airtime;
@@ -28,6 +30,7 @@ use self::ends::{EndId, Ends};
 use self::link::Node;
 use self::losses::LossMonitor;
 use self::routing::{Router, Turns};
+use self::wires::Wire;
 use crate::engine::{Deadlines, Key, Rank};
 use crate::extension::Extensions;
 use crate::observe::Observer;
@@ -55,6 +58,7 @@ pub(crate) struct World<'a> {
     /// Whether the routing protocol wants to hear of frames for others.
     taps: bool,
     ends: Ends,
+    wires: Vec<Wire>,
     /// If the shortest paths are known.
     oracle: Option<Oracle>,
     observer: Observer,
@@ -82,6 +86,8 @@ enum Owner {
     Application(u32),
     /// The next row of the recorded series.
     Recorder,
+    /// One direction of a wire.
+    Wire(usize),
 }
 
 impl<'a> World<'a> {
@@ -111,6 +117,7 @@ impl<'a> World<'a> {
             with_agents: Vec::new(),
             losses: LossMonitor::new(scenario, layout, &ends),
             ends,
+            wires: Wire::all(scenario),
             oracle: Oracle::new(scenario, layout),
             air: Air::new(scenario, config, medium),
             packets: Pool::default(),
@@ -148,6 +155,7 @@ impl<'a> World<'a> {
                 Owner::End(end) => self.handle_end_timeout(end),
                 Owner::Application(flow) => self.handle_application(flow),
                 Owner::Recorder => self.record_row(),
+                Owner::Wire(wire) => self.handle_wire(wire),
             }
         }
         self.now = end;
@@ -168,6 +176,7 @@ impl<'a> World<'a> {
         self.owners.extend(ids(2 * flows).map(|n| Owner::End(EndId(n))));
         self.owners.extend(ids(flows).map(Owner::Application));
         self.owners.push(Owner::Recorder);
+        self.owners.extend((0..self.wires.len()).map(Owner::Wire));
         self.deadlines = Deadlines::with_slots(self.owners.len());
     }
 
@@ -193,6 +202,10 @@ impl<'a> World<'a> {
 
     fn recorder_slot(&self) -> u32 {
         3 * self.node_count() + 3 * self.flow_count()
+    }
+
+    fn wire_slot(&self, wire: usize) -> u32 {
+        self.recorder_slot() + 1 + u32::try_from(wire).expect("a checked number of hosts")
     }
 
     fn node_count(&self) -> u32 {

@@ -7,7 +7,7 @@ use multihop_radio::frame::PacketHandle;
 use multihop_radio::mac::Counters;
 
 use super::World;
-use super::flow::Windows;
+use super::wires::Wire;
 use crate::engine::Rank;
 use crate::observe::Observer;
 use crate::oracle::TimeByHops;
@@ -23,7 +23,7 @@ impl World<'_> {
             let counts = self.ends.counts(flow);
             self.ends.flows[flow.index()].stats.restart(now, counts);
         }
-        self.ends.windows = Windows::new(self.ends.flows.len(), now);
+        self.ends.restart_windows(now);
         for station in &mut self.air.stations {
             *station.mac.counters_mut() = Counters::default();
             station.busy_since = now;
@@ -69,7 +69,7 @@ impl World<'_> {
             wall_seconds: Some(wall_seconds),
             events: self.events,
             events_per_second: Some(if wall_seconds > 0.0 { self.events as f64 / wall_seconds } else { 0.0 }),
-            totals: totals(&flows, self.ends.windows.clone().mean(self.now)),
+            totals: self.totals(&flows),
             mac: self.mac_result(),
             routing: self.routing_result(),
             energy: self.scenario.energy.as_ref().map(|powers| self.energy_result(powers)),
@@ -91,6 +91,9 @@ impl World<'_> {
             for packet in node.into_waiting() {
                 self.observer.dropped(self.now, id, &packet, DropReason::End);
             }
+        }
+        for (id, packet) in self.wires.drain(..).flat_map(Wire::into_packets) {
+            self.observer.dropped(self.now, id, &packet, DropReason::End);
         }
         for (handle, holder) in (0..).map(PacketHandle).zip(&self.with_agents) {
             if let Some(node) = *holder {
@@ -190,11 +193,27 @@ impl World<'_> {
         }
     }
 
+    /// Over all flows; what was delivered counts where it went no further.
+    fn totals(&self, flows: &[FlowResult]) -> Totals {
+        let ended = || flows.iter().filter(|f| self.ends.flows[f.id as usize].ends_here());
+        let delivered: u64 = flows.iter().map(|f| f.segments_delivered).sum();
+        let retransmitted: u64 = flows.iter().map(|f| f.segments_retransmitted).sum();
+        Totals {
+            goodput_kbps: ended().map(|f| f.goodput_kbps).sum(),
+            jain: jain(ended().map(|f| f.goodput_kbps)),
+            jain_instant: self.ends.windows.clone().mean(self.now),
+            // The flows' indices weighted by what each delivered come to the sums' ratio.
+            retransmission_index: (delivered > 0).then(|| retransmitted as f64 / delivered as f64),
+            expected_goodput_kbps: flows.iter().filter_map(|f| f.expected_goodput_kbps).reduce(|a, b| a + b),
+        }
+    }
+
     fn energy_result(&self, powers: &Energy) -> EnergyResult {
         let seconds = self.measured_seconds();
         let node_joules: Vec<_> =
             self.air.stations.iter().map(|station| joules(powers, seconds, station.mac.counters())).collect();
-        let megabytes = self.ends.flows.iter().map(|f| f.stats.delivered_bytes).sum::<u64>() as f64 / 1e6;
+        let ended = self.ends.flows.iter().filter(|flow| flow.ends_here());
+        let megabytes = ended.map(|flow| flow.stats.delivered_bytes).sum::<u64>() as f64 / 1e6;
         let all: f64 = node_joules.iter().sum();
         EnergyResult { joules_per_mb: (megabytes > 0.0).then(|| all / megabytes), node_joules }
     }
@@ -208,17 +227,4 @@ fn joules(powers: &Energy, seconds: f64, counters: &Counters) -> f64 {
     powers.transmit * transmitting
         + powers.receive * receiving
         + powers.idle * (seconds - transmitting - receiving)
-}
-
-fn totals(flows: &[FlowResult], jain_instant: Option<f64>) -> Totals {
-    let delivered: u64 = flows.iter().map(|f| f.segments_delivered).sum();
-    let retransmitted: u64 = flows.iter().map(|f| f.segments_retransmitted).sum();
-    Totals {
-        goodput_kbps: flows.iter().map(|f| f.goodput_kbps).sum(),
-        jain: jain(flows.iter().map(|f| f.goodput_kbps)),
-        jain_instant,
-        // The flows' indices weighted by what each delivered come to the sums' ratio.
-        retransmission_index: (delivered > 0).then(|| retransmitted as f64 / delivered as f64),
-        expected_goodput_kbps: flows.iter().filter_map(|f| f.expected_goodput_kbps).reduce(|a, b| a + b),
-    }
 }

@@ -26,3 +26,4 @@ mod sweep;
 mod timelines;
 mod tpa;
 mod transfers;
+mod wires;

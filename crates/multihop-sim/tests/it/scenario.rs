@@ -1,6 +1,7 @@
 //! Scenario files: what is read, what is refused and with which words.
 
 mod expected;
+mod hosts;
 mod layouts;
 mod malformed;
 mod messages;

@@ -43,6 +43,8 @@ kinds! {
         "cbr" => Cbr(CbrTable),
         /// Datagrams at the best constant rate, which is searched for.
         "paced" => Paced(PacedTable),
+        /// What another flow delivers to this one's sender.
+        "relay" => Relay(RelayTable),
     }
 }
 
@@ -81,6 +83,18 @@ table! {
     PacedTable {
         /// Payload bytes of each datagram.
         size: Whole<1, 2200> = 1460,
+    }
+}
+
+table! {
+    /// What another flow delivers to this one's sender.
+    RelayTable {
+        /// The other flow, by its place in the file from 0 on. It ends where this one begins, and is
+        /// no relay itself.
+        of: Whole<0, 100_000>,
+        /// Bytes taken from the other flow that have not been acknowledged here, at most. While it is
+        /// full nothing more is read there.
+        buffer: Whole<1, 1_000_000_000> = 65_536,
     }
 }
 

@@ -1,0 +1,123 @@
+//! Hosts behind wires, and connections in two parts.
+
+use super::support::{events, ran, result, scenario};
+
+/// A chain of three hops whose last node is the gateway of a host.
+fn chain(routing: &str, host: &str, flows: &str) -> String {
+    format!(
+        "duration = 60.0\n[topology]\nkind = \"chain\"\nhops = 3\n[routing]\nprotocol = \"{routing}\"\n\
+         [[host]]\ngateway = 3\nname = \"server\"\n{host}\n{flows}"
+    )
+}
+
+fn flow(from: &str, to: &str, rest: &str) -> String {
+    format!("[[flow]]\nfrom = {from}\nto = {to}\n{rest}\n")
+}
+
+const SPLIT: &str = "app = \"relay\"\nof = 0\ntransport = \"newreno\"";
+
+#[test]
+fn a_packet_takes_its_transmission_and_the_delay() {
+    let cbr = "app = \"cbr\"\nrate_kbps = 10.0\nsize = 972\nstop = 20.0";
+    let ran = ran(&chain("static", "rate_kbps = 100.0\ndelay = 0.25", &flow("3", "\"server\"", cbr)));
+    // 1000 bytes with IP and UDP headers at 100 kb/s, and a quarter of a second.
+    let sent: Vec<_> = events(&ran.trace).filter(|e| e.what == "s").map(|e| e.at).collect();
+    let received: Vec<_> = events(&ran.trace).filter(|e| e.what == "r").collect();
+    assert_eq!(received.len(), sent.len());
+    for (sent, received) in sent.iter().zip(&received) {
+        assert!((received.at - sent - 0.33).abs() < 1e-6, "{} {}", sent, received.at);
+        assert_eq!((received.node, received.hops), (4, 1), "hosts are numbered after the nodes");
+    }
+}
+
+#[test]
+fn a_full_queue_drops_and_the_wire_carries_its_rate() {
+    let cbr = "app = \"cbr\"\nrate_kbps = 300.0\nsize = 972";
+    let text = chain("static", "rate_kbps = 100.0\nqueue = 5", &flow("3", "4", cbr));
+    let result = result(&text);
+    let goodput = result.flows[0].goodput_kbps;
+    assert!((goodput - 97.2).abs() < 1.0, "{goodput}");
+    assert!(result.drops["queue-full"] > 1000, "{:?}", result.drops);
+    // Five wait, one is leaving.
+    let longest = result.flows[0].delay_ms.as_ref().unwrap().p95;
+    assert!((longest - (6.0 * 80.0 + 10.0)).abs() < 15.0, "{longest}");
+}
+
+#[test]
+fn every_routing_protocol_reaches_a_host_and_is_reached_by_it() {
+    for routing in ["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr"] {
+        for (from, to) in [("0", "\"server\""), ("\"server\"", "0")] {
+            let tcp = "transport = \"tcp-2\"\nstart = 20.0";
+            let ran = ran(&chain(routing, "", &flow(from, to, tcp)));
+            let found = &ran.result.flows[0];
+            assert!(found.goodput_kbps > 200.0, "{routing} {from} {to}: {}", found.goodput_kbps);
+            assert_eq!(found.mean_hops, Some(4.0), "{routing}");
+            let other = events(&ran.trace).find(|e| e.node == 4 && !["tcp", "ack", "syn"].contains(&e.kind));
+            assert_eq!(other, None, "a host hears nothing of the mesh");
+        }
+    }
+}
+
+#[test]
+fn news_of_a_broken_path_reaches_the_sender_and_a_host_hears_none() {
+    // The relay in the middle walks away at 30 s; AODV tells the source.
+    let text = "duration = 40.0\n[topology]\nkind = \"list\"\n\
+        positions = [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]]\n[mobility]\nkind = \"waypoints\"\n\
+        waypoints = [[], [[0.0, 200.0, 0.0], [30.0, 200.0, 0.0], [31.0, 200.0, 900.0]], []]\n\
+        [routing]\nprotocol = \"aodv\"\n[[host]]\ngateway = 2\n[record]\nevery = 0.0\nwhat = [\"state\"]\n";
+    let standing_by = |from, to| {
+        let ran = ran(&format!("{text}[[flow]]\nfrom = {from}\nto = {to}\ntransport = \"elfn\"\n"));
+        ran.record.lines().any(|line| line.ends_with("state,6"))
+    };
+    assert!(standing_by(0, 3));
+    assert!(standing_by(3, 0), "by ICMP, which crosses the wire");
+}
+
+#[test]
+fn a_relay_passes_on_every_byte_and_ends() {
+    for transport in ["newreno", "tpa*-3"] {
+        let file = format!("app = \"file\"\nbytes = 300000\ntransport = \"{transport}\"");
+        let flows = flow("0", "3", &file) + &flow("3", "\"server\"", SPLIT);
+        let ran = ran(&chain("static", "", &flows));
+        let [first, second] = &ran.result.flows[..] else { panic!("two flows") };
+        let bytes = |kbps: f64, from: f64, to: f64| (kbps * 125.0 * (to - from)).round();
+        assert_eq!(bytes(first.goodput_kbps, first.start, first.stop), 300_000.0, "{transport}");
+        assert_eq!(bytes(second.goodput_kbps, second.start, second.stop), 300_000.0, "{transport}");
+        assert_eq!(ran.result.totals.goodput_kbps, second.goodput_kbps, "what arrived once counts once");
+        assert!(second.stop > first.stop && second.stop < 30.0, "{} {}", first.stop, second.stop);
+        assert!(events(&ran.trace).any(|e| e.kind == "fin" && e.node == 4 && e.what == "r"));
+    }
+}
+
+#[test]
+fn a_slow_wire_holds_the_first_part_back() {
+    for transport in ["newreno", "tpa*-3"] {
+        let flows = flow("0", "3", &format!("transport = \"{transport}\"")) + &flow("3", "4", SPLIT);
+        let [quick, slow] = ["rate_kbps = 10000.0", "rate_kbps = 50.0"].map(|rate| {
+            let result = result(&chain("static", rate, &flows));
+            [result.flows[0].goodput_kbps, result.flows[1].goodput_kbps]
+        });
+        assert!(quick[0] > 300.0 && quick[1] > 0.98 * quick[0], "{quick:?}");
+        // Besides what the wire carries: the buffer of the relay, and what a receiver may hold.
+        let ahead = (slow[0] - slow[1]) * 60.0 * 125.0;
+        assert!(slow[1] < 50.0 && slow[1] > 40.0, "{slow:?}");
+        assert!(ahead > 65_536.0 && ahead < 65_536.0 + 77.0 * 1460.0, "{transport}: {ahead}");
+    }
+}
+
+#[test]
+fn a_relay_that_begins_late_finds_what_has_arrived() {
+    let file = "app = \"file\"\nbytes = 20000\ntransport = \"newreno\"";
+    let flows = flow("0", "3", file) + &flow("3", "4", &format!("{SPLIT}\nstart = 30.0"));
+    let result = result(&chain("static", "", &flows));
+    assert!(result.flows[0].stop < 5.0);
+    assert!(result.flows[1].stop > 30.0 && result.flows[1].stop < 32.0, "{}", result.flows[1].stop);
+}
+
+#[test]
+fn hosts_are_no_part_of_the_shortest_path() {
+    let text = chain("static", "", &flow("0", "4", "transport = \"newreno\""));
+    let recorded = ran(&format!("{text}[record]\nevery = 10.0\nwhat = [\"shortest\"]\n")).record;
+    assert!(recorded.lines().skip(1).all(|line| line.ends_with("shortest,3")), "{recorded}");
+    assert_eq!(scenario(&text).hosts.len(), 1);
+}
