@@ -166,6 +166,9 @@ def test_batch_means_drop_the_first_batch() -> None:
     )
     assert pick({"flows": [{"x": 1.0}, {"x": None}, {"x": 3.0}]}, Metric("x", "", "flows.*.x", 10.0)) == 20.0
     assert pick({}, GOODPUT) is None
+    share = Metric("share", "", "flows.*.x", 100.0, per="flows.*.y")
+    assert pick({"flows": [{"x": 1, "y": 2}, {"x": 2, "y": 10}]}, share) == 25.0
+    assert pick({"flows": [{"x": 1, "y": 0}]}, share) is None
 
 
 def test_seeds_are_added_until_the_interval_is_narrow() -> None:

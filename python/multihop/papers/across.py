@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from multihop.papers.declare import (
@@ -16,6 +17,7 @@ from multihop.papers.declare import (
     Metric,
     Plot,
     Unstated,
+    axis,
     transports,
 )
 
@@ -155,4 +157,64 @@ MIXED = Experiment(
         Plot("bar", "fairness", x="flows", caption="Jain's index."),
     ),
 )
-EXPERIMENTS = (TRANSPORTS, ROUTING, MIXED)
+SERVER, GATEWAY = "server", 4
+MESH, WIRE = {"from": 0, "to": GATEWAY}, {"from": GATEWAY, "to": SERVER}
+
+
+def backwards(flow: dict[str, Any]) -> dict[str, Any]:
+    """The other direction."""
+    return {**flow, "from": flow["to"], "to": flow["from"]}
+
+
+def whole(kind: str) -> list[dict[str, Any]]:
+    """One connection from end to end."""
+    return [{"from": 0, "to": SERVER, "transport": kind}]
+
+
+def split(kind: str) -> list[dict[str, Any]]:
+    """A trunk of this kind in the mesh, one of NewReno in the wire."""
+    return [{**WIRE, "transport": "newreno"}, {**MESH, "transport": kind}]
+
+
+CONNECTIONS = {
+    **{kind: whole(kind) for kind in ("newreno", "tcp-3", "tcp-ap")},
+    **{f"{kind}, split": split(kind) for kind in ("newreno", "tcp-ap", "tpa*-3", "tpa*-ap-3")},
+}
+
+
+def downwards(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """From the server: the trunk in the wire carries the data first."""
+    return [backwards(flow) for flow in reversed(flows)]
+
+
+def spliced(flows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The trunk that carries the data last passes on what the other delivers."""
+    return [{**flows[0], "app": "relay", "of": 1}, flows[1]] if len(flows) > 1 else flows
+
+
+def gateway(id: str, title: str, way: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Experiment:
+    """Every kind of connection over a mesh and a wire."""
+    connections = {name: {"flow": spliced(way(flows))} for name, flows in CONNECTIONS.items()}
+    return Experiment(
+        id=id,
+        paper=PAPER,
+        place="TPA section 6, left open",
+        title=title,
+        found="Four hops to a gateway, a wire of 10 Mb/s to a server: one TCP from end to end, or a trunk of its own in the mesh and "
+        "NewReno in the wire, spliced at the gateway. Sent again: both trunks together.",
+        scenario={**BASE, "host": [{"gateway": GATEWAY, "name": SERVER}]},
+        axes=[
+            axis("delay", "host.0.delay", [0.001, 0.02, 0.1], "delay of the wire, s"),
+            Axis("connection", connections),
+        ],
+        metrics=(Metric("goodput", "goodput from end to end, kb/s", "flows.0.goodput_kbps"), RTX, ENERGY),
+        quick=Effort(4, {"duration": 80.0}),
+        full=Effort(30),
+        unstated=(OURS,),
+        plots=(Plot("bar", "goodput", x="delay", by="connection", caption="Goodput from end to end."),),
+    )
+
+
+UP = gateway("gateway", "a chain that ends in a wired link, up to the server", list)
+DOWN = gateway("gateway-down", "a chain that ends in a wired link, down from the server", downwards)
+EXPERIMENTS = (TRANSPORTS, ROUTING, MIXED, UP, DOWN)

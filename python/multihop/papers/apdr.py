@@ -106,14 +106,18 @@ WALK: dict[str, Any] = {
     "traffic": TRAFFIC,
 }
 MEASURED = (
-    GOODPUT,
+    Metric("goodput", "throughput of a transfer, kb/s", "flows.*.goodput_kbps"),
     CHANGES,
     RTT,
-    REORDERED,
+    Metric(
+        "reordered", "segments out of order, %", "flows.*.out_of_order", 100.0, "flows.*.segments_delivered"
+    ),
     HOPS,
     INVALID,
     OSCILLATIONS,
-    Metric("collisions", "frames lost to others", "mac.collisions"),
+    Metric(
+        "collisions", "receptions lost to others, per data frame", "mac.collisions", 1.0, "mac.frames.data"
+    ),
 )
 HOURS = Unstated(
     "8 hours of one placement, or several",
@@ -214,7 +218,7 @@ STATIC = network(
             x="nodes",
             by="routing",
             panel="error",
-            caption="Segments out of order, mean of a flow.",
+            caption="Segments out of order.",
         ),
     ),
 )

@@ -39,6 +39,8 @@ class Metric:
     label: str
     path: str
     scale: float = 1.0
+    per: str = ""
+    """The keys of what it is divided by, if it is."""
 
 
 GOODPUT = Metric("goodput", "aggregate goodput, kb/s", "totals.goodput_kbps")

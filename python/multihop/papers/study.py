@@ -184,8 +184,14 @@ class Study:
 
 def pick(document: Mapping[str, Any], metric: Metric) -> float | None:
     """The value of a metric in the document of a result."""
-    found = [value for value in _walk(document, metric.path.split(".")) if value is not None]
-    return metric.scale * math.fsum(found) / len(found) if found else None
+    value, per = mean_at(document, metric.path), mean_at(document, metric.per) if metric.per else 1.0
+    return metric.scale * value / per if value is not None and per else None
+
+
+def mean_at(document: Mapping[str, Any], path: str) -> float | None:
+    """The mean of what a path leads to."""
+    found = [value for value in _walk(document, path.split(".")) if value is not None]
+    return math.fsum(found) / len(found) if found else None
 
 
 def batches(result: Result, count: int) -> list[dict[str, Any]]:

@@ -84,7 +84,7 @@ CHAINS = Axis(
     "",
 )
 FIRST = Metric("goodput", "throughput, kb/s", "flows.0.goodput_kbps")
-FIRST_RTX = Metric("rtx", "retransmission index", "flows.0.retransmission_index")
+FIRST_RTX = Metric("rtx", "retransmission index, %", "flows.0.retransmission_index", 100.0)
 
 
 def chain(
@@ -130,7 +130,7 @@ def chain(
                 x="chain",
                 by="transport",
                 panel="radio",
-                caption="Segments sent again for each one delivered.",
+                caption="Segments sent again for each hundred delivered; diamonds are the paper's.",
             ),
         ),
         **more,
@@ -278,7 +278,7 @@ FADING_SWEEP = Experiment(
 )
 
 BOTH = Axis("routing", {"OLSR": {"routing": OLSR}, "AODV": {"routing": AODV}}, "")
-PLAIN_RTX = Metric("rtx", "mean retransmission index", "flows.*.retransmission_index")
+PLAIN_RTX = Metric("rtx", "mean retransmission index, %", "flows.*.retransmission_index", 100.0)
 MEAN = Metric("goodput", "mean throughput of a connection, kb/s", "flows.*.goodput_kbps")
 CROSS_TESTBED = Experiment(
     id="tpa-cross-testbed",
