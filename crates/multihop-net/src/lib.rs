@@ -4,6 +4,7 @@
 //! datagrams out. A tokio task moves it ([`TpaListener`], [`TpaStream`]); tests move it in virtual time.
 
 mod config;
+mod dial;
 mod driver;
 mod error;
 mod frames;
@@ -22,6 +23,7 @@ pub mod tunnel;
 
 pub use config::{Config, Limits, Peers, Security, SocketOptions};
 pub use error::{Error, Reason};
+pub use dial::dial;
 pub use keys::{Identity, KnownPeers, PublicKey, Token};
 pub use listener::TpaListener;
 pub use stats::Stats;
