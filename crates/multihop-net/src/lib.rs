@@ -22,8 +22,8 @@ pub mod keys;
 pub mod tunnel;
 
 pub use config::{Config, Limits, Peers, Security, SocketOptions};
-pub use error::{Error, Reason};
 pub use dial::dial;
+pub use error::{Error, Reason};
 pub use keys::{Identity, KnownPeers, PublicKey, Token};
 pub use listener::TpaListener;
 pub use stats::Stats;
