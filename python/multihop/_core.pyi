@@ -1,4 +1,9 @@
+from typing import Any, final
+
 __all__ = [
+    "Connection",
+    "Listener",
+    "Opening",
     "RunError",
     "ScenarioError",
     "build",
@@ -10,6 +15,9 @@ __all__ = [
     "run",
     "schema",
     "sweep_results",
+    "tpa_connect",
+    "tpa_listen",
+    "tpa_token",
     "version",
 ]
 
@@ -36,3 +44,49 @@ def main(argv: list[str]) -> int: ...
 def build() -> str: ...
 def build_profile() -> str: ...
 def version() -> str: ...
+
+@final
+class Connection:
+    def take_descriptor(self) -> int: ...
+    def error(self) -> OSError | None: ...
+    def closed(self, seconds: float) -> bool: ...
+    def peer_address(self) -> tuple[str, int]: ...
+    def local_address(self) -> tuple[str, int]: ...
+    def peer_key(self) -> str | None: ...
+    def stats(self) -> dict[str, Any]: ...
+
+@final
+class Listener:
+    def fileno(self) -> int: ...
+    def accept(self) -> Connection: ...
+    def address(self) -> tuple[str, int]: ...
+    def close(self) -> None: ...
+
+@final
+class Opening:
+    def fileno(self) -> int: ...
+    def result(self) -> Connection: ...
+    def cancel(self) -> None: ...
+
+def tpa_token() -> str: ...
+def tpa_connect(
+    address: str,
+    port: int,
+    plain: bool,
+    token: str | None,
+    identity: str | None,
+    peer: str | None,
+    known_peers: str | None,
+    cwnd_max: int | None,
+) -> Opening: ...
+def tpa_listen(
+    address: str,
+    port: int,
+    plain: bool,
+    token: str | None,
+    identity: str | None,
+    peer: str | None,
+    known_peers: str | None,
+    cwnd_max: int | None,
+    backlog: int,
+) -> Listener: ...

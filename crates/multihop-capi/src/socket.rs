@@ -149,9 +149,7 @@ impl Socket {
         match &*state {
             State::Connected(_) => Ok(()),
             State::Closed => Err(bad(libc::EBADF)),
-            _ => {
-                Err(self.take_failure().map_or_else(|| bad(libc::ECONNABORTED), |failure| bad(failure.errno)))
-            }
+            _ => Err(bad(lock(&self.failure).as_ref().map_or(libc::ECONNABORTED, |failure| failure.errno))),
         }
     }
 

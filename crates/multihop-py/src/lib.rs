@@ -1,5 +1,8 @@
 //! The extension module `multihop._core`: conversions only.
 
+#[cfg(unix)]
+mod net;
+
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 
@@ -25,6 +28,9 @@ mod _core {
     use multihop_sim::sweep::Plan;
     use pyo3::prelude::*;
 
+    #[cfg(unix)]
+    #[pymodule_export]
+    use super::net::{Connection, Listener, Opening, tpa_connect, tpa_listen, tpa_token};
     #[pymodule_export]
     use super::{RunError, ScenarioError};
 

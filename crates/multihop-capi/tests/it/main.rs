@@ -93,16 +93,27 @@ fn the_header_has_the_numbers_of_the_library() {
 
 #[test]
 fn an_echo_server_and_a_client_that_polls() {
+    echo(None);
+}
+
+#[test]
+fn the_same_for_those_who_know_the_token() {
+    echo(Some(multihop_net::Token::generate().unwrap().to_string()));
+}
+
+fn echo(token: Option<String>) {
     let Some(prefix) = installed() else { return };
     let server = compile(prefix.path(), &example("echo_server.c"));
     let client = compile(prefix.path(), &example("echo_client.c"));
-    let mut server = start(prefix.path(), &server).arg("0").stdout(Stdio::piped()).spawn().unwrap();
+    let mut server =
+        start(prefix.path(), &server).arg("0").args(&token).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let port = line.trim().strip_prefix("port ").unwrap();
 
     let mut client = start(prefix.path(), &client)
         .args(["127.0.0.1", port])
+        .args(&token)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

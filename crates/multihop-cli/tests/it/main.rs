@@ -3,7 +3,6 @@
 
 mod check;
 mod motion;
-mod net;
 mod run;
 mod sweep;
 

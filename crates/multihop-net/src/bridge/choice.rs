@@ -24,7 +24,9 @@ impl Choice {
     pub fn security(&self) -> io::Result<Security> {
         match (self.plain, &self.token, &self.identity) {
             (true, None, None) => Ok(Security::Plain),
-            (false, Some(token), None) => token.parse().map(Security::Token).map_err(invalid),
+            (false, Some(token), None) => {
+                token.parse().map(Security::Token).map_err(|error| invalid(format!("the token: {error}")))
+            }
             (false, None, Some(path)) => {
                 Ok(Security::Keys { identity: Identity::load(path)?, peers: self.peers()? })
             }
@@ -39,7 +41,9 @@ impl Choice {
     fn peers(&self) -> io::Result<Peers> {
         match (self.peer.as_deref(), &self.known_peers) {
             (Some("any"), None) => Ok(Peers::Any),
-            (Some(key), None) => key.parse().map(Peers::Exactly).map_err(invalid),
+            (Some(key), None) => {
+                key.parse().map(Peers::Exactly).map_err(|error| invalid(format!("the peer's key: {error}")))
+            }
             (None, Some(path)) => Ok(Peers::Known(KnownPeers::load(path)?)),
             _ => Err(invalid("a key needs to know the peer's: one key, any, or the file of known peers")),
         }

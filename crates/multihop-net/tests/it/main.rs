@@ -3,7 +3,6 @@
 
 mod bridge;
 mod files;
-mod hubs;
 mod loopback;
 mod sealed;
 mod tunnel;

@@ -1,0 +1,249 @@
+//! What `multihop.net` stands on: streams as descriptors.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use multihop_net::bridge::{Bridge, BridgeListener, Choice, runtime};
+use multihop_net::{Config, Token, TpaStream};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+/// How often a call that waits looks whether it was interrupted.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// One end of a connection. It owns a descriptor until somebody takes it.
+#[pyclass(frozen)]
+pub(crate) struct Connection {
+    bridge: Bridge,
+    descriptor: Mutex<Option<OwnedFd>>,
+}
+
+impl From<(Bridge, OwnedFd)> for Connection {
+    fn from((bridge, descriptor): (Bridge, OwnedFd)) -> Self {
+        Self { bridge, descriptor: Mutex::new(Some(descriptor)) }
+    }
+}
+
+#[pymethods]
+impl Connection {
+    /// The Unix socket that stands for the stream; who takes it closes it.
+    fn take_descriptor(&self) -> PyResult<i32> {
+        let mut descriptor = self.descriptor.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken =
+            descriptor.take().ok_or_else(|| PyValueError::new_err("the descriptor was taken before"))?;
+        Ok(taken.into_raw_fd())
+    }
+
+    /// Why the connection broke, if it did.
+    fn error(&self) -> Option<PyErr> {
+        self.bridge.error().map(PyErr::from)
+    }
+
+    /// Waits until the descriptor is closed and the peer has everything; `False` if it takes longer.
+    fn closed(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        let limit =
+            Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let waiting = async { timeout(limit, self.bridge.closed()).await };
+        match interruptibly(py, waiting)? {
+            Ok(result) => Ok(result.map(|()| true)?),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn peer_address(&self) -> (String, u16) {
+        pair(self.bridge.stream().peer_addr())
+    }
+
+    fn local_address(&self) -> (String, u16) {
+        pair(self.bridge.stream().local_addr())
+    }
+
+    /// The key that the peer has proved to have.
+    fn peer_key(&self) -> Option<String> {
+        self.bridge.stream().peer_key().map(|key| key.to_string())
+    }
+
+    /// What the connection has seen and done.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = self.bridge.stream().stats();
+        let counters = stats.counters;
+        let dict = PyDict::new(py);
+        dict.set_item("state", stats.state)?;
+        dict.set_item("phase", stats.phase)?;
+        dict.set_item("rtt", stats.rtt.map(|rtt| rtt.as_secs_f64()))?;
+        dict.set_item("rto", stats.rto.as_secs_f64())?;
+        dict.set_item("cwnd", stats.cwnd)?;
+        dict.set_item("mss", stats.mss)?;
+        dict.set_item("hops", stats.hops)?;
+        for (name, value) in [
+            ("bytes_sent", counters.bytes_acked),
+            ("bytes_received", counters.bytes_delivered),
+            ("datagrams_sent", stats.datagrams_sent),
+            ("datagrams_received", stats.datagrams_received),
+            ("segments_sent", counters.data_sent),
+            ("segments_retransmitted", counters.retransmitted),
+            ("timeouts", counters.timeouts),
+            ("freezes", counters.freezes),
+            ("notices", counters.notices),
+        ] {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+}
+
+/// Takes connections; its descriptor is readable while one waits.
+#[pyclass(frozen)]
+pub(crate) struct Listener(BridgeListener);
+
+#[pymethods]
+impl Listener {
+    fn fileno(&self) -> i32 {
+        self.0.as_fd().as_raw_fd()
+    }
+
+    /// The next connection; BlockingIOError if none waits.
+    fn accept(&self) -> PyResult<Connection> {
+        Ok(self.0.try_accept()?.into())
+    }
+
+    fn address(&self) -> (String, u16) {
+        pair(self.0.local_addr())
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+}
+
+type Made = io::Result<(Bridge, OwnedFd)>;
+
+/// A connection that is being made; its descriptor is readable once that is decided.
+#[pyclass(frozen)]
+pub(crate) struct Opening {
+    decided: UnixStream,
+    made: Arc<Mutex<Option<Made>>>,
+    task: AbortHandle,
+}
+
+#[pymethods]
+impl Opening {
+    fn fileno(&self) -> i32 {
+        self.decided.as_raw_fd()
+    }
+
+    /// The connection, or why there is none; once, and not before it is decided.
+    fn result(&self) -> PyResult<Connection> {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(made
+            .ok_or_else(|| PyValueError::new_err("nothing is decided, or it was asked for before"))??
+            .into())
+    }
+
+    /// Gives up, unless it is decided.
+    fn cancel(&self) {
+        self.task.abort();
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Begins to open a connection.
+#[pyfunction]
+#[pyo3(signature = (address, port, plain, token, identity, peer, known_peers, cwnd_max))]
+#[expect(clippy::too_many_arguments, reason = "the Python package has the friendly form")]
+pub(crate) fn tpa_connect(
+    address: &str,
+    port: u16,
+    plain: bool,
+    token: Option<String>,
+    identity: Option<PathBuf>,
+    peer: Option<String>,
+    known_peers: Option<PathBuf>,
+    cwnd_max: Option<u8>,
+) -> PyResult<Opening> {
+    let address = parse(address, port)?;
+    let config = config(&Choice { plain, token, identity, peer, known_peers }, cwnd_max)?;
+    let (decided, says) = UnixStream::pair()?;
+    let made = Arc::new(Mutex::new(None));
+    let place = Arc::clone(&made);
+    let task = runtime()?.spawn(async move {
+        let result = async { Bridge::new(TpaStream::connect(address, &config).await?) }.await;
+        *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        drop(says);
+    });
+    Ok(Opening { decided, made, task: task.abort_handle() })
+}
+
+/// A new token, to be told to the other end.
+#[pyfunction]
+pub(crate) fn tpa_token() -> PyResult<String> {
+    Ok(Token::generate()?.to_string())
+}
+
+/// Takes connections at an address from now on.
+#[pyfunction]
+#[pyo3(signature = (address, port, plain, token, identity, peer, known_peers, cwnd_max, backlog))]
+#[expect(clippy::too_many_arguments, reason = "the Python package has the friendly form")]
+pub(crate) fn tpa_listen(
+    py: Python<'_>,
+    address: &str,
+    port: u16,
+    plain: bool,
+    token: Option<String>,
+    identity: Option<PathBuf>,
+    peer: Option<String>,
+    known_peers: Option<PathBuf>,
+    cwnd_max: Option<u8>,
+    backlog: usize,
+) -> PyResult<Listener> {
+    let address = parse(address, port)?;
+    let mut config = config(&Choice { plain, token, identity, peer, known_peers }, cwnd_max)?;
+    config.limits.backlog = backlog.clamp(1, config.limits.backlog);
+    Ok(Listener(py.detach(|| BridgeListener::bind(address, config))?))
+}
+
+/// Waits for a future without the interpreter; an interrupt ends it.
+fn interruptibly<T: Send>(py: Python<'_>, future: impl Future<Output = T> + Send) -> PyResult<T> {
+    let runtime = runtime()?;
+    let mut future = Box::pin(future);
+    loop {
+        let waited = py.detach(|| runtime.block_on(async { timeout(SIGNAL_INTERVAL, &mut future).await }));
+        match waited {
+            Ok(result) => return Ok(result),
+            Err(_) => py.check_signals()?,
+        }
+    }
+}
+
+fn config(choice: &Choice, cwnd_max: Option<u8>) -> PyResult<Config> {
+    let mut config = Config::new(choice.security()?);
+    if let Some(cwnd_max) = cwnd_max {
+        if !(1..=12).contains(&cwnd_max) {
+            return Err(PyValueError::new_err(format!("cwnd_max is {cwnd_max}, allowed: 1 to 12")));
+        }
+        config.transport.cwnd_max = cwnd_max;
+    }
+    Ok(config)
+}
+
+fn parse(address: &str, port: u16) -> PyResult<SocketAddr> {
+    let ip = address.parse().map_err(|_| PyValueError::new_err(format!("{address:?} is no IP address")))?;
+    Ok(SocketAddr::new(ip, port))
+}
+
+fn pair(address: SocketAddr) -> (String, u16) {
+    (address.ip().to_string(), address.port())
+}
