@@ -10,6 +10,7 @@ import math
 import random
 from typing import Any
 
+from multihop.papers import findings
 from multihop.papers.declare import (
     FAIRNESS,
     GOODPUT,
@@ -120,6 +121,7 @@ ACCURACY_RUNS = Experiment(
             {"streams": "three"},
             at_most=5.0,
             each={"speed": [0, 5, 20]},
+            differs=findings.MORE_ROUTE_CHANGES,
         ),
         Claim(
             "fewer than 2% are incompatible",
@@ -176,6 +178,7 @@ THROUGHPUT = Experiment(
             "newreno",
             at_least=gain(1.0),
             each={"case": ["mobility", "5% error", "5% error, streams"], "speed": [5, 20]},
+            differs=findings.LITTLE_TO_GAIN,
         ),
         versus(
             "ADTCP comes within 30% of ELFN",
@@ -288,6 +291,7 @@ FRIENDLY = Experiment(
     plots=(Plot("bar", "goodput", x="flows", caption="Aggregate throughput."),),
 )
 LINUX = {"preset": "linux", "window_max": 8}
+PATIENT = {"kind": "adtcp", "probe_max": "off", **LINUX}
 AWAY = [
     [],
     [],
@@ -327,7 +331,7 @@ TESTBED = Experiment(
         "topology": {"kind": "chain", "hops": 4},
         "routing": {"protocol": "static"},
         "flow": [
-            {"from": 0, "to": 4, "transport": {"kind": "adtcp", **LINUX}},
+            {"from": 0, "to": 4, "transport": PATIENT},
             {"from": 0, "to": 4, "transport": {"kind": "reno", **LINUX}},
         ],
     },
@@ -356,6 +360,7 @@ TESTBED = Experiment(
             {"channel": "weak signal"},
             than="reno",
             at_least=gain(0.3),
+            differs=findings.RELATIVE_LOSS,
         ),
         Claim(
             "more than twice as fast with a walking receiver",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from multihop.papers import findings
 from multihop.papers.declare import (
     CHANGES,
     GOODPUT,
@@ -158,11 +159,10 @@ def network(
 def dense(text: str, metric: str, of: Any, against: Any, *, less: bool = False) -> Iterator[Claim]:
     """A claim about two kinds of routing in dense networks, for either kind of channel error."""
     bound = {"at_most": 1.0} if less else {"at_least": 1.0}
+    more = {**bound, "each": {"nodes": [30, 50]}, "differs": findings.TC_COST}
     for error in ERRORS.values:
         at = {"error": error}
-        yield versus(
-            f"{text} ({error} damaged)", metric, "routing", of, against, at, each={"nodes": [30, 50]}, **bound
-        )
+        yield versus(f"{text} ({error} damaged)", metric, "routing", of, against, at, **more)
 
 
 def apdr(**more: Any) -> dict[str, Any]:

@@ -194,9 +194,9 @@ def section(page: Page, study: Study) -> None:
     found = [claims.judge(study, claim) for claim in experiment.claims]
     if found:
         page.bullets(f"{one.verdict.upper()}: {one.claim.text} ({one.why})" for one in found)
-    for one in found:
-        if one.verdict == claims.NOT_HELD and one.claim.differs:
-            page.text(f"{one.claim.text}: {one.claim.differs}")
+    not_held = [one.claim for one in found if one.verdict == claims.NOT_HELD]
+    for why in dict.fromkeys(claim.differs for claim in not_held if claim.differs):
+        page.text(f"{'; '.join(claim.text for claim in not_held if claim.differs == why)}: {why}")
     if experiment.unstated:
         page.text("What the paper does not state:")
         page.bullets(f"{one.what}: {one.chosen}, because {one.why}" for one in experiment.unstated)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from multihop.papers import findings
 from multihop.papers.declare import (
     FAIRNESS,
     GOODPUT,
@@ -209,6 +210,7 @@ RESPONSE = Experiment(
             "tcp-ap",
             "newreno",
             at_least=2.0,
+            differs=findings.ONE_RUN,
         ),
         versus(
             "the second flow gets more with TCP-AP than with the optimal window limit",
@@ -217,6 +219,7 @@ RESPONSE = Experiment(
             "tcp-ap",
             "tcp-cwl",
             at_least=1.0,
+            differs=findings.ONE_RUN,
         ),
     ],
     unstated=(BASIC, Unstated("when the run ends", "100 s", "the figures end there or a little later")),
@@ -261,6 +264,7 @@ CHAIN = steady(
             "newreno",
             at_least=gain(0.84),
             at={"hops": 20},
+            differs=findings.FALSE_ROUTE_FAILURES,
         ),
         versus(
             "TCP-AP delivers more than NewReno with delayed ACKs beyond 8 hops",
@@ -279,6 +283,7 @@ CHAIN = steady(
             "tcp-ap",
             at_least=gain(0.07),
             each={"hops": [4, 8, 14, 20]},
+            differs=findings.DYNAMIC_ACKS,
         ),
     ],
     unstated=(RANGE,),
@@ -312,6 +317,7 @@ ORACLE = steady(
             "tcp-cwl",
             at_least=1.0,
             each={"hops": [8, 14, 20]},
+            differs=findings.NO_OPTIMUM,
         ),
         versus(
             "delayed ACKs give it 9 to 36% more",
@@ -366,6 +372,7 @@ PARALLEL = steady(
             "tcp-ap",
             "newreno",
             at_least=1.25,
+            differs=findings.ALTERNATING,
         ),
     ],
     plots=(
@@ -398,6 +405,7 @@ ASYMMETRIC = steady(
             "newreno",
             "tcp-ap",
             at_least=1.0,
+            differs=findings.NEWRENO_ALONE,
         ),
     ],
     plots=BARS,
@@ -424,6 +432,7 @@ GRID = steady(
             "newreno",
             at_least=1.5,
             at={"layout": "grid"},
+            differs=findings.GRID_STARVES_LESS,
         ),
         Claim(
             "TCP-AP is perfectly fair in the symmetric layout: above 0.95",
@@ -510,6 +519,7 @@ RANDOM = Experiment(
             "tcp-ap",
             "newreno",
             at_least=0.88,
+            differs=findings.SHORT_ROUTES,
         ),
     ],
     unstated=(
@@ -558,6 +568,7 @@ ONOFF = Experiment(
             at_least=0.9,
             at_most=1.1,
             at={"transport": "newreno"},
+            differs=findings.PAUSES_FREE_THE_AIR,
         ),
         Claim(
             "TCP-AP is fair without pauses", "fairness", {"transport": "tcp-ap", "pause": 0.0}, at_least=95.0
@@ -601,6 +612,7 @@ ONOFF_RANDOM = Experiment(
             "tcp-ap",
             "newreno",
             at_least=gain(0.91),
+            differs=findings.SHORT_ROUTES,
         ),
         versus(
             "with delayed ACKs 58% more",
@@ -609,6 +621,7 @@ ONOFF_RANDOM = Experiment(
             "tcp-ap+da",
             "newreno+da",
             at_least=gain(0.58),
+            differs=findings.SHORT_ROUTES,
         ),
         versus("TCP-AP is fairer", "fairness", "transport", "tcp-ap", "newreno", at_least=1.0),
     ],

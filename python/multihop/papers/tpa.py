@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from multihop.papers import findings
 from multihop.papers.declare import (
     FAIRNESS,
     HOPS,
@@ -63,10 +64,31 @@ LAPTOPS = Unstated(
 )
 
 
-def better(text: str, metric: str, over: list[str], of: list[str], size: float) -> Claim:
+def better(text: str, metric: str, over: list[str], of: list[str], size: float, differs: str = "") -> Claim:
     """The best of TPA's configurations against the best of TCP's, as the paper compares them."""
     lowest = metric == "rtx"
-    return Claim(text, metric, {"transport": of}, {"transport": over}, more(size), less(size), lowest=lowest)
+    bounds: dict[str, Any] = {"at_least": more(size), "at_most": less(size)}
+    return versus(text, metric, "transport", of, over, lowest=lowest, differs=differs, **bounds)
+
+
+WHY = {
+    ("fading", "goodput"): findings.FADES,
+    ("fading", "rtx"): findings.REPAIRS,
+    ("threshold", "goodput"): findings.CLEAR_GAIN,
+    ("threshold", "rtx"): findings.FALSE_BREAKS,
+}
+
+
+def beside(claim: Claim, at: dict[str, Any]) -> Claim:
+    """The same claim in these cells, of one of the two radios."""
+    radio = at["radio"]
+    return replace(
+        claim,
+        text=f"{claim.text}, {radio}",
+        of={**at, **claim.of},
+        against={**at, **(claim.against or {})},
+        differs=WHY[radio, claim.metric],
+    )
 
 
 CHAINS = Axis(
@@ -100,8 +122,7 @@ def chain(
             one = better(
                 f"{length}: TPA {what} than TCP ({size:+.1%}), best configurations", metric, TCPS, TPAS, size
             )
-            at = {"chain": length, "radio": "fading"}
-            claims.append(replace(one, of={**at, **one.of}, against={**at, **(one.against or {})}))
+            claims += [beside(one, {"chain": length, "radio": radio}) for radio in RADIOS.values]
     return Experiment(
         id=id,
         paper=PAPER,
@@ -221,6 +242,7 @@ RATES = Experiment(
             at_least=more(change),
             at_most=less(change),
             at={"rate": rate, "radio": "fading"},
+            differs=WHY["fading", metric],
         )
         for rate, size in (("5.5M", 0.10), ("11M", 0.04))
         for what, metric, change in (
@@ -314,6 +336,7 @@ CROSS_TESTBED = Experiment(
             at_least=more(change),
             at_most=less(change),
             at={"routing": routing, "radio": "fading"},
+            differs=WHY["fading", metric],
         )
         for routing, throughput, again in (("OLSR", 0.18, -0.73), ("AODV", 0.05, -0.60))
         for what, metric, change in (
@@ -363,6 +386,7 @@ ROAMING = Experiment(
             "tcp-3",
             at_least=gain(0.12),
             at={"routing": "OLSR"},
+            differs=findings.ROAMING,
         ),
         versus(
             "TPA*-3 delivers 12% more over AODV",
@@ -372,6 +396,7 @@ ROAMING = Experiment(
             "tcp-3",
             at_least=gain(0.12),
             at={"routing": "AODV"},
+            differs=findings.ROAMING,
         ),
         versus(
             "TPA*-3 sends 73% less again over OLSR",
@@ -381,6 +406,7 @@ ROAMING = Experiment(
             "tcp-3",
             at_most=gain(-0.73),
             at={"routing": "OLSR"},
+            differs=findings.ROAMING,
         ),
         versus(
             "both deliver 25% less over AODV",
@@ -390,6 +416,7 @@ ROAMING = Experiment(
             "OLSR",
             at_most=gain(-0.25),
             each={"transport": ["tcp-3", "tpa*-3"]},
+            differs=findings.ROAMING_AODV,
         ),
     ],
     unstated=(
