@@ -263,8 +263,9 @@ impl World<'_> {
         } else {
             return;
         };
+        // DSR tells of every link, whoever listens.
         if let Notice::LinkFailed(quoted) = &notice
-            && quoted.from().port() != port_of(id)
+            && (quoted.from().port() != port_of(id) || !self.listens(id))
         {
             return;
         }

@@ -15,6 +15,8 @@ pub(super) struct Phases {
     acks: u8,
     /// The first transmission since freezing, counted over the whole connection.
     frozen_from: u64,
+    /// There was news of the failure: what left before it says nothing about the route now.
+    told: bool,
     /// The route is known to be lost, and there will be news when it is back.
     route_lost: bool,
     /// Send one segment all the same.
@@ -23,7 +25,15 @@ pub(super) struct Phases {
 
 impl Phases {
     pub(super) const fn new() -> Self {
-        Self { phase: Phase::Normal, expiries: 0, acks: 0, frozen_from: 0, route_lost: false, ask: false }
+        Self {
+            phase: Phase::Normal,
+            expiries: 0,
+            acks: 0,
+            frozen_from: 0,
+            told: false,
+            route_lost: false,
+            ask: false,
+        }
     }
 }
 
@@ -45,9 +55,10 @@ impl Endpoint {
 
     fn on_expiry(&mut self, position: u8) {
         self.counters.timeouts += 1;
-        // §3.3: only what left in trouble doubles the timeout. The expiry that tells of the trouble, and
+        // §3.3: only in trouble does an expiry double the timeout. The one that tells of the trouble, and
         // those of the window it was in, do not.
-        if !self.send.transmissions.was_calm(self.send.block.piece(position).transmission) {
+        let left_calm = self.send.transmissions.was_calm(self.send.block.piece(position).transmission);
+        if self.phases.phase != Phase::Normal && !left_calm {
             self.rtt.back_off();
         }
         self.send.block.on_lost(position);
@@ -60,7 +71,7 @@ impl Endpoint {
                 phases.phase = Phase::Congested;
                 self.counters.congested += 1;
             }
-            Phase::Normal if !notices && phases.expiries >= th_route => self.freeze(),
+            Phase::Normal if !notices && phases.expiries >= th_route => self.freeze(false),
             _ => {}
         }
     }
@@ -70,26 +81,44 @@ impl Endpoint {
         let phases = &mut self.phases;
         phases.expiries = 0;
         phases.acks = phases.acks.saturating_add(1);
-        if phases.phase == Phase::Congested && phases.acks >= self.config.th_ack {
-            phases.phase = Phase::Normal;
+        // §3.5: where only timeouts tell of trouble, congested and freeze are one state.
+        let may_be_congested = match phases.phase {
+            Phase::Normal => false,
+            Phase::Congested => true,
+            Phase::Freeze => !phases.told,
+        };
+        if may_be_congested && phases.acks >= self.config.th_ack {
+            self.calm_down();
         }
     }
 
     /// An ACK names transmission `number`: one made since freezing shows that the route is back.
     pub(super) fn on_named(&mut self, number: u64) {
         if self.phases.phase == Phase::Freeze && number >= self.phases.frozen_from {
-            self.phases.phase = Phase::Normal;
             self.phases.expiries = 0;
-            self.end_silence();
-            self.rtt.expect_new_route();
+            self.calm_down();
         }
     }
 
-    fn freeze(&mut self) {
-        if self.phases.phase != Phase::Freeze {
-            self.phases.phase = Phase::Freeze;
-            self.phases.frozen_from = self.send.transmissions.next();
-            self.counters.freezes += 1;
+    /// The trouble is over, and with it the back-off (§3.3).
+    fn calm_down(&mut self) {
+        if self.phases.phase == Phase::Freeze {
+            self.end_silence();
+            self.rtt.expect_new_route();
+        }
+        self.phases.phase = Phase::Normal;
+        self.rtt.end_back_off();
+    }
+
+    /// Takes the route for broken, because of news or because of expiries.
+    fn freeze(&mut self, told: bool) {
+        let phases = &mut self.phases;
+        let frozen = phases.phase == Phase::Freeze;
+        if !frozen || (told && !phases.told) {
+            phases.phase = Phase::Freeze;
+            phases.told = told;
+            phases.frozen_from = self.send.transmissions.next();
+            self.counters.freezes += u64::from(!frozen);
         }
     }
 
@@ -102,7 +131,7 @@ impl Endpoint {
             }
             Notice::LinkFailed(quoted) => self.on_link_failure(now, quoted),
             Notice::RouteLost if self.config.route_notices && self.flight() > 0 => {
-                self.freeze();
+                self.freeze(true);
                 self.lose_route(now);
             }
             Notice::RouteRestored => self.end_silence(),
@@ -115,11 +144,12 @@ impl Endpoint {
         let transmission = self.send.block.piece(position).transmission;
         // §3.3: a frozen sender asks at the expiry of its timer, not at each notice: where a route is
         // missing, the answer to a probe may be another notice at once.
-        let is_probe = self.phases.phase == Phase::Freeze && transmission >= self.phases.frozen_from;
+        let knows = self.phases.phase == Phase::Freeze && self.phases.told;
+        let is_probe = knows && transmission >= self.phases.frozen_from;
         if !is_probe {
             self.counters.notices += 1;
             self.send.block.on_lost(position);
-            self.freeze();
+            self.freeze(true);
         }
         if self.config.route_notices {
             self.lose_route(now);
@@ -134,9 +164,11 @@ impl Endpoint {
         (ours && self.send.block.in_flight.contains(quote.position)).then_some(quote.position)
     }
 
+    /// DEVIATION tpa-2: a sender asks once before it falls silent; else nothing would make routing on
+    /// demand look for the route.
     fn lose_route(&mut self, now: Instant) {
         if !self.phases.route_lost {
-            self.phases.route_lost = true;
+            (self.phases.route_lost, self.phases.ask) = (true, true);
             self.timers.set(Timer::Silence, now + self.config.silence_max);
         }
     }

@@ -36,8 +36,9 @@ fn what_expired_or_left_in_trouble_is_no_sample() {
     s.at_ms(100).app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
     let before = s.machine.rtt().samples();
     s.at_ms(1100).expect([slow(1, 0, 2)]);
-    s.at_ms(1200).gets([ack(1, &[0], 0)]).expect([slow(1, 1, 3)]);
-    s.at_ms(1300).gets([ack(1, &[0, 1], 3)]).check(|tpa| tpa.rtt().samples(), before);
+    s.at_ms(1150).gets([ack(1, &[], 0)]).expect([]);
+    s.at_ms(1200).gets([ack(1, &[0], 2)]).expect([data(1, 1, 3)]).check(|tpa| tpa.rtt().samples(), before);
+    s.at_ms(1300).gets([ack(1, &[0, 1], 3)]).check(|tpa| tpa.rtt().samples(), before + 1);
 }
 
 #[test]
