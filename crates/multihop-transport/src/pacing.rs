@@ -24,10 +24,6 @@ pub struct PacingConfig {
     pub k_mean: KMean,
     /// Bit rate of the wireless links (b).
     pub bandwidth: BitRate,
-    /// Bytes of a full data packet, IP header included (s_data).
-    pub data_bytes: u32,
-    /// Bytes of an ACK, IP header included (s_ack).
-    pub ack_bytes: u32,
 }
 
 /// How the spread of round trips is measured, as a share of their mean.
@@ -72,7 +68,7 @@ pub struct Pacer {
 
 impl PacingConfig {
     /// What the TCP-AP paper settles on (section 4.5).
-    pub const fn new(bandwidth: BitRate, data_bytes: u32, ack_bytes: u32) -> Self {
+    pub const fn new(bandwidth: BitRate) -> Self {
         Self {
             reuse_hops: 4,
             alpha: 700,
@@ -82,8 +78,6 @@ impl PacingConfig {
             k: 1,
             k_mean: KMean::Raw,
             bandwidth,
-            data_bytes,
-            ack_bytes,
         }
     }
 }
@@ -99,12 +93,13 @@ impl Pacer {
         self.hops = Some(hops.max(1));
     }
 
-    /// Takes the round trip of a data packet that was sent exactly once, and of the way there if
-    /// the receiver's clock is that of the sender.
-    pub fn sample(&mut self, round_trip: Duration, there: Option<Duration>) {
+    /// Takes the round trip of a data packet that was sent exactly once, and the way there if the
+    /// receiver's clock is that of the sender. A full packet has `payload` bytes that its ACK has not;
+    /// all headers are alike.
+    pub fn sample(&mut self, payload: u32, round_trip: Duration, there: Option<Duration>) {
         self.history.push(round_trip.min(LONGEST));
         self.cov = self.variation();
-        let Some(sample) = self.delay_of_reuse_hops(round_trip, there) else { return };
+        let Some(sample) = self.delay_of_reuse_hops(payload, round_trip, there) else { return };
         let alpha = u64::from(self.config.alpha.min(1000));
         let delay = self.delay.map_or(sample, |old| (old * alpha + sample * (1000 - alpha)) / 1000);
         self.delay = Some(delay);
@@ -146,14 +141,19 @@ impl Pacer {
         self.hops
     }
 
-    fn delay_of_reuse_hops(&self, round_trip: Duration, there: Option<Duration>) -> Option<Duration> {
+    fn delay_of_reuse_hops(
+        &self,
+        payload: u32,
+        round_trip: Duration,
+        there: Option<Duration>,
+    ) -> Option<Duration> {
         let hops = u64::from(self.hops?);
         let n = hops.min(u64::from(self.config.reuse_hops.max(1)));
         let delay = match (self.config.clock, there) {
             (Clock::Synchronised, Some(there)) => there.min(LONGEST) * n / hops,
             _ => {
-                let PacingConfig { bandwidth, data_bytes, ack_bytes, .. } = self.config;
-                let difference = bandwidth.time_for(data_bytes.saturating_sub(ack_bytes));
+                // s_data - s_ack
+                let difference = self.config.bandwidth.time_for(payload);
                 // FHD = n (t_q + t_data) with t_q = (RTT / h - t_data - t_ack) / 2.
                 round_trip.min(LONGEST) * n / (2 * hops) + difference * n / 2
             }
@@ -258,9 +258,11 @@ const SHORTEST: Duration = Duration::from_micros(1);
 mod tests {
     use super::*;
 
-    /// 2 Mb/s, 1500 and 40 bytes: (s_data - s_ack) / b is 5.84 ms.
+    /// 1500 bytes and 40: (s_data - s_ack) / b is 5.84 ms at 2 Mb/s.
+    const PAYLOAD: u32 = 1460;
+
     fn config() -> PacingConfig {
-        PacingConfig::new(BitRate(2_000_000), 1500, 40)
+        PacingConfig::new(BitRate(2_000_000))
     }
 
     fn pacer(config: PacingConfig, hops: u8) -> Pacer {
@@ -279,7 +281,7 @@ mod tests {
 
     fn sample_all(pacer: &mut Pacer, round_trips: &[u64]) {
         for &round_trip in round_trips {
-            pacer.sample(ms(round_trip), None);
+            pacer.sample(PAYLOAD, ms(round_trip), None);
         }
     }
 
@@ -287,7 +289,7 @@ mod tests {
     fn the_first_sample_over_four_hops_by_hand() {
         let mut pacer = pacer(config(), 4);
         assert_eq!((pacer.gap(), pacer.rate(), pacer.delay()), (None, None, None));
-        pacer.sample(ms(100), None);
+        pacer.sample(PAYLOAD, ms(100), None);
         // FHD = 2 (100 / 4 + 5.84) = 61.68 ms, and one sample does not vary.
         assert_eq!((pacer.delay(), pacer.gap()), (us(61_680), us(61_680)));
         assert!((pacer.rate().unwrap() - 16.213).abs() < 0.001);
@@ -298,15 +300,24 @@ mod tests {
         // n/2 (RTT / h + 5.84): 2 (160 / 8 + 5.84), 3/2 (60 / 3 + 5.84), 1/2 (15 + 5.84)
         for (hops, round_trip, delay) in [(8, 160, 51_680), (3, 60, 38_760), (1, 15, 10_420)] {
             let mut pacer = pacer(config(), hops);
-            pacer.sample(ms(round_trip), None);
+            pacer.sample(PAYLOAD, ms(round_trip), None);
             assert_eq!(pacer.delay(), us(delay), "{hops} hops");
         }
+    }
+
+    /// Options take their room from the payload; they, and a second IP header, are in the ACK as well.
+    #[test]
+    fn data_and_ack_differ_by_the_payload() {
+        let mut pacer = pacer(config(), 4);
+        pacer.sample(1448, ms(100), None);
+        // 2 (100 / 4 + 5.792)
+        assert_eq!(pacer.delay(), us(61_584));
     }
 
     #[test]
     fn another_reuse_distance_by_hand() {
         let mut pacer = pacer(PacingConfig { reuse_hops: 3, ..config() }, 6);
-        pacer.sample(ms(120), None);
+        pacer.sample(PAYLOAD, ms(120), None);
         // 3/2 (120 / 6 + 5.84)
         assert_eq!(pacer.delay(), us(38_760));
     }
@@ -369,10 +380,10 @@ mod tests {
     #[test]
     fn a_synchronised_clock_takes_the_way_there_alone() {
         let mut pacer = pacer(PacingConfig { clock: Clock::Synchronised, ..config() }, 8);
-        pacer.sample(ms(500), us(72_000));
+        pacer.sample(PAYLOAD, ms(500), us(72_000));
         // T n / h = 72 * 4 / 8
         assert_eq!(pacer.delay(), us(36_000));
-        pacer.sample(ms(160), None);
+        pacer.sample(PAYLOAD, ms(160), None);
         // Without it the formula stands in: 0.7 * 36 + 0.3 * 2 (160 / 8 + 5.84)
         assert_eq!(pacer.delay(), us(40_704));
     }
@@ -383,7 +394,7 @@ mod tests {
         sample_all(&mut pacer, &[80, 120]);
         assert_eq!(pacer.gap(), None);
         pacer.set_hops(4);
-        pacer.sample(ms(100), None);
+        pacer.sample(PAYLOAD, ms(100), None);
         assert!((pacer.cov() - 0.2).abs() < 1e-6);
         // 61.68 * 1.4
         assert_eq!(pacer.gap(), us(86_352));
@@ -392,10 +403,10 @@ mod tests {
     #[test]
     fn a_new_route_holds_from_the_next_sample_on() {
         let mut pacer = pacer(config(), 4);
-        pacer.sample(ms(100), None);
+        pacer.sample(PAYLOAD, ms(100), None);
         pacer.set_hops(8);
         assert_eq!(pacer.delay(), us(61_680));
-        pacer.sample(ms(100), None);
+        pacer.sample(PAYLOAD, ms(100), None);
         // 0.7 * 61.68 + 0.3 * 2 (100 / 8 + 5.84)
         assert_eq!(pacer.delay(), us(54_180));
     }
@@ -416,12 +427,12 @@ mod tests {
             };
             let mut pacer = pacer(config, 0);
             for i in 0..samples {
-                pacer.sample(if i % 3 == 0 { Duration::ZERO } else { Duration::MAX }, None);
+                pacer.sample(PAYLOAD, if i % 3 == 0 { Duration::ZERO } else { Duration::MAX }, None);
             }
             assert!(pacer.gap().unwrap() >= SHORTEST);
         }
-        let mut short = pacer(PacingConfig::new(BitRate(1), 40, 40), 1);
-        sample_all(&mut short, &[0, 0, 0]);
+        let mut short = pacer(config(), 1);
+        (0..3).for_each(|_| short.sample(0, Duration::ZERO, None));
         assert_eq!((short.gap(), short.cov().to_bits()), (Some(SHORTEST), 0));
     }
 }

@@ -13,7 +13,7 @@ use multihop_wire::tpa::BlockSeq;
 /// The only test of this program, so that nobody else is counted.
 #[test]
 fn a_warm_connection_allocates_nothing() {
-    let pacer = PacingConfig::new(BitRate(2_000_000), 1500, 40);
+    let pacer = PacingConfig::new(BitRate(2_000_000));
     let paced = Some(Pacing::new(pacer));
     let plain = Config { handshake: false, ..Config::ns2_2005() };
     allocates_nothing(&plain);

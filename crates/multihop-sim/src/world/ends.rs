@@ -1,7 +1,6 @@
 //! Transports: what sits at the two ends of each flow.
 
 use multihop_core::{Duration, FlowId, Instant, NodeId, Notice, Rng};
-use multihop_transport::pacing::PacingConfig;
 use multihop_transport::{tcp, tpa};
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
@@ -161,7 +160,7 @@ fn built_in(
                 config.window_max = tcp::window_for_hops(hops);
             }
             if let Some(pacing) = &mut config.pacing {
-                fit(&mut pacing.pacer, scenario, config.mss);
+                pacing.pacer.bandwidth = scenario.radio.rate;
             }
             tcp_pair(scenario.seed, id, &config)
         }
@@ -169,18 +168,11 @@ fn built_in(
             let sink = !scenario.is_relayed(id);
             let mut config = tpa::Config { sink, initial_ttl: INITIAL_TTL, ..config.as_ref().clone() };
             if let Some(pacing) = &mut config.pacing {
-                fit(pacing, scenario, config.mss);
+                pacing.bandwidth = scenario.radio.rate;
             }
             tpa_pair(scenario.seed, id, &config)
         }
     }
-}
-
-/// A pacer knows the rate of the links and the sizes of packets.
-fn fit(pacer: &mut PacingConfig, scenario: &Scenario, mss: u16) {
-    pacer.bandwidth = scenario.radio.rate;
-    pacer.data_bytes = u32::from(mss) + HEADERS;
-    pacer.ack_bytes = HEADERS;
 }
 
 fn tcp_pair(seed: u64, id: FlowId, config: &tcp::Config) -> [End; 2] {
@@ -354,6 +346,3 @@ impl World<'_> {
         self.note_action(sender.flow());
     }
 }
-
-/// Bytes of a segment that are not payload: IP and TCP.
-const HEADERS: u32 = 40;

@@ -166,8 +166,8 @@ impl Endpoint {
         }
         self.congestion = Congestion::new(&self.config, self.mss, initial);
         self.meter = self.config.timestamps.filter(|_| self.timestamps).and_then(|tick| {
-            let samples = self.config.adtcp.samples;
-            self.config.is_adtcp().then(|| Box::new(Meter::new(samples, tick)))
+            let density = &self.config.adtcp.density;
+            self.config.is_adtcp().then(|| Box::new(Meter::new(density, tick)))
         });
         self.emit(Event::Connected);
     }

@@ -27,7 +27,7 @@ mod standby;
 mod state;
 mod timers;
 
-pub use adtcp::{AdtcpConfig, Identify, Level, Levels, Values};
+pub use adtcp::{AdtcpConfig, DensityConfig, Identify, Level, Levels, Values};
 pub use config::{
     AckRule, Config, DelayedAck, Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Variant,
     window_for_hops,

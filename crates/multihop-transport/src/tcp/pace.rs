@@ -100,7 +100,7 @@ impl Endpoint {
             RoundTrips::Net | RoundTrips::Timed => timed,
         };
         if let Some(round_trip) = round_trip {
-            pace.pacer.sample(round_trip, trip.map(|trip| trip.there));
+            pace.pacer.sample(self.mss, round_trip, trip.map(|trip| trip.there));
         }
     }
 }

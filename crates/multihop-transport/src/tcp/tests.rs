@@ -6,7 +6,7 @@ use crate::pacing::PacingConfig;
 
 /// With a pacer over one hop that has seen one round trip: its gap is half of that.
 fn endpoint(round_trip: Option<Duration>) -> Endpoint {
-    let pacer = PacingConfig { history: 1, ..PacingConfig::new(BitRate(2_000_000), 40, 40) };
+    let pacer = PacingConfig { history: 1, ..PacingConfig::new(BitRate(2_000_000)) };
     let pacing = round_trip.map(|_| Pacing::new(pacer));
     let config = Config { handshake: false, pacing, ..Config::rfc() };
     let mut endpoint = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
@@ -15,7 +15,7 @@ fn endpoint(round_trip: Option<Duration>) -> Endpoint {
     endpoint.congestion = Congestion::Fake(fake);
     if let Some((pace, round_trip)) = endpoint.pace.as_mut().zip(round_trip) {
         pace.pacer.set_hops(1);
-        pace.pacer.sample(round_trip, None);
+        pace.pacer.sample(0, round_trip, None);
     }
     endpoint
 }
@@ -59,7 +59,7 @@ fn a_gap_that_shrinks_frees_the_segment_that_waits() {
     assert_eq!(segments(&mut endpoint, later), 0);
     assert_eq!(endpoint.poll_timeout(), Some(Instant::ZERO + Duration::from_millis(15)));
     // 0.7 * 15 + 0.3 * 0: the gap was over half a millisecond ago.
-    endpoint.pace.as_mut().unwrap().pacer.sample(Duration::ZERO, None);
+    endpoint.pace.as_mut().unwrap().pacer.sample(0, Duration::ZERO, None);
     assert_eq!(segments(&mut endpoint, later), 1);
 }
 

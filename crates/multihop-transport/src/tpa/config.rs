@@ -1,7 +1,7 @@
 use multihop_core::Duration;
 use multihop_wire::tpa::{AckPolicy, Framing};
 
-use super::rtt::RtoConfig;
+use super::rtt::{RtoConfig, Weights};
 use crate::pacing::PacingConfig;
 
 /// Everything about a connection that is not fixed by the protocol.
@@ -108,6 +108,8 @@ impl Config {
                 covers_hold: false,
                 th_rc: 3,
                 n_rc: 3,
+                usual: Weights { g: 125, h: 250 },
+                quick: Weights { g: 250, h: 500 },
             },
             pacing: None,
             recv_buffer: None,

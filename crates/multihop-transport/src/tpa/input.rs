@@ -178,7 +178,7 @@ impl Endpoint {
         self.rtt.sample(round_trip);
         self.counters.route_changes = self.rtt.route_changes();
         if let Some(pacer) = &mut self.pacer {
-            pacer.sample(round_trip, None);
+            pacer.sample(self.mss, round_trip, None);
         }
     }
 

@@ -31,7 +31,7 @@ pub use config::{Config, Fill};
 pub use counters::Counters;
 pub use multihop_wire::tpa::{AckPolicy, Framing};
 pub use refusals::Refusals;
-pub use rtt::{RtoConfig, RttEstimator};
+pub use rtt::{RtoConfig, RttEstimator, Weights};
 pub use state::{Phase, State};
 
 pub use crate::connection::{Event, Ports, SendError};

@@ -19,6 +19,19 @@ pub struct RtoConfig {
     pub th_rc: u8,
     /// Samples that weigh more after a change of route (`n_RC`).
     pub n_rc: u8,
+    /// Weights of a sample as a rule.
+    pub usual: Weights,
+    /// After a change of route (`g1`, `h1`).
+    pub quick: Weights,
+}
+
+/// How much one sample changes the estimates.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Weights {
+    /// Weight in the mean (`g`), thousandths.
+    pub g: u16,
+    /// Weight of its distance from the mean in the deviation (`h`), thousandths.
+    pub h: u16,
 }
 
 /// The estimator of one connection.
@@ -70,8 +83,7 @@ impl RttEstimator {
             return;
         };
         self.watch_route(rtt, mean);
-        // Table 1: g = 1/8 and h = 1/4; after a change of route g1 = 1/4 and h1 = 1/2.
-        let (g, h) = if self.quick > 0 { (4, 2) } else { (8, 4) };
+        let Weights { g, h } = if self.quick > 0 { self.config.quick } else { self.config.usual };
         self.quick = self.quick.saturating_sub(1);
         let mean = weighted(mean, rtt, g);
         // §3.4: from the mean that has the sample in it.
@@ -152,9 +164,10 @@ impl RttEstimator {
     }
 }
 
-/// `old` with `new` mixed in at weight 1/`n`.
-fn weighted(old: Duration, new: Duration, n: u64) -> Duration {
-    if new >= old { old + (new - old) / n } else { old - (old - new) / n }
+/// `old` with `new` mixed in at a weight in thousandths.
+fn weighted(old: Duration, new: Duration, weight: u16) -> Duration {
+    let part = |distance: Duration| distance.saturating_mul(u64::from(weight.min(1000))) / 1000;
+    if new >= old { old + part(new - old) } else { old - part(old - new) }
 }
 
 /// A timer of zero would fire for ever at one instant.
@@ -212,6 +225,20 @@ mod tests {
             (rtt.late, rtt.early) = (0, 0);
             assert_eq!(rtt.srtt(), Some(before + ms(64) / weight));
         }
+    }
+
+    #[test]
+    fn other_weights_by_hand() {
+        let mut rtt = estimator();
+        rtt.config.usual = Weights { g: 500, h: 750 };
+        rtt.sample(ms(200));
+        rtt.sample(ms(280));
+        // ERTT = 1/2 200 + 1/2 280; DEV = 3/4 |280 - 240| + 1/4 100
+        assert_eq!((rtt.srtt(), rtt.rttvar()), (Some(ms(240)), ms(55)));
+        rtt.config.quick = Weights { g: 250, h: 0 };
+        rtt.expect_new_route();
+        rtt.sample(ms(280));
+        assert_eq!((rtt.srtt(), rtt.rttvar()), (Some(ms(250)), ms(55)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use multihop_transport::tcp::{Config, ProbeInterval, Variant};
 use super::tcp::{NEWRENO, TcpKind};
 use crate::scenario::document::Fault;
 use crate::scenario::tables::TcpTable;
-use crate::scenario::values::put;
+use crate::scenario::values::{Share, put};
 
 /// With the constants of ns-2 when the paper was written.
 pub(super) const ADTCP: TcpKind = TcpKind { variant: Variant::Adtcp, preset: Config::ns2_2002, ..NEWRENO };
@@ -20,7 +20,15 @@ pub(super) fn set(config: &mut Config, name: &str, table: &TcpTable, path: &str,
         return refuse(name, table, path, faults);
     }
     put(&mut config.adtcp.identify, table.identify.map(|word| word.0));
-    put(&mut config.adtcp.samples, table.samples.map(|n| n.to()));
+    let density = &mut config.adtcp.density;
+    put(&mut density.samples, table.samples.map(|n| n.to()));
+    put(&mut density.bins, table.bins.map(|n| n.to()));
+    put(&mut density.high, table.high.map(Share::thousandths));
+    put(&mut density.low, table.low.map(Share::thousandths));
+    if !density.bins.is_multiple_of(4) {
+        let message = format!("found {}, allowed: a multiple of 4", density.bins);
+        faults.push(Fault::at_key(format!("{path}.bins"), message));
+    }
     put(&mut config.adtcp.option_kind, table.option_kind.map(|n| n.to()));
     put(&mut config.adtcp.disconnected.interval, table.probe_interval.map(ProbeInterval::from));
     put(&mut config.adtcp.disconnected.max_probes, table.probe_max.map(|limit| limit.0.map(|n| n.to())));
@@ -34,6 +42,9 @@ fn refuse(name: &str, table: &TcpTable, path: &str, faults: &mut Vec<Fault>) {
     let given = [
         ("identify", table.identify.is_some()),
         ("samples", table.samples.is_some()),
+        ("bins", table.bins.is_some()),
+        ("high", table.high.is_some()),
+        ("low", table.low.is_some()),
         ("option_kind", table.option_kind.is_some()),
     ];
     for (key, _) in given.into_iter().filter(|(_, given)| *given) {

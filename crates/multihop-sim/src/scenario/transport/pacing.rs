@@ -7,10 +7,10 @@ use crate::scenario::document::Fault;
 use crate::scenario::tables::PacingTable;
 use crate::scenario::values::put;
 
-/// What the TCP-AP paper settles on. Rate and sizes are those of 2 Mb/s and full segments; the driver,
-/// which knows the radio, puts its own in their place.
+/// What the TCP-AP paper settles on, at 2 Mb/s; the driver, which knows the radio, puts its rate in the
+/// place of that.
 pub(super) fn defaults(clock: Clock) -> PacingConfig {
-    PacingConfig { clock, ..PacingConfig::new(BitRate(2_000_000), 1500, 40) }
+    PacingConfig { clock, ..PacingConfig::new(BitRate(2_000_000)) }
 }
 
 pub(super) fn set(config: &mut PacingConfig, table: &PacingTable) {

@@ -7,7 +7,7 @@ use super::pacing;
 use crate::scenario::document::Fault;
 use crate::scenario::model::Protocol;
 use crate::scenario::tables::{PacingTable, TpaTable};
-use crate::scenario::values::{put, words};
+use crate::scenario::values::{Gain, put, words};
 
 /// One kind of TPA.
 #[derive(Clone, Copy)]
@@ -105,6 +105,10 @@ fn set_timers(config: &mut Config, table: &TpaTable) {
     put(&mut config.rto.covers_hold, table.rto_covers_hold);
     put(&mut config.rto.th_rc, table.th_rc.map(|n| n.to()));
     put(&mut config.rto.n_rc, table.n_rc.map(|n| n.to()));
+    put(&mut config.rto.usual.g, table.g.map(Gain::thousandths));
+    put(&mut config.rto.usual.h, table.h.map(Gain::thousandths));
+    put(&mut config.rto.quick.g, table.g1.map(Gain::thousandths));
+    put(&mut config.rto.quick.h, table.h1.map(Gain::thousandths));
     put(&mut config.silence_max, table.silence_max.map(|time| time.duration()));
     put(&mut config.syn_wait, table.syn_wait.map(|time| time.duration()));
     put(&mut config.syn_retries, table.syn_retries.map(|limit| limit.0.map(|n| n.to())));

@@ -306,6 +306,14 @@ fn transport_parameters() {
         "x.toml:6:43: flow.0.transport.samples: \"newreno\" identifies nothing, allowed with: adtcp"
     );
     assert_eq!(
+        table("kind = \"newreno\", high = 0.2"),
+        "x.toml:6:40: flow.0.transport.high: \"newreno\" identifies nothing, allowed with: adtcp"
+    );
+    assert_eq!(
+        table("kind = \"adtcp\", bins = 6"),
+        "x.toml:6:38: flow.0.transport.bins: found 6, allowed: a multiple of 4"
+    );
+    assert_eq!(
         table("kind = \"adtcp\", timestamps = \"off\", exit = \"any\""),
         "x.toml:6:44: flow.0.transport.timestamps: \"adtcp\" measures by timestamps, allowed: the tick of \
          their clock\n\

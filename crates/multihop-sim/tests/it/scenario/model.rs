@@ -7,8 +7,8 @@ use multihop_sim::scenario::{
 };
 use multihop_transport::pacing::{Clock, Cov, KMean, PacingConfig};
 use multihop_transport::tcp::{
-    AckRule, AdtcpConfig, Config, DelayedAck, Exit, Identify, Pacing, PartialAckTimer, Probe, ProbeInterval,
-    Restore, RoundTrips, Standby, Variant,
+    AckRule, AdtcpConfig, Config, DelayedAck, DensityConfig, Exit, Identify, Pacing, PartialAckTimer, Probe,
+    ProbeInterval, Restore, RoundTrips, Standby, Variant,
 };
 
 use super::{SMALLEST, load, load_with};
@@ -245,14 +245,15 @@ fn adtcp_is_of_2002_with_timestamps() {
     let linux = of(r#"{ kind = "adtcp", preset = "linux" }"#);
     assert_eq!(linux, Config { variant: Variant::Adtcp, ack_rule: AckRule::Every, ..Config::linux() });
     let table = r#"{ kind = "adtcp", identify = "idd", samples = 30, option_kind = 254, timestamps = 0.01,
-        probe_interval = 4, probe_max = 3 }"#;
+        probe_interval = 4, probe_max = 3, bins = 16, high = 0.2, low = 0.4 }"#;
     let changed = of(&table.replace('\n', " "));
     let disconnected = Standby {
         interval: ProbeInterval::Fixed(Duration::from_secs(4)),
         max_probes: Some(3),
         ..plain.adtcp.disconnected
     };
-    let adtcp = AdtcpConfig { option_kind: 254, samples: 30, identify: Identify::Idd, disconnected };
+    let density = DensityConfig { samples: 30, bins: 16, high: 200, low: 400 };
+    let adtcp = AdtcpConfig { option_kind: 254, density, identify: Identify::Idd, disconnected };
     let timestamps = Some(Duration::from_millis(10));
     assert_eq!(changed, Config { adtcp, timestamps, ..plain });
 }
@@ -279,7 +280,7 @@ fn paced_tcp() {
         assert_eq!(config.variant, Variant::NewReno);
         (config.pacing, config.ack_rule)
     };
-    let paper = PacingConfig::new(BitRate(2_000_000), 1500, 40);
+    let paper = PacingConfig::new(BitRate(2_000_000));
     let paced = |pacer| Some(Pacing::new(pacer));
     assert_eq!(pacing(r#""newreno""#).0, None);
     assert_eq!(pacing(r#""tcp-ap""#), (paced(paper), AckRule::Every));

@@ -5,10 +5,18 @@
 /// less than an eighth, at least S samples after the last change. Samples beyond it count in the end
 /// bin. So it follows the bulk of the samples, not the largest: one packet that waited for seconds
 /// in a routing buffer would else leave all others in one bin, where none is high. An end bin holds
-/// less than the 30% within which it would matter how far beyond a sample lies.
+/// less than the 30% within which it would matter how far beyond a sample lies; where HIGH and LOW
+/// are other shares, both limits are in proportion.
 #[derive(Clone, Debug)]
 pub(super) struct Density {
-    weights: [f64; BINS],
+    /// Those in use come first.
+    weights: [f64; MAX_BINS],
+    bins: usize,
+    /// A sample is high with so much weight below its bin, and low with so much above.
+    high: f64,
+    low: f64,
+    /// The share that an end bin may hold.
+    end: f64,
     total: f64,
     /// The weight that all samples together keep, S.
     size: f64,
@@ -17,6 +25,19 @@ pub(super) struct Density {
     settled: f64,
     least_range: f64,
     origin: Origin,
+}
+
+/// What a history remembers, and what is high or low in it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct DensityConfig {
+    /// Samples that all weigh together, S; before there are as many, nothing is high or low.
+    pub samples: u16,
+    /// Bins of the histogram, N: a multiple of 4, 4 to 32.
+    pub bins: u8,
+    /// The share of the samples that are HIGH, thousandths.
+    pub high: u16,
+    /// The share that are LOW.
+    pub low: u16,
 }
 
 /// Which value the range grows from.
@@ -31,23 +52,27 @@ pub(super) enum Origin {
 /// What a sample is, compared with those before it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Level {
-    /// Among the lowest 30%.
+    /// Among the lowest, 30% as a rule.
     Low,
     /// Neither, or too few samples to tell.
     #[default]
     Middle,
-    /// Among the highest 30%.
+    /// Among the highest, 30% as a rule.
     High,
 }
 
 impl Density {
-    /// An empty history that will hold `size` samples. Bins are never narrower than an eighth of
-    /// `least_range`.
-    pub(super) fn new(size: u16, least_range: f64, origin: Origin) -> Self {
+    /// An empty history. Its range is never less than `least_range`.
+    pub(super) fn new(config: &DensityConfig, least_range: f64, origin: Origin) -> Self {
+        let rest = |share: u16| f64::from(1000 - share.min(1000)) / 1000.0;
         Self {
-            weights: [0.0; BINS],
+            weights: [0.0; MAX_BINS],
+            bins: usize::from(config.bins).clamp(4, MAX_BINS) / 4 * 4,
+            high: rest(config.high),
+            low: rest(config.low),
+            end: f64::from(5 * u32::from(config.high.min(config.low))) / 6000.0,
             total: 0.0,
-            size: f64::from(size.max(1)),
+            size: f64::from(config.samples.max(1)),
             range: least_range,
             settled: 0.0,
             least_range,
@@ -76,13 +101,13 @@ impl Density {
             return Level::Middle;
         }
         let below: f64 = self.weights[..bin].iter().sum();
-        let above: f64 = self.weights[bin + 1..].iter().sum();
+        let above: f64 = self.weights[bin + 1..self.bins].iter().sum();
         // The paper's RSD(x) is the share below x's bin.
         // DEVIATION adtcp-2: for LOW the share above it counts, and not RSD(x) again, by which the
         // most frequent value of a metric that rarely changes would be low.
-        if below >= BULK * self.total {
+        if below >= self.high * self.total {
             Level::High
-        } else if above >= BULK * self.total {
+        } else if above >= self.low * self.total {
             Level::Low
         } else {
             Level::Middle
@@ -100,34 +125,32 @@ impl Density {
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the bins")]
     fn bin(&self, sample: f64) -> usize {
-        let width = self.range / BINS as f64;
-        let place = sample / width + self.origin.bin() as f64;
-        place.clamp(0.0, (BINS - 1) as f64) as usize
+        let width = self.range / self.bins as f64;
+        let place = sample / width + self.zero() as f64;
+        place.clamp(0.0, (self.bins - 1) as f64) as usize
     }
 
     fn fit_range(&mut self) {
         self.settled += 1.0;
         let lower_end = if self.origin == Origin::Centre { self.weights[0] } else { 0.0 };
-        if self.weights[BINS - 1].max(lower_end) > GROW * self.total {
+        let limit = self.end * self.total;
+        if self.weights[self.bins - 1].max(lower_end) > limit {
             self.double();
-        } else if self.settled >= self.size
-            && self.range > self.least_range
-            && self.outer() < SHRINK * self.total
-        {
+        } else if self.settled >= self.size && self.range > self.least_range && self.outer() < limit / 2.0 {
             self.halve();
         }
     }
 
     /// The weight outside the half of the bins around the origin.
     fn outer(&self) -> f64 {
-        let kept = self.origin.half();
-        self.weights[..kept].iter().chain(&self.weights[kept + BINS / 2..]).sum()
+        let kept = self.zero() / 2;
+        self.weights[..kept].iter().chain(&self.weights[kept + self.bins / 2..self.bins]).sum()
     }
 
     fn double(&mut self) {
-        let mut wider = [0.0; BINS];
-        let (pairs, _) = self.weights.as_chunks::<2>();
-        for (bin, [left, right]) in wider[self.origin.half()..].iter_mut().zip(pairs) {
+        let mut wider = [0.0; MAX_BINS];
+        let (pairs, _) = self.weights[..self.bins].as_chunks::<2>();
+        for (bin, [left, right]) in wider[self.zero() / 2..].iter_mut().zip(pairs) {
             *bin = left + right;
         }
         self.weights = wider;
@@ -136,42 +159,31 @@ impl Density {
     }
 
     fn halve(&mut self) {
-        let from = self.origin.half();
-        let to = from + BINS / 2;
-        let mut narrower = [0.0; BINS];
+        let from = self.zero() / 2;
+        let to = from + self.bins / 2;
+        let mut narrower = [0.0; MAX_BINS];
         for (i, &weight) in self.weights[from..to].iter().enumerate() {
             narrower[2 * i] = weight / 2.0;
             narrower[2 * i + 1] = weight / 2.0;
         }
         narrower[0] += self.weights[..from].iter().sum::<f64>();
-        narrower[BINS - 1] += self.weights[to..].iter().sum::<f64>();
+        narrower[self.bins - 1] += self.weights[to..self.bins].iter().sum::<f64>();
         self.weights = narrower;
         self.range /= 2.0;
         self.settled = 0.0;
     }
-}
 
-impl Origin {
-    /// The bin that begins at zero.
-    const fn bin(self) -> usize {
-        match self {
-            Self::Zero => 0,
-            Self::Centre => BINS / 2,
+    /// The bin that begins at zero. Half of it is the first of those that stay when the range halves.
+    const fn zero(&self) -> usize {
+        match self.origin {
+            Origin::Zero => 0,
+            Origin::Centre => self.bins / 2,
         }
     }
-
-    /// The first bin of the half that stays when the range halves.
-    const fn half(self) -> usize {
-        self.bin() / 2
-    }
 }
 
-/// N, section 4.1.
-const BINS: usize = 8;
-/// Section 3.1.1: HIGH and LOW are the top and bottom 30%.
-const BULK: f64 = 0.7;
-const GROW: f64 = 0.25;
-const SHRINK: f64 = 0.125;
+/// More than this resolve nothing that few hundred samples tell.
+const MAX_BINS: usize = 32;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 use multihop_core::{Duration, Instant};
 
-use super::density::{Density, Origin};
+use super::density::{Density, DensityConfig, Origin};
 use super::identify::Levels;
 
 /// What a receiver measures of a stream of packets: the metrics of Table 1, and where each lies.
@@ -69,8 +69,8 @@ struct Interval {
 }
 
 impl Meter {
-    pub(in crate::tcp) fn new(samples: u16, tick: Duration) -> Self {
-        let density = |least_range, origin| Density::new(samples, least_range, origin);
+    pub(in crate::tcp) fn new(config: &DensityConfig, tick: Duration) -> Self {
+        let density = |least_range, origin| Density::new(config, least_range, origin);
         Self {
             tick,
             rtt: None,

@@ -10,7 +10,7 @@ mod density;
 mod identify;
 mod meter;
 
-pub use density::Level;
+pub use density::{DensityConfig, Level};
 pub use identify::{Identify, Levels};
 pub use meter::Values;
 
@@ -27,8 +27,8 @@ use meter::Packet;
 pub struct AdtcpConfig {
     /// Option kind of the state, one of [`StateOption::KINDS`].
     pub option_kind: u8,
-    /// Samples that the histories remember, S; before there are as many, the state is normal.
-    pub samples: u16,
+    /// What the receiver compares a sample with.
+    pub density: DensityConfig,
     /// Which metrics tell congestion.
     pub identify: Identify,
     /// What the sender does on a timeout that is no congestion.
@@ -36,11 +36,11 @@ pub struct AdtcpConfig {
 }
 
 impl AdtcpConfig {
-    /// The paper leaves S, the time between probes and their number open, and the option without a
-    /// kind.
+    /// N is from section 4.1, the shares from 3.1.1. The paper leaves S, the time between probes and
+    /// their number open, and the option without a kind.
     pub const PAPER: Self = Self {
         option_kind: 253,
-        samples: 100,
+        density: DensityConfig { samples: 100, bins: 8, high: 300, low: 300 },
         identify: Identify::Joint,
         disconnected: Standby {
             interval: ProbeInterval::Fixed(Duration::from_secs(2)),

@@ -205,7 +205,7 @@ fn transfer(variants: [Variant; 2], loss: f64) -> Connection {
     let tick = Some(Duration::from_micros(1));
     let ends = [(1, 2), (2, 1)].into_iter().zip(variants).map(|((local, remote), variant)| {
         let mut config = Config { variant, timestamps: tick, mss: 1012, ..config() };
-        config.adtcp.samples = 10;
+        config.adtcp.density.samples = 10;
         Endpoint::new(config, Ports { local, remote }, SeqNumber(0))
     });
     let ends: Vec<_> = ends.collect();

@@ -3,7 +3,8 @@
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice, Payload};
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tcp::{
-    AdtcpConfig, Config, Endpoint, Event, Input, Output, Pacing, Ports, RoundTrips, State, Trip, Variant,
+    AdtcpConfig, Config, DensityConfig, Endpoint, Event, Input, Output, Pacing, Ports, RoundTrips, State,
+    Trip, Variant,
 };
 use multihop_wire::tcp::{NetworkState, Options, SackBlocks, Segment, SeqNumber, StateOption, Timestamps};
 use proptest::prelude::*;
@@ -230,21 +231,23 @@ fn flagged(seq: SeqNumber, ack: Option<SeqNumber>, flags: u8, window: u16, len: 
 
 fn configs() -> impl Strategy<Value = Config> {
     let presets = [Config::rfc(), Config::ns2_1999(), Config::ns2_2005(), Config::linux()];
-    let pacer = PacingConfig::new(BitRate(2_000_000), 1040, 40);
+    let pacer = PacingConfig::new(BitRate(2_000_000));
     let paced = [RoundTrips::Net, RoundTrips::Timed]
         .map(|round_trips| Some(Pacing { round_trips, ..Pacing::new(pacer) }));
     let options = (any::<bool>(), any::<bool>(), any::<bool>());
     let pacing = prop::sample::select(vec![None, paced[0], paced[1]]);
     let elfn = prop::option::of(standbys());
-    let adtcp = prop::option::of((standbys(), 1_u16..20));
+    let densities = (1_u16..20, any::<u8>(), any::<u16>(), any::<u16>())
+        .prop_map(|(samples, bins, high, low)| DensityConfig { samples, bins, high, low });
+    let adtcp = prop::option::of((standbys(), densities));
     let others = [Variant::Cubic, Variant::Vegas, Variant::Westwood];
     let other = prop::option::of(prop::sample::select(others.to_vec()));
     (prop::sample::select(presets.to_vec()), other, 1_u16..10, options, pacing, elfn, adtcp).prop_map(
         |(preset, other, window_max, (handshake, sack, stamps), pacing, elfn, adtcp)| Config {
             variant: if adtcp.is_some() { Variant::Adtcp } else { other.unwrap_or(preset.variant) },
-            adtcp: adtcp.map_or(AdtcpConfig::PAPER, |(disconnected, samples)| AdtcpConfig {
+            adtcp: adtcp.map_or(AdtcpConfig::PAPER, |(disconnected, density)| AdtcpConfig {
                 disconnected,
-                samples,
+                density,
                 ..AdtcpConfig::PAPER
             }),
             pacing,

@@ -9,7 +9,7 @@ use multihop_wire::tcp::Segment;
 use super::templates::*;
 
 fn pacing() -> Pacing {
-    Pacing::new(PacingConfig { history: 1, ..PacingConfig::new(BitRate(2_000_000), 1040, 40) })
+    Pacing::new(PacingConfig { history: 1, ..PacingConfig::new(BitRate(2_000_000)) })
 }
 
 fn paced(round_trips: RoundTrips, initial_window: u16) -> Tcp {
@@ -156,7 +156,7 @@ fn without_trips_the_connections_own_round_trips_do() {
 
 #[test]
 fn the_handshake_is_no_sample() {
-    let pacer = PacingConfig::new(BitRate(2_000_000), 1040, 40);
+    let pacer = PacingConfig::new(BitRate(2_000_000));
     let pacing = Some(Pacing { round_trips: RoundTrips::Timed, ..Pacing::new(pacer) });
     let mut s = closed(Config { pacing, ..config() });
     s.app(|tcp| tcp.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 4 })));

@@ -73,7 +73,7 @@ fn configs() -> impl Strategy<Value = Config> {
             config.rto.max = Duration::from_secs(60);
             // Stand-by may last, but not end the connection.
             config.adtcp.disconnected.max_probes = None;
-            config.adtcp.samples = 20;
+            config.adtcp.density.samples = 20;
             if steady {
                 config.newreno.timer = PartialAckTimer::SlowButSteady;
             }

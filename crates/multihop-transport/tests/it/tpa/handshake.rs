@@ -178,19 +178,19 @@ fn a_reset_half_way_leaves_a_listener_listening() {
 
 #[test]
 fn a_reset_half_way_changes_nothing_that_the_listener_was_told() {
-    let pacing = Some(PacingConfig::new(BitRate(2_000_000), 1040, 40));
+    let pacing = Some(PacingConfig::new(BitRate(2_000_000)));
     let mut s = closed(Config { pacing, ..config() });
     s.app(Endpoint::listen).gets([peer_syn(0)]).expect([own_answer(0, 0)]);
     s.app(|tpa| tpa.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 3 })));
-    s.app(|tpa| tpa.set_mss(700)).app(|tpa| tpa.send_virtual(500)).app(Endpoint::close);
+    s.app(|tpa| tpa.set_mss(500)).app(|tpa| tpa.send_virtual(400)).app(Endpoint::close);
     s.gets([reset(acked(0, &[], 0))]).expect([]).check(Endpoint::state, State::Listen);
-    s.check(|tpa| tpa.pacer().and_then(Pacer::hops), Some(3)).check(Endpoint::mss, 700);
+    s.check(|tpa| tpa.pacer().and_then(Pacer::hops), Some(3)).check(Endpoint::mss, 500);
     s.gets([peer_syn(0)]).expect([own_answer(0, 0)]);
     let all = own(1, |s| {
-        s.body = Body::Data { position: 0, last: true, payload: Payload::Virtual(500) };
+        s.body = Body::Data { position: 0, last: true, payload: Payload::Virtual(400) };
     });
     s.gets([ack(0, &[], 0)]).expect([event(Event::Connected), all]);
-    s.gets([ack(1, &[0], 0)]).at_ms(6).expect([own(2, |s| s.body = Body::Fin { position: 0 })]);
+    s.gets([ack(1, &[0], 0)]).at_ms(3).expect([own(2, |s| s.body = Body::Fin { position: 0 })]);
     // With nothing to send, a closed listener is over.
     let mut s = listening();
     s.gets([peer_syn(0)]).expect([own_answer(0, 0)]).app(Endpoint::close);

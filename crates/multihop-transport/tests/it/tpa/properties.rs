@@ -139,7 +139,7 @@ pub(super) fn configs() -> impl Strategy<Value = Config> {
                 notices,
                 loss_by_txseq: by_number.then_some(3),
                 block_fill: if wait { Duration::from_millis(5) } else { Duration::ZERO },
-                pacing: paced.then(|| PacingConfig::new(BitRate(2_000_000), u32::from(mss) + 40, 60)),
+                pacing: paced.then(|| PacingConfig::new(BitRate(2_000_000))),
                 framing: if over_ip { Framing::Ip } else { Framing::Udp },
                 syn_retries: None,
                 user_timeout: None,

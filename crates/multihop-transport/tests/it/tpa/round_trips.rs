@@ -97,7 +97,7 @@ fn without_that_rule_only_its_timer_tells() {
 
 /// TPA-AP over four hops at 2 Mb/s.
 fn paced() -> Config {
-    let pacing = PacingConfig::new(BitRate(2_000_000), 1060, 60);
+    let pacing = PacingConfig::new(BitRate(2_000_000));
     Config { pacing: Some(pacing), cwnd_max: 4, ..config() }
 }
 

@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use crate::scenario::document::{Fault, Node, Value};
 use crate::scenario::read::{Read, table};
 use crate::scenario::transport::Preset;
-use crate::scenario::values::{OrOff, Tick, Timeout, Whole, words};
+use crate::scenario::values::{OrOff, Share, Tick, Timeout, Whole, words};
 
 table! {
     /// Parameters of a TCP. What is not given comes from the preset.
@@ -70,6 +70,12 @@ table! {
         identify: Option<IdentifyWord>,
         /// Samples that adtcp compares a new one with; before there are as many, it sees nothing.
         samples: Option<Whole<1, 10_000>>,
+        /// Bins of the histogram in which adtcp ranks a sample: a multiple of 4.
+        bins: Option<Whole<4, 32>>,
+        /// Share of the samples that adtcp takes for high.
+        high: Option<Share>,
+        /// Share of the samples that adtcp takes for low.
+        low: Option<Share>,
         /// Kind of the TCP option in which adtcp's receiver tells the state, one of those for
         /// experiments.
         option_kind: Option<Whole<253, 254>>,

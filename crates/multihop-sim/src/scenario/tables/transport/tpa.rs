@@ -4,7 +4,7 @@ use multihop_transport::tpa::{AckPolicy, Fill};
 
 use crate::scenario::read::table;
 use crate::scenario::transport::Profile;
-use crate::scenario::values::{OrOff, Seconds, Timeout, Whole, words};
+use crate::scenario::values::{Gain, OrOff, Seconds, Timeout, Whole, words};
 
 table! {
     /// Parameters of a TPA. What is not given comes from the profile.
@@ -46,6 +46,14 @@ table! {
         th_rc: Option<Whole<1, 255>>,
         /// Round trips that weigh more after a change of route (n_RC).
         n_rc: Option<Whole<0, 255>>,
+        /// Weight of a round trip in their mean.
+        g: Option<Gain>,
+        /// Weight of its distance from the mean in the deviation.
+        h: Option<Gain>,
+        /// What g is after a change of route.
+        g1: Option<Gain>,
+        /// What h is after a change of route.
+        h1: Option<Gain>,
         /// Retransmission timeout before the first sample, s.
         rto_initial: Option<Timeout>,
         /// Shortest retransmission timeout, s.

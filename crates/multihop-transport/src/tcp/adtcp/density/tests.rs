@@ -2,15 +2,20 @@ use alloc::vec::Vec;
 
 use super::*;
 
+/// S samples, with the bins and shares of the paper.
+fn paper(samples: u16) -> DensityConfig {
+    DensityConfig { samples, bins: 8, high: 300, low: 300 }
+}
+
 fn full(samples: &[f64]) -> Density {
-    let mut density = Density::new(u16::try_from(samples.len()).unwrap(), 8.0, Origin::Zero);
+    let mut density = Density::new(&paper(u16::try_from(samples.len()).unwrap()), 8.0, Origin::Zero);
     for &sample in samples {
         density.insert(sample);
     }
     density
 }
 
-fn assert_weights(density: &Density, expected: [f64; BINS]) {
+fn assert_weights(density: &Density, expected: [f64; 8]) {
     let near = density.weights.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9);
     assert!(near, "{:?}, not {expected:?}", density.weights);
 }
@@ -31,7 +36,7 @@ fn by_hand() {
 
 #[test]
 fn with_too_few_samples_nothing_is_high() {
-    let mut density = Density::new(100, 8.0, Origin::Zero);
+    let mut density = Density::new(&paper(100), 8.0, Origin::Zero);
     let levels: Vec<_> = (0..99).map(|_| density.insert(0.0)).collect();
     assert!(levels.iter().all(|&level| level == Level::Middle) && !density.is_full());
     assert_eq!(density.insert(7.0), Level::High);
@@ -62,7 +67,7 @@ fn the_range_doubles_and_bins_join_in_pairs() {
 
 #[test]
 fn around_zero_the_range_doubles_on_both_sides() {
-    let mut density = Density::new(3, 8.0, Origin::Centre);
+    let mut density = Density::new(&paper(3), 8.0, Origin::Centre);
     for sample in [-0.5, 0.5] {
         density.insert(sample);
     }
@@ -96,7 +101,7 @@ fn shares_of_evenly_spread_samples() {
     for scale in [1e-3, 1.0, 1e4] {
         for origin in [Origin::Zero, Origin::Centre] {
             let offset = if origin == Origin::Centre { 0.5 } else { 0.0 };
-            let mut density = Density::new(100, 1e-4, origin);
+            let mut density = Density::new(&paper(100), 1e-4, origin);
             let levels: Vec<_> = (0..5000_u32)
                 .map(|n| density.insert(scale * (f64::from(n * 389 % 1000) / 1000.0 - offset)))
                 .collect();
@@ -115,4 +120,20 @@ fn one_far_sample_leaves_the_others_where_they_were() {
     density.insert(1e6);
     assert_eq!(density.clone().insert(6.5), Level::High);
     assert_eq!(density.insert(0.5), Level::Low);
+}
+
+#[test]
+fn other_shares_and_bins() {
+    let config = DensityConfig { bins: 16, high: 100, low: 450, ..paper(100) };
+    let mut density = Density::new(&config, 16.0, Origin::Zero);
+    // Evenly spread over bins one wide.
+    (0..1600_u32).for_each(|n| {
+        density.insert(f64::from(n * 7 % 16) + 0.5);
+    });
+    let mut level = |sample| density.clone().insert(sample);
+    // 14 of 16 bins lie below that of 14.5, 15 below that of 15.5; 8 above that of 7.5, 9 above 6.5.
+    assert_eq!(
+        [14.5, 15.5, 7.5, 6.5].map(&mut level),
+        [Level::Middle, Level::High, Level::Middle, Level::Low]
+    );
 }

@@ -12,7 +12,8 @@ struct Bench(Meter);
 
 impl Bench {
     fn new(samples: u16) -> Self {
-        Self(Meter::new(samples, Duration::from_millis(1)))
+        let config = DensityConfig { samples, bins: 8, high: 300, low: 300 };
+        Self(Meter::new(&config, Duration::from_millis(1)))
     }
 
     fn packet(&mut self, sent: u32, arrived: u32, change: impl FnOnce(&mut Packet)) {
