@@ -8,7 +8,9 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use multihop_core::Duration;
 use multihop_sim::journal::Shard;
 
-/// Reliable transport over wireless multihop networks, simulated.
+use crate::net::{KeygenArgs, RecvArgs, SendArgs};
+
+/// Reliable transport over wireless multihop networks: simulated, and on real ones.
 #[derive(Parser)]
 #[command(name = "multihop", version)]
 pub(crate) struct Args {
@@ -45,6 +47,12 @@ pub(crate) enum Command {
     Schema,
     /// Write how the nodes of a scenario move, for other programs.
     Motion(MotionArgs),
+    /// Send files and folders to multihop recv on another host.
+    Send(SendArgs),
+    /// Receive files and folders from multihop send.
+    Recv(RecvArgs),
+    /// Make a key pair: writes the private key, prints the public one.
+    Keygen(KeygenArgs),
     /// Run the experiments of the papers again: list, show, run. In the Python package.
     #[command(disable_help_flag = true)]
     Papers {
@@ -162,7 +170,7 @@ fn positive_seconds(text: &str) -> Result<Duration, String> {
     if seconds > Duration::ZERO { Ok(seconds) } else { Err("allowed: a number above 0".to_owned()) }
 }
 
-fn key_value(text: &str) -> Result<(String, String), String> {
+pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("found no equals sign, allowed: KEY=VALUE")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }

@@ -4,6 +4,7 @@
 
 mod args;
 mod motion;
+mod net;
 mod output;
 mod progress;
 mod run;
@@ -34,6 +35,14 @@ pub fn main(args: Vec<OsString>) -> i32 {
             eprintln!("{problems}");
             2
         }
+        Err(Failure::Usage(problem)) => {
+            eprintln!("multihop: {problem}");
+            2
+        }
+        Err(Failure::Interrupted(signal)) => {
+            eprintln!("multihop: interrupted");
+            128 + signal // as a shell has it
+        }
         Err(Failure::Other(error)) => {
             eprintln!("multihop: {error:#}");
             1
@@ -45,6 +54,10 @@ pub fn main(args: Vec<OsString>) -> i32 {
 enum Failure {
     /// The input is wrong: exit code 2.
     Input(Problems),
+    /// The arguments are wrong in a way that their parser cannot see: exit code 2.
+    Usage(String),
+    /// A signal of this number came.
+    Interrupted(i32),
     /// Something else went wrong: exit code 1.
     Other(anyhow::Error),
 }
@@ -55,6 +68,9 @@ fn command(command: Command) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Check { file } => check(&file),
         Command::Motion(args) => motion::motion(&args),
+        Command::Send(args) => net::send(&args),
+        Command::Recv(args) => net::recv(&args),
+        Command::Keygen(args) => net::keygen(&args),
         Command::Papers { .. } => Err(anyhow::anyhow!("papers {IN_PYTHON}").into()),
         Command::Schema => Ok(output::json(&multihop_sim::scenario::schema(), true)?),
     }

@@ -4,6 +4,7 @@
 //! datagrams out. A tokio task moves it ([`TpaListener`], [`TpaStream`]); tests move it in virtual time.
 
 mod config;
+mod dial;
 mod driver;
 mod error;
 mod frames;
@@ -21,6 +22,7 @@ pub mod keys;
 pub mod tunnel;
 
 pub use config::{Config, Limits, Peers, Security, SocketOptions};
+pub use dial::dial;
 pub use error::{Error, Reason};
 pub use keys::{Identity, KnownPeers, PublicKey, Token};
 pub use listener::TpaListener;

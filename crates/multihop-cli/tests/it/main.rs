@@ -3,6 +3,7 @@
 
 mod check;
 mod motion;
+mod net;
 mod run;
 mod sweep;
 

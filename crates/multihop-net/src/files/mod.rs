@@ -13,11 +13,13 @@ mod names;
 mod place;
 mod receive;
 mod send;
+mod serve;
 mod talk;
 
 pub use list::Sources;
 pub use receive::{Target, receive};
 pub use send::send;
+pub use serve::{Done, Watcher, serve};
 
 /// Why a transfer did not come to its end.
 #[derive(Debug, thiserror::Error)]

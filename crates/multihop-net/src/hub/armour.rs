@@ -9,8 +9,8 @@ use super::plain::Plain;
 use super::routes::Route;
 use super::sealed::Sealed;
 use crate::keys::PublicKey;
-use crate::seal::OVERHEAD;
 use crate::seal::message::Reason;
+use crate::seal::{Freshness, OVERHEAD};
 
 /// How the segments of one connection become datagrams, and datagrams segments.
 pub(super) enum Armour {
@@ -23,8 +23,10 @@ pub(super) enum Armour {
 /// What a datagram was.
 #[derive(Debug)]
 pub(super) enum Opened {
-    /// A segment of this connection, and whether it shows that the peer is where it came from.
-    Segment(Segment, bool),
+    /// A segment of this connection, and what else its datagram says if that was sealed.
+    Segment(Segment, Option<Freshness>),
+    /// A genuine datagram that has been taken before.
+    Seen,
     /// The SYN must leave again at once, for the armour has learnt what was missing in it.
     Again,
     /// The peer has shown a key that will not do.

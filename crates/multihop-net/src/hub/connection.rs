@@ -5,6 +5,7 @@ use multihop_transport::tpa::{Endpoint, Event, Input, State};
 use multihop_wire::tpa::{Body, Segment};
 
 use super::armour::Armour;
+use super::paths::Paths;
 use super::recent::Recent;
 use super::{Cause, Datagram, Failure};
 use crate::error::Error;
@@ -13,7 +14,7 @@ use crate::stats::Traffic;
 /// One connection of a hub.
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) peer: SocketAddr,
+    pub(super) paths: Paths,
     pub(super) endpoint: Endpoint,
     pub(super) armour: Armour,
     /// Whether an application holds it, or will accept it.
@@ -32,8 +33,6 @@ pub(super) struct Connection {
     pub(super) hops: Option<u8>,
     recent: Recent,
     pub(super) traffic: Traffic,
-    /// Where the peer was before it moved, and how many copies still go there.
-    former: Option<(SocketAddr, u8)>,
     is_connected: bool,
     /// The peer's side is closed: nothing follows what waits to be read.
     is_at_end: bool,
@@ -43,8 +42,9 @@ pub(super) struct Connection {
     is_shut_known: bool,
     /// Why it is over, if it did not close in order.
     error: Option<Error>,
-    /// Since when the peer's host has said that nobody is at its port, with nothing heard of the peer.
-    deserted: Option<Instant>,
+    /// Since when the peer's host has said that nobody is at its port, with nothing heard of the peer, and how
+    /// many datagrams it has had to answer since.
+    deserted: Option<(Instant, u32)>,
     /// Whether somebody had no route to the peer when it was called.
     unreachable: bool,
 }
@@ -53,7 +53,7 @@ impl Connection {
     /// One that an application opens.
     pub(super) fn to(peer: SocketAddr, endpoint: Endpoint, armour: Armour) -> Self {
         Self {
-            peer,
+            paths: Paths::new(peer),
             endpoint,
             armour,
             is_held: true,
@@ -65,7 +65,6 @@ impl Connection {
             hops: None,
             recent: Recent::default(),
             traffic: Traffic::default(),
-            former: None,
             is_connected: false,
             is_at_end: false,
             is_shut: false,
@@ -108,6 +107,9 @@ impl Connection {
         self.traffic.datagrams_sent += 1;
         self.traffic.bytes_sent += datagram.len() as u64;
         self.recent.push(segment, datagram);
+        if let Some((_, unanswered)) = &mut self.deserted {
+            *unanswered = unanswered.saturating_add(1);
+        }
     }
 
     /// A datagram did not get through; returns whether that ends the connection.
@@ -124,8 +126,12 @@ impl Connection {
         if let Some(Some(notice)) = self.recent.find(failure.quoted, self.endpoint.ports()) {
             self.endpoint.handle(now, Input::Notice(notice));
         }
-        // A peer that is there answers what it gets, whatever somebody says of its port.
-        let is_gone = closed && now.saturating_since(*self.deserted.get_or_insert(now)) >= DESERTED;
+        // A peer that is there answers what it gets, whatever somebody says of its port; one that gets
+        // nothing is silent.
+        let is_gone = closed && {
+            let (since, unanswered) = *self.deserted.get_or_insert((now, 0));
+            now.saturating_since(since) >= DESERTED && unanswered >= UNANSWERED
+        };
         if is_gone {
             self.fail(Error::Reset);
         }
@@ -149,17 +155,9 @@ impl Connection {
         }
     }
 
-    /// A datagram that nobody can have made or kept back has come from here.
-    pub(super) fn seen_at(&mut self, from: SocketAddr) {
-        self.former = (from != self.peer).then_some((self.peer, COPIES));
-        self.peer = from;
-    }
-
-    /// Where a copy of what leaves now is to go.
-    pub(super) fn take_former(&mut self) -> Option<SocketAddr> {
-        let (former, left) = self.former.take()?;
-        self.former = left.checked_sub(1).filter(|left| *left > 0).map(|left| (former, left));
-        Some(former)
+    /// Where the peer is.
+    pub(super) const fn peer(&self) -> SocketAddr {
+        self.paths.home()
     }
 
     /// Ends it for this reason.
@@ -245,8 +243,7 @@ impl Connection {
     }
 }
 
-/// Datagrams that also go to where a peer was before it moved: whoever sends a datagram on from elsewhere
-/// must not take the connection away.
-const COPIES: u8 = 16;
 /// Nobody at the peer's port for so long is nobody.
 const DESERTED: Duration = Duration::from_secs(3);
+/// As long as it has had so many datagrams to answer.
+const UNANSWERED: u32 = 3;

@@ -17,6 +17,7 @@ mod armour;
 mod connection;
 mod door;
 mod limit;
+mod paths;
 mod plain;
 mod recent;
 mod routes;
@@ -28,6 +29,7 @@ pub use slots::Id;
 use crate::config::{Config, Limits};
 use crate::error::Error;
 use crate::keys::PublicKey;
+use crate::seal::Freshness;
 use crate::stats::Stats;
 use armour::{Armour, Opened};
 use connection::Connection;
@@ -216,16 +218,17 @@ impl Hub {
         connection.traffic.datagrams_received += 1;
         connection.traffic.bytes_received += datagram.bytes.len() as u64;
         let ports = (datagram.from.port(), self.port);
-        match connection.armour.open(now, &datagram, connection.peer, ports) {
+        match connection.armour.open(now, &datagram, connection.peer(), ports) {
             Opened::Segment(segment, _) if connection.endpoint.gives_way_to(&segment) => {
                 return self.receive_from_stranger(now, datagram);
             }
-            Opened::Segment(segment, is_there) => {
-                if is_there {
-                    connection.seen_at(datagram.from);
+            Opened::Segment(segment, freshness) => {
+                if let Some(freshness) = freshness {
+                    connection.paths.on_genuine(now, datagram.from, freshness);
                 }
                 connection.on_segment(now, datagram.ttl, segment);
             }
+            Opened::Seen => connection.paths.on_genuine(now, datagram.from, Freshness::Again),
             Opened::Again => connection.endpoint.connect_again(),
             Opened::WrongKey(key) => {
                 connection.fail(Error::WrongKey(key));
@@ -303,7 +306,7 @@ impl Hub {
     pub fn fail(&mut self, now: Instant, failure: &Failure<'_>) {
         // The kernel tells of few, so that they need no table of their own.
         let to =
-            |connection: &Connection| connection.peer == failure.to && connection.has_sent(failure.quoted);
+            |connection: &Connection| connection.peer() == failure.to && connection.has_sent(failure.quoted);
         let Some(id) = self.connections.find(to) else { return };
         let Some(connection) = self.connections.get_mut(id) else { return };
         if let Cause::TooLong(mtu) = failure.cause {
@@ -374,9 +377,9 @@ impl Hub {
     fn sent(&mut self, id: Id, segment: Option<&Segment>, bytes: &[u8]) -> Transmit {
         let connection = self.connections.get_mut(id).expect("it has just said so");
         connection.on_sent(segment, bytes);
-        let (to, source, former) = (connection.peer, connection.source, connection.take_former());
-        if let Some(former) = former {
-            self.answer(former, source, bytes.to_vec());
+        let (to, source) = (connection.peer(), connection.source);
+        if let Some(other) = connection.paths.take_copy() {
+            self.answer(other, source, bytes.to_vec());
         }
         Transmit { to, source, len: bytes.len() }
     }
@@ -445,7 +448,7 @@ impl Hub {
 
     /// The peer of a connection.
     pub fn peer(&self, id: Id) -> Option<SocketAddr> {
-        self.connections.get(id).map(|connection| connection.peer)
+        self.connections.get(id).map(Connection::peer)
     }
 
     /// The key that the peer of a connection has proved to have; `None` without keys.
@@ -485,7 +488,7 @@ impl Hub {
     }
 
     fn insert(&mut self, connection: Connection) -> Id {
-        let routes = connection.armour.routes(connection.peer);
+        let routes = connection.armour.routes(connection.peer());
         let id = self.connections.insert(connection);
         self.routes.insert(routes, id);
         id
@@ -571,7 +574,7 @@ impl Hub {
         if let Some(number) = connection.closed {
             self.lingering.remove(&number);
         }
-        self.routes.remove(connection.armour.routes(connection.peer), id);
+        self.routes.remove(connection.armour.routes(connection.peer()), id);
         if let Some(at) = connection.deadline.take() {
             self.due.remove(&(at, id));
         }

@@ -45,7 +45,7 @@ impl Plain {
             }
             self.calling = None;
         }
-        Opened::Segment(segment, false)
+        Opened::Segment(segment, None)
     }
 
     /// Shows the cookie from now on. A listener that goes on handing out others gets no more answers.

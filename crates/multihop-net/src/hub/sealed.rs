@@ -40,7 +40,8 @@ impl Sealed {
     ) -> Opened {
         let Some(message) = Message::parse(datagram.bytes) else { return Opened::Nothing };
         match self.seal.open(now, message, peer, datagram.from == peer, ports) {
-            session::Opened::Segment(segment, is_newest) => Opened::Segment(segment, is_newest),
+            session::Opened::Segment(segment, freshness) => Opened::Segment(segment, freshness),
+            session::Opened::Seen => Opened::Seen,
             session::Opened::Again => Opened::Again,
             session::Opened::WrongKey(key) => Opened::WrongKey(key),
             session::Opened::Nothing => Opened::Nothing,

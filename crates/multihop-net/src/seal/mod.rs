@@ -12,4 +12,4 @@ pub(crate) mod session;
 mod traffic;
 mod window;
 
-pub(crate) use traffic::OVERHEAD;
+pub(crate) use traffic::{Freshness, OVERHEAD};

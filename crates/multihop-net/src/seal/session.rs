@@ -10,7 +10,7 @@ use multihop_wire::tpa::{Body, Segment};
 use super::cookie::Cookie;
 use super::message::{self, Data, Message, Reason};
 use super::noise::{Ephemeral, Handshake, Keys, Proof};
-use super::traffic::{Opener, Rotation, Sealer};
+use super::traffic::{Freshness, Opener, Rotation, Sealer};
 use crate::config::Peers;
 use crate::keys::{PublicKey, Verdict};
 
@@ -39,8 +39,10 @@ pub(crate) struct Seal {
 pub(crate) enum Opened {
     /// Nothing that this connection takes.
     Nothing,
-    /// A segment, and whether none that was sent later has arrived from the peer.
-    Segment(Segment, bool),
+    /// A segment, and what else its datagram says if that was sealed.
+    Segment(Segment, Option<Freshness>),
+    /// A genuine datagram that has been taken before.
+    Seen,
     /// The SYN must leave again at once, now that there is a cookie.
     Again,
     /// The peer has shown a key that will not do.
@@ -93,8 +95,6 @@ struct Open {
     opener: Opener,
     /// What may have to be said again: until the peer shows that it has the keys.
     early: Option<Early>,
-    /// The starts of segments sent of late, for news of their loss; the place of each is its counter.
-    recent: [[u8; QUOTED]; RECENT],
 }
 
 enum Early {
@@ -201,16 +201,6 @@ impl Seal {
         }
     }
 
-    #[cfg_attr(not(test), expect(dead_code, reason = "news of losses comes next"))]
-    /// The start of the segment in a datagram of ours that begins with `quoted`, if there was one of late.
-    pub(crate) fn quoted(&self, quoted: &[u8]) -> Option<[u8; QUOTED]> {
-        let Stage::Open(open) = &self.stage else { return None };
-        let Some(Message::Data(data)) = Message::parse(quoted) else { return None };
-        let age = open.sealer.counter().checked_sub(data.counter)?;
-        let is_ours = data.receiver == open.remote && (1..=RECENT as u64).contains(&age);
-        is_ours.then(|| open.recent[place(data.counter)])
-    }
-
     /// The listener's first words to us.
     fn take_answer(&mut self, remote: u32, noise: &[u8], peer: SocketAddr, ports: (u16, u16)) -> Opened {
         let Stage::Calling(calling) = &mut self.stage else { return Opened::Nothing };
@@ -237,7 +227,7 @@ impl Seal {
                 None => Stage::Lost,
             },
         };
-        Opened::Segment(segment, false)
+        Opened::Segment(segment, None)
     }
 
     /// The caller's last handshake message, around `segment` if that has no data.
@@ -318,7 +308,7 @@ impl Seal {
         }
         match key {
             Some(key) if !self.terms.suits_listener(key) => Opened::WrongKey(key),
-            _ => parse(&payload, ports).map_or(Opened::Nothing, |segment| Opened::Segment(segment, false)),
+            _ => parse(&payload, ports).map_or(Opened::Nothing, |segment| Opened::Segment(segment, None)),
         }
     }
 
@@ -356,6 +346,8 @@ impl Calling {
             return Opened::Nothing;
         }
         (self.cookie, self.cookies) = (cookie, self.cookies + 1);
+        // So it does answer.
+        self.refusal = None;
         Opened::Again
     }
 }
@@ -375,7 +367,7 @@ impl Answering {
 impl Stage {
     fn open(keys: Keys, remote: u32, early: Option<Early>, rotation: Rotation) -> Self {
         let (sealer, opener) = (Sealer::new(keys.outgoing, rotation), Opener::new(keys.incoming));
-        Self::Open(Box::new(Open { remote, sealer, opener, early, recent: [[0; QUOTED]; RECENT] }))
+        Self::Open(Box::new(Open { remote, sealer, opener, early }))
     }
 }
 
@@ -401,21 +393,19 @@ impl Open {
 
     fn seal_segment(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
         self.opener.forget_before(now);
-        let (start, counter) = (out.len() + message::DATA_HEADER, self.sealer.counter());
-        let recent = &mut self.recent[place(counter)];
-        let emit = |out: &mut Vec<u8>| {
-            segment.emit_in_udp(out);
-            recent.copy_from_slice(&out[start..start + QUOTED]);
-        };
+        let emit = |out: &mut Vec<u8>| segment.emit_in_udp(out);
         self.sealer.seal(now, self.remote, self.opener.number(), emit, out);
     }
 
     fn open(&mut self, now: Instant, data: &Data<'_>, ports: (u16, u16)) -> Opened {
         let mut bytes = Vec::with_capacity(data.sealed.len());
-        let Some(verified) = self.opener.open(now, data, &mut bytes) else { return Opened::Nothing };
+        let Some(freshness) = self.opener.open(now, data, &mut bytes) else { return Opened::Nothing };
+        if freshness == Freshness::Again {
+            return Opened::Seen;
+        }
         self.sealer.on_seen(data.seen);
         self.early = None;
-        parse(&bytes, ports).map_or(Opened::Nothing, |segment| Opened::Segment(segment, verified.is_newest))
+        parse(&bytes, ports).map_or(Opened::Nothing, |segment| Opened::Segment(segment, Some(freshness)))
     }
 
     /// The listener does not know that we have its answer: the endpoint sees its SYN ACK again.
@@ -423,7 +413,7 @@ impl Open {
         match &mut self.early {
             Some(Early::Caller { answer, syn, confirmed, .. }) if answer == noise => {
                 *confirmed = None;
-                Opened::Segment(syn.clone(), false)
+                Opened::Segment(syn.clone(), None)
             }
             _ => Opened::Nothing,
         }
@@ -454,10 +444,6 @@ fn parse(bytes: &[u8], (from, to): (u16, u16)) -> Option<Segment> {
     Segment::parse_in_udp(bytes, from, to).ok()
 }
 
-fn place(counter: u64) -> usize {
-    usize::try_from(counter % RECENT as u64).expect("a few")
-}
-
 /// Cookies that a caller tries: the genuine ones of two minutes, and some that are forged.
 const COOKIES: u8 = 8;
 /// Bytes of a first Noise message at least, and of the key that it begins with.
@@ -465,10 +451,6 @@ const SHORTEST: usize = message::MIN_HELLO - message::HELLO_HEADER;
 const KEY: usize = 32;
 /// How soon a confirmation goes out again with more segments, if nothing shows that it has arrived.
 const CONFIRM_AGAIN: Duration = Duration::from_millis(50);
-/// Segments sent of late that news of their loss can name.
-const RECENT: usize = 32;
-/// Bytes of a segment that such news needs: block and position.
-const QUOTED: usize = 4;
 
 #[cfg(test)]
 mod tests;

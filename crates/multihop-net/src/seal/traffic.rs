@@ -50,11 +50,15 @@ pub(crate) struct Opener {
     window: Window,
 }
 
-/// What a verified datagram says besides its segment.
+/// Where a genuine datagram stands among all of its sender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Verified {
-    /// No datagram with a higher counter has arrived.
-    pub(crate) is_newest: bool,
+pub(crate) enum Freshness {
+    /// None that was sent later has arrived.
+    Newest,
+    /// Later ones have.
+    Late,
+    /// It has arrived before.
+    Again,
 }
 
 impl Key {
@@ -115,11 +119,6 @@ impl Sealer {
         Some(())
     }
 
-    /// Datagrams sealed so far.
-    pub(crate) fn counter(&self) -> u64 {
-        self.counter
-    }
-
     /// The peer says which of our keys it has seen last.
     pub(crate) fn on_seen(&mut self, seen: u8) {
         self.is_seen |= seen == low(self.number);
@@ -147,12 +146,14 @@ impl Opener {
         self.number
     }
 
-    /// Appends the segment to `out`, if the datagram is from the peer and new.
-    pub(crate) fn open(&mut self, now: Instant, data: &Data<'_>, out: &mut Vec<u8>) -> Option<Verified> {
+    /// Appends the segment to `out`, if the datagram is from the peer. One that has arrived before is told
+    /// from one that nobody has sent, and appends nothing.
+    pub(crate) fn open(&mut self, now: Instant, data: &Data<'_>, out: &mut Vec<u8>) -> Option<Freshness> {
         self.forget_before(now);
-        if !self.window.is_new(data.counter) || data.counter == u64::MAX {
+        if self.window.is_too_old(data.counter) || data.counter == u64::MAX {
             return None;
         }
+        let start = out.len();
         // Four bits say which key: this one, the next one, or the one before.
         match data.key {
             key if key == low(self.number) => decrypt(&self.key, data, out)?,
@@ -168,9 +169,16 @@ impl Opener {
             }
             _ => return None,
         }
-        let is_newest = self.window.is_newest(data.counter);
+        let freshness = match self.window.is_new(data.counter) {
+            true if self.window.is_newest(data.counter) => Freshness::Newest,
+            true => Freshness::Late,
+            false => Freshness::Again,
+        };
+        if freshness == Freshness::Again {
+            out.truncate(start);
+        }
         self.window.mark(data.counter);
-        Some(Verified { is_newest })
+        Some(freshness)
     }
 
     /// What is late by now stays unread, and could not be read by a thief of keys either.
@@ -221,6 +229,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::message::Message;
+    use super::Freshness::{Again, Late, Newest};
     use super::*;
 
     const ROTATION: Rotation = Rotation { datagrams: 4, age: Duration::from_secs(60) };
@@ -248,18 +257,18 @@ mod tests {
         }
 
         /// What the end that it is for makes of it.
-        fn open(&mut self, end: usize, datagram: &[u8]) -> Option<(Vec<u8>, bool)> {
+        fn open(&mut self, end: usize, datagram: &[u8]) -> Option<(Vec<u8>, Freshness)> {
             let Some(Message::Data(data)) = Message::parse(datagram) else { return None };
             let mut out = Vec::new();
-            let Verified { is_newest } = self.openers[end].open(self.now, &data, &mut out)?;
+            let freshness = self.openers[end].open(self.now, &data, &mut out)?;
             self.sealers[end].on_seen(data.seen);
-            Some((out, is_newest))
+            Some((out, freshness))
         }
 
         fn exchange(&mut self) {
             for end in [0, 1] {
                 let datagram = self.seal(end, b"text");
-                assert_eq!(self.open(1 - end, &datagram), Some((b"text".to_vec(), true)));
+                assert_eq!(self.open(1 - end, &datagram), Some((b"text".to_vec(), Newest)));
             }
         }
     }
@@ -268,10 +277,10 @@ mod tests {
     fn a_datagram_opens_once() {
         let mut ends = Ends::new();
         let (one, two) = (ends.seal(0, b"one"), ends.seal(0, b""));
-        assert_eq!(ends.open(1, &two), Some((vec![], true)));
-        assert_eq!(ends.open(1, &two), None);
-        assert_eq!(ends.open(1, &one), Some((b"one".to_vec(), false)));
-        assert_eq!(ends.open(1, &one), None);
+        assert_eq!(ends.open(1, &two), Some((vec![], Newest)));
+        assert_eq!(ends.open(1, &two), Some((vec![], Again)));
+        assert_eq!(ends.open(1, &one), Some((b"one".to_vec(), Late)));
+        assert_eq!(ends.open(1, &one), Some((vec![], Again)));
         assert_eq!(ends.open(0, &one), None, "its own, sent back");
     }
 
@@ -325,7 +334,7 @@ mod tests {
         ends.exchange();
         assert_eq!(ends.openers[1].number, 1);
         ends.now += Duration::from_millis(9_999);
-        assert_eq!(ends.open(1, &late[0]), Some((b"a".to_vec(), false)));
+        assert_eq!(ends.open(1, &late[0]), Some((b"a".to_vec(), Late)));
         ends.now += Duration::from_millis(1);
         assert_eq!(ends.open(1, &late[1]), None);
         assert!(ends.openers[1].before.is_none(), "the old key is gone");
@@ -369,7 +378,7 @@ mod tests {
                     4..7 if !under_way[end].is_empty() => {
                         let at = which.index(under_way[end].len());
                         let datagram = under_way[end][at].clone();
-                        if let Some((text, _)) = ends.open(end, &datagram) {
+                        if let Some((text, Newest | Late)) = ends.open(end, &datagram) {
                             prop_assert!(delivered.insert(text), "twice");
                         }
                     }
@@ -380,7 +389,7 @@ mod tests {
             for _ in 0..3 {
                 for end in [0, 1] {
                     let datagram = ends.seal(end, b"end");
-                    prop_assert_eq!(ends.open(1 - end, &datagram), Some((b"end".to_vec(), true)));
+                    prop_assert_eq!(ends.open(1 - end, &datagram), Some((b"end".to_vec(), Newest)));
                 }
             }
         }

@@ -22,7 +22,12 @@ impl Window {
             return true;
         }
         let (word, bit) = place(counter);
-        self.end - counter <= SIZE && self.words[word] & bit == 0
+        !self.is_too_old(counter) && self.words[word] & bit == 0
+    }
+
+    /// Whether it is not known any more if the counter has been seen.
+    pub(crate) fn is_too_old(&self, counter: u64) -> bool {
+        self.end.saturating_sub(counter) > SIZE
     }
 
     /// Whether the counter is higher than all that were seen.

@@ -70,7 +70,7 @@ impl Address {
     }
 
     /// The addresses of the host, all with the port.
-    pub(super) async fn look_up(&self) -> io::Result<Vec<SocketAddr>> {
+    pub async fn look_up(&self) -> io::Result<Vec<SocketAddr>> {
         match &self.host {
             Host::Ip(ip) => Ok(vec![SocketAddr::new(*ip, self.port)]),
             Host::Name(name) => Ok(tokio::net::lookup_host((name.as_str(), self.port)).await?.collect()),

@@ -16,6 +16,7 @@ use super::gateway::{connect_any, ready};
 use super::splice::{Reset, splice};
 use super::{CONNECT, MAGIC, REQUEST, Refusal, socks as words, within};
 use crate::config::Config;
+use crate::error::Error;
 use crate::stream::TpaStream;
 
 /// The way to the targets.
@@ -76,14 +77,10 @@ impl Way {
     /// The gateway was not reached: goes on if there is another way.
     fn on_failure(&self, error: &io::Error) -> Result<(), Refusal> {
         tracing::warn!(gateway = %self.gateway, "{error}");
-        // Somebody who is there and refuses us is no reason to do without protection.
-        let is_absent = matches!(
-            error.kind(),
-            io::ErrorKind::ConnectionRefused
-                | io::ErrorKind::TimedOut
-                | io::ErrorKind::HostUnreachable
-                | io::ErrorKind::NetworkUnreachable
-        );
+        // Somebody who is there and declines is no reason to do without protection.
+        let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+        let is_absent = error.kind() == io::ErrorKind::TimedOut
+            || matches!(ours, Some(Error::Refused | Error::TimedOut | Error::Unreachable));
         if !self.falls_back || !is_absent {
             return Err(Refusal::Network);
         }

@@ -3,6 +3,7 @@
 
 mod bridge;
 mod files;
+mod hubs;
 mod loopback;
 mod sealed;
 mod tunnel;

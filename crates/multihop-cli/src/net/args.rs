@@ -1,0 +1,113 @@
+//! What can be typed after the commands that use real networks.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, Parser};
+use multihop_net::tunnel::{Address, Host};
+
+use crate::args::key_value;
+
+/// `multihop send`.
+#[derive(Parser)]
+pub(crate) struct SendArgs {
+    /// Files and folders; - is standard input.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Host of the receiver, and its port if that is not 7450.
+    #[arg(value_name = "HOST[:PORT]", value_parser = files_at)]
+    pub(crate) to: Address,
+    /// Name of the file that standard input becomes.
+    #[arg(long, value_name = "NAME", default_value = "stdin")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) transfer: TransferArgs,
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
+}
+
+/// `multihop recv`.
+#[derive(Parser)]
+pub(crate) struct RecvArgs {
+    /// Where to listen; a host without a port takes 7450.
+    #[arg(long, value_name = "HOST[:PORT]", default_value = "0.0.0.0", value_parser = files_at)]
+    pub(crate) listen: Address,
+    /// Folder to write to, made if it is not there; - is standard output, for one file.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: PathBuf,
+    /// End after the first transfer that is complete.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Replace files that are there with other contents.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) transfer: TransferArgs,
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
+}
+
+/// What both ends of a transfer know.
+#[derive(Args)]
+pub(crate) struct TransferArgs {
+    /// Give up when the other end has not been heard for this time, s.
+    #[arg(long, value_name = "S", default_value = "120", value_parser = seconds)]
+    pub(crate) patience: Duration,
+    /// Print nothing but errors.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `multihop keygen`.
+#[derive(Parser)]
+pub(crate) struct KeygenArgs {
+    /// File for the private key. One that is there already stays as it is.
+    pub(crate) file: PathBuf,
+}
+
+/// Who the other end may be, and how TPA works: the same for all commands.
+#[derive(Args)]
+pub(crate) struct NetArgs {
+    /// Protect nothing: anybody may connect, read along and change what is sent.
+    #[arg(long, group = "security")]
+    pub(crate) plain: bool,
+    /// The secret that the listening end has printed. MULTIHOP_TOKEN does as well.
+    #[arg(long, value_name = "WORD", group = "security")]
+    pub(crate) token: Option<String>,
+    /// File with our private key, from multihop keygen.
+    #[arg(long, value_name = "FILE", group = "security")]
+    pub(crate) key: Option<PathBuf>,
+    /// The public key that the other end must have.
+    #[arg(long, value_name = "KEY", requires = "key")]
+    pub(crate) peer: Option<String>,
+    /// File of the peers whose keys are known, in place of the one in the data folder of the user.
+    #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
+    pub(crate) known_peers: Option<PathBuf>,
+    /// Set a parameter of TPA, by its name in scenario files: cwnd_max=12, user_timeout=60, kind=tpa-ap.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Say more of what happens; twice for even more.
+    #[arg(long, short, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+fn files_at(text: &str) -> Result<Address, String> {
+    address(text, FILES)
+}
+
+/// A host with its port, or with the port that a command has.
+fn address(text: &str, port: u16) -> Result<Address, String> {
+    match (text.parse::<Address>(), text.parse::<Host>()) {
+        (Ok(address), _) => Ok(address),
+        (Err(_), Ok(host)) => Ok(Address { host, port }),
+        (Err(problem), Err(_)) => Err(problem),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|time| !time.is_zero()).ok_or_else(|| "allowed: a number above 0".to_owned())
+}
+
+/// Port of `recv`.
+const FILES: u16 = 7450;

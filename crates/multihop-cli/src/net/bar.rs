@@ -1,0 +1,60 @@
+//! How far a transfer is: a bar on a terminal, nothing elsewhere.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use multihop_net::files::{Progress, Summary};
+
+/// Shows one transfer on standard error.
+pub(super) struct Bar {
+    bar: ProgressBar,
+    begin: Instant,
+    quiet: bool,
+}
+
+impl Bar {
+    pub(super) fn new(quiet: bool) -> Self {
+        // It draws on standard error, and only where that is a terminal.
+        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() };
+        let style = "{wide_msg} {bytes}/{total_bytes} {binary_bytes_per_sec} {eta}";
+        bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
+        Self { bar, begin: Instant::now(), quiet }
+    }
+
+    pub(super) fn show(&self, progress: Progress) {
+        match progress {
+            Progress::Begin { bytes: Some(bytes), .. } => self.bar.set_length(bytes),
+            Progress::Begin { bytes: None, .. } => {}
+            Progress::File(name) => self.bar.set_message(name),
+            Progress::Had(bytes) => {
+                self.bar.inc(bytes);
+                self.bar.reset_eta();
+            }
+            Progress::Moved(bytes) => self.bar.inc(bytes),
+            Progress::Note(note) => self.bar.suspend(|| eprintln!("{note}")),
+        }
+    }
+
+    /// The bar goes; one line says what has been done.
+    pub(super) fn end(&self, summary: &Summary) -> Option<String> {
+        self.bar.finish_and_clear();
+        (!self.quiet).then(|| sentence(summary, self.begin.elapsed()))
+    }
+}
+
+/// The bar leaves no trace.
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// What has been done, for people.
+pub(super) fn sentence(summary: &Summary, time: Duration) -> String {
+    let Summary { files, moved, had } = *summary;
+    let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    let already = if had > 0 { format!(", {} were there already", HumanBytes(had)) } else { String::new() };
+    let rate = u128::from(moved) * 1000 / time.as_millis().max(1);
+    let rate = HumanBytes(rate.try_into().unwrap_or(u64::MAX));
+    format!("{files}, {} in {:.1} s ({rate}/s){already}", HumanBytes(moved), time.as_secs_f64())
+}

@@ -1,0 +1,79 @@
+//! `multihop recv`.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use anyhow::Context;
+use multihop_net::TpaListener;
+use multihop_net::files::{self, Done, Options, Target, Watcher};
+
+use super::bar::{Bar, sentence};
+use super::{RecvArgs, listen, run};
+use crate::{Failure, output};
+
+/// Takes files and folders from whoever may send them.
+pub(crate) fn recv(args: &RecvArgs) -> Result<(), Failure> {
+    let into_stream = args.to == Path::new("-");
+    if !into_stream {
+        make(&args.to).with_context(|| format!("cannot make the folder {}", args.to.display()))?;
+    }
+    run(args.net.verbose, async {
+        let say = |line: String| {
+            if into_stream {
+                eprintln!("{line}");
+                return Ok(());
+            }
+            output::line(format_args!("{line}"))
+        };
+        let listener = listen(&args.listen, &args.net, say).await?;
+        if into_stream { stream(args, &listener).await } else { folder(args, &listener).await }
+    })
+}
+
+async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), Failure> {
+    let begin = |_| -> Watcher {
+        let bar = Bar::new(args.transfer.quiet);
+        Box::new(move |progress| bar.show(progress))
+    };
+    let mut broken = Ok(());
+    let end = |Done { from, time, result }| match result {
+        Ok(summary) => {
+            if !args.transfer.quiet {
+                broken = output::line(format_args!("received {} from {from}", sentence(&summary, time)));
+            }
+            if args.once || broken.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+        Err(error) => {
+            eprintln!("multihop: from {from}: {error}");
+            ControlFlow::Continue(())
+        }
+    };
+    let served = files::serve(listener, &args.to, options(args), begin, end).await;
+    served.context("cannot take connections any more")?;
+    Ok(broken?)
+}
+
+/// Standard output takes one file, whatever comes of it.
+async fn stream(args: &RecvArgs, listener: &TpaListener) -> Result<(), Failure> {
+    let bar = Bar::new(args.transfer.quiet);
+    let stream = listener.accept().await.context("cannot take connections any more")?;
+    let target = Target::Stream(Box::new(tokio::io::stdout()));
+    let received = files::receive(stream, target, options(args), &mut |progress| bar.show(progress)).await;
+    if let Some(sentence) = bar.end(&received.map_err(anyhow::Error::from)?) {
+        eprintln!("received {sentence}");
+    }
+    Ok(())
+}
+
+fn options(args: &RecvArgs) -> Options {
+    Options { overwrite: args.overwrite, patience: args.transfer.patience }
+}
+
+/// The folder, not what leads to it: a name that is mistyped makes no trees.
+fn make(folder: &Path) -> io::Result<()> {
+    match std::fs::create_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}

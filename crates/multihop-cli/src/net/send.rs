@@ -1,0 +1,50 @@
+//! `multihop send`.
+
+use std::path::Path;
+
+use anyhow::Context;
+use multihop_net::files::{self, Options, Sources};
+use multihop_net::{TpaStream, dial};
+
+use super::bar::Bar;
+use super::{SendArgs, run, settings};
+use crate::{Failure, output};
+
+/// Sends files and folders to a receiver.
+pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
+    let config = settings::connecting(&args.net)?;
+    let options = Options { patience: args.transfer.patience, ..Options::default() };
+    let bar = Bar::new(args.transfer.quiet);
+    run(args.net.verbose, async {
+        let sources = sources(args).map_err(anyhow::Error::from)?;
+        let stream = dial(&args.to, &config).await;
+        let stream = stream.with_context(|| format!("cannot connect to {}", args.to))?;
+        let mut stream = Ended(stream);
+        let sent = files::send(&mut stream.0, sources, options, &mut |progress| bar.show(progress)).await;
+        match bar.end(&sent.map_err(anyhow::Error::from)?) {
+            Some(sentence) => Ok(output::line(format_args!("sent {sentence}"))?),
+            None => Ok(()),
+        }
+    })
+}
+
+/// A stream that ends at once when we go: what waits to be sent would keep the receiver waiting.
+struct Ended(TpaStream);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn sources(args: &SendArgs) -> Result<Sources, files::Error> {
+    let mut sources = Sources::new();
+    for path in &args.paths {
+        if path == Path::new("-") {
+            sources.add_stream(&args.name, Box::new(tokio::io::stdin()))?;
+        } else {
+            sources.add(path)?;
+        }
+    }
+    Ok(sources)
+}

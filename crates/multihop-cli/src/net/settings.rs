@@ -1,0 +1,132 @@
+//! From arguments to how TPA works and who the other end may be.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+use multihop_net::{Config, Identity, KnownPeers, Peers, Security, Token};
+use multihop_sim::scenario::{Protocol, Scenario, Source};
+
+use super::args::NetArgs;
+use crate::Failure;
+
+/// For the end that listens: without any word about security it makes a token, which others must be told.
+pub(super) fn listening(args: &NetArgs) -> Result<(Config, Option<Token>), Failure> {
+    if let Some(security) = security(args)? {
+        return Ok((config(args, security)?, None));
+    }
+    let token = Token::generate().context("cannot make a token")?;
+    Ok((config(args, Security::Token(token.clone()))?, Some(token)))
+}
+
+/// For the end that connects.
+pub(super) fn connecting(args: &NetArgs) -> Result<Config, Failure> {
+    let security = security(args)?.ok_or_else(|| {
+        Failure::Usage(
+            "how is the other end to be known? --token WORD, which it has printed; --key FILE, or --plain"
+                .to_owned(),
+        )
+    })?;
+    config(args, security)
+}
+
+fn config(args: &NetArgs, security: Security) -> Result<Config, Failure> {
+    let mut config = Config::new(security);
+    if !args.set.is_empty() {
+        set(&mut config, &args.set)?;
+    }
+    Ok(config)
+}
+
+fn security(args: &NetArgs) -> Result<Option<Security>, Failure> {
+    if args.plain {
+        eprintln!("--plain: nothing is protected; anybody on the way can read and change what is sent");
+        return Ok(Some(Security::Plain));
+    }
+    if let Some(key) = &args.key {
+        let identity = Identity::load(key).map_err(anyhow::Error::from)?;
+        return Ok(Some(Security::Keys { identity, peers: peers(args)? }));
+    }
+    let of_environment = || std::env::var("MULTIHOP_TOKEN").ok();
+    let Some(token) = args.token.clone().or_else(of_environment) else { return Ok(None) };
+    match token.parse() {
+        Ok(token) => Ok(Some(Security::Token(token))),
+        Err(problem) => Err(Failure::Usage(format!("this is no token: {problem}"))),
+    }
+}
+
+fn peers(args: &NetArgs) -> Result<Peers, Failure> {
+    if let Some(key) = &args.peer {
+        let key =
+            key.parse().map_err(|problem| Failure::Usage(format!("--peer is no public key: {problem}")))?;
+        return Ok(Peers::Exactly(key));
+    }
+    let path = match &args.known_peers {
+        Some(path) => path.clone(),
+        None => data_folder()?.join("multihop/known_peers"),
+    };
+    Ok(Peers::Known(KnownPeers::load(&path).map_err(anyhow::Error::from)?))
+}
+
+/// Where programs keep a user's data (XDG Base Directory Specification).
+fn data_folder() -> anyhow::Result<PathBuf> {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    set("XDG_DATA_HOME")
+        .or_else(|| set("HOME").map(|home| home.join(".local/share")))
+        .ok_or_else(|| anyhow!("neither XDG_DATA_HOME nor HOME is set: name a file by --known-peers"))
+}
+
+/// Sets parameters of TPA, with the names, bounds and messages that they have in scenario files.
+fn set(config: &mut Config, parameters: &[(String, String)]) -> Result<(), Failure> {
+    let source = Source::Toml { text: SCENARIO.to_owned(), name: "the profile".to_owned() };
+    let of_flow = |(key, value): &(String, String)| (format!("{FLOW}{key}"), value.clone());
+    let scenario = Scenario::load(&source, &parameters.iter().map(of_flow).collect::<Vec<_>>());
+    let scenario = scenario.map_err(|problems| Failure::Usage(problems.to_string().replace(FLOW, "")))?;
+    match &scenario.flows[0].transport.protocol {
+        Protocol::Tpa { config: transport } => config.transport = (**transport).clone(),
+        _ => return Err(Failure::Usage("kind: allowed here: the kinds of TPA".to_owned())),
+    }
+    Ok(())
+}
+
+/// One flow with TPA as it is on real networks.
+const SCENARIO: &str = "\
+duration = 1.0
+topology = { kind = \"chain\", hops = 1 }
+[[flow]]
+transport = { kind = \"tpa\", profile = \"net\", user_timeout = 60.0 }
+";
+const FLOW: &str = "flow.0.transport.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(parameters: &[(&str, &str)]) -> Result<Config, Failure> {
+        let mut config = Config::new(Security::Plain);
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        set(&mut config, &parameters.iter().map(owned).collect::<Vec<_>>())?;
+        Ok(config)
+    }
+
+    #[test]
+    fn what_is_not_set_is_as_without_setting_anything() {
+        let usual = Config::new(Security::Plain).transport;
+        assert_eq!(with(&[]).ok().map(|config| config.transport), Some(usual.clone()));
+        let mut other = with(&[("cwnd_max", "12")]).ok().map(|config| config.transport).unwrap();
+        assert_eq!(std::mem::replace(&mut other.cwnd_max, usual.cwnd_max), 12);
+        assert_eq!(other, usual);
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_said_in_the_words_of_scenarios() {
+        let said = |key, value| match with(&[(key, value)]) {
+            Err(Failure::Usage(text)) => text,
+            _ => panic!("{key}"),
+        };
+        let text = said("cwnd_max", "13");
+        assert_eq!(text, "override cwnd_max=13: cwnd_max: found 13, allowed: a whole number from 1 to 12");
+        let text = said("cwndmax", "3");
+        assert!(text.ends_with("is not a key here, did you mean \"cwnd_max\"?"), "{text}");
+        assert!(!said("kind", "newreno").is_empty());
+    }
+}

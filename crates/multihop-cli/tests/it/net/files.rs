@@ -1,0 +1,232 @@
+//! `multihop send`, `multihop recv`, `multihop keygen`.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use super::*;
+use crate::{code, multihop, stderr, stdout};
+
+/// A receiver into `inbox` that gives up soon.
+fn recv(folder: &Folder, more: &[&str]) -> Running {
+    let usual = ["recv", "--to", "inbox", "--plain", "--listen", "127.0.0.1:0", "--patience", "3"];
+    Running::new(folder, &[&usual[..], more].concat())
+}
+
+fn send(folder: &Folder, path: &str, to: &str) -> Running {
+    Running::new(folder, &["send", path, to, "--plain", "--patience", "3"])
+}
+
+/// A file that takes a while.
+fn large(folder: &Folder) {
+    let mut file = File::create(folder.path().join("large")).unwrap();
+    (0..LARGE).step_by(1 << 16).for_each(|n| file.write_all(&[n.to_le_bytes(); 1 << 13].concat()).unwrap());
+}
+
+/// The unfinished file in `inbox`, and its length.
+fn unfinished(folder: &Folder) -> Option<(PathBuf, u64)> {
+    let names = fs::read_dir(folder.path().join("inbox")).ok()?;
+    let mut paths = names.map(|name| name.unwrap().path());
+    let path = paths.find(|path| path.extension().is_some_and(|end| end == "part"))?;
+    let length = fs::metadata(&path).ok()?.len();
+    Some((path, length))
+}
+
+fn is_whole(folder: &Folder) -> bool {
+    let read = |name| fs::read(folder.path().join(name)).unwrap();
+    read("large") == read("inbox/large")
+}
+
+#[test]
+fn one_command_each_and_a_file_arrives() {
+    let folder = Folder::new("arrives").with("note", "hello\n");
+    let mut receiver = recv(&folder, &["--once"]);
+    let to = receiver.address();
+    let sent = send(&folder, "note", &to).succeeds();
+    assert!(sent.stdout.starts_with("sent 1 file, 6 B in "), "{sent:?}");
+    assert_eq!(sent.stderr, UNPROTECTED);
+    let received = receiver.succeeds();
+    assert!(received.stdout.starts_with("received 1 file, 6 B in "), "{received:?}");
+    assert_eq!(received.stderr, UNPROTECTED);
+    assert_eq!(folder.read("inbox/note"), "hello\n");
+}
+
+#[test]
+fn a_sender_that_is_killed_leaves_nothing_that_looks_complete_and_goes_on() {
+    let folder = Folder::new("kill-sender");
+    large(&folder);
+    let mut receiver = recv(&folder, &["--once"]);
+    let to = receiver.address();
+    let mut sender = send(&folder, "large", &to);
+    until(|| unfinished(&folder).is_some_and(|(_, length)| length > 1_000_000));
+    sender.kill();
+    assert!(!folder.path().join("inbox/large").exists());
+    // The receiver still holds what it believes to be under way; it gives up after its patience.
+    let begin = Instant::now();
+    loop {
+        let said = send(&folder, "large", &to).end(SOON);
+        if said.code == Some(0) {
+            assert!(said.stdout.ends_with(" were there already\n"), "{said:?}");
+            break;
+        }
+        assert!(said.stderr.ends_with("another transfer is writing it\n"), "{said:?}");
+        assert!(begin.elapsed() < SOON, "{said:?}");
+    }
+    assert!(receiver.succeeds().stderr.contains("multihop: from 127.0.0.1:"));
+    assert!(is_whole(&folder) && unfinished(&folder).is_none());
+}
+
+#[test]
+fn a_receiver_that_is_killed_is_noticed_and_leaves_nothing_that_looks_complete() {
+    let folder = Folder::new("kill-receiver");
+    large(&folder);
+    let mut receiver = recv(&folder, &[]);
+    let mut sender = send(&folder, "large", &receiver.address());
+    until(|| unfinished(&folder).is_some_and(|(_, length)| length > 1_000_000));
+    receiver.kill();
+    let said = sender.end(SOON);
+    assert_eq!(said.code, Some(1));
+    assert!(said.stderr.contains("multihop: the connection is lost: "), "{said:?}");
+    assert!(!folder.path().join("inbox/large").exists());
+    let mut receiver = recv(&folder, &["--once"]);
+    let to = receiver.address();
+    let said = send(&folder, "large", &to).succeeds();
+    assert!(said.stdout.ends_with(" were there already\n"), "{said:?}");
+    receiver.succeeds();
+    assert!(is_whole(&folder) && unfinished(&folder).is_none());
+}
+
+#[test]
+fn an_interruption_ends_both_ends_at_once() {
+    let folder = Folder::new("interrupt");
+    large(&folder);
+    let mut receiver = recv(&folder, &[]);
+    let mut sender = send(&folder, "large", &receiver.address());
+    until(|| unfinished(&folder).is_some_and(|(_, length)| length > 1_000_000));
+    sender.interrupt();
+    let said = sender.end(SOON);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(130), ""));
+    assert!(said.stderr.ends_with("multihop: interrupted\n"), "{said:?}");
+    // The receiver knows, and serves the next.
+    let (part, _) = unfinished(&folder).unwrap();
+    until(|| File::open(&part).unwrap().try_lock().is_ok());
+    receiver.interrupt();
+    let said = receiver.end(SOON);
+    assert_eq!(said.code, Some(130));
+    assert!(said.stderr.contains("the connection is lost: connection reset by the peer"), "{said:?}");
+}
+
+#[test]
+fn a_disk_that_is_full_is_said_at_both_ends() {
+    let folder = Folder::new("full");
+    large(&folder);
+    // A limit on the size of files, whose signal is ignored, is the same to the receiver.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 1000; exec {} recv --to inbox --plain --listen 127.0.0.1:0",
+        env!("CARGO_BIN_EXE_multihop")
+    );
+    let mut receiver = Running::of(Command::new("sh").args(["-c", &script]), &folder);
+    let said = send(&folder, "large", &receiver.address()).end(SOON);
+    assert_eq!(said.code, Some(1));
+    let reason = "cannot write 'large': File too large (os error 27)\n";
+    assert!(said.stderr.ends_with(&format!("multihop: the other end gave up: {reason}")), "{said:?}");
+    receiver.interrupt();
+    let said = receiver.end(SOON);
+    assert!(said.stderr.contains(reason), "{said:?}");
+    assert!(!folder.path().join("inbox/large").exists());
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
+    command.args(["recv", "--to", "-", "--plain", "--listen", "127.0.0.1:17450"]).current_dir(folder.path());
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut receiver = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let said = retry(|| send(&folder, "large", "127.0.0.1:17450").end(SOON));
+    assert!(said.stderr.ends_with("No space left on device (os error 28)\n"), "{said:?}");
+    assert_eq!(receiver.wait().unwrap().code(), Some(1));
+}
+
+/// Tries until somebody listens.
+fn retry(attempt: impl Fn() -> Said) -> Said {
+    let begin = Instant::now();
+    loop {
+        let said = attempt();
+        if begin.elapsed() > SOON || !said.stderr.contains("cannot connect") {
+            return said;
+        }
+    }
+}
+
+#[test]
+fn from_a_pipe_into_a_pipe() {
+    let folder = Folder::new("pipe");
+    let args = ["recv", "--to", "-", "--plain", "--listen", "127.0.0.1:0", "--quiet"];
+    let mut receiver = Running::new(&folder, &args);
+    let mut first = String::new();
+    let mut errors = BufReader::new(receiver.child.stderr.take().unwrap());
+    errors.read_line(&mut first).unwrap();
+    assert_eq!(first, UNPROTECTED);
+    first.clear();
+    errors.read_line(&mut first).unwrap();
+    let mut sender = send(&folder, "-", first.trim().strip_prefix("listening at ").unwrap());
+    let text = "a line\n".repeat(50_000);
+    sender.child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let mut arrived = String::new();
+    receiver.stdout.read_to_string(&mut arrived).unwrap();
+    assert!(arrived == text);
+    sender.succeeds();
+    assert!(receiver.child.wait().unwrap().success());
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let folder = Folder::new("cannot").with("note", "");
+    let said = |args: &[&str], expected: i32| {
+        let output = multihop(&folder, args);
+        assert_eq!((code(&output), stdout(&output)), (expected, ""), "{args:?}");
+        stderr(&output).to_owned()
+    };
+    let text = said(&["send", "nothing", "127.0.0.1", "--plain"], 1);
+    assert!(text.ends_with("cannot read nothing: No such file or directory (os error 2)\n"), "{text}");
+    let text = said(&["send", "note", "127.0.0.1"], 2);
+    assert!(text.starts_with("multihop: how is the other end to be known? --token WORD"), "{text}");
+    let text = said(&["send", "note", "127.0.0.1", "--token", "abc"], 2);
+    assert!(text.starts_with("multihop: this is no token: it has 3 characters"), "{text}");
+    let text = said(&["send", "note", "::1:80:", "--plain"], 2);
+    assert!(text.contains("an IPv6 address needs brackets"), "{text}");
+    let text = said(&["send", "note", "127.0.0.1", "--plain", "--set", "cwnd_max=13"], 2);
+    assert!(text.contains("cwnd_max: found 13, allowed: a whole number from 1 to 12"), "{text}");
+    let text = said(&["send", "note", "127.0.0.1", "--key", "none"], 1);
+    assert!(text.contains("none: No such file or directory"), "{text}");
+    let text = said(&["send", "note", "nobody.invalid", "--plain"], 1);
+    assert!(text.contains("cannot connect to nobody.invalid:7450: "), "{text}");
+    let text = said(&["recv", "--to", "a/b/c", "--plain"], 1);
+    assert!(text.starts_with("multihop: cannot make the folder a/b/c: "), "{text}");
+    let text = said(&["send", "note", "127.0.0.1", "--plain", "--token", "x"], 2);
+    assert!(text.contains("cannot be used with"), "{text}");
+}
+
+#[test]
+fn a_port_that_is_taken() {
+    let folder = Folder::new("taken");
+    let mut receiver = recv(&folder, &[]);
+    let address = receiver.address();
+    let output = multihop(&folder, &["recv", "--to", "inbox", "--plain", "--listen", &address]);
+    assert_eq!((code(&output), stdout(&output)), (1, ""));
+    assert!(stderr(&output).contains(&format!("cannot listen at {address}: Address already in use")));
+}
+
+#[test]
+fn a_key_is_private_and_never_written_over() {
+    let folder = Folder::new("keygen");
+    let output = multihop(&folder, &["keygen", "key"]);
+    assert_eq!((code(&output), stderr(&output)), (0, ""));
+    assert!(stdout(&output).starts_with("tpa-public-"));
+    let before = folder.read("key");
+    assert_eq!(fs::metadata(folder.path().join("key")).unwrap().permissions().mode() & 0o777, 0o600);
+    let output = multihop(&folder, &["keygen", "key"]);
+    assert_eq!((code(&output), stdout(&output)), (1, ""));
+    assert!(stderr(&output).starts_with("multihop: no key written: key: "), "{}", stderr(&output));
+    assert_eq!(folder.read("key"), before);
+}
+
+const LARGE: usize = 40_000_000;

@@ -1,0 +1,110 @@
+//! The commands that use real networks, as processes on this host.
+
+mod files;
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::Folder;
+
+/// A command that runs, and is killed when the test ends.
+struct Running {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+}
+
+/// What a command has said at its end.
+#[derive(Debug)]
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Running {
+    fn new(folder: &Folder, args: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
+        Self::of(command.args(args), folder)
+    }
+
+    fn of(command: &mut Command, folder: &Folder) -> Self {
+        let command = command.current_dir(folder.path()).env_remove("MULTIHOP_TOKEN");
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Self { child, stdout }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// Where it listens, once it does.
+    fn address(&mut self) -> String {
+        let line = self.line();
+        match line.strip_prefix("listening at ") {
+            Some(address) => address.to_owned(),
+            None => panic!("{line:?}, and then: {:?}", self.end(Duration::ZERO)),
+        }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
+    fn interrupt(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    }
+
+    /// Waits for the end, for this long.
+    fn end(&mut self, limit: Duration) -> Said {
+        let begin = Instant::now();
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break Some(status),
+                None if begin.elapsed() > limit => break None,
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        if status.is_none() {
+            self.kill();
+        }
+        let [mut stdout, mut stderr] = [String::new(), String::new()];
+        self.stdout.read_to_string(&mut stdout).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert!(status.is_some(), "still running: {stdout:?} {stderr:?}");
+        Said { code: status.and_then(|status| status.code()), stdout, stderr }
+    }
+
+    fn succeeds(&mut self) -> Said {
+        let said = self.end(SOON);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until something is so.
+fn until(mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < SOON, "it does not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// On a busy machine.
+const SOON: Duration = Duration::from_secs(30);
+const UNPROTECTED: &str =
+    "--plain: nothing is protected; anybody on the way can read and change what is sent\n";

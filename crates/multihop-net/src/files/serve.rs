@@ -1,0 +1,62 @@
+//! A receiver for everybody who connects.
+
+use std::io;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::{Error, Options, Progress, Summary, Target, receive};
+use crate::listener::TpaListener;
+
+/// What is told of one transfer.
+pub type Watcher = Box<dyn FnMut(Progress) + Send>;
+
+/// How a transfer went.
+#[derive(Debug)]
+pub struct Done {
+    /// Where it came from.
+    pub from: SocketAddr,
+    /// How long it took.
+    pub time: Duration,
+    /// What came of it.
+    pub result: Result<Summary, Error>,
+}
+
+/// Takes transfers into a folder, several at a time. `begin` says who is told of a transfer from an
+/// address; `end` hears how it went, and whether that was all.
+pub async fn serve(
+    listener: &TpaListener,
+    folder: &Path,
+    options: Options,
+    begin: impl Fn(SocketAddr) -> Watcher,
+    mut end: impl FnMut(Done) -> ControlFlow<()>,
+) -> io::Result<()> {
+    let folder: PathBuf = folder.to_owned();
+    let mut transfers = JoinSet::new();
+    loop {
+        tokio::select! {
+            stream = listener.accept(), if transfers.len() < TRANSFERS => {
+                let stream = stream?;
+                let from = stream.peer_addr();
+                let (target, mut watcher) = (Target::Folder(folder.clone()), begin(from));
+                transfers.spawn(async move {
+                    let begin = Instant::now();
+                    let result = receive(stream, target, options, &mut watcher).await;
+                    Done { from, time: begin.elapsed(), result }
+                });
+            }
+            Some(done) = transfers.join_next() => {
+                let Ok(done) = done else { continue };
+                if end(done).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// At a time; others wait to be accepted.
+const TRANSFERS: usize = 16;

@@ -1,0 +1,54 @@
+//! Strangers that are where they say, and want more than there is.
+
+use super::*;
+
+/// Knocks like a caller that never says the last word, from as many ports as there are.
+fn flood(net: &mut Net, config: &Config, from: impl Iterator<Item = SocketAddr>) -> usize {
+    let mut knocked = 0;
+    for at in from {
+        net.add(at, config);
+        net.hub(at).connect(listener()).unwrap();
+        net.settle();
+        // Its hello, the cookie, its hello again; then it is gone.
+        for _ in 0..3 {
+            net.now += ms(5);
+            net.settle();
+        }
+        net.hubs.remove(&at);
+        knocked += 1;
+    }
+    knocked
+}
+
+#[test]
+fn a_flood_of_handshakes_meets_the_limit_and_afterwards_others_get_in() {
+    for (name, mut config) in all() {
+        config.limits.half_open = 20;
+        let mut net = Net::quiet(1);
+        net.listen(listener(), &config);
+        let mut live = [net.call(host(1), &config, listener(), 400_000)];
+        assert!(net.run(seconds(10), &mut live, |all| all[0].received > 0));
+        let attackers = (0..100).map(|n| SocketAddr::from(([203, 0, 113, n], 1)));
+        assert_eq!(flood(&mut net, &config, attackers), 100);
+        assert_eq!(net.hub(listener()).len(), 21, "{name}: the limit, and the one that lives");
+        net.finish(seconds(60), &mut live);
+        net.wait(seconds(35));
+        assert_eq!(net.hub(listener()).len(), 1, "{name}");
+        let mut late = [net.call(host(2), &config, listener(), 1000)];
+        net.finish(seconds(10), &mut late);
+    }
+}
+
+#[test]
+fn handshakes_have_a_rate() {
+    for (name, mut config) in all() {
+        config.limits.handshakes = 10;
+        let mut net = Net::quiet(1);
+        net.listen(listener(), &config);
+        // Each takes 15 ms: 1.5 s for all, which is a burst of 10 and 15 more.
+        let attackers = (0..100).map(|n| SocketAddr::from(([203, 0, 113, n], 1)));
+        flood(&mut net, &config, attackers);
+        let open = net.hub(listener()).len();
+        assert!((20..30).contains(&open), "{name}: {open}");
+    }
+}

@@ -1,0 +1,251 @@
+//! Hubs in virtual time, joined by a bad network, with somebody on it who listens and meddles.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use multihop_core::{Duration, Instant, Machine, Rng, earliest};
+use multihop_net::hub::{Datagram, Entropy, Hub, Id, Outside};
+use multihop_net::{Config, Identity, Peers, Security, Token};
+use multihop_testkit::{Link, LinkConfig};
+
+mod attacks;
+mod floods;
+mod moves;
+mod transfers;
+
+/// What is under way.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Packet {
+    from: SocketAddr,
+    to: SocketAddr,
+    bytes: Vec<u8>,
+}
+
+/// Hubs, and the network between them.
+struct Net {
+    now: Instant,
+    hubs: BTreeMap<SocketAddr, Hub>,
+    link: Link<Packet>,
+    rng: Rng,
+    /// Share of datagrams of which a bit is changed.
+    corruption: f64,
+    /// Everything that has left, as long as somebody listens in.
+    heard: Option<Vec<Packet>>,
+    /// Bytes that have left for each address that is no hub's.
+    astray: BTreeMap<SocketAddr, u64>,
+    /// What is sent from the first address arrives from the second, and back.
+    moved: Option<(SocketAddr, SocketAddr)>,
+}
+
+/// Bytes on their way through a connection.
+struct Transfer {
+    from: (SocketAddr, Id),
+    to: Option<(SocketAddr, Id)>,
+    len: usize,
+    sent: usize,
+    received: usize,
+}
+
+impl Net {
+    fn new(seed: u64, config: LinkConfig) -> Self {
+        let link = Link::new(config, Rng::stream(seed, "test/link", 0));
+        let rng = Rng::stream(seed, "test/net", 0);
+        let (now, hubs) = (Instant::ZERO, BTreeMap::new());
+        Self { now, hubs, link, rng, corruption: 0.0, heard: None, astray: BTreeMap::new(), moved: None }
+    }
+
+    fn quiet(seed: u64) -> Self {
+        Self::new(seed, LinkConfig { delay: Duration::from_millis(5), ..LinkConfig::default() })
+    }
+
+    fn add(&mut self, at: SocketAddr, config: &Config) {
+        let outside = Outside { entropy: entropy(self.rng.next_u64()), path_mtu: Box::new(|_| None) };
+        self.hubs.insert(at, Hub::new(config, at.port(), outside).unwrap());
+    }
+
+    fn listen(&mut self, at: SocketAddr, config: &Config) {
+        self.add(at, config);
+        self.hub(at).listen();
+    }
+
+    fn hub(&mut self, at: SocketAddr) -> &mut Hub {
+        self.hubs.get_mut(&at).expect("a hub's address")
+    }
+
+    /// A caller at `from` that has begun to send to the listener at `to`.
+    fn call(&mut self, from: SocketAddr, config: &Config, to: SocketAddr, len: usize) -> Transfer {
+        self.add(from, config);
+        let id = self.hub(from).connect(to).unwrap();
+        Transfer { from: (from, id), to: None, len, sent: 0, received: 0 }
+    }
+
+    /// Hands a datagram to a hub past the link, if there is one.
+    fn inject(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
+        if let Some(hub) = self.hubs.get_mut(&to) {
+            hub.receive(self.now, Datagram { from, local: None, ttl: None, bytes });
+        }
+    }
+
+    /// Moves everything that is to move now; returns when more is.
+    fn settle(&mut self) -> Option<Instant> {
+        self.collect();
+        self.link.handle_timeout(self.now);
+        while let Some(packet) = self.link.poll_output(self.now) {
+            let (from, to) = match self.moved {
+                Some((old, new)) if packet.from == old => (new, packet.to),
+                Some((old, new)) if packet.to == new => (packet.from, old),
+                Some((old, _)) if packet.to == old => continue,
+                _ => (packet.from, packet.to),
+            };
+            let mut bytes = packet.bytes;
+            if self.rng.chance(self.corruption) {
+                let bit = self.rng.below(u32::try_from(bytes.len() * 8).unwrap()) as usize;
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+            match self.hubs.get_mut(&to) {
+                Some(hub) => hub.receive(self.now, Datagram { from, local: None, ttl: None, bytes: &bytes }),
+                None => *self.astray.entry(to).or_default() += bytes.len() as u64,
+            }
+            self.collect();
+        }
+        let hubs = self.hubs.values().map(Hub::poll_timeout);
+        hubs.fold(self.link.poll_timeout(), earliest)
+    }
+
+    /// Puts what the hubs say on the link.
+    fn collect(&mut self) {
+        for (&at, hub) in &mut self.hubs {
+            loop {
+                let mut bytes = Vec::new();
+                let Some(transmit) = hub.poll_transmit(self.now, &mut bytes) else { break };
+                assert_eq!(transmit.len, bytes.len());
+                let packet = Packet { from: at, to: transmit.to, bytes };
+                if let Some(heard) = &mut self.heard {
+                    heard.push(packet.clone());
+                }
+                self.link.handle(self.now, packet);
+            }
+            while hub.poll_event().is_some() {}
+        }
+    }
+
+    /// Lets time pass until it is so, for at most so long. Returns whether it came to be so.
+    fn run(
+        &mut self,
+        limit: Duration,
+        transfers: &mut [Transfer],
+        done: impl Fn(&[Transfer]) -> bool,
+    ) -> bool {
+        let end = self.now + limit;
+        loop {
+            for transfer in transfers.iter_mut() {
+                transfer.pump(self);
+            }
+            let next = self.settle();
+            if done(transfers) {
+                return true;
+            }
+            match next.filter(|next| *next <= end) {
+                Some(next) => {
+                    self.now = self.now.max(next);
+                    for hub in self.hubs.values_mut() {
+                        hub.handle_timeout(self.now);
+                    }
+                }
+                None => {
+                    self.now = end;
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Runs until every byte has arrived.
+    fn finish(&mut self, limit: Duration, transfers: &mut [Transfer]) {
+        let done = self.run(limit, transfers, |all| all.iter().all(Transfer::is_done));
+        let states: Vec<_> = transfers.iter().map(|t| (t.from.0, t.sent, t.received, t.len)).collect();
+        assert!(done, "after {limit}: {states:?}");
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.run(time, &mut [], |_| false);
+    }
+}
+
+impl Transfer {
+    fn is_done(&self) -> bool {
+        self.received == self.len
+    }
+
+    /// Writes and reads what can be; checks every byte.
+    fn pump(&mut self, net: &mut Net) {
+        let (at, id) = self.from;
+        if net.hub(at).is_connected(id) == Ok(true) && self.sent < self.len {
+            let end = self.len.min(self.sent + 4096);
+            let data: Vec<u8> = (self.sent..end).map(byte).collect();
+            self.sent += net.hub(at).write(id, &data).unwrap();
+        }
+        if self.to.is_none() {
+            let listener = net.hub(at).peer(id).unwrap();
+            self.to = net.hub(listener).accept().map(|id| (listener, id));
+        }
+        let Some((at, id)) = self.to else { return };
+        let mut data = [0; 4096];
+        while let Some(n @ 1..) = net.hub(at).read(id, &mut data).unwrap() {
+            for &found in &data[..n] {
+                assert_eq!(found, byte(self.received), "byte {}", self.received);
+                self.received += 1;
+            }
+        }
+    }
+}
+
+fn byte(place: usize) -> u8 {
+    u8::try_from((place * 31 + place / 251) % 256).unwrap()
+}
+
+fn entropy(seed: u64) -> Entropy {
+    let mut rng = Rng::stream(seed, "test/entropy", 0);
+    Box::new(move |bytes| {
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&rng.next_u64().to_be_bytes()[..chunk.len()]);
+        }
+    })
+}
+
+fn address(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+fn host(n: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, n], 4000 + u16::from(n)))
+}
+
+fn listener() -> SocketAddr {
+    address("10.0.0.100:7000")
+}
+
+fn plain() -> Config {
+    Config::new(Security::Plain)
+}
+
+fn token() -> Config {
+    Config::new(Security::Token(Token::from_bytes([1; 15])))
+}
+
+fn keys() -> Config {
+    Config::new(Security::Keys { identity: Identity::from_secret([1; 32]), peers: Peers::Any })
+}
+
+/// Every way of talking.
+fn all() -> [(&'static str, Config); 3] {
+    [("plain", plain()), ("token", token()), ("keys", keys())]
+}
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+fn seconds(n: u64) -> Duration {
+    Duration::from_secs(n)
+}

@@ -1,0 +1,91 @@
+use super::*;
+
+#[test]
+fn a_connection_survives_a_change_of_its_callers_address() {
+    for (name, config) in all().into_iter().skip(1) {
+        let mut net = Net::quiet(1);
+        net.listen(listener(), &config);
+        let mut transfers = [net.call(host(1), &config, listener(), 4_000_000)];
+        for n in 2..6_u8 {
+            net.run(ms(1500), &mut transfers, |_| false);
+            let before = transfers[0].received;
+            net.moved = Some((host(1), address(&format!("192.0.2.{n}:999"))));
+            let resumes = net.run(ms(100), &mut transfers, |all| all[0].received >= before + 10_000);
+            assert!(resumes && before < 3_500_000, "{name}: {before} bytes before move {n}");
+        }
+        net.finish(seconds(60), &mut transfers);
+        let (at, id) = transfers[0].to.unwrap();
+        assert_eq!(net.hub(at).peer(id), Some(address("192.0.2.5:999")), "{name}");
+    }
+}
+
+#[test]
+fn it_moves_while_its_listener_sends() {
+    let mut net = Net::quiet(1);
+    net.listen(listener(), &token());
+    let mut there = [net.call(host(1), &token(), listener(), 10)];
+    net.finish(seconds(10), &mut there);
+    let mut back = [Transfer {
+        from: there[0].to.unwrap(),
+        to: Some(there[0].from),
+        len: 200_000,
+        sent: 0,
+        received: 0,
+    }];
+    assert!(net.run(seconds(10), &mut back, |all| all[0].received >= 50_000));
+    net.moved = Some((host(1), address("192.0.2.1:999")));
+    // The listener learns of it when the caller says something, and that it does once data has come by
+    // the copies, or of its own.
+    net.wait(seconds(1));
+    there[0].len += 10;
+    net.run(seconds(10), &mut there, |all| all[0].is_done());
+    net.finish(seconds(20), &mut back);
+}
+
+/// Whoever sees a datagram and is faster than it can pretend that the caller has moved. The next genuine
+/// one takes the connection back, and it comes, because both places get what is sent.
+#[test]
+fn a_datagram_sent_on_from_elsewhere_does_not_take_a_connection_away() {
+    let thief = address("203.0.113.1:1");
+    let mut net = Net::quiet(1);
+    net.heard = Some(Vec::new());
+    net.listen(listener(), &token());
+    let mut there = [net.call(host(1), &token(), listener(), 10)];
+    net.finish(seconds(10), &mut there);
+    let mut back = [Transfer {
+        from: there[0].to.unwrap(),
+        to: Some(there[0].from),
+        len: 400_000,
+        sent: 0,
+        received: 0,
+    }];
+    for n in 1..8 {
+        assert!(net.run(seconds(10), &mut back, |all| all[0].received >= n * 50_000));
+        // What has left within the last millisecond is still under way.
+        let stolen = loop {
+            net.heard = Some(Vec::new());
+            net.run(ms(1), &mut back, |_| false);
+            let new = net.heard.as_ref().unwrap().iter().rfind(|packet| packet.from == host(1));
+            if let Some(packet) = new {
+                break packet.bytes.clone();
+            }
+        };
+        net.inject(thief, listener(), &stolen);
+    }
+    net.finish(seconds(10), &mut back);
+    let (at, id) = there[0].to.unwrap();
+    assert_eq!(net.hub(at).peer(id), Some(host(1)));
+    assert!(net.astray[&thief] > 0, "it never moved: nothing was tested");
+}
+
+#[test]
+fn a_plain_connection_is_where_it_began() {
+    let mut net = Net::quiet(1);
+    net.listen(listener(), &plain());
+    let mut transfers = [net.call(host(1), &plain(), listener(), 300_000)];
+    assert!(net.run(seconds(10), &mut transfers, |all| all[0].received > 1000));
+    net.moved = Some((host(1), address("192.0.2.1:999")));
+    assert!(!net.run(seconds(5), &mut [], |_| false));
+    let (at, id) = transfers[0].to.unwrap();
+    assert_eq!(net.hub(at).peer(id), Some(host(1)));
+}

@@ -1,0 +1,83 @@
+use super::*;
+
+#[test]
+fn every_byte_arrives_over_a_bad_network() {
+    for (name, config) in all() {
+        let bad = LinkConfig { delay: ms(10), loss: 0.2, duplication: 0.05, reordering: 0.1, hold: ms(40) };
+        let mut net = Net::new(1, bad);
+        // A changed bit of a plain datagram is the business of UDP's checksum.
+        net.corruption = if name == "plain" { 0.0 } else { 0.01 };
+        net.listen(listener(), &config);
+        let mut transfers: Vec<_> = (1..4).map(|n| net.call(host(n), &config, listener(), 100_000)).collect();
+        net.finish(seconds(600), &mut transfers);
+    }
+}
+
+#[test]
+fn many_sealed_connections_between_the_same_two_addresses() {
+    let mut net = Net::quiet(1);
+    net.listen(listener(), &keys());
+    net.add(host(1), &keys());
+    let mut transfers: Vec<_> = (0..20)
+        .map(|_| {
+            let id = net.hub(host(1)).connect(listener()).unwrap();
+            Transfer { from: (host(1), id), to: None, len: 5000, sent: 0, received: 0 }
+        })
+        .collect();
+    net.finish(seconds(10), &mut transfers);
+    assert_eq!((net.hub(host(1)).len(), net.hub(listener()).len()), (20, 20));
+}
+
+#[test]
+fn no_datagram_is_longer_than_a_plain_one_would_be() {
+    for (name, config) in all() {
+        let mut net = Net::quiet(1);
+        net.heard = Some(Vec::new());
+        net.listen(listener(), &config);
+        let mut transfers = [net.call(host(1), &config, listener(), 50_000)];
+        net.finish(seconds(10), &mut transfers);
+        let longest = net.heard.unwrap().iter().map(|packet| packet.bytes.len()).max();
+        assert_eq!(longest, Some(usize::from(plain().transport.mss) + 12), "{name}");
+    }
+}
+
+#[test]
+fn the_round_trip_of_the_handshake_does_not_count_the_cookie() {
+    for (name, config) in all() {
+        let mut net = Net::quiet(1);
+        net.listen(listener(), &config);
+        let mut transfers = [net.call(host(1), &config, listener(), 1)];
+        net.finish(seconds(10), &mut transfers);
+        let (at, id) = transfers[0].from;
+        let rtt = net.hub(at).stats(id).unwrap().rtt;
+        assert_eq!(rtt, Some(std::time::Duration::from_millis(10)), "{name}");
+    }
+}
+
+#[test]
+fn keys_turn_in_a_long_connection() {
+    for (name, config) in all().into_iter().skip(1) {
+        let mut net = Net::new(1, LinkConfig { delay: ms(10), loss: 0.1, ..LinkConfig::default() });
+        net.heard = Some(Vec::new());
+        net.listen(listener(), &config);
+        let mut transfers = [net.call(host(1), &config, listener(), 0)];
+        for _ in 0..60 {
+            transfers[0].len += 5000;
+            net.finish(seconds(20), &mut transfers);
+            net.wait(seconds(25));
+        }
+        let data = net.heard.unwrap();
+        let numbers = |from: SocketAddr| -> Vec<u8> {
+            let of_data = data.iter().filter(|packet| packet.from == from && packet.bytes[0] == 5);
+            let mut numbers: Vec<u8> = of_data.map(|packet| packet.bytes[1] >> 4).collect();
+            numbers.dedup();
+            numbers
+        };
+        // 25 minutes, a new key every two at most, and the first one.
+        for end in [host(1), listener()] {
+            let numbers = numbers(end);
+            assert!((9..=14).contains(&numbers.len()), "{name}: {numbers:?}");
+            assert!(numbers.iter().zip(0..).all(|(number, n)| *number == n % 16), "{numbers:?}");
+        }
+    }
+}
