@@ -28,7 +28,7 @@ impl ByteQueue {
         };
         self.len = self.len.saturating_add(bytes.len() as u64);
         match self.chunks.back_mut() {
-            Some(Chunk::Bytes(last)) => last.extend(bytes),
+            Some(Chunk::Bytes(last)) if last.len().min(bytes.len()) < WORTH_A_CHUNK => last.extend(bytes),
             _ if bytes.is_empty() => {}
             _ => self.chunks.push_back(Chunk::Bytes(bytes.into())),
         }
@@ -65,6 +65,24 @@ impl ByteQueue {
         }
         debug_assert_eq!(left, 0, "data beyond the end of the queue");
         copied.map_or(Payload::EMPTY, Payload::Bytes)
+    }
+
+    /// Takes as many bytes from the front as fit; returns how many those are.
+    pub(crate) fn read_into(&mut self, into: &mut [u8]) -> usize {
+        let mut taken = 0;
+        while taken < into.len()
+            && let Some(chunk) = self.chunks.front_mut()
+        {
+            let rest = &mut into[taken..];
+            let n = usize::try_from(chunk.len()).unwrap_or(usize::MAX).min(rest.len());
+            chunk.read(&mut rest[..n]);
+            taken += n;
+            if chunk.len() == 0 {
+                self.chunks.pop_front();
+            }
+        }
+        self.len -= taken as u64;
+        taken
     }
 
     /// Drops the first `n` bytes.
@@ -110,9 +128,30 @@ impl Chunk {
 
     fn copy(&self, from: u64, len: u64, out: &mut Vec<u8>) {
         match self {
-            Self::Bytes(bytes) => out.extend(bytes.range(from as usize..(from + len) as usize)),
+            Self::Bytes(bytes) => {
+                let (front, back) = bytes.as_slices();
+                let (from, to) = (from as usize, (from + len) as usize);
+                out.extend_from_slice(&front[from.min(front.len())..to.min(front.len())]);
+                out.extend_from_slice(
+                    &back[from.saturating_sub(front.len())..to.saturating_sub(front.len())],
+                );
+            }
             Self::Virtual(_) => out.resize(out.len() + len as usize, 0),
         }
+    }
+
+    /// Moves the first bytes, which must be there.
+    fn read(&mut self, into: &mut [u8]) {
+        match self {
+            Self::Bytes(bytes) => {
+                let (front, back) = bytes.as_slices();
+                let (first, second) = into.split_at_mut(front.len().min(into.len()));
+                first.copy_from_slice(&front[..first.len()]);
+                second.copy_from_slice(&back[..second.len()]);
+            }
+            Self::Virtual(_) => into.fill(0),
+        }
+        self.drop_front(into.len() as u64);
     }
 
     fn drop_front(&mut self, n: u64) {
@@ -129,6 +168,9 @@ impl Chunk {
         }
     }
 }
+
+/// Shorter stretches are put together, longer ones left where they are.
+const WORTH_A_CHUNK: usize = 256;
 
 #[cfg(test)]
 mod tests {
@@ -150,6 +192,31 @@ mod tests {
         assert_eq!(queue.slice(3, 1460), Payload::Virtual(1460));
         assert_eq!(queue.slice(0, 3), Payload::Bytes(alloc::vec![1, 2, 3]));
         assert_eq!(queue.chunks.len(), 2);
+    }
+
+    #[test]
+    fn bytes_come_out_as_they_went_in_wherever_the_chunks_end() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(3000).collect();
+        for piece in [1, 7, 255, 256, 1000] {
+            let mut queue = ByteQueue::default();
+            let (mut pushed, mut out) = (bytes.chunks(piece), Vec::new());
+            while out.len() < bytes.len() {
+                for part in pushed.by_ref().take(3) {
+                    queue.push(Payload::Bytes(part.to_vec()));
+                }
+                let (len, skip) = (queue.len(), queue.len() / 3);
+                let part = queue.slice(skip, u32::try_from(len - skip).unwrap());
+                let from = out.len() + usize::try_from(skip).unwrap();
+                let to = out.len() + usize::try_from(len).unwrap();
+                assert_eq!(part, Payload::Bytes(bytes[from..to].to_vec()));
+                let mut some = [0; 500];
+                let n = queue.read_into(&mut some);
+                assert_eq!(n as u64, len.min(500));
+                out.extend_from_slice(&some[..n]);
+                assert_eq!(queue.len(), len - n as u64);
+            }
+            assert!(out == bytes, "in pieces of {piece}");
+        }
     }
 
     #[test]

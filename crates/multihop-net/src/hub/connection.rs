@@ -202,10 +202,7 @@ impl Connection {
     /// See [`Hub::read`](super::Hub::read).
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Error> {
         if self.endpoint.unread() > 0 {
-            let most = u32::try_from(into.len()).unwrap_or(u32::MAX);
-            let Payload::Bytes(bytes) = self.endpoint.read(most) else { return Ok(None) };
-            into[..bytes.len()].copy_from_slice(&bytes);
-            return Ok(Some(bytes.len()));
+            return Ok(Some(self.endpoint.read_into(into)));
         }
         if self.is_at_end {
             return Ok(Some(0));

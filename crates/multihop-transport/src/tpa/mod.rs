@@ -148,10 +148,15 @@ impl Endpoint {
     /// Takes at most `max` bytes that have arrived in order.
     pub fn read(&mut self, max: u32) -> Payload {
         let data = self.recv.read(max);
-        if self.recv.advertised == 0 && self.recv.window() > 0 && self.state.receives() {
-            self.acks.ask_anyway();
-        }
+        self.on_read();
         data
+    }
+
+    /// Takes as many bytes that have arrived in order as fit; returns how many.
+    pub fn read_into(&mut self, into: &mut [u8]) -> usize {
+        let taken = self.recv.read_into(into);
+        self.on_read();
+        taken
     }
 
     /// Closes our side once everything queued has been sent (an endless source stops here); what the
@@ -257,6 +262,13 @@ impl Endpoint {
     /// Bytes that wait to be read.
     pub fn unread(&self) -> u64 {
         self.recv.unread()
+    }
+
+    /// There may be room again of which the peer must know.
+    fn on_read(&mut self) {
+        if self.recv.advertised == 0 && self.recv.window() > 0 && self.state.receives() {
+            self.acks.ask_anyway();
+        }
     }
 
     fn check_open(&self) -> Result<(), SendError> {

@@ -100,6 +100,11 @@ impl Receiver {
         data
     }
 
+    /// See [`Endpoint::read_into`](super::Endpoint::read_into).
+    pub(super) fn read_into(&mut self, into: &mut [u8]) -> usize {
+        self.ready.read_into(into)
+    }
+
     /// Whether the open block has arrived to its end. Block 0 has.
     pub(super) fn is_complete(&self) -> bool {
         self.number == 0 || self.last.is_some_and(|last| self.arrived == Bitmap::first(last + 1))
