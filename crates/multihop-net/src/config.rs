@@ -55,7 +55,7 @@ pub struct Limits {
     pub connections: usize,
     /// Connections that stand and wait to be accepted.
     pub backlog: usize,
-    /// Connections that are not established yet.
+    /// Connections that are not established yet; one address has at most half of them.
     pub half_open: usize,
     /// Strangers that are heard in a second once they have proved their address.
     pub handshakes: usize,
@@ -63,6 +63,8 @@ pub struct Limits {
     pub lingering: usize,
     /// Bytes of one connection that wait to be sent or acknowledged.
     pub send_buffer: usize,
+    /// Bytes that the buffers of all connections of a listener may come to hold.
+    pub memory: usize,
 }
 
 /// The UDP socket.
@@ -115,6 +117,7 @@ impl Default for Limits {
             handshakes: 500,
             lingering: 4096,
             send_buffer: 128 * 1024,
+            memory: 512 * 1024 * 1024,
         }
     }
 }

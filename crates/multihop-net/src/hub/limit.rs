@@ -6,7 +6,9 @@ use multihop_core::{Duration, Instant};
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Limit {
     Connections,
+    Memory,
     HalfOpen,
+    HalfOpenHere,
     Backlog,
     Handshakes,
 }
@@ -22,13 +24,15 @@ pub(super) struct Rate {
 
 /// When each limit was last complained about, and how often it was hit since.
 #[derive(Debug, Default)]
-pub(super) struct Warnings([(Option<Instant>, u64); 4]);
+pub(super) struct Warnings([(Option<Instant>, u64); 6]);
 
 impl Limit {
     const fn name(self) -> &'static str {
         match self {
             Self::Connections => "connections",
+            Self::Memory => "bytes that the buffers of all connections may come to hold",
             Self::HalfOpen => "connections that are not established yet",
+            Self::HalfOpenHere => "connections of one address that are not established yet",
             Self::Backlog => "connections that wait to be accepted",
             Self::Handshakes => "handshakes in a second",
         }
@@ -54,14 +58,16 @@ impl Rate {
 }
 
 impl Warnings {
-    /// Writes one line to the log, unless there has just been one.
-    pub(super) fn warn(&mut self, now: Instant, limit: Limit, most: usize) {
+    /// Writes one line to the log, unless there has just been one; returns whether it did.
+    pub(super) fn warn(&mut self, now: Instant, limit: Limit, most: usize) -> bool {
         let (last, hits) = &mut self.0[limit as usize];
         *hits += 1;
-        if last.is_none_or(|last| now >= last + PAUSE) {
+        let is_due = last.is_none_or(|last| now >= last + PAUSE);
+        if is_due {
             tracing::warn!(most, hits = *hits, "limit reached, strangers are not heard: {}", limit.name());
             (*last, *hits) = (Some(now), 0);
         }
+        is_due
     }
 }
 
@@ -79,5 +85,20 @@ mod tests {
         let mut taken = |ms| (0..1000).filter(|_| !rate.is_spent(at(ms))).count();
         assert_eq!((taken(5000), taken(5000), taken(5500), taken(5510)), (100, 0, 50, 1));
         assert_eq!(taken(9000), 100);
+    }
+
+    #[test]
+    fn one_line_for_each_limit_and_ten_seconds() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut warnings = Warnings::default();
+        for (ms, limit, written) in [
+            (0, Limit::HalfOpen, true),
+            (1, Limit::HalfOpen, false),
+            (1, Limit::Handshakes, true),
+            (9_999, Limit::HalfOpen, false),
+            (10_000, Limit::HalfOpen, true),
+        ] {
+            assert_eq!(warnings.warn(at(ms), limit, 20), written, "{limit:?} at {ms} ms");
+        }
     }
 }

@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use multihop_core::{Instant, Machine};
 use multihop_transport::tpa::{self, Endpoint, Ports, Refusals, State};
-use multihop_wire::tpa::{BlockSeq, Segment};
+use multihop_wire::tpa::{BlockSeq, MAX_BLOCK, Segment};
 
 mod armour;
 mod connection;
@@ -243,7 +243,7 @@ impl Hub {
     fn receive_from_stranger(&mut self, now: Instant, datagram: Datagram<'_>) {
         let ports = (datagram.from.port(), self.port);
         let mut knock = self.door.knock(now, &datagram, ports, self.listening);
-        if matches!(knock, Knock::Proved) && self.has_room(now) {
+        if matches!(knock, Knock::Proved) && self.has_room(now, datagram.from) {
             knock = self.door.admit(&datagram, ports, &mut self.entropy);
         }
         match knock {
@@ -254,22 +254,37 @@ impl Hub {
         }
     }
 
-    /// Whether one more stranger can come in. If not, it is as if it had not been heard.
-    fn has_room(&mut self, now: Instant) -> bool {
-        let limits = &self.limits;
-        let reached = [
-            (self.connections.len() - self.lingering.len(), limits.connections, Limit::Connections),
-            (self.half_open, limits.half_open, Limit::HalfOpen),
-            (self.backlog.len(), limits.backlog, Limit::Backlog),
-        ];
-        let reached =
-            reached.into_iter().find(|(now, most, _)| now >= most).map(|(_, most, limit)| (limit, most));
-        let reached = reached
-            .or_else(|| self.handshakes.is_spent(now).then_some((Limit::Handshakes, limits.handshakes)));
-        if let Some((limit, most)) = reached {
-            self.warnings.warn(now, limit, most);
-        }
-        reached.is_none()
+    /// Whether one more stranger can come in from there. If not, it is as if it had not been heard.
+    fn has_room(&mut self, now: Instant, from: SocketAddr) -> bool {
+        let Limits { connections, backlog, half_open, handshakes, memory, .. } = self.limits;
+        let live = self.connections.len() - self.lingering.len();
+        let here = || self.connections.count(|c| c.is_half_open && c.peer().ip() == from.ip());
+        let reached = if live >= connections {
+            (Limit::Connections, connections)
+        } else if (live + 1).saturating_mul(self.buffers()) > memory {
+            (Limit::Memory, memory)
+        } else if self.half_open >= half_open {
+            (Limit::HalfOpen, half_open)
+        } else if self.half_open >= half_open / 2 && here() >= half_open / 2 {
+            (Limit::HalfOpenHere, half_open / 2)
+        } else if self.backlog.len() >= backlog {
+            (Limit::Backlog, backlog)
+        } else if self.handshakes.is_spent(now) {
+            (Limit::Handshakes, handshakes)
+        } else {
+            return true;
+        };
+        self.warnings.warn(now, reached.0, reached.1);
+        false
+    }
+
+    /// Bytes that the buffers of one connection hold at most: what waits to leave, what waits to be read, and
+    /// a block that is under way.
+    fn buffers(&self) -> usize {
+        let mss = u32::from(self.config.mss);
+        let waiting = self.config.recv_buffer.unwrap_or(tpa::Config::DEFAULT_BUFFER * mss);
+        let received = waiting.saturating_add(mss * u32::from(MAX_BLOCK));
+        self.limits.send_buffer.saturating_add(received as usize)
     }
 
     fn open_for(&mut self, now: Instant, armour: Armour, segment: Segment, datagram: Datagram<'_>) {

@@ -1,10 +1,13 @@
 //! Tokens and keys over real sockets on this host.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use multihop_core::Rng;
 use multihop_net::{Config, Identity, KnownPeers, Peers, PublicKey, Security, Token, TpaListener, TpaStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UdpSocket;
 
 use super::loopback::{LOCAL, pattern, within};
 
@@ -121,3 +124,54 @@ fn the_key_of_a_first_contact_is_remembered_and_a_changed_one_refused_aloud() {
         assert!(text.contains("HAS CHANGED") && text.contains(&place), "{text}");
     });
 }
+
+/// Passes datagrams on, each behind some that it has made of it. Returns how many those were.
+async fn meddle(listener: SocketAddr, socket: UdpSocket) -> u32 {
+    let (mut rng, mut caller, mut forged) = (Rng::stream(1, "test/meddle", 0), None, 0);
+    let mut bytes = [0; 2000];
+    let quiet = Duration::from_secs(1);
+    while let Ok(Ok((len, from))) = tokio::time::timeout(quiet, socket.recv_from(&mut bytes)).await {
+        let to = if from == listener { caller } else { Some(listener) };
+        if from != listener {
+            caller = Some(from);
+        }
+        let Some(to) = to else { continue };
+        for _ in 0..COPIES {
+            let mut copy = bytes[..len].to_vec();
+            for _ in 0..=rng.below(3) {
+                let at = rng.below(u32::try_from(len).unwrap()) as usize;
+                copy[at] ^= 1 << rng.below(8);
+            }
+            copy.truncate(len - rng.below(2) as usize);
+            // What the socket does not take was never sent.
+            forged += u32::from(socket.try_send_to(&copy, to).is_ok());
+        }
+        socket.send_to(&bytes[..len], to).await.unwrap();
+    }
+    forged
+}
+
+#[test]
+fn noise_on_a_socket_does_not_disturb_a_transfer() {
+    within(30, async {
+        let listener = TpaListener::bind(LOCAL, token(1)).await.unwrap();
+        let socket = UdpSocket::bind(LOCAL).await.unwrap();
+        let between = socket.local_addr().unwrap();
+        let meddler = tokio::spawn(meddle(listener.local_addr(), socket));
+        let answers = tokio::spawn(async move {
+            let mut stream = listener.accept().await.unwrap();
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).await.unwrap();
+            all
+        });
+        let mut stream = TpaStream::connect(between, &token(1)).await.unwrap();
+        stream.write_all(&pattern(1_000_000)).await.unwrap();
+        stream.shutdown().await.unwrap();
+        assert!(answers.await.unwrap() == pattern(1_000_000));
+        let forged = meddler.await.unwrap();
+        assert!(forged > 1000, "{forged}");
+    });
+}
+
+/// Forged datagrams for each genuine one.
+const COPIES: u32 = 5;

@@ -40,6 +40,34 @@ fn a_flood_of_handshakes_meets_the_limit_and_afterwards_others_get_in() {
 }
 
 #[test]
+fn one_address_cannot_keep_all_others_out() {
+    for (name, mut config) in all() {
+        config.limits.half_open = 20;
+        let mut net = Net::quiet(1);
+        net.listen(listener(), &config);
+        let attacker = (1..100).map(|port| SocketAddr::from(([203, 0, 113, 1], port)));
+        flood(&mut net, &config, attacker);
+        assert_eq!(net.hub(listener()).len(), 10, "{name}");
+        let mut others = [net.call(host(2), &config, listener(), 1000)];
+        net.finish(ms(100), &mut others);
+    }
+}
+
+#[test]
+fn buffers_have_a_limit() {
+    for (name, mut config) in all() {
+        // 128 KiB to send; 64 segments and a block to read.
+        config.limits.memory = 1_000_000;
+        let mut net = Net::quiet(1);
+        net.listen(listener(), &config);
+        let mut calls: Vec<_> = (1..9).map(|n| net.call(host(n), &config, listener(), 1000)).collect();
+        net.run(seconds(10), &mut calls, |_| false);
+        assert_eq!(net.hub(listener()).len(), 4, "{name}");
+        assert_eq!(calls.iter().filter(|call| call.is_done()).count(), 4, "{name}");
+    }
+}
+
+#[test]
 fn handshakes_have_a_rate() {
     for (name, mut config) in all() {
         config.limits.handshakes = 10;
