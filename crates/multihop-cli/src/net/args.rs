@@ -1,10 +1,11 @@
 //! What can be typed after the commands that use real networks.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Parser};
-use multihop_net::tunnel::{Address, Host};
+use clap::{ArgAction, ArgGroup, Args, Parser};
+use multihop_net::tunnel::{self, Address, Entrance, Host, Rule};
 
 use crate::args::key_value;
 
@@ -58,6 +59,40 @@ pub(crate) struct TransferArgs {
     pub(crate) quiet: bool,
 }
 
+/// `multihop tunnel`.
+#[derive(Parser)]
+#[command(group(ArgGroup::new("end").args(["gateway", "listen"]).required(true)))]
+pub(crate) struct TunnelArgs {
+    /// Host of the gateway, and its port if that is not 7452.
+    #[arg(value_name = "HOST[:PORT]", value_parser = tunnel_at, requires = "entrances")]
+    pub(crate) gateway: Option<Address>,
+    /// Be the gateway, and listen here; a host without a port takes 7452.
+    #[arg(
+        long,
+        value_name = "HOST[:PORT]",
+        num_args = 0..=1,
+        default_missing_value = "0.0.0.0",
+        value_parser = tunnel_at,
+        requires = "allow",
+        conflicts_with_all = ["forward", "socks", "fallback_tcp"]
+    )]
+    pub(crate) listen: Option<Address>,
+    /// What a gateway connects to: web.example:80, 10.0.0.0/8:1-1023, localhost:22, *:*. Nothing else.
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "gateway")]
+    pub(crate) allow: Vec<Rule>,
+    /// Carry what comes to a local port to one target.
+    #[arg(long, value_name = "[ADDRESS:]PORT:HOST:PORT", group = "entrances")]
+    pub(crate) forward: Vec<Entrance>,
+    /// Serve SOCKS5 at a local port.
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = tunnel::local, group = "entrances")]
+    pub(crate) socks: Vec<SocketAddr>,
+    /// Connect to targets by plain TCP, without protection, where the gateway does not answer.
+    #[arg(long)]
+    pub(crate) fallback_tcp: bool,
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
+}
+
 /// `multihop keygen`.
 #[derive(Parser)]
 pub(crate) struct KeygenArgs {
@@ -95,6 +130,10 @@ fn files_at(text: &str) -> Result<Address, String> {
     address(text, FILES)
 }
 
+fn tunnel_at(text: &str) -> Result<Address, String> {
+    address(text, TUNNEL)
+}
+
 /// A host with its port, or with the port that a command has.
 fn address(text: &str, port: u16) -> Result<Address, String> {
     match (text.parse::<Address>(), text.parse::<Host>()) {
@@ -111,3 +150,5 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// Port of `recv`.
 const FILES: u16 = 7450;
+/// Port of a gateway.
+const TUNNEL: u16 = 7452;

@@ -6,7 +6,9 @@ mod keygen;
 mod recv;
 mod send;
 mod settings;
+mod tunnel;
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -16,10 +18,11 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 use args::NetArgs;
-pub(crate) use args::{KeygenArgs, RecvArgs, SendArgs};
+pub(crate) use args::{KeygenArgs, RecvArgs, SendArgs, TunnelArgs};
 pub(crate) use keygen::keygen;
 pub(crate) use recv::recv;
 pub(crate) use send::send;
+pub(crate) use tunnel::tunnel;
 
 use crate::Failure;
 
@@ -62,15 +65,18 @@ async fn listen(
     say: impl Fn(String) -> anyhow::Result<()>,
 ) -> Result<TpaListener, Failure> {
     let (config, token) = settings::listening(args)?;
-    let found = address.look_up().await.with_context(|| format!("cannot listen at {address}"))?;
-    let first = found.first().copied();
-    let at = first.with_context(|| format!("cannot listen at {address}: the name has no address"))?;
+    let at = first(address).await.with_context(|| format!("cannot listen at {address}"))?;
     let listener = TpaListener::bind(at, config).await.with_context(|| format!("cannot listen at {at}"))?;
     say(format!("listening at {}", listener.local_addr()))?;
     if let Some(token) = token {
         say(format!("token: {token}"))?;
     }
     Ok(listener)
+}
+
+/// The first address of a host.
+async fn first(address: &Address) -> anyhow::Result<SocketAddr> {
+    address.look_up().await?.first().copied().context("the name has no address")
 }
 
 /// Log lines go to standard error: what went wrong, and more if asked.

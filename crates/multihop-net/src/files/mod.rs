@@ -32,10 +32,16 @@ pub enum Error {
     There(String),
     /// The connection was lost.
     #[error("the connection is lost: {0}")]
-    Stream(#[from] io::Error),
+    Stream(io::Error),
     /// The other end said something that makes no sense.
     #[error("the other end does not keep to the protocol: {0}")]
     Protocol(String),
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Stream(error)
+    }
 }
 
 /// How a transfer is to be done.

@@ -8,6 +8,7 @@ use std::io;
 use std::time::Duration;
 
 mod address;
+mod entrance;
 mod entry;
 mod gateway;
 mod rules;
@@ -15,6 +16,7 @@ mod socks;
 mod splice;
 
 pub use address::{Address, Host};
+pub use entrance::{Entrance, local};
 pub use entry::{Way, forward, socks};
 pub use gateway::gateway;
 pub use rules::Rule;
