@@ -1,0 +1,171 @@
+//! `multihop tunnel`, with programs that know nothing of it.
+
+use std::fs;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use multihop_emu::{Relay, Settings};
+
+use super::*;
+use crate::{code, multihop, stderr, stdout};
+
+/// A gateway, the near end of a tunnel to it, and what lies between.
+struct Tunnel {
+    _gateway: Running,
+    _near: Running,
+    relay: Relay,
+    /// Where the near end takes connections.
+    local: String,
+}
+
+impl Tunnel {
+    fn new(folder: &Folder, entrance: &[&str], allow: &str, settings: Settings) -> Self {
+        let mut gateway =
+            Running::new(folder, &["tunnel", "--listen", "127.0.0.1:0", "--plain", "--allow", allow]);
+        let any = "127.0.0.1:0".parse().unwrap();
+        let relay = Relay::start(any, gateway.address().parse().unwrap(), settings, 1).unwrap();
+        let to = relay.address().to_string();
+        let mut near = Running::new(folder, &[&["tunnel", &to, "--plain"], entrance].concat());
+        let local = near.line().split(' ').next().unwrap().to_owned();
+        Self { _gateway: gateway, _near: near, relay, local }
+    }
+}
+
+/// Serves a folder by HTTP; a configuration of its own, and no rights needed.
+fn nginx(folder: &Folder) -> Option<(Running, u16)> {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let here = folder.path().display();
+    let configuration = format!(
+        "daemon off; master_process off; pid {here}/pid; error_log stderr;
+         events {{}}
+         http {{
+             access_log off;
+             client_body_temp_path {here}/t1; proxy_temp_path {here}/t2; fastcgi_temp_path {here}/t3;
+             uwsgi_temp_path {here}/t4; scgi_temp_path {here}/t5;
+             server {{ listen 127.0.0.1:{port}; root {here}; }}
+         }}"
+    );
+    fs::write(folder.path().join("nginx.conf"), configuration).unwrap();
+    let file = folder.path().join("nginx.conf");
+    let mut command = Command::new(program("nginx")?);
+    let running = Running::of(command.args(["-e", "stderr", "-c"]).arg(file), folder);
+    until(|| TcpStream::connect(("127.0.0.1", port)).is_ok());
+    Some((running, port))
+}
+
+/// A program of the system.
+fn program(name: &str) -> Option<String> {
+    let folders = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let mut found = folders.split(':').map(|folder| format!("{folder}/{name}"));
+    found.find(|path| fs::metadata(path).is_ok())
+}
+
+/// Fetches a large file by curl while the path is cut in the middle; how long that took. `None` where a
+/// program is missing.
+fn fetch(size: usize, cut: Duration) -> Option<Duration> {
+    let folder = Folder::new("curl");
+    let (_web, port) = nginx(&folder)?;
+    let curl = program("curl")?;
+    let contents: Vec<u8> = (0..size).map(|n| (n ^ (n >> 8) ^ (n >> 16)).to_le_bytes()[0]).collect();
+    fs::write(folder.path().join("large"), &contents).unwrap();
+    let tunnel = Tunnel::new(&folder, &["--socks", "0"], "localhost:*", Settings::default());
+    let begin = Instant::now();
+    let url = format!("http://localhost:{port}/large");
+    let args = ["-s", "-S", "--socks5-hostname", &tunnel.local, "-o", "got", &url];
+    let mut client = Running::of(Command::new(curl).args(args), &folder);
+    let got = folder.path().join("got");
+    until(|| fs::metadata(&got).is_ok_and(|got| got.len() > size as u64 / 3));
+    tunnel.relay.silence(cut);
+    let said = client.end(SOON + cut);
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+    assert!(fs::read(got).unwrap() == contents);
+    let took = begin.elapsed();
+    assert!(took > cut);
+    Some(took)
+}
+
+#[test]
+fn curl_fetches_a_file_though_the_path_is_cut() {
+    match fetch(20_000_000, Duration::from_secs(2)) {
+        Some(took) => println!("20 MB, 2 s of them without a path, took {took:.1?}"),
+        None => println!("skipped: nginx or curl is not installed"),
+    }
+}
+
+#[test]
+#[ignore = "takes half a minute: cargo test -p multihop-cli -- --ignored --nocapture curl"]
+fn curl_fetches_a_larger_file_though_the_path_is_cut_for_long() {
+    match fetch(50_000_000, Duration::from_secs(20)) {
+        Some(took) => println!("50 MB, 20 s of them without a path, took {took:.1?}"),
+        None => println!("skipped: nginx or curl is not installed"),
+    }
+}
+
+#[test]
+fn a_key_stroke_comes_back_soon() {
+    let folder = Folder::new("echo");
+    let target = TcpListener::bind("127.0.0.1:0").unwrap();
+    let there = format!("0:{}", target.local_addr().unwrap());
+    let delay = Settings { delay: multihop_core::Duration::from_millis(10), ..Settings::default() };
+    let tunnel = Tunnel::new(&folder, &["--forward", &there], "localhost:*", delay);
+    let mut near = TcpStream::connect(&tunnel.local).unwrap();
+    near.set_nodelay(true).unwrap();
+    let (mut far, _) = target.accept().unwrap();
+    far.set_nodelay(true).unwrap();
+    thread::spawn(move || {
+        let mut byte = [0];
+        while far.read_exact(&mut byte).is_ok() {
+            far.write_all(&byte).unwrap();
+        }
+    });
+    let mut times: Vec<Duration> = (0..100_u8)
+        .map(|key| {
+            let begin = Instant::now();
+            near.write_all(&[key]).unwrap();
+            let mut byte = [0];
+            near.read_exact(&mut byte).unwrap();
+            assert_eq!(byte, [key]);
+            let took = begin.elapsed();
+            thread::sleep(Duration::from_millis(10));
+            took
+        })
+        .collect();
+    times.sort_unstable();
+    let (median, ninety) = (times[50], times[90]);
+    println!("round trip of a key over a path of 20 ms: median {median:.1?}, 90% {ninety:.1?}");
+    assert!(median >= Duration::from_millis(20));
+    assert!(median < Duration::from_millis(50), "{times:.1?}");
+}
+
+#[test]
+fn a_gateway_lets_nothing_through_but_what_it_is_told() {
+    let folder = Folder::new("gateway");
+    let target = TcpListener::bind("127.0.0.1:0").unwrap();
+    let there = format!("0:{}", target.local_addr().unwrap());
+    let tunnel = Tunnel::new(&folder, &["--forward", &there], "web.example:80", Settings::default());
+    let mut near = TcpStream::connect(&tunnel.local).unwrap();
+    let error = near.read(&mut [0]).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    target.set_nonblocking(true).unwrap();
+    assert_eq!(target.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn arguments_that_do_not_go_together() {
+    let folder = Folder::new("tunnel-arguments");
+    let attempts: [(&[&str], &str); 7] = [
+        (&["tunnel"], "required"),
+        (&["tunnel", "--listen", "--plain"], "--allow"),
+        (&["tunnel", "host", "--plain"], "--forward"),
+        (&["tunnel", "host", "--plain", "--socks", "a"], "'a' is no port"),
+        (&["tunnel", "host", "--plain", "--socks", "1", "--allow", "*:*"], "cannot be used with"),
+        (&["tunnel", "--listen", "--allow", "a", "--plain"], "allowed: HOST:PORT, where either may be *"),
+        (&["tunnel", "host", "--forward", "1:a", "--plain"], "allowed: [ADDRESS:]PORT:HOST:PORT"),
+    ];
+    for (args, expected) in attempts {
+        let output = multihop(&folder, args);
+        assert_eq!((code(&output), stdout(&output)), (2, ""), "{args:?}");
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}
