@@ -9,6 +9,7 @@ use multihop_core::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time;
 
+use crate::alarm::Alarm;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hub::{Cause, Event, Failure, Hub, Id, Outside};
@@ -71,7 +72,9 @@ impl Shared {
             kick: Notify::new(),
             epoch: time::Instant::now(),
         });
-        tokio::spawn(Driver { shared: Arc::clone(&shared), socket }.run());
+        // Gaps between packets are the only times that a millisecond matters to.
+        let alarm = Alarm::new(config.transport.pacing.is_some())?;
+        tokio::spawn(Driver { shared: Arc::clone(&shared), socket, alarm }.run());
         Ok((shared, begun))
     }
 
@@ -128,6 +131,7 @@ impl Waiting {
 struct Driver {
     shared: Arc<Shared>,
     socket: Socket,
+    alarm: Alarm,
 }
 
 impl Driver {
@@ -135,15 +139,13 @@ impl Driver {
         let (mut inbox, mut outbox) = (Inbox::new(), Outbox::default());
         loop {
             let Some(deadline) = self.transmit(&mut outbox).await else { return };
-            let wait = async {
-                match deadline {
-                    Some(at) => time::sleep_until(self.shared.at(at)).await,
-                    None => std::future::pending().await,
-                }
-            };
+            if let Err(error) = self.alarm.set(deadline.map(|at| self.shared.at(at))) {
+                tracing::error!(%error, "connections end: no timer");
+                return;
+            }
             tokio::select! {
                 () = self.socket.ready() => self.receive(&mut inbox),
-                () = wait => {
+                () = self.alarm.ring() => {
                     let now = self.shared.now();
                     self.shared.lock().hub.handle_timeout(now);
                 }

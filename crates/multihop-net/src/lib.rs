@@ -3,6 +3,7 @@
 //! A [`Hub`](hub::Hub) is many connections on one socket, without the socket: datagrams and time in,
 //! datagrams out. A tokio task moves it ([`TpaListener`], [`TpaStream`]); tests move it in virtual time.
 
+mod alarm;
 mod config;
 mod dial;
 mod driver;

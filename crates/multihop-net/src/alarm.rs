@@ -1,0 +1,132 @@
+use std::io;
+use std::pin::Pin;
+
+use tokio::time::{self, Instant, Sleep};
+
+/// Wakes a driver at its next deadline, or before: it is set again less often than deadlines move.
+#[derive(Debug)]
+pub(crate) struct Alarm {
+    at: Option<Instant>,
+    bell: Bell,
+}
+
+#[derive(Debug)]
+enum Bell {
+    /// To the millisecond, as tokio's timers are.
+    Coarse(Pin<Box<Sleep>>),
+    /// To some ten microseconds: a gap between paced packets may be only a few milliseconds long.
+    #[cfg(target_os = "linux")]
+    Fine(fine::Bell),
+}
+
+impl Alarm {
+    /// An alarm that is not set. A fine one takes a descriptor, where there are any.
+    pub(crate) fn new(fine: bool) -> io::Result<Self> {
+        let bell = match fine {
+            #[cfg(target_os = "linux")]
+            true => Bell::Fine(fine::Bell::new()?),
+            _ => Bell::Coarse(Box::pin(time::sleep(time::Duration::ZERO))),
+        };
+        Ok(Self { at: None, bell })
+    }
+
+    /// Rings at `at` at the latest.
+    pub(crate) fn set(&mut self, at: Option<Instant>) -> io::Result<()> {
+        let Some(at) = at.filter(|at| self.at.is_none_or(|set| *at < set)) else { return Ok(()) };
+        self.at = Some(at);
+        match &mut self.bell {
+            Bell::Coarse(sleep) => sleep.as_mut().reset(at),
+            #[cfg(target_os = "linux")]
+            Bell::Fine(bell) => bell.set(at)?,
+        }
+        Ok(())
+    }
+
+    /// Waits until it rings; for ever, if it is not set.
+    pub(crate) async fn ring(&mut self) {
+        if self.at.is_none() {
+            return std::future::pending().await;
+        }
+        match &mut self.bell {
+            Bell::Coarse(sleep) => sleep.as_mut().await,
+            #[cfg(target_os = "linux")]
+            Bell::Fine(bell) => bell.ring().await,
+        }
+        self.at = None;
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod fine {
+    use std::io;
+    use std::os::fd::{AsFd, AsRawFd, RawFd};
+
+    use nix::sys::time::TimeSpec;
+    use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+    use tokio::time::{Duration, Instant};
+
+    /// A timer of the system.
+    #[derive(Debug)]
+    pub(super) struct Bell(AsyncFd<Timer>);
+
+    #[derive(Debug)]
+    struct Timer(TimerFd);
+
+    impl AsRawFd for Timer {
+        fn as_raw_fd(&self) -> RawFd {
+            self.0.as_fd().as_raw_fd()
+        }
+    }
+
+    impl Bell {
+        pub(super) fn new() -> io::Result<Self> {
+            let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+            let timer = Timer(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?);
+            #[expect(deprecated, reason = "a timer keeps its descriptor, and its successor is not safe Rust")]
+            Ok(Self(AsyncFd::with_interest(timer, Interest::READABLE)?))
+        }
+
+        /// Setting it takes back a ring that nobody has heard.
+        pub(super) fn set(&self, at: Instant) -> io::Result<()> {
+            // Zero would take the timer back.
+            let wait = at.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
+            let once = Expiration::OneShot(TimeSpec::from_duration(wait));
+            Ok(self.0.get_ref().0.set(once, TimerSetTimeFlags::empty())?)
+        }
+
+        pub(super) async fn ring(&self) {
+            // An error would be of the runtime, which ends then.
+            if let Ok(mut ready) = self.0.readable().await {
+                ready.clear_ready();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn rings_at_the_earliest_time_that_it_was_set_to_and_once() {
+        for fine in [false, true] {
+            let mut alarm = Alarm::new(fine).unwrap();
+            let begun = Instant::now();
+            for ms in [500, 30, 70] {
+                alarm.set(Some(begun + Duration::from_millis(ms))).unwrap();
+            }
+            alarm.set(None).unwrap();
+            alarm.ring().await;
+            let waited = begun.elapsed();
+            assert!((30..250).contains(&waited.as_millis()), "{waited:?}");
+            let again = time::timeout(Duration::from_millis(60), alarm.ring()).await;
+            assert!(again.is_err(), "it rings again");
+            alarm.set(Some(begun)).unwrap();
+            alarm.ring().await;
+        }
+    }
+}
