@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod bridge;
+#[cfg(target_os = "linux")]
+mod chain;
 mod files;
 mod hubs;
 mod loopback;

@@ -1,0 +1,99 @@
+//! Three hops of network namespaces: what the kernels of routers say on the way.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use multihop_emu::Chain;
+use multihop_net::{Config, Security, TpaListener, TpaStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// How long the route is away.
+const AWAY: Duration = Duration::from_secs(10);
+
+/// A chain, unless this machine does not let us.
+#[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
+fn chain(hops: u8) -> Option<Chain> {
+    match Chain::new(hops) {
+        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::NotFound) => {
+            println!("skipped: network namespaces need root and the command ip: {error}");
+            None
+        }
+        made => Some(made.expect("a machine that allows namespaces makes all of it")),
+    }
+}
+
+/// Runs a future on a runtime whose sockets are in the thread's namespace.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(40), future).await.expect("in time") })
+}
+
+/// What a sender saw, sampled every few milliseconds.
+#[derive(Clone, Debug)]
+struct Sample {
+    at: Instant,
+    phase: &'static str,
+    notices: u64,
+    acked: u64,
+}
+
+/// Sends until it is told to stop, and looks at itself.
+async fn send_and_watch(to: SocketAddr, until: Instant) -> Vec<Sample> {
+    let mut stream = TpaStream::connect(to, &Config::new(Security::Plain)).await.unwrap();
+    let mut samples = Vec::new();
+    let chunk = [7; 4096];
+    while Instant::now() < until {
+        let _ = tokio::time::timeout(Duration::from_millis(5), stream.write(&chunk)).await;
+        let stats = stream.stats();
+        let counters = stats.counters;
+        let (notices, acked) = (counters.notices, counters.bytes_acked);
+        samples.push(Sample { at: Instant::now(), phase: stats.phase, notices, acked });
+    }
+    samples
+}
+
+#[test]
+fn a_sender_freezes_while_a_router_has_no_route_and_resumes_within_a_second() {
+    let Some(chain) = chain(3) else { return };
+    let address = SocketAddr::new(chain.address().into(), 7000);
+    let begin = Instant::now();
+    let (lost, back) = (begin + Duration::from_secs(1), begin + Duration::from_secs(1) + AWAY);
+    let end = back + Duration::from_millis(1500);
+    let samples = thread::scope(|scope| {
+        let far = &chain.hosts[3];
+        scope.spawn(|| {
+            far.run(|| {
+                block_on(async {
+                    let listener = TpaListener::bind(address, Config::new(Security::Plain)).await.unwrap();
+                    let mut stream = listener.accept().await.unwrap();
+                    let mut sink = vec![0; 65536];
+                    let reading =
+                        async { while stream.read(&mut sink).await.is_ok_and(|length| length > 0) {} };
+                    let _ = tokio::time::timeout_at(end.into(), reading).await;
+                });
+            })
+        });
+        scope.spawn(|| {
+            thread::sleep(lost - Instant::now());
+            chain.lose_route(1).unwrap();
+            thread::sleep(back - Instant::now());
+            chain.restore_route(1).unwrap();
+        });
+        thread::sleep(Duration::from_millis(200));
+        chain.hosts[0].run(|| block_on(send_and_watch(address, end))).unwrap()
+    });
+
+    let during: Vec<_> = samples.iter().filter(|s| lost < s.at && s.at < back).collect();
+    let acked = during.last().unwrap().acked;
+    assert!(acked > 100_000, "{acked} bytes in the second before");
+    assert!(during.last().unwrap().notices > 0, "no router said anything");
+    let frozen = during.iter().find(|s| s.phase == "freeze").expect("the sender froze").at - lost;
+    assert!(frozen < Duration::from_secs(1), "frozen after {frozen:?}");
+    let still = during.iter().skip_while(|s| s.at < lost + Duration::from_secs(2));
+    assert!(still.clone().all(|s| s.phase == "freeze"), "it left freeze: {:?}", still.last());
+    let resumed = samples.iter().find(|s| s.at > back && s.acked > acked).expect("it resumed").at - back;
+    assert!(resumed < Duration::from_secs(1), "resumed after {resumed:?}");
+    println!("frozen after {frozen:?}, resumed after {resumed:?}");
+}

@@ -1,0 +1,143 @@
+//! How fast one stream over QUIC is, with quinn's defaults. The counterpart of `multihop perf`.
+//!
+//!     multihop-quic server 127.0.0.1:7000
+//!     multihop-quic client 127.0.0.1:7000 --seconds 10
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use nix::sys::resource::{UsageWho, getrusage};
+use quinn::{ClientConfig, Endpoint, RecvStream, SendStream, ServerConfig};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+
+#[derive(Parser)]
+enum Command {
+    /// Take one connection, count what arrives on it, and say so.
+    Server { listen: SocketAddr },
+    /// Send for a while; print what the server got, as JSON.
+    Client {
+        to: SocketAddr,
+        #[arg(long, default_value_t = 10.0)]
+        seconds: f64,
+    },
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    match Command::parse() {
+        Command::Server { listen } => serve(listen).await,
+        Command::Client { to, seconds } => send(to, Duration::from_secs_f64(seconds)).await,
+    }
+}
+
+async fn serve(listen: SocketAddr) -> Result<()> {
+    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    let key = PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
+    let config = ServerConfig::with_single_cert(vec![own.cert.der().clone()], key)?;
+    let endpoint = Endpoint::server(config, listen)?;
+    let connection = endpoint.accept().await.context("the endpoint is open")?.await?;
+    let (answer, data) = connection.accept_bi().await?;
+    count(answer, data).await?;
+    connection.closed().await;
+    println!("{}", serde_json::json!({ "cpu_seconds": cpu_seconds()? }));
+    Ok(())
+}
+
+/// Answers with the bytes and the nanoseconds from the first to the last.
+async fn count(mut answer: SendStream, mut data: RecvStream) -> Result<()> {
+    let (mut bytes, start) = (0_u64, Instant::now());
+    let mut buffer = vec![0; 64 * 1024];
+    while let Some(length) = data.read(&mut buffer).await? {
+        bytes += length as u64;
+    }
+    let nanos = u64::try_from(start.elapsed().as_nanos())?;
+    answer.write_all(&bytes.to_be_bytes()).await?;
+    answer.write_all(&nanos.to_be_bytes()).await?;
+    answer.finish()?;
+    answer.stopped().await?;
+    Ok(())
+}
+
+async fn send(to: SocketAddr, length: Duration) -> Result<()> {
+    let crypto = rustls::ClientConfig::builder()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anybody(rustls::crypto::ring::default_provider())))
+        .with_no_client_auth();
+    let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(crypto)?;
+    let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let endpoint = Endpoint::client(any.parse()?)?;
+    let config = ClientConfig::new(Arc::new(crypto));
+    let connection = endpoint.connect_with(config, to, "localhost")?.await?;
+    let (mut data, mut answer) = connection.open_bi().await?;
+    let end = Instant::now() + length;
+    let chunk = vec![0; 64 * 1024];
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        let _ = tokio::time::timeout(left, data.write_all(&chunk)).await;
+    }
+    data.finish()?;
+    let mut counted = [0; 16];
+    answer.read_exact(&mut counted).await?;
+    let (bytes, nanos) = counted.split_at(8);
+    let (bytes, nanos) = (u64::from_be_bytes(bytes.try_into()?), u64::from_be_bytes(nanos.try_into()?));
+    connection.close(0_u8.into(), b"done");
+    endpoint.wait_idle().await;
+    let seconds = nanos as f64 / 1e9;
+    let mbps = bytes as f64 * 8e-6 / seconds;
+    let lost = connection.stats().path.lost_packets;
+    println!(
+        "{}",
+        serde_json::json!({
+            "bytes": bytes, "seconds": seconds, "mbps": mbps, "lost": lost, "cpu_seconds": cpu_seconds()?,
+        })
+    );
+    Ok(())
+}
+
+/// Processor time of this process so far, in user and kernel mode.
+fn cpu_seconds() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+/// Takes every certificate: a measurement of speed has no secrets.
+#[derive(Debug)]
+struct Anybody(rustls::crypto::CryptoProvider);
+
+impl rustls::client::danger::ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
+        Ok(rustls::client::danger::ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
