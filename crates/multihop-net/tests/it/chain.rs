@@ -1,6 +1,6 @@
 //! Three hops of network namespaces: what the kernels of routers say on the way.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// How long the route is away.
 const AWAY: Duration = Duration::from_secs(10);
 
-/// A chain, unless this machine does not let us.
+/// What was made, unless this machine does not let us.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
-fn chain(hops: u8) -> Option<Chain> {
-    match Chain::new(hops) {
+pub(crate) fn possible<T>(made: io::Result<T>) -> Option<T> {
+    match made {
         Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::NotFound) => {
             println!("skipped: network namespaces need root and the command ip: {error}");
             None
@@ -56,7 +56,7 @@ async fn send_and_watch(to: SocketAddr, until: Instant) -> Vec<Sample> {
 
 #[test]
 fn a_sender_freezes_while_a_router_has_no_route_and_resumes_within_a_second() {
-    let Some(chain) = chain(3) else { return };
+    let Some(chain) = possible(Chain::new(3)) else { return };
     let address = SocketAddr::new(chain.address().into(), 7000);
     let begin = Instant::now();
     let (lost, back) = (begin + Duration::from_secs(1), begin + Duration::from_secs(1) + AWAY);

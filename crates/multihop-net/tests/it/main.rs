@@ -4,6 +4,7 @@
 mod bridge;
 #[cfg(target_os = "linux")]
 mod chain;
+mod faults;
 mod files;
 mod hubs;
 mod loopback;

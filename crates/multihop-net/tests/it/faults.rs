@@ -1,0 +1,70 @@
+//! Streams over networks that lose, double, reorder and damage. Longer: `python3 tools/validate net`.
+
+use std::net::SocketAddr;
+
+use multihop_emu::{Relay, Settings};
+use multihop_net::{Config, Security, Token, TpaListener, TpaStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::loopback::{LOCAL, pattern};
+use crate::run;
+
+const BYTES: usize = 300_000;
+
+fn faults() -> Settings {
+    Settings { loss: 0.2, duplicate: 0.05, reorder: 0.1, corrupt: 0.01, ..Settings::default() }
+}
+
+fn config(security: Security) -> Config {
+    let mut config = Config::new(security);
+    config.transport.cwnd_max = 12;
+    config
+}
+
+async fn send(to: SocketAddr, config: &Config) {
+    let mut stream = TpaStream::connect(to, config).await.unwrap();
+    stream.write_all(&pattern(BYTES)).await.unwrap();
+    stream.shutdown().await.unwrap();
+    assert_eq!(stream.read(&mut [0]).await.unwrap(), 0);
+}
+
+async fn receive(listener: TpaListener) {
+    let mut stream = listener.accept().await.unwrap();
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).await.unwrap();
+    assert!(all == pattern(BYTES), "{} bytes arrived", all.len());
+    stream.shutdown().await.unwrap();
+}
+
+#[test]
+fn a_bad_relay_delays_a_sealed_stream_and_no_more() {
+    run(async {
+        let config = config(Security::Token(Token::generate().unwrap()));
+        let listener = TpaListener::bind(LOCAL, config.clone()).await.unwrap();
+        let relay = Relay::start(LOCAL, listener.local_addr(), faults(), 1).unwrap();
+        tokio::join!(send(relay.address(), &config), receive(listener));
+        let [there, back] = relay.counters();
+        assert!(there.corrupted + back.corrupted > 0, "{there:?}, {back:?}");
+    });
+}
+
+/// What is damaged has the checksum that UDP gave it before, as on a real link. The relay cannot do that,
+/// and the bare protocol has no other.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_bad_link_delays_a_plain_stream_and_no_more() {
+    let Some(path) = crate::chain::possible(multihop_emu::Path::start(&faults(), 1500, 1)) else { return };
+    let address: SocketAddr = "10.77.0.2:7000".parse().unwrap();
+    let config = config(Security::Plain);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            path.far.run(|| {
+                run(async { receive(TpaListener::bind(address, config.clone()).await.unwrap()).await })
+            })
+        });
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        path.near.run(|| run(send(address, &config))).unwrap();
+    });
+    let [there, back] = path.counters();
+    assert!(there.corrupted + back.corrupted > 0, "{there:?}, {back:?}");
+}
