@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::loopback::{LOCAL, pattern};
 use crate::run;
 
-const BYTES: usize = 300_000;
+const BYTES: usize = 150_000;
 
 fn faults() -> Settings {
     Settings { loss: 0.2, duplicate: 0.05, reorder: 0.1, corrupt: 0.01, ..Settings::default() }
