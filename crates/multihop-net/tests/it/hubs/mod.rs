@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use multihop_core::{Duration, Instant, Machine, Rng, earliest};
-use multihop_net::hub::{Datagram, Entropy, Hub, Id, Outside};
+use multihop_net::hub::{Cause, Datagram, Entropy, Failure, Hub, Id, Outside};
 use multihop_net::{Config, Identity, Peers, Security, Token};
 use multihop_testkit::{Link, LinkConfig};
 
 mod attacks;
+mod failures;
 mod floods;
 mod moves;
 mod transfers;
@@ -35,6 +38,12 @@ struct Net {
     astray: BTreeMap<SocketAddr, u64>,
     /// What is sent from the first address arrives from the second, and back.
     moved: Option<(SocketAddr, SocketAddr)>,
+    /// The TTL that everything arrives with.
+    ttl: Option<u8>,
+    /// What becomes of all that this address sends, and when it has last been told.
+    broken: Option<(SocketAddr, Cause, Option<Instant>)>,
+    /// What the system says of all paths.
+    path_mtu: Arc<AtomicU16>,
 }
 
 /// Bytes on their way through a connection.
@@ -51,7 +60,9 @@ impl Net {
         let link = Link::new(config, Rng::stream(seed, "test/link", 0));
         let rng = Rng::stream(seed, "test/net", 0);
         let (now, hubs) = (Instant::ZERO, BTreeMap::new());
-        Self { now, hubs, link, rng, corruption: 0.0, heard: None, astray: BTreeMap::new(), moved: None }
+        let path_mtu = Arc::new(AtomicU16::new(1500));
+        let (astray, heard, moved, ttl, broken) = (BTreeMap::new(), None, None, None, None);
+        Self { now, hubs, link, rng, corruption: 0.0, heard, astray, moved, ttl, broken, path_mtu }
     }
 
     fn quiet(seed: u64) -> Self {
@@ -59,7 +70,9 @@ impl Net {
     }
 
     fn add(&mut self, at: SocketAddr, config: &Config) {
-        let outside = Outside { entropy: entropy(self.rng.next_u64()), path_mtu: Box::new(|_| None) };
+        let mtu = Arc::clone(&self.path_mtu);
+        let path_mtu = Box::new(move |_| Some(mtu.load(Ordering::Relaxed)));
+        let outside = Outside { entropy: entropy(self.rng.next_u64()), path_mtu };
         self.hubs.insert(at, Hub::new(config, at.port(), outside).unwrap());
     }
 
@@ -103,7 +116,9 @@ impl Net {
                 bytes[bit / 8] ^= 1 << (bit % 8);
             }
             match self.hubs.get_mut(&to) {
-                Some(hub) => hub.receive(self.now, Datagram { from, local: None, ttl: None, bytes: &bytes }),
+                Some(hub) => {
+                    hub.receive(self.now, Datagram { from, local: None, ttl: self.ttl, bytes: &bytes });
+                }
                 None => *self.astray.entry(to).or_default() += bytes.len() as u64,
             }
             self.collect();
@@ -122,6 +137,17 @@ impl Net {
                 let packet = Packet { from: at, to: transmit.to, bytes };
                 if let Some(heard) = &mut self.heard {
                     heard.push(packet.clone());
+                }
+                if let Some((_, cause, told)) = self.broken.as_mut().filter(|(whose, ..)| *whose == at) {
+                    // Routers tell of one failure in a second (`net.ipv4.icmp_ratelimit`).
+                    if told.is_none_or(|told| self.now >= told + seconds(1)) {
+                        *told = Some(self.now);
+                        // Linux routers quote 576 bytes, others 8 of UDP: so much is left of a datagram.
+                        let quoted = &packet.bytes[..packet.bytes.len().min(64)];
+                        let failure = Failure { to: packet.to, router: None, cause: *cause, quoted };
+                        hub.fail(self.now, &failure);
+                    }
+                    continue;
                 }
                 self.link.handle(self.now, packet);
             }
