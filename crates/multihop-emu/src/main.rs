@@ -28,6 +28,18 @@ enum What {
         #[command(flatten)]
         link: LinkArgs,
     },
+    /// Join network namespaces in a row, without faults, and run a shell command at both ends; needs root.
+    Chain {
+        /// Pairs of interfaces between the first (10.0.0.1) and the last (10.0.HOPS-1.2).
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        hops: u8,
+        /// Started first, at the last; ended when the other one ends.
+        #[arg(long, value_name = "COMMAND")]
+        far: String,
+        /// At the first; its exit code is the result.
+        #[arg(long, value_name = "COMMAND")]
+        near: String,
+    },
     /// Join two network namespaces (10.77.0.1 and 10.77.0.2) and run a shell command in each; needs root.
     Path {
         /// Started first, at 10.77.0.2; ended when the other one ends.
@@ -133,26 +145,56 @@ fn main() -> anyhow::Result<ExitCode> {
             relay.join()?;
             Ok(ExitCode::SUCCESS)
         }
-        What::Path { far, near, mtu, link } => path(&far, &near, mtu, &link),
+        What::Chain { hops, far, near } => namespaces::chain(hops, &far, &near),
+        What::Path { far, near, mtu, link } => namespaces::path(&far, &near, mtu, &link),
     }
 }
 
 #[cfg(target_os = "linux")]
-fn path(far: &str, near: &str, mtu: u16, link: &LinkArgs) -> anyhow::Result<ExitCode> {
-    use std::process;
+mod namespaces {
+    use std::process::{self, ExitCode};
 
-    let path = multihop_emu::Path::start(&link.settings()?, mtu, link.seed)
-        .context("no namespaces with a TUN interface: this needs root, the command `ip` and /dev/net/tun")?;
-    let mut server = path.far.spawn(process::Command::new("sh").args(["-c", &format!("exec {far}")]))?;
-    let status = path.near.spawn(process::Command::new("sh").args(["-c", near]))?.wait()?;
-    server.kill()?;
-    server.wait()?;
-    let [there, back] = path.counters();
-    eprintln!("{}", serde_json::json!({ "there": there, "back": back }));
-    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+    use anyhow::{Context, ensure};
+    use multihop_emu::{Chain, Namespace, Path};
+
+    use crate::LinkArgs;
+
+    const NEEDS: &str = "no network namespaces: this needs root, the command `ip` and /dev/net/tun";
+
+    pub(crate) fn path(far: &str, near: &str, mtu: u16, link: &LinkArgs) -> anyhow::Result<ExitCode> {
+        let path = Path::start(&link.settings()?, mtu, link.seed).context(NEEDS)?;
+        let code = run(&path.far, far, &path.near, near)?;
+        let [there, back] = path.counters();
+        eprintln!("{}", serde_json::json!({ "there": there, "back": back }));
+        Ok(code)
+    }
+
+    pub(crate) fn chain(hops: u8, far: &str, near: &str) -> anyhow::Result<ExitCode> {
+        ensure!(hops > 0, "--hops is 0, allowed: 1 or more");
+        let chain = Chain::new(hops).context(NEEDS)?;
+        run(&chain.hosts[usize::from(hops)], far, &chain.hosts[0], near)
+    }
+
+    fn run(last: &Namespace, far: &str, first: &Namespace, near: &str) -> anyhow::Result<ExitCode> {
+        let mut server = last.spawn(process::Command::new("sh").args(["-c", &format!("exec {far}")]))?;
+        let status = first.spawn(process::Command::new("sh").args(["-c", near]))?.wait()?;
+        server.kill()?;
+        server.wait()?;
+        Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn path(_: &str, _: &str, _: u16, _: &LinkArgs) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("network namespaces and TUN need Linux")
+mod namespaces {
+    use std::process::ExitCode;
+
+    use crate::LinkArgs;
+
+    pub(crate) fn path(_: &str, _: &str, _: u16, _: &LinkArgs) -> anyhow::Result<ExitCode> {
+        anyhow::bail!("network namespaces and TUN need Linux")
+    }
+
+    pub(crate) fn chain(_: u8, _: &str, _: &str) -> anyhow::Result<ExitCode> {
+        anyhow::bail!("network namespaces need Linux")
+    }
 }

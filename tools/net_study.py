@@ -1,0 +1,365 @@
+#!/usr/bin/env python3
+"""TPA on real sockets beside kernel TCP and QUIC; writes docs/validation/net-*.md.
+
+    python3 tools/net_study.py lossy     a slow path that loses packets (needs root)
+    python3 tools/net_study.py local     loopback and a veth pair: what a byte costs (veth needs root)
+    python3 tools/net_study.py relay     files through a relay that loses, doubles, reorders and damages
+
+The clock is the wall's: other programs on the machine change what is measured. Needs iperf3.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import resource
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs" / "validation"
+MULTIHOP = str(ROOT / "target" / "release" / "multihop")
+EMU = str(ROOT / "target" / "release" / "multihop-emu")
+QUIC = str(ROOT / "tools" / "quic" / "target" / "release" / "multihop-quic")
+T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 8: 2.365, 10: 2.262}  # Student's t, two sides
+
+
+def main() -> int:
+    """Run one study and write its page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("study", choices=["lossy", "local", "relay"])
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each run")
+    parser.add_argument("--seeds", type=int, default=3, help="runs of each case")
+    parser.add_argument("--jobs", type=int, default=3, help="runs at a time, where the path is the limit")
+    parser.add_argument("--megabytes", type=int, default=10, help="for relay: size of the file")
+    options = parser.parse_args()
+    build()
+    page = {"lossy": lossy, "local": local, "relay": relay}[options.study](options)
+    again = " ".join(["python3", "tools/net_study.py", *sys.argv[1:]])
+    path = PAGES / f"net-{options.study}.md"
+    path.write_text(page.replace("COMMAND", f"`{again}`"), encoding="utf-8")
+    print(page)
+    return 0
+
+
+def build() -> None:
+    """Build what is measured."""
+    cargo = ["cargo", "build", "--release", "--locked", "--quiet"]
+    subprocess.run([*cargo, "-p", "multihop-cli", "-p", "multihop-emu"], cwd=ROOT, check=True)
+    subprocess.run([*cargo], cwd=ROOT / "tools" / "quic", check=True)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A program that sends for a while, and the one that it sends to."""
+
+    name: str
+    server: str
+    client: str
+    read: Callable[[dict[str, Any]], float]  # Mb/s that arrived
+
+
+def flows(host: str, seconds: float) -> list[Flow]:
+    """What is compared; QUIC and TPA give their bytes from the first to the last that arrived."""
+
+    def tpa(cwnd_max: int) -> Flow:
+        keys = f"--plain --set cwnd_max={cwnd_max}"
+        return Flow(
+            f"TPA, cwnd_max {cwnd_max}",
+            f"{MULTIHOP} perf --listen {host}:7451 {keys}",
+            f"{MULTIHOP} perf {host}:7451 --time {seconds} --json {keys}",
+            lambda said: float(said["goodput_kbps"]) / 1e3,
+        )
+
+    def tcp(control: str) -> Flow:
+        return Flow(
+            f"TCP {control}",
+            f"iperf3 -s -1 -B {host}",
+            f"iperf3 -c {host} -t {seconds:g} -C {control} -J",
+            lambda said: float(said["end"]["sum_received"]["bits_per_second"]) / 1e6,
+        )
+
+    quic = Flow(
+        "QUIC (quinn, cubic)",
+        f"{QUIC} server {host}:7000",
+        f"{QUIC} client {host}:7000 --seconds {seconds}",
+        lambda said: float(said["mbps"]),
+    )
+    return [tpa(3), tpa(12), tcp("reno"), tcp("cubic"), tcp("bbr"), quic]
+
+
+LOSSES = {
+    "none": "",
+    "2%": "--loss 0.02",
+    "5%": "--loss 0.05",
+    "10%": "--loss 0.1",
+    "5%, bursts of 8": "--loss 0.05 --burst 8",
+}
+
+
+def lossy(options: argparse.Namespace) -> str:
+    """Goodput over a slow path with losses."""
+    compared = flows("10.77.0.2", options.seconds)
+    cases = [(flow, loss, seed) for flow in compared for loss in LOSSES for seed in range(options.seeds)]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda case: over_path(case[0], LOSSES[case[1]], case[2], options), cases))
+    found: dict[tuple[str, str], list[float]] = {}
+    for (flow, loss, _), mbps in zip(cases, results, strict=True):
+        found.setdefault((flow.name, loss), []).append(mbps)
+    rows = [[flow.name, *(mean(found[flow.name, loss]) for loss in LOSSES)] for flow in compared]
+    return f"""# TPA, TCP and QUIC over a slow path with losses
+
+How much gets through when packets are lost, not by congestion but by the air?
+
+## Setting
+
+Two network namespaces with a user-space link between them (`multihop-emu path`): 2 Mb/s, 20 ms each way, a queue of
+50 packets, packets of up to 1500 bytes. Losses are drawn for each packet and direction, ACKs too; in bursts by Gilbert's
+model. One flow of {options.seconds:g} s from a start with an empty path, its beginning included; {options.seeds} runs of
+each case with other losses, {options.jobs} at a time; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by
+iperf3, its congestion control set explicitly. QUIC is quinn with its defaults. TPA is plain, in its profile for real networks.
+
+Make this page again: COMMAND.
+
+## Results
+
+Goodput, Mb/s, by the share of packets lost:
+
+{table(["transport", *LOSSES], rows)}
+"""
+
+
+def over_path(flow: Flow, losses: str, seed: int, options: argparse.Namespace) -> float:
+    """One run; Mb/s, 0 if it came to nothing."""
+    path = f"{EMU} path --rate 2 --delay 20 --queue 50 {losses} --seed {seed + 1}"
+    command = [
+        *shlex.split(path),
+        "--far",
+        f"{flow.server} > /dev/null",
+        "--near",
+        f"sleep 0.5; {flow.client}",
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=options.seconds * 3 + 60)
+        mbps = flow.read(json.loads(done.stdout))
+    except (subprocess.TimeoutExpired, json.JSONDecodeError, KeyError) as error:
+        print(f"{flow.name}, {losses}: {error!r}", file=sys.stderr)
+        return 0.0
+    print(f"{flow.name}, {losses or 'no losses'}: {mbps:.3f} Mb/s", flush=True)
+    return mbps
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run took."""
+
+    mbps: float
+    cpu_per_gb: float
+
+
+def local(options: argparse.Namespace) -> str:
+    """Throughput and processor time where the network costs nothing."""
+    parts = []
+    for place, host in [("Loopback", "127.0.0.1"), ("A veth pair between two namespaces", "10.0.0.2")]:
+        compared = local_flows(host, options.seconds)
+        runs = {flow.name: [cost(flow, place, options) for _ in range(options.seeds)] for flow in compared}
+        rows = [
+            [name, mean([run.mbps for run in costs], 0), mean([run.cpu_per_gb for run in costs], 1)]
+            for name, costs in runs.items()
+        ]
+        columns = ["transport", "Mb/s", "processor seconds for 10^9 bytes"]
+        parts.append(f"{place}:\n\n{table(columns, rows)}")
+    load = os.getloadavg()[1]
+    return f"""# What a byte costs
+
+TPA is not made to be fast where the network is; so what does its own machinery cost, beside that of TCP in the kernel and of QUIC?
+
+## Setting
+
+One flow of {options.seconds:g} s, {options.seeds} runs, 95% Student-t intervals. Both ends on one machine with {os.cpu_count()} processors, which
+had other things to do as well (load {load:.1f}). Processor time is that of all programs of a run, in user and kernel mode, for each
+10^9 bytes delivered. TCP is the kernel's ({os.uname().release}) by iperf3; QUIC is quinn with its defaults; TPA is `multihop perf`, sealed by a
+token where it does not say plain.
+
+Make this page again: COMMAND.
+
+## Results
+
+{(chr(10) * 2).join(parts)}
+"""
+
+
+def local_flows(host: str, seconds: float) -> list[Flow]:
+    """Plain and sealed TPA, one TCP, QUIC."""
+    compared = flows(host, seconds)
+    token = new_token()
+    sealed = [
+        Flow(
+            f"{flow.name}, sealed",
+            flow.server.replace("--plain", f"--token {token}"),
+            flow.client.replace("--plain", f"--token {token}"),
+            flow.read,
+        )
+        for flow in compared[:2]
+    ]
+    plain = [Flow(f"{flow.name}, plain", flow.server, flow.client, flow.read) for flow in compared[:2]]
+    return [
+        *plain,
+        *sealed,
+        *[flow for flow in compared if flow.name in ("TCP cubic", "QUIC (quinn, cubic)")],
+    ]
+
+
+def new_token() -> str:
+    """A token, as a receiver makes one that was told nothing about security."""
+    command = [MULTIHOP, "recv", "--listen", "127.0.0.1:7460", "--to", os.devnull]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as receiver:
+        assert receiver.stdout is not None
+        token = read_token(receiver.stdout)
+        receiver.terminate()
+    return token
+
+
+def read_token(lines: Iterable[str]) -> str:
+    """The word of the line that says it."""
+    return next(line.split()[1] for line in lines if line.startswith("token: "))
+
+
+def cost(flow: Flow, place: str, options: argparse.Namespace) -> Cost:
+    """One run on loopback, or in two namespaces."""
+    before = processor_seconds()
+    limit = options.seconds * 3 + 60
+    if place == "Loopback":
+        with subprocess.Popen(shlex.split(flow.server), stdout=subprocess.DEVNULL) as server:
+            time.sleep(0.5)
+            client = shlex.split(flow.client)
+            done = subprocess.run(client, capture_output=True, text=True, check=True, timeout=limit)
+            server.terminate()
+    else:
+        ends = ["--far", f"{flow.server} > /dev/null", "--near", f"sleep 0.5; {flow.client}"]
+        chain = [EMU, "chain", *ends]
+        done = subprocess.run(chain, capture_output=True, text=True, check=True, timeout=limit)
+    mbps = flow.read(json.loads(done.stdout))
+    gigabytes = mbps * options.seconds / 8e3
+    result = Cost(mbps, (processor_seconds() - before) / gigabytes)
+    print(f"{place}, {flow.name}: {result.mbps:.0f} Mb/s, {result.cpu_per_gb:.1f} s/GB", flush=True)
+    return result
+
+
+def processor_seconds() -> float:
+    """Of all programs that were started here and have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+RELAY_RATE = 10.0
+FAULTS = f"--rate {RELAY_RATE:g} --loss 0.2 --duplicate 0.05 --reorder 0.1 --corrupt 0.01"
+
+
+def relay(options: argparse.Namespace) -> str:
+    """Files through a relay with faults."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "file"
+        file.write_bytes(os.urandom(options.megabytes * 1_000_000))
+        ways: list[tuple[str, Callable[[Path, int], float]]] = [("sealed, a UDP relay", by_relay)]
+        if os.geteuid() == 0:
+            ways.append(("plain, a link between namespaces", by_path))
+        rows = []
+        for name, carry in ways:
+            for cwnd_max in (3, 12):
+                seconds = carry(file, cwnd_max)
+                mbps = options.megabytes * 8 / seconds
+                share = f"{mbps / RELAY_RATE:.0%}"
+                rows.append([f"{name}, cwnd_max {cwnd_max}", "yes", f"{seconds:.0f}", f"{mbps:.2f}", share])
+                print(rows[-1], flush=True)
+    columns = ["way", "hash matches", "seconds", "Mb/s", "of the relay's rate"]
+    return f"""# A file through a bad relay
+
+Does it arrive as it was, and how long does that take?
+
+## Setting
+
+A file of {options.megabytes} MB of random bytes by `multihop send` and `multihop recv` on one machine; between them {RELAY_RATE:g} Mb/s, and
+of the datagrams in each direction 20% are lost, 5% arrive twice, 10% are held back for up to 20 ms and overtaken, 1% arrive with one bit
+turned over (`multihop-emu relay` and `path`, seed 1). The hash is SHA-256 of the whole file. A relay between sockets gives what it
+has damaged a new UDP checksum, which no real link does and the bare protocol relies on; so plain TPA goes over the
+link between namespaces, which damages packets below UDP.
+
+Make this page again: COMMAND.
+
+## Results
+
+{table(columns, rows)}
+"""
+
+
+def by_relay(file: Path, cwnd_max: int) -> float:
+    """Sealed, between sockets of this host; the seconds it took."""
+    keys = ["--set", f"cwnd_max={cwnd_max}"]
+    with tempfile.TemporaryDirectory() as into:
+        receiver = [MULTIHOP, "recv", "--listen", "127.0.0.1:7460", "--to", into, "--once", *keys]
+        passing = [EMU, "relay", "--listen", "127.0.0.1:7461", "--to", "127.0.0.1:7460", *FAULTS.split()]
+        with (
+            subprocess.Popen(receiver, stdout=subprocess.PIPE, text=True) as receiving,
+            subprocess.Popen(passing, stderr=subprocess.DEVNULL) as passed,
+        ):
+            assert receiving.stdout is not None
+            token = read_token(receiving.stdout)
+            begin = time.monotonic()
+            sender = [MULTIHOP, "send", str(file), "127.0.0.1:7461", "--token", token, "--quiet", *keys]
+            subprocess.run(sender, check=True)
+            seconds = time.monotonic() - begin
+            receiving.wait(timeout=60)
+            passed.terminate()
+        same(file, Path(into) / file.name)
+    return seconds
+
+
+def by_path(file: Path, cwnd_max: int) -> float:
+    """Plain, between namespaces; the seconds it took."""
+    keys = f"--plain --quiet --set cwnd_max={cwnd_max}"
+    with tempfile.TemporaryDirectory() as into:
+        far = f"{MULTIHOP} recv --listen 10.77.0.2 --to {into} {keys}"
+        near = f"sleep 0.5; {MULTIHOP} send {file} 10.77.0.2 {keys}"
+        begin = time.monotonic()
+        command = [EMU, "path", *FAULTS.split(), "--far", far, "--near", near]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seconds = time.monotonic() - begin - 0.5
+        same(file, Path(into) / file.name)
+    return seconds
+
+
+def same(sent: Path, received: Path) -> None:
+    """Compare two files by their hashes."""
+    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (sent, received)]
+    if digests[0] != digests[1]:
+        raise SystemExit(f"{received} differs from {sent}")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown: a text, then numbers."""
+    lines = [columns, ["---", *["--:"] * (len(columns) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def mean(values: Sequence[float], digits: int = 3) -> str:
+    """A mean with its interval of 95%."""
+    if len(values) < 2:
+        return f"{values[0]:.{digits}f}"
+    half = T95.get(len(values), 2.0) * statistics.stdev(values) / len(values) ** 0.5
+    return f"{statistics.mean(values):.{digits}f} ± {half:.{digits}f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
