@@ -10,39 +10,30 @@ use tempfile::TempDir;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The library as it is installed, and a C compiler; `None` without a compiler or pkg-config.
+/// The library as it is installed; `None` without what installs it, or compiles for it.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
 fn installed() -> Option<TempDir> {
-    for tool in ["cc", "pkg-config"] {
+    for tool in ["cc", "pkg-config", "python3"] {
         if Command::new(tool).arg("--version").output().is_err() {
             println!("skipped: {tool} not found");
             return None;
         }
     }
     let prefix = tempfile::tempdir().unwrap();
-    for folder in ["lib/pkgconfig", "include"] {
-        fs::create_dir_all(prefix.path().join(folder)).unwrap();
-    }
     let built = std::env::current_exe().unwrap().parent().unwrap().to_owned();
-    let lib = prefix.path().join("lib");
-    fs::copy(built.join("libtpa.so"), lib.join("libtpa.so.0")).unwrap();
-    std::os::unix::fs::symlink("libtpa.so.0", lib.join("libtpa.so")).unwrap();
-    fs::copy(Path::new(CRATE).join("include/tpa.h"), prefix.path().join("include/tpa.h")).unwrap();
-    let pc = fs::read_to_string(Path::new(CRATE).join("tpa.pc.in")).unwrap();
-    let pc = pc
-        .replace("@prefix@", prefix.path().to_str().unwrap())
-        .replace("@version@", env!("CARGO_PKG_VERSION"));
-    fs::write(lib.join("pkgconfig/tpa.pc"), pc).unwrap();
+    let mut install = Command::new("python3");
+    install.arg(Path::new(CRATE).join("../../tools/install_libtpa.py"));
+    assert!(install.arg(prefix.path()).arg("--built").arg(built).status().unwrap().success());
     Some(prefix)
 }
 
 /// Compiles a program as the manual says.
-fn compile(prefix: &Path, source: &Path) -> PathBuf {
+fn compile(prefix: &Path, source: &Path, how: &str) -> PathBuf {
     let program = prefix.join(source.file_stem().unwrap());
     let script =
-        "cc -std=gnu11 -Wall -Wextra -Werror -pthread -o \"$1\" \"$2\" $(pkg-config --cflags --libs tpa)";
+        "cc -std=gnu11 -Wall -Wextra -Werror -pthread -o \"$1\" \"$2\" $(pkg-config --cflags --libs $3 tpa)";
     let mut cc = Command::new("sh");
-    cc.args(["-c", script, "sh"]).arg(&program).arg(source);
+    cc.args(["-c", script, "sh"]).arg(&program).arg(source).arg(how);
     let done = cc.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     program
@@ -65,15 +56,23 @@ fn example(name: &str) -> PathBuf {
 #[test]
 fn calls_do_what_those_of_sockets_do() {
     let Some(prefix) = installed() else { return };
-    let program = compile(prefix.path(), &test_source("calls.c"));
+    let program = compile(prefix.path(), &test_source("calls.c"), "");
     let done = start(prefix.path(), &program).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 #[test]
+fn a_program_can_carry_the_library_in_itself() {
+    let Some(prefix) = installed() else { return };
+    fs::remove_file(prefix.path().join("lib/libtpa.so")).unwrap();
+    let program = compile(prefix.path(), &test_source("abi.c"), "--static");
+    assert!(Command::new(program).status().unwrap().success());
+}
+
+#[test]
 fn the_header_has_the_numbers_of_the_library() {
     let Some(prefix) = installed() else { return };
-    let program = compile(prefix.path(), &test_source("abi.c"));
+    let program = compile(prefix.path(), &test_source("abi.c"), "");
     let done = start(prefix.path(), &program).output().unwrap();
     let options = fs::read_to_string(Path::new(CRATE).join("src/options.rs")).unwrap();
     let said = String::from_utf8(done.stdout).unwrap();
@@ -103,8 +102,8 @@ fn the_same_for_those_who_know_the_token() {
 
 fn echo(token: Option<String>) {
     let Some(prefix) = installed() else { return };
-    let server = compile(prefix.path(), &example("echo_server.c"));
-    let client = compile(prefix.path(), &example("echo_client.c"));
+    let server = compile(prefix.path(), &example("echo_server.c"), "");
+    let client = compile(prefix.path(), &example("echo_client.c"), "");
     let mut server =
         start(prefix.path(), &server).arg("0").args(&token).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();

@@ -1,10 +1,8 @@
 /* What the header says, for the test to compare with the library. */
-#include <stddef.h>
 #include <stdio.h>
 #include <tpa.h>
 
 #define SHOW(name) printf(#name " %zu\n", (size_t)(name))
-#define PLACE(member) printf(#member " %zu\n", offsetof(struct tpa_stats, member))
 
 int main(void) {
     SHOW(TPA_LEVEL);
@@ -23,5 +21,8 @@ int main(void) {
     SHOW(TPA_PEER_ADDRESS);
     SHOW(TPA_PEER_KEY);
     SHOW(sizeof(struct tpa_stats));
+    if (tpa_close(0) != -1) {
+        return 1;
+    }
     return 0;
 }
