@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use multihop_core::Duration;
 use multihop_sim::journal::Shard;
 
-use crate::net::{KeygenArgs, RecvArgs, SendArgs, TunnelArgs};
+use crate::net::{KeygenArgs, PerfArgs, RecvArgs, SendArgs, TunnelArgs};
 
 /// Reliable transport over wireless multihop networks: simulated, and on real ones.
 #[derive(Parser)]
@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Send(SendArgs),
     /// Receive files and folders from multihop send.
     Recv(RecvArgs),
+    /// Measure what a path carries, to multihop perf --listen on another host.
+    Perf(PerfArgs),
     /// Carry TCP connections to a gateway, which connects to their targets.
     Tunnel(TunnelArgs),
     /// Make a key pair: writes the private key, prints the public one.

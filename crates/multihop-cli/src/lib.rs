@@ -70,6 +70,7 @@ fn command(command: Command) -> Result<(), Failure> {
         Command::Motion(args) => motion::motion(&args),
         Command::Send(args) => net::send(&args),
         Command::Recv(args) => net::recv(&args),
+        Command::Perf(args) => net::perf(&args),
         Command::Tunnel(args) => net::tunnel(&args),
         Command::Keygen(args) => net::keygen(&args),
         Command::Papers { .. } => Err(anyhow::anyhow!("papers {IN_PYTHON}").into()),

@@ -40,6 +40,16 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         if got < length { Err(cut_off()) } else { Ok(Some(kind)) }
     }
 
+    /// The stream.
+    pub(crate) fn get_ref(&self) -> &R {
+        self.inner.get_ref()
+    }
+
+    /// The stream; what was read ahead is lost.
+    pub(crate) fn into_inner(self) -> R {
+        self.inner.into_inner()
+    }
+
     /// What the last message says.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body
@@ -97,6 +107,16 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         }
         self.last = Instant::now();
         Ok(())
+    }
+
+    /// The stream.
+    pub(crate) fn get_ref(&self) -> &W {
+        &self.inner
+    }
+
+    /// The stream.
+    pub(crate) fn into_inner(self) -> W {
+        self.inner
     }
 
     /// Hands everything on.

@@ -20,6 +20,7 @@ pub mod bridge;
 pub mod files;
 pub mod hub;
 pub mod keys;
+pub mod perf;
 pub mod tunnel;
 
 pub use config::{Config, Limits, Peers, Security, SocketOptions};

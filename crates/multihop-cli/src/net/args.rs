@@ -59,6 +59,42 @@ pub(crate) struct TransferArgs {
     pub(crate) quiet: bool,
 }
 
+/// `multihop perf`.
+#[derive(Parser)]
+#[command(group(ArgGroup::new("end").args(["server", "listen"]).required(true)))]
+pub(crate) struct PerfArgs {
+    /// Host of the other end, and its port if that is not 7451.
+    #[arg(value_name = "HOST[:PORT]", value_parser = perf_at)]
+    pub(crate) server: Option<Address>,
+    /// Be the other end, and listen here; a host without a port takes 7451.
+    #[arg(
+        long,
+        value_name = "HOST[:PORT]",
+        num_args = 0..=1,
+        default_missing_value = "0.0.0.0",
+        value_parser = perf_at,
+        conflicts_with_all = ["reverse", "time", "bytes", "interval", "json"]
+    )]
+    pub(crate) listen: Option<Address>,
+    /// The other end sends.
+    #[arg(long, short)]
+    pub(crate) reverse: bool,
+    /// Send for this time, s; 10 if neither this nor --bytes is given.
+    #[arg(long, short, value_name = "S", value_parser = seconds, conflicts_with = "bytes")]
+    pub(crate) time: Option<Duration>,
+    /// Send this many bytes; k, M and G stand for thousands.
+    #[arg(long, short = 'n', value_name = "N", value_parser = bytes)]
+    pub(crate) bytes: Option<u64>,
+    /// Time between two lines, s.
+    #[arg(long, short, value_name = "S", default_value = "1", value_parser = seconds)]
+    pub(crate) interval: Duration,
+    /// Print the result as one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
+}
+
 /// `multihop tunnel`.
 #[derive(Parser)]
 #[command(group(ArgGroup::new("end").args(["gateway", "listen"]).required(true)))]
@@ -91,6 +127,13 @@ pub(crate) struct TunnelArgs {
     pub(crate) fallback_tcp: bool,
     #[command(flatten)]
     pub(crate) net: NetArgs,
+}
+
+impl TransferArgs {
+    /// TPA waits as long as the transfer does.
+    pub(crate) fn usual(&self) -> [(&'static str, String); 1] {
+        [("user_timeout", format!("{:?}", self.patience.as_secs_f64()))]
+    }
 }
 
 /// `multihop keygen`.
@@ -130,6 +173,10 @@ fn files_at(text: &str) -> Result<Address, String> {
     address(text, FILES)
 }
 
+fn perf_at(text: &str) -> Result<Address, String> {
+    address(text, PERF)
+}
+
 fn tunnel_at(text: &str) -> Result<Address, String> {
     address(text, TUNNEL)
 }
@@ -148,7 +195,22 @@ fn seconds(text: &str) -> Result<Duration, String> {
     seconds.filter(|time| !time.is_zero()).ok_or_else(|| "allowed: a number above 0".to_owned())
 }
 
+fn bytes(text: &str) -> Result<u64, String> {
+    let (digits, scale) = match text.strip_suffix(['k', 'M', 'G']) {
+        Some(digits) if text.ends_with('k') => (digits, 1_000),
+        Some(digits) if text.ends_with('M') => (digits, 1_000_000),
+        Some(digits) => (digits, 1_000_000_000),
+        None => (text, 1),
+    };
+    let bytes = digits.parse().ok().and_then(|number: u64| number.checked_mul(scale));
+    bytes
+        .filter(|&bytes| bytes > 0)
+        .ok_or_else(|| "allowed: a whole number above 0, and k, M or G".to_owned())
+}
+
 /// Port of `recv`.
 const FILES: u16 = 7450;
+/// Port of the other end of a measurement.
+const PERF: u16 = 7451;
 /// Port of a gateway.
 const TUNNEL: u16 = 7452;

@@ -3,6 +3,7 @@
 mod args;
 mod bar;
 mod keygen;
+mod perf;
 mod recv;
 mod send;
 mod settings;
@@ -18,8 +19,9 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 use args::NetArgs;
-pub(crate) use args::{KeygenArgs, RecvArgs, SendArgs, TunnelArgs};
+pub(crate) use args::{KeygenArgs, PerfArgs, RecvArgs, SendArgs, TunnelArgs};
 pub(crate) use keygen::keygen;
+pub(crate) use perf::perf;
 pub(crate) use recv::recv;
 pub(crate) use send::send;
 pub(crate) use tunnel::tunnel;
@@ -62,9 +64,10 @@ fn interrupted() -> anyhow::Result<impl Future<Output = i32>> {
 async fn listen(
     address: &Address,
     args: &NetArgs,
+    usual: settings::Usual<'_>,
     say: impl Fn(String) -> anyhow::Result<()>,
 ) -> Result<TpaListener, Failure> {
-    let (config, token) = settings::listening(args)?;
+    let (config, token) = settings::listening(args, usual)?;
     let at = first(address).await.with_context(|| format!("cannot listen at {address}"))?;
     let listener = TpaListener::bind(at, config).await.with_context(|| format!("cannot listen at {at}"))?;
     say(format!("listening at {}", listener.local_addr()))?;

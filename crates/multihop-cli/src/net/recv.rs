@@ -26,7 +26,7 @@ pub(crate) fn recv(args: &RecvArgs) -> Result<(), Failure> {
             }
             output::line(format_args!("{line}"))
         };
-        let listener = listen(&args.listen, &args.net, say).await?;
+        let listener = listen(&args.listen, &args.net, &args.transfer.usual(), say).await?;
         if into_stream { stream(args, &listener).await } else { folder(args, &listener).await }
     })
 }

@@ -12,7 +12,7 @@ use crate::{Failure, output};
 
 /// Sends files and folders to a receiver.
 pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
-    let config = settings::connecting(&args.net)?;
+    let config = settings::connecting(&args.net, &args.transfer.usual())?;
     let options = Options { patience: args.transfer.patience, ..Options::default() };
     let bar = Bar::new(args.transfer.quiet);
     run(args.net.verbose, async {

@@ -9,31 +9,33 @@ use multihop_sim::scenario::{Protocol, Scenario, Source};
 use super::args::NetArgs;
 use crate::Failure;
 
+/// What a command sets of TPA, unless its user does.
+pub(super) type Usual<'a> = &'a [(&'a str, String)];
+
 /// For the end that listens: without any word about security it makes a token, which others must be told.
-pub(super) fn listening(args: &NetArgs) -> Result<(Config, Option<Token>), Failure> {
+pub(super) fn listening(args: &NetArgs, usual: Usual<'_>) -> Result<(Config, Option<Token>), Failure> {
     if let Some(security) = security(args)? {
-        return Ok((config(args, security)?, None));
+        return Ok((config(args, usual, security)?, None));
     }
     let token = Token::generate().context("cannot make a token")?;
-    Ok((config(args, Security::Token(token.clone()))?, Some(token)))
+    Ok((config(args, usual, Security::Token(token.clone()))?, Some(token)))
 }
 
 /// For the end that connects.
-pub(super) fn connecting(args: &NetArgs) -> Result<Config, Failure> {
+pub(super) fn connecting(args: &NetArgs, usual: Usual<'_>) -> Result<Config, Failure> {
     let security = security(args)?.ok_or_else(|| {
         Failure::Usage(
             "how is the other end to be known? --token WORD, which it has printed; --key FILE, or --plain"
                 .to_owned(),
         )
     })?;
-    config(args, security)
+    config(args, usual, security)
 }
 
-fn config(args: &NetArgs, security: Security) -> Result<Config, Failure> {
+fn config(args: &NetArgs, usual: Usual<'_>, security: Security) -> Result<Config, Failure> {
     let mut config = Config::new(security);
-    if !args.set.is_empty() {
-        set(&mut config, &args.set)?;
-    }
+    let usual = usual.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+    set(&mut config, &usual.chain(args.set.iter().cloned()).collect::<Vec<_>>())?;
     Ok(config)
 }
 

@@ -17,12 +17,12 @@ pub(crate) fn tunnel(args: &TunnelArgs) -> Result<(), Failure> {
     match (&args.listen, &args.gateway) {
         (Some(address), _) => run(args.net.verbose, async {
             let say = |line: String| output::line(format_args!("{line}"));
-            let listener = listen(address, &args.net, say).await?;
+            let listener = listen(address, &args.net, &usual(), say).await?;
             let served = tunnel::gateway(&listener, args.allow.clone()).await;
             Ok(served.context("cannot take connections any more")?)
         }),
         (None, Some(gateway)) => {
-            let config = settings::connecting(&args.net)?;
+            let config = settings::connecting(&args.net, &usual())?;
             run(args.net.verbose, async {
                 let at = first(gateway).await.with_context(|| format!("cannot find {gateway}"))?;
                 if args.fallback_tcp {
@@ -50,6 +50,11 @@ async fn enter(args: &TunnelArgs, way: Arc<Way>, gateway: SocketAddr) -> anyhow:
         ended.context("a local port has stopped")?.context("cannot take connections any more")?;
     }
     Ok(())
+}
+
+/// A path may be gone for two minutes; a peer that is gone for good is noticed though nothing is said.
+fn usual() -> [(&'static str, String); 2] {
+    [("user_timeout", "120".to_owned()), ("keepalive", "60".to_owned())]
 }
 
 async fn open(local: SocketAddr, what: &str) -> anyhow::Result<TcpListener> {

@@ -8,6 +8,7 @@ mod faults;
 mod files;
 mod hubs;
 mod loopback;
+mod perf;
 mod sealed;
 mod tunnel;
 

@@ -1,6 +1,7 @@
 //! The commands that use real networks, as processes on this host.
 
 mod files;
+mod perf;
 mod tunnel;
 
 use std::io::{BufRead, BufReader, Read};

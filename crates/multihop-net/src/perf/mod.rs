@@ -1,0 +1,318 @@
+//! Measures what a path carries: one end sends as fast as TPA lets it, the other counts.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use tokio::io::AsyncWriteExt;
+use tokio::time::{Instant, timeout};
+
+use crate::frames::{BODY_MAX, Reader, Writer};
+use crate::listener::TpaListener;
+use crate::stats::Stats;
+use crate::stream::TpaStream;
+
+mod message;
+
+use message::Request;
+
+/// What is to be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Whether the listening end sends.
+    pub reverse: bool,
+    /// How much.
+    pub amount: Amount,
+    /// Between two samples.
+    pub interval: Duration,
+}
+
+/// When a measurement is over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Amount {
+    /// After this time; what is under way then still arrives.
+    Time(Duration),
+    /// After so many bytes.
+    Bytes(u64),
+}
+
+/// What one end has seen and done, in whole.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Tally {
+    /// Bytes of data: the receiver's count is what has arrived.
+    pub bytes: u64,
+    /// Time, from the first data to the end.
+    pub time: Duration,
+    /// Time that processors have worked for the process of this end, whatever else it did.
+    pub cpu: Duration,
+    /// Segments with data sent, retransmissions included.
+    pub data_sent: u64,
+    /// Segments with data or FIN sent again.
+    pub retransmitted: u64,
+    /// Segments with new data received.
+    pub delivered: u64,
+    /// Timers of segments that expired.
+    pub timeouts: u64,
+    /// Times that the sender froze.
+    pub freezes: u64,
+    /// Datagrams sent.
+    pub datagrams_sent: u64,
+    /// Datagrams received.
+    pub datagrams_received: u64,
+}
+
+/// A part of a measurement, seen from the end that asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// When the part begins, since the first data.
+    pub from: Duration,
+    /// When it ends.
+    pub to: Duration,
+    /// Bytes that were acknowledged in it; with `reverse`, that arrived.
+    pub bytes: u64,
+    /// Segments sent again in it; with `reverse` they are the other end's, and not known.
+    pub retransmitted: Option<u64>,
+    /// The newest round-trip time.
+    pub rtt: Option<Duration>,
+    /// The congestion window in segments.
+    pub cwnd: u8,
+}
+
+/// A measurement that has come to its end.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// The end that sent.
+    pub sender: Tally,
+    /// The end that received: its bytes and its time are the result.
+    pub receiver: Tally,
+    /// Links between the two ends, if that is known.
+    pub hops: Option<u8>,
+    /// Payload of a full segment.
+    pub mss: u32,
+}
+
+impl Outcome {
+    /// Bits per second that have arrived.
+    pub fn goodput(&self) -> f64 {
+        8.0 * self.receiver.bytes as f64 / self.receiver.time.as_secs_f64().max(1e-9)
+    }
+
+    /// Segments sent again for each one delivered, as the simulator has it.
+    pub fn retransmission_index(&self) -> Option<f64> {
+        let delivered = self.receiver.delivered;
+        (delivered > 0).then(|| self.sender.retransmitted as f64 / delivered as f64)
+    }
+}
+
+impl Tally {
+    /// Processor seconds for 10^9 bytes.
+    pub fn cpu_per_gb(&self) -> Option<f64> {
+        (self.bytes > 0).then(|| self.cpu.as_secs_f64() * 1e9 / self.bytes as f64)
+    }
+}
+
+/// Measures by an end that serves; `sample` is told as it goes.
+pub async fn measure(stream: TpaStream, plan: Plan, mut sample: impl FnMut(Sample)) -> io::Result<Outcome> {
+    let mut writer = Writer::new(stream, PATIENCE);
+    let request = Request { reverse: plan.reverse, amount: plan.amount };
+    writer.send(message::REQUEST, &request.emit()).await?;
+    let mut clock = Clock::start(plan.interval);
+    let mut samples = |stream: &TpaStream, clock: &mut Clock, moved: u64| {
+        if let Some(part) = clock.part(stream, plan.reverse.then_some(moved)) {
+            sample(part);
+        }
+    };
+    if plan.reverse {
+        let mut reader = Reader::new(writer.into_inner(), PATIENCE);
+        let bytes = drain(&mut reader, |stream, bytes| samples(stream, &mut clock, bytes)).await?;
+        let receiver = clock.tally(&reader.get_ref().stats(), bytes);
+        let mut writer = Writer::new(reader.into_inner(), PATIENCE);
+        writer.send(message::END, &[]).await?;
+        let mut reader = Reader::new(writer.into_inner(), PATIENCE);
+        let sender = told(&mut reader).await?;
+        Ok(end(reader, sender, receiver).await)
+    } else {
+        let bytes = fill(&mut writer, plan.amount, |stream| samples(stream, &mut clock, 0)).await?;
+        let mut reader = Reader::new(writer.into_inner(), PATIENCE);
+        let receiver = told(&mut reader).await?;
+        let sender = clock.tally(&reader.get_ref().stats(), bytes);
+        Ok(end(reader, sender, receiver).await)
+    }
+}
+
+async fn end(reader: Reader<TpaStream>, sender: Tally, receiver: Tally) -> Outcome {
+    let mut stream = reader.into_inner();
+    let stats = stream.stats();
+    // Everything has been said; this only spares the other end a reset.
+    let _ = timeout(FAREWELL, stream.shutdown()).await;
+    Outcome { sender, receiver, hops: stats.hops, mss: stats.mss }
+}
+
+/// Serves measurements, one after the other; `done` hears how each went.
+pub async fn serve(
+    listener: &TpaListener,
+    mut done: impl FnMut(SocketAddr, io::Result<Tally>),
+) -> io::Result<()> {
+    loop {
+        let stream = listener.accept().await?;
+        let from = stream.peer_addr();
+        done(from, serve_one(stream).await);
+    }
+}
+
+async fn serve_one(stream: TpaStream) -> io::Result<Tally> {
+    let mut reader = Reader::new(stream, PATIENCE);
+    let request = match reader.next().await? {
+        Some(message::REQUEST) => Request::parse(reader.body()),
+        _ => None,
+    };
+    let request = request.ok_or_else(nonsense)?;
+    let mut clock = Clock::start(Duration::MAX);
+    let bytes = if request.reverse {
+        let mut writer = Writer::new(reader.into_inner(), PATIENCE);
+        let bytes = fill(&mut writer, request.amount, |_| clock.begin()).await?;
+        reader = Reader::new(writer.into_inner(), PATIENCE);
+        // Only once everything has arrived are all segments counted.
+        if reader.next().await? != Some(message::END) {
+            return Err(nonsense());
+        }
+        bytes
+    } else {
+        drain(&mut reader, |_, _| clock.begin()).await?
+    };
+    let tally = clock.tally(&reader.get_ref().stats(), bytes);
+    let mut writer = Writer::new(reader.into_inner(), PATIENCE);
+    writer.send(message::TALLY, &message::emit(&tally)).await?;
+    // The other end may be gone once it knows.
+    let _ = timeout(FAREWELL, writer.finish()).await;
+    Ok(tally)
+}
+
+/// Sends until it is enough; returns how much that was.
+async fn fill(
+    writer: &mut Writer<TpaStream>,
+    amount: Amount,
+    mut each: impl FnMut(&TpaStream),
+) -> io::Result<u64> {
+    let begin = Instant::now();
+    let mut bytes = 0;
+    loop {
+        let left = match amount {
+            Amount::Time(time) if begin.elapsed() < time => BODY_MAX as u64,
+            Amount::Time(_) => 0,
+            Amount::Bytes(all) => all - bytes,
+        };
+        let n = left.min(BODY_MAX as u64);
+        if n == 0 {
+            break;
+        }
+        writer.send(message::DATA, &ZEROS[..usize::try_from(n).expect("a message")]).await?;
+        bytes += n;
+        each(writer.get_ref());
+    }
+    writer.send(message::END, &[]).await?;
+    Ok(bytes)
+}
+
+/// Takes data until its end; returns how much there was.
+async fn drain(reader: &mut Reader<TpaStream>, mut each: impl FnMut(&TpaStream, u64)) -> io::Result<u64> {
+    let mut bytes = 0;
+    loop {
+        match reader.next().await? {
+            Some(message::DATA) => bytes += reader.body().len() as u64,
+            Some(message::END) => return Ok(bytes),
+            _ => return Err(nonsense()),
+        }
+        each(reader.get_ref(), bytes);
+    }
+}
+
+/// What the other end has counted.
+async fn told(reader: &mut Reader<TpaStream>) -> io::Result<Tally> {
+    match reader.next().await? {
+        Some(message::TALLY) => message::parse(reader.body()).ok_or_else(nonsense),
+        _ => Err(nonsense()),
+    }
+}
+
+/// Time of a measurement.
+struct Clock {
+    begin: Option<Instant>,
+    cpu: Duration,
+    interval: Duration,
+    /// Where the last part ended: time, bytes, segments sent again.
+    last: (Duration, u64, u64),
+}
+
+impl Clock {
+    fn start(interval: Duration) -> Self {
+        Self { begin: None, cpu: cpu(), interval, last: Default::default() }
+    }
+
+    /// The first data has moved.
+    fn begin(&mut self) {
+        self.begin.get_or_insert_with(Instant::now);
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.begin.map(|begin| begin.elapsed()).unwrap_or_default()
+    }
+
+    /// The next part, if it is over. `arrived` is what has; what was acknowledged counts without.
+    fn part(&mut self, stream: &TpaStream, arrived: Option<u64>) -> Option<Sample> {
+        self.begin();
+        let to = self.elapsed();
+        let (from, bytes, retransmitted) = self.last;
+        if to - from < self.interval {
+            return None;
+        }
+        let stats = stream.stats();
+        let now = (to, arrived.unwrap_or(stats.counters.bytes_acked), stats.counters.retransmitted);
+        self.last = now;
+        Some(Sample {
+            from,
+            to,
+            bytes: now.1 - bytes,
+            retransmitted: arrived.is_none().then(|| now.2 - retransmitted),
+            rtt: stats.latest_rtt,
+            cwnd: stats.cwnd,
+        })
+    }
+
+    fn tally(&self, stats: &Stats, bytes: u64) -> Tally {
+        let counters = &stats.counters;
+        Tally {
+            bytes,
+            time: self.elapsed(),
+            cpu: cpu().saturating_sub(self.cpu),
+            data_sent: counters.data_sent,
+            retransmitted: counters.retransmitted,
+            delivered: counters.delivered,
+            timeouts: counters.timeouts,
+            freezes: counters.freezes,
+            datagrams_sent: stats.datagrams_sent,
+            datagrams_received: stats.datagrams_received,
+        }
+    }
+}
+
+/// What this process has used of its processors so far.
+fn cpu() -> Duration {
+    let Ok(used) = getrusage(UsageWho::RUSAGE_SELF) else { return Duration::ZERO };
+    let sum = [used.user_time(), used.system_time()].map(|time| {
+        let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
+        Duration::from_secs(seconds) + Duration::from_micros(u64::try_from(time.tv_usec()).unwrap_or(0))
+    });
+    sum.into_iter().sum()
+}
+
+fn nonsense() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the other end does not measure, or has stopped")
+}
+
+/// For the end of a measurement whose result is known.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// For the other end to say something.
+const PATIENCE: Duration = Duration::from_secs(60);
+static ZEROS: [u8; BODY_MAX] = [0; BODY_MAX];
