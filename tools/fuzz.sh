@@ -53,6 +53,7 @@ run() {
     mkdir -p "$artifacts" "$corpus"
     local seeds=()
     [[ $target == scenario ]] && seeds=(scenarios)
+    [[ -d fuzz/seeds/$target ]] && seeds=("fuzz/seeds/$target")
     local log
     if log=$(RUST_BACKTRACE=0 "$program" -max_total_time="$seconds" -timeout=10 -print_final_stats=1 \
         -artifact_prefix="$artifacts" "$corpus" "${seeds[@]}" 2>&1); then

@@ -18,6 +18,8 @@ mod stream;
 #[cfg(unix)]
 pub mod bridge;
 pub mod files;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod hub;
 pub mod keys;
 pub mod perf;

@@ -197,7 +197,10 @@ impl Hub {
 
     /// Opens a connection. It must be [released](Self::release) some day.
     pub fn connect(&mut self, peer: SocketAddr) -> Result<Id, Error> {
-        let armour = self.door.leave(&mut self.entropy);
+        let mut armour = self.door.leave(&mut self.entropy);
+        while self.routes.collide(armour.routes(peer)) {
+            armour = self.door.leave(&mut self.entropy);
+        }
         let mut endpoint = self.endpoint(peer, &armour);
         endpoint.connect();
         let id = self.insert(Connection::to(peer, endpoint, armour));
@@ -288,6 +291,10 @@ impl Hub {
     }
 
     fn open_for(&mut self, now: Instant, armour: Armour, segment: Segment, datagram: Datagram<'_>) {
+        // Once in millions: the caller calls again, and another index is drawn.
+        if self.routes.collide(armour.routes(datagram.from)) {
+            return;
+        }
         for before in armour.routes(datagram.from).into_iter().flatten() {
             if let Some(before) = self.routes.get(before) {
                 self.detach(before);

@@ -27,6 +27,12 @@ impl Routes {
         self.0.extend(routes.into_iter().flatten().map(|route| (route, id)));
     }
 
+    /// Whether an index is another connection's already: it was drawn, and the draw must be repeated.
+    pub(super) fn collide(&self, routes: [Option<Route>; 2]) -> bool {
+        let mut indices = routes.into_iter().flatten().filter(|route| matches!(route, Route::Index(_)));
+        indices.any(|route| self.0.contains_key(&route))
+    }
+
     /// Takes back what leads to this connection.
     pub(super) fn remove(&mut self, routes: [Option<Route>; 2], id: Id) {
         for route in routes.into_iter().flatten() {

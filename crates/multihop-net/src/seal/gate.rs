@@ -1,6 +1,7 @@
 //! What a socket does with sealed strangers, and whom its connections trust.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use multihop_core::Instant;
 use multihop_wire::tpa::Segment;
@@ -16,7 +17,7 @@ use crate::keys::{Identity, Token};
 
 /// What all connections of a socket share.
 pub(crate) struct Gate {
-    terms: Terms,
+    terms: Arc<Terms>,
     baker: Baker,
 }
 
@@ -53,7 +54,8 @@ impl Gate {
     }
 
     fn new(proof: Proof, peers: Peers, secret: [u8; 32]) -> Self {
-        Self { terms: Terms { proof, peers, rotation: Rotation::DEFAULT }, baker: Baker::new(secret) }
+        let terms = Arc::new(Terms { proof, peers, rotation: Rotation::DEFAULT });
+        Self { terms, baker: Baker::new(secret) }
     }
 
     /// The armour of a connection that is opened here.

@@ -12,4 +12,8 @@ pub(crate) mod session;
 mod traffic;
 mod window;
 
+#[cfg(fuzzing)]
+pub(crate) use noise::Proof;
+#[cfg(fuzzing)]
+pub(crate) use traffic::Rotation;
 pub(crate) use traffic::{Freshness, OVERHEAD};

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::mem;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use multihop_core::{Duration, Instant};
 use multihop_wire::tpa::{Body, Segment};
@@ -15,7 +16,6 @@ use crate::config::Peers;
 use crate::keys::{PublicKey, Verdict};
 
 /// What all connections of a socket prove themselves with, and ask of their peers.
-#[derive(Clone)]
 pub(crate) struct Terms {
     pub(crate) proof: Proof,
     /// Whose keys will do; with a token there are none.
@@ -25,7 +25,7 @@ pub(crate) struct Terms {
 
 /// The armour of one connection.
 pub(crate) struct Seal {
-    terms: Terms,
+    terms: Arc<Terms>,
     /// The index by which the peer names this connection.
     local: u32,
     peer_key: Option<PublicKey>,
@@ -106,7 +106,7 @@ enum Early {
 
 impl Seal {
     /// The armour of a connection that is opened here.
-    pub(crate) fn call(terms: &Terms, local: u32, ephemeral: &Ephemeral) -> Self {
+    pub(crate) fn call(terms: &Arc<Terms>, local: u32, ephemeral: &Ephemeral) -> Self {
         let handshake = Handshake::call(&terms.proof, local, ephemeral);
         let calling = Calling { handshake, hello: vec![], cookie: [0; 16], cookies: 0, refusal: None };
         Self::new(terms, local, Stage::Calling(calling))
@@ -115,7 +115,7 @@ impl Seal {
     /// The armour of a connection that `hello` of `room` bytes opens, and its SYN. `None` if the peer
     /// cannot prove who it is.
     pub(crate) fn answer(
-        terms: &Terms,
+        terms: &Arc<Terms>,
         local: u32,
         ephemeral: Ephemeral,
         (remote, hello, room): (u32, &[u8], usize),
@@ -129,8 +129,8 @@ impl Seal {
         Some((Self::new(terms, local, Stage::Answering(Box::new(answering))), syn))
     }
 
-    fn new(terms: &Terms, local: u32, stage: Stage) -> Self {
-        Self { terms: terms.clone(), local, peer_key: None, stage, pending: VecDeque::new() }
+    fn new(terms: &Arc<Terms>, local: u32, stage: Stage) -> Self {
+        Self { terms: Arc::clone(terms), local, peer_key: None, stage, pending: VecDeque::new() }
     }
 
     /// The index by which the peer names this connection.

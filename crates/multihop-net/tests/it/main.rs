@@ -10,6 +10,7 @@ mod hubs;
 mod loopback;
 mod perf;
 mod sealed;
+mod second;
 mod tunnel;
 
 use std::time::Duration;

@@ -8,15 +8,15 @@ use crate::keys::{Identity, KnownPeers, Token};
 const PORTS: (u16, u16) = (1, 2);
 const NEWEST: Option<Freshness> = Some(Freshness::Newest);
 
-fn terms(proof: Proof, peers: Peers) -> Terms {
-    Terms { proof, peers, rotation: Rotation { datagrams: 8, ..Rotation::DEFAULT } }
+fn terms(proof: Proof, peers: Peers) -> Arc<Terms> {
+    Arc::new(Terms { proof, peers, rotation: Rotation { datagrams: 8, ..Rotation::DEFAULT } })
 }
 
-fn token() -> Terms {
+fn token() -> Arc<Terms> {
     terms(Proof::of_token(&Token::from_bytes([1; 15])), Peers::Any)
 }
 
-fn keys(n: u8, peers: Peers) -> Terms {
+fn keys(n: u8, peers: Peers) -> Arc<Terms> {
     terms(Proof::Keys(Identity::from_secret([n; 32])), peers)
 }
 
@@ -64,14 +64,14 @@ impl Seal {
         self.open(now, message, peer(), true, PORTS)
     }
 
-    fn answer_to(terms: &Terms, hello: &[u8]) -> Option<(Self, Segment)> {
+    fn answer_to(terms: &Arc<Terms>, hello: &[u8]) -> Option<(Self, Segment)> {
         let Some(Message::Hello { sender, noise, .. }) = Message::parse(hello) else { return None };
         Self::answer(terms, 0x2222, Zeroizing::new([2; 32]), (sender, noise, hello.len()), PORTS)
     }
 }
 
 /// A caller that has its cookie.
-fn caller(terms: &Terms) -> Seal {
+fn caller(terms: &Arc<Terms>) -> Seal {
     let mut caller = Seal::call(terms, 0x1111, &Zeroizing::new([1; 32]));
     let asks = caller.say(at_ms(0), &syn()).remove(0);
     assert_eq!((asks.len(), &asks[8..]), (message::MIN_HELLO, &[0; message::MIN_HELLO - 8][..]));
@@ -86,7 +86,7 @@ fn cookie(n: u8) -> Vec<u8> {
 }
 
 /// Both ends after the listener's answer has left.
-fn answered(one: &Terms, two: &Terms) -> (Seal, Seal, Vec<u8>) {
+fn answered(one: &Arc<Terms>, two: &Arc<Terms>) -> (Seal, Seal, Vec<u8>) {
     let mut caller = caller(one);
     let hello = caller.say(at_ms(0), &syn()).remove(0);
     let (mut listener, first) = Seal::answer_to(two, &hello).unwrap();
@@ -97,7 +97,7 @@ fn answered(one: &Terms, two: &Terms) -> (Seal, Seal, Vec<u8>) {
 }
 
 /// Both ends of a connection that stands.
-fn open(one: &Terms, two: &Terms) -> (Seal, Seal) {
+fn open(one: &Arc<Terms>, two: &Arc<Terms>) -> (Seal, Seal) {
     let (mut caller, mut listener, answer) = answered(one, two);
     assert_eq!(caller.hear(at_ms(0), &answer), Opened::Segment(syn_ack(), None));
     let confirm = caller.say(at_ms(0), &ack());
@@ -107,7 +107,7 @@ fn open(one: &Terms, two: &Terms) -> (Seal, Seal) {
     (caller, listener)
 }
 
-fn both() -> [(Terms, Terms); 2] {
+fn both() -> [(Arc<Terms>, Arc<Terms>); 2] {
     [(token(), token()), (keys(1, Peers::Any), keys(2, Peers::Any))]
 }
 

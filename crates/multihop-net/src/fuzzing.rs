@@ -1,0 +1,107 @@
+//! What fuzz targets may see of the inside. Only there with `--cfg fuzzing`, as `tools/fuzz.sh` sets it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use multihop_core::{Duration, Instant};
+use multihop_wire::tpa::{Ack, Body, Options, Segment};
+use zeroize::Zeroizing;
+
+use crate::config::Peers;
+use crate::keys::{Identity, Token};
+use crate::seal::cookie::Baker;
+use crate::seal::message::Message;
+use crate::seal::session::{Seal, Terms};
+use crate::seal::{Proof, Rotation};
+
+/// What is read of a sealed datagram is all that there is in it.
+pub fn message(bytes: &[u8]) {
+    if let Some(message) = Message::parse(bytes) {
+        let mut out = Vec::new();
+        message.emit(&mut out);
+        assert_eq!(out, bytes);
+        assert!(Segment::parse_in_udp(bytes, 1, 2).is_err(), "a plain segment as well");
+    }
+}
+
+/// A cookie is good for the address and time that it was made for, and for no other.
+pub fn cookie(key: [u8; 32], cookie: [u8; 16], addresses: [SocketAddr; 2], seconds: [u32; 2]) {
+    let baker = Baker::new(key);
+    let [then, now] = seconds.map(|seconds| Instant::ZERO + Duration::from_secs(u64::from(seconds)));
+    let baked = baker.bake(then, addresses[0]);
+    assert!(baker.accepts(then, addresses[0], &baked));
+    assert!(cookie == baked || !baker.accepts(then, addresses[0], &cookie));
+    let [one, other] = addresses.map(|address| (address.ip().to_canonical(), address.port()));
+    let age = i64::from(seconds[1] / 60) - i64::from(seconds[0] / 60);
+    assert_eq!(baker.accepts(now, addresses[1], &baked), one == other && (0..=1).contains(&age));
+}
+
+/// Both ends of a connection, between which datagrams are lost, changed and said again.
+pub struct Ends {
+    seals: Vec<Seal>,
+    terms: Arc<Terms>,
+    /// What each has said.
+    said: [Vec<Vec<u8>>; 2],
+    now: Instant,
+}
+
+impl Ends {
+    /// A caller that has its cookie, and nobody who has heard it.
+    pub fn new(with_keys: bool) -> Self {
+        let proof = match with_keys {
+            true => Proof::Keys(Identity::from_secret([1; 32])),
+            false => Proof::of_token(&Token::from_bytes([1; 15])),
+        };
+        let rotation = Rotation { datagrams: 3, age: Duration::from_secs(5) };
+        let terms = Arc::new(Terms { proof, peers: Peers::Any, rotation });
+        let caller = Seal::call(&terms, 1, &Zeroizing::new([1; 32]));
+        let mut ends = Self { seals: vec![caller], terms, said: [vec![], vec![]], now: Instant::ZERO };
+        let mut reply = Vec::new();
+        Message::CookieReply { receiver: 1, cookie: [7; 16] }.emit(&mut reply);
+        ends.say(0, 0);
+        ends.hear(1, 0, |bytes| *bytes = reply);
+        ends
+    }
+
+    /// Lets one end say a segment of this kind.
+    pub fn say(&mut self, end: usize, kind: u8) {
+        let Some(seal) = self.seals.get_mut(end) else { return };
+        let ack = (end == 1 || kind % 2 == 1).then_some(Ack::default());
+        let body = match kind % 4 {
+            0 | 1 if kind < 128 => Body::Syn(Options::default()),
+            2 => Body::Data { position: 0, last: false, payload: vec![kind; usize::from(kind)].into() },
+            3 => Body::Reset,
+            _ => Body::Empty,
+        };
+        let mut out = Vec::new();
+        seal.seal(self.now, &Segment { body, ack, ..Segment::default() }, &mut out);
+        let pending = std::iter::from_fn(|| seal.pop_pending());
+        let all = Some(out).filter(|out| !out.is_empty()).into_iter().chain(pending);
+        self.said[end].extend(all);
+        let excess = self.said[end].len().saturating_sub(64);
+        self.said[end].drain(..excess);
+    }
+
+    /// The other end hears what this one has said, after `change`.
+    pub fn hear(&mut self, end: usize, which: u8, change: impl FnOnce(&mut Vec<u8>)) {
+        let said = &self.said[end];
+        let mut bytes = said.get(usize::from(which) % said.len().max(1)).cloned().unwrap_or_default();
+        change(&mut bytes);
+        let Some(message) = Message::parse(&bytes) else { return };
+        let peer = SocketAddr::from(([10, 0, 0, 1], 1));
+        let Some(seal) = self.seals.get_mut(1 - end) else {
+            if let Message::Hello { sender, noise, .. } = message {
+                let caller = (sender, noise, bytes.len());
+                let answer = Seal::answer(&self.terms, 2, Zeroizing::new([2; 32]), caller, (1, 2));
+                self.seals.extend(answer.map(|(seal, _)| seal));
+            }
+            return;
+        };
+        seal.open(self.now, message, peer, true, (1, 2));
+    }
+
+    /// Lets time pass.
+    pub fn wait(&mut self, seconds: u8) {
+        self.now += Duration::from_secs(u64::from(seconds));
+    }
+}

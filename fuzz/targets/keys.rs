@@ -1,0 +1,23 @@
+//! A text is a key, a token or nothing, and what it is has one text.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use multihop_net::{PublicKey, Token};
+
+fuzz_target!(|data: &[u8]| {
+    if let Some(bytes) = data.first_chunk() {
+        let key = PublicKey::from_bytes(*bytes);
+        assert_eq!(key.to_string().parse(), Ok(key));
+    }
+    if let Some(bytes) = data.first_chunk() {
+        let token = Token::from_bytes(*bytes);
+        assert_eq!(token.to_string().parse(), Ok(token));
+    }
+    let text = String::from_utf8_lossy(data);
+    if let Ok(key) = text.parse::<PublicKey>() {
+        assert_eq!(key.to_string().parse(), Ok(key));
+    }
+    if let Ok(token) = text.parse::<Token>() {
+        assert_eq!(token.to_string().parse(), Ok(token));
+    }
+});

@@ -1,0 +1,32 @@
+//! Sealed datagrams: what is read survives being written, and whatever becomes of them on the way, both
+//! ends of a connection bear it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use multihop_net::fuzzing::{Ends, message};
+
+fuzz_target!(|data: &[u8]| {
+    message(data);
+    let Some((&first, mut rest)) = data.split_first() else { return };
+    let mut ends = Ends::new(first % 2 == 1);
+    while let Some((&[operation, argument], after)) = rest.split_first_chunk() {
+        rest = after;
+        let end = usize::from(operation >> 7);
+        match operation % 8 {
+            0 | 1 => ends.say(end, argument),
+            2 | 3 => ends.hear(end, argument, |_| ()),
+            4 => ends.wait(argument),
+            5 => ends.hear(end, argument, |bytes| {
+                let at = usize::from(argument) % bytes.len().max(1);
+                bytes
+                    .get_mut(at..)
+                    .unwrap_or_default()
+                    .iter_mut()
+                    .zip(rest)
+                    .for_each(|(to, from)| *to = *from);
+            }),
+            6 => ends.hear(end, argument, |bytes| bytes.truncate(usize::from(argument))),
+            _ => ends.hear(end, argument, |bytes| *bytes = rest.to_vec()),
+        }
+    }
+});
