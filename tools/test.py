@@ -99,7 +99,7 @@ def check(*command: str, env: dict[str, str] | None = None) -> Counts:
 
 def cargo_test() -> Counts:
     """The Rust tests, with what each of them prints, so that skips are seen."""
-    install_tshark()
+    install_tools()
     command = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"]
     code, lines = stream(command)
     return count_cargo(lines, code)
@@ -171,10 +171,12 @@ def doc() -> Counts:
     return check("cargo", "doc", *options, env=flags)
 
 
-def install_tshark() -> None:
-    """The tests of packet traces read them with tshark; they skip without it."""
-    if shutil.which("tshark") is None and not build.apt_install("tshark"):
-        print("tshark is missing and could not be installed: apt-get install tshark", flush=True)
+def install_tools() -> None:
+    """Programs that tests use, and skip without: to read packet traces, to go through the tunnel."""
+    for name in ("tshark", "nginx", "curl"):
+        path = os.environ.get("PATH", "") + ":/usr/sbin"
+        if shutil.which(name, path=path) is None and not build.apt_install(name):
+            print(f"{name} is missing and could not be installed: apt-get install {name}", flush=True)
 
 
 def skip_reason(line: str) -> str | None:
