@@ -5,6 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use multihop_emu::{Relay, Settings};
+
 use super::*;
 use crate::{code, multihop, stderr, stdout};
 
@@ -115,6 +117,106 @@ fn an_interruption_ends_both_ends_at_once() {
     let said = receiver.end(SOON);
     assert_eq!(said.code, Some(130));
     assert!(said.stderr.contains("the connection is lost: connection reset by the peer"), "{said:?}");
+}
+
+/// A large file by a relay that is silent in the middle; what both ends say.
+fn with_silence(name: &str, silence: Duration, patience: &str) -> (Folder, [Said; 2]) {
+    let folder = Folder::new(name);
+    large(&folder);
+    let listening = ["recv", "--to", "inbox", "--once", "--listen", "127.0.0.1:0", "--patience", patience];
+    let mut receiver = Running::new(&folder, &listening);
+    let (any, target) = ("127.0.0.1:0".parse().unwrap(), receiver.address().parse().unwrap());
+    let token = receiver.line().strip_prefix("token: ").unwrap().to_owned();
+    let relay = Relay::start(any, target, Settings::default(), 1).unwrap();
+    let to = relay.address().to_string();
+    let args = ["send", "large", &to, "--token", &token, "--patience", patience];
+    let mut sender = Running::new(&folder, &args);
+    until(|| unfinished(&folder).is_some_and(|(_, length)| length > 1_000_000));
+    relay.silence(silence);
+    let sent = sender.end(SOON + silence);
+    if sent.code != Some(0) {
+        // It waits for the sender to try again, which does not happen.
+        until(|| File::open(unfinished(&folder).unwrap().0).unwrap().try_lock().is_ok());
+        receiver.interrupt();
+    }
+    let received = receiver.end(SOON);
+    (folder, [sent, received])
+}
+
+#[test]
+fn a_path_that_is_gone_for_a_while_holds_a_transfer_up() {
+    let (folder, [sent, received]) = with_silence("silence", Duration::from_secs(2), "20");
+    assert_eq!((sent.code, received.code), (Some(0), Some(0)), "{sent:?} {received:?}");
+    assert!(is_whole(&folder));
+}
+
+#[test]
+#[ignore = "takes a minute: cargo test -p multihop-cli -- --ignored --nocapture minute"]
+fn a_path_that_is_gone_for_a_minute_holds_a_transfer_up() {
+    let begin = Instant::now();
+    let (folder, [sent, received]) = with_silence("minute", Duration::from_secs(60), "120");
+    assert_eq!((sent.code, received.code), (Some(0), Some(0)), "{sent:?} {received:?}");
+    assert!(is_whole(&folder));
+    println!("40 MB, 60 s of them without a path, took {:.1?}", begin.elapsed());
+}
+
+#[test]
+fn a_path_that_is_gone_for_longer_ends_both_ends_in_time() {
+    let begin = Instant::now();
+    let (folder, [sent, received]) = with_silence("long-silence", Duration::from_secs(1000), "2");
+    assert!(begin.elapsed() < SOON);
+    assert_eq!(sent.code, Some(1));
+    assert!(sent.stderr.starts_with("multihop: the connection is lost: "), "{sent:?}");
+    assert!(received.stderr.contains(": the connection is lost: "), "{received:?}");
+    assert!(!folder.path().join("inbox/large").exists());
+}
+
+#[test]
+fn only_who_knows_the_token_may_send() {
+    let folder = Folder::new("token").with("note", "hello\n");
+    let mut receiver = Running::new(&folder, &["recv", "--to", "inbox", "--once", "--listen", "127.0.0.1:0"]);
+    let to = receiver.address();
+    let token = receiver.line().strip_prefix("token: ").unwrap().to_owned();
+    let refused = |args: &[&str], expected: &str| {
+        let output = multihop(&folder, &[&["send", "note", &to], args].concat());
+        assert_eq!((code(&output), stdout(&output)), (1, ""));
+        assert!(stderr(&output).trim_end().ends_with(expected), "{}", stderr(&output));
+    };
+    refused(&["--token", "gfw06-sfgfd-tdvxj-48mw9-befah"], "the listener has another token");
+    refused(&["--plain"], "nobody listens at the peer's port");
+    assert!(!folder.path().join("inbox/note").exists());
+    let said = Running::new(&folder, &["send", "note", &to, "--token", &token]).succeeds();
+    assert_eq!(said.stderr, "");
+    receiver.succeeds();
+    assert_eq!(folder.read("inbox/note"), "hello\n");
+}
+
+#[test]
+fn only_who_has_a_known_key_may_send() {
+    let folder = Folder::new("keys").with("note", "hello\n");
+    let key = |name| stdout(&multihop(&folder, &["keygen", name])).trim().to_owned();
+    let (ours, theirs, _) = (key("ours"), key("theirs"), key("others"));
+    fs::write(folder.path().join("allowed"), format!("them {theirs}\n")).unwrap();
+    let args =
+        ["recv", "--to", "inbox", "--listen", "127.0.0.1:0", "--key", "ours", "--known-peers", "allowed"];
+    let mut receiver = Running::new(&folder, &args);
+    let to = receiver.address();
+    let send = |key, more: &[&str]| {
+        let args = ["send", "note", &to, "--patience", "5", "--key", key];
+        Running::new(&folder, &[&args, more].concat()).end(SOON)
+    };
+    let said = send("others", &["--known-peers", "seen"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(!folder.path().join("inbox/note").exists());
+    assert_eq!(send("theirs", &["--known-peers", "seen"]).code, Some(0));
+    assert_eq!(folder.read("inbox/note"), "hello\n");
+    // The first contact is remembered, another key is refused later.
+    assert!(folder.read("seen").contains(&ours));
+    assert_eq!(send("theirs", &["--peer", &ours]).code, Some(0));
+    assert_eq!(send("theirs", &["--peer", &theirs]).code, Some(1));
+    fs::write(folder.path().join("seen"), format!("{to} {theirs}\n")).unwrap();
+    let said = send("theirs", &["--known-peers", "seen"]);
+    assert!(said.stderr.contains(&format!("THE KEY OF {to} HAS CHANGED")), "{said:?}");
 }
 
 #[test]
