@@ -270,6 +270,8 @@ def test_a_report_has_the_full_runs_where_there_are_and_nothing_unfinished(tmp_p
     assert full is not None
     assert full.effort is SHORT.full
     assert 0 < full.cost < 60
+    assert full.wall >= full.seconds > 0
+    assert Suite(tmp_path, full=True, where=Where(jobs=1)).study(SHORT).wall == full.wall, "nothing was run"
     whole.write_bytes(whole.read_bytes()[:-1000])
     (tmp_path / "full" / "short" / "runs.jsonl").unlink()
     assert finished(tmp_path, SHORT) is None

@@ -158,6 +158,7 @@ def _entry(study: Study) -> dict[str, str]:
         "how much": "full" if study.effort is experiment.full else "quick",
         "runs": str(study.runs),
         "processor time": duration(study.cost),
+        "on the wall": duration(study.wall),
         "claims": counted(verdicts([study])),
     }
 
@@ -183,7 +184,9 @@ def section(page: Page, study: Study) -> None:
     experiment = study.experiment
     page.heading(f"{experiment.id}: {experiment.title}", experiment.id)
     page.text(f"{experiment.paper}, {experiment.place}. {experiment.found}")
-    page.text(f"{study.runs} runs, {duration(study.cost)} of processor time.")
+    page.text(
+        f"{study.runs} runs, {duration(study.cost)} of processor time, {duration(study.wall)} on the wall."
+    )
     if study.failed:
         page.text(f"Failed: {study.failed}")
     if study.refused:

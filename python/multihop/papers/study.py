@@ -45,8 +45,12 @@ class Study:
     failed: str = ""
     missing: int = 0
     """Runs that another part of the list has to do."""
+    performed: int = 0
+    """Runs that were not there yet."""
     seconds: float = 0.0
     """Time that it took now; what was there already was not run again."""
+    wall: float = 0.0
+    """Time on the wall that all its runs took, s."""
     runs: int = 0
     cost: float = 0.0
     """Processor time that all its runs took, s."""
@@ -90,10 +94,12 @@ class Study:
         self.refused = {cell: text for cell in self.cells() if (text := self.problem(cell))}
         while True:
             runs = [Run.of(self.request(c, s)) for s in range(1, self.seeds + 1) for c in self.accepted()]
+            before = len(self.journal.lines)
             if where is None:
                 self.missing = sum(run.key not in self.journal for run in runs)
             else:
                 self.missing = complete(runs, self.journal, where, progress)
+            self.performed += len(self.journal.lines) - before
             if self.missing or self.seeds >= self.effort.most or self.precise():
                 return
             self.seeds = min(self.seeds + self.effort.seeds, self.effort.most)

@@ -50,6 +50,7 @@ class Suite:
             study.failed = str(error)
         study.seconds = time.monotonic() - start
         keep(study, own)
+        study.wall = waited(own, study.seconds if study.performed else 0.0)
         return study
 
     def expected(self, own: Path) -> Path:
@@ -64,6 +65,15 @@ class Suite:
         means = {str(cell[0]): found.mean for cell in cells if (found := chain.mean("acked", cell))}
         path.write_text(json.dumps(means))
         return path
+
+
+def waited(folder: Path, more: float) -> float:
+    """Time on the wall that the runs in a folder have taken, over all the times that they were begun."""
+    path = folder / "wall.json"
+    before = json.loads(path.read_text()) if path.is_file() else 0.0
+    if more:
+        path.write_text(json.dumps(before + more))
+    return float(before + more)
 
 
 def finished(folder: Path, experiment: Experiment) -> Study | None:
