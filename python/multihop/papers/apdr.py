@@ -63,7 +63,7 @@ OSCILLATION = Experiment(
     },
     axes=[axis("weight", "routing.weight", WEIGHTS, "weight of the latest delay")],
     metrics=(GOODPUT, REORDERED, RTT, CHANGES, OSCILLATIONS),
-    quick=Effort(2),
+    quick=Effort(3, keep={"weight": [0.2, 0.8]}),
     full=Effort(10),
     published={"reordered": {(0.2,): 551.0, (0.4,): 1121.0, (0.6,): 5052.0, (0.8,): 29081.0}},
     claims=[
