@@ -55,10 +55,9 @@ impl Endpoint {
 
     fn on_expiry(&mut self, position: u8) {
         self.counters.timeouts += 1;
-        // §3.3: only in trouble does an expiry double the timeout. The one that tells of the trouble, and
+        // §3.3: only what left in trouble doubles the timeout. The expiry that tells of the trouble, and
         // those of the window it was in, do not.
-        let left_calm = self.send.transmissions.was_calm(self.send.block.piece(position).transmission);
-        if self.phases.phase != Phase::Normal && !left_calm {
+        if !self.send.transmissions.was_calm(self.send.block.piece(position).transmission) {
             self.rtt.back_off();
         }
         self.send.block.on_lost(position);
@@ -100,14 +99,14 @@ impl Endpoint {
         }
     }
 
-    /// The trouble is over, and with it the back-off (§3.3).
+    /// The trouble is over. The back-off stays until the next round trip is measured: a timeout that is
+    /// too short would else never be corrected, for ACKs that come late are no samples.
     fn calm_down(&mut self) {
         if self.phases.phase == Phase::Freeze {
             self.end_silence();
             self.rtt.expect_new_route();
         }
         self.phases.phase = Phase::Normal;
-        self.rtt.end_back_off();
     }
 
     /// Takes the route for broken, because of news or because of expiries.

@@ -106,11 +106,6 @@ impl RttEstimator {
         self.backoff = self.backoff.saturating_mul(2);
     }
 
-    /// The trouble is over: the timeout is the estimate again.
-    pub fn end_back_off(&mut self) {
-        self.backoff = 1;
-    }
-
     /// The retransmission timeout, back-off included; never zero.
     pub fn rto(&self) -> Duration {
         // DEVIATION tpa-1: samples leave out what the receiver waits; the timeout may add it.
