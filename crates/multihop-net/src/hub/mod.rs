@@ -234,6 +234,7 @@ impl Hub {
             Opened::Seen => connection.paths.on_genuine(now, datagram.from, Freshness::Again),
             Opened::Again => connection.endpoint.connect_again(),
             Opened::WrongKey(key) => {
+                tracing::info!(from = %datagram.from, %key, "turned away: it is not a key that may connect");
                 connection.fail(Error::WrongKey(key));
                 self.events.push_back(Event::Changed(id));
             }

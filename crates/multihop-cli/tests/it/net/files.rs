@@ -195,10 +195,20 @@ fn only_who_knows_the_token_may_send() {
 fn only_who_has_a_known_key_may_send() {
     let folder = Folder::new("keys").with("note", "hello\n");
     let key = |name| stdout(&multihop(&folder, &["keygen", name])).trim().to_owned();
-    let (ours, theirs, _) = (key("ours"), key("theirs"), key("others"));
+    let (ours, theirs, others) = (key("ours"), key("theirs"), key("others"));
     fs::write(folder.path().join("allowed"), format!("them {theirs}\n")).unwrap();
-    let args =
-        ["recv", "--to", "inbox", "--listen", "127.0.0.1:0", "--key", "ours", "--known-peers", "allowed"];
+    let args = [
+        "recv",
+        "--to",
+        "inbox",
+        "--listen",
+        "127.0.0.1:0",
+        "--key",
+        "ours",
+        "--known-peers",
+        "allowed",
+        "-v",
+    ];
     let mut receiver = Running::new(&folder, &args);
     let to = receiver.address();
     let send = |key, more: &[&str]| {
@@ -217,6 +227,9 @@ fn only_who_has_a_known_key_may_send() {
     fs::write(folder.path().join("seen"), format!("{to} {theirs}\n")).unwrap();
     let said = send("theirs", &["--known-peers", "seen"]);
     assert!(said.stderr.contains(&format!("THE KEY OF {to} HAS CHANGED")), "{said:?}");
+    receiver.interrupt();
+    let said = receiver.end(SOON);
+    assert!(said.stderr.contains(&format!("key={others}")), "{said:?}");
 }
 
 #[test]
