@@ -161,7 +161,7 @@ pub(crate) struct NetArgs {
     /// File of the peers whose keys are known, in place of the one in the data folder of the user.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
     pub(crate) known_peers: Option<PathBuf>,
-    /// Set a parameter of TPA, by its name in scenario files: cwnd_max=12, user_timeout=60, kind=tpa-ap.
+    /// Set a parameter of TPA, by its name in scenario files: cwnd_max=12, user_timeout=60, kind=tpa-ap-2.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
     /// Say more of what happens; twice for even more.

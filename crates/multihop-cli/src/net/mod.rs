@@ -40,10 +40,8 @@ fn run(verbose: u8, work: impl Future<Output = Result<(), Failure>>) -> Result<(
             number = interrupted => Err(Failure::Interrupted(number)),
         }
     });
-    if result.is_err() {
-        // Peers are told that we go. What waits for standard input is not waited for.
-        runtime.block_on(async { tokio::time::sleep(FAREWELL).await });
-    }
+    // Peers are told that we go, or that we have heard that they do. Standard input is not waited for.
+    runtime.block_on(async { tokio::time::sleep(FAREWELL).await });
     runtime.shutdown_background();
     result
 }
@@ -96,5 +94,5 @@ fn log(verbose: u8) {
 
 /// One moves the socket, the other the files.
 const WORKERS: usize = 2;
-/// For the last datagrams to leave.
-const FAREWELL: Duration = Duration::from_millis(200);
+/// For the last datagrams to leave: some times the interval for which TPA may hold an ACK.
+const FAREWELL: Duration = Duration::from_millis(100);

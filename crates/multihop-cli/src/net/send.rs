@@ -19,8 +19,10 @@ pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
         let sources = sources(args).map_err(anyhow::Error::from)?;
         let stream = dial(&args.to, &config).await;
         let stream = stream.with_context(|| format!("cannot connect to {}", args.to))?;
-        let mut stream = Ended(stream);
-        let sent = files::send(&mut stream.0, sources, options, &mut |progress| bar.show(progress)).await;
+        let mut stream = Ended { stream, is_done: false };
+        let sent =
+            files::send(&mut stream.stream, sources, options, &mut |progress| bar.show(progress)).await;
+        stream.is_done = sent.is_ok();
         match bar.end(&sent.map_err(anyhow::Error::from)?) {
             Some(sentence) => Ok(output::line(format_args!("sent {sentence}"))?),
             None => Ok(()),
@@ -28,12 +30,18 @@ pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
     })
 }
 
-/// A stream that ends at once when we go: what waits to be sent would keep the receiver waiting.
-struct Ended(TpaStream);
+/// A stream that ends at once when we go before the end: what waits to be sent would keep the receiver
+/// waiting.
+struct Ended {
+    stream: TpaStream,
+    is_done: bool,
+}
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        self.0.abort();
+        if !self.is_done {
+            self.stream.abort();
+        }
     }
 }
 

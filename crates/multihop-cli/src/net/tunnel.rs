@@ -28,6 +28,7 @@ pub(crate) fn tunnel(args: &TunnelArgs) -> Result<(), Failure> {
                 if args.fallback_tcp {
                     eprintln!("--fallback-tcp: where {at} does not answer, nothing protects the connections");
                 }
+                tunnel::raise_limit_of_descriptors();
                 Ok(enter(args, Way::new(at, config, args.fallback_tcp), at).await?)
             })
         }
@@ -52,9 +53,11 @@ async fn enter(args: &TunnelArgs, way: Arc<Way>, gateway: SocketAddr) -> anyhow:
     Ok(())
 }
 
-/// A path may be gone for two minutes; a peer that is gone for good is noticed though nothing is said.
-fn usual() -> [(&'static str, String); 2] {
-    [("user_timeout", "120".to_owned()), ("keepalive", "60".to_owned())]
+/// A path may be gone for two minutes; a peer that is gone for good is noticed though nothing is said. A
+/// connection that has ended has a socket until it lingers no more: for two of the longest RTOs.
+fn usual() -> [(&'static str, String); 3] {
+    [("user_timeout", "120"), ("keepalive", "60"), ("linger", "20")]
+        .map(|(key, value)| (key, value.to_owned()))
 }
 
 async fn open(local: SocketAddr, what: &str) -> anyhow::Result<TcpListener> {

@@ -70,6 +70,14 @@ impl Refusal {
     }
 }
 
+/// Lets this process have as many descriptors as the system allows: a near end has two for each connection.
+pub fn raise_limit_of_descriptors() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    // Where this fails there is the usual number.
+    let _ = getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard, hard));
+}
+
 /// Waits for so long, and no longer.
 async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
