@@ -55,7 +55,7 @@ pub struct Limits {
     pub connections: usize,
     /// Connections that stand and wait to be accepted.
     pub backlog: usize,
-    /// Connections that are not established yet; one address has at most half of them.
+    /// Connections that are not established yet; one address (with IPv6, one /64) has at most half of them.
     pub half_open: usize,
     /// Strangers that are heard in a second once they have proved their address.
     pub handshakes: usize,
@@ -113,7 +113,7 @@ impl Default for Limits {
             connections: 1024,
             backlog: 128,
             half_open: 256,
-            // A sealed handshake costs a listener about half a millisecond.
+            // One with keys costs a listener 0.3 ms of a processor (unoptimised), so a seventh of it.
             handshakes: 500,
             lingering: 4096,
             send_buffer: 128 * 1024,

@@ -1,5 +1,7 @@
 //! What a listener does not take on, and one line in the log when it does not.
 
+use std::net::{IpAddr, SocketAddr};
+
 use multihop_core::{Duration, Instant};
 
 /// What there can be too much of.
@@ -71,6 +73,14 @@ impl Warnings {
     }
 }
 
+/// What counts as one address: with IPv6 the 64 bits of which a host has all the rest.
+pub(super) fn place(address: SocketAddr) -> u128 {
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => u128::from(ip.to_bits()),
+        IpAddr::V6(ip) => ip.to_bits() >> 64 << 64,
+    }
+}
+
 /// Between two lines about the same limit.
 const PAUSE: Duration = Duration::from_secs(10);
 
@@ -85,6 +95,14 @@ mod tests {
         let mut taken = |ms| (0..1000).filter(|_| !rate.is_spent(at(ms))).count();
         assert_eq!((taken(5000), taken(5000), taken(5500), taken(5510)), (100, 0, 50, 1));
         assert_eq!(taken(9000), 100);
+    }
+
+    #[test]
+    fn a_host_with_many_addresses_is_one_place() {
+        let same = |one: &str, other: &str| place(one.parse().unwrap()) == place(other.parse().unwrap());
+        assert!(same("10.0.0.1:1", "10.0.0.1:2") && same("10.0.0.1:1", "[::ffff:10.0.0.1]:1"));
+        assert!(same("[2001:db8::1]:1", "[2001:db8::ffff:ffff:ffff:ffff]:1"));
+        assert!(!same("10.0.0.1:1", "10.0.0.2:1") && !same("[2001:db8::1]:1", "[2001:db8:0:1::1]:1"));
     }
 
     #[test]

@@ -262,7 +262,8 @@ impl Hub {
     fn has_room(&mut self, now: Instant, from: SocketAddr) -> bool {
         let Limits { connections, backlog, half_open, handshakes, memory, .. } = self.limits;
         let live = self.connections.len() - self.lingering.len();
-        let here = || self.connections.count(|c| c.is_half_open && c.peer().ip() == from.ip());
+        let place = limit::place(from);
+        let here = || self.connections.count(|c| c.is_half_open && limit::place(c.peer()) == place);
         let reached = if live >= connections {
             (Limit::Connections, connections)
         } else if (live + 1).saturating_mul(self.buffers()) > memory {

@@ -1,4 +1,4 @@
-/// Names an entry of [`Slots`]; never one that took its place.
+/// Names an entry of `Slots`; never one that took its place.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Id {
     slot: u32,

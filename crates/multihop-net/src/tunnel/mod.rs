@@ -1,7 +1,7 @@
 //! Carries TCP over TPA between two hosts, as Indirect-TCP does at a gateway (TPA paper, section 6).
 //!
-//! The near end takes TCP connections, for one target each ([`forward`]) or for any ([`socks`]); the far
-//! end, the [`gateway`], connects to the targets. Each TCP connection has a TPA connection of its own, so
+//! The near end takes TCP connections, for one target each ([`forward`]) or for any ([`socks()`]); the far
+//! end, the [`gateway()`], connects to the targets. Each TCP connection has a TPA connection of its own, so
 //! that one that waits holds up no other, and an end or a reset concerns nobody else.
 
 use std::io;
