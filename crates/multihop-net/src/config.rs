@@ -79,8 +79,7 @@ pub struct SocketOptions {
 impl Config {
     /// The defaults, but for security, of which there is none.
     pub fn new(security: Security) -> Self {
-        // TPA's own default of 64 segments of 1460 bytes fits windows of up to a block.
-        let transport = tpa::Config { user_timeout: Some(Duration::from_secs(60)), ..tpa::Config::net() };
+        let transport = tpa::Config { keepalive: Some(KEEPALIVE), ..tpa::Config::net() };
         Self { transport, security, limits: Limits::default(), socket: SocketOptions::default() }
     }
 }
@@ -106,6 +105,9 @@ impl Security {
         }
     }
 }
+
+/// A listener would wait for ever for a caller that is gone, and many NATs forget UDP after 30 s.
+const KEEPALIVE: Duration = Duration::from_secs(25);
 
 impl Default for Limits {
     fn default() -> Self {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -74,7 +75,7 @@ impl Shared {
         });
         // Gaps between packets are the only times that a millisecond matters to.
         let alarm = Alarm::new(config.transport.pacing.is_some())?;
-        tokio::spawn(Driver { shared: Arc::clone(&shared), socket, alarm }.run());
+        tokio::spawn(Driver { shared: Arc::clone(&shared), socket, alarm, lingers: None }.run());
         Ok((shared, begun))
     }
 
@@ -132,7 +133,11 @@ struct Driver {
     shared: Arc<Shared>,
     socket: Socket,
     alarm: Alarm,
+    lingers: Option<Lingers>,
 }
+
+/// A driver that is there only to answer what is late, for connections that nobody holds.
+struct Lingers;
 
 impl Driver {
     async fn run(mut self) {
@@ -168,7 +173,7 @@ impl Driver {
         }
     }
 
-    fn fill(&self, outbox: &mut Outbox) -> Option<Option<Instant>> {
+    fn fill(&mut self, outbox: &mut Outbox) -> Option<Option<Instant>> {
         let now = self.shared.now();
         let mut state = self.shared.lock();
         while !outbox.is_full()
@@ -182,7 +187,9 @@ impl Driver {
                 Event::Changed(id) => state.wake(id),
             }
         }
-        let over = outbox.parcels().is_empty() && state.hub.is_finished();
+        let is_idle = outbox.parcels().is_empty();
+        let over = is_idle
+            && (state.hub.is_finished() || (state.hub.only_lingers() && !Lingers::may(&mut self.lingers)));
         (!over).then(|| state.hub.poll_timeout())
     }
 
@@ -220,6 +227,31 @@ impl Driver {
         self.shared.lock().hub.fail(self.shared.now(), failure);
     }
 }
+
+impl Lingers {
+    /// Whether a socket may be kept to answer what is late. A program that opens one connection after another
+    /// would run out of descriptors otherwise.
+    fn may(already: &mut Option<Self>) -> bool {
+        *already = already.take().or_else(Self::begin);
+        already.is_some()
+    }
+
+    fn begin() -> Option<Self> {
+        let more = |n: usize| (n < MOST_LINGERING).then_some(n + 1);
+        LINGERING.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self)
+    }
+}
+
+impl Drop for Lingers {
+    fn drop(&mut self) {
+        LINGERING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How many there are in this process.
+static LINGERING: AtomicUsize = AtomicUsize::new(0);
+/// A quarter of the descriptors that a process has at least.
+const MOST_LINGERING: usize = 256;
 
 impl Drop for Driver {
     fn drop(&mut self) {

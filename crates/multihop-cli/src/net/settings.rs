@@ -95,7 +95,7 @@ const SCENARIO: &str = "\
 duration = 1.0
 topology = { kind = \"chain\", hops = 1 }
 [[flow]]
-transport = { kind = \"tpa\", profile = \"net\", user_timeout = 60.0 }
+transport = { kind = \"tpa\", profile = \"net\", keepalive = 25.0 }
 ";
 const FLOW: &str = "flow.0.transport.";
 

@@ -40,6 +40,9 @@ pub(super) struct Connection {
     is_shut: bool,
     /// The peer knows, and whoever waits for that has been told.
     is_shut_known: bool,
+    /// The peer has all our data and has closed its side: it only has not said that it knows that we have
+    /// closed ours, and may be gone.
+    is_all_but_over: bool,
     /// Why it is over, if it did not close in order.
     error: Option<Error>,
     /// Since when the peer's host has said that nobody is at its port, with nothing heard of the peer, and how
@@ -69,6 +72,7 @@ impl Connection {
             is_at_end: false,
             is_shut: false,
             is_shut_known: false,
+            is_all_but_over: false,
             error: None,
             deserted: None,
             unreachable: false,
@@ -126,6 +130,11 @@ impl Connection {
         if let Some(Some(notice)) = self.recent.find(failure.quoted, self.endpoint.ports()) {
             self.endpoint.handle(now, Input::Notice(notice));
         }
+        self.settle();
+        if closed && self.is_all_but_over {
+            self.endpoint.abort();
+            return true;
+        }
         // A peer that is there answers what it gets, whatever somebody says of its port; one that gets
         // nothing is silent.
         let is_gone = closed && {
@@ -147,6 +156,8 @@ impl Connection {
         match event {
             Event::Connected => self.is_connected = true,
             Event::PeerClosed => self.is_at_end = true,
+            // RFC 9293 section 3.10.7.4 on LAST-ACK: nothing is lost by it.
+            Event::Reset | Event::TimedOut if self.is_all_but_over => {}
             Event::Reset if self.is_connected => self.error = Some(Error::Reset),
             Event::Reset => self.error = Some(Error::Refused),
             Event::TimedOut if self.unreachable => self.error = Some(Error::Unreachable),
@@ -216,6 +227,11 @@ impl Connection {
         self.is_shut = true;
         self.endpoint.shutdown();
         Ok(self.peer_has_all())
+    }
+
+    /// Looks where the endpoint has come to.
+    pub(super) fn settle(&mut self) {
+        self.is_all_but_over = self.endpoint.state() == State::LastAck && self.endpoint.unacked() == 0;
     }
 
     /// True once when the peer has everything, and knows that nothing follows.

@@ -485,6 +485,12 @@ impl Hub {
         self.is_empty() && !self.listening
     }
 
+    /// Whether there is nothing but closed connections that nobody holds, and no other can come.
+    pub fn only_lingers(&self) -> bool {
+        let held = |id: &Id| self.connections.get(*id).is_some_and(|connection| connection.is_held);
+        !self.listening && self.len() == self.lingering.len() && !self.lingering.values().any(held)
+    }
+
     /// Connections, lingering ones included.
     pub fn len(&self) -> usize {
         self.connections.len()
@@ -544,6 +550,7 @@ impl Hub {
     fn settle(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.is_ready = false;
+        connection.settle();
         let deadline = connection.endpoint.poll_timeout();
         let old = std::mem::replace(&mut connection.deadline, deadline);
         if deadline != old {

@@ -53,7 +53,7 @@ fn a_bad_relay_delays_a_sealed_stream_and_no_more() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_bad_link_delays_a_plain_stream_and_no_more() {
-    let Some(path) = crate::chain::possible(multihop_emu::Path::start(&faults(), 1500, 1)) else { return };
+    let Some(path) = crate::chain::possible(multihop_emu::Path::start(&faults(), 1500, 2)) else { return };
     let address: SocketAddr = "10.77.0.2:7000".parse().unwrap();
     let config = config(Security::Plain);
     std::thread::scope(|scope| {

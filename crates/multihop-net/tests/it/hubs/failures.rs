@@ -93,6 +93,24 @@ fn a_peer_that_was_killed_is_given_up_in_seconds() {
     }
 }
 
+/// The peer has everything, has closed its side and its program has ended: but that it knew of our end was lost.
+#[test]
+fn a_peer_that_leaves_when_all_is_said_is_no_error() {
+    for (name, config) in all() {
+        let (mut net, mut all) = busy(&config);
+        let ((at, id), (there, other)) = (all[0].from, all[0].to.unwrap());
+        net.run(ms(100), &mut all, |_| false);
+        assert_eq!(net.hub(there).shutdown(other), Ok(false));
+        net.wait(ms(100));
+        assert_eq!(net.hub(at).read(id, &mut [0; 9]), Ok(Some(0)), "{name}");
+        net.hubs.remove(&there);
+        net.broken = Some((at, Cause::PortClosed, None));
+        assert_eq!(net.hub(at).shutdown(id), Ok(false), "{name}");
+        net.wait(ms(10));
+        assert_eq!(net.hub(at).shutdown(id), Ok(true), "{name}");
+    }
+}
+
 #[test]
 fn segments_fit_the_path_from_the_next_block_on() {
     for (name, config) in all() {

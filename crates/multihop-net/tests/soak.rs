@@ -1,0 +1,113 @@
+//! Many connections over real sockets, at once and one after another: in a process of its own, whose
+//! descriptors and memory nobody else changes.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use multihop_net::{Config, Security, TpaListener, TpaStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+#[test]
+fn a_thousand_at_once_and_ten_thousand_in_turn_leave_nothing_behind() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async { tokio::time::timeout(LIMIT, soak()).await.expect("in time") });
+}
+
+async fn soak() {
+    let config = config();
+    let listener =
+        TpaListener::bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0), config.clone()).await.unwrap();
+    let to = listener.local_addr();
+    let server = tokio::spawn(async move {
+        loop {
+            tokio::spawn(echo(listener.accept().await.unwrap()));
+        }
+    });
+    all_at_once(&config, to, 1000).await;
+    in_turn(&config, to, 5000).await;
+    let before = settled().await;
+    in_turn(&config, to, 10_000).await;
+    let after = settled().await;
+    assert_eq!(after.descriptors, before.descriptors, "of {before:?}");
+    // A kilobyte for each; the allocator keeps less.
+    assert!(after.bytes < before.bytes + 10_000_000, "{before:?}, then {after:?}");
+    server.abort();
+}
+
+/// All are open before any is closed.
+async fn all_at_once(config: &Config, to: SocketAddr, count: usize) {
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        streams.push(TpaStream::connect(to, config).await.unwrap());
+    }
+    assert!(what_there_is().descriptors.is_none_or(|n| n > count));
+    let talks: Vec<_> = streams.into_iter().map(|stream| tokio::spawn(talk(stream))).collect();
+    for talk in talks {
+        talk.await.unwrap();
+    }
+}
+
+/// A few at a time.
+async fn in_turn(config: &Config, to: SocketAddr, count: usize) {
+    let callers: Vec<_> = (0..CALLERS)
+        .map(|_| {
+            let config = config.clone();
+            tokio::spawn(async move {
+                for _ in 0..count / CALLERS {
+                    talk(TpaStream::connect(to, &config).await.unwrap()).await;
+                }
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.await.unwrap();
+    }
+}
+
+async fn talk(mut stream: TpaStream) {
+    stream.write_all(&[7; 1000]).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut back = Vec::new();
+    stream.read_to_end(&mut back).await.unwrap();
+    assert_eq!(back, [7; 1000]);
+}
+
+async fn echo(mut stream: TpaStream) {
+    let mut data = Vec::new();
+    stream.read_to_end(&mut data).await.unwrap();
+    stream.write_all(&data).await.unwrap();
+    stream.shutdown().await.unwrap();
+}
+
+fn config() -> Config {
+    let mut config = Config::new(Security::Plain);
+    config.transport.linger = multihop_core::Duration::from_millis(50);
+    config.limits.handshakes = 1_000_000;
+    (config.limits.connections, config.limits.backlog) = (2000, 2000);
+    config
+}
+
+/// What a process can leak; `None` where the system does not tell.
+#[derive(Debug)]
+struct Left {
+    descriptors: Option<usize>,
+    bytes: u64,
+}
+
+/// What there is once the last connections have lingered.
+async fn settled() -> Left {
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    what_there_is()
+}
+
+fn what_there_is() -> Left {
+    let descriptors = fs::read_dir("/proc/self/fd").ok().map(Iterator::count);
+    let pages = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let resident = pages.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+    Left { descriptors, bytes: resident * 4096 }
+}
+
+const CALLERS: usize = 20;
+const LIMIT: Duration = Duration::from_secs(120);
