@@ -248,3 +248,41 @@ fn noise_neither_refuses_nor_connects() {
         noise.abort();
     });
 }
+
+/// As when its process is killed: its host says that nobody is at its port. What the kernel tells of that must be
+/// taken from its queue, or the socket would never be idle again.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_peer_that_is_gone_is_an_error_in_seconds_and_costs_no_time_until_then() {
+    let there = tokio::runtime::Runtime::new().unwrap();
+    let mut listener = Some(there.block_on(TpaListener::bind(LOCAL, plain())).unwrap());
+    let addr = listener.as_ref().unwrap().local_addr();
+    let accepted = there.spawn({
+        let listener = listener.take().unwrap();
+        async move { (listener.accept().await.unwrap(), listener) }
+    });
+    let here = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    here.block_on(async {
+        let mut stream = TpaStream::connect(addr, &plain()).await.unwrap();
+        let held = accepted.await.unwrap();
+        // Nothing is said, for its driver is gone before.
+        there.shutdown_background();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        drop(held);
+        stream.write_all(b"is anybody there?").await.unwrap();
+        let (begun, cpu) = (std::time::Instant::now(), thread_seconds());
+        let error = timeout(Duration::from_secs(20), stream.read(&mut [0; 10])).await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
+        assert!(begun.elapsed() > Duration::from_secs(2), "{:?} is too soon", begun.elapsed());
+        assert!(stream.stats().notices > 1);
+        let spent = thread_seconds() - cpu;
+        assert!(spent < 0.3, "{spent} s of processor time in {:?}", begun.elapsed());
+    });
+}
+
+/// Processor time of this thread.
+#[cfg(target_os = "linux")]
+fn thread_seconds() -> f64 {
+    let status = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells");
+    status.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).expect("a number") * 1e-9
+}
