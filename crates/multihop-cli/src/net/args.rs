@@ -54,7 +54,7 @@ pub(crate) struct TransferArgs {
     /// Give up when the other end has not been heard for this time, s.
     #[arg(long, value_name = "S", default_value = "120", value_parser = seconds)]
     pub(crate) patience: Duration,
-    /// Print nothing but errors.
+    /// Print only errors, and what is left out.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 use multihop_net::files::{Progress, Summary};
 
 /// Shows one transfer on standard error.
@@ -13,9 +13,9 @@ pub(super) struct Bar {
 }
 
 impl Bar {
-    pub(super) fn new(quiet: bool) -> Self {
-        // It draws on standard error, and only where that is a terminal.
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() };
+    /// One of those that are drawn below each other, on standard error and only where that is a terminal.
+    pub(super) fn new(bars: &MultiProgress, quiet: bool) -> Self {
+        let bar = if quiet { ProgressBar::hidden() } else { bars.add(ProgressBar::no_length()) };
         let style = "{wide_msg} {bytes}/{total_bytes} {binary_bytes_per_sec} {eta}";
         bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
         Self { bar, begin: Instant::now(), quiet }

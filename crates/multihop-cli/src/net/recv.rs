@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::Context;
+use indicatif::MultiProgress;
 use multihop_net::TpaListener;
 use multihop_net::files::{self, Done, Options, Target, Watcher};
 
@@ -32,12 +33,13 @@ pub(crate) fn recv(args: &RecvArgs) -> Result<(), Failure> {
 }
 
 async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), Failure> {
+    let bars = MultiProgress::new();
     let begin = |_| -> Watcher {
-        let bar = Bar::new(args.transfer.quiet);
+        let bar = Bar::new(&bars, args.transfer.quiet);
         Box::new(move |progress| bar.show(progress))
     };
     let mut broken = Ok(());
-    let end = |Done { from, time, result }| match result {
+    let mut end = |Done { from, time, result }| match result {
         Ok(summary) => {
             if !args.transfer.quiet {
                 broken = output::line(format_args!("received {} from {from}", sentence(&summary, time)));
@@ -49,6 +51,7 @@ async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), Failure> 
             ControlFlow::Continue(())
         }
     };
+    let end = |done| bars.suspend(|| end(done));
     let served = files::serve(listener, &args.to, options(args), begin, end).await;
     served.context("cannot take connections any more")?;
     Ok(broken?)
@@ -56,8 +59,8 @@ async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), Failure> 
 
 /// Standard output takes one file, whatever comes of it.
 async fn stream(args: &RecvArgs, listener: &TpaListener) -> Result<(), Failure> {
-    let bar = Bar::new(args.transfer.quiet);
     let stream = listener.accept().await.context("cannot take connections any more")?;
+    let bar = Bar::new(&MultiProgress::new(), args.transfer.quiet);
     let target = Target::Stream(Box::new(tokio::io::stdout()));
     let received = files::receive(stream, target, options(args), &mut |progress| bar.show(progress)).await;
     if let Some(sentence) = bar.end(&received.map_err(anyhow::Error::from)?) {

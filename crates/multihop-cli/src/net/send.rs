@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use indicatif::MultiProgress;
 use multihop_net::files::{self, Options, Sources};
 use multihop_net::{TpaStream, dial};
 
@@ -14,11 +15,11 @@ use crate::{Failure, output};
 pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
     let config = settings::connecting(&args.net, &args.transfer.usual())?;
     let options = Options { patience: args.transfer.patience, ..Options::default() };
-    let bar = Bar::new(args.transfer.quiet);
     run(args.net.verbose, async {
         let sources = sources(args).map_err(anyhow::Error::from)?;
         let stream = dial(&args.to, &config).await;
         let stream = stream.with_context(|| format!("cannot connect to {}", args.to))?;
+        let bar = Bar::new(&MultiProgress::new(), args.transfer.quiet);
         let mut stream = Ended { stream, is_done: false };
         let sent =
             files::send(&mut stream.stream, sources, options, &mut |progress| bar.show(progress)).await;

@@ -21,12 +21,12 @@ struct Tunnel {
 
 impl Tunnel {
     fn new(folder: &Folder, entrance: &[&str], allow: &str, settings: Settings) -> Self {
-        let mut gateway =
-            Running::new(folder, &["tunnel", "--listen", "127.0.0.1:0", "--plain", "--allow", allow]);
+        let mut gateway = Running::new(folder, &["tunnel", "--listen", "127.0.0.1:0", "--allow", allow]);
         let any = "127.0.0.1:0".parse().unwrap();
         let relay = Relay::start(any, gateway.address().parse().unwrap(), settings, 1).unwrap();
+        let token = gateway.line().strip_prefix("token: ").unwrap().to_owned();
         let to = relay.address().to_string();
-        let mut near = Running::new(folder, &[&["tunnel", &to, "--plain"], entrance].concat());
+        let mut near = Running::new(folder, &[&["tunnel", &to, "--token", &token], entrance].concat());
         let local = near.line().split(' ').next().unwrap().to_owned();
         Self { _gateway: gateway, _near: near, relay, local }
     }
