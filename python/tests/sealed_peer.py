@@ -1,9 +1,9 @@
-"""TPA's sealed datagrams a second time, with a token, written from docs/wire.md, the Noise specification
+"""TPA's sealed datagrams a second time, written from docs/wire.md, the Noise specification
 (revision 34) and RFCs 7748 and 8439. Slow, and no model for a use of cryptography: nothing here takes
 constant time.
 
-It calls `ADDRESS PORT TOKEN` and sends what it reads; what comes back it writes, and at the end how often
-the keys of each direction have changed.
+It calls `ADDRESS PORT SECRET`, a token or a private key, and sends what it reads; what comes back it writes,
+and at the end how often the keys of each direction have changed.
 """
 
 import hashlib
@@ -19,26 +19,38 @@ from collections import deque
 import tpa_peer
 from tpa_peer import Connection
 
-HELLO, COOKIE, ANSWER, _, DATA, _ = range(1, 7)
-TOKEN = 1
-PROTOCOL = b"Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s"
+HELLO, COOKIE, ANSWER, CONFIRM, DATA, _ = range(1, 7)
+TOKEN, KEYS = 1, 2
+SECRET = "tpa-secret-"
 PROLOGUE = b"multihop TPA sealed 1"
 SHORTEST_HELLO = 160
+HEADER = tpa_peer.HEADER.size
 DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 KEY_LASTS = 4  # datagrams, not 2^20: so that keys change in a test
-PRIME = 2**255 - 19
+PRIME, BASE = 2**255 - 19, b"\x09" + bytes(31)
 
 
-def psk(token: str) -> bytes:
-    text = token.lower().replace("-", "").replace(" ", "").translate(str.maketrans("oil", "011"))
+def bits(text: str) -> bytes:
+    """The bytes of base 32, filled up with zeros."""
+    text = text.lower().replace("-", "").replace(" ", "").translate(str.maketrans("oil", "011"))
     number = 0
     for character in text:
         number = number << 5 | DIGITS.index(character)
-    bits = (number << 3).to_bytes(16, "big")
-    check = hashlib.blake2s(b"token" + bits[:15]).digest()[0] & 0xF8
-    if len(text) != 25 or bits[15] != check:
+    return (number << -5 * len(text) % 8).to_bytes((5 * len(text) + 7) // 8, "big")
+
+
+def psk(token: str) -> bytes:
+    found = bits(token)
+    if len(found) != 16 or found[15] != hashlib.blake2s(b"token" + found[:15]).digest()[0] & 0xF8:
         raise ValueError("mistyped")
-    return hashlib.blake2s(b"multihop TPA token 1" + bits[:15]).digest()
+    return hashlib.blake2s(b"multihop TPA token 1" + found[:15]).digest()
+
+
+def key_of(prefix: str, text: str) -> bytes:
+    found = bits(text.removeprefix(prefix))
+    if len(found) != 35 or found[32:] != hashlib.blake2s(prefix.encode() + found[:32]).digest()[:3]:
+        raise ValueError("mistyped")
+    return found[:32]
 
 
 def x25519(secret: bytes, point: bytes) -> bytes:
@@ -116,13 +128,16 @@ def next_key(key: bytes) -> bytes:
 
 
 class Handshake:
-    """The caller's side of `NNpsk0`."""
+    """What both patterns have: the caller's side."""
 
-    def __init__(self, token: str, index: bytes) -> None:
-        self.h = hashlib.blake2s(PROTOCOL).digest()
+    pattern, protocol = 0, b""
+
+    def __init__(self, index: bytes) -> None:
+        name = self.protocol
+        self.h = name.ljust(32, b"\0") if len(name) <= 32 else hashlib.blake2s(name).digest()
         self.ck, self.key, self.n = self.h, b"", 0
         self.mix_hash(PROLOGUE + index)
-        self.psk, self.secret = psk(token), secrets.token_bytes(32)
+        self.secret = secrets.token_bytes(32)
 
     def mix_hash(self, data: bytes) -> None:
         self.h = hashlib.blake2s(self.h + data).digest()
@@ -135,39 +150,101 @@ class Handshake:
         return out[1:]
 
     def mix_key(self, material: bytes) -> None:
-        self.ck, self.key = self.hkdf(material, 2)
-        self.n = 0
+        (self.ck, self.key), self.n = self.hkdf(material, 2), 0
+
+    def encrypt(self, text: bytes) -> bytes:
+        if self.key:
+            text, self.n = seal(self.key, self.n, self.h, text), self.n + 1
+        self.mix_hash(text)
+        return text
+
+    def decrypt(self, sealed: bytes) -> bytes:
+        text = unseal(self.key, self.n, self.h, sealed)
+        if text is None:
+            raise ValueError("not from the listener")
+        self.n += 1
+        self.mix_hash(sealed)
+        return text
+
+    def split(self) -> list[bytes]:
+        return self.hkdf(b"", 2)
+
+    def first(self, payload: bytes) -> bytes:
+        raise NotImplementedError
+
+    def second(self, message: bytes) -> bytes:
+        raise NotImplementedError
+
+    def third(self, _payload: bytes) -> bytes:
+        """Empty where two messages are all."""
+        return b""
+
+
+class TokenHandshake(Handshake):
+    """`NNpsk0`: psk, e; e, ee."""
+
+    pattern, protocol = TOKEN, b"Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s"
+
+    def __init__(self, text: str, index: bytes) -> None:
+        super().__init__(index)
+        self.psk = psk(text)
 
     def first(self, payload: bytes) -> bytes:
         self.ck, hashed, self.key = self.hkdf(self.psk, 3)
         self.mix_hash(hashed)
-        public = x25519(self.secret, b"\x09" + bytes(31))
-        self.mix_hash(public)
-        self.mix_key(public)
-        sealed = seal(self.key, 0, self.h, payload)
-        self.mix_hash(sealed)
-        return public + sealed
+        e = x25519(self.secret, BASE)
+        self.mix_hash(e)
+        self.mix_key(e)
+        return e + self.encrypt(payload)
 
-    def second(self, message: bytes) -> bytes | None:
-        public, sealed = message[:32], message[32:]
-        self.mix_hash(public)
-        self.mix_key(public)
-        self.mix_key(x25519(self.secret, public))
-        return unseal(self.key, 0, self.h, sealed)
+    def second(self, message: bytes) -> bytes:
+        e, sealed = message[:32], message[32:]
+        self.mix_hash(e)
+        self.mix_key(e)
+        self.mix_key(x25519(self.secret, e))
+        return self.decrypt(sealed)
 
-    def split(self) -> list[bytes]:
-        return self.hkdf(b"", 2)
+
+class KeysHandshake(Handshake):
+    """`XX`: e; e, ee, s, es; s, se."""
+
+    pattern, protocol = KEYS, b"Noise_XX_25519_ChaChaPoly_BLAKE2s"
+
+    def __init__(self, text: str, index: bytes) -> None:
+        super().__init__(index)
+        self.own, self.theirs = key_of(SECRET, text), b""
+
+    def first(self, payload: bytes) -> bytes:
+        e = x25519(self.secret, BASE)
+        self.mix_hash(e)
+        return e + self.encrypt(payload)
+
+    def second(self, message: bytes) -> bytes:
+        self.e, s, sealed = message[:32], message[32:80], message[80:]
+        self.mix_hash(self.e)
+        self.mix_key(x25519(self.secret, self.e))
+        self.theirs = self.decrypt(s)
+        self.mix_key(x25519(self.secret, self.theirs))
+        return self.decrypt(sealed)
+
+    def third(self, payload: bytes) -> bytes:
+        s = self.encrypt(x25519(self.own, BASE))
+        self.mix_key(x25519(self.own, self.e))
+        return s + self.encrypt(payload)
 
 
 class Sealed:
     """What puts the segments of a connection into datagrams, and takes them out."""
 
-    def __init__(self, connection: Connection, token: str) -> None:
+    def __init__(self, connection: Connection, secret: str) -> None:
         self.connection, self.out = connection, deque[bytes]()
         # The cookie is not an option of the SYN here.
         self.cookie = connection.mine.pop(tpa_peer.COOKIE).to_bytes(16, "big")
         self.index, self.peer = secrets.token_bytes(4), b""
-        self.handshake, self.hello = Handshake(token, self.index), b""
+        kind = KeysHandshake if secret.startswith(SECRET) else TokenHandshake
+        self.handshake, self.hello = kind(secret, self.index), b""
+        # What is said ahead of segments until the listener shows that it has the keys.
+        self.confirm = b""
         self.sending, self.receiving, self.before = b"", b"", b""
         # Numbers of the keys that seal what we send and receive, and that the other end has seen of ours.
         self.key, self.newest, self.counter, self.since = 0, 0, 0, 0
@@ -177,13 +254,25 @@ class Sealed:
         self.connection.poll(now)
         while self.connection.out:
             segment = self.connection.out.popleft()
-            self.out.append(self.seal(segment) if self.peer else self.say_hello(segment))
+            if not self.peer:
+                self.out.append(self.say_hello(segment))
+                continue
+            if not self.sending:
+                self.say_confirm(b"" if len(segment) > HEADER else segment)
+            if self.confirm:
+                self.out.append(self.confirm)
+            self.out.append(self.seal(segment))
 
     def say_hello(self, syn: bytes) -> bytes:
         if any(self.cookie) and not self.hello:
-            self.hello = self.handshake.first(syn + bytes(SHORTEST_HELLO - 24 - 32 - 16 - len(syn)))
+            self.hello = self.handshake.first(syn + bytes(SHORTEST_HELLO - 24 - 32 - len(syn)))
         noise = self.hello or bytes(SHORTEST_HELLO - 24)
-        return bytes([HELLO, TOKEN, 255, 255]) + self.index + self.cookie + noise
+        return bytes([HELLO, self.handshake.pattern, 255, 255]) + self.index + self.cookie + noise
+
+    def say_confirm(self, payload: bytes) -> None:
+        third = self.handshake.third(payload)
+        self.confirm = bytes([CONFIRM, 0, 255, 255]) + self.peer + third if third else b""
+        self.sending, self.receiving = self.handshake.split()
 
     def seal(self, segment: bytes) -> bytes:
         if self.counter - self.since >= KEY_LASTS and self.shown:
@@ -201,15 +290,13 @@ class Sealed:
         if kind == COOKIE and not self.peer and rest != self.cookie:
             self.cookie, self.connection.next_try = rest, now
         elif kind == ANSWER and not self.peer:
-            segment = self.handshake.second(rest[4:])
-            if segment is not None:
-                self.peer = rest[:4]
-                self.sending, self.receiving = self.handshake.split()
-                self.connection.receive(now, segment)
-        elif kind == DATA and self.peer:
-            segment = self.open(datagram)
-            if segment is not None:
-                self.connection.receive(now, segment)
+            segment, self.peer = self.handshake.second(rest[4:]), rest[:4]
+            self.connection.receive(now, segment)
+        elif kind == DATA and self.sending:
+            opened = self.open(datagram)
+            if opened is not None:
+                self.confirm = b""
+                self.connection.receive(now, opened)
 
     def open(self, datagram: bytes) -> bytes | None:
         header, sealed, counter = datagram[:16], datagram[16:], int.from_bytes(datagram[8:16], "big")
@@ -243,8 +330,8 @@ def run(sealed: Sealed, udp: socket.socket, peer: tuple[str, int], seconds: floa
 
 
 def main() -> None:
-    address, port, token = sys.argv[1:]
-    sealed = Sealed(Connection(sys.stdin.buffer.read(), caller=True), token)
+    address, port, secret = sys.argv[1:]
+    sealed = Sealed(Connection(sys.stdin.buffer.read(), caller=True), secret)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         sys.stdout.buffer.write(run(sealed, udp, (address, int(port)), 60))
     print(sealed.key, sealed.newest, file=sys.stderr)
