@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::ChildStderr;
 
 use multihop_emu::{Relay, Settings};
 
@@ -252,23 +253,23 @@ fn a_disk_that_is_full_is_said_at_both_ends() {
     assert!(!folder.path().join("inbox/large").exists());
 
     let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
-    command.args(["recv", "--to", "-", "--plain", "--listen", "127.0.0.1:17450"]).current_dir(folder.path());
+    command.args(["recv", "--to", "-", "--plain", "--listen", "127.0.0.1:0"]).current_dir(folder.path());
     let full = File::options().write(true).open("/dev/full").unwrap();
     let mut receiver = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
-    let said = retry(|| send(&folder, "large", "127.0.0.1:17450").end(SOON));
+    let (to, _errors) = told(receiver.stderr.take().unwrap());
+    let said = send(&folder, "large", &to).end(SOON);
     assert!(said.stderr.ends_with("No space left on device (os error 28)\n"), "{said:?}");
     assert_eq!(receiver.wait().unwrap().code(), Some(1));
 }
 
-/// Tries until somebody listens.
-fn retry(attempt: impl Fn() -> Said) -> Said {
-    let begin = Instant::now();
-    loop {
-        let said = attempt();
-        if begin.elapsed() > SOON || !said.stderr.contains("cannot connect") {
-            return said;
-        }
-    }
+/// Where a receiver listens that writes to standard output, and what else it will say.
+fn told(stderr: ChildStderr) -> (String, BufReader<ChildStderr>) {
+    let mut errors = BufReader::new(stderr);
+    let [mut first, mut second] = [String::new(), String::new()];
+    errors.read_line(&mut first).unwrap();
+    errors.read_line(&mut second).unwrap();
+    assert_eq!(first, UNPROTECTED);
+    (second.trim().strip_prefix("listening at ").unwrap().to_owned(), errors)
 }
 
 #[test]
@@ -276,13 +277,8 @@ fn from_a_pipe_into_a_pipe() {
     let folder = Folder::new("pipe");
     let args = ["recv", "--to", "-", "--plain", "--listen", "127.0.0.1:0", "--quiet"];
     let mut receiver = Running::new(&folder, &args);
-    let mut first = String::new();
-    let mut errors = BufReader::new(receiver.child.stderr.take().unwrap());
-    errors.read_line(&mut first).unwrap();
-    assert_eq!(first, UNPROTECTED);
-    first.clear();
-    errors.read_line(&mut first).unwrap();
-    let mut sender = send(&folder, "-", first.trim().strip_prefix("listening at ").unwrap());
+    let (to, _errors) = told(receiver.child.stderr.take().unwrap());
+    let mut sender = send(&folder, "-", &to);
     let text = "a line\n".repeat(50_000);
     sender.child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let mut arrived = String::new();
