@@ -142,7 +142,9 @@ impl Links {
         for at in 0..self.list.len() {
             let link = &mut self.list[at];
             if now >= link.expires {
-                return Some(self.list.remove(at).main);
+                let gone = self.list.remove(at);
+                table::shrink(&mut self.list);
+                return Some(gone.main);
             }
             link.listen(now, self.hysteresis, self.hold);
             let symmetric = link.state(now) == State::Symmetric;

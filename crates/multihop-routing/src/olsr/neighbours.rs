@@ -6,7 +6,7 @@ use core::net::Ipv4Addr;
 use multihop_wire::olsr::Willingness;
 
 use super::links::Links;
-use super::table::Table;
+use super::table::{self, Table};
 
 /// Neighbours in the order of their main addresses.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +61,7 @@ impl Neighbours {
         let before = core::mem::replace(&mut self.list[at].via, via);
         if !linked {
             self.list.remove(at);
+            table::shrink(&mut self.list);
         }
         match via {
             _ if via == before => Change::None,
@@ -81,7 +82,7 @@ impl Neighbours {
             Ok(at) => Some(at),
             Err(at) if make => {
                 let willingness = Willingness::DEFAULT;
-                self.list.insert(at, Neighbour { main, willingness, via: None });
+                table::insert(&mut self.list, at, Neighbour { main, willingness, via: None });
                 Some(at)
             }
             Err(_) => None,

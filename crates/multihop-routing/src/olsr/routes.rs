@@ -59,8 +59,8 @@ impl Routes {
     /// Finds all routes anew. Ties go to the most willing first hop, among those to the lowest
     /// address; the RFC leaves the choice.
     pub(super) fn find(&mut self, known: &Known<'_>) {
+        self.reached = Addresses::with_room(self.list.len() + 1);
         self.list.clear();
-        self.reached.clear();
         self.reached.insert(known.own);
         for neighbour in known.neighbours.list() {
             if let Some(next_hop) = neighbour.via {
@@ -78,6 +78,8 @@ impl Routes {
             }
         }
         self.list.sort_unstable_by_key(|route| route.destination);
+        // It would take as much room as all routes, at every node.
+        self.reached = Addresses::default();
     }
 
     /// RFC 3626 §10, step 2: nodes that a willing neighbour has for a neighbour.
@@ -121,6 +123,12 @@ impl Addresses<()> {
 }
 
 impl<V: Copy + Default> Addresses<V> {
+    /// For so many addresses.
+    fn with_room(len: usize) -> Self {
+        let slots = FEWEST.max((2 * len + 1).next_power_of_two());
+        Self { slots: alloc::vec![(FREE, V::default()); slots], len: 0 }
+    }
+
     pub(super) fn clear(&mut self) {
         self.slots.fill((FREE, V::default()));
         self.len = 0;
@@ -151,7 +159,7 @@ impl<V: Copy + Default> Addresses<V> {
     }
 
     fn grow(&mut self) {
-        let len = 16.max(self.slots.len() * 2);
+        let len = FEWEST.max(self.slots.len() * 2);
         let before = core::mem::replace(&mut self.slots, alloc::vec![(FREE, V::default()); len]);
         for (bits, value) in before.into_iter().filter(|&(bits, _)| bits != FREE) {
             let slot = self.slot(bits);
@@ -161,6 +169,8 @@ impl<V: Copy + Default> Addresses<V> {
 }
 
 const FREE: u32 = 0;
+/// Slots of a table that is used.
+const FEWEST: usize = 16;
 /// 2^32 over the golden ratio: spreads addresses that follow each other.
 const GOLDEN: u32 = 0x9e37_79b1;
 

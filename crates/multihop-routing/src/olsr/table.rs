@@ -97,6 +97,9 @@ impl<K: Copy + Ord, V> Table<K, V> {
         self.keys.drain(gone.clone());
         self.values.drain(gone.clone());
         self.expiries.drain(gone.clone());
+        shrink(&mut self.keys);
+        shrink(&mut self.values);
+        shrink(&mut self.expiries);
         !gone.is_empty()
     }
 
@@ -141,6 +144,14 @@ pub(super) fn insert<T>(column: &mut Vec<T>, at: usize, item: T) {
         column.reserve_exact(4.max(column.len() / 8));
     }
     column.insert(at, item);
+}
+
+/// Gives back most of the room of a column that has become much shorter: every node is in a crowd
+/// once, but not all at the same time.
+pub(super) fn shrink<T>(column: &mut Vec<T>) {
+    if column.capacity() - column.len() > 4.max(column.len() / 4) {
+        column.shrink_to(column.len() + column.len() / 8);
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use core::ops::Range;
 use multihop_core::Instant;
 use multihop_wire::olsr::NeighbourType;
 
+use super::table;
+
 /// Symmetric neighbours of symmetric neighbours.
 ///
 /// The RFC has a tuple for each pair of neighbour and 2-hop neighbour. Those that the same HELLO has
@@ -91,7 +93,7 @@ impl TwoHops {
         }
         if !self.told.is_empty() {
             let group = Group { neighbour, until, of: self.told.clone() };
-            super::table::insert(&mut self.groups, range.start, group);
+            table::insert(&mut self.groups, range.start, group);
         }
         self.groups.retain(|group| !group.of.is_empty());
         self.sorted(neighbour) != before
@@ -101,6 +103,7 @@ impl TwoHops {
     pub(super) fn forget(&mut self, neighbour: Ipv4Addr) {
         let range = self.range_of(neighbour);
         self.groups.drain(range);
+        table::shrink(&mut self.groups);
     }
 
     /// Removes what is not to be believed any more; says whether there was anything.
@@ -110,6 +113,7 @@ impl TwoHops {
         }
         let before = self.groups.len();
         self.groups.retain(|group| now < group.until);
+        table::shrink(&mut self.groups);
         self.due = self.groups.iter().map(|group| group.until).min().unwrap_or(Instant::FAR_FUTURE);
         self.groups.len() < before
     }
