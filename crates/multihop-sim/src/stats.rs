@@ -7,8 +7,10 @@ use crate::results::Summary;
 pub(crate) struct Histogram {
     count: u64,
     sum: f64,
-    /// Bucket 0 holds everything up to [`SMALLEST`].
-    buckets: Vec<u64>,
+    /// The lowest bucket with a value. Bucket 0 holds everything up to [`SMALLEST`].
+    lowest: usize,
+    /// From that on up to the highest with a value.
+    buckets: Vec<u32>,
 }
 
 /// Seconds; below, quantiles are not resolved.
@@ -21,10 +23,27 @@ impl Histogram {
         self.count += 1;
         self.sum += seconds;
         let bucket = bucket(seconds);
-        if bucket >= self.buckets.len() {
-            self.buckets.resize(bucket + 1, 0);
+        self.make_room(bucket);
+        let counter = &mut self.buckets[bucket - self.lowest];
+        *counter = counter.saturating_add(1);
+    }
+
+    /// Extremes are few: room for no more than them.
+    fn make_room(&mut self, bucket: usize) {
+        if self.buckets.is_empty() {
+            self.lowest = bucket;
         }
-        self.buckets[bucket] += 1;
+        if bucket < self.lowest {
+            let more = self.lowest - bucket;
+            self.buckets.reserve_exact(more);
+            self.buckets.splice(..0, std::iter::repeat_n(0, more));
+            self.lowest = bucket;
+        }
+        let len = bucket - self.lowest + 1;
+        if len > self.buckets.len() {
+            self.buckets.reserve_exact(len - self.buckets.len());
+            self.buckets.resize(len, 0);
+        }
     }
 
     /// Mean, median and 95th percentile in ms, the quantiles to within 0.5%; `None` without values.
@@ -39,13 +58,13 @@ impl Histogram {
     fn quantile(&self, share: f64) -> f64 {
         // DEVIATION stats-1: to within half the width of a bucket.
         let wanted = share * self.count as f64;
-        let mut seen = 0;
+        let mut seen = 0_u64;
         let bucket = self.buckets.iter().position(|&n| {
-            seen += n;
+            seen += u64::from(n);
             seen as f64 >= wanted
         });
         // The middle of the bucket, on the logarithmic scale.
-        SMALLEST * libm::pow(RATIO, bucket.map_or(0.0, |b| b as f64 - 0.5))
+        SMALLEST * libm::pow(RATIO, bucket.map_or(0.0, |at| (self.lowest + at) as f64 - 0.5))
     }
 }
 
@@ -116,6 +135,20 @@ mod tests {
         assert!((s.mean - 500.5).abs() < 1e-9);
         assert!((s.p50 / 500.0 - 1.0).abs() < 0.006, "{s:?}");
         assert!((s.p95 / 950.0 - 1.0).abs() < 0.006, "{s:?}");
+    }
+
+    #[test]
+    fn the_order_of_values_does_not_matter() {
+        let summary = |values: &[f64]| {
+            let mut h = Histogram::default();
+            values.iter().for_each(|&seconds| h.add(seconds));
+            (h.summary_ms().map(|s| (s.p50, s.p95)), h.buckets.len())
+        };
+        let values = [0.3, 0.002, 0.002, 7.0, 0.3];
+        let mut ascending = values;
+        ascending.sort_by(f64::total_cmp);
+        assert_eq!(summary(&values), summary(&ascending));
+        assert_eq!(summary(&[0.5, 0.5]).1, 1);
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! end of the run: one held packet for each destination, and nothing ever happens by itself.
 //! `queueing` is what they ask for. `oracle` knows everybody.
 
-use std::collections::BTreeMap;
 use std::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, NodeId};
@@ -16,12 +15,15 @@ use crate::scenario::ArpKind;
 #[derive(Debug)]
 pub(super) struct AddressTable {
     kind: ArpKind,
-    entries: BTreeMap<NodeId, Entry>,
+    /// Neighbours whose address is known, for good. A node that moves comes to know nearly all others.
+    known: Vec<NodeId>,
+    /// In the order of neighbours.
+    searches: Vec<(NodeId, Search)>,
 }
 
+/// For an address that is not known.
 #[derive(Debug, Default)]
-struct Entry {
-    known: bool,
+struct Search {
     held: VecDeque<Packet>,
     requests: u32,
     /// When to ask again (`queueing`).
@@ -58,60 +60,74 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 impl AddressTable {
     pub(super) fn new(kind: ArpKind) -> Self {
-        Self { kind, entries: BTreeMap::new() }
+        Self { kind, known: Vec::new(), searches: Vec::new() }
     }
 
     /// Hands back the packet if `next_hop`'s address is known; else holds it.
     pub(super) fn resolve(&mut self, now: Instant, next_hop: NodeId, packet: Packet) -> Resolution {
-        if self.kind == ArpKind::Oracle {
+        let kind = self.kind;
+        if kind == ArpKind::Oracle || self.known.binary_search(&next_hop).is_ok() {
             return Resolution::Known(packet);
         }
-        let entry = self.entries.entry(next_hop).or_default();
-        if entry.known {
-            return Resolution::Known(packet);
-        }
-        match self.kind {
-            ArpKind::Ns2 => entry.hold_one(packet),
-            ArpKind::Queueing | ArpKind::Oracle => entry.hold_many(now, packet),
+        let search = self.search(next_hop);
+        match kind {
+            ArpKind::Ns2 => search.hold_one(packet),
+            ArpKind::Queueing | ArpKind::Oracle => search.hold_many(now, packet),
         }
     }
 
     /// The address of `neighbour` is known from now on. Gives back what waited for it.
     pub(super) fn learn(&mut self, neighbour: NodeId) -> VecDeque<Packet> {
-        let entry = self.entries.entry(neighbour).or_default();
-        entry.known = true;
-        entry.requests = 0;
-        entry.retry_at = None;
-        std::mem::take(&mut entry.held)
+        match self.known.binary_search(&neighbour) {
+            Ok(_) => VecDeque::new(),
+            Err(at) => {
+                self.known.insert(at, neighbour);
+                let search = self.place(neighbour).ok().map(|at| self.searches.remove(at).1);
+                search.map(|search| search.held).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The search for an address, which is made if need be.
+    fn search(&mut self, next_hop: NodeId) -> &mut Search {
+        let at = self.place(next_hop).unwrap_or_else(|at| {
+            self.searches.insert(at, (next_hop, Search::default()));
+            at
+        });
+        &mut self.searches[at].1
+    }
+
+    fn place(&self, next_hop: NodeId) -> Result<usize, usize> {
+        self.searches.binary_search_by_key(&next_hop, |search| search.0)
     }
 
     /// Deals with one overdue answer.
     pub(super) fn handle_timeout(&mut self, now: Instant) -> Option<Expiry> {
-        let (&next_hop, entry) =
-            self.entries.iter_mut().find(|(_, entry)| entry.retry_at.is_some_and(|at| at <= now))?;
-        if entry.requests < MAX_REQUESTS {
-            entry.requests += 1;
-            entry.retry_at = Some(now + PATIENCE);
+        let &mut (next_hop, ref mut search) =
+            self.searches.iter_mut().find(|(_, search)| search.retry_at.is_some_and(|at| at <= now))?;
+        if search.requests < MAX_REQUESTS {
+            search.requests += 1;
+            search.retry_at = Some(now + PATIENCE);
             return Some(Expiry { next_hop, ask_again: true, failed: Vec::new() });
         }
-        entry.requests = 0;
-        entry.retry_at = None;
-        Some(Expiry { next_hop, ask_again: false, failed: entry.held.drain(..).collect() })
+        search.requests = 0;
+        search.retry_at = None;
+        Some(Expiry { next_hop, ask_again: false, failed: search.held.drain(..).collect() })
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self.kind {
-            ArpKind::Queueing => self.entries.values().filter_map(|entry| entry.retry_at).min(),
+            ArpKind::Queueing => self.searches.iter().filter_map(|(_, search)| search.retry_at).min(),
             ArpKind::Ns2 | ArpKind::Oracle => None,
         }
     }
 
     pub(super) fn into_held(self) -> impl Iterator<Item = Packet> {
-        self.entries.into_values().flat_map(|entry| entry.held)
+        self.searches.into_iter().flat_map(|(_, search)| search.held)
     }
 }
 
-impl Entry {
+impl Search {
     fn hold_one(&mut self, packet: Packet) -> Resolution {
         if self.requests == MAX_REQUESTS {
             self.requests = 0;
@@ -120,6 +136,8 @@ impl Entry {
         }
         self.requests += 1;
         let displaced = self.held.pop_front();
+        // Room for no more than the one.
+        self.held.reserve_exact(1);
         self.held.push_back(packet);
         Resolution::Asked { displaced }
     }

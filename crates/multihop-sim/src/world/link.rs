@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use multihop_core::{DropReason, Duration, Instant, NodeId, earliest};
-use multihop_radio::frame::{BROADCAST, Outgoing};
+use multihop_radio::frame::{BROADCAST, Outgoing, PacketHandle};
 use multihop_wire::olsr;
 
 use super::World;
 use super::arp::{AddressTable, Resolution};
 use crate::engine::Rank;
-use crate::packet::{Arp, Body, INITIAL_TTL, Packet, RoutingMessage};
+use crate::packet::{Arp, Body, INITIAL_TTL, Packet, Pool, RoutingMessage};
 use crate::scenario::{ArpKind, RoutingProtocol};
 
 /// One node below IP.
@@ -24,7 +24,8 @@ pub(super) struct Node {
 #[derive(Debug)]
 struct Passing {
     due: Instant,
-    packet: Packet,
+    /// In [`World::passing`]: every node has room for a few, and hardly ever needs it.
+    packet: PacketHandle,
     way: Way,
 }
 
@@ -40,8 +41,8 @@ impl Node {
     }
 
     /// Packets between IP and MAC, or held for want of an address.
-    pub(super) fn into_waiting(self) -> impl Iterator<Item = Packet> {
-        self.passing.into_iter().map(|passing| passing.packet).chain(self.addresses.into_held())
+    pub(super) fn into_waiting(self, passing: &mut Pool) -> impl Iterator<Item = Packet> {
+        self.passing.into_iter().map(|waits| passing.take(waits.packet)).chain(self.addresses.into_held())
     }
 }
 
@@ -83,7 +84,8 @@ impl World<'_> {
     pub(super) fn handle_link_timeout(&mut self, node: NodeId) {
         let now = self.now;
         while let Some(passing) = self.nodes[node.index()].passing.pop_front_if(|p| p.due <= now) {
-            self.arrive(node, passing.packet, passing.way);
+            let packet = self.passing.take(passing.packet);
+            self.arrive(node, packet, passing.way);
         }
         while let Some(expiry) = self.nodes[node.index()].addresses.handle_timeout(now) {
             if expiry.ask_again {
@@ -109,6 +111,7 @@ impl World<'_> {
             self.arrive(node, packet, way);
             return;
         }
+        let packet = self.passing.insert(packet);
         let passing = &mut self.nodes[node.index()].passing;
         passing.push_back(Passing { due: self.now + delay, packet, way });
         if passing.len() == 1 {
