@@ -78,7 +78,7 @@ impl Mac {
             Flavour::Ns2 => self.contention_window,
             Flavour::Standard => self.contention_window + 1,
         };
-        self.backoff = Backoff::Paused { slots: u64::from(self.rng.below(bound)) };
+        self.backoff = Backoff::Paused { slots: self.rng.below(bound) };
     }
 
     pub(super) fn double_contention_window(&mut self) {

@@ -10,9 +10,9 @@ pub(super) enum Backoff {
     /// No countdown.
     Idle,
     /// The medium is busy.
-    Paused { slots: u64 },
+    Paused { slots: u32 },
     /// Slots count from `from`, when the interframe space is over.
-    Running { slots: u64, from: Instant },
+    Running { slots: u32, from: Instant },
 }
 
 impl Backoff {
@@ -27,7 +27,7 @@ impl Backoff {
     /// When the countdown ends, if nobody interrupts it.
     pub(super) fn expires(self) -> Instant {
         match self {
-            Self::Running { slots, from } => from + SLOT * slots,
+            Self::Running { slots, from } => from + SLOT * u64::from(slots),
             Self::Idle | Self::Paused { .. } => Instant::FAR_FUTURE,
         }
     }
@@ -36,6 +36,7 @@ impl Backoff {
     pub(super) fn pause(&mut self, now: Instant) {
         if let Self::Running { slots, from } = *self {
             let elapsed = now.saturating_since(from).whole(SLOT);
+            let elapsed = u32::try_from(elapsed).unwrap_or(u32::MAX);
             *self = Self::Paused { slots: slots.saturating_sub(elapsed) };
         }
     }

@@ -25,12 +25,8 @@ pub struct Counters {
     pub duplicates: u64,
     /// Receptions lost to another frame.
     pub collisions: u64,
-    /// Receptions too weak, hit by channel errors, or overrun by one's own transmission.
-    pub errors: u64,
     /// Time spent sending.
     pub transmitting: Duration,
-    /// Time spent receiving, whatever came of it.
-    pub receiving: Duration,
 }
 
 impl Counters {
@@ -46,8 +42,6 @@ impl Counters {
         self.retry_drops += other.retry_drops;
         self.duplicates += other.duplicates;
         self.collisions += other.collisions;
-        self.errors += other.errors;
         self.transmitting += other.transmitting;
-        self.receiving += other.receiving;
     }
 }

@@ -56,6 +56,7 @@ pub struct Mac {
     /// The last thing heard was garbage (standard flavour: EIFS instead of DIFS).
     heard_error: bool,
     contention_window: u32,
+    id: NodeId,
     done: Option<Done>,
     service: Option<Service>,
     queue: Queue,
@@ -64,7 +65,6 @@ pub struct Mac {
     reply: Option<Frame>,
     rng: Rng,
     duplicates: Duplicates,
-    id: NodeId,
     short_count: u32,
     long_count: u32,
     next_sequence: u16,

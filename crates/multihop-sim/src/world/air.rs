@@ -30,11 +30,13 @@ pub(super) struct Air {
 
 /// One node's radio.
 ///
-/// In this order in memory, from the beginning of a cache line: see [`Mac`].
-#[repr(C, align(64))]
+/// In this order in memory, from the beginning of a pair of cache lines: see [`Mac`].
+#[repr(C, align(128))]
 pub(super) struct Station {
     receiver: Receiver,
     pub(super) busy_since: Instant,
+    /// Time spent receiving, whatever came of it.
+    pub(super) receiving: Duration,
     /// The deadline that the queue of events knows.
     armed: Instant,
     pub(super) mac: Mac,
@@ -102,6 +104,7 @@ impl Air {
                 mac: Mac::new(node, &config, stream(scenario, "mac/backoff", node)),
                 receiver: Receiver::new(&scenario.radio.model, stream(scenario, "radio/reception", node)),
                 busy_since: Instant::ZERO,
+                receiving: Duration::ZERO,
                 armed: Instant::FAR_FUTURE,
             }
         };
@@ -338,10 +341,7 @@ impl World<'_> {
         match verdict {
             Verdict::Ignored | Verdict::Deaf => {}
             Verdict::Good => delivered = station.mac.receive(now, frame, &air.config),
-            Verdict::Error => {
-                station.mac.counters_mut().errors += 1;
-                station.mac.receive_error(now, &air.config);
-            }
+            Verdict::Error => station.mac.receive_error(now, &air.config),
             Verdict::Collision => {
                 station.mac.counters_mut().collisions += 1;
                 station.mac.receive_error(now, &air.config);
@@ -350,7 +350,7 @@ impl World<'_> {
         let mut affected = verdict == Verdict::Good && frame.to == to;
         if was_busy && !station.receiver.is_busy() {
             affected |= station.mac.waits_for_carrier();
-            station.mac.counters_mut().receiving += now - station.busy_since;
+            station.receiving += now - station.busy_since;
             station.mac.carrier_idle(now, &air.config);
         }
         if verdict == Verdict::Good && (frame.to == to || frame.to == BROADCAST) {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use multihop_core::{DropReason, FlowId, Instant, NodeId};
+use multihop_core::{DropReason, Duration, FlowId, Instant, NodeId};
 use multihop_radio::frame::PacketHandle;
 use multihop_radio::mac::Counters;
 
 use super::World;
+use super::air::Station;
 use super::wires::Wire;
 use crate::engine::Rank;
 use crate::observe::Observer;
@@ -26,6 +27,7 @@ impl World<'_> {
         self.ends.restart_windows(now);
         for station in &mut self.air.stations {
             *station.mac.counters_mut() = Counters::default();
+            station.receiving = Duration::ZERO;
             station.busy_since = now;
         }
         if let Some(oracle) = &mut self.oracle {
@@ -211,7 +213,7 @@ impl World<'_> {
     fn energy_result(&self, powers: &Energy) -> EnergyResult {
         let seconds = self.measured_seconds();
         let node_joules: Vec<_> =
-            self.air.stations.iter().map(|station| joules(powers, seconds, station.mac.counters())).collect();
+            self.air.stations.iter().map(|station| joules(powers, seconds, station)).collect();
         let ended = self.ends.flows.iter().filter(|flow| flow.ends_here());
         let megabytes = ended.map(|flow| flow.stats.delivered_bytes).sum::<u64>() as f64 / 1e6;
         let all: f64 = node_joules.iter().sum();
@@ -220,10 +222,10 @@ impl World<'_> {
 }
 
 /// A station that receives while it sends is only sending.
-fn joules(powers: &Energy, seconds: f64, counters: &Counters) -> f64 {
+fn joules(powers: &Energy, seconds: f64, station: &Station) -> f64 {
     // DEVIATION energy-1: a busy receiver receives, whatever comes of it; ns-2 charges by frames.
-    let transmitting = counters.transmitting.as_secs_f64().min(seconds);
-    let receiving = counters.receiving.as_secs_f64().min(seconds - transmitting);
+    let transmitting = station.mac.counters().transmitting.as_secs_f64().min(seconds);
+    let receiving = station.receiving.as_secs_f64().min(seconds - transmitting);
     powers.transmit * transmitting
         + powers.receive * receiving
         + powers.idle * (seconds - transmitting - receiving)
