@@ -4,9 +4,11 @@
 
 mod cases;
 mod cpu;
+mod machine;
 mod measure;
 mod networks;
 mod report;
+mod scaling;
 mod targets;
 
 use std::fs;
@@ -17,8 +19,11 @@ use anyhow::{Context, bail};
 use clap::Parser;
 
 use crate::cases::{CASES, Case};
-use crate::measure::{Counter, Sample};
-use crate::report::Row;
+use crate::machine::Moment;
+use crate::measure::{Counter, Sample, Stretch, events_before};
+use crate::networks::Size;
+use crate::report::{Memory, Report, Row};
+use crate::scaling::Scaling;
 
 /// Run fixed scenarios; count events, frames, instructions, time and memory.
 #[derive(Parser)]
@@ -38,6 +43,18 @@ struct Args {
     /// Simulated seconds of that run.
     #[arg(long, value_name = "S", requires = "one")]
     seconds: Option<f64>,
+    /// Simulated seconds that are left out at its beginning.
+    #[arg(long, value_name = "S", requires = "one", default_value_t = 0.0)]
+    from: f64,
+    /// Nodes in place of the scenario's.
+    #[arg(long, value_name = "N", requires = "one")]
+    nodes: Option<u32>,
+    /// Root of its random streams.
+    #[arg(long, value_name = "N", requires = "one", default_value_t = 1)]
+    seed: u32,
+    /// Under callgrind: count instructions from where that run is measured.
+    #[arg(long, requires = "one")]
+    counted: bool,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -46,44 +63,83 @@ fn main() -> anyhow::Result<()> {
         bail!("a debug build says nothing about speed, use --release");
     }
     if let (Some(name), Some(seconds)) = (&args.one, args.seconds) {
-        let sample = Sample::take(Case::named(name)?, seconds)?;
+        let sample = one(&args, Case::named(name)?, seconds)?;
         return Ok(writeln!(io::stdout(), "{}", serde_json::to_string(&sample)?)?);
     }
+    let report = measure(&args)?;
+    writeln!(io::stdout(), "{}", report::text(&report))?;
+    write_json(&args.json, &report)
+}
+
+fn one(args: &Args, case: &Case, seconds: f64) -> anyhow::Result<Sample> {
+    let size = Size { nodes: args.nodes.unwrap_or(case.nodes), seed: args.seed };
+    Stretch { case, size, times: [args.from, seconds] }.run(args.counted)
+}
+
+fn measure(args: &Args) -> anyhow::Result<Report> {
     let counter = Counter::find();
     if counter.is_none() {
         eprintln!("valgrind is not installed: instructions are not counted");
     }
     let cases: Vec<_> = CASES.iter().filter(|case| case.name.contains(&args.filter)).collect();
-    if cases.is_empty() {
+    let scales = scaling::NAME.contains(&args.filter);
+    if cases.is_empty() && !scales {
         bail!("no scenario has {:?} in its name, there are: {}", args.filter, cases::names());
     }
+    let before = Moment::now();
+    let scaling = if scales {
+        eprintln!("{}", scaling::NAME);
+        let (seconds, rounds) = if args.quick { (5.0, 1) } else { (20.0, 5) };
+        Scaling::measure(Case::named("mobile-50-aodv")?, seconds, rounds)?
+    } else {
+        None
+    };
     let mut rows = Vec::new();
     for (done, case) in cases.iter().enumerate() {
         eprintln!("{}/{} {}", done + 1, cases.len(), case.name);
-        rows.push(row(case, args.quick, counter.as_ref())?);
+        let quick = case.quick();
+        let case = if args.quick { &quick } else { *case };
+        rows.push(row(case, counter.as_ref())?);
     }
-    writeln!(io::stdout(), "{}", report::text(&rows))?;
-    write_json(&args.json, &rows)
+    let machine = before.zip(Moment::now()).map(|(before, after)| before.until(after));
+    Ok(Report { rows, scaling, machine })
 }
 
-fn row(case: &Case, quick: bool, counter: Option<&Counter>) -> anyhow::Result<Row> {
-    let (runs, seconds) = if quick { (3, case.seconds / 10.0) } else { (5, case.seconds) };
-    let samples: Vec<_> = (0..runs).map(|_| Sample::in_a_child(case, seconds)).collect::<Result<_, _>>()?;
+fn row(case: &Case, counter: Option<&Counter>) -> anyhow::Result<Row> {
+    let samples: Vec<_> = (0..RUNS).map(|_| Sample::of(case)).collect::<Result<_, _>>()?;
+    let events = samples[0].events - events_before(case, case.timed[0])?;
     let cost = counter.map(|counter| counter.count(case)).transpose()?;
-    let peaks = if case.watched && !quick { peaks(case)? } else { None };
-    Ok(Row::new(case, &samples, cost, peaks))
+    Ok(Row::new(case, &samples, events, cost, memory(case)?))
 }
 
-/// Peak memory of a run and of a longer one.
-fn peaks(case: &Case) -> anyhow::Result<Option<[u64; 2]>> {
-    let [once, longer] = targets::WATCHED.map(|seconds| Sample::in_a_child(case, seconds));
-    Ok(once?.peak_bytes.zip(longer?.peak_bytes).map(<[u64; 2]>::from))
+/// Peaks of other runs than those that are timed.
+fn memory(case: &Case) -> anyhow::Result<Memory> {
+    let peak = |nodes, seconds| {
+        let stretch = Stretch { case, size: Size { nodes, seed: 1 }, times: [0.0, seconds] };
+        stretch.in_a_child().map(|sample| sample.peak_bytes)
+    };
+    let [once, longer] = targets::WATCHED;
+    let over_time = match case.watched {
+        true => peak(case.nodes, once)?.zip(peak(case.nodes, longer)?).map(<[u64; 2]>::from),
+        false => None,
+    };
+    let few = case.nodes / 10;
+    let of_few = match case.nodes >= MANY {
+        true => peak(few, if case.watched { once } else { case.timed[1] })?.map(|bytes| (few, bytes)),
+        false => None,
+    };
+    Ok(Memory { peak_bytes: None, peak_bytes_over_time: over_time, peak_bytes_of_few: of_few })
 }
 
-fn write_json(file: &Path, rows: &[Row]) -> anyhow::Result<()> {
+fn write_json(file: &Path, report: &Report) -> anyhow::Result<()> {
     let describe = || format!("cannot write {}", file.display());
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).with_context(describe)?;
     }
-    fs::write(file, report::json(rows)?).with_context(describe)
+    fs::write(file, report::json(report)?).with_context(describe)
 }
+
+/// Of each scenario.
+const RUNS: usize = 3;
+/// Nodes from which on the memory of each is told.
+const MANY: u32 = 100;

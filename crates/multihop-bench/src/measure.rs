@@ -1,7 +1,8 @@
 //! One run of one case: here, in a child of its own, or under callgrind.
 
 use std::fs;
-use std::process::{Command, Output, Stdio};
+use std::process::{self, Command, Output, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use multihop_sim::{Outputs, run};
@@ -9,46 +10,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::Case;
 use crate::cpu;
+use crate::networks::Size;
 
-/// What one run took.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+/// A network, and the simulated seconds from and to which it is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Stretch<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) size: Size,
+    pub(crate) times: [f64; 2],
+}
+
+/// What one stretch took, or several together.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Sample {
     pub(crate) sim_seconds: f64,
     pub(crate) wall_seconds: f64,
     /// Time that the processor spent on it, whatever else the machine did; only Linux tells.
     pub(crate) cpu_seconds: Option<f64>,
+    /// As told by the child, those before the stretch are among them.
     pub(crate) events: u64,
     pub(crate) frames: u64,
-    /// Largest resident set of the process; only Linux tells.
+    /// Largest resident set of the process, from its beginning; only Linux tells.
     pub(crate) peak_bytes: Option<u64>,
-}
-
-impl Sample {
-    /// Runs the case in this process.
-    pub(crate) fn take(case: &Case, seconds: f64) -> anyhow::Result<Self> {
-        let scenario = case.scenario(seconds)?;
-        let before = cpu::seconds();
-        let result = run(&scenario, Outputs::default(), &mut |_| {})?;
-        let after = cpu::seconds();
-        Ok(Self {
-            sim_seconds: result.sim_seconds,
-            wall_seconds: result.wall_seconds.context("a run says how long it took")?,
-            cpu_seconds: after.zip(before).map(|(after, before)| after - before),
-            events: result.events,
-            frames: result.mac.frames.values().sum(),
-            peak_bytes: peak_bytes(),
-        })
-    }
-
-    /// Runs the case in a process of its own, so that the peak of its memory is its own.
-    pub(crate) fn in_a_child(case: &Case, seconds: f64) -> anyhow::Result<Self> {
-        let this = std::env::current_exe()?;
-        Self::read(&output(Command::new(this).args(arguments(case, seconds)))?)
-    }
-
-    fn read(output: &Output) -> anyhow::Result<Self> {
-        Ok(serde_json::from_slice(&output.stdout)?)
-    }
 }
 
 /// Instructions, counted by valgrind.
@@ -61,42 +44,148 @@ pub(crate) struct Cost {
     pub(crate) per_frame: f64,
 }
 
-impl Counter {
-    /// If valgrind is installed.
-    pub(crate) fn find() -> Option<Self> {
-        let status = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status();
-        status.is_ok_and(|status| status.success()).then_some(Self(()))
-    }
+/// The clocks at the beginning of a stretch.
+struct Start {
+    wall: Instant,
+    cpu: Option<f64>,
+}
 
-    /// Two runs of different length: set-up is in both and cancels.
-    pub(crate) fn count(&self, case: &Case) -> anyhow::Result<Cost> {
-        let (short, before) = self.run(case, case.counted[0])?;
-        let (long, after) = self.run(case, case.counted[1])?;
-        if long.frames <= short.frames {
-            bail!("{}: no frame was sent after {} s", case.name, short.sim_seconds);
-        }
-        let instructions = (after - before) as f64;
-        Ok(Cost {
-            per_event: instructions / (long.events - short.events) as f64,
-            per_frame: instructions / (long.frames - short.frames) as f64,
+impl Stretch<'_> {
+    /// Runs it in this process, under callgrind with instructions `counted`.
+    pub(crate) fn run(&self, counted: bool) -> anyhow::Result<Sample> {
+        let scenario = self.case.scenario(self.size, self.times)?;
+        let [from, to] = self.times;
+        let mut start = Start::now();
+        let mut begun = from == 0.0 && !counted;
+        let mut control = Ok(());
+        let result = run(&scenario, Outputs::default(), &mut |share| {
+            if !begun {
+                begun = true;
+                if counted {
+                    control = count("on");
+                }
+                start = Start::now();
+            } else if counted && share >= 1.0 && control.is_ok() {
+                control = count("off");
+            }
+        })?;
+        control?;
+        Ok(Sample {
+            sim_seconds: to - from,
+            wall_seconds: start.wall.elapsed().as_secs_f64(),
+            cpu_seconds: cpu::seconds().zip(start.cpu).map(|(after, before)| after - before),
+            events: result.events,
+            frames: result.mac.frames.values().sum(),
+            peak_bytes: peak_bytes(),
         })
     }
 
-    fn run(&self, case: &Case, seconds: f64) -> anyhow::Result<(Sample, u64)> {
-        let output = output(
-            Command::new("valgrind")
-                .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-                .arg(std::env::current_exe()?)
-                .args(arguments(case, seconds)),
-        )?;
-        let text = String::from_utf8_lossy(&output.stderr);
-        let collected = text.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse().ok());
-        Ok((Sample::read(&output)?, collected.context("valgrind did not say how much it collected")?))
+    /// Runs it in a process of its own, so that the peak of its memory is its own.
+    pub(crate) fn in_a_child(&self) -> anyhow::Result<Sample> {
+        let output = output(Command::new(std::env::current_exe()?).args(self.arguments()))?;
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let Self { case, size, times: [from, to] } = self;
+        let numbers = [("--nodes", size.nodes.to_string()), ("--seed", size.seed.to_string())];
+        let times = [("--from", from.to_string()), ("--seconds", to.to_string())];
+        let name = [("--one", case.name.to_owned())];
+        let all = name.into_iter().chain(numbers).chain(times);
+        all.flat_map(|(key, value)| [key.to_owned(), value]).collect()
     }
 }
 
-fn arguments(case: &Case, seconds: f64) -> [String; 4] {
-    ["--one", case.name, "--seconds", &seconds.to_string()].map(str::to_owned)
+impl Sample {
+    /// All networks of a case one after another.
+    pub(crate) fn of(case: &Case) -> anyhow::Result<Self> {
+        let mut sum = Self::default();
+        for stretch in stretches(case, case.timed) {
+            sum = sum.and(&stretch.in_a_child()?);
+        }
+        Ok(sum)
+    }
+
+    fn and(self, other: &Self) -> Self {
+        let cpu = self.cpu_seconds.unwrap_or(0.0);
+        Self {
+            sim_seconds: self.sim_seconds + other.sim_seconds,
+            wall_seconds: self.wall_seconds + other.wall_seconds,
+            cpu_seconds: other.cpu_seconds.map(|seconds| cpu + seconds),
+            events: self.events + other.events,
+            frames: self.frames + other.frames,
+            peak_bytes: self.peak_bytes.max(other.peak_bytes),
+        }
+    }
+}
+
+/// Events before some moment in all networks of a case.
+pub(crate) fn events_before(case: &Case, moment: f64) -> anyhow::Result<u64> {
+    if moment == 0.0 {
+        return Ok(0);
+    }
+    stretches(case, [0.0, moment]).map(|stretch| Ok(stretch.in_a_child()?.events)).sum()
+}
+
+fn stretches(case: &Case, times: [f64; 2]) -> impl Iterator<Item = Stretch<'_>> {
+    let sizes = (1..=case.networks).map(|seed| Size { nodes: case.nodes, seed });
+    sizes.map(move |size| Stretch { case, size, times })
+}
+
+impl Counter {
+    /// If valgrind is installed.
+    pub(crate) fn find() -> Option<Self> {
+        let there = |tool| {
+            let status = Command::new(tool).arg("--version").stdout(Stdio::null()).status();
+            status.is_ok_and(|status| status.success())
+        };
+        (there("valgrind") && there(CONTROL)).then_some(Self(()))
+    }
+
+    /// All networks of a case.
+    pub(crate) fn count(&self, case: &Case) -> anyhow::Result<Cost> {
+        let (mut sum, mut instructions) = (Sample::default(), 0);
+        for stretch in stretches(case, case.counted) {
+            let (sample, more) = self.run(&stretch)?;
+            (sum, instructions) = (sum.and(&sample), instructions + more);
+        }
+        if sum.frames == 0 {
+            bail!("{}: no frame was sent after {} s", case.name, case.counted[0]);
+        }
+        let events = sum.events - events_before(case, case.counted[0])?;
+        Ok(Cost {
+            per_event: instructions as f64 / events as f64,
+            per_frame: instructions as f64 / sum.frames as f64,
+        })
+    }
+
+    fn run(&self, stretch: &Stretch<'_>) -> anyhow::Result<(Sample, u64)> {
+        let output = output(
+            Command::new("valgrind")
+                .args(["--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null"])
+                .arg(std::env::current_exe()?)
+                .args(stretch.arguments())
+                .arg("--counted"),
+        )?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        let collected = text.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse().ok());
+        let sample = serde_json::from_slice(&output.stdout)?;
+        Ok((sample, collected.context("valgrind did not say how much it collected")?))
+    }
+}
+
+/// Has callgrind begin or end to count the instructions of this process.
+fn count(state: &str) -> anyhow::Result<()> {
+    let process = process::id().to_string();
+    output(Command::new(CONTROL).arg("-i").args([state, &process])).map(drop)
+}
+
+const CONTROL: &str = "callgrind_control";
+
+impl Start {
+    fn now() -> Self {
+        Self { wall: Instant::now(), cpu: cpu::seconds() }
+    }
 }
 
 fn output(command: &mut Command) -> anyhow::Result<Output> {

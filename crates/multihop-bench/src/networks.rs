@@ -8,28 +8,37 @@ use multihop_radio::grid::Point;
 use multihop_radio::mobility::Track;
 use multihop_sim::scenario::{Scenario, Source};
 
-/// A scenario of `seconds`, which its text leaves out.
-pub(crate) fn load(text: &str, seconds: f64) -> anyhow::Result<Scenario> {
+/// A scenario that lasts until `to`, of which everything before `from` is warm-up; its text leaves
+/// both out.
+pub(crate) fn load(text: &str, from: f64, to: f64) -> anyhow::Result<Scenario> {
     let source = Source::Toml { text: text.to_owned(), name: "benchmark".to_owned() };
-    Ok(Scenario::load(&source, &[("duration".to_owned(), format!("{seconds:?}"))])?)
+    let times = [("duration", to), ("warmup", from)].map(|(key, time)| (key.to_owned(), format!("{time:?}")));
+    Ok(Scenario::load(&source, &times)?)
+}
+
+/// How many nodes, and the root of the random streams.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    pub(crate) nodes: u32,
+    pub(crate) seed: u32,
 }
 
 /// One TCP flow from end to end.
-#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of so many nodes")]
-pub(crate) fn chain(nodes: u32) -> anyhow::Result<String> {
-    Ok(format!("topology = {{ kind = \"chain\", hops = {} }}\n{TCP}", nodes - 1))
+#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of some size")]
+pub(crate) fn chain(size: Size) -> anyhow::Result<String> {
+    Ok(format!("topology = {{ kind = \"chain\", hops = {} }}\n{TCP}", size.nodes - 1))
 }
 
 /// Two TCP flows that meet in the middle.
-#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of so many nodes")]
-pub(crate) fn cross(_: u32) -> anyhow::Result<String> {
+#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of some size")]
+pub(crate) fn cross(_: Size) -> anyhow::Result<String> {
     Ok(format!("topology = {{ kind = \"cross\" }}\n{TCP}{TCP}"))
 }
 
 /// One station in the middle of a circle, and all others send to it.
-#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of so many nodes")]
-pub(crate) fn cell(nodes: u32) -> anyhow::Result<String> {
-    let senders = nodes - 1;
+#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of some size")]
+pub(crate) fn cell(size: Size) -> anyhow::Result<String> {
+    let senders = size.nodes - 1;
     let around = (0..senders).map(|n| (TAU * f64::from(n) / f64::from(senders)).sin_cos());
     let circle: String =
         around.map(|(sin, cos)| format!(", [{:.3}, {:.3}]", 50.0 * cos, 50.0 * sin)).collect();
@@ -40,49 +49,53 @@ pub(crate) fn cell(nodes: u32) -> anyhow::Result<String> {
 /// Nodes at a fixed density, every tenth of which sends as far as [`HOPS`] reach.
 ///
 /// Some nodes may be cut off: 10,000 nodes are almost never all connected. They do not send.
-pub(crate) fn random(nodes: u32) -> anyhow::Result<String> {
-    with_datagrams(&place(nodes, ", connected = false"))
+pub(crate) fn random(size: Size) -> anyhow::Result<String> {
+    with_datagrams(&place(size, ", connected = false"))
 }
 
 /// The same with nodes that move, so that AODV has to search again and again.
 ///
 /// Searches end after [`HOPS`] and a few more, lest they reach as many nodes as there are and cost
 /// each of them the more, the larger the network is.
-pub(crate) fn moving(nodes: u32) -> anyhow::Result<String> {
+pub(crate) fn moving(size: Size) -> anyhow::Result<String> {
     let aodv = "routing = { protocol = \"aodv\", ttl_threshold = 5, net_diameter = 7 }\n";
-    with_datagrams(&format!("{}{MOVEMENT}{aodv}", place(nodes, "")))
+    with_datagrams(&format!("{}{MOVEMENT}{aodv}", place(size, "")))
 }
 
 /// Nodes that move, a tenth as many TCP flows between any of them, and AODV as ns-2 has it.
-pub(crate) fn mobile_aodv(nodes: u32) -> anyhow::Result<String> {
-    mobile(nodes, "protocol = \"aodv\", preset = \"ns2\", link_failure = \"mac\"")
+pub(crate) fn mobile_aodv(size: Size) -> anyhow::Result<String> {
+    mobile(size, "protocol = \"aodv\", preset = \"ns2\", link_failure = \"mac\"")
 }
 
 /// The same under OLSR.
-pub(crate) fn mobile_olsr(nodes: u32) -> anyhow::Result<String> {
-    mobile(nodes, "protocol = \"olsr\"")
+pub(crate) fn mobile_olsr(size: Size) -> anyhow::Result<String> {
+    mobile(size, "protocol = \"olsr\"")
 }
 
 /// The same under DSR.
-pub(crate) fn mobile_dsr(nodes: u32) -> anyhow::Result<String> {
-    mobile(nodes, "protocol = \"dsr\"")
+pub(crate) fn mobile_dsr(size: Size) -> anyhow::Result<String> {
+    mobile(size, "protocol = \"dsr\"")
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of so many nodes")]
-fn mobile(nodes: u32, routing: &str) -> anyhow::Result<String> {
+#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of some size")]
+fn mobile(size: Size, routing: &str) -> anyhow::Result<String> {
+    let nodes = size.nodes;
     let flows: String = (0..nodes / 10).map(|from| tcp(from, nodes / 2 + from)).collect();
-    Ok(format!("{}{MOVEMENT}routing = {{ {routing} }}\n{flows}", place(nodes, "")))
+    Ok(format!("{}{MOVEMENT}routing = {{ {routing} }}\n{flows}", place(size, "")))
 }
 
 /// `nodes` at a fixed density.
-fn place(nodes: u32, more: &str) -> String {
+fn place(size: Size, more: &str) -> String {
+    let Size { nodes, seed } = size;
     let side = (f64::from(nodes) * AREA_OF_A_NODE).sqrt();
-    format!("topology = {{ kind = \"random\", nodes = {nodes}, area = [{side:?}, {side:?}]{more} }}\n")
+    format!(
+        "seed = {seed}\ntopology = {{ kind = \"random\", nodes = {nodes}, area = [{side:?}, {side:?}]{more} }}\n"
+    )
 }
 
 /// Every tenth node sends as far as [`HOPS`] reach at the beginning.
 fn with_datagrams(network: &str) -> anyhow::Result<String> {
-    let empty = load(&format!("{network}{}", cbr(0, 1, 0.0, 1.0, 512)), 1.0)?;
+    let empty = load(&format!("{network}{}", cbr(0, 1, 0.0, 1.0, 512)), 0.0, 1.0)?;
     let layout = empty.topology.place(empty.seed)?;
     let begin = |mut track: Track| {
         let Point { x, y } = track.at(Instant::ZERO);

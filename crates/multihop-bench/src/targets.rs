@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use crate::cases::{CASES, Family};
-use crate::report::{MANY, Row};
+use crate::measure::Cost;
+use crate::report::{Report, Row};
+use crate::scaling::{self, Scaling};
 
 /// One number against its target.
 #[derive(Debug, Serialize)]
@@ -23,12 +25,12 @@ enum Target {
 }
 
 impl Verdict {
-    fn new(row: &Row, what: impl Into<String>, value: f64, target: Target) -> Self {
+    fn new(scenario: &'static str, what: impl Into<String>, value: f64, target: Target) -> Self {
         let met = match target {
             Target::AtLeast(bound) => value >= bound,
             Target::AtMost(bound) => value <= bound,
         };
-        Self { scenario: row.scenario, what: what.into(), value, target, met }
+        Self { scenario, what: what.into(), value, target, met }
     }
 
     pub(crate) fn text(&self) -> String {
@@ -42,19 +44,14 @@ impl Verdict {
 }
 
 /// Everything that has a target.
-pub(crate) fn verdicts(rows: &[Row]) -> Vec<Verdict> {
-    let process = process_bytes(rows);
+pub(crate) fn verdicts(Report { rows, scaling, .. }: &Report) -> Vec<Verdict> {
     let mut verdicts: Vec<_> = rows.iter().filter_map(against_ns3).collect();
     verdicts.extend(rows.iter().filter_map(events_per_second));
     verdicts.extend(growth(rows));
-    verdicts.extend(rows.iter().filter_map(|row| memory(row, process)));
+    verdicts.extend(rows.iter().filter_map(memory));
     verdicts.extend(rows.iter().filter_map(memory_over_time));
+    verdicts.extend(scaling.as_ref().map(scales));
     verdicts
-}
-
-/// Peak of a process with hardly any nodes.
-pub(crate) fn process_bytes(rows: &[Row]) -> Option<u64> {
-    rows.iter().filter(|row| row.nodes < MANY).filter_map(|row| row.peak_bytes).min()
 }
 
 /// Wall seconds that ns-3 took for a simulated second of the same network: version 3.37 as Debian
@@ -66,47 +63,56 @@ fn against_ns3(row: &Row) -> Option<Verdict> {
     let what = format!(
         "times as fast as ns-3 3.37, which took {seconds} s for a simulated second on another machine"
     );
-    Some(Verdict::new(row, what, seconds / row.seconds_per_sim_second(), Target::AtLeast(50.0)))
+    Some(Verdict::new(row.scenario, what, seconds / row.seconds_per_sim_second(), Target::AtLeast(50.0)))
 }
 
 fn events_per_second(row: &Row) -> Option<Verdict> {
     NS3.iter().find(|(name, _)| *name == row.scenario)?;
     let events = row.events_per_sim_second() / row.seconds_per_sim_second();
     let what = "million events per second of processor time";
-    Some(Verdict::new(row, what, events * 1e-6, Target::AtLeast(5.0)))
+    Some(Verdict::new(row.scenario, what, events * 1e-6, Target::AtLeast(5.0)))
 }
 
-/// Cost of a frame in a larger network over that in the smallest of its family.
+/// Costs in a larger network over those in the smallest of its family.
 fn growth(rows: &[Row]) -> impl Iterator<Item = Verdict> {
     [Family::Still, Family::Moving].into_iter().flat_map(|family| {
         let mut members = rows.iter().filter(move |row| family_of(row) == Some(family));
         let base = members.next();
-        members.filter_map(move |row| grown(base?, row))
+        members.flat_map(move |row| base.into_iter().flat_map(|base| grown(base, row)))
     })
 }
 
-fn grown(base: &Row, row: &Row) -> Option<Verdict> {
-    let (before, after) = (base.instructions?, row.instructions?);
-    let event = after.per_event / before.per_event;
-    let frame = after.per_frame / before.per_frame;
-    // Stations that a frame reaches; a small network has more of its nodes at the border.
-    let what = format!(
-        "times the instructions per frame of {}: {:.2} times the events, {event:.2} times the instructions per event",
-        base.scenario,
-        frame / event,
-    );
-    Some(Verdict::new(row, what, frame, Target::AtMost(1.5)))
+fn grown(base: &Row, row: &Row) -> Vec<Verdict> {
+    let instructions = base.instructions.zip(row.instructions).map(|costs| ("instructions", costs));
+    let time = ("processor time", (base.time(), row.time()));
+    let of = |(what, (before, after)): (&str, (Cost, Cost))| {
+        let (event, frame) = (after.per_event / before.per_event, after.per_frame / before.per_frame);
+        let verdict = |what, ratio| Verdict::new(row.scenario, what, ratio, Target::AtMost(1.5));
+        let than = base.scenario;
+        // A small network has more of its nodes at the border, where fewer hear them.
+        let reached = format!("each reaches {:.2} times as many stations", frame / event);
+        [
+            verdict(format!("times the {what} per frame of {than}, and {reached}"), frame),
+            verdict(format!("times the {what} per frame and station of {than}"), event),
+        ]
+    };
+    instructions.into_iter().chain([time]).flat_map(of).collect()
 }
 
-fn memory(row: &Row, process: Option<u64>) -> Option<Verdict> {
-    let kilobytes = row.bytes_per_node(process)? * 1e-3;
-    Some(Verdict::new(row, "kB per node", kilobytes, Target::AtMost(20.0)))
+fn memory(row: &Row) -> Option<Verdict> {
+    let kilobytes = row.bytes_per_node()? * 1e-3;
+    Some(Verdict::new(row.scenario, "kB per node", kilobytes, Target::AtMost(20.0)))
+}
+
+fn scales(scaling: &Scaling) -> Verdict {
+    let what = format!("of the throughput of {} times one thread", scaling.threads);
+    Verdict::new(scaling::NAME, what, scaling.share_of_linear(), Target::AtLeast(0.9))
 }
 
 fn memory_over_time(row: &Row) -> Option<Verdict> {
-    let [once, longer] = row.peak_bytes_over_time?;
+    let [once, longer] = row.memory.peak_bytes_over_time?;
     let what = format!("times the peak memory of {} simulated s in {} s", WATCHED[0], WATCHED[1]);
-    Some(Verdict::new(row, what, longer as f64 / once as f64, Target::AtMost(1.05)))
+    Some(Verdict::new(row.scenario, what, longer as f64 / once as f64, Target::AtMost(1.05)))
 }
 
 fn family_of(row: &Row) -> Option<Family> {
@@ -120,7 +126,8 @@ pub(crate) const WATCHED: [f64; 2] = [1000.0, 4000.0];
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Cost, Sample};
+    use crate::measure::Sample;
+    use crate::report::Memory;
 
     fn row(name: &str, wall_seconds: f64, cost: Cost) -> Row {
         let case = CASES.iter().find(|case| case.name == name).unwrap();
@@ -132,11 +139,16 @@ mod tests {
             frames: 4,
             peak_bytes: Some(3_000_000),
         };
-        Row::new(case, &[sample], Some(cost), Some([3_000_000, 3_600_000]))
+        let memory = Memory {
+            peak_bytes_over_time: Some([3_000_000, 3_600_000]),
+            peak_bytes_of_few: (case.nodes >= 100).then_some((10, 1_200_000)),
+            ..Memory::default()
+        };
+        Row::new(case, &[sample], sample.events, Some(cost), memory)
     }
 
-    fn texts(rows: &[Row]) -> Vec<String> {
-        verdicts(rows).iter().map(Verdict::text).collect()
+    fn texts(rows: Vec<Row>) -> Vec<String> {
+        verdicts(&Report { rows, scaling: None, machine: None }).iter().map(Verdict::text).collect()
     }
 
     const COST: Cost = Cost { per_event: 100.0, per_frame: 1000.0 };
@@ -144,26 +156,32 @@ mod tests {
     #[test]
     fn growth_is_told_against_the_smallest_of_the_family() {
         let grown = Cost { per_event: 110.0, per_frame: 1320.0 };
-        let rows = [
+        let rows = vec![
             row("chain-1", 1.0, Cost { per_event: 1.0, per_frame: 1.0 }),
             row("random-100", 1.0, COST),
-            row("random-1000", 1.0, grown),
+            row("random-1000", 1.25, grown),
             row("mobile-100", 1.0, Cost { per_event: 55.0, per_frame: 600.0 }),
-            row("mobile-1000", 1.0, grown),
+            row("mobile-1000", 2.0, grown),
         ];
-        let growth: Vec<_> = texts(&rows).into_iter().filter(|text| text.contains("per frame")).collect();
+        let growth: Vec<_> = texts(rows).into_iter().filter(|text| text.contains("per frame")).collect();
         assert_eq!(
             growth,
             [
-                "random-1000       1.32 times the instructions per frame of random-100: 1.20 times the events, 1.10 times the instructions per event (target: at most 1.5, met)",
-                "mobile-1000       2.20 times the instructions per frame of mobile-100: 1.10 times the events, 2.00 times the instructions per event (target: at most 1.5, MISSED)",
+                "random-1000       1.32 times the instructions per frame of random-100, and each reaches 1.20 times as many stations (target: at most 1.5, met)",
+                "random-1000       1.10 times the instructions per frame and station of random-100 (target: at most 1.5, met)",
+                "random-1000       1.25 times the processor time per frame of random-100, and each reaches 1.00 times as many stations (target: at most 1.5, met)",
+                "random-1000       1.25 times the processor time per frame and station of random-100 (target: at most 1.5, met)",
+                "mobile-1000       2.20 times the instructions per frame of mobile-100, and each reaches 1.10 times as many stations (target: at most 1.5, MISSED)",
+                "mobile-1000       2.00 times the instructions per frame and station of mobile-100 (target: at most 1.5, MISSED)",
+                "mobile-1000       2.00 times the processor time per frame of mobile-100, and each reaches 1.00 times as many stations (target: at most 1.5, MISSED)",
+                "mobile-1000       2.00 times the processor time per frame and station of mobile-100 (target: at most 1.5, MISSED)",
             ]
         );
     }
 
     #[test]
     fn networks_that_ns3_ran_are_compared_with_it() {
-        let texts = texts(&[row("mobile-50-aodv", 0.008, COST), row("mobile-50-dsr", 0.8, COST)]);
+        let texts = texts(vec![row("mobile-50-aodv", 0.008, COST), row("mobile-50-dsr", 0.8, COST)]);
         assert!(texts[0].starts_with("mobile-50-aodv   95.00 times as fast as ns-3 3.37"), "{}", texts[0]);
         assert!(texts[0].ends_with("(target: at least 50, met)"), "{}", texts[0]);
         assert!(texts[1].ends_with("(target: at least 50, MISSED)"), "{}", texts[1]);
@@ -173,9 +191,7 @@ mod tests {
 
     #[test]
     fn memory_is_told_by_node_and_over_time() {
-        let mut small = row("chain-1", 1.0, COST);
-        small.peak_bytes = Some(1_000_000);
-        let texts = texts(&[small, row("mobile-100-olsr", 1.0, COST)]);
+        let texts = texts(vec![row("mobile-100-olsr", 1.0, COST)]);
         let memory: Vec<_> = texts.iter().filter(|text| text.starts_with("mobile-100-olsr")).collect();
         assert_eq!(memory[0], "mobile-100-olsr  20.00 kB per node (target: at most 20, met)");
         assert_eq!(

@@ -25,7 +25,8 @@ pub enum RunError {
     Write(#[from] io::Error),
 }
 
-/// Runs a scenario. `progress` is told the share that is done, from 0 to 1, every so often.
+/// Runs a scenario. `progress` is told the share that is done, from 0 to 1: at the end of the warm-up,
+/// then every so often.
 pub fn run(
     scenario: &Scenario,
     outputs: Outputs,
@@ -76,6 +77,7 @@ fn simulate(
     world.begin_measuring();
     let end = Instant::ZERO + scenario.duration;
     let step = (scenario.duration / REPORTS).max(Duration::from_nanos(1));
+    progress(world.now().as_secs_f64() / end.as_secs_f64());
     while world.now() < end {
         world.run_until((world.now() + step).min(end));
         progress(world.now().as_secs_f64() / end.as_secs_f64());

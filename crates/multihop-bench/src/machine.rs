@@ -1,0 +1,120 @@
+//! The machine, and what else it does while it is measured.
+
+use std::fs;
+use std::thread;
+
+use serde::Serialize;
+
+/// The state of the machine at some moment; only Linux tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    /// Seconds since the machine began, then those that processors spent: on everything, on this
+    /// process and those it has waited for.
+    up: f64,
+    busy: f64,
+    own: f64,
+    load: [f64; 3],
+}
+
+/// What the machine did between two moments.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Load {
+    processors: usize,
+    /// Mean number of processes that ran or wanted to, over 1, 5 and 15 minutes, at the beginning.
+    average_before: [f64; 3],
+    /// At the end.
+    average_after: [f64; 3],
+    /// Processors that were busy with something else, on average.
+    pub(crate) others: f64,
+}
+
+/// How many threads can run at once.
+pub(crate) fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl Moment {
+    pub(crate) fn now() -> Option<Self> {
+        let up = numbers(&fs::read_to_string("/proc/uptime").ok()?).next()?;
+        let stat = fs::read_to_string("/proc/stat").ok()?;
+        // User, nice, system, idle, waiting, interrupts (two kinds), stolen.
+        let times: Vec<_> = numbers(stat.lines().next()?.strip_prefix("cpu ")?).collect();
+        let busy: f64 = [0, 1, 2, 5, 6, 7].iter().filter_map(|&n| times.get(n)).sum();
+        let own = fs::read_to_string("/proc/self/stat").ok()?;
+        // From the third field on; the 14th to 17th are the times of this process and its children.
+        let own: f64 =
+            numbers(own.rsplit_once(") S ").or_else(|| own.rsplit_once(") R "))?.1).skip(10).take(4).sum();
+        let averages = fs::read_to_string("/proc/loadavg").ok()?;
+        let load: Vec<_> = numbers(&averages).take(3).collect();
+        Some(Self { up, busy: busy / TICKS, own: own / TICKS, load: load.try_into().ok()? })
+    }
+
+    /// What the machine did from here until `after`.
+    pub(crate) fn until(self, after: Self) -> Load {
+        let others = (after.busy - self.busy) - (after.own - self.own);
+        Load {
+            processors: processors(),
+            average_before: self.load,
+            average_after: after.load,
+            others: (others / (after.up - self.up).max(1.0 / TICKS)).max(0.0),
+        }
+    }
+}
+
+impl Load {
+    /// Whether times that were measured meanwhile mean something.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.others <= QUIET
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let Self { processors, average_before: [before, ..], average_after: [after, ..], others } = self;
+        let verdict = if self.is_quiet() {
+            "quiet"
+        } else {
+            "BUSY: times say little, counts of instructions, events and bytes hold"
+        };
+        format!(
+            "machine: {processors} processors, load average {before:.2} before and {after:.2} after; \
+             others kept {others:.2} processors busy ({verdict})"
+        )
+    }
+}
+
+fn numbers(text: &str) -> impl Iterator<Item = f64> {
+    text.split_whitespace().map_while(|word| word.parse().ok())
+}
+
+/// Units of a second in which Linux tells times of processors.
+const TICKS: f64 = 100.0;
+/// Processors that others may keep busy on a quiet machine.
+const QUIET: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOMENT: Moment = Moment { up: 100.0, busy: 50.0, own: 10.0, load: [0.5, 0.2, 0.1] };
+
+    #[test]
+    fn what_others_do_is_told_apart() {
+        let after = Moment { up: 110.0, busy: 65.0, own: 20.0, load: [2.0, 0.5, 0.2] };
+        let load = MOMENT.until(after);
+        assert!((load.others - 0.5).abs() < 1e-12);
+        assert!(!load.is_quiet());
+        assert!(load.text().contains("load average 0.50 before and 2.00 after; others kept 0.50"));
+    }
+
+    #[test]
+    fn a_machine_of_ones_own_is_quiet() {
+        assert!(MOMENT.until(Moment { up: 110.0, busy: 60.0, own: 20.0, ..MOMENT }).is_quiet());
+    }
+
+    #[test]
+    fn the_system_tells() {
+        if !cfg!(target_os = "linux") {
+            return println!("skipped: only Linux tells");
+        }
+        assert!(Moment::now().expect("/proc is there").up > 0.0);
+    }
+}

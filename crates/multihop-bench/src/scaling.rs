@@ -1,0 +1,80 @@
+//! What a second thread brings: the same list of runs on one thread and on all processors.
+
+use std::time::Instant;
+
+use multihop_sim::scenario::Scenario;
+use multihop_sim::sweep::in_order;
+use multihop_sim::{Outputs, run};
+use serde::Serialize;
+
+use crate::cases::Case;
+use crate::machine::{self, Load, Moment};
+use crate::networks::Size;
+
+/// The name of this measurement, beside those of the scenarios.
+pub(crate) const NAME: &str = "sweep-scaling";
+
+/// The same runs on one thread and on several.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Scaling {
+    runs: usize,
+    pub(crate) threads: usize,
+    /// Best of several.
+    seconds_alone: f64,
+    seconds_together: f64,
+    /// What else the machine did; `null` where the system does not tell.
+    load: Option<Load>,
+}
+
+impl Scaling {
+    /// `None` on a machine with one processor. `seconds` are simulated, of each run.
+    pub(crate) fn measure(case: &Case, seconds: f64, rounds: usize) -> anyhow::Result<Option<Self>> {
+        let threads = machine::processors();
+        if threads < 2 {
+            return Ok(None);
+        }
+        let runs = RUNS_PER_THREAD * threads;
+        let scenarios: Vec<_> = (1..)
+            .take(runs)
+            .map(|seed| case.scenario(Size { nodes: case.nodes, seed }, [0.0, seconds]))
+            .collect::<Result<_, _>>()?;
+        let before = Moment::now();
+        let (mut alone, mut together) = (f64::INFINITY, f64::INFINITY);
+        // In turns, so that both meet the same machine.
+        for _ in 0..rounds.max(1) {
+            alone = alone.min(time(&scenarios, 1)?);
+            together = together.min(time(&scenarios, threads)?);
+        }
+        let load = before.zip(Moment::now()).map(|(before, after)| before.until(after));
+        Ok(Some(Self { runs, threads, seconds_alone: alone, seconds_together: together, load }))
+    }
+
+    /// Of what as many times the throughput would be.
+    pub(crate) fn share_of_linear(&self) -> f64 {
+        self.seconds_alone / (self.threads as f64 * self.seconds_together)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let Self { runs, threads, seconds_alone, seconds_together, load } = self;
+        let others =
+            load.map_or_else(String::new, |load| format!(", others kept {:.2} processors busy", load.others));
+        format!(
+            "{NAME}: {runs} runs in {seconds_alone:.2} s on one thread, {seconds_together:.2} s on {threads} \
+             (best of several{others})"
+        )
+    }
+}
+
+fn time(scenarios: &[Scenario], threads: usize) -> anyhow::Result<f64> {
+    let begin = Instant::now();
+    in_order(
+        scenarios.len(),
+        threads,
+        |n| run(&scenarios[n], Outputs::default(), &mut |_| {}),
+        |_, result| result.map(drop),
+    )?;
+    Ok(begin.elapsed().as_secs_f64())
+}
+
+/// Enough that little is lost while the last one runs alone.
+const RUNS_PER_THREAD: usize = 16;
