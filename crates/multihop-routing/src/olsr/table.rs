@@ -141,7 +141,7 @@ impl Pair {
 /// Grows by an eighth: there are many tables, and doubling would leave half of them empty.
 pub(super) fn insert<T>(column: &mut Vec<T>, at: usize, item: T) {
     if column.len() == column.capacity() {
-        column.reserve_exact(4.max(column.len() / 8));
+        column.reserve_exact(room_for(column.len()) - column.len());
     }
     column.insert(at, item);
 }
@@ -149,9 +149,14 @@ pub(super) fn insert<T>(column: &mut Vec<T>, at: usize, item: T) {
 /// Gives back most of the room of a column that has become much shorter: every node is in a crowd
 /// once, but not all at the same time.
 pub(super) fn shrink<T>(column: &mut Vec<T>) {
-    if column.capacity() - column.len() > 4.max(column.len() / 4) {
-        column.shrink_to(column.len() + column.len() / 8);
+    if column.capacity() > room_for(room_for(column.len())) {
+        column.shrink_to(room_for(column.len()));
     }
+}
+
+/// Few different sizes, so that one table takes over what another leaves.
+fn room_for(len: usize) -> usize {
+    (len + 1 + len / 8).next_multiple_of(8)
 }
 
 #[cfg(test)]
