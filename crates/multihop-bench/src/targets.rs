@@ -96,7 +96,9 @@ fn grown(base: &Row, row: &Row) -> Vec<Verdict> {
             verdict(format!("times the {what} per frame and station of {than}"), event),
         ]
     };
-    instructions.into_iter().chain([time]).flat_map(of).collect()
+    // Too short to be told, in a quick look.
+    let time = (base.time().per_frame > 0.0).then_some(time);
+    instructions.into_iter().chain(time).flat_map(of).collect()
 }
 
 fn memory(row: &Row) -> Option<Verdict> {
