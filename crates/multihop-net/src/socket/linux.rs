@@ -14,6 +14,18 @@ use tokio::net::UdpSocket;
 use super::{Inbox, Parcel};
 use crate::hub::{Cause, Datagram, Failure};
 
+/// Whether datagrams may be cut into fragments on the way (`ip(7)`).
+#[derive(Clone, Copy, Debug)]
+struct MtuDiscover;
+
+nix::setsockopt_impl!(
+    MtuDiscover,
+    libc::IPPROTO_IP,
+    libc::IP_MTU_DISCOVER,
+    libc::c_int,
+    sockopt::SetStruct<'_, libc::c_int>
+);
+
 /// What the socket can do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Abilities {
@@ -26,6 +38,8 @@ pub(super) struct Abilities {
 pub(super) fn prepare(socket: &socket2::Socket, local: SocketAddr) -> io::Result<Abilities> {
     setsockopt(socket, sockopt::Ipv4RecvErr, &true)?;
     setsockopt(socket, sockopt::Ipv4RecvTtl, &true)?;
+    // The default would let routers cut what leaves in batches. IPv6 routers never do.
+    setsockopt(socket, MtuDiscover, &libc::IP_PMTUDISC_DO)?;
     let is_wild = local.ip().is_unspecified();
     setsockopt(socket, sockopt::Ipv4PacketInfo, &is_wild)?;
     if local.is_ipv6() {
@@ -161,9 +175,25 @@ pub(super) fn send(
         }
     }
     for datagram in all.chunks(parcel.each.max(1)) {
-        send_one(udp, *abilities, parcel, datagram, None)?;
+        match send_one(udp, *abilities, parcel, datagram, None) {
+            Err(Errno::EMSGSIZE) => send_in_fragments(udp, *abilities, parcel, datagram)?,
+            sent => sent?,
+        }
     }
     Ok(())
+}
+
+/// Only what had its number before the path was known to be so short is too long for it.
+fn send_in_fragments(
+    udp: &UdpSocket,
+    abilities: Abilities,
+    parcel: &Parcel,
+    bytes: &[u8],
+) -> Result<(), Errno> {
+    setsockopt(udp, MtuDiscover, &libc::IP_PMTUDISC_DONT)?;
+    let sent = send_one(udp, abilities, parcel, bytes, None);
+    setsockopt(udp, MtuDiscover, &libc::IP_PMTUDISC_DO)?;
+    sent
 }
 
 fn send_one(
