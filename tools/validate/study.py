@@ -11,10 +11,15 @@ from matplotlib.figure import Figure
 
 import multihop
 from multihop import Result
+from multihop.journal import Journal
 from multihop.report import drawing
+from multihop.runs import Run, Where, complete
+from multihop.scenario import request
 from multihop.stats import Interval, interval
 
 K = TypeVar("K")
+WORDS = {True: "held", False: "not held", None: "not decided"}
+KEPT = Path(__file__).resolve().parents[2] / "out" / "validate"
 
 
 @dataclass
@@ -24,8 +29,10 @@ class Study:
     title: str
     question: str
     setting: str
+    full: bool = False
+    """Whether this is the long version, which `MULTIHOP_FULL=1` asks for."""
     parts: list[str] = field(default_factory=list)
-    verdicts: list[tuple[str, bool]] = field(default_factory=list)
+    verdicts: list[tuple[str, bool | None]] = field(default_factory=list)
     figures: dict[str, Figure] = field(default_factory=dict)
 
     @property
@@ -35,7 +42,7 @@ class Study:
 
     def summary(self) -> str:
         """The verdicts in one line."""
-        return f"{sum(held for _, held in self.verdicts)} of {len(self.verdicts)} verdicts held"
+        return f"{sum(held is True for _, held in self.verdicts)} of {len(self.verdicts)} verdicts held"
 
     def text(self, text: str) -> None:
         """Add a paragraph."""
@@ -51,9 +58,13 @@ class Study:
         self.figures[name] = figure
         self.parts.append(f"![{caption}]({name}.svg)\n\n{caption} (also as [PNG]({name}.png))")
 
-    def verdict(self, claim: str, held: bool) -> None:
-        """Judge one claim."""
+    def verdict(self, claim: str, held: bool | None) -> None:
+        """Judge one claim; `None`: it is not decided."""
         self.verdicts.append((claim, held))
+
+    def gain(self, claim: str, difference: Interval) -> None:
+        """Judge that a difference is positive; it is not decided while its interval contains zero."""
+        self.verdict(f"{claim} (by {difference})", is_positive(difference))
 
     def worst(self, claim: str, errors: Mapping[str, float], limit: float) -> None:
         """Judge that every relative error stays within a limit; say which one is largest."""
@@ -68,19 +79,39 @@ class Study:
             for figure_name, figure in self.figures.items():
                 figure.savefig(directory / f"{figure_name}.svg", metadata={"Date": None})
                 figure.savefig(directory / f"{figure_name}.png", dpi=110, metadata={"Software": None})
-        verdicts = "\n".join(
-            f"* **{'held' if held else 'not held'}**: {claim}." for claim, held in self.verdicts
-        )
+        verdicts = "\n".join(f"* **{WORDS[held]}**: {claim}." for claim, held in self.verdicts)
         head = [f"# {self.title}", self.question, "## Verdicts", verdicts, "## Setting", self.setting]
-        again = f"Make this page again: `make build && .venv/bin/python tools/validate {name}`."
+        command = f"{'MULTIHOP_FULL=1 ' if self.full else ''}.venv/bin/python tools/validate {name}"
+        again = f"Make this page again: `make build && {command}`."
         page = directory / f"{name}.md"
         page.write_text("\n\n".join([*head, again, "## Results", *self.parts]) + "\n", encoding="utf-8")
         return page
 
 
+def is_positive(difference: Interval) -> bool | None:
+    """Whether it is, as far as the interval can tell."""
+    return None if difference.contains(0.0) else difference.mean > 0.0
+
+
+def word(difference: Interval) -> str:
+    """The verdict on the claim that a difference is positive."""
+    return WORDS[is_positive(difference)]
+
+
 def greedy(kbps: float, payload: int) -> dict[str, Any]:
     """A flow that offers more than can be carried, so that its queue never runs dry."""
     return {"app": "cbr", "rate_kbps": kbps, "size": payload}
+
+
+def kept(name: str, scenarios: Iterable[Mapping[str, Any]]) -> list[Result]:
+    """Run scenarios in their order; what is finished is kept in out/validate, by scenario, seed and build.
+
+    A study that was stopped goes on where it was.
+    """
+    runs = [Run.of(request(None, scenario)) for scenario in scenarios]
+    journal = Journal(KEPT / name)
+    complete(runs, journal, Where())
+    return [journal.result(run.key) for run in runs]
 
 
 def repeat(scenarios: Mapping[K, Mapping[str, Any]], seeds: Sequence[int]) -> dict[K, list[Result]]:

@@ -1,0 +1,128 @@
+"""What packet traces of the diamond say: why segments come out of order, and how long they take."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import multihop
+
+SENDER, RECEIVER = 0, 4
+FIRST_HOPS = (1, 5)
+LOST = {
+    "IFQ": "queue full",
+    "RET": "given up by the MAC",
+    "NRTE": "no route",
+    "TTL": "in circles",
+    "ARP": "address unknown",
+}
+OTHER_WAY, SAME_WAY = "overtaken, other relay", "overtaken, same relay"
+CAUSES = (OTHER_WAY, SAME_WAY, *LOST.values())
+
+
+@dataclass
+class Copy:
+    """A segment as it was sent once."""
+
+    number: int
+    sent: float
+    way: int | None = None
+    """The first relay."""
+    arrived: float | None = None
+    lost: str | None = None
+
+
+@dataclass
+class Traced:
+    """One run."""
+
+    copies: list[Copy] = field(default_factory=list)
+    """In the order of sending."""
+    causes: Counter[str] = field(default_factory=Counter)
+    """Of arrivals above the number expected, by what became of the first copy of that number."""
+
+    @property
+    def turns(self) -> list[float]:
+        """When the sender's packets began to take another first relay."""
+        sent = [copy for copy in self.copies if copy.way is not None]
+        pairs = pairwise(sent)
+        return [after.sent for before, after in pairs if before.way != after.way]
+
+    @property
+    def overtaken(self) -> int:
+        """Arrivals before a segment that came later."""
+        return self.causes[OTHER_WAY] + self.causes[SAME_WAY]
+
+    def delays(self, every: float) -> dict[float, float]:
+        """Mean delay of what arrived in each interval, by the interval's begin, s."""
+        found: dict[float, list[float]] = {}
+        for copy in self.copies:
+            if copy.arrived is not None:
+                found.setdefault(copy.arrived // every * every, []).append(copy.arrived - copy.sent)
+        return {at: fmean(delays) for at, delays in sorted(found.items())}
+
+
+def traced(scenario: Mapping[str, Any]) -> Traced:
+    """Run a scenario with one flow between the two ways."""
+    with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
+        trace = Path(scratch) / "trace.txt"
+        multihop.run(scenario, trace=trace)
+        with trace.open(encoding="utf-8") as lines:
+            next(lines)
+            return read(lines)
+
+
+def read(lines: Iterable[str]) -> Traced:
+    """What the lines of a trace say of data segments."""
+    found = Traced()
+    copies: dict[str, Copy] = {}
+    arrivals: list[Copy] = []
+    first: int | None = None
+    for line in lines:
+        what, at, node, sequence, kind, reason, uid, *_ = line.split("\t")
+        if kind != "tcp":
+            continue
+        if what == "s":
+            first = int(sequence) if first is None else first
+            copies[uid] = Copy((int(sequence) - first) % 2**32, float(at))
+            found.copies.append(copies[uid])
+            continue
+        copy = copies[uid]
+        if what == "f" and int(node) in FIRST_HOPS and copy.way is None:
+            copy.way = int(node)
+        elif what == "r" and int(node) == RECEIVER and copy.arrived is None:
+            copy.arrived = float(at)
+            arrivals.append(copy)
+        elif what == "D":
+            copy.lost = LOST.get(reason)
+    explain(found, arrivals)
+    return found
+
+
+def explain(found: Traced, arrivals: Iterable[Copy]) -> None:
+    """Count the causes of arrivals out of order."""
+    originals: dict[int, Copy] = {}
+    for copy in found.copies:
+        originals.setdefault(copy.number, copy)
+    numbers = list(originals)
+    have: set[int] = set()
+    expected = 0  # its place in `numbers`
+    for copy in arrivals:
+        have.add(copy.number)
+        if expected < len(numbers) and copy.number > numbers[expected]:
+            found.causes[cause(originals[numbers[expected]], copy)] += 1
+        while expected < len(numbers) and numbers[expected] in have:
+            expected += 1
+
+
+def cause(missing: Copy, arrival: Copy) -> str:
+    """Why a segment was not there before another."""
+    if missing.arrived is not None:
+        return SAME_WAY if missing.way == arrival.way else OTHER_WAY
+    return missing.lost or "under way at the end"
