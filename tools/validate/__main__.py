@@ -9,6 +9,7 @@ from pathlib import Path
 
 import adtcp
 import apdr
+import apdr_long
 import apdr_networks
 import bianchi
 import chain
@@ -36,6 +37,7 @@ STUDIES = {
     "adtcp": adtcp.study,
     "apdr": apdr.study,
     "apdr-networks": apdr_networks.study,
+    "apdr-long": apdr_long.study,
 }
 OUT = Path(__file__).resolve().parents[2] / "docs" / "validation"
 
