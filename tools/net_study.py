@@ -104,7 +104,7 @@ LOSSES = {
     "2%": "--loss 0.02",
     "5%": "--loss 0.05",
     "10%": "--loss 0.1",
-    "5%, bursts of 8": "--loss 0.05 --burst 8",
+    "5%, bursts": "--loss 0.05 --burst 50",
 }
 
 
@@ -125,8 +125,8 @@ How much gets through when packets are lost, not by congestion but by the air?
 ## Setting
 
 Two network namespaces with a user-space link between them (`multihop-emu path`): 2 Mb/s, 20 ms each way, a queue of
-50 packets, packets of up to 1500 bytes. Losses are drawn for each packet and direction, ACKs too; in bursts by Gilbert's
-model. One flow of {options.seconds:g} s from a start with an empty path, its beginning included; {options.seeds} runs of
+50 packets, packets of up to 1500 bytes. Losses are drawn for each packet and direction, ACKs too; bursts last for 50 ms in
+the mean, 8 packets at the full rate. One flow of {options.seconds:g} s from a start with an empty path, its beginning included; {options.seeds} runs of
 each case with other losses, {options.jobs} at a time; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by
 iperf3, its congestion control set explicitly. QUIC is quinn with its defaults. TPA is plain, in its profile for real networks.
 
@@ -223,7 +223,7 @@ def local_flows(host: str, seconds: float) -> list[Flow]:
 
 def new_token() -> str:
     """A token, as a receiver makes one that was told nothing about security."""
-    command = [MULTIHOP, "recv", "--listen", "127.0.0.1:7460", "--to", os.devnull]
+    command = [MULTIHOP, "recv", "--listen", "127.0.0.1:0", "--to", tempfile.gettempdir()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as receiver:
         assert receiver.stdout is not None
         token = read_token(receiver.stdout)

@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 LIMIT = 2**16  # asyncio's own: bytes that a reader keeps
-LINGER = 60.0  # seconds; the protocol gives a peer up that is silent for longer
+LINGER = 60.0  # seconds that closing waits for the peer, as libtpa does
 
 Address = tuple[str, int]
 Connected = Callable[[asyncio.StreamReader, "StreamWriter"], Awaitable[None] | None]

@@ -14,9 +14,11 @@ pub struct Settings {
     pub queue: usize,
     /// Share of packets lost on the way.
     pub loss: f64,
-    /// Mean length of a burst of losses, in packets, by the model of Gilbert (1960) with a bad state that
-    /// loses everything; 1 or less: each packet is lost by itself.
-    pub burst: f64,
+    /// Mean time for which everything is lost; then everything gets through, as long as gives the share.
+    /// Less than 1 ms: each packet is lost by itself.
+    ///
+    /// The model of Gilbert (1960) in time, not in packets: a sender that waits sees the end of a burst.
+    pub burst: Duration,
     /// Share of packets that arrive twice.
     pub duplicate: f64,
     /// Share of packets (and of second copies) that are held back, and so overtaken.
@@ -45,7 +47,7 @@ impl Default for Settings {
             delay: Duration::ZERO,
             queue: 1000,
             loss: 0.0,
-            burst: 1.0,
+            burst: Duration::ZERO,
             duplicate: 0.0,
             reorder: 0.0,
             hold: Duration::from_millis(20),
@@ -97,6 +99,7 @@ pub struct Link {
     rng: Rng,
     counters: Counters,
     in_burst: bool,
+    burst_changes: Instant,
     /// When each packet of the queue has been sent; the last is when the sender is free.
     sent_at: VecDeque<Instant>,
     under_way: BTreeMap<(Instant, u64), Vec<u8>>,
@@ -110,7 +113,8 @@ impl Link {
             settings,
             rng,
             counters: Counters::default(),
-            in_burst: false,
+            in_burst: true,
+            burst_changes: Instant::ZERO,
             sent_at: VecDeque::new(),
             under_way: BTreeMap::new(),
             launched: 0,
@@ -147,15 +151,18 @@ impl Link {
         Some(sent)
     }
 
-    fn loses(&mut self) -> bool {
+    fn loses(&mut self, at: Instant) -> bool {
         let Settings { loss, burst, .. } = self.settings;
-        if burst <= 1.0 {
+        if burst < Duration::from_millis(1) || loss <= 0.0 || loss >= 1.0 {
             return self.rng.chance(loss);
         }
-        // The share of packets in the bad state is loss = begin / (begin + end).
-        let end = 1.0 / burst;
-        let begin = (end * loss / (1.0 - loss).max(f64::EPSILON)).min(1.0);
-        self.in_burst = if self.in_burst { !self.rng.chance(end) } else { self.rng.chance(begin) };
+        while self.burst_changes <= at {
+            self.in_burst = !self.in_burst;
+            let bad = burst.as_secs_f64();
+            let mean = if self.in_burst { bad } else { bad * (1.0 - loss) / loss };
+            let length = -mean * (1.0 - self.rng.unit()).ln();
+            self.burst_changes += Duration::from_secs_f64(length);
+        }
         self.in_burst
     }
 
@@ -191,7 +198,7 @@ impl Machine for Link {
             self.counters.overflowed += 1;
             return;
         };
-        if self.loses() {
+        if self.loses(sent) {
             self.counters.lost += 1;
             return;
         }
@@ -277,14 +284,14 @@ mod tests {
 
     #[test]
     fn losses_come_at_their_share_and_in_bursts_of_their_length() {
-        for burst in [1.0, 8.0] {
+        for (burst, expected) in [(0, 1.0 / 0.9), (50, 50.0)] {
+            let burst = Duration::from_millis(burst);
             let mut link = link(Settings { loss: 0.1, burst, ..Settings::default() });
-            send(&mut link, 100_000);
+            send(&mut link, 400_000); // one each millisecond
             let lost = link.counters().lost as f64;
-            assert!((9_000.0..11_000.0).contains(&lost), "{lost}");
+            assert!((36_000.0..44_000.0).contains(&lost), "{lost}");
             let gaps = arrivals(&mut link).windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
             let mean = lost / gaps as f64;
-            let expected = if burst > 1.0 { burst } else { 1.0 / 0.9 };
             assert!((mean / expected - 1.0).abs() < 0.1, "{mean}");
         }
     }

@@ -71,8 +71,8 @@ struct LinkArgs {
     /// Share of packets lost.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     loss: f64,
-    /// Mean packets lost in a row (Gilbert's model); 1: each by itself.
-    #[arg(long, value_name = "PACKETS", default_value_t = 1.0)]
+    /// Mean time for which everything is lost, ms (Gilbert's model in time); 0: each packet by itself.
+    #[arg(long, value_name = "MS", default_value_t = 0.0)]
     burst: f64,
     /// Share that arrives twice.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
@@ -102,13 +102,14 @@ impl LinkArgs {
             ensure!((0.0..=1.0).contains(&share), "--{name} is {share}, allowed: 0 to 1");
         }
         ensure!(self.delay >= 0.0, "--delay is {}, allowed: 0 or more", self.delay);
+        ensure!(self.burst >= 0.0, "--burst is {}, allowed: 0 or more", self.burst);
         ensure!(self.rate.is_none_or(|rate| rate > 0.0), "--rate must be above 0");
         Ok(Settings {
             rate: self.rate.map(bits),
             delay: Duration::from_secs_f64(self.delay / 1e3),
             queue: self.queue,
             loss: self.loss,
-            burst: self.burst,
+            burst: Duration::from_secs_f64(self.burst / 1e3),
             duplicate: self.duplicate,
             reorder: self.reorder,
             corrupt: self.corrupt,
