@@ -192,7 +192,8 @@ fn two_writers_of_one_file_do_not_mix() {
         let receiver = tokio::spawn(async move { receive(far, target, QUICK, &mut |_| ()).await });
         tokio::spawn(async move { send(near, sources, QUICK, &mut |_| ()).await });
         tokio::spawn(async move {
-            feed.write_all(text).await.unwrap();
+            // Nobody reads it once the transfer has been refused.
+            feed.write_all(text).await.ok();
             (feed, receiver)
         })
     };
