@@ -97,3 +97,52 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_within_a_second() {
     assert!(resumed < Duration::from_secs(1), "resumed after {resumed:?}");
     println!("frozen after {frozen:?}, resumed after {resumed:?}");
 }
+
+/// The second link is shorter than the first, which the sender learns from the router between.
+#[test]
+fn no_router_cuts_a_datagram_and_segments_become_as_short_as_the_path() {
+    let Some(chain) = possible(Chain::new(2)) else { return };
+    chain.hosts[1].ip("link set right mtu 1100").unwrap();
+    chain.hosts[2].ip("link set left mtu 1100").unwrap();
+    let address = SocketAddr::new(chain.address().into(), 7000);
+    let data = crate::loopback::pattern(300_000);
+    // Batches leave with the largest window.
+    let mut config = Config::new(Security::Plain);
+    config.transport.cwnd_max = 12;
+    let far = || {
+        block_on(async {
+            let listener = TpaListener::bind(address, config.clone()).await.unwrap();
+            let mut stream = listener.accept().await.unwrap();
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).await.unwrap();
+            all
+        })
+    };
+    let near = || {
+        block_on(async {
+            let mut stream = TpaStream::connect(address, &config).await.unwrap();
+            stream.write_all(&data).await.unwrap();
+            stream.shutdown().await.unwrap();
+            stream.stats().mss
+        })
+    };
+    let (mss, arrived) = thread::scope(|scope| {
+        let arrived = scope.spawn(|| chain.hosts[2].run(far).unwrap());
+        thread::sleep(Duration::from_millis(200));
+        (chain.hosts[0].run(near).unwrap(), arrived.join().unwrap())
+    });
+    assert!(arrived == data, "{} bytes arrived", arrived.len());
+    assert_eq!(mss, 1100 - 40);
+    let cut = |host: usize| chain.hosts[host].run(|| ip_counter("FragOKs")).unwrap();
+    // The segments of one block had their numbers before; the window has room for all of them.
+    assert_eq!((cut(0) <= 12, cut(1)), (true, 0), "{} at the sender", cut(0));
+}
+
+/// What the kernel counts of the namespace that the thread is in.
+fn ip_counter(name: &str) -> u64 {
+    let all = std::fs::read_to_string("/proc/thread-self/net/snmp").unwrap();
+    let mut lines = all.lines().filter_map(|line| line.strip_prefix("Ip: "));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let mut pairs = names.split(' ').zip(values.split(' '));
+    pairs.find(|(found, _)| *found == name).and_then(|(_, value)| value.parse().ok()).unwrap()
+}
