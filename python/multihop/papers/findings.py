@@ -43,7 +43,7 @@ ROAMING_AODV = (
 
 # TPA, section 5: the simulations.
 CROSS = (
-    "TCP lies up to 2% above the paper, TPA 2 to 3% below, so that the lead of TPA at the same window is not found; TPA* has the half of it. "
+    "With --full TCP lies 1.4 to 2.1% above the paper and TPA 0.9 to 2.5% below, so that the lead at the same window is 1%, not 3 to 5%, and 1.9% between the best of each. "
     "What a break costs decides about all rows: HELLOs meet other frames, a neighbour counts as lost, and packets wait for another route. "
     "HELLO intervals, their jitter, the time until a neighbour is lost, RTS before ACKs and nine rules of AODV-UU were tried one by one "
     "(docs/validation/tpa-cross.md): each moves TCP and TPA alike. What gives TPA the rest in the paper is not known."
