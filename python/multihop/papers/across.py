@@ -78,12 +78,13 @@ TRANSPORTS = Experiment(
     full=Effort(30),
     unstated=(OURS,),
     plots=(
-        Plot("bar", "goodput", x="transport", panel="layout", caption="Aggregate goodput."),
+        Plot("bar", "goodput", x="transport", panel="layout", apart=True, caption="Aggregate goodput."),
         Plot(
             "bar",
             "energy",
             x="transport",
             panel="layout",
+            apart=True,
             caption="Energy of all nodes for each MB delivered.",
         ),
     ),

@@ -137,6 +137,8 @@ class Plot:
     """The axis whose values have a look of their own."""
     panel: str = ""
     """The axis whose values have a panel of their own."""
+    apart: bool = False
+    """Whether each panel has a scale of its own, too."""
     caption: str = ""
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from multihop import report
@@ -16,6 +18,8 @@ from multihop.papers.study import Study, Values
 
 WIDEST = 3
 """Panels in a row."""
+MANY = 8
+"""More names than this stand upright below an axis."""
 
 
 def draw(study: Study, plot: Plot) -> Figure | None:
@@ -29,11 +33,15 @@ def draw(study: Study, plot: Plot) -> Figure | None:
     with report.drawing():
         size = (max(7.2, 4.0 * columns), 4.4 if lines == 1 else 3.0 * lines)
         figure = Figure(figsize=size, layout="constrained")
-        grid = figure.subplots(lines, columns, squeeze=False, sharey=plot.kind != "time")
+        shared = plot.kind != "time" and not plot.apart
+        grid = figure.subplots(lines, columns, squeeze=False, sharey=shared)
     for axes, panel in zip(grid.flat, panels, strict=False):
         kinds[plot.kind](axes, study, plot, {} if panel is None else {plot.panel: panel})
         if panel is not None:
             axes.set_title(f"{_axis(study, plot.panel).label or plot.panel} {panel}", fontsize=10)
+    for axes in grid.flat[: len(panels)]:
+        # Once all are drawn: a limit that is set stays, and holds for all panels that share it.
+        axes.set_ylim(bottom=0)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
     _legend(figure, [axes for axes in grid.flat if axes.get_visible()])
@@ -77,16 +85,16 @@ def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
                     yerr=half,
                     capsize=3,
                     label=label,
-                    color=look.colour,
-                    alpha=0.55,
+                    facecolor=[0.5 + 0.5 * part for part in to_rgb(look.colour)],
                     edgecolor=look.colour,
                     hatch=HATCHES.get(look.line, ""),
                 )
         _theirs(axes, study, plot, cells, "", x)
     _label_axes(axes, study, plot, x_axis)
     axes.set_xticks(range(len(x_axis.values)), [str(value) for value in x_axis.values])
-    if max(len(str(value)) for value in x_axis.values) * len(x_axis.values) > 50:
-        axes.tick_params(axis="x", rotation=30)
+    longest = max(len(str(value)) for value in x_axis.values)
+    if longest * len(x_axis.values) > 50:
+        axes.tick_params(axis="x", rotation=90 if len(x_axis.values) > MANY else 30)
 
 
 def _series(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
@@ -102,7 +110,6 @@ def _series(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
                     part["time"], part["value"], color=look.colour, linestyle=line, linewidth=1.1, label=name
                 )
     axes.set(xlabel="time, s", ylabel=SERIES_LABELS.get(plot.metric, plot.metric))
-    axes.set_ylim(bottom=0)
 
 
 def _scatter(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
@@ -161,13 +168,22 @@ def _theirs(
 
 
 def _look(study: Study, plot: Plot, value: Any) -> report.Style:
-    """A transport looks the same everywhere; anything else by its place on its axis."""
+    """A transport looks the same everywhere, "elfn, 2 s" has its colour; others go by their place."""
     if report.known(str(value)):
         return report.style(str(value))
     axes = [axis for axis in study.axes if axis.name == (plot.by or plot.x)]
-    others = [one for axis in axes for one in axis.values if not report.known(str(one))]
-    place = others.index(value) if value in others else 0
-    return report.OTHERS[place % len(report.OTHERS)]
+    family = _family(value)
+    others = [one for axis in axes for one in axis.values if _family(one) == family]
+    # The plain member of a family has the look before those of the others.
+    place = others.index(value) + bool(family) if value in others else 0
+    look = report.OTHERS[place % len(report.OTHERS)]
+    return replace(look, colour=report.style(family).colour) if family else look
+
+
+def _family(value: Any) -> str:
+    """The transport that a value with more words is a variant of."""
+    family, comma, _ = str(value).partition(",")
+    return family if comma and report.known(family) else ""
 
 
 def _groups(study: Study, plot: Plot, at: dict[str, Any]) -> list[tuple[Any, list[Values]]]:
@@ -197,7 +213,6 @@ def _place(value: Any, axis: Axis) -> float:
 
 def _label_axes(axes: Axes, study: Study, plot: Plot, x_axis: Axis) -> None:
     axes.set(xlabel=x_axis.label or x_axis.name, ylabel=_metric_label(study, plot.metric))
-    axes.set_ylim(bottom=0)
     if plot.kind == "line":
         if all(isinstance(value, int | float) for value in x_axis.values):
             axes.set_xticks(list(x_axis.values))

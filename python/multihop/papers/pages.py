@@ -134,10 +134,7 @@ def summary(page: Page, studies: Sequence[Study], command: str, links: Mapping[s
     runs, cost = sum(study.runs for study in studies), sum(study.cost for study in studies)
     page.text(
         f"{len(studies)} experiments, {runs} runs, {duration(cost)} of processor time, by {_core.build()}. "
-        "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
-        "the same placements, movements and channels. A claim is held, not held, or not decided: the "
-        "interval of the paired difference lies above its bound, below it, or on both sides. Where a paper "
-        "gives the size of a gain, half of it must be there. What was not run is said where it belongs."
+        + SUMMARY
     )
     page.command(command)
     page.heading("Experiments", "experiments")
@@ -270,3 +267,9 @@ def _escaped(text: str) -> str:
 
 
 VERDICTS = (claims.HELD, claims.NOT_HELD, claims.NOT_DECIDED, claims.NOT_RUN)
+SUMMARY = (
+    "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
+    "the same placements, movements and channels. A claim is held, not held, or not decided: the "
+    "interval of the paired difference lies above its bound, below it, or on both sides. Where a paper "
+    "gives the size of a gain, half of it must be there. What was not run is said where it belongs."
+)
