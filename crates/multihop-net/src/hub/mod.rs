@@ -10,13 +10,15 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use multihop_core::{Instant, Machine};
-use multihop_transport::tpa::{self, Endpoint, Ports, Refusals, State};
-use multihop_wire::tpa::{BlockSeq, MAX_BLOCK, Segment};
+use multihop_transport::tpa::{self, Endpoint, Ports, Refusals};
+use multihop_wire::tpa::BlockSeq;
 
 mod armour;
 mod connection;
 mod door;
+mod input;
 mod limit;
+mod output;
 mod paths;
 mod plain;
 mod recent;
@@ -29,12 +31,11 @@ pub use slots::Id;
 use crate::config::{Config, Limits};
 use crate::error::Error;
 use crate::keys::PublicKey;
-use crate::seal::Freshness;
 use crate::stats::Stats;
-use armour::{Armour, Opened};
+use armour::Armour;
 use connection::Connection;
-use door::{Door, Knock};
-use limit::{Limit, Rate, Warnings};
+use door::Door;
+use limit::{Rate, Warnings};
 use routes::Routes;
 use slots::Slots;
 
@@ -208,141 +209,6 @@ impl Hub {
         Ok(id)
     }
 
-    /// Takes what has arrived.
-    pub fn receive(&mut self, now: Instant, datagram: Datagram<'_>) {
-        match self.door.route(now, &datagram).and_then(|route| self.routes.get(route)) {
-            Some(id) => self.receive_for(now, id, datagram),
-            None => self.receive_from_stranger(now, datagram),
-        }
-    }
-
-    fn receive_for(&mut self, now: Instant, id: Id, datagram: Datagram<'_>) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        connection.traffic.datagrams_received += 1;
-        connection.traffic.bytes_received += datagram.bytes.len() as u64;
-        let ports = (datagram.from.port(), self.port);
-        match connection.armour.open(now, &datagram, connection.peer(), ports) {
-            Opened::Segment(segment, _) if connection.endpoint.gives_way_to(&segment) => {
-                return self.receive_from_stranger(now, datagram);
-            }
-            Opened::Segment(segment, freshness) => {
-                if let Some(freshness) = freshness {
-                    connection.paths.on_genuine(now, datagram.from, freshness);
-                }
-                connection.on_segment(now, datagram.ttl, segment);
-            }
-            Opened::Seen => connection.paths.on_genuine(now, datagram.from, Freshness::Again),
-            Opened::Again => connection.endpoint.connect_again(),
-            Opened::WrongKey(key) => {
-                tracing::info!(from = %datagram.from, %key, "turned away: it is not a key that may connect");
-                connection.fail(Error::WrongKey(key));
-                self.events.push_back(Event::Changed(id));
-            }
-            Opened::Nothing => {}
-        }
-        // There may be an answer even to what was nothing new.
-        self.wake(id);
-    }
-
-    fn receive_from_stranger(&mut self, now: Instant, datagram: Datagram<'_>) {
-        let ports = (datagram.from.port(), self.port);
-        let mut knock = self.door.knock(now, &datagram, ports, self.listening);
-        if matches!(knock, Knock::Proved) && self.has_room(now, datagram.from) {
-            knock = self.door.admit(&datagram, ports, &mut self.entropy);
-        }
-        match knock {
-            Knock::Nothing | Knock::Proved => {}
-            Knock::Answer(bytes) => self.answer(datagram.from, datagram.local, bytes),
-            Knock::Refuse(segment) => self.refuse(now, &datagram, &segment),
-            Knock::Enter(armour, segment) => self.open_for(now, armour, segment, datagram),
-        }
-    }
-
-    /// Whether one more stranger can come in from there. If not, it is as if it had not been heard.
-    fn has_room(&mut self, now: Instant, from: SocketAddr) -> bool {
-        let Limits { connections, backlog, half_open, handshakes, memory, .. } = self.limits;
-        let live = self.connections.len() - self.lingering.len();
-        let place = limit::place(from);
-        let here = || self.connections.count(|c| c.is_half_open && limit::place(c.peer()) == place);
-        let reached = if live >= connections {
-            (Limit::Connections, connections)
-        } else if (live + 1).saturating_mul(self.buffers()) > memory {
-            (Limit::Memory, memory)
-        } else if self.half_open >= half_open {
-            (Limit::HalfOpen, half_open)
-        } else if self.half_open >= half_open / 2 && here() >= half_open / 2 {
-            (Limit::HalfOpenHere, half_open / 2)
-        } else if self.backlog.len() >= backlog {
-            (Limit::Backlog, backlog)
-        } else if self.handshakes.is_spent(now) {
-            (Limit::Handshakes, handshakes)
-        } else {
-            return true;
-        };
-        self.warnings.warn(now, reached.0, reached.1);
-        false
-    }
-
-    /// Bytes that the buffers of one connection hold at most: what waits to leave, what waits to be read, and
-    /// a block that is under way.
-    fn buffers(&self) -> usize {
-        let mss = u32::from(self.config.mss);
-        let waiting = self.config.recv_buffer.unwrap_or(tpa::Config::DEFAULT_BUFFER * mss);
-        let received = waiting.saturating_add(mss * u32::from(MAX_BLOCK));
-        self.limits.send_buffer.saturating_add(received as usize)
-    }
-
-    fn open_for(&mut self, now: Instant, armour: Armour, segment: Segment, datagram: Datagram<'_>) {
-        // Once in millions: the caller calls again, and another index is drawn.
-        if self.routes.collide(armour.routes(datagram.from)) {
-            return;
-        }
-        for before in armour.routes(datagram.from).into_iter().flatten() {
-            if let Some(before) = self.routes.get(before) {
-                self.detach(before);
-                self.wake(before);
-            }
-        }
-        let mut endpoint = self.endpoint(datagram.from, &armour);
-        endpoint.listen();
-        let mut connection = Connection::from(&datagram, endpoint, armour);
-        connection.on_segment(now, datagram.ttl, segment);
-        self.half_open += 1;
-        let id = self.insert(connection);
-        self.wake(id);
-    }
-
-    fn refuse(&mut self, now: Instant, datagram: &Datagram<'_>, segment: &Segment) {
-        if let Some(reset) = self.refusals.answer(now, datagram.from, segment) {
-            let mut bytes = Vec::new();
-            reset.emit_in_udp(&mut bytes);
-            self.answer(datagram.from, datagram.local, bytes);
-        }
-    }
-
-    fn answer(&mut self, to: SocketAddr, source: Option<IpAddr>, bytes: Vec<u8>) {
-        if self.answers.len() < MAX_ANSWERS {
-            self.answers.push_back((to, source, bytes));
-        }
-    }
-
-    /// A datagram did not get through. What quotes nothing that was sent of late is ignored.
-    pub fn fail(&mut self, now: Instant, failure: &Failure<'_>) {
-        // The kernel tells of few, so that they need no table of their own.
-        let to =
-            |connection: &Connection| connection.peer() == failure.to && connection.has_sent(failure.quoted);
-        let Some(id) = self.connections.find(to) else { return };
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        if let Cause::TooLong(mtu) = failure.cause {
-            // The system has checked it, and knows a least length.
-            let mtu = (self.path_mtu)(failure.to).unwrap_or(mtu);
-            connection.endpoint.set_mss(mss_of(mtu, failure.to, &connection.armour));
-        } else if connection.on_failure(now, failure) {
-            self.events.push_back(Event::Changed(id));
-        }
-        self.wake(id);
-    }
-
     /// Runs every timer that is due.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(&(at, id)) = self.due.first().filter(|(at, _)| *at <= now) {
@@ -358,54 +224,6 @@ impl Hub {
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
-    }
-
-    /// Appends the next datagram that is to leave to `out`.
-    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmit> {
-        let start = out.len();
-        if let Some((to, source, bytes)) = self.answers.pop_front() {
-            out.extend_from_slice(&bytes);
-            return Some(Transmit { to, source, len: bytes.len() });
-        }
-        while let Some(&id) = self.ready.front() {
-            let Some(connection) = self.connections.get_mut(id) else {
-                self.ready.pop_front();
-                continue;
-            };
-            if let Some(bytes) = connection.armour.pop_pending() {
-                out.extend_from_slice(&bytes);
-                return Some(self.sent(id, None, &out[start..]));
-            }
-            match connection.endpoint.poll_output(now) {
-                Some(tpa::Output::Segment(segment)) => {
-                    if connection.is_declined(&segment) {
-                        self.events.push_back(Event::Changed(id));
-                        continue;
-                    }
-                    connection.armour.seal(now, &segment, out);
-                    if out.len() > start {
-                        return Some(self.sent(id, Some(&segment), &out[start..]));
-                    }
-                }
-                Some(tpa::Output::Event(event)) => self.on_event(id, event),
-                None => {
-                    self.ready.pop_front();
-                    self.settle(id);
-                }
-            }
-        }
-        None
-    }
-
-    /// Notes a datagram that leaves.
-    fn sent(&mut self, id: Id, segment: Option<&Segment>, bytes: &[u8]) -> Transmit {
-        let connection = self.connections.get_mut(id).expect("it has just said so");
-        connection.on_sent(segment, bytes);
-        let (to, source) = (connection.peer(), connection.source);
-        if let Some(other) = connection.paths.take_copy() {
-            self.answer(other, source, bytes.to_vec());
-        }
-        Transmit { to, source, len: bytes.len() }
     }
 
     /// The next thing that an application may have waited for.
@@ -523,93 +341,6 @@ impl Hub {
         self.routes.insert(routes, id);
         id
     }
-
-    /// Something may have to leave.
-    fn wake(&mut self, id: Id) {
-        if let Some(connection) = self.connections.get_mut(id)
-            && !connection.is_ready
-        {
-            connection.is_ready = true;
-            self.ready.push_back(id);
-        }
-    }
-
-    fn on_event(&mut self, id: Id, event: tpa::Event) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        connection.on_event(event);
-        if event == tpa::Event::Connected && std::mem::take(&mut connection.is_half_open) {
-            self.half_open -= 1;
-            connection.is_held = true;
-            self.backlog.push_back(id);
-            self.events.push_back(Event::Incoming);
-        }
-        self.events.push_back(Event::Changed(id));
-    }
-
-    /// Nothing more leaves now: when to come back, and whether it is over.
-    fn settle(&mut self, id: Id) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        connection.is_ready = false;
-        connection.settle();
-        let deadline = connection.endpoint.poll_timeout();
-        let old = std::mem::replace(&mut connection.deadline, deadline);
-        if deadline != old {
-            if let Some(at) = old {
-                self.due.remove(&(at, id));
-            }
-            if let Some(at) = deadline {
-                self.due.insert((at, id));
-            }
-        }
-        if connection.has_just_shut() {
-            self.events.push_back(Event::Changed(id));
-        }
-        match connection.endpoint.state() {
-            State::Linger if connection.closed.is_none() => {
-                connection.closed = Some(self.closed);
-                self.lingering.insert(self.closed, id);
-                self.closed += 1;
-                self.bound_lingering();
-            }
-            // A stranger whose SYN was not to our liking, or who has taken it back.
-            State::Listen | State::Closed => self.on_gone(id),
-            _ => {}
-        }
-    }
-
-    fn bound_lingering(&mut self) {
-        if self.lingering.len() > self.limits.lingering
-            && let Some((_, &oldest)) = self.lingering.first_key_value()
-            && let Some(connection) = self.connections.get_mut(oldest)
-        {
-            connection.endpoint.abort();
-            self.wake(oldest);
-        }
-    }
-
-    /// The endpoint has closed. What waits to be read stays until the application is done with it.
-    fn on_gone(&mut self, id: Id) {
-        self.detach(id);
-        if let Some(connection) = self.connections.get_mut(id)
-            && !connection.is_held
-        {
-            self.half_open -= usize::from(connection.is_half_open);
-            self.connections.remove(id);
-        }
-    }
-
-    /// What the peer sends is no longer for this connection.
-    fn detach(&mut self, id: Id) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
-        connection.endpoint.abort();
-        if let Some(number) = connection.closed {
-            self.lingering.remove(&number);
-        }
-        self.routes.remove(connection.armour.routes(connection.peer()), id);
-        if let Some(at) = connection.deadline.take() {
-            self.due.remove(&(at, id));
-        }
-    }
 }
 
 impl fmt::Debug for Hub {
@@ -637,5 +368,3 @@ const TPA_HEADER: u16 = 12;
 const LEAST_MTU_4: u16 = 552;
 /// What every link takes (RFC 8200 section 5).
 const LEAST_MTU_6: u16 = 1280;
-/// Answers to strangers that wait to leave; what is beyond them is not answered.
-const MAX_ANSWERS: usize = 256;
