@@ -271,5 +271,7 @@ SUMMARY = (
     "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
     "the same placements, movements and channels. A claim is held, not held, or not decided: the "
     "interval of the paired difference lies above its bound, below it, or on both sides. Where a paper "
-    "gives the size of a gain, half of it must be there. What was not run is said where it belongs."
+    "gives the size of a gain, half of it must be there. What was not run is said where it belongs. "
+    "Processor time is what the runs cost, time on the wall what they took beside whatever else the machine "
+    "had to do. Each section has the command that makes its runs."
 )

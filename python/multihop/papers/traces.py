@@ -17,7 +17,7 @@ SHOWN = 40
 """Lines of a packet trace."""
 SILENCE = 1.0
 """Seconds without a segment that only a timeout ends."""
-BEFORE, AFTER = 0.7, 0.3
+BEFORE, AFTER = 1.5, 0.3
 """Seconds that are shown on both sides of a silence."""
 
 
