@@ -113,9 +113,9 @@ def explain(page: Study) -> None:
         "two: 1 + 2 cov. Round trips vary by 0.22 to 0.25 there though nothing competes (series `cov`), "
         "because some ACKs meet data of their own flow, and the gap is half as long again as "
         "the delay asks for. Without "
-        "that factor it passes the window from six hops on, and loses 10 to 15 packets in "
+        "that factor it passes the window from six hops on, and loses 8 to 14 packets in "
         "1000; over four, data and ACK "
-        "meet all the more. In the cross the factor is what makes two flows share."
+        "meet all the more."
     )
 
 
