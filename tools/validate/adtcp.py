@@ -19,7 +19,7 @@ from multihop import Result, report
 from multihop.stats import Interval, interval
 from study import Study
 
-SEEDS = range(1, 7)
+SEEDS = range(1, 13)
 TRACED = range(1, 4)  # seeds
 SECONDS = 300.0
 START = 0.0
