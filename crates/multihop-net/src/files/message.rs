@@ -68,15 +68,16 @@ impl<'a> Message<'a> {
             ENTRY => Self::Entry(entry(body)?),
             LISTED => Self::Listed { entries: u32::from_be_bytes(body.try_into().ok()?) },
             HAVE => {
-                let (index, rest) = number(body)?;
+                let (index, rest) = body.split_first_chunk()?;
                 let (offset, hash) = rest.split_first_chunk()?;
-                let offset = u64::from_be_bytes(*offset);
+                let (index, offset) = (u32::from_be_bytes(*index), u64::from_be_bytes(*offset));
                 Self::Have(Have { index, offset, hash: hash.try_into().ok()? })
             }
             READY if body.is_empty() => Self::Ready,
             FILE => {
-                let (index, offset) = number(body)?;
-                Self::File { index, offset: u64::from_be_bytes(offset.try_into().ok()?) }
+                let (index, offset) = body.split_first_chunk()?;
+                let offset = u64::from_be_bytes(offset.try_into().ok()?);
+                Self::File { index: u32::from_be_bytes(*index), offset }
             }
             DATA => Self::Data(body),
             END => Self::End { hash: body.try_into().ok()? },
@@ -148,11 +149,6 @@ fn entry(body: &[u8]) -> Option<Result<Entry, BadName>> {
     };
     let size = Some(u64::from_be_bytes(*size)).filter(|&size| size != UNKNOWN);
     Some(Name::parse(name).map(|name| Entry { kind, size, name }))
-}
-
-fn number(body: &[u8]) -> Option<(u32, &[u8])> {
-    let (number, rest) = body.split_first_chunk()?;
-    Some((u32::from_be_bytes(*number), rest))
 }
 
 /// What both ends speak.

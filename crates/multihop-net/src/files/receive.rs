@@ -11,7 +11,7 @@ use super::list::{NAMES_MAX, bound, total};
 use super::message::{Entry, Hash, Kind, Message, VERSION};
 use super::names::Name;
 use super::place::{Held, Partial, cannot_write, survey};
-use super::talk::{Incoming, Outgoing, part};
+use super::talk::{Incoming, Outgoing, meet, part};
 use super::{Error, Options, Progress, Report, Summary};
 
 /// Where it is to go.
@@ -41,9 +41,7 @@ pub async fn receive<S>(
 where
     S: AsyncRead + AsyncWrite,
 {
-    let (reader, writer) = tokio::io::split(stream);
-    let mut incoming = Incoming::new(reader, options.patience);
-    let mut outgoing = Outgoing::new(writer, options.patience);
+    let (mut incoming, mut outgoing) = meet(stream, options.patience);
     let mut summary = Summary::default();
     let done = {
         let mut report = |progress: Progress| {

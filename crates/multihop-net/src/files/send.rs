@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::list::{Origin, Source, Sources, Stamp, open};
 use super::message::{Entry, Have, Kind, Message, VERSION};
 use super::place::hash_prefix;
-use super::talk::{FAREWELL, Incoming, Outgoing, part};
+use super::talk::{FAREWELL, Incoming, Outgoing, meet, part};
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
 
@@ -25,9 +25,7 @@ pub async fn send<S>(
 where
     S: AsyncRead + AsyncWrite,
 {
-    let (reader, writer) = tokio::io::split(stream);
-    let mut incoming = Incoming::new(reader, options.patience);
-    let mut outgoing = Outgoing::new(writer, options.patience);
+    let (mut incoming, mut outgoing) = meet(stream, options.patience);
     let mut summary = Summary { files: sources.files(), ..Summary::default() };
     let mut report = |progress: Progress| {
         summary.note(&progress);

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf, split};
 use tokio::time::timeout;
 
 use super::Error;
@@ -20,7 +20,7 @@ pub(super) struct Outgoing<W> {
 }
 
 impl<R: AsyncRead + Unpin> Incoming<R> {
-    pub(super) fn new(inner: R, patience: Duration) -> Self {
+    fn new(inner: R, patience: Duration) -> Self {
         Self(Reader::new(inner, patience))
     }
 
@@ -42,7 +42,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
 }
 
 impl<W: AsyncWrite + Unpin> Outgoing<W> {
-    pub(super) fn new(inner: W, patience: Duration) -> Self {
+    fn new(inner: W, patience: Duration) -> Self {
         Self { writer: Writer::new(inner, patience), scratch: Vec::new() }
     }
 
@@ -69,6 +69,15 @@ impl<W: AsyncWrite + Unpin> Outgoing<W> {
         let done = self.meanwhile(tokio::task::spawn_blocking(work)).await?;
         done.map_err(|error| Error::Here(format!("the work was not finished: {error}")))
     }
+}
+
+/// Begins a conversation on a stream.
+pub(super) fn meet<S>(stream: S, patience: Duration) -> (Incoming<ReadHalf<S>>, Outgoing<WriteHalf<S>>)
+where
+    S: AsyncRead + AsyncWrite,
+{
+    let (reader, writer) = split(stream);
+    (Incoming::new(reader, patience), Outgoing::new(writer, patience))
 }
 
 /// Ends the conversation: says why, if the end is ours, and waits until the other end has heard it.
