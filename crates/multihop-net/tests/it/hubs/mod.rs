@@ -199,6 +199,11 @@ impl Net {
 }
 
 impl Transfer {
+    /// Bytes the other way through the same connection.
+    fn back(&self, len: usize) -> Self {
+        Self { from: self.to.unwrap(), to: Some(self.from), len, sent: 0, received: 0 }
+    }
+
     fn is_done(&self) -> bool {
         self.received == self.len
     }

@@ -25,13 +25,7 @@ fn it_moves_while_its_listener_sends() {
     net.listen(listener(), &token());
     let mut there = [net.call(host(1), &token(), listener(), 10)];
     net.finish(seconds(10), &mut there);
-    let mut back = [Transfer {
-        from: there[0].to.unwrap(),
-        to: Some(there[0].from),
-        len: 200_000,
-        sent: 0,
-        received: 0,
-    }];
+    let mut back = [there[0].back(200_000)];
     assert!(net.run(seconds(10), &mut back, |all| all[0].received >= 50_000));
     net.moved = Some((host(1), address("192.0.2.1:999")));
     // The listener learns of it when the caller says something, and that it does once data has come by
@@ -52,13 +46,7 @@ fn a_datagram_sent_on_from_elsewhere_does_not_take_a_connection_away() {
     net.listen(listener(), &token());
     let mut there = [net.call(host(1), &token(), listener(), 10)];
     net.finish(seconds(10), &mut there);
-    let mut back = [Transfer {
-        from: there[0].to.unwrap(),
-        to: Some(there[0].from),
-        len: 400_000,
-        sent: 0,
-        received: 0,
-    }];
+    let mut back = [there[0].back(400_000)];
     for n in 1..8 {
         assert!(net.run(seconds(10), &mut back, |all| all[0].received >= n * 50_000));
         // What has left within the last millisecond is still under way.
