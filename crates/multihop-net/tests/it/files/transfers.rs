@@ -147,9 +147,7 @@ fn a_folder_that_has_vanished_is_an_error_at_both_ends() {
         sources.add_stream("a", Box::new(stream)).unwrap();
         let sender = tokio::spawn(async move { send(near, sources, QUICK, &mut |_| ()).await });
         feed.write_all(b"text").await.unwrap();
-        while unfinished(&folder).is_empty() {
-            tokio::task::yield_now().await;
-        }
+        until_there_is(&folder, "text").await;
         fs::remove_dir_all(&folder).unwrap();
         drop(feed);
         [sender.await.unwrap(), receiver.await.unwrap()]
@@ -199,9 +197,7 @@ fn two_writers_of_one_file_do_not_mix() {
     };
     run(async {
         let (first, receiver) = begin(b"first").await.unwrap();
-        while unfinished(pair.to.path()).is_empty() {
-            tokio::task::yield_now().await;
-        }
+        until_there_is(pair.to.path(), "first").await;
         let (_second, other) = begin(b"second").await.unwrap();
         let reason = other.await.unwrap().unwrap_err().to_string();
         assert_eq!(reason, "cannot write 'a': another transfer is writing it");
