@@ -1,5 +1,7 @@
 from typing import Any, final
 
+from multihop.net import Security
+
 __all__ = [
     "Connection",
     "Listener",
@@ -69,24 +71,11 @@ class Opening:
     def cancel(self) -> None: ...
 
 def tpa_token() -> str: ...
-def tpa_connect(
-    address: str,
-    port: int,
-    plain: bool,
-    token: str | None,
-    identity: str | None,
-    peer: str | None,
-    known_peers: str | None,
-    cwnd_max: int | None,
-) -> Opening: ...
+def tpa_connect(address: str, port: int, security: Security, cwnd_max: int | None) -> Opening: ...
 def tpa_listen(
     address: str,
     port: int,
-    plain: bool,
-    token: str | None,
-    identity: str | None,
-    peer: str | None,
-    known_peers: str | None,
+    security: Security,
     cwnd_max: int | None,
     backlog: int,
 ) -> Listener: ...

@@ -90,9 +90,6 @@ class Security:
         known = None if known_peers is None else fspath(known_peers)
         return cls(identity=fspath(identity), peer=peer, known_peers=known)
 
-    def _words(self) -> tuple[bool, str | None, str | None, str | None, str | None]:
-        return (self.plain_, self.token_, self.identity, self.peer, self.known_peers)
-
 
 async def open_connection(
     host: str, port: int, *, security: Security, cwnd_max: int | None = None, limit: int = LIMIT
@@ -101,7 +98,7 @@ async def open_connection(
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     address = str(found[0][4][0])
-    opening = _core.tpa_connect(address, port, *security._words(), cwnd_max)
+    opening = _core.tpa_connect(address, port, security, cwnd_max)
     decided = loop.create_future()
     loop.add_reader(opening.fileno(), decided.set_result, None)
     try:
@@ -126,7 +123,7 @@ async def start_server(
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     address = str(found[0][4][0])
-    opening = partial(_core.tpa_listen, address, port, *security._words(), cwnd_max, backlog)
+    opening = partial(_core.tpa_listen, address, port, security, cwnd_max, backlog)
     listener = await loop.run_in_executor(None, opening)
     return Server(loop, listener, client_connected_cb, limit)
 
@@ -136,7 +133,7 @@ def connect(
 ) -> Socket:
     """Open a connection and wait until it stands; TimeoutError after so many seconds."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
-    opening = _core.tpa_connect(str(found[0][4][0]), port, *security._words(), cwnd_max)
+    opening = _core.tpa_connect(str(found[0][4][0]), port, security, cwnd_max)
     if not select.select([opening], [], [], timeout)[0]:
         raise TimeoutError(f"no connection within {timeout:g} s")
     return Socket(opening.result())
@@ -147,7 +144,7 @@ def listen(
 ) -> Listener:
     """Take connections from now on; `accept` of the result gives them one by one."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
-    return Listener(_core.tpa_listen(str(found[0][4][0]), port, *security._words(), cwnd_max, backlog))
+    return Listener(_core.tpa_listen(str(found[0][4][0]), port, security, cwnd_max, backlog))
 
 
 def new_token() -> str:

@@ -124,6 +124,24 @@ impl Listener {
     }
 }
 
+/// `multihop.net.Security`.
+#[derive(FromPyObject)]
+pub(crate) struct Security {
+    #[pyo3(attribute("plain_"))]
+    plain: bool,
+    #[pyo3(attribute("token_"))]
+    token: Option<String>,
+    identity: Option<PathBuf>,
+    peer: Option<String>,
+    known_peers: Option<PathBuf>,
+}
+
+impl From<Security> for Choice {
+    fn from(Security { plain, token, identity, peer, known_peers }: Security) -> Self {
+        Self { plain, token, identity, peer, known_peers }
+    }
+}
+
 type Made = io::Result<(Bridge, OwnedFd)>;
 
 /// A connection that is being made; its descriptor is readable once that is decided.
@@ -162,20 +180,15 @@ impl Drop for Opening {
 
 /// Begins to open a connection.
 #[pyfunction]
-#[pyo3(signature = (address, port, plain, token, identity, peer, known_peers, cwnd_max))]
-#[expect(clippy::too_many_arguments, reason = "the Python package has the friendly form")]
+#[pyo3(signature = (address, port, security, cwnd_max))]
 pub(crate) fn tpa_connect(
     address: &str,
     port: u16,
-    plain: bool,
-    token: Option<String>,
-    identity: Option<PathBuf>,
-    peer: Option<String>,
-    known_peers: Option<PathBuf>,
+    security: Security,
     cwnd_max: Option<u8>,
 ) -> PyResult<Opening> {
     let address = parse(address, port)?;
-    let config = config(&Choice { plain, token, identity, peer, known_peers }, cwnd_max)?;
+    let config = config(security, cwnd_max)?;
     let (decided, says) = UnixStream::pair()?;
     let made = Arc::new(Mutex::new(None));
     let place = Arc::clone(&made);
@@ -195,22 +208,17 @@ pub(crate) fn tpa_token() -> PyResult<String> {
 
 /// Takes connections at an address from now on.
 #[pyfunction]
-#[pyo3(signature = (address, port, plain, token, identity, peer, known_peers, cwnd_max, backlog))]
-#[expect(clippy::too_many_arguments, reason = "the Python package has the friendly form")]
+#[pyo3(signature = (address, port, security, cwnd_max, backlog))]
 pub(crate) fn tpa_listen(
     py: Python<'_>,
     address: &str,
     port: u16,
-    plain: bool,
-    token: Option<String>,
-    identity: Option<PathBuf>,
-    peer: Option<String>,
-    known_peers: Option<PathBuf>,
+    security: Security,
     cwnd_max: Option<u8>,
     backlog: usize,
 ) -> PyResult<Listener> {
     let address = parse(address, port)?;
-    let mut config = config(&Choice { plain, token, identity, peer, known_peers }, cwnd_max)?;
+    let mut config = config(security, cwnd_max)?;
     config.limits.backlog = backlog.clamp(1, config.limits.backlog);
     Ok(Listener(py.detach(|| BridgeListener::bind(address, config))?))
 }
@@ -228,8 +236,8 @@ fn interruptibly<T: Send>(py: Python<'_>, future: impl Future<Output = T> + Send
     }
 }
 
-fn config(choice: &Choice, cwnd_max: Option<u8>) -> PyResult<Config> {
-    let mut config = Config::new(choice.security()?);
+fn config(security: Security, cwnd_max: Option<u8>) -> PyResult<Config> {
+    let mut config = Config::new(Choice::from(security).security()?);
     if let Some(cwnd_max) = cwnd_max {
         if !(1..=12).contains(&cwnd_max) {
             return Err(PyValueError::new_err(format!("cwnd_max is {cwnd_max}, allowed: 1 to 12")));
