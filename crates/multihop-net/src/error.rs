@@ -9,9 +9,17 @@ pub enum Error {
     /// Nobody listens there.
     #[error("connection refused: nobody listens at the peer's port")]
     Refused,
+    /// A peer is there, and takes no call in the bare protocol.
+    #[error(
+        "connection refused: the peer takes no plain connections; a listener with a token or keys does not"
+    )]
+    NotPlain,
     /// The peer ended it without regard for what was under way.
     #[error("connection reset by the peer")]
     Reset,
+    /// The listener has ended it before it said anything: who is called may look at keys only then.
+    #[error("connection reset by the peer at once: most likely our key is not among those that it knows")]
+    TurnedAway,
     /// The peer has not answered for too long.
     #[error("connection timed out: the peer did not answer")]
     TimedOut,
@@ -38,8 +46,8 @@ pub enum Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error {
-            Error::Refused => io::ErrorKind::ConnectionRefused,
-            Error::Reset => io::ErrorKind::ConnectionReset,
+            Error::Refused | Error::NotPlain => io::ErrorKind::ConnectionRefused,
+            Error::Reset | Error::TurnedAway => io::ErrorKind::ConnectionReset,
             Error::TimedOut => io::ErrorKind::TimedOut,
             Error::Unreachable => io::ErrorKind::HostUnreachable,
             Error::Aborted => io::ErrorKind::ConnectionAborted,

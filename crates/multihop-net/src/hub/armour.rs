@@ -90,6 +90,14 @@ impl Armour {
         }
     }
 
+    /// Whether the peer has ended the connection with its first sealed words.
+    pub(super) fn is_turned_away(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Sealed(sealed) => sealed.is_turned_away(),
+        }
+    }
+
     /// Why the listener will not answer, by its own account.
     pub(super) fn refusal(&self) -> Option<Reason> {
         match self {

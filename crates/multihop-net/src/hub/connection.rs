@@ -158,8 +158,9 @@ impl Connection {
             Event::PeerClosed => self.is_at_end = true,
             // RFC 9293 section 3.10.7.4 on LAST-ACK: nothing is lost by it.
             Event::Reset | Event::TimedOut if self.is_all_but_over => {}
+            Event::Reset if self.armour.is_turned_away() => self.error = Some(Error::TurnedAway),
             Event::Reset if self.is_connected => self.error = Some(Error::Reset),
-            Event::Reset => self.error = Some(Error::Refused),
+            Event::Reset => self.error = Some(Error::NotPlain),
             Event::TimedOut if self.unreachable => self.error = Some(Error::Unreachable),
             Event::TimedOut => self.error = Some(Error::TimedOut),
             Event::Delivered(_) | Event::Acked(_) | Event::Closed => {}

@@ -61,6 +61,10 @@ impl Sealed {
         self.seal.peer_key()
     }
 
+    pub(super) fn is_turned_away(&self) -> bool {
+        self.seal.is_turned_away()
+    }
+
     pub(super) fn refusal(&self) -> Option<Reason> {
         self.seal.refusal()
     }

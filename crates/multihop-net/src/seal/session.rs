@@ -95,6 +95,7 @@ struct Open {
     opener: Opener,
     /// What may have to be said again: until the peer shows that it has the keys.
     early: Option<Early>,
+    is_turned_away: bool,
 }
 
 enum Early {
@@ -149,6 +150,12 @@ impl Seal {
             Stage::Calling(calling) => calling.refusal,
             _ => None,
         }
+    }
+
+    /// Whether the listener, to which our key is known now, has ended the connection with its first sealed
+    /// words.
+    pub(crate) fn is_turned_away(&self) -> bool {
+        matches!(&self.stage, Stage::Open(open) if open.is_turned_away)
     }
 
     /// A whole datagram that is to leave before anything else.
@@ -367,7 +374,7 @@ impl Answering {
 impl Stage {
     fn open(keys: Keys, remote: u32, early: Option<Early>, rotation: Rotation) -> Self {
         let (sealer, opener) = (Sealer::new(keys.outgoing, rotation), Opener::new(keys.incoming));
-        Self::Open(Box::new(Open { remote, sealer, opener, early }))
+        Self::Open(Box::new(Open { remote, sealer, opener, early, is_turned_away: false }))
     }
 }
 
@@ -404,8 +411,11 @@ impl Open {
             return Opened::Seen;
         }
         self.sealer.on_seen(data.seen);
-        self.early = None;
-        parse(&bytes, ports).map_or(Opened::Nothing, |segment| Opened::Segment(segment, Some(freshness)))
+        let early = self.early.take();
+        let Some(segment) = parse(&bytes, ports) else { return Opened::Nothing };
+        let has_shown_key = matches!(early, Some(Early::Caller { confirm, .. }) if !confirm.is_empty());
+        self.is_turned_away = has_shown_key && matches!(segment.body, Body::Reset);
+        Opened::Segment(segment, Some(freshness))
     }
 
     /// The listener does not know that we have its answer: the endpoint sees its SYN ACK again.

@@ -246,7 +246,26 @@ fn a_listener_refuses_a_key_that_it_does_not_know_and_can_say_so() {
         let reset = Segment { body: Body::Reset, ..ack() };
         let said = listener.say(at_ms(0), &reset);
         assert_eq!(caller.hear(at_ms(0), &said[0]), Opened::Segment(reset, NEWEST));
+        assert!(caller.is_turned_away());
     }
+}
+
+#[test]
+fn a_reset_behind_other_words_turns_nobody_away() {
+    let reset = Segment { body: Body::Reset, ..ack() };
+    for (one, two) in both() {
+        let (mut caller, mut listener) = open(&one, &two);
+        for segment in [ack(), reset.clone()] {
+            let said = listener.say(at_ms(0), &segment).remove(0);
+            assert_eq!(caller.hear(at_ms(0), &said), Opened::Segment(segment, NEWEST));
+        }
+        assert!(!caller.is_turned_away());
+    }
+    // With a token there is no key to look at.
+    let (mut caller, mut listener) = open(&token(), &token());
+    let said = listener.say(at_ms(0), &reset).remove(0);
+    caller.hear(at_ms(0), &said);
+    assert!(!caller.is_turned_away());
 }
 
 #[test]
