@@ -72,7 +72,7 @@ pub(crate) struct RunArgs {
     /// Scenario file.
     pub(crate) file: PathBuf,
     /// Root of the random streams, in place of the scenario's.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Set a key of the scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
@@ -104,7 +104,7 @@ pub(crate) struct SweepArgs {
     /// Scenario file.
     pub(crate) file: PathBuf,
     /// Runs at the same time; one for each processor if not given.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = some, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Set a key of the scenario for every run.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
@@ -130,7 +130,7 @@ pub(crate) struct MotionArgs {
     /// Scenario file.
     pub(crate) file: PathBuf,
     /// Root of the random streams, in place of the scenario's.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Set a key of the scenario, for example duration=60.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
@@ -139,7 +139,7 @@ pub(crate) struct MotionArgs {
     #[arg(long)]
     pub(crate) format: MotionFormat,
     /// Time between two frames of netanim, s; 0.5 if not given. The others hold every turn.
-    #[arg(long, value_name = "S", value_parser = positive_seconds)]
+    #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) every: Option<Duration>,
     /// Write into this file instead of standard output.
     #[arg(long, value_name = "FILE")]
@@ -170,8 +170,17 @@ fn overrides(set: &[(String, String)], seed: Option<u64>) -> Vec<(String, String
 }
 
 fn positive_seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().map(Duration::from_secs_f64).unwrap_or_default();
+    let seconds = text.parse().ok().filter(|seconds: &f64| seconds.is_finite());
+    let seconds = seconds.map(Duration::from_secs_f64).unwrap_or_default();
     if seconds > Duration::ZERO { Ok(seconds) } else { Err("allowed: a number above 0".to_owned()) }
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "allowed: a whole number from 0".to_owned())
+}
+
+fn some(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "allowed: a whole number from 1".to_owned())
 }
 
 pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {

@@ -52,7 +52,7 @@ pub(crate) struct RecvArgs {
 #[derive(Args)]
 pub(crate) struct TransferArgs {
     /// Give up when the other end has not been heard for this time, s.
-    #[arg(long, value_name = "S", default_value = "120", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) patience: Duration,
     /// Print only errors, and what is left out.
     #[arg(long, short)]
@@ -80,13 +80,13 @@ pub(crate) struct PerfArgs {
     #[arg(long, short)]
     pub(crate) reverse: bool,
     /// Send for this time, s; 10 if neither this nor --bytes is given.
-    #[arg(long, short, value_name = "S", value_parser = seconds, conflicts_with = "bytes")]
+    #[arg(long, short, value_name = "S", value_parser = seconds, conflicts_with = "bytes", allow_negative_numbers = true)]
     pub(crate) time: Option<Duration>,
     /// Send this many bytes; k, M and G stand for thousands.
-    #[arg(long, short = 'n', value_name = "N", value_parser = bytes)]
+    #[arg(long, short = 'n', value_name = "N", value_parser = bytes, allow_negative_numbers = true)]
     pub(crate) bytes: Option<u64>,
     /// Time between two lines, s.
-    #[arg(long, short, value_name = "S", default_value = "1", value_parser = seconds)]
+    #[arg(long, short, value_name = "S", default_value = "1", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) interval: Duration,
     /// Print the result as one JSON document.
     #[arg(long)]
@@ -149,7 +149,8 @@ pub(crate) struct NetArgs {
     /// Protect nothing: anybody may connect, read along and change what is sent.
     #[arg(long, group = "security")]
     pub(crate) plain: bool,
-    /// The secret that the listening end has printed. MULTIHOP_TOKEN does as well.
+    /// The secret that the listening end prints, which makes one if it gets none of these three. MULTIHOP_TOKEN
+    /// does as well.
     #[arg(long, value_name = "WORD", group = "security")]
     pub(crate) token: Option<String>,
     /// File with our private key, from multihop keygen.

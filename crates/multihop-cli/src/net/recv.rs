@@ -76,7 +76,10 @@ fn options(args: &RecvArgs) -> Options {
 /// The folder, not what leads to it: a name that is mistyped makes no trees.
 fn make(folder: &Path) -> io::Result<()> {
     match std::fs::create_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(io::Error::other("there is something of that name that is not a folder"))
+        }
         made => made,
     }
 }

@@ -45,7 +45,7 @@ fn security(args: &NetArgs) -> Result<Option<Security>, Failure> {
         return Ok(Some(Security::Plain));
     }
     if let Some(key) = &args.key {
-        let identity = Identity::load(key).map_err(anyhow::Error::from)?;
+        let identity = Identity::load(key).context("no key to show; multihop keygen makes one")?;
         return Ok(Some(Security::Keys { identity, peers: peers(args)? }));
     }
     let of_environment = || std::env::var("MULTIHOP_TOKEN").ok();
@@ -79,13 +79,17 @@ fn data_folder() -> anyhow::Result<PathBuf> {
 
 /// Sets parameters of TPA, with the names, bounds and messages that they have in scenario files.
 fn set(config: &mut Config, parameters: &[(String, String)]) -> Result<(), Failure> {
+    let other = || Failure::Usage("kind: allowed here: the kinds of TPA".to_owned());
+    if parameters.iter().any(|(key, kind)| key == "kind" && !kind.trim_matches('"').starts_with("tpa")) {
+        return Err(other());
+    }
     let source = Source::Toml { text: SCENARIO.to_owned(), name: "the profile".to_owned() };
     let of_flow = |(key, value): &(String, String)| (format!("{FLOW}{key}"), value.clone());
     let scenario = Scenario::load(&source, &parameters.iter().map(of_flow).collect::<Vec<_>>());
     let scenario = scenario.map_err(|problems| Failure::Usage(problems.to_string().replace(FLOW, "")))?;
     match &scenario.flows[0].transport.protocol {
         Protocol::Tpa { config: transport } => config.transport = (**transport).clone(),
-        _ => return Err(Failure::Usage("kind: allowed here: the kinds of TPA".to_owned())),
+        _ => return Err(other()),
     }
     Ok(())
 }
@@ -129,6 +133,8 @@ mod tests {
         assert_eq!(text, "override cwnd_max=13: cwnd_max: found 13, allowed: a whole number from 1 to 12");
         let text = said("cwndmax", "3");
         assert!(text.ends_with("is not a key here, did you mean \"cwnd_max\"?"), "{text}");
-        assert!(!said("kind", "newreno").is_empty());
+        assert_eq!(said("kind", "newreno"), "kind: allowed here: the kinds of TPA");
+        let text = said("kind", "tpa-zero");
+        assert!(text.starts_with("override kind=tpa-zero: kind: found \"tpa-zero\", allowed: "), "{text}");
     }
 }

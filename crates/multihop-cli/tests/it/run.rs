@@ -92,6 +92,24 @@ fn files_in_a_folder() {
 }
 
 #[test]
+fn numbers_that_cannot_be() {
+    let folder = Folder::new("numbers").with("a.toml", SHORT);
+    let cases = [
+        (["run", "--seed", "-1"], "'-1' for '--seed <N>': allowed: a whole number from 0"),
+        (["run", "--seed", "one"], "'one' for '--seed <N>': allowed: a whole number from 0"),
+        (["sweep", "--jobs", "0"], "'0' for '--jobs <N>': allowed: a whole number from 1"),
+        (["sweep", "--jobs", "-2"], "'-2' for '--jobs <N>': allowed: a whole number from 1"),
+        (["motion", "--every", "-1"], "'-1' for '--every <S>': allowed: a number above 0"),
+        (["motion", "--every", "inf"], "'inf' for '--every <S>': allowed: a number above 0"),
+    ];
+    for (args, message) in cases {
+        let output = multihop(&folder, &[&args[..], &["a.toml"]].concat());
+        assert_eq!((code(&output), stdout(&output)), (2, ""), "{args:?}");
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn a_folder_that_cannot_be_made() {
     let folder = Folder::new("blocked").with("a.toml", SHORT);
     let output = multihop(&folder, &["run", "a.toml", "--out", "a.toml"]);

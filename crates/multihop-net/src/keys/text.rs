@@ -9,7 +9,7 @@ pub enum TextError {
     #[error("it does not begin with '{0}'")]
     Prefix(&'static str),
     /// It is too long, or too short.
-    #[error("it has {found} characters after the prefix, allowed: {allowed}")]
+    #[error("it has {found} characters without hyphens and prefix, allowed: {allowed}")]
     Length {
         /// Characters there are, without hyphens and blanks.
         found: usize,

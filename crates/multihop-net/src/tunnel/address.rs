@@ -89,6 +89,13 @@ impl FromStr for Host {
         if let Ok(ip) = text.parse() {
             return Ok(Self::Ip(ip));
         }
+        if text.is_empty() {
+            return Err("the host is missing".to_owned());
+        }
+        // Systems take a number for an address of so many bits; people mean a port.
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(format!("'{text}' is a number, not a host"));
+        }
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte) || !byte.is_ascii();
         if (1..=255).contains(&text.len()) && text.bytes().all(is_plain) {
             // Names are compared without regard to case, and other letters than ASCII as they are.
@@ -104,7 +111,7 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (host, port) = text.rsplit_once(':').ok_or("allowed: HOST:PORT, or [ADDRESS]:PORT for IPv6")?;
-        if host.contains(':') && !host.starts_with('[') {
+        if host.parse::<Ipv6Addr>().is_ok() {
             return Err("an IPv6 address needs brackets: [ADDRESS]:PORT".to_owned());
         }
         let port = port.parse().map_err(|_| format!("'{}' is no port", port.escape_debug()))?;
@@ -137,8 +144,21 @@ mod tests {
             assert_eq!(text.parse::<Address>().map(|address| address.to_string()), Ok(text.to_owned()));
         }
         assert_eq!("WEB.example:1".parse::<Address>().unwrap().to_string(), "web.example:1");
-        let wrong =
-            ["", "a", ":80", "a:", "a:65536", "a:-1", "::1:80", "[a]:80", "a b:80", "a\n:80", "a/b:1"];
+        let wrong = [
+            "",
+            "a",
+            ":80",
+            "a:",
+            "a:65536",
+            "a:-1",
+            "::1:80",
+            "[a]:80",
+            "a b:80",
+            "a\n:80",
+            "a/b:1",
+            "80:80",
+            "http://a:80",
+        ];
         for text in wrong {
             assert!(text.parse::<Address>().is_err(), "{text}");
         }

@@ -184,7 +184,7 @@ fn only_who_knows_the_token_may_send() {
         assert!(stderr(&output).trim_end().ends_with(expected), "{}", stderr(&output));
     };
     refused(&["--token", "gfw06-sfgfd-tdvxj-48mw9-befah"], "the listener has another token");
-    refused(&["--plain"], "nobody listens at the peer's port");
+    refused(&["--plain"], "takes no plain connections; a listener with a token or keys does not");
     assert!(!folder.path().join("inbox/note").exists());
     let said = Running::new(&folder, &["send", "note", &to, "--token", &token]).succeeds();
     assert_eq!(said.stderr, "");
@@ -218,6 +218,7 @@ fn only_who_has_a_known_key_may_send() {
     };
     let said = send("others", &["--known-peers", "seen"]);
     assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("our key is not among those that it knows"), "{said:?}");
     assert!(!folder.path().join("inbox/note").exists());
     assert_eq!(send("theirs", &["--known-peers", "seen"]).code, Some(0));
     assert_eq!(folder.read("inbox/note"), "hello\n");
@@ -307,11 +308,23 @@ fn what_cannot_be_done_is_said() {
     let text = said(&["send", "note", "127.0.0.1", "--plain", "--set", "cwnd_max=13"], 2);
     assert!(text.contains("cwnd_max: found 13, allowed: a whole number from 1 to 12"), "{text}");
     let text = said(&["send", "note", "127.0.0.1", "--key", "none"], 1);
-    assert!(text.contains("none: No such file or directory"), "{text}");
+    assert!(text.contains("multihop keygen makes one: none: No such file or directory"), "{text}");
     let text = said(&["send", "note", "nobody.invalid", "--plain"], 1);
     assert!(text.contains("cannot connect to nobody.invalid:7450: "), "{text}");
     let text = said(&["recv", "--to", "a/b/c", "--plain"], 1);
     assert!(text.starts_with("multihop: cannot make the folder a/b/c: "), "{text}");
+    let text = said(&["recv", "--to", "note", "--plain"], 1);
+    assert!(text.ends_with("there is something of that name that is not a folder\n"), "{text}");
+    let text = said(&["recv", "--to", "inbox", "--listen", "7450"], 2);
+    assert!(text.contains("'7450' for '--listen <HOST[:PORT]>': allowed: HOST:PORT"), "{text}");
+    let text = said(&["recv", "--to", "inbox", "--listen", ":7450"], 2);
+    assert!(text.contains("the host is missing"), "{text}");
+    let text = said(&["send", "note", "http://127.0.0.1:7450"], 2);
+    assert!(text.contains("'http://127.0.0.1' is no host"), "{text}");
+    for wrong in [["--patience", "-3"], ["--patience", "soon"]] {
+        let text = said(&["recv", "--to", "inbox", wrong[0], wrong[1]], 2);
+        assert!(text.contains("for '--patience <S>': allowed: a number above 0"), "{text}");
+    }
     let text = said(&["send", "note", "127.0.0.1", "--plain", "--token", "x"], 2);
     assert!(text.contains("cannot be used with"), "{text}");
 }
@@ -336,7 +349,8 @@ fn a_key_is_private_and_never_written_over() {
     assert_eq!(fs::metadata(folder.path().join("key")).unwrap().permissions().mode() & 0o777, 0o600);
     let output = multihop(&folder, &["keygen", "key"]);
     assert_eq!((code(&output), stdout(&output)), (1, ""));
-    assert!(stderr(&output).starts_with("multihop: no key written: key: "), "{}", stderr(&output));
+    let text = "multihop: no key written: key: it is there already, and stays as it is\n";
+    assert_eq!(stderr(&output), text);
     assert_eq!(folder.read("key"), before);
 }
 
