@@ -1,7 +1,5 @@
 //! Losses that have no cause in the radio model: at random, or in bursts.
 
-use std::collections::BTreeMap;
-
 use multihop_core::{NodeId, Rng};
 
 use crate::params::{Burst, RadioParams};
@@ -16,7 +14,9 @@ pub struct ChannelError {
     loss: f64,
     frame_loss: f64,
     burst: Option<Burst>,
-    links: BTreeMap<u64, Link>,
+    frames: Links<Rng>,
+    packets: Links<Rng>,
+    bursts: Links<Bursts>,
 }
 
 impl ChannelError {
@@ -27,7 +27,9 @@ impl ChannelError {
             loss: params.loss,
             frame_loss: params.frame_loss,
             burst: params.burst,
-            links: BTreeMap::new(),
+            frames: Links::default(),
+            packets: Links::default(),
+            bursts: Links::default(),
         }
     }
 
@@ -38,52 +40,80 @@ impl ChannelError {
     }
 
     fn link_damages_frame(&mut self, from: NodeId, to: NodeId) -> bool {
-        let (frame_loss, burst) = (self.frame_loss, self.burst);
-        let link = self.link(from, to);
-        let at_random = link.frames.chance(frame_loss);
-        let in_burst = burst.is_some_and(|burst| link.burst_damages(&burst));
+        let (seed, loss) = (self.seed, self.frame_loss);
+        let at_random = loss > 0.0 && self.frames.draws(seed, "radio/frame-loss", from, to).chance(loss);
+        let in_burst = self.burst.is_some_and(|burst| {
+            self.bursts.of(from, to, |link| Bursts::new(seed, link, &burst)).damages(&burst)
+        });
         at_random || in_burst
     }
 
     /// Whether a packet is lost that the MAC has delivered. Ask once a packet.
     pub fn loses_packet(&mut self, from: NodeId, to: NodeId) -> bool {
-        let loss = self.loss;
-        loss > 0.0 && self.link(from, to).packets.chance(loss)
-    }
-
-    fn link(&mut self, from: NodeId, to: NodeId) -> &mut Link {
-        let index = u64::from(from.0) << 32 | u64::from(to.0);
-        let (seed, burst) = (self.seed, self.burst);
-        self.links.entry(index).or_insert_with(|| Link::new(seed, index, burst))
+        self.loss > 0.0 && self.packets.draws(self.seed, "radio/loss", from, to).chance(self.loss)
     }
 }
 
+/// What each direction of each link has, from the first time that it is asked for: by sender, in the
+/// order of receivers. Nodes that move come to have links with nearly all others.
 #[derive(Clone, Debug)]
-struct Link {
-    frames: Rng,
-    packets: Rng,
-    bursts: Rng,
+struct Links<T> {
+    by_sender: Vec<Vec<(NodeId, T)>>,
+}
+
+impl<T> Default for Links<T> {
+    fn default() -> Self {
+        Self { by_sender: Vec::new() }
+    }
+}
+
+impl<T> Links<T> {
+    /// `new` makes it from what names the link.
+    fn of(&mut self, from: NodeId, to: NodeId, new: impl FnOnce(u64) -> T) -> &mut T {
+        if from.index() >= self.by_sender.len() {
+            self.by_sender.resize_with(from.index() + 1, Vec::new);
+        }
+        let links = &mut self.by_sender[from.index()];
+        let at = links.binary_search_by_key(&to, |link| link.0).unwrap_or_else(|at| {
+            if links.len() == links.capacity() {
+                links.reserve_exact(MORE_LINKS);
+            }
+            links.insert(at, (to, new(u64::from(from.0) << 32 | u64::from(to.0))));
+            at
+        });
+        &mut links[at].1
+    }
+}
+
+impl Links<Rng> {
+    fn draws(&mut self, seed: u64, purpose: &str, from: NodeId, to: NodeId) -> &mut Rng {
+        self.of(from, to, |link| Rng::stream(seed, purpose, link))
+    }
+}
+
+/// Room is made for so many links of a node at a time.
+const MORE_LINKS: usize = 8;
+
+/// A link that is good or bad, and turns.
+#[derive(Clone, Debug)]
+struct Bursts {
+    rng: Rng,
     bad: bool,
 }
 
-impl Link {
-    fn new(seed: u64, index: u64, burst: Option<Burst>) -> Self {
-        let mut bursts = Rng::stream(seed, "radio/burst", index);
+impl Bursts {
+    fn new(seed: u64, link: u64, burst: &Burst) -> Self {
+        let mut rng = Rng::stream(seed, "radio/burst", link);
         // As if the link had been in use for ever; one that never turns starts good.
-        let bad = burst.is_some_and(|b| bursts.unit() * (b.p + b.r) < b.p);
-        Self {
-            frames: Rng::stream(seed, "radio/frame-loss", index),
-            packets: Rng::stream(seed, "radio/loss", index),
-            bursts,
-            bad,
-        }
+        let bad = rng.unit() * (burst.p + burst.r) < burst.p;
+        Self { rng, bad }
     }
 
     /// The frame meets the state that the one before left behind, then may turn it.
-    fn burst_damages(&mut self, burst: &Burst) -> bool {
+    fn damages(&mut self, burst: &Burst) -> bool {
         let (damage, turn) = if self.bad { (burst.bad, burst.r) } else { (burst.good, burst.p) };
-        let damaged = self.bursts.chance(damage);
-        self.bad ^= self.bursts.chance(turn);
+        let damaged = self.rng.chance(damage);
+        self.bad ^= self.rng.chance(turn);
         damaged
     }
 }
@@ -110,7 +140,7 @@ mod tests {
         let mut perfect = channel(|_| ());
         assert!(!fates(&mut perfect, 1000).contains(&true));
         assert!(!perfect.loses_packet(A, B));
-        assert!(perfect.links.is_empty());
+        assert!(perfect.frames.by_sender.is_empty() && perfect.packets.by_sender.is_empty());
     }
 
     #[test]

@@ -58,6 +58,11 @@ impl SendQueue {
         self.first += freed;
         freed
     }
+
+    /// What has not arrived is not sent any more.
+    pub(crate) fn forget(&mut self) {
+        *self = Self { first: self.end(), ..Self::new() };
+    }
 }
 
 /// More bytes than any connection lives to send, with room for sums.

@@ -72,9 +72,13 @@ impl World<'_> {
         if let Some(oracle) = &mut self.oracle {
             oracle.flow_ended(self.now, id);
         }
-        if state.stats.ended.replace(state.stats.ended.unwrap_or(self.now)).is_none()
-            && let Some(Drawn { next: Some((next, pause)), .. }) = self.scenario.flows[id.index()].drawn
-        {
+        if state.stats.ended.is_some() {
+            return;
+        }
+        state.stats.ended = Some(self.now);
+        self.ends.close_abandoned(self.now);
+        self.ends.note_ended(id);
+        if let Some(Drawn { next: Some((next, pause)), .. }) = self.scenario.flows[id.index()].drawn {
             self.ends.flows[next.index()].next = Some(self.now + pause);
             self.arm_application(next);
         }

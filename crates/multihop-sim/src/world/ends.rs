@@ -1,5 +1,7 @@
 //! Transports: what sits at the two ends of each flow.
 
+use std::collections::VecDeque;
+
 use multihop_core::{Duration, FlowId, Instant, NodeId, Notice, Rng};
 use multihop_transport::{tcp, tpa};
 use multihop_wire::tcp::SeqNumber;
@@ -20,6 +22,8 @@ pub(super) struct Ends {
     pub(super) ends: Vec<End>,
     pub(super) flows: Vec<FlowState>,
     pub(super) windows: Windows,
+    /// Those whose application has ended, in that order, for as long as something may still come of them.
+    ended: VecDeque<FlowId>,
 }
 
 /// A place in the table of ends.
@@ -109,7 +113,7 @@ impl Ends {
             }
         }
         let windows = Windows::new(flows.iter().map(FlowState::ends_here), Instant::ZERO);
-        Self { ends, flows, windows }
+        Self { ends, flows, windows, ended: VecDeque::new() }
     }
 
     /// Forgets what was delivered so far in the windows of fairness.
@@ -132,6 +136,26 @@ impl Ends {
         self.flows[flow.index()].stats.ended.is_some() && ends().into_iter().all(End::is_closed)
     }
 
+    /// A flow's application has ended.
+    pub(super) fn note_ended(&mut self, flow: FlowId) {
+        self.ended.push_back(flow);
+    }
+
+    /// No more is measured of flows of which nothing can come any more, though one end was never told:
+    /// a receiver waits for ever for a sender that gave up.
+    pub(super) fn close_abandoned(&mut self, now: Instant) {
+        for _ in 0..self.ended.len() {
+            let ended = |flow: FlowId| self.flows[flow.index()].stats.ended.unwrap_or(now);
+            let Some(flow) = self.ended.pop_front_if(|flow| now - ended(*flow) >= STRAY) else { return };
+            let mut ends = [EndId::sender(flow), EndId::receiver(flow)].into_iter();
+            if ends.any(|end| self.end(end).deadline().is_some()) {
+                self.ended.push_back(flow);
+            } else {
+                self.flows[flow.index()].stats.close();
+            }
+        }
+    }
+
     /// What a flow's ends have counted.
     pub(super) fn counts(&self, flow: FlowId) -> Counts {
         let [sender, receiver] =
@@ -139,6 +163,9 @@ impl Ends {
         Counts::of_flow(sender, receiver)
     }
 }
+
+/// By then packets of a connection are gone: 2 MSL (RFC 9293 §3.4.2).
+const STRAY: Duration = Duration::from_secs(240);
 
 /// Applications read whatever arrives, but for those that pass it on.
 fn built_in(
@@ -344,5 +371,40 @@ impl World<'_> {
         }
         self.observer.progress(self.now, sender.flow(), || end.progress());
         self.note_action(sender.flow());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::Observer;
+    use crate::scenario::Source;
+
+    /// Node 1 leaves while the first file is on its way; nodes 0 and 2 go on.
+    const LEFT: &str = "duration = 9000.0\n\
+        topology = { kind = \"list\", positions = [[0.0, 0.0], [200.0, 0.0], [0.0, 200.0]] }\n\
+        [mobility]\nkind = \"waypoints\"\n\
+        waypoints = [[], [[0.0, 200.0, 0.0], [5.0, 200.0, 0.0], [6.0, 5000.0, 0.0]], []]\n\
+        [[flow]]\nfrom = 0\nto = 1\napp = \"file\"\nbytes = 50_000_000\n\
+        transport = { kind = \"newreno\", preset = \"rfc\", max_retries = 5 }\n\
+        [[flow]]\nfrom = 0\nto = 2\napp = \"file\"\nbytes = 10_000\ntransport = \"newreno\"\nstart = 300.0\n\
+        [[flow]]\nfrom = 0\nto = 2\napp = \"file\"\nbytes = 10_000\ntransport = \"newreno\"\nstart = 1000.0\n";
+
+    #[test]
+    fn a_receiver_whose_sender_gave_up_measures_no_more() {
+        let source = Source::Toml { text: LEFT.to_owned(), name: "x.toml".to_owned() };
+        let scenario = Scenario::load(&source, &[]).unwrap();
+        let layout = scenario.topology.place(scenario.seed).unwrap();
+        let mut world = World::new(&scenario, &layout, &Extensions::default(), Observer::default());
+        world.run_until(Instant::ZERO + Duration::from_secs(400));
+        let stats = |world: &World<'_>| world.ends.flows[0].stats.clone();
+        let before = stats(&world);
+        assert!(before.ended.is_some() && !world.ends.is_over(FlowId(0)));
+        assert!(before.delay.is_coming(), "packets may still be under way");
+        world.run_until(Instant::ZERO + Duration::from_secs(2000));
+        let after = stats(&world);
+        assert!(!after.delay.is_coming() && !after.rtt.is_coming() && !world.ends.is_over(FlowId(0)));
+        assert_eq!(after.delay.summary_ms(), before.delay.summary_ms());
+        assert!(world.ends.ended.len() <= 1);
     }
 }

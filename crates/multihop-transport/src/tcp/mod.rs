@@ -340,6 +340,7 @@ impl Endpoint {
         }
         self.ack.on_sent();
         self.recovery.board = Scoreboard::default();
+        self.send.queue.forget();
         self.recv.queue.forget();
     }
 
