@@ -15,7 +15,7 @@ from study import Study, kept, word
 # A short version; MULTIHOP_FULL=1 is an hour.
 SECONDS = 3600.0 if FULL else 200.0
 SEEDS = range(1, 4)
-SIZES = (10, 30, 50) if FULL else (20, 50)
+SIZES = (10, 30, 50, 70) if FULL else (20, 70)
 FIRST = 50.0
 SEGMENT = 1460  # bytes
 VARIANTS: dict[str, dict[str, Any]] = {
