@@ -17,6 +17,8 @@ pub(super) struct Cache {
     negative: Option<Duration>,
     broken: Vec<Broken>,
     version: u32,
+    /// The way of the primary part that was used last, and what the version was then.
+    used: Option<(Addresses, u32)>,
 }
 
 /// Why a way is kept.
@@ -37,6 +39,7 @@ impl Cache {
             negative: config.negative_cache,
             broken: Vec::new(),
             version: 0,
+            used: None,
         }
     }
 
@@ -62,11 +65,20 @@ impl Cache {
 
     /// The shortest way to `destination`, which from now on is one that is used.
     pub(super) fn find_for_use(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Addresses> {
+        let known = self.used.filter(|(way, version)| {
+            self.timeout.is_none() && *version == self.version && way.last() == Some(&destination)
+        });
+        if let Some((way, _)) = known {
+            return Some(way);
+        }
         let (part, index, way) = self.search(now, destination)?;
         if part == Part::Secondary {
-            let whole = core::mem::take(&mut self.stores[1].entries[index].way);
+            let whole = self.stores[1].entries[index].way;
+            self.stores[1].truncate(index, 0);
             self.stores[0].insert(now, self.timeout, &whole);
             self.version = self.version.wrapping_add(1);
+        } else {
+            self.used = Some((way, self.version));
         }
         Some(way)
     }
@@ -89,10 +101,10 @@ impl Cache {
     fn search(&self, now: Instant, destination: Ipv4Addr) -> Option<(Part, usize, Addresses)> {
         let mut best: Option<(Part, usize, usize)> = None;
         for (part, store) in [Part::Primary, Part::Secondary].into_iter().zip(&self.stores) {
-            for (index, entry) in store.entries.iter().enumerate() {
-                if entry.signs & sign(destination) == 0 {
-                    continue;
-                }
+            let mut start = 0;
+            while let Some(index) = store.place_with(sign(destination), start) {
+                start = index + 1;
+                let entry = &store.entries[index];
                 let limit = best.map_or(entry.way.len(), |(.., hops)| entry.way.len().min(hops - 1));
                 let found = entry.way[..limit].iter().position(|&node| node == destination);
                 if let Some(at) = found.filter(|_| !entry.is_old(now, self.timeout)) {
@@ -129,9 +141,12 @@ struct Broken {
     until: Instant,
 }
 
+/// Ways in their places, and apart from them what tells which to look at.
 #[derive(Clone, Debug)]
 struct Store {
     entries: Vec<Entry>,
+    /// The signs of the nodes of each way.
+    signs: Vec<u64>,
     size: usize,
     victim: usize,
 }
@@ -140,58 +155,80 @@ struct Store {
 struct Entry {
     /// Empty if there is none.
     way: Addresses,
-    /// The signs of its nodes, and maybe of others that were cut off.
-    signs: u64,
     learnt: Instant,
 }
 
 impl Store {
     const fn new(size: usize) -> Self {
-        Self { entries: Vec::new(), size, victim: 0 }
+        Self { entries: Vec::new(), signs: Vec::new(), size, victim: 0 }
     }
 
     /// True if there was something new.
     fn insert(&mut self, now: Instant, timeout: Option<Duration>, way: &[Ipv4Addr]) -> bool {
-        let signs = way.iter().fold(0, |signs, &node| signs | sign(node));
-        let entry = Entry { way: to_list(way), signs, learnt: now };
-        for old in &mut self.entries {
-            if old.is_old(now, timeout) {
-                old.way = Addresses::EMPTY;
+        let signs = signs(way);
+        for (place, &those) in self.signs.iter().enumerate() {
+            let is_old = self.entries[place].is_old(now, timeout);
+            let common = those & signs;
+            if common != those && common != signs && !is_old {
+                continue; // neither is the beginning of the other
             }
-            let common = old.way.iter().zip(way).take_while(|(a, b)| a == b).count();
-            if common == old.way.len() {
-                *old = entry;
-                return common < way.len();
+            let old: &[_] = if is_old { &[] } else { &self.entries[place].way };
+            let common = old.iter().zip(way).take_while(|(a, b)| a == b).count();
+            if common == old.len() {
+                let longer = common < way.len();
+                self.put(place, now, way);
+                return longer;
             }
             if common == way.len() {
                 return false;
             }
         }
-        if self.entries.len() < self.size {
-            self.entries.push(entry);
-        } else if let Some(victim) = self.entries.get_mut(self.victim) {
-            *victim = entry;
+        let end = self.entries.len();
+        if end < self.size {
+            self.entries.push(Entry { way: Addresses::EMPTY, learnt: now });
+            self.signs.push(0);
+            self.put(end, now, way);
+        } else if self.size > 0 {
+            self.put(self.victim, now, way);
             self.victim = (self.victim + 1) % self.size;
         } else {
-            return false; // a cache of size 0
+            return false;
         }
         true
+    }
+
+    fn put(&mut self, place: usize, now: Instant, way: &[Ipv4Addr]) {
+        self.entries[place] = Entry { way: to_list(way), learnt: now };
+        self.signs[place] = signs(way);
+    }
+
+    /// Keeps the first `len` nodes of a way.
+    fn truncate(&mut self, place: usize, len: usize) {
+        let way = &mut self.entries[place].way;
+        way.truncate(len);
+        self.signs[place] = signs(way);
+    }
+
+    /// The first place from `start` on whose way may lead over all nodes with these signs.
+    fn place_with(&self, signs: u64, start: usize) -> Option<usize> {
+        let step = self.signs[start..].iter().position(|&those| those & signs == signs)?;
+        Some(start + step)
     }
 
     /// True if there was something to cut.
     fn cut(&mut self, owner: Ipv4Addr, from: Ipv4Addr, to: Ipv4Addr) -> bool {
         let mut any = false;
         let signs = sign(to) | if from == owner { 0 } else { sign(from) };
-        for entry in self.entries.iter_mut().filter(|entry| entry.signs & signs == signs) {
-            let mut before = owner;
-            for at in 0..entry.way.len() {
-                if (before, entry.way[at]) == (from, to) {
-                    entry.way.truncate(at);
-                    any = true;
-                    break;
-                }
-                before = entry.way[at];
+        let mut start = 0;
+        while let Some(place) = self.place_with(signs, start) {
+            let way = &self.entries[place].way;
+            let befores = core::iter::once(&owner).chain(way.iter());
+            let cut = befores.zip(way.iter()).position(|(&before, &node)| (before, node) == (from, to));
+            if let Some(at) = cut {
+                self.truncate(place, at);
+                any = true;
             }
+            start = place + 1;
         }
         any
     }
@@ -201,6 +238,10 @@ impl Entry {
     fn is_old(&self, now: Instant, timeout: Option<Duration>) -> bool {
         timeout.is_some_and(|timeout| now.saturating_since(self.learnt) >= timeout)
     }
+}
+
+fn signs(way: &[Ipv4Addr]) -> u64 {
+    way.iter().fold(0, |signs, &node| signs | sign(node))
 }
 
 /// A bit that stands for a node: a way without it does not lead over the node, which is quicker to
