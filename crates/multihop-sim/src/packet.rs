@@ -31,7 +31,7 @@ pub struct Packet {
     /// a timestamp.
     pub there: Option<Duration>,
     /// The way it goes, where it carries that (DSR).
-    pub route: Option<Box<SourceRoute>>,
+    pub route: Option<Arc<SourceRoute>>,
     /// What it carries.
     pub body: Body,
 }

@@ -5,8 +5,8 @@
 //! [`Output::Forward`]. It delivers packets for this host itself, takes the header off first, and
 //! counts down the TTL of those it forwards.
 //!
-//! Where the radio overhears frames for others, [`Input::Tap`] learns from them. It is meant to be
-//! called for every overheard unicast frame: most calls end after a look at one table entry.
+//! Where the radio overhears frames for others, [`Input::Tap`] learns from them, or [`Agent::tap`],
+//! which also tells whether there is anything to do after it.
 
 use alloc::sync::Arc;
 use core::net::Ipv4Addr;
@@ -252,7 +252,9 @@ impl Machine for Agent {
             Input::MessagePurged { next_hop, message } => {
                 self.undeliverable(now, next_hop, Carried::Message(message));
             }
-            Input::Tap { id, packet } => self.tap(now, id, packet),
+            Input::Tap { id, packet } => {
+                self.tap(now, id, &packet);
+            }
         }
         self.peers.follow(now, &self.cache, &mut self.outbox);
     }

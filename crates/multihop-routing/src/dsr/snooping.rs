@@ -12,17 +12,21 @@ use super::path::{Trip, is_simple};
 use super::{Agent, Message, Overheard};
 
 impl Agent {
-    /// A frame for another station.
-    pub(super) fn tap(&mut self, now: Instant, id: u32, packet: Overheard) {
-        if !self.wants_tap() {
-            return;
+    /// What [`Input::Tap`](super::Input::Tap) does; true if there may be something to do or to say
+    /// after it. It is meant to be called for every overheard unicast frame: after most of them
+    /// there is not.
+    pub fn tap(&mut self, now: Instant, id: u32, packet: &Overheard) -> bool {
+        let teaches = self.wants_tap()
+            && match packet {
+                Overheard::Data { source, destination, route } => {
+                    self.tap_data(now, id, *source, *destination, route)
+                }
+                Overheard::Message(message) => self.tap_message(now, id, message),
+            };
+        if teaches {
+            self.peers.follow(now, &self.cache, &mut self.outbox);
         }
-        match packet {
-            Overheard::Data { source, destination, route } => {
-                self.tap_data(now, id, source, destination, &route);
-            }
-            Overheard::Message(message) => self.tap_message(now, id, &message),
-        }
+        teaches
     }
 
     fn tap_data(
@@ -32,42 +36,48 @@ impl Agent {
         source: Ipv4Addr,
         destination: Ipv4Addr,
         route: &SourceRoute,
-    ) {
-        let receiver = route.receiver(destination);
-        if source == self.address || receiver == Some(self.address) || !self.overhearing.is_new(id) {
-            return;
+    ) -> bool {
+        let for_me = source == self.address || route.receiver(destination) == Some(self.address);
+        if for_me || !self.overhearing.is_new(id) {
+            return false;
         }
-        let lesson = Lesson { source, destination, route: *route, version: self.cache.version() };
-        if self.config.cache_timeout.is_none() && self.overhearing.is_known(&lesson) {
-            return;
+        let may_forget = self.config.cache_timeout.is_some();
+        let version = self.cache.version();
+        if !may_forget && self.overhearing.is_known(version, source, destination, route) {
+            return false;
         }
         let Some(trip) = Trip::of(source, destination, route) else {
             self.counters.malformed += 1;
-            return;
+            return false;
         };
         self.learn_from(now, &trip);
         match trip.nodes[trip.receiver..].iter().position(|&node| node == self.address) {
             Some(later) => self.shorten(now, &trip, trip.receiver + later),
-            None => self.overhearing.keep(Lesson { version: self.cache.version(), ..lesson }),
+            None => {
+                let version = self.cache.version();
+                self.overhearing.keep(Lesson { version, source, destination, route: *route });
+            }
         }
+        true
     }
 
-    fn tap_message(&mut self, now: Instant, id: u32, message: &Message) {
-        let Some(route) = &message.header.source_route else { return };
+    fn tap_message(&mut self, now: Instant, id: u32, message: &Message) -> bool {
+        let Some(route) = &message.header.source_route else { return false };
         let receiver = route.receiver(message.destination);
         let for_me = message.source == self.address || receiver == Some(self.address);
         if for_me || !self.config.snoop || !self.overhearing.is_new(id) {
-            return;
+            return false;
         }
         let Some(trip) = Trip::of(message.source, message.destination, route) else {
             self.counters.malformed += 1;
-            return;
+            return false;
         };
         self.note_broken(now, &message.header.errors);
         for reply in &message.header.replies {
             self.learn_own_part(now, message.destination, reply);
         }
         self.learn_from(now, &trip);
+        true
     }
 
     /// The rest of the way behind this node; or, for a way that does not lead over this node, a link
@@ -111,32 +121,38 @@ impl Agent {
 /// What was overheard lately.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overhearing {
-    /// Packets by the low bits of their number.
-    ids: Vec<Option<u32>>,
+    /// Packets by the low bits of their number: the rest of it plus one, 0 for none.
+    ids: Vec<u32>,
     lessons: [Option<Lesson>; LESSONS],
     next: usize,
 }
 
 /// A source route from which there is nothing to be learnt as long as the cache stays as it is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 struct Lesson {
+    version: u32,
     source: Ipv4Addr,
     destination: Ipv4Addr,
     route: SourceRoute,
-    version: u32,
 }
 
 impl Overhearing {
     /// Whether this packet has not been overheard yet.
     fn is_new(&mut self, id: u32) -> bool {
         if self.ids.is_empty() {
-            self.ids.resize(IDS, None);
+            self.ids.resize(1 << ID_BITS, 0);
         }
-        self.ids[id as usize % IDS].replace(id) != Some(id)
+        let place = &mut self.ids[id as usize % (1 << ID_BITS)];
+        let rest = (id >> ID_BITS) + 1;
+        core::mem::replace(place, rest) != rest
     }
 
-    fn is_known(&self, lesson: &Lesson) -> bool {
-        self.lessons.iter().flatten().any(|known| known == lesson)
+    fn is_known(&self, version: u32, source: Ipv4Addr, destination: Ipv4Addr, route: &SourceRoute) -> bool {
+        self.lessons.iter().flatten().any(|known| {
+            known.version == version
+                && (known.source, known.destination) == (source, destination)
+                && known.route == *route
+        })
     }
 
     fn keep(&mut self, lesson: Lesson) {
@@ -170,8 +186,8 @@ impl HoldDown {
     }
 }
 
-/// ns-2's size of its table of tapped packets.
-const IDS: usize = 1024;
+/// Of ns-2's table of tapped packets, which has 1024 places.
+const ID_BITS: u32 = 10;
 /// Source routes of flows near by.
 const LESSONS: usize = 4;
 

@@ -82,7 +82,9 @@ impl World<'_> {
             _ => return,
         };
         let id = u32::try_from(packet.uid & u64::from(u32::MAX)).expect("32 bits are left");
-        self.tell_router(node, Told::Tap { id, packet: heard });
+        if self.router.tap(self.now, node, id, &heard) {
+            self.drain_router(node);
+        }
     }
 
     pub(super) fn start_router(&mut self) {

@@ -96,6 +96,12 @@ impl Router {
         matches!(self, Self::Dsr(agents) if agents.first().is_some_and(dsr::Agent::wants_tap))
     }
 
+    /// A node overheard a frame for another; true if its agent may have something to do or to say.
+    pub(super) fn tap(&mut self, now: Instant, node: NodeId, id: u32, heard: &dsr::Overheard) -> bool {
+        let Self::Dsr(agents) = self else { return false };
+        agents[node.index()].tap(now, id, heard)
+    }
+
     /// Tells a node's agent something.
     pub(super) fn handle(&mut self, now: Instant, node: NodeId, told: Told) {
         match self {

@@ -16,24 +16,22 @@ use crate::packet::RoutingMessage;
 /// What an agent is told.
 pub(in crate::world) enum Told {
     /// A packet needs a next hop.
-    Packet { packet: Routable, flow: Option<FlowId>, route: Option<Box<SourceRoute>> },
+    Packet { packet: Routable, flow: Option<FlowId>, route: Option<Arc<SourceRoute>> },
     /// A message of the protocol arrived.
     Message { from: NodeId, ttl: u8, message: RoutingMessage },
     /// The MAC, or address resolution, gave up on a neighbour.
-    LinkFailed { next_hop: NodeId, packet: Routable, route: Option<Box<SourceRoute>>, quoted: Quoted },
+    LinkFailed { next_hop: NodeId, packet: Routable, route: Option<Arc<SourceRoute>>, quoted: Quoted },
     /// The same, while sending a message of the protocol.
     MessageLost { next_hop: NodeId, message: RoutingMessage },
     /// A packet comes back from the interface queue.
-    Purged { next_hop: NodeId, packet: Routable, route: Option<Box<SourceRoute>> },
+    Purged { next_hop: NodeId, packet: Routable, route: Option<Arc<SourceRoute>> },
     /// A message comes back from the interface queue.
     MessagePurged { next_hop: NodeId, message: RoutingMessage },
-    /// A frame for another station was overheard.
-    Tap { id: u32, packet: dsr::Overheard },
 }
 
 /// What an agent wants done.
 pub(in crate::world) enum Said {
-    Forward { ticket: Ticket, next_hop: NodeId, route: Option<Box<SourceRoute>> },
+    Forward { ticket: Ticket, next_hop: NodeId, route: Option<Arc<SourceRoute>> },
     Drop { ticket: Ticket, reason: DropReason, tell_source: bool },
     Message(Outgoing),
     Purge { next_hop: NodeId },
@@ -92,7 +90,7 @@ impl Told {
                 Input::LinkFailed { next_hop: next_hop.addr(), packet }
             }
             Self::MessageLost { next_hop, .. } => Input::MessageLost { next_hop: next_hop.addr() },
-            Self::MessagePurged { .. } | Self::Tap { .. } => return None,
+            Self::MessagePurged { .. } => return None,
         })
     }
 
@@ -119,7 +117,6 @@ impl Told {
             Self::MessagePurged { next_hop, message } => {
                 dsr::Input::MessagePurged { next_hop: next_hop.addr(), message: mine(message)? }
             }
-            Self::Tap { id, packet } => dsr::Input::Tap { id, packet },
         })
     }
 
@@ -155,7 +152,7 @@ impl Said {
     pub(super) fn by_apdr(output: apdr::Output, from: NodeId) -> Self {
         match output {
             apdr::Output::Forward { ticket, next_hop, route } => {
-                Self::Forward { ticket, next_hop: node(next_hop), route: Some(Box::new(route)) }
+                Self::Forward { ticket, next_hop: node(next_hop), route: Some(Arc::new(route)) }
             }
             apdr::Output::Olsr(output) => Self::by_olsr(output, from),
         }
@@ -183,7 +180,7 @@ impl Said {
     pub(super) fn by_dsr(output: dsr::Output) -> Self {
         match output {
             dsr::Output::Forward { ticket, next_hop, route } => {
-                Self::Forward { ticket, next_hop: node(next_hop), route: Some(Box::new(route)) }
+                Self::Forward { ticket, next_hop: node(next_hop), route: Some(Arc::new(route)) }
             }
             // Route errors of the protocol's own tell the source.
             dsr::Output::Drop { ticket, reason } => Self::Drop { ticket, reason, tell_source: false },
