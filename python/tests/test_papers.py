@@ -285,6 +285,21 @@ def test_a_seed_may_decide_more_than_chance() -> None:
     assert ("topology.spacing", "102.0") in second.overrides
 
 
+def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["report", "--out", str(tmp_path)]) == 1
+    assert f"nothing to report in {tmp_path}; multihop papers run is first" in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()
+    (tmp_path / "file").write_text("")
+    assert command.main(["run", "tpa-ack-inhibition", "--out", str(tmp_path / "file")]) == 1
+    error = capsys.readouterr().err
+    assert f"multihop papers: {tmp_path / 'file'}" in error
+    assert "Errno" not in error
+    for jobs in ("0", "-1", "two"):
+        with pytest.raises(SystemExit):
+            command.main(["run", "--jobs", jobs])
+        assert "argument --jobs: allowed: a whole number from 1" in capsys.readouterr().err
+
+
 def test_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["list"]) == 0
     listed = capsys.readouterr().out
@@ -292,6 +307,6 @@ def test_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["show", "tpa-cross"]) == 0
     assert "Table 4" in capsys.readouterr().out
     assert command.main(["show", "tpa-cros"]) == 2
-    assert "allowed: " in capsys.readouterr().err
+    assert "did you mean 'tpa-cross'? multihop papers list has all" in capsys.readouterr().err
     assert find("tpa-cross").published["goodput"]["tpa*-3",] == (309.5, 1.3)
     assert math.isclose(find("tpa-cross").claims[0].at_least or 0, 1.03)

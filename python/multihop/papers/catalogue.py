@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from multihop.papers import across, adtcp, apdr, elfn, tcp_ap, tpa, tpa_simulation
 from multihop.papers.declare import Experiment
 
@@ -17,9 +19,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 
 
 def find(name: str) -> Experiment:
-    """An experiment by its name."""
+    """An experiment by its name; KeyError, with one that is spelt like it, if there is none."""
     for experiment in EXPERIMENTS:
         if experiment.id == name:
             return experiment
-    names = ", ".join(experiment.id for experiment in EXPERIMENTS)
-    raise KeyError(f"there is no experiment {name!r}; allowed: {names}")
+    alike = get_close_matches(name, [experiment.id for experiment in EXPERIMENTS], n=1)
+    hint = f"did you mean {alike[0]!r}? " if alike else ""
+    raise KeyError(f"there is no experiment {name!r}; {hint}multihop papers list has all")

@@ -50,8 +50,12 @@ def main(arguments: Sequence[str]) -> int:
     except KeyError as error:
         print(f"multihop papers: {error.args[0]}", file=sys.stderr)
         return 2
-    except (ClusterError, OSError) as error:
-        print(f"multihop: {error}", file=sys.stderr)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"multihop papers: {place}{error.strerror or error}", file=sys.stderr)
+        return 1
+    except ClusterError as error:
+        print(f"multihop papers: {error}", file=sys.stderr)
         return 1
 
 
@@ -115,6 +119,12 @@ def _run(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     chosen = _chosen(options)
     studies = [study for one in chosen if (study := finished(options.out, one)) is not None]
+    if not studies:
+        print(
+            f"multihop papers: nothing to report in {options.out}; multihop papers run is first",
+            file=sys.stderr,
+        )
+        return 1
     absent = {one.id for one in chosen} - {study.experiment.id for study in studies}
     if absent:
         print(f"not run, or not to the end: {', '.join(sorted(absent))}", file=sys.stderr)
@@ -201,7 +211,6 @@ def _finite(value: float) -> float | None:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("allowed: a whole number from 1 on")
-    return value
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError("allowed: a whole number from 1")
