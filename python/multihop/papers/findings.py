@@ -90,10 +90,10 @@ GRID_STARVES_LESS = (
     "NewReno's index is 0.74 and there is less to gain. As in ap-parallel, flows that have the air lose it to false route failures, and others begin."
 )
 SHORT_ROUTES = (
-    "TCP-AP halves what flows of one to three hops deliver and doubles what those of seven and more do: 140 and 159 kb/s instead of 1196 and 418 over one and two to three hops, "
-    "25 instead of 12 beyond six; 1.5 flows starve in a run instead of 4.6 (eight placements, ap-random). The sum is what the short ones carry, so TCP-AP loses 44% of it where short ones are. A pacer "
+    "TCP-AP delivers a third of what NewReno does to destinations up to three hops away, and four times as much to those seven and more away: 240 and 109 instead of 730 and 339 kb/s over one and over two to three hops, "
+    "46 instead of 38 over four to six, 20 instead of 5 beyond (the shortest routes of ap-random, eight placements); 1.5 flows get less than 5 kb/s in a run instead of 4.6. The sum is what the short ones carry, so TCP-AP loses 44% of it. A pacer "
     "that sees its round trips vary sends at a fraction of the rate even where the next node is the destination. In the paper's one placement a single flow is as short as two hops, and the sum falls by "
-    "6%; for small files it even grows, which it does here for routes beyond six hops alone (57 instead of 33 kb/s). Its routes must have been long; it does not list them."
+    "6%; for small files it even grows, which it does here for routes beyond six hops alone (ap-onoff-random: 51 instead of 28 kb/s). Its routes must have been long; it does not list them."
 )
 PAUSES_FREE_THE_AIR = (
     "While one flow pauses the other has the chain to itself, and a NewReno that is alone on the air delivers more: goodput counts the time of transfers alone. The paper finds that NewReno "
@@ -107,8 +107,8 @@ NO_OPTIMUM = (
 # ADTCP.
 RELATIVE_LOSS = (
     "A weak signal that stays weak is nothing unusual to a receiver that compares with its own past: PLR is high in the top 30% of its samples, and with a loss in every few packets "
-    "most are alike. At 310 of 520 losses the receiver was in the state normal and at 60 in that of a channel error (seed 1), and a sender that is told normal "
-    "does what Reno does; 66 of its losses end in timeouts beside Reno's 78. In the paper's test the receiver walked away during the transfer, so that its loss grew, for which PLR is made; it gives neither distance nor loss."
+    "most are alike. At 310 of 520 losses the receiver was in the state normal, at 118 in that of a disconnection and at 60 in that of a channel error (seed 1), and a sender that is told normal "
+    "does what Reno does; it has 66 timeouts beside Reno's 78. In the paper's test the receiver walked away during the transfer, so that its loss grew, for which PLR is made; it gives neither distance nor loss."
 )
 MORE_ROUTE_CHANGES = (
     "What is judged wrongly are losses on routes that change: of those without a full queue 22% were met in the state of congestion when a route had changed and 5% when "
