@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from multihop.papers import across, adtcp, apdr, elfn, tcp_ap, tpa, tpa_simulation
+from multihop.papers import across, adtcp, apdr, elfn, tcp_ap, tcp_ap_flows, tpa, tpa_simulation
 from multihop.papers.declare import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *tpa.EXPERIMENTS,
     *tpa_simulation.EXPERIMENTS,
     *tcp_ap.EXPERIMENTS,
+    *tcp_ap_flows.EXPERIMENTS,
     *elfn.EXPERIMENTS,
     *adtcp.EXPERIMENTS,
     *apdr.EXPERIMENTS,

@@ -1,0 +1,307 @@
+"""ElRakabawy, Klemm, Lindemann: TCP with Adaptive Pacing; section 5, several flows at once."""
+
+from __future__ import annotations
+
+from multihop.papers import findings
+from multihop.papers.declare import (
+    FAIRNESS,
+    GOODPUT,
+    HOPS,
+    Axis,
+    Claim,
+    Effort,
+    Experiment,
+    Metric,
+    Plot,
+    Unstated,
+    axis,
+    gain,
+    transports,
+    versus,
+)
+from multihop.papers.tcp_ap import BARS, BASE, BASIC, PAPER, TWO, VARIANTS, steady
+
+PARALLEL = steady(
+    "ap-parallel",
+    "Figures 16 and 17, section 5.1.2",
+    "two flows side by side",
+    "One NewReno flow takes nearly all, the other gets about 10%; with TCP-AP both get the same, and together more than with NewReno.",
+    scenario={
+        "topology": {"kind": "parallel"},
+        "flow": TWO,
+        "record": {"every": 1.0, "what": ["goodput", "cov"]},
+    },
+    claims=[
+        Claim(
+            "TCP-AP is fair: Jain's index above 0.99", "fairness", {"transport": ["tcp-ap"]}, at_least=99.0
+        ),
+        versus(
+            "TCP-AP delivers more than NewReno", "goodput", "transport", "tcp-ap", "newreno", at_least=1.0
+        ),
+        versus(
+            "TCP-AP is fairer than NewReno by a quarter",
+            "fairness",
+            "transport",
+            "tcp-ap",
+            "newreno",
+            at_least=1.25,
+            differs=findings.ALTERNATING,
+        ),
+    ],
+    plots=(
+        Plot(
+            "time", "cov", by="transport", caption="Coefficient of variation over time, seed 1 (Figure 17)."
+        ),
+        *BARS,
+    ),
+)
+ASYMMETRIC = steady(
+    "ap-asymmetric",
+    "Figure 18, section 5.1.3",
+    "a flow of 4 hops beside one of 10",
+    "With NewReno the shorter flow takes nearly all; TCP-AP is far fairer, TCP-AP with delayed ACKs fairer still, at slightly less aggregate goodput.",
+    scenario={"topology": {"kind": "asymmetric-parallel"}, "flow": TWO},
+    claims=[
+        versus("TCP-AP is fairer than NewReno", "fairness", "transport", "tcp-ap", "newreno", at_least=1.1),
+        versus(
+            "delayed ACKs make TCP-AP fairer still",
+            "fairness",
+            "transport",
+            "tcp-ap+dyn",
+            "tcp-ap",
+            at_least=1.0,
+        ),
+        versus(
+            "NewReno delivers more in all than TCP-AP",
+            "goodput",
+            "transport",
+            "newreno",
+            "tcp-ap",
+            at_least=1.0,
+            differs=findings.NEWRENO_ALONE,
+        ),
+    ],
+    plots=BARS,
+)
+GRID = steady(
+    "ap-grid",
+    "Figures 19 and 20, section 5.1.4",
+    "six flows on a grid",
+    "With NewReno FTP 1 and FTP 6 are the only active flows, with delayed ACKs they get over 12 times what the other four get; with TCP-AP "
+    "none starves, FTP 1 and 6 still get more. In a symmetric layout TCP-AP is perfectly fair.",
+    scenario={"topology": {"kind": "grid"}, "flow": [{"transport": "newreno"}] * 6},
+    axes=[axis("layout", "topology.kind", ["grid", "grid-symmetric"]), transports(VARIANTS)],
+    metrics=(
+        GOODPUT,
+        FAIRNESS,
+        *(Metric(f"ftp{n}", f"FTP {n}, kb/s", f"flows.{n - 1}.goodput_kbps") for n in range(1, 7)),
+    ),
+    claims=[
+        versus(
+            "TCP-AP is fairer than NewReno by half",
+            "fairness",
+            "transport",
+            "tcp-ap",
+            "newreno",
+            at_least=1.5,
+            at={"layout": "grid"},
+            differs=findings.GRID_STARVES_LESS,
+        ),
+        Claim(
+            "TCP-AP is perfectly fair in the symmetric layout: above 0.95",
+            "fairness",
+            {"transport": "tcp-ap", "layout": "grid-symmetric"},
+            at_least=95.0,
+        ),
+    ],
+    plots=(
+        Plot("bar", "goodput", x="layout", by="transport", caption="Aggregate goodput."),
+        Plot("bar", "fairness", x="layout", by="transport", caption="Jain's index."),
+    ),
+    unstated=(
+        Unstated(
+            "the symmetric layout",
+            "the lines of a hexagram",
+            "the paper does not show it: positions of all six flows are alike here",
+        ),
+    ),
+)
+DENSITY = steady(
+    "ap-density",
+    "Figure 7, section 4.3",
+    "more nodes on the same way",
+    "Nodes that are not on the route do not count: the factor of spatial reuse does not depend on density.",
+    scenario={"topology": {"kind": "chain", "hops": 7, "spacing": 200.0}},
+    axes=[
+        Axis(
+            "spacing",
+            {
+                200: {},
+                100: {"topology.hops": 14, "topology.spacing": 100.0},
+                66.7: {"topology.hops": 21, "topology.spacing": 66.667},
+            },
+            "distance of neighbours, m",
+        ),
+        transports(["newreno", "tcp-ap"]),
+    ],
+    metrics=(GOODPUT,),
+    claims=[
+        versus(
+            "TCP-AP delivers the same within 15% on a chain twice as dense",
+            "goodput",
+            "spacing",
+            100,
+            200,
+            at_least=0.85,
+            at_most=1.15,
+            at={"transport": "tcp-ap"},
+        )
+    ],
+    plots=(Plot("line", "goodput", x="spacing", by="transport", caption="Goodput over 1400 m."),),
+)
+RANDOM_FLOWS = [{"transport": "newreno", "from": 2 * i, "to": 2 * i + 1} for i in range(10)]
+RANDOM = Experiment(
+    id="ap-random",
+    paper=PAPER,
+    place="Figure 21, section 5.1.5",
+    title="120 nodes at random, ten flows",
+    found="NewReno lets five of ten flows almost starve; with TCP-AP none starves, at 6% less aggregate goodput.",
+    scenario={
+        **BASE,
+        "topology": {"kind": "random", "nodes": 120, "area": [2500.0, 1000.0]},
+        "flow": RANDOM_FLOWS,
+        "warmup": 20.0,
+    },
+    axes=[transports(VARIANTS)],
+    metrics=(GOODPUT, FAIRNESS, HOPS),
+    quick=Effort(8, {"duration": 60.0}),
+    full=Effort(10, {"duration": 600.0}),
+    claims=[
+        versus(
+            "TCP-AP is fairer than NewReno by half",
+            "fairness",
+            "transport",
+            "tcp-ap",
+            "newreno",
+            at_least=1.5,
+        ),
+        versus(
+            "TCP-AP costs at most twice the paper's 6% of goodput",
+            "goodput",
+            "transport",
+            "tcp-ap",
+            "newreno",
+            at_least=0.88,
+            differs=findings.SHORT_ROUTES,
+        ),
+    ],
+    unstated=(
+        BASIC,
+        Unstated(
+            "the placement and the pairs",
+            "drawn anew for each seed",
+            "the paper has one placement, which it does not print; means over placements say more",
+        ),
+    ),
+    plots=BARS,
+)
+FILES = {"app": "pareto", "mean_bytes": 30_000.0, "shape": 1.5, "mean_pause": 1.0}
+ONOFF = Experiment(
+    id="ap-onoff-parallel",
+    paper=PAPER,
+    place="Figures 22 and 23, section 5.2.1",
+    title="small files with pauses, side by side",
+    found="Goodput while transferring grows with the pauses under TCP-AP and stays where it is under NewReno; both are fair as soon as there are "
+    "pauses, TCP-AP also without (NewReno: 0.64).",
+    scenario={**BASE, "topology": {"kind": "parallel"}, "flow": [{**FILES, "transport": "newreno"}] * 2},
+    axes=[
+        axis("pause", "flow.*.mean_pause", [0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0], "mean pause, s"),
+        transports(["newreno", "tcp-ap", "newreno+da", "tcp-ap+da"]),
+    ],
+    metrics=(GOODPUT, FAIRNESS),
+    quick=Effort(3, {"duration": 200.0}, {"pause": [0.0, 0.2, 0.6, 1.0]}),
+    full=Effort(10, {"duration": 2000.0}),
+    published={"fairness": {(0.0, "newreno"): 64.0}},
+    claims=[
+        versus(
+            "TCP-AP's goodput grows from no pause to 1 s",
+            "goodput",
+            "pause",
+            1.0,
+            0.0,
+            at_least=1.1,
+            at={"transport": "tcp-ap"},
+        ),
+        versus(
+            "NewReno's goodput stays within 10%",
+            "goodput",
+            "pause",
+            1.0,
+            0.0,
+            at_least=0.9,
+            at_most=1.1,
+            at={"transport": "newreno"},
+            differs=findings.PAUSES_FREE_THE_AIR,
+        ),
+        Claim(
+            "TCP-AP is fair without pauses", "fairness", {"transport": "tcp-ap", "pause": 0.0}, at_least=95.0
+        ),
+    ],
+    unstated=(
+        BASIC,
+        Unstated(
+            "what without pauses means",
+            "files follow each other at once",
+            "the text equates it with a file without end",
+        ),
+    ),
+    plots=(
+        Plot(
+            "line",
+            "goodput",
+            x="pause",
+            by="transport",
+            caption="Goodput while transferring, both flows together.",
+        ),
+        Plot("line", "fairness", x="pause", by="transport", caption="Jain's index."),
+    ),
+)
+ONOFF_RANDOM = Experiment(
+    id="ap-onoff-random",
+    paper=PAPER,
+    place="Figure 24, section 5.2.2",
+    title="small files at random",
+    found="Five flows of small files, pauses of 1 s: TCP-AP delivers 91% more than NewReno, 58% more with delayed ACKs in both, and is fairer.",
+    scenario={**RANDOM.scenario, "flow": [{**FILES, **flow} for flow in RANDOM_FLOWS[:5]]},
+    axes=[transports(["newreno", "newreno+da", "tcp-ap", "tcp-ap+da"])],
+    metrics=(GOODPUT, FAIRNESS),
+    quick=Effort(8, {"duration": 80.0}),
+    full=Effort(10, {"duration": 600.0}),
+    claims=[
+        versus(
+            "TCP-AP delivers 91% more than NewReno",
+            "goodput",
+            "transport",
+            "tcp-ap",
+            "newreno",
+            at_least=gain(0.91),
+            differs=findings.SHORT_ROUTES,
+        ),
+        versus(
+            "with delayed ACKs 58% more",
+            "goodput",
+            "transport",
+            "tcp-ap+da",
+            "newreno+da",
+            at_least=gain(0.58),
+            differs=findings.SHORT_ROUTES,
+        ),
+        versus("TCP-AP is fairer", "fairness", "transport", "tcp-ap", "newreno", at_least=1.0),
+    ],
+    unstated=RANDOM.unstated,
+    plots=(
+        Plot("bar", "goodput", x="transport", caption="Goodput while transferring, all flows together."),
+        Plot("bar", "fairness", x="transport", caption="Jain's index."),
+    ),
+)
+EXPERIMENTS = (PARALLEL, ASYMMETRIC, GRID, DENSITY, RANDOM, ONOFF, ONOFF_RANDOM)
