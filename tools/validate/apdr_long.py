@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from apdr_networks import scenario
 from multihop import _core, report
-from multihop.report import BLUE
+from multihop.report import BLUE, ORANGE
 from study import Study
 
 NODES = 70
@@ -24,18 +22,51 @@ EVERY = 1.0  # s between two samples
 # Memory at an hour is the mean over this part of it before and after: one sample has waves in it.
 AROUND = 0.2
 MAY_GROW = 1.02
+RESIDENT, LIVE = 0, 1
 
-# The simulator without the package around it, whose libraries hold three times as much memory.
+# The simulator without the package around it, whose libraries hold three times as much memory. A line
+# for each sample: processor time in s, resident memory and what malloc has given out in bytes.
 CHILD = """
-import importlib.util, json, sys
+import ctypes, importlib.util, json, os, sys, threading, time
+
+class Malloc(ctypes.Structure):
+    _fields_ = [("numbers", ctypes.c_size_t * 10)]
+
+mallinfo = ctypes.CDLL(None).mallinfo2
+mallinfo.restype = Malloc
+page = os.sysconf("SC_PAGE_SIZE")
+
+def watch():
+    while True:
+        with open("/proc/self/statm") as statm:
+            resident = page * int(statm.read().split()[1])
+        held = mallinfo().numbers
+        in_heap, mapped = held[7], held[4]  # uordblks, hblkhd
+        print(time.process_time(), resident, in_heap + mapped, flush=True)
+        time.sleep(float(sys.argv[2]))
+
 spec = importlib.util.spec_from_file_location("_core", sys.argv[1])
 core = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(core)
-result = json.loads(core.run(sys.stdin.read(), "json", "scenario", []))
+source = sys.stdin.read()
+threading.Thread(target=watch, daemon=True).start()
+result = json.loads(core.run(source, "json", "scenario", []))
 flows = result["flows"]
 ended = sum(flow["stop"] < result["sim_seconds"] for flow in flows)
-print(json.dumps({"events": result["events"], "flows": len(flows), "ended": ended}))
+print(json.dumps({"events": result["events"], "flows": len(flows), "ended": ended}), flush=True)
 """
+
+
+@dataclass
+class Sample:
+    """A process at one moment."""
+
+    cpu: float
+    """Processor time used so far, s."""
+    resident: int
+    """Bytes of it in memory."""
+    live: int
+    """Bytes that malloc has given out and not got back."""
 
 
 @dataclass
@@ -45,45 +76,42 @@ class Run:
     found: dict[str, float]
     """Of the result."""
     wall: float
-    cpu: float
-    """Processor time, s."""
-    samples: list[tuple[float, int]]
-    """Processor time used so far, s, and resident memory, bytes."""
+    samples: list[Sample]
 
-    def memory(self, low: float, high: float) -> float:
-        """Mean between two parts of the run, bytes: processor time passes as simulated time does."""
-        seen = [held for cpu, held in self.samples if low <= cpu / self.cpu <= high]
-        return sum(seen) / len(seen)
+    @property
+    def cpu(self) -> float:
+        """Processor time, s."""
+        return self.samples[-1].cpu
+
+    def between(self, low: float, high: float) -> list[Sample]:
+        """Those of a part of the run: processor time passes as simulated time does."""
+        return [sample for sample in self.samples if low <= sample.cpu / self.cpu <= high]
 
 
 def watch(asked: dict[str, Any]) -> Run:
-    """Run a scenario in a process of its own, and look at it from outside."""
-    samples = []
-    with tempfile.TemporaryFile("w+") as source, tempfile.TemporaryFile("w+") as out:
-        json.dump(asked, source)
-        source.seek(0)
-        begun = time.monotonic()
-        child = subprocess.Popen([sys.executable, "-c", CHILD, _core.__file__], stdin=source, stdout=out)
-        while child.poll() is None:
-            time.sleep(EVERY)
-            if sample := look(child.pid):
-                samples.append(sample)
-        wall = time.monotonic() - begun
-        if child.returncode:
-            raise RuntimeError("the run failed")
-        out.seek(0)
-        return Run(json.load(out), wall, samples[-1][0], samples)
+    """Run a scenario in a process of its own, which is looked at meanwhile."""
+    begun = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, _core.__file__, str(EVERY)],
+        input=json.dumps(asked),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    wall = time.monotonic() - begun
+    *lines, found = done.stdout.splitlines()
+    parts = [line.split() for line in lines]
+    return Run(
+        json.loads(found), wall, [Sample(float(cpu), int(held), int(live)) for cpu, held, live in parts]
+    )
 
 
-def look(process: int) -> tuple[float, int] | None:
-    """Processor time and resident memory of a process, as Linux tells them."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except FileNotFoundError:
-        return None
-    ticks, pages = int(fields[11]) + int(fields[12]), int(fields[21])
-    # A process that has ended holds nothing.
-    return (ticks / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE")) if pages else None
+def at_hours(run: Run) -> list[tuple[float, float]]:
+    """Resident and live memory at each hour, bytes."""
+    parts = [((n - AROUND) / HOURS, (n + AROUND) / HOURS) for n in range(1, HOURS)]
+    parts.append((1.0 - AROUND / HOURS, 1.0))
+    hours = [run.between(*part) for part in parts]
+    return [(fmean(s.resident for s in seen), fmean(s.live for s in seen)) for seen in hours]
 
 
 def study() -> Study:
@@ -93,19 +121,19 @@ def study() -> Study:
         "What do eight simulated hours of seventy walking nodes take, and is the memory of the process "
         "after eight hours what it is after one?",
         f"{NODES} nodes, {VARIANT}, ten transfers at a time, otherwise as in "
-        "[random networks](apdr-networks.md), seed 1. The process is looked at from outside every "
-        f"{EVERY:.0f} s (resident memory and processor time, /proc); simulated time is taken to pass as "
-        "processor time does. A process alone runs an hour for comparison.",
+        "[random networks](apdr-networks.md), seed 1. Every "
+        f"{EVERY:.0f} s the process notes its processor time, its resident memory (/proc) and what malloc "
+        "has given out and not got back (mallinfo2); simulated time is taken to pass as processor time "
+        "does. A process alone runs an hour for comparison.",
     )
     long, short = (
         watch({**scenario("walking", NODES, VARIANT, 1), "duration": 3600.0 * hours}) for hours in (HOURS, 1)
     )
-    hours = [long.memory((n - AROUND) / HOURS, (n + AROUND) / HOURS) for n in range(1, HOURS)]
-    hours.append(long.memory(1.0 - AROUND / HOURS, 1.0))
-    growth = hours[-1] / hours[0]
+    hours = at_hours(long)
+    growth, live = (hours[-1][what] / hours[0][what] for what in (RESIDENT, LIVE))
     page.verdict(
         f"Memory after {HOURS} hours is within {MAY_GROW - 1:.0%} of that after one "
-        f"({hours[-1] / 1e6:.2f} MB, {hours[0] / 1e6:.2f} MB, {growth - 1:+.1%})",
+        f"({hours[-1][RESIDENT] / 1e6:.2f} MB, {hours[0][RESIDENT] / 1e6:.2f} MB, {growth - 1:+.1%})",
         growth <= MAY_GROW,
     )
     page.table(
@@ -118,31 +146,37 @@ def study() -> Study:
                 f"{run.found['events'] / 1e6:.0f}",
                 f"{run.found['flows']:.0f}",
                 f"{run.found['ended']:.0f}",
-                f"{max(held for _, held in run.samples) / 1e6:.2f}",
+                f"{max(sample.resident for sample in run.samples) / 1e6:.2f}",
             ]
             for name, run in ((f"{HOURS} hours", long), ("1 hour", short))
         ],
     )
     page.table(
-        ["hour", *(str(n) for n in range(1, HOURS + 1))],
-        [["memory, MB", *(f"{held / 1e6:.2f}" for held in hours)]],
+        ["MB at hour", *(str(n) for n in range(1, HOURS + 1))],
+        [
+            [name, *(f"{held[what] / 1e6:.2f}" for held in hours)]
+            for name, what in (("resident", RESIDENT), ("given out by malloc", LIVE))
+        ],
     )
     page.text(
+        "Resident is also the interpreter, the program's text, and what malloc keeps for later. "
         "What a result says of each transfer has its place from the start, so that an 8-hour run begins "
         "with more than an hour's. The times of a transfer are counted in buckets until both its ends are "
-        "closed; from then on only their means and quantiles are kept, and its endpoints hold no buffers. A "
-        "transfer whose sender gave up leaves a receiver that is never told: such a one keeps its buckets, "
-        "at most 56 kB, and at most ten begin every 240 s. What grows besides was not taken apart; it grows "
-        f"ever more slowly ({hours[-1] / hours[HOURS // 2] - 1:+.1%} from hour {HOURS // 2 + 1} to hour "
-        f"{HOURS}), as tables do that keep room for the most that they ever held."
+        "closed or, since a sender that gives up leaves a receiver that is never told, until its packets "
+        "are gone (2 MSL); from then on only their means and quantiles are kept. "
+        f"What malloc has given out changes by {live - 1:+.1%} from hour 1 to hour {HOURS}. That has a bound "
+        "in the number of nodes: each comes to meet all others, and keeps for each that it has met an "
+        "address, a sequence number and a stream of channel errors; tables and queues keep room for the "
+        "most that they ever held."
     )
-    figure, axes = report.new_figure("simulated time (h)", "resident memory (MB)")
-    axes.plot(
-        [HOURS * cpu / long.cpu for cpu, _ in long.samples],
-        [held / 1e6 for _, held in long.samples],
-        color=BLUE,
-        linewidth=1,
-    )
+    figure, axes = report.new_figure("simulated time (h)", "memory (MB)")
+    for label, colour, held in (
+        ("resident", BLUE, [sample.resident for sample in long.samples]),
+        ("given out by malloc", ORANGE, [sample.live for sample in long.samples]),
+    ):
+        hour = [HOURS * sample.cpu / long.cpu for sample in long.samples]
+        axes.plot(hour, [value / 1e6 for value in held], color=colour, linewidth=1, label=label)
     axes.set_ylim(bottom=0)
+    axes.legend()
     page.figure("apdr-long-memory", figure, "Memory of the process over time.")
     return page
