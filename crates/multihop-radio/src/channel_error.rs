@@ -144,6 +144,18 @@ mod tests {
     }
 
     #[test]
+    fn a_link_has_only_the_streams_that_are_drawn_from() {
+        let mut lossy = channel(|p| p.frame_loss = 0.1);
+        for n in (1..21).map(NodeId) {
+            lossy.damages_frame(A, n);
+            lossy.loses_packet(A, n);
+        }
+        let links = &lossy.frames.by_sender[A.index()];
+        assert!(links.len() == 20 && links.capacity() < 20 + MORE_LINKS);
+        assert!(lossy.packets.by_sender.is_empty() && lossy.bursts.by_sender.is_empty());
+    }
+
+    #[test]
     fn frames_and_packets_are_lost_at_their_rates() {
         let mut lossy = channel(|p| {
             p.frame_loss = 0.1;
