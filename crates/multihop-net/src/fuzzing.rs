@@ -4,15 +4,19 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use multihop_core::{Duration, Instant};
-use multihop_wire::tpa::{Ack, Body, Options, Segment};
+use multihop_wire::tpa::{self, Ack, Body, Segment};
+use tokio::io::{join, sink};
+use tokio::runtime::{Builder, Runtime};
 use zeroize::Zeroizing;
 
 use crate::config::Peers;
+use crate::files::{self, Options, Sources, Target, receive, send};
 use crate::keys::{Identity, Token};
 use crate::seal::cookie::Baker;
 use crate::seal::message::Message;
 use crate::seal::session::{Seal, Terms};
 use crate::seal::{Proof, Rotation};
+use crate::{perf, tunnel};
 
 /// What is read of a sealed datagram is all that there is in it.
 pub fn message(bytes: &[u8]) {
@@ -34,6 +38,39 @@ pub fn cookie(key: [u8; 32], cookie: [u8; 16], addresses: [SocketAddr; 2], secon
     let [one, other] = addresses.map(|address| (address.ip().to_canonical(), address.port()));
     let age = i64::from(seconds[1] / 60) - i64::from(seconds[0] / 60);
     assert_eq!(baker.accepts(now, addresses[1], &baked), one == other && (0..=1).contains(&age));
+}
+
+/// A message about files, and both ends of a transfer whose other end says this.
+pub fn files(bytes: &[u8]) {
+    if let Some((&kind, body)) = bytes.split_first() {
+        files::check(kind, body);
+    }
+    block_on(async {
+        let target = Target::Stream(Box::new(sink()));
+        let received = receive(join(bytes, sink()), target, Options::default(), &mut |_| ()).await;
+        assert!(received.is_err() || bytes.len() > "multihop files".len(), "files out of nothing");
+        let mut sources = Sources::new();
+        sources.add_stream("a", Box::new(&b"text"[..])).expect("a name that will do");
+        let sent = send(join(bytes, sink()), sources, Options::default(), &mut |_| ()).await;
+        assert!(sent.is_err() || sent.is_ok_and(|sent| sent.moved == 4));
+    });
+}
+
+/// A message of a measurement.
+pub fn perf(bytes: &[u8]) {
+    perf::check(bytes);
+}
+
+/// What the near end of a tunnel reads, and its gateway.
+pub fn tunnel(bytes: &[u8]) {
+    block_on(tunnel::check(bytes));
+}
+
+fn block_on(work: impl Future<Output = ()>) {
+    thread_local! {
+        static RUNTIME: Runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
+    }
+    RUNTIME.with(|runtime| runtime.block_on(work));
 }
 
 /// Both ends of a connection, between which datagrams are lost, changed and said again.
@@ -68,7 +105,7 @@ impl Ends {
         let Some(seal) = self.seals.get_mut(end) else { return };
         let ack = (end == 1 || kind % 2 == 1).then_some(Ack::default());
         let body = match kind % 4 {
-            0 | 1 if kind < 128 => Body::Syn(Options::default()),
+            0 | 1 if kind < 128 => Body::Syn(tpa::Options::default()),
             2 => Body::Data { position: 0, last: false, payload: vec![kind; usize::from(kind)].into() },
             3 => Body::Reset,
             _ => Body::Empty,

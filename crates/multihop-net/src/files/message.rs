@@ -138,6 +138,16 @@ impl<'a> Message<'a> {
     }
 }
 
+/// What is read of a message is all that there is in it.
+#[cfg(fuzzing)]
+pub(crate) fn check(kind: u8, body: &[u8]) {
+    match Message::parse(kind, body) {
+        // What people are to see has lost what could steer their terminals.
+        None | Some(Message::Failed(_) | Message::Entry(Err(_))) => {}
+        Some(message) => assert_eq!(message.emit(&mut Vec::new()), (kind, body)),
+    }
+}
+
 fn entry(body: &[u8]) -> Option<Result<Entry, BadName>> {
     let (&[kind], rest) = body.split_first_chunk()?;
     let (size, name) = rest.split_first_chunk()?;

@@ -16,6 +16,9 @@ mod send;
 mod serve;
 mod talk;
 
+#[cfg(fuzzing)]
+pub(crate) use message::check;
+
 pub use list::Sources;
 pub use receive::{Target, receive};
 pub use send::send;

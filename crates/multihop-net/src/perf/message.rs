@@ -68,6 +68,17 @@ pub(super) fn parse(body: &[u8]) -> Option<Tally> {
     })
 }
 
+/// What is read of a message is all that there is in it.
+#[cfg(fuzzing)]
+pub(crate) fn check(body: &[u8]) {
+    if let Some(request) = Request::parse(body) {
+        assert_eq!(request.emit(), body);
+    }
+    if let Some(tally) = parse(body) {
+        assert_eq!(emit(&tally), body);
+    }
+}
+
 pub(super) const REQUEST: u8 = 1;
 pub(super) const DATA: u8 = 2;
 pub(super) const END: u8 = 3;

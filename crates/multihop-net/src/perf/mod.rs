@@ -16,6 +16,8 @@ use crate::stream::TpaStream;
 mod message;
 
 use message::Request;
+#[cfg(fuzzing)]
+pub(crate) use message::check;
 
 /// What is to be measured.
 #[derive(Clone, Copy, Debug)]

@@ -86,6 +86,18 @@ async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -
     })
 }
 
+/// What is read of an address survives being written; a client of SOCKS5 can say what it likes.
+#[cfg(fuzzing)]
+pub(crate) async fn check(bytes: &[u8]) {
+    if let Ok(Ok(address)) = Address::read(&mut &*bytes).await {
+        let mut out = Vec::new();
+        address.emit(&mut out);
+        assert_eq!(Address::read(&mut out.as_slice()).await.ok(), Some(Ok(address)));
+    }
+    // What it has asked for is an address; the rest is an error that it was told.
+    let _ = socks::request(&mut tokio::io::join(bytes, tokio::io::sink())).await;
+}
+
 /// Opens a request, with the version.
 const MAGIC: &[u8; 16] = b"multihop tunnel\x01";
 /// For a request to be said.

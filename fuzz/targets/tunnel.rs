@@ -1,0 +1,19 @@
+//! Where a tunnel is to lead: what is read survives being written, from bytes and as people type it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use multihop_net::fuzzing::tunnel;
+use multihop_net::tunnel::{Address, Entrance, Rule, local};
+
+fuzz_target!(|data: &[u8]| {
+    tunnel(data);
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Ok(address) = text.parse::<Address>() {
+        assert_eq!(address.to_string().parse(), Ok(address));
+    }
+    if let Ok(Entrance { target, .. }) = text.parse::<Entrance>() {
+        assert_eq!(target.to_string().parse(), Ok(target));
+    }
+    // What these have read they do not write.
+    let _ = (text.parse::<Rule>(), local(text));
+});
