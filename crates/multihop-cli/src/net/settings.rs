@@ -15,6 +15,13 @@ pub(super) type Usual<'a> = &'a [(&'a str, String)];
 /// For the end that listens: without any word about security it makes a token, which others must be told.
 pub(super) fn listening(args: &NetArgs, usual: Usual<'_>) -> Result<(Config, Option<Token>), Failure> {
     if let Some(security) = security(args)? {
+        if let Security::Keys { peers: Peers::Known(known), .. } = &security
+            && known.is_empty()
+        {
+            eprintln!(
+                "--key: no caller's key is known, so that all are turned away; --peer KEY, or a line in the file of known peers"
+            );
+        }
         return Ok((config(args, usual, security)?, None));
     }
     let token = Token::generate().context("cannot make a token")?;

@@ -56,6 +56,11 @@ impl KnownPeers {
         Ok(Self { path: Some(path.to_path_buf()), lines: Arc::new(Mutex::new(lines)) })
     }
 
+    /// Whether nobody is known.
+    pub fn is_empty(&self) -> bool {
+        self.lines().is_empty()
+    }
+
     /// What is known of the peer of this name, which shows this key.
     pub fn check(&self, name: &str, key: PublicKey) -> Verdict {
         let lines = self.lines();

@@ -235,6 +235,22 @@ fn only_who_has_a_known_key_may_send() {
 }
 
 #[test]
+fn a_listener_that_would_turn_everybody_away_says_so() {
+    let folder = Folder::new("nobody");
+    let key = stdout(&multihop(&folder, &["keygen", "ours"])).trim().to_owned();
+    let said = |who: [&str; 2]| {
+        let args = ["recv", "--to", "inbox", "--listen", "127.0.0.1:0", "--key", "ours", who[0], who[1]];
+        let mut receiver = Running::new(&folder, &args);
+        receiver.address();
+        receiver.interrupt();
+        receiver.end(SOON).stderr
+    };
+    let text = "--key: no caller's key is known, so that all are turned away; --peer KEY, or a line in the file of known peers\n";
+    assert!(said(["--known-peers", "empty"]).starts_with(text));
+    assert_eq!(said(["--peer", &key]), "multihop: interrupted\n");
+}
+
+#[test]
 fn a_disk_that_is_full_is_said_at_both_ends() {
     let folder = Folder::new("full");
     large(&folder);
