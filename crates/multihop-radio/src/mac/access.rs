@@ -75,18 +75,18 @@ impl Mac {
     pub(super) fn draw_backoff(&mut self, config: &MacConfig) {
         let bound = match config.params.flavour {
             // ns-2 draws 0..cw-1, the standard 0..cw.
-            Flavour::Ns2 => self.contention_window,
-            Flavour::Standard => self.contention_window + 1,
+            Flavour::Ns2 => self.own.contention_window,
+            Flavour::Standard => self.own.contention_window + 1,
         };
-        self.backoff = Backoff::Paused { slots: self.rng.below(bound) };
+        self.backoff = Backoff::Paused { slots: self.own.rng.below(bound) };
     }
 
     pub(super) fn double_contention_window(&mut self) {
-        self.contention_window = (2 * self.contention_window + 1).min(CW_MAX);
+        self.own.contention_window = (2 * self.own.contention_window + 1).min(CW_MAX);
     }
 
     pub(super) fn reset_contention_window(&mut self) {
-        self.contention_window = CW_MIN;
+        self.own.contention_window = CW_MIN;
     }
 
     /// Lets a paused countdown run if nothing keeps the station from sending but the NAV, whose end

@@ -45,7 +45,7 @@ impl Mac {
         }
         let airtime = &config.airtime;
         let nav = rts.nav.saturating_sub(SIFS).saturating_sub(whole_micros(airtime.cts));
-        self.reply = Some(Frame::control(FrameKind::Cts, self.id, rts.from, nav, airtime.cts_bytes()));
+        self.own.reply = Some(Frame::control(FrameKind::Cts, self.id, rts.from, nav, airtime.cts_bytes()));
         self.go_on(now, config);
     }
 
@@ -53,10 +53,10 @@ impl Mac {
         if self.phase != Phase::Rts {
             return;
         }
-        let service = self.service.as_mut().expect("an RTS was sent for the packet in service");
+        let service = self.own.service.as_mut().expect("an RTS was sent for the packet in service");
         service.announced = Announced::Yes;
         self.stop_waiting();
-        self.short_count = 0;
+        self.own.short_count = 0;
         if config.params.flavour == Flavour::Standard {
             // DEVIATION dcf-1: at the CTS; IEEE 802.11 waits for the end of the exchange.
             self.reset_contention_window();
@@ -65,13 +65,13 @@ impl Mac {
     }
 
     fn receive_ack(&mut self, now: Instant, config: &MacConfig) {
-        if self.phase != Phase::Data || self.service.is_none_or(|s| s.out.to == BROADCAST) {
+        if self.phase != Phase::Data || self.own.service.is_none_or(|s| s.out.to == BROADCAST) {
             return;
         }
-        if self.service.is_some_and(|s| s.announced == Announced::Never) {
-            self.short_count = 0;
+        if self.own.service.is_some_and(|s| s.announced == Announced::Never) {
+            self.own.short_count = 0;
         } else {
-            self.long_count = 0;
+            self.own.long_count = 0;
         }
         self.stop_waiting();
         self.finish(true);
@@ -86,21 +86,21 @@ impl Mac {
                 return false;
             }
             self.stop_waiting();
-            self.reply = None;
+            self.own.reply = None;
             self.phase = Phase::Idle;
         } else if !self.may_acknowledge(now, config) {
             return false;
         }
         self.acknowledge(now, data.from, config);
-        let repeated = self.duplicates.seen(data.from, data.sequence)
+        let repeated = self.own.duplicates.seen(data.from, data.sequence)
             && (data.retry || config.params.flavour == Flavour::Ns2);
-        self.counters.duplicates += u64::from(repeated);
+        self.own.counters.duplicates += u64::from(repeated);
         !repeated
     }
 
     fn acknowledge(&mut self, now: Instant, to: NodeId, config: &MacConfig) {
         let bytes = config.airtime.ack_bytes();
-        self.reply = Some(Frame::control(FrameKind::Ack, self.id, to, Duration::ZERO, bytes));
+        self.own.reply = Some(Frame::control(FrameKind::Ack, self.id, to, Duration::ZERO, bytes));
         // ns-2: while we wait for an answer ourselves, the ACK waits too.
         if self.response_due == Instant::FAR_FUTURE {
             self.go_on(now, config);
@@ -110,10 +110,10 @@ impl Mac {
     /// Whether an RTS may be answered now.
     fn may_answer(&mut self, now: Instant, config: &MacConfig) -> bool {
         match config.params.flavour {
-            Flavour::Ns2 => self.phase == Phase::Idle && self.reply.is_none(),
+            Flavour::Ns2 => self.phase == Phase::Idle && self.own.reply.is_none(),
             Flavour::Standard => {
                 self.abandon_wait(now, config);
-                self.reply.is_none()
+                self.own.reply.is_none()
             }
         }
     }
@@ -123,7 +123,7 @@ impl Mac {
         if config.params.flavour == Flavour::Standard {
             self.abandon_wait(now, config);
         }
-        self.reply.is_none()
+        self.own.reply.is_none()
     }
 
     /// IEEE 802.11 §9.2.8: any other valid frame means that the awaited answer will not come.
@@ -136,20 +136,20 @@ impl Mac {
     /// After an exchange, or a part of it: what comes next?
     pub(super) fn go_on(&mut self, now: Instant, config: &MacConfig) {
         self.phase = Phase::Idle;
-        let cts_received = self.service.is_some_and(|s| s.announced == Announced::Yes);
-        if self.reply.is_some() || cts_received {
+        let cts_received = self.own.service.is_some_and(|s| s.announced == Announced::Yes);
+        if self.own.reply.is_some() || cts_received {
             self.sifs_ends = now + SIFS;
-        } else if self.service.is_some() && self.backoff.is_idle() {
+        } else if self.own.service.is_some() && self.backoff.is_idle() {
             self.draw_backoff(config);
         }
         self.resume_backoff(now, config);
     }
 
     pub(super) fn send_after_sifs(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
-        if let Some(reply) = self.reply {
+        if let Some(reply) = self.own.reply {
             if reply.kind == FrameKind::Cts && config.params.flavour == Flavour::Ns2 && !self.is_idle(now) {
-                self.reply = None;
-                if self.service.is_some() {
+                self.own.reply = None;
+                if self.own.service.is_some() {
                     self.begin_access(now, config);
                 }
                 return None;
@@ -160,12 +160,12 @@ impl Mac {
             self.start_over(now, config);
             return None;
         }
-        self.service.is_some().then(|| self.send_data(now, config))
+        self.own.service.is_some().then(|| self.send_data(now, config))
     }
 
     pub(super) fn send_after_backoff(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
-        let service = self.service?;
-        if self.reply.is_some() {
+        let service = self.own.service?;
+        if self.own.reply.is_some() {
             return None;
         }
         if !self.is_idle(now) {
@@ -181,8 +181,8 @@ impl Mac {
 
     /// The medium was taken at the last moment: contend again.
     fn start_over(&mut self, now: Instant, config: &MacConfig) {
-        if let Some(Announced::Yes) = self.service.map(|s| s.announced) {
-            self.service.as_mut().expect("just looked").announced = Announced::NotYet;
+        if let Some(Announced::Yes) = self.own.service.map(|s| s.announced) {
+            self.own.service.as_mut().expect("just looked").announced = Announced::NotYet;
         }
         self.double_contention_window();
         self.draw_backoff(config);
@@ -190,7 +190,7 @@ impl Mac {
     }
 
     fn send_rts(&mut self, now: Instant, config: &MacConfig) -> Transmission {
-        let service = self.service.as_ref().expect("an RTS announces the packet in service");
+        let service = self.own.service.as_ref().expect("an RTS announces the packet in service");
         let airtime = &config.airtime;
         let nav = SIFS * 3
             + whole_micros(airtime.cts)
@@ -198,13 +198,13 @@ impl Mac {
             + whole_micros(airtime.ack);
         let mut rts = Frame::control(FrameKind::Rts, self.id, service.out.to, nav, airtime.rts_bytes());
         rts.retry = service.rts_retry;
-        self.counters.rts += 1;
+        self.own.counters.rts += 1;
         let wait = self.answer_after(airtime.rts, airtime.cts, config);
         self.transmit(now, rts, Phase::Rts, airtime.rts, wait, config)
     }
 
     fn send_data(&mut self, now: Instant, config: &MacConfig) -> Transmission {
-        let service = self.service.as_ref().expect("data is the packet in service");
+        let service = self.own.service.as_ref().expect("data is the packet in service");
         let airtime = &config.airtime;
         let length = airtime.data(&service.out);
         let broadcast = service.out.to == BROADCAST;
@@ -219,10 +219,10 @@ impl Mac {
             body: service.out.packet,
         };
         let wait = if broadcast {
-            self.counters.broadcast += 1;
+            self.own.counters.broadcast += 1;
             length
         } else {
-            self.counters.data += 1;
+            self.own.counters.data += 1;
             self.answer_after(length, airtime.ack, config)
         };
         self.transmit(now, frame, Phase::Data, length, wait, config)
@@ -231,10 +231,10 @@ impl Mac {
     fn send_reply(&mut self, now: Instant, reply: Frame, config: &MacConfig) -> Transmission {
         let airtime = &config.airtime;
         if reply.kind == FrameKind::Ack {
-            self.counters.ack += 1;
+            self.own.counters.ack += 1;
             return self.transmit(now, reply, Phase::Ack, airtime.ack, airtime.ack, config);
         }
-        self.counters.cts += 1;
+        self.own.counters.cts += 1;
         let wait = match config.params.flavour {
             // CTS, SIFS and the data that the RTS announced.
             Flavour::Ns2 => (airtime.cts + MAX_PROPAGATION * 2 + reply.nav)
@@ -270,7 +270,7 @@ impl Mac {
         if self.backoff != Backoff::Idle {
             self.backoff.pause(now);
         }
-        self.counters.transmitting += airtime;
+        self.own.counters.transmitting += airtime;
         let rate = if frame.kind == FrameKind::Data && frame.to != BROADCAST {
             config.airtime.rate()
         } else {

@@ -36,8 +36,10 @@ pub struct MacConfig {
 
 /// One station.
 ///
-/// In this order in memory: what every frame of others touches comes first and is a cache line, for
-/// among thousands of stations each is out of the cache when its turn comes.
+/// What every frame of others touches is here, in the order of memory, and is one cache line: among
+/// thousands of stations each is out of the cache when its turn comes. The rest is elsewhere: with it
+/// a station had 512 bytes, so that these lines fell into a quarter of the cache, and a frame took 6%
+/// longer among 10,000 nodes, 3% among 100.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Mac {
@@ -55,19 +57,25 @@ pub struct Mac {
     carrier_busy: bool,
     /// The last thing heard was garbage (standard flavour: EIFS instead of DIFS).
     heard_error: bool,
-    contention_window: u32,
     id: NodeId,
+    own: Box<Own>,
+}
+
+/// What only the station's own traffic touches.
+#[derive(Clone, Debug)]
+struct Own {
     done: Option<Done>,
     service: Option<Service>,
     queue: Queue,
-    counters: Counters,
     /// The CTS or ACK that is owed.
     reply: Option<Frame>,
-    rng: Rng,
-    duplicates: Duplicates,
+    contention_window: u32,
     short_count: u32,
     long_count: u32,
     next_sequence: u16,
+    rng: Rng,
+    duplicates: Duplicates,
+    counters: Counters,
 }
 
 /// The packet that the MAC works on.
@@ -135,10 +143,6 @@ impl Mac {
     pub fn new(id: NodeId, config: &MacConfig, rng: Rng) -> Self {
         Self {
             id,
-            rng,
-            queue: Queue::new(config.params.queue_kind, config.params.queue),
-            service: None,
-            reply: None,
             phase: Phase::Idle,
             backoff: Backoff::Idle,
             sifs_ends: Instant::FAR_FUTURE,
@@ -148,52 +152,58 @@ impl Mac {
             idle_since: Instant::ZERO,
             nav: Instant::ZERO,
             heard_error: false,
-            contention_window: CW_MIN,
-            short_count: 0,
-            long_count: 0,
-            next_sequence: 0,
-            duplicates: Duplicates::default(),
-            done: None,
-            counters: Counters::default(),
+            own: Box::new(Own {
+                done: None,
+                service: None,
+                queue: Queue::new(config.params.queue_kind, config.params.queue),
+                reply: None,
+                contention_window: CW_MIN,
+                short_count: 0,
+                long_count: 0,
+                next_sequence: 0,
+                rng,
+                duplicates: Duplicates::default(),
+                counters: Counters::default(),
+            }),
         }
     }
 
     /// Queues a packet; gives back the one that finds no room.
     pub fn enqueue(&mut self, out: Outgoing) -> Option<Outgoing> {
-        self.queue.push(out)
+        self.own.queue.push(out)
     }
 
     /// Takes the next packet from the queue if there is none in service.
     pub fn serve(&mut self, now: Instant, config: &MacConfig) {
-        if self.service.is_some() {
+        if self.own.service.is_some() {
             return;
         }
-        let Some(out) = self.queue.pop() else { return };
+        let Some(out) = self.own.queue.pop() else { return };
         let announced = if self.announces(&out, config) { Announced::NotYet } else { Announced::Never };
-        self.service = Some(Service {
+        self.own.service = Some(Service {
             out,
-            sequence: self.next_sequence,
+            sequence: self.own.next_sequence,
             announced,
             data_retry: false,
             rts_retry: false,
         });
-        self.next_sequence = (self.next_sequence + 1) & 0x0fff;
+        self.own.next_sequence = (self.own.next_sequence + 1) & 0x0fff;
         if config.params.flavour == Flavour::Standard {
-            self.short_count = 0;
-            self.long_count = 0;
+            self.own.short_count = 0;
+            self.own.long_count = 0;
         }
         self.begin_access(now, config);
     }
 
     /// The packet that was finished by the last call, if one was.
     pub fn poll_done(&mut self) -> Option<Done> {
-        self.done.take()
+        self.own.done.take()
     }
 
     /// Whether [`Mac::poll_done`] or [`Mac::serve`] have something to do.
     #[inline]
     pub fn is_unsettled(&self) -> bool {
-        self.done.is_some() || (self.service.is_none() && !self.queue.is_empty())
+        self.own.done.is_some() || (self.own.service.is_none() && !self.own.queue.is_empty())
     }
 
     /// When [`Mac::handle_timeout`] has work to do ([`Instant::FAR_FUTURE`]: never).
@@ -220,27 +230,27 @@ impl Mac {
 
     /// Counts so far.
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        &self.own.counters
     }
 
     /// Counts so far, to add what the receiver saw.
     pub fn counters_mut(&mut self) -> &mut Counters {
-        &mut self.counters
+        &mut self.own.counters
     }
 
     /// Packets in the interface queue.
     pub fn queue(&self) -> &Queue {
-        &self.queue
+        &self.own.queue
     }
 
     /// The interface queue, for purging a lost neighbour's packets.
     pub fn queue_mut(&mut self) -> &mut Queue {
-        &mut self.queue
+        &mut self.own.queue
     }
 
     /// The packet in service.
     pub fn in_service(&self) -> Option<&Outgoing> {
-        self.service.as_ref().map(|s| &s.out)
+        self.own.service.as_ref().map(|s| &s.out)
     }
 
     /// Whether a packet is announced by RTS. ns-2 counts the PLCP preamble and header (24 bytes at

@@ -11,7 +11,7 @@ impl Mac {
     pub(super) fn response_overdue(&mut self, now: Instant, config: &MacConfig) {
         let awaits_answer = match self.phase {
             Phase::Rts => true,
-            Phase::Data => self.service.is_some_and(|s| s.out.to != BROADCAST),
+            Phase::Data => self.own.service.is_some_and(|s| s.out.to != BROADCAST),
             Phase::Idle | Phase::Cts | Phase::Ack => false,
         };
         if awaits_answer && config.params.flavour == Flavour::Standard && self.carrier_busy {
@@ -27,7 +27,7 @@ impl Mac {
         match self.phase {
             Phase::Rts => self.rts_failed(config),
             Phase::Data => self.data_over(config),
-            Phase::Cts | Phase::Ack => self.reply = None,
+            Phase::Cts | Phase::Ack => self.own.reply = None,
             Phase::Idle => {}
         }
         self.go_on(now, config);
@@ -40,16 +40,16 @@ impl Mac {
 
     /// The packet in service is done with.
     pub(super) fn finish(&mut self, delivered: bool) {
-        let service = self.service.take().expect("only a packet in service can be finished");
-        self.done = Some(Done { out: service.out, delivered });
+        let service = self.own.service.take().expect("only a packet in service can be finished");
+        self.own.done = Some(Done { out: service.out, delivered });
         self.reset_contention_window();
     }
 
     fn rts_failed(&mut self, config: &MacConfig) {
-        self.counters.rts_failures += 1;
-        self.short_count += 1;
-        if config.params.short_retry.is_some_and(|limit| self.short_count >= limit) {
-            self.short_count = 0;
+        self.own.counters.rts_failures += 1;
+        self.own.short_count += 1;
+        if config.params.short_retry.is_some_and(|limit| self.own.short_count >= limit) {
+            self.own.short_count = 0;
             self.drop_packet(config);
         } else {
             self.retry(config);
@@ -57,16 +57,16 @@ impl Mac {
     }
 
     fn data_over(&mut self, config: &MacConfig) {
-        let service = self.service.as_ref().expect("data was sent for the packet in service");
+        let service = self.own.service.as_ref().expect("data was sent for the packet in service");
         if service.out.to == BROADCAST {
             self.finish(true);
             self.draw_backoff(config);
             return;
         }
-        self.counters.data_failures += 1;
+        self.own.counters.data_failures += 1;
         let (count, limit) = match service.announced {
-            Announced::Never => (&mut self.short_count, config.params.short_retry),
-            Announced::NotYet | Announced::Yes => (&mut self.long_count, config.params.long_retry),
+            Announced::Never => (&mut self.own.short_count, config.params.short_retry),
+            Announced::NotYet | Announced::Yes => (&mut self.own.long_count, config.params.long_retry),
         };
         *count += 1;
         if limit.is_some_and(|limit| *count >= limit) {
@@ -78,7 +78,7 @@ impl Mac {
     }
 
     fn drop_packet(&mut self, config: &MacConfig) {
-        self.counters.retry_drops += 1;
+        self.own.counters.retry_drops += 1;
         self.finish(false);
         // IEEE 802.11 §9.2.5.2; in ns-2 the next packet draws its own.
         if config.params.flavour == Flavour::Standard {
@@ -88,7 +88,7 @@ impl Mac {
 
     fn retry(&mut self, config: &MacConfig) {
         let phase = self.phase;
-        let service = self.service.as_mut().expect("a frame of the packet in service failed");
+        let service = self.own.service.as_mut().expect("a frame of the packet in service failed");
         if phase == Phase::Rts {
             service.rts_retry = true;
         } else {

@@ -173,7 +173,7 @@ fn data_goes_out_four_times_each_after_a_fresh_rts() {
 fn backoff_pauses_while_the_medium_is_busy_and_keeps_whole_slots() {
     let mut b = bench(Flavour::Ns2, Some(0));
     b.mac.backoff = Backoff::Paused { slots: 10 };
-    b.mac.service = None;
+    b.mac.own.service = None;
     b.mac.resume_backoff(us(0), &b.config);
     assert_eq!(b.mac.deadline(), us(50 + 200));
     let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14);

@@ -30,7 +30,7 @@ pub(super) struct Air {
 
 /// One node's radio.
 ///
-/// In this order in memory, from the beginning of a pair of cache lines: see [`Mac`].
+/// In this order in memory, a pair of cache lines: see [`Mac`].
 #[repr(C, align(128))]
 pub(super) struct Station {
     receiver: Receiver,
@@ -41,6 +41,8 @@ pub(super) struct Station {
     armed: Instant,
     pub(super) mac: Mac,
 }
+
+const _: () = assert!(size_of::<Station>() == 128, "a pair of cache lines");
 
 /// A place in the table of flights.
 #[derive(Clone, Copy, Debug)]
