@@ -89,8 +89,13 @@ impl Deadlines {
     pub(crate) fn set_soon(&mut self, key: Key) {
         debug_assert_eq!(self.place[key.slot() as usize], ABSENT);
         self.version += 1;
-        let earlier = self.soon.iter().rev().take_while(|&&other| other < key).count();
-        self.soon.insert(self.soon.len() - earlier, key);
+        // Nearly always the last place or the one before: two frames take turns in passing.
+        let mut place = self.soon.len();
+        self.soon.push(key);
+        while place > 0 && self.soon[place - 1] < key {
+            self.soon.swap(place - 1, place);
+            place -= 1;
+        }
     }
 
     /// Takes back the deadline that is the first.

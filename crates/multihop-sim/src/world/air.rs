@@ -198,7 +198,7 @@ impl World<'_> {
         flight.next = 0;
         flight.ending = false;
         let key = flight.key();
-        self.deadlines.set(key);
+        self.deadlines.set_soon(key);
     }
 
     fn add_flight(&mut self, transmission: Transmission) -> FlightId {
