@@ -68,6 +68,9 @@ impl World<'_> {
     }
 
     /// A frame for another station was heard without error.
+    ///
+    /// Not inlined where frames end: most networks have no use for it, and are to go through less.
+    #[inline(never)]
     pub(super) fn overhear(&mut self, node: NodeId, frame: &Frame) {
         let packet = self.packets.get(frame.body);
         let heard = match (&packet.body, &packet.route) {
