@@ -140,9 +140,9 @@ def judge(page: Study, found: Mapping[str, Mapping[str, Interval]]) -> None:
     page.worst("TCP's goodput", {row: goodput[row] / theirs[row] - 1 for row in TCPS}, WITHIN)
     tpas = {row: goodput[row] / theirs[row] - 1 for row in ROWS if row not in TCPS}
     page.worst("TPA's goodput", tpas, WITHIN)
-    ours, printed = ordered(goodput), ordered(theirs)
-    claim = f"The rows come in the paper's order, {' > '.join(printed)} (found {' > '.join(ours)})"
-    page.verdict(claim, ours == printed)
+    orders = ordered(goodput), ordered(theirs)
+    claim = f"The rows come in the paper's order, {' > '.join(orders[1])} (found {' > '.join(orders[0])})"
+    page.verdict(claim, orders[0] == orders[1])
     for tcp, tpa in (("tcp-2", "tpa-2"), ("tcp-3", "tpa-3"), ("tcp-3", "tpa*-3")):
         ours, printed = (values[tpa] / values[tcp] - 1 for values in (goodput, theirs))
         apart = found[tpa]["goodput"].low > found[tcp]["goodput"].high
