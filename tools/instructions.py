@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Where a benchmark's instructions go, by source file.
 
-python3 tools/instructions.py mobile-50-dsr                    the case as `make bench` counts it
+python3 tools/instructions.py mobile-50-dsr                    simulated seconds 20 to 30
 python3 tools/instructions.py mobile-10000 --from 5 --to 5.3   another stretch of simulated seconds
 python3 tools/instructions.py mobile-10000 --misses            and misses of a cache of 2 MB
 
 Counted by callgrind, so that it is the same every time, whatever else the machine does. What is
-inlined counts where it was written.
+inlined counts where it was written. Needs valgrind.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BENCH = ROOT / "target" / "profiling" / "multihop-bench"
+BENCH = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "profiling" / "multihop-bench"
 STRETCH = (20.0, 30.0)
 # 48 KiB in 12 ways, then 2 MiB in 16 ways: a core of the machines that `make bench` is run on.
 CACHES = ("--cache-sim=yes", "--D1=49152,12,64", "--LL=2097152,16,64")

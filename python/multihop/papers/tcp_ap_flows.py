@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from multihop.papers import findings
 from multihop.papers.declare import (
     FAIRNESS,
@@ -21,6 +23,13 @@ from multihop.papers.declare import (
 )
 from multihop.papers.tcp_ap import BARS, BASE, BASIC, PAPER, TWO, VARIANTS, steady
 
+
+def fairer(by: str, at_least: float, **more: Any) -> Claim:
+    """TCP-AP against NewReno, Jain's index."""
+    claim = f"TCP-AP is fairer than NewReno{by}"
+    return versus(claim, "fairness", "transport", "tcp-ap", "newreno", at_least=at_least, **more)
+
+
 PARALLEL = steady(
     "ap-parallel",
     "Figures 16 and 17, section 5.1.2",
@@ -38,15 +47,7 @@ PARALLEL = steady(
         versus(
             "TCP-AP delivers more than NewReno", "goodput", "transport", "tcp-ap", "newreno", at_least=1.0
         ),
-        versus(
-            "TCP-AP is fairer than NewReno by a quarter",
-            "fairness",
-            "transport",
-            "tcp-ap",
-            "newreno",
-            at_least=1.25,
-            differs=findings.ALTERNATING,
-        ),
+        fairer(" by a quarter", 1.25, differs=findings.ALTERNATING),
     ],
     plots=(
         Plot(
@@ -62,7 +63,7 @@ ASYMMETRIC = steady(
     "With NewReno the shorter flow takes nearly all; TCP-AP is far fairer, TCP-AP with delayed ACKs fairer still, at slightly less aggregate goodput.",
     scenario={"topology": {"kind": "asymmetric-parallel"}, "flow": TWO},
     claims=[
-        versus("TCP-AP is fairer than NewReno", "fairness", "transport", "tcp-ap", "newreno", at_least=1.1),
+        fairer("", 1.1),
         versus(
             "delayed ACKs make TCP-AP fairer still",
             "fairness",
@@ -97,16 +98,7 @@ GRID = steady(
         *(Metric(f"ftp{n}", f"FTP {n}, kb/s", f"flows.{n - 1}.goodput_kbps") for n in range(1, 7)),
     ),
     claims=[
-        versus(
-            "TCP-AP is fairer than NewReno by half",
-            "fairness",
-            "transport",
-            "tcp-ap",
-            "newreno",
-            at_least=1.5,
-            at={"layout": "grid"},
-            differs=findings.GRID_STARVES_LESS,
-        ),
+        fairer(" by half", 1.5, at={"layout": "grid"}, differs=findings.GRID_STARVES_LESS),
         Claim(
             "TCP-AP is perfectly fair in the symmetric layout: above 0.95",
             "fairness",
@@ -177,14 +169,7 @@ RANDOM = Experiment(
     quick=Effort(8, {"duration": 60.0}),
     full=Effort(10, {"duration": 600.0}),
     claims=[
-        versus(
-            "TCP-AP is fairer than NewReno by half",
-            "fairness",
-            "transport",
-            "tcp-ap",
-            "newreno",
-            at_least=1.5,
-        ),
+        fairer(" by half", 1.5),
         versus(
             "TCP-AP costs at most twice the paper's 6% of goodput",
             "goodput",
