@@ -195,12 +195,14 @@ impl Aodv {
         self.release(now, destination);
     }
 
-    pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, request: Request) {
+    /// False for one that is not looked at.
+    pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, request: Request) -> bool {
+        let until = now + self.config.request_id_life;
         if request.originator == self.address
             || request.hop_count == u8::MAX
-            || !self.seen.is_new(now, request.originator, request.id)
+            || !self.seen.is_new(now, request.originator, request.id, until)
         {
-            return;
+            return false;
         }
         let request = Request { hop_count: request.hop_count + 1, ..request };
         self.learn_way_back(now, from, &request);
@@ -216,6 +218,7 @@ impl Aodv {
             let request = Request { destination_sequence: newest, ..request };
             self.send_request(now, ttl - 1, request, true);
         }
+        true
     }
 
     fn learn_way_back(&mut self, now: Instant, from: Ipv4Addr, request: &Request) {

@@ -43,7 +43,8 @@ impl Aodv {
         }
     }
 
-    pub(super) fn on_error(&mut self, now: Instant, from: Ipv4Addr, error: &Error) {
+    /// False if it speaks of no route of this node's.
+    pub(super) fn on_error(&mut self, now: Instant, from: Ipv4Addr, error: &Error) -> bool {
         let mut broken = Vec::new();
         for entry in &error.unreachable {
             if self.is_affected(from, entry) {
@@ -51,12 +52,13 @@ impl Aodv {
             }
         }
         if broken.is_empty() {
-            return;
+            return false;
         }
         if !error.no_delete {
             self.discard(from, &broken);
         }
         self.report(now, broken, Origin::Elsewhere, error.no_delete);
+        true
     }
 
     fn is_affected(&self, from: Ipv4Addr, entry: &Unreachable) -> bool {

@@ -21,6 +21,7 @@ pub use config::{Config, LinkFailure, LocalRepair, Preset};
 pub use table::{Route, RouteState};
 
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
 use core::net::Ipv4Addr;
 
 use multihop_core::{Instant, Machine, Rng};
@@ -40,7 +41,7 @@ use crate::agent::{Input, Output};
 /// An AODV agent.
 #[derive(Clone, Debug)]
 pub struct Aodv {
-    config: Config,
+    config: Arc<Config>,
     address: Ipv4Addr,
     sequence: Sequence,
     last_request: u32,
@@ -63,13 +64,14 @@ pub struct Aodv {
 impl Aodv {
     /// An agent with an empty table. HELLOs, if it sends any, begin at `start`; `rng` gives the
     /// jitter.
-    pub fn new(config: Config, address: Ipv4Addr, start: Instant, rng: Rng) -> Self {
+    pub fn new(config: impl Into<Arc<Config>>, address: Ipv4Addr, start: Instant, rng: Rng) -> Self {
+        let config = config.into();
         Self {
             address,
             sequence: Sequence(0),
             last_request: 0,
             table: Table::new(config.delete_period),
-            seen: Seen::new(config.request_id_life),
+            seen: Seen::default(),
             buffer: Buffer::new(config.buffer_packets, config.buffer_life),
             discoveries: BTreeMap::new(),
             latencies: BTreeMap::new(),
@@ -87,7 +89,7 @@ impl Aodv {
     }
 
     /// The parameters.
-    pub const fn config(&self) -> &Config {
+    pub fn config(&self) -> &Config {
         &self.config
     }
 
@@ -101,23 +103,31 @@ impl Aodv {
         self.table.iter()
     }
 
-    fn message(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: Message) {
-        if let Message::Reply(hello) = &message
+    /// What [`Input::Message`] does; true if there may be something to do or to say after it. After
+    /// most requests there is not: they were heard before.
+    pub fn hear(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: &Message) -> bool {
+        if let Message::Reply(hello) = message
             && ttl == 1
             && hello.hop_count == 0
             && hello.destination == from
         {
-            return self.on_hello(now, from, hello.destination_sequence);
+            self.on_hello(now, from, hello.destination_sequence);
+            return true;
         }
-        if self.config.preset == Preset::Uu {
+        let shows_neighbour = self.config.preset == Preset::Uu;
+        if shows_neighbour {
             self.on_neighbour(now, from);
         }
-        match message {
-            Message::Request(request) => self.on_request(now, from, ttl, request),
-            Message::Reply(reply) => self.on_reply(now, from, ttl, reply),
-            Message::Error(error) => self.on_error(now, from, &error),
-            Message::ReplyAck => {}
-        }
+        let concerns_us = match message {
+            Message::Request(request) => self.on_request(now, from, ttl, *request),
+            Message::Reply(reply) => {
+                self.on_reply(now, from, ttl, *reply);
+                true
+            }
+            Message::Error(error) => self.on_error(now, from, error),
+            Message::ReplyAck => false,
+        };
+        shows_neighbour || concerns_us
     }
 
     /// Sends a message, or soon will.
@@ -152,7 +162,9 @@ impl Machine for Aodv {
     fn handle(&mut self, now: Instant, input: Self::Input) {
         match input {
             Input::Packet(packet) => self.on_packet(now, packet),
-            Input::Message { from, ttl, message } => self.message(now, from, ttl, message),
+            Input::Message { from, ttl, message } => {
+                self.hear(now, from, ttl, &message);
+            }
             Input::LinkFailed { next_hop, packet } => self.on_link_failed(now, next_hop, packet),
             // DEVIATION aodv-3: RFC 3561 §6.11 lets any unicast count; neither ns-2 nor AODV-UU
             // take the loss of a message of their own for a broken link.

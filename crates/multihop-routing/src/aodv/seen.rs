@@ -1,32 +1,72 @@
 //! Requests that were seen before (RFC 3561, section 6.5).
 
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::VecDeque;
 use core::net::Ipv4Addr;
 
-use multihop_core::{Duration, Instant};
+use multihop_core::Instant;
 
 /// Remembers requests by originator and id.
-#[derive(Clone, Debug)]
+///
+/// Most are heard again before the next one comes, so that the search, which begins at the latest,
+/// ends at once.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
-    life: Duration,
-    requests: BTreeSet<(Ipv4Addr, u32)>,
-    by_age: VecDeque<(Instant, (Ipv4Addr, u32))>,
+    /// All live equally long: the oldest are first.
+    requests: VecDeque<Heard>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    until: Instant,
+    originator: Ipv4Addr,
+    id: u32,
 }
 
 impl Seen {
-    pub(super) const fn new(life: Duration) -> Self {
-        Self { life, requests: BTreeSet::new(), by_age: VecDeque::new() }
+    /// Whether this one is new; if so it is remembered until `until`, which never goes backwards.
+    pub(super) fn is_new(&mut self, now: Instant, originator: Ipv4Addr, id: u32, until: Instant) -> bool {
+        let mut remembered = self.requests.iter().rev().take_while(|heard| heard.until > now);
+        if remembered.any(|heard| heard.originator == originator && heard.id == id) {
+            return false;
+        }
+        while self.requests.pop_front_if(|heard| heard.until <= now).is_some() {}
+        self.requests.push_back(Heard { until, originator, id });
+        true
     }
+}
 
-    /// Whether this one is new; if so it is remembered.
-    pub(super) fn is_new(&mut self, now: Instant, originator: Ipv4Addr, id: u32) -> bool {
-        while let Some((_, old)) = self.by_age.pop_front_if(|(until, _)| *until <= now) {
-            self.requests.remove(&old);
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// In nanoseconds; longer than most of the times between the requests of the test, many times over.
+    const LIFE: u64 = 20;
+
+    proptest! {
+        #[test]
+        fn a_request_is_new_if_it_was_not_heard_for_as_long_as_it_is_remembered(
+            heard in vec((0..8_u64, 1..4_u8, 0..3_u32), 1..100),
+        ) {
+            let mut seen = Seen::default();
+            let mut ends = BTreeMap::new();
+            let mut now = 0;
+            for (pause, originator, id) in heard {
+                now += pause;
+                ends.retain(|_, &mut until| until > now);
+                let is_new = !ends.contains_key(&(originator, id));
+                ends.entry((originator, id)).or_insert(now + LIFE);
+                let from = Ipv4Addr::new(10, 0, 0, originator);
+                let (at, until) = (Instant::from_nanos(now), Instant::from_nanos(now + LIFE));
+                prop_assert_eq!(seen.is_new(at, from, id, until), is_new);
+                if is_new {
+                    prop_assert_eq!(seen.requests.len(), ends.len(), "nothing stays for longer");
+                }
+            }
         }
-        let is_new = self.requests.insert((originator, id));
-        if is_new {
-            self.by_age.push_back((now + self.life, (originator, id)));
-        }
-        is_new
     }
 }

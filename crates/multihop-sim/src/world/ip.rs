@@ -22,8 +22,10 @@ impl World<'_> {
         packet.hops = packet.hops.saturating_add(1);
         if packet.is_routing() {
             self.observer.received(self.now, node, &packet);
-            if let Body::Routing { message, .. } = packet.body {
-                self.tell_router(node, Told::Message { from, ttl: packet.ttl, message });
+            if let Body::Routing { message, .. } = &packet.body
+                && self.router.hear(self.now, node, from, packet.ttl, message)
+            {
+                self.drain_router(node);
             }
             return;
         }

@@ -212,7 +212,7 @@ fn a_gratuitous_reply_tells_the_destination() {
 }
 
 /// As if node `from` had asked long ago.
-fn request(from: usize, to: usize) -> Request {
+pub(super) fn request(from: usize, to: usize) -> Request {
     Request {
         join: false,
         repair: false,

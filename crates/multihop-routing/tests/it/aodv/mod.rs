@@ -3,6 +3,7 @@
 mod buffer;
 mod discovery;
 mod errors;
+mod hearing;
 mod hello;
 mod loops;
 mod networks;

@@ -3,6 +3,8 @@
 mod fixed;
 mod vocabulary;
 
+use std::sync::Arc;
+
 use multihop_core::{Instant, Machine, NodeId};
 use multihop_radio::grid::Point;
 use multihop_routing::{aodv, apdr, dsr, olsr};
@@ -11,6 +13,7 @@ use self::fixed::FixedRoutes;
 pub(super) use self::vocabulary::{Said, Told};
 use super::stream;
 use crate::extension::{Extensions, RoutingAgent};
+use crate::packet::RoutingMessage;
 use crate::scenario::{RoutingProtocol, Scenario};
 
 /// Who decides where packets go next.
@@ -61,7 +64,9 @@ impl Router {
                 Self::Fixed(FixedRoutes::new(scenario.decode_range(), positions, next_hops.clone()))
             }
             RoutingProtocol::Aodv(config) => {
-                let agent = |node: NodeId| aodv::Aodv::new(config.clone(), node.addr(), start, rng(node));
+                let config = Arc::new(config.clone());
+                let agent =
+                    |node: NodeId| aodv::Aodv::new(Arc::clone(&config), node.addr(), start, rng(node));
                 Self::Aodv(nodes().map(agent).collect())
             }
             RoutingProtocol::Olsr(config) => {
@@ -100,6 +105,22 @@ impl Router {
     pub(super) fn tap(&mut self, now: Instant, node: NodeId, id: u32, heard: &dsr::Overheard) -> bool {
         let Self::Dsr(agents) = self else { return false };
         agents[node.index()].tap(now, id, heard)
+    }
+
+    /// A message of the protocol arrived; true if the node's agent may have something to do or to say.
+    pub(super) fn hear(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        from: NodeId,
+        ttl: u8,
+        message: &RoutingMessage,
+    ) -> bool {
+        if let (Self::Aodv(agents), RoutingMessage::Aodv(message)) = (&mut *self, message) {
+            return agents[node.index()].hear(now, from.addr(), ttl, message);
+        }
+        self.handle(now, node, Told::Message { from, ttl, message: message.clone() });
+        true
     }
 
     /// Tells a node's agent something.
