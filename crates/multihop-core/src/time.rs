@@ -14,8 +14,9 @@ pub struct Instant(u64);
 #[derive(Clone, Copy, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Duration(u64);
 
-/// The earlier of two optional deadlines. Not `Option::min`, for which `None` sorts first.
-pub fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+/// The earlier of two, if there is any. Not `Option::min`, for which `None` sorts first.
+#[inline]
+pub fn earliest<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
@@ -233,7 +234,7 @@ mod tests {
         assert_eq!(earliest(None, Some(at)), Some(at));
         assert_eq!(earliest(Some(at), None), Some(at));
         assert_eq!(earliest(Some(at), Some(Instant::ZERO)), Some(Instant::ZERO));
-        assert_eq!(earliest(None, None), None);
+        assert_eq!(earliest::<Instant>(None, None), None);
     }
 
     #[test]

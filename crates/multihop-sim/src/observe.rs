@@ -54,6 +54,11 @@ impl Observer {
         Self { trace, capture, recorder, ..Self::default() }
     }
 
+    /// Whether anything is written while the run goes on.
+    pub(crate) fn writes(&self) -> bool {
+        self.trace.is_some() || self.capture.is_some() || self.recorder.is_some()
+    }
+
     /// Time between two rows of the recorded series, if there are such rows.
     pub(crate) fn record_every(&self) -> Option<Duration> {
         self.recorder.as_ref().and_then(Recorder::every)
@@ -141,9 +146,9 @@ impl Observer {
     }
 
     #[inline]
-    pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: usize) {
+    pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: impl FnOnce() -> usize) {
         if let Some(recorder) = &mut self.recorder {
-            keep(&mut self.failure, recorder.queue(now, node, len));
+            keep(&mut self.failure, recorder.queue(now, node, len()));
         }
     }
 

@@ -7,11 +7,17 @@ use crate::airtime::{DIFS, EIFS};
 use crate::params::Flavour;
 
 impl Mac {
-    /// Whether [`Mac::deadline`] may be another, or [`Mac::is_unsettled`] turn true, when the medium
-    /// turns busy or idle.
+    /// Whether [`Mac::deadline`] may be another when the medium has turned busy or idle.
     #[inline]
     pub fn waits_for_carrier(&self) -> bool {
-        !self.backoff.is_idle() || self.response_may_be_arriving
+        !self.backoff.is_idle()
+    }
+
+    /// Whether the end of what is arriving may end an exchange, so that [`Mac::is_unsettled`] turns
+    /// true.
+    #[inline]
+    pub fn gives_up_at_idle(&self) -> bool {
+        self.response_may_be_arriving
     }
 
     /// The medium around the station turned busy.

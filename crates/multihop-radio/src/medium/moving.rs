@@ -3,7 +3,7 @@
 use multihop_core::{Duration, Instant, NodeId};
 
 use super::{Hearing, Link};
-use crate::grid::Grid;
+use crate::grid::{Grid, Point};
 use crate::mobility::Track;
 
 /// For a while (an *epoch*) nobody can move farther than half of `slack`, so that whoever hears a
@@ -41,7 +41,14 @@ impl Moving {
         }
     }
 
-    pub(super) fn links_of(&mut self, from: NodeId, now: Instant, hearing: &Hearing, links: &mut Vec<Link>) {
+    /// Fills `links` and says where `from` is.
+    pub(super) fn links_of(
+        &mut self,
+        from: NodeId,
+        now: Instant,
+        hearing: &Hearing,
+        links: &mut Vec<Link>,
+    ) -> Point {
         if now >= self.epoch_ends {
             self.begin_epoch(now);
         }
@@ -80,6 +87,7 @@ impl Moving {
                 *slot = link.to;
             }
         }
+        place
     }
 
     fn begin_epoch(&mut self, now: Instant) {
@@ -103,7 +111,6 @@ mod tests {
     use multihop_core::Rng;
 
     use super::*;
-    use crate::grid::Point;
     use crate::medium::Medium;
     use crate::mobility::{Area, Movement, RandomWalk, RandomWalkParams};
     use crate::params::RadioParams;
@@ -134,7 +141,27 @@ mod tests {
             let near =
                 |&to: &NodeId| to != from && places[from.index()].distance(places[to.index()]) <= 550.0;
             assert_eq!(heard, (0..60).map(NodeId).filter(near).collect::<Vec<_>>());
-            assert!(links.is_sorted_by_key(|link| (link.delay, link.to)));
+            assert!(links.is_sorted_by_key(|link| (link.delay(), link.to)));
         }
+    }
+
+    #[test]
+    fn frames_that_share_a_hearer_are_known_to() {
+        let mut medium = Medium::new(&RadioParams::default(), tracks(), 1);
+        let mut rng = Rng::stream(9, "test", 1);
+        let (mut now, mut before) = (Instant::ZERO, Vec::new());
+        let mut sent = medium.links_of(NodeId(0), now, &mut before);
+        let mut apart = 0;
+        for _ in 0..5_000 {
+            now += Duration::from_millis(u64::from(rng.below(20)));
+            let mut links = Vec::new();
+            let next = medium.links_of(NodeId(rng.below(60)), now, &mut links);
+            let shared = links.iter().any(|link| before.iter().any(|other: &Link| other.to == link.to));
+            let may_share = medium.may_share_hearers(sent, next);
+            assert!(may_share || !shared);
+            apart += u32::from(!may_share);
+            (sent, before) = (next, links);
+        }
+        assert!(apart > 500, "{apart}");
     }
 }

@@ -11,16 +11,16 @@ pub(super) struct Still {
     links: Vec<Link>,
     /// Where each node's links begin; one more than there are nodes.
     first: Vec<usize>,
+    places: Vec<Point>,
 }
 
 impl Still {
-    pub(super) fn new(hearing: &Hearing, places: &[Point]) -> Self {
-        let reach = hearing.reach();
-        let grid = Grid::new(reach, places);
+    pub(super) fn new(hearing: &Hearing, reach: f64, places: Vec<Point>) -> Self {
+        let grid = Grid::new(reach, &places);
         let mut links = Vec::new();
         let mut first = vec![0];
         let mut near = Vec::new();
-        for (from, &place) in (0..).map(NodeId).zip(places) {
+        for (from, &place) in (0..).map(NodeId).zip(&places) {
             grid.within(place, reach, &mut near);
             let begin = links.len();
             links.extend(
@@ -31,7 +31,11 @@ impl Still {
             links[begin..].sort_unstable_by_key(Link::order);
             first.push(links.len());
         }
-        Self { links, first }
+        Self { links, first, places }
+    }
+
+    pub(super) fn place(&self, node: NodeId) -> Point {
+        self.places[node.index()]
     }
 
     pub(super) fn links_of(&self, node: NodeId) -> &[Link] {

@@ -29,7 +29,10 @@ pub enum Movement {
 }
 
 /// Where a node is: its current leg, advanced as time is asked for. Time never runs back.
+///
+/// One cache line: a frame asks for the places of all nodes around.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Track {
     leg: Leg,
     /// Elsewhere, so that the legs of many nodes fit into the cache.

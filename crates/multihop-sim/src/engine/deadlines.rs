@@ -3,9 +3,6 @@
 //! Whatever waits (a station's MAC, a frame in flight, a connection) owns a *slot* and has at most
 //! one deadline, which can be moved or taken back: nothing is cancelled lazily, so nothing stays
 //! behind. A heap of slots with four children to a node, and each slot's place in it.
-//!
-//! Frames that are just now passing from station to station stay out of the heap: each waits a few
-//! nanoseconds at a time, and there are never many, however large the network is.
 
 use multihop_core::{Instant, NodeId};
 
@@ -55,8 +52,6 @@ pub(crate) struct Deadlines {
     heap: Vec<Key>,
     /// Where each slot's key lies in the heap.
     place: Vec<u32>,
-    /// Keys of slots that wait for a moment only, the earliest last.
-    soon: Vec<Key>,
     version: u64,
 }
 
@@ -66,7 +61,7 @@ const CHILDREN: usize = 4;
 impl Deadlines {
     /// No deadlines, with room for `slots` slots.
     pub(crate) fn with_slots(slots: usize) -> Self {
-        Self { heap: Vec::with_capacity(slots), place: vec![ABSENT; slots], soon: Vec::new(), version: 0 }
+        Self { heap: Vec::with_capacity(slots), place: vec![ABSENT; slots], version: 0 }
     }
 
     /// One more slot.
@@ -78,34 +73,7 @@ impl Deadlines {
     /// The earliest deadline.
     #[inline]
     pub(crate) fn first(&self) -> Option<Key> {
-        match (self.soon.last(), self.heap.first()) {
-            (Some(&soon), Some(&key)) => Some(soon.min(key)),
-            (soon, key) => soon.or(key).copied(),
-        }
-    }
-
-    /// Sets the deadline of a slot that has none and waits for a moment only. It is not moved, but
-    /// taken back by [`Self::take_first`].
-    pub(crate) fn set_soon(&mut self, key: Key) {
-        debug_assert_eq!(self.place[key.slot() as usize], ABSENT);
-        self.version += 1;
-        // Nearly always the last place or the one before: two frames take turns in passing.
-        let mut place = self.soon.len();
-        self.soon.push(key);
-        while place > 0 && self.soon[place - 1] < key {
-            self.soon.swap(place - 1, place);
-            place -= 1;
-        }
-    }
-
-    /// Takes back the deadline that is the first.
-    pub(crate) fn take_first(&mut self, first: Key) {
-        if self.soon.last() == Some(&first) {
-            self.version += 1;
-            self.soon.pop();
-        } else {
-            self.clear(first.slot());
-        }
+        self.heap.first().copied()
     }
 
     /// Sets or moves the deadline of the slot that the key names.
@@ -156,7 +124,7 @@ impl Deadlines {
     /// How many deadlines there are.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.heap.len() + self.soon.len()
+        self.heap.len()
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "there are no more places than slots")]
@@ -226,7 +194,7 @@ mod tests {
         for expected in order {
             let key = d.first().unwrap();
             assert_eq!(key, expected);
-            d.take_first(key);
+            d.clear(key.slot());
         }
         assert_eq!(d.first(), None);
     }
@@ -237,28 +205,14 @@ mod tests {
         let mut d = Deadlines::with_slots(40);
         let mut model = BTreeMap::new();
         for _ in 0..20_000 {
-            // Those from 35 on wait for a moment only.
             let slot = rng.below(40);
-            let key = key(u64::from(rng.below(50)), Rank::Timer, rng.below(3), slot);
-            let first = d.first();
-            match rng.below(3) {
-                0 if slot < 35 => {
-                    d.clear(slot);
-                    model.remove(&slot);
-                }
-                1 if first.is_some() => {
-                    d.take_first(first.unwrap());
-                    model.remove(&first.unwrap().slot());
-                }
-                _ if slot < 35 => {
-                    d.set(key);
-                    model.insert(slot, key);
-                }
-                _ if !model.contains_key(&slot) => {
-                    d.set_soon(key);
-                    model.insert(slot, key);
-                }
-                _ => {}
+            if rng.below(3) == 0 {
+                d.clear(slot);
+                model.remove(&slot);
+            } else {
+                let key = key(u64::from(rng.below(50)), Rank::Timer, rng.below(3), slot);
+                d.set(key);
+                model.insert(slot, key);
             }
             assert_eq!(d.first(), model.values().min().copied());
             assert_eq!(d.len(), model.len());

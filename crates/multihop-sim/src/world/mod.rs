@@ -9,6 +9,7 @@ mod applications;
 mod arp;
 mod end;
 mod ends;
+mod flights;
 mod flow;
 mod ip;
 mod link;
@@ -18,15 +19,16 @@ mod relay;
 mod routing;
 mod wires;
 
-use multihop_core::{DropReason, Instant, NodeId, Rng};
+use multihop_core::{DropReason, Instant, NodeId, Rng, earliest};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::mac::MacConfig;
 use multihop_radio::medium::Medium;
 
 pub(crate) use self::end::{Measured, Progress};
 
-use self::air::{Air, FlightId};
+use self::air::Air;
 use self::ends::{EndId, Ends};
+use self::flights::FlightId;
 use self::link::Node;
 use self::losses::LossMonitor;
 use self::routing::{Router, Turns};
@@ -59,6 +61,8 @@ pub(crate) struct World<'a> {
     with_agents: Vec<Option<NodeId>>,
     /// Whether the routing protocol wants to hear of frames for others.
     taps: bool,
+    /// Whether frames that no station hears both of need not take turns.
+    overlap: bool,
     ends: Ends,
     wires: Vec<Wire>,
     /// If the shortest paths are known.
@@ -89,7 +93,7 @@ enum Owner {
     /// The next row of the recorded series.
     Recorder,
     /// One direction of a wire.
-    Wire(usize),
+    Wire(u32),
 }
 
 impl<'a> World<'a> {
@@ -115,6 +119,7 @@ impl<'a> World<'a> {
             deadlines: Deadlines::default(),
             owners: Vec::new(),
             taps: router.wants_tap(),
+            overlap: false,
             router,
             with_agents: Vec::new(),
             losses: LossMonitor::new(scenario, layout, &ends),
@@ -130,6 +135,7 @@ impl<'a> World<'a> {
             measured_from: Instant::ZERO,
             turns_before: Turns::default(),
         };
+        world.overlap = world.passes_may_overlap();
         world.add_owners();
         world.schedule_applications();
         world.start_router();
@@ -140,16 +146,18 @@ impl<'a> World<'a> {
     /// Runs everything that happens before `end`.
     pub(crate) fn run_until(&mut self, end: Instant) {
         self.horizon = end;
-        while let Some(key) = self.deadlines.first() {
-            if key.at() >= end {
-                break;
-            }
-            debug_assert!(key.at() >= self.now, "time never runs back");
+        loop {
+            let (passing, waiting) = (self.air.flights.first(), self.deadlines.first());
+            let Some(key) = earliest(passing, waiting).filter(|key| key.at() < end) else { break };
             self.now = key.at();
             self.events += 1;
             match self.owners[key.slot() as usize] {
                 Owner::Flight(flight) => {
-                    self.deadlines.take_first(key);
+                    if passing == Some(key) {
+                        self.air.flights.take_first();
+                    } else {
+                        self.deadlines.clear(key.slot());
+                    }
                     self.advance_flight(flight);
                 }
                 Owner::Mac(node) => self.handle_mac_timeout(node),
@@ -158,7 +166,7 @@ impl<'a> World<'a> {
                 Owner::End(end) => self.handle_end_timeout(end),
                 Owner::Application(flow) => self.handle_application(flow),
                 Owner::Recorder => self.record_row(),
-                Owner::Wire(wire) => self.handle_wire(wire),
+                Owner::Wire(wire) => self.handle_wire(wire as usize),
             }
         }
         self.now = end;
@@ -172,14 +180,15 @@ impl<'a> World<'a> {
     fn add_owners(&mut self) {
         let nodes = self.nodes.len();
         let flows = self.scenario.flows.len();
-        let ids = |n: usize| (0..n).map(|i| u32::try_from(i).expect("checked numbers of nodes and flows"));
+        let ids =
+            |n: usize| (0..n).map(|i| u32::try_from(i).expect("checked numbers of nodes, flows and hosts"));
         self.owners.extend(ids(nodes).map(|n| Owner::Mac(NodeId(n))));
         self.owners.extend(ids(nodes).map(|n| Owner::Link(NodeId(n))));
         self.owners.extend(ids(nodes).map(|n| Owner::Router(NodeId(n))));
         self.owners.extend(ids(2 * flows).map(|n| Owner::End(EndId(n))));
         self.owners.extend(ids(flows).map(Owner::Application));
         self.owners.push(Owner::Recorder);
-        self.owners.extend((0..self.wires.len()).map(Owner::Wire));
+        self.owners.extend(ids(self.wires.len()).map(Owner::Wire));
         self.deadlines = Deadlines::with_slots(self.owners.len());
     }
 

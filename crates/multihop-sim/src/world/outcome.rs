@@ -51,7 +51,7 @@ impl World<'_> {
     pub(super) fn record_row(&mut self) {
         for node in (0..self.node_count()).map(NodeId) {
             let len = self.air.stations[node.index()].mac.queue().len();
-            self.observer.queue(self.now, node, len);
+            self.observer.queue(self.now, node, || len);
         }
         self.observer.record_rows(self.now);
         self.schedule_recorder();
