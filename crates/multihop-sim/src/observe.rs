@@ -82,10 +82,11 @@ impl Observer {
         self.line(now, node, packet, Event::Sent);
     }
 
-    pub(crate) fn received(&mut self, now: Instant, node: NodeId, packet: &Packet) {
-        self.line(now, node, packet, Event::Received);
+    /// `hops`: links that the packet has crossed, with the last.
+    pub(crate) fn received(&mut self, now: Instant, node: NodeId, packet: &Packet, hops: u8) {
+        self.line(now, node, packet, Event::Received { hops });
         if let (Some(recorder), Some(flow)) = (&mut self.recorder, packet.flow()) {
-            keep(&mut self.failure, recorder.arrived(now, flow, packet.hops));
+            keep(&mut self.failure, recorder.arrived(now, flow, hops));
         }
     }
 

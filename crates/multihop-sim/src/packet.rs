@@ -266,6 +266,16 @@ impl Pool {
         }
     }
 
+    /// The packet for one of its holders, who lets go of it: itself for the last one, else a copy.
+    pub(crate) fn claim(&mut self, handle: PacketHandle) -> Packet {
+        let (packet, holders) = self.packets[handle.0 as usize].as_mut().expect(HELD);
+        if *holders == 1 {
+            return self.take(handle);
+        }
+        *holders -= 1;
+        packet.clone()
+    }
+
     /// Takes the packet out for its only holder.
     pub(crate) fn take(&mut self, handle: PacketHandle) -> Packet {
         let (packet, holders) = self.packets[handle.0 as usize].take().expect(HELD);
@@ -306,6 +316,17 @@ pub(crate) mod tests {
         pool.release(a);
         assert_eq!(pool.insert(packet(2)), a, "its place is used again");
         assert_eq!(pool.take(a).uid, 2);
+    }
+
+    #[test]
+    fn whoever_claims_a_packet_leaves_it_to_the_others() {
+        let mut pool = Pool::default();
+        let a = pool.insert(packet(1));
+        pool.hold(a);
+        assert_eq!(pool.claim(a).uid, 1, "a copy");
+        assert_eq!(pool.get(a).uid, 1);
+        assert_eq!(pool.claim(a).uid, 1, "the packet itself");
+        assert_eq!(pool.insert(packet(2)), a, "its place is used again");
     }
 
     #[test]

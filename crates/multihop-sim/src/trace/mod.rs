@@ -20,7 +20,10 @@ pub(crate) struct TextTrace {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Event {
     Sent,
-    Received,
+    /// Over so many links.
+    Received {
+        hops: u8,
+    },
     Forwarded,
     Dropped(DropReason),
 }
@@ -38,11 +41,11 @@ impl TextTrace {
         packet: &Packet,
         event: Event,
     ) -> io::Result<()> {
-        let (letter, reason) = match event {
-            Event::Sent => ('s', "-"),
-            Event::Received => ('r', "-"),
-            Event::Forwarded => ('f', "-"),
-            Event::Dropped(reason) => ('D', reason.code()),
+        let (letter, reason, hops) = match event {
+            Event::Sent => ('s', "-", packet.hops),
+            Event::Received { hops } => ('r', "-", hops),
+            Event::Forwarded => ('f', "-", packet.hops),
+            Event::Dropped(reason) => ('D', reason.code(), packet.hops),
         };
         let nanos = now.as_nanos();
         let (seconds, rest) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
@@ -54,7 +57,7 @@ impl TextTrace {
             packet.uid,
             packet.source,
             packet.destination,
-            packet.hops,
+            hops,
             packet.bytes(),
         )
     }

@@ -215,12 +215,12 @@ impl World<'_> {
 
     fn receive_from_mac(&mut self, node: NodeId, frame: &Frame) {
         debug_assert_eq!(frame.kind, FrameKind::Data, "only data frames carry packets");
-        let packet = self.packets.get(frame.body).clone();
         let unicast = frame.to != BROADCAST;
         if unicast && self.air.errors.loses_packet(frame.from, node) {
+            let packet = self.packets.get(frame.body).clone();
             self.drop_packet(node, &packet, DropReason::ChannelError);
             return;
         }
-        self.pass_up(node, frame.from, packet);
+        self.pass_up(node, frame.from, frame.body);
     }
 }

@@ -17,20 +17,11 @@ impl World<'_> {
         self.route(node, None, packet);
     }
 
-    /// A packet from a neighbour.
+    /// A packet of somebody's transport from a neighbour.
     pub(super) fn receive_ip(&mut self, node: NodeId, from: NodeId, mut packet: Packet) {
         packet.hops = packet.hops.saturating_add(1);
-        if packet.is_routing() {
-            self.observer.received(self.now, node, &packet);
-            if let Body::Routing { message, .. } = &packet.body
-                && self.router.hear(self.now, node, from, packet.ttl, message)
-            {
-                self.drain_router(node);
-            }
-            return;
-        }
         if packet.destination == node {
-            self.observer.received(self.now, node, &packet);
+            self.observer.received(self.now, node, &packet, packet.hops);
             match packet.body {
                 Body::Unreachable(quoted) => self.notify(node, None, Notice::LinkFailed(*quoted)),
                 _ => self.deliver(node, packet),
@@ -45,6 +36,18 @@ impl World<'_> {
         }
         self.observer.forwarded(self.now, node, &packet);
         self.route(node, Some(from), packet);
+    }
+
+    /// A message of the routing protocol from a neighbour, which other nodes may be about to read.
+    pub(super) fn receive_message(&mut self, node: NodeId, from: NodeId, packet: PacketHandle) {
+        let heard = self.packets.get(packet);
+        self.observer.received(self.now, node, heard, heard.hops.saturating_add(1));
+        let Body::Routing { message, .. } = &heard.body else { return };
+        let concerns_it = self.router.hear(self.now, node, from, heard.ttl, message);
+        self.packets.release(packet);
+        if concerns_it {
+            self.drain_router(node);
+        }
     }
 
     /// A neighbour does not answer.

@@ -24,7 +24,7 @@ pub(super) struct Node {
 #[derive(Debug)]
 struct Passing {
     due: Instant,
-    /// In [`World::passing`]: every node has room for a few, and hardly ever needs it.
+    /// On the way up it may be held by other nodes that heard it.
     packet: PacketHandle,
     way: Way,
 }
@@ -41,8 +41,8 @@ impl Node {
     }
 
     /// Packets between IP and MAC, or held for want of an address.
-    pub(super) fn into_waiting(self, passing: &mut Pool) -> impl Iterator<Item = Packet> {
-        self.passing.into_iter().map(|waits| passing.take(waits.packet)).chain(self.addresses.into_held())
+    pub(super) fn into_waiting(self, packets: &mut Pool) -> impl Iterator<Item = Packet> {
+        self.passing.into_iter().map(|waits| packets.claim(waits.packet)).chain(self.addresses.into_held())
     }
 }
 
@@ -50,12 +50,12 @@ impl World<'_> {
     /// IP hands a packet down for `next_hop` ([`BROADCAST`]: for every neighbour).
     pub(super) fn pass_down(&mut self, node: NodeId, next_hop: NodeId, packet: Packet) {
         if next_hop == BROADCAST {
-            self.pass(node, packet, Way::Down { next_hop });
+            self.send_down(node, next_hop, packet);
             return;
         }
         let resolution = self.nodes[node.index()].addresses.resolve(self.now, next_hop, packet);
         match resolution {
-            Resolution::Known(packet) => self.pass(node, packet, Way::Down { next_hop }),
+            Resolution::Known(packet) => self.send_down(node, next_hop, packet),
             Resolution::Asked { displaced } => {
                 if let Some(displaced) = displaced {
                     self.drop_packet(node, &displaced, DropReason::Arp);
@@ -76,16 +76,21 @@ impl World<'_> {
         self.arm_link(node);
     }
 
-    /// The MAC hands a packet up.
-    pub(super) fn pass_up(&mut self, node: NodeId, from: NodeId, packet: Packet) {
+    /// The MAC hands a packet up, which others hold as well.
+    pub(super) fn pass_up(&mut self, node: NodeId, from: NodeId, packet: PacketHandle) {
+        self.packets.hold(packet);
         self.pass(node, packet, Way::Up { from });
+    }
+
+    fn send_down(&mut self, node: NodeId, next_hop: NodeId, packet: Packet) {
+        let packet = self.packets.insert(packet);
+        self.pass(node, packet, Way::Down { next_hop });
     }
 
     pub(super) fn handle_link_timeout(&mut self, node: NodeId) {
         let now = self.now;
         while let Some(passing) = self.nodes[node.index()].passing.pop_front_if(|p| p.due <= now) {
-            let packet = self.passing.take(passing.packet);
-            self.arrive(node, packet, passing.way);
+            self.arrive(node, passing.packet, passing.way);
         }
         while let Some(expiry) = self.nodes[node.index()].addresses.handle_timeout(now) {
             if expiry.ask_again {
@@ -100,18 +105,16 @@ impl World<'_> {
 
     /// The MAC gave up on a packet.
     pub(super) fn link_failed(&mut self, node: NodeId, out: Outgoing) {
-        let packet = self.packets.get(out.packet).clone();
-        self.packets.release(out.packet);
+        let packet = self.packets.claim(out.packet);
         self.unreachable(node, out.to, packet, DropReason::RetryLimit);
     }
 
-    fn pass(&mut self, node: NodeId, packet: Packet, way: Way) {
+    fn pass(&mut self, node: NodeId, packet: PacketHandle, way: Way) {
         let delay = self.air.config.params.link_delay;
         if delay == Duration::ZERO {
             self.arrive(node, packet, way);
             return;
         }
-        let packet = self.passing.insert(packet);
         let passing = &mut self.nodes[node.index()].passing;
         passing.push_back(Passing { due: self.now + delay, packet, way });
         if passing.len() == 1 {
@@ -119,21 +122,24 @@ impl World<'_> {
         }
     }
 
-    fn arrive(&mut self, node: NodeId, packet: Packet, way: Way) {
+    fn arrive(&mut self, node: NodeId, packet: PacketHandle, way: Way) {
         match way {
-            Way::Up { from } => match packet.body {
-                Body::Arp(arp) => self.receive_arp(node, from, arp, &packet),
-                _ => self.receive_ip(node, from, packet),
+            Way::Up { from } => match self.packets.get(packet).body {
+                Body::Arp(arp) => self.receive_arp(node, from, arp, packet),
+                Body::Routing { .. } => self.receive_message(node, from, packet),
+                _ => {
+                    let packet = self.packets.claim(packet);
+                    self.receive_ip(node, from, packet);
+                }
             },
             Way::Down { next_hop } => self.enqueue(node, next_hop, packet),
         }
     }
 
-    fn enqueue(&mut self, node: NodeId, next_hop: NodeId, packet: Packet) {
-        let bytes = packet.bytes();
-        let urgent = packet.is_routing() && !self.waits(&packet);
-        let handle = self.packets.insert(packet);
-        let out = Outgoing { packet: handle, to: next_hop, bytes, urgent };
+    fn enqueue(&mut self, node: NodeId, next_hop: NodeId, packet: PacketHandle) {
+        let going = self.packets.get(packet);
+        let (bytes, urgent) = (going.bytes(), going.is_routing() && !self.waits(going));
+        let out = Outgoing { packet, to: next_hop, bytes, urgent };
         if let Some(refused) = self.air.stations[node.index()].mac.enqueue(out) {
             let packet = self.packets.take(refused.packet);
             self.drop_packet(node, &packet, DropReason::QueueFull);
@@ -164,18 +170,22 @@ impl World<'_> {
         };
         self.observer.sent(self.now, node, &packet);
         let next_hop = if arp == Arp::Request { BROADCAST } else { to };
+        let packet = self.packets.insert(packet);
         // DEVIATION arp-1: at once; ns-2 waits 5 us.
         self.enqueue(node, next_hop, packet);
     }
 
     /// Any ARP message tells its sender's address.
-    fn receive_arp(&mut self, node: NodeId, from: NodeId, arp: Arp, packet: &Packet) {
-        self.observer.received(self.now, node, packet);
+    fn receive_arp(&mut self, node: NodeId, from: NodeId, arp: Arp, packet: PacketHandle) {
+        let heard = self.packets.get(packet);
+        self.observer.received(self.now, node, heard, heard.hops);
+        let is_for_us = heard.destination == node;
+        self.packets.release(packet);
         let held = self.nodes[node.index()].addresses.learn(from);
         for held in held {
-            self.pass(node, held, Way::Down { next_hop: from });
+            self.send_down(node, from, held);
         }
-        if arp == Arp::Request && packet.destination == node {
+        if arp == Arp::Request && is_for_us {
             self.send_arp(node, from, Arp::Reply);
         }
         self.arm_link(node);

@@ -52,8 +52,6 @@ pub(crate) struct World<'a> {
     owners: Vec<Owner>,
     air: Air,
     packets: Pool,
-    /// Those between IP and MAC.
-    passing: Pool,
     next_uid: u64,
     nodes: Vec<Node>,
     router: Router,
@@ -128,7 +126,6 @@ impl<'a> World<'a> {
             oracle: Oracle::new(scenario, layout),
             air: Air::new(scenario, config, medium),
             packets: Pool::default(),
-            passing: Pool::default(),
             next_uid: 0,
             nodes: (0..nodes).map(|_| Node::new(scenario.arp)).collect(),
             observer,

@@ -90,7 +90,7 @@ impl World<'_> {
     fn end_packets(&mut self) {
         let nodes = (0..).map(NodeId).zip(self.nodes.drain(..));
         for (id, node) in nodes {
-            for packet in node.into_waiting(&mut self.passing) {
+            for packet in node.into_waiting(&mut self.packets) {
                 self.observer.dropped(self.now, id, &packet, DropReason::End);
             }
         }
