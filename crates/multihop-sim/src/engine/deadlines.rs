@@ -40,6 +40,11 @@ impl Key {
         Instant::from_nanos((self.0 >> 64) as u64)
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "the node is in the 32 bits above the slot")]
+    pub(crate) fn node(self) -> NodeId {
+        NodeId((self.0 >> SLOT_BITS) as u32)
+    }
+
     #[expect(clippy::cast_possible_truncation, reason = "the slot is in the lowest bits")]
     pub(crate) fn slot(self) -> u32 {
         self.0 as u32 & SLOT_MASK

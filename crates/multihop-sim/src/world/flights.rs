@@ -234,7 +234,7 @@ impl World<'_> {
     /// the next event.
     #[inline]
     fn is_next(&mut self, at: Instant, others: &mut Others, key: impl Fn() -> Key) -> bool {
-        if self.deadlines.version() != others.version {
+        if self.version() != others.version {
             *others = Others::of(self, others.near);
         }
         if at >= others.until && (at >= self.horizon || others.first.is_some_and(|first| first < key())) {
@@ -275,9 +275,9 @@ struct Others {
 
 impl Others {
     fn of(world: &World<'_>, near: Option<Key>) -> Self {
-        let first = earliest(world.deadlines.first(), near);
+        let first = earliest(world.first_to_wait(), near);
         let until = first.map_or(world.horizon, |key| key.at().min(world.horizon));
-        Self { near, first, until, version: world.deadlines.version() }
+        Self { near, first, until, version: world.version() }
     }
 }
 

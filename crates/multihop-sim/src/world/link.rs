@@ -2,28 +2,35 @@
 
 use std::collections::VecDeque;
 
-use multihop_core::{DropReason, Duration, Instant, NodeId, earliest};
+use multihop_core::{DropReason, Duration, NodeId};
 use multihop_radio::frame::{BROADCAST, Outgoing, PacketHandle};
 use multihop_wire::olsr;
 
 use super::World;
 use super::arp::{AddressTable, Resolution};
-use crate::engine::Rank;
-use crate::packet::{Arp, Body, INITIAL_TTL, Packet, Pool, RoutingMessage};
+use crate::engine::{Key, Rank};
+use crate::packet::{Arp, Body, INITIAL_TTL, Packet, RoutingMessage};
 use crate::scenario::{ArpKind, RoutingProtocol};
 
 /// One node below IP.
 #[derive(Debug)]
 pub(super) struct Node {
     addresses: AddressTable,
-    /// All wait equally long, so that the oldest is due first.
-    passing: VecDeque<Passing>,
 }
 
-/// A packet on its way between IP and MAC.
-#[derive(Debug)]
-struct Passing {
-    due: Instant,
+/// Packets on their way between IP and MAC, at all nodes.
+///
+/// All take equally long, so that they need no heap: the next one comes first.
+#[derive(Debug, Default)]
+pub(super) struct Passages {
+    packets: VecDeque<Passage>,
+    version: u64,
+}
+
+/// A packet on its way between a node's IP and MAC.
+#[derive(Clone, Copy, Debug)]
+struct Passage {
+    key: Key,
     /// On the way up it may be held by other nodes that heard it.
     packet: PacketHandle,
     way: Way,
@@ -37,12 +44,43 @@ enum Way {
 
 impl Node {
     pub(super) fn new(arp: ArpKind) -> Self {
-        Self { addresses: AddressTable::new(arp), passing: VecDeque::new() }
+        Self { addresses: AddressTable::new(arp) }
     }
 
-    /// Packets between IP and MAC, or held for want of an address.
-    pub(super) fn into_waiting(self, packets: &mut Pool) -> impl Iterator<Item = Packet> {
-        self.passing.into_iter().map(|waits| packets.claim(waits.packet)).chain(self.addresses.into_held())
+    /// Packets held for want of an address.
+    pub(super) fn into_held(self) -> impl Iterator<Item = Packet> {
+        self.addresses.into_held()
+    }
+}
+
+impl Passages {
+    /// When the next one arrives.
+    #[inline]
+    pub(super) fn first(&self) -> Option<Key> {
+        self.packets.front().map(|passage| passage.key)
+    }
+
+    /// Differs from before if something arrives earlier than what came first.
+    #[inline]
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn push(&mut self, passage: Passage) {
+        // Nearly always the last: frames that pass at once are not always told in order.
+        let place = self.packets.iter().rposition(|other| other.key <= passage.key).map_or(0, |at| at + 1);
+        self.packets.insert(place, passage);
+        self.version += u64::from(place == 0);
+    }
+
+    fn pop(&mut self, key: Key) -> Option<Passage> {
+        self.packets.pop_front_if(|passage| passage.key == key)
+    }
+
+    /// Those at each node, in the order of nodes.
+    pub(super) fn into_packets(mut self) -> impl Iterator<Item = (NodeId, PacketHandle)> {
+        self.packets.make_contiguous().sort_by_key(|passage| passage.key.node());
+        self.packets.into_iter().map(|passage| (passage.key.node(), passage.packet))
     }
 }
 
@@ -55,7 +93,7 @@ impl World<'_> {
         }
         let resolution = self.nodes[node.index()].addresses.resolve(self.now, next_hop, packet);
         match resolution {
-            Resolution::Known(packet) => self.send_down(node, next_hop, packet),
+            Resolution::Known(packet) => return self.send_down(node, next_hop, packet),
             Resolution::Asked { displaced } => {
                 if let Some(displaced) = displaced {
                     self.drop_packet(node, &displaced, DropReason::Arp);
@@ -87,11 +125,16 @@ impl World<'_> {
         self.pass(node, packet, Way::Down { next_hop });
     }
 
+    /// Packets arrive at a node's IP or MAC.
+    pub(super) fn handle_passages(&mut self, key: Key) {
+        while let Some(passage) = self.passages.pop(key) {
+            self.arrive(key.node(), passage.packet, passage.way);
+        }
+    }
+
+    /// Nobody has answered a node's search for an address.
     pub(super) fn handle_link_timeout(&mut self, node: NodeId) {
         let now = self.now;
-        while let Some(passing) = self.nodes[node.index()].passing.pop_front_if(|p| p.due <= now) {
-            self.arrive(node, passing.packet, passing.way);
-        }
         while let Some(expiry) = self.nodes[node.index()].addresses.handle_timeout(now) {
             if expiry.ask_again {
                 self.send_arp(node, expiry.next_hop, Arp::Request);
@@ -115,11 +158,8 @@ impl World<'_> {
             self.arrive(node, packet, way);
             return;
         }
-        let passing = &mut self.nodes[node.index()].passing;
-        passing.push_back(Passing { due: self.now + delay, packet, way });
-        if passing.len() == 1 {
-            self.arm_link(node);
-        }
+        let key = Key::new(self.now + delay, Rank::Timer, node, self.link_slot(node));
+        self.passages.push(Passage { key, packet, way });
     }
 
     fn arrive(&mut self, node: NodeId, packet: PacketHandle, way: Way) {
@@ -192,9 +232,7 @@ impl World<'_> {
     }
 
     fn arm_link(&mut self, node: NodeId) {
-        let state = &self.nodes[node.index()];
-        let passing = state.passing.front().map(|passing| passing.due);
-        let at = earliest(passing, state.addresses.deadline());
+        let at = self.nodes[node.index()].addresses.deadline();
         self.set_deadline(self.link_slot(node), Rank::Timer, node, at);
     }
 }

@@ -29,7 +29,7 @@ pub(crate) use self::end::{Measured, Progress};
 use self::air::Air;
 use self::ends::{EndId, Ends};
 use self::flights::FlightId;
-use self::link::Node;
+use self::link::{Node, Passages};
 use self::losses::LossMonitor;
 use self::routing::{Router, Turns};
 use self::wires::Wire;
@@ -54,6 +54,7 @@ pub(crate) struct World<'a> {
     packets: Pool,
     next_uid: u64,
     nodes: Vec<Node>,
+    passages: Passages,
     router: Router,
     /// By handle: the node whose agent has the packet, if one has.
     with_agents: Vec<Option<NodeId>>,
@@ -80,7 +81,7 @@ enum Owner {
     Flight(FlightId),
     /// A station's MAC.
     Mac(NodeId),
-    /// Packets between a node's MAC and IP, and its address resolution.
+    /// A packet between a node's MAC and IP, or its address resolution.
     Link(NodeId),
     /// A node's routing agent.
     Router(NodeId),
@@ -128,6 +129,7 @@ impl<'a> World<'a> {
             packets: Pool::default(),
             next_uid: 0,
             nodes: (0..nodes).map(|_| Node::new(scenario.arp)).collect(),
+            passages: Passages::default(),
             observer,
             measured_from: Instant::ZERO,
             turns_before: Turns::default(),
@@ -144,8 +146,10 @@ impl<'a> World<'a> {
     pub(crate) fn run_until(&mut self, end: Instant) {
         self.horizon = end;
         loop {
-            let (passing, waiting) = (self.air.flights.first(), self.deadlines.first());
-            let Some(key) = earliest(passing, waiting).filter(|key| key.at() < end) else { break };
+            let (passing, passage) = (self.air.flights.first(), self.passages.first());
+            let Some(key) = earliest(passing, self.first_to_wait()).filter(|key| key.at() < end) else {
+                break;
+            };
             self.now = key.at();
             self.events += 1;
             match self.owners[key.slot() as usize] {
@@ -158,6 +162,7 @@ impl<'a> World<'a> {
                     self.advance_flight(flight);
                 }
                 Owner::Mac(node) => self.handle_mac_timeout(node),
+                Owner::Link(_) if passage == Some(key) => self.handle_passages(key),
                 Owner::Link(node) => self.handle_link_timeout(node),
                 Owner::Router(node) => self.handle_router_timeout(node),
                 Owner::End(end) => self.handle_end_timeout(end),
@@ -167,6 +172,18 @@ impl<'a> World<'a> {
             }
         }
         self.now = end;
+    }
+
+    /// What comes next but for frames that are just passing.
+    #[inline]
+    fn first_to_wait(&self) -> Option<Key> {
+        earliest(self.deadlines.first(), self.passages.first())
+    }
+
+    /// Differs from before if that may do.
+    #[inline]
+    fn version(&self) -> u64 {
+        self.deadlines.version() + self.passages.version()
     }
 
     pub(crate) fn now(&self) -> Instant {

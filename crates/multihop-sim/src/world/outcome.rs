@@ -89,8 +89,12 @@ impl World<'_> {
 
     fn end_packets(&mut self) {
         let nodes = (0..).map(NodeId).zip(self.nodes.drain(..));
+        let mut passing = std::mem::take(&mut self.passages).into_packets().peekable();
         for (id, node) in nodes {
-            for packet in node.into_waiting(&mut self.packets) {
+            while let Some((_, packet)) = passing.next_if(|&(at, _)| at == id) {
+                self.observer.dropped(self.now, id, self.packets.get(packet), DropReason::End);
+            }
+            for packet in node.into_held() {
                 self.observer.dropped(self.now, id, &packet, DropReason::End);
             }
         }
