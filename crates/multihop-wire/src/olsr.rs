@@ -4,6 +4,7 @@
 //! (RFC 3626 §6.1.1) or unknown (above 15, but for those of `metric`) are left out, so that
 //! extensions pass by.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -72,8 +73,8 @@ pub struct Hello {
     pub willingness: Willingness,
     /// Its links; those that follow each other with the same code share four bytes of header.
     pub links: Vec<Link>,
-    /// How well it hears others.
-    pub report: Option<Report>,
+    /// How well it hears others. Apart, because nodes of RFC 3626 have none.
+    pub report: Option<Box<Report>>,
 }
 
 /// A link in a HELLO.
@@ -286,7 +287,7 @@ impl Hello {
             }
             rest = &rest[len..];
         }
-        let report = report.map(|report| Report { echoes, ..report });
+        let report = report.map(|report| Box::new(Report { echoes, ..report }));
         Ok(Self { interval, willingness, links, report })
     }
 

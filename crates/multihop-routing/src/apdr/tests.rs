@@ -50,8 +50,9 @@ impl Bench {
         let links = [OWN, 4].map(|n| Link { code: symmetric, address: node(n) }).to_vec();
         let heard = vec![(node(OWN), cost)];
         let (number, quantity) = (self.sequence, Quantity::Delay);
-        let report = Some(Report { number, quantity, stamp: 0, heard, echoes: Vec::new() });
+        let report = Report { number, quantity, stamp: 0, heard, echoes: Vec::new() };
         let interval = TimeCode::at_least(Duration::from_secs(2));
+        let report = Some(Box::new(report));
         let hello = Hello { interval, willingness: Willingness::DEFAULT, links, report };
         let tc = Tc { sequence: 1, neighbours: vec![node(OWN), node(4)] };
         let costs = Costs { sequence: 1, quantity, costs: vec![500, 500] };

@@ -11,7 +11,7 @@ use multihop_wire::olsr::{Costs, Willingness};
 use super::config::Metric;
 use super::gauges::{ASSUMED, Gauges};
 use super::routes::{Addresses, Known, Route, Routes};
-use super::table::{Pair, Table};
+use super::table::{self, Table};
 
 /// What the links of each node's last TC cost, by originator.
 pub(super) type Prices = Table<Ipv4Addr, Arc<Costs>>;
@@ -23,7 +23,7 @@ pub(super) struct Priced<'a> {
     pub(super) gauges: &'a Gauges,
     pub(super) prices: &'a Prices,
     /// Packets of this node's own in each second, by link.
-    pub(super) own_load: &'a [(Pair, u32)],
+    pub(super) own_load: &'a [([Ipv4Addr; 2], u32)],
 }
 
 /// What a route is, besides what packets need.
@@ -57,17 +57,16 @@ type Rank = (u64, u8, Ipv4Addr);
 
 impl Routes {
     /// Finds the routes of least cost anew.
-    pub(super) fn find_cheapest(&mut self, known: &Known<'_>, priced: Priced<'_>) {
-        let mut search = core::mem::take(&mut self.search);
+    pub(super) fn find_cheapest(&mut self, known: &Known<'_>, priced: Priced<'_>, search: &mut Search) {
         search.run(known, priced);
         search.nodes.sort_unstable_by_key(|node| node.address);
         self.list.clear();
         self.details.clear();
+        table::make_room(&mut self.list, search.nodes.len());
         for &Node { address: destination, rank: (cost, hops, next_hop), last, .. } in &search.nodes {
             self.list.push(Route { destination, next_hop, hops });
             self.details.push(Detail { cost, last });
         }
-        self.search = search;
     }
 
     pub(super) fn cost(&self, destination: Ipv4Addr) -> Option<u64> {
@@ -153,7 +152,7 @@ impl Priced<'_> {
         if self.own_load.is_empty() {
             return cost;
         }
-        let found = self.own_load.binary_search_by_key(&Pair::new(from, to), |&(link, _)| link);
+        let found = self.own_load.binary_search_by_key(&[from, to], |&(link, _)| link);
         let rate = found.map_or(0, |at| u64::from(self.own_load[at].1));
         cost * 1_000_000 / (1_000_000 + cost * rate)
     }

@@ -6,7 +6,6 @@ use core::net::Ipv4Addr;
 use multihop_core::{Duration, Instant};
 
 use super::config::Metric;
-use super::table::Pair;
 
 /// The paths to destinations that packets were sent to lately, in the order of addresses.
 #[derive(Clone, Debug, Default)]
@@ -88,11 +87,11 @@ impl Held {
     }
 
     /// This node's own packets in each second on each link that they cross, in the order of links.
-    pub(super) fn own_load(&self, own: Ipv4Addr) -> Vec<(Pair, u32)> {
-        let mut load: Vec<(Pair, u32)> = Vec::new();
+    pub(super) fn own_load(&self, own: Ipv4Addr) -> Vec<([Ipv4Addr; 2], u32)> {
+        let mut load: Vec<([Ipv4Addr; 2], u32)> = Vec::new();
         for kept in self.list.iter().filter(|kept| kept.rate > 0) {
             let from = core::iter::once(own).chain(kept.path.iter().copied());
-            load.extend(from.zip(&kept.path).map(|(from, &to)| (Pair::new(from, to), kept.rate)));
+            load.extend(from.zip(&kept.path).map(|(from, &to)| ([from, to], kept.rate)));
         }
         load.sort_unstable();
         load.dedup_by(|next, sum| {
@@ -158,7 +157,7 @@ mod tests {
             assert_eq!(changed, 1);
         }
         let load = held.own_load(node(1));
-        let link = |from, to| Pair::new(node(from), node(to));
+        let link = |from, to| [from, to].map(node);
         assert_eq!(load, [(link(1, 2), 100), (link(2, 8), 50), (link(2, 9), 50)]);
     }
 }

@@ -1,5 +1,6 @@
 //! HELLOs: what this node says (RFC 3626 §6.2) and what it learns (§7.1, §8.1, §8.2, §8.4).
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -13,11 +14,14 @@ use super::{Agent, Arrival};
 impl Agent {
     pub(super) fn send_hello(&mut self, now: Instant) {
         self.elect();
+        if self.stale.routes {
+            self.routes.forget();
+        }
         let hello = Hello {
             interval: TimeCode::at_least(self.config.hello_interval),
             willingness: self.config.willingness,
             links: self.declared_links(now),
-            report: self.pricing.as_mut().map(|pricing| pricing.report()),
+            report: self.pricing.as_mut().map(|pricing| Box::new(pricing.report())),
         };
         self.counters.hellos += 1;
         self.put_own(Body::Hello(hello), 1, self.config.neighbour_hold);
@@ -39,7 +43,8 @@ impl Agent {
             };
             Some(Link { code, address: link.address })
         });
-        let mut links: Vec<Link> = declared.collect();
+        let mut links = Vec::with_capacity(self.links.len());
+        links.extend(declared);
         links.sort_unstable_by_key(|link| (link.code, link.address));
         links
     }

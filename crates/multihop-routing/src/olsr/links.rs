@@ -83,6 +83,10 @@ impl Links {
         self.list.iter()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
     pub(super) fn get(&self, address: Ipv4Addr) -> Option<&Link> {
         self.place(address).ok().map(|at| &self.list[at])
     }

@@ -59,7 +59,7 @@ pub use routes::Route;
 /// shared, because many hear the same one.
 #[derive(Clone, Debug)]
 pub struct Agent {
-    config: Config,
+    config: Arc<Config>,
     address: Ipv4Addr,
     rng: Rng,
     links: Links,
@@ -131,12 +131,14 @@ struct Arrival {
 }
 
 impl Agent {
-    /// A node that begins at `now`. `rng` spreads its messages in time.
+    /// A node that begins at `now`. `rng` spreads its messages in time. Nodes may share their
+    /// configuration.
     ///
     /// # Panics
     ///
     /// If an interval of `config` is zero.
-    pub fn new(now: Instant, address: Ipv4Addr, config: Config, mut rng: Rng) -> Self {
+    pub fn new(now: Instant, address: Ipv4Addr, config: impl Into<Arc<Config>>, mut rng: Rng) -> Self {
+        let config = config.into();
         let shortest = config.hello_interval.min(config.tc_interval);
         assert!(shortest > Duration::ZERO, "an interval is zero, allowed: more than that");
         let mut timers = timers::stopped();
@@ -156,7 +158,7 @@ impl Agent {
             selectors: Selectors::new(),
             topology: Topology::new(),
             interfaces: Interfaces::new(),
-            duplicates: Duplicates::new(),
+            duplicates: Duplicates::default(),
             mprs: Vec::new(),
             routes: Routes::default(),
             usage: Usage::default(),
@@ -212,7 +214,7 @@ impl Agent {
     }
 
     /// Whether changes of routes in use are counted.
-    pub const fn counts_changes(&self) -> bool {
+    pub fn counts_changes(&self) -> bool {
         self.config.count_changes || self.config.metric.is_some()
     }
 
@@ -458,7 +460,12 @@ impl Machine for Agent {
     }
 
     fn poll_output(&mut self, _now: Instant) -> Option<Self::Output> {
-        self.outputs.pop_front()
+        let output = self.outputs.pop_front();
+        if output.is_none() {
+            // Nodes mostly have nothing to say.
+            self.outputs = VecDeque::new();
+        }
+        output
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -1,6 +1,5 @@
 //! The election of multipoint relays (RFC 3626 §8.3.1, and §16 for coverage).
 
-use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::net::Ipv4Addr;
@@ -19,17 +18,16 @@ pub(super) fn elect(
     two_hops: &TwoHops,
     coverage: u8,
 ) -> Vec<Ipv4Addr> {
-    let mut election = Election::new(own, neighbours, two_hops, usize::from(coverage));
+    let mut election = Election::new(own, neighbours, two_hops, u32::from(coverage));
     for at in 0..election.candidates.len() {
         if election.candidates[at].willingness == Willingness::ALWAYS {
             election.choose(at);
         }
     }
     // Nodes with just as many providers as they need leave no choice.
-    for edge in 0..election.edges.len() {
-        let Edge { candidate, target } = election.edges[edge];
-        if election.targets[target].providers <= election.coverage {
-            election.choose(candidate);
+    for at in 0..election.candidates.len() {
+        if election.targets_of(at).any(|target| target.providers <= election.coverage) {
+            election.choose(at);
         }
     }
     while let Some(best) = election.best() {
@@ -39,12 +37,12 @@ pub(super) fn elect(
 }
 
 struct Election {
-    coverage: usize,
+    coverage: u32,
     candidates: Vec<Candidate>,
     /// N2 of the RFC.
     targets: Vec<Target>,
-    /// Who reaches whom, candidate by candidate.
-    edges: Vec<Edge>,
+    /// The places of targets that are reached, candidate by candidate.
+    edges: Vec<u32>,
 }
 
 /// A symmetric neighbour that is willing.
@@ -56,19 +54,14 @@ struct Candidate {
 }
 
 /// A strict 2-hop neighbour that some candidate reaches.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Target {
-    providers: usize,
-    covered: usize,
-}
-
-struct Edge {
-    candidate: usize,
-    target: usize,
+    providers: u32,
+    covered: u32,
 }
 
 impl Election {
-    fn new(own: Ipv4Addr, neighbours: &[Neighbour], two_hops: &TwoHops, coverage: usize) -> Self {
+    fn new(own: Ipv4Addr, neighbours: &[Neighbour], two_hops: &TwoHops, coverage: u32) -> Self {
         let symmetric = |main: Ipv4Addr| {
             let found = neighbours.binary_search_by_key(&main, |neighbour| neighbour.main);
             found.is_ok_and(|at| neighbours[at].via.is_some())
@@ -76,33 +69,40 @@ impl Election {
         let strict = |main: Ipv4Addr| main != own && !symmetric(main);
         let willing =
             |neighbour: &&Neighbour| neighbour.via.is_some() && neighbour.willingness > Willingness::NEVER;
-        let mut pairs = Vec::new();
-        let mut candidates = Vec::new();
+        // Few different sizes: what is taken for a moment shall fit where it was taken before.
+        let room = two_hops.len().next_power_of_two();
+        // Addresses first, and then the places where they are found.
+        let mut edges = Vec::with_capacity(room);
+        let mut candidates = Vec::with_capacity(neighbours.len().next_power_of_two());
         for &Neighbour { main, willingness, .. } in neighbours.iter().filter(willing) {
-            let start = pairs.len();
-            let at = candidates.len();
-            pairs.extend(two_hops.of(main).filter(|&to| strict(to)).map(|to| (at, to)));
-            candidates.push(Candidate { main, willingness, edges: start..pairs.len(), chosen: false });
+            let start = edges.len();
+            edges.extend(two_hops.of(main).filter(|&to| strict(to)).map(Ipv4Addr::to_bits));
+            candidates.push(Candidate { main, willingness, edges: start..edges.len(), chosen: false });
         }
-        let mut addresses: Vec<Ipv4Addr> = pairs.iter().map(|pair| pair.1).collect();
+        let mut addresses = Vec::with_capacity(room);
+        addresses.extend_from_slice(&edges);
         addresses.sort_unstable();
         addresses.dedup();
-        let mut targets = vec![Target { providers: 0, covered: 0 }; addresses.len()];
-        let edge = |(candidate, to): (usize, Ipv4Addr)| {
-            let target = addresses.binary_search(&to).expect("every end of an edge is listed");
+        let mut targets = Vec::with_capacity(addresses.len().next_power_of_two());
+        targets.resize(addresses.len(), Target::default());
+        for edge in &mut edges {
+            let target = addresses.binary_search(edge).expect("every end of an edge is listed");
             targets[target].providers += 1;
-            Edge { candidate, target }
-        };
-        let edges = pairs.into_iter().map(edge).collect();
+            *edge = u32::try_from(target).expect("addresses have 32 bits");
+        }
         Self { coverage, candidates, targets, edges }
+    }
+
+    fn targets_of(&self, at: usize) -> impl Iterator<Item = &Target> {
+        self.edges[self.candidates[at].edges.clone()].iter().map(|&target| &self.targets[target as usize])
     }
 
     fn choose(&mut self, at: usize) {
         if core::mem::replace(&mut self.candidates[at].chosen, true) {
             return;
         }
-        for edge in &self.edges[self.candidates[at].edges.clone()] {
-            self.targets[edge.target].covered += 1;
+        for &target in &self.edges[self.candidates[at].edges.clone()] {
+            self.targets[target as usize].covered += 1;
         }
     }
 
@@ -111,10 +111,9 @@ impl Election {
     fn best(&self) -> Option<usize> {
         let open = |target: &Target| target.covered < self.coverage.min(target.providers);
         let rank = |at: usize| {
-            let candidate = &self.candidates[at];
-            let edges = &self.edges[candidate.edges.clone()];
-            let reach = edges.iter().filter(|edge| open(&self.targets[edge.target])).count();
-            (reach > 0).then_some((candidate.willingness, reach, edges.len(), Reverse(at)))
+            let Candidate { willingness, edges, .. } = &self.candidates[at];
+            let reach = self.targets_of(at).filter(|target| open(target)).count();
+            (reach > 0).then_some((*willingness, reach, edges.len(), Reverse(at)))
         };
         let unchosen = (0..self.candidates.len()).filter(|&at| !self.candidates[at].chosen);
         unchosen.filter_map(rank).max().map(|(_, _, _, Reverse(at))| at)

@@ -8,12 +8,11 @@ use multihop_core::{Duration, Instant};
 use multihop_wire::olsr::{Body, Costs, Message, Report, Tc};
 
 use super::Agent;
-use super::cheapest::{Priced, Prices};
+use super::cheapest::{Priced, Prices, Search};
 use super::config::Metric;
 use super::gauges::Gauges;
 use super::held::Held;
 use super::routes::{Known, Routes};
-use super::table::Pair;
 use crate::agent::Routable;
 
 /// What a node that chooses routes by cost knows of costs.
@@ -24,9 +23,10 @@ pub(super) struct Pricing {
     prices: Prices,
     held: Held,
     /// What this node's own packets load links with, where that is left out of costs.
-    own_load: Vec<(Pair, u32)>,
+    own_load: Vec<([Ipv4Addr; 2], u32)>,
     /// The routes that it would choose without them.
     unladen: Routes,
+    search: Search,
     /// Of the next HELLO.
     number: u16,
 }
@@ -40,6 +40,7 @@ impl Pricing {
             held: Held::default(),
             own_load: Vec::new(),
             unladen: Routes::default(),
+            search: Search::default(),
             number: 0,
         }
     }
@@ -57,12 +58,14 @@ impl Pricing {
 
     /// Finds the routes of least cost anew.
     pub(super) fn find(&mut self, known: &Known<'_>, routes: &mut Routes) {
-        routes.find_cheapest(known, self.priced());
+        let mut search = core::mem::take(&mut self.search);
+        routes.find_cheapest(known, self.priced(), &mut search);
         if self.metric.own_load {
             let mut unladen = core::mem::take(&mut self.unladen);
-            unladen.find_cheapest(known, self.unladen_prices());
+            unladen.find_cheapest(known, self.unladen_prices(), &mut search);
             self.unladen = unladen;
         }
+        self.search = search;
     }
 
     /// The path of a packet, where the one of the last packet matters.

@@ -8,8 +8,9 @@ use core::net::Ipv4Addr;
 
 use multihop_wire::olsr::Willingness;
 
-use super::cheapest::{Detail, Search};
+use super::cheapest::Detail;
 use super::neighbours::{Neighbour, Neighbours};
+use super::table;
 use super::topology::Topology;
 use super::two_hops::TwoHops;
 
@@ -39,11 +40,14 @@ pub(super) struct Routes {
     pub(super) list: Vec<Route>,
     /// In the order of `list`, where routes are chosen by cost; none where they are by hops.
     pub(super) details: Vec<Detail>,
-    pub(super) search: Search,
-    /// Destinations that have a route, while routes are looked for.
+}
+
+/// What a search for routes needs while it lasts: it would take as much room as all routes, at every
+/// node.
+struct Found<'a> {
+    list: &'a mut Vec<Route>,
+    /// Destinations that have a route.
     reached: Addresses<()>,
-    /// Neighbours in the order of preference.
-    order: Vec<u16>,
 }
 
 impl Routes {
@@ -56,40 +60,46 @@ impl Routes {
         found.ok().map(|at| self.list[at])
     }
 
+    /// Gives back the room of routes that are out of date: most nodes are in no packet's way for long.
+    pub(super) fn forget(&mut self) {
+        self.list = Vec::new();
+    }
+
     /// Finds all routes anew. Ties go to the most willing first hop, among those to the lowest
     /// address; the RFC leaves the choice.
     pub(super) fn find(&mut self, known: &Known<'_>) {
-        self.reached = Addresses::with_room(self.list.len() + 1);
+        // Nearly everybody sends TCs, or is a neighbour.
+        let originators = known.topology.keys().len();
+        let reached = Addresses::with_room(originators + known.neighbours.list().len() + 1);
         self.list.clear();
-        self.reached.insert(known.own);
+        table::make_room(&mut self.list, originators);
+        let mut found = Found { list: &mut self.list, reached };
+        found.reached.insert(known.own);
         for neighbour in known.neighbours.list() {
             if let Some(next_hop) = neighbour.via {
-                self.add(neighbour.main, next_hop, 1);
+                found.add(neighbour.main, next_hop, 1);
             }
         }
-        let mut at = self.list.len();
-        self.add_two_hops(known);
+        let mut at = found.list.len();
+        found.add_two_hops(known);
         // RFC 3626 §10, step 3: from two hops on, level by level.
-        while let Some(&Route { destination: last, next_hop, hops }) = self.list.get(at) {
+        while let Some(&Route { destination: last, next_hop, hops }) = found.list.get(at) {
             at += 1;
             let Some(hops) = hops.checked_add(1) else { break };
             for to in known.topology.ends(last) {
-                self.add(to, next_hop, hops);
+                found.add(to, next_hop, hops);
             }
         }
         self.list.sort_unstable_by_key(|route| route.destination);
-        // It would take as much room as all routes, at every node.
-        self.reached = Addresses::default();
     }
+}
 
+impl Found<'_> {
     /// RFC 3626 §10, step 2: nodes that a willing neighbour has for a neighbour.
     fn add_two_hops(&mut self, known: &Known<'_>) {
-        let neighbours = known.neighbours.list();
-        self.order.clear();
-        self.order.extend((0..).take(neighbours.len()));
-        self.order.sort_unstable_by_key(|&at| (Reverse(neighbours[usize::from(at)].willingness), at));
-        for turn in 0..self.order.len() {
-            let Neighbour { main, willingness, via } = neighbours[usize::from(self.order[turn])];
+        let mut order: Vec<&Neighbour> = known.neighbours.list().iter().collect();
+        order.sort_by_key(|neighbour| Reverse(neighbour.willingness));
+        for &Neighbour { main, willingness, via } in order {
             let Some(next_hop) = via.filter(|_| willingness > Willingness::NEVER) else { continue };
             for of in known.two_hops.of(main) {
                 self.add(of, next_hop, 2);
@@ -100,7 +110,7 @@ impl Routes {
     /// Adds a route, unless one was found before.
     fn add(&mut self, destination: Ipv4Addr, next_hop: Ipv4Addr, hops: u8) {
         if self.reached.insert(destination) {
-            self.list.push(Route { destination, next_hop, hops });
+            table::push(self.list, Route { destination, next_hop, hops });
         }
     }
 }

@@ -1,5 +1,4 @@
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
 use core::ops::Range;
 
 use multihop_core::Instant;
@@ -16,10 +15,6 @@ pub(super) struct Table<K, V = ()> {
     /// anew.
     due: Instant,
 }
-
-/// Two addresses as one key, in the order of the first.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct Pair(u64);
 
 impl<K: Copy + Ord, V> Table<K, V> {
     pub(super) const fn new() -> Self {
@@ -49,10 +44,10 @@ impl<K: Copy + Ord, V> Table<K, V> {
         self.keys.binary_search(&key).ok().map(|at| &self.values[at])
     }
 
-    /// Where the keys from `first` to `last` are, which are few.
-    pub(super) fn range(&self, first: K, last: K) -> Range<usize> {
-        let from = self.keys.partition_point(|&key| key < first);
-        let len = self.keys[from..].iter().take_while(|&&key| key <= last).count();
+    /// Where the tuples with a key are, which are few.
+    pub(super) fn range_of(&self, key: K) -> Range<usize> {
+        let from = self.keys.partition_point(|&other| other < key);
+        let len = self.keys[from..].iter().take_while(|&&other| other == key).count();
         from..from + len
     }
 
@@ -66,12 +61,23 @@ impl<K: Copy + Ord, V> Table<K, V> {
                 false
             }
             Err(at) => {
-                insert(&mut self.keys, at, key);
-                insert(&mut self.values, at, value);
-                insert(&mut self.expiries, at, expires);
+                self.insert(at, key, value, expires);
                 true
             }
         }
+    }
+
+    /// Adds a tuple after those with the same key.
+    pub(super) fn add(&mut self, key: K, value: V, expires: Instant) {
+        self.due = self.due.min(expires);
+        let at = self.keys.partition_point(|&other| other <= key);
+        self.insert(at, key, value, expires);
+    }
+
+    fn insert(&mut self, at: usize, key: K, value: V, expires: Instant) {
+        insert(&mut self.keys, at, key);
+        insert(&mut self.values, at, value);
+        insert(&mut self.expiries, at, expires);
     }
 
     /// Says whether there was such a tuple.
@@ -114,50 +120,59 @@ impl<K: Copy + Ord, V> Table<K, V> {
     }
 }
 
-impl<V> Table<Pair, V> {
-    /// Where the keys with this first address are.
-    pub(super) fn range_of(&self, first: Ipv4Addr) -> Range<usize> {
-        self.range(Pair::new(first, Ipv4Addr::UNSPECIFIED), Pair::new(first, Ipv4Addr::BROADCAST))
-    }
-}
-
-impl Pair {
-    pub(super) const fn new(first: Ipv4Addr, second: Ipv4Addr) -> Self {
-        Self((first.to_bits() as u64) << 32 | second.to_bits() as u64)
-    }
-
-    #[cfg(test)]
-    pub(super) const fn first(self) -> Ipv4Addr {
-        Ipv4Addr::from_bits((self.0 >> 32) as u32)
-    }
-
-    #[cfg(test)]
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half is the second address")]
-    pub(super) const fn second(self) -> Ipv4Addr {
-        Ipv4Addr::from_bits(self.0 as u32)
-    }
-}
-
-/// Grows by an eighth: there are many tables, and doubling would leave half of them empty.
 pub(super) fn insert<T>(column: &mut Vec<T>, at: usize, item: T) {
-    if column.len() == column.capacity() {
-        column.reserve_exact(room_for(column.len()) - column.len());
-    }
+    make_room(column, column.len() + 1);
     column.insert(at, item);
+}
+
+pub(super) fn push<T>(column: &mut Vec<T>, item: T) {
+    make_room(column, column.len() + 1);
+    column.push(item);
+}
+
+/// Puts items in the places of others.
+pub(super) fn replace<T>(
+    column: &mut Vec<T>,
+    range: Range<usize>,
+    items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+) {
+    let items = items.into_iter();
+    make_room(column, column.len() - range.len() + items.len());
+    column.splice(range, items);
+}
+
+/// Makes room for so many.
+pub(super) fn make_room<T>(column: &mut Vec<T>, len: usize) {
+    if len > column.capacity() {
+        resize(column, room_for::<T>(len));
+    }
 }
 
 /// Gives back most of the room of a column that has become much shorter: every node is in a crowd
 /// once, but not all at the same time.
 pub(super) fn shrink<T>(column: &mut Vec<T>) {
-    if column.capacity() > room_for(room_for(column.len())) {
-        column.shrink_to(room_for(column.len()));
+    let room = room_for::<T>(column.len() + 1);
+    if column.capacity() > room_for::<T>(room + 1) {
+        resize(column, room);
     }
 }
 
-/// Few different sizes, so that one table takes over what another leaves.
-fn room_for(len: usize) -> usize {
-    (len + 1 + len / 8).next_multiple_of(8)
+/// By moving: where columns grow and shrink in their places, what is left over is of any size, and
+/// nothing fits there.
+fn resize<T>(column: &mut Vec<T>, room: usize) {
+    let mut before = core::mem::replace(column, Vec::with_capacity(room));
+    column.append(&mut before);
 }
+
+/// For so many and a sixteenth more: there are many tables, and doubling would leave half of them
+/// empty. In few different sizes, so that one table takes over what another leaves.
+const fn room_for<T>(len: usize) -> usize {
+    let bytes = (len + len / 16) * size_of::<T>();
+    if bytes == 0 { len } else { bytes.next_multiple_of(STEP) / size_of::<T>() }
+}
+
+/// In bytes.
+const STEP: usize = 128;
 
 #[cfg(test)]
 mod tests {
@@ -185,29 +200,17 @@ mod tests {
     }
 
     #[test]
-    fn ranges() {
+    fn a_key_may_have_several_tuples() {
         let mut table = Table::new();
-        for (tens, ones) in [(1, 9), (2, 1), (2, 2), (2, 3), (2, 4), (3, 0)] {
-            table.put(10 * tens + ones, ones, at(10));
+        for (key, value) in [(1, 9), (2, 1), (3, 0), (2, 2), (2, 3), (2, 4)] {
+            table.add(key, value, at(10));
         }
-        assert_eq!(table.range(20, 29), 1..5);
+        assert_eq!((table.range_of(2), table.range_of(4)), (1..5, 6..6));
+        assert_eq!(table.values(), [9, 1, 2, 3, 4, 0]);
         assert!(table.keep_in(1..5, |value, _| value % 2 == 0));
-        assert_eq!((table.keys(), table.values()), (&[19, 22, 24, 30][..], &[9, 2, 4, 0][..]));
+        assert_eq!((table.keys(), table.values()), (&[1, 2, 2, 3][..], &[9, 2, 4, 0][..]));
         assert!(!table.keep_in(1..3, |value, _| value % 2 == 0));
-        assert!(table.remove(30) && !table.remove(30));
-        assert_eq!((table.get(24), table.get(23), table.range(50, 60)), (Some(&4), None, 3..3));
-    }
-
-    #[test]
-    fn pairs_are_in_the_order_of_the_first() {
-        let address = |n: u32| Ipv4Addr::from_bits(n);
-        let mut table = Table::new();
-        for (a, b) in [(5, u32::MAX), (6, 0), (6, 7), (6, u32::MAX), (7, 0)] {
-            table.put(Pair::new(address(a), address(b)), (), at(1));
-        }
-        let pairs = &table.keys()[table.range_of(address(6))];
-        let seconds: Vec<u32> = pairs.iter().map(|pair| pair.second().to_bits()).collect();
-        assert_eq!(seconds, [0, 7, u32::MAX]);
-        assert!(pairs.iter().all(|pair| pair.first() == address(6)));
+        assert!(table.remove(3) && !table.remove(3));
+        assert_eq!((table.get(1), table.get(3)), (Some(&9), None));
     }
 }

@@ -182,7 +182,8 @@ fn reporting(from: u8, number: u16, stamp: u32, links: &[(LinkCode, u8)], heard:
     let mut message = hello(from, links, Willingness::DEFAULT);
     let heard = heard.iter().map(|&(of, value)| (node(of), value)).collect();
     let Body::Hello(hello) = &mut message.body else { unreachable!("made above") };
-    hello.report = Some(Report { number, quantity: Quantity::Delay, stamp, heard, echoes: Vec::new() });
+    let report = Report { number, quantity: Quantity::Delay, stamp, heard, echoes: Vec::new() };
+    hello.report = Some(Box::new(report));
     message
 }
 

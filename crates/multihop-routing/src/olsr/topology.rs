@@ -7,13 +7,14 @@ use core::net::Ipv4Addr;
 use multihop_core::Instant;
 use multihop_wire::olsr::Tc;
 
-use super::table::{Pair, Table};
+use super::table::Table;
 
-/// What TCs tell of links. The key of a TC is its originator and the first neighbour that it lists.
+/// What TCs tell of links, by originator.
 ///
 /// The RFC has a tuple for each link. Those that came with one TC have its number and deadline, and
 /// stay with it; a neighbour that is told of again under the same number leaves the TC before.
-pub(super) type Topology = Table<Pair, Arc<Tc>>;
+/// Where an originator has several TCs, they are in the order of their first neighbours.
+pub(super) type Topology = Table<Ipv4Addr, Arc<Tc>>;
 
 /// What a TC has brought.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,9 +45,9 @@ impl Topology {
             return News::Outdated;
         }
         let tc = in_order(tc);
-        match (known, tc.neighbours.first()) {
-            ([before], Some(&first)) if before.neighbours == tc.neighbours => {
-                self.put(Pair::new(originator, first), tc, until);
+        match known {
+            [before] if before.neighbours == tc.neighbours => {
+                self.put(originator, tc, until);
                 News::Confirmed
             }
             _ => self.replace(originator, tc, until),
@@ -57,16 +58,16 @@ impl Topology {
         let before = self.sorted_ends(originator);
         let range = self.range_of(originator);
         let told = self.values()[range.clone()].iter().zip(&self.expiries()[range.clone()]);
-        let kept: Vec<_> = told
+        let mut kept: Vec<_> = told
             .filter(|(before, _)| before.sequence == tc.sequence)
             .map(|(before, &until)| (without(before, &tc), until))
             .chain([(tc.clone(), until)])
+            .filter(|(tc, _)| !tc.neighbours.is_empty())
             .collect();
+        kept.sort_unstable_by_key(|(tc, _)| tc.neighbours[0]);
         self.keep_in(range, |_, _| false);
         for (tc, until) in kept {
-            if let Some(&first) = tc.neighbours.first() {
-                self.put(Pair::new(originator, first), tc, until);
-            }
+            self.add(originator, tc, until);
         }
         if self.sorted_ends(originator) == before { News::Confirmed } else { News::Changed }
     }
@@ -185,7 +186,7 @@ mod tests {
                 let known = topology.keys().iter().zip(topology.values()).zip(topology.expiries());
                 let mut links: Vec<_> = known
                     .flat_map(|((key, tc), &until)| {
-                        tc.neighbours.iter().map(move |&to| ((key.first(), to), (tc.sequence, until)))
+                        tc.neighbours.iter().map(move |&to| ((*key, to), (tc.sequence, until)))
                     })
                     .collect();
                 links.sort_unstable();

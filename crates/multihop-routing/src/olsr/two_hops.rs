@@ -17,23 +17,24 @@ use super::table;
 pub(super) struct TwoHops {
     /// In the order of neighbours, each one's latest first.
     groups: Vec<Group>,
+    /// Those of all groups, one after another: many small lists would take half as much again.
+    nodes: Vec<Ipv4Addr>,
     /// Nothing expires earlier. Refreshed groups leave it behind, until it is reached and counted anew.
     due: Instant,
-    /// Whom a HELLO tells of, while it is read.
-    told: Vec<Ipv4Addr>,
 }
 
+/// Some neighbours of a neighbour, in the order of addresses; never empty.
 #[derive(Clone, Debug)]
 struct Group {
     neighbour: Ipv4Addr,
+    /// Where the next group begins among the nodes.
+    end: u32,
     until: Instant,
-    /// Its neighbours, in the order of addresses; never empty.
-    of: Vec<Ipv4Addr>,
 }
 
 impl TwoHops {
     pub(super) const fn new() -> Self {
-        Self { groups: Vec::new(), due: Instant::FAR_FUTURE, told: Vec::new() }
+        Self { groups: Vec::new(), nodes: Vec::new(), due: Instant::FAR_FUTURE }
     }
 
     /// When [`expire`](Self::expire) may have something to do.
@@ -41,14 +42,21 @@ impl TwoHops {
         (!self.groups.is_empty()).then_some(self.due)
     }
 
+    /// How many pairs there are.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// The neighbours of a neighbour. Where one HELLO has confirmed them, in the order of addresses.
     pub(super) fn of(&self, neighbour: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
-        self.groups[self.range_of(neighbour)].iter().flat_map(|group| group.of.iter().copied())
+        self.nodes[self.span(self.range_of(neighbour))].iter().copied()
     }
 
     #[cfg(test)]
     pub(super) fn pairs(&self) -> impl Iterator<Item = (Ipv4Addr, Ipv4Addr, Instant)> {
-        self.groups.iter().flat_map(|group| group.of.iter().map(|&of| (group.neighbour, of, group.until)))
+        self.groups.iter().enumerate().flat_map(|(at, group)| {
+            self.nodes[self.span(at..at + 1)].iter().map(|&of| (group.neighbour, of, group.until))
+        })
     }
 
     /// What a neighbour says of nodes that are not this one; says whether any of that is new.
@@ -58,52 +66,53 @@ impl TwoHops {
         links: impl Iterator<Item = (Ipv4Addr, NeighbourType)> + Clone,
         until: Instant,
     ) -> bool {
-        self.told.clear();
+        // Whom it tells of, at the end for now.
+        let told = self.nodes.len();
         for (of, kind) in links.clone() {
-            match (kind, self.told.binary_search(&of)) {
-                (NeighbourType::Symmetric | NeighbourType::Mpr, Err(at)) => self.told.insert(at, of),
-                (NeighbourType::Not, Ok(at)) => drop(self.told.remove(at)),
+            match (kind, self.nodes[told..].binary_search(&of)) {
+                (NeighbourType::Symmetric | NeighbourType::Mpr, Err(at)) => {
+                    table::insert(&mut self.nodes, told + at, of);
+                }
+                (NeighbourType::Not, Ok(at)) => drop(self.nodes.remove(told + at)),
                 _ => {}
             }
         }
-        if !self.told.is_empty() {
+        if self.nodes.len() > told {
             self.due = self.due.min(until);
         }
         let range = self.range_of(neighbour);
-        match &mut self.groups[range.clone()] {
-            [group] if group.of == self.told => {
-                group.until = until;
-                false
-            }
-            _ => self.replace(range, neighbour, links.map(|(of, _)| of), until),
+        if range.len() == 1 && self.nodes[self.span(range.clone())] == self.nodes[told..] {
+            self.nodes.truncate(told);
+            self.groups[range.start].until = until;
+            return false;
         }
+        let told = self.nodes.split_off(told);
+        self.learn_other(range, neighbour, &told, links.map(|(of, _)| of), until)
     }
 
-    /// Takes those who are told of out of the groups, and puts the neighbours among them in one.
-    fn replace(
+    /// Takes those who are named out of the groups, and puts those who are told of in a new one.
+    fn learn_other(
         &mut self,
         range: Range<usize>,
         neighbour: Ipv4Addr,
+        told: &[Ipv4Addr],
         named: impl Iterator<Item = Ipv4Addr> + Clone,
         until: Instant,
     ) -> bool {
         let before = self.sorted(neighbour);
-        for group in &mut self.groups[range.clone()] {
-            group.of.retain(|&of| !named.clone().any(|named| named == of));
+        for at in range.clone().rev() {
+            let rest = self.nodes[self.span(at..at + 1)].iter().copied();
+            let rest: Vec<_> = rest.filter(|of| !named.clone().any(|named| named == *of)).collect();
+            self.put(at..at + 1, neighbour, &rest, self.groups[at].until);
         }
-        if !self.told.is_empty() {
-            let group = Group { neighbour, until, of: self.told.clone() };
-            table::insert(&mut self.groups, range.start, group);
-        }
-        self.groups.retain(|group| !group.of.is_empty());
+        self.put(range.start..range.start, neighbour, told, until);
         self.sorted(neighbour) != before
     }
 
     /// A neighbour is no more.
     pub(super) fn forget(&mut self, neighbour: Ipv4Addr) {
-        let range = self.range_of(neighbour);
-        self.groups.drain(range);
-        table::shrink(&mut self.groups);
+        self.put(self.range_of(neighbour), neighbour, &[], Instant::ZERO);
+        self.shrink();
     }
 
     /// Removes what is not to be believed any more; says whether there was anything.
@@ -112,10 +121,32 @@ impl TwoHops {
             return false;
         }
         let before = self.groups.len();
-        self.groups.retain(|group| now < group.until);
-        table::shrink(&mut self.groups);
+        for at in (0..before).rev() {
+            let Group { neighbour, until, .. } = self.groups[at];
+            if until <= now {
+                self.put(at..at + 1, neighbour, &[], until);
+            }
+        }
+        self.shrink();
         self.due = self.groups.iter().map(|group| group.until).min().unwrap_or(Instant::FAR_FUTURE);
         self.groups.len() < before
+    }
+
+    /// Puts a group of these nodes, if there are any, in the place of others.
+    fn put(&mut self, range: Range<usize>, neighbour: Ipv4Addr, nodes: &[Ipv4Addr], until: Instant) {
+        let span = self.span(range.clone());
+        let end = |end: usize| u32::try_from(end).expect("a HELLO has at most 16,384 of 2^32 addresses");
+        for group in &mut self.groups[range.end..] {
+            group.end = end(group.end as usize - span.len() + nodes.len());
+        }
+        let group = Group { neighbour, end: end(span.start + nodes.len()), until };
+        table::replace(&mut self.groups, range, (!nodes.is_empty()).then_some(group));
+        table::replace(&mut self.nodes, span, nodes.iter().copied());
+    }
+
+    fn shrink(&mut self) {
+        table::shrink(&mut self.groups);
+        table::shrink(&mut self.nodes);
     }
 
     fn sorted(&self, neighbour: Ipv4Addr) -> Vec<Ipv4Addr> {
@@ -128,6 +159,12 @@ impl TwoHops {
         let from = self.groups.partition_point(|group| group.neighbour < neighbour);
         let len = self.groups[from..].iter().take_while(|group| group.neighbour == neighbour).count();
         from..from + len
+    }
+
+    /// Where the nodes of some groups are.
+    fn span(&self, range: Range<usize>) -> Range<usize> {
+        let begin = |at: usize| at.checked_sub(1).map_or(0, |before| self.groups[before].end as usize);
+        begin(range.start)..begin(range.end)
     }
 }
 

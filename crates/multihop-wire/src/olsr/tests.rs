@@ -14,7 +14,7 @@ fn address() -> impl Strategy<Value = Ipv4Addr> {
 
 fn body() -> impl Strategy<Value = Body> {
     let link = (code(), address()).prop_map(|(code, address)| Link { code, address });
-    let report = proptest::option::of(report());
+    let report = proptest::option::of(report().prop_map(Box::new));
     let hello =
         (any::<(u8, u8)>(), vec(link, 0..12), report).prop_map(|((interval, willingness), links, report)| {
             Hello { interval: TimeCode(interval), willingness: Willingness(willingness), links, report }
@@ -149,7 +149,7 @@ fn known_bytes_of_a_report() {
         heard: vec![(address, 0x304)],
         echoes: vec![Echo { address, stamp: 5, arrived: 6 }],
     };
-    assert_eq!((&hello.links, &hello.report), (&vec![], &Some(report)));
+    assert_eq!((&hello.links, &hello.report), (&vec![], &Some(Box::new(report))));
     assert_eq!(emitted(&packet), bytes);
     let unknown = [16, 0, 0, 12, 0, 7, 9, 0, 0, 0, 1, 2];
     assert_eq!(links(&unknown), Ok(vec![]), "a quantity that is not known here is left out");

@@ -103,7 +103,7 @@ fn packets() -> [Vec<Body>; 4] {
         heard: vec![(address(2), 1_500)],
         echoes: vec![Echo { address: address(2), stamp: 9, arrived: 10 }],
     };
-    let reporting = Hello { report: Some(report), ..hello.clone() };
+    let reporting = Hello { report: Some(Box::new(report)), ..hello.clone() };
     let costs = Costs { sequence: 258, quantity: Quantity::Delay, costs: vec![1_500, 2_000] };
     let tc = Arc::new(Tc { sequence: 258, neighbours: vec![address(2), address(3)] });
     let mid = Mid { interfaces: vec![[10, 1, 0, 1].into(), [10, 2, 0, 1].into()] };

@@ -67,8 +67,8 @@ fn run(b: &mut Bench, op: Op) {
             if let (Some(told), Body::Hello(hello)) = (told, &mut message.body) {
                 let (heard, stamp) = (vec![(node(OWN), told)], told.wrapping_mul(1_000));
                 let quantity = Quantity::Delay;
-                hello.report =
-                    Some(Report { number: b.sequence, quantity, stamp, heard, echoes: Vec::new() });
+                let report = Report { number: b.sequence, quantity, stamp, heard, echoes: Vec::new() };
+                hello.report = Some(Box::new(report));
             }
             b.gets(from, vec![message]);
         }

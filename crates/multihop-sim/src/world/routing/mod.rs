@@ -70,10 +70,12 @@ impl Router {
                 Self::Aodv(nodes().map(agent).collect())
             }
             RoutingProtocol::Olsr(config) => {
+                let config = Arc::new(config.clone());
                 let agent = |node: NodeId| olsr::Agent::new(start, node.addr(), config.clone(), rng(node));
                 Self::Olsr(nodes().map(agent).collect())
             }
             RoutingProtocol::Apdr { config, reservation, .. } => {
+                let config = Arc::new(config.clone());
                 let olsr = |node: NodeId| olsr::Agent::new(start, node.addr(), config.clone(), rng(node));
                 match reservation {
                     None => Self::Olsr(nodes().map(olsr).collect()),
