@@ -106,6 +106,10 @@ impl Grid {
                 let mut next = self.first[row * self.columns + column];
                 while next != NOBODY {
                     if self.places[next as usize].distance_squared(centre) <= radius * radius {
+                        if found.len() == found.capacity() {
+                            // There may be a list for every node: doubling would leave half empty.
+                            found.reserve_exact(8 + found.len() / 8);
+                        }
                         found.push(NodeId(next));
                     }
                     next = self.links[next as usize].after;

@@ -11,7 +11,11 @@ impl Scenario {
     ///
     /// Where a node begins is `at(Instant::ZERO)`; `layout` has it only if the nodes stand still.
     pub fn tracks(&self, layout: &Layout) -> Vec<Track> {
-        self.movements(layout).into_iter().map(Track::new).collect()
+        let movements = self.movements(layout);
+        // Collected, they would stay where the movements were, which take more room.
+        let mut tracks = Vec::with_capacity(movements.len());
+        tracks.extend(movements.into_iter().map(Track::new));
+        tracks
     }
 
     /// The same, from leg to leg.
