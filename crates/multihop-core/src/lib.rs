@@ -21,6 +21,9 @@ pub use notice::{Notice, Quoted};
 mod payload;
 pub use payload::Payload;
 
+mod prefetch;
+pub use prefetch::{MANY_NODES, prefetch};
+
 mod rng;
 pub use rng::Rng;
 

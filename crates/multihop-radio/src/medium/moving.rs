@@ -1,6 +1,6 @@
 //! A network that moves: places are exact at each frame, and only nodes that may be near are asked.
 
-use multihop_core::{Duration, Instant, NodeId};
+use multihop_core::{Duration, Instant, MANY_NODES, NodeId, prefetch};
 
 use super::{Hearing, Link};
 use crate::grid::{Grid, Point};
@@ -59,6 +59,9 @@ impl Moving {
             let itself = near.iter().position(|&node| node == from).expect("it is 0 m away");
             let last = near.len() - 1;
             near.swap(itself, last);
+        }
+        if self.tracks.len() >= MANY_NODES {
+            near.iter().for_each(|to| prefetch(&self.tracks[to.index()]));
         }
         let place = self.tracks[from.index()].at(now);
         links.reserve(near.len());

@@ -6,7 +6,7 @@
 //! that time, see [`World::passes_may_overlap`]. Frames that may share a hearer, and everything that
 //! has a deadline, do happen in the order of their keys.
 
-use multihop_core::{Duration, Instant, NodeId, earliest};
+use multihop_core::{Duration, Instant, MANY_NODES, NodeId, earliest};
 use multihop_radio::airtime::SIFS;
 use multihop_radio::frame::PacketHandle;
 use multihop_radio::mac::Transmission;
@@ -191,6 +191,9 @@ impl World<'_> {
     fn goes_through(&mut self, flight: &mut Flight) -> Progress {
         let near = self.first_pass_near(flight);
         let mut others = Others::of(self, near);
+        if flight.next == 0 && self.air.stations.len() >= MANY_NODES {
+            flight.links.iter().for_each(|link| self.air.stations[link.to.index()].prefetch());
+        }
         if !flight.ending {
             let rate = Rate::from(flight.transmission.rate);
             let starts =

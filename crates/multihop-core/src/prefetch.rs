@@ -1,0 +1,18 @@
+//! A hint to the processor.
+
+/// With fewer nodes than this, what a frame asks of each fits into a processor's second-level cache.
+pub const MANY_NODES: usize = 1000;
+
+/// Has the processor fetch the cache line where `value` begins while it does other things: worth its
+/// instruction with [`MANY_NODES`].
+#[inline]
+pub fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    #[expect(unsafe_code, reason = "the hint reads nothing and takes any address")]
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(value).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
