@@ -24,7 +24,7 @@ pub(crate) struct Row {
     /// Of all networks, as are events and frames.
     sim_seconds: f64,
     events: u64,
-    frames: u64,
+    pub(crate) frames: u64,
     /// Of the median run.
     events_per_second: f64,
     wall_per_sim_second: Spread,
@@ -120,6 +120,10 @@ impl Row {
 
     pub(crate) fn events_per_sim_second(&self) -> f64 {
         self.events as f64 / self.sim_seconds
+    }
+
+    pub(crate) fn frames_per_node_second(&self) -> f64 {
+        self.frames as f64 / self.sim_seconds / f64::from(self.nodes)
     }
 
     /// What a node takes where there are many: what the network takes beyond one of few, shared among

@@ -98,7 +98,12 @@ fn grown(base: &Row, row: &Row) -> Vec<Verdict> {
     };
     // Too short to be told, in a quick look.
     let time = (base.time().per_frame > 0.0).then_some(time);
-    instructions.into_iter().chain(time).flat_map(of).collect()
+    let mut verdicts: Vec<_> = instructions.into_iter().chain(time).flat_map(of).collect();
+    // Else a node's work would be compared with other work.
+    let load = row.frames_per_node_second() / base.frames_per_node_second();
+    let what = format!("times as many frames a node and second as {}", base.scenario);
+    verdicts.push(Verdict::new(row.scenario, what, load, Target::AtMost(1.3)));
+    verdicts
 }
 
 fn memory(row: &Row) -> Option<Verdict> {
@@ -178,6 +183,18 @@ mod tests {
                 "mobile-1000       2.00 times the processor time per frame of mobile-100, and each reaches 1.00 times as many stations (target: at most 1.5, MISSED)",
                 "mobile-1000       2.00 times the processor time per frame and station of mobile-100 (target: at most 1.5, MISSED)",
             ]
+        );
+    }
+
+    #[test]
+    fn networks_of_a_family_are_to_send_equally_much() {
+        let [few, mut many] = ["random-100", "random-1000"].map(|name| row(name, 1.0, COST));
+        many.frames *= 14;
+        let texts = texts(vec![few, many]);
+        let load = texts.iter().find(|text| text.contains("frames a node")).unwrap();
+        assert_eq!(
+            load,
+            "random-1000       1.40 times as many frames a node and second as random-100 (target: at most 1.3, MISSED)"
         );
     }
 
