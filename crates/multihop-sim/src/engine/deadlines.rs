@@ -85,7 +85,6 @@ impl Deadlines {
     pub(crate) fn set(&mut self, key: Key) {
         let place = self.place[key.slot() as usize];
         if place == ABSENT {
-            self.version += 1;
             self.heap.push(key);
             self.sift_up(self.heap.len() - 1, key);
             return;
@@ -95,7 +94,6 @@ impl Deadlines {
         if key == before {
             return;
         }
-        self.version += 1;
         if key < before {
             self.sift_up(place, key);
         } else {
@@ -103,7 +101,7 @@ impl Deadlines {
         }
     }
 
-    /// Differs from before if any deadline does.
+    /// Differs from before if the earliest deadline does.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
@@ -114,9 +112,9 @@ impl Deadlines {
         if place == ABSENT {
             return;
         }
-        self.version += 1;
         let last = self.heap.pop().expect("the slot's own key is in the heap");
         let place = place as usize;
+        self.version += u64::from(place == 0);
         if place < self.heap.len() {
             if place > 0 && last < self.heap[(place - 1) / CHILDREN] {
                 self.sift_up(place, last);
@@ -134,6 +132,7 @@ impl Deadlines {
 
     #[expect(clippy::cast_possible_truncation, reason = "there are no more places than slots")]
     fn put(&mut self, place: usize, key: Key) {
+        self.version += u64::from(place == 0);
         self.heap[place] = key;
         self.place[key.slot() as usize] = place as u32;
     }
@@ -151,16 +150,7 @@ impl Deadlines {
     }
 
     fn sift_down(&mut self, mut place: usize, key: Key) {
-        loop {
-            let first = place * CHILDREN + 1;
-            let children = &self.heap[first.min(self.heap.len())..(first + CHILDREN).min(self.heap.len())];
-            let Some((&(mut least), others)) = children.split_first() else { break };
-            let mut child = first;
-            for (other, &candidate) in (first + 1..).zip(others) {
-                if candidate < least {
-                    (child, least) = (other, candidate);
-                }
-            }
+        while let Some((child, least)) = self.least_child(place) {
             if key < least {
                 break;
             }
@@ -168,6 +158,25 @@ impl Deadlines {
             place = child;
         }
         self.put(place, key);
+    }
+
+    #[inline]
+    fn least_child(&self, place: usize) -> Option<(usize, Key)> {
+        let first = place * CHILDREN + 1;
+        let children = self.heap.get(first..)?;
+        if let Some(&[a, b, c, d]) = children.first_chunk::<CHILDREN>() {
+            let one = if b < a { (first + 1, b) } else { (first, a) };
+            let other = if d < c { (first + 3, d) } else { (first + 2, c) };
+            return Some(if other.1 < one.1 { other } else { one });
+        }
+        let (&least, others) = children.split_first()?;
+        let mut child = (first, least);
+        for (place, &key) in (first + 1..).zip(others) {
+            if key < child.1 {
+                child = (place, key);
+            }
+        }
+        Some(child)
     }
 }
 
@@ -210,6 +219,7 @@ mod tests {
         let mut d = Deadlines::with_slots(40);
         let mut model = BTreeMap::new();
         for _ in 0..20_000 {
+            let before = (d.version(), d.first());
             let slot = rng.below(40);
             if rng.below(3) == 0 {
                 d.clear(slot);
@@ -221,6 +231,7 @@ mod tests {
             }
             assert_eq!(d.first(), model.values().min().copied());
             assert_eq!(d.len(), model.len());
+            assert!(d.version() != before.0 || d.first() == before.1);
         }
     }
 }
