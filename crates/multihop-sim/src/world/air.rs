@@ -1,6 +1,6 @@
 //! The stations, and what signals do to them.
 
-use multihop_core::{DropReason, Duration, Instant, NodeId, prefetch};
+use multihop_core::{DropReason, Duration, Instant, NodeId};
 use multihop_radio::channel_error::ChannelError;
 use multihop_radio::frame::{BROADCAST, Frame, FrameKind};
 use multihop_radio::mac::{Done, Mac, MacConfig, Transmission};
@@ -41,13 +41,6 @@ pub(super) struct Station {
 }
 
 const _: () = assert!(size_of::<Station>() == 128, "a pair of cache lines");
-
-impl Station {
-    pub(super) fn prefetch(&self) {
-        prefetch(&self.receiver);
-        prefetch(&self.mac);
-    }
-}
 
 impl Air {
     pub(super) fn new(scenario: &Scenario, config: MacConfig, medium: Medium) -> Self {

@@ -6,7 +6,7 @@
 //! that time, see [`World::passes_may_overlap`]. Frames that may share a hearer, and everything that
 //! has a deadline, do happen in the order of their keys.
 
-use multihop_core::{Duration, Instant, MANY_NODES, NodeId, earliest};
+use multihop_core::{Duration, Instant, MANY_NODES, NodeId, earliest, prefetch};
 use multihop_radio::airtime::SIFS;
 use multihop_radio::frame::PacketHandle;
 use multihop_radio::mac::Transmission;
@@ -192,7 +192,8 @@ impl World<'_> {
         let near = self.first_pass_near(flight);
         let mut others = Others::of(self, near);
         if flight.next == 0 && self.air.stations.len() >= MANY_NODES {
-            flight.links.iter().for_each(|link| self.air.stations[link.to.index()].prefetch());
+            // Processors fetch the other line of a pair by themselves.
+            flight.links.iter().for_each(|link| prefetch(&self.air.stations[link.to.index()]));
         }
         if !flight.ending {
             let rate = Rate::from(flight.transmission.rate);

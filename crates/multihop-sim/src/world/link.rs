@@ -67,10 +67,14 @@ impl Passages {
     }
 
     fn push(&mut self, passage: Passage) {
-        // Nearly always the last: frames that pass at once are not always told in order.
-        let place = self.packets.iter().rposition(|other| other.key <= passage.key).map_or(0, |at| at + 1);
-        self.packets.insert(place, passage);
-        self.version += u64::from(place == 0);
+        self.version += u64::from(self.first().is_none_or(|first| passage.key < first));
+        self.packets.push_back(passage);
+        // Frames that pass at once are not always told of in order.
+        let mut place = self.packets.len() - 1;
+        while place > 0 && passage.key < self.packets[place - 1].key {
+            self.packets.swap(place - 1, place);
+            place -= 1;
+        }
     }
 
     fn pop(&mut self, key: Key) -> Option<Passage> {
