@@ -20,7 +20,8 @@ use crate::engine::{Key, Rank};
 pub(super) struct Flights {
     /// Without the one that is being advanced.
     all: Vec<Option<Box<Flight>>>,
-    /// Those that are over, in the order in which they ended.
+    /// Those that are over, in the order in which they ended, whoever passed first: the next frame
+    /// takes the latest one's slot, which decides ties.
     idle: Vec<(Key, FlightId)>,
     /// Those whose first or last bit is just passing the stations, and where it arrives next; the
     /// earliest comes last. There are never many, however large the network is.
