@@ -11,6 +11,7 @@ use multihop_radio::airtime::SIFS;
 use multihop_radio::frame::PacketHandle;
 use multihop_radio::mac::Transmission;
 use multihop_radio::medium::{Link, Origin, Rate};
+use multihop_radio::params::Flavour;
 
 use super::{Owner, World};
 use crate::engine::{Key, Rank};
@@ -120,11 +121,13 @@ impl World<'_> {
     ///
     /// What a signal does to a station must reach no other one before all signals that are passing
     /// now have passed: a station answers after SIFS at the earliest, and what it tells the layers
-    /// above takes a while to get there. Nor may anybody ask for the order: an output that is
-    /// written line by line, or what watches all nodes together.
+    /// above takes a while to get there (but for a standard one that gives up at the end of a signal).
+    /// Nor may anybody ask for the order: an output that is written line by line, or what watches all
+    /// nodes together.
     pub(super) fn passes_may_overlap(&self) -> bool {
         let pass = self.air.medium.longest_delay();
-        let settled_first = SIFS > pass && self.air.config.params.link_delay > pass;
+        let mac = &self.air.config.params;
+        let settled_first = SIFS > pass && mac.link_delay > pass && mac.flavour == Flavour::Ns2;
         settled_first && !self.taps && self.losses.is_none() && !self.observer.writes()
     }
 
@@ -333,5 +336,7 @@ mod tests {
         assert!(!run(&far, false).1, "an answer may be sent before a frame has passed all");
         let close = wide("mac = { link_delay = 0.0 }\n");
         assert!(!run(&close, false).1, "a packet may be up before a frame has passed all");
+        let standard = wide("mac = { flavour = \"standard\" }\n");
+        assert!(!run(&standard, false).1, "a station may give up while a frame passes");
     }
 }
