@@ -14,7 +14,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     match sys.argv[1:]:
         case ["papers", *rest]:
-            from multihop.papers.command import main as papers  # matplotlib takes a second to import
+            from multihop.experiments.command import main as papers  # matplotlib takes a second to import
 
             return papers(rest)
         case ["sweep", *rest] if any(word.split("=")[0] == "--on" for word in rest):

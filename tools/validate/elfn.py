@@ -14,7 +14,7 @@ import polars as pl
 
 import multihop
 from multihop import report
-from multihop.papers.elfn import BASE, MOVING, RENO, tcp
+from multihop.experiments.elfn import BASE, MOVING, RENO, tcp
 from multihop.stats import Interval, interval
 from study import Study
 

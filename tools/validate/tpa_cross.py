@@ -9,7 +9,7 @@ from typing import Any
 
 import multihop
 from multihop import Result
-from multihop.papers.tpa_simulation import CROSS
+from multihop.experiments.tpa_simulation import CROSS
 from multihop.stats import Interval, interval
 from study import Study
 from waits import Waits

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from multihop import report
-from multihop.papers.study import Study, Values
+from multihop.experiments.study import Study, Values
 from multihop.stats import interval
 
 CAPACITY = 50

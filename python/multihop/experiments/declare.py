@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from multihop.papers.study import Study
+    from multihop.experiments.study import Study
 
 Settings = Mapping[str, Any]
 """Dotted keys of a scenario and their values, as `--set` takes them."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from multihop.papers import findings
-from multihop.papers.declare import (
+from multihop.experiments import findings
+from multihop.experiments.declare import (
     FAIRNESS,
     HOPS,
     Axis,
@@ -28,7 +28,7 @@ from multihop.papers.declare import (
     transports,
     versus,
 )
-from multihop.papers.traces import inhibition
+from multihop.experiments.traces import inhibition
 
 PAPER = "TPA"
 TCPS = ["tcp-2", "tcp-3", "tcp-uc"]

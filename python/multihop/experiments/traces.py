@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from multihop import _core, report
-from multihop.papers.study import Study, Values
+from multihop.experiments.study import Study, Values
 
 SHOWN = 40
 """Lines of a packet trace."""

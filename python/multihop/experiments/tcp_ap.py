@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from multihop.papers import findings
-from multihop.papers.declare import (
+from multihop.experiments import findings
+from multihop.experiments.declare import (
     FAIRNESS,
     GOODPUT,
     Axis,
@@ -20,7 +20,7 @@ from multihop.papers.declare import (
     transports,
     versus,
 )
-from multihop.papers.traces import variation
+from multihop.experiments.traces import variation
 
 PAPER = "TCP-AP"
 # Section 3: RTS before every data frame, 2 Mb/s, queues of 50 packets, AODV.

@@ -11,12 +11,12 @@ from typing import Any
 
 from multihop import _core
 from multihop.cluster import ClusterError
+from multihop.experiments import pages
+from multihop.experiments.catalogue import EXPERIMENTS, find
+from multihop.experiments.declare import Experiment
+from multihop.experiments.study import Study
+from multihop.experiments.suite import Suite, finished
 from multihop.journal import Shard
-from multihop.papers import pages
-from multihop.papers.catalogue import EXPERIMENTS, find
-from multihop.papers.declare import Experiment
-from multihop.papers.study import Study
-from multihop.papers.suite import Suite, finished
 from multihop.runs import Where
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from multihop.papers.declare import (
+from multihop.experiments.declare import (
     FAIRNESS,
     GOODPUT,
     HOPS,

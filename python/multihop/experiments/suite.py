@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from multihop import _core, sweeping
+from multihop.experiments.catalogue import find
+from multihop.experiments.declare import Experiment
+from multihop.experiments.study import Study
 from multihop.journal import Journal
-from multihop.papers.catalogue import find
-from multihop.papers.declare import Experiment
-from multihop.papers.study import Study
 from multihop.progress import Progress
 from multihop.runs import Where
 

@@ -10,8 +10,8 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from multihop import _core
-from multihop.papers import claims, figures
-from multihop.papers.study import Study, Values
+from multihop.experiments import claims, figures
+from multihop.experiments.study import Study, Values
 from multihop.progress import duration
 from multihop.report import NO_LINKS, Report, drawing
 from multihop.stats import format_mean

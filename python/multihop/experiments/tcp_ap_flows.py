@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from multihop.papers import findings
-from multihop.papers.declare import (
+from multihop.experiments import findings
+from multihop.experiments.declare import (
     FAIRNESS,
     GOODPUT,
     HOPS,
@@ -21,7 +21,7 @@ from multihop.papers.declare import (
     transports,
     versus,
 )
-from multihop.papers.tcp_ap import BARS, BASE, BASIC, PAPER, TWO, VARIANTS, steady
+from multihop.experiments.tcp_ap import BARS, BASE, BASIC, PAPER, TWO, VARIANTS, steady
 
 
 def fairer(by: str, at_least: float, **more: Any) -> Claim:

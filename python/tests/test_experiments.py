@@ -10,10 +10,9 @@ import polars as pl
 import pytest
 
 import multihop
-from multihop.journal import Journal
-from multihop.papers import claims, command, figures, pages
-from multihop.papers.catalogue import EXPERIMENTS, find
-from multihop.papers.declare import (
+from multihop.experiments import claims, command, figures, pages
+from multihop.experiments.catalogue import EXPERIMENTS, find
+from multihop.experiments.declare import (
     FAIRNESS,
     GOODPUT,
     RTX,
@@ -28,8 +27,9 @@ from multihop.papers.declare import (
     rows,
     transports,
 )
-from multihop.papers.study import Study, batches, merged, pick
-from multihop.papers.suite import Suite, finished
+from multihop.experiments.study import Study, batches, merged, pick
+from multihop.experiments.suite import Suite, finished
+from multihop.journal import Journal
 from multihop.progress import Progress
 from multihop.results import SERIES, Result
 from multihop.runs import Where
@@ -215,8 +215,8 @@ def test_what_is_not_accepted_is_said_and_the_rest_is_run(tmp_path: Path) -> Non
 def test_the_command_runs_resumes_and_reports(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("multihop.papers.command.EXPERIMENTS", (SHORT,))
-    monkeypatch.setattr("multihop.papers.command.find", lambda _: SHORT)
+    monkeypatch.setattr("multihop.experiments.command.EXPERIMENTS", (SHORT,))
+    monkeypatch.setattr("multihop.experiments.command.find", lambda _: SHORT)
     arguments = ["run", "short", "--quick", "--jobs", "1", "--out", str(tmp_path), "--json"]
     assert command.main([*arguments, "--markdown", str(tmp_path / "docs")]) == 0
     (outcome,) = json.loads(capsys.readouterr().out)["experiments"]
@@ -243,7 +243,7 @@ def test_the_command_runs_resumes_and_reports(
 def test_parts_of_the_runs_make_the_whole(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("multihop.papers.command.find", lambda _: SHORT)
+    monkeypatch.setattr("multihop.experiments.command.find", lambda _: SHORT)
     arguments = ["run", "short", "--jobs", "1", "--out", str(tmp_path)]
     assert command.main([*arguments, "--shard", "1/2"]) == 0
     assert "6 runs are missing" in capsys.readouterr().err

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from multihop.papers.declare import Cell, Claim
-from multihop.papers.study import Samples, Study, Values
+from multihop.experiments.declare import Cell, Claim
+from multihop.experiments.study import Samples, Study, Values
 from multihop.stats import Interval, interval
 
 HELD, NOT_HELD, NOT_DECIDED, NOT_RUN = "held", "not held", "not decided", "not run"

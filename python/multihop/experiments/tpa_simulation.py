@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from multihop.papers import findings
-from multihop.papers.declare import (
+from multihop.experiments import findings
+from multihop.experiments.declare import (
     FAIRNESS,
     GOODPUT,
     HOPS,
@@ -28,7 +28,7 @@ from multihop.papers.declare import (
     transports,
     versus,
 )
-from multihop.papers.tpa import AODV, PAPER, TCPS, TPA, TPAS, better
+from multihop.experiments.tpa import AODV, PAPER, TCPS, TPA, TPAS, better
 
 PACED = ["tcp-ap+da", "tpa-ap-2", "tpa-ap-3", "tpa*-ap-3"]
 PACED_TPAS = PACED[1:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from multihop.papers.declare import (
+from multihop.experiments.declare import (
     ACKED,
     EXPECTED,
     GOODPUT,
@@ -19,7 +19,7 @@ from multihop.papers.declare import (
     axis,
     versus,
 )
-from multihop.papers.traces import patterns, zero
+from multihop.experiments.traces import patterns, zero
 
 PAPER = "ELFN"
 # Section 2: ns with the CMU extensions of 1998; ARP with one packet, DSR, windows of eight packets.

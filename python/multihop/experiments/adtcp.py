@@ -10,8 +10,8 @@ import math
 import random
 from typing import Any
 
-from multihop.papers import findings
-from multihop.papers.declare import (
+from multihop.experiments import findings
+from multihop.experiments.declare import (
     FAIRNESS,
     GOODPUT,
     Axis,
@@ -25,7 +25,7 @@ from multihop.papers.declare import (
     gain,
     versus,
 )
-from multihop.papers.receiver import receiver
+from multihop.experiments.receiver import receiver
 
 PAPER = "ADTCP"
 # Section 3: NewReno with windows of at most eight packets, DSR, 300 s, 30 nodes, pause 0.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from multihop.papers import across, adtcp, apdr, elfn, tcp_ap, tcp_ap_flows, tpa, tpa_simulation
-from multihop.papers.declare import Experiment
+from multihop.experiments import across, adtcp, apdr, elfn, tcp_ap, tcp_ap_flows, tpa, tpa_simulation
+from multihop.experiments.declare import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *tpa.EXPERIMENTS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from multihop.papers import findings
-from multihop.papers.declare import (
+from multihop.experiments import findings
+from multihop.experiments.declare import (
     CHANGES,
     GOODPUT,
     HOPS,

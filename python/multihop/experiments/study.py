@@ -14,8 +14,8 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from multihop import _core
+from multihop.experiments.declare import Axis, Cell, Effort, Experiment, Metric
 from multihop.journal import Journal
-from multihop.papers.declare import Axis, Cell, Effort, Experiment, Metric
 from multihop.progress import Progress
 from multihop.results import Result
 from multihop.runs import Run, Where, complete

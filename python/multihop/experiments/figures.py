@@ -13,8 +13,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from multihop import report
-from multihop.papers.declare import Axis, Plot
-from multihop.papers.study import Study, Values
+from multihop.experiments.declare import Axis, Plot
+from multihop.experiments.study import Study, Values
 
 WIDEST = 3
 """Panels in a row."""
