@@ -1,8 +1,8 @@
-//! The Internet checksum and the CRC-32 of IEEE 802.
+//! The Internet checksum of IPv4, ICMP, TCP and UDP (RFC 1071).
 
 use core::net::Ipv4Addr;
 
-/// The Internet checksum (RFC 1071), under way.
+/// A partial Internet checksum.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checksum {
     sum: u64,
@@ -15,7 +15,7 @@ impl Checksum {
         lengths.over(&source.octets()).over(&destination.octets())
     }
 
-    /// Takes in `bytes`; only the last ones may be odd in number.
+    /// Adds `bytes`. Only the last call may add an odd number of them.
     #[must_use]
     pub fn over(self, bytes: &[u8]) -> Self {
         let (pairs, odd) = bytes.as_chunks::<2>();
@@ -24,7 +24,7 @@ impl Checksum {
         Self { sum: self.sum + even + last }
     }
 
-    /// The checksum to send; 0 over bytes that contain their own right checksum.
+    /// The checksum to send. It is 0 over bytes that already contain their correct checksum.
     pub fn finish(self) -> u16 {
         let mut sum = self.sum;
         while sum > 0xffff {
@@ -33,31 +33,6 @@ impl Checksum {
         !u16::try_from(sum).expect("folded to 16 bits")
     }
 }
-
-/// The CRC-32 of IEEE 802: the frame check sequence, sent least significant byte first.
-pub fn crc32(bytes: &[u8]) -> u32 {
-    !bytes
-        .iter()
-        .fold(u32::MAX, |crc, &byte| (crc >> 8) ^ CRC_TABLE[usize::from(crc.to_le_bytes()[0] ^ byte)])
-}
-
-const CRC_TABLE: [u32; 256] = {
-    /// The generator polynomial with its bits reversed.
-    const POLYNOMIAL: u32 = 0xedb8_8320;
-    let mut table = [0; 256];
-    let mut byte = 0_u32;
-    while byte < 256 {
-        let mut crc = byte;
-        let mut bit = 0;
-        while bit < 8 {
-            crc = if crc & 1 == 1 { (crc >> 1) ^ POLYNOMIAL } else { crc >> 1 };
-            bit += 1;
-        }
-        table[byte as usize] = crc;
-        byte += 1;
-    }
-    table
-};
 
 #[cfg(test)]
 mod tests {
@@ -73,10 +48,5 @@ mod tests {
     fn an_odd_last_byte_counts_as_if_a_zero_followed() {
         let odd = Checksum::default().over(&[1, 2]).over(&[3]);
         assert_eq!(odd.finish(), Checksum::default().over(&[1, 2, 3, 0]).finish());
-    }
-
-    #[test]
-    fn crc_check_value() {
-        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     }
 }

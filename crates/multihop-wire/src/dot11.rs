@@ -8,8 +8,9 @@
 
 use alloc::vec::Vec;
 
+use crc32fast::hash as crc32;
+
 use crate::ParseError;
-use crate::checksum::crc32;
 use crate::reader::Reader;
 
 /// Every station.
