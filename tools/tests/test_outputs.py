@@ -13,7 +13,7 @@ SHOWN = [
 ]
 
 
-def test_the_readme_shows_outputs() -> None:
+def test_documents_show_outputs() -> None:
     assert len(SHOWN) >= 4
 
 
@@ -24,10 +24,10 @@ def test_shown(shown: outputs.Shown) -> None:
 
 
 @pytest.mark.parametrize("name", ["layout.toml", "compare.py"])
-def test_the_readme_quotes_the_examples(name: str) -> None:
+def test_the_tutorial_quotes_the_examples(name: str) -> None:
     text = (build.ROOT / "examples" / name).read_text(encoding="utf-8")
     code = text[text.index("name =") if name.endswith(".toml") else text.index("import ") :]
-    assert f"\n{code}```\n" in (build.ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"\n{code}```\n" in (build.ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
 
 def test_the_time_that_a_run_took_does_not_count() -> None:
