@@ -14,9 +14,9 @@ use std::error::Error;
 use std::rc::Rc;
 
 use multihop_core::{DropReason, Duration, Instant, Machine, NodeId, Rng};
+use multihop_scenario::{Scenario, Source};
 use multihop_sim::extension::{Extensions, Routable, RoutingAgent, RoutingInput, RoutingOutput};
 use multihop_sim::results::RunResult;
-use multihop_sim::scenario::{Scenario, Source};
 use multihop_sim::{Outputs, run, run_with};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use std::error::Error;
 
 use multihop_core::{Instant, Machine};
+use multihop_scenario::{Scenario, Source};
 use multihop_sim::extension::{Extensions, Message, TransportEnds, TransportInput, TransportOutput};
 use multihop_sim::results::RunResult;
-use multihop_sim::scenario::{Scenario, Source};
 use multihop_sim::{Outputs, run, run_with};
 use multihop_transport::rtt::RttEstimator;
 use multihop_transport::tcp;

@@ -9,7 +9,7 @@ use std::{env, fs, io};
 use fingerprint::Fingerprint;
 
 /// The crates whose code decides what a run finds.
-const CRATES: [&str; 6] = ["core", "wire", "transport", "routing", "radio", "sim"];
+const CRATES: [&str; 7] = ["core", "wire", "transport", "routing", "radio", "scenario", "sim"];
 
 fn main() -> io::Result<()> {
     let crates = PathBuf::from("..");

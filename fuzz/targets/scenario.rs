@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use multihop_sim::scenario::{App, Scenario, Source};
+use multihop_scenario::{App, Scenario, Source};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };

@@ -1,7 +1,7 @@
 //! The scenarios that are measured.
 
 use anyhow::Context;
-use multihop_sim::scenario::Scenario;
+use multihop_scenario::Scenario;
 use serde::Serialize;
 
 use crate::networks::{self, Size, cell, chain, cross, load};

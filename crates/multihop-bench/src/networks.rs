@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 use multihop_core::Instant;
 use multihop_radio::grid::Point;
 use multihop_radio::mobility::Track;
-use multihop_sim::scenario::{Scenario, Source};
+use multihop_scenario::{Scenario, Source};
 
 /// A scenario that lasts until `to`, of which everything before `from` is warm-up; its text leaves
 /// both out.

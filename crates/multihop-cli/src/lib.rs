@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::Parser;
-use multihop_sim::scenario::{Problems, Scenario, Source};
+use multihop_scenario::{Problems, Scenario, Source};
 
 use args::{Args, Command};
 
@@ -74,7 +74,7 @@ fn command(command: Command) -> Result<(), Failure> {
         Command::Tunnel(args) => net::tunnel(&args),
         Command::Keygen(args) => net::keygen(&args),
         Command::Papers { .. } => Err(anyhow::anyhow!("papers {IN_PYTHON}").into()),
-        Command::Schema => Ok(output::json(&multihop_sim::scenario::schema(), true)?),
+        Command::Schema => Ok(output::json(&multihop_scenario::schema(), true)?),
     }
 }
 

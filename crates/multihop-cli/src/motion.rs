@@ -4,8 +4,8 @@ use std::io::{self, BufWriter, Write};
 
 use anyhow::Context;
 use multihop_core::Duration;
+use multihop_scenario::{Scenario, Source};
 use multihop_sim::motion::{Format, Motion};
-use multihop_sim::scenario::{Scenario, Source};
 
 use crate::args::{MotionArgs, MotionFormat};
 use crate::{Failure, output};

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
+use multihop_scenario::{Scenario, Source};
 use multihop_sim::Outputs;
 use multihop_sim::results::RunResult;
-use multihop_sim::scenario::{Scenario, Source};
 
 use crate::args::RunArgs;
 use crate::progress::Progress;

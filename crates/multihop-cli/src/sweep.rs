@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, anyhow};
+use multihop_scenario::Source;
 use multihop_sim::Outputs;
 use multihop_sim::journal::{self, Journal, Shard};
 use multihop_sim::results::RunResult;
-use multihop_sim::scenario::Source;
 use multihop_sim::sweep::{Plan, Run, in_order};
 
 use crate::args::SweepArgs;

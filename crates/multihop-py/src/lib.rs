@@ -22,9 +22,9 @@ mod _core {
     use std::io::{BufWriter, Write};
     use std::path::{Path, PathBuf};
 
+    use multihop_scenario::{Scenario, Source};
     use multihop_sim::Outputs;
     use multihop_sim::journal;
-    use multihop_sim::scenario::{Scenario, Source};
     use multihop_sim::sweep::Plan;
     use pyo3::prelude::*;
 
@@ -109,7 +109,7 @@ mod _core {
     /// The JSON Schema of scenario files, as text.
     #[pyfunction]
     fn schema() -> String {
-        multihop_sim::scenario::schema().to_string()
+        multihop_scenario::schema().to_string()
     }
 
     /// The command; returns its exit code.

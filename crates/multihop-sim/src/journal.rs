@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::Fingerprint;
 use crate::results::RunResult;
-use crate::scenario::Scenario;
+use multihop_scenario::Scenario;
 
 /// Version and sources of the code that decides results: two builds with the same name find the same.
 pub const BUILD: &str = env!("MULTIHOP_BUILD");

@@ -1,7 +1,6 @@
-//! Virtual time: engine, nodes, scenarios, results.
+//! Virtual time: engine, nodes, results.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod draw;
 mod engine;
 pub mod extension;
 mod fingerprint;
@@ -14,7 +13,6 @@ pub mod packet;
 mod record;
 pub mod results;
 mod run;
-pub mod scenario;
 mod stats;
 pub mod sweep;
 mod trace;

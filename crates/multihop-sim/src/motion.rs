@@ -5,7 +5,7 @@ use std::io;
 use multihop_core::{Duration, Instant};
 use multihop_radio::mobility::{Movement, Path, Track, bonnmotion, netanim, ns2};
 
-use crate::scenario::{NotConnected, Scenario};
+use multihop_scenario::{NotConnected, Scenario};
 
 /// How the nodes of a scenario move, from the start of a run to its end.
 #[derive(Clone, Debug)]

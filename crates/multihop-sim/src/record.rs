@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use multihop_core::{Duration, FlowId, Instant, NodeId};
 
 use crate::oracle::ShortestPaths;
-use crate::scenario::{Record, Series};
 use crate::world::{Measured, Progress};
+use multihop_scenario::{Record, Series};
 
 /// Writes the series that a scenario asks for.
 pub(crate) struct Recorder {

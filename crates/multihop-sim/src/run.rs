@@ -10,9 +10,9 @@ use crate::observe::{Observer, Outputs};
 use crate::oracle::ShortestPaths;
 use crate::record::Recorder;
 use crate::results::RunResult;
-use crate::scenario::{App, Layout, NotConnected, Scenario, Series};
 use crate::trace::{Capture, TextTrace};
 use crate::world::World;
+use multihop_scenario::{App, Layout, NotConnected, Scenario, Series};
 
 /// Why a run has no result.
 #[derive(Debug, thiserror::Error)]

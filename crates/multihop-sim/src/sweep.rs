@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::interval::{self, Estimate};
 use crate::journal::{self, BUILD};
 use crate::results::RunResult;
-use crate::scenario::{Place, Problem, Problems, Scenario, Source};
+use multihop_scenario::{Place, Problem, Problems, Scenario, Source};
 
 /// The runs of a scenario's `[sweep]` table, all of them checked.
 #[derive(Clone, Debug)]

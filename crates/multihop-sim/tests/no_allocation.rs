@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use multihop_sim::scenario::{Scenario, Source};
+use multihop_scenario::{Scenario, Source};
 use multihop_sim::{Outputs, run};
 
 /// The only test of this program, so that nobody else is counted.

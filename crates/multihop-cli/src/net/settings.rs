@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use multihop_net::{Config, Identity, KnownPeers, Peers, Security, Token};
-use multihop_sim::scenario::{Protocol, Scenario, Source};
+use multihop_scenario::{Protocol, Scenario, Source};
 
 use super::args::NetArgs;
 use crate::Failure;

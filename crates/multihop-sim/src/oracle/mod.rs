@@ -13,7 +13,7 @@ use multihop_core::{Duration, FlowId, Instant, NodeId};
 
 use self::hops::{Graph, Hops};
 use self::links::Links;
-use crate::scenario::{Layout, Scenario, Series};
+use multihop_scenario::{Layout, Scenario, Series};
 
 /// What results say of shortest paths.
 #[derive(Debug)]

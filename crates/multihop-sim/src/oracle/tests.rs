@@ -6,7 +6,7 @@ use multihop_radio::mobility::{
 };
 
 use super::*;
-use crate::scenario::{Mobility, Record, Source};
+use multihop_scenario::{Mobility, Record, Source};
 
 const RANGE: f64 = 250.0;
 const NANOSECOND: Duration = Duration::from_nanos(1);

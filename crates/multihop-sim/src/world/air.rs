@@ -13,7 +13,7 @@ use multihop_radio::phy::{Receiver, Verdict};
 use super::flights::{Flight, Flights};
 use super::{World, stream};
 use crate::engine::{Key, Rank};
-use crate::scenario::Scenario;
+use multihop_scenario::Scenario;
 
 /// The radio side of the network.
 pub(super) struct Air {

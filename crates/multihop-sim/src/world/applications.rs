@@ -5,10 +5,10 @@ use multihop_core::{FlowId, Instant, earliest};
 use super::World;
 use super::end::End;
 use super::ends::EndId;
-use crate::draw::{exponential, pareto};
 use crate::engine::Rank;
 use crate::packet::{Body, Datagram, port_of};
-use crate::scenario::{App, Drawn};
+use multihop_scenario::draw::{exponential, pareto};
+use multihop_scenario::{App, Drawn};
 
 impl World<'_> {
     /// The application's next step is due.

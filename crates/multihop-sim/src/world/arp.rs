@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use multihop_core::{Duration, Instant, NodeId};
 
 use crate::packet::Packet;
-use crate::scenario::ArpKind;
+use multihop_scenario::ArpKind;
 
 /// One node's table of addresses.
 #[derive(Debug)]

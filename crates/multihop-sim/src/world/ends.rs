@@ -14,7 +14,7 @@ use super::relay::Relay;
 use crate::engine::Rank;
 use crate::extension::Extensions;
 use crate::packet::{Body, INITIAL_TTL, Packet, port_of};
-use crate::scenario::{App, Flow, Protocol, Scenario};
+use multihop_scenario::{App, Flow, Protocol, Scenario};
 
 /// All flows and their ends.
 pub(super) struct Ends {
@@ -378,7 +378,7 @@ impl World<'_> {
 mod tests {
     use super::*;
     use crate::observe::Observer;
-    use crate::scenario::Source;
+    use multihop_scenario::Source;
 
     /// Node 1 leaves while the first file is on its way; nodes 0 and 2 go on.
     const LEFT: &str = "duration = 9000.0\n\

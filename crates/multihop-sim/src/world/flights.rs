@@ -297,7 +297,7 @@ mod tests {
     use crate::extension::Extensions;
     use crate::observe::Observer;
     use crate::results::RunResult;
-    use crate::scenario::{Scenario, Source};
+    use multihop_scenario::{Scenario, Source};
 
     /// Five times as wide as a signal reaches.
     const WIDE: &str = "duration = 4.0\nseed = 7\n\

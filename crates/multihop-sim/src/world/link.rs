@@ -10,7 +10,7 @@ use super::World;
 use super::arp::{AddressTable, Resolution};
 use crate::engine::{Key, Rank};
 use crate::packet::{Arp, Body, INITIAL_TTL, Packet, RoutingMessage};
-use crate::scenario::{ArpKind, RoutingProtocol};
+use multihop_scenario::{ArpKind, RoutingProtocol};
 
 /// One node below IP.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use super::World;
 use super::ends::{EndId, Ends};
 use crate::packet::{Body, Packet};
 use crate::results::{Accuracy, Identification};
-use crate::scenario::{Layout, Scenario};
+use multihop_scenario::{Layout, Scenario};
 
 /// Watches the losses of every ADTCP.
 #[derive(Debug)]
@@ -241,7 +241,7 @@ mod tests {
     use crate::extension::Extensions;
     use crate::observe::Observer;
     use crate::results::RunResult;
-    use crate::scenario::Source;
+    use multihop_scenario::Source;
 
     #[test]
     fn shares_by_hand() {

@@ -38,7 +38,7 @@ use crate::extension::Extensions;
 use crate::observe::Observer;
 use crate::oracle::Oracle;
 use crate::packet::{Packet, Pool};
-use crate::scenario::{Layout, Scenario};
+use multihop_scenario::{Layout, Scenario};
 
 /// Everything that exists in one run.
 pub(crate) struct World<'a> {

@@ -13,8 +13,8 @@ use crate::engine::Rank;
 use crate::observe::Observer;
 use crate::oracle::TimeByHops;
 use crate::results::{EnergyResult, FlowResult, MacResult, RoutingResult, RunResult, Totals};
-use crate::scenario::Energy;
 use crate::stats::jain;
+use multihop_scenario::Energy;
 
 impl World<'_> {
     /// The warm-up is over: whatever was counted so far does not count.

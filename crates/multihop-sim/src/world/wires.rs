@@ -10,7 +10,7 @@ use multihop_core::{DropReason, Instant, NodeId};
 use super::World;
 use crate::engine::Rank;
 use crate::packet::Packet;
-use crate::scenario::{Host, Scenario};
+use multihop_scenario::{Host, Scenario};
 
 /// One direction of a wire.
 #[derive(Debug)]

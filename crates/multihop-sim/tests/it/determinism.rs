@@ -1,6 +1,6 @@
 //! Same scenario, same seed: same bytes.
 
-use multihop_sim::scenario::Source;
+use multihop_scenario::Source;
 use multihop_sim::sweep::{Plan, in_order};
 use multihop_sim::{Outputs, run};
 

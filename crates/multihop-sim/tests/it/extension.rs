@@ -8,9 +8,9 @@ mod greedy;
 mod stop_and_wait;
 
 use multihop_core::{FlowId, Machine};
+use multihop_scenario::{Scenario, Source};
 use multihop_sim::extension::{Extensions, TransportInput, TransportOutput};
 use multihop_sim::results::RunResult;
-use multihop_sim::scenario::{Scenario, Source};
 use multihop_sim::{Outputs, run_with};
 
 #[test]

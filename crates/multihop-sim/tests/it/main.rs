@@ -19,7 +19,6 @@ mod notices;
 mod oracle;
 mod pacing;
 mod routing;
-mod scenario;
 mod stale;
 mod support;
 mod sweep;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
-use multihop_sim::scenario::Scenario;
+use multihop_scenario::Scenario;
 use multihop_sim::{Outputs, run};
 
 use crate::support::{events, ran, result, scenario};

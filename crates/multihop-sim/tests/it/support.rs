@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use multihop_core::NodeId;
+use multihop_scenario::{Scenario, Source};
 use multihop_sim::extension::Extensions;
 use multihop_sim::results::RunResult;
-use multihop_sim::scenario::{Scenario, Source};
 use multihop_sim::{Outputs, run, run_with};
 use multihop_wire::{dot11, radiotap};
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use multihop_sim::scenario::Source;
+use multihop_scenario::Source;
 use multihop_sim::sweep::{Plan, in_order};
 
 const SWEPT: &str = "\

@@ -14,7 +14,7 @@ pub(super) use self::vocabulary::{Said, Told};
 use super::stream;
 use crate::extension::{Extensions, RoutingAgent};
 use crate::packet::RoutingMessage;
-use crate::scenario::{RoutingProtocol, Scenario};
+use multihop_scenario::{RoutingProtocol, Scenario};
 
 /// Who decides where packets go next.
 pub(super) enum Router {

@@ -1,0 +1,268 @@
+//! `[mobility]`, and where the nodes are once that is known.
+
+use std::path::Path as FilePath;
+
+use multihop_core::{Duration, Instant};
+use multihop_radio::grid::Point;
+use multihop_radio::mobility::{
+    Area, LONGEST_FILE, MOST_NODES, Path, Problem, RandomWalkParams, RandomWaypointParams, Start, Waypoint,
+    bonnmotion, ns2,
+};
+
+use super::in_folder;
+use crate::document::{Fault, read_text};
+use crate::model::Mobility;
+use crate::tables::{
+    MobilityTable, MovementTable, RandomWalkTable, RandomWaypointTable, SpeedValue, TopologyTable,
+    WaypointsTable,
+};
+use crate::topology::{Layout, Topology};
+use crate::values::{Coordinate, Metres};
+
+/// How the nodes of a topology move.
+pub(super) struct Mover<'a> {
+    /// The topology; `None` where the movement says how many nodes there are.
+    pub(super) topology: Option<&'a Topology>,
+    /// The name of the scenario, whose folder files are relative to.
+    pub(super) source: &'a FilePath,
+    /// Of the run.
+    pub(super) duration: Duration,
+}
+
+impl Mover<'_> {
+    /// What `table` says.
+    pub(super) fn mobility(&self, table: &MobilityTable, faults: &mut Vec<Fault>) -> Option<Mobility> {
+        match table {
+            MobilityTable::Static(_) => Some(Mobility::Static),
+            MobilityTable::RandomWaypoint(table) => self.random_waypoint(table, faults),
+            MobilityTable::RandomWalk(table) => self.random_walk(table, faults),
+            MobilityTable::Waypoints(table) => self.waypoints(table, faults),
+            MobilityTable::Ns2(table) => self.file(table, ns2::read, faults),
+            MobilityTable::Bonnmotion(table) => self.file(table, bonnmotion::read, faults),
+        }
+    }
+
+    fn random_waypoint(&self, table: &RandomWaypointTable, faults: &mut Vec<Fault>) -> Option<Mobility> {
+        let area = self.area(table.area.as_ref(), faults)?;
+        let params = trips(table, area, faults)?;
+        // No trip is shorter on average than a third of the diagonal.
+        let diagonal = (area.width * area.width + area.height * area.height).sqrt();
+        let trip = diagonal / (3.0 * params.max_speed);
+        self.limit_legs(2.0 / (trip + params.pause.as_secs_f64()), faults)?;
+        Some(Mobility::RandomWaypoint { params, pattern: table.pattern.map(|pattern| pattern.0) })
+    }
+
+    fn random_walk(&self, table: &RandomWalkTable, faults: &mut Vec<Fault>) -> Option<Mobility> {
+        let area = self.area(table.area.as_ref(), faults)?;
+        let max_speed = table.speed_max.0;
+        if max_speed < SLOWEST {
+            let message = format!("found {max_speed}, allowed: at least {SLOWEST}");
+            faults.push(Fault::at_key("mobility.speed_max", message));
+            return None;
+        }
+        let reflections = max_speed / area.width + max_speed / area.height;
+        self.limit_legs(1.0 / table.leg_mean.0 + reflections, faults)?;
+        Some(Mobility::RandomWalk(RandomWalkParams {
+            area,
+            max_speed,
+            mean_spell: table.leg_mean.duration(),
+        }))
+    }
+
+    /// Where nodes move at random.
+    fn area(&self, given: Option<&[Metres; 2]>, faults: &mut Vec<Fault>) -> Option<Area> {
+        let [width, height] = match (given, self.topology) {
+            (Some(area), _) => area.map(|metres| metres.0),
+            (None, Some(Topology::Random { area, .. })) => *area,
+            (None, _) => {
+                let message = "is missing, as only the topology random has an area: [width, height]";
+                faults.push(Fault::at_key("mobility.area", message));
+                return None;
+            }
+        };
+        // Beyond, the mean length of a trip drowns in rounding errors.
+        if width.max(height) > NARROWEST * width.min(height) {
+            let message =
+                format!("found {width} x {height} m, allowed: one side up to {NARROWEST} times the other");
+            faults.push(Fault::at_key("mobility.area", message));
+            return None;
+        }
+        Some(Area { width, height })
+    }
+
+    /// Refuses what could only be a slip and would never end.
+    fn limit_legs(&self, per_second: f64, faults: &mut Vec<Fault>) -> Option<()> {
+        let nodes = self.topology?.nodes() as f64;
+        let legs = nodes * per_second * self.duration.as_secs_f64();
+        if legs <= MOST_LEGS {
+            return Some(());
+        }
+        let message = format!("found about {legs:.0e} changes of direction, allowed: {MOST_LEGS:e} in a run");
+        faults.push(Fault::at_key("mobility", message));
+        None
+    }
+
+    fn waypoints(&self, table: &WaypointsTable, faults: &mut Vec<Fault>) -> Option<Mobility> {
+        let key = "mobility.waypoints";
+        if table.waypoints.is_empty() || table.waypoints.len() > MOST_NODES {
+            let message = format!("found {} paths, allowed: 1 to {MOST_NODES}", table.waypoints.len());
+            faults.push(Fault::at_key(key, message));
+            return None;
+        }
+        self.same_count(table.waypoints.len(), key, faults)?;
+        let path = |(node, list): (usize, &Vec<_>)| {
+            let key = format!("{key}.{node}");
+            if list.is_empty() { self.standing(node, &key, faults) } else { path(list, &key, faults) }
+        };
+        let paths: Vec<Option<Path>> = table.waypoints.iter().enumerate().map(path).collect();
+        paths.into_iter().collect::<Option<_>>().map(Mobility::Paths)
+    }
+
+    /// The path of a node that stays where the topology has it.
+    fn standing(&self, node: usize, key: &str, faults: &mut Vec<Fault>) -> Option<Path> {
+        if let Some(Topology::Fixed(layout)) = self.topology {
+            let [x, y] = layout.positions[node];
+            return through(&[Waypoint { at: Instant::ZERO, place: Point { x, y } }], key, faults);
+        }
+        let message = "found no waypoint, allowed where the topology has a place for the node";
+        faults.push(Fault::at_key(key, message));
+        None
+    }
+
+    fn file(
+        &self,
+        table: &MovementTable,
+        read: fn(&str) -> Result<Vec<Path>, Problem>,
+        faults: &mut Vec<Fault>,
+    ) -> Option<Mobility> {
+        let key = "mobility.file";
+        let (path, shown) = in_folder(self.source, &table.file);
+        let text = read_text(&path, LONGEST_FILE).map_err(|error| format!("{shown}: {error}"));
+        let paths = text.and_then(|text| read(&text).map_err(|problem| format!("{shown}:{problem}")));
+        match paths {
+            Ok(paths) => {
+                self.same_count(paths.len(), key, faults)?;
+                Some(Mobility::Paths(paths))
+            }
+            Err(message) => {
+                faults.push(Fault::at_key(key, message));
+                None
+            }
+        }
+    }
+
+    fn same_count(&self, found: usize, key: &str, faults: &mut Vec<Fault>) -> Option<()> {
+        let wanted = self.topology.map_or(found, Topology::nodes);
+        if found == wanted {
+            return Some(());
+        }
+        let message = format!("found {found} nodes, allowed: {wanted}, as the topology has");
+        faults.push(Fault::at_key(key, message));
+        None
+    }
+}
+
+/// The topology of a movement that says where each node begins.
+pub(super) fn topology_of(mobility: &Mobility) -> Option<Topology> {
+    let Mobility::Paths(paths) = mobility else { return None };
+    let begin = |path: &Path| {
+        let Point { x, y } = path.waypoints()[0].place;
+        [x, y]
+    };
+    let positions: Vec<_> = paths.iter().map(begin).collect();
+    Some(Topology::Fixed(Layout { names: vec![None; positions.len()], positions, pairs: Vec::new() }))
+}
+
+/// Whether the two say the same thing twice or not at all.
+pub(super) fn agree(
+    topology: &TopologyTable,
+    mobility: Option<&MobilityTable>,
+    faults: &mut Vec<Fault>,
+) -> Option<()> {
+    use MobilityTable::{Bonnmotion, Ns2, Static, Waypoints};
+    let (key, message) = match (topology, mobility) {
+        (TopologyTable::Roaming(_), Some(_)) => {
+            ("mobility", "the topology roaming brings its movement, allowed: no such table")
+        }
+        (TopologyTable::Random(table), Some(mobility))
+            if table.connected == Some(true) && !matches!(mobility, Static(_)) =>
+        {
+            ("topology.connected", "nodes that move begin elsewhere, allowed: false, or mobility \"static\"")
+        }
+        (TopologyTable::Mobility(_), mobility)
+            if !matches!(mobility, Some(Waypoints(_) | Ns2(_) | Bonnmotion(_))) =>
+        {
+            (
+                "topology.kind",
+                "found \"mobility\", allowed with mobility.kind = \"waypoints\", \"ns2\", \"bonnmotion\"",
+            )
+        }
+        _ => return Some(()),
+    };
+    faults.push(Fault::at_key(key, message));
+    None
+}
+
+/// Speeds and pauses of random waypoint.
+fn trips(table: &RandomWaypointTable, area: Area, faults: &mut Vec<Fault>) -> Option<RandomWaypointParams> {
+    let mut refuse = |key: &str, message: String| {
+        faults.push(Fault::at_key(format!("mobility.{key}"), message));
+        None
+    };
+    let start = table.start.0;
+    let [min_speed, max_speed] = match table.speed {
+        SpeedValue::Mean(mean) if mean.0 < SLOWEST => {
+            return refuse("speed", format!("found {}, allowed: at least {SLOWEST}", mean.0));
+        }
+        SpeedValue::Mean(_) if table.pause.is_some() => {
+            let message = "is not a key here, allowed with speed = [slowest, fastest]";
+            return refuse("pause", message.to_owned());
+        }
+        SpeedValue::Mean(mean) => return Some(RandomWaypointParams::pattern(area, mean.0, start)),
+        SpeedValue::Between(speeds) => speeds.map(|speed| speed.0),
+    };
+    if table.pattern.is_some() {
+        return refuse("pattern", "is not a key here, allowed with one number as speed".to_owned());
+    }
+    if start == Start::Stationary && min_speed < SLOWEST {
+        let why = "for without a least speed nothing is stationary";
+        return refuse("speed.0", format!("found {min_speed}, allowed: at least {SLOWEST}, {why}"));
+    }
+    let least = min_speed.max(SLOWEST);
+    if max_speed < least {
+        return refuse("speed.1", format!("found {max_speed}, allowed: at least {least}"));
+    }
+    let pause = table.pause.map_or(Duration::ZERO, |pause| pause.duration());
+    Some(RandomWaypointParams { area, min_speed, max_speed, pause, start })
+}
+
+fn path(list: &[[Coordinate; 3]], key: &str, faults: &mut Vec<Fault>) -> Option<Path> {
+    let early = list.iter().position(|[at, ..]| at.0 < 0.0);
+    if let Some(index) = early {
+        let message = format!("found {}, allowed: a time from 0", list[index][0].0);
+        faults.push(Fault::at_key(format!("{key}.{index}.0"), message));
+        return None;
+    }
+    let waypoint = |[at, x, y]: &[Coordinate; 3]| Waypoint {
+        at: Instant::ZERO + Duration::from_secs_f64(at.0),
+        place: Point { x: x.0, y: y.0 },
+    };
+    through(&list.iter().map(waypoint).collect::<Vec<_>>(), key, faults)
+}
+
+fn through(waypoints: &[Waypoint], key: &str, faults: &mut Vec<Fault>) -> Option<Path> {
+    match Path::new(waypoints) {
+        Ok(path) => Some(path),
+        Err(bad) => {
+            faults.push(Fault::at_key(format!("{key}.{}", bad.index), bad.message));
+            None
+        }
+    }
+}
+
+/// m/s. Slower nodes may as well stand.
+const SLOWEST: f64 = 1e-6;
+/// Longer side of an area in shorter ones.
+const NARROWEST: f64 = 1e4;
+/// Legs of all nodes in a run.
+const MOST_LEGS: f64 = 1e7;

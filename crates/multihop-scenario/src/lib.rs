@@ -1,0 +1,47 @@
+//! Scenario files: TOML or JSON text in, a checked [`Scenario`] or every problem out.
+//!
+//! Text becomes a document whose values know their place, overrides are laid on top, the tables read
+//! it, and the checks turn them into what the simulator is given.
+
+mod check;
+mod document;
+pub mod draw;
+mod model;
+mod motion;
+mod overrides;
+mod positions;
+mod problem;
+mod range;
+mod read;
+mod schema;
+mod tables;
+mod topology;
+mod transport;
+mod values;
+
+use std::path::Path;
+
+pub use document::Source;
+pub use model::{
+    App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Host, Mobility, Protocol, Record, Routing,
+    RoutingProtocol, Scenario, Series, Sweep, Transport,
+};
+pub use problem::{Place, Problem, Problems};
+pub use schema::schema;
+pub use topology::{Layout, NotConnected, Topology};
+
+impl Scenario {
+    /// Reads and checks a scenario, with `overrides` (dotted path, TOML value or bare string) laid
+    /// on top in their order.
+    pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Self, Problems> {
+        let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
+        let mut faults = Vec::new();
+        overrides::apply(&mut root, overrides, &mut faults);
+        let table: Option<tables::ScenarioTable> = read::Read::read(&root, "", &mut faults);
+        let scenario = table.and_then(|table| check::scenario(&table, Path::new(source.name()), &mut faults));
+        match scenario {
+            Some(scenario) if faults.is_empty() => Ok(scenario),
+            _ => Err(source.problems(Some(&root), faults, overrides)),
+        }
+    }
+}

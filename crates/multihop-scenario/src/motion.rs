@@ -1,0 +1,33 @@
+//! From the movement of a scenario to that of each node.
+
+use multihop_core::NodeId;
+use multihop_radio::grid::Point;
+use multihop_radio::mobility::{Movement, RandomWalk, RandomWaypoint, Track};
+
+use super::{Layout, Mobility, Scenario};
+
+impl Scenario {
+    /// The movement of each node of `layout`, which is a placement of the scenario's topology.
+    ///
+    /// Where a node begins is `at(Instant::ZERO)`; `layout` has it only if the nodes stand still.
+    pub fn tracks(&self, layout: &Layout) -> Vec<Track> {
+        let movements = self.movements(layout);
+        // Collected, they would stay where the movements were, which take more room.
+        let mut tracks = Vec::with_capacity(movements.len());
+        tracks.extend(movements.into_iter().map(Track::new));
+        tracks
+    }
+
+    /// The same, from leg to leg.
+    pub fn movements(&self, layout: &Layout) -> Vec<Movement> {
+        let movement = |(node, &[x, y]): (NodeId, &[f64; 2])| match &self.mobility {
+            Mobility::Static => Movement::Still(Point { x, y }),
+            Mobility::RandomWaypoint { params, pattern } => {
+                Movement::RandomWaypoint(RandomWaypoint::new(*params, pattern.unwrap_or(self.seed), node))
+            }
+            Mobility::RandomWalk(params) => Movement::RandomWalk(RandomWalk::new(*params, self.seed, node)),
+            Mobility::Paths(paths) => Movement::along(paths[node.index()].clone()),
+        };
+        (0..).map(NodeId).zip(&layout.positions).map(movement).collect()
+    }
+}

@@ -1,0 +1,159 @@
+//! The keys of one table: each is taken once, and those that nobody took are refused.
+
+use std::collections::BTreeSet;
+
+use super::{Read, join, one_of, wrong};
+use crate::document::{Fault, Node, Table, Value, shorten};
+
+/// A table of which some keys have been taken.
+pub(crate) struct Keys<'a> {
+    node: &'a Node,
+    table: &'a Table,
+    path: &'a str,
+    known: BTreeSet<&'static str>,
+    kinds: Vec<Kinds>,
+}
+
+/// What says which other keys there are, and those that go with each of its values: a key, or the
+/// family that the table belongs to.
+type Kinds = (Option<&'static str>, fn() -> Vec<(&'static str, Vec<&'static str>)>);
+
+impl<'a> Keys<'a> {
+    /// Opens a table.
+    pub(crate) fn open(node: &'a Node, path: &'a str, faults: &mut Vec<Fault>) -> Option<Self> {
+        match &node.value {
+            Value::Table(table) => {
+                Some(Self { node, table, path, known: BTreeSet::new(), kinds: Vec::new() })
+            }
+            _ => wrong(node, path, "a table", faults),
+        }
+    }
+
+    /// Takes one key.
+    pub(crate) fn take<T: Read>(
+        &mut self,
+        key: &'static str,
+        default: Option<serde_json::Value>,
+        faults: &mut Vec<Fault>,
+    ) -> Option<T> {
+        self.known.insert(key);
+        let path = self.path_of(key);
+        match (self.table.get(key), default) {
+            (Some(entry), _) => T::read(&entry.node, &path, faults),
+            (None, Some(default)) => T::read(&Node::default(&default), &path, faults),
+            (None, None) => T::absent().or_else(|| {
+                faults.push(Fault::at(self.node.origin, path, "is missing"));
+                None
+            }),
+        }
+    }
+
+    /// Takes the key that says which other keys there are.
+    pub(crate) fn take_kind<'k, K>(
+        &mut self,
+        key: &'static str,
+        default: Option<&'static str>,
+        kinds: &'k [(&'static str, K)],
+        faults: &mut Vec<Fault>,
+    ) -> Option<&'k K> {
+        self.known.insert(key);
+        let path = self.path_of(key);
+        let allowed = || one_of(kinds.iter().map(|(name, _)| *name));
+        let find = |wanted: &str| kinds.iter().find(|(name, _)| *name == wanted).map(|(_, kind)| kind);
+        match (self.table.get(key).map(|entry| &entry.node), default) {
+            (Some(node), _) => {
+                let found = if let Value::Text(text) = &node.value { find(text) } else { None };
+                found.or_else(|| wrong(node, &path, &allowed(), faults))
+            }
+            (None, Some(default)) => find(default),
+            (None, None) => {
+                let message = format!("is missing, allowed: {}", allowed());
+                faults.push(Fault::at(self.node.origin, path, message));
+                None
+            }
+        }
+    }
+
+    /// Notes which keys there would be if `key` had another value, for those who meet one of them.
+    pub(crate) fn mention(
+        &mut self,
+        key: &'static str,
+        kinds: fn() -> Vec<(&'static str, Vec<&'static str>)>,
+    ) {
+        self.kinds.push((Some(key), kinds));
+    }
+
+    /// Notes which keys there would be in another family of tables.
+    pub(crate) fn mention_families(&mut self, families: fn() -> Vec<(&'static str, Vec<&'static str>)>) {
+        self.kinds.push((None, families));
+    }
+
+    /// Lets unknown keys pass, since which are known could not be found out.
+    pub(crate) fn forgive(&mut self) {
+        self.table = &NO_KEYS;
+    }
+
+    /// Refuses every key that nobody took.
+    pub(crate) fn close(self, faults: &mut Vec<Fault>) {
+        for (key, entry) in self.table {
+            if !self.known.contains(key.as_str()) {
+                let shown = shorten(key);
+                let hint = self.elsewhere(key).or_else(|| {
+                    nearest(key, self.known.iter().copied()).map(|near| format!("did you mean {near:?}?"))
+                });
+                let hint = hint.unwrap_or_else(|| format!("allowed: {}", self.keys()));
+                let message = format!("is not a key here, {hint}");
+                faults.push(Fault::at(entry.origin, join(self.path, &shown), message));
+            }
+        }
+    }
+
+    /// With which value of another key `key` would be one.
+    fn elsewhere(&self, key: &str) -> Option<String> {
+        self.kinds.iter().find_map(|(by, kinds)| {
+            let kinds = kinds();
+            let mut words =
+                kinds.iter().filter(|(_, keys)| keys.contains(&key)).map(|(word, _)| *word).peekable();
+            words.peek()?;
+            Some(match by {
+                Some(by) => format!("allowed with {by} = {}", one_of(words)),
+                None => format!("allowed with {}", words.collect::<Vec<_>>().join(" or ")),
+            })
+        })
+    }
+
+    fn keys(&self) -> String {
+        self.known.iter().copied().collect::<Vec<_>>().join(", ")
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        join(self.path, key)
+    }
+}
+
+/// The known word that a misspelt one probably stands for.
+fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed_edits = word.len().div_ceil(3).clamp(1, 3);
+    let near = known.map(|candidate| (edits(word, candidate), candidate));
+    near.filter(|(edits, _)| *edits <= allowed_edits).min().map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein's distance, counted in bytes; words of unlike length are far apart unseen.
+fn edits(a: &str, b: &str) -> usize {
+    if a.len().abs_diff(b.len()) > 3 {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replace = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+static NO_KEYS: Table = Table::new();

@@ -1,0 +1,109 @@
+//! `[sweep]`.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::json;
+
+use crate::document::{Entry, Fault, Node, Value};
+use crate::model::{Axis, AxisValue};
+use crate::read::{Read, join, wrong};
+use crate::values::Whole;
+
+/// Repetitions, and the axes in the order of the text.
+pub(crate) struct SweepTable {
+    /// Runs of each combination.
+    pub(crate) seeds: Seeds,
+    /// What varies.
+    pub(crate) axes: Vec<Axis>,
+}
+
+/// Runs of each combination.
+type Seeds = Whole<1, 1_000_000>;
+
+impl Read for SweepTable {
+    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+        let Value::Table(table) = &node.value else { return wrong(node, path, "a table", faults) };
+        let seeds = match table.get("seeds") {
+            Some(entry) => Seeds::read(&entry.node, &join(path, "seeds"), faults),
+            None => Some(Whole(1)),
+        };
+        let mut ranked = Vec::new();
+        for (key, entry) in table.iter().filter(|(key, _)| *key != "seeds") {
+            axes(key, entry, path, &mut ranked, faults);
+        }
+        ranked.sort_by_key(|(rank, _)| *rank);
+        Some(Self { seeds: seeds?, axes: ranked.into_iter().map(|(_, axis)| axis).collect() })
+    }
+}
+
+/// The axes at `key`: an array is one, a table (from a dotted key without quotes) holds some.
+fn axes(key: &str, entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, faults: &mut Vec<Fault>) {
+    match &entry.node.value {
+        Value::Array(items) if !items.is_empty() => {
+            let value = |item: &Node| AxisValue { text: toml_text(item), json: json_of(item) };
+            ranked
+                .push((entry.rank, Axis { key: key.to_owned(), values: items.iter().map(value).collect() }));
+        }
+        Value::Table(table) if !table.is_empty() => {
+            for (below, entry) in table {
+                axes(&join(key, below), entry, path, ranked, faults);
+            }
+        }
+        _ => {
+            let _: Option<()> = wrong(&entry.node, &join(path, key), "an array of values", faults);
+        }
+    }
+}
+
+fn toml_text(node: &Node) -> String {
+    match &node.value {
+        // JSON strings are TOML strings but for the one character that only TOML wants escaped.
+        Value::Text(text) => json!(text).to_string().replace('\u{7f}', "\\u007f"),
+        Value::Integer(n) => n.to_string(),
+        Value::Float(x) => format!("{x:?}").to_lowercase(),
+        Value::Bool(b) => b.to_string(),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(toml_text).collect::<Vec<_>>().join(", "))
+        }
+        Value::Table(table) => {
+            let pair =
+                |(key, entry): (&String, &Entry)| format!("{} = {}", json!(key), toml_text(&entry.node));
+            format!("{{ {} }}", table.iter().map(pair).collect::<Vec<_>>().join(", "))
+        }
+        Value::Strange(what) => (*what).to_owned(),
+    }
+}
+
+fn json_of(node: &Node) -> serde_json::Value {
+    match &node.value {
+        Value::Text(text) => json!(text),
+        Value::Integer(n) => i64::try_from(*n).map_or_else(|_| json!(n.to_string()), |n| json!(n)),
+        Value::Float(x) => json!(x),
+        Value::Bool(b) => json!(b),
+        Value::Array(items) => items.iter().map(json_of).collect(),
+        Value::Table(table) => table.iter().map(|(key, entry)| (key.clone(), json_of(&entry.node))).collect(),
+        Value::Strange(what) => json!(what),
+    }
+}
+
+impl JsonSchema for SweepTable {
+    fn schema_name() -> Cow<'static, str> {
+        "SweepTable".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut seeds = generator.subschema_for::<Seeds>();
+        seeds.insert("default".into(), 1.into());
+        seeds.insert("description".into(), "Runs of each combination.".into());
+        json_schema!({
+            "description": "What `multihop sweep` varies: every combination of the axes, each with the same \
+                seeds. An axis is the dotted path of a key and the values it takes.",
+            "type": "object",
+            "properties": { "seeds": seeds },
+            "additionalProperties": {
+                "anyOf": [{ "type": "array", "minItems": 1 }, { "type": "object" }],
+            },
+        })
+    }
+}

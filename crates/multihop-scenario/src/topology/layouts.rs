@@ -1,0 +1,169 @@
+//! The layouts that papers draw. Coordinates in metres, y downwards as in the figures.
+
+use multihop_core::{Instant, NodeId};
+use multihop_radio::grid::Point;
+use multihop_radio::mobility::{self, Movement, Path};
+
+use super::Layout;
+
+/// `hops + 1` nodes in a row; the first sends to the last.
+pub(crate) fn chain(hops: u32, spacing: f64) -> Layout {
+    let mut layout = Layout::default();
+    layout.add_chain([0.0, 0.0], [spacing, 0.0], hops);
+    layout
+}
+
+/// TCP-AP Figure 1: two chains of five nodes share the middle one (nodes 0 to 4 left to right, then
+/// 5, 6, 7, 8 top to bottom without it).
+pub(crate) fn cross(spacing: f64) -> Layout {
+    let mut layout = chain(4, spacing);
+    for y in [-2.0, -1.0, 1.0, 2.0] {
+        layout.add([2.0 * spacing, y * spacing], None);
+    }
+    layout.pair(5, 8);
+    layout
+}
+
+/// TCP-AP Figure 2: two chains of five nodes, `gap` apart.
+pub(crate) fn parallel(spacing: f64, gap: f64) -> Layout {
+    let mut layout = chain(4, spacing);
+    layout.add_chain([0.0, gap], [spacing, 0.0], 4);
+    layout
+}
+
+/// TCP-AP 5.1.3: of the two chains, the upper one is three hops longer at each end. The first flow
+/// (nodes 0 to 4) takes the short chain, the second (nodes 5 to 15) the long one, as FTP 1 and 2 do.
+pub(crate) fn asymmetric_parallel(spacing: f64, gap: f64) -> Layout {
+    let mut layout = Layout::default();
+    layout.add_chain([3.0 * spacing, gap], [spacing, 0.0], 4);
+    layout.add_chain([0.0, 0.0], [spacing, 0.0], 10);
+    layout
+}
+
+/// TCP-AP Figure 19: 5 x 5 nodes, numbered row by row from the top left. Flows 1 to 3 run left to
+/// right on rows 1, 2, 3, flows 4 to 6 bottom to top on columns 1, 2, 3 (counted from 0).
+pub(crate) fn grid(spacing: f64) -> Layout {
+    let mut layout = Layout::default();
+    for y in 0..5 {
+        for x in 0..5 {
+            layout.add([f64::from(x) * spacing, f64::from(y) * spacing], None);
+        }
+    }
+    for row in 1..=3 {
+        layout.pair(5 * row, 5 * row + 4);
+    }
+    for column in 1..=3 {
+        layout.pair(20 + column, column);
+    }
+    layout
+}
+
+/// TCP-AP 5.1.4, end: six flows of four hops whose positions are alike.
+///
+/// On a square lattice six flows cannot be alike: its symmetries map a directed line to 1, 2, 4 or 8
+/// others. On a triangular lattice they can: the six lines form a hexagram, each crosses two others
+/// at its second and fourth node, and a turn by 60 degrees maps every flow to the next. 24 nodes.
+pub(crate) fn grid_symmetric(spacing: f64) -> Layout {
+    // DEVIATION layout-2: a triangular lattice.
+    // Cube coordinates of the line q = 2; a turn maps (q, r) to (-r, q + r).
+    let mut line: Vec<[i32; 2]> = (-3..=1).map(|r| [2, r]).collect();
+    let mut lattice: Vec<[i32; 2]> = Vec::new();
+    let mut layout = Layout::default();
+    for _ in 0..6 {
+        for &point in &line {
+            if !lattice.contains(&point) {
+                lattice.push(point);
+                let [q, r] = point.map(f64::from);
+                layout.add([(q + r / 2.0) * spacing, r * spacing * HALF_SQRT_3], None);
+            }
+        }
+        let index = |point| lattice.iter().position(|&p| p == point).expect("added just above");
+        let (from, to) = (index(line[0]), index(line[4]));
+        layout.pair(from, to);
+        line = line.iter().map(|&[q, r]| [-r, q + r]).collect();
+    }
+    layout
+}
+
+/// TPA Figure 12: the chains N1..N4 and N5..N8 cross at a right angle between their middle links;
+/// N1 sends to N4, N8 to N5.
+///
+/// The figure gives no distances. Here neighbours are `spacing` apart, and the ends of different
+/// chains, 2.1 times as far, are out of reach of each other as section 4.4 asks.
+pub(crate) fn cross_testbed(spacing: f64) -> Layout {
+    // DEVIATION layout-3: distances are ours.
+    let mut layout = Layout::default();
+    let along = [-1.5, -0.5, 0.5, 1.5].map(|step| step * spacing);
+    for (n, x) in along.into_iter().enumerate() {
+        layout.add([x, 0.0], Some(format!("N{}", n + 1)));
+    }
+    for (n, y) in along.into_iter().enumerate() {
+        layout.add([0.0, y], Some(format!("N{}", n + 5)));
+    }
+    layout.pair(0, 3);
+    layout.pair(7, 4);
+    layout
+}
+
+/// APDR Figure 2: from S to D over A, B, C or over E, F, G.
+///
+/// The paper gives 200 m between neighbours and 400 m from top to bottom. Here S and D lie half way
+/// down the left and the right side of a square: no other links exist at 250 m, so that the two
+/// routes are the only ones, as the paper says.
+pub(crate) fn diamond(spacing: f64) -> Layout {
+    // DEVIATION layout-1: S and D half way down the sides.
+    let mut layout = Layout::default();
+    let places = [
+        ("S", 0.0, 0.0),
+        ("A", 0.0, -1.0),
+        ("B", 1.0, -1.0),
+        ("C", 2.0, -1.0),
+        ("D", 2.0, 0.0),
+        ("E", 0.0, 1.0),
+        ("F", 1.0, 1.0),
+        ("G", 2.0, 1.0),
+    ];
+    for (name, x, y) in places {
+        layout.add([x * spacing, y * spacing], Some(name.to_owned()));
+    }
+    layout.pair(0, 4);
+    layout
+}
+
+/// TPA section 4.5: N1, N2 and N3 stand in a row, N4 walks along them and back and sends to N1.
+pub(crate) fn roaming(spacing: f64) -> (Layout, Vec<Path>) {
+    let (row, walk) = mobility::roaming(spacing);
+    let standing = row.map(|place| Path::of(Movement::Still(place), Instant::ZERO));
+    let paths: Vec<Path> = standing.into_iter().chain([walk]).collect();
+    let mut layout = Layout::default();
+    for (path, name) in paths.iter().zip(["N1", "N2", "N3", "N4"]) {
+        let Point { x, y } = path.waypoints()[0].place;
+        layout.add([x, y], Some(name.to_owned()));
+    }
+    layout.pair(3, 0);
+    (layout, paths)
+}
+
+impl Layout {
+    fn add(&mut self, position: [f64; 2], name: Option<String>) {
+        self.positions.push(position);
+        self.names.push(name);
+    }
+
+    /// `hops + 1` nodes from `start`, each `step` from the one before; the first sends to the last.
+    fn add_chain(&mut self, start: [f64; 2], step: [f64; 2], hops: u32) {
+        let first = self.positions.len();
+        for n in (0..=hops).map(f64::from) {
+            self.add([start[0] + n * step[0], start[1] + n * step[1]], None);
+        }
+        self.pair(first, first + hops as usize);
+    }
+
+    fn pair(&mut self, from: usize, to: usize) {
+        let id = |index| NodeId(u32::try_from(index).expect("layouts are small"));
+        self.pairs.push((id(from), id(to)));
+    }
+}
+
+/// Height of an equilateral triangle of side 1.
+const HALF_SQRT_3: f64 = 0.866_025_403_784_438_6;

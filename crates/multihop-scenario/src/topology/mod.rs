@@ -1,0 +1,53 @@
+//! Where the nodes are: the layouts of the papers, random placement, positions from a list.
+
+pub(crate) mod layouts;
+mod random;
+
+use multihop_core::NodeId;
+
+pub use random::NotConnected;
+
+/// A rule that places nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Topology {
+    /// The same places for every seed.
+    Fixed(Layout),
+    /// Uniform in a rectangle, drawn anew for each seed.
+    Random {
+        /// How many nodes.
+        nodes: u32,
+        /// Width and height, m.
+        area: [f64; 2],
+        /// Redraws until every node can reach every other over links of this many metres.
+        connected_at: Option<f64>,
+    },
+}
+
+/// Nodes, and who talks to whom if the scenario does not say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layout {
+    /// Metres; x grows to the right, y downwards as in the figures.
+    pub positions: Vec<[f64; 2]>,
+    /// The name of each node, where a paper or a file gives one; as long as `positions`.
+    pub names: Vec<Option<String>>,
+    /// Sender and receiver of the n-th flow that names neither.
+    pub pairs: Vec<(NodeId, NodeId)>,
+}
+
+impl Topology {
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        match self {
+            Self::Fixed(layout) => layout.positions.len(),
+            Self::Random { nodes, .. } => *nodes as usize,
+        }
+    }
+
+    /// Places the nodes; the same seed gives the same places.
+    pub fn place(&self, seed: u64) -> Result<Layout, NotConnected> {
+        match self {
+            Self::Fixed(layout) => Ok(layout.clone()),
+            Self::Random { nodes, area, connected_at } => random::place(seed, *nodes, *area, *connected_at),
+        }
+    }
+}

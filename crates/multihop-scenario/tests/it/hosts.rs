@@ -1,0 +1,51 @@
+//! Hosts, and flows that pass on what others deliver.
+
+use multihop_core::{BitRate, Duration, NodeId};
+use multihop_scenario::{App, Host};
+
+use super::{SMALLEST, load, refused};
+
+const RELAY: &str = "[[flow]]\nfrom = 4\nto = \"server\"\napp = \"relay\"\nof = 0\ntransport = \"newreno\"\n";
+
+fn with_host(rest: &str) -> String {
+    format!("{SMALLEST}{rest}[[host]]\ngateway = 4\nname = \"server\"\n")
+}
+
+#[test]
+fn a_host_comes_after_the_nodes() {
+    let scenario = load(&with_host(RELAY));
+    let [host] = scenario.hosts[..] else { panic!("one host") };
+    let (rate, delay) = (BitRate(10_000_000), Duration::from_millis(10));
+    assert_eq!(host, Host { gateway: NodeId(4), rate, delay, queue: 50 });
+    assert_eq!(scenario.flows[1].to, NodeId(5));
+    assert!(scenario.is_host(NodeId(5)) && !scenario.is_host(NodeId(4)));
+    assert_eq!([4, 5].map(|n| scenario.in_mesh(NodeId(n))), [NodeId(4); 2]);
+    assert!(matches!(scenario.flows[1].app, App::Relay { buffer: 65_536, .. }));
+}
+
+#[test]
+fn what_is_wrong_with_a_host() {
+    let text = with_host("").replace("gateway = 4", "gateway = 5");
+    assert_eq!(refused(&text), "x.toml:8:11: host.0.gateway: found 5, allowed: 0 to 4");
+    let text = with_host("") + "[[host]]\ngateway = 3\nname = \"server\"\n";
+    assert_eq!(refused(&text), "x.toml:12:8: host.1.name: is the name of another node or host");
+    let text = with_host("[[flow]]\nfrom = 0\nto = \"serve\"\ntransport = \"newreno\"\n");
+    assert_eq!(refused(&text), "x.toml:9:6: flow.1.to: found \"serve\", allowed: 0 to 5, \"server\"");
+    let text = with_host("[routing]\nnext_hops = [[0, 5, 1]]\n");
+    assert!(refused(&text).contains("found 5, allowed: 0 to 4"), "a host has no place in the mesh");
+}
+
+#[test]
+fn what_is_wrong_with_a_relay() {
+    let found = |relay: &str| refused(&with_host(relay)).split_once(": ").unwrap().1.to_owned();
+    assert_eq!(found(&RELAY.replace("of = 0", "of = 2")), "flow.1.of: found 2, allowed: 0 to 1");
+    let stream = "allowed: a flow of a reliable transport that is no relay itself";
+    assert_eq!(found(&RELAY.replace("of = 0", "of = 1")), format!("flow.1.of: found 1, {stream}"));
+    assert_eq!(
+        found(&RELAY.replace("from = 4", "from = 3")),
+        "flow.1.of: found 0, which ends at 4, allowed: a flow that ends at 3"
+    );
+    assert_eq!(found(&RELAY.repeat(2)), "flow.2.of: found 0, which another flow passes on");
+    let datagrams = RELAY.replace("newreno", "udp");
+    assert!(found(&datagrams).starts_with("flow.1.transport: found \"udp\" under app \"relay\""));
+}

@@ -1,0 +1,481 @@
+//! One test for each kind of problem.
+
+use multihop_scenario::{Scenario, Source};
+
+use super::{SMALLEST, load_with, refused, refused_with as with};
+
+#[test]
+fn a_word_that_does_not_exist() {
+    let text = format!("{SMALLEST}\n[radio]\n\nrate = \"3M\"\n");
+    assert_eq!(
+        refused(&text),
+        "x.toml:10:8: radio.rate: found \"3M\", allowed: \"1M\", \"2M\", \"5.5M\", \"11M\""
+    );
+}
+
+#[test]
+fn a_value_of_another_type() {
+    assert_eq!(with("mac", "eifs = 1"), "x.toml:8:8: mac.eifs: found 1, allowed: true, false");
+    assert_eq!(
+        with("mac", "queue = 2.5"),
+        "x.toml:8:9: mac.queue: found 2.5, allowed: a whole number from 1 to 1000000"
+    );
+    assert_eq!(with("", "radio = 4"), "x.toml:1:9: radio: found 4, allowed: a table");
+    assert_eq!(
+        with("", "name = []"),
+        "x.toml:1:8: name: found an empty array, allowed: text of 1 to 500 characters"
+    );
+    assert_eq!(
+        with("radio", "loss = 1979-05-27"),
+        "x.toml:8:8: radio.loss: found a date, allowed: a number from 0.0 to 1.0"
+    );
+}
+
+#[test]
+fn a_number_out_of_bounds() {
+    assert_eq!(
+        with("radio", "frame_loss = 1.5"),
+        "x.toml:8:14: radio.frame_loss: found 1.5, allowed: a number from 0.0 to 1.0"
+    );
+    assert_eq!(
+        with("radio", "capture_db = nan"),
+        "x.toml:8:14: radio.capture_db: found NaN, allowed: a number from 0.0 to 200.0"
+    );
+    assert_eq!(
+        with("radio", "sense_range = inf"),
+        "x.toml:8:15: radio.sense_range: found inf, allowed: a number from 0.001 to 1e7"
+    );
+    assert_eq!(
+        with("", "seed = -1"),
+        "x.toml:1:8: seed: found -1, allowed: a whole number from 0 to 18446744073709551615"
+    );
+    assert_eq!(
+        with("", "seed = 99999999999999999999999999999999999999999"),
+        "x.toml:1:8: seed: found an integer beyond all bounds, allowed: a whole number from 0 to \
+         18446744073709551615"
+    );
+    assert_eq!(
+        refused(&SMALLEST.replace("hops = 4", "hops = 0")),
+        "x.toml:4:8: topology.hops: found 0, allowed: a whole number from 1 to 99999"
+    );
+}
+
+#[test]
+fn a_number_or_off() {
+    assert_eq!(
+        with("mac", "short_retry = \"never\""),
+        "x.toml:8:15: mac.short_retry: found \"never\", allowed: a whole number from 1 to 1000000, or \"off\""
+    );
+}
+
+#[test]
+fn a_key_that_does_not_exist() {
+    assert_eq!(
+        with("radio", "rtae = \"2M\""),
+        "x.toml:8:1: radio.rtae: is not a key here, did you mean \"rate\"?"
+    );
+    assert_eq!(
+        with("energy", "colour = 1"),
+        "x.toml:8:1: energy.colour: is not a key here, allowed: idle, receive, transmit"
+    );
+    assert_eq!(with("", "sede = 1"), "x.toml:1:1: sede: is not a key here, did you mean \"seed\"?");
+}
+
+#[test]
+fn a_key_of_another_kind() {
+    assert_eq!(
+        with("topology", "area = [1.0, 1.0]"),
+        "x.toml:3:1: topology.area: is not a key here, allowed with kind = \"random\""
+    );
+    assert_eq!(
+        with("[flow]", "bytes = 4"),
+        "x.toml:6:1: flow.0.bytes: is not a key here, allowed with app = \"file\""
+    );
+}
+
+#[test]
+fn a_key_that_is_missing() {
+    assert_eq!(refused(&SMALLEST.replace("duration = 10.0", "")), "x.toml:1:1: duration: is missing");
+    assert_eq!(refused(&SMALLEST.replace("hops = 4", "")), "x.toml:2:1: topology.hops: is missing");
+    let kinds = refused(&SMALLEST.replace("kind = \"chain\"", ""));
+    assert!(
+        kinds.starts_with("x.toml:2:1: topology.kind: is missing, allowed: \"chain\", \"cross\","),
+        "{kinds}"
+    );
+    assert_eq!(refused(""), "x.toml:1:1: duration: is missing\nx.toml:1:1: topology: is missing");
+}
+
+#[test]
+fn what_is_not_there_yet() {
+    assert_eq!(
+        with("routing", "protocol = \"bgp\""),
+        "x.toml:8:12: routing.protocol: found \"bgp\", allowed: \"static\", \"aodv\", \"dsr\", \"olsr\", \"apdr\", \"apdr-pr\""
+    );
+}
+
+#[test]
+fn transfers_that_cannot_be_drawn() {
+    let drawn = |keys: &str| {
+        let text = format!("{SMALLEST}[traffic]\ncount = 2\ntransport = \"newreno\"\nbytes = 1000\n{keys}\n");
+        refused(&text)
+    };
+    assert_eq!(
+        drawn("gap = [5.0, 1.0]"),
+        "x.toml:11:7: traffic.gap: found 1 after 5, allowed: the larger one last"
+    );
+    assert!(drawn("first = 1e6").contains("traffic.first: found 1000000, allowed: less than duration"));
+    assert!(drawn("restart = 1e-6").contains("traffic.restart: there may be more than 100000 transfers"));
+    assert!(drawn("app = \"ftp\"").contains("traffic.app: found \"ftp\", allowed: \"file\""));
+}
+
+#[test]
+fn all_problems_at_once_in_the_order_of_the_text() {
+    let text = "duration = 0\nwarmup = -1\n[topology]\nkind = \"chain\"\nhops = \"x\"\nhop = 2\n\
+                [mac]\nqueue = 0\n[[flow]]\nbogus = 1\n[[flow]]\ntransport = 3\n";
+    let found = refused(text);
+    let places: Vec<&str> = found.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    let expected = [
+        "x.toml:1:12:",
+        "x.toml:2:10:",
+        "x.toml:5:8:",
+        "x.toml:6:1:",
+        "x.toml:8:9:",
+        "x.toml:10:1:",
+        "x.toml:12:13:",
+    ];
+    assert_eq!(places, expected, "{found}");
+}
+
+#[test]
+fn a_hundred_problems_are_enough() {
+    let positions = "[0, \"x\"], ".repeat(150);
+    let text = format!("duration = 1\n[topology]\nkind = \"list\"\npositions = [{positions}]\n[[flow]]\n");
+    let found = refused(&text);
+    assert_eq!(found.lines().count(), 101);
+    assert!(found.ends_with("\nand 50 more"), "{found}");
+}
+
+#[test]
+fn times_that_contradict_each_other() {
+    assert_eq!(with("", "warmup = 10"), "x.toml:1:10: warmup: found 10, allowed: less than duration, 10");
+    assert_eq!(
+        with("[flow]", "start = 10.5"),
+        "x.toml:6:9: flow.0.start: found 10.5, allowed: less than duration, 10"
+    );
+    assert_eq!(
+        with("[flow]", "start = 5\nstop = 5"),
+        "x.toml:7:8: flow.0.stop: found 5, allowed: more than start, 5"
+    );
+}
+
+#[test]
+fn ranges_that_contradict_each_other() {
+    assert_eq!(
+        with("radio", "sense_range = 200"),
+        "x.toml:8:15: radio.sense_range: found 200, allowed: at least range, 250"
+    );
+    assert_eq!(
+        with("radio", "range = { \"2M\" = 250.0, \"11M\" = 600 }"),
+        "x.toml:7:1: radio.sense_range: found 550, allowed: at least range, 600\n\
+         x.toml:8:9: radio.range: has no range for \"1M\", a rate in use"
+    );
+    assert_eq!(
+        with("radio", "range = { \"1M\" = 1, \"2M\" = 1, \"3M\" = 1 }"),
+        "x.toml:8:31: radio.range.3M: is not a key here, did you mean \"1M\"?"
+    );
+    assert_eq!(
+        with("radio", "range = true"),
+        "x.toml:8:9: radio.range: found true, allowed: a number of metres, or a table such as { \"2M\" = 250.0 }"
+    );
+    assert_eq!(
+        with("radio", "model = \"sinr\"\ncca_dbm = -99"),
+        "x.toml:9:11: radio.cca_dbm: found -99, allowed: above noise_floor_dbm, -93.55, or the medium is always busy"
+    );
+}
+
+#[test]
+fn nodes_that_do_not_exist() {
+    assert_eq!(with("[flow]", "from = 0\nto = 9"), "x.toml:7:6: flow.0.to: found 9, allowed: 0 to 4");
+    assert_eq!(
+        with("[flow]", "from = 3\nto = 3"),
+        "x.toml:7:6: flow.0.to: found 3, allowed: another node than from"
+    );
+    assert_eq!(with("[flow]", "from = 0"), "x.toml:5:1: flow.0.to: is missing beside from");
+    assert_eq!(with("[flow]", "to = 0"), "x.toml:5:1: flow.0.from: is missing beside to");
+    let diamond = SMALLEST.replace("chain", "diamond").replace("hops = 4", "");
+    assert_eq!(
+        refused(&format!("{diamond}from = \"S\"\nto = \"X\"\n")),
+        "x.toml:8:6: flow.0.to: found \"X\", allowed: 0 to 7, \"A\", \"B\", \"C\", \"D\", \"E\", \"F\", \"G\", \"S\""
+    );
+    assert_eq!(
+        refused(&format!("{SMALLEST}[[flow]]\ntransport = \"reno\"\n")),
+        "x.toml:7:1: flow.1: from and to are missing, and the layout has 1 pairs to offer"
+    );
+    assert_eq!(
+        with("routing", "next_hops = [[0, 4, 7], [1, 1, 2], [0, 4, 1], [0, 4, 2]]"),
+        "x.toml:8:21: routing.next_hops.0.2: found 7, allowed: 0 to 4\n\
+         x.toml:8:25: routing.next_hops.1: a node needs no route to itself and cannot be its own next hop\n\
+         x.toml:8:47: routing.next_hops.3: a second next hop at 0 for 4, allowed: one"
+    );
+}
+
+#[test]
+fn a_transport_that_does_not_suit() {
+    assert_eq!(
+        with("[flow]", "app = \"cbr\"\nrate_kbps = 8"),
+        "x.toml:8:13: flow.0.transport: found \"newreno\" under app \"cbr\", allowed: \"udp\""
+    );
+    assert_eq!(
+        refused(&SMALLEST.replace("newreno", "udp")),
+        "x.toml:6:13: flow.0.transport: found \"udp\" under app \"ftp\", allowed: a reliable transport, such as \
+         \"newreno\""
+    );
+    assert_eq!(
+        refused(&SMALLEST.replace("transport = \"newreno\"", "")),
+        "x.toml:5:1: flow.0.transport: is missing, such as \"newreno\""
+    );
+}
+
+#[test]
+fn a_transport_that_does_not_exist() {
+    for name in ["newren", "newreno+", "+da", "tpa*"] {
+        let found = refused(&SMALLEST.replace("newreno", name));
+        let begin = format!(
+            "x.toml:6:13: flow.0.transport: found {name:?}, allowed: \"udp\", \"reno\", \"newreno\", \"cubic\", "
+        );
+        assert!(found.starts_with(&begin), "{found}");
+        let end = ", tpa-star for tpa*, after a TCP kind +da, +dyn, +ack1, +elfn, +ap, after a TPA kind +ap, or a \
+                   table of parameters";
+        assert!(found.ends_with(end), "{found}");
+    }
+}
+
+#[test]
+fn suffixes_that_do_not_go_together() {
+    for (name, reason) in [
+        ("udp+da", "UDP has no ACKs"),
+        ("udp+elfn", "UDP has nothing to hold back"),
+        ("elfn-w+elfn", "it stands by already"),
+        ("adtcp+elfn", "ADTCP finds disconnections by itself"),
+        ("tpa-2+elfn", "TPA stands by in its own way, told by notices = true"),
+        ("tpa-2+da", "TPA has ACK rules of its own: TPA and TPA*"),
+        ("tcp-ap+ap", "it is paced already"),
+        ("udp+ap", "UDP has no round trips to pace by"),
+        ("newreno+da+dyn", "two suffixes decide the same thing"),
+    ] {
+        assert_eq!(
+            refused(&SMALLEST.replace("newreno", name)),
+            format!("x.toml:6:13: flow.0.transport: found {name:?}, but {reason}")
+        );
+    }
+}
+
+#[test]
+fn transport_parameters() {
+    let table = |inner: &str| refused(&SMALLEST.replace("\"newreno\"", &format!("{{ {inner} }}")));
+    assert_eq!(table("mss = 1000"), "x.toml:6:13: flow.0.transport.kind: is missing");
+    assert_eq!(
+        table("kind = \"udp\""),
+        "x.toml:6:22: flow.0.transport.kind: \"udp\" has no table form, allowed: transport = \"udp\""
+    );
+    assert_eq!(
+        table("kind = \"udp\", mss = 512"),
+        "x.toml:6:22: flow.0.transport.kind: \"udp\" has no table form, allowed: transport = \"udp\"\n\
+         x.toml:6:29: flow.0.transport.mss: is not a key here, allowed with a TCP kind or a TPA kind"
+    );
+    assert_eq!(
+        table("kind = \"reno\", preset = \"bsd\""),
+        "x.toml:6:39: flow.0.transport.preset: found \"bsd\", allowed: \"rfc\", \"ns2-1999\", \"ns2-2002\", \
+         \"ns2-2005\", \"ns2-2.30\", \"linux\""
+    );
+    assert_eq!(
+        table("kind = \"tcp-cwl\", window_max = 4"),
+        "x.toml:6:46: flow.0.transport.window_max: \"tcp-cwl\" sets the window by the number of hops"
+    );
+    assert_eq!(
+        table("kind = \"newreno\", delack = \"linux\""),
+        "x.toml:6:42: flow.0.transport.delack: \"newreno\" does not delay ACKs, allowed with: +da"
+    );
+    assert_eq!(
+        table("kind = \"newreno\", probe_max = 3, exit = \"any\""),
+        "x.toml:6:45: flow.0.transport.probe_max: \"newreno\" takes no notices, allowed with: +elfn\n\
+         x.toml:6:55: flow.0.transport.exit: \"newreno\" takes no notices, allowed with: +elfn"
+    );
+    assert_eq!(
+        table("kind = \"newreno\", samples = 10"),
+        "x.toml:6:43: flow.0.transport.samples: \"newreno\" identifies nothing, allowed with: adtcp"
+    );
+    assert_eq!(
+        table("kind = \"newreno\", high = 0.2"),
+        "x.toml:6:40: flow.0.transport.high: \"newreno\" identifies nothing, allowed with: adtcp"
+    );
+    assert_eq!(
+        table("kind = \"adtcp\", bins = 6"),
+        "x.toml:6:38: flow.0.transport.bins: found 6, allowed: a multiple of 4"
+    );
+    assert_eq!(
+        table("kind = \"adtcp\", timestamps = \"off\", exit = \"any\""),
+        "x.toml:6:44: flow.0.transport.timestamps: \"adtcp\" measures by timestamps, allowed: the tick of \
+         their clock\n\
+         x.toml:6:58: flow.0.transport.exit: \"adtcp\" takes no notices, allowed with: elfn, or +elfn \
+         after another TCP kind"
+    );
+    assert_eq!(
+        table("kind = \"elfn\", probe_interval = 0"),
+        "x.toml:6:47: flow.0.transport.probe_interval: found 0, allowed: a number from 0.001 to 1e6, or \"rtt\""
+    );
+    assert_eq!(
+        table("kind = \"newreno\", alpha = 0.5, ap_rtt = \"net\""),
+        "x.toml:6:41: flow.0.transport.alpha: \"newreno\" is not paced, allowed with: +ap\n\
+         x.toml:6:55: flow.0.transport.ap_rtt: \"newreno\" is not paced, allowed with: +ap"
+    );
+    assert_eq!(
+        refused(&SMALLEST.replace("newreno", "tcp-ap+ap")),
+        "x.toml:6:13: flow.0.transport: found \"tcp-ap+ap\", but it is paced already"
+    );
+    assert_eq!(
+        table("kind = \"newreno\", rto_min = 5, rto_max = 2"),
+        "x.toml:6:43: flow.0.transport.rto_min: 5.000000000s is more than rto_max, 2.000000000s"
+    );
+}
+
+#[test]
+fn recorded_series() {
+    assert_eq!(with("record", "what = [\"cwnd\", \"cwnd\"]"), "x.toml:8:17: record.what.1: is listed twice");
+    assert_eq!(
+        with("record", "what = []"),
+        "x.toml:8:8: record.what: found an empty array, allowed: at least one series"
+    );
+    assert_eq!(
+        with("record", "what = [\"rtt\"]\nevery = 1e-7"),
+        "x.toml:9:9: record.every: found 0.0000001, allowed: 0, or at most 10000000 values in a run"
+    );
+}
+
+#[test]
+fn sweeps() {
+    assert_eq!(
+        with("sweep", "\"topology.hops\" = 4"),
+        "x.toml:8:19: sweep.topology.hops: found 4, allowed: an array of values"
+    );
+    assert_eq!(
+        with("sweep", "seeds = 1000000\n\"topology.hops\" = [1, 2]"),
+        "x.toml:7:1: sweep: allowed: at most 1000000 runs"
+    );
+}
+
+#[test]
+fn a_network_that_cannot_be_connected() {
+    let random = SMALLEST.replace("chain", "random").replace("hops = 4", "nodes = 3\narea = [1e6, 1e6]");
+    let found = refused(&format!("{random}from = 0\nto = 1\n"));
+    assert_eq!(
+        found,
+        "x.toml:2:1: topology: 1000 draws of 3 nodes in 1000000 x 1000000 m gave no connected network at 250 m; \
+         use more nodes, a smaller area, or connected = false"
+    );
+}
+
+#[test]
+fn files_of_positions() {
+    let file =
+        |name: &str| SMALLEST.replace("chain", "file").replace("hops = 4", &format!("file = {name:?}"));
+    let found = refused(&file("no-such-file.csv"));
+    assert!(found.starts_with("x.toml:4:8: topology.file: no-such-file.csv: "), "{found}");
+    let folder = std::env::temp_dir().join(format!("multihop-scenario-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("bad.csv"), "x,y\n0,0\n1,far\n").unwrap();
+    std::fs::write(folder.join("twice.csv"), "x,y,name\n0,0,a\n1,1,a\n").unwrap();
+    std::fs::write(folder.join("good.csv"), "x,y,name\n0,0,a\n200,0,b\n").unwrap();
+    let in_folder = |text: String| {
+        let name = folder.join("scenario.toml").display().to_string();
+        Scenario::load(&Source::Toml { text, name }, &[]).map_err(|problems| problems.to_string())
+    };
+    let bad = in_folder(file("bad.csv")).unwrap_err();
+    assert!(bad.ends_with("bad.csv:3: found \"far\", allowed: a number from -1e7 to 1e7"), "{bad}");
+    let twice = in_folder(file("twice.csv")).unwrap_err();
+    assert!(twice.ends_with("twice.csv: found two nodes named \"a\""), "{twice}");
+    let good = in_folder(format!("{}from = \"b\"\nto = \"a\"\n", file("good.csv"))).unwrap();
+    assert_eq!((good.flows[0].from.0, good.flows[0].to.0), (1, 0));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn files_without_end() {
+    let zero = std::path::Path::new("/dev/zero");
+    assert_eq!(
+        Source::from_file(zero).unwrap_err().to_string(),
+        "/dev/zero: found more than 16777216 bytes, allowed: up to 16777216"
+    );
+    let positions = SMALLEST.replace("chain", "file").replace("hops = 4", "file = \"/dev/zero\"");
+    assert_eq!(
+        refused(&positions),
+        "x.toml:4:8: topology.file: /dev/zero: found more than 67108864 bytes, allowed: up to 67108864"
+    );
+}
+
+#[test]
+fn text_that_is_not_toml() {
+    let found = refused("duration = \n[topology\nkind = 3");
+    let first = found.lines().next().unwrap();
+    assert!(first.starts_with("x.toml:1:1"), "{found}");
+    assert!(found.lines().any(|line| line.starts_with("x.toml:2:")), "{found}");
+    assert_eq!(refused("seed = 1\nseed = 2"), "x.toml:2:1: duplicate key");
+    let deep = format!("{} = 1", vec!["a"; 100_000].join("."));
+    assert_eq!(refused(&deep), "x.toml:1:1: found more than 100 dots in a line");
+    let long = "#".repeat((16 << 20) + 1);
+    assert_eq!(refused(&long), "x.toml: found 16777217 bytes, allowed: up to 16777216");
+}
+
+#[test]
+fn problems_of_json() {
+    let refused = |text: &str| {
+        let source = Source::Json { text: text.to_owned(), name: "dict".to_owned() };
+        Scenario::load(&source, &[]).unwrap_err().to_string()
+    };
+    assert_eq!(refused("[1]"), "dict: found an array, allowed: an object");
+    assert!(refused("{\"duration\": 1,\n}").starts_with("dict:2:1: trailing comma"));
+    assert!(refused("{\"seed\": 1, \"seed\": 2}").contains("duplicate key \"seed\""));
+    let text =
+        r#"{"duration": null, "topology": {"kind": "chain", "hops": 1}, "flow": [{"transport": "x"}]}"#;
+    let found = refused(text);
+    assert!(
+        found.starts_with("dict: duration: found null, allowed: a number from 0.000001 to 1e9\n"),
+        "{found}"
+    );
+    assert!(found.contains("\ndict: flow.0.transport: found \"x\", allowed: "), "{found}");
+}
+
+#[test]
+fn problems_of_overrides_name_the_override() {
+    let refused = |key: &str, value: &str| load_with(SMALLEST, &[(key, value)]).unwrap_err();
+    assert_eq!(
+        refused("radio.rate", "3M"),
+        "override radio.rate=3M: radio.rate: found \"3M\", allowed: \"1M\", \"2M\", \"5.5M\", \"11M\""
+    );
+    assert_eq!(
+        refused("mac.quue", "3"),
+        "override mac.quue=3: mac.quue: is not a key here, did you mean \"queue\"?"
+    );
+    assert_eq!(
+        refused("flow.1.start", "3"),
+        "override flow.1.start=3: flow.1.start: flow has 1 entries, allowed: a number below 1, or *"
+    );
+    assert_eq!(
+        refused("duration.x", "3"),
+        "override duration.x=3: duration.x: duration is 10.0, which has no key \"x\""
+    );
+    assert_eq!(refused("flows.*.start", "3"), "override flows.*.start=3: flows.*.start: there is no flows");
+    let deep = "a.".repeat(40);
+    for key in ["", "a..b", ".", &deep] {
+        let found = refused(key, "3");
+        assert!(
+            found.ends_with("found no key, allowed: names joined by dots, such as radio.rate"),
+            "{found}"
+        );
+    }
+    assert_eq!(
+        refused("warmup", "20"),
+        "override warmup=20: warmup: found 20, allowed: less than duration, 10"
+    );
+}

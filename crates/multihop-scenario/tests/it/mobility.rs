@@ -1,0 +1,321 @@
+//! `[mobility]`: where nodes are, when, and what is refused.
+
+use multihop_core::{Duration, Instant, NodeId};
+use multihop_radio::grid::Point;
+use multihop_radio::mobility::{Area, RandomWalkParams, RandomWaypointParams, Start, Track};
+use multihop_scenario::{Mobility, Scenario, Topology};
+
+use super::{folder, load, load_in, load_with, refused};
+
+const FLOW: &str = "[[flow]]\nfrom = 0\nto = 1\ntransport = \"newreno\"\n";
+const RANDOM: &str = "[topology]\nkind = \"random\"\nnodes = 20\narea = [1500, 300]\n";
+
+/// A scenario of 100 s with this topology and this movement.
+fn text(topology: &str, mobility: &str) -> String {
+    format!("duration = 100.0\n{topology}[mobility]\n{mobility}\n{FLOW}")
+}
+
+fn chain(mobility: &str) -> String {
+    text("[topology]\nkind = \"chain\"\nhops = 1\n", mobility)
+}
+
+fn tracks(scenario: &Scenario) -> Vec<Track> {
+    scenario.tracks(&scenario.topology.place(scenario.seed).unwrap())
+}
+
+fn places(scenario: &Scenario, seconds: u64) -> Vec<(f64, f64)> {
+    let now = Instant::ZERO + Duration::from_secs(seconds);
+    let place = |mut track: Track| {
+        let Point { x, y } = track.at(now);
+        (x, y)
+    };
+    tracks(scenario).into_iter().map(place).collect()
+}
+
+#[test]
+fn nodes_stand_where_the_topology_has_them() {
+    let scenario = load(&chain("kind = \"static\""));
+    for seconds in [0, 100] {
+        assert_eq!(places(&scenario, seconds), [(0.0, 0.0), (200.0, 0.0)]);
+    }
+}
+
+#[test]
+fn random_waypoint_in_the_area_of_the_topology() {
+    let scenario = load(&text(RANDOM, "kind = \"random-waypoint\"\nspeed = [1, 20]\npause = 30"));
+    let area = Area { width: 1500.0, height: 300.0 };
+    let (pause, start) = (Duration::from_secs(30), Start::Stationary);
+    let params = RandomWaypointParams { area, min_speed: 1.0, max_speed: 20.0, pause, start };
+    assert_eq!(scenario.mobility, Mobility::RandomWaypoint { params, pattern: None });
+    let begin = places(&scenario, 0);
+    assert_eq!(begin.len(), 20);
+    assert_ne!(begin, places(&scenario, 100));
+    let other_seed = Scenario { seed: 2, ..scenario.clone() };
+    assert_ne!(begin, places(&other_seed, 0));
+    assert_eq!(begin, places(&scenario, 0));
+}
+
+#[test]
+fn networks_that_move_need_not_be_connected() {
+    let wide = RANDOM.replace("[1500, 300]", "[1e6, 1e6]");
+    let mobility = "kind = \"random-waypoint\"\nspeed = [1, 20]";
+    let scenario = load(&text(&wide, mobility));
+    assert!(matches!(scenario.topology, Topology::Random { connected_at: None, .. }));
+    load(&text(&format!("{wide}connected = false\n"), mobility));
+    assert_eq!(
+        refused(&text(&format!("{RANDOM}connected = true\n"), mobility)),
+        "x.toml:6:13: topology.connected: nodes that move begin elsewhere, allowed: false, or mobility \"static\""
+    );
+    load(&text(&format!("{RANDOM}connected = true\n"), "kind = \"static\""));
+}
+
+#[test]
+fn a_pattern_at_another_speed_is_the_same_movement() {
+    let at = |speed: &str, seed: &str| {
+        let pattern = "kind = \"random-waypoint\"\nspeed = 10\npattern = 7\nstart = \"classic\"";
+        load_with(&text(RANDOM, pattern), &[("mobility.speed", speed), ("seed", seed)]).unwrap()
+    };
+    let (slow, fast) = (at("10", "1"), at("20", "2"));
+    let Mobility::RandomWaypoint { params, pattern: Some(7) } = &slow.mobility else {
+        panic!("{:?}", slow.mobility)
+    };
+    assert_eq!((params.min_speed, params.max_speed, params.pause), (9.0, 11.0, Duration::ZERO));
+    assert_eq!(params.start, Start::Classic);
+    for (a, b) in places(&slow, 60).into_iter().zip(places(&fast, 30)) {
+        assert!((a.0 - b.0).abs() < 1e-5 && (a.1 - b.1).abs() < 1e-5, "{a:?} {b:?}");
+    }
+    assert_eq!(places(&slow, 0), places(&fast, 0));
+    let other = load_with(
+        &text(RANDOM, "kind = \"random-waypoint\"\nspeed = 10\npattern = 8\nstart = \"classic\""),
+        &[],
+    );
+    assert_ne!(places(&slow, 0), places(&other.unwrap(), 0));
+}
+
+#[test]
+fn random_walk_in_an_area_of_its_own() {
+    let scenario = load(&chain("kind = \"random-walk\"\narea = [500, 400]\nspeed_max = 15\nleg_mean = 20"));
+    let area = Area { width: 500.0, height: 400.0 };
+    let params = RandomWalkParams { area, max_speed: 15.0, mean_spell: Duration::from_secs(20) };
+    assert_eq!(scenario.mobility, Mobility::RandomWalk(params));
+    let begin = places(&scenario, 0);
+    assert_eq!(begin.len(), 2);
+    assert!(begin.iter().all(|&(x, y)| (0.0..500.0).contains(&x) && (0.0..400.0).contains(&y)));
+    assert_ne!(begin, places(&scenario, 50));
+}
+
+#[test]
+fn waypoints_of_each_node() {
+    let scenario =
+        load(&chain("kind = \"waypoints\"\nwaypoints = [[], [[10, 50, 0], [20, 50, 100], [30, 0, 100]]]"));
+    assert_eq!(places(&scenario, 0), [(0.0, 0.0), (50.0, 0.0)]);
+    assert_eq!(places(&scenario, 15), [(0.0, 0.0), (50.0, 50.0)]);
+    assert_eq!(places(&scenario, 100), [(0.0, 0.0), (0.0, 100.0)]);
+}
+
+#[test]
+fn the_movement_may_be_the_topology() {
+    let own = "[topology]\nkind = \"mobility\"\n";
+    let scenario =
+        load(&text(own, "kind = \"waypoints\"\nwaypoints = [[[5, 1, 2]], [[0, 3, 4], [9, 5, 6]]]"));
+    assert_eq!(scenario.topology.place(1).unwrap().positions, [[1.0, 2.0], [3.0, 4.0]]);
+    assert_eq!(places(&scenario, 9), [(1.0, 2.0), (5.0, 6.0)]);
+    for mobility in ["kind = \"static\"", "kind = \"random-walk\"\nspeed_max = 1\nleg_mean = 1"] {
+        assert_eq!(
+            refused(&text(own, mobility)),
+            "x.toml:3:8: topology.kind: found \"mobility\", allowed with mobility.kind = \"waypoints\", \"ns2\", \
+             \"bonnmotion\""
+        );
+    }
+    let alone = refused(&format!("duration = 1\n{own}{FLOW}"));
+    assert!(alone.starts_with("x.toml:3:8: topology.kind: found \"mobility\", allowed with"), "{alone}");
+}
+
+const SCRIPT: &str = "$node_(0) set X_ 5.0\n$node_(0) set Y_ 6.0\n$node_(1) set X_ 7.0\n$node_(1) set Y_ 8.0\n\
+                      $ns_ at 10.0 \"$node_(1) setdest 107.0 8.0 10.0\"\n";
+const LINES: &str = "0 5 6\n0 7 8 10 7 8 20 107 8\n";
+
+#[test]
+fn files_of_movements() {
+    let folder = folder("mobility", &[("a.tcl", SCRIPT), ("a.movements", LINES)]);
+    for file in ["kind = \"ns2\"\nfile = \"a.tcl\"", "kind = \"bonnmotion\"\nfile = \"a.movements\""] {
+        for topology in ["[topology]\nkind = \"mobility\"\n", "[topology]\nkind = \"chain\"\nhops = 1\n"] {
+            let scenario = load_in(&folder, &text(topology, file)).unwrap();
+            assert_eq!(places(&scenario, 0), [(5.0, 6.0), (7.0, 8.0)]);
+            assert_eq!(places(&scenario, 15), [(5.0, 6.0), (57.0, 8.0)]);
+        }
+        let more = load_in(&folder, &text("[topology]\nkind = \"chain\"\nhops = 2\n", file)).unwrap_err();
+        assert_eq!(more, "/x.toml:7:8: mobility.file: found 2 nodes, allowed: 3, as the topology has");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn problems_of_files() {
+    let script = SCRIPT.replace("setdest 107.0", "setdest east");
+    let folder =
+        folder("mobility-problems", &[("a.tcl", &script), ("a.movements", "0 1\n"), ("b.tcl", "\n")]);
+    let refused = |kind: &str, file: &str| {
+        let mobility = format!("kind = \"{kind}\"\nfile = \"{file}\"");
+        load_in(&folder, &text("[topology]\nkind = \"mobility\"\n", &mobility)).unwrap_err()
+    };
+    assert_eq!(
+        refused("ns2", "a.tcl"),
+        "/x.toml:6:8: mobility.file: /a.tcl:5: found \"east\", allowed: a number from -1e7 to 1e7"
+    );
+    assert_eq!(
+        refused("bonnmotion", "a.movements"),
+        "/x.toml:6:8: mobility.file: /a.movements:1: found 2 numbers, allowed: time, x and y in turn"
+    );
+    assert_eq!(
+        refused("ns2", "b.tcl"),
+        "/x.toml:6:8: mobility.file: /b.tcl:1: found no node, allowed: $node_(0) set X_ ... and so on"
+    );
+    let none = refused("ns2", "none.tcl");
+    assert!(none.starts_with("/x.toml:6:8: mobility.file: /none.tcl: No such file"), "{none}");
+    let endless = refused("ns2", "/dev/zero");
+    assert!(
+        endless.ends_with("/dev/zero: found more than 67108864 bytes, allowed: up to 67108864"),
+        "{endless}"
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_roaming_node_walks_along_the_others() {
+    let roaming = "duration = 280\n[topology]\nkind = \"roaming\"\n[[flow]]\ntransport = \"newreno\"\n";
+    let scenario = load(roaming);
+    let layout = scenario.topology.place(1).unwrap();
+    assert_eq!(layout.names.iter().flatten().collect::<Vec<_>>(), ["N1", "N2", "N3", "N4"]);
+    assert_eq!(layout.positions, [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0], [0.0, 200.0]]);
+    assert_eq!(layout.pairs, [(NodeId(3), NodeId(0))]);
+    let walk = |seconds| places(&scenario, seconds)[3];
+    let stops = [0, 40, 50, 60, 120, 160, 180, 240, 280].map(walk).map(|(x, _)| x);
+    assert_eq!(stops, [0.0, 0.0, 100.0, 200.0, 400.0, 400.0, 200.0, 0.0, 0.0]);
+    assert_eq!(places(&scenario, 130)[..3], [(0.0, 0.0), (200.0, 0.0), (400.0, 0.0)]);
+    assert_eq!(
+        refused(&format!("{roaming}[mobility]\nkind = \"static\"\n")),
+        "x.toml:6:1: mobility: the topology roaming brings its movement, allowed: no such table"
+    );
+}
+
+#[test]
+fn keys_of_another_movement() {
+    assert_eq!(
+        refused(&chain("kind = \"static\"\nspeed_max = 1")),
+        "x.toml:7:1: mobility.speed_max: is not a key here, allowed with kind = \"random-walk\""
+    );
+    assert_eq!(
+        refused(&chain("file = \"x\"")),
+        "x.toml:6:1: mobility.file: is not a key here, allowed with kind = \"ns2\", \"bonnmotion\""
+    );
+    assert_eq!(
+        refused(&chain("kind = \"random\"")),
+        "x.toml:6:8: mobility.kind: found \"random\", allowed: \"static\", \"random-waypoint\", \"random-walk\", \
+         \"waypoints\", \"ns2\", \"bonnmotion\""
+    );
+}
+
+#[test]
+fn areas() {
+    assert_eq!(
+        refused(&chain("kind = \"random-waypoint\"\nspeed = [1, 2]")),
+        "x.toml:5:1: mobility.area: is missing, as only the topology random has an area: [width, height]"
+    );
+    assert_eq!(
+        refused(&chain("kind = \"random-walk\"\nspeed_max = 1\nleg_mean = 1\narea = [1e6, 10]")),
+        "x.toml:9:8: mobility.area: found 1000000 x 10 m, allowed: one side up to 10000 times the other"
+    );
+}
+
+#[test]
+fn speeds() {
+    let waypoint = |keys: &str| refused(&text(RANDOM, &format!("kind = \"random-waypoint\"\n{keys}")));
+    assert_eq!(waypoint(""), "x.toml:6:1: mobility.speed: is missing");
+    assert_eq!(
+        waypoint("speed = \"fast\""),
+        "x.toml:8:9: mobility.speed: found \"fast\", allowed: a number, or two such as [1.0, 20.0]"
+    );
+    assert_eq!(
+        waypoint("speed = [0, 20]"),
+        "x.toml:8:10: mobility.speed.0: found 0, allowed: at least 0.000001, for without a least speed nothing is \
+         stationary"
+    );
+    load(&text(RANDOM, "kind = \"random-waypoint\"\nspeed = [0, 20]\nstart = \"classic\""));
+    assert_eq!(waypoint("speed = [20, 2]"), "x.toml:8:14: mobility.speed.1: found 2, allowed: at least 20");
+    assert_eq!(
+        waypoint("speed = [0, 0]\nstart = \"classic\""),
+        "x.toml:8:13: mobility.speed.1: found 0, allowed: at least 0.000001"
+    );
+    assert_eq!(waypoint("speed = 0"), "x.toml:8:9: mobility.speed: found 0, allowed: at least 0.000001");
+    assert_eq!(
+        waypoint("speed = 20000"),
+        "x.toml:8:9: mobility.speed: found 20000, allowed: a number from 0.0 to 10000.0"
+    );
+    assert_eq!(
+        waypoint("speed = 5\npause = 1"),
+        "x.toml:9:9: mobility.pause: is not a key here, allowed with speed = [slowest, fastest]"
+    );
+    assert_eq!(
+        waypoint("speed = [1, 2]\npattern = 1"),
+        "x.toml:9:11: mobility.pattern: is not a key here, allowed with one number as speed"
+    );
+    assert_eq!(
+        refused(&text(RANDOM, "kind = \"random-walk\"\nspeed_max = 0\nleg_mean = 1")),
+        "x.toml:8:13: mobility.speed_max: found 0, allowed: at least 0.000001"
+    );
+}
+
+#[test]
+fn movements_that_never_end() {
+    let tiny = RANDOM.replace("[1500, 300]", "[0.001, 0.001]");
+    for mobility in [
+        "kind = \"random-waypoint\"\nspeed = [1, 10000]",
+        "kind = \"random-walk\"\nspeed_max = 10000\nleg_mean = 1",
+    ] {
+        let found = refused(&text(&tiny, mobility));
+        assert!(found.starts_with("x.toml:6:1: mobility: found about "), "{found}");
+        assert!(found.ends_with("changes of direction, allowed: 1e7 in a run"), "{found}");
+    }
+    let hasty = refused(&text(RANDOM, "kind = \"random-walk\"\nspeed_max = 1\nleg_mean = 1e-6"));
+    assert!(hasty.starts_with("x.toml:6:1: mobility: found about 2e9 changes"), "{hasty}");
+}
+
+#[test]
+fn waypoints_that_cannot_be() {
+    let waypoints = |list: &str| refused(&chain(&format!("kind = \"waypoints\"\nwaypoints = {list}")));
+    assert_eq!(waypoints("[]"), "x.toml:7:13: mobility.waypoints: found 0 paths, allowed: 1 to 100000");
+    assert_eq!(
+        waypoints("[[]]"),
+        "x.toml:7:13: mobility.waypoints: found 1 nodes, allowed: 2, as the topology has"
+    );
+    assert_eq!(
+        waypoints("[[], [[5, 0, 0], [4, 0, 0]]]"),
+        "x.toml:7:30: mobility.waypoints.1.1: found 4.000000000s after 5.000000000s, allowed: a later time"
+    );
+    assert_eq!(
+        waypoints("[[], [[-1, 0, 0]]]"),
+        "x.toml:7:20: mobility.waypoints.1.0.0: found -1, allowed: a time from 0"
+    );
+    assert_eq!(
+        waypoints("[[], [[0, 0]]]"),
+        "x.toml:7:19: mobility.waypoints.1.0: found an array, allowed: an array of 3 values"
+    );
+    assert_eq!(
+        waypoints("[[], [[0, 0, 0], [1, 20000, 0]]]"),
+        "x.toml:7:30: mobility.waypoints.1.1: found 20000 m in 1.000000000s, allowed: up to 10000 m/s"
+    );
+    let own = "[topology]\nkind = \"mobility\"\n";
+    let many = format!("kind = \"waypoints\"\nwaypoints = [{}]", "[[0,0,0]],".repeat(100_001));
+    assert_eq!(
+        refused(&text(own, &many)),
+        "x.toml:6:13: mobility.waypoints: found 100001 paths, allowed: 1 to 100000"
+    );
+    let random = refused(&text(&RANDOM.replace("20", "2"), "kind = \"waypoints\"\nwaypoints = [[], []]"));
+    assert!(
+        random.starts_with(
+            "x.toml:8:14: mobility.waypoints.0: found no waypoint, allowed where the topology has a place"
+        ),
+        "{random}"
+    );
+}
