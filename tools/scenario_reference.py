@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,17 @@ def insert(text: str, tables: str) -> str:
 
 def reference(schema: Node) -> str:
     """A section for each table of the file."""
-    return "\n".join(section.markdown() for section in Walk(schema).sections("", schema))
+    return "\n".join(section.markdown() for section in once(Walk(schema).sections("", schema)))
+
+
+def once(sections: Iterable[Section]) -> Iterator[Section]:
+    """The sections; one that repeats the keys of an earlier one names that one instead."""
+    seen: dict[tuple[str, ...], str] = {}
+    for section in sections:
+        first = seen.setdefault((section.about, *section.rows), section.title)
+        if section.rows and first != section.title:
+            section = Section(section.title, f"{section.about} The keys are those of {first}.")
+        yield section
 
 
 @dataclass
@@ -95,9 +105,11 @@ class Walk:
         """What a table has for one value of its kind; nothing if that is nothing."""
         name = kind_key(kind)
         word = kind["properties"][name]["const"]
-        keys = {key: value for key, value in kind["properties"].items() if key != name}
+        parts = self.parts(kind)
+        keys = {key: value for part in parts for key, value in part.get("properties", {}).items()}
+        del keys[name]
         if keys:
-            required = set(kind.get("required", []))
+            required = {key for part in parts for key in part.get("required", [])}
             rows = [self.row(path, key, value, key in required) for key, value in ordered(keys)]
             yield Section(f'`{path}` with `{name} = "{word}"`', kind.get("description", ""), rows)
             yield from self.below(path, keys)
