@@ -27,6 +27,8 @@ pub use prefetch::{MANY_NODES, prefetch};
 mod rng;
 pub use rng::Rng;
 
+pub mod settings;
+
 mod time;
 pub use time::{Duration, Instant, earliest};
 
