@@ -16,7 +16,7 @@ mod machine;
 pub use machine::Machine;
 
 mod notice;
-pub use notice::{Notice, Quoted};
+pub use notice::{LostSegment, Notice, SegmentId};
 
 mod payload;
 pub use payload::Payload;

@@ -1,11 +1,11 @@
-use core::net::{Ipv4Addr, SocketAddrV4};
+//! News that crosses layers, as typed values. Only the wire formats know it as bytes.
 
-/// News from the layers below that a transport may use or ignore. Delivered by the driver, so that
-/// routing never names transport nor transport routing.
+/// News from the layers below that a transport may use or ignore. The driver delivers it to the
+/// connections with the peer that it concerns, so that routing never names transport nor transport routing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Notice {
-    /// A packet of this connection met a broken link.
-    LinkFailed(Quoted),
+    /// A segment met a broken link.
+    LinkFailed(LostSegment),
     /// This host has no route to the peer any more.
     RouteLost,
     /// This host has a route to the peer again.
@@ -17,27 +17,31 @@ pub enum Notice {
     },
 }
 
-/// The start of a packet that met a failure, as an ICMP error or a route error carries it.
+/// A segment that was dropped at a broken link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Quoted {
-    /// Who sent the packet.
-    pub source: Ipv4Addr,
-    /// Where it was going.
-    pub destination: Ipv4Addr,
-    /// IP protocol number.
-    pub protocol: u8,
-    /// The first 20 bytes of what IP carried: ports, and the sequence number of TCP or TPA.
-    pub transport: [u8; 20],
+pub struct LostSegment {
+    /// Port of the end that transmitted it.
+    pub source: u16,
+    /// Port of the end that it was for.
+    pub destination: u16,
+    /// The transport protocol, and which of its segments.
+    pub segment: SegmentId,
 }
 
-impl Quoted {
-    /// Source address and port.
-    pub const fn from(&self) -> SocketAddrV4 {
-        SocketAddrV4::new(self.source, u16::from_be_bytes([self.transport[0], self.transport[1]]))
-    }
-
-    /// Destination address and port.
-    pub const fn to(&self) -> SocketAddrV4 {
-        SocketAddrV4::new(self.destination, u16::from_be_bytes([self.transport[2], self.transport[3]]))
-    }
+/// What tells a segment from the others of its connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SegmentId {
+    /// A TCP segment with this sequence number.
+    Tcp(u32),
+    /// A TPA segment with data or FIN.
+    Tpa {
+        /// Number of its block.
+        block: u16,
+        /// Its place in the block.
+        position: u8,
+    },
+    /// The start of the header of a user-defined transport, filled up with zeros.
+    Custom([u8; 16]),
+    /// No particular segment: an ACK of TPA, or a protocol without notices.
+    Other,
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use multihop_core::{Duration, FlowId, Instant, NodeId, Quoted};
+use multihop_core::{Duration, FlowId, Instant, LostSegment, NodeId, SegmentId};
 use multihop_radio::frame::PacketHandle;
 use multihop_routing::dsr::Message as DsrMessage;
 use multihop_wire::dsr::SourceRoute;
-use multihop_wire::{aodv, olsr, tcp, tpa, udp};
+use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, aodv, olsr, tcp, tpa, udp};
 
 use crate::extension::Message;
 
@@ -59,8 +59,8 @@ pub enum Body {
         /// Bytes of the IP packet, as the protocol accounts them.
         bytes: u32,
     },
-    /// A router's answer to a packet that it cannot forward (ICMP destination unreachable).
-    Unreachable(Box<Quoted>),
+    /// A router's answer to a packet that it cannot forward (ICMP destination unreachable), and that packet.
+    Unreachable(Box<Packet>),
     /// Address resolution.
     Arp(Arp),
 }
@@ -181,32 +181,48 @@ impl Packet {
         matches!(self.body, Body::Routing { .. })
     }
 
+    /// What a notice says of the packet, where it is lost.
+    pub(crate) fn lost_segment(&self) -> LostSegment {
+        let (source, destination, segment) = match &self.body {
+            Body::Tcp(segment) => (segment.source, segment.destination, SegmentId::Tcp(segment.seq.0)),
+            Body::Tpa(segment) => (segment.source, segment.destination, segment.id()),
+            Body::Udp(datagram) => (datagram.port, datagram.port, SegmentId::Other),
+            Body::Custom { flow, message } => {
+                (port_of(*flow), port_of(*flow), SegmentId::Custom(start_of(&message.header)))
+            }
+            Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => (0, 0, SegmentId::Other),
+        };
+        LostSegment { source, destination, segment }
+    }
+
     /// The start of the packet, as errors quote it.
     pub(crate) fn quoted(&self) -> Quoted {
         let (source, destination) = (self.source.addr(), self.destination.addr());
-        let (protocol, mut start) = match &self.body {
-            Body::Tcp(segment) => {
-                let mut bytes = Vec::with_capacity(1500);
-                segment.emit(source, destination, &mut bytes);
-                (tcp::PROTOCOL, bytes)
-            }
+        let quoted = |protocol, transport| Quoted { source, destination, protocol, transport };
+        match &self.body {
+            Body::Tcp(segment) => segment.quoted(source, destination),
+            Body::Tpa(segment) => segment.quoted_in_udp(source, destination),
+            Body::Udp(datagram) => quoted(udp::PROTOCOL, with_ports(datagram.port, &[])),
             Body::Custom { flow, message } => {
-                let mut bytes = port_of(*flow).to_be_bytes().repeat(2);
-                bytes.extend_from_slice(&message.header);
-                (PROTOCOL_EXPERIMENT, bytes)
+                quoted(PROTOCOL_EXPERIMENT, with_ports(port_of(*flow), &message.header))
             }
-            Body::Tpa(segment) => {
-                let mut bytes = Vec::with_capacity(1500);
-                in_udp(segment).emit(source, destination, &mut bytes);
-                (udp::PROTOCOL, bytes)
-            }
-            Body::Udp(datagram) => (udp::PROTOCOL, datagram.port.to_be_bytes().repeat(2)),
-            Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => (0, Vec::new()),
-        };
-        start.resize(20, 0);
-        let transport = start.try_into().expect("resized to 20 bytes");
-        Quoted { source, destination, protocol, transport }
+            Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => quoted(0, [0; 20]),
+        }
     }
+}
+
+/// Both ports of a flow, and the start of the header behind them.
+fn with_ports(port: u16, header: &[u8]) -> [u8; 20] {
+    let [a, b] = port.to_be_bytes();
+    let mut out = [0; 20];
+    out[..PORTS].copy_from_slice(&[a, b, a, b]);
+    out[PORTS..].copy_from_slice(&start_of::<16>(header));
+    out
+}
+
+/// The first bytes, filled up with zeros.
+fn start_of<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    core::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0))
 }
 
 /// The datagram that carries a TPA segment.
@@ -215,9 +231,6 @@ pub(crate) fn in_udp(segment: &tpa::Segment) -> udp::Datagram {
     segment.emit_in_udp(&mut payload);
     udp::Datagram { source: segment.source, destination: segment.destination, payload: payload.into() }
 }
-
-/// For experiments (RFC 3692): a transport of somebody's own.
-pub(crate) const PROTOCOL_EXPERIMENT: u8 = 253;
 
 /// Both ports of a flow.
 pub fn port_of(flow: FlowId) -> u16 {

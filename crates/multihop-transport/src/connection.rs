@@ -2,6 +2,8 @@
 
 use core::{error, fmt};
 
+use multihop_core::LostSegment;
+
 /// The two ports of a connection, as seen from one end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ports {
@@ -9,6 +11,13 @@ pub struct Ports {
     pub local: u16,
     /// The peer's; a listening endpoint replaces it with that of the first SYN.
     pub remote: u16,
+}
+
+impl Ports {
+    /// Whether this end transmitted the segment.
+    pub(crate) fn have_sent(self, lost: LostSegment) -> bool {
+        (lost.source, lost.destination) == (self.local, self.remote)
+    }
 }
 
 /// What happened to a connection.

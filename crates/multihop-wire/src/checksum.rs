@@ -2,6 +2,8 @@
 
 use core::net::Ipv4Addr;
 
+use multihop_core::Payload;
+
 /// A partial Internet checksum.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checksum {
@@ -22,6 +24,15 @@ impl Checksum {
         let even: u64 = pairs.iter().map(|&pair| u64::from(u16::from_be_bytes(pair))).sum();
         let last = odd.first().map_or(0, |&byte| u64::from(byte) << 8);
         Self { sum: self.sum + even + last }
+    }
+
+    /// Takes in application data. Virtual data is zeros, which add nothing.
+    #[must_use]
+    pub fn over_payload(self, payload: &Payload) -> Self {
+        match payload {
+            Payload::Bytes(bytes) => self.over(bytes),
+            Payload::Virtual(_) => self,
+        }
     }
 
     /// The checksum to send. It is 0 over bytes that already contain their correct checksum.

@@ -6,10 +6,8 @@
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::Quoted;
-
-use crate::ParseError;
 use crate::reader::Reader;
+use crate::{ParseError, Quoted};
 
 mod addresses;
 mod options;

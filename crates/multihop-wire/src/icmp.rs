@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-use multihop_core::{Payload, Quoted};
+use multihop_core::Payload;
 
-use crate::ParseError;
 use crate::checksum::Checksum;
 use crate::ipv4;
 use crate::reader::Reader;
+use crate::{ParseError, Quoted};
 
 /// The IP protocol number of ICMP.
 pub const PROTOCOL: u8 = 1;
@@ -171,6 +171,7 @@ const TIME_EXCEEDED: u8 = 11;
 
 #[cfg(test)]
 mod tests {
+    use multihop_core::{LostSegment, SegmentId};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -234,10 +235,9 @@ mod tests {
         };
         assert_eq!(quote.payload_len, 100);
         let quoted: Quoted = quote.into();
-        assert_eq!(quoted.from(), "10.0.0.1:1024".parse().unwrap());
-        assert_eq!(quoted.to(), "10.0.0.9:80".parse().unwrap());
-        assert_eq!(quoted.transport[4..8], [0, 0, 0, 42]);
-        assert_eq!(quoted.protocol, 6);
+        assert_eq!((quoted.source, quoted.destination), ([10, 0, 0, 1].into(), [10, 0, 0, 9].into()));
+        let expected = LostSegment { source: 1024, destination: 80, segment: SegmentId::Tcp(42) };
+        assert_eq!(quoted.lost_segment(), expected);
     }
 
     #[test]

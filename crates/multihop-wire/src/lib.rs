@@ -11,8 +11,10 @@
 extern crate alloc;
 
 mod error;
+mod quoted;
 mod reader;
 pub use error::ParseError;
+pub use quoted::{PROTOCOL_EXPERIMENT, Quoted};
 
 pub mod aodv;
 pub mod arp;

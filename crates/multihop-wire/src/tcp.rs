@@ -6,9 +6,9 @@ use core::ops::{Add, RangeInclusive, Sub};
 
 use multihop_core::Payload;
 
-use crate::ParseError;
 use crate::checksum::Checksum;
 use crate::reader::Reader;
+use crate::{ParseError, Quoted};
 
 mod options;
 
@@ -162,6 +162,19 @@ impl Segment {
 
     /// Appends the segment, with the checksum that these addresses give.
     pub fn emit(&self, source: Ipv4Addr, destination: Ipv4Addr, out: &mut Vec<u8>) {
+        self.emit_header(source, destination, out);
+        self.payload.emit(out);
+    }
+
+    /// The start of the segment, as errors quote it.
+    pub fn quoted(&self, source: Ipv4Addr, destination: Ipv4Addr) -> Quoted {
+        let mut header = Vec::with_capacity(MAX_HEADER_LEN);
+        self.emit_header(source, destination, &mut header);
+        let transport = *header.first_chunk().expect("a header has 20 bytes or more");
+        Quoted { source, destination, protocol: PROTOCOL, transport }
+    }
+
+    fn emit_header(&self, source: Ipv4Addr, destination: Ipv4Addr, out: &mut Vec<u8>) {
         let start = out.len();
         let words = u8::try_from(self.header_len() / 4).expect("a header has at most 15 words");
         out.extend_from_slice(&self.source.to_be_bytes());
@@ -172,8 +185,11 @@ impl Segment {
         out.extend_from_slice(&self.window.to_be_bytes());
         out.extend_from_slice(&[0; 4]); // checksum, urgent pointer
         self.options.emit(out);
-        self.payload.emit(out);
-        let sum = checksum(&out[start..], source, destination);
+        let len = self.header_len() + self.payload.len();
+        let sum = Checksum::pseudo_header(source, destination, PROTOCOL, len)
+            .over(&out[start..])
+            .over_payload(&self.payload)
+            .finish();
         out[start + 16..start + 18].copy_from_slice(&sum.to_be_bytes());
     }
 
@@ -240,6 +256,7 @@ fn checksum(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> u16 {
 
 /// Bytes of a header without options.
 const MIN_HEADER_LEN: usize = 20;
+const MAX_HEADER_LEN: usize = 60;
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;

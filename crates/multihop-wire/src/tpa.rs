@@ -5,11 +5,11 @@
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::Payload;
+use multihop_core::{Payload, SegmentId};
 
 use crate::checksum::Checksum;
 use crate::reader::Reader;
-use crate::{ParseError, udp};
+use crate::{PROTOCOL_EXPERIMENT, ParseError, Quoted, udp};
 
 mod bitmap;
 mod options;
@@ -18,7 +18,7 @@ pub use bitmap::Bitmap;
 pub use options::{AckPolicy, Options, VERSION};
 
 /// The IP protocol number: for experiments (RFC 3692).
-pub const PROTOCOL: u8 = 253;
+pub const PROTOCOL: u8 = PROTOCOL_EXPERIMENT;
 
 /// The most segments that a block can have: what fits into a bitmap.
 pub const MAX_BLOCK: u8 = 12;
@@ -97,31 +97,12 @@ pub struct Ack {
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct BlockSeq(pub u16);
 
-/// The start of a segment, as a notice of a failure carries it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Quote {
-    /// Source and destination port.
-    pub ports: (u16, u16),
-    /// The block that the data belongs to.
-    pub block: BlockSeq,
-    /// Its place in the block.
-    pub position: u8,
-}
-
 impl Framing {
     /// Bytes of a header.
     pub const fn header_len(self) -> usize {
         match self {
             Self::Udp => 12,
             Self::Ip => 16,
-        }
-    }
-
-    /// The IP protocol number of its packets.
-    pub const fn protocol(self) -> u8 {
-        match self {
-            Self::Udp => udp::PROTOCOL,
-            Self::Ip => PROTOCOL,
         }
     }
 
@@ -150,24 +131,21 @@ impl Framing {
         (block.0.wrapping_sub(from.0) << unused).cast_signed() as i32 >> unused
     }
 
-    /// Reads the quoted start of a data segment; `None` if it is another kind of segment.
-    pub fn quoted(self, transport: &[u8; 20]) -> Option<Quote> {
-        let mut r = Reader::new(transport);
-        let ports = (r.u16().ok()?, r.u16().ok()?);
+    /// Reads which segment is quoted, from the first 20 bytes of what IP carried.
+    pub fn quoted(self, transport: &[u8; 20]) -> SegmentId {
+        let t = transport;
         let (block, word) = match self {
-            Self::Udp => {
-                r.take(4).ok()?; // length, checksum
-                (r.u16().ok()?, r.u16().ok()?)
-            }
-            Self::Ip => {
-                r.take(2).ok()?; // checksum
-                split_block(r.u32().ok()?)
-            }
+            // Behind ports, length and checksum of UDP.
+            Self::Udp => (u16::from_be_bytes([t[8], t[9]]), u16::from_be_bytes([t[10], t[11]])),
+            // Behind ports and checksum.
+            Self::Ip => split_block(u32::from_be_bytes([t[6], t[7], t[8], t[9]])),
         };
         let data = Bitmap::from_wire(word >> 4);
         let carries_data = data.len() == 1 && (word & 0xf) & (SYN | RST) == 0;
-        let position = data.positions().next().filter(|_| carries_data)?;
-        Some(Quote { ports, block: BlockSeq(block), position })
+        match data.positions().next() {
+            Some(position) if carries_data => SegmentId::Tpa { block, position },
+            _ => SegmentId::Other,
+        }
     }
 
     const fn block_mask(self) -> u16 {
@@ -207,15 +185,53 @@ impl Segment {
         fields.segment(from, to, r.payload())
     }
 
+    /// What a notice calls this segment.
+    pub const fn id(&self) -> SegmentId {
+        match self.body {
+            Body::Data { position, .. } | Body::Fin { position } => {
+                SegmentId::Tpa { block: self.block.0, position }
+            }
+            Body::Empty | Body::Syn(_) | Body::Reset => SegmentId::Other,
+        }
+    }
+
+    /// The start of the UDP datagram with this segment, as errors quote it.
+    ///
+    /// # Panics
+    ///
+    /// If the datagram is longer than 65535 bytes.
+    pub fn quoted_in_udp(&self, source: Ipv4Addr, destination: Ipv4Addr) -> Quoted {
+        let len = udp::Datagram::HEADER_LEN + self.wire_len(Framing::Udp);
+        let len_field = u16::try_from(len).expect("a UDP payload is at most 65527 bytes long");
+        let mut start = Vec::with_capacity(udp::Datagram::HEADER_LEN + MAX_WITHOUT_DATA);
+        for field in [self.source, self.destination, len_field, 0] {
+            start.extend_from_slice(&field.to_be_bytes());
+        }
+        self.emit_header_in_udp(&mut start);
+        let mut sum = Checksum::pseudo_header(source, destination, udp::PROTOCOL, len);
+        match &self.body {
+            Body::Data { payload, .. } => sum = sum.over_payload(payload),
+            _ => self.emit_data(&mut start),
+        }
+        let checksum = udp::checksum_field(sum.over(&start));
+        start[6..8].copy_from_slice(&checksum);
+        let transport = *start.first_chunk().expect("the headers have 20 bytes");
+        Quoted { source, destination, protocol: udp::PROTOCOL, transport }
+    }
+
     /// Appends what a UDP datagram carries: header and data.
     pub fn emit_in_udp(&self, out: &mut Vec<u8>) {
+        self.emit_header_in_udp(out);
+        self.emit_data(out);
+    }
+
+    fn emit_header_in_udp(&self, out: &mut Vec<u8>) {
         let f = Fields::of(self);
         for word in [f.block, f.data, f.ack_block, f.ack_bits] {
             out.extend_from_slice(&word.to_be_bytes());
         }
         out.extend_from_slice(&[f.tx_seq, f.ack_tx_seq]);
         out.extend_from_slice(&f.window.to_be_bytes());
-        self.emit_data(out);
     }
 
     /// Appends what an IP packet carries, with the checksum that these addresses give. Of block numbers
@@ -353,6 +369,9 @@ fn impossible(name: &'static str, found: u16, allowed: &'static str) -> ParseErr
 fn checksum(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> u16 {
     Checksum::pseudo_header(source, destination, PROTOCOL, bytes.len()).over(bytes).finish()
 }
+
+/// Bytes of a SYN inside UDP, the longest segment without data.
+const MAX_WITHOUT_DATA: usize = Framing::Udp.header_len() + Options::WIRE_LEN;
 
 const ACK: u16 = 8;
 const RST: u16 = 4;

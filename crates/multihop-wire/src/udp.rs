@@ -58,11 +58,17 @@ impl Datagram {
             out.extend_from_slice(&field.to_be_bytes());
         }
         self.payload.emit(out);
-        let sum = match checksum(&out[start..], source, destination) {
-            0 => 0xffff, // RFC 768: 0 says that there is none
-            sum => sum,
-        };
-        out[start + 6..start + 8].copy_from_slice(&sum.to_be_bytes());
+        let sum =
+            Checksum::pseudo_header(source, destination, PROTOCOL, out.len() - start).over(&out[start..]);
+        out[start + 6..start + 8].copy_from_slice(&checksum_field(sum));
+    }
+}
+
+/// RFC 768: 0 says that there is no checksum.
+pub(crate) fn checksum_field(sum: Checksum) -> [u8; 2] {
+    match sum.finish() {
+        0 => [0xff; 2],
+        sum => sum.to_be_bytes(),
     }
 }
 

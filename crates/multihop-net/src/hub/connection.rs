@@ -127,8 +127,8 @@ impl Connection {
             }
             return closed;
         }
-        if let Some(Some(notice)) = self.recent.find(failure.quoted, self.endpoint.ports()) {
-            self.endpoint.handle(now, Input::Notice(notice));
+        if let Some(Some(lost)) = self.recent.find(failure.quoted) {
+            self.endpoint.handle(now, Input::Notice(Notice::LinkFailed(lost)));
         }
         self.settle();
         if closed && self.is_all_but_over {
@@ -149,7 +149,7 @@ impl Connection {
 
     /// Whether a datagram that began so was sent of late.
     pub(super) fn has_sent(&self, start: &[u8]) -> bool {
-        self.recent.find(start, self.endpoint.ports()).is_some()
+        self.recent.find(start).is_some()
     }
 
     pub(super) fn on_event(&mut self, event: Event) {

@@ -1,9 +1,5 @@
-use std::net::Ipv4Addr;
-
-use multihop_core::{Notice, Quoted};
-use multihop_transport::tpa::Ports;
-use multihop_wire::tpa::{BlockSeq, Body, Segment};
-use multihop_wire::udp;
+use multihop_core::{LostSegment, SegmentId};
+use multihop_wire::tpa::Segment;
 
 /// How the last datagrams began, to know them again when a router quotes one.
 #[derive(Debug, Default)]
@@ -16,30 +12,25 @@ pub(super) struct Recent {
 struct Sent {
     start: [u8; START],
     len: u8,
-    /// Which segment it was, if it had data or FIN.
-    place: Option<(BlockSeq, u8)>,
+    /// The segment in it; `None` for an acknowledgement or a message of the handshake.
+    segment: Option<LostSegment>,
 }
 
 impl Recent {
     /// Notes a datagram, and the segment that it carries.
     pub(super) fn push(&mut self, segment: Option<&Segment>, datagram: &[u8]) {
-        let place = segment.and_then(|segment| match segment.body {
-            Body::Data { position, .. } | Body::Fin { position } => Some((segment.block, position)),
-            _ => None,
-        });
         let len = datagram.len().min(START);
         let sent = &mut self.all[self.next];
         sent.start[..len].copy_from_slice(&datagram[..len]);
         sent.len = u8::try_from(len).unwrap_or(u8::MAX);
-        sent.place = place;
+        sent.segment = segment.and_then(lost);
         self.next = (self.next + 1) % KEPT;
     }
 
-    /// Whether a datagram that began so was sent of late; if it had data or FIN, the notice for the endpoint.
-    pub(super) fn find(&self, quoted: &[u8], ports: Ports) -> Option<Option<Notice>> {
+    /// Whether a datagram that began so was sent of late; if it had data or FIN, which segment is lost.
+    pub(super) fn find(&self, quoted: &[u8]) -> Option<Option<LostSegment>> {
         let newest_first = (1..=KEPT).map(|back| &self.all[(self.next + KEPT - back) % KEPT]);
-        let sent = newest_first.into_iter().find(|sent| sent.len > 0 && sent.is(quoted))?;
-        Some(sent.place.map(|(block, position)| notice(ports, block, position)))
+        newest_first.into_iter().find(|sent| sent.len > 0 && sent.is(quoted)).map(|sent| sent.segment)
     }
 }
 
@@ -52,17 +43,11 @@ impl Sent {
     }
 }
 
-/// As ICMP would quote it in the clear. The endpoint reads ports, block and position; the addresses are those
-/// by which the connection was found.
-fn notice(ports: Ports, block: BlockSeq, position: u8) -> Notice {
-    let mut transport = [0; 20];
-    transport[..2].copy_from_slice(&ports.local.to_be_bytes());
-    transport[2..4].copy_from_slice(&ports.remote.to_be_bytes());
-    transport[8..10].copy_from_slice(&block.0.to_be_bytes());
-    // BitmapData: 12 bits, of which the most significant is position 0.
-    transport[10..12].copy_from_slice(&(0x8000_u16 >> position).to_be_bytes());
-    let (source, destination) = (Ipv4Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED);
-    Notice::LinkFailed(Quoted { source, destination, protocol: udp::PROTOCOL, transport })
+/// What a notice says of the segment, if it had data or FIN.
+fn lost(segment: &Segment) -> Option<LostSegment> {
+    let (source, destination) = (segment.source, segment.destination);
+    let id = Some(segment.id()).filter(|&id| id != SegmentId::Other);
+    id.map(|segment| LostSegment { source, destination, segment })
 }
 
 /// More than a window, what was sent again and ACKs in between.
@@ -73,38 +58,37 @@ const START: usize = 16;
 #[cfg(test)]
 mod tests {
     use multihop_core::Payload;
-    use multihop_wire::tpa::Framing;
+    use multihop_wire::tpa::{BlockSeq, Body};
 
     use super::*;
-
-    const PORTS: Ports = Ports { local: 7, remote: 9 };
 
     fn send(recent: &mut Recent, position: u8) -> Vec<u8> {
         let payload = Payload::Bytes(vec![position; 100]);
         let body = Body::Data { position, last: false, payload };
-        let segment = Segment { block: BlockSeq(0xabc), body, ..Segment::default() };
+        let block = BlockSeq(0xabc);
+        let segment = Segment { source: 7, destination: 9, block, body, ..Segment::default() };
         let mut datagram = Vec::new();
         segment.emit_in_udp(&mut datagram);
         recent.push(Some(&segment), &datagram);
         datagram
     }
 
-    fn place(found: Option<Option<Notice>>) -> Option<(u16, u8)> {
-        let Some(Some(Notice::LinkFailed(quoted))) = found else { return None };
-        let quote = Framing::Udp.quoted(&quoted.transport).unwrap();
-        assert_eq!(quote.ports, (7, 9));
-        Some((quote.block.0, quote.position))
+    fn place(found: Option<Option<LostSegment>>) -> Option<(u16, u8)> {
+        let Some(Some(lost)) = found else { return None };
+        assert_eq!((lost.source, lost.destination), (7, 9));
+        let SegmentId::Tpa { block, position } = lost.segment else { return None };
+        Some((block, position))
     }
 
     #[test]
     fn a_quote_of_any_length_finds_the_newest_datagram_that_began_so() {
         let mut recent = Recent::default();
-        assert_eq!(place(recent.find(&[], PORTS)), None);
+        assert_eq!(place(recent.find(&[])), None);
         let first = send(&mut recent, 0);
         send(&mut recent, 11);
-        assert_eq!(place(recent.find(&first, PORTS)), Some((0xabc, 0)));
-        assert_eq!(place(recent.find(&first[..8], PORTS)), Some((0xabc, 0)));
-        assert_eq!(place(recent.find(&[], PORTS)), Some((0xabc, 11)));
+        assert_eq!(place(recent.find(&first)), Some((0xabc, 0)));
+        assert_eq!(place(recent.find(&first[..8])), Some((0xabc, 0)));
+        assert_eq!(place(recent.find(&[])), Some((0xabc, 11)));
     }
 
     #[test]
@@ -113,13 +97,13 @@ mod tests {
         let first = send(&mut recent, 0);
         let mut other = first.clone();
         other[0] ^= 1;
-        assert!(recent.find(&other, PORTS).is_none());
+        assert!(recent.find(&other).is_none());
         for _ in 0..KEPT - 1 {
             send(&mut recent, 1);
         }
-        assert!(recent.find(&first, PORTS).is_some());
+        assert!(recent.find(&first).is_some());
         send(&mut recent, 1);
-        assert!(recent.find(&first, PORTS).is_none());
+        assert!(recent.find(&first).is_none());
     }
 
     #[test]
@@ -128,6 +112,6 @@ mod tests {
         let mut datagram = Vec::new();
         Segment::default().emit_in_udp(&mut datagram);
         recent.push(None, &datagram);
-        assert!(matches!(recent.find(&datagram, PORTS), Some(None)));
+        assert!(matches!(recent.find(&datagram), Some(None)));
     }
 }

@@ -3,7 +3,8 @@
 use alloc::sync::Arc;
 use core::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Notice, Quoted};
+use multihop_core::{DropReason, Notice};
+use multihop_wire::Quoted;
 use multihop_wire::dsr::{Header, SourceRoute};
 
 #[cfg(doc)]

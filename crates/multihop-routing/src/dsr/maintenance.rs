@@ -4,7 +4,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Instant, Notice, Quoted};
+use multihop_core::{DropReason, Instant, Notice};
+use multihop_wire::Quoted;
 use multihop_wire::dsr::{Addresses, Fault, RouteError};
 
 use super::path::{Trip, reversed};
@@ -119,7 +120,7 @@ impl Agent {
                 self.pass_on(now, error);
             }
             if let Some(quoted) = error.quoted.filter(|quoted| quoted.source == self.address) {
-                self.outbox.notice(quoted.destination, Notice::LinkFailed(quoted));
+                self.outbox.notice(quoted.destination, Notice::LinkFailed(quoted.lost_segment()));
             }
             errors = inner;
             if let Some(next) = inner.last().filter(|next| next.destination != self.address) {

@@ -3,7 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use multihop_core::{Duration, Notice, Quoted};
+use multihop_core::{Duration, Notice};
+use multihop_wire::Quoted;
 use multihop_wire::dsr::{RouteReply, RouteRequest};
 
 use super::*;

@@ -6,14 +6,16 @@
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
-use multihop_core::{Duration, Instant, NodeId, Quoted};
+use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::frame::{self, FrameKind, PacketHandle};
 use multihop_radio::mac::Transmission;
-use multihop_wire::{aodv, arp, dot11, dsr, icmp, ipv4, olsr, radiotap, tcp, udp};
+use multihop_wire::{
+    PROTOCOL_EXPERIMENT, Quoted, aodv, arp, dot11, dsr, icmp, ipv4, olsr, radiotap, tcp, udp,
+};
 
 use super::pcapng::PcapngWriter;
-use crate::packet::{Arp, Body, PROTOCOL_EXPERIMENT, Packet, Pool, RoutingMessage, in_udp, port_of};
+use crate::packet::{Arp, Body, Packet, Pool, RoutingMessage, in_udp, port_of};
 
 /// A capture file with an interface for each node.
 pub(crate) struct Capture {
@@ -148,8 +150,8 @@ fn routing(message: &RoutingMessage, source: Ipv4Addr, destination: Ipv4Addr) ->
     (udp::PROTOCOL, out)
 }
 
-fn quote(quoted: &Quoted) -> icmp::Quote {
-    let Quoted { source, destination, protocol, transport } = *quoted;
+fn quote(lost: &Packet) -> icmp::Quote {
+    let Quoted { source, destination, protocol, transport } = lost.quoted();
     let header = ipv4::Header { tos: 0, id: 0, dont_fragment: true, ttl: 1, protocol, source, destination };
     icmp::Quote { header, payload_len: 20, transport }
 }
@@ -179,8 +181,8 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
             (udp::PROTOCOL, out)
         }
         Body::Routing { message, .. } => routing(message, source, destination),
-        Body::Unreachable(quoted) => {
-            icmp::Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote: quote(quoted) }.emit(&mut out);
+        Body::Unreachable(lost) => {
+            icmp::Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote: quote(lost) }.emit(&mut out);
             (icmp::PROTOCOL, out)
         }
         Body::Custom { flow, message } => {

@@ -283,8 +283,8 @@ impl World<'_> {
             return;
         };
         // DSR tells of every link, whoever listens.
-        if let Notice::LinkFailed(quoted) = &notice
-            && (quoted.from().port() != port_of(id) || !self.listens(id))
+        if let Notice::LinkFailed(lost) = &notice
+            && (lost.source != port_of(id) || !self.listens(id))
         {
             return;
         }

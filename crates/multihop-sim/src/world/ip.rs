@@ -23,7 +23,9 @@ impl World<'_> {
         if packet.destination == node {
             self.observer.received(self.now, node, &packet, packet.hops);
             match packet.body {
-                Body::Unreachable(quoted) => self.notify(node, None, Notice::LinkFailed(*quoted)),
+                Body::Unreachable(lost) => {
+                    self.notify(node, lost.destination, Notice::LinkFailed(lost.lost_segment()));
+                }
                 _ => self.deliver(node, packet),
             }
             return;
@@ -190,7 +192,7 @@ impl World<'_> {
             }
             Said::Purge { next_hop } => self.purge(node, next_hop),
             Said::Discard { next_hop, destination } => self.discard(node, next_hop, destination),
-            Said::Notice { peer, notice } => self.notify(node, Some(peer), notice),
+            Said::Notice { peer, notice } => self.notify(node, peer, notice),
         }
     }
 
@@ -244,9 +246,8 @@ impl World<'_> {
         if !listens || matches!(lost.body, Body::Unreachable(_)) {
             return;
         }
-        let quoted = lost.quoted();
         if lost.source == node {
-            self.notify(node, None, Notice::LinkFailed(quoted));
+            self.notify(node, lost.destination, Notice::LinkFailed(lost.lost_segment()));
             return;
         }
         let packet = Packet {
@@ -259,18 +260,13 @@ impl World<'_> {
             ip_extra: self.scenario.routing.ip_extra,
             there: None,
             route: None,
-            body: Body::Unreachable(Box::new(quoted)),
+            body: Body::Unreachable(Box::new(lost.clone())),
         };
         self.send_ip(node, packet);
     }
 
-    /// News for this node's connections: those with `peer`, or the one that a notice quotes.
-    fn notify(&mut self, node: NodeId, peer: Option<NodeId>, notice: Notice) {
-        let quoted = match &notice {
-            Notice::LinkFailed(quoted) => Some(quoted.destination),
-            _ => None,
-        };
-        let Some(peer) = peer.or_else(|| quoted.and_then(NodeId::from_addr)) else { return };
+    /// News for this node's connections with `peer`.
+    fn notify(&mut self, node: NodeId, peer: NodeId, notice: Notice) {
         for flow in (0..self.flow_count()).map(FlowId) {
             self.notify_flow(flow, node, peer, notice);
         }

@@ -2,10 +2,9 @@
 //! comes back.
 
 use std::collections::VecDeque;
-use std::net::SocketAddrV4;
 use std::sync::{Arc, Mutex};
 
-use multihop_core::{Duration, FlowId, Instant, Machine, NodeId, Notice, Quoted};
+use multihop_core::{Duration, FlowId, Instant, LostSegment, Machine, Notice, SegmentId};
 use multihop_sim::extension::{Extensions, Message, TransportEnds, TransportInput, TransportOutput};
 
 use crate::routing::PROTOCOLS;
@@ -125,10 +124,10 @@ fn assert_story(heard: &[(f64, Notice)], broken: &[&str]) {
     assert!(heard[broken.len() + 1].0 > BACK, "{heard:#?}");
 }
 
-/// The quote and the time of the only link failure.
-fn link_failure(heard: &[(f64, Notice)]) -> (f64, Quoted) {
+/// The lost segment and the time of the only link failure.
+fn link_failure(heard: &[(f64, Notice)]) -> (f64, LostSegment) {
     let mut failures = heard.iter().filter_map(|(at, notice)| match notice {
-        Notice::LinkFailed(quoted) => Some((*at, *quoted)),
+        Notice::LinkFailed(lost) => Some((*at, *lost)),
         _ => None,
     });
     let failure = failures.next().unwrap();
@@ -136,12 +135,12 @@ fn link_failure(heard: &[(f64, Notice)]) -> (f64, Quoted) {
     failure
 }
 
-/// The quote is the start of a message that the sender had sent a moment before.
-fn assert_own(at: f64, quoted: &Quoted) {
-    let end = |node: u32| SocketAddrV4::new(NodeId(node).addr(), 1024);
-    assert_eq!((quoted.from(), quoted.to(), quoted.protocol), (end(0), end(3), 253));
-    let number = u32::from_be_bytes(quoted.transport[4..8].try_into().unwrap());
-    assert_eq!(quoted.transport[8..12], [0xab; 4]);
+/// The lost segment is a message that the sender had sent a moment before.
+fn assert_own(at: f64, lost: &LostSegment) {
+    assert_eq!((lost.source, lost.destination), (1024, 1024));
+    let SegmentId::Custom(header) = lost.segment else { panic!("{lost:?}") };
+    let number = u32::from_be_bytes(header[..4].try_into().unwrap());
+    assert_eq!(header[4..8], [0xab; 4]);
     let sent = 20.0 + 0.1 * f64::from(number);
     assert!((0.0..0.2).contains(&(at - sent)), "message {number}, heard of at {at} s");
 }
@@ -151,8 +150,8 @@ fn aodv_tells_the_source_by_icmp() {
     for routing in ["{ protocol = \"aodv\" }", "{ protocol = \"aodv\", preset = \"uu\" }"] {
         let (ran, heard) = talk(&chain(routing));
         assert_story(&heard, &["link failed", "route lost"]);
-        let (at, quoted) = link_failure(&heard);
-        assert_own(at, &quoted);
+        let (at, lost) = link_failure(&heard);
+        assert_own(at, &lost);
         // It comes from the node that met the break, when it arrives.
         let icmp: Vec<Event<'_>> = events(&ran.trace).filter(|event| event.kind == "icmp").collect();
         let [sent, received] = icmp[..] else { panic!("{icmp:?}") };
@@ -168,8 +167,8 @@ fn aodv_tells_the_source_by_icmp() {
 fn the_route_error_of_dsr_carries_the_quote() {
     let (ran, heard) = talk(&chain("{ protocol = \"dsr\" }"));
     assert_story(&heard, &["link failed", "route lost"]);
-    let (at, quoted) = link_failure(&heard);
-    assert_own(at, &quoted);
+    let (at, lost) = link_failure(&heard);
+    assert_own(at, &lost);
     let trace = || events(&ran.trace);
     assert_eq!(trace().filter(|event| event.kind == "icmp").count(), 0);
     let error = trace().find(|event| (event.what, event.kind, event.node) == ("r", "rerr", 0)).unwrap();
@@ -229,6 +228,6 @@ fn connections_that_do_not_listen_are_left_alone() {
     assert!(lost("tcp") > 0, "the other connection lost segments as well");
     assert!((1..=lost("data")).contains(&told), "{told} messages for {} packets", lost("data"));
     for (_, notice) in heard.lock().unwrap().iter() {
-        assert!(!matches!(notice, Notice::LinkFailed(quoted) if quoted.from().port() != 1024), "{notice:?}");
+        assert!(!matches!(notice, Notice::LinkFailed(lost) if lost.source != 1024), "{notice:?}");
     }
 }

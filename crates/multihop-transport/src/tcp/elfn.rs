@@ -3,32 +3,29 @@
 //!
 //! It is no congestion control: any policy may run beneath it.
 
-use multihop_core::{Instant, Quoted};
-use multihop_wire::tcp::{PROTOCOL, SeqNumber};
+use multihop_core::{Instant, LostSegment, SegmentId};
+use multihop_wire::tcp::SeqNumber;
 
 use super::Endpoint;
 use super::handshake::position;
 
 impl Endpoint {
-    /// A packet met a broken link. Somebody else's, or one that is acknowledged by now, is no news.
-    pub(super) fn on_link_failed(&mut self, now: Instant, quoted: &Quoted) {
+    /// A segment met a broken link. A segment of another connection, or one that is acknowledged by now,
+    /// changes nothing.
+    pub(super) fn on_link_failed(&mut self, now: Instant, lost: LostSegment) {
         let Some(plan) = self.config.elfn else { return };
-        if let Some(lost) = self.outstanding(quoted) {
-            self.stand_by(now, plan, Some(lost));
+        if let Some(position) = self.outstanding(lost) {
+            self.stand_by(now, plan, Some(position));
         }
     }
 
-    /// The position of a quoted segment, if it is ours and not acknowledged.
-    fn outstanding(&self, quoted: &Quoted) -> Option<u64> {
-        let ports = (quoted.from().port(), quoted.to().port());
-        if quoted.protocol != PROTOCOL
-            || ports != (self.ports.local, self.ports.remote)
-            || !self.state.sends()
-        {
+    /// The position of a lost segment, if it is ours and not acknowledged.
+    fn outstanding(&self, lost: LostSegment) -> Option<u64> {
+        let SegmentId::Tcp(number) = lost.segment else { return None };
+        if !self.ports.have_sent(lost) || !self.state.sends() {
             return None;
         }
-        let [_, _, _, _, number @ .., _, _, _, _, _, _, _, _, _, _, _, _] = quoted.transport;
-        let at = position(self.send.iss, self.send.una, SeqNumber(u32::from_be_bytes(number)))?;
+        let at = position(self.send.iss, self.send.una, SeqNumber(number))?;
         (self.send.una..self.send.max).contains(&at).then_some(at)
     }
 }

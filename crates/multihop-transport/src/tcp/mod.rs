@@ -299,7 +299,7 @@ impl Endpoint {
 
     fn handle_notice(&mut self, now: Instant, notice: &Notice) {
         match notice {
-            Notice::LinkFailed(quoted) => self.on_link_failed(now, quoted),
+            Notice::LinkFailed(lost) => self.on_link_failed(now, *lost),
             Notice::PathInfo { hops } => self.on_path_length(*hops),
             Notice::RouteLost | Notice::RouteRestored => {}
         }

@@ -1,4 +1,4 @@
-use multihop_core::{Instant, Notice, Quoted};
+use multihop_core::{Instant, LostSegment, Notice, SegmentId};
 
 use super::Endpoint;
 use super::config::Config;
@@ -128,7 +128,7 @@ impl Endpoint {
                     pacer.set_hops(*hops);
                 }
             }
-            Notice::LinkFailed(quoted) => self.on_link_failure(now, quoted),
+            Notice::LinkFailed(lost) => self.on_link_failure(now, *lost),
             Notice::RouteLost if self.config.route_notices && self.flight() > 0 => {
                 self.freeze(true);
                 self.lose_route(now);
@@ -138,8 +138,8 @@ impl Endpoint {
         }
     }
 
-    fn on_link_failure(&mut self, now: Instant, quoted: &Quoted) {
-        let Some(position) = self.quoted_in_flight(quoted) else { return };
+    fn on_link_failure(&mut self, now: Instant, lost: LostSegment) {
+        let Some(position) = self.lost_in_flight(lost) else { return };
         let transmission = self.send.block.piece(position).transmission;
         // §3.3: a frozen sender asks at the expiry of its timer, not at each notice: where a route is
         // missing, the answer to a probe may be another notice at once.
@@ -155,12 +155,11 @@ impl Endpoint {
         }
     }
 
-    /// The position of the segment in flight that a notice quotes.
-    fn quoted_in_flight(&self, quoted: &Quoted) -> Option<u8> {
-        let framing = self.config.framing;
-        let quote = framing.quoted(&quoted.transport).filter(|_| quoted.protocol == framing.protocol())?;
-        let ours = quote.ports == (self.ports.local, self.ports.remote) && quote.block == self.sending();
-        (ours && self.send.block.in_flight.contains(quote.position)).then_some(quote.position)
+    /// The position of a lost segment, if it is in flight.
+    fn lost_in_flight(&self, lost: LostSegment) -> Option<u8> {
+        let SegmentId::Tpa { block, position } = lost.segment else { return None };
+        let ours = self.ports.have_sent(lost) && block == self.sending().0;
+        (ours && self.send.block.in_flight.contains(position)).then_some(position)
     }
 
     /// DEVIATION tpa-2: a sender asks once before it falls silent; else nothing would make routing on

@@ -3,11 +3,9 @@
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::Quoted;
-
 use super::{Ack, Addresses, Fault, Header, RouteError, RouteReply, RouteRequest, SourceRoute};
-use crate::ParseError;
 use crate::reader::Reader;
+use crate::{ParseError, Quoted};
 
 impl Header {
     pub(super) fn parse_options(&mut self, bytes: &[u8]) -> Result<(), ParseError> {

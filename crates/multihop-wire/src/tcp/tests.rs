@@ -1,3 +1,4 @@
+use multihop_core::{LostSegment, SegmentId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -181,6 +182,15 @@ fn other_addresses_and_short_headers_are_refused() {
 }
 
 proptest! {
+    #[test]
+    fn a_quote_is_the_start_of_the_segment(segment in segment()) {
+        let quoted = segment.quoted(A, B);
+        prop_assert_eq!(&quoted.transport[..], &emitted(&segment)[..20]);
+        let (source, destination) = (segment.source, segment.destination);
+        let lost = LostSegment { source, destination, segment: SegmentId::Tcp(segment.seq.0) };
+        prop_assert_eq!(quoted.lost_segment(), lost);
+    }
+
     #[test]
     fn parse_undoes_emit(segment in segment()) {
         let packet = emitted(&segment);

@@ -1,3 +1,4 @@
+use multihop_core::LostSegment;
 use proptest::prelude::*;
 
 use super::*;
@@ -192,20 +193,33 @@ fn block_numbers_wrap_in_each_framing() {
 #[test]
 fn a_quote_names_the_data_segment_in_it() {
     let segment = known();
-    let expected = Quote { ports: (1024, 80), block: BlockSeq(0x0abc), position: 1 };
+    let expected = SegmentId::Tpa { block: 0x0abc, position: 1 };
     let over_ip: [u8; 20] = [&over_ip(&segment)[..], &[0; 3]].concat().try_into().unwrap();
-    assert_eq!(Framing::Ip.quoted(&over_ip), Some(expected));
+    assert_eq!(Framing::Ip.quoted(&over_ip), expected);
     let udp = [4, 0, 0, 80, 0, 21, 0, 0];
     let quote = |segment: &Segment| {
         let bytes: [u8; 20] = [&udp[..], &in_udp(segment)[..12]].concat().try_into().unwrap();
         Framing::Udp.quoted(&bytes)
     };
-    assert_eq!(quote(&segment), Some(expected));
-    assert_eq!(quote(&Segment { body: Body::Empty, ..segment.clone() }), None);
-    assert_eq!(quote(&Segment { body: Body::Syn(Options::default()), ..segment }), None);
+    assert_eq!(quote(&segment), expected);
+    assert_eq!(quote(&Segment { body: Body::Empty, ..segment.clone() }), SegmentId::Other);
+    assert_eq!(quote(&Segment { body: Body::Syn(Options::default()), ..segment }), SegmentId::Other);
 }
 
 proptest! {
+    #[test]
+    fn a_quote_is_the_start_of_the_datagram(segment in segment(Framing::Udp)) {
+        let (source, destination) = (segment.source, segment.destination);
+        let mut datagram = Vec::new();
+        udp::Datagram { source, destination, payload: in_udp(&segment).into() }.emit(A, B, &mut datagram);
+        let quoted = segment.quoted_in_udp(A, B);
+        prop_assert_eq!(&quoted.transport[..], &datagram[..20]);
+        prop_assert_eq!(
+            quoted.lost_segment(),
+            LostSegment { source, destination, segment: segment.id() },
+        );
+    }
+
     #[test]
     fn parse_undoes_emit_in_udp(segment in segment(Framing::Udp)) {
         let bytes = in_udp(&segment);

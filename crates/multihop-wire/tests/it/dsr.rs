@@ -2,11 +2,11 @@
 
 use std::net::Ipv4Addr;
 
-use multihop_core::{Payload, Quoted};
+use multihop_core::Payload;
 use multihop_wire::dsr::{
     self, Ack, Addresses, Fault, Header, NO_NEXT_HEADER, RouteError, RouteReply, RouteRequest, SourceRoute,
 };
-use multihop_wire::udp;
+use multihop_wire::{Quoted, udp};
 
 use crate::tshark::{A, B, Capture};
 

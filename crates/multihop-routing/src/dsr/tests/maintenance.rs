@@ -45,7 +45,7 @@ fn a_report_reaches_the_connection() {
     let quoted = quoted(&data(1, 1, 9));
     report.header.errors[0].quoted = Some(quoted);
     n.input(arrives(255, report));
-    assert_eq!(n.notices(), [(9, Notice::LinkFailed(quoted)), (9, Notice::RouteLost)]);
+    assert_eq!(n.notices(), [(9, Notice::LinkFailed(quoted.lost_segment())), (9, Notice::RouteLost)]);
     assert_eq!(n.way_to(9), None);
     assert_eq!(n.way_to(6), Some(list(&[6])));
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use multihop_core::{DropReason, Duration, Instant, NodeId, Notice, Quoted, Rng};
+use multihop_core::{DropReason, Duration, Instant, NodeId, Notice, Rng};
 use multihop_routing::agent::{Routable, Ticket};
 use multihop_routing::dsr::{Agent, Config, Input, Message, Output, Overheard};
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
+use multihop_wire::Quoted;
 use multihop_wire::dsr::{Fault, Header, SourceRoute};
 
 mod chains;

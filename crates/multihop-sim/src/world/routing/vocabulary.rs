@@ -3,10 +3,11 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use multihop_core::{DropReason, FlowId, NodeId, Notice, Quoted};
+use multihop_core::{DropReason, FlowId, NodeId, Notice};
 use multihop_radio::frame::BROADCAST;
 use multihop_routing::agent::{Input, Output, Routable, Ticket};
 use multihop_routing::{aodv, apdr, dsr};
+use multihop_wire::Quoted;
 use multihop_wire::dsr::SourceRoute;
 use multihop_wire::{aodv as aodv_wire, olsr as olsr_wire};
 

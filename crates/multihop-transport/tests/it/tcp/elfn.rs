@@ -1,6 +1,6 @@
 //! Stand-by after notices of failed links (Holland and Vaidya, section 6).
 
-use multihop_core::{Duration, Instant, Machine, Notice, Payload, Quoted};
+use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, Payload, SegmentId};
 use multihop_transport::tcp::{
     Config, Event, Exit, Input, Phase, Probe, ProbeInterval, Restore, Standby, State,
 };
@@ -22,9 +22,9 @@ fn on_standby(config: Config) -> Tcp {
     s
 }
 
-fn notice(s: &mut Tcp, ms: u64, quoted: Quoted) {
+fn notice(s: &mut Tcp, ms: u64, lost: LostSegment) {
     let now = Instant::ZERO + Duration::from_millis(ms);
-    s.machine.handle(now, Input::Notice(Notice::LinkFailed(quoted)));
+    s.machine.handle(now, Input::Notice(Notice::LinkFailed(lost)));
 }
 
 #[test]
@@ -148,15 +148,15 @@ fn only_an_outstanding_segment_of_this_connection_counts() {
     let mut s = established(with(ELFN));
     s.app(|tcp| tcp.send_forever()).expect((1..=4).map(data));
     s.at_ms(100).gets([ack(2)]).expect([data(5), data(6)]);
-    let ours = quote(LOCAL, REMOTE, number(3));
+    let ours = lost(LOCAL, REMOTE, number(3));
     let others = [
-        quote(LOCAL + 1, REMOTE, number(3)),
-        quote(LOCAL, REMOTE + 1, number(3)),
-        quote(REMOTE, LOCAL, number(3)),
-        Quoted { protocol: 17, ..ours },
-        quote(LOCAL, REMOTE, number(1)), // acknowledged
-        quote(LOCAL, REMOTE, number(7)), // not sent
-        quote(LOCAL, REMOTE, number(3) + (1 << 31)),
+        lost(LOCAL + 1, REMOTE, number(3)),
+        lost(LOCAL, REMOTE + 1, number(3)),
+        lost(REMOTE, LOCAL, number(3)),
+        LostSegment { segment: SegmentId::Other, ..ours },
+        lost(LOCAL, REMOTE, number(1)), // acknowledged
+        lost(LOCAL, REMOTE, number(7)), // not sent
+        lost(LOCAL, REMOTE, number(3) + (1 << 31)),
     ];
     for other in others {
         notice(&mut s, 100, other);

@@ -9,7 +9,7 @@ use multihop_transport::tcp::{
 use multihop_wire::tcp::{NetworkState, Options, SackBlocks, Segment, SeqNumber, StateOption, Timestamps};
 use proptest::prelude::*;
 
-use super::templates::{quote, standbys};
+use super::templates::{lost, standbys};
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -128,8 +128,8 @@ impl Bench {
             Op::Hops(hops) => self.tcp.handle(self.now, Input::Notice(Notice::PathInfo { hops })),
             Op::RouteLost => self.tcp.handle(self.now, Input::Notice(Notice::RouteLost)),
             Op::Broken(offset) => {
-                let quoted = quote(1, 2, self.sent + offset.cast_unsigned());
-                self.tcp.handle(self.now, Input::Notice(Notice::LinkFailed(quoted)));
+                let lost = lost(1, 2, self.sent + offset.cast_unsigned());
+                self.tcp.handle(self.now, Input::Notice(Notice::LinkFailed(lost)));
             }
             Op::Send(n) => drop(self.tcp.send(Payload::Bytes(vec![7; n as usize]))),
             Op::SendForever => drop(self.tcp.send_forever()),

@@ -9,7 +9,7 @@ use multihop_transport::tcp::{
 use multihop_wire::tcp::{Segment, SeqNumber};
 use proptest::prelude::*;
 
-use super::templates::{quote, standbys};
+use super::templates::{lost, standbys};
 
 type Connection = Pair<Endpoint, Segment>;
 
@@ -173,7 +173,7 @@ proptest! {
                     let acked = u32::try_from(tcp.counters().bytes_acked).expect("few");
                     let iss = if tcp.config().handshake { SeqNumber(u32::MAX - 9000) } else { SeqNumber(0) };
                     let number = iss + 1 + acked + offset % tcp.flight().max(1);
-                    tcp.handle(now, Input::Notice(Notice::LinkFailed(quote(1, 2, number))));
+                    tcp.handle(now, Input::Notice(Notice::LinkFailed(lost(1, 2, number))));
                 });
             }
             pair.ends[0].unacked() == 0

@@ -1,14 +1,12 @@
 //! Segments as scripts write them.
 
-use std::net::Ipv4Addr;
-
-use multihop_core::{Duration, Notice, Payload, Quoted};
+use multihop_core::{Duration, LostSegment, Notice, Payload, SegmentId};
 use multihop_testkit::Script;
 use multihop_transport::tcp::{
     AckRule, Config, Endpoint, Event, Exit, Input, Output, PartialAckTimer, Ports, Probe, ProbeInterval,
     Restore, Standby, Variant,
 };
-use multihop_wire::tcp::{Options, PROTOCOL, SackBlocks, Segment, SeqNumber};
+use multihop_wire::tcp::{Options, SackBlocks, Segment, SeqNumber};
 use proptest::prelude::*;
 
 pub(super) const MSS: u32 = 1000;
@@ -48,14 +46,9 @@ pub(super) fn broken(n: u32) -> Seen {
     Seen::Broken(n)
 }
 
-/// The start of a segment, as routers quote it.
-pub(super) fn quote(from: u16, to: u16, seq: SeqNumber) -> Quoted {
-    let mut transport = [0; 20];
-    transport[..2].copy_from_slice(&from.to_be_bytes());
-    transport[2..4].copy_from_slice(&to.to_be_bytes());
-    transport[4..8].copy_from_slice(&seq.0.to_be_bytes());
-    let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
-    Quoted { source, destination, protocol: PROTOCOL, transport }
+/// A segment between these ports, lost at a broken link.
+pub(super) fn lost(source: u16, destination: u16, seq: SeqNumber) -> LostSegment {
+    LostSegment { source, destination, segment: SegmentId::Tcp(seq.0) }
 }
 
 /// `times` equal ACKs.
@@ -179,7 +172,7 @@ fn give(seen: Seen) -> Input {
         }
         Seen::Ack(n) => Segment { ack: Some(ISS + number(n).0), ..from_peer() },
         Seen::Other(segment) => *segment,
-        Seen::Broken(n) => return Input::Notice(Notice::LinkFailed(quote(LOCAL, REMOTE, number(n)))),
+        Seen::Broken(n) => return Input::Notice(Notice::LinkFailed(lost(LOCAL, REMOTE, number(n)))),
         Seen::Event(event) => panic!("{event:?} is no segment"),
     };
     Input::Segment(segment)

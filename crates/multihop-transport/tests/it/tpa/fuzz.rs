@@ -1,8 +1,6 @@
 //! Any sequence of operations keeps the invariants and never panics.
 
-use core::net::Ipv4Addr;
-
-use multihop_core::{Duration, Instant, Machine, Notice, Payload, Quoted};
+use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, Payload, SegmentId};
 use multihop_transport::tpa::{Config, Endpoint, Event, Input, Output, Ports, State};
 use multihop_wire::tpa::{Ack, AckPolicy, Bitmap, BlockSeq, Body, Options, Segment};
 use proptest::prelude::*;
@@ -167,14 +165,9 @@ impl Bench {
             1 => Notice::RouteRestored,
             2 => Notice::PathInfo { hops: position },
             _ => {
-                let block = BlockSeq(self.sent.0.wrapping_add_signed(block % 2));
-                let payload = Payload::Virtual(1);
-                let body = Body::Data { position: position % 12, last: true, payload };
-                let mut bytes = vec![0, 1, 0, 2, 0, 0, 0, 0];
-                Segment { block, body, ..Segment::default() }.emit_in_udp(&mut bytes);
-                let (source, destination) = (Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST);
-                let transport = bytes[..20].try_into().expect("20 bytes");
-                Notice::LinkFailed(Quoted { source, destination, protocol: 17, transport })
+                let block = self.sent.0.wrapping_add_signed(block % 2);
+                let segment = SegmentId::Tpa { block, position: position % 12 };
+                Notice::LinkFailed(LostSegment { source: 1, destination: 2, segment })
             }
         };
         self.tpa.handle(self.now, Input::Notice(notice));

@@ -1,9 +1,8 @@
 //! Whatever the network does, the stream arrives as it was sent, and the connection ends.
 
-use core::net::Ipv4Addr;
 use core::ops::{Deref, DerefMut};
 
-use multihop_core::{BitRate, Duration, Instant, Machine, Notice, Payload, Quoted, Rng};
+use multihop_core::{BitRate, Duration, Instant, LostSegment, Machine, Notice, Payload, Rng};
 use multihop_testkit::{LinkConfig, Pair, Port};
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tpa::{
@@ -55,12 +54,8 @@ impl Machine for Watched {
 }
 
 fn link_failed(segment: &Segment) -> Notice {
-    let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
-    let mut bytes =
-        [segment.source.to_be_bytes(), segment.destination.to_be_bytes(), [0; 2], [0; 2]].concat();
-    segment.emit_in_udp(&mut bytes);
-    let transport = bytes[..20].try_into().expect("20 bytes");
-    Notice::LinkFailed(Quoted { source, destination, protocol: 17, transport })
+    let (source, destination) = (segment.source, segment.destination);
+    Notice::LinkFailed(LostSegment { source, destination, segment: segment.id() })
 }
 
 impl Deref for Watched {

@@ -1,9 +1,7 @@
 //! Normal, congested, freeze (§3.3, §3.5), with link-failure notices and without; the back-off.
 
-use core::net::Ipv4Addr;
-
-use multihop_core::{Duration, Instant, Machine, Notice, Quoted};
-use multihop_transport::tpa::{Config, Endpoint, Framing, Input, Phase};
+use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, SegmentId};
+use multihop_transport::tpa::{Config, Endpoint, Input, Phase};
 use multihop_wire::tpa::{Body, Segment};
 
 use super::templates::*;
@@ -12,20 +10,13 @@ fn with_notices() -> Config {
     Config { notices: true, ..config() }
 }
 
-/// A notice that quotes what the endpoint sent, in UDP.
+/// A notice that this segment of the endpoint was lost.
 fn link_failed(seen: &Segment) -> Notice {
-    let mut bytes = vec![0; 8];
-    bytes[..2].copy_from_slice(&seen.source.to_be_bytes());
-    bytes[2..4].copy_from_slice(&seen.destination.to_be_bytes());
-    seen.emit_in_udp(&mut bytes);
-    bytes.resize(20, 0);
-    quoting(17, bytes)
+    Notice::LinkFailed(lost(seen))
 }
 
-fn quoting(protocol: u8, bytes: Vec<u8>) -> Notice {
-    let transport = bytes[..20].try_into().expect("20 bytes");
-    let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
-    Notice::LinkFailed(Quoted { source, destination, protocol, transport })
+fn lost(seen: &Segment) -> LostSegment {
+    LostSegment { source: seen.source, destination: seen.destination, segment: seen.id() }
 }
 
 /// The data segment of the endpoint under test at this place.
@@ -194,10 +185,9 @@ fn notices_of_what_is_not_in_flight_are_ignored() {
     for segment in &ignored {
         notify(&mut s, 0, link_failed(segment)).expect([]);
     }
-    notify(&mut s, 0, quoting(17, vec![0xff; 20])).expect([]);
-    // A TCP segment between the same ports, which reads as if it were ours.
-    let Notice::LinkFailed(quoted) = link_failed(&sent(1, 1)) else { unreachable!("it is one") };
-    notify(&mut s, 0, Notice::LinkFailed(Quoted { protocol: 6, ..quoted })).expect([]);
+    // A TCP segment between the same ports.
+    let of_tcp = LostSegment { segment: SegmentId::Tcp(1), ..lost(&sent(1, 1)) };
+    notify(&mut s, 0, Notice::LinkFailed(of_tcp)).expect([]);
     s.check(|tpa| (tpa.phase(), tpa.counters().notices, tpa.flight()), (Phase::Normal, 0, 2));
     s.gets([ack(1, &[0, 1, 2], 2)]);
 }
@@ -246,35 +236,6 @@ fn a_notice_about_a_probe_does_not_hurry_the_next() {
     notify(&mut s, 1021, link_failed(&sent(1, 0))).expect([]);
     s.at_ms(3020).expect([slow(1, 1, 4)]);
     s.at_ms(3100).gets([ack(1, &[0, 1, 2], 4)]).expect([]).check(Endpoint::phase, Phase::Normal);
-}
-
-#[test]
-fn a_quote_of_the_framing_over_ip_is_read_too() {
-    let mut s = established(with_notices());
-    s.app(|tpa| tpa.send_virtual(1000)).expect([data(1, 0, 0)]);
-    s.gets([ack(1, &[0], 0)]);
-    let config = Config { framing: Framing::Ip, ..with_notices() };
-    let ports = multihop_transport::tpa::Ports { local: LOCAL, remote: REMOTE };
-    let mut tpa = Endpoint::new(config, ports, multihop_wire::tpa::BlockSeq(0xfff));
-    let now = Instant::ZERO;
-    tpa.connect();
-    while tpa.poll_output(now).is_some() {}
-    let mut answer = from_peer();
-    answer.body = Body::Syn(peer_options());
-    answer.ack = Some(multihop_wire::tpa::Ack {
-        block: multihop_wire::tpa::BlockSeq(0xfff),
-        ..multihop_wire::tpa::Ack::default()
-    });
-    tpa.handle(now, Input::Segment(answer));
-    tpa.send_virtual(1000).expect("the connection is open");
-    while tpa.poll_output(now).is_some() {}
-    assert_eq!(tpa.flight(), 1);
-    let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
-    let mut bytes = Vec::new();
-    let quoted = Segment { block: multihop_wire::tpa::BlockSeq(0), ..sent(1, 0) };
-    quoted.emit_over_ip(source, destination, &mut bytes);
-    tpa.handle(now, Input::Notice(quoting(253, bytes)));
-    assert_eq!((tpa.phase(), tpa.counters().notices), (Phase::Freeze, 1));
 }
 
 #[test]

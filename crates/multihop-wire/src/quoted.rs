@@ -1,0 +1,36 @@
+use core::net::Ipv4Addr;
+
+use multihop_core::{LostSegment, SegmentId};
+
+use crate::{tcp, tpa, udp};
+
+/// The start of a packet that met a failure, as an ICMP error or a route error of DSR carries it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Quoted {
+    /// Source address of the packet.
+    pub source: Ipv4Addr,
+    /// Destination address of the packet.
+    pub destination: Ipv4Addr,
+    /// IP protocol number.
+    pub protocol: u8,
+    /// The first 20 bytes of what IP carried: ports, and the sequence number of TCP or TPA.
+    pub transport: [u8; 20],
+}
+
+impl Quoted {
+    /// Reads which segment was lost. UDP is taken to carry TPA.
+    pub fn lost_segment(&self) -> LostSegment {
+        let [a, b, c, d, header @ ..] = self.transport;
+        let segment = match self.protocol {
+            tcp::PROTOCOL => SegmentId::Tcp(u32::from_be_bytes([header[0], header[1], header[2], header[3]])),
+            udp::PROTOCOL => tpa::Framing::Udp.quoted(&self.transport),
+            PROTOCOL_EXPERIMENT => SegmentId::Custom(header),
+            _ => SegmentId::Other,
+        };
+        LostSegment { source: u16::from_be_bytes([a, b]), destination: u16::from_be_bytes([c, d]), segment }
+    }
+}
+
+/// The IP protocol number for experiments (RFC 3692), which user-defined transports have. So has TPA
+/// straight over IP, whose driver must read quotes itself.
+pub const PROTOCOL_EXPERIMENT: u8 = 253;
