@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import multihop
-from multihop.experiments import claims, command, figures, pages
+from multihop.experiments import claims, command, figures, pages, verdicts
 from multihop.experiments.catalogue import EXPERIMENTS, find
 from multihop.experiments.declare import (
     FAIRNESS,
@@ -19,7 +19,6 @@ from multihop.experiments.declare import (
     Axis,
     Claim,
     Effort,
-    Experiment,
     Metric,
     Plot,
     axis,
@@ -27,7 +26,7 @@ from multihop.experiments.declare import (
     rows,
     transports,
 )
-from multihop.experiments.study import Study, batches, merged, pick
+from multihop.experiments.study import Experiment, Study, batches, merged, pick
 from multihop.experiments.suite import Suite, finished
 from multihop.journal import Journal
 from multihop.progress import Progress
@@ -127,28 +126,28 @@ def test_means_are_those_of_plain_runs(study: Study) -> None:
 
 def test_a_claim_is_decided_by_the_paired_difference(study: Study) -> None:
     held, not_held = (claims.judge(study, claim) for claim in SHORT.claims)
-    assert (held.verdict, not_held.verdict) == (claims.HELD, claims.NOT_HELD)
+    assert (held.verdict, not_held.verdict) == (verdicts.HELD, verdicts.NOT_HELD)
     same = Claim("", "goodput", {"hops": 1}, {"hops": 1}, at_least=0.999, at_most=1.001)
-    assert claims.judge(study, same).verdict == claims.HELD
+    assert claims.judge(study, same).verdict == verdicts.HELD
     each = Claim("", "goodput", {"transport": "tcp-2"}, at_least=1000.0, each={"hops": [1, 2]})
-    assert claims.judge(study, each).verdict == claims.NOT_HELD
+    assert claims.judge(study, each).verdict == verdicts.NOT_HELD
     beside_one = Claim("", "goodput", {}, {"hops": 1}, at_least=0.9, each={"hops": [1, 2]})
-    assert claims.judge(study, beside_one).verdict == claims.NOT_HELD
+    assert claims.judge(study, beside_one).verdict == verdicts.NOT_HELD
     absent = Claim("", "goodput", {"hops": 3}, at_least=1.0)
-    assert claims.judge(study, absent).verdict == claims.NOT_RUN
+    assert claims.judge(study, absent).verdict == verdicts.NOT_RUN
 
 
 @pytest.mark.parametrize(
     ("values", "verdict"),
     [
-        ([1.0, 1.1, 0.9], claims.HELD),
-        ([-1.0, -1.1, -0.9], claims.NOT_HELD),
-        ([1.0, -1.0, 0.1], claims.NOT_DECIDED),
+        ([1.0, 1.1, 0.9], verdicts.HELD),
+        ([-1.0, -1.1, -0.9], verdicts.NOT_HELD),
+        ([1.0, -1.0, 0.1], verdicts.NOT_DECIDED),
     ],
 )
 def test_an_interval_that_straddles_the_bound_decides_nothing(values: list[float], verdict: str) -> None:
-    assert claims.decide(multihop.interval(values)) == verdict
-    assert claims.decide(multihop.interval([5.0])) == claims.NOT_DECIDED
+    assert verdicts.decide(multihop.interval(values)) == verdict
+    assert verdicts.decide(multihop.interval([5.0])) == verdicts.NOT_DECIDED
 
 
 def test_batch_means_drop_the_first_batch() -> None:
@@ -220,7 +219,7 @@ def test_the_command_runs_resumes_and_reports(
     arguments = ["run", "short", "--quick", "--jobs", "1", "--out", str(tmp_path), "--json"]
     assert command.main([*arguments, "--markdown", str(tmp_path / "docs")]) == 0
     (outcome,) = json.loads(capsys.readouterr().out)["experiments"]
-    assert [row["verdict"] for row in outcome["claims"]] == [claims.HELD, claims.NOT_HELD]
+    assert [row["verdict"] for row in outcome["claims"]] == [verdicts.HELD, verdicts.NOT_HELD]
     assert outcome["cells"][0]["goodput"]["n"] == 3
     kept = (tmp_path / "quick" / "short" / "runs.jsonl").read_bytes()
     results = pl.read_parquet(tmp_path / "quick" / "short" / "results.parquet")

@@ -1,1 +1,1 @@
-"""Experiments: declarations, one file for each paper or subject, and the programs that run and report them."""
+"""Experiments: one file of declarations for each paper or subject, and what runs and reports them."""

@@ -13,13 +13,13 @@ from multihop.experiments.declare import (
     RTX,
     Axis,
     Effort,
-    Experiment,
     Metric,
     Plot,
     Unstated,
     axis,
     transports,
 )
+from multihop.experiments.study import Experiment
 
 PAPER = "Across papers"
 EVERY = ["reno", "newreno", "tcp-2", "tcp-3", "tcp-uc", "tcp-cwl", "tcp-ap", "tcp-ap+da", "elfn", "adtcp",

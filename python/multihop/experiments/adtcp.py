@@ -17,7 +17,6 @@ from multihop.experiments.declare import (
     Axis,
     Claim,
     Effort,
-    Experiment,
     Metric,
     Plot,
     Settings,
@@ -26,6 +25,7 @@ from multihop.experiments.declare import (
     versus,
 )
 from multihop.experiments.receiver import receiver
+from multihop.experiments.study import Experiment
 
 PAPER = "ADTCP"
 # Section 3: NewReno with windows of at most eight packets, DSR, 300 s, 30 nodes, pause 0.

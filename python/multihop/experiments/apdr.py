@@ -16,13 +16,13 @@ from multihop.experiments.declare import (
     Axis,
     Claim,
     Effort,
-    Experiment,
     Metric,
     Plot,
     Unstated,
     axis,
     versus,
 )
+from multihop.experiments.study import Experiment
 
 PAPER = "APDR"
 WEIGHTS = (0.2, 0.4, 0.6, 0.8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from multihop.experiments import across, adtcp, apdr, elfn, tcp_ap, tcp_ap_flows, tpa, tpa_simulation
-from multihop.experiments.declare import Experiment
+from multihop.experiments.study import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *tpa.EXPERIMENTS,

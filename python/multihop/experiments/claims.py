@@ -4,40 +4,42 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from multihop.experiments.declare import Cell, Claim
 from multihop.experiments.study import Samples, Study, Values
-from multihop.stats import Interval, interval
+from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN, Verdict, decide, worst
+from multihop.stats import interval
 
-HELD, NOT_HELD, NOT_DECIDED, NOT_RUN = "held", "not held", "not decided", "not run"
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """What our numbers say to a claim."""
-
-    claim: Claim
-    verdict: str
-    why: str
+def verdicts(study: Study) -> list[Verdict]:
+    """The verdict on each claim, then those of the experiment's own analysis."""
+    return [*(judge(study, claim) for claim in study.experiment.claims), *study.found]
 
 
 def judge(study: Study, claim: Claim) -> Verdict:
     """Decide a claim, at each of the values at which it must hold."""
+    if claim.near is not None:
+        return _judge_near(study, claim, claim.near)
     verdicts = [_judge_one(study, one) for one in _each(claim)]
-    for worst in (NOT_RUN, NOT_HELD, NOT_DECIDED):
-        found = [one for one in verdicts if one.verdict == worst]
-        if found and (worst != NOT_RUN or len(found) == len(verdicts)):
-            return Verdict(claim, worst, "; ".join(one.why for one in found))
+    for least in (NOT_RUN, NOT_HELD, NOT_DECIDED):
+        found = [one for one in verdicts if one.verdict == least]
+        if found and (least != NOT_RUN or len(found) == len(verdicts)):
+            return Verdict(claim.text, least, "; ".join(one.why for one in found), claim.differs)
     decided = [one for one in verdicts if one.verdict != NOT_RUN]
-    return Verdict(claim, HELD, "; ".join(one.why for one in decided))
+    return Verdict(claim.text, HELD, "; ".join(one.why for one in decided), claim.differs)
 
 
-def decide(found: Interval) -> str:
-    """What an interval says about being above zero."""
-    if found.low >= 0:
-        return HELD
-    return NOT_HELD if found.high < 0 else NOT_DECIDED
+def _judge_near(study: Study, claim: Claim, limit: float) -> Verdict:
+    """Compare the mean of every cell with its published value; the largest difference decides."""
+    errors = {}
+    for cell in study.select(claim.of):
+        printed, ours = study.published(claim.metric, cell), study.mean(claim.metric, cell)
+        if printed is not None and ours is not None:
+            errors[_cell(cell)] = ours.mean / (printed[0] if isinstance(printed, tuple) else printed) - 1
+    if not errors:
+        return Verdict(claim.text, NOT_RUN, f"{_named(claim.of)}: not run")
+    return worst(claim.text, errors, limit, claim.differs)
 
 
 def _each(claim: Claim) -> Iterator[Claim]:
@@ -52,16 +54,16 @@ def _judge_one(study: Study, claim: Claim) -> Verdict:
     other = claim.than or claim.metric
     against = None if claim.against is None else _best(study, claim, other, claim.against)
     if of is None or (claim.against is not None and against is None):
-        return Verdict(claim, NOT_RUN, f"{_named(claim.of)}: not run")
+        return Verdict(claim.text, NOT_RUN, f"{_named(claim.of)}: not run")
     left = study.samples(claim.metric, of)
     right = study.samples(other, against) if against is not None else dict.fromkeys(left, 1.0)
     checks = [_difference(left, right, claim.at_least, 1), _difference(left, right, claim.at_most, -1)]
     found = [interval(values, study.experiment.level) for values in checks if values]
     if not found:
-        return Verdict(claim, NOT_RUN, f"{_named(claim.of)}: nothing measured")
+        return Verdict(claim.text, NOT_RUN, f"{_named(claim.of)}: nothing measured")
     verdicts = {decide(one) for one in found}
     verdict = next(v for v in (NOT_HELD, NOT_DECIDED, HELD) if v in verdicts)
-    return Verdict(claim, verdict, _why(study, claim, of, against))
+    return Verdict(claim.text, verdict, _why(study, claim, of, against))
 
 
 def _difference(left: Samples, right: Samples, factor: float | None, sign: int) -> list[float]:

@@ -13,27 +13,41 @@ from multihop import _core
 from multihop.cluster import ClusterError
 from multihop.experiments import pages
 from multihop.experiments.catalogue import EXPERIMENTS, find
-from multihop.experiments.declare import Experiment
-from multihop.experiments.study import Study
+from multihop.experiments.declare import VALIDATION
+from multihop.experiments.study import Experiment, Study, file_name
 from multihop.experiments.suite import Suite, finished
 from multihop.journal import Shard
 from multihop.runs import Where
 
 
+NAMES = "experiments, papers, or validation; the experiments of all papers if none is named"
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the command; returns its exit code."""
-    parser = argparse.ArgumentParser(prog="multihop papers", description="The experiments of the papers")
+    parser = argparse.ArgumentParser(
+        prog="multihop papers",
+        description="Experiments of the papers and of the validation",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     listed = commands.add_parser("list", help="name the experiments")
     shown = commands.add_parser("show", help="what the paper did and found, and how it is run here")
     shown.add_argument("id")
     run = commands.add_parser("run", help="run experiments, put ours beside theirs")
-    run.add_argument("id", nargs="*", help="names of experiments, or of papers; all if none is given")
+    run.add_argument(
+        "id",
+        nargs="*",
+        help=NAMES,
+    )
     effort = run.add_mutually_exclusive_group()
     effort.add_argument("--quick", action="store_true", help="few seeds, short runs (the default)")
     effort.add_argument("--full", action="store_true", help="lengths and repetitions of the papers")
     report = commands.add_parser("report", help="a report of what has been run: full runs where there are")
-    report.add_argument("id", nargs="*", help="names of experiments, or of papers; all if none is given")
+    report.add_argument(
+        "id",
+        nargs="*",
+        help=NAMES,
+    )
     run.add_argument("--jobs", type=_positive, metavar="N", help="runs at the same time")
     run.add_argument("--on", metavar="ADDRESS", help="of a Dask scheduler")
     run.add_argument("--shard", type=Shard.parse, metavar="I/N", help="only one of N parts of the runs")
@@ -144,13 +158,14 @@ def _publish(options: argparse.Namespace, studies: Sequence[Study], command: str
 
 
 def _chosen(options: argparse.Namespace) -> list[Experiment]:
-    """What was named, or everything."""
-    return [one for name in options.id for one in _named(name)] or list(EXPERIMENTS)
+    """What was named, or the experiments of all papers."""
+    named = [one for name in options.id for one in _named(name)]
+    return named or [one for one in EXPERIMENTS if one.paper != VALIDATION]
 
 
 def _named(name: str) -> list[Experiment]:
-    """One experiment, or all of a paper."""
-    return [one for one in EXPERIMENTS if pages.file_name(one.paper) == name] or [find(name)]
+    """One experiment, or all of a paper or page."""
+    return [one for one in EXPERIMENTS if name in (file_name(one.paper), one.sheet)] or [find(name)]
 
 
 def _print(study: Study) -> None:

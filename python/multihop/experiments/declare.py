@@ -1,16 +1,19 @@
-"""What an experiment of a paper is made of. The other files here are nothing but such declarations."""
+"""The parts of an experiment: axes, metrics, efforts, claims, figures. `study.py` has the whole."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from multihop.experiments.study import Study
+from typing import Any
 
 Settings = Mapping[str, Any]
 """Dotted keys of a scenario and their values, as `--set` takes them."""
+
+Document = Mapping[str, Any]
+"""A result as JSON."""
+
+VALIDATION = "Validation"
+"""The group of the experiments that compare the simulator with theory, other programs and the literature."""
 
 Cell = Mapping[str, Any]
 """A value for each axis. In claims a list of values stands for the best of them."""
@@ -33,11 +36,11 @@ def axis(name: str, key: str, values: Sequence[Any], label: str = "") -> Axis:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number of a result: dotted keys, of which `flows.*` is the mean over the flows."""
+    """A number of a result: dotted keys, of which `flows.*` is the mean over the flows, or a function."""
 
     name: str
     label: str
-    path: str
+    path: str | Callable[[Document], float | None]
     scale: float = 1.0
     per: str = ""
     """The keys of what it is divided by, if it is."""
@@ -72,9 +75,9 @@ class Effort:
 class Claim:
     """A sentence of the paper as a check on our numbers.
 
-    `metric` of one cell must be at least, or at most, so many times that of the other with the same
+    `metric` of one cell must be at least, or at most, this many times that of the other with the same
     seed; without another cell the bounds are values of the metric. It is decided by the interval of
-    the paired difference.
+    the paired difference. With `near` the means of all these cells are compared with published values.
     """
 
     text: str
@@ -83,6 +86,8 @@ class Claim:
     against: Cell | None = None
     at_least: float | None = None
     at_most: float | None = None
+    near: float | None = None
+    """The largest relative difference between a mean and its published value."""
     than: str = ""
     """The metric of the other cell, if it is not the same."""
     each: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -137,6 +142,8 @@ class Plot:
     """The axis whose values have a look of their own."""
     panel: str = ""
     """The axis whose values have a panel of their own."""
+    at: Cell = field(default_factory=dict)
+    """The cells that are drawn, if not all are."""
     apart: bool = False
     """Whether each panel has a scale of its own, too."""
     caption: str = ""
@@ -144,36 +151,6 @@ class Plot:
 
 Published = Mapping[tuple[Any, ...], float | tuple[float, float]]
 """By the values of the axes in their order: what the paper prints, with half its interval if given."""
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """One experiment of a paper."""
-
-    id: str
-    paper: str
-    place: str
-    title: str
-    found: str
-    """What the paper did and found, or what is asked."""
-    scenario: Settings
-    axes: Sequence[Axis]
-    metrics: Sequence[Metric]
-    quick: Effort
-    full: Effort
-    drawn: Callable[[int], Settings] | None = None
-    """What else the seed of a run decides."""
-    level: float = 0.95
-    batches: int = 0
-    """Batch means of one long run; of several, each gives one value. The first batch is dropped."""
-    published: Mapping[str, Published] = field(default_factory=dict)
-    claims: Sequence[Claim] = ()
-    unstated: Sequence[Unstated] = ()
-    plots: Sequence[Plot] = ()
-    more: Callable[[Study], None] | None = None
-    """Adds what is not a table of means: traces, single runs."""
-    expected: bool = False
-    """Needs what chains deliver, from `elfn-chain`."""
 
 
 def rows(names: Sequence[Any], columns: Sequence[Any], text: str) -> dict[tuple[Any, ...], Any]:

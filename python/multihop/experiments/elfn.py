@@ -12,13 +12,13 @@ from multihop.experiments.declare import (
     Axis,
     Claim,
     Effort,
-    Experiment,
     Metric,
     Plot,
     Unstated,
     axis,
     versus,
 )
+from multihop.experiments.study import Experiment
 from multihop.experiments.traces import patterns, zero
 
 PAPER = "ELFN"

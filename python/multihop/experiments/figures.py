@@ -36,7 +36,7 @@ def draw(study: Study, plot: Plot) -> Figure | None:
         shared = plot.kind != "time" and not plot.apart
         grid = figure.subplots(lines, columns, squeeze=False, sharey=shared)
     for axes, panel in zip(grid.flat, panels, strict=False):
-        kinds[plot.kind](axes, study, plot, {} if panel is None else {plot.panel: panel})
+        kinds[plot.kind](axes, study, plot, {**plot.at, **({} if panel is None else {plot.panel: panel})})
         if panel is not None:
             axes.set_title(f"{_axis(study, plot.panel).label or plot.panel} {panel}", fontsize=10)
     for axes in grid.flat[: len(panels)]:
@@ -44,7 +44,7 @@ def draw(study: Study, plot: Plot) -> Figure | None:
         axes.set_ylim(bottom=0)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
-    _legend(figure, [axes for axes in grid.flat if axes.get_visible()])
+    _legend(figure, [axes for axes in grid.flat if axes.get_visible()], study.experiment.reference)
     return figure
 
 
@@ -163,7 +163,7 @@ def _theirs(
         markersize=5,
         capsize=2,
         zorder=3,
-        label=None if "the paper" in known else "the paper",
+        label=None if study.experiment.reference in known else study.experiment.reference,
     )
 
 
@@ -224,14 +224,14 @@ def _metric_label(study: Study, name: str) -> str:
     return next(metric.label for metric in study.experiment.metrics if metric.name == name)
 
 
-def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
+def _legend(figure: Figure, panels: Sequence[Axes], reference: str) -> None:
     found = [pair for axes in panels for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
     unique = {label: handle for handle, label in reversed(found)}
     labels = list(dict.fromkeys(label for _, label in found))
     handles = [unique[label] for label in labels]
-    order = sorted(range(len(labels)), key=lambda place: labels[place] == "the paper")
+    order = sorted(range(len(labels)), key=lambda place: labels[place] == reference)
     handles, labels = [handles[place] for place in order], [labels[place] for place in order]
-    if len(labels) > 1 or labels == ["the paper"]:
+    if len(labels) > 1 or labels == [reference]:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), fontsize=9)
 
 

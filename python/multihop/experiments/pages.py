@@ -11,7 +11,9 @@ from matplotlib.figure import Figure
 
 from multihop import _core
 from multihop.experiments import claims, figures
+from multihop.experiments.declare import Metric
 from multihop.experiments.study import Study, Values
+from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN
 from multihop.progress import duration
 from multihop.report import NO_LINKS, Report, drawing
 from multihop.stats import format_mean
@@ -97,7 +99,7 @@ class Markdown:
 
 def html(studies: Sequence[Study], command: str, path: Path) -> Path:
     """One file with everything."""
-    page = Report("The papers' experiments, run again")
+    page = Report(TITLE)
     summary(page, studies, command, {study.experiment.id: f"#{study.experiment.id}" for study in studies})
     for study in studies:
         section(page, study)
@@ -105,28 +107,26 @@ def html(studies: Sequence[Study], command: str, path: Path) -> Path:
 
 
 def markdown(studies: Sequence[Study], command: str, folder: Path) -> Path:
-    """A page with the verdicts, and one for each paper."""
+    """A page with the verdicts, and the others that the experiments name."""
     links: dict[str, str] = {}
     pictures: list[str] = []
-    for paper in dict.fromkeys(study.experiment.paper for study in studies):
-        page = Markdown(f"{paper}: experiments", file_name(paper))
-        for study in (one for one in studies if one.experiment.paper == paper):
+    for name in dict.fromkeys(study.experiment.page for study in studies):
+        of_page = [study for study in studies if study.experiment.page == name]
+        page = Markdown(
+            f"{of_page[0].experiment.paper}: {of_page[0].experiment.sheet or 'experiments'}", name
+        )
+        for study in of_page:
             section(page, study)
             name = study.experiment.id
             links[name] = f"{page.name}.md#{name}"
             shown = [f"[{n}]({file})" for n, file in enumerate(page.pictures(name), 1)]
             pictures += [f"[{name}]({links[name]}): {' '.join(shown)}"] if shown else []
         page.write(folder)
-    index = Markdown("The papers' experiments, run again", "README")
+    index = Markdown(TITLE, "README")
     summary(index, studies, command, links)
     index.heading("Pictures")
     index.bullets(pictures)
     return index.write(folder)
-
-
-def file_name(paper: str) -> str:
-    """The name of a paper's page."""
-    return paper.lower().replace(" ", "-")
 
 
 def summary(page: Page, studies: Sequence[Study], command: str, links: Mapping[str, str]) -> None:
@@ -169,10 +169,9 @@ def counted(rows: Sequence[dict[str, str]]) -> str:
 def verdicts(studies: Sequence[Study]) -> list[dict[str, str]]:
     """A row for each claim."""
     return [
-        {"experiment": study.experiment.id, "claim": claim.text, "verdict": found.verdict, "ours": found.why}
+        {"experiment": study.experiment.id, "claim": one.text, "verdict": one.verdict, "ours": one.why}
         for study in studies
-        for claim in study.experiment.claims
-        for found in [claims.judge(study, claim)]
+        for one in claims.verdicts(study)
     ]
 
 
@@ -191,12 +190,12 @@ def section(page: Page, study: Study) -> None:
             f"Not run: {len(study.refused)} cells, which this simulator does not accept: {reasons(study)}"
         )
     _results(page, study)
-    found = [claims.judge(study, claim) for claim in experiment.claims]
+    found = claims.verdicts(study)
     if found:
-        page.bullets(f"{one.verdict.upper()}: {one.claim.text} ({one.why})" for one in found)
-    not_held = [one.claim for one in found if one.verdict == claims.NOT_HELD]
-    for why in dict.fromkeys(claim.differs for claim in not_held if claim.differs):
-        page.text(f"{'; '.join(claim.text for claim in not_held if claim.differs == why)}: {why}")
+        page.bullets(f"{one.verdict.upper()}: {one.text} ({one.why})" for one in found)
+    not_held = [one for one in found if one.verdict == NOT_HELD]
+    for why in dict.fromkeys(one.differs for one in not_held if one.differs):
+        page.text(f"{'; '.join(one.text for one in not_held if one.differs == why)}: {why}")
     if experiment.unstated:
         page.text("What the paper does not state:")
         page.bullets(f"{one.what}: {one.chosen}, because {one.why}" for one in experiment.unstated)
@@ -216,8 +215,8 @@ def _results(page: Page, study: Study) -> None:
         drawn = figures.draw(study, plot)
         if drawn is not None:
             page.figure(drawn, plot.caption or title)
-    if study.accepted():
-        page.table(table(study), title)
+    for frame, caption in tables(study):
+        page.table(frame, f"{caption}{title}")
     for part in study.parts:
         match part:
             case str():
@@ -237,6 +236,30 @@ def method(study: Study) -> str:
     return f"Mean and {level} of {study.seeds} runs, seeds 1 to {study.seeds}."
 
 
+def tables(study: Study) -> list[tuple[pl.DataFrame, str]]:
+    """The tables of means with what is put before their captions."""
+    experiment = study.experiment
+    if not (study.accepted() and experiment.metrics and study.seeds):
+        return []
+    if not experiment.spread:
+        return [(table(study), "")]
+    return [(spread(study, metric), f"{metric.label}. ") for metric in experiment.metrics]
+
+
+def spread(study: Study, metric: Metric) -> pl.DataFrame:
+    """One metric, with a column for each value of the axis that is spread."""
+    names = [axis.name for axis in study.axes]
+    place = names.index(study.experiment.spread)
+    rows: dict[Values, dict[str, str]] = {}
+    for cell in study.cells():
+        others = cell[:place] + cell[place + 1 :]
+        heads = zip(names[:place] + names[place + 1 :], others, strict=True)
+        row = rows.setdefault(others, {name: str(value) for name, value in heads})
+        for label, text in _columns(study, metric.name, f"{names[place]} {cell[place]}", cell).items():
+            row[label] = text
+    return pl.DataFrame(list(rows.values()))
+
+
 def table(study: Study) -> pl.DataFrame:
     """A row for each cell: ours, theirs and the difference."""
     rows = []
@@ -251,7 +274,7 @@ def table(study: Study) -> pl.DataFrame:
 def _columns(study: Study, name: str, label: str, cell: Values) -> dict[str, str]:
     found = study.mean(name, cell)
     ours = "not run" if cell in study.refused else str(found) if found else "-"
-    if name not in study.experiment.published:
+    if name not in study.experiment.published or study.experiment.spread:
         return {label: ours}
     printed = study.published(name, cell)
     mean = printed[0] if isinstance(printed, tuple) else printed
@@ -259,14 +282,15 @@ def _columns(study: Study, name: str, label: str, cell: Values) -> dict[str, str
         "" if printed is None else format_mean(*printed) if isinstance(printed, tuple) else f"{printed:g}"
     )
     difference = f"{found.mean / mean - 1:+.1%}" if found and mean else ""
-    return {label: ours, f"the paper ({name})": theirs, f"difference ({name})": difference}
+    return {label: ours, f"{study.experiment.reference} ({name})": theirs, f"difference ({name})": difference}
 
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
 
 
-VERDICTS = (claims.HELD, claims.NOT_HELD, claims.NOT_DECIDED, claims.NOT_RUN)
+TITLE = "Experiments, run again"
+VERDICTS = (HELD, NOT_HELD, NOT_DECIDED, NOT_RUN)
 SUMMARY = (
     "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
     "the same placements, movements and channels. A claim is held, not held, or not decided: the "

@@ -1,11 +1,11 @@
-"""An experiment on its way: its runs, what they found in each cell, what was made of it."""
+"""An experiment, and a study of it: its runs, what they found in each cell, what was made of it."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,19 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from multihop import _core
-from multihop.experiments.declare import Axis, Cell, Effort, Experiment, Metric
+from multihop.experiments.declare import (
+    Axis,
+    Cell,
+    Claim,
+    Document,
+    Effort,
+    Metric,
+    Plot,
+    Published,
+    Settings,
+    Unstated,
+)
+from multihop.experiments.verdicts import Verdict, word
 from multihop.journal import Journal
 from multihop.progress import Progress
 from multihop.results import Result
@@ -29,6 +41,48 @@ Samples = dict[tuple[int, int], float]
 
 PRECISION = 0.10
 """Half an interval that is precise enough, as a share of the mean (TPA, section 4.2)."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment of a paper, or of the validation."""
+
+    id: str
+    paper: str
+    place: str
+    title: str
+    found: str
+    """What the paper did and found, or what is asked."""
+    scenario: Settings
+    axes: Sequence[Axis]
+    metrics: Sequence[Metric]
+    quick: Effort
+    full: Effort
+    drawn: Callable[[int], Settings] | None = None
+    """What else the seed of a run decides."""
+    level: float = 0.95
+    batches: int = 0
+    """Batch means of one long run; of several, each gives one value. The first batch is dropped."""
+    published: Mapping[str, Published] = field(default_factory=dict)
+    claims: Sequence[Claim] = ()
+    unstated: Sequence[Unstated] = ()
+    plots: Sequence[Plot] = ()
+    more: Callable[[Study], None] | None = None
+    """Adds what is not a table of means: traces, single runs, verdicts on them."""
+    reference: str = "the paper"
+    """Where the published numbers come from."""
+    spread: str = ""
+    """The axis whose values are columns, with a table for each metric; without it one table has all."""
+    sheet: str = ""
+    """The page on which it is written, if not that of its paper."""
+
+    @property
+    def page(self) -> str:
+        """The name of its page."""
+        return self.sheet or file_name(self.paper)
+
+    expected: bool = False
+    """Needs what chains deliver, from `elfn-chain`."""
 
 
 @dataclass
@@ -56,6 +110,8 @@ class Study:
     """Processor time that all its runs took, s."""
     parts: list[str | tuple[pl.DataFrame, str] | tuple[Figure, str]] = field(default_factory=list)
     """What `more` of the experiment adds to the report."""
+    found: list[Verdict] = field(default_factory=list)
+    """The verdicts of `more`."""
     _read: dict[tuple[Values, int], list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @property
@@ -164,6 +220,14 @@ class Study:
         """Add a figure to the report."""
         self.parts.append((figure, caption))
 
+    def verdict(self, text: str, held: bool | None, why: str, differs: str = "") -> None:
+        """Add a verdict to the report; none if it is not decided."""
+        self.found.append(Verdict(text, word(held), why, differs))
+
+    def results(self, cell: Values, seeds: int = 0) -> list[Result]:
+        """The runs of a cell: all of them, or those of the first seeds."""
+        return [self.result(cell, seed) for seed in range(1, (seeds or self.seeds) + 1)]
+
     def problem(self, cell: Values) -> str:
         """Why the simulator does not accept a cell; nothing if it does."""
         try:
@@ -188,9 +252,16 @@ class Study:
         return parts if self.effort.seeds == 1 else [merged(parts)]
 
 
-def pick(document: Mapping[str, Any], metric: Metric) -> float | None:
+def file_name(title: str) -> str:
+    """The name of a page."""
+    return title.lower().replace(" ", "-")
+
+
+def pick(document: Document, metric: Metric) -> float | None:
     """The value of a metric in the document of a result."""
-    value, per = mean_at(document, metric.path), mean_at(document, metric.per) if metric.per else 1.0
+    path = metric.path
+    value = path(document) if callable(path) else mean_at(document, path)
+    per = mean_at(document, metric.per) if metric.per else 1.0
     return metric.scale * value / per if value is not None and per else None
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from multihop import _core, sweeping
 from multihop.experiments.catalogue import find
-from multihop.experiments.declare import Experiment
-from multihop.experiments.study import Study
+from multihop.experiments.study import Experiment, Study
 from multihop.journal import Journal
 from multihop.progress import Progress
 from multihop.runs import Where

@@ -11,7 +11,6 @@ from multihop.experiments.declare import (
     Axis,
     Claim,
     Effort,
-    Experiment,
     Metric,
     Plot,
     Unstated,
@@ -20,6 +19,7 @@ from multihop.experiments.declare import (
     transports,
     versus,
 )
+from multihop.experiments.study import Experiment
 from multihop.experiments.traces import variation
 
 PAPER = "TCP-AP"

@@ -12,7 +12,6 @@ from multihop.experiments.declare import (
     Axis,
     Claim,
     Effort,
-    Experiment,
     Metric,
     Plot,
     Unstated,
@@ -21,6 +20,7 @@ from multihop.experiments.declare import (
     transports,
     versus,
 )
+from multihop.experiments.study import Experiment
 from multihop.experiments.tcp_ap import BARS, BASE, BASIC, PAPER, TWO, VARIANTS, steady
 
 

@@ -16,7 +16,6 @@ from multihop.experiments.declare import (
     Axis,
     Claim,
     Effort,
-    Experiment,
     Metric,
     Plot,
     Unstated,
@@ -28,6 +27,7 @@ from multihop.experiments.declare import (
     transports,
     versus,
 )
+from multihop.experiments.study import Experiment
 from multihop.experiments.traces import inhibition
 
 PAPER = "TPA"

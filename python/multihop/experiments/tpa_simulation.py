@@ -19,7 +19,6 @@ from multihop.experiments.declare import (
     Axis,
     Claim,
     Effort,
-    Experiment,
     Plot,
     Unstated,
     column,
@@ -28,6 +27,7 @@ from multihop.experiments.declare import (
     transports,
     versus,
 )
+from multihop.experiments.study import Experiment
 from multihop.experiments.tpa import AODV, PAPER, TCPS, TPA, TPAS, better
 
 PACED = ["tcp-ap+da", "tpa-ap-2", "tpa-ap-3", "tpa*-ap-3"]

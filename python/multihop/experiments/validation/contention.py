@@ -1,7 +1,7 @@
-"""TCP over one hop, slot by slot: two stations and nothing but back-off, frame times and collisions.
+"""TCP over one hop, slot by slot: two stations and nothing but backoff, frame times and collisions.
 
 Written apart from the simulator, as an oracle for it. The sender always has a segment; the receiver
-has an ACK for every so many segments. Both count down together; the lower count wins, equal counts
+has an ACK for every N segments. Both count down together; the lower count wins, equal counts
 collide.
 """
 

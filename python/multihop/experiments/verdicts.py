@@ -1,0 +1,40 @@
+"""What a study says to a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from multihop.stats import Interval
+
+HELD, NOT_HELD, NOT_DECIDED, NOT_RUN = "held", "not held", "not decided", "not run"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What our numbers say to a claim."""
+
+    text: str
+    verdict: str
+    why: str
+    differs: str = ""
+    """If it does not hold: what differs, and why."""
+
+
+def decide(found: Interval) -> str:
+    """What an interval says about being above zero."""
+    if found.low >= 0:
+        return HELD
+    return NOT_HELD if found.high < 0 else NOT_DECIDED
+
+
+def word(held: bool | None) -> str:
+    """The verdict of a check; none is one that the intervals do not decide."""
+    return NOT_DECIDED if held is None else HELD if held else NOT_HELD
+
+
+def worst(text: str, errors: Mapping[str, float], limit: float, differs: str = "") -> Verdict:
+    """Whether the largest of some relative differences stays within a limit."""
+    name = max(errors, key=lambda key: abs(errors[key]))
+    why = f"largest difference {errors[name]:+.2%}, {name}"
+    return Verdict(f"{text} within {limit:.1%}", word(abs(errors[name]) <= limit), why, differs)
