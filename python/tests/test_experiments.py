@@ -100,7 +100,8 @@ def test_declarations_name_axes_metrics_and_values_that_exist() -> None:
                 assert all(v in a.values for v, a in zip(cell, one.axes, strict=True)), (one.id, cell)
         for claim in one.claims:
             assert {claim.metric, claim.than or claim.metric} <= metrics, (one.id, claim.text)
-            assert claim.at_least is not None or claim.at_most is not None, (one.id, claim.text)
+            bounds = (claim.at_least, claim.at_most, claim.near)
+            assert any(bound is not None for bound in bounds), (one.id, claim.text)
             for side in (claim.of, claim.against or {}, claim.each):
                 for name, values in side.items():
                     wanted = values if isinstance(values, list) else [values]

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 from multihop.experiments import across, adtcp, apdr, elfn, tcp_ap, tcp_ap_flows, tpa, tpa_simulation
 from multihop.experiments.study import Experiment
+from multihop.experiments.validation import bianchi, chain, one_hop, pacing, pacing_options
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *tpa.EXPERIMENTS,
@@ -16,6 +17,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *adtcp.EXPERIMENTS,
     *apdr.EXPERIMENTS,
     *across.EXPERIMENTS,
+    *one_hop.EXPERIMENTS,
+    *bianchi.EXPERIMENTS,
+    *chain.EXPERIMENTS,
+    *pacing.EXPERIMENTS,
+    *pacing_options.EXPERIMENTS,
 )
 
 

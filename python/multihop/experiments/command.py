@@ -19,7 +19,6 @@ from multihop.experiments.suite import Suite, finished
 from multihop.journal import Shard
 from multihop.runs import Where
 
-
 NAMES = "experiments, papers, or validation; the experiments of all papers if none is named"
 
 

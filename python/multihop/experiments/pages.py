@@ -255,8 +255,9 @@ def spread(study: Study, metric: Metric) -> pl.DataFrame:
         others = cell[:place] + cell[place + 1 :]
         heads = zip(names[:place] + names[place + 1 :], others, strict=True)
         row = rows.setdefault(others, {name: str(value) for name, value in heads})
-        for label, text in _columns(study, metric.name, f"{names[place]} {cell[place]}", cell).items():
-            row[label] = text
+        value = cell[place]
+        label = value if isinstance(value, str) else f"{names[place]} {value}"
+        row |= _columns(study, metric.name, label, cell)
     return pl.DataFrame(list(rows.values()))
 
 

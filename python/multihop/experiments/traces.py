@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -133,10 +134,16 @@ def inhibition(study: Study) -> None:
 
 def packets(study: Study, cell: Values, seed: int) -> pl.DataFrame:
     """The events of TCP's packets in one run, as Holland and Vaidya's Table 1 has them."""
-    request = study.request(cell, seed)
-    with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
-        trace = Path(scratch) / "packets.txt"
-        _core.run(*request, str(trace), None, None)
+    with traced(study, cell, seed) as trace:
         events = pl.read_csv(trace, separator="\t", infer_schema_length=None)
     chosen = events.filter(pl.col("evt").is_in(["s", "r", "D"]), pl.col("pkt").is_in(["tcp", "tpa", "ack"]))
     return chosen.select("evt", "time", "node", "seq", "pkt", "resn")
+
+
+@contextmanager
+def traced(study: Study, cell: Values, seed: int) -> Iterator[Path]:
+    """The packet trace of one run, which is run again for it."""
+    with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
+        trace = Path(scratch) / "packets.txt"
+        _core.run(*study.request(cell, seed), str(trace), None, None)
+        yield trace

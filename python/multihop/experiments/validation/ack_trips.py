@@ -16,19 +16,17 @@ class AckTrips:
     held: list[float] = field(default_factory=list)
     """From the arrival of the newest data to the ACK."""
     clear: list[float] = field(default_factory=list)
-    """Ways of ACKs that met no data."""
+    """Delays of ACKs that met no data."""
     crossed: list[float] = field(default_factory=list)
-    """Ways of ACKs while data was on its way."""
+    """Delays of ACKs that met data."""
     gaps: list[float] = field(default_factory=list)
     """Between departures of data."""
     there: list[float] = field(default_factory=list)
-    """Ways of data."""
-    cov: float = 0.0
-    """Mean variation of round trips, if a pacer takes it."""
+    """Delays of data."""
 
     @classmethod
     def read(cls, trace: Path, receiver: int, after: float) -> AckTrips:
-        """Of what left after so many seconds; the sender is node 0."""
+        """Of what left after this time, s; the sender is node 0."""
         data, acks, held = trips(trace, receiver, after)
         found = cls(held=held, there=[1e3 * (arrived - left) for left, arrived in data])
         departures = [left for left, _ in data]
@@ -79,7 +77,7 @@ def trips(trace: Path, receiver: int, after: float) -> tuple[list[Trip], list[Tr
 
 
 def quantile(values: Sequence[float], share: float) -> str:
-    """The one that so many lie below, to be shown."""
+    """The value that this share lies below, as text."""
     return f"{sorted(values)[int(share * len(values))]:.1f}" if values else "none"
 
 

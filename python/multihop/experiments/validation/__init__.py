@@ -1,0 +1,1 @@
+"""Experiments that compare the simulator with theory, other programs and the literature."""

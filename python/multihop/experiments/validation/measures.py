@@ -1,0 +1,59 @@
+"""What several of these experiments measure, and how they compare cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from multihop.experiments.declare import Document, Metric
+from multihop.experiments.study import Study, Values
+from multihop.stats import Interval, interval
+
+
+def total(document: Document, key: str) -> float:
+    """The sum over the flows."""
+    return float(sum(flow[key] for flow in document["flows"]))
+
+
+def weighted(document: Document, value: Callable[[Document], float | None]) -> float | None:
+    """The mean of the flows, each weighted by what it delivered."""
+    flows = [flow for flow in document["flows"] if flow["segments_delivered"] > 0]
+    known = [(x, float(flow["segments_delivered"])) for flow in flows if (x := value(flow)) is not None]
+    weights = math.fsum(weight for _, weight in known)
+    return math.fsum(x * weight for x, weight in known) / weights if weights else None
+
+
+def drops(document: Document) -> float:
+    """Packets dropped, without those that the end of the run leaves, for each 1000 segments delivered."""
+    dropped = sum(n for reason, n in document["drops"].items() if reason != "end")
+    return 1000 * float(dropped) / total(document, "segments_delivered")
+
+
+DROPS = Metric("drops", "packets dropped for each 1000 segments delivered", drops)
+
+
+def difference(study: Study, metric: str, of: Values, against: Values) -> Interval:
+    """By how much a metric is greater in one cell, seed by seed."""
+    left, right = study.samples(metric, of), study.samples(metric, against)
+    return interval(left[seed] - right[seed] for seed in left if seed in right)
+
+
+def ratio(study: Study, metric: str, of: Values, against: Values) -> Interval:
+    """A metric as a multiple of that of another cell, seed by seed."""
+    left, right = study.samples(metric, of), study.samples(metric, against)
+    return interval(left[seed] / right[seed] for seed in left if right.get(seed))
+
+
+def mean(study: Study, metric: str, cell: Values) -> Interval:
+    """The mean of a metric in a cell that has been run."""
+    found = study.mean(metric, cell)
+    assert found is not None
+    return found
+
+
+def frame(columns: list[str], rows: list[list[Any]]) -> pl.DataFrame:
+    """A table of text."""
+    return pl.DataFrame([dict(zip(columns, map(str, row), strict=True)) for row in rows])
