@@ -6,7 +6,15 @@ from difflib import get_close_matches
 
 from multihop.experiments import across, adtcp, apdr, elfn, tcp_ap, tcp_ap_flows, tpa, tpa_simulation
 from multihop.experiments.study import Experiment
-from multihop.experiments.validation import bianchi, chain, one_hop, pacing, pacing_options
+from multihop.experiments.validation import (
+    bianchi,
+    chain,
+    mobile,
+    one_hop,
+    pacing,
+    pacing_options,
+    placements,
+)
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *tpa.EXPERIMENTS,
@@ -22,6 +30,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *chain.EXPERIMENTS,
     *pacing.EXPERIMENTS,
     *pacing_options.EXPERIMENTS,
+    *placements.EXPERIMENTS,
+    *mobile.EXPERIMENTS,
 )
 
 

@@ -59,6 +59,8 @@ def _judge_one(study: Study, claim: Claim) -> Verdict:
     right = study.samples(other, against) if against is not None else dict.fromkeys(left, 1.0)
     checks = [_difference(left, right, claim.at_least, 1), _difference(left, right, claim.at_most, -1)]
     found = [interval(values, study.experiment.level) for values in checks if values]
+    if claim.by_mean:
+        found = [replace(one, half=0.0) for one in found]
     if not found:
         return Verdict(claim.text, NOT_RUN, f"{_named(claim.of)}: nothing measured")
     verdicts = {decide(one) for one in found}

@@ -88,6 +88,8 @@ class Claim:
     at_most: float | None = None
     near: float | None = None
     """The largest relative difference between a mean and its published value."""
+    by_mean: bool = False
+    """The mean of the differences decides, without its interval."""
     than: str = ""
     """The metric of the other cell, if it is not the same."""
     each: Mapping[str, Sequence[Any]] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -16,21 +16,17 @@ class Losses:
     reasons: Counter[str] = field(default_factory=Counter)
     """Datagrams lost, by the code of a trace line."""
     runs: list[int] = field(default_factory=list)
-    """How many datagrams of one flow in a row one node's MAC gave up on."""
+    """Lengths of runs of consecutive datagrams of one flow that one node's MAC gave up on."""
 
-    @classmethod
-    def read(cls, traces: Iterable[Path]) -> Losses:
-        """From trace files of scenarios whose flows are all `cbr`."""
-        losses = cls()
-        for trace in traces:
-            given_up = defaultdict(list)
-            for node, flow, number, reason in dropped(trace):
-                losses.reasons[reason] += 1
-                if reason == "RET":
-                    given_up[node, flow].append(number)
-            for numbers in given_up.values():
-                losses.runs += lengths(sorted(numbers))
-        return losses
+    def add(self, trace: Path) -> None:
+        """Count those of a trace file of a scenario whose flows are all `cbr`."""
+        given_up = defaultdict(list)
+        for node, flow, number, reason in dropped(trace):
+            self.reasons[reason] += 1
+            if reason == "RET":
+                given_up[node, flow].append(number)
+        for numbers in given_up.values():
+            self.runs += lengths(sorted(numbers))
 
     @property
     def mean_run(self) -> float:
@@ -39,7 +35,7 @@ class Losses:
 
 
 def dropped(trace: Path) -> Iterator[tuple[str, tuple[str, str], int, str]]:
-    """Node, flow, number and reason of each datagram that went no further before the end."""
+    """Node, flow, number and reason of each datagram that was dropped before the end."""
     with trace.open(encoding="ascii") as lines:
         for line in lines:
             if line.startswith("D"):
