@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from multihop.experiments import across, adtcp, apdr, elfn, tcp_ap, tcp_ap_flows, tpa, tpa_simulation
+from multihop.experiments import (
+    across,
+    adtcp,
+    apdr,
+    elfn,
+    tcp_ap,
+    tcp_ap_flows,
+    tpa,
+    tpa_cross,
+    tpa_simulation,
+)
 from multihop.experiments.study import Experiment
 from multihop.experiments.validation import (
     bianchi,
@@ -18,6 +28,7 @@ from multihop.experiments.validation import (
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *tpa.EXPERIMENTS,
+    *tpa_cross.EXPERIMENTS,
     *tpa_simulation.EXPERIMENTS,
     *tcp_ap.EXPERIMENTS,
     *tcp_ap_flows.EXPERIMENTS,

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from multihop import _core
 from multihop.experiments import claims, figures
-from multihop.experiments.declare import Metric
+from multihop.experiments.declare import VALIDATION, Metric
 from multihop.experiments.study import Study, Values
 from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN
 from multihop.progress import duration
@@ -282,7 +282,8 @@ def _columns(study: Study, name: str, label: str, cell: Values) -> dict[str, str
     theirs = (
         "" if printed is None else format_mean(*printed) if isinstance(printed, tuple) else f"{printed:g}"
     )
-    difference = f"{found.mean / mean - 1:+.1%}" if found and mean else ""
+    digits = 2 if study.experiment.paper == VALIDATION else 1
+    difference = f"{found.mean / mean - 1:+.{digits}%}" if found and mean else ""
     return {label: ours, f"{study.experiment.reference} ({name})": theirs, f"difference ({name})": difference}
 
 

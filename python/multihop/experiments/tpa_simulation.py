@@ -81,51 +81,6 @@ def table(id: str, place: str, title: str, topology: dict[str, Any], flows: int,
 
 
 CROSS_ROWS = ["tcp-2", "tpa-2", "tcp-3", "tpa-3", "tcp-uc", "tpa*-3"]
-CROSS = table(
-    "tpa-cross",
-    "Table 4, section 5.3",
-    "two flows that cross",
-    {"kind": "cross"},
-    2,
-    found="TPA delivers 6% more and is 4% fairer over 2 s than TCP, as fair over the whole run, and sends slightly (2%) more again, "
-    "each in its best configuration.",
-    published={
-        "goodput": column(CROSS_ROWS, "292±1.4 301.7±1.3 282.5±2 297±1.6 280.7±1.7 309.5±1.3"),
-        "fairness": column(CROSS_ROWS, "94.6±3 98.9±0.7 95±4 99.7±0.2 99.3±0.4 99.3±0.36"),
-        "instant": column(CROSS_ROWS, "63.6±1.7 69.6±1.3 69.9±1.9 72.4±1.25 70.8±1.13 73.3±1.24"),
-        "rtx": column(CROSS_ROWS, "5.13±0.49 5.23±0.24 8.3±0.6 7.35±0.26 11.4±0.43 7.22±0.3"),
-    },
-    claims=[
-        better(
-            "TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06, differs=findings.CROSS
-        ),
-        better(
-            "TPA is 4% fairer over 2 s, best configurations",
-            "instant",
-            TCPS,
-            TPAS,
-            0.04,
-            differs=findings.CROSS,
-        ),
-        versus(
-            "TPA is as fair over the whole run, best configurations",
-            "fairness",
-            "transport",
-            TPAS,
-            TCPS,
-            at_least=0.97,
-            at_most=1.03,
-        ),
-        versus(
-            "TCP-uc sends at least 1.5 times as much again as TCP-2",
-            "rtx",
-            "transport",
-            "tcp-uc",
-            "tcp-2",
-            at_least=1.5,
-        ),
-    ],
-)
 
 
 def paced(
@@ -535,5 +490,5 @@ MOBILE_AP = replace(
     ],
 )
 EXPERIMENTS = (
-    CROSS, CROSS_AP, PACING_K, BLOCKS, PARALLEL, PARALLEL_AP, GRID, GRID_AP, RANDOM, RANDOM_AP, MOBILE, MOBILE_AP,
+    CROSS_AP, PACING_K, BLOCKS, PARALLEL, PARALLEL_AP, GRID, GRID_AP, RANDOM, RANDOM_AP, MOBILE, MOBILE_AP,
 )  # fmt: skip

@@ -15,10 +15,10 @@ from multihop.experiments.declare import (
     Plot,
     versus,
 )
+from multihop.experiments.measures import frame, mean, total, weighted
 from multihop.experiments.study import Experiment, Study
 from multihop.experiments.traces import traced
 from multihop.experiments.validation.losses import Losses
-from multihop.experiments.validation.measures import frame, mean, total, weighted
 from multihop.experiments.validation.protocols import (
     AODV,
     AODV_HELLO,

@@ -22,10 +22,10 @@ from multihop.experiments.declare import (
     transports,
     versus,
 )
+from multihop.experiments.measures import DROPS, frame, mean
 from multihop.experiments.study import Experiment, Study, Values
 from multihop.experiments.traces import traced
 from multihop.experiments.validation.ack_trips import AckTrips, quantile
-from multihop.experiments.validation.measures import DROPS, frame, mean
 from multihop.results import Result
 from multihop.stats import Interval, interval
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from multihop.experiments.declare import FAIRNESS, GOODPUT, INSTANT, Axis, versus
+from multihop.experiments.measures import DROPS, frame, ratio
 from multihop.experiments.study import Study
-from multihop.experiments.validation.measures import DROPS, frame, ratio
 from multihop.experiments.validation.pacing import BASE, CROSS, LENGTHS, experiment
 
 PAPERS = "the paper's"

@@ -12,8 +12,8 @@ import polars as pl
 
 from multihop import report
 from multihop.experiments.declare import VALIDATION, Document, Effort, Metric, Settings, versus
+from multihop.experiments.measures import frame, mean, total
 from multihop.experiments.study import Experiment, Study
-from multihop.experiments.validation.measures import frame, mean, total
 from multihop.experiments.validation.protocols import AODV, DSR, OLSR, PROTOCOLS, UU, UU_HELLO, protocols
 from multihop.stats import Interval, interval
 
