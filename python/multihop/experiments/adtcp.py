@@ -250,11 +250,21 @@ FRIENDLY = Experiment(
         GOODPUT,
         Metric("one", "flow 1, kb/s", "flows.0.goodput_kbps"),
         Metric("two", "flow 2, kb/s", "flows.1.goodput_kbps"),
+        Metric("pair", "flows 1 and 2, kb/s", lambda one: sum(f["goodput_kbps"] for f in one["flows"][:2])),
+        Metric("others", "flows 3 and 4, kb/s", lambda one: sum(f["goodput_kbps"] for f in one["flows"][2:])),
         FAIRNESS,
     ),
-    quick=Effort(10),
+    quick=Effort(12),
     full=Effort(50),
     claims=[
+        versus(
+            "two NewReno get at least 90% beside two ADTCP of what they get beside two NewReno",
+            "pair",
+            "flows",
+            "2 + 2",
+            "4 NewReno",
+            at_least=0.9,
+        ),
         versus(
             "NewReno flow 1 gets as much beside ADTCP: at least 90%",
             "one",

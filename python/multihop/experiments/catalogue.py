@@ -9,6 +9,7 @@ from multihop.experiments import (
     adtcp,
     apdr,
     elfn,
+    elfn_notices,
     tcp_ap,
     tcp_ap_flows,
     tpa,
@@ -16,15 +17,7 @@ from multihop.experiments import (
     tpa_simulation,
 )
 from multihop.experiments.study import Experiment
-from multihop.experiments.validation import (
-    bianchi,
-    chain,
-    mobile,
-    one_hop,
-    pacing,
-    pacing_options,
-    placements,
-)
+from multihop.experiments.validation.catalogue import EXPERIMENTS as VALIDATION
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *tpa.EXPERIMENTS,
@@ -33,16 +26,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *tcp_ap.EXPERIMENTS,
     *tcp_ap_flows.EXPERIMENTS,
     *elfn.EXPERIMENTS,
+    *elfn_notices.EXPERIMENTS,
     *adtcp.EXPERIMENTS,
     *apdr.EXPERIMENTS,
     *across.EXPERIMENTS,
-    *one_hop.EXPERIMENTS,
-    *bianchi.EXPERIMENTS,
-    *chain.EXPERIMENTS,
-    *pacing.EXPERIMENTS,
-    *pacing_options.EXPERIMENTS,
-    *placements.EXPERIMENTS,
-    *mobile.EXPERIMENTS,
+    *VALIDATION,
 )
 
 

@@ -322,64 +322,6 @@ CACHE_TCP5 = moving(
     ],
     plots=CACHE_PLOT,
 )
-PROBES = moving(
-    "elfn-probe",
-    "Figures 11 and 12, section 6",
-    "explicit notices, and how often to probe",
-    "ELFN brings throughput closer to what is expected at every speed; probes every 2 s do best, every 30 s worse than Reno.",
-    axes=[
-        SPEEDS,
-        kinds(
-            {
-                "reno": RENO,
-                **{f"elfn, {s} s": tcp("elfn", probe_interval=float(s)) for s in (2, 4, 6, 10, 15, 30)},
-            }
-        ),
-    ],
-    claims=[
-        versus(
-            "ELFN with probes every 2 s carries more than Reno",
-            "acked",
-            "transport",
-            "elfn, 2 s",
-            "reno",
-            at_least=1.0,
-            each=FAST,
-        ),
-        versus(
-            "probes every 30 s carry less than probes every 2 s",
-            "acked",
-            "transport",
-            "elfn, 30 s",
-            "elfn, 2 s",
-            at_most=1.0,
-            each=FAST,
-        ),
-        versus(
-            "probes every 30 s carry less than Reno at 30 m/s",
-            "acked",
-            "transport",
-            "elfn, 30 s",
-            "reno",
-            at_most=1.0,
-            at={"speed": 30},
-        ),
-    ],
-    unstated=(
-        Unstated("probe intervals between 2 and 30 s", "4, 6, 10, 15 s", "the text names the ends alone"),
-    ),
-    plots=(
-        Plot("line", "acked", x="speed", by="transport", caption="Throughput over mean speed."),
-        Plot(
-            "scatter",
-            "acked",
-            x="expected",
-            by="transport",
-            panel="speed",
-            caption="Measured over expected throughput, a dot for each pattern.",
-        ),
-    ),
-)
 RESTORE = moving(
     "elfn-restore",
     "Figure 13, section 6",
@@ -475,5 +417,5 @@ TCP5 = moving(
     claims=[versus("ELFN carries more", "acked", "transport", "elfn", "reno", at_least=1.0, each=FASTER)],
 )
 EXPERIMENTS = (
-    CHAIN, SPEED, SINGLE, ZERO, CACHE, CACHE_CBR, CACHE_TCP5, PROBES, RESTORE, CHOICE, WITH_CBR, TCP5,
+    CHAIN, SPEED, SINGLE, ZERO, CACHE, CACHE_CBR, CACHE_TCP5, RESTORE, CHOICE, WITH_CBR, TCP5,
 )  # fmt: skip

@@ -1,0 +1,26 @@
+"""The experiments of the validation, in the order of its pages."""
+
+from __future__ import annotations
+
+from multihop.experiments.study import Experiment
+from multihop.experiments.validation import (
+    adtcp,
+    bianchi,
+    chain,
+    mobile,
+    one_hop,
+    pacing,
+    pacing_options,
+    placements,
+)
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *one_hop.EXPERIMENTS,
+    *bianchi.EXPERIMENTS,
+    *chain.EXPERIMENTS,
+    *placements.EXPERIMENTS,
+    *mobile.EXPERIMENTS,
+    *pacing.EXPERIMENTS,
+    *pacing_options.EXPERIMENTS,
+    *adtcp.EXPERIMENTS,
+)
