@@ -141,9 +141,12 @@ def packets(study: Study, cell: Values, seed: int) -> pl.DataFrame:
 
 
 @contextmanager
-def traced(study: Study, cell: Values, seed: int) -> Iterator[Path]:
-    """The packet trace of one run, which is run again for it."""
+def traced(study: Study, cell: Values, seed: int, seconds: float | None = None) -> Iterator[Path]:
+    """The packet trace of one run, which is run again for it; of another length if one is given."""
+    asked = study.request(cell, seed)
+    if seconds is not None:
+        asked.overrides.append(("duration", str(seconds)))
     with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
         trace = Path(scratch) / "packets.txt"
-        _core.run(*study.request(cell, seed), str(trace), None, None)
+        _core.run(*asked, str(trace), None, None)
         yield trace

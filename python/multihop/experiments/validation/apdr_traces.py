@@ -1,17 +1,13 @@
-"""What packet traces of the diamond say: why segments come out of order, and how long they take."""
+"""Packet traces of the diamond: why segments come out of order, and how long they take."""
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
-from typing import Any
-
-import multihop
 
 SENDER, RECEIVER = 0, 4
 FIRST_HOPS = (1, 5)
@@ -19,11 +15,11 @@ LOST = {
     "IFQ": "queue full",
     "RET": "given up by the MAC",
     "NRTE": "no route",
-    "TTL": "in circles",
+    "TTL": "in loops",
     "ARP": "address unknown",
 }
-OTHER_WAY, SAME_WAY = "overtaken, other relay", "overtaken, same relay"
-CAUSES = (OTHER_WAY, SAME_WAY, *LOST.values())
+OTHER_RELAY, SAME_RELAY = "overtaken, other relay", "overtaken, same relay"
+CAUSES = (OTHER_RELAY, SAME_RELAY, *LOST.values())
 
 
 @dataclass
@@ -32,8 +28,8 @@ class Copy:
 
     number: int
     sent: float
-    way: int | None = None
-    """The first relay."""
+    relay: int | None = None
+    """The first one."""
     arrived: float | None = None
     lost: str | None = None
 
@@ -50,14 +46,14 @@ class Traced:
     @property
     def turns(self) -> list[float]:
         """When the sender's packets began to take another first relay."""
-        sent = [copy for copy in self.copies if copy.way is not None]
+        sent = [copy for copy in self.copies if copy.relay is not None]
         pairs = pairwise(sent)
-        return [after.sent for before, after in pairs if before.way != after.way]
+        return [after.sent for before, after in pairs if before.relay != after.relay]
 
     @property
     def overtaken(self) -> int:
         """Arrivals before a segment that came later."""
-        return self.causes[OTHER_WAY] + self.causes[SAME_WAY]
+        return self.causes[OTHER_RELAY] + self.causes[SAME_RELAY]
 
     def delays(self, every: float) -> dict[float, float]:
         """Mean delay of what arrived in each interval, by the interval's begin, s."""
@@ -68,18 +64,15 @@ class Traced:
         return {at: fmean(delays) for at, delays in sorted(found.items())}
 
 
-def traced(scenario: Mapping[str, Any]) -> Traced:
-    """Run a scenario with one flow between the two ways."""
-    with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
-        trace = Path(scratch) / "trace.txt"
-        multihop.run(scenario, trace=trace)
-        with trace.open(encoding="utf-8") as lines:
-            next(lines)
-            return read(lines)
+def read(trace: Path) -> Traced:
+    """Read what became of data segments."""
+    with trace.open(encoding="utf-8") as lines:
+        next(lines)
+        return follow(lines)
 
 
-def read(lines: Iterable[str]) -> Traced:
-    """What the lines of a trace say of data segments."""
+def follow(lines: Iterable[str]) -> Traced:
+    """Follow data segments through the lines of a trace."""
     found = Traced()
     copies: dict[str, Copy] = {}
     arrivals: list[Copy] = []
@@ -94,8 +87,8 @@ def read(lines: Iterable[str]) -> Traced:
             found.copies.append(copies[uid])
             continue
         copy = copies[uid]
-        if what == "f" and int(node) in FIRST_HOPS and copy.way is None:
-            copy.way = int(node)
+        if what == "f" and int(node) in FIRST_HOPS and copy.relay is None:
+            copy.relay = int(node)
         elif what == "r" and int(node) == RECEIVER and copy.arrived is None:
             copy.arrived = float(at)
             arrivals.append(copy)
@@ -124,5 +117,5 @@ def explain(found: Traced, arrivals: Iterable[Copy]) -> None:
 def cause(missing: Copy, arrival: Copy) -> str:
     """Why a segment was not there before another."""
     if missing.arrived is not None:
-        return SAME_WAY if missing.way == arrival.way else OTHER_WAY
-    return missing.lost or "under way at the end"
+        return SAME_RELAY if missing.relay == arrival.relay else OTHER_RELAY
+    return missing.lost or "in flight at the end"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from multihop.experiments.study import Experiment
 from multihop.experiments.validation import (
     adtcp,
+    apdr,
+    apdr_long,
+    apdr_networks,
     bianchi,
     chain,
     mobile,
@@ -12,15 +15,20 @@ from multihop.experiments.validation import (
     pacing,
     pacing_options,
     placements,
+    stationarity,
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *one_hop.EXPERIMENTS,
     *bianchi.EXPERIMENTS,
     *chain.EXPERIMENTS,
+    *stationarity.EXPERIMENTS,
     *placements.EXPERIMENTS,
     *mobile.EXPERIMENTS,
     *pacing.EXPERIMENTS,
     *pacing_options.EXPERIMENTS,
     *adtcp.EXPERIMENTS,
+    *apdr.EXPERIMENTS,
+    *apdr_networks.EXPERIMENTS,
+    *apdr_long.EXPERIMENTS,
 )

@@ -10,8 +10,7 @@ from __future__ import annotations
 import io
 import math
 import subprocess
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +20,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from multihop import report
+from multihop.experiments.declare import VALIDATION, Effort
+from multihop.experiments.measures import frame
+from multihop.experiments.study import Experiment, Study
 from multihop.report import BLUE, ORANGE, VERMILION, Style
 from multihop.stats import format_mean
-from study import Study
 
-ROOT = Path(__file__).resolve().parents[2]
+# Run in the source tree.
 EXAMPLE = ["cargo", "run", "--quiet", "--release", "--locked", "-p", "multihop-radio"]
 
 SIDE = 1000.0  # m, as the example has it
@@ -55,21 +56,11 @@ STARTS = {
 }
 
 
-def study() -> Study:
-    """Run every start."""
-    page = Study(
-        "Random waypoint from the first second",
-        "Is a network under random waypoint the same at all times, so that no warm-up biases what is "
-        "measured? The closed forms say how fast its nodes are, how many of them pause and where they "
-        "are in the long run; a stationary start must be there at once, a classic one is not.",
-        f"{NODES} nodes in {SIDE:g} m x {SIDE:g} m, speeds uniform from 1 to {FASTEST:g} m/s, pauses of "
-        f"{PAUSE:g} s, 2000 s in steps of 20 s; `classic` with a least speed of 0 is what most published "
-        "simulations used (setdest, version 1). Seed 1; 95% intervals over the nodes. The movements come "
-        "from `crates/multihop-radio/examples/stationarity.rs`.",
-    )
+def movements(study: Study) -> None:
+    """Run every start, and compare it with the closed forms."""
     found = {name: run(start) for name, start in STARTS.items()}
     expected = closed_forms()
-    judge(page, found, expected)
+    judge(study, found, expected)
     for quantity, label in (
         ("speed", "mean speed of all nodes, m/s"),
         ("middle", "share of nodes in the middle quarter of the area"),
@@ -81,21 +72,19 @@ def study() -> Study:
             line(axes, times, table.filter(quantity=quantity), name)
         axes.set_ylim(bottom=0)
         axes.legend()
-        page.figure(f"stationarity-{quantity}", figure, f"{CAPTIONS[quantity]}, with 95% intervals")
-    profile(page, found, expected)
-    page.table(
-        ["start", "time, s", *NAMES.values()],
-        [
-            ["closed form", "", *[f"{expected[quantity]:.4f}" for quantity in NAMES]],
-            *[
-                [STARTS[name].label, str(time), *[cell(table, quantity, time) for quantity in NAMES]]
-                for name, table in found.items()
-                for time in SHOWN
-            ],
-        ],
+        study.figure(figure, f"{CAPTIONS[quantity]}, with 95% intervals.")
+    profile(study, found, expected)
+    rows: list[list[object]] = [["closed form", "", *(f"{expected[quantity]:.4f}" for quantity in NAMES)]]
+    rows += [
+        [STARTS[name].label, time, *(cell(table, quantity, time) for quantity in NAMES)]
+        for name, table in found.items()
+        for time in SHOWN
+    ]
+    study.table(
+        frame(["start", "time, s", *NAMES.values()], rows), "Means over the nodes, with 95% intervals"
     )
-    page.text(FORMULAS)
-    return page
+    for paragraph in FORMULAS:
+        study.text(paragraph)
 
 
 def run(start: Start) -> pl.DataFrame:
@@ -103,7 +92,7 @@ def run(start: Start) -> pl.DataFrame:
     kind, slowest = start.arguments
     arguments = [kind, str(slowest), str(FASTEST), str(PAUSE)]
     command = [*EXAMPLE, "--example", "stationarity", "--", *arguments]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    done = subprocess.run(command, check=True, capture_output=True)
     return pl.read_csv(io.BytesIO(done.stdout))
 
 
@@ -158,37 +147,34 @@ def strips(cells: Values, pausing: float) -> list[float]:
     return [float(pausing / STRIPS + (1 - pausing) * share) for share in moving]
 
 
-def judge(page: Study, found: dict[str, pl.DataFrame], expected: dict[str, float]) -> None:
-    """The verdicts."""
+def judge(study: Study, found: Mapping[str, pl.DataFrame], expected: Mapping[str, float]) -> None:
+    """Compare each start with the closed forms."""
     stationary = found["stationary"].with_columns(
         away=(pl.col("mean") - pl.col("quantity").replace_strict(expected)) / pl.col("error")
     )
     worst = stationary.sort(pl.col("away").abs()).row(-1, named=True)
-    claim = (
-        f"Stationary start: speed, pauses and density are the closed forms at all times, within "
-        f"{MOST_ERRORS:g} standard errors in each of {stationary.height} values (largest "
-        f"{worst['away']:+.1f}, {worst['quantity']} at {worst['time']} s)"
+    study.verdict(
+        "Stationary start: speed, pauses and density are the closed forms at all times, within "
+        f"{MOST_ERRORS:g} standard errors in each of {stationary.height} values",
+        abs(worst["away"]) < MOST_ERRORS,
+        f"largest {worst['away']:+.1f}, {worst['quantity']} at {worst['time']} s",
     )
-    page.verdict(claim, abs(worst["away"]) < MOST_ERRORS)
     last = found["classic"].filter(
         pl.col("time") == pl.col("time").max(), pl.col("quantity").is_in(list(NAMES))
     )
     away = {q: abs(m - expected[q]) / e for q, m, e in last.select("quantity", "mean", "error").iter_rows()}
-    claim = f"Classic start from 1 m/s: there in the end (largest {max(away.values()):.1f} standard errors)"
-    page.verdict(claim, max(away.values()) < MOST_ERRORS)
+    text = "Classic start from 1 m/s: the closed forms hold in the end"
+    study.verdict(text, max(away.values()) < MOST_ERRORS, f"largest {max(away.values()):.1f} standard errors")
     for name in ("classic", "setdest"):
         speeds = found[name].filter(quantity="speed")
         fast = speeds.sort("mean").row(-1, named=True)
         too_fast = fast["mean"] / expected["speed"] - 1
-        claim = f"{STARTS[name].label}: too fast at first ({too_fast:+.0%} at {fast['time']} s)"
-        page.verdict(claim, too_fast > 0.2)
+        why = f"{too_fast:+.0%} at {fast['time']} s"
+        study.verdict(f"{STARTS[name].label}: more than 20% too fast at first", too_fast > 0.2, why)
     slower = [at(found["setdest"], "speed", time) for time in (500, 1000, 2000)]
-    claim = (
-        "From 0 m/s it slows down without end ("
-        + ", ".join(f"{v:.2f}" for v in slower)
-        + " m/s at 500, 1000, 2000 s)"
-    )
-    page.verdict(claim, slower[0] > slower[1] > slower[2] and slower[2] < expected["speed"])
+    why = f"{', '.join(f'{v:.2f}' for v in slower)} m/s at 500, 1000, 2000 s"
+    falls = slower[0] > slower[1] > slower[2] and slower[2] < expected["speed"]
+    study.verdict("From 0 m/s the mean speed falls without end", falls, why)
 
 
 def line(axes: Axes, x: Sequence[float], table: pl.DataFrame, name: str, label: str = "") -> None:
@@ -208,7 +194,7 @@ def line(axes: Axes, x: Sequence[float], table: pl.DataFrame, name: str, label: 
     axes.fill_between(x, mean - half, mean + half, color=style.colour, alpha=0.2, linewidth=0)
 
 
-def profile(page: Study, found: dict[str, pl.DataFrame], expected: dict[str, float]) -> None:
+def profile(study: Study, found: Mapping[str, pl.DataFrame], expected: Mapping[str, float]) -> None:
     """Where across the area the nodes are, at the start and after a while."""
     with report.drawing():
         figure = Figure(figsize=(7.2, 4.0), layout="constrained")
@@ -223,11 +209,7 @@ def profile(page: Study, found: dict[str, pl.DataFrame], expected: dict[str, flo
         axes.set(xlabel="x, m", title=f"{time} s", ylim=(0, None))
     both[0].set_ylabel(f"share of nodes in a strip of {width:g} m")
     both[0].legend(fontsize=8, loc="lower center")
-    page.figure(
-        "stationarity-places",
-        figure,
-        "Places across the area at the start and in the end, with 95% intervals",
-    )
+    study.figure(figure, "Places across the area at the start and in the end, with 95% intervals.")
 
 
 def at(table: pl.DataFrame, quantity: str, time: int) -> float:
@@ -249,11 +231,33 @@ CAPTIONS = {
     "speed": "Mean speed of all nodes, those that pause counted as 0",
     "middle": "Share of the nodes in the central square of half the side",
 }
-FORMULAS = """Closed forms, for speeds from v0 to v1, pause P and side a:
-
-* E[1/V] = ln(v1/v0) / (v1 - v0); E[L] = 0.5214 a; P(pausing) = P / (P + E[L] E[1/V]).
-* Mean speed of all nodes: (1 - P(pausing)) / E[1/V].
-* Nodes that pause are anywhere alike.
-* Nodes that move have the density at r proportional to the \
-integral over half a turn of a1 a2 (a1 + a2), the distances from r to the border \
-ahead and behind."""
+FORMULAS = (
+    "Closed forms, for speeds from v0 to v1, pause P and side a: E[1/V] = ln(v1/v0) / (v1 - v0); E[L] = 0.5214 a; P(pausing) = P / (P + E[L] "
+    "E[1/V]). The mean speed of all nodes is (1 - P(pausing)) / E[1/V].",
+    "Nodes that pause are uniform over the area. Nodes that move have the density at r proportional to the integral over half a turn of a1 a2 (a1 + a2), "
+    "the distances from r to the border ahead and behind.",
+)
+STATIONARITY = Experiment(
+    id="validation-stationarity",
+    paper=VALIDATION,
+    sheet="stationarity",
+    place="W. Navidi, T. Camp, Stationary distributions for the random waypoint mobility model, IEEE TMC 3(1), 2004; E. Hyytiä, P. Lassila, "
+    "J. Virtamo, Spatial node distribution of the random waypoint mobility model with applications, IEEE TMC 5(6), 2006",
+    title="random waypoint from the first second",
+    found="Is a network under random waypoint the same at all times, so that no warm-up biases what is measured? The closed forms say how fast "
+    "its nodes are, how many of them pause and where they are in the long run; a stationary start must have these values at once, a classic one does "
+    f"not. {NODES} nodes in {SIDE:g} m x {SIDE:g} m, speeds uniform from 1 to {FASTEST:g} m/s, pauses of {PAUSE:g} s, 2000 s in steps of 20 s; "
+    "`classic` with a least speed of 0 is what most published simulations used (setdest, version 1). Seed 1; 95% intervals over the nodes. The "
+    "movements come from `crates/multihop-radio/examples/stationarity.rs`, which cargo builds: run this in the source tree.",
+    scenario={
+        "duration": 10.0,
+        "topology": {"kind": "chain", "hops": 1},
+        "flow": [{"transport": "udp", "app": "paced"}],
+    },
+    axes=(),
+    metrics=(),
+    quick=Effort(0),
+    full=Effort(0),
+    more=movements,
+)
+EXPERIMENTS = (STATIONARITY,)

@@ -1,0 +1,375 @@
+"""Average path-delay routing: one flow between two paths, and how the metric compares with the delay of packets."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any
+
+from multihop import report
+from multihop.experiments.declare import VALIDATION, Axis, Document, Effort, Metric, Plot, versus
+from multihop.experiments.measures import frame
+from multihop.experiments.study import Experiment, Study, Values
+from multihop.experiments.traces import traced
+from multihop.experiments.validation.apdr_traces import CAUSES, Traced, read
+from multihop.experiments.verdicts import decide
+from multihop.stats import interval
+
+START = 50.0
+# Segments: 65535 bytes, the most that TCP without window scaling can have in flight; the queue has
+# room for 50 packets. The report says neither.
+WINDOW = 44
+WINDOWS = (22, WINDOW, 64)
+WEIGHTS = (0.2, 0.4, 0.6, 0.8)
+TCP = {"kind": "newreno", "preset": "rfc"}
+OLSR: dict[str, Any] = {"protocol": "olsr", "count_changes": True}
+APDR = {f"APDR {weight}": {"protocol": "apdr", "weight": weight} for weight in WEIGHTS}
+LOW, HIGH = "APDR 0.2", "APDR 0.8"
+CHOICES: dict[str, dict[str, Any]] = {"OLSR": OLSR, **APDR, "APDR-PR": {"protocol": "apdr-pr"}}
+HYSTERESIS, OWN_LOAD = "APDR 0.8, hysteresis 0.3, hold 10 s", "APDR 0.8, own load"
+VARIANTS: dict[str, dict[str, Any]] = {
+    HIGH: APDR[HIGH],
+    HYSTERESIS: {**APDR[HIGH], "hysteresis": 0.3, "hold": 10.0},
+    OWN_LOAD: {**APDR[HIGH], "own_load": True},
+    "APDR 0.8, HELLOs first": {**APDR[HIGH], "hellos_wait": False},
+    "ETX": {"protocol": "apdr", "metric": "etx"},
+}
+MAC = {"flavour": "standard", "rts_threshold": "off"}
+PAPER = "D. Triantafyllidou, K. Al Agha, Improve TCP Performance in Ad Hoc Networks, with Delay Routing and Path Reservation, 2009"
+BASE: dict[str, Any] = {"warmup": START, "radio": {"rate": "11M"}, "mac": MAC}
+DIAMOND: dict[str, Any] = {
+    **BASE,
+    "duration": 1800.0,
+    "topology": {"kind": "diamond"},
+    "flow": [{"transport": {**TCP, "window_max": WINDOW}, "start": START}],
+    "record": {"every": 0.5, "what": ["cwnd"]},
+}
+# Traces are shorter than the full runs, since that of half an hour has millions of lines.
+TRACED_SECONDS, DELAY_EVERY = 600.0, 2.0
+MINUTE = (300.0, 360.0)
+SETTING = (
+    f"The diamond of the report's Figure 2: 11 Mb/s, no RTS/CTS, no channel error, one NewReno connection from S to D from {START:.0f} s on, "
+    "1800 s (600 s with --quick). The report ran OPNET, once, with the TCP parameters of another paper; here it is the simulator's "
+    "`preset = rfc`."
+)
+
+
+def dropped(reason: str) -> Any:
+    """How many packets were dropped for a reason."""
+
+    def count(document: Document) -> float:
+        return float(document["drops"].get(reason, 0))
+
+    return count
+
+
+METRICS = (
+    Metric("goodput", "kb/s", "flows.0.goodput_kbps"),
+    Metric("changes", "route changes", "routing.route_changes"),
+    Metric("oscillations", "of these back within 10 s", "routing.oscillations"),
+    Metric("unordered", "segments out of order", "flows.0.out_of_order"),
+    Metric("reordered", "out of order, %", "flows.0.out_of_order", 100.0, "flows.0.segments_delivered"),
+    Metric("again", "retransmitted", "flows.0.segments_retransmitted"),
+    Metric("timeouts", "timeouts", "flows.0.timeouts"),
+    Metric("rtt", "RTT, ms", "flows.0.rtt_ms.mean"),
+    Metric("ttl", "TTL expired", dropped("ttl")),
+    Metric("no-route", "no route", dropped("no-route")),
+    Metric("retry-limit", "given up by the MAC", dropped("retry-limit")),
+    Metric("queue-full", "queue full", dropped("queue-full")),
+)
+
+
+def experiment(name: str, title: str, found: str, **more: Any) -> Experiment:
+    """A part of this study."""
+    return Experiment(
+        id=f"validation-apdr-{name}",
+        paper=VALIDATION,
+        sheet="apdr",
+        place=PAPER,
+        title=title,
+        found=found,
+        quick=more.pop("quick", Effort(3, {"duration": 600.0})),
+        full=more.pop("full", Effort(4)),
+        **more,
+    )
+
+
+def explain(study: Study) -> None:
+    """Read from traces why segments come out of order, and how long they take."""
+    found = {
+        (window, name): [trace(study, (window, name), seed) for seed in range(1, study.seeds + 1)]
+        for window in (WINDOW, WINDOWS[-1])
+        for name in CHOICES
+        if name != "APDR-PR"
+    }
+    windows(study)
+    causes(study, found)
+    delays(study, {name: runs for (window, name), runs in found.items() if window == WINDOW})
+
+
+def trace(study: Study, cell: Values, seed: int) -> Traced:
+    """What became of the segments of one run."""
+    with traced(study, cell, seed, TRACED_SECONDS) as path:
+        return read(path)
+
+
+def windows(study: Study) -> None:
+    """Draw the congestion window over time."""
+    spans = [
+        ("Figure 6a", (START, study.result((WINDOW, "OLSR")).data["sim_seconds"])),
+        ("Figure 6b, one minute", MINUTE),
+    ]
+    for what, span in spans:
+        figure, axes = report.new_figure("time, s", "congestion window, segments")
+        for name, look in zip(("OLSR", "APDR-PR", HIGH), report.OTHERS, strict=False):
+            series = study.result((WINDOW, name)).series.filter(series="cwnd")
+            axes.plot(series["time"], series["value"], color=look.colour, linewidth=0.8, label=name)
+        axes.set_xlim(span)
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize=8)
+        study.figure(figure, f"The congestion window, seed 1 ({what}).")
+
+
+def causes(study: Study, found: dict[tuple[int, str], list[Traced]]) -> None:
+    """Why segments come out of order."""
+    rows = [
+        [name, window, *(interval(run.causes[cause] for run in runs) for cause in CAUSES)]
+        for (window, name), runs in found.items()
+    ]
+    study.table(
+        frame(["routing", "window", *CAUSES], rows),
+        f"Why segments come out of order, by packet traces of {TRACED_SECONDS:.0f} s: each arrival above the number expected, by what had "
+        "become of the first copy of the segment expected. Overtaken: it was still in flight and came later; by a segment that began with "
+        "the other relay of S, or with the same one and took another path further on. The other columns: it was lost, and every segment "
+        "behind it counts until it was retransmitted",
+    )
+    study.text(
+        f"With a window of {WINDOWS[-1]} segments the queue of 50 overflows, and each overflow puts the segments behind it out of order: what "
+        "OLSR reorders are its own losses, and whatever makes the window smaller, as oscillating routes do, makes them fewer. The report's "
+        "Table 1 rises with the weight, and its MAC dropped no data. With a window that fits the queue reordering rises here too, though "
+        "not as far as from 551 to 29081 segments: how often S changes its relay, and how many segments a change reorders, is in the "
+        "next table."
+    )
+
+
+def spread(one: Traced) -> float:
+    """Standard deviation of the mean delays of short intervals, ms."""
+    return 1e3 * pstdev(one.delays(DELAY_EVERY).values())
+
+
+def delays(study: Study, found: dict[str, list[Traced]]) -> None:
+    """How long segments take, over time, and where the route changes."""
+    jitter = interval(spread(a) - spread(b) for a, b in zip(found[HIGH], found[LOW], strict=True))
+    text = "Delay varies more with the weight (Figure 4): standard deviation, 0.8 above 0.2"
+    word = decide(jitter)
+    study.verdict(text, {"held": True, "not held": False}.get(word), f"by {jitter} ms")
+    rows = []
+    for name, runs in found.items():
+        means = interval(1e3 * fmean(run.delays(DELAY_EVERY).values()) for run in runs)
+        changes = interval(len(run.turns) for run in runs)
+        overtaken = interval(run.overtaken / max(len(run.turns), 1) for run in runs)
+        rows.append([name, means, interval(map(spread, runs)), changes, overtaken])
+    columns = ["routing", "mean delay, ms", f"deviation of means of {DELAY_EVERY:.0f} s, ms"]
+    columns += ["changes of S's first relay", "overtaken segments per change"]
+    study.table(frame(columns, rows), "Delay over time")
+    figure, axes = report.new_figure("time, s", f"mean delay of segments in {DELAY_EVERY:.0f} s, ms")
+    for name, look, marked in (
+        (LOW, report.OTHERS[6], report.ORANGE),
+        ("APDR 0.6", report.OTHERS[0], report.VERMILION),
+    ):
+        run = found[name][0]
+        seen = {at: 1e3 * delay for at, delay in run.delays(DELAY_EVERY).items()}
+        axes.plot(list(seen), list(seen.values()), color=look.colour, linewidth=1, label=name)
+        turns = sorted({turn // DELAY_EVERY * DELAY_EVERY for turn in run.turns} & seen.keys())
+        heights = [seen[turn] for turn in turns]
+        axes.plot(turns, heights, look.marker, color=marked, markersize=4, label=f"{name}, S's relay changes")
+    axes.set_xlim(100.0, 300.0)
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize=8)
+    study.figure(figure, "Delay of segments, and where the route changes, seed 1 (Figures 3, 4).")
+    study.text(
+        "The highest peaks are loops. What S knows of the other path is as old as the last TC; while S and its relay each consider the "
+        "other's path cheaper, packets go back and forth between them, and those whose TTL does not expire arrive seconds late."
+    )
+
+
+AT = {"window": WINDOW}
+SWING = experiment(
+    "diamond",
+    "one flow and two paths",
+    "Does a route chosen by delay oscillate between two paths, the more the greater the weight of the latest delay, and does TCP pay for it, "
+    f"as in section 5? {SETTING} There are at most {WINDOW} segments of 1460 bytes in flight (65535 bytes: no window scaling), and other "
+    "windows beside it. Segments out of order are arrivals above the number expected. TTL expired: packets in loops, because nodes knew "
+    "different costs, those of 5 s ago from afar. An oscillating route loses packets: they run in loops or meet full queues, frames on the "
+    "two paths collide more often than the MAC retries them, and a HELLO that is dropped from a queue invalidates the route after the third: "
+    "routes are missing where nothing moves, as the report saw too (section 7). One path is as fast as two that share the air, so that "
+    "there is nothing to gain but shorter round trips.",
+    scenario=DIAMOND,
+    axes=[
+        Axis("window", {n: {"flow.0.transport.window_max": n} for n in WINDOWS}, "segments"),
+        Axis("routing", {name: {"routing": routing} for name, routing in CHOICES.items()}, "routing"),
+    ],
+    metrics=METRICS,
+    claims=[
+        versus("APDR oscillates where OLSR stays: APDR 0.2 changes routes more often", "changes", "routing", LOW, "OLSR", AT, at_least=1.0),
+        versus("A greater weight changes routes more often (Figure 3): 0.8 above 0.2", "changes", "routing", HIGH, LOW, AT, at_least=1.0),
+        versus("OLSR delivers more than APDR 0.2", "goodput", "routing", "OLSR", LOW, AT, at_least=1.0),
+        versus("Throughput falls with the weight (Figure 5): 0.2 above 0.8", "goodput", "routing", LOW, HIGH, AT, at_least=1.0),
+        versus("APDR 0.2 reorders more segments than OLSR", "unordered", "routing", LOW, "OLSR", AT, at_least=1.0),
+        versus("Reordering rises with the weight (Table 1): 0.8 above 0.2", "unordered", "routing", HIGH, LOW, AT, at_least=1.0),
+        versus("Round trips are shorter under APDR 0.8 than under OLSR", "rtt", "routing", HIGH, "OLSR", AT, at_most=1.0),
+        versus("A reserved path delivers more than APDR 0.8", "goodput", "routing", "APDR-PR", HIGH, AT, at_least=1.0),
+        *(
+            versus(f"{text}, with a window of {window} segments", metric, "routing", of, against, {"window": window}, at_least=1.0)
+            for window in (WINDOWS[0], WINDOWS[-1])
+            for text, metric, of, against in (
+                ("Reordering rises with the weight", "unordered", HIGH, LOW),
+                ("Throughput falls with the weight", "goodput", LOW, HIGH),
+            )
+        ),
+    ],
+    plots=tuple(
+        Plot("line", metric, x="routing", by="window", caption=caption)
+        for metric, caption in (
+            ("changes", "Route changes over the weight."),
+            ("goodput", "Throughput over the weight (Figure 5)."),
+            ("unordered", "Reordering over the weight (Table 1)."),
+        )
+    ),
+    more=explain,
+)  # fmt: skip
+KEPT = experiment(
+    "variants",
+    "one flow and two paths, with remedies",
+    "Paths that are kept hop by hop (hysteresis, own load) are kept only while they lead on (docs/models/apdr.md). With hysteresis routes "
+    "change less often, and no fewer packets are lost: what loses them are nodes that know different costs. A reserved path, which packets "
+    f"carry, is not affected: it never changes, loses nothing, and delivers what OLSR does (validation-apdr-diamond). {SETTING}",
+    scenario=DIAMOND,
+    axes=[Axis("routing", {name: {"routing": routing} for name, routing in VARIANTS.items()})],
+    metrics=METRICS,
+    claims=[
+        versus("Hysteresis makes changes rarer", "changes", "routing", HYSTERESIS, HIGH, at_most=1.0),
+        versus(
+            "Hysteresis delivers more than APDR 0.8 without",
+            "goodput",
+            "routing",
+            HYSTERESIS,
+            HIGH,
+            at_least=1.0,
+        ),
+        versus(
+            "Without its own load a node changes less often",
+            "changes",
+            "routing",
+            OWN_LOAD,
+            HIGH,
+            at_most=1.0,
+        ),
+        versus(
+            "Without its own load a node delivers more", "goodput", "routing", OWN_LOAD, HIGH, at_least=1.0
+        ),
+    ],
+)
+LOADS = (1, 2, 4, 8, 16, 32)  # segments
+FEW = 30  # HELLOs or packets; a mean of fewer is not shown
+
+
+def scatter(study: Study) -> None:
+    """Compare the mean delay of HELLOs with that of data packets, for each link, by a trace."""
+    figure, axes = report.new_figure("mean delay of HELLOs, ms", "mean delay of data packets, ms")
+    rows = []
+    for cell, look in zip(study.accepted(), report.OTHERS, strict=False):
+        with traced(study, cell, 1) as path:
+            hellos, data = link_delays(path)
+        links = sorted(link for link in data if len(data[link]) >= FEW and len(hellos[link]) >= FEW)
+        x, y = ([1e3 * fmean(delays[link]) for link in links] for delays in (hellos, data))
+        axes.plot(x, y, "o", color=look.colour, markersize=4, label=cell[0])
+        numbers = f"{fmean(x):.2f}", f"{fmean(y):.2f}", f"{sum(y) / sum(x):.2f}"
+        rows.append(
+            [
+                cell[0],
+                len(links),
+                *numbers,
+                f"{correlation(x, y):.3f}",
+                f"{correlation(ranks(x), ranks(y)):.3f}",
+            ]
+        )
+    axes.legend(fontsize=8)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    columns = ["", "links", "HELLOs, ms", "data, ms", "data / HELLOs", "correlation", "of ranks"]
+    study.table(frame(columns, rows), "Delays of links, seed 1")
+    study.figure(figure, "Delay of data against that of HELLOs, a point for each link.")
+
+
+Delays = dict[tuple[int, int], list[float]]
+"""By link: from, to."""
+
+
+def link_delays(trace: Path) -> tuple[Delays, Delays]:
+    """Delays of HELLOs and of data packets."""
+    hellos: Delays = defaultdict(list)
+    data: Delays = defaultdict(list)
+    left: dict[str, tuple[int, float]] = {}
+    for line in trace.read_text(encoding="utf-8").splitlines()[1:]:
+        what, at, node, _, kind, _, uid, *_ = line.split("\t")
+        number = int(node)
+        if kind not in ("hello", "tcp"):
+            continue
+        if what in ("r", "f") and uid in left:
+            sender, since = left[uid]
+            (data if kind == "tcp" else hellos)[sender, number].append(float(at) - since)
+        if what in ("s", "f"):
+            left[uid] = (number, float(at))
+    return hellos, data
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """The place of each in the order of all."""
+    order = sorted(values)
+    return [float(order.index(value)) for value in values]
+
+
+def correlation(x: Sequence[float], y: Sequence[float]) -> float:
+    """Pearson's."""
+    if len(x) < 2:
+        return math.nan
+    a, b = fmean(x), fmean(y)
+    both = math.fsum((u - a) * (v - b) for u, v in zip(x, y, strict=True))
+    squares = math.fsum((u - a) ** 2 for u in x) * math.fsum((v - b) ** 2 for v in y)
+    return both / math.sqrt(squares)
+
+
+LINKS = experiment(
+    "links",
+    "what the metric measures",
+    f"Is the delay that the metric sees that of packets? Six connections with windows of {LOADS[0]} to {LOADS[-1]} segments, for links under "
+    "little and much load, on reserved paths among 30 nodes that stand still, 300 s, by the packet trace: for each link the mean time of "
+    "HELLOs, which is what the metric averages, and the mean time of data packets from IP to IP of the next node, retries included.",
+    scenario={
+        **BASE,
+        "duration": 300.0,
+        "topology": {"kind": "random", "nodes": 30, "area": [1000.0, 800.0]},
+        "flow": [
+            {"from": n, "to": n + 10, "transport": {**TCP, "window_max": window}, "start": START + n}
+            for n, window in enumerate(LOADS)
+        ],
+    },
+    axes=[
+        Axis(
+            "HELLOs",
+            {
+                "wait with data": {"routing": {"protocol": "apdr-pr"}},
+                "go first": {"routing": {"protocol": "apdr-pr", "hellos_wait": False}},
+            },
+        )
+    ],
+    metrics=(Metric("goodput", "aggregate goodput, kb/s", "totals.goodput_kbps"),),
+    quick=Effort(1),
+    full=Effort(1),
+    more=scatter,
+)
+EXPERIMENTS = (SWING, KEPT, LINKS)
