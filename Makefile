@@ -30,7 +30,7 @@ bench: ## Fixed scenarios up to 10,000 nodes, counted and held against their tar
 
 .PHONY: validate
 validate: package ## Make docs/validation again: radio, chains, routing, movement
-	@.venv/bin/python tools/validate
+	@.venv/bin/multihop papers run validation --out out/validation --markdown docs/validation
 
 .PHONY: papers
 papers: package ## The papers' experiments, few and short runs: out/papers/report.html

@@ -1,7 +1,7 @@
 //! Speed and places of many nodes under random waypoint over time, as CSV.
 //!
 //! `stationarity START MIN MAX PAUSE`: `stationary` or `classic`, speeds in m/s, the pause in s.
-//! `tools/validate/stationarity.py` compares what comes out with closed forms.
+//! `multihop papers run validation-stationarity` compares what comes out with closed forms.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -170,12 +170,15 @@ def _named(name: str) -> list[Experiment]:
 def _print(study: Study) -> None:
     if study.failed:
         print(f"failed: {study.failed}")
-    table = pages.table(study)
-    cells = [table.columns, *([str(value) for value in row] for row in table.iter_rows())]
-    widths = [max(len(row[column]) for row in cells) for column in range(table.width)]
     print(f"\n{study.experiment.id}: {study.experiment.title}, {study.seconds:.1f} s")
-    for line in cells:
-        print("  " + "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip())
+    for table, caption in pages.tables(study):
+        if caption:
+            print(f"  {caption}")
+        cells = [table.columns, *([str(value) for value in row] for row in table.iter_rows())]
+        widths = [max(len(row[column]) for row in cells) for column in range(table.width)]
+        for line in cells:
+            words = (word.ljust(width) for word, width in zip(line, widths, strict=True))
+            print("  " + "  ".join(words).rstrip())
     for row in pages.verdicts([study]):
         print(f"  {row['verdict']}: {row['claim']} ({row['ours']})")
     print(flush=True)

@@ -1,4 +1,4 @@
-//! Streams over networks that lose, double, reorder and damage. Longer: `python3 tools/validate net`.
+//! Streams over networks that lose, double, reorder and damage. Longer: `python3 tools/net_study.py`.
 
 use std::net::SocketAddr;
 
