@@ -1,21 +1,25 @@
 //! The stations, and what signals do to them.
 
 use multihop_core::{DropReason, Duration, Instant, NodeId};
+use multihop_radio::airtime::Airtime;
 use multihop_radio::channel_error::ChannelError;
-use multihop_radio::frame::{BROADCAST, Frame, FrameKind};
-use multihop_radio::mac::{Done, Mac, MacConfig, Transmission};
+use multihop_radio::frame::{BROADCAST, Frame, FrameKind, Outgoing, PacketHandle};
+use multihop_radio::mac::{Counters, Mac, MacConfig, Transmission};
 use multihop_radio::medium::{Link, Medium, Rate};
+use multihop_radio::mobility::Track;
 use multihop_radio::params::Model;
 use multihop_radio::phy::sinr::Signal;
 use multihop_radio::phy::threshold::{Arrival, Effect};
 use multihop_radio::phy::{Receiver, Verdict};
 
+use super::action::Action;
+use super::agenda::Direction;
+use super::context::Context;
 use super::flights::{Flight, Flights};
-use super::{World, stream};
-use crate::engine::{Key, Rank};
+use super::stream;
 use multihop_scenario::Scenario;
 
-/// The radio side of the network.
+/// The radio side of the network: stations, the medium between them, frames in flight.
 pub(super) struct Air {
     pub(super) config: MacConfig,
     pub(super) stations: Vec<Station>,
@@ -24,6 +28,16 @@ pub(super) struct Air {
     /// Ratio of powers at which a reception survives (threshold model).
     capture: f64,
     pub(super) flights: Flights,
+    /// Whether the routing protocol wants to know of frames for other stations.
+    pub(super) taps: bool,
+    /// Whether frames that no station hears both of may pass in any order.
+    pub(super) reorders: bool,
+}
+
+/// Who wants to know of frames for other stations.
+pub(super) trait Taps {
+    /// A station received a frame for another one without error.
+    fn overhear(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle);
 }
 
 /// One node's radio.
@@ -43,95 +57,157 @@ pub(super) struct Station {
 const _: () = assert!(size_of::<Station>() == 128, "a pair of cache lines");
 
 impl Air {
-    pub(super) fn new(scenario: &Scenario, config: MacConfig, medium: Medium) -> Self {
+    pub(super) fn new(scenario: &Scenario, tracks: Vec<Track>, taps: bool) -> Self {
+        let config =
+            MacConfig { params: scenario.mac.clone(), airtime: Airtime::new(&scenario.radio, &scenario.mac) };
         let capture = match &scenario.radio.model {
             Model::Threshold(threshold) => libm::pow(10.0, threshold.capture_db / 10.0),
             Model::Sinr(_) => 0.0,
         };
-        let station = |n| {
-            let node = NodeId(n);
-            Station {
-                mac: Mac::new(node, &config, stream(scenario, "mac/backoff", node)),
-                receiver: Receiver::new(&scenario.radio.model, stream(scenario, "radio/reception", node)),
-                busy_since: Instant::ZERO,
-                receiving: Duration::ZERO,
-                armed: Instant::FAR_FUTURE,
-            }
-        };
-        let nodes = u32::try_from(scenario.topology.nodes()).expect("a checked number of nodes");
+        let nodes = u32::try_from(tracks.len()).expect("a checked number of nodes");
         Self {
-            stations: (0..nodes).map(station).collect(),
-            medium,
+            stations: (0..nodes).map(|n| Station::new(scenario, &config, NodeId(n))).collect(),
+            medium: Medium::new(&scenario.radio, tracks, scenario.seed),
             errors: ChannelError::new(&scenario.radio, scenario.seed),
             capture,
             flights: Flights::default(),
+            taps,
+            reorders: false,
             config,
         }
     }
-}
 
-impl World<'_> {
-    pub(super) fn handle_mac_timeout(&mut self, node: NodeId) {
-        let station = &mut self.air.stations[node.index()];
-        if let Some(transmission) = station.mac.handle_timeout(self.now, &self.air.config) {
-            station.receiver.transmit(self.now + transmission.airtime);
-            self.launch(node, transmission);
+    /// The warm-up is over.
+    pub(super) fn restart(&mut self, now: Instant) {
+        for station in &mut self.stations {
+            *station.mac.counters_mut() = Counters::default();
+            station.receiving = Duration::ZERO;
+            station.busy_since = now;
         }
-        self.settle(node);
+    }
+
+    /// A packet enters a station's interface queue; `urgent` ones go ahead of others.
+    pub(super) fn enqueue(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        next_hop: NodeId,
+        packet: PacketHandle,
+        urgent: bool,
+    ) {
+        let out = Outgoing { packet, to: next_hop, bytes: context.packets.get(packet).bytes(), urgent };
+        if let Some(refused) = self.stations[node.index()].mac.enqueue(out) {
+            let packet = context.packets.take(refused.packet);
+            context.drop_packet(node, &packet, DropReason::QueueFull);
+        }
+        self.settle(context, node);
+    }
+
+    /// Takes packets back from a station's interface queue.
+    pub(super) fn take_queued(&mut self, node: NodeId, which: impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
+        self.stations[node.index()].mac.queue_mut().remove_if(which)
+    }
+
+    /// Drops packets, but no routing messages, that wait for a neighbour to get to this destination,
+    /// or to any.
+    pub(super) fn discard(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        next_hop: NodeId,
+        destination: Option<NodeId>,
+    ) {
+        let packets = &context.packets;
+        let concerned = |out: &Outgoing| {
+            let packet = packets.get(out.packet);
+            out.to == next_hop
+                && !packet.is_routing()
+                && destination.is_none_or(|destination| packet.destination == destination)
+        };
+        for out in self.take_queued(node, concerned) {
+            let packet = context.packets.take(out.packet);
+            context.drop_packet(node, &packet, DropReason::NoRoute);
+        }
+    }
+
+    /// The packets that wait for a MAC, or that one has in hand, are dropped.
+    pub(super) fn end_packets(&self, context: &mut Context<'_>) {
+        for (id, station) in (0..).map(NodeId).zip(&self.stations) {
+            for out in station.mac.in_service().into_iter().chain(station.mac.queue().iter()) {
+                let packet = context.packets.get(out.packet);
+                context.observer.dropped(context.now, id, packet, DropReason::End);
+            }
+        }
+    }
+
+    pub(super) fn queue_len(&self, node: NodeId) -> usize {
+        self.stations[node.index()].mac.queue().len()
+    }
+
+    pub(super) fn handle_mac_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
+        let station = &mut self.stations[node.index()];
+        if let Some(transmission) = station.mac.handle_timeout(context.now, &self.config) {
+            station.receiver.transmit(context.now + transmission.airtime);
+            self.launch(context, node, transmission);
+        }
+        self.settle(context, node);
     }
 
     /// After anything has happened to a station's MAC: finished packets, the next packet, the next
     /// deadline.
     #[inline]
-    pub(super) fn settle(&mut self, node: NodeId) {
-        if self.air.stations[node.index()].mac.is_unsettled() {
-            self.finish_and_serve(node);
+    fn settle(&mut self, context: &mut Context<'_>, node: NodeId) {
+        let station = &mut self.stations[node.index()];
+        if station.mac.is_unsettled() {
+            if let Some(done) = station.mac.poll_done() {
+                if !done.delivered {
+                    // What the layers above make of it comes before the MAC's next packet.
+                    context.ask(Action::LinkFailed { node, out: done.out });
+                    context.ask(Action::Serve(node));
+                    return;
+                }
+                context.packets.release(done.out.packet);
+            }
+            station.mac.serve(context.now, &self.config);
         }
-        let station = &self.air.stations[node.index()];
-        self.observer.queue(self.now, node, || station.mac.queue().len());
-        self.rearm(node);
+        self.note_queue(context, node);
     }
 
-    /// After carrier has come or gone: only the next deadline may be another.
+    /// A station's MAC takes its next packet after one that it could not deliver.
+    pub(super) fn serve(&mut self, context: &mut Context<'_>, node: NodeId) {
+        self.stations[node.index()].mac.serve(context.now, &self.config);
+        self.note_queue(context, node);
+    }
+
     #[inline]
-    fn rearm(&mut self, node: NodeId) {
-        let station = &mut self.air.stations[node.index()];
+    fn note_queue(&mut self, context: &mut Context<'_>, node: NodeId) {
+        let station = &self.stations[node.index()];
+        context.observer.queue(context.now, node, || station.mac.queue().len());
+        self.rearm(context, node);
+    }
+
+    /// After the carrier has come or gone: only the next deadline may have changed.
+    #[inline]
+    fn rearm(&mut self, context: &mut Context<'_>, node: NodeId) {
+        let station = &mut self.stations[node.index()];
         let deadline = station.mac.deadline();
         if deadline != station.armed {
             station.armed = deadline;
-            self.arm_mac(node, deadline);
-        }
-    }
-
-    fn finish_and_serve(&mut self, node: NodeId) {
-        if let Some(done) = self.air.stations[node.index()].mac.poll_done() {
-            self.finish_packet(node, done);
-        }
-        self.air.stations[node.index()].mac.serve(self.now, &self.air.config);
-    }
-
-    fn arm_mac(&mut self, node: NodeId, deadline: Instant) {
-        let slot = Self::mac_slot(node);
-        if deadline == Instant::FAR_FUTURE {
-            self.deadlines.clear(slot);
-        } else {
-            self.deadlines.set(Key::new(deadline, Rank::Timer, node, slot));
-        }
-    }
-
-    fn finish_packet(&mut self, node: NodeId, done: Done) {
-        if done.delivered {
-            self.packets.release(done.out.packet);
-        } else {
-            self.link_failed(node, done.out);
+            context.agenda.arm_mac(node, deadline);
         }
     }
 
     #[inline]
-    pub(super) fn signal_starts(&mut self, flight: &Flight, link: &Link, rate: Rate) {
-        let (now, air) = (self.now, &mut self.air);
+    pub(super) fn signal_starts(
+        &mut self,
+        context: &mut Context<'_>,
+        flight: &Flight,
+        link: &Link,
+        rate: Rate,
+    ) {
+        let now = context.now;
         let Transmission { frame, airtime, .. } = &flight.transmission;
-        let station = &mut air.stations[link.to.index()];
+        let station = &mut self.stations[link.to.index()];
         let turned_busy = match &mut station.receiver {
             Receiver::Threshold(receiver) => {
                 let arrival = Arrival {
@@ -140,9 +216,9 @@ impl World<'_> {
                     decodable: link.decodes(rate),
                     end: now + *airtime,
                 };
-                let effect = receiver.signal_starts(now, &arrival, air.capture);
+                let effect = receiver.signal_starts(now, &arrival, self.capture);
                 if effect == Effect::TooWeakToDisturb {
-                    station.mac.overheard_weak(now, *airtime, &air.config);
+                    station.mac.overheard_weak(now, *airtime, &self.config);
                 }
                 effect == Effect::Occupied
             }
@@ -150,9 +226,9 @@ impl World<'_> {
                 let was_busy = receiver.is_busy();
                 let signal = Signal {
                     id: flight.signal,
-                    power_mw: air.medium.power_mw(frame.from, link, flight.began()),
+                    power_mw: self.medium.power_mw(frame.from, link, flight.began()),
                     rate: flight.transmission.rate,
-                    preamble_end: now + air.config.airtime.plcp,
+                    preamble_end: now + self.config.airtime.plcp,
                     end: now + *airtime,
                     bits: 8 * frame.bytes,
                 };
@@ -165,29 +241,35 @@ impl World<'_> {
             let waited = station.mac.waits_for_carrier();
             station.mac.carrier_busy(now);
             if waited {
-                self.rearm(link.to);
+                self.rearm(context, link.to);
             }
         }
     }
 
     #[inline]
-    pub(super) fn signal_ends(&mut self, flight: &Flight, link: &Link) {
-        let (now, to, air) = (self.now, link.to, &mut self.air);
+    pub(super) fn signal_ends(
+        &mut self,
+        context: &mut Context<'_>,
+        taps: &mut impl Taps,
+        flight: &Flight,
+        link: &Link,
+    ) {
+        let (now, to) = (context.now, link.to);
         let frame = &flight.transmission.frame;
-        let station = &mut air.stations[to.index()];
+        let station = &mut self.stations[to.index()];
         let was_busy = station.receiver.is_busy();
         let mut verdict = station.receiver.signal_ends(now, flight.signal);
-        if verdict == Verdict::Good && air.errors.damages_frame(frame.from, to) {
+        if verdict == Verdict::Good && self.errors.damages_frame(frame.from, to) {
             verdict = Verdict::Error;
         }
         let mut delivered = false;
         match verdict {
             Verdict::Ignored | Verdict::Deaf => {}
-            Verdict::Good => delivered = station.mac.receive(now, frame, &air.config),
-            Verdict::Error => station.mac.receive_error(now, &air.config),
+            Verdict::Good => delivered = station.mac.receive(now, frame, &self.config),
+            Verdict::Error => station.mac.receive_error(now, &self.config),
             Verdict::Collision => {
                 station.mac.counters_mut().collisions += 1;
-                station.mac.receive_error(now, &air.config);
+                station.mac.receive_error(now, &self.config);
             }
         }
         let mut settles = verdict == Verdict::Good && frame.to == to;
@@ -196,31 +278,48 @@ impl World<'_> {
             settles |= station.mac.gives_up_at_idle();
             waited = station.mac.waits_for_carrier();
             station.receiving += now - station.busy_since;
-            station.mac.carrier_idle(now, &air.config);
+            station.mac.carrier_idle(now, &self.config);
         }
         if verdict == Verdict::Good && (frame.to == to || frame.to == BROADCAST) {
-            self.observer.frame(now, to, &flight.transmission, &air.config.airtime, &self.packets);
+            let (sent, airtime) = (&flight.transmission, &self.config.airtime);
+            context.observer.frame(now, to, sent, airtime, &context.packets);
         }
         if settles {
-            self.settle(to);
+            self.settle(context, to);
         } else if waited {
-            self.rearm(to);
+            self.rearm(context, to);
         }
-        if delivered {
-            self.receive_from_mac(to, frame);
+        if delivered && context.actions.is_empty() {
+            self.deliver(context, to, frame);
+        } else if delivered {
+            context.ask(Action::Deliver { node: to, frame: *frame });
         } else if self.taps && verdict == Verdict::Good && frame.is_overheard_by(to) {
-            self.overhear(to, frame);
+            taps.overhear(context, to, frame.body);
         }
     }
 
-    fn receive_from_mac(&mut self, node: NodeId, frame: &Frame) {
+    /// A station passes the packet of a data frame to the layer above.
+    pub(super) fn deliver(&mut self, context: &mut Context<'_>, node: NodeId, frame: &Frame) {
         debug_assert_eq!(frame.kind, FrameKind::Data, "only data frames carry packets");
-        let unicast = frame.to != BROADCAST;
-        if unicast && self.air.errors.loses_packet(frame.from, node) {
-            let packet = self.packets.get(frame.body).clone();
-            self.drop_packet(node, &packet, DropReason::ChannelError);
+        if frame.to != BROADCAST && self.errors.loses_packet(frame.from, node) {
+            let packet = context.packets.get(frame.body).clone();
+            context.drop_packet(node, &packet, DropReason::ChannelError);
             return;
         }
-        self.pass_up(node, frame.from, frame.body);
+        context.packets.hold(frame.body);
+        context.pass(node, frame.body, Direction::Up { from: frame.from });
+    }
+}
+
+impl Station {
+    fn new(scenario: &Scenario, config: &MacConfig, node: NodeId) -> Self {
+        let stream = |purpose| stream(scenario, purpose, node);
+        Self {
+            mac: Mac::new(node, config, stream("mac/backoff")),
+            receiver: Receiver::new(&scenario.radio.model, stream("radio/reception")),
+            busy_since: Instant::ZERO,
+            receiving: Duration::ZERO,
+            armed: Instant::FAR_FUTURE,
+        }
     }
 }

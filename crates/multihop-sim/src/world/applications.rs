@@ -1,31 +1,34 @@
-//! Applications: what they have to send, when they begin, pause and end.
+//! Applications: what they have to send, when they begin, pause and end, and relays between flows.
 
 use multihop_core::{FlowId, Instant, earliest};
 
-use super::World;
+use super::action::Action;
+use super::agenda::Owner;
+use super::context::Context;
 use super::end::End;
-use super::ends::EndId;
+use super::ends::Ends;
+use super::ids::EndId;
+use super::relay::Relay;
 use crate::engine::Rank;
 use crate::packet::{Body, Datagram, port_of};
 use multihop_scenario::draw::{exponential, pareto};
 use multihop_scenario::{App, Drawn};
 
-impl World<'_> {
+impl Ends {
     /// The application's next step is due.
-    pub(super) fn handle_application(&mut self, flow: u32) {
-        let id = FlowId(flow);
-        let stop = self.scenario.flows[id.index()].stop.map(|stop| Instant::ZERO + stop);
-        if stop.is_some_and(|stop| stop <= self.now) {
-            self.stop_application(id);
+    pub(super) fn handle_application(&mut self, context: &mut Context<'_>, id: FlowId) {
+        let stop = context.scenario.flows[id.index()].stop.map(|stop| Instant::ZERO + stop);
+        if stop.is_some_and(|stop| stop <= context.now) {
+            self.stop_application(context, id);
         } else {
-            self.step_application(id);
+            self.step_application(context, id);
         }
-        self.arm_application(id);
+        self.arm_application(context, id);
     }
 
-    fn step_application(&mut self, id: FlowId) {
-        let (now, app) = (self.now, self.scenario.flows[id.index()].app);
-        let state = &mut self.ends.flows[id.index()];
+    fn step_application(&mut self, context: &mut Context<'_>, id: FlowId) {
+        let (now, app) = (context.now, context.scenario.flows[id.index()].app);
+        let state = &mut self.flows[id.index()];
         let first = state.stats.began.is_none();
         state.stats.activate(now);
         state.running = true;
@@ -36,91 +39,145 @@ impl World<'_> {
             App::Pareto { mean_bytes, shape, .. } => Some(pareto(&mut state.rng, mean_bytes, shape)),
             App::Cbr { rate, size } => {
                 state.next = Some(now + rate.time_for(size));
-                self.send_datagram(id, size);
+                self.send_datagram(context, id, size);
                 return;
             }
             App::Relay { of, .. } => {
                 state.unacked = u64::MAX;
-                self.ends.ends[EndId::sender(id).index()].connect();
-                self.drain_end(EndId::sender(id));
-                self.relay(of, 0);
+                self.ends[EndId::sender(id).index()].connect();
+                context.ask(Action::DrainEnd(EndId::sender(id)));
+                context.ask(Action::Relay(of));
                 return;
             }
             App::Paced { .. } => unreachable!("the search runs constant rates"),
         };
         state.unacked = amount.unwrap_or(u64::MAX);
         let end = EndId::sender(id);
-        if !self.ends.ends[end.index()].send(now, amount, first) {
-            self.end_application(id);
+        if !self.ends[end.index()].send(now, amount, first) {
+            self.end_application(context, id);
             return;
         }
-        self.drain_end(end);
+        context.ask(Action::DrainEnd(end));
     }
 
-    pub(super) fn stop_application(&mut self, id: FlowId) {
+    pub(super) fn stop_application(&mut self, context: &mut Context<'_>, id: FlowId) {
         let end = EndId::sender(id);
-        self.ends.ends[end.index()].close(self.now);
-        self.end_application(id);
-        self.drain_end(end);
+        self.ends[end.index()].close(context.now);
+        self.end_application(context, id);
+        context.ask(Action::DrainEnd(end));
     }
 
-    pub(super) fn end_application(&mut self, id: FlowId) {
-        let state = &mut self.ends.flows[id.index()];
+    pub(super) fn end_application(&mut self, context: &mut Context<'_>, id: FlowId) {
+        let state = &mut self.flows[id.index()];
         state.next = None;
         state.running = false;
-        state.stats.deactivate(self.now);
+        state.stats.deactivate(context.now);
         if let Some(oracle) = &mut self.oracle {
-            oracle.flow_ended(self.now, id);
+            oracle.flow_ended(context.now, id);
         }
         if state.stats.ended.is_some() {
             return;
         }
-        state.stats.ended = Some(self.now);
-        self.ends.close_abandoned(self.now);
-        self.ends.note_ended(id);
-        if let Some(Drawn { next: Some((next, pause)), .. }) = self.scenario.flows[id.index()].drawn {
-            self.ends.flows[next.index()].next = Some(self.now + pause);
-            self.arm_application(next);
+        state.stats.ended = Some(context.now);
+        self.close_abandoned(context.now);
+        self.note_ended(id);
+        if let Some(Drawn { next: Some((next, pause)), .. }) = context.scenario.flows[id.index()].drawn {
+            self.flows[next.index()].next = Some(context.now + pause);
+            self.arm_application(context, next);
         }
     }
 
-    pub(super) fn arm_application(&mut self, id: FlowId) {
-        let state = &self.ends.flows[id.index()];
-        let flow = &self.scenario.flows[id.index()];
+    pub(super) fn arm_application(&mut self, context: &mut Context<'_>, id: FlowId) {
+        let state = &self.flows[id.index()];
+        let flow = &context.scenario.flows[id.index()];
         let stop = flow.stop.map(|stop| Instant::ZERO + stop).filter(|_| state.stats.ended.is_none());
         let at = earliest(state.next, stop);
-        self.set_deadline(self.application_slot(id.0), Rank::Application, flow.from, at);
+        context.agenda.arm(Owner::Application(id), Rank::Application, flow.from, at);
     }
 
-    fn send_datagram(&mut self, id: FlowId, size: u32) {
+    fn send_datagram(&mut self, context: &mut Context<'_>, id: FlowId, size: u32) {
         let end = EndId::sender(id);
-        let End::UdpSender(counts) = &mut self.ends.ends[end.index()] else { return };
+        let End::UdpSender(counts) = &mut self.ends[end.index()] else { return };
         let serial = counts.sent;
         counts.sent += 1;
-        self.send_body(end, Body::Udp(Datagram { port: port_of(id), serial, size }));
+        self.send_body(context, end, Body::Udp(Datagram { port: port_of(id), serial, size }));
     }
 
     /// The other end has more of what the application sent.
-    pub(super) fn acked(&mut self, id: FlowId, bytes: u64) {
-        let flow = &self.scenario.flows[id.index()];
-        let state = &mut self.ends.flows[id.index()];
+    pub(super) fn acked(&mut self, context: &mut Context<'_>, id: FlowId, bytes: u64) {
+        let flow = &context.scenario.flows[id.index()];
+        let state = &mut self.flows[id.index()];
         state.stats.acked_bytes += bytes;
         state.unacked = state.unacked.saturating_sub(bytes);
         if let App::Relay { of, .. } = flow.app {
-            self.relayed(of, bytes);
+            self.relayed(context, of, bytes);
         }
-        let state = &mut self.ends.flows[id.index()];
+        let state = &mut self.flows[id.index()];
         if state.unacked > 0 || !state.running {
             return;
         }
         match flow.app {
             App::Pareto { mean_pause, .. } => {
                 state.running = false;
-                state.stats.deactivate(self.now);
-                state.next = Some(self.now + exponential(&mut state.rng, mean_pause));
+                state.stats.deactivate(context.now);
+                state.next = Some(context.now + exponential(&mut state.rng, mean_pause));
             }
-            _ => self.stop_application(id),
+            _ => self.stop_application(context, id),
         }
-        self.arm_application(id);
+        self.arm_application(context, id);
+    }
+
+    /// More data has arrived on a flow: it is passed on, if a relay waits for it.
+    pub(super) fn relay_arrival(&mut self, context: &mut Context<'_>, from: FlowId, arrived: u64) {
+        if let Some(relay) = &mut self.flows[from.index()].relay {
+            relay.waiting += arrived;
+            self.relay(context, from);
+        }
+    }
+
+    /// Passes on what has arrived on a flow, as far as there is room.
+    pub(super) fn relay(&mut self, context: &mut Context<'_>, from: FlowId) {
+        let Some(onto) = self.flows[from.index()].relay.map(|relay| relay.onto) else { return };
+        if !self.flows[onto.index()].running {
+            return;
+        }
+        let bytes = self.flows[from.index()].relay.as_mut().map_or(0, Relay::take);
+        if bytes > 0 {
+            let (receiver, sender) = (EndId::receiver(from), EndId::sender(onto));
+            self.ends[receiver.index()].read(bytes);
+            let taken = self.ends[sender.index()].send(context.now, Some(bytes.into()), false);
+            debug_assert!(taken, "a relay that runs is open");
+            context.ask(Action::DrainEnd(sender));
+            context.ask(Action::DrainEnd(receiver));
+        }
+        context.ask(Action::EndRelay(from));
+    }
+
+    /// The flow that carries it on has delivered this many bytes of it.
+    pub(super) fn relayed(&mut self, context: &mut Context<'_>, from: FlowId, bytes: u64) {
+        if let Some(relay) = &mut self.flows[from.index()].relay {
+            relay.held = relay.held.saturating_sub(bytes);
+        }
+        self.relay(context, from);
+    }
+
+    pub(super) fn nothing_more_to_relay(&mut self, context: &mut Context<'_>, from: FlowId) {
+        if let Some(relay) = &mut self.flows[from.index()].relay {
+            relay.ended = true;
+            self.end_relay(context, from);
+        }
+    }
+
+    /// What is left to acknowledge is known once nothing more comes.
+    pub(super) fn end_relay(&mut self, context: &mut Context<'_>, from: FlowId) {
+        let Some(relay) = self.flows[from.index()].relay else { return };
+        if !relay.ended || relay.waiting > 0 || !self.flows[relay.onto.index()].running {
+            return;
+        }
+        self.flows[relay.onto.index()].unacked = relay.held;
+        if relay.held == 0 {
+            self.stop_application(context, relay.onto);
+            self.arm_application(context, relay.onto);
+        }
     }
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use multihop_core::{DropReason, FlowId, Instant, NodeId};
 use multihop_radio::mobility::Track;
-use multihop_transport::tcp::{Identify, Levels};
+use multihop_transport::tcp::{self, Identify, Levels};
 use multihop_wire::tcp::NetworkState;
 
-use super::World;
-use super::ends::{EndId, Ends};
-use crate::packet::{Body, Packet};
+use super::action::Loss;
+use super::end::End;
+use super::ids::EndId;
+use crate::packet::Packet;
 use crate::results::{Accuracy, Identification};
 use multihop_scenario::{Layout, Scenario};
 
@@ -64,10 +65,10 @@ struct Score {
 
 impl LossMonitor {
     /// `None` if no flow is an ADTCP.
-    pub(super) fn new(scenario: &Scenario, layout: &Layout, ends: &Ends) -> Option<Self> {
+    pub(super) fn new(scenario: &Scenario, layout: &Layout, ends: &[End]) -> Option<Self> {
         let flow = |n: usize| {
             let id = FlowId(u32::try_from(n).expect("a checked number of flows"));
-            let watched = ends.end(EndId::receiver(id)).tcp().is_some_and(|tcp| tcp.config().is_adtcp());
+            let watched = ends[EndId::receiver(id).index()].tcp().is_some_and(|tcp| tcp.config().is_adtcp());
             watched.then(Tally::default)
         };
         let flows: Vec<_> = (0..scenario.flows.len()).map(flow).collect();
@@ -106,62 +107,37 @@ impl LossMonitor {
     }
 
     /// A MAC gives up on a packet.
-    fn give_up(&mut self, now: Instant, packet: &Packet, node: NodeId, next_hop: NodeId) {
+    pub(super) fn give_up(&mut self, now: Instant, packet: &Packet, node: NodeId, next_hop: NodeId) {
         let [a, b] = [node, next_hop].map(|id| self.tracks[id.index()].at(now));
         self.given_up = Some((packet.uid, a.distance(b) <= self.range));
     }
-}
 
-impl World<'_> {
-    /// A MAC gave up on a packet, and the routing protocol will be told.
-    pub(super) fn note_given_up(&mut self, node: NodeId, next_hop: NodeId, packet: &Packet) {
-        if let Some(monitor) = &mut self.losses {
-            monitor.give_up(self.now, packet, node, next_hop);
-        }
-    }
-
-    /// It has been told, and dropped the packet or found another way.
-    pub(super) fn forget_given_up(&mut self) {
-        if let Some(monitor) = &mut self.losses {
-            monitor.given_up = None;
-        }
-    }
-
-    /// A packet goes no further.
-    pub(super) fn note_loss(&mut self, packet: &Packet, reason: DropReason) {
-        let Some(monitor) = &mut self.losses else { return };
-        let Some(id) = packet.flow() else { return };
-        let Some(Some(tally)) = monitor.flows.get_mut(id.index()) else { return };
-        let flow = &self.scenario.flows[id.index()];
-        let is_data = matches!(&packet.body, Body::Tcp(segment) if !segment.payload.is_empty());
-        if !is_data || packet.source != flow.from {
-            return;
-        }
-        let on_live_link = monitor.given_up == Some((packet.uid, true));
-        let oracle = self.oracle.as_mut().filter(|oracle| oracle.knows(id));
-        let connected = oracle.is_none_or(|oracle| oracle.hops(self.now, id).is_some());
-        let cause = match reason {
+    /// A packet of a flow has been dropped; `connected`: whether there was a path.
+    pub(super) fn note_loss(&mut self, loss: &Loss, connected: bool, receiver: &tcp::Endpoint) {
+        let Some(Some(tally)) = self.flows.get_mut(loss.flow.index()) else { return };
+        let on_live_link = self.given_up == Some((loss.uid, true));
+        let cause = match loss.reason {
             DropReason::QueueFull => Cause::Congestion,
             DropReason::ChannelError => Cause::ChannelError,
             _ if on_live_link => Cause::ChannelError,
             _ if connected => Cause::RouteChange,
             _ => Cause::Disconnection,
         };
-        if let Some(receiver) = self.ends.end(EndId::receiver(id)).tcp() {
-            let levels = receiver.levels().copied().unwrap_or_default();
-            let state = receiver.network_state().unwrap_or_default();
-            tally.lose(cause, &levels, state);
-        }
+        let levels = receiver.levels().copied().unwrap_or_default();
+        tally.lose(cause, &levels, receiver.network_state().unwrap_or_default());
     }
 
     /// A sender may have acted on losses.
-    pub(super) fn note_action(&mut self, flow: FlowId) {
-        let Some(monitor) = &mut self.losses else { return };
-        let Some(tally) = &mut monitor.flows[flow.index()] else { return };
-        if let Some(sender) = self.ends.end(EndId::sender(flow)).tcp() {
+    pub(super) fn note_action(&mut self, flow: FlowId, sender: &tcp::Endpoint) {
+        if let Some(tally) = &mut self.flows[flow.index()] {
             let counters = sender.counters();
             tally.act(counters.fast_retransmits + counters.timeouts, sender.told_state());
         }
+    }
+
+    /// The routing protocol has been told, and has dropped the packet or found another path.
+    pub(super) fn forget_given_up(&mut self) {
+        self.given_up = None;
     }
 }
 
@@ -238,10 +214,6 @@ mod tests {
     use multihop_transport::tcp::Level;
 
     use super::*;
-    use crate::extension::Extensions;
-    use crate::observe::Observer;
-    use crate::results::RunResult;
-    use multihop_scenario::Source;
 
     #[test]
     fn shares_by_hand() {
@@ -263,29 +235,5 @@ mod tests {
         tally.act(2, Some(NetworkState::NORMAL));
         assert_eq!(tally.acted.accuracy(), accuracy(4, Some(0.5), Some(0.0)));
         assert_eq!(Score::default().accuracy(), accuracy(0, None, None));
-    }
-
-    fn run(scenario: &Scenario, watched: bool) -> RunResult {
-        let layout = scenario.topology.place(scenario.seed).unwrap();
-        let mut world = World::new(scenario, &layout, &Extensions::default(), Observer::default());
-        assert!(world.losses.is_some());
-        world.losses = world.losses.filter(|_| watched);
-        world.begin_measuring();
-        world.run_until(Instant::ZERO + scenario.duration);
-        world.finish(std::time::Duration::ZERO).0
-    }
-
-    #[test]
-    fn who_watches_changes_nothing() {
-        let text = "duration = 40.0\n[radio]\nloss = 0.01\n\
-                    [topology]\nkind = \"random\"\nnodes = 12\narea = [400.0, 800.0]\nconnected = false\n\
-                    [mobility]\nkind = \"random-waypoint\"\nspeed = [10.0, 30.0]\n\
-                    [routing]\nprotocol = \"dsr\"\n[[flow]]\nfrom = 0\nto = 1\ntransport = \"adtcp\"\n";
-        let source = Source::Toml { text: text.to_owned(), name: "x.toml".to_owned() };
-        let scenario = Scenario::load(&source, &[]).unwrap();
-        let mut watched = run(&scenario, true);
-        let found = watched.flows[0].identification.take().expect("the flow is an ADTCP");
-        assert!(found.losses["channel-error"] > 0 && found.losses["route-change"] > 0, "{found:?}");
-        assert_eq!(watched, run(&scenario, false));
     }
 }

@@ -1,98 +1,62 @@
 //! A network in virtual time: everything that exists in one run, and the loop that moves it on.
 //!
-//! The parts of a node are spread over the files by layer: `air` (frames in flight, receivers and
-//! stations), `link` (between MAC and IP, with address resolution), `ip` (forwarding), `ends`
-//! (transports) and `applications`. Each file adds its methods to [`World`].
+//! The parts own their state, a file each: `air` (stations and frames in flight), `link` (address
+//! resolution), `ip` (routing and forwarding), `ends` (transports), `applications`. A part is handed
+//! the [`Context`] that all share, and asks the others for an [`Action`]; [`World::act`] does it.
 
+mod action;
+mod agenda;
 mod air;
 mod applications;
 mod arp;
+mod context;
 mod end;
 mod ends;
 mod flights;
 mod flow;
+mod ids;
 mod ip;
 mod link;
 mod losses;
 mod outcome;
+mod passing;
 mod relay;
 mod routing;
 mod wires;
 
 use multihop_core::{DropReason, Instant, NodeId, Rng, earliest};
-use multihop_radio::airtime::Airtime;
-use multihop_radio::mac::MacConfig;
-use multihop_radio::medium::Medium;
+use multihop_radio::frame::PacketHandle;
+use multihop_wire::olsr;
 
 pub(crate) use self::end::{Measured, Progress};
 
+use self::action::Action;
+use self::agenda::{Agenda, Direction, Owner};
 use self::air::Air;
-use self::ends::{EndId, Ends};
-use self::flights::FlightId;
-use self::link::{Node, Passages};
+use self::context::Context;
+use self::ends::Ends;
+use self::ip::Ip;
+use self::link::Links;
 use self::losses::LossMonitor;
-use self::routing::{Router, Turns};
-use self::wires::Wire;
-use crate::engine::{Deadlines, Key, Rank};
+use self::routing::Router;
+use self::wires::Wires;
+use crate::engine::{Key, Rank};
 use crate::extension::Extensions;
 use crate::observe::Observer;
-use crate::oracle::Oracle;
-use crate::packet::{Packet, Pool};
-use multihop_scenario::{Layout, Scenario};
+use crate::packet::{Body, Packet, RoutingMessage};
+use multihop_scenario::{Layout, RoutingProtocol, Scenario};
 
 /// Everything that exists in one run.
 pub(crate) struct World<'a> {
-    scenario: &'a Scenario,
-    now: Instant,
-    /// Nothing from here on happens in the current call of `run_until`.
-    horizon: Instant,
-    events: u64,
-    deadlines: Deadlines,
-    /// Whom each deadline belongs to.
-    owners: Vec<Owner>,
+    context: Context<'a>,
+    /// What has been asked for and not been done yet; the last one comes next.
+    pending: Vec<Action>,
     air: Air,
-    packets: Pool,
-    next_uid: u64,
-    nodes: Vec<Node>,
-    passages: Passages,
-    router: Router,
-    /// By handle: the node whose agent has the packet, if one has.
-    with_agents: Vec<Option<NodeId>>,
-    /// Whether the routing protocol wants to hear of frames for others.
-    taps: bool,
-    /// Whether frames that no station hears both of need not take turns.
-    overlap: bool,
+    links: Links,
+    ip: Ip,
     ends: Ends,
-    wires: Vec<Wire>,
-    /// If the shortest paths are known.
-    oracle: Option<Oracle>,
-    observer: Observer,
-    losses: Option<LossMonitor>,
     /// When the warm-up ended.
     measured_from: Instant,
-    /// Before that.
-    turns_before: Turns,
-}
-
-/// What can have a deadline.
-#[derive(Clone, Copy, Debug)]
-enum Owner {
-    /// A frame in flight: its next first or last bit arrives somewhere.
-    Flight(FlightId),
-    /// A station's MAC.
-    Mac(NodeId),
-    /// A packet between a node's MAC and IP, or its address resolution.
-    Link(NodeId),
-    /// A node's routing agent.
-    Router(NodeId),
-    /// One end of a flow.
-    End(EndId),
-    /// A flow's application.
-    Application(u32),
-    /// The next row of the recorded series.
-    Recorder,
-    /// One direction of a wire.
-    Wire(u32),
 }
 
 impl<'a> World<'a> {
@@ -104,165 +68,211 @@ impl<'a> World<'a> {
     ) -> Self {
         let mut tracks = scenario.tracks(layout);
         let positions: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
-        let nodes = positions.len();
-        let config =
-            MacConfig { params: scenario.mac.clone(), airtime: Airtime::new(&scenario.radio, &scenario.mac) };
-        let medium = Medium::new(&scenario.radio, tracks, scenario.seed);
-        let mut router = Router::new(scenario, &positions, extensions);
-        let ends = Ends::new(scenario, extensions, |from, to| router.hops(from, to));
+        let wires = Wires::new(scenario);
+        let agenda = Agenda::new(count(tracks.len()), count(scenario.flows.len()), count(wires.len()));
+        let mut ip = Ip::new(Router::new(scenario, &positions, extensions), wires);
+        let ends = Ends::new(scenario, layout, extensions, |from, to| ip.hops(from, to));
         let mut world = Self {
-            scenario,
-            now: Instant::ZERO,
-            horizon: Instant::ZERO,
-            events: 0,
-            deadlines: Deadlines::default(),
-            owners: Vec::new(),
-            taps: router.wants_tap(),
-            overlap: false,
-            router,
-            with_agents: Vec::new(),
-            losses: LossMonitor::new(scenario, layout, &ends),
+            context: Context::new(scenario, agenda, observer),
+            pending: Vec::new(),
+            links: Links::new(tracks.len(), scenario.arp),
+            air: Air::new(scenario, tracks, ip.wants_taps()),
+            ip,
             ends,
-            wires: Wire::all(scenario),
-            oracle: Oracle::new(scenario, layout),
-            air: Air::new(scenario, config, medium),
-            packets: Pool::default(),
-            next_uid: 0,
-            nodes: (0..nodes).map(|_| Node::new(scenario.arp)).collect(),
-            passages: Passages::default(),
-            observer,
             measured_from: Instant::ZERO,
-            turns_before: Turns::default(),
         };
-        world.overlap = world.passes_may_overlap();
-        world.add_owners();
-        world.schedule_applications();
-        world.start_router();
-        world.schedule_recorder();
+        world.context.reports_losses = world.ends.losses.is_some();
+        world.air.reorders = world.air.may_reorder(&world.context);
+        world.start();
         world
+    }
+
+    fn start(&mut self) {
+        self.ends.start(&mut self.context, &mut self.ip);
+        self.act();
+        for node in (0..self.node_count()).map(NodeId) {
+            self.context.ask(Action::DrainRouter(node));
+        }
+        self.act();
+        self.schedule_recorder();
     }
 
     /// Runs everything that happens before `end`.
     pub(crate) fn run_until(&mut self, end: Instant) {
-        self.horizon = end;
+        self.context.horizon = end;
         loop {
-            let (passing, passage) = (self.air.flights.first(), self.passages.first());
-            let Some(key) = earliest(passing, self.first_to_wait()).filter(|key| key.at() < end) else {
-                break;
-            };
-            self.now = key.at();
-            self.events += 1;
-            match self.owners[key.slot() as usize] {
-                Owner::Flight(flight) => {
-                    if passing == Some(key) {
-                        self.air.flights.take_first();
-                    } else {
-                        self.deadlines.clear(key.slot());
-                    }
-                    self.advance_flight(flight);
+            let (passing, waiting) = (self.air.flights.first(), self.context.agenda.first());
+            let Some(key) = earliest(passing, waiting).filter(|key| key.at() < end) else { break };
+            self.context.now = key.at();
+            self.context.events += 1;
+            if passing == Some(key) {
+                self.air.flights.take_first();
+            }
+            self.handle(key, passing == Some(key));
+            self.act();
+        }
+        self.context.now = end;
+    }
+
+    #[inline]
+    fn handle(&mut self, key: Key, is_passing: bool) {
+        let context = &mut self.context;
+        match context.agenda.owner(key) {
+            Owner::Flight(flight) => {
+                if !is_passing {
+                    context.agenda.clear(key);
                 }
-                Owner::Mac(node) => self.handle_mac_timeout(node),
-                Owner::Link(_) if passage == Some(key) => self.handle_passages(key),
-                Owner::Link(node) => self.handle_link_timeout(node),
-                Owner::Router(node) => self.handle_router_timeout(node),
-                Owner::End(end) => self.handle_end_timeout(end),
-                Owner::Application(flow) => self.handle_application(flow),
-                Owner::Recorder => self.record_row(),
-                Owner::Wire(wire) => self.handle_wire(wire as usize),
+                self.air.advance_flight(context, &mut self.ip, flight);
+            }
+            Owner::Mac(node) => self.air.handle_mac_timeout(context, node),
+            Owner::Link(_) if context.agenda.is_passage(key) => self.handle_passages(key),
+            Owner::Link(node) => self.links.handle_timeout(context, node),
+            Owner::Router(node) => self.ip.handle_router_timeout(context, node),
+            Owner::End(end) => self.ends.handle_timeout(context, end),
+            Owner::Application(flow) => self.ends.handle_application(context, flow),
+            Owner::Recorder => self.record_row(),
+            Owner::Wire(wire) => self.ip.handle_wire(context, wire),
+        }
+    }
+
+    /// Does what has been asked for: each action with everything that it leads to, then the next.
+    fn act(&mut self) {
+        loop {
+            self.pending.extend(self.context.actions.drain(..).rev());
+            let Some(action) = self.pending.pop() else { break };
+            self.apply(action);
+        }
+    }
+
+    fn apply(&mut self, action: Action) {
+        let Self { context, air, links, ip, ends, .. } = self;
+        match action {
+            Action::ResumeFlight(flight) => air.resume_flight(context, ip, flight),
+            Action::Serve(node) => air.serve(context, node),
+            Action::Deliver { node, frame } => air.deliver(context, node, &frame),
+            Action::Arrive { node, packet, direction } => self.arrive(node, packet, direction),
+            Action::LinkFailed { node, out } => {
+                let packet = context.packets.claim(out.packet);
+                self.unreachable(node, out.to, packet, DropReason::RetryLimit);
+            }
+            Action::Send { node, packet } => ip.send(context, node, packet),
+            Action::ReceiveIp { node, from, packet } => ip.receive(context, node, from, packet),
+            Action::PassDown { node, next_hop, packet } => links.pass_down(context, node, next_hop, packet),
+            Action::Unreachable { node, next_hop, packet, reason } => {
+                self.unreachable(node, next_hop, packet, reason);
+            }
+            Action::Purge { node, next_hop } => {
+                let queued = air.take_queued(node, |out| out.to == next_hop);
+                ip.take_back(context, node, next_hop, queued);
+            }
+            Action::Discard { node, next_hop, destination } => {
+                air.discard(context, node, next_hop, destination);
+            }
+            Action::TellSource { node, packet } => {
+                // DEVIATION icmp-1: only transports that listen to notices are told, so that the others are
+                // measured as they were published, without this traffic.
+                if packet.flow().is_some_and(|flow| ends.takes_notices(flow)) {
+                    ip.tell_source(context, node, &packet);
+                }
+            }
+            Action::DrainRouter(node) => ip.drain_router(context, node),
+            Action::Receive { node, packet } => ends.receive(context, node, packet),
+            Action::Notify { node, peer, notice } => ends.notify(context, node, peer, notice),
+            Action::NotifyEnd { end, notice } => ends.notify_end(context, end, notice),
+            Action::DrainEnd(end) => ends.drain(context, end),
+            Action::Arrived { end, arrival, delivered } => {
+                ends.note_arrival(context, end, arrival, delivered);
+            }
+            Action::Relay(flow) => ends.relay(context, flow),
+            Action::EndRelay(flow) => ends.end_relay(context, flow),
+            Action::Lost(loss) => ends.note_loss(context, &loss),
+            Action::ForgetGivenUp => ends.losses.iter_mut().for_each(LossMonitor::forget_given_up),
+        }
+    }
+
+    /// Packets arrive at a node's IP or MAC.
+    fn handle_passages(&mut self, key: Key) {
+        while let Some(passage) = self.context.agenda.pop_passage(key) {
+            self.arrive(key.node(), passage.packet, passage.direction);
+            self.act();
+        }
+    }
+
+    fn arrive(&mut self, node: NodeId, packet: PacketHandle, direction: Direction) {
+        let Self { context, air, links, ip, .. } = self;
+        match direction {
+            Direction::Up { from } => match context.packets.get(packet).body {
+                Body::Arp(arp) => links.receive_arp(context, node, from, arp, packet),
+                Body::Routing { .. } => ip.receive_message(context, node, from, packet),
+                _ => {
+                    let packet = context.packets.claim(packet);
+                    ip.receive(context, node, from, packet);
+                }
+            },
+            Direction::Down { next_hop } => {
+                let urgent = is_urgent(context.scenario, context.packets.get(packet));
+                air.enqueue(context, node, next_hop, packet, urgent);
             }
         }
-        self.now = end;
     }
 
-    /// What comes next but for frames that are just passing.
-    #[inline]
-    fn first_to_wait(&self) -> Option<Key> {
-        earliest(self.deadlines.first(), self.passages.first())
+    /// A neighbour cannot be reached with this packet.
+    fn unreachable(&mut self, node: NodeId, next_hop: NodeId, packet: Packet, reason: DropReason) {
+        let context = &mut self.context;
+        let losses = self.ends.losses.as_mut().filter(|_| reason == DropReason::RetryLimit);
+        let is_watched = losses.is_some();
+        if let Some(losses) = losses {
+            losses.give_up(context.now, &packet, node, next_hop);
+        }
+        self.ip.unreachable(context, node, next_hop, packet, reason);
+        if is_watched {
+            context.ask(Action::ForgetGivenUp);
+        }
     }
 
-    /// Differs from before if that may do.
-    #[inline]
-    fn version(&self) -> u64 {
-        self.deadlines.version() + self.passages.version()
+    fn schedule_recorder(&mut self) {
+        if let Some(every) = self.context.observer.record_every() {
+            let at = self.context.now + every;
+            self.context.agenda.arm(Owner::Recorder, Rank::Application, NodeId(0), Some(at));
+        }
     }
 
-    pub(crate) fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// The fixed slots: by kind, then by number. Flights add theirs when they are first needed.
-    fn add_owners(&mut self) {
-        let nodes = self.nodes.len();
-        let flows = self.scenario.flows.len();
-        let ids =
-            |n: usize| (0..n).map(|i| u32::try_from(i).expect("checked numbers of nodes, flows and hosts"));
-        self.owners.extend(ids(nodes).map(|n| Owner::Mac(NodeId(n))));
-        self.owners.extend(ids(nodes).map(|n| Owner::Link(NodeId(n))));
-        self.owners.extend(ids(nodes).map(|n| Owner::Router(NodeId(n))));
-        self.owners.extend(ids(2 * flows).map(|n| Owner::End(EndId(n))));
-        self.owners.extend(ids(flows).map(Owner::Application));
-        self.owners.push(Owner::Recorder);
-        self.owners.extend(ids(self.wires.len()).map(Owner::Wire));
-        self.deadlines = Deadlines::with_slots(self.owners.len());
-    }
-
-    fn mac_slot(node: NodeId) -> u32 {
-        node.0
-    }
-
-    fn link_slot(&self, node: NodeId) -> u32 {
-        self.node_count() + node.0
-    }
-
-    fn router_slot(&self, node: NodeId) -> u32 {
-        2 * self.node_count() + node.0
-    }
-
-    fn end_slot(&self, end: EndId) -> u32 {
-        3 * self.node_count() + end.0
-    }
-
-    fn application_slot(&self, flow: u32) -> u32 {
-        3 * self.node_count() + 2 * self.flow_count() + flow
-    }
-
-    fn recorder_slot(&self) -> u32 {
-        3 * self.node_count() + 3 * self.flow_count()
-    }
-
-    fn wire_slot(&self, wire: usize) -> u32 {
-        self.recorder_slot() + 1 + u32::try_from(wire).expect("a checked number of hosts")
+    fn record_row(&mut self) {
+        for node in (0..self.node_count()).map(NodeId) {
+            let len = self.air.queue_len(node);
+            self.context.observer.queue(self.context.now, node, || len);
+        }
+        self.context.observer.record_rows(self.context.now);
+        self.schedule_recorder();
     }
 
     fn node_count(&self) -> u32 {
-        u32::try_from(self.nodes.len()).expect("a checked number of nodes")
+        count(self.air.stations.len())
     }
 
-    fn flow_count(&self) -> u32 {
-        u32::try_from(self.scenario.flows.len()).expect("a checked number of flows")
+    pub(crate) fn now(&self) -> Instant {
+        self.context.now
     }
+}
 
-    /// Sets, moves or (with `None`) takes back the deadline of a slot.
-    fn set_deadline(&mut self, slot: u32, rank: Rank, node: NodeId, at: Option<Instant>) {
-        match at {
-            Some(at) => self.deadlines.set(Key::new(at, rank, node, slot)),
-            None => self.deadlines.clear(slot),
-        }
-    }
+fn count(n: usize) -> u32 {
+    u32::try_from(n).expect("checked numbers of nodes, flows and hosts")
+}
 
-    fn new_uid(&mut self) -> u64 {
-        self.next_uid += 1;
-        self.next_uid
-    }
-
-    /// A packet goes no further.
-    fn drop_packet(&mut self, node: NodeId, packet: &Packet, reason: DropReason) {
-        self.observer.dropped(self.now, node, packet, reason);
-        self.note_loss(packet, reason);
-    }
+/// Routing messages go ahead of other packets in the interface queue, unless they measure it by
+/// waiting in it.
+fn is_urgent(scenario: &Scenario, packet: &Packet) -> bool {
+    let Body::Routing { message, .. } = &packet.body else { return false };
+    let waits = matches!(scenario.routing.protocol, RoutingProtocol::Apdr { hellos_wait: true, .. })
+        && matches!(message, RoutingMessage::Olsr(packet)
+            if packet.messages.iter().any(|message| matches!(message.body, olsr::Body::Hello(_))));
+    !waits
 }
 
 /// The stream of one purpose and node.
 fn stream(scenario: &Scenario, purpose: &str, node: NodeId) -> Rng {
     Rng::stream(scenario.seed, purpose, u64::from(node.0))
 }
+
+#[cfg(test)]
+mod tests;

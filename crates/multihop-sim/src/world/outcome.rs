@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use multihop_core::{DropReason, Duration, FlowId, Instant, NodeId};
-use multihop_radio::frame::PacketHandle;
+use multihop_core::{DropReason, FlowId, Instant};
 use multihop_radio::mac::Counters;
 
 use super::World;
 use super::air::Station;
-use super::wires::Wire;
-use crate::engine::Rank;
 use crate::observe::Observer;
 use crate::oracle::TimeByHops;
 use crate::results::{EnergyResult, FlowResult, MacResult, RoutingResult, RunResult, Totals};
@@ -19,63 +16,38 @@ use multihop_scenario::Energy;
 impl World<'_> {
     /// The warm-up is over: whatever was counted so far does not count.
     pub(crate) fn begin_measuring(&mut self) {
-        let now = self.now;
-        for flow in (0..self.flow_count()).map(FlowId) {
-            let counts = self.ends.counts(flow);
-            self.ends.flows[flow.index()].stats.restart(now, counts);
-        }
-        self.ends.restart_windows(now);
-        for station in &mut self.air.stations {
-            *station.mac.counters_mut() = Counters::default();
-            station.receiving = Duration::ZERO;
-            station.busy_since = now;
-        }
-        if let Some(oracle) = &mut self.oracle {
-            oracle.restart(now);
-        }
+        let now = self.context.now;
+        self.ends.restart(now);
+        self.air.restart(now);
+        self.ip.restart();
         self.measured_from = now;
-        self.turns_before = self.router.turns().unwrap_or_default();
-        if let Some(losses) = &mut self.losses {
-            losses.restart();
-        }
-        self.observer.restart();
-    }
-
-    pub(super) fn schedule_recorder(&mut self) {
-        if let Some(every) = self.observer.record_every() {
-            let at = self.now + every;
-            self.set_deadline(self.recorder_slot(), Rank::Application, NodeId(0), Some(at));
-        }
-    }
-
-    pub(super) fn record_row(&mut self) {
-        for node in (0..self.node_count()).map(NodeId) {
-            let len = self.air.stations[node.index()].mac.queue().len();
-            self.observer.queue(self.now, node, || len);
-        }
-        self.observer.record_rows(self.now);
-        self.schedule_recorder();
+        self.context.observer.restart();
     }
 
     /// The run is over. Packets still under way are dropped with the reason `end`.
     pub(crate) fn finish(mut self, wall: std::time::Duration) -> (RunResult, Observer) {
         self.end_packets();
-        let paths = self.oracle.take().map(|oracle| oracle.times(self.now)).unwrap_or_default();
-        let began = (0..self.flow_count()).map(FlowId).filter(|&id| self.is_shown(id));
+        let paths = self.ends.oracle.take().map(|oracle| oracle.times(self.context.now)).unwrap_or_default();
+        let began = self.ends.ids().filter(|&id| self.is_shown(id));
         let flows: Vec<_> = began.map(|id| self.flow_result(id, paths.get(id.index()))).collect();
         let wall_seconds = wall.as_secs_f64();
         let result = RunResult {
-            scenario: self.scenario.name.clone(),
-            seed: self.scenario.seed,
-            sim_seconds: self.scenario.duration.as_secs_f64(),
+            scenario: self.context.scenario.name.clone(),
+            seed: self.context.scenario.seed,
+            sim_seconds: self.context.scenario.duration.as_secs_f64(),
             wall_seconds: Some(wall_seconds),
-            events: self.events,
-            events_per_second: Some(if wall_seconds > 0.0 { self.events as f64 / wall_seconds } else { 0.0 }),
+            events: self.context.events,
+            events_per_second: Some(if wall_seconds > 0.0 {
+                self.context.events as f64 / wall_seconds
+            } else {
+                0.0
+            }),
             totals: self.totals(&flows),
             mac: self.mac_result(),
             routing: self.routing_result(),
-            energy: self.scenario.energy.as_ref().map(|powers| self.energy_result(powers)),
+            energy: self.context.scenario.energy.as_ref().map(|powers| self.energy_result(powers)),
             drops: self
+                .context
                 .observer
                 .counts()
                 .drops
@@ -84,52 +56,42 @@ impl World<'_> {
                 .collect(),
             flows,
         };
-        (result, self.observer)
+        (result, self.context.observer)
     }
 
     fn end_packets(&mut self) {
-        let nodes = (0..).map(NodeId).zip(self.nodes.drain(..));
-        let mut passing = std::mem::take(&mut self.passages).into_packets().peekable();
-        for (id, node) in nodes {
-            while let Some((_, packet)) = passing.next_if(|&(at, _)| at == id) {
-                self.observer.dropped(self.now, id, self.packets.get(packet), DropReason::End);
+        let Self { context, air, links, ip, .. } = self;
+        let mut passing = context.agenda.take_passages().peekable();
+        for (node, held) in std::mem::take(links).into_held() {
+            while let Some((_, packet)) = passing.next_if(|&(at, _)| at == node) {
+                let packet = context.packets.get(packet);
+                context.observer.dropped(context.now, node, packet, DropReason::End);
             }
-            for packet in node.into_held() {
-                self.observer.dropped(self.now, id, &packet, DropReason::End);
-            }
-        }
-        for (id, packet) in self.wires.drain(..).flat_map(Wire::into_packets) {
-            self.observer.dropped(self.now, id, &packet, DropReason::End);
-        }
-        for (handle, holder) in (0..).map(PacketHandle).zip(&self.with_agents) {
-            if let Some(node) = *holder {
-                self.observer.dropped(self.now, node, self.packets.get(handle), DropReason::End);
+            for packet in held {
+                context.observer.dropped(context.now, node, &packet, DropReason::End);
             }
         }
-        for (id, station) in (0..).map(NodeId).zip(&self.air.stations) {
-            for out in station.mac.in_service().into_iter().chain(station.mac.queue().iter()) {
-                self.observer.dropped(self.now, id, self.packets.get(out.packet), DropReason::End);
-            }
-        }
+        ip.end_packets(context);
+        air.end_packets(context);
     }
 
     /// Whether a flow has begun, or would have, had the run lasted.
     fn is_shown(&self, id: FlowId) -> bool {
         let begun = self.ends.flows[id.index()].stats.began.is_some();
-        begun || self.scenario.flows[id.index()].begins_by_itself()
+        begun || self.context.scenario.flows[id.index()].begins_by_itself()
     }
 
     /// `paths`: how the flow's time divides up by the hops of its shortest path, if they are known.
     fn flow_result(&self, id: FlowId, paths: Option<&TimeByHops>) -> FlowResult {
-        let flow = &self.scenario.flows[id.index()];
+        let flow = &self.context.scenario.flows[id.index()];
         let state = &self.ends.flows[id.index()];
         let stats = &state.stats;
-        let seconds = stats.active(self.now).as_secs_f64();
+        let seconds = stats.active(self.context.now).as_secs_f64();
         let kbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-3 / seconds } else { 0.0 };
         let counts = self.ends.counts(id).since(&stats.before);
         let began = stats.began.unwrap_or(Instant::ZERO) - Instant::ZERO;
-        let stop = stats.ended.unwrap_or(self.now);
-        let chains = self.scenario.expected.as_ref();
+        let stop = stats.ended.unwrap_or(self.context.now);
+        let chains = self.context.scenario.expected.as_ref();
         FlowResult {
             id: id.0,
             from: flow.from.0,
@@ -153,13 +115,13 @@ impl World<'_> {
             shortest_hops: paths.and_then(TimeByHops::mean),
             stretch: stats.stretch(),
             partitioned: paths.and_then(TimeByHops::partitioned),
-            identification: self.losses.as_ref().and_then(|losses| losses.result(id)),
+            identification: self.ends.losses.as_ref().and_then(|losses| losses.result(id)),
             expected_goodput_kbps: paths.zip(chains).and_then(|(paths, chains)| paths.expected_kbps(chains)),
         }
     }
 
     fn measured_seconds(&self) -> f64 {
-        (self.now - self.measured_from).as_secs_f64()
+        (self.context.now - self.measured_from).as_secs_f64()
     }
 
     fn mac_result(&self) -> MacResult {
@@ -184,18 +146,18 @@ impl World<'_> {
     }
 
     fn routing_result(&self) -> RoutingResult {
-        let counts = self.observer.counts();
+        let counts = self.context.observer.counts();
         let by_kind = |pick: fn(&(u64, u64)) -> u64| -> BTreeMap<String, u64> {
             counts.routing.iter().map(|(&kind, n)| (kind.to_owned(), pick(n))).collect()
         };
-        let turns = self.router.turns();
+        let turns = self.ip.turns();
         let invalid = counts.drops.get(&DropReason::NoRoute).copied().unwrap_or(0);
         RoutingResult {
             packets: by_kind(|&(packets, _)| packets),
             bytes: by_kind(|&(_, bytes)| bytes),
             invalid_routes: (counts.routed > 0).then(|| invalid as f64 / counts.routed as f64),
-            route_changes: turns.map(|turns| turns.changes - self.turns_before.changes),
-            oscillations: turns.map(|turns| turns.oscillations - self.turns_before.oscillations),
+            route_changes: turns.map(|turns| turns.changes),
+            oscillations: turns.map(|turns| turns.oscillations),
         }
     }
 
@@ -207,7 +169,7 @@ impl World<'_> {
         Totals {
             goodput_kbps: ended().map(|f| f.goodput_kbps).sum(),
             jain: jain(ended().map(|f| f.goodput_kbps)),
-            jain_instant: self.ends.windows.clone().mean(self.now),
+            jain_instant: self.ends.windows.clone().mean(self.context.now),
             // The flows' indices weighted by what each delivered come to the sums' ratio.
             retransmission_index: (delivered > 0).then(|| retransmitted as f64 / delivered as f64),
             expected_goodput_kbps: flows.iter().filter_map(|f| f.expected_goodput_kbps).reduce(|a, b| a + b),

@@ -1,20 +1,26 @@
 //! Hosts behind wires: a gateway's link to a computer without a radio.
 //!
-//! Through the mesh a packet to or from a host travels as one to or from its gateway, so that no
-//! routing protocol has to know of hosts.
+//! In the mesh a packet to or from a host travels as one to or from its gateway, so that no routing
+//! protocol has to know of hosts.
 
 use std::collections::VecDeque;
 
 use multihop_core::{DropReason, Instant, NodeId};
 
-use super::World;
+use super::action::Action;
+use super::agenda::Owner;
+use super::context::Context;
 use crate::engine::Rank;
 use crate::packet::Packet;
 use multihop_scenario::{Host, Scenario};
 
+/// All wires of a network.
+#[derive(Debug)]
+pub(super) struct Wires(Vec<Wire>);
+
 /// One direction of a wire.
 #[derive(Debug)]
-pub(super) struct Wire {
+struct Wire {
     host: Host,
     /// Who hears what is sent.
     far: NodeId,
@@ -33,10 +39,10 @@ struct OnWire {
     packet: Packet,
 }
 
-impl Wire {
+impl Wires {
     /// Of each host: towards it, then from it.
-    pub(super) fn all(scenario: &Scenario) -> Vec<Self> {
-        let wire = |host: &Host, near, far| Self {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let wire = |host: &Host, near, far| Wire {
             host: *host,
             near,
             far,
@@ -44,9 +50,59 @@ impl Wire {
             packets: VecDeque::new(),
         };
         let both = |(id, host): (NodeId, &Host)| [wire(host, host.gateway, id), wire(host, id, host.gateway)];
-        scenario.hosts().flat_map(both).collect()
+        Self(scenario.hosts().flat_map(both).collect())
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Sends a packet by wire, or gives it back if none leads from `node` to where it goes.
+    pub(super) fn send(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        mut packet: Packet,
+    ) -> Option<Packet> {
+        // A host has one link, whoever the packet is for.
+        let is_host = !self.0.is_empty() && context.scenario.is_host(node);
+        let takes = |wire: &Wire| wire.near == node && (wire.far == packet.destination || is_host);
+        let Some(place) = self.0.iter().position(takes) else { return Some(packet) };
+        packet.route = None;
+        if let Some(refused) = self.0[place].send(context.now, packet) {
+            context.drop_packet(node, &refused, DropReason::QueueFull);
+        }
+        self.arm(context, place);
+        None
+    }
+
+    /// Packets arrive at the far end of a wire.
+    pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>, wire: u32) {
+        let now = context.now;
+        let Wire { near, far, packets, .. } = &mut self.0[wire as usize];
+        while let Some(sent) = packets.pop_front_if(|sent| sent.arrives <= now) {
+            context.ask(Action::ReceiveIp { node: *far, from: *near, packet: sent.packet });
+        }
+        self.arm(context, wire as usize);
+    }
+
+    /// The run is over.
+    pub(super) fn end_packets(&mut self, context: &mut Context<'_>) {
+        for wire in &self.0 {
+            for sent in &wire.packets {
+                context.observer.dropped(context.now, wire.near, &sent.packet, DropReason::End);
+            }
+        }
+    }
+
+    fn arm(&self, context: &mut Context<'_>, place: usize) {
+        let Wire { far, ref packets, .. } = self.0[place];
+        let wire = Owner::Wire(u32::try_from(place).expect("a checked number of hosts"));
+        context.agenda.arm(wire, Rank::Timer, far, packets.front().map(|sent| sent.arrives));
+    }
+}
+
+impl Wire {
     /// Takes a packet, or gives it back if the queue is full.
     fn send(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let waiting = self.packets.len() - self.packets.partition_point(|sent| sent.leaves <= now);
@@ -59,48 +115,5 @@ impl Wire {
         self.free = leaves + self.host.rate.time_for(bytes);
         self.packets.push_back(OnWire { leaves, arrives: self.free + self.host.delay, packet });
         None
-    }
-
-    /// Packets that have not arrived.
-    pub(super) fn into_packets(self) -> impl Iterator<Item = (NodeId, Packet)> {
-        let near = self.near;
-        self.packets.into_iter().map(move |sent| (near, sent.packet))
-    }
-}
-
-impl World<'_> {
-    /// The wire that a packet at `node` takes, if it takes one.
-    pub(super) fn wire_to(&self, node: NodeId, destination: NodeId) -> Option<usize> {
-        if self.wires.is_empty() {
-            return None;
-        }
-        // A host has one way out, whoever the packet is for.
-        let takes =
-            |wire: &Wire| wire.near == node && (wire.far == destination || self.scenario.is_host(node));
-        self.wires.iter().position(takes)
-    }
-
-    pub(super) fn send_by_wire(&mut self, wire: usize, mut packet: Packet) {
-        packet.route = None;
-        let near = self.wires[wire].near;
-        if let Some(refused) = self.wires[wire].send(self.now, packet) {
-            self.drop_packet(near, &refused, DropReason::QueueFull);
-        }
-        self.arm_wire(wire);
-    }
-
-    pub(super) fn handle_wire(&mut self, wire: usize) {
-        let now = self.now;
-        while let Some(sent) = self.wires[wire].packets.pop_front_if(|sent| sent.arrives <= now) {
-            let Wire { near, far, .. } = self.wires[wire];
-            self.receive_ip(far, near, sent.packet);
-        }
-        self.arm_wire(wire);
-    }
-
-    fn arm_wire(&mut self, wire: usize) {
-        let Wire { far, ref packets, .. } = self.wires[wire];
-        let at = packets.front().map(|sent| sent.arrives);
-        self.set_deadline(self.wire_slot(wire), Rank::Timer, far, at);
     }
 }

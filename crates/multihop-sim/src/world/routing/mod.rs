@@ -36,6 +36,10 @@ pub(super) struct Turns {
 }
 
 impl Turns {
+    pub(super) fn since(self, before: Self) -> Self {
+        Self { changes: self.changes - before.changes, oscillations: self.oscillations - before.oscillations }
+    }
+
     fn of(agent: &olsr::Agent, more: u64) -> Self {
         let counters = agent.counters();
         Self { changes: counters.route_changes + more, oscillations: counters.oscillations }

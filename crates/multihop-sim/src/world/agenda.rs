@@ -1,0 +1,188 @@
+//! What happens next: the deadline of everything that can have one, and packets between IP and MAC.
+
+use std::collections::VecDeque;
+
+use multihop_core::{FlowId, Instant, NodeId, earliest};
+use multihop_radio::frame::PacketHandle;
+
+use super::ids::{EndId, FlightId};
+use crate::engine::{Deadlines, Key, Rank};
+
+/// Everything that waits, except the frames that are passing stations (see [`Flights`]).
+///
+/// [`Flights`]: super::flights::Flights
+#[derive(Debug)]
+pub(super) struct Agenda {
+    deadlines: Deadlines,
+    /// Whom each deadline belongs to.
+    owners: Vec<Owner>,
+    passages: Passages,
+    nodes: u32,
+    flows: u32,
+}
+
+/// What can have a deadline.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Owner {
+    /// A frame in flight: its next first or last bit arrives somewhere.
+    Flight(FlightId),
+    /// A station's MAC.
+    Mac(NodeId),
+    /// A packet between a node's MAC and IP, or its address resolution.
+    Link(NodeId),
+    /// A node's routing agent.
+    Router(NodeId),
+    /// One end of a flow.
+    End(EndId),
+    /// A flow's application.
+    Application(FlowId),
+    /// The next row of the recorded series.
+    Recorder,
+    /// One direction of a wire.
+    Wire(u32),
+}
+
+/// A packet between a node's IP and MAC.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passage {
+    key: Key,
+    /// On the way up other nodes that heard it may hold it, too.
+    pub(super) packet: PacketHandle,
+    pub(super) direction: Direction,
+}
+
+/// Where a packet between IP and MAC is going.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Direction {
+    Up { from: NodeId },
+    Down { next_hop: NodeId },
+}
+
+/// All passages take equally long, so that they need no heap: the next one comes first.
+#[derive(Debug, Default)]
+struct Passages {
+    queue: VecDeque<Passage>,
+    version: u64,
+}
+
+impl Agenda {
+    /// Slots for everything that exists from the start, by kind, then by number. Flights add theirs
+    /// when they are first needed.
+    pub(super) fn new(nodes: u32, flows: u32, wires: u32) -> Self {
+        let mut owners = Vec::new();
+        owners.extend((0..nodes).map(|n| Owner::Mac(NodeId(n))));
+        owners.extend((0..nodes).map(|n| Owner::Link(NodeId(n))));
+        owners.extend((0..nodes).map(|n| Owner::Router(NodeId(n))));
+        owners.extend((0..2 * flows).map(|n| Owner::End(EndId(n))));
+        owners.extend((0..flows).map(|n| Owner::Application(FlowId(n))));
+        owners.push(Owner::Recorder);
+        owners.extend((0..wires).map(Owner::Wire));
+        let deadlines = Deadlines::with_slots(owners.len());
+        Self { deadlines, owners, passages: Passages::default(), nodes, flows }
+    }
+
+    /// What comes next.
+    #[inline]
+    pub(super) fn first(&self) -> Option<Key> {
+        earliest(self.deadlines.first(), self.passages.first())
+    }
+
+    /// Changes whenever [`first`](Self::first) may have changed.
+    #[inline]
+    pub(super) fn version(&self) -> u64 {
+        self.deadlines.version() + self.passages.version
+    }
+
+    /// Whom a key belongs to.
+    pub(super) fn owner(&self, key: Key) -> Owner {
+        self.owners[key.slot() as usize]
+    }
+
+    pub(super) fn flight_slot(&mut self, id: FlightId) -> u32 {
+        self.owners.push(Owner::Flight(id));
+        self.deadlines.add_slot()
+    }
+
+    /// Sets, moves or (with `None`) cancels a deadline.
+    pub(super) fn arm(&mut self, owner: Owner, rank: Rank, node: NodeId, at: Option<Instant>) {
+        let slot = self.slot(owner);
+        match at {
+            Some(at) => self.deadlines.set(Key::new(at, rank, node, slot)),
+            None => self.deadlines.clear(slot),
+        }
+    }
+
+    /// Sets the deadline of a station's MAC; [`Instant::FAR_FUTURE`]: none.
+    pub(super) fn arm_mac(&mut self, node: NodeId, at: Instant) {
+        let slot = node.0;
+        if at == Instant::FAR_FUTURE {
+            self.deadlines.clear(slot);
+        } else {
+            self.deadlines.set(Key::new(at, Rank::Timer, node, slot));
+        }
+    }
+
+    pub(super) fn arm_flight(&mut self, key: Key) {
+        self.deadlines.set(key);
+    }
+
+    /// A flight's deadline has come.
+    pub(super) fn clear(&mut self, key: Key) {
+        self.deadlines.clear(key.slot());
+    }
+
+    /// A packet will arrive at a node's IP or MAC.
+    pub(super) fn pass(&mut self, at: Instant, node: NodeId, packet: PacketHandle, direction: Direction) {
+        let key = Key::new(at, Rank::Timer, node, self.slot(Owner::Link(node)));
+        self.passages.push(Passage { key, packet, direction });
+    }
+
+    /// Whether a passage is what happens at `key`.
+    pub(super) fn is_passage(&self, key: Key) -> bool {
+        self.passages.first() == Some(key)
+    }
+
+    /// The next packet that arrives at `key`.
+    pub(super) fn pop_passage(&mut self, key: Key) -> Option<Passage> {
+        self.passages.queue.pop_front_if(|passage| passage.key == key)
+    }
+
+    /// Packets between IP and MAC at each node, in the order of nodes.
+    pub(super) fn take_passages(&mut self) -> impl Iterator<Item = (NodeId, PacketHandle)> + use<> {
+        let mut queue = std::mem::take(&mut self.passages.queue);
+        queue.make_contiguous().sort_by_key(|passage| passage.key.node());
+        queue.into_iter().map(|passage| (passage.key.node(), passage.packet))
+    }
+
+    #[inline]
+    fn slot(&self, owner: Owner) -> u32 {
+        match owner {
+            Owner::Flight(_) => unreachable!("a flight knows its own slot"),
+            Owner::Mac(node) => node.0,
+            Owner::Link(node) => self.nodes + node.0,
+            Owner::Router(node) => 2 * self.nodes + node.0,
+            Owner::End(end) => 3 * self.nodes + end.0,
+            Owner::Application(flow) => 3 * self.nodes + 2 * self.flows + flow.0,
+            Owner::Recorder => 3 * (self.nodes + self.flows),
+            Owner::Wire(wire) => 3 * (self.nodes + self.flows) + 1 + wire,
+        }
+    }
+}
+
+impl Passages {
+    #[inline]
+    fn first(&self) -> Option<Key> {
+        self.queue.front().map(|passage| passage.key)
+    }
+
+    fn push(&mut self, passage: Passage) {
+        self.version += u64::from(self.first().is_none_or(|first| passage.key < first));
+        self.queue.push_back(passage);
+        // Frames that pass stations at the same time do not always deliver in order.
+        let mut place = self.queue.len() - 1;
+        while place > 0 && passage.key < self.queue[place - 1].key {
+            self.queue.swap(place - 1, place);
+            place -= 1;
+        }
+    }
+}

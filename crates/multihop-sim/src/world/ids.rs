@@ -1,0 +1,39 @@
+//! Names of the things that the parts of a network hold.
+
+use multihop_core::FlowId;
+
+/// A place in the table of ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct EndId(pub(super) u32);
+
+/// A place in the table of flights.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlightId(pub(super) u32);
+
+impl EndId {
+    pub(super) fn sender(flow: FlowId) -> Self {
+        Self(2 * flow.0)
+    }
+
+    pub(super) fn receiver(flow: FlowId) -> Self {
+        Self(2 * flow.0 + 1)
+    }
+
+    pub(super) fn flow(self) -> FlowId {
+        FlowId(self.0 / 2)
+    }
+
+    pub(super) fn is_sender(self) -> bool {
+        self.0.is_multiple_of(2)
+    }
+
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl FlightId {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}

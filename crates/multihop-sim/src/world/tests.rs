@@ -1,0 +1,100 @@
+//! Whole networks, looked at from inside.
+
+use multihop_core::{Duration, FlowId};
+
+use super::*;
+use crate::results::RunResult;
+use multihop_scenario::Source;
+
+/// Five times as wide as a signal reaches.
+const WIDE: &str = "duration = 4.0\nseed = 7\n\
+    topology = { kind = \"random\", nodes = 300, area = [2750.0, 2750.0], connected = false }\n\
+    mobility = { kind = \"random-waypoint\", speed = [1.0, 20.0] }\n\
+    routing = { protocol = \"aodv\" }\n";
+
+fn run(text: &str, turns: bool) -> (RunResult, bool) {
+    let source = Source::Toml { text: text.to_owned(), name: "wide.toml".to_owned() };
+    let scenario = Scenario::load(&source, &[]).unwrap();
+    let layout = scenario.topology.place(scenario.seed).unwrap();
+    let mut world = World::new(&scenario, &layout, &Extensions::default(), Observer::default());
+    let overlap = world.air.reorders;
+    world.air.reorders &= !turns;
+    world.run_until(Instant::ZERO + scenario.duration);
+    (world.finish(std::time::Duration::ZERO).0, overlap)
+}
+
+fn wide(more: &str) -> String {
+    let flow = |n: u32| format!("[[flow]]\nfrom = {n}\nto = {}\ntransport = \"newreno\"\n", 299 - n);
+    format!("{WIDE}{more}{}", (0..30).map(flow).collect::<String>())
+}
+
+#[test]
+fn frames_that_take_no_turns_do_the_same() {
+    let (result, overlap) = run(&wide(""), false);
+    assert!(overlap && result.events > 100_000);
+    let (in_turns, _) = run(&wide(""), true);
+    let json = |result| serde_json::to_string(result).unwrap();
+    assert_eq!(json(&result), json(&in_turns));
+}
+
+#[test]
+fn far_signals_and_close_layers_keep_the_order() {
+    let far = wide("[radio]\nsense_range = 3100.0\n");
+    assert!(!run(&far, false).1, "an answer may be sent before a frame has passed all");
+    let close = wide("mac = { link_delay = 0.0 }\n");
+    assert!(!run(&close, false).1, "a packet may be up before a frame has passed all");
+    let standard = wide("mac = { flavour = \"standard\" }\n");
+    assert!(!run(&standard, false).1, "a station may give up while a frame passes");
+}
+
+/// Node 1 leaves while the first file is on its way; nodes 0 and 2 go on.
+const LEFT: &str = "duration = 9000.0\n\
+    topology = { kind = \"list\", positions = [[0.0, 0.0], [200.0, 0.0], [0.0, 200.0]] }\n\
+    [mobility]\nkind = \"waypoints\"\n\
+    waypoints = [[], [[0.0, 200.0, 0.0], [5.0, 200.0, 0.0], [6.0, 5000.0, 0.0]], []]\n\
+    [[flow]]\nfrom = 0\nto = 1\napp = \"file\"\nbytes = 50_000_000\n\
+    transport = { kind = \"newreno\", preset = \"rfc\", max_retries = 5 }\n\
+    [[flow]]\nfrom = 0\nto = 2\napp = \"file\"\nbytes = 10_000\ntransport = \"newreno\"\nstart = 300.0\n\
+    [[flow]]\nfrom = 0\nto = 2\napp = \"file\"\nbytes = 10_000\ntransport = \"newreno\"\nstart = 1000.0\n";
+
+#[test]
+fn a_receiver_whose_sender_gave_up_measures_no_more() {
+    let source = Source::Toml { text: LEFT.to_owned(), name: "x.toml".to_owned() };
+    let scenario = Scenario::load(&source, &[]).unwrap();
+    let layout = scenario.topology.place(scenario.seed).unwrap();
+    let mut world = World::new(&scenario, &layout, &Extensions::default(), Observer::default());
+    world.run_until(Instant::ZERO + Duration::from_secs(400));
+    let stats = |world: &World<'_>| world.ends.flows[0].stats.clone();
+    let before = stats(&world);
+    assert!(before.ended.is_some() && !world.ends.is_over(FlowId(0)));
+    assert!(before.delay.is_coming(), "packets may still be under way");
+    world.run_until(Instant::ZERO + Duration::from_secs(2000));
+    let after = stats(&world);
+    assert!(!after.delay.is_coming() && !after.rtt.is_coming() && !world.ends.is_over(FlowId(0)));
+    assert_eq!(after.delay.summary_ms(), before.delay.summary_ms());
+    assert!(world.ends.ended.len() <= 1);
+}
+
+fn run_watched(scenario: &Scenario, watched: bool) -> RunResult {
+    let layout = scenario.topology.place(scenario.seed).unwrap();
+    let mut world = World::new(scenario, &layout, &Extensions::default(), Observer::default());
+    assert!(world.ends.losses.is_some());
+    world.ends.losses = world.ends.losses.filter(|_| watched);
+    world.begin_measuring();
+    world.run_until(Instant::ZERO + scenario.duration);
+    world.finish(std::time::Duration::ZERO).0
+}
+
+#[test]
+fn who_watches_changes_nothing() {
+    let text = "duration = 40.0\n[radio]\nloss = 0.01\n\
+                [topology]\nkind = \"random\"\nnodes = 12\narea = [400.0, 800.0]\nconnected = false\n\
+                [mobility]\nkind = \"random-waypoint\"\nspeed = [10.0, 30.0]\n\
+                [routing]\nprotocol = \"dsr\"\n[[flow]]\nfrom = 0\nto = 1\ntransport = \"adtcp\"\n";
+    let source = Source::Toml { text: text.to_owned(), name: "x.toml".to_owned() };
+    let scenario = Scenario::load(&source, &[]).unwrap();
+    let mut watched = run_watched(&scenario, true);
+    let found = watched.flows[0].identification.take().expect("the flow is an ADTCP");
+    assert!(found.losses["channel-error"] > 0 && found.losses["route-change"] > 0, "{found:?}");
+    assert_eq!(watched, run_watched(&scenario, false));
+}
