@@ -17,6 +17,8 @@ from typing import Any
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "scenarios.md"
 BEGIN = "<!-- made by tools/scenario_reference.py -->"
 END = "<!-- end -->"
+# Fewer equal keys than this are described again.
+FEW = 4
 
 Node = dict[str, Any]
 
@@ -51,13 +53,15 @@ def reference(schema: Node) -> str:
 
 
 def once(sections: Iterable[Section]) -> Iterator[Section]:
-    """The sections; one that repeats the keys of an earlier one names that one instead."""
-    seen: dict[tuple[str, ...], str] = {}
+    """The sections, where keys that an earlier section describes alike are only named."""
+    first: dict[str, str] = {}
     for section in sections:
-        first = seen.setdefault((section.about, *section.rows), section.title)
-        if section.rows and first != section.title:
-            section = Section(section.title, f"{section.about} The keys are those of {first}.")
-        yield section
+        shared: dict[str, list[str]] = {}
+        for row in section.rows:
+            title = first.setdefault(row, section.title)
+            if title != section.title:
+                shared.setdefault(title, []).append(row)
+        yield section.without({title: rows for title, rows in shared.items() if len(rows) >= FEW})
 
 
 @dataclass
@@ -67,6 +71,15 @@ class Section:
     title: str
     about: str
     rows: list[str] = field(default_factory=list)
+
+    def without(self, shared: dict[str, list[str]]) -> Section:
+        """The section with a sentence in place of rows that other sections have."""
+        about = [self.about]
+        for title, rows in shared.items():
+            keys = ", ".join(row.split(" | ")[0].removeprefix("| ") for row in rows)
+            about.append(f"As in {title}: {'all keys' if rows == self.rows else keys}.")
+        dropped = {row for rows in shared.values() for row in rows}
+        return Section(self.title, " ".join(about).strip(), [row for row in self.rows if row not in dropped])
 
     def markdown(self) -> str:
         """Heading, sentence, keys."""
