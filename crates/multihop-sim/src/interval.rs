@@ -1,11 +1,11 @@
-//! What repetitions say: a mean and how far it may be off.
+//! Confidence intervals of means over independent repetitions or over batches of one long run.
 
 /// A mean over repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Half the width of the confidence interval around it; `None` for a single value.
+    /// Half the width of the confidence interval around the mean; `None` for a single value.
     pub half_width: Option<f64>,
 }
 
@@ -16,8 +16,8 @@ pub fn estimate(values: &[f64], level: f64) -> Option<Estimate> {
         return None;
     }
     let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    let mean = sum(values.iter().copied()) / count;
+    let squares = sum(values.iter().map(|value| (value - mean) * (value - mean)));
     let half_width = (values.len() > 1).then(|| {
         let standard_error = (squares / (count - 1.0) / count).sqrt();
         student_t(count - 1.0, level) * standard_error
@@ -25,8 +25,18 @@ pub fn estimate(values: &[f64], level: f64) -> Option<Estimate> {
     Some(Estimate { mean, half_width })
 }
 
-/// The t that a Student variable of `freedom` degrees stays within, either side, with `level`.
-fn student_t(freedom: f64, level: f64) -> f64 {
+/// The interval of one long correlated series, cut into `batches` of equal length. Values left over at
+/// the front, where a warm-up would be, are dropped. `None` if a batch would be empty.
+pub fn batch_means(values: &[f64], batches: usize, level: f64) -> Option<Estimate> {
+    let length = values.len().checked_div(batches)?;
+    let used = &values[values.len() - length * batches..];
+    let batches = used.chunks_exact(length.max(1));
+    estimate(&batches.map(|batch| sum(batch.iter().copied()) / length as f64).collect::<Vec<_>>(), level)
+}
+
+/// The two-sided quantile of Student's distribution: a variable of `freedom` degrees lies within ±t
+/// with probability `level`.
+pub fn student_t(freedom: f64, level: f64) -> f64 {
     let outside = |t: f64| incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5);
     let (mut low, mut high) = (0.0, 1e6);
     for _ in 0..80 {
@@ -34,6 +44,17 @@ fn student_t(freedom: f64, level: f64) -> f64 {
         if outside(middle) > 1.0 - level { low = middle } else { high = middle }
     }
     high
+}
+
+/// Neumaier's compensated sum: the rounding errors of many additions do not add up.
+fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
+    for value in values {
+        let next = sum + value;
+        lost += if sum.abs() >= value.abs() { (sum - next) + value } else { (value - next) + sum };
+        sum = next;
+    }
+    sum + lost
 }
 
 /// Regularised incomplete beta function.
@@ -101,5 +122,17 @@ mod tests {
         assert_eq!(estimate(&[2.0], 0.95), Some(Estimate { mean: 2.0, half_width: None }));
         assert_eq!(estimate(&[2.0, 2.0], 0.95).unwrap().half_width, Some(0.0));
         assert_eq!(estimate(&[], 0.95), None);
+    }
+
+    #[test]
+    fn batches_drop_values_at_the_front() {
+        assert_eq!(batch_means(&[100.0, 1.0, 1.0, 3.0, 3.0], 2, 0.9), estimate(&[1.0, 3.0], 0.9));
+        assert_eq!(batch_means(&[1.0, 2.0], 3, 0.9), None);
+        assert_eq!(batch_means(&[1.0, 2.0], 0, 0.9), None);
+    }
+
+    #[test]
+    fn small_values_beside_large_ones_are_not_lost() {
+        assert_eq!(sum([1e16, 1.0, 1.0, -1e16].into_iter()).to_bits(), 2.0_f64.to_bits());
     }
 }
