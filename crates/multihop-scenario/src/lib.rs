@@ -3,6 +3,7 @@
 //! Text becomes a document whose values know their place, overrides are laid on top, the tables read
 //! it, and the checks turn them into what the simulator is given.
 
+mod canonical;
 mod check;
 mod document;
 pub mod draw;
@@ -21,6 +22,7 @@ mod values;
 
 use std::path::Path;
 
+pub use canonical::{canonical, files};
 pub use document::Source;
 pub use model::{
     App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Host, Mobility, Protocol, Record, Routing,

@@ -108,7 +108,7 @@ fn nodes_and_movement(
 }
 
 /// A file that a scenario names, and how messages show it.
-fn in_folder(source: &Path, file: &str) -> (PathBuf, String) {
+pub(crate) fn in_folder(source: &Path, file: &str) -> (PathBuf, String) {
     let path = source.parent().unwrap_or(Path::new("")).join(file);
     let shown = super::document::shorten(&path.display().to_string());
     (path, shown)

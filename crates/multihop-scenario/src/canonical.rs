@@ -1,0 +1,114 @@
+//! The canonical document: what identifies a scenario, in one spelling.
+//!
+//! It holds the source with its overrides applied, as JSON with sorted keys and without spaces. The
+//! contents of the files that the scenario names stand in place of their paths. Name, seed and axes of
+//! a sweep are left out. Defaults are not filled in: a scenario that spells out a default has another
+//! document than one that omits it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Number, Value as Json};
+
+use crate::document::{Node, Source, Value, read_text};
+use crate::problem::{Place, Problem, Problems};
+use crate::{check, overrides};
+
+/// Reads a scenario's canonical document.
+pub fn canonical(source: &Source, overrides: &[(String, String)]) -> Result<String, Problems> {
+    let mut document = document(source, overrides)?;
+    for (key, path) in files_in(&document, source) {
+        let contents = read_text(&path, LONGEST).map_err(|message| unreadable(source, key, message))?;
+        if let Some(value) = document.pointer_mut(&pointer(key)) {
+            *value = Json::String(contents);
+        }
+    }
+    if let Json::Object(root) = &mut document {
+        root.retain(|key, _| !LEFT_OUT.contains(&key.as_str()));
+    }
+    document.sort_all_objects();
+    Ok(document.to_string())
+}
+
+/// The files that a scenario names, by their keys.
+pub fn files(
+    source: &Source,
+    overrides: &[(String, String)],
+) -> Result<Vec<(&'static str, PathBuf)>, Problems> {
+    Ok(files_in(&document(source, overrides)?, source))
+}
+
+fn files_in(document: &Json, source: &Source) -> Vec<(&'static str, PathBuf)> {
+    let path = |name: &str| check::in_folder(Path::new(source.name()), name).0;
+    let file = |key| Some((key, path(document.pointer(&pointer(key))?.as_str()?)));
+    FILES.into_iter().filter_map(file).collect()
+}
+
+/// The source with its overrides.
+fn document(source: &Source, overrides: &[(String, String)]) -> Result<Json, Problems> {
+    let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
+    let mut faults = Vec::new();
+    overrides::apply(&mut root, overrides, &mut faults);
+    if faults.is_empty() { Ok(json(&root)) } else { Err(source.problems(Some(&root), faults, overrides)) }
+}
+
+fn json(node: &Node) -> Json {
+    match &node.value {
+        Value::Text(text) => Json::String(text.clone()),
+        Value::Integer(n) => Number::from_i128(*n).map_or_else(|| n.to_string().into(), Json::Number),
+        Value::Float(x) => Number::from_f64(*x).map_or_else(|| x.to_string().into(), Json::Number),
+        Value::Bool(b) => Json::Bool(*b),
+        Value::Array(items) => items.iter().map(json).collect(),
+        Value::Table(table) => table.iter().map(|(key, entry)| (key.clone(), json(&entry.node))).collect(),
+        Value::Strange(what) => Json::String((*what).to_owned()),
+    }
+}
+
+fn pointer(key: &str) -> String {
+    format!("/{}", key.replace('.', "/"))
+}
+
+fn unreadable(source: &Source, key: &str, message: String) -> Problems {
+    let place = Place::Text { name: source.name().to_owned(), at: None };
+    Problems::one(Problem { place, key: key.to_owned(), message })
+}
+
+/// Keys that name files, relative to the scenario's folder.
+const FILES: [&str; 3] = ["topology.file", "mobility.file", "expected.table"];
+/// Bytes of a file; checks of its contents allow less.
+const LONGEST: usize = 64 << 20;
+/// Keys of the root that the canonical document lacks.
+const LEFT_OUT: [&str; 3] = ["name", "seed", "sweep"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn toml(text: &str) -> Source {
+        Source::Toml { text: text.to_owned(), name: "a.toml".to_owned() }
+    }
+
+    #[test]
+    fn one_spelling_for_toml_json_and_overrides() {
+        let json = r#"{"duration": 10.0, "mac": {"llc": true}, "flow": [{"to": 1, "from": 0}]}"#;
+        let json = Source::Json { text: json.to_owned(), name: "b.json".to_owned() };
+        let file = "seed = 4\nname = \"x\"\nduration = 9.0\n[[flow]]\nfrom = 0\nto = 1\n[sweep]\nseeds = 2\n";
+        let overrides = [("mac.llc", "true"), ("duration", "10.0")];
+        let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let document = r#"{"duration":10.0,"flow":[{"from":0,"to":1}],"mac":{"llc":true}}"#;
+        assert_eq!(canonical(&json, &[]).unwrap(), document);
+        assert_eq!(canonical(&toml(file), &overrides).unwrap(), document);
+    }
+
+    #[test]
+    fn every_key_that_names_a_file_is_known() {
+        let schema = crate::schema().to_string();
+        let described = schema.split("relative to the scenario's folder").count() - 1;
+        assert_eq!(described, FILES.len(), "the descriptions of file keys all say where the file lies");
+    }
+
+    #[test]
+    fn a_missing_file_is_a_problem_of_its_key() {
+        let problem = canonical(&toml("[topology]\nfile = \"missing.csv\"\n"), &[]).unwrap_err().to_string();
+        assert!(problem.starts_with("a.toml: topology.file: "), "{problem}");
+    }
+}
