@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use multihop_scenario::Scenario;
-use multihop_sim::sweep::in_order;
+use multihop_sim::batch::in_order;
 use multihop_sim::{Outputs, run};
 use serde::Serialize;
 

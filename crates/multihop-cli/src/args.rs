@@ -109,12 +109,12 @@ pub(crate) struct SweepArgs {
     /// Set a key of the scenario for every run.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Write results.jsonl into this folder. What an interrupted sweep left there is not run again.
-    /// Series and packets come from single runs.
+    /// Write results.jsonl into this folder. Runs that it already holds are not repeated. Series are
+    /// kept in its journal, runs.jsonl; packet traces come from single runs.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Run one of N parts, for job arrays. The last part to end writes results.jsonl.
-    #[arg(long, value_name = "I/N", value_parser = shard, requires = "out")]
+    #[arg(long, value_name = "I/N", requires = "out")]
     pub(crate) shard: Option<Shard>,
     /// Run on a cluster: the address of a Dask scheduler. In the Python package.
     #[arg(long, value_name = "ADDRESS")]
@@ -186,12 +186,4 @@ fn some(text: &str) -> Result<NonZeroUsize, String> {
 pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("found no equals sign, allowed: KEY=VALUE")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
-}
-
-fn shard(text: &str) -> Result<Shard, String> {
-    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
-    match parts {
-        Some((number, of)) if (1..=of).contains(&number) => Ok(Shard { number, of }),
-        _ => Err("allowed: I/N with I from 1 to N".to_owned()),
-    }
 }

@@ -3,20 +3,20 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, anyhow};
 use multihop_scenario::Source;
-use multihop_sim::Outputs;
-use multihop_sim::journal::{self, Journal, Shard};
+use multihop_sim::batch::{in_order, perform};
+use multihop_sim::journal::{Journal, Shard};
 use multihop_sim::results::RunResult;
-use multihop_sim::sweep::{Plan, Run, in_order};
+use multihop_sim::sweep::{Plan, Run};
 
 use crate::args::SweepArgs;
 use crate::progress::Progress;
 use crate::{Failure, IN_PYTHON, output, table};
 
-/// Runs every combination of a scenario's axes, but for those that the folder has already.
+/// Runs every combination of a scenario's axes; runs that the folder already holds are not repeated.
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     if args.on.is_some() {
         return Err(anyhow!("sweep --on {IN_PYTHON}").into());
@@ -45,7 +45,8 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     )?;
     drop(progress);
     if let Some(folder) = &args.out {
-        results(&plan, folder)?;
+        // Opened once more, for what other shards have written in the meantime.
+        results(&plan, &*lock(&open(folder, args.shard)?), folder)?;
     }
     if !args.json {
         output::line(format_args!("{}", table::sweep(&plan, &combinations)))?;
@@ -60,30 +61,36 @@ fn open(folder: &Path, shard: Option<Shard>) -> anyhow::Result<Mutex<Journal>> {
     Ok(Mutex::new(journal))
 }
 
-/// The result of one run, from the journal if it has it.
+/// One run, from the journal if it is there.
 fn one(plan: &Plan, index: usize, journal: Option<&Mutex<Journal>>) -> anyhow::Result<(Run, RunResult)> {
     let run = plan.run(index)?;
-    let lock = || journal.map(|journal| journal.lock().unwrap_or_else(PoisonError::into_inner));
-    if let Some(result) = lock().and_then(|journal| journal.get(&run.key).cloned()) {
-        return Ok((run, result));
+    if let Some(entry) = journal.and_then(|journal| lock(journal).entry(&run.key)) {
+        return Ok((run, entry.result));
     }
-    let result = multihop_sim::run(&run.scenario, Outputs::default(), &mut |_| {})
+    let entry = perform(&run.key, &run.scenario)
         .with_context(|| format!("run {index}, seed {}", run.scenario.seed))?;
-    if let Some(mut journal) = lock() {
-        journal.append(&run.key, &result).context("cannot write the journal of runs")?;
+    if let Some(journal) = journal {
+        lock(journal).append(&entry).context("cannot write the journal of runs")?;
     }
-    Ok((run, result))
+    Ok((run, entry.result))
 }
 
-/// Writes results.jsonl once no run is missing; says how many are until then.
-fn results(plan: &Plan, folder: &Path) -> anyhow::Result<()> {
-    let mut lines = Vec::new();
-    let finished = journal::finished(folder).context("cannot read the journal of runs")?;
-    let missing = plan.write(finished, &mut lines).context("cannot put the results together")?;
+fn lock(journal: &Mutex<Journal>) -> MutexGuard<'_, Journal> {
+    journal.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes results.jsonl once all runs have finished; prints how many are missing until then.
+fn results(plan: &Plan, journal: &Journal, folder: &Path) -> anyhow::Result<()> {
+    let finished = plan.finished(journal)?;
+    let missing = plan.runs() - finished.len();
     if missing > 0 {
         eprintln!("{missing} of {} runs are missing; results.jsonl is written with the last", plan.runs());
         return Ok(());
     }
     let mut file = output::file(&folder.join("results.jsonl"))?;
-    file.write_all(&lines).and_then(|()| file.flush()).context("cannot write results.jsonl")
+    let mut lines = finished.into_iter().map(|result| result.timeless().to_line());
+    lines
+        .try_for_each(|line| writeln!(file, "{line}"))
+        .and_then(|()| file.flush())
+        .context("cannot write results.jsonl")
 }

@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod net;
+mod runs;
+mod statistics;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -22,15 +24,18 @@ mod _core {
     use std::io::{BufWriter, Write};
     use std::path::{Path, PathBuf};
 
-    use multihop_scenario::{Scenario, Source};
     use multihop_sim::Outputs;
-    use multihop_sim::journal;
-    use multihop_sim::sweep::Plan;
     use pyo3::prelude::*;
+
+    use super::runs::{load, source};
 
     #[cfg(unix)]
     #[pymodule_export]
     use super::net::{Connection, Listener, Opening, tpa_connect, tpa_listen, tpa_token};
+    #[pymodule_export]
+    use super::runs::{Batch, Journal, Shard, files, key, perform, plan, sweep_lines};
+    #[pymodule_export]
+    use super::statistics::{batch_means, interval, student_t};
     #[pymodule_export]
     use super::{RunError, ScenarioError};
 
@@ -69,43 +74,6 @@ mod _core {
         load(&source(text, format, name)?, &overrides).map(drop)
     }
 
-    /// What tells the run of a scenario from all others.
-    #[pyfunction]
-    fn key(text: String, format: &str, name: String, overrides: Vec<(String, String)>) -> PyResult<String> {
-        Ok(journal::key(&load(&source(text, format, name)?, &overrides)?))
-    }
-
-    /// The runs of a scenario's sweep, as JSON: the values of the axes, the key, the overrides of each.
-    #[pyfunction]
-    fn plan(text: String, format: &str, name: String, overrides: Vec<(String, String)>) -> PyResult<String> {
-        let plan = sweep(text, format, name, &overrides)?;
-        let runs = (0..plan.runs()).map(|index| {
-            let run = plan.run(index).map_err(|problems| ScenarioError::new_err(problems.to_string()))?;
-            let values = plan.values(run.combination).iter().cloned();
-            let axes: Vec<_> = plan.keys().iter().cloned().zip(values).collect();
-            Ok(serde_json::json!({ "sweep": axes, "key": run.key, "overrides": run.overrides }))
-        });
-        let runs: PyResult<Vec<_>> = runs.collect();
-        Ok(serde_json::Value::from(runs?).to_string())
-    }
-
-    /// The lines of a sweep's results from the journals of a folder, and how many runs are missing.
-    #[pyfunction]
-    fn sweep_results(
-        text: String,
-        format: &str,
-        name: String,
-        overrides: Vec<(String, String)>,
-        folder: PathBuf,
-    ) -> PyResult<(String, usize)> {
-        let plan = sweep(text, format, name, &overrides)?;
-        let mut lines = Vec::new();
-        let missing = journal::finished(&folder)
-            .and_then(|finished| plan.write(finished, &mut lines))
-            .map_err(|error| RunError::new_err(format!("{}: {error}", folder.display())))?;
-        Ok((String::from_utf8(lines).expect("JSON is UTF-8"), missing))
-    }
-
     /// The JSON Schema of scenario files, as text.
     #[pyfunction]
     fn schema() -> String {
@@ -127,30 +95,13 @@ mod _core {
     /// Version and sources of the simulator: two builds with the same name find the same.
     #[pyfunction]
     const fn build() -> &'static str {
-        journal::BUILD
+        multihop_sim::BUILD
     }
 
     /// Version of the module and everything in it.
     #[pyfunction]
     const fn version() -> &'static str {
         env!("CARGO_PKG_VERSION")
-    }
-
-    fn source(text: String, format: &str, name: String) -> PyResult<Source> {
-        match format {
-            "toml" => Ok(Source::Toml { text, name }),
-            "json" => Ok(Source::Json { text, name }),
-            other => Err(ScenarioError::new_err(format!("format is {other:?}, allowed: toml, json"))),
-        }
-    }
-
-    fn sweep(text: String, format: &str, name: String, overrides: &[(String, String)]) -> PyResult<Plan> {
-        Plan::new(&source(text, format, name)?, overrides)
-            .map_err(|problems| ScenarioError::new_err(problems.to_string()))
-    }
-
-    fn load(source: &Source, overrides: &[(String, String)]) -> PyResult<Scenario> {
-        Scenario::load(source, overrides).map_err(|problems| ScenarioError::new_err(problems.to_string()))
     }
 
     fn create(path: &Path) -> PyResult<Box<dyn Write + Send>> {

@@ -1,15 +1,15 @@
-//! A short name for a long text. Used by the build script as well.
+//! A hash that identifies a text. The build script uses it, too.
 
-/// FNV-1a of 128 bits: tells texts apart, resists nobody who wants two to collide.
+/// FNV-1a with 128 bits. Not cryptographic: collisions can be constructed.
 pub(crate) struct Fingerprint(u128);
 
 impl Fingerprint {
-    /// Of no text.
+    /// The hash of the empty text.
     pub(crate) const fn new() -> Self {
         Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
     }
 
-    /// More of the text.
+    /// Appends to the text.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);

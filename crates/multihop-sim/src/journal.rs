@@ -1,71 +1,109 @@
-//! Finished runs in a folder, so that what was interrupted goes on where it was.
+//! Finished runs in a folder, so that an interrupted list of runs can be resumed.
 //!
-//! `runs.jsonl` has a line for each run, in the order in which they ended. Shards of one list write
-//! files of their own beside it (`runs-1-of-4.jsonl`); whoever opens the folder reads them all. A run
-//! is known by its [`key`].
+//! `runs.jsonl` holds one line of JSON for each run, in the order in which the runs ended. Shards of
+//! one list write separate files beside it (`runs-1-of-4.jsonl`); opening the folder reads them all. A
+//! line is an [`Entry`]; `docs/scenarios.md` describes it for readers of the files. Lines of older
+//! versions, which lack the cost and the series, are read too.
 
+use core::fmt;
+use core::str::FromStr;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint::Fingerprint;
 use crate::results::RunResult;
-use multihop_scenario::Scenario;
 
-/// Version and sources of the code that decides results: two builds with the same name find the same.
-pub const BUILD: &str = env!("MULTIHOP_BUILD");
-
-/// What tells one run from all others: a hash of the scenario with its defaults and the files that it
-/// names, of its seed, and of [`BUILD`].
-pub fn key(scenario: &Scenario) -> String {
-    let alone = Scenario { sweep: None, ..scenario.clone() };
-    let mut fingerprint = Fingerprint::new();
-    fingerprint.add(BUILD.as_bytes());
-    fingerprint.add(format!("{alone:?}").as_bytes());
-    fingerprint.digits()
+/// One finished run; one line of a journal.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Entry {
+    /// Identifies the run; see [`crate::key`].
+    pub key: String,
+    /// The build that made it.
+    pub version: String,
+    /// Processor time that the run took, s; wall time where the system does not measure it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// The result of the run.
+    pub result: RunResult,
+    /// The series of the scenario's `[record]` table, as CSV.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
 }
 
-/// One part of a list that several machines share.
+impl Entry {
+    /// Reads a line of a journal.
+    pub fn from_line(line: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(line)
+    }
+
+    /// The line of a journal, without the line break.
+    pub fn to_line(&self) -> String {
+        serde_json::to_string(self).expect("every key of a result is a string")
+    }
+}
+
+/// One part of a list of runs that several machines share.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Shard {
-    /// Which one, from 1.
-    pub number: usize,
-    /// Of how many.
-    pub of: usize,
+    number: usize,
+    of: usize,
 }
 
 impl Shard {
-    /// Whether the run at this place of the list is its own.
+    /// Which part this is, from 1.
+    pub const fn number(self) -> usize {
+        self.number
+    }
+
+    /// How many parts there are.
+    pub const fn of(self) -> usize {
+        self.of
+    }
+
+    /// Whether the run at this place of the list, from 0, belongs to the part.
     pub const fn has(self, index: usize) -> bool {
         index % self.of == self.number - 1
     }
 }
 
-/// What has been finished, and where the next result goes.
-#[derive(Debug)]
+/// As `--shard` takes it: `I/N`.
+impl FromStr for Shard {
+    type Err = ShardError;
+
+    fn from_str(text: &str) -> Result<Self, ShardError> {
+        let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        match parts {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
+            _ => Err(ShardError),
+        }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+/// A text that is no shard.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("allowed: I/N with I from 1 to N")]
+pub struct ShardError;
+
+/// The runs that have finished, and the file that the next one is appended to.
+#[derive(Debug, Default)]
 pub struct Journal {
-    file: File,
-    finished: BTreeMap<String, RunResult>,
-}
-
-#[derive(Serialize)]
-struct Line<'a> {
-    key: &'a str,
-    version: &'a str,
-    result: &'a RunResult,
-}
-
-#[derive(Deserialize)]
-struct Finished {
-    key: String,
-    result: RunResult,
+    file: Option<File>,
+    /// Lines by their keys.
+    lines: BTreeMap<String, String>,
 }
 
 impl Journal {
-    /// Reads what a folder holds; results will be appended to the shard's file, or to `runs.jsonl`.
+    /// Reads what a folder holds; entries are appended to the shard's file, or to `runs.jsonl`.
     pub fn open(folder: &Path, shard: Option<Shard>) -> io::Result<Self> {
         let name = match shard {
             Some(Shard { number, of }) => format!("runs-{number}-of-{of}.jsonl"),
@@ -73,47 +111,84 @@ impl Journal {
         };
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(folder.join(name))?;
         end_line(&mut file)?;
-        Ok(Self { file, finished: finished(folder)? })
+        Ok(Self { file: Some(file), lines: lines(folder)? })
     }
 
-    /// The result of a run, if it is there.
-    pub fn get(&self, key: &str) -> Option<&RunResult> {
-        self.finished.get(key)
+    /// A journal without a file.
+    pub fn in_memory() -> Self {
+        Self::default()
     }
 
-    /// Keeps a result.
-    pub fn append(&mut self, key: &str, result: &RunResult) -> io::Result<()> {
-        let mut line = serde_json::to_vec(&Line { key, version: BUILD, result })?;
-        line.push(b'\n');
-        // In one call, so that lines of two processes do not mix.
-        self.file.write_all(&line)?;
-        self.finished.insert(key.to_owned(), result.clone());
+    /// Whether a run has finished.
+    pub fn contains(&self, key: &str) -> bool {
+        self.lines.contains_key(key)
+    }
+
+    /// How many runs have finished.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether no run has finished.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// A finished run; `None` also for a line that this build cannot read.
+    pub fn entry(&self, key: &str) -> Option<Entry> {
+        Entry::from_line(self.lines.get(key)?).ok()
+    }
+
+    /// Keeps a finished run.
+    pub fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        let line = entry.to_line();
+        if let Some(file) = &mut self.file {
+            // In one call, so that lines of two processes do not mix.
+            file.write_all(format!("{line}\n").as_bytes())?;
+        }
+        self.lines.insert(entry.key.clone(), line);
         Ok(())
     }
 }
 
-/// Every run in the journals of a folder.
-pub fn finished(folder: &Path) -> io::Result<BTreeMap<String, RunResult>> {
-    let mut finished = BTreeMap::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        if name.starts_with("runs") && name.ends_with(".jsonl") {
-            let text = std::fs::read(entry.path())?;
-            // What a killed process left half written is no line of a journal.
-            let lines = text.split(|&byte| byte == b'\n');
-            finished.extend(
-                lines
-                    .filter_map(|line| serde_json::from_slice(line).ok())
-                    .map(|Finished { key, result }| (key, result)),
-            );
+/// The lines in the journals of a folder, by their keys.
+fn lines(folder: &Path) -> io::Result<BTreeMap<String, String>> {
+    let mut lines = BTreeMap::new();
+    for path in journals(folder)? {
+        let bytes = std::fs::read(path)?;
+        // A killed process may have left an incomplete line, which is skipped.
+        for line in bytes.split(|&byte| byte == b'\n').filter_map(|line| str::from_utf8(line).ok()) {
+            if let Ok(Keyed { key, result: _ }) = serde_json::from_str(line) {
+                lines.insert(key, line.to_owned());
+            }
         }
     }
-    Ok(finished)
+    Ok(lines)
 }
 
-/// Makes sure that what is appended begins a line.
+/// What every line has, whatever the version that wrote it.
+#[derive(Deserialize)]
+struct Keyed {
+    key: String,
+    #[expect(dead_code, reason = "must be there")]
+    result: IgnoredAny,
+}
+
+/// The journals of a folder in the order of their names.
+fn journals(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_journal = |name: &str| name.starts_with("runs") && name.ends_with(".jsonl");
+        if entry.file_name().to_str().is_some_and(is_journal) {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Ends the last line of a file, so that what is appended begins a line.
 fn end_line(file: &mut File) -> io::Result<()> {
     let mut last = [b'\n'];
     if file.metadata()?.len() > 0 {

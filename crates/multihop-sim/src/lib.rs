@@ -1,11 +1,13 @@
 //! Virtual time: engine, nodes, results.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod batch;
 mod engine;
 pub mod extension;
 mod fingerprint;
 pub mod interval;
 pub mod journal;
+mod key;
 pub mod motion;
 mod observe;
 mod oracle;
@@ -18,5 +20,6 @@ pub mod sweep;
 mod trace;
 mod world;
 
+pub use key::{BUILD, key};
 pub use observe::Outputs;
 pub use run::{RunError, run, run_with};

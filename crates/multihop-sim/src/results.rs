@@ -16,8 +16,8 @@ pub struct RunResult {
     pub seed: u64,
     /// Simulated time, warm-up included.
     pub sim_seconds: f64,
-    /// Time it took. With `events_per_second` the only key that two runs may differ in, and `null` in
-    /// files that are to be compared.
+    /// Wall time of the run. This and `events_per_second` are the only keys that may differ between two
+    /// identical runs; they are `null` in files that are to be compared.
     pub wall_seconds: Option<f64>,
     /// Events handled.
     pub events: u64,
@@ -33,7 +33,7 @@ pub struct RunResult {
     pub routing: RoutingResult,
     /// `null` unless the scenario gives powers.
     pub energy: Option<EnergyResult>,
-    /// Packets that went no further after warm-up, by reason; reasons that never occurred are left out.
+    /// Packets dropped after warm-up, by reason; reasons that never occurred are left out.
     pub drops: BTreeMap<String, u64>,
 }
 
@@ -70,7 +70,7 @@ pub struct FlowResult {
     pub retransmission_index: Option<f64>,
     /// Data segments that left the sender, retransmissions included.
     pub segments_sent: u64,
-    /// Of these, the ones that had left before.
+    /// Of these, the retransmissions.
     pub segments_retransmitted: u64,
     /// Distinct data segments that arrived.
     pub segments_delivered: u64,
@@ -102,7 +102,7 @@ pub struct FlowResult {
     pub identification: Option<Identification>,
 }
 
-/// What ADTCP made of the losses of a flow.
+/// How ADTCP classified the losses of a flow.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Identification {
     /// Data segments lost on the way, by cause: `congestion` (a queue overflowed), `channel-error`
@@ -117,30 +117,30 @@ pub struct Identification {
     pub idd: Accuracy,
     /// The same by the throughput alone.
     pub stt: Accuracy,
-    /// The same by what the sender had been told when it acted on the loss.
+    /// The same by the state that the receiver had reported when the sender acted on the loss.
     pub acted: Accuracy,
 }
 
-/// How often congestion was told from other causes of loss.
+/// How reliably congestion was distinguished from other causes of loss.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Accuracy {
     /// Losses judged.
     pub losses: u64,
     /// Share of them judged wrongly; `null` if there were none.
     pub wrong: Option<f64>,
-    /// Share of them that were congestion and not taken for it, on which TCP would have slowed down
-    /// more.
+    /// Share of them that were congestion and not recognised as such, so that TCP would have slowed
+    /// down more.
     pub incompatible: Option<f64>,
 }
 
-/// Some values in short.
+/// Summary of several values.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Summary {
     /// Arithmetic mean.
     pub mean: f64,
     /// Median.
     pub p50: f64,
-    /// 95% lie below.
+    /// 95th percentile.
     pub p95: f64,
 }
 
@@ -166,9 +166,9 @@ pub struct MacResult {
     pub frames: BTreeMap<String, u64>,
     /// Frames that a receiver in range lost to another frame.
     pub collisions: u64,
-    /// Frames sent again for want of an answer.
+    /// Frames retransmitted because no CTS or ACK arrived.
     pub retries: u64,
-    /// Packets given up after the last retry.
+    /// Packets dropped after the last retry.
     pub drops: u64,
     /// Time on the air of all frames / simulated time; above 1 where the channel is reused in space.
     pub airtime_share: f64,
@@ -181,10 +181,10 @@ pub struct RoutingResult {
     pub packets: BTreeMap<String, u64>,
     /// Their bytes, IP header included.
     pub bytes: BTreeMap<String, u64>,
-    /// Packets dropped for want of a valid route / packets routed; `null` if none was routed.
+    /// Packets dropped without a valid route / packets routed; `null` if none was routed.
     pub invalid_routes: Option<f64>,
-    /// Times that a packet had another next hop than the one before it at the same node to the same
-    /// destination, within 10 s. Left out where nobody counts (`count_changes` under OLSR).
+    /// How often a packet had another next hop than the previous one at the same node to the same
+    /// destination within 10 s. Left out where it is not counted (`count_changes` under OLSR).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route_changes: Option<u64>,
     /// Of these, the returns to a next hop that was left less than 10 s before.

@@ -25,8 +25,8 @@ pub enum RunError {
     Write(#[from] io::Error),
 }
 
-/// Runs a scenario. `progress` is told the share that is done, from 0 to 1: at the end of the warm-up,
-/// then every so often.
+/// Runs a scenario. `progress` is called with the completed share, from 0 to 1: first at the end of the
+/// warm-up, then regularly.
 pub fn run(
     scenario: &Scenario,
     outputs: Outputs,
@@ -35,7 +35,7 @@ pub fn run(
     run_with(scenario, &Extensions::default(), outputs, progress)
 }
 
-/// Runs a scenario with protocols of one's own.
+/// Runs a scenario with user-defined protocols.
 pub fn run_with(
     scenario: &Scenario,
     extensions: &Extensions<'_>,
@@ -56,11 +56,11 @@ pub fn run_with(
     Ok(result)
 }
 
-/// How often a run reports its progress.
+/// Number of progress reports of a run.
 const REPORTS: u64 = 200;
-/// Steps of one scan for the best rate in a step of the one before.
+/// Steps of a scan for the best rate within one step of the scan before it.
 const FINER: i32 = 5;
-/// What the search for the best rate takes of a run with paced flows.
+/// Share of the search for the best rate in the progress of a run with paced flows.
 const SEARCH_SHARE: f64 = 0.9;
 
 fn simulate(
@@ -105,8 +105,8 @@ fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -> io::Resul
     Ok(Observer::new(trace, capture, recorder))
 }
 
-/// Wall time since the call; the only clock in the simulator, and no result depends on it.
-#[expect(clippy::disallowed_methods, reason = "wall_seconds is about the wall")]
+/// Wall time since the call. No result but `wall_seconds` and `events_per_second` depends on it.
+#[expect(clippy::disallowed_methods, reason = "wall_seconds is wall time")]
 fn wall_clock() -> impl Fn() -> std::time::Duration {
     let begin = std::time::Instant::now();
     move || begin.elapsed()
@@ -136,8 +136,8 @@ fn best_rate(
     let mut centre = f64::from(scenario.radio.rate.0) / 8.0;
     let mut ratio = 1.25;
     let mut best = (0.0, BitRate(1));
-    // Past saturation rates may differ by chance alone: of those nearly as good as the best, the
-    // lowest is next to where it begins.
+    // Beyond saturation, goodput at different rates may differ by chance only: of the rates nearly as
+    // good as the best, the lowest is nearest to the saturation point.
     for (round, steps, nearly) in [(0, 10, 0.95), (1, FINER, 1.0), (2, FINER, 1.0)] {
         let mut tried = Vec::new();
         for step in -steps..=steps {

@@ -1,16 +1,14 @@
-//! Sweeps: every combination of some axes, each with the same seeds, on several threads.
+//! Sweeps: every combination of the values of some axes, each with the same seeds.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 
+use multihop_scenario::{Place, Problem, Problems, Scenario, Source};
 use serde::Serialize;
 
 use crate::interval::{self, Estimate};
-use crate::journal::{self, BUILD};
+use crate::journal::Journal;
+use crate::key::{BUILD, key};
 use crate::results::RunResult;
-use multihop_scenario::{Place, Problem, Problems, Scenario, Source};
 
 /// The runs of a scenario's `[sweep]` table, all of them checked.
 #[derive(Clone, Debug)]
@@ -39,18 +37,18 @@ pub struct Run {
     pub combination: usize,
     /// The scenario, its seed included.
     pub scenario: Scenario,
-    /// What the journal knows it by.
+    /// Identifies the run in a journal.
     pub key: String,
-    /// What makes it of the plan's source: all that is laid on top, the seed included.
+    /// All overrides of the plan's source, the seed included.
     pub overrides: Vec<(String, String)>,
 }
 
-/// A result and where it belongs; one line of a sweep's JSON.
+/// A result and its place in the sweep; one line of a sweep's JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct SweepResult {
     /// The value of each axis.
     pub sweep: BTreeMap<String, serde_json::Value>,
-    /// What tells the run from all others.
+    /// Identifies the run in a journal.
     pub key: String,
     /// The build that made it.
     pub version: &'static str,
@@ -59,7 +57,7 @@ pub struct SweepResult {
     pub result: RunResult,
 }
 
-/// What the seeds of one combination say together.
+/// Estimates over the seeds of one combination.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CombinationSummary {
     /// How many runs.
@@ -68,7 +66,7 @@ pub struct CombinationSummary {
     pub goodput_kbps: Option<Estimate>,
     /// Jain's index over whole runs.
     pub jain: Option<Estimate>,
-    /// Segments sent again for each one delivered.
+    /// Retransmitted segments / distinct segments delivered.
     pub retransmission_index: Option<Estimate>,
 }
 
@@ -123,7 +121,7 @@ impl Plan {
         &self.keys
     }
 
-    /// What the axes are set to in one combination.
+    /// The value of each axis in one combination.
     pub fn values(&self, combination: usize) -> &[serde_json::Value] {
         &self.combinations[combination].values
     }
@@ -136,72 +134,42 @@ impl Plan {
         let seed = ("seed".to_owned(), seed.to_string());
         let overrides = [&self.overrides[..], &own.overrides, &[seed]].concat();
         let scenario = Scenario::load(&self.source, &overrides)?;
-        Ok(Run { index, combination, key: journal::key(&scenario), scenario, overrides })
+        let key = key(&self.source, &overrides, &scenario)?;
+        Ok(Run { index, combination, scenario, key, overrides })
     }
 
-    /// Puts a result where it belongs.
+    /// Adds to a result its place in the sweep.
     pub fn label(&self, run: &Run, result: RunResult) -> SweepResult {
         let values = self.values(run.combination).iter().cloned();
         let sweep = self.keys.iter().cloned().zip(values).collect();
         SweepResult { sweep, key: run.key.clone(), version: BUILD, result }
     }
 
-    /// Writes what has been found, a line for each run in the order of the plan and the same bytes on
-    /// every machine; says how many runs are missing.
-    pub fn write(&self, mut finished: BTreeMap<String, RunResult>, out: &mut dyn Write) -> io::Result<usize> {
-        let mut missing = 0;
+    /// The finished runs, in the order of the plan.
+    pub fn finished(&self, journal: &Journal) -> Result<Vec<SweepResult>, Problems> {
+        let mut results = Vec::new();
         for index in 0..self.runs() {
-            let run = self.run(index).map_err(io::Error::other)?;
-            match finished.remove(&run.key) {
-                Some(result) => {
-                    serde_json::to_writer(&mut *out, &self.label(&run, result.timeless()))?;
-                    out.write_all(b"\n")?;
-                }
-                None => missing += 1,
-            }
+            let run = self.run(index)?;
+            results.extend(journal.entry(&run.key).map(|entry| self.label(&run, entry.result)));
         }
-        Ok(missing)
+        Ok(results)
     }
 }
 
-/// Calls `work` for every number below `count` on `jobs` threads, and `done` with each answer in the
-/// order of the numbers, whatever the order in which they came. An error from `done` ends it.
-pub fn in_order<T: Send, E>(
-    count: usize,
-    jobs: usize,
-    work: impl Fn(usize) -> T + Sync,
-    mut done: impl FnMut(usize, T) -> Result<(), E>,
-) -> Result<(), E> {
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        let (answers, inbox) = mpsc::channel();
-        for _ in 0..jobs.clamp(1, count.max(1)) {
-            let (answers, next, work) = (answers.clone(), &next, &work);
-            scope.spawn(move || {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    // Nobody listens any more once `done` has failed.
-                    if index >= count || answers.send((index, work(index))).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(answers);
-        let mut early = BTreeMap::new();
-        let mut expected = 0;
-        for (index, answer) in inbox {
-            early.insert(index, answer);
-            while let Some(answer) = early.remove(&expected) {
-                done(expected, answer)?;
-                expected += 1;
-            }
-        }
-        Ok(())
-    })
+impl SweepResult {
+    /// A line of JSON, without the line break.
+    pub fn to_line(&self) -> String {
+        serde_json::to_string(self).expect("every key of a result is a string")
+    }
+
+    /// Without what depends on the machine: the same bytes for the same run.
+    #[must_use]
+    pub fn timeless(self) -> Self {
+        Self { result: self.result.timeless(), ..self }
+    }
 }
 
-/// What the runs of one combination say together, at a confidence `level`.
+/// Estimates over the runs of one combination, at a confidence `level`.
 pub fn summary(results: &[RunResult], level: f64) -> CombinationSummary {
     let estimate = |pick: fn(&RunResult) -> Option<f64>| {
         interval::estimate(&results.iter().filter_map(pick).collect::<Vec<_>>(), level)

@@ -22,7 +22,7 @@ fn results(text: &str) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn the_same_lines_in_the_same_order_whatever_the_number_of_jobs() {
+fn results_do_not_depend_on_the_number_of_jobs() {
     let folder = Folder::new("jobs").with("a.toml", &swept());
     let run = |jobs: &str, out: &str| {
         let output = multihop(&folder, &["sweep", "a.toml", "--json", "--jobs", jobs, "--out", out]);
@@ -48,7 +48,7 @@ fn the_same_lines_in_the_same_order_whatever_the_number_of_jobs() {
 }
 
 #[test]
-fn a_run_of_a_sweep_is_the_run_alone() {
+fn a_run_of_a_sweep_equals_a_single_run() {
     let folder = Folder::new("alone").with("a.toml", &swept());
     let sweep = multihop(&folder, &["sweep", "a.toml", "--json"]);
     let mut of_sweep = results(stdout(&sweep)).remove(7);
@@ -70,7 +70,7 @@ fn a_run_of_a_sweep_is_the_run_alone() {
 }
 
 #[test]
-fn an_interrupted_sweep_runs_what_is_missing_and_ends_with_the_same_bytes() {
+fn a_resumed_sweep_performs_only_missing_runs() {
     let folder = Folder::new("resume").with("a.toml", &swept());
     let sweep = || assert_eq!(code(&multihop(&folder, &["sweep", "a.toml", "--jobs", "1", "--out", "o"])), 0);
     sweep();
@@ -89,7 +89,7 @@ fn an_interrupted_sweep_runs_what_is_missing_and_ends_with_the_same_bytes() {
 }
 
 #[test]
-fn the_last_part_puts_the_results_together() {
+fn the_last_shard_writes_the_results() {
     let folder = Folder::new("shards").with("a.toml", &swept());
     let sweep = |more: &[&str]| multihop(&folder, &[&["sweep", "a.toml", "--out"], more].concat());
     let first = sweep(&["parts", "--shard", "1/2"]);
@@ -102,7 +102,7 @@ fn the_last_part_puts_the_results_together() {
 }
 
 #[test]
-fn what_the_python_package_does_is_said() {
+fn commands_of_the_python_package_are_named() {
     let folder = Folder::new("python").with("a.toml", &swept());
     for args in [&["sweep", "a.toml", "--on", "tcp://host:8786"][..], &["papers", "run", "--quick"]] {
         let output = multihop(&folder, args);
@@ -123,7 +123,7 @@ fn a_table_with_intervals() {
 }
 
 #[test]
-fn without_a_table_there_is_nothing_to_sweep() {
+fn a_sweep_needs_a_table() {
     let folder = Folder::new("no-sweep").with("a.toml", SHORT);
     let output = multihop(&folder, &["sweep", "a.toml"]);
     assert_eq!((code(&output), stdout(&output)), (2, ""));

@@ -1,7 +1,8 @@
 //! Same scenario, same seed: same bytes.
 
 use multihop_scenario::Source;
-use multihop_sim::sweep::{Plan, in_order};
+use multihop_sim::batch::in_order;
+use multihop_sim::sweep::Plan;
 use multihop_sim::{Outputs, run};
 
 use crate::support::{ran, scenario};

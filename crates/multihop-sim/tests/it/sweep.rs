@@ -1,11 +1,13 @@
-//! Sweeps without a simulator: what is run, and in which order the answers come.
+//! Sweeps: their runs, keys and journals, and the order of the results.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use multihop_scenario::Source;
-use multihop_sim::sweep::{Plan, in_order};
+use multihop_scenario::{Scenario, Source};
+use multihop_sim::batch::{in_order, perform};
+use multihop_sim::journal::{Journal, Shard};
+use multihop_sim::sweep::Plan;
 
 const SWEPT: &str = "\
 duration = 10.0
@@ -27,7 +29,7 @@ fn plan(text: &str, overrides: &[(String, String)]) -> Result<Plan, String> {
 }
 
 #[test]
-fn every_combination_has_the_same_seeds_and_the_last_axis_varies_fastest() {
+fn combinations_share_seeds_and_the_last_axis_varies_fastest() {
     let plan = plan(SWEPT, &[("seed".to_owned(), "7".to_owned())]).unwrap();
     assert_eq!((plan.runs(), plan.combinations()), (18, 6));
     let runs: Vec<_> = (0..18)
@@ -48,7 +50,7 @@ fn every_combination_has_the_same_seeds_and_the_last_axis_varies_fastest() {
 }
 
 #[test]
-fn a_key_is_what_decides_a_run_and_not_how_it_was_written() {
+fn a_key_depends_on_what_decides_the_run() {
     let keys = |text: &str| {
         let plan = plan(text, &[]).unwrap();
         (0..plan.runs()).map(|index| plan.run(index).unwrap().key).collect::<Vec<_>>()
@@ -58,9 +60,54 @@ fn a_key_is_what_decides_a_run_and_not_how_it_was_written() {
     once.sort();
     once.dedup();
     assert_eq!(once.len(), 18);
-    assert_eq!(keys(&SWEPT.replace("[sweep]", "# the same\n[radio]\nrate = \"2M\"\n[sweep]")), all);
+    assert_eq!(keys(&SWEPT.replace("[sweep]", "# a comment\n[sweep]")), all);
     assert_eq!(keys(&SWEPT.replace("seed = 5", "seed = 6"))[0], all[1], "the second seed of the other");
     assert!(!all.contains(&keys(&SWEPT.replace("10.0", "11.0"))[0]));
+    assert!(!all.contains(&keys(&SWEPT.replace("duration", "name = \"other\"\nduration"))[0]));
+}
+
+#[test]
+fn a_key_depends_on_the_contents_of_files_and_not_on_their_paths() {
+    let folder = std::env::temp_dir().join(format!("multihop-key-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let key = |file: &str, contents: &str| {
+        std::fs::write(folder.join(file), contents).unwrap();
+        let text = format!("duration = 1.0\n[topology]\nkind = \"file\"\nfile = \"{file}\"\n");
+        let source = Source::Toml { text, name: folder.join("a.toml").display().to_string() };
+        multihop_sim::key(&source, &[], &Scenario::load(&source, &[]).unwrap()).unwrap()
+    };
+    let first = key("a.csv", "x,y\n0,0\n200,0\n");
+    assert_eq!(key("b.csv", "x,y\n0,0\n200,0\n"), first);
+    assert_ne!(key("a.csv", "x,y\n0,0\n201,0\n"), first);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_journal_reads_the_lines_of_older_versions_and_skips_incomplete_ones() {
+    let folder = std::env::temp_dir().join(format!("multihop-journal-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let run = plan(SWEPT, &[]).unwrap().run(0).unwrap();
+    let entry = perform(&run.key, &run.scenario).unwrap();
+    assert!(entry.cost.is_some() && entry.series.is_none());
+    let result = serde_json::to_string(&entry.result).unwrap();
+    let old = format!("{{\"key\":\"old\",\"version\":\"0.0\",\"result\":{result}}}\n{{\"key\":\"torn");
+    std::fs::write(folder.join("runs-1-of-2.jsonl"), old).unwrap();
+    let mut journal = Journal::open(&folder, Some("1/2".parse().unwrap())).unwrap();
+    assert_eq!(journal.entry("old").unwrap().result, entry.result);
+    assert_eq!(journal.len(), 1);
+    journal.append(&entry).unwrap();
+    let journal = Journal::open(&folder, None).unwrap();
+    assert_eq!((journal.len(), journal.entry(&run.key)), (2, Some(entry)));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn shards_divide_a_list() {
+    let shard: Shard = "2/3".parse().unwrap();
+    assert_eq!((0..7).filter(|&index| shard.has(index)).collect::<Vec<_>>(), [1, 4]);
+    for text in ["", "2", "0/2", "3/2", "1/0", "a/b", "-1/2"] {
+        assert!(text.parse::<Shard>().is_err(), "{text}");
+    }
 }
 
 #[test]
@@ -71,7 +118,7 @@ fn no_axes_is_one_combination() {
 }
 
 #[test]
-fn a_bad_value_is_found_before_anything_runs() {
+fn bad_values_are_found_before_the_first_run() {
     let bad = SWEPT.replace("[1, 2, 4]", "[1, 2, 0]");
     assert_eq!(
         plan(&bad, &[]).unwrap_err(),
@@ -90,7 +137,7 @@ fn a_bad_value_is_found_before_anything_runs() {
 }
 
 #[test]
-fn answers_come_in_order_however_many_work() {
+fn answers_are_in_order_for_any_number_of_threads() {
     for jobs in [0, 1, 2, 7, 100] {
         let mut answers = Vec::new();
         let work = |index: usize| {
@@ -108,7 +155,7 @@ fn answers_come_in_order_however_many_work() {
 }
 
 #[test]
-fn two_jobs_work_at_the_same_time() {
+fn two_jobs_run_in_parallel() {
     // Each of the two waits for the other.
     let (to_second, first_came) = mpsc::sync_channel(1);
     let (to_first, second_came) = mpsc::sync_channel(1);
@@ -126,7 +173,7 @@ fn two_jobs_work_at_the_same_time() {
 }
 
 #[test]
-fn an_error_ends_it() {
+fn an_error_ends_the_list() {
     let started = AtomicUsize::new(0);
     let work = |index: usize| {
         started.fetch_add(1, Ordering::Relaxed);
@@ -139,7 +186,7 @@ fn an_error_ends_it() {
 }
 
 #[test]
-fn nothing_to_do_is_done() {
+fn an_empty_list_ends_at_once() {
     let outcome: Result<(), ()> = in_order(0, 4, |_| panic!("no work"), |_, ()| Err(()));
     assert_eq!(outcome, Ok(()));
 }

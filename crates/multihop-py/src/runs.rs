@@ -1,0 +1,227 @@
+//! Runs, journals and sweeps, as the Python package uses them.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use multihop_scenario::{Problems, Scenario, Source};
+use multihop_sim::batch;
+use multihop_sim::journal::{self, Entry};
+use multihop_sim::sweep::Plan;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::{RunError, ScenarioError};
+
+/// A scenario as Python hands it over: text, `toml` or `json`, a name, overrides.
+pub(crate) type Request = (String, String, String, Vec<(String, String)>);
+/// The key of a run and its scenario.
+type Keyed = (String, Request);
+
+/// A part of a list of runs; the first is number 1.
+#[pyclass(frozen, eq, from_py_object)]
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Shard(journal::Shard);
+
+#[pymethods]
+impl Shard {
+    /// Reads `I/N`.
+    #[staticmethod]
+    fn parse(text: &str) -> PyResult<Self> {
+        let shard =
+            text.parse().map_err(|error| PyValueError::new_err(format!("found {text:?}, {error}")))?;
+        Ok(Self(shard))
+    }
+
+    /// Whether the run at this place of the list, from 0, belongs to the part.
+    const fn has(&self, index: usize) -> bool {
+        self.0.has(index)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Shard({})", self.0)
+    }
+}
+
+/// Finished runs in a folder; in memory alone without a folder.
+#[pyclass(frozen)]
+pub(crate) struct Journal(Mutex<journal::Journal>);
+
+impl Journal {
+    /// Calls `read` with the journal.
+    fn with<T>(&self, read: impl FnOnce(&mut journal::Journal) -> T) -> T {
+        read(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn entry(&self, key: &str) -> PyResult<Entry> {
+        self.with(|journal| journal.entry(key)).ok_or_else(|| PyKeyError::new_err(key.to_owned()))
+    }
+}
+
+#[pymethods]
+impl Journal {
+    #[new]
+    #[pyo3(signature = (folder=None, shard=None))]
+    fn new(folder: Option<PathBuf>, shard: Option<Shard>) -> PyResult<Self> {
+        let Some(folder) = folder else { return Ok(Self(Mutex::new(journal::Journal::in_memory()))) };
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self(Mutex::new(journal::Journal::open(&folder, shard.map(|shard| shard.0))?)))
+    }
+
+    fn __contains__(&self, key: &str) -> bool {
+        self.with(|journal| journal.contains(key))
+    }
+
+    fn __len__(&self) -> usize {
+        self.with(|journal| journal.len())
+    }
+
+    /// Keeps a run, given as the line that `perform` returned.
+    fn append(&self, line: &str) -> PyResult<()> {
+        let entry = Entry::from_line(line).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(self.with(|journal| journal.append(&entry))?)
+    }
+
+    /// The result of a run as JSON, and its series as CSV, which may be empty.
+    fn result(&self, key: &str) -> PyResult<(String, String)> {
+        let Entry { result, series, .. } = self.entry(key)?;
+        Ok((
+            serde_json::to_string(&result).expect("every key of a result is a string"),
+            series.unwrap_or_default(),
+        ))
+    }
+
+    /// Processor time that a run took, s; wall time where it was not measured.
+    fn cost(&self, key: &str) -> PyResult<f64> {
+        let entry = self.entry(key)?;
+        Ok(entry.cost.or(entry.result.wall_seconds).unwrap_or_default())
+    }
+}
+
+/// Identifies the run of a scenario in a journal.
+#[pyfunction]
+pub(crate) fn key(
+    text: String,
+    format: &str,
+    name: String,
+    overrides: Vec<(String, String)>,
+) -> PyResult<String> {
+    let source = source(text, format, name)?;
+    let scenario = load(&source, &overrides)?;
+    multihop_sim::key(&source, &overrides, &scenario).map_err(refused)
+}
+
+/// The files that a scenario names: pairs of key and path.
+#[pyfunction]
+pub(crate) fn files(
+    text: String,
+    format: &str,
+    name: String,
+    overrides: Vec<(String, String)>,
+) -> PyResult<Vec<(&'static str, PathBuf)>> {
+    multihop_scenario::files(&source(text, format, name)?, &overrides).map_err(refused)
+}
+
+/// Runs one scenario; returns the line of a journal.
+#[pyfunction]
+pub(crate) fn perform(py: Python<'_>, key: String, request: Request) -> PyResult<String> {
+    py.detach(|| line(&key, request))
+}
+
+/// Runs scenarios on several threads: an iterator of journal lines in the order in which runs end.
+#[pyclass(frozen)]
+pub(crate) struct Batch(Mutex<Receiver<PyResult<String>>>);
+
+#[pymethods]
+impl Batch {
+    /// Begins the runs. Runs that have not begun when the iterator is dropped never do.
+    #[new]
+    fn new(runs: Vec<Keyed>, jobs: usize) -> Self {
+        let (lines, inbox) = channel();
+        std::thread::spawn(move || {
+            let work = |index: usize| {
+                let (key, request) = runs[index].clone();
+                line(&key, request)
+            };
+            // An error says that the iterator is gone.
+            let _ = batch::as_completed(runs.len(), jobs, work, |_, line| lines.send(line));
+        });
+        Self(Mutex::new(inbox))
+    }
+
+    const fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        loop {
+            py.check_signals()?;
+            let next = || self.0.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNALS);
+            match py.detach(next) {
+                Ok(line) => return line.map(Some),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
+/// The runs of a scenario's sweep, as JSON: the values of the axes, the key and the overrides of each.
+#[pyfunction]
+pub(crate) fn plan(
+    text: String,
+    format: &str,
+    name: String,
+    overrides: Vec<(String, String)>,
+) -> PyResult<String> {
+    let plan = Plan::new(&source(text, format, name)?, &overrides).map_err(refused)?;
+    let runs = (0..plan.runs()).map(|index| {
+        let run = plan.run(index).map_err(refused)?;
+        let values = plan.values(run.combination).iter().cloned();
+        let axes: Vec<_> = plan.keys().iter().cloned().zip(values).collect();
+        Ok(serde_json::json!({ "sweep": axes, "key": run.key, "overrides": run.overrides }))
+    });
+    let runs: PyResult<Vec<_>> = runs.collect();
+    Ok(serde_json::Value::from(runs?).to_string())
+}
+
+/// The finished runs of a scenario's sweep: a line of JSON for each, in the order of the sweep. Without
+/// `timed`, what depends on the machine is null.
+#[pyfunction]
+pub(crate) fn sweep_lines(request: Request, journal: &Journal, timed: bool) -> PyResult<Vec<String>> {
+    let (text, format, name, overrides) = request;
+    let plan = Plan::new(&source(text, &format, name)?, &overrides).map_err(refused)?;
+    let finished = journal.with(|journal| plan.finished(journal)).map_err(refused)?;
+    let line = |result: multihop_sim::sweep::SweepResult| {
+        if timed { result.to_line() } else { result.timeless().to_line() }
+    };
+    Ok(finished.into_iter().map(line).collect())
+}
+
+/// Reads a source.
+pub(crate) fn source(text: String, format: &str, name: String) -> PyResult<Source> {
+    match format {
+        "toml" => Ok(Source::Toml { text, name }),
+        "json" => Ok(Source::Json { text, name }),
+        other => Err(ScenarioError::new_err(format!("format is {other:?}, allowed: toml, json"))),
+    }
+}
+
+/// Reads and checks a scenario.
+pub(crate) fn load(source: &Source, overrides: &[(String, String)]) -> PyResult<Scenario> {
+    Scenario::load(source, overrides).map_err(refused)
+}
+
+fn line(key: &str, (text, format, name, overrides): Request) -> PyResult<String> {
+    let scenario = load(&source(text, &format, name)?, &overrides)?;
+    let entry = batch::perform(key, &scenario).map_err(|error| RunError::new_err(error.to_string()))?;
+    Ok(entry.to_line())
+}
+
+fn refused(problems: Problems) -> PyErr {
+    ScenarioError::new_err(problems.to_string())
+}
+
+/// How often a thread that waits looks for an interrupt from the keyboard.
+const SIGNALS: Duration = Duration::from_millis(100);

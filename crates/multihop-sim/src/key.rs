@@ -1,0 +1,23 @@
+//! What identifies a run.
+
+use multihop_scenario::{Problems, Scenario, Source, canonical};
+
+use crate::fingerprint::Fingerprint;
+
+/// Version and sources of the code that decides results: two builds with the same name find the same.
+pub const BUILD: &str = env!("MULTIHOP_BUILD");
+
+/// The key of a run: a hash of [`BUILD`], the scenario's name and seed, and its canonical document.
+///
+/// Two spellings of one scenario may have different keys; then both are run. Two scenarios that may
+/// differ in their results never share one.
+pub fn key(source: &Source, overrides: &[(String, String)], scenario: &Scenario) -> Result<String, Problems> {
+    let document = canonical(source, overrides)?;
+    let seed = scenario.seed.to_string();
+    let mut fingerprint = Fingerprint::new();
+    for part in [BUILD, &scenario.name, &seed, &document] {
+        fingerprint.add(part.as_bytes());
+        fingerprint.add(b"\n");
+    }
+    Ok(fingerprint.digits())
+}
