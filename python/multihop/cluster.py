@@ -6,38 +6,32 @@ dask worker tcp://HOST:8786           # on the others
 
 from __future__ import annotations
 
-import json
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from multihop import _core
-from multihop.runs import Run, perform
-from multihop.scenario import Request, toml_value
+from multihop.scenario import Run, toml_value
 
 RETRIES = 3
-"""A run that met a dying worker is tried again so often."""
-FILES = ("topology.file", "mobility.file", "expected.table")
-"""Keys of a scenario that name files."""
+"""How many times a run is repeated whose worker was lost."""
 
 
 class ClusterError(RuntimeError):
-    """A cluster that cannot do the work."""
+    """A cluster that cannot perform the runs."""
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """A run and the files that it reads, by the names that it has for them there."""
+    """A run and the files that it reads, by their names on the worker."""
 
     run: Run
     files: Mapping[str, bytes]
 
 
 def lines(address: str, runs: Sequence[Run]) -> Iterator[str]:
-    """What the runs found, as it comes."""
+    """Lines of a journal, in the order in which the runs end."""
     try:
         from distributed import Client, as_completed
     except ImportError as error:
@@ -59,37 +53,22 @@ def lines(address: str, runs: Sequence[Run]) -> Iterator[str]:
 
 
 def pack(run: Run) -> Parcel:
-    """Take along the files that a scenario names; there they lie beside it."""
-    request = run.request
+    """Add the files that a scenario names; on the worker they lie in its folder."""
     files: dict[str, bytes] = {}
     renamed: list[tuple[str, str]] = []
-    for key in FILES:
-        name = setting(request, key)
-        if isinstance(name, str):
-            path = Path(request.name).parent / name
-            files[f"{key}{path.suffix}"] = path.read_bytes()
-            renamed.append((key, toml_value(f"{key}{path.suffix}")))
-    if not files:
-        return Parcel(run, {})
-    return Parcel(replace(run, request=request._replace(overrides=request.overrides + renamed)), files)
+    for key, name in _core.files(*run.request):
+        path = Path(name)
+        files[f"{key}{path.suffix}"] = path.read_bytes()
+        renamed.append((key, toml_value(f"{key}{path.suffix}")))
+    request = run.request._replace(overrides=run.request.overrides + renamed)
+    return Parcel(replace(run, request=request), files)
 
 
 def unpack(parcel: Parcel) -> str:
-    """Run a scenario among its files; a line for the journal."""
+    """Perform a run among its files; returns a line for the journal."""
     request = parcel.run.request
     with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
         for name, content in parcel.files.items():
             (Path(scratch) / name).write_bytes(content)
         moved = request._replace(name=str(Path(scratch) / Path(request.name).name))
-        return perform(replace(parcel.run, request=moved))
-
-
-def setting(request: Request, key: str) -> Any:
-    """The value of a key of the scenario; overrides come later and win."""
-    for name, value in reversed(request.overrides):
-        if name == key:
-            return tomllib.loads(f"value = {value}")["value"]
-    document: Any = json.loads(request.text) if request.format == "json" else tomllib.loads(request.text)
-    for part in key.split("."):
-        document = document.get(part) if isinstance(document, Mapping) else None
-    return document
+        return _core.perform(parcel.run.key, moved)

@@ -17,7 +17,7 @@ from multihop.sweeping import Sweep, perform
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a sweep on a cluster and print what the local one would."""
+    """Run a sweep on a cluster; the output is that of a local sweep."""
     options = parse(arguments)
     try:
         asked = request(options.file, {})
@@ -35,16 +35,16 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Read the command line; the same words as in Rust."""
+    """Parse the command line; the options are those of the Rust command."""
     parser = argparse.ArgumentParser(prog="multihop sweep", description="Run a scenario's sweep on a cluster")
     parser.add_argument("file", type=Path, help="scenario file")
-    parser.add_argument("--on", required=True, metavar="ADDRESS", help="of a Dask scheduler")
+    parser.add_argument("--on", required=True, metavar="ADDRESS", help="address of a Dask scheduler")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="set a key for every run"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="keep runs, write results into this folder")
     parser.add_argument("--shard", metavar="I/N", help="run one of N parts")
-    parser.add_argument("--jobs", type=int, metavar="N", help="the cluster decides instead")
+    parser.add_argument("--jobs", type=int, metavar="N", help="ignored; the cluster has as many jobs as workers")
     parser.add_argument("--json", action="store_true", help="print each result as one line of JSON")
     return parser.parse_args(arguments)
 

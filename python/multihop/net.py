@@ -27,12 +27,11 @@ import asyncio
 import select
 import socket
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
-from os import PathLike, fspath
 from typing import Any, Self
 
 from multihop import _core
+from multihop.security import Security
 
 __all__ = [
     "Listener",
@@ -52,43 +51,6 @@ LINGER = 60.0  # seconds that closing waits for the peer, as libtpa does
 
 Address = tuple[str, int]
 Connected = Callable[[asyncio.StreamReader, "StreamWriter"], Awaitable[None] | None]
-
-
-@dataclass(frozen=True)
-class Security:
-    """Who may talk to us, and whether others can listen. Made by one of the methods."""
-
-    plain_: bool = False
-    token_: str | None = None
-    identity: str | None = None
-    peer: str | None = None
-    known_peers: str | None = None
-
-    @classmethod
-    def plain(cls) -> Self:
-        """The bare protocol: anybody on the way can read and change what is sent."""
-        return cls(plain_=True)
-
-    @classmethod
-    def token(cls, token: str) -> Self:
-        """Whoever knows the token, as `multihop recv` prints it."""
-        return cls(token_=token)
-
-    @classmethod
-    def keys(
-        cls,
-        identity: str | PathLike[str],
-        *,
-        peer: str | None = None,
-        known_peers: str | PathLike[str] | None = None,
-    ) -> Self:
-        """Our own key, a file of `multihop keygen`, and what to think of the peer's.
-
-        `peer` is the one public key that it may have, or `any`; `known_peers` is the file of the peers
-        that have been seen before.
-        """
-        known = None if known_peers is None else fspath(known_peers)
-        return cls(identity=fspath(identity), peer=peer, known_peers=known)
 
 
 async def open_connection(

@@ -1,4 +1,4 @@
-"""How far a list of runs has got: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a list of runs: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 import time
 
 PATIENCE = 2.0
-"""Seconds without a sign of life."""
+"""Seconds before the first output; shorter work shows none."""
 
 
 class Progress:
-    """Shows what is done and what is left, on standard error."""
+    """Shows how many runs have ended and the time left, on standard error."""
 
     def __init__(self, what: str, *, quiet: bool = False) -> None:
         self.what = what
@@ -20,12 +20,12 @@ class Progress:
         self.shown = False
 
     def begin(self, total: int) -> None:
-        """So many runs are to come."""
+        """Start a list of `total` runs."""
         self.total, self.done, self.tenths = total, 0, 0
         self.start = time.monotonic()
 
     def step(self) -> None:
-        """One run has ended."""
+        """Count a run that has ended."""
         self.done += 1
         elapsed = time.monotonic() - self.start
         if self.quiet or elapsed < PATIENCE:
@@ -43,14 +43,14 @@ class Progress:
             print(line, file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """The bar leaves no trace."""
+        """Remove the bar."""
         if self.shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self.shown = False
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it."""
+    """A time in the unit that suits it."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 3600:

@@ -17,7 +17,6 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from multihop.results import Result
 from multihop.stats import Interval
 
 # Okabe and Ito's palette, which colour-blind people can tell apart.
@@ -225,30 +224,12 @@ def svg(figure: Figure) -> str:
     return text[text.index("<svg") :]
 
 
-def of_result(result: Result) -> Report:
-    """The report of one run."""
-    report = Report(f"{result.scenario}, seed {result.seed}")
-    seconds = result.data["sim_seconds"]
-    report.text(f"{seconds:g} s simulated; {result.data['events']} events.")
-    report.table(_names_and_values(result.totals), "Totals")
-    report.table(result.flows, "Flows")
-    for name, title in [
-        ("mac", "MAC"),
-        ("routing", "Routing"),
-        ("energy", "Energy"),
-        ("drops", "Drops by reason"),
-    ]:
-        table: Mapping[str, Any] = getattr(result, name)
-        if table:
-            report.table(_names_and_values(table), title)
-    return report
-
-
-def _names_and_values(table: Mapping[str, Any]) -> pl.DataFrame:
+def names_and_values(table: Mapping[str, Any]) -> pl.DataFrame:
+    """A row for each value, under dotted names."""
     names, values = [], []
     for name, value in table.items():
         if isinstance(value, dict):
-            inner = _names_and_values(value)
+            inner = names_and_values(value)
             names += [f"{name}.{one}" for one in inner["what"]]
             values += inner["value"].to_list()
         else:

@@ -1,7 +1,8 @@
-"""What a run found."""
+"""The result of a run."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,13 +19,13 @@ class Result:
 
     data: dict[str, Any]
     series: pl.DataFrame
-    """What the scenario's `record` table asked for, one value to a row; empty without one."""
+    """The series of the scenario's `record` table, one value per row; empty without the table."""
 
     @classmethod
-    def read(cls, data: dict[str, Any], series: Path) -> Result:
-        """Join the document and the file of series."""
-        recorded = series.is_file() and series.stat().st_size > 0
-        return cls(data, pl.read_csv(series, schema=SERIES) if recorded else pl.DataFrame(schema=SERIES))
+    def of(cls, data: dict[str, Any], series: str) -> Result:
+        """Join the document and the text of the file of series, which may be empty."""
+        recorded = pl.read_csv(io.StringIO(series), schema=SERIES) if series else pl.DataFrame(schema=SERIES)
+        return cls(data, recorded)
 
     @property
     def scenario(self) -> str:
@@ -63,7 +64,7 @@ class Result:
 
     @property
     def goodput_kbps(self) -> float:
-        """Application data that arrived in order, of all flows together."""
+        """Application data delivered in order, summed over all flows."""
         return float(self.totals["goodput_kbps"])
 
     @property
@@ -79,9 +80,16 @@ class Result:
 
     def report(self, path: str | PathLike[str]) -> Path:
         """Write an HTML page that needs no other file."""
-        from multihop.report import of_result  # matplotlib takes a second to import
+        from multihop.report import Report, names_and_values  # matplotlib takes a second to import
 
-        return of_result(self).write(path)
+        report = Report(f"{self.scenario}, seed {self.seed}")
+        report.text(f"{self.data['sim_seconds']:g} s simulated; {self.data['events']} events.")
+        report.table(names_and_values(self.totals), "Totals")
+        report.table(self.flows, "Flows")
+        for key, title in PARTS_OF_A_REPORT.items():
+            if table := self._table(key):
+                report.table(names_and_values(table), title)
+        return report.write(path)
 
     def __repr__(self) -> str:
         return f"<Result {self.scenario!r} seed {self.seed}: {self.goodput_kbps:.1f} kb/s>"
@@ -120,3 +128,5 @@ SERIES = pl.Schema(
 # Metrics of a flow that are null or a table of PARTS.
 SUMMARIES = ("delay_ms", "rtt_ms")
 PARTS = ("mean", "p50", "p95")
+# Tables of a result in its report, where they are not empty.
+PARTS_OF_A_REPORT = {"mac": "MAC", "routing": "Routing", "energy": "Energy", "drops": "Drops by reason"}

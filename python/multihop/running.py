@@ -29,8 +29,8 @@ def run(
     `source` is a scenario file or a mapping; every key of the scenario may be given or replaced by
     a keyword: `run("chain.toml", seed=3, mac={"llc": True}, **{"topology.hops": 4})`.
 
-    `trace`, `pcap` and `series` name files to write: a line per packet event, a pcapng, and what
-    the scenario's `record` table asks for (which is in the result in any case).
+    `trace`, `pcap` and `series` name files to write: a line per packet event, a pcapng, and the series
+    of the scenario's `record` table (which are in the result in any case).
 
     Raises `ScenarioError`, whose text names every problem, or `RunError`.
     """
@@ -38,7 +38,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
         record = Path(series) if series is not None else Path(scratch) / "series.csv"
         text = _core.run(*asked, _path(trace), _path(pcap), str(record))
-        return Result.read(json.loads(text), record)
+        return Result.of(json.loads(text), record.read_text("utf-8") if record.is_file() else "")
 
 
 def run_all(runs: Iterable[Mapping[str, Any]], *, jobs: int | None = None) -> list[Result]:
@@ -51,7 +51,7 @@ def run_all(runs: Iterable[Mapping[str, Any]], *, jobs: int | None = None) -> li
 
 
 def check(source: Source = None, /, **settings: Any) -> None:
-    """Raise `ScenarioError` if there is something wrong with a scenario."""
+    """Raise `ScenarioError` if the simulator does not accept a scenario."""
     _core.check(*request(source, settings))
 
 

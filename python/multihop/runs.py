@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from pathlib import Path
 
 from multihop import _core
+from multihop.cluster import lines
 from multihop.journal import Journal, Shard
 from multihop.progress import Progress
-from multihop.scenario import Request
+from multihop.scenario import Run
 
-
-@dataclass(frozen=True)
-class Run:
-    """A scenario with its seed, and the key that tells it from all others."""
-
-    key: str
-    request: Request
-
-    @classmethod
-    def of(cls, request: Request) -> Run:
-        """Check a scenario; raises `ScenarioError` if there is something wrong with it."""
-        return cls(_core.key(*request), request)
+__all__ = ["Run", "Where", "complete"]
 
 
 @dataclass(frozen=True)
 class Where:
-    """Who does the work."""
+    """Where runs are performed."""
 
     jobs: int | None = None
     """Runs at the same time on this machine; one for each processor if not given."""
@@ -43,49 +28,20 @@ class Where:
 
 
 def complete(runs: Sequence[Run], journal: Journal, where: Where, progress: Progress | None = None) -> int:
-    """Run what the journal does not have; says how many runs are still missing."""
-    mine = [run for place, run in enumerate(runs) if where.shard is None or _has(where.shard, place)]
+    """Perform the runs that the journal lacks; returns how many are still missing."""
+    mine = [run for place, run in enumerate(runs) if where.shard is None or where.shard.has(place)]
     missing = list({run.key: run for run in mine if run.key not in journal}.values())
     progress = progress or Progress("")
     progress.begin(len(missing))
-    if missing:
-        for line in _lines(missing, where):
-            journal.append(line)
-            progress.step()
+    for line in _performed(missing, where):
+        journal.append(line)
+        progress.step()
     progress.end()
     return sum(run.key not in journal for run in runs)
 
 
-def perform(run: Run) -> str:
-    """Run one scenario; a line for the journal."""
-    with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
-        record = Path(scratch) / "series.csv"
-        begin = time.thread_time()
-        result = _core.run(*run.request, None, None, str(record))
-        cost = time.thread_time() - begin
-        series = record.read_text("utf-8") if record.is_file() else ""
-    # The result as the simulator wrote it: numbers keep their digits.
-    more = f',"series":{json.dumps(series)}' if series else ""
-    return f'{{"key":"{run.key}","version":"{_core.build()}","cost":{cost:.4f},"result":{result}{more}}}'
-
-
-def _has(shard: Shard, place: int) -> bool:
-    return place % shard.of == shard.number - 1
-
-
-def _lines(runs: Sequence[Run], where: Where) -> Iterator[str]:
-    if where.on is not None:
-        from multihop.cluster import lines  # dask is not installed everywhere
-
+def _performed(runs: Sequence[Run], where: Where) -> Iterator[str]:
+    """Lines of a journal, in the order in which the runs end."""
+    if where.on is not None and runs:
         return lines(where.on, runs)
-    return _here(runs, where.jobs or os.cpu_count() or 1)
-
-
-def _here(runs: Sequence[Run], jobs: int) -> Iterator[str]:
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        for future in as_completed([pool.submit(perform, run) for run in runs]):
-            yield future.result()
-    finally:
-        # What has not begun never will, whether an error or the keyboard ended this.
-        pool.shutdown(wait=False, cancel_futures=True)
+    return _core.Batch([(run.key, run.request) for run in runs], where.jobs or os.cpu_count() or 1)

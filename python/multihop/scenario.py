@@ -1,12 +1,15 @@
-"""What a caller may hand over as a scenario, turned into what the simulator reads."""
+"""The forms of a scenario that a caller may pass, turned into the form that the simulator reads."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from multihop import _core
 
 Source = str | PathLike[str] | Mapping[str, Any] | None
 """A TOML or JSON file, the scenario itself, or nothing but the settings."""
@@ -19,6 +22,19 @@ class Request(NamedTuple):
     format: str
     name: str
     overrides: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A scenario with its seed, and the key that identifies its run in a journal."""
+
+    key: str
+    request: Request
+
+    @classmethod
+    def of(cls, request: Request) -> Run:
+        """Check a scenario; raises `ScenarioError` if the simulator does not accept it."""
+        return cls(_core.key(*request), request)
 
 
 def request(source: Source, settings: Mapping[str, Any]) -> Request:

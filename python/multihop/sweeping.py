@@ -22,7 +22,7 @@ from multihop.stats import interval
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep found, as tidy tables."""
+    """The results of a sweep, as tidy tables."""
 
     axes: tuple[str, ...]
     runs: pl.DataFrame
@@ -59,7 +59,7 @@ def sweep(
 
     Axes and seeds are those of the scenario's `sweep` table, or those given:
     `sweep("layout.toml", axes={"flow.*.transport": ["newreno", "tcp-2"]}, seeds=10)`. With `out`, a
-    folder, runs are kept as they end, and what is there already is not run again; the results are
+    folder, runs are kept as they end, and runs that it already holds are not repeated; the results are
     `results.jsonl`, `results.parquet` and `flows.parquet`. `on` is the address of a Dask scheduler,
     `shard` (`"1/4"`) a part of the runs for job arrays.
     """
@@ -72,30 +72,31 @@ def sweep(
 
 
 def perform(asked: Request, where: Where, out: Path | None, progress: Progress) -> Sweep:
-    """Run what is missing, write the results if none is missing any more."""
+    """Perform the missing runs; write the results once none is missing."""
     planned = json.loads(_core.plan(*asked))
     runs = [
         Run(run["key"], asked._replace(overrides=[(k, v) for k, v in run["overrides"]])) for run in planned
     ]
     journal = Journal(out, where.shard)
-    missing = complete(runs, journal, where, progress)
+    complete(runs, journal, where, progress)
+    if out is not None:
+        journal = Journal(out, where.shard)  # other shards may have ended meanwhile
     rows = [
         (dict(run["sweep"]), run["key"], journal.result(run["key"]))
         for run in planned
         if run["key"] in journal
     ]
     axes = tuple(key for key, _ in planned[0]["sweep"])
-    lines = (json.dumps({"sweep": a, "key": k, "version": _core.build(), **r.data}) for a, k, r in rows)
-    found = Sweep(axes, runs_table(rows), flows_table(rows), tuple(lines))
-    if out is not None and missing == 0:
-        write(asked, found, out)
+    lines = tuple(_core.sweep_lines(asked, journal.core, True))
+    found = Sweep(axes, runs_table(rows), flows_table(rows), lines)
+    if out is not None and len(rows) == len(planned):
+        write(found, _core.sweep_lines(asked, journal.core, False), out)
     return found
 
 
-def write(asked: Request, found: Sweep, out: Path) -> None:
-    """The files of a sweep that is complete."""
-    text, _ = _core.sweep_results(*asked, str(out))
-    (out / "results.jsonl").write_text(text, "utf-8")
+def write(found: Sweep, lines: Sequence[str], out: Path) -> None:
+    """Write the files of a sweep that is complete."""
+    (out / "results.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     found.runs.write_parquet(out / "results.parquet")
     found.flows.write_parquet(out / "flows.parquet")
 
@@ -105,7 +106,7 @@ Row = tuple[Mapping[str, Any], str, Result]
 
 
 def runs_table(rows: Iterable[Row]) -> pl.DataFrame:
-    """A row for each run; what depends on the machine is left out."""
+    """A row for each run, without the columns that depend on the machine."""
     own = ("scenario", "sim_seconds", "events")
     parts = ("totals", "mac", "routing", "energy", "drops")
     return _table(

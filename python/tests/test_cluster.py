@@ -45,7 +45,7 @@ def wait_until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_two_workers_find_the_same_and_a_killed_one_loses_nothing(
+def test_results_do_not_depend_on_workers_and_survive_a_killed_one(
     tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]
 ) -> None:
     address, workers = cluster
@@ -64,7 +64,7 @@ def test_two_workers_find_the_same_and_a_killed_one_loses_nothing(
         assert (tmp_path / "on" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
 
 
-def test_files_of_a_scenario_go_with_it(
+def test_files_of_a_scenario_are_sent_to_the_workers(
     tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]
 ) -> None:
     address, _ = cluster
@@ -76,7 +76,7 @@ def test_files_of_a_scenario_go_with_it(
     assert there.runs.equals(here.runs)
 
 
-def test_no_scheduler_is_said(tmp_path: Path) -> None:
+def test_a_missing_scheduler_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "chain.toml"
     file.write_text(SWEPT)
     command: list[str | Path] = [BIN / "multihop", "sweep", file, "--on", "tcp://127.0.0.1:1"]

@@ -36,12 +36,12 @@ def test_a_worked_interval() -> None:
     assert (found.low + found.high) / 2 == pytest.approx(found.mean)
 
 
-def test_a_single_sample_says_nothing_about_the_spread() -> None:
+def test_a_single_sample_has_an_infinite_interval() -> None:
     assert interval([3.0]) == Interval(3.0, math.inf, 1, 0.95)
     assert str(interval([3.0])) == "3"
 
 
-def test_what_has_no_interval() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     with pytest.raises(ValueError, match="no samples"):
         interval([])
     with pytest.raises(ValueError, match="level is 95; allowed: between 0 and 1"):
@@ -51,13 +51,13 @@ def test_what_has_no_interval() -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40))
-def test_wider_for_more_confidence(values: list[float]) -> None:
+def test_intervals_widen_with_the_confidence_level(values: list[float]) -> None:
     narrow, wide = interval(values, 0.90), interval(values, 0.95)
     assert narrow.mean == wide.mean == pytest.approx(statistics.fmean(values), abs=1e-6)
     assert 0 <= narrow.half <= wide.half
 
 
-def test_batches_drop_the_front() -> None:
+def test_batches_drop_values_at_the_front() -> None:
     assert batch_means([100, 1, 1, 3, 3], 2) == interval([1, 3])
 
 

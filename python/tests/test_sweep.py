@@ -7,9 +7,9 @@ import pytest
 from scenarios import CHAIN_TOML, chain
 
 import multihop
+from multihop import _core
 from multihop.journal import Journal, Shard
-from multihop.runs import Run, perform
-from multihop.scenario import request
+from multihop.scenario import Run, request
 
 AXES: dict[str, Any] = {"flow.*.transport": ["newreno", "tcp-2"], "topology.hops": [1, 2]}
 FILES = ("results.jsonl", "results.parquet", "flows.parquet")
@@ -47,30 +47,22 @@ def test_the_same_files_for_any_number_of_jobs_and_from_the_rust_command(tmp_pat
     for jobs in (1, 2):
         multihop.sweep(file, jobs=jobs, out=tmp_path / f"jobs-{jobs}")
     assert results(tmp_path / "jobs-1") == results(tmp_path / "jobs-2")
-    from multihop import _core
-
     assert _core.main(["multihop", "sweep", str(file), "--out", str(tmp_path / "rust")]) == 0
     assert (tmp_path / "rust" / "results.jsonl").read_bytes() == results(tmp_path / "jobs-1")[0]
 
 
-def test_an_interrupted_sweep_runs_only_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_sweep_runs_only_what_is_missing(tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     multihop.sweep(chain(), axes=AXES, seeds=2, out=whole, jobs=1)
     lines = (whole / "runs.jsonl").read_text().splitlines(keepends=True)
     torn = tmp_path / "torn"
     torn.mkdir()
-    (torn / "runs.jsonl").write_text("".join(lines[:5]) + lines[5][:30])
-    done = []
-
-    def counted(run: Run) -> str:
-        done.append(run)
-        return perform(run)
-
-    monkeypatch.setattr("multihop.runs.perform", counted)
+    left = "".join(lines[:5]) + lines[5][:30]
+    (torn / "runs.jsonl").write_text(left)
     multihop.sweep(chain(), axes=AXES, seeds=2, out=torn)
-    assert len(done) == 3
+    resumed = (torn / "runs.jsonl").read_text()
+    assert resumed.startswith(left + "\n")
+    assert len(resumed.splitlines()) == 5 + 1 + 3
     assert results(torn) == results(whole)
 
 
@@ -88,11 +80,34 @@ def test_parts_of_a_sweep_make_the_whole(tmp_path: Path) -> None:
 def test_a_journal_keeps_the_digits_and_the_series(tmp_path: Path) -> None:
     run = Run.of(request(chain(record={"every": 1.0, "what": ["goodput"]}), {}))
     journal = Journal(tmp_path)
-    journal.append(perform(run))
+    journal.append(_core.perform(run.key, run.request))
+    assert journal.cost(run.key) > 0
     kept = Journal(tmp_path).result(run.key)
     again = multihop.run(chain(record={"every": 1.0, "what": ["goodput"]}))
     assert kept.data["flows"] == again.data["flows"]
     assert kept.series.equals(again.series)
+
+
+def test_the_command_and_the_package_resume_each_other(tmp_path: Path) -> None:
+    file = tmp_path / "chain.toml"
+    record = '\n[record]\nevery = 1.0\nwhat = ["goodput"]\n'
+    file.write_text(CHAIN_TOML + record + "\n[sweep]\nseeds = 2\n")
+    out = tmp_path / "out"
+    assert _core.main(["multihop", "sweep", str(file), "--out", str(out), "--shard", "1/2"]) == 0
+    swept = multihop.sweep(file, out=out)
+    assert swept.runs.height == 2
+    assert (out / "runs.jsonl").read_text().count("\n") == 1
+    assert "goodput_kbps" in Journal(out).result(swept.runs["key"][0]).series["series"]
+    before = (out / "results.jsonl").read_bytes()
+    assert _core.main(["multihop", "sweep", str(file), "--out", str(out)]) == 0
+    assert (out / "results.jsonl").read_bytes() == before
+
+
+def test_a_run_that_fails_ends_the_list() -> None:
+    apart: dict[str, Any] = {"kind": "random", "nodes": 2, "area": [90000.0, 90000.0]}
+    requests = [request(chain(topology=apart), {"seed": seed}) for seed in (1, 2)]
+    with pytest.raises(multihop.ScenarioError, match="no connected network"):
+        list(_core.Batch([(str(place), one) for place, one in enumerate(requests)], 2))
 
 
 def test_a_sweep_needs_axes_that_exist() -> None:

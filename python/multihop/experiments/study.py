@@ -150,12 +150,12 @@ class Study:
         self.refused = {cell: text for cell in self.cells() if (text := self.problem(cell))}
         while True:
             runs = [Run.of(self.request(c, s)) for s in range(1, self.seeds + 1) for c in self.accepted()]
-            before = len(self.journal.lines)
+            before = len(self.journal)
             if where is None:
                 self.missing = sum(run.key not in self.journal for run in runs)
             else:
                 self.missing = complete(runs, self.journal, where, progress)
-            self.performed += len(self.journal.lines) - before
+            self.performed += len(self.journal) - before
             if self.missing or self.seeds >= self.effort.most or self.precise():
                 return
             self.seeds = min(self.seeds + self.effort.seeds, self.effort.most)

@@ -1,0 +1,44 @@
+"""How connections over real networks are protected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Security:
+    """Authentication and encryption of connections. Made by one of the methods."""
+
+    plain_: bool = False
+    token_: str | None = None
+    identity: str | None = None
+    peer: str | None = None
+    known_peers: str | None = None
+
+    @classmethod
+    def plain(cls) -> Self:
+        """No protection: anyone on the path can read and change the data."""
+        return cls(plain_=True)
+
+    @classmethod
+    def token(cls, token: str) -> Self:
+        """A shared secret authenticates both ends, such as the token that `multihop recv` prints."""
+        return cls(token_=token)
+
+    @classmethod
+    def keys(
+        cls,
+        identity: str | PathLike[str],
+        *,
+        peer: str | None = None,
+        known_peers: str | PathLike[str] | None = None,
+    ) -> Self:
+        """A private key, a file of `multihop keygen`, and how the peer's key is checked.
+
+        `peer` is the public key that the peer must have, or `any`; `known_peers` is a file of the keys
+        of peers seen before.
+        """
+        known = None if known_peers is None else fspath(known_peers)
+        return cls(identity=fspath(identity), peer=peer, known_peers=known)
