@@ -65,7 +65,6 @@ impl Journal {
     #[pyo3(signature = (folder=None, shard=None))]
     fn new(folder: Option<PathBuf>, shard: Option<Shard>) -> PyResult<Self> {
         let Some(folder) = folder else { return Ok(Self(Mutex::new(journal::Journal::in_memory()))) };
-        std::fs::create_dir_all(&folder)?;
         Ok(Self(Mutex::new(journal::Journal::open(&folder, shard.map(|shard| shard.0))?)))
     }
 

@@ -97,6 +97,9 @@ pub struct ShardError;
 /// The runs that have finished, and the file that the next one is appended to.
 #[derive(Debug, Default)]
 pub struct Journal {
+    /// `None` in memory alone.
+    path: Option<PathBuf>,
+    /// Open from the first entry on.
     file: Option<File>,
     /// Lines by their keys.
     lines: BTreeMap<String, String>,
@@ -109,9 +112,7 @@ impl Journal {
             Some(Shard { number, of }) => format!("runs-{number}-of-{of}.jsonl"),
             None => "runs.jsonl".to_owned(),
         };
-        let mut file = OpenOptions::new().create(true).read(true).append(true).open(folder.join(name))?;
-        end_line(&mut file)?;
-        Ok(Self { file: Some(file), lines: lines(folder)? })
+        Ok(Self { path: Some(folder.join(name)), file: None, lines: lines(folder)? })
     }
 
     /// A journal without a file.
@@ -142,6 +143,9 @@ impl Journal {
     /// Keeps a finished run.
     pub fn append(&mut self, entry: &Entry) -> io::Result<()> {
         let line = entry.to_line();
+        if let (None, Some(path)) = (&self.file, &self.path) {
+            self.file = Some(appended(path)?);
+        }
         if let Some(file) = &mut self.file {
             // In one call, so that lines of two processes do not mix.
             file.write_all(format!("{line}\n").as_bytes())?;
@@ -188,12 +192,16 @@ fn journals(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Ends the last line of a file, so that what is appended begins a line.
-fn end_line(file: &mut File) -> io::Result<()> {
+/// Opens a file for appending whole lines: ends its last line if a killed process left it incomplete.
+fn appended(path: &Path) -> io::Result<File> {
+    let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
     let mut last = [b'\n'];
     if file.metadata()?.len() > 0 {
         file.seek(SeekFrom::End(-1))?;
         file.read_exact(&mut last)?;
     }
-    if last != [b'\n'] { file.write_all(b"\n") } else { Ok(()) }
+    if last != [b'\n'] {
+        file.write_all(b"\n")?;
+    }
+    Ok(file)
 }
