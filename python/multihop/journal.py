@@ -16,6 +16,8 @@ class Journal:
     """A line of JSON for each run, by its key; kept in memory alone without a folder."""
 
     def __init__(self, folder: Path | None = None, shard: Shard | None = None) -> None:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
         self.core = _core.Journal(folder, shard)
 
     def __contains__(self, key: str) -> bool:
