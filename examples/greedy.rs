@@ -1,21 +1,25 @@
-//! A routing protocol of one's own: greedy geographic forwarding, beside the shortest routes.
+//! A user-defined routing protocol: greedy geographic forwarding, compared with shortest routes.
 //!
 //!     cargo run --release -p multihop-sim --example greedy
 //!
-//! Every node knows its own place and says it to its neighbours about once a second. A packet goes to
-//! the neighbour that is nearest to its destination, as long as that is nearer than the node itself;
-//! where no neighbour is, the packet is dropped. This is the greedy mode of GPSR (Karp and Kung,
+//! Every node knows its own position and broadcasts it to its neighbours about once a second. A packet
+//! goes to the neighbour that is nearest to its destination, if that is nearer than the node itself;
+//! otherwise the packet is dropped. This is the greedy mode of GPSR (Karp and Kung,
 //! MobiCom 2000) without its perimeter mode, and with a location service that knows everything.
 //! docs/extending.md explains the parts.
 #![expect(clippy::print_stdout, reason = "a table is what this program is for")]
 
 use std::collections::{BTreeMap, VecDeque};
 use std::error::Error;
-use std::rc::Rc;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use multihop_core::{DropReason, Duration, Instant, Machine, NodeId, Rng};
+use multihop_routing::agent::{Input, Output, Routable, RoutingAgent};
+use multihop_routing::message::Message;
+use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_scenario::{Scenario, Source};
-use multihop_sim::extension::{Extensions, Routable, RoutingAgent, RoutingInput, RoutingOutput};
+use multihop_sim::extension::Extensions;
 use multihop_sim::results::RunResult;
 use multihop_sim::{Outputs, run, run_with};
 
@@ -23,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("Five NewReno flows among 50 nodes in 1000 x 1000 m, 60 s\n");
     println!(
         "{:>4}  {:>14}  {:>14}  {:>12}  {:>7}",
-        "seed", "shortest, kb/s", "greedy, kb/s", "without way", "beacons"
+        "seed", "shortest, kb/s", "greedy, kb/s", "no next hop", "beacons"
     );
     for seed in 1..=5 {
         let (shortest, greedy) = compare(seed, 60.0)?;
@@ -51,27 +55,40 @@ pub(crate) fn compare(seed: u64, seconds: f64) -> Result<(RunResult, RunResult),
          topology = {{ kind = \"random\", nodes = 50, area = [1000.0, 1000.0] }}\n{flows}"
     );
     let scenario = Scenario::load(&Source::Toml { text, name: "random.toml".into() }, &[])?;
-    let places: Rc<[[f64; 2]]> = scenario.topology.place(seed)?.positions.into();
-    let agent = |node| -> Box<dyn RoutingAgent> { Box::new(Greedy::new(node, places.clone(), seed)) };
-    let extensions = Extensions { routing: Some(&agent), ..Extensions::default() };
+    let places = scenario.topology.place(seed)?.positions.into();
+    let greedy = GreedyConfig { places, seed };
+    let extensions = Extensions { routing: Some(&greedy), ..Extensions::default() };
     Ok((
         run(&scenario, Outputs::default(), &mut |_| {})?,
         run_with(&scenario, &extensions, Outputs::default(), &mut |_| {})?,
     ))
 }
 
-/// One node's part.
-pub(crate) struct Greedy {
-    place: [f64; 2],
-    /// The location service: where every destination is.
-    places: Rc<[[f64; 2]]>,
-    neighbours: BTreeMap<NodeId, Neighbour>,
-    next_beacon: Instant,
-    rng: Rng,
-    out: VecDeque<RoutingOutput>,
+/// The parameters of the protocol.
+#[derive(Clone, Debug)]
+pub(crate) struct GreedyConfig {
+    /// The location service: where every node is.
+    places: Arc<[[f64; 2]]>,
+    seed: u64,
 }
 
-/// What the last beacon of a neighbour said.
+impl AgentConfig for GreedyConfig {
+    fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
+        network.agents(|address, _rng| Greedy::new(index(address), self))
+    }
+}
+
+/// One node's agent.
+pub(crate) struct Greedy {
+    place: [f64; 2],
+    places: Arc<[[f64; 2]]>,
+    neighbours: BTreeMap<Ipv4Addr, Neighbour>,
+    next_beacon: Instant,
+    rng: Rng,
+    out: VecDeque<Output>,
+}
+
+/// The last beacon of a neighbour.
 #[derive(Clone, Copy)]
 struct Neighbour {
     place: [f64; 2],
@@ -79,11 +96,11 @@ struct Neighbour {
 }
 
 impl Greedy {
-    pub(crate) fn new(node: NodeId, places: Rc<[[f64; 2]]>, seed: u64) -> Self {
-        let mut rng = Rng::stream(seed, "greedy/beacon", u64::from(node.0));
+    fn new(node: usize, config: &GreedyConfig) -> Self {
+        let mut rng = Rng::stream(config.seed, "greedy/beacon", node as u64);
         Self {
-            place: places[node.index()],
-            places,
+            place: config.places[node],
+            places: config.places.clone(),
             neighbours: BTreeMap::new(),
             next_beacon: Instant::ZERO + rng.duration_below(INTERVAL),
             rng,
@@ -91,20 +108,20 @@ impl Greedy {
         }
     }
 
-    fn route(&mut self, now: Instant, packet: Routable) {
+    fn route(&mut self, now: Instant, packet: &Routable) {
         self.neighbours.retain(|_, neighbour| neighbour.expires > now);
-        let goal = self.places[packet.destination.index()];
+        let goal = self.places[index(packet.destination)];
         let ahead = self.neighbours.iter().map(|(&node, neighbour)| (distance(neighbour.place, goal), node));
         let nearest = ahead.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let ticket = packet.ticket;
         self.out.push_back(match nearest.filter(|(metres, _)| *metres < distance(self.place, goal)) {
-            Some((_, next_hop)) => RoutingOutput::Forward { ticket, next_hop },
-            None => RoutingOutput::Drop { ticket, reason: DropReason::NoRoute },
+            Some((_, next_hop)) => Output::Forward { ticket, next_hop, route: None },
+            None => Output::Drop { ticket, reason: DropReason::NoRoute, tell_source: false },
         });
     }
 
-    fn on_beacon(&mut self, now: Instant, from: NodeId, beacon: &[u8]) {
-        // A message that is no beacon is ignored, as bad input from a network must be.
+    fn on_beacon(&mut self, now: Instant, from: Ipv4Addr, beacon: &[u8]) {
+        // Bad input from a network is ignored: here, a message that is too short for a beacon.
         let (Some(x), Some(y)) = (beacon.first_chunk::<8>(), beacon.last_chunk::<8>()) else { return };
         let place = [f64::from_be_bytes(*x), f64::from_be_bytes(*y)];
         self.neighbours.insert(from, Neighbour { place, expires: now + PATIENCE });
@@ -112,17 +129,21 @@ impl Greedy {
 }
 
 impl Machine for Greedy {
-    type Input = RoutingInput;
-    type Output = RoutingOutput;
+    type Input = Input;
+    type Output = Output;
 
-    fn handle(&mut self, now: Instant, input: RoutingInput) {
+    fn handle(&mut self, now: Instant, input: Input) {
         match input {
-            RoutingInput::Packet(packet) => self.route(now, packet),
-            RoutingInput::Message { from, bytes } => self.on_beacon(now, from, &bytes),
-            RoutingInput::LinkFailed { next_hop, packet } => {
-                self.neighbours.remove(&next_hop);
-                self.route(now, packet);
+            Input::Packet(packet) => self.route(now, &packet),
+            Input::Message { from, message: Message::Custom { bytes, .. }, .. } => {
+                self.on_beacon(now, from, &bytes);
             }
+            Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
+                self.neighbours.remove(&next_hop);
+                self.route(now, &packet);
+            }
+            // Beacons are broadcast, so that none is reported lost, and overheard packets do not matter.
+            _ => {}
         }
     }
 
@@ -130,19 +151,26 @@ impl Machine for Greedy {
         if now < self.next_beacon {
             return;
         }
-        // Uniform in half to one and a half intervals, so that neighbours do not fall into step.
+        // Uniform in 0.5 to 1.5 intervals, so that neighbours do not synchronise.
         self.next_beacon = now + INTERVAL / 2 + self.rng.duration_below(INTERVAL);
         let bytes = self.place.iter().flat_map(|metres| metres.to_be_bytes()).collect();
-        self.out.push_back(RoutingOutput::Message { to: None, kind: "beacon", bytes });
+        let message = Message::Custom { kind: "beacon", bytes };
+        self.out.push_back(Output::Message { to: None, ttl: 1, message });
     }
 
-    fn poll_output(&mut self, _now: Instant) -> Option<RoutingOutput> {
+    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
         self.out.pop_front()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         Some(self.next_beacon)
     }
+}
+
+impl RoutingAgent for Greedy {}
+
+fn index(address: Ipv4Addr) -> usize {
+    NodeId::from_addr(address).expect("an address of the simulated network").index()
 }
 
 fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
@@ -152,5 +180,5 @@ fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
 
 /// Mean time between beacons.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// A neighbour that was silent for so long is gone: three intervals at their longest.
+/// A neighbour expires after three intervals of the longest length without a beacon.
 const PATIENCE: Duration = Duration::from_millis(4500);

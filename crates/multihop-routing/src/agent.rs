@@ -1,103 +1,230 @@
-//! What a routing agent is told and what it says, whatever its protocol.
+//! The interface of a routing agent, whatever its protocol: inputs, outputs and [`RoutingAgent`].
 
+use alloc::sync::Arc;
+use core::iter::Sum;
 use core::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Notice};
+use multihop_core::{DropReason, Instant, Machine, Notice};
+use multihop_wire::Quoted;
+use multihop_wire::dsr::SourceRoute;
+
+use crate::message::Message;
+
+/// One node's routing agent.
+///
+/// Data packets stay with the driver. The agent gets a [`Ticket`] for each and hands it back in
+/// exactly one [`Output::Forward`] or [`Output::Drop`], at once or later. The driver delivers
+/// packets addressed to this node itself, and decrements the TTL of those that it forwards.
+pub trait RoutingAgent: Machine<Input = Input, Output = Output> {
+    /// Does what [`Input::Message`] does, without a copy of the message. False if nothing has
+    /// changed: then the driver asks neither for outputs nor for a new deadline.
+    ///
+    /// Broadcasts reach many agents that have no use for them; this saves most of their cost.
+    fn receive(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: &Message) -> bool {
+        self.handle(now, Input::Message { from, ttl, message: message.clone() });
+        true
+    }
+
+    /// Whether the driver is to report overheard packets.
+    fn wants_overheard(&self) -> bool {
+        false
+    }
+
+    /// Does what [`Input::Overheard`] does, without a copy of the packet. False if nothing has
+    /// changed, as in [`receive`](Self::receive).
+    fn overhear(&mut self, now: Instant, id: u32, packet: &Overheard) -> bool {
+        self.handle(now, Input::Overheard { id, packet: packet.clone() });
+        true
+    }
+
+    /// Bytes of the IP packet that carries a message, as a simulation accounts for them.
+    fn accounted_len(&self, message: &Message) -> usize {
+        message.packet_len()
+    }
+
+    /// Whether a message of this agent's overtakes data in the interface queue.
+    fn overtakes_data(&self, _message: &Message) -> bool {
+        true
+    }
+
+    /// How often the routes in use changed, if the agent counts that.
+    fn route_changes(&self) -> Option<RouteChanges> {
+        None
+    }
+}
 
 /// A data packet that needs a next hop.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Routable {
-    /// Hand it back in exactly one output ([`Output::Forward`] or [`Output::Drop`]).
+    /// To be handed back once.
     pub ticket: Ticket,
-    /// Whose packet it is.
+    /// IP source address.
     pub source: Ipv4Addr,
-    /// Where it goes.
+    /// IP destination address.
     pub destination: Ipv4Addr,
-    /// The neighbour it came from; `None` for this node's own packets.
+    /// The neighbour that it came from; `None` if this node originated it.
     pub previous_hop: Option<Ipv4Addr>,
-    /// Links it has crossed.
+    /// Links that it has crossed.
     pub hops: u8,
+    /// Distinguishes flows with the same source and destination. Packets without ports share
+    /// [`NO_FLOW`].
+    pub flow: u32,
+    /// The source route that it carries.
+    pub route: Option<Arc<SourceRoute>>,
 }
 
 /// The driver's name for a packet.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Ticket(pub u32);
 
-/// What an agent is told; `M` is the protocol's message.
+/// The flow label of packets without ports.
+pub const NO_FLOW: u32 = u32::MAX;
+
+/// Input of a routing agent.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Input<M> {
-    /// A packet of this node's own, or one to be forwarded, needs a next hop.
+pub enum Input {
+    /// A packet that this node originates or forwards needs a next hop.
     Packet(Routable),
-    /// A message of the protocol arrived.
+    /// A message of the protocol arrived, for this node, for all nodes, or to be forwarded.
     Message {
-        /// The neighbour that sent it (the IP source address: messages cross one link at a time).
+        /// The neighbour that sent it.
         from: Ipv4Addr,
-        /// The IP TTL it arrived with.
+        /// The IP TTL with which it arrived.
         ttl: u8,
         /// The message.
-        message: M,
+        message: Message,
     },
-    /// The MAC, or address resolution, gave up on a neighbour while sending this data packet.
+    /// The MAC, or address resolution, could not deliver this data packet to a neighbour.
     LinkFailed {
         /// The neighbour.
+        next_hop: Ipv4Addr,
+        /// The packet, with the source route that it was sent with.
+        packet: Routable,
+        /// The start of the packet, for route errors to quote.
+        quoted: Option<Quoted>,
+    },
+    /// The MAC, or address resolution, could not deliver a message of the protocol to a neighbour.
+    MessageLost {
+        /// The neighbour.
+        next_hop: Ipv4Addr,
+        /// The message as it was sent.
+        message: Message,
+    },
+    /// A data packet comes back from the interface queue after [`Output::Purge`].
+    Purged {
+        /// The neighbour for which it was queued.
         next_hop: Ipv4Addr,
         /// The packet.
         packet: Routable,
     },
-    /// The MAC gave up on a neighbour while sending a message of the protocol itself.
-    MessageLost {
-        /// The neighbour.
+    /// A message of the protocol comes back from the interface queue after [`Output::Purge`].
+    MessagePurged {
+        /// The neighbour for which it was queued.
         next_hop: Ipv4Addr,
+        /// The message.
+        message: Message,
+    },
+    /// A unicast packet addressed to another station was received. Only if the agent
+    /// [wants it](RoutingAgent::wants_overheard).
+    Overheard {
+        /// Identifies the packet on all of its hops: in real networks a hash of the IP source and
+        /// identification.
+        id: u32,
+        /// The packet.
+        packet: Overheard,
     },
 }
 
-/// What an agent says.
+/// A packet addressed to another station.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Output<M> {
+pub enum Overheard {
+    /// A data packet.
+    Data {
+        /// IP source address.
+        source: Ipv4Addr,
+        /// IP destination address.
+        destination: Ipv4Addr,
+        /// The source route that it carries.
+        route: Option<Arc<SourceRoute>>,
+    },
+    /// A message of the protocol.
+    Message(Message),
+}
+
+/// Output of a routing agent.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Output {
     /// The packet leaves for a neighbour.
     Forward {
         /// Which packet.
         ticket: Ticket,
         /// The neighbour.
         next_hop: Ipv4Addr,
+        /// The source route that it carries from here on.
+        route: Option<Arc<SourceRoute>>,
     },
-    /// The packet goes no further.
+    /// The packet is dropped.
     Drop {
         /// Which packet.
         ticket: Ticket,
         /// Why.
         reason: DropReason,
-        /// Whether its source is to be told by an ICMP host-unreachable that quotes it.
+        /// Whether its source gets an ICMP host-unreachable message that quotes it.
         tell_source: bool,
     },
     /// A message of the protocol.
     Message {
-        /// To one neighbour, or (`None`) to all.
+        /// The neighbour that gets it; `None`: all neighbours.
         to: Option<Ipv4Addr>,
-        /// The IP TTL it leaves with.
+        /// The IP TTL with which it leaves.
         ttl: u8,
         /// The message.
-        message: M,
+        message: Message,
     },
-    /// Every packet that waits in the interface queue for this neighbour comes back as
-    /// [`Input::LinkFailed`].
+    /// Everything in the interface queue for this neighbour comes back as [`Input::Purged`] or
+    /// [`Input::MessagePurged`].
     Purge {
         /// The neighbour.
         next_hop: Ipv4Addr,
     },
-    /// Packets that wait in the interface queue for this neighbour are dropped, for want of a route
-    /// beyond it. They do not come back.
+    /// Data packets in the interface queue for this neighbour are dropped because it has no route.
+    /// They do not come back.
     Discard {
         /// The neighbour.
         next_hop: Ipv4Addr,
         /// Only packets to this destination; `None`: all.
         destination: Option<Ipv4Addr>,
     },
-    /// News for this host's connections with a peer.
+    /// A notice for this host's connections with a peer.
     Notice {
         /// The peer.
         peer: Ipv4Addr,
         /// What happened.
         notice: Notice,
     },
+}
+
+/// Changes of the routes in use.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct RouteChanges {
+    /// Packets that left by another route than the one before to the same destination.
+    pub changes: u64,
+    /// Of these, the returns to a route that had just been left.
+    pub oscillations: u64,
+}
+
+impl RouteChanges {
+    /// Those that were not in an earlier count.
+    pub const fn since(self, before: Self) -> Self {
+        Self { changes: self.changes - before.changes, oscillations: self.oscillations - before.oscillations }
+    }
+}
+
+impl Sum for RouteChanges {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            changes: sum.changes + one.changes,
+            oscillations: sum.oscillations + one.oscillations,
+        })
+    }
 }

@@ -3,20 +3,31 @@
 //! Around an OLSR agent with a metric. Sources write the path into each packet; nodes on the way send
 //! it on as it says, whatever their own tables say.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use core::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Duration, Instant, Machine};
 use multihop_wire::dsr::{Addresses, SourceRoute};
-use multihop_wire::olsr::Packet;
 
-use crate::agent::{self, Routable, Ticket};
+use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent, Ticket};
+use crate::message::Message;
+use crate::network::{AgentConfig, AgentTable, Network};
 use crate::olsr;
 
-/// How long a path is kept.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// The parameters of APDR.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
+    /// OLSR with a metric.
+    pub olsr: olsr::Config,
+    /// Each flow keeps the path of its first packet.
+    pub reservation: Option<Reservation>,
+}
+
+/// How long a reserved path is kept.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Reservation {
     /// When a link of it has gone.
     pub on_break: OnBreak,
     /// A path that costs more than this is left for the best one (microseconds or thousandths of
@@ -39,7 +50,7 @@ pub enum OnBreak {
 pub struct Agent {
     olsr: olsr::Agent,
     address: Ipv4Addr,
-    config: Config,
+    config: Reservation,
     /// By destination and label of the flow.
     paths: BTreeMap<(Ipv4Addr, u32), Reserved>,
     outputs: VecDeque<Output>,
@@ -62,41 +73,9 @@ struct Reserved {
     used: Instant,
 }
 
-/// What an agent is told.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// A packet of this node's own, or one to be forwarded, needs a next hop.
-    Packet {
-        /// The packet.
-        packet: Routable,
-        /// What tells flows of the same source and destination apart.
-        flow: u32,
-        /// The path that it carries.
-        route: Option<SourceRoute>,
-    },
-    /// Everything else; no packets.
-    Olsr(agent::Input<Arc<Packet>>),
-}
-
-/// What an agent says.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Output {
-    /// The packet leaves for a neighbour along a path.
-    Forward {
-        /// Which packet.
-        ticket: Ticket,
-        /// The neighbour.
-        next_hop: Ipv4Addr,
-        /// What it carries from here on.
-        route: SourceRoute,
-    },
-    /// Everything else.
-    Olsr(agent::Output<Arc<Packet>>),
-}
-
 impl Agent {
     /// Around an OLSR agent with a metric, which belongs to the node with this address.
-    pub const fn new(address: Ipv4Addr, olsr: olsr::Agent, config: Config) -> Self {
+    pub const fn new(address: Ipv4Addr, olsr: olsr::Agent, config: Reservation) -> Self {
         Self {
             olsr,
             address,
@@ -117,16 +96,16 @@ impl Agent {
         self.counters
     }
 
-    fn send(&mut self, now: Instant, packet: Routable, flow: u32) {
+    fn send(&mut self, now: Instant, packet: Routable) {
         self.olsr.expect_use(now, packet.destination);
-        match self.path_for(now, packet.destination, flow) {
+        match self.path_for(now, packet.destination, packet.flow) {
             Some(path) => {
-                let (ticket, route) = (packet.ticket, source_route(&path));
+                let (ticket, route) = (packet.ticket, Some(Arc::new(source_route(&path))));
                 let next_hop = self.olsr.interface_of(path[0]).unwrap_or(path[0]);
                 self.outputs.push_back(Output::Forward { ticket, next_hop, route });
             }
             // There is none, or it has too many links: as packets without path go.
-            None => self.olsr.handle(now, agent::Input::Packet(packet)),
+            None => self.olsr.handle(now, Input::Packet(packet)),
         }
     }
 
@@ -159,18 +138,15 @@ impl Agent {
     }
 
     /// A packet that carries its path goes where that says.
-    fn forward(&mut self, packet: &Routable, route: SourceRoute) {
+    fn forward(&mut self, ticket: Ticket, destination: Ipv4Addr, route: &SourceRoute) {
         let place = route.route.len().checked_sub(usize::from(route.segments_left));
         let output = match place.filter(|&at| route.route.get(at) == Some(&self.address)) {
             Some(at) => {
-                let next_hop = route.route.get(at + 1).copied().unwrap_or(packet.destination);
-                let route = SourceRoute { segments_left: route.segments_left - 1, ..route };
-                Output::Forward { ticket: packet.ticket, next_hop, route }
+                let next_hop = route.route.get(at + 1).copied().unwrap_or(destination);
+                let route = SourceRoute { segments_left: route.segments_left - 1, ..*route };
+                Output::Forward { ticket, next_hop, route: Some(Arc::new(route)) }
             }
-            None => {
-                let (ticket, reason) = (packet.ticket, DropReason::NoRoute);
-                Output::Olsr(agent::Output::Drop { ticket, reason, tell_source: false })
-            }
+            None => Output::Drop { ticket, reason: DropReason::NoRoute, tell_source: false },
         };
         self.outputs.push_back(output);
     }
@@ -182,12 +158,11 @@ impl Machine for Agent {
 
     fn handle(&mut self, now: Instant, input: Input) {
         match input {
-            Input::Packet { packet, route: Some(route), .. } => self.forward(&packet, route),
-            Input::Packet { packet, flow, route: None } if packet.previous_hop.is_none() => {
-                self.send(now, packet, flow);
+            Input::Packet(Routable { route: Some(ref route), ticket, destination, .. }) => {
+                self.forward(ticket, destination, route);
             }
-            Input::Packet { packet, .. } => self.olsr.handle(now, agent::Input::Packet(packet)),
-            Input::Olsr(input) => self.olsr.handle(now, input),
+            Input::Packet(packet) if packet.previous_hop.is_none() => self.send(now, packet),
+            input => self.olsr.handle(now, input),
         }
     }
 
@@ -196,11 +171,35 @@ impl Machine for Agent {
     }
 
     fn poll_output(&mut self, now: Instant) -> Option<Output> {
-        self.outputs.pop_front().or_else(|| self.olsr.poll_output(now).map(Output::Olsr))
+        self.outputs.pop_front().or_else(|| self.olsr.poll_output(now))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.olsr.poll_timeout()
+    }
+}
+
+impl RoutingAgent for Agent {
+    fn overtakes_data(&self, message: &Message) -> bool {
+        self.olsr.overtakes_data(message)
+    }
+
+    fn route_changes(&self) -> Option<RouteChanges> {
+        let changes = self.olsr.route_changes()?;
+        Some(RouteChanges { changes: changes.changes + self.counters.reselected, ..changes })
+    }
+}
+
+impl AgentConfig for Config {
+    fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
+        let olsr = Arc::new(self.olsr.clone());
+        let olsr = |address, rng| olsr::Agent::new(network.start, address, Arc::clone(&olsr), rng);
+        match self.reservation {
+            None => network.agents(olsr),
+            Some(reservation) => {
+                network.agents(|address, rng| Agent::new(address, olsr(address, rng), reservation))
+            }
+        }
     }
 }
 

@@ -11,4 +11,6 @@ pub mod agent;
 pub mod aodv;
 pub mod apdr;
 pub mod dsr;
+pub mod message;
+pub mod network;
 pub mod olsr;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use multihop_core::{BitRate, Duration, FlowId, NodeId};
 use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
+use multihop_routing::network::AgentConfig;
 use multihop_routing::{aodv, apdr, dsr, olsr};
 use multihop_transport::{tcp, tpa};
 
@@ -145,22 +146,26 @@ pub enum RoutingProtocol {
     /// RFC 3626.
     Olsr(olsr::Config),
     /// The same with routes by cost.
-    Apdr {
-        /// With a metric.
-        config: olsr::Config,
-        /// Whether HELLOs wait in the interface queue behind data.
-        hellos_wait: bool,
-        /// Each flow keeps the path of its first packet.
-        reservation: Option<apdr::Config>,
-    },
+    Apdr(apdr::Config),
 }
 
 impl RoutingProtocol {
+    /// What makes the agents; `None` for static routes, which need none.
+    pub fn agents(&self) -> Option<&dyn AgentConfig> {
+        match self {
+            Self::Static { .. } => None,
+            Self::Aodv(config) => Some(config),
+            Self::Dsr(config) => Some(config),
+            Self::Olsr(config) => Some(config),
+            Self::Apdr(config) => Some(config),
+        }
+    }
+
     /// The interface queue that it runs on in ns-2.
     pub const fn queue_kind(&self) -> QueueKind {
         match self {
             Self::Dsr(_) => QueueKind::ByPriority,
-            Self::Static { .. } | Self::Aodv(_) | Self::Olsr(_) | Self::Apdr { .. } => QueueKind::Single,
+            Self::Static { .. } | Self::Aodv(_) | Self::Olsr(_) | Self::Apdr(_) => QueueKind::Single,
         }
     }
 
@@ -171,8 +176,8 @@ impl RoutingProtocol {
             Self::Aodv(_) => "aodv",
             Self::Dsr(_) => "dsr",
             Self::Olsr(_) => "olsr",
-            Self::Apdr { reservation: None, .. } => "apdr",
-            Self::Apdr { .. } => "apdr-pr",
+            Self::Apdr(config) if config.reservation.is_none() => "apdr",
+            Self::Apdr(_) => "apdr-pr",
         }
     }
 }

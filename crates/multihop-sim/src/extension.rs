@@ -1,8 +1,10 @@
-//! Protocols of one's own: what a transport or a routing protocol must be to run in the simulator.
+//! User-defined protocols: what a transport must be to run in the simulator, and where a routing
+//! protocol goes.
 //!
 //! docs/extending.md walks through a complete example of each.
 
-use multihop_core::{DropReason, Duration, FlowId, Machine, NodeId, Notice};
+use multihop_core::{Duration, FlowId, Machine, Notice};
+use multihop_routing::network::AgentConfig;
 
 /// Protocols that take the place of the scenario's.
 #[derive(Default)]
@@ -10,8 +12,8 @@ pub struct Extensions<'a> {
     /// Makes both ends of a flow, or `None` to leave the flow its transport. Flows of datagrams
     /// (`cbr`, `paced`) are not asked about.
     pub transport: Option<&'a dyn Fn(FlowId) -> Option<TransportEnds>>,
-    /// Makes the routing agent of each node, in place of the scenario's protocol.
-    pub routing: Option<&'a dyn Fn(NodeId) -> Box<dyn RoutingAgent>>,
+    /// Takes the place of the scenario's routing protocol.
+    pub routing: Option<&'a dyn AgentConfig>,
 }
 
 /// The two ends of a flow.
@@ -67,73 +69,4 @@ pub struct Message {
     pub data: u32,
     /// Whether the data has been sent before; nobody but the statistics looks at this.
     pub again: bool,
-}
-
-/// A node's part in a routing protocol.
-///
-/// Packets stay with the driver; the agent holds tickets for them.
-pub trait RoutingAgent: Machine<Input = RoutingInput, Output = RoutingOutput> {}
-
-impl<T: Machine<Input = RoutingInput, Output = RoutingOutput>> RoutingAgent for T {}
-
-/// What a routing agent is told.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum RoutingInput {
-    /// A packet of this node's own, or to be forwarded, needs a next hop.
-    Packet(Routable),
-    /// A message of the protocol arrived from a neighbour.
-    Message {
-        /// The neighbour.
-        from: NodeId,
-        /// The message.
-        bytes: Vec<u8>,
-    },
-    /// The MAC, or address resolution, gave up on a neighbour while sending this packet.
-    LinkFailed {
-        /// The neighbour.
-        next_hop: NodeId,
-        /// The packet.
-        packet: Routable,
-    },
-}
-
-/// A packet that needs a next hop.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Routable {
-    /// Hand it back in an output, once.
-    pub ticket: u32,
-    /// Whose packet it is.
-    pub source: NodeId,
-    /// Where it goes.
-    pub destination: NodeId,
-    /// Links it has crossed.
-    pub hops: u8,
-}
-
-/// What a routing agent says.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum RoutingOutput {
-    /// The packet leaves for a neighbour.
-    Forward {
-        /// The packet's ticket.
-        ticket: u32,
-        /// The neighbour.
-        next_hop: NodeId,
-    },
-    /// The packet goes no further.
-    Drop {
-        /// The packet's ticket.
-        ticket: u32,
-        /// Why.
-        reason: DropReason,
-    },
-    /// A message of the protocol, for one neighbour or for all.
-    Message {
-        /// `None`: every neighbour.
-        to: Option<NodeId>,
-        /// What results call messages of this kind.
-        kind: &'static str,
-        /// The message.
-        bytes: Vec<u8>,
-    },
 }

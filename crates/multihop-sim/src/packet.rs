@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use multihop_core::{Duration, FlowId, Instant, LostSegment, NodeId, SegmentId};
 use multihop_radio::frame::PacketHandle;
-use multihop_routing::dsr::Message as DsrMessage;
+use multihop_routing::message::Message as RoutingMessage;
 use multihop_wire::dsr::SourceRoute;
-use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, aodv, olsr, tcp, tpa, udp};
+use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, tcp, tpa, udp};
 
 use crate::extension::Message;
 
@@ -56,31 +56,15 @@ pub enum Body {
     Routing {
         /// The message.
         message: RoutingMessage,
-        /// Bytes of the IP packet, as the protocol accounts them.
+        /// Bytes of the IP packet, as the protocol accounts for them.
         bytes: u32,
+        /// Whether it overtakes data in the interface queue.
+        urgent: bool,
     },
     /// A router's answer to a packet that it cannot forward (ICMP destination unreachable), and that packet.
     Unreachable(Box<Packet>),
     /// Address resolution.
     Arp(Arp),
-}
-
-/// A message of a routing protocol.
-#[derive(Clone, Debug)]
-pub enum RoutingMessage {
-    /// RFC 3561.
-    Aodv(aodv::Message),
-    /// RFC 3626; many hear the same one.
-    Olsr(Arc<olsr::Packet>),
-    /// RFC 4728.
-    Dsr(Arc<DsrMessage>),
-    /// Of somebody's own protocol.
-    Custom {
-        /// What results call it.
-        kind: &'static str,
-        /// The message.
-        bytes: Vec<u8>,
-    },
 }
 
 /// A UDP datagram of a simulated application.
@@ -114,34 +98,6 @@ const ARP_BYTES: u32 = 28;
 const ICMP_UNREACHABLE: usize = 8 + 20 + 20;
 /// Ports of flow 0; flow n has both ports n higher.
 const FIRST_PORT: u16 = 1024;
-
-impl RoutingMessage {
-    /// What results and traces call it.
-    ///
-    /// An OLSR packet with several messages is called by the one that travels farthest.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Aodv(aodv::Message::Request(_)) => "rreq",
-            // Nobody asks for a route to itself.
-            Self::Aodv(aodv::Message::Reply(reply)) if reply.originator == reply.destination => "hello",
-            Self::Aodv(aodv::Message::Reply(_)) => "rrep",
-            Self::Aodv(aodv::Message::Error(_)) => "rerr",
-            Self::Aodv(aodv::Message::ReplyAck) => "rrep-ack",
-            Self::Olsr(packet) => {
-                let flooded = packet.messages.iter().find(|m| !matches!(m.body, olsr::Body::Hello(_)));
-                match flooded.map(|message| &message.body) {
-                    None => "hello",
-                    Some(olsr::Body::Tc(_) | olsr::Body::Costs(_)) => "tc",
-                    Some(_) => "olsr",
-                }
-            }
-            Self::Dsr(message) if message.header.request.is_some() => "rreq",
-            Self::Dsr(message) if !message.header.replies.is_empty() => "rrep",
-            Self::Dsr(_) => "rerr",
-            Self::Custom { kind, .. } => kind,
-        }
-    }
-}
 
 impl Packet {
     /// Bytes from the IP header on (of the ARP message, for ARP).
@@ -179,6 +135,11 @@ impl Packet {
     /// Whether it belongs to a routing protocol.
     pub fn is_routing(&self) -> bool {
         matches!(self.body, Body::Routing { .. })
+    }
+
+    /// Whether it overtakes data in the interface queue.
+    pub(crate) fn is_urgent(&self) -> bool {
+        matches!(self.body, Body::Routing { urgent: true, .. })
     }
 
     /// What a notice says of the packet, where it is lost.

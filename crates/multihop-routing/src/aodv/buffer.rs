@@ -35,7 +35,7 @@ impl Buffer {
         self.packets.retain(|(_, packet)| {
             let goes = packet.destination == destination;
             if goes {
-                taken.push(*packet);
+                taken.push(packet.clone());
             }
             !goes
         });

@@ -20,13 +20,14 @@ impl Aodv {
     pub(super) fn route(&mut self, now: Instant, packet: Routable) {
         if let Some(next_hop) = self.next_hop(packet.destination) {
             self.refresh(now, &packet, next_hop);
-            self.out.push_back(Output::Forward { ticket: packet.ticket, next_hop });
+            self.out.push_back(Output::Forward { ticket: packet.ticket, next_hop, route: None });
         } else if packet.previous_hop.is_none() || self.is_repairing(packet.destination) {
+            let destination = packet.destination;
             self.wait(now, packet);
-            self.seek(now, packet.destination);
+            self.seek(now, destination);
         } else {
             self.report_no_route(now, &packet);
-            self.drop(packet, DropReason::NoRoute);
+            self.drop(&packet, DropReason::NoRoute);
         }
     }
 
@@ -35,14 +36,14 @@ impl Aodv {
         if self.is_repairing(packet.destination) {
             self.wait(now, packet);
         } else if !self.table.uses(next_hop) {
-            self.drop(packet, DropReason::NoRoute);
+            self.drop(&packet, DropReason::NoRoute);
         } else if self.config.link_failure == LinkFailure::Hello {
             let (ticket, reason) = (packet.ticket, DropReason::RetryLimit);
             self.out.push_back(Output::Drop { ticket, reason, tell_source: false });
         } else if self.can_repair(next_hop, &packet) {
             self.repair(now, next_hop, packet);
         } else {
-            self.drop(packet, DropReason::RetryLimit);
+            self.drop(&packet, DropReason::RetryLimit);
             self.out.push_back(Output::Purge { next_hop });
             self.break_link(now, next_hop);
         }
@@ -54,7 +55,7 @@ impl Aodv {
 
     pub(super) fn wait(&mut self, now: Instant, packet: Routable) {
         if let Some(oldest) = self.buffer.push(now, packet) {
-            self.drop_waiting(oldest, DropReason::BufferTimeout);
+            self.drop_waiting(&oldest, DropReason::BufferTimeout);
         }
     }
 
@@ -74,7 +75,7 @@ impl Aodv {
 
     pub(super) fn drop_all_waiting(&mut self, destination: Ipv4Addr) {
         for packet in self.buffer.take(destination) {
-            self.drop_waiting(packet, DropReason::NoRoute);
+            self.drop_waiting(&packet, DropReason::NoRoute);
         }
     }
 
@@ -88,13 +89,13 @@ impl Aodv {
     }
 
     /// A packet that waited for a route: to this host, a lost route says it all.
-    fn drop_waiting(&mut self, packet: Routable, reason: DropReason) {
+    fn drop_waiting(&mut self, packet: &Routable, reason: DropReason) {
         let tell_source = packet.previous_hop.is_some();
         self.out.push_back(Output::Drop { ticket: packet.ticket, reason, tell_source });
     }
 
     /// A packet that met a broken link or a missing route.
-    fn drop(&mut self, packet: Routable, reason: DropReason) {
+    fn drop(&mut self, packet: &Routable, reason: DropReason) {
         self.out.push_back(Output::Drop { ticket: packet.ticket, reason, tell_source: true });
     }
 

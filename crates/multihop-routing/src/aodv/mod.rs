@@ -20,6 +20,7 @@ mod timers;
 pub use config::{Config, LinkFailure, LocalRepair, Preset};
 pub use table::{Route, RouteState};
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use core::net::Ipv4Addr;
@@ -36,7 +37,9 @@ use self::repair::Repair;
 use self::seen::Seen;
 use self::table::Table;
 use self::timers::Delayed;
-use crate::agent::{Input, Output};
+use crate::agent::{Input, Output, RoutingAgent};
+use crate::message::Message as RoutingMessage;
+use crate::network::{AgentConfig, AgentTable, Network};
 
 /// An AODV agent.
 ///
@@ -61,7 +64,7 @@ pub struct Aodv {
     delayed: Delayed,
     last_broadcast: Option<Instant>,
     rng: Rng,
-    out: VecDeque<Output<Message>>,
+    out: VecDeque<Output>,
 }
 
 impl Aodv {
@@ -106,9 +109,8 @@ impl Aodv {
         self.table.iter()
     }
 
-    /// What [`Input::Message`] does; true if there may be something to do or to say after it. After
-    /// most requests there is not: they were heard before.
-    pub fn hear(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: &Message) -> bool {
+    /// False if nothing has changed, as after most requests: they were heard before.
+    fn hear(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: &Message) -> bool {
         if let Message::Reply(hello) = message
             && ttl == 1
             && hello.hop_count == 0
@@ -136,7 +138,7 @@ impl Aodv {
     /// Sends a message, or soon will.
     fn send(&mut self, now: Instant, outgoing: Outgoing) {
         let Outgoing { to, ttl, message, forwarded } = outgoing;
-        let message = Output::Message { to, ttl, message };
+        let message = Output::Message { to, ttl, message: RoutingMessage::Aodv(message) };
         if to.is_none() {
             self.last_broadcast = Some(now);
             if forwarded || self.config.preset == Preset::Uu {
@@ -159,19 +161,22 @@ struct Outgoing {
 }
 
 impl Machine for Aodv {
-    type Input = Input<Message>;
-    type Output = Output<Message>;
+    type Input = Input;
+    type Output = Output;
 
     fn handle(&mut self, now: Instant, input: Self::Input) {
         match input {
             Input::Packet(packet) => self.on_packet(now, packet),
             Input::Message { from, ttl, message } => {
-                self.hear(now, from, ttl, &message);
+                self.receive(now, from, ttl, &message);
             }
-            Input::LinkFailed { next_hop, packet } => self.on_link_failed(now, next_hop, packet),
+            Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
+                self.on_link_failed(now, next_hop, packet);
+            }
             // DEVIATION aodv-3: RFC 3561 §6.11 lets any unicast count; neither ns-2 nor AODV-UU
             // take the loss of a message of their own for a broken link.
-            Input::MessageLost { .. } => {}
+            Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
+            Input::Overheard { .. } => {}
         }
     }
 
@@ -185,5 +190,26 @@ impl Machine for Aodv {
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.next_deadline()
+    }
+}
+
+impl RoutingAgent for Aodv {
+    fn receive(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: &RoutingMessage) -> bool {
+        let RoutingMessage::Aodv(message) = message else { return false };
+        self.hear(now, from, ttl, message)
+    }
+
+    fn accounted_len(&self, message: &RoutingMessage) -> usize {
+        match message {
+            RoutingMessage::Aodv(message) => self.config.preset.accounted_len(message),
+            other => other.packet_len(),
+        }
+    }
+}
+
+impl AgentConfig for Config {
+    fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
+        let config = Arc::new(self.clone());
+        network.agents(|address, rng| Aodv::new(Arc::clone(&config), address, network.start, rng))
     }
 }

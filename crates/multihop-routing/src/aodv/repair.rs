@@ -29,7 +29,7 @@ impl Aodv {
     }
 
     pub(super) fn repair(&mut self, now: Instant, next_hop: Ipv4Addr, packet: Routable) {
-        let destination = packet.destination;
+        let (source, destination) = (packet.source, packet.destination);
         let hops = self.table.last_hops(destination).unwrap_or(0);
         self.table.start_repair(destination);
         self.wait(now, packet);
@@ -40,7 +40,7 @@ impl Aodv {
                 self.search_ends(destination).map(|end| now + Duration::from_nanos(end.as_nanos()))
             }
             LocalRepair::Rfc | LocalRepair::Off => {
-                let back = self.table.last_hops(packet.source).unwrap_or(0);
+                let back = self.table.last_hops(source).unwrap_or(0);
                 let ttl = hops.max(back / 2).saturating_add(LOCAL_ADD_TTL);
                 self.ask(now, destination, ttl, 0, true);
                 // DEVIATION aodv-10: AODV-UU keeps the other routes over the link for repair too.

@@ -1,7 +1,6 @@
 use alloc::collections::BTreeMap;
 
 use multihop_core::{Instant, earliest};
-use multihop_wire::aodv::Message;
 
 use super::Aodv;
 use crate::agent::{Output, Routable};
@@ -15,12 +14,12 @@ pub(super) struct Delayed {
 
 #[derive(Clone, Debug)]
 enum Item {
-    Send(Output<Message>),
+    Send(Output),
     Route(Routable),
 }
 
 impl Delayed {
-    pub(super) fn send_at(&mut self, at: Instant, message: Output<Message>) {
+    pub(super) fn send_at(&mut self, at: Instant, message: Output) {
         self.put(at, Item::Send(message));
     }
 

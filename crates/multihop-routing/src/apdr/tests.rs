@@ -5,7 +5,8 @@ use std::vec::Vec;
 
 use multihop_core::Rng;
 use multihop_wire::olsr::{
-    Body, Costs, Hello, Link, LinkCode, Message, Quantity, Report, Tc, TimeCode, Willingness,
+    self as olsr_wire, Body, Costs, Hello, Link, LinkCode, Packet, Quantity, Report, Tc, TimeCode,
+    Willingness,
 };
 
 use super::*;
@@ -24,7 +25,7 @@ impl Bench {
         let config = olsr::Config { max_jitter: Duration::ZERO, ..olsr::Config::rfc() };
         let config = config.with_metric(olsr::Metric { weight: 1_000_000, ..olsr::Metric::default() });
         let olsr = olsr::Agent::new(Instant::ZERO, node(OWN), config, Rng::stream(1, "olsr", 0));
-        let agent = Agent::new(node(OWN), olsr, Config { on_break, max_cost });
+        let agent = Agent::new(node(OWN), olsr, Reservation { on_break, max_cost });
         let mut bench = Self { agent, now: Instant::ZERO, sequence: 0 };
         bench.costs(1_000, 2_000);
         bench
@@ -57,7 +58,7 @@ impl Bench {
         let tc = Tc { sequence: 1, neighbours: vec![node(OWN), node(4)] };
         let costs = Costs { sequence: 1, quantity, costs: vec![500, 500] };
         let bodies = [Body::Hello(hello), Body::Tc(Arc::new(tc)), Body::Costs(Arc::new(costs))];
-        let message = |(n, body)| Message {
+        let message = |(n, body)| olsr_wire::Message {
             validity: TimeCode::at_least(Duration::from_secs(6)),
             originator: node(from),
             ttl: 1,
@@ -66,16 +67,17 @@ impl Bench {
             body,
         };
         let messages = (0..).zip(bodies).map(message).collect();
-        let message = Arc::new(Packet { sequence: self.sequence, messages });
-        self.agent.handle(self.now, Input::Olsr(agent::Input::Message { from: node(from), ttl: 1, message }));
+        let message = Message::Olsr(Arc::new(Packet { sequence: self.sequence, messages }));
+        self.agent.handle(self.now, Input::Message { from: node(from), ttl: 1, message });
         self
     }
 
     fn gives(&mut self, packet: Routable, flow: u32, route: Option<SourceRoute>) -> Vec<Output> {
-        self.agent.handle(self.now, Input::Packet { packet, flow, route });
+        let packet = Routable { flow, route: route.map(Arc::new), ..packet };
+        self.agent.handle(self.now, Input::Packet(packet));
         let mut said = Vec::new();
         while let Some(output) = self.agent.poll_output(self.now) {
-            if !matches!(output, Output::Olsr(agent::Output::Notice { .. } | agent::Output::Message { .. })) {
+            if !matches!(output, Output::Notice { .. } | Output::Message { .. }) {
                 said.push(output);
             }
         }
@@ -85,11 +87,11 @@ impl Bench {
     /// The first hop of a packet of a flow to 4, none if it was dropped.
     fn sends(&mut self, flow: u32) -> Option<u8> {
         match &self.gives(data(None), flow, None)[..] {
-            [Output::Forward { next_hop, route, .. }] => {
+            [Output::Forward { next_hop, route: Some(route), .. }] => {
                 assert_eq!((&route.route[..], route.segments_left), (&[*next_hop][..], 1));
                 Some(next_hop.octets()[3])
             }
-            [Output::Olsr(agent::Output::Drop { reason: DropReason::NoRoute, .. })] => None,
+            [Output::Drop { reason: DropReason::NoRoute, .. }] => None,
             other => panic!("{other:?}"),
         }
     }
@@ -102,7 +104,7 @@ fn node(n: u8) -> Ipv4Addr {
 fn data(previous_hop: Option<u8>) -> Routable {
     let source = node(previous_hop.map_or(OWN, |_| 9));
     let previous_hop = previous_hop.map(node);
-    Routable { ticket: Ticket(7), source, destination: node(4), previous_hop, hops: 0 }
+    Routable { ticket: Ticket(7), source, destination: node(4), previous_hop, hops: 0, flow: 0, route: None }
 }
 
 #[test]
@@ -151,18 +153,20 @@ fn packets_go_on_as_they_say() {
         route: Addresses::collect(nodes.iter().map(|&n| node(n))).unwrap(),
         ..source_route(&[node(4)])
     };
-    let forward = |next: u8, route| [Output::Forward { ticket: Ticket(7), next_hop: node(next), route }];
+    let forward = |next: u8, route| {
+        [Output::Forward { ticket: Ticket(7), next_hop: node(next), route: Some(Arc::new(route)) }]
+    };
     // Not even a neighbour: the MAC will say so.
     assert_eq!(b.gives(data(Some(9)), 1, Some(route(&[OWN, 8], 2))), forward(8, route(&[OWN, 8], 1)));
     assert_eq!(b.gives(data(Some(9)), 1, Some(route(&[8, OWN], 1))), forward(4, route(&[8, OWN], 0)));
     // This node is not where the route says, or the count is wrong.
     for (nodes, left) in [(&[OWN, 8][..], 1), (&[8, OWN], 0), (&[], 0), (&[8], 9)] {
         let said = b.gives(data(Some(9)), 1, Some(route(nodes, left)));
-        let [Output::Olsr(agent::Output::Drop { reason, .. })] = said[..] else { panic!("{said:?}") };
+        let [Output::Drop { reason, .. }] = said[..] else { panic!("{said:?}") };
         assert_eq!(reason, DropReason::NoRoute);
     }
     let said = b.gives(data(Some(9)), 1, None);
-    assert!(matches!(said[..], [Output::Olsr(agent::Output::Forward { .. })]), "plain packets too: {said:?}");
+    assert!(matches!(said[..], [Output::Forward { route: None, .. }]), "plain packets too: {said:?}");
 }
 
 #[test]

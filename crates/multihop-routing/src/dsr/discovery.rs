@@ -10,7 +10,9 @@ use multihop_wire::dsr::{Addresses, RouteError, RouteReply, RouteRequest};
 use super::cache::Part;
 use super::path::{is_simple, reversed, without_loops};
 use super::requests::Reach;
-use super::{Agent, Carried, Message, Output};
+use super::{Agent, Carried};
+use crate::agent::Output;
+use crate::message::{DsrMessage, Message};
 
 impl Agent {
     /// Takes the next step for the packets that wait for a way to `target`, if it is time for one.
@@ -61,13 +63,13 @@ impl Agent {
         self.broadcast(now, ttl, Arc::new(message));
     }
 
-    fn broadcast(&mut self, now: Instant, ttl: u8, message: Arc<Message>) {
+    fn broadcast(&mut self, now: Instant, ttl: u8, message: Arc<DsrMessage>) {
         let at = now + self.rng.duration_below(self.config.broadcast_jitter);
-        self.outbox.push_at(now, at, Output::Message { to: None, ttl, message });
+        self.outbox.push_at(now, at, Output::Message { to: None, ttl, message: Message::Dsr(message) });
     }
 
     /// A request that another node began.
-    pub(super) fn on_request(&mut self, now: Instant, ttl: u8, mut message: Arc<Message>) {
+    pub(super) fn on_request(&mut self, now: Instant, ttl: u8, mut message: Arc<DsrMessage>) {
         let Some(request) = message.header.request else { return };
         let path = core::iter::once(message.source).chain(request.route.iter().copied());
         let Some(path) = Addresses::collect(path).filter(|path| is_simple(path)) else {
@@ -138,7 +140,7 @@ impl Agent {
     }
 
     /// Replies for this node.
-    pub(super) fn on_replies(&mut self, now: Instant, message: &Message) {
+    pub(super) fn on_replies(&mut self, now: Instant, message: &DsrMessage) {
         for reply in &message.header.replies {
             let Some(&target) = reply.route.last() else { continue };
             if !is_simple(&reply.route) || reply.route.contains(&self.address) {

@@ -10,7 +10,9 @@ use multihop_wire::dsr::{Addresses, Fault, RouteError};
 
 use super::path::{Trip, reversed};
 use super::requests::LOOK_GAP;
-use super::{Agent, Carried, Message, Output};
+use super::{Agent, Carried};
+use crate::agent::Output;
+use crate::message::DsrMessage;
 
 impl Agent {
     /// The link to a neighbour broke under a packet: forget it, save what was to be sent over it,
@@ -39,7 +41,7 @@ impl Agent {
         carried: &Carried,
         next_hop: Ipv4Addr,
         quoted: Option<Quoted>,
-    ) -> Option<(Message, Addresses)> {
+    ) -> Option<(DsrMessage, Addresses)> {
         let route = carried.route()?;
         let Trip { nodes, receiver } = Trip::of(carried.source(), carried.destination(), route)?;
         let here = receiver - 1;
@@ -48,7 +50,7 @@ impl Agent {
         }
         // An error that cannot be delivered goes to its own source first, within the new one.
         let mut errors = match carried {
-            Carried::Data { .. } => Vec::new(),
+            Carried::Data(_) => Vec::new(),
             Carried::Message(message) => message.header.errors.clone(),
         };
         if errors.len() >= ERRORS_MAX {

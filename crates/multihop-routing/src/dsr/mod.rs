@@ -1,26 +1,23 @@
 //! Dynamic Source Routing (RFC 4728) as in the CMU extensions to ns-2, without flow state.
 //!
-//! Data packets carry their way in a header, so that DSR has inputs and outputs of its own. The
-//! driver keeps the header with the packet, hands it in as it arrived and replaces it by the one in
-//! [`Output::Forward`]. It delivers packets for this host itself, takes the header off first, and
-//! counts down the TTL of those it forwards.
-//!
-//! Where the radio overhears frames for others, [`Input::Tap`] learns from them, or [`Agent::tap`],
-//! which also tells whether there is anything to do after it.
+//! Data packets carry their source route in a header. The driver keeps it with the packet, hands it
+//! in as it arrived and replaces it by the one in [`Output::Forward`].
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Instant, Machine, Rng, earliest};
 use multihop_wire::dsr::{Addresses, Fault, Header, NO_NEXT_HEADER, RouteError, SourceRoute};
 
-use crate::agent::Routable;
+use crate::agent::{Input, Output, Overheard, Routable, RoutingAgent};
+use crate::message::{DsrMessage, Message};
+use crate::network::{AgentConfig, AgentTable, Network};
 
 mod buffer;
 mod cache;
 mod config;
 mod discovery;
-mod interface;
 mod maintenance;
 mod outbox;
 mod path;
@@ -40,7 +37,6 @@ use requests::RequestTable;
 use snooping::{HoldDown, Overhearing};
 
 pub use config::Config;
-pub use interface::{Input, Message, Output, Overheard};
 
 /// One node's part in the protocol.
 #[derive(Clone, Debug)]
@@ -110,11 +106,6 @@ impl Agent {
         self.cache.find(now, destination)
     }
 
-    /// Whether [`Input::Tap`] is of use with this configuration.
-    pub const fn wants_tap(&self) -> bool {
-        self.config.snoop || self.config.gratuitous
-    }
-
     /// What the agent has done so far.
     pub const fn counters(&self) -> Counters {
         self.counters
@@ -149,14 +140,7 @@ impl Agent {
     /// Sends a packet over the nodes of `way`, at the moment `at`.
     fn dispatch(&mut self, now: Instant, at: Instant, carried: Carried, way: &[Ipv4Addr], salvage: u8) {
         let (next_hop, route) = (way[0], source_route(self.address, way, salvage));
-        let output = match carried {
-            Carried::Data { packet, .. } => Output::Forward { ticket: packet.ticket, next_hop, route },
-            Carried::Message(mut message) => {
-                Arc::make_mut(&mut message).header.source_route = Some(route);
-                Output::Message { to: Some(next_hop), ttl: UNICAST_TTL, message }
-            }
-        };
-        self.outbox.push_at(now, at, output);
+        self.outbox.push_at(now, at, carried.along(route, next_hop, UNICAST_TTL));
     }
 
     /// Passes a packet on along its source route; `ttl` is that of a message.
@@ -170,13 +154,7 @@ impl Agent {
         }
         route.segments_left -= 1;
         let next_hop = trip.nodes[trip.receiver + 1];
-        self.outbox.push(match carried {
-            Carried::Data { packet, .. } => Output::Forward { ticket: packet.ticket, next_hop, route },
-            Carried::Message(mut message) => {
-                Arc::make_mut(&mut message).header.source_route = Some(route);
-                Output::Message { to: Some(next_hop), ttl: ttl - 1, message }
-            }
-        });
+        self.outbox.push(carried.along(route, next_hop, ttl - 1));
     }
 
     /// The route of a packet that this node is to forward.
@@ -187,7 +165,7 @@ impl Agent {
         is_hop.then_some((route, trip))
     }
 
-    fn on_message(&mut self, now: Instant, ttl: u8, message: Arc<Message>) {
+    fn on_message(&mut self, now: Instant, ttl: u8, message: Arc<DsrMessage>) {
         if message.source == self.address {
             // A request of this node's own comes back, or a message was salvaged over this node.
             if message.header.request.is_none() && ttl > 1 {
@@ -223,8 +201,8 @@ impl Agent {
         }
     }
 
-    fn message(&self, destination: Ipv4Addr) -> Message {
-        Message { source: self.address, destination, header: Header::new(NO_NEXT_HEADER) }
+    fn message(&self, destination: Ipv4Addr) -> DsrMessage {
+        DsrMessage { source: self.address, destination, header: Header::new(NO_NEXT_HEADER) }
     }
 }
 
@@ -234,26 +212,26 @@ impl Machine for Agent {
 
     fn handle(&mut self, now: Instant, input: Input) {
         match input {
-            Input::Packet { packet, route: None } => {
-                self.originate(now, Carried::Data { packet, route: None });
+            Input::Packet(packet) if packet.route.is_none() => self.originate(now, Carried::Data(packet)),
+            Input::Packet(packet) => self.forward(now, Carried::Data(packet), 1),
+            Input::Message { ttl, message: Message::Dsr(message), .. } => self.on_message(now, ttl, message),
+            Input::LinkFailed { next_hop, packet, quoted } => {
+                self.link_failed(now, next_hop, Carried::Data(packet), quoted);
             }
-            Input::Packet { packet, route } => self.forward(now, Carried::Data { packet, route }, 1),
-            Input::Message { ttl, message } => self.on_message(now, ttl, message),
-            Input::LinkFailed { next_hop, packet, route, quoted } => {
-                let carried = Carried::Data { packet, route: Some(route) };
-                self.link_failed(now, next_hop, carried, quoted);
-            }
-            Input::MessageLost { next_hop, message } => {
+            Input::MessageLost { next_hop, message: Message::Dsr(message) } => {
                 self.link_failed(now, next_hop, Carried::Message(message), None);
             }
-            Input::Purged { next_hop, packet, route } => {
-                self.undeliverable(now, next_hop, Carried::Data { packet, route: Some(route) });
+            Input::Purged { next_hop, packet } => {
+                self.undeliverable(now, next_hop, Carried::Data(packet));
             }
-            Input::MessagePurged { next_hop, message } => {
+            Input::MessagePurged { next_hop, message: Message::Dsr(message) } => {
                 self.undeliverable(now, next_hop, Carried::Message(message));
             }
-            Input::Tap { id, packet } => {
-                self.tap(now, id, &packet);
+            Input::Overheard { id, packet } => {
+                self.overhear(now, id, &packet);
+            }
+            Input::Message { .. } | Input::MessageLost { .. } | Input::MessagePurged { .. } => {
+                self.counters.malformed += 1;
             }
         }
         self.peers.follow(now, &self.cache, &mut self.outbox);
@@ -283,36 +261,65 @@ impl Machine for Agent {
     }
 }
 
+impl RoutingAgent for Agent {
+    fn wants_overheard(&self) -> bool {
+        self.config.snoop || self.config.gratuitous
+    }
+
+    fn overhear(&mut self, now: Instant, id: u32, packet: &Overheard) -> bool {
+        self.learn_from_others(now, id, packet)
+    }
+}
+
+impl AgentConfig for Config {
+    fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
+        network.agents(|address, rng| Agent::new(address, *self, rng))
+    }
+}
+
 /// A packet, or a message that is routed like one.
 #[derive(Clone, Debug)]
 enum Carried {
-    Data { packet: Routable, route: Option<SourceRoute> },
-    Message(Arc<Message>),
+    Data(Routable),
+    Message(Arc<DsrMessage>),
 }
 
 impl Carried {
     const fn is_data(&self) -> bool {
-        matches!(self, Self::Data { .. })
+        matches!(self, Self::Data(_))
     }
 
     fn source(&self) -> Ipv4Addr {
         match self {
-            Self::Data { packet, .. } => packet.source,
+            Self::Data(packet) => packet.source,
             Self::Message(message) => message.source,
         }
     }
 
     fn destination(&self) -> Ipv4Addr {
         match self {
-            Self::Data { packet, .. } => packet.destination,
+            Self::Data(packet) => packet.destination,
             Self::Message(message) => message.destination,
         }
     }
 
     fn route(&self) -> Option<&SourceRoute> {
         match self {
-            Self::Data { route, .. } => route.as_ref(),
+            Self::Data(packet) => packet.route.as_deref(),
             Self::Message(message) => message.header.source_route.as_ref(),
+        }
+    }
+
+    /// The output that sends it to a neighbour; `ttl` is that of a message.
+    fn along(self, route: SourceRoute, next_hop: Ipv4Addr, ttl: u8) -> Output {
+        match self {
+            Self::Data(packet) => {
+                Output::Forward { ticket: packet.ticket, next_hop, route: Some(Arc::new(route)) }
+            }
+            Self::Message(mut message) => {
+                Arc::make_mut(&mut message).header.source_route = Some(route);
+                Output::Message { to: Some(next_hop), ttl, message: Message::Dsr(message) }
+            }
         }
     }
 }

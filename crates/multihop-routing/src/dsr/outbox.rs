@@ -3,7 +3,8 @@ use core::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Instant, Notice};
 
-use super::{Carried, Output};
+use super::Carried;
+use crate::agent::Output;
 
 /// Outputs for now and for later.
 #[derive(Clone, Debug, Default)]
@@ -28,8 +29,9 @@ impl Outbox {
     }
 
     pub(super) fn discard(&mut self, carried: &Carried, reason: DropReason) {
-        if let Carried::Data { packet, .. } = carried {
-            self.push(Output::Drop { ticket: packet.ticket, reason });
+        if let Carried::Data(packet) = carried {
+            // Route errors inform the source.
+            self.push(Output::Drop { ticket: packet.ticket, reason, tell_source: false });
         }
     }
 

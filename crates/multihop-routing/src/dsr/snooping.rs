@@ -7,21 +7,22 @@ use core::net::Ipv4Addr;
 use multihop_core::{Duration, Instant};
 use multihop_wire::dsr::{Addresses, RouteReply, SourceRoute};
 
+use super::Agent;
 use super::cache::Part;
 use super::path::{Trip, is_simple};
-use super::{Agent, Message, Overheard};
+use crate::agent::{Overheard, RoutingAgent};
+use crate::message::{DsrMessage, Message};
 
 impl Agent {
-    /// What [`Input::Tap`](super::Input::Tap) does; true if there may be something to do or to say
-    /// after it. It is meant to be called for every overheard unicast frame: after most of them
-    /// there is not.
-    pub fn tap(&mut self, now: Instant, id: u32, packet: &Overheard) -> bool {
-        let teaches = self.wants_tap()
+    /// Takes an overheard packet; false if nothing was learnt from it.
+    pub(super) fn learn_from_others(&mut self, now: Instant, id: u32, packet: &Overheard) -> bool {
+        let teaches = self.wants_overheard()
             && match packet {
-                Overheard::Data { source, destination, route } => {
-                    self.tap_data(now, id, *source, *destination, route)
+                Overheard::Data { source, destination, route: Some(route) } => {
+                    self.learn_from_data(now, id, *source, *destination, route)
                 }
-                Overheard::Message(message) => self.tap_message(now, id, message),
+                Overheard::Message(Message::Dsr(message)) => self.learn_from_message(now, id, message),
+                Overheard::Data { route: None, .. } | Overheard::Message(_) => false,
             };
         if teaches {
             self.peers.follow(now, &self.cache, &mut self.outbox);
@@ -29,7 +30,7 @@ impl Agent {
         teaches
     }
 
-    fn tap_data(
+    fn learn_from_data(
         &mut self,
         now: Instant,
         id: u32,
@@ -61,7 +62,7 @@ impl Agent {
         true
     }
 
-    fn tap_message(&mut self, now: Instant, id: u32, message: &Message) -> bool {
+    fn learn_from_message(&mut self, now: Instant, id: u32, message: &DsrMessage) -> bool {
         let Some(route) = &message.header.source_route else { return false };
         let receiver = route.receiver(message.destination);
         let for_me = message.source == self.address || receiver == Some(self.address);

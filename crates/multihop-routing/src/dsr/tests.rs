@@ -8,7 +8,7 @@ use multihop_wire::Quoted;
 use multihop_wire::dsr::{RouteReply, RouteRequest};
 
 use super::*;
-use crate::agent::Ticket;
+use crate::agent::{NO_FLOW, Ticket};
 
 mod discovery;
 mod maintenance;
@@ -80,10 +80,12 @@ impl Node {
 
     /// The only message that came out.
     #[track_caller]
-    fn message(&mut self) -> (Option<Ipv4Addr>, u8, Message) {
+    fn message(&mut self) -> (Option<Ipv4Addr>, u8, DsrMessage) {
         let mut sent = self.sent();
         match (sent.pop(), sent.is_empty()) {
-            (Some(Output::Message { to, ttl, message }), true) => (to, ttl, (*message).clone()),
+            (Some(Output::Message { to, ttl, message: Message::Dsr(message) }), true) => {
+                (to, ttl, (*message).clone())
+            }
             (last, _) => panic!("not one message but {sent:?} and {last:?}"),
         }
     }
@@ -123,21 +125,28 @@ fn data(ticket: u32, source: u8, destination: u8) -> Routable {
         destination: node(destination),
         previous_hop: None,
         hops: 0,
+        flow: NO_FLOW,
+        route: None,
     }
 }
 
 /// A packet of the node's own.
 fn own(ticket: u32, destination: u8) -> Input {
-    Input::Packet { packet: data(ticket, 1, destination), route: None }
+    Input::Packet(data(ticket, 1, destination))
 }
 
 /// A packet to be forwarded.
 fn passing(ticket: u32, source: u8, destination: u8, route: SourceRoute) -> Input {
-    Input::Packet { packet: data(ticket, source, destination), route: Some(route) }
+    Input::Packet(routed(data(ticket, source, destination), route))
+}
+
+fn routed(packet: Routable, route: SourceRoute) -> Routable {
+    Routable { route: Some(Arc::new(route)), ..packet }
 }
 
 fn failed(next_hop: u8, packet: Routable, route: SourceRoute) -> Input {
-    Input::LinkFailed { next_hop: node(next_hop), packet, route, quoted: Some(quoted(&packet)) }
+    let quoted = Some(quoted(&packet));
+    Input::LinkFailed { next_hop: node(next_hop), packet: routed(packet, route), quoted }
 }
 
 fn quoted(packet: &Routable) -> Quoted {
@@ -145,29 +154,30 @@ fn quoted(packet: &Routable) -> Quoted {
 }
 
 fn forward(ticket: u32, next_hop: u8, route: SourceRoute) -> Output {
-    Output::Forward { ticket: Ticket(ticket), next_hop: node(next_hop), route }
+    Output::Forward { ticket: Ticket(ticket), next_hop: node(next_hop), route: Some(Arc::new(route)) }
 }
 
 fn dropped(ticket: u32, reason: DropReason) -> Output {
-    Output::Drop { ticket: Ticket(ticket), reason }
+    Output::Drop { ticket: Ticket(ticket), reason, tell_source: false }
 }
 
-fn message(source: u8, destination: Ipv4Addr) -> Message {
-    Message { source: node(source), destination, header: Header::new(NO_NEXT_HEADER) }
+fn message(source: u8, destination: Ipv4Addr) -> DsrMessage {
+    DsrMessage { source: node(source), destination, header: Header::new(NO_NEXT_HEADER) }
 }
 
-fn arrives(ttl: u8, message: Message) -> Input {
-    Input::Message { ttl, message: Arc::new(message) }
+fn arrives(ttl: u8, message: DsrMessage) -> Input {
+    // DSR does not look at the neighbour that sent it.
+    Input::Message { from: node(99), ttl, message: Message::Dsr(Arc::new(message)) }
 }
 
-fn request(source: u8, id: u16, target: u8, passed: &[u8]) -> Message {
+fn request(source: u8, id: u16, target: u8, passed: &[u8]) -> DsrMessage {
     let mut message = message(source, Ipv4Addr::BROADCAST);
     message.header.request = Some(RouteRequest { id, target: node(target), route: list(passed) });
     message
 }
 
 /// A reply from `source` to `destination` with a way from there.
-fn reply(source: u8, destination: u8, way: &[u8], back: SourceRoute) -> Message {
+fn reply(source: u8, destination: u8, way: &[u8], back: SourceRoute) -> DsrMessage {
     let mut message = message(source, node(destination));
     message.header.replies = vec![RouteReply { last_hop_external: false, route: list(way) }];
     message.header.source_route = Some(back);
@@ -184,7 +194,7 @@ fn error(source: u8, destination: u8, unreachable: u8) -> RouteError {
     }
 }
 
-fn errors(source: u8, destination: u8, errors: &[RouteError], back: SourceRoute) -> Message {
+fn errors(source: u8, destination: u8, errors: &[RouteError], back: SourceRoute) -> DsrMessage {
     let mut message = message(source, node(destination));
     message.header.errors = errors.to_vec();
     message.header.source_route = Some(back);

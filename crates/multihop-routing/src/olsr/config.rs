@@ -56,6 +56,8 @@ pub struct Metric {
     pub hold: Duration,
     /// Whether the delay that a node's own packets add is left out.
     pub own_load: bool,
+    /// Whether HELLOs wait in the interface queue behind data, so that they measure its delay.
+    pub hellos_wait: bool,
 }
 
 /// How the delay of a link is measured.
@@ -162,6 +164,7 @@ impl Default for Metric {
             hysteresis: 0,
             hold: Duration::ZERO,
             own_load: false,
+            hellos_wait: true,
         }
     }
 }

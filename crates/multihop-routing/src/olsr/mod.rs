@@ -13,7 +13,9 @@ use core::net::Ipv4Addr;
 use multihop_core::{DropReason, Duration, Instant, Machine, Rng, Timers, earliest};
 use multihop_wire::olsr::{Body, Message, Packet, TimeCode};
 
-use crate::agent::{Input, Output, Routable};
+use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
+use crate::message::Message as RoutingMessage;
+use crate::network::{AgentConfig, AgentTable, Network};
 
 use forwarding::{Duplicates, Outbox};
 use gauges::micros;
@@ -81,7 +83,7 @@ pub struct Agent {
     outbox: Outbox,
     watch: Watch,
     timers: Timers<Timer, 3>,
-    outputs: VecDeque<Output<Arc<Packet>>>,
+    outputs: VecDeque<Output>,
     counters: Counters,
 }
 
@@ -302,7 +304,8 @@ impl Agent {
         while let Some(packet) = self.outbox.take(self.config.messages_per_packet, micros(now)) {
             self.counters.packets += 1;
             self.counters.bytes += packet.len() as u64;
-            self.outputs.push_back(Output::Message { to: None, ttl: 1, message: packet });
+            let message = RoutingMessage::Olsr(packet);
+            self.outputs.push_back(Output::Message { to: None, ttl: 1, message });
         }
     }
 
@@ -337,7 +340,7 @@ impl Agent {
             Some(Route { next_hop, .. }) => {
                 let next_hop = self.kept_next_hop(now, packet).unwrap_or(next_hop);
                 self.count_turn(now, packet.destination, next_hop);
-                Output::Forward { ticket, next_hop }
+                Output::Forward { ticket, next_hop, route: None }
             }
             None => {
                 let tell_source = self.config.tell_source;
@@ -432,17 +435,22 @@ impl Agent {
 }
 
 impl Machine for Agent {
-    type Input = Input<Arc<Packet>>;
-    type Output = Output<Arc<Packet>>;
+    type Input = Input;
+    type Output = Output;
 
     fn handle(&mut self, now: Instant, input: Self::Input) {
         self.expire(now);
         match input {
             Input::Packet(packet) => self.route_packet(now, &packet),
-            Input::Message { from, message, .. } => self.hear(now, from, &message),
-            Input::LinkFailed { next_hop, packet } => self.link_failed(now, next_hop, &packet),
+            Input::Message { from, message: RoutingMessage::Olsr(message), .. } => {
+                self.hear(now, from, &message);
+            }
+            Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
+                self.link_failed(now, next_hop, &packet);
+            }
             // OLSR's messages go to everybody, and nobody acknowledges them.
-            Input::MessageLost { .. } => {}
+            Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
+            Input::Message { .. } | Input::Overheard { .. } => {}
         }
         self.settle(now, false);
     }
@@ -478,6 +486,27 @@ impl Machine for Agent {
             self.pricing.as_ref().and_then(|pricing| pricing.due()),
         ];
         earliest(self.timers.next(), sets.into_iter().flatten().min())
+    }
+}
+
+impl RoutingAgent for Agent {
+    fn overtakes_data(&self, message: &RoutingMessage) -> bool {
+        let RoutingMessage::Olsr(packet) = message else { return true };
+        let is_hello = |message: &Message| matches!(message.body, Body::Hello(_));
+        let hellos_wait = self.config.metric.is_some_and(|metric| metric.hellos_wait);
+        !hellos_wait || !packet.messages.iter().any(is_hello)
+    }
+
+    fn route_changes(&self) -> Option<RouteChanges> {
+        let Counters { route_changes: changes, oscillations, .. } = self.counters;
+        self.counts_changes().then_some(RouteChanges { changes, oscillations })
+    }
+}
+
+impl AgentConfig for Config {
+    fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
+        let config = Arc::new(self.clone());
+        network.agents(|address, rng| Agent::new(network.start, address, config.clone(), rng))
     }
 }
 

@@ -6,7 +6,7 @@ use multihop_wire::olsr::{
 };
 
 use super::*;
-use crate::agent::Ticket;
+use crate::agent::{NO_FLOW, Ticket};
 
 mod costs;
 mod expiry;
@@ -28,7 +28,7 @@ struct Bench {
     now: Instant,
     sequence: u16,
     packets: Vec<(Instant, Arc<Packet>)>,
-    rest: Vec<Output<Arc<Packet>>>,
+    rest: Vec<Output>,
 }
 
 impl Bench {
@@ -57,7 +57,7 @@ impl Bench {
         self
     }
 
-    fn give(&mut self, input: Input<Arc<Packet>>) -> &mut Self {
+    fn give(&mut self, input: Input) -> &mut Self {
         self.agent.handle(self.now, input);
         self.drain();
         self
@@ -66,7 +66,7 @@ impl Bench {
     /// A packet from a neighbour.
     fn gets(&mut self, from: u8, messages: Vec<Message>) -> &mut Self {
         self.sequence += 1;
-        let message = Arc::new(Packet { sequence: self.sequence, messages });
+        let message = RoutingMessage::Olsr(Arc::new(Packet { sequence: self.sequence, messages }));
         self.give(Input::Message { from: node(from), ttl: 1, message })
     }
 
@@ -85,7 +85,7 @@ impl Bench {
     fn drain(&mut self) {
         while let Some(output) = self.agent.poll_output(self.now) {
             match output {
-                Output::Message { to, ttl, message } => {
+                Output::Message { to, ttl, message: RoutingMessage::Olsr(message) } => {
                     assert_eq!((to, ttl), (None, 1));
                     self.packets.push((self.now, message));
                 }
@@ -117,7 +117,7 @@ impl Bench {
     }
 
     /// What was said since the last call, sent messages apart.
-    fn said(&mut self) -> Vec<Output<Arc<Packet>>> {
+    fn said(&mut self) -> Vec<Output> {
         core::mem::take(&mut self.rest)
     }
 
@@ -199,6 +199,8 @@ fn data(previous_hop: Option<u8>, to: u8) -> Routable {
         destination: node(to),
         previous_hop: previous_hop.map(node),
         hops: u8::from(previous_hop.is_some()),
+        flow: NO_FLOW,
+        route: None,
     }
 }
 

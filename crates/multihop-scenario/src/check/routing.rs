@@ -30,16 +30,16 @@ pub(super) fn routing(
         ProtocolTable::Olsr(Both(table, hops)) => {
             RoutingProtocol::Olsr(by_hops(olsr(table, faults), hops, faults))
         }
-        ProtocolTable::Apdr(Both(table, Both(metric, switch))) => RoutingProtocol::Apdr {
-            config: olsr(table, faults).with_metric(self::metric(metric, Some(switch))),
-            hellos_wait: metric.hellos_wait,
+        ProtocolTable::Apdr(Both(table, Both(metric, switch))) => RoutingProtocol::Apdr(apdr::Config {
+            olsr: olsr(table, faults).with_metric(self::metric(metric, Some(switch))),
             reservation: None,
-        },
-        ProtocolTable::ApdrPr(Both(table, Both(metric, reservation))) => RoutingProtocol::Apdr {
-            config: olsr(table, faults).with_metric(self::metric(metric, None)),
-            hellos_wait: metric.hellos_wait,
-            reservation: Some(self::reservation(reservation, metric, faults)),
-        },
+        }),
+        ProtocolTable::ApdrPr(Both(table, Both(metric, reservation))) => {
+            RoutingProtocol::Apdr(apdr::Config {
+                olsr: olsr(table, faults).with_metric(self::metric(metric, None)),
+                reservation: Some(self::reservation(reservation, metric, faults)),
+            })
+        }
     };
     Some(Routing { protocol, ip_extra: packet.ip_extra.to() })
 }
@@ -216,16 +216,17 @@ fn metric(table: &MetricTable, switch: Option<&SwitchTable>) -> olsr::Metric {
         hysteresis: switch.map_or(0, |switch| millionths(switch.hysteresis.0)),
         hold: switch.map_or(Duration::ZERO, |switch| switch.hold.duration()),
         own_load: switch.is_some_and(|switch| switch.own_load),
+        hellos_wait: table.hellos_wait,
     }
 }
 
-fn reservation(table: &ReservationTable, metric: &MetricTable, faults: &mut Vec<Fault>) -> apdr::Config {
+fn reservation(table: &ReservationTable, metric: &MetricTable, faults: &mut Vec<Fault>) -> apdr::Reservation {
     let max_delay = table.max_delay.0.map(|time| time.duration());
     if max_delay.is_some() && metric.metric.0 != Quantity::Delay {
         let message = "a limit needs delays, allowed with metric = \"delay\"";
         faults.push(Fault::at_key("routing.max_delay", message));
     }
-    apdr::Config { on_break: table.on_break.0, max_cost: max_delay.map(|delay| delay.as_nanos() / 1000) }
+    apdr::Reservation { on_break: table.on_break.0, max_cost: max_delay.map(|delay| delay.as_nanos() / 1000) }
 }
 
 fn hysteresis(value: &HysteresisValue, faults: &mut Vec<Fault>) -> Option<olsr::Hysteresis> {

@@ -32,9 +32,9 @@ fn olsr(keys: &str) -> olsr::Config {
     }
 }
 
-fn apdr(keys: &str) -> (olsr::Config, bool) {
+fn apdr(keys: &str) -> olsr::Config {
     match routing(&format!("protocol = \"apdr\"\n{keys}")).protocol {
-        RoutingProtocol::Apdr { config, hellos_wait, .. } => (config, hellos_wait),
+        RoutingProtocol::Apdr(config) => config.olsr,
         other => panic!("{other:?}"),
     }
 }
@@ -194,24 +194,31 @@ fn every_key_of_olsr() {
 fn every_key_of_apdr() {
     let metric = olsr::Metric::default();
     let olsr = olsr::Config::um_olsr();
-    assert_eq!(apdr(""), (olsr.clone().with_metric(metric), true));
+    assert_eq!(apdr(""), olsr.clone().with_metric(metric));
     let keys = "metric = \"etx\"\nweight = 0.75\nclocks = \"echoed\"\nhellos_wait = false\n\
         hysteresis = 0.2\nhold = 10\nown_load = true\nhello_interval = 1";
     let (quantity, clocks) = (Quantity::Transmissions, olsr::Clocks::Echoed);
-    let metric =
-        olsr::Metric { quantity, clocks, weight: 750_000, hysteresis: 200_000, hold: s(10), own_load: true };
+    let metric = olsr::Metric {
+        quantity,
+        clocks,
+        weight: 750_000,
+        hysteresis: 200_000,
+        hold: s(10),
+        own_load: true,
+        hellos_wait: false,
+    };
     let times = [1000, 3000, 250].map(ms);
     let [hello_interval, neighbour_hold, max_jitter] = times;
     let expected = olsr::Config { hello_interval, neighbour_hold, max_jitter, ..olsr }.with_metric(metric);
-    assert_eq!(apdr(keys), (expected, false));
+    assert_eq!(apdr(keys), expected);
     let reservation = |keys| match routing(&format!("protocol = \"apdr-pr\"\n{keys}")).protocol {
-        RoutingProtocol::Apdr { reservation, .. } => reservation.expect("paths are reserved"),
+        RoutingProtocol::Apdr(config) => config.reservation.expect("paths are reserved"),
         other => panic!("{other:?}"),
     };
-    let hold = apdr::Config { on_break: apdr::OnBreak::Hold, max_cost: None };
+    let hold = apdr::Reservation { on_break: apdr::OnBreak::Hold, max_cost: None };
     assert_eq!(reservation(""), hold);
     let keys = "on_break = \"reselect\"\nmax_delay = 0.25";
-    let reselect = apdr::Config { on_break: apdr::OnBreak::Reselect, max_cost: Some(250_000) };
+    let reselect = apdr::Reservation { on_break: apdr::OnBreak::Reselect, max_cost: Some(250_000) };
     assert_eq!(reservation(keys), reselect);
     let limit = refused("apdr-pr", "metric = \"etx\"\nmax_delay = 0.25");
     assert!(limit.contains("routing.max_delay: a limit needs delays"), "{limit}");

@@ -10,12 +10,10 @@ use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::frame::{self, FrameKind, PacketHandle};
 use multihop_radio::mac::Transmission;
-use multihop_wire::{
-    PROTOCOL_EXPERIMENT, Quoted, aodv, arp, dot11, dsr, icmp, ipv4, olsr, radiotap, tcp, udp,
-};
+use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, arp, dot11, dsr, icmp, ipv4, radiotap, tcp, udp};
 
 use super::pcapng::PcapngWriter;
-use crate::packet::{Arp, Body, Packet, Pool, RoutingMessage, in_udp, port_of};
+use crate::packet::{Arp, Body, Packet, Pool, in_udp, port_of};
 
 /// A capture file with an interface for each node.
 pub(crate) struct Capture {
@@ -23,9 +21,6 @@ pub(crate) struct Capture {
     short_preamble: bool,
     bytes: Vec<u8>,
 }
-
-/// UDP port of somebody's own routing protocol: an unassigned number near AODV's 654.
-const ROUTING_PORT: u16 = 650;
 
 impl Capture {
     pub(crate) fn new(
@@ -120,36 +115,6 @@ fn carried(packet: &Packet) -> (u8, Vec<u8>) {
     (dsr::PROTOCOL, out)
 }
 
-/// Protocol number and bytes of a message of a routing protocol.
-fn routing(message: &RoutingMessage, source: Ipv4Addr, destination: Ipv4Addr) -> (u8, Vec<u8>) {
-    let mut bytes = Vec::with_capacity(200);
-    let port = match message {
-        RoutingMessage::Aodv(message) => {
-            message.emit(&mut bytes);
-            aodv::PORT
-        }
-        RoutingMessage::Olsr(packet) => {
-            packet.emit(&mut bytes);
-            olsr::PORT
-        }
-        RoutingMessage::Dsr(message) => {
-            message.header.emit(&mut bytes);
-            return (dsr::PROTOCOL, bytes);
-        }
-        RoutingMessage::Custom { bytes: message, .. } => {
-            bytes.extend_from_slice(message);
-            ROUTING_PORT
-        }
-    };
-    let mut out = Vec::with_capacity(200);
-    udp::Datagram { source: port, destination: port, payload: bytes.into() }.emit(
-        source,
-        destination,
-        &mut out,
-    );
-    (udp::PROTOCOL, out)
-}
-
 fn quote(lost: &Packet) -> icmp::Quote {
     let Quoted { source, destination, protocol, transport } = lost.quoted();
     let header = ipv4::Header { tos: 0, id: 0, dont_fragment: true, ttl: 1, protocol, source, destination };
@@ -180,7 +145,7 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
             );
             (udp::PROTOCOL, out)
         }
-        Body::Routing { message, .. } => routing(message, source, destination),
+        Body::Routing { message, .. } => message.ip_payload(source, destination),
         Body::Unreachable(lost) => {
             icmp::Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote: quote(lost) }.emit(&mut out);
             (icmp::PROTOCOL, out)

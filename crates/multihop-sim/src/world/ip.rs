@@ -1,18 +1,20 @@
 //! IP at every node: routing, forwarding, and what a node is told of failures.
 
+use std::net::Ipv4Addr;
+
 use multihop_core::{DropReason, NodeId, Notice};
-use multihop_radio::frame::{Outgoing, PacketHandle};
-use multihop_routing::agent::{Routable, Ticket};
-use multihop_routing::dsr;
+use multihop_radio::frame::{BROADCAST, Outgoing, PacketHandle};
+use multihop_routing::agent::{Input, NO_FLOW, Output, Overheard, Routable, RouteChanges, Ticket};
+use multihop_routing::message::Message;
 
 use super::action::Action;
 use super::agenda::Owner;
 use super::air::Taps;
 use super::context::Context;
-use super::routing::{Router, Said, Told, Turns};
+use super::routing::Router;
 use super::wires::Wires;
 use crate::engine::Rank;
-use crate::packet::{Body, Packet, RoutingMessage};
+use crate::packet::{Body, Packet};
 
 /// The IP layers of all nodes.
 pub(super) struct Ip {
@@ -21,22 +23,22 @@ pub(super) struct Ip {
     with_agents: Vec<Option<NodeId>>,
     wires: Wires,
     /// Changes of routes before the warm-up ended.
-    turns_before: Turns,
+    changes_before: RouteChanges,
 }
 
 impl Ip {
     pub(super) fn new(router: Router, wires: Wires) -> Self {
-        Self { router, with_agents: Vec::new(), wires, turns_before: Turns::default() }
+        Self { router, with_agents: Vec::new(), wires, changes_before: RouteChanges::default() }
     }
 
     /// The warm-up is over.
     pub(super) fn restart(&mut self) {
-        self.turns_before = self.router.turns().unwrap_or_default();
+        self.changes_before = self.router.route_changes().unwrap_or_default();
     }
 
     /// Changes of routes since the warm-up ended.
-    pub(super) fn turns(&self) -> Option<Turns> {
-        self.router.turns().map(|turns| turns.since(self.turns_before))
+    pub(super) fn route_changes(&self) -> Option<RouteChanges> {
+        self.router.route_changes().map(|changes| changes.since(self.changes_before))
     }
 
     /// Links between two nodes, if the route is known from the start.
@@ -44,8 +46,9 @@ impl Ip {
         self.router.hops(from, to)
     }
 
-    pub(super) fn wants_taps(&self) -> bool {
-        self.router.wants_tap()
+    /// Whether the routing protocol uses frames addressed to other stations.
+    pub(super) fn wants_overheard(&self) -> bool {
+        self.router.wants_overheard()
     }
 
     /// A packet of this node's own.
@@ -91,10 +94,12 @@ impl Ip {
     ) {
         let heard = context.packets.get(packet);
         context.observer.received(context.now, node, heard, heard.hops.saturating_add(1));
-        let Body::Routing { message, .. } = &heard.body else { return };
-        let concerns_it = self.router.hear(context.now, node, from, heard.ttl, message);
+        let (Body::Routing { message, .. }, Some(agent)) = (&heard.body, self.router.agent_mut(node)) else {
+            return;
+        };
+        let has_changed = agent.receive(context.now, from.addr(), heard.ttl, message);
         context.packets.release(packet);
-        if concerns_it {
+        if has_changed {
             self.drain_router(context, node);
         }
     }
@@ -115,35 +120,39 @@ impl Ip {
         if packet.is_routing() {
             context.drop_packet(node, &packet, reason);
             if let Body::Routing { message, .. } = packet.body {
-                self.tell_router(context, node, Told::MessageLost { next_hop, message });
+                let next_hop = next_hop.addr();
+                self.input_to_router(context, node, Input::MessageLost { next_hop, message });
             }
             return;
         }
-        let (quoted, route) = (packet.quoted(), packet.route.clone());
+        let (next_hop, quoted) = (next_hop.addr(), Some(packet.quoted()));
         let packet = self.ticket(context, node, None, packet);
-        self.tell_router(context, node, Told::LinkFailed { next_hop, packet, route, quoted });
+        self.input_to_router(context, node, Input::LinkFailed { next_hop, packet, quoted });
     }
 
     pub(super) fn handle_router_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
-        self.router.handle_timeout(context.now, node);
-        self.drain_router(context, node);
+        if let Some(agent) = self.router.agent_mut(node) {
+            agent.handle_timeout(context.now);
+            self.drain_router(context, node);
+        }
     }
 
     pub(super) fn handle_wire(&mut self, context: &mut Context<'_>, wire: u32) {
         self.wires.handle_timeout(context, wire);
     }
 
-    /// Takes what a node's agent has to say, and its next deadline. Pauses where other parts have
-    /// to act.
+    /// Takes the outputs of a node's agent, and its next deadline. Pauses where other parts have to
+    /// act.
     pub(super) fn drain_router(&mut self, context: &mut Context<'_>, node: NodeId) {
-        while let Some(said) = self.router.poll(context.now, node) {
-            self.obey_router(context, node, said);
+        while let Some(output) = self.router.agent_mut(node).and_then(|agent| agent.poll_output(context.now))
+        {
+            self.apply_router_output(context, node, output);
             if !context.actions.is_empty() {
                 context.ask(Action::DrainRouter(node));
                 return;
             }
         }
-        let at = self.router.deadline(node);
+        let at = self.router.agent(node).and_then(|agent| agent.poll_timeout());
         context.agenda.arm(Owner::Router(node), Rank::Timer, node, at);
     }
 
@@ -157,21 +166,23 @@ impl Ip {
     ) {
         for out in queued {
             let packet = context.packets.take(out.packet);
-            let told = match packet.body {
+            let input = match packet.body {
                 Body::Arp(_) => {
                     context.drop_packet(node, &packet, DropReason::RetryLimit);
                     continue;
                 }
                 Body::Routing { ref message, .. } => {
                     context.drop_packet(node, &packet, DropReason::RetryLimit);
-                    Told::MessagePurged { next_hop, message: message.clone() }
+                    Input::MessagePurged { next_hop: next_hop.addr(), message: message.clone() }
                 }
                 _ => {
-                    let route = packet.route.clone();
-                    Told::Purged { next_hop, packet: self.ticket(context, node, None, packet), route }
+                    let packet = self.ticket(context, node, None, packet);
+                    Input::Purged { next_hop: next_hop.addr(), packet }
                 }
             };
-            self.router.handle(context.now, node, told);
+            if let Some(agent) = self.router.agent_mut(node) {
+                agent.handle(context.now, input);
+            }
         }
     }
 
@@ -208,9 +219,8 @@ impl Ip {
             }
             return;
         }
-        let (flow, route) = (packet.flow(), packet.route.clone());
         let packet = self.ticket(context, node, from, packet);
-        self.tell_router(context, node, Told::Packet { packet, flow, route });
+        self.input_to_router(context, node, Input::Packet(packet));
     }
 
     /// Keeps a packet for a node's agent.
@@ -225,14 +235,15 @@ impl Ip {
         let [source, destination] =
             [packet.source, packet.destination].map(|end| scenario.in_mesh(end).addr());
         let previous_hop = from.filter(|&from| !scenario.is_host(from)).map(NodeId::addr);
-        let hops = packet.hops;
+        let (hops, route) = (packet.hops, packet.route.clone());
+        let flow = packet.flow().map_or(NO_FLOW, |flow| flow.0);
         let handle = context.packets.insert(packet);
         let place = handle.0 as usize;
         if place >= self.with_agents.len() {
             self.with_agents.resize(place + 1, None);
         }
         self.with_agents[place] = Some(node);
-        Routable { ticket: Ticket(handle.0), source, destination, previous_hop, hops }
+        Routable { ticket: Ticket(handle.0), source, destination, previous_hop, hops, flow, route }
     }
 
     fn redeem(&mut self, context: &mut Context<'_>, ticket: Ticket) -> Packet {
@@ -240,39 +251,59 @@ impl Ip {
         context.packets.take(PacketHandle(ticket.0))
     }
 
-    fn tell_router(&mut self, context: &mut Context<'_>, node: NodeId, told: Told) {
-        self.router.handle(context.now, node, told);
-        self.drain_router(context, node);
+    fn input_to_router(&mut self, context: &mut Context<'_>, node: NodeId, input: Input) {
+        if let Some(agent) = self.router.agent_mut(node) {
+            agent.handle(context.now, input);
+            self.drain_router(context, node);
+        }
     }
 
-    fn obey_router(&mut self, context: &mut Context<'_>, node: NodeId, said: Said) {
-        match said {
-            Said::Forward { ticket, next_hop, route } => {
+    fn apply_router_output(&mut self, context: &mut Context<'_>, node: NodeId, output: Output) {
+        match output {
+            Output::Forward { ticket, next_hop, route } => {
                 let mut packet = self.redeem(context, ticket);
                 packet.route = route;
-                context.ask(Action::PassDown { node, next_hop, packet });
+                context.ask(Action::PassDown { node, next_hop: node_at(next_hop), packet });
             }
-            Said::Drop { ticket, reason, tell_source } => {
+            Output::Drop { ticket, reason, tell_source } => {
                 let packet = self.redeem(context, ticket);
                 context.drop_packet(node, &packet, reason);
                 if tell_source && !matches!(packet.body, Body::Unreachable(_)) {
                     context.ask(Action::TellSource { node, packet });
                 }
             }
-            Said::Message(out) => {
-                let bytes = u32::try_from(out.bytes).expect("packets are below 64 KiB");
-                let body = Body::Routing { message: out.message, bytes };
-                let packet = context.packet(out.source, out.destination, body);
-                let packet = Packet { ttl: out.ttl, ..packet };
-                context.observer.sent(context.now, node, &packet);
-                context.ask(Action::PassDown { node, next_hop: out.next_hop, packet });
+            Output::Message { to, ttl, message } => {
+                self.send_message(context, node, to.map_or(BROADCAST, node_at), ttl, message);
             }
-            Said::Purge { next_hop } => context.ask(Action::Purge { node, next_hop }),
-            Said::Discard { next_hop, destination } => {
+            Output::Purge { next_hop } => context.ask(Action::Purge { node, next_hop: node_at(next_hop) }),
+            Output::Discard { next_hop, destination } => {
+                let (next_hop, destination) = (node_at(next_hop), destination.map(node_at));
                 context.ask(Action::Discard { node, next_hop, destination });
             }
-            Said::Notice { peer, notice } => context.ask(Action::Notify { node, peer, notice }),
+            Output::Notice { peer, notice } => {
+                context.ask(Action::Notify { node, peer: node_at(peer), notice });
+            }
         }
+    }
+
+    fn send_message(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        next_hop: NodeId,
+        ttl: u8,
+        message: Message,
+    ) {
+        let Some(agent) = self.router.agent(node) else { return };
+        let bytes = u32::try_from(agent.accounted_len(&message)).expect("packets are below 64 KiB");
+        let urgent = agent.overtakes_data(&message);
+        let (source, destination) = message.endpoints().map_or((node, next_hop), |(source, destination)| {
+            (node_at(source), NodeId::from_addr(destination).unwrap_or(BROADCAST))
+        });
+        let packet = context.packet(source, destination, Body::Routing { message, bytes, urgent });
+        let packet = Packet { ttl, ..packet };
+        context.observer.sent(context.now, node, &packet);
+        context.ask(Action::PassDown { node, next_hop, packet });
     }
 }
 
@@ -281,22 +312,25 @@ impl Taps for Ip {
     #[inline(never)]
     fn overhear(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
         let packet = context.packets.get(packet);
-        let heard = match (&packet.body, &packet.route) {
-            (Body::Routing { message: RoutingMessage::Dsr(message), .. }, _) => {
-                dsr::Overheard::Message(message.clone())
-            }
-            (_, Some(route)) => dsr::Overheard::Data {
+        let overheard = match &packet.body {
+            Body::Arp(_) => return,
+            Body::Routing { message, .. } => Overheard::Message(message.clone()),
+            _ => Overheard::Data {
                 source: packet.source.addr(),
                 destination: packet.destination.addr(),
-                route: **route,
+                route: packet.route.clone(),
             },
-            _ => return,
         };
         let id = u32::try_from(packet.uid & u64::from(u32::MAX)).expect("32 bits are left");
-        if self.router.tap(context.now, node, id, &heard) {
+        let Some(agent) = self.router.agent_mut(node) else { return };
+        if agent.overhear(context.now, id, &overheard) {
             self.drain_router(context, node);
         }
     }
+}
+
+fn node_at(address: Ipv4Addr) -> NodeId {
+    NodeId::from_addr(address).expect("agents only know addresses of the simulated network")
 }
 
 /// News for the connection that a lost packet belongs to.

@@ -26,7 +26,6 @@ mod wires;
 
 use multihop_core::{DropReason, Instant, NodeId, Rng, earliest};
 use multihop_radio::frame::PacketHandle;
-use multihop_wire::olsr;
 
 pub(crate) use self::end::{Measured, Progress};
 
@@ -43,8 +42,8 @@ use self::wires::Wires;
 use crate::engine::{Key, Rank};
 use crate::extension::Extensions;
 use crate::observe::Observer;
-use crate::packet::{Body, Packet, RoutingMessage};
-use multihop_scenario::{Layout, RoutingProtocol, Scenario};
+use crate::packet::{Body, Packet};
+use multihop_scenario::{Layout, Scenario};
 
 /// Everything that exists in one run.
 pub(crate) struct World<'a> {
@@ -70,13 +69,13 @@ impl<'a> World<'a> {
         let positions: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let wires = Wires::new(scenario);
         let agenda = Agenda::new(count(tracks.len()), count(scenario.flows.len()), count(wires.len()));
-        let mut ip = Ip::new(Router::new(scenario, &positions, extensions), wires);
+        let mut ip = Ip::new(Router::new(scenario, &positions, extensions.routing), wires);
         let ends = Ends::new(scenario, layout, extensions, |from, to| ip.hops(from, to));
         let mut world = Self {
             context: Context::new(scenario, agenda, observer),
             pending: Vec::new(),
             links: Links::new(tracks.len(), scenario.arp),
-            air: Air::new(scenario, tracks, ip.wants_taps()),
+            air: Air::new(scenario, tracks, ip.wants_overheard()),
             ip,
             ends,
             measured_from: Instant::ZERO,
@@ -210,7 +209,7 @@ impl<'a> World<'a> {
                 }
             },
             Direction::Down { next_hop } => {
-                let urgent = is_urgent(context.scenario, context.packets.get(packet));
+                let urgent = context.packets.get(packet).is_urgent();
                 air.enqueue(context, node, next_hop, packet, urgent);
             }
         }
@@ -257,16 +256,6 @@ impl<'a> World<'a> {
 
 fn count(n: usize) -> u32 {
     u32::try_from(n).expect("checked numbers of nodes, flows and hosts")
-}
-
-/// Routing messages go ahead of other packets in the interface queue, unless they measure it by
-/// waiting in it.
-fn is_urgent(scenario: &Scenario, packet: &Packet) -> bool {
-    let Body::Routing { message, .. } = &packet.body else { return false };
-    let waits = matches!(scenario.routing.protocol, RoutingProtocol::Apdr { hellos_wait: true, .. })
-        && matches!(message, RoutingMessage::Olsr(packet)
-            if packet.messages.iter().any(|message| matches!(message.body, olsr::Body::Hello(_))));
-    !waits
 }
 
 /// The stream of one purpose and node.

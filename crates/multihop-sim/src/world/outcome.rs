@@ -150,14 +150,14 @@ impl World<'_> {
         let by_kind = |pick: fn(&(u64, u64)) -> u64| -> BTreeMap<String, u64> {
             counts.routing.iter().map(|(&kind, n)| (kind.to_owned(), pick(n))).collect()
         };
-        let turns = self.ip.turns();
+        let changes = self.ip.route_changes();
         let invalid = counts.drops.get(&DropReason::NoRoute).copied().unwrap_or(0);
         RoutingResult {
             packets: by_kind(|&(packets, _)| packets),
             bytes: by_kind(|&(_, bytes)| bytes),
             invalid_routes: (counts.routed > 0).then(|| invalid as f64 / counts.routed as f64),
-            route_changes: turns.map(|turns| turns.changes),
-            oscillations: turns.map(|turns| turns.oscillations),
+            route_changes: changes.map(|counted| counted.changes),
+            oscillations: changes.map(|counted| counted.oscillations),
         }
     }
 

@@ -3,7 +3,7 @@ use super::*;
 /// The requests in the outputs: TTL, number, target.
 fn requests(outputs: Vec<Output>) -> Vec<(u8, u16, u8)> {
     let request = |output| match output {
-        Output::Message { to: None, ttl, message } => {
+        Output::Message { to: None, ttl, message: Message::Dsr(message) } => {
             message.header.request.map(|request| (ttl, request.id, request.target.octets()[3]))
         }
         _ => None,
@@ -150,8 +150,9 @@ fn a_way_that_is_overheard_releases_what_waits_within_a_look() {
     let mut n = Node::new(Config::default());
     n.input(own(1, 9)).run_to(10);
     n.out();
-    let packet = Overheard::Data { source: node(5), destination: node(9), route: route(&[6, 7], 1) };
-    n.input(Input::Tap { id: 1, packet });
+    let packet =
+        Overheard::Data { source: node(5), destination: node(9), route: Some(Arc::new(route(&[6, 7], 1))) };
+    n.input(Input::Overheard { id: 1, packet });
     assert_eq!(n.sent(), []);
     n.run_to(40);
     assert_eq!(n.sent(), [forward(1, 6, route(&[6, 7], 2))]);

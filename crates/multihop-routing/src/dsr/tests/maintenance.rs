@@ -24,7 +24,7 @@ fn a_packet_that_is_not_here_by_its_route_goes_no_further() {
 fn a_broken_link_is_reported_with_the_start_of_the_packet() {
     let mut n = Node::new(Config { salvage: false, ..Config::default() });
     let packet = data(1, 5, 9);
-    n.input(failed(7, packet, route(&[6, 1, 7], 1)));
+    n.input(failed(7, packet.clone(), route(&[6, 1, 7], 1)));
     let mut report = errors(1, 5, &[error(1, 5, 7)], route(&[6], 1));
     report.header.errors[0].quoted = Some(quoted(&packet));
     assert_eq!(
@@ -32,7 +32,7 @@ fn a_broken_link_is_reported_with_the_start_of_the_packet() {
         [
             dropped(1, DropReason::NoRoute),
             Output::Purge { next_hop: node(7) },
-            Output::Message { to: Some(node(6)), ttl: 255, message: Arc::new(report) },
+            Output::Message { to: Some(node(6)), ttl: 255, message: Message::Dsr(Arc::new(report)) },
         ]
     );
 }
@@ -56,8 +56,10 @@ fn a_report_for_another_is_passed_on_and_heeded() {
         let mut n = Node::knowing(Config { snoop, ..Config::default() }, &[7, 8, 9]);
         let report = errors(7, 5, &[error(7, 5, 8)], route(&[1, 6], 2));
         n.input(arrives(200, report.clone()));
-        let expected =
-            Message { header: Header { source_route: Some(route(&[1, 6], 1)), ..report.header }, ..report };
+        let expected = DsrMessage {
+            header: Header { source_route: Some(route(&[1, 6], 1)), ..report.header },
+            ..report
+        };
         assert_eq!(n.message(), (Some(node(6)), 199, expected));
         assert_eq!(n.way_to(8).is_none(), snoop);
     }
@@ -88,7 +90,7 @@ fn packets_of_others_are_salvaged_from_the_cache() {
     assert_eq!(sent[0], forward(1, 4, salvaged(&[1, 4], 1, 1)));
     assert_eq!(sent[1], Output::Purge { next_hop: node(7) });
     // The queue comes back: salvaged one by one, and not reported again.
-    n.input(Input::Purged { next_hop: node(7), packet: data(2, 5, 9), route: route(&[6, 1, 7], 1) });
+    n.input(Input::Purged { next_hop: node(7), packet: routed(data(2, 5, 9), route(&[6, 1, 7], 1)) });
     assert_eq!(n.sent(), [forward(2, 4, salvaged(&[1, 4], 1, 1))]);
     assert_eq!((n.agent.counters().salvaged, n.agent.counters().errors), (2, 1));
 }
@@ -97,7 +99,9 @@ fn packets_of_others_are_salvaged_from_the_cache() {
 fn the_report_of_a_salvaged_packet_goes_to_the_node_that_salvaged_it() {
     let mut n = Node::new(Config { salvage: false, ..Config::default() });
     n.input(failed(7, data(1, 5, 9), salvaged(&[3, 2, 1, 7], 1, 4)));
-    let Some(Output::Message { to, message, .. }) = n.sent().pop() else { panic!("no report") };
+    let Some(Output::Message { to, message: Message::Dsr(message), .. }) = n.sent().pop() else {
+        panic!("no report")
+    };
     assert_eq!((to, message.destination), (Some(node(2)), node(3)));
     assert_eq!((message.header.errors[0].destination, message.header.errors[0].salvage), (node(3), 4));
     assert_eq!(message.header.source_route, Some(route(&[2], 1)));
@@ -145,17 +149,22 @@ fn a_salvaged_packet_leaves_with_the_reply() {
 #[test]
 fn replies_over_the_broken_link_are_not_salvaged() {
     let mut n = Node::knowing(Config::default(), &[4, 5]);
-    let lost = |message| Input::MessageLost { next_hop: node(7), message: Arc::new(message) };
+    let lost = |message| Input::MessageLost { next_hop: node(7), message: Message::Dsr(Arc::new(message)) };
     // To 5 over 7: the way in the reply uses the link from 7 to this node.
     n.input(lost(reply(9, 5, &[7, 1, 8, 9], route(&[8, 1, 7], 1))));
     let sent = n.sent();
     assert_eq!(sent[0], Output::Purge { next_hop: node(7) });
     // Its sender hears of the broken link.
     let report = errors(1, 9, &[error(1, 9, 7)], route(&[8], 1));
-    assert_eq!(sent[1..], [Output::Message { to: Some(node(8)), ttl: 255, message: Arc::new(report) }]);
+    assert_eq!(
+        sent[1..],
+        [Output::Message { to: Some(node(8)), ttl: 255, message: Message::Dsr(Arc::new(report)) }]
+    );
     // A reply with another way is.
     n.input(lost(reply(9, 5, &[3, 9], route(&[8, 1, 7], 1))));
-    let Some(Output::Message { to, message, .. }) = n.sent().into_iter().next() else { panic!("lost") };
+    let Some(Output::Message { to, message: Message::Dsr(message), .. }) = n.sent().into_iter().next() else {
+        panic!("lost")
+    };
     assert_eq!((to, &*message), (Some(node(4)), &reply(9, 5, &[3, 9], salvaged(&[1, 4], 1, 1))));
 }
 
@@ -164,7 +173,7 @@ fn a_report_that_cannot_be_delivered_is_nested_up_to_three() {
     let mut n = Node::new(Config { salvage: false, ..Config::default() });
     let lost = |inner: &[RouteError]| Input::MessageLost {
         next_hop: node(7),
-        message: Arc::new(errors(8, 5, inner, route(&[1, 7], 1))),
+        message: Message::Dsr(Arc::new(errors(8, 5, inner, route(&[1, 7], 1)))),
     };
     let nested = |n: &mut Node| {
         let sent = n.sent();
@@ -172,7 +181,9 @@ fn a_report_that_cannot_be_delivered_is_nested_up_to_three() {
         sent.into_iter().nth(1)
     };
     n.input(lost(&[error(8, 5, 9)]));
-    let Some(Output::Message { to, message, .. }) = nested(&mut n) else { panic!("no report") };
+    let Some(Output::Message { to, message: Message::Dsr(message), .. }) = nested(&mut n) else {
+        panic!("no report")
+    };
     assert_eq!(to, Some(node(8)));
     assert_eq!(message.header.errors, [error(8, 5, 9), error(1, 8, 7)]);
     n.input(lost(&[error(3, 4, 9), error(8, 3, 9)]));

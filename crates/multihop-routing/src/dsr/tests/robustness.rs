@@ -35,7 +35,7 @@ prop_compose! {
         replies in vec(addresses(), 0..3),
         errors in vec(any_error(), 0..5),
         source_route in proptest::option::of(any_route()),
-    ) -> Arc<Message> {
+    ) -> Message {
         let replies = replies.into_iter().map(|route| RouteReply { last_hop_external: false, route });
         let header = Header {
             request: request.map(|(id, target, route)| RouteRequest { id, target, route }),
@@ -44,7 +44,7 @@ prop_compose! {
             source_route,
             ..Header::new(NO_NEXT_HEADER)
         };
-        Arc::new(Message { source, destination, header })
+        Message::Dsr(Arc::new(DsrMessage { source, destination, header }))
     }
 }
 
@@ -59,30 +59,35 @@ fn any_input() -> impl Strategy<Value = (Input, bool)> {
     };
     let message = || any_message().boxed();
     prop_oneof![
-        (packet(), proptest::option::of(any_route()))
-            .prop_map(|(packet, route)| (Input::Packet { packet, route }, true)),
-        (any::<u8>(), message()).prop_map(|(ttl, message)| (Input::Message { ttl, message }, false)),
+        (packet(), proptest::option::of(any_route())).prop_map(|(packet, route)| (
+            Input::Packet(Routable { route: route.map(Arc::new), ..packet }),
+            true
+        )),
+        (any::<u8>(), address(), message())
+            .prop_map(|(ttl, from, message)| (Input::Message { from, ttl, message }, false)),
         (address(), packet(), any_route()).prop_map(|(next_hop, packet, route)| {
-            (Input::LinkFailed { next_hop, packet, route, quoted: Some(quoted(&packet)) }, true)
+            let quoted = Some(quoted(&packet));
+            (Input::LinkFailed { next_hop, packet: routed(packet, route), quoted }, true)
         }),
         (address(), message())
             .prop_map(|(next_hop, message)| (Input::MessageLost { next_hop, message }, false)),
-        (address(), packet(), any_route())
-            .prop_map(|(next_hop, packet, route)| (Input::Purged { next_hop, packet, route }, true)),
+        (address(), packet(), any_route()).prop_map(|(next_hop, packet, route)| (
+            Input::Purged { next_hop, packet: routed(packet, route) },
+            true
+        )),
         (address(), message())
             .prop_map(|(next_hop, message)| (Input::MessagePurged { next_hop, message }, false)),
         (any::<u32>(), address(), address(), any_route()).prop_map(|(id, source, destination, route)| {
-            (Input::Tap { id, packet: Overheard::Data { source, destination, route } }, false)
+            let route = Some(Arc::new(route));
+            (Input::Overheard { id, packet: Overheard::Data { source, destination, route } }, false)
         }),
         (any::<u32>(), message())
-            .prop_map(|(id, message)| (Input::Tap { id, packet: Overheard::Message(message) }, false)),
+            .prop_map(|(id, message)| (Input::Overheard { id, packet: Overheard::Message(message) }, false)),
     ]
 }
 
 fn number(input: &mut Input, ticket: u32) {
-    if let Input::Packet { packet, .. } | Input::LinkFailed { packet, .. } | Input::Purged { packet, .. } =
-        input
-    {
+    if let Input::Packet(packet) | Input::LinkFailed { packet, .. } | Input::Purged { packet, .. } = input {
         packet.ticket = Ticket(ticket);
     }
 }
@@ -126,16 +131,17 @@ proptest! {
                 match output {
                     Output::Forward { ticket, next_hop, route } => {
                         back.push(ticket.0);
-                        let header = Header { source_route: Some(route), ..Header::new(6) };
+                        let header = Header { source_route: route.as_deref().copied(), ..Header::new(6) };
                         header.emit(&mut Vec::new());
                         assert_ne!(next_hop, node(1));
                     }
                     Output::Drop { ticket, .. } => back.push(ticket.0),
-                    Output::Message { message, to, .. } => {
+                    Output::Message { message: Message::Dsr(message), to, .. } => {
                         message.header.emit(&mut Vec::new());
                         assert_ne!(to, Some(node(1)));
                     }
                     Output::Purge { .. } | Output::Notice { .. } => {}
+                    other => panic!("not an output of DSR: {other:?}"),
                 }
             }
         };

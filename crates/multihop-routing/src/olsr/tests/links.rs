@@ -136,7 +136,7 @@ fn hysteresis_counts_packets_that_are_missing() {
 fn the_mac_can_declare_a_link_lost() {
     let fails = |b: &mut Bench| {
         let packet = data(None, 3);
-        b.give(Input::LinkFailed { next_hop: node(2), packet });
+        b.give(Input::LinkFailed { next_hop: node(2), packet, quoted: None });
         b.said()
     };
     let gone =

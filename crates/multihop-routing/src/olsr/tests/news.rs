@@ -2,15 +2,15 @@
 
 use super::*;
 
-fn forward(to: u8, next_hop: u8) -> Output<Arc<Packet>> {
-    Output::Forward { ticket: Ticket(to.into()), next_hop: node(next_hop) }
+fn forward(to: u8, next_hop: u8) -> Output {
+    Output::Forward { ticket: Ticket(to.into()), next_hop: node(next_hop), route: None }
 }
 
-fn no_route(to: u8) -> Output<Arc<Packet>> {
+fn no_route(to: u8) -> Output {
     Output::Drop { ticket: Ticket(to.into()), reason: DropReason::NoRoute, tell_source: true }
 }
 
-fn notice(peer: u8, notice: Notice) -> Output<Arc<Packet>> {
+fn notice(peer: u8, notice: Notice) -> Output {
     Output::Notice { peer: node(peer), notice }
 }
 

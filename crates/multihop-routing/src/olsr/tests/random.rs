@@ -88,7 +88,7 @@ fn run(b: &mut Bench, op: Op) {
         }
         Op::Fails { next_hop } => {
             let packet = data(None, next_hop);
-            b.give(Input::LinkFailed { next_hop: node(next_hop), packet });
+            b.give(Input::LinkFailed { next_hop: node(next_hop), packet, quoted: None });
         }
     }
 }

@@ -62,7 +62,7 @@ fn requests(config: &Config, until: Instant) -> Vec<(u64, u8)> {
     let mut now = Instant::ZERO;
     loop {
         while let Some(output) = agent.poll_output(now) {
-            if let Output::Message { ttl, message: Message::Request(_), .. } = output {
+            if let Output::Message { ttl, message: RoutingMessage::Aodv(Message::Request(_)), .. } = output {
                 sent.push((now.as_nanos() / 1_000_000, ttl));
             }
         }
@@ -156,7 +156,7 @@ fn a_node_that_knows_only_an_older_route_passes_the_request_on() {
     mesh.take_log();
     // Node 1 once knew number 7.
     let request = Request { destination_sequence: Some(Sequence(7)), ..request(1, 3) };
-    mesh.input(2, Input::Message { from: addr(1), ttl: 5, message: Message::Request(request) });
+    mesh.input(2, message_input(1, 5, Message::Request(request)));
     mesh.run_until(ms(200));
     expect_log(
         &mut mesh,
@@ -174,7 +174,7 @@ fn the_freshest_number_on_the_way_travels_on() {
     mesh.disconnect(1, 2);
     mesh.run_until(ms(12_000)); // The route expires, which adds 1.
     mesh.take_log();
-    mesh.input(1, Input::Message { from: addr(0), ttl: 5, message: Message::Request(request(0, 2)) });
+    mesh.input(1, message_input(0, 5, Message::Request(request(0, 2))));
     mesh.run_until(ms(12_010));
     expect_log(&mut mesh, "12000.000 ms: 1 -> *: RREQ 9 for 2 (seq 2) by 0 (seq 50) hops 1 ttl 4");
 }
@@ -228,7 +228,7 @@ pub(super) fn request(from: usize, to: usize) -> Request {
 }
 
 fn hear(agent: &mut Aodv, now: Instant, from: usize, message: Message) -> Vec<String> {
-    agent.handle(now, Input::Message { from: addr(from), ttl: 9, message });
+    agent.handle(now, message_input(from, 9, message));
     let later = now + Duration::from_millis(20);
     if agent.poll_timeout().is_some_and(|at| at <= later) {
         agent.handle_timeout(later);
@@ -254,7 +254,7 @@ fn a_request_is_passed_on_once() {
 fn requests_end_where_their_ttl_does() {
     let mut agent = agents(1, &config(Preset::Ns2), 1).remove(0);
     let message = Message::Request(request(5, 9));
-    agent.handle(ms(0), Input::Message { from: addr(1), ttl: 1, message });
+    agent.handle(ms(0), message_input(1, 1, message));
     assert_eq!(agent.poll_timeout().map(|at| at.as_nanos() / 1_000_000), Some(6000), "the way back alone");
     assert_eq!(agent.next_hop(addr(5)), Some(addr(1)));
     let worn = Request { hop_count: 255, id: 10, ..request(5, 9) };
@@ -383,7 +383,7 @@ fn forwarded_requests_are_held_back_at_random() {
         for id in 0..1000 {
             let now = ms(u64::from(id) * 50);
             let message = Message::Request(Request { id, ..request(5, 9) });
-            agent.handle(now, Input::Message { from: addr(1), ttl: 9, message });
+            agent.handle(now, message_input(1, 9, message));
             let mut at = now;
             while said(&mut agent, at).is_empty() {
                 at = agent.poll_timeout().unwrap();

@@ -88,7 +88,7 @@ fn an_error_counts_only_from_the_next_hop_and_if_it_is_news() {
     for preset in [Preset::Ns2, Preset::Uu] {
         let mut mesh = in_use(4, &config(preset));
         let mut told = |from, message| {
-            mesh.input(1, Input::Message { from: addr(from), ttl: 1, message });
+            mesh.input(1, message_input(from, 1, message));
             next_hop(&mesh, 1, 3)
         };
         assert_eq!(told(0, error(3, 9, false)), Some(2), "not the next hop");
@@ -108,7 +108,7 @@ fn a_number_never_falls() {
     };
     assert_eq!(sequence(&mesh), 1);
     // 0 stands for a number that is not known.
-    mesh.input(1, Input::Message { from: addr(2), ttl: 1, message: error(3, 0, false) });
+    mesh.input(1, message_input(2, 1, error(3, 0, false)));
     assert_eq!((next_hop(&mesh, 1, 3), sequence(&mesh)), (None, 2));
 }
 
@@ -119,7 +119,7 @@ fn what_waits_behind_a_failed_packet_finds_no_route() {
         let (source, destination) = (addr(0), addr(2));
         let data = Data { id: 50, source, destination, hops: 0, previous_hop: None };
         let packet = mesh.adapter.hold(data);
-        mesh.input(0, Input::LinkFailed { next_hop: addr(1), packet });
+        mesh.input(0, Input::LinkFailed { next_hop: addr(1), packet, quoted: None });
         let (_, _, found, told) = mesh.adapter.dropped.pop().unwrap();
         assert_eq!((found, told), (reason, true));
     }
@@ -142,7 +142,10 @@ fn uu_lets_nine_errors_pass_in_a_second() {
 fn the_loss_of_a_message_is_no_broken_link() {
     for preset in [Preset::Ns2, Preset::Uu] {
         let mut mesh = in_use(3, &config(preset));
-        mesh.input(0, Input::MessageLost { next_hop: addr(1) });
+        mesh.input(
+            0,
+            Input::MessageLost { next_hop: addr(1), message: RoutingMessage::Aodv(Message::ReplyAck) },
+        );
         assert_eq!(next_hop(&mesh, 0, 2), Some(1));
     }
 }

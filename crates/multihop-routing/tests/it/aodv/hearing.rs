@@ -9,17 +9,20 @@ use super::*;
 #[test]
 fn what_concerns_nobody_here_is_said_to_change_nothing() {
     let mut agent = agents(1, &config(Preset::Ns2), 1).remove(0);
-    let asked = Message::Request(request(5, 9));
-    assert!(agent.hear(ms(0), addr(1), 5, &asked));
-    assert!(!agent.hear(ms(1), addr(2), 5, &asked), "heard before");
-    assert!(!agent.hear(ms(1), addr(2), 5, &Message::Request(request(0, 9))), "its own");
+    let asked = RoutingMessage::Aodv(Message::Request(request(5, 9)));
+    assert!(agent.receive(ms(0), addr(1), 5, &asked));
+    assert!(!agent.receive(ms(1), addr(2), 5, &asked), "heard before");
+    assert!(
+        !agent.receive(ms(1), addr(2), 5, &RoutingMessage::Aodv(Message::Request(request(0, 9)))),
+        "its own"
+    );
     let lost = |n| {
         let unreachable = vec![Unreachable { destination: addr(n), sequence: Sequence(60) }];
-        Message::Error(Error { no_delete: false, unreachable })
+        RoutingMessage::Aodv(Message::Error(Error { no_delete: false, unreachable }))
     };
-    assert!(!agent.hear(ms(2), addr(2), 1, &lost(5)), "the route leads over another");
-    assert!(!agent.hear(ms(2), addr(1), 1, &lost(6)), "no such route");
-    assert!(agent.hear(ms(2), addr(1), 1, &lost(5)));
+    assert!(!agent.receive(ms(2), addr(2), 1, &lost(5)), "the route leads over another");
+    assert!(!agent.receive(ms(2), addr(1), 1, &lost(6)), "no such route");
+    assert!(agent.receive(ms(2), addr(1), 1, &lost(5)));
 }
 
 fn message() -> impl Strategy<Value = Message> {
@@ -65,7 +68,7 @@ proptest! {
             }
             while agent.poll_output(now).is_some() {}
             let before = format!("{agent:?}");
-            if !agent.hear(now, addr(from), ttl, &message) {
+            if !agent.receive(now, addr(from), ttl, &RoutingMessage::Aodv(message)) {
                 prop_assert_eq!(format!("{agent:?}"), before);
             }
         }

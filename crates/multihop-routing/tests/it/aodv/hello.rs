@@ -129,7 +129,7 @@ fn an_error_goes_out_when_a_neighbour_falls_silent() {
 fn in_uu_use_does_not_keep_a_neighbour_that_says_no_hello() {
     let mut mesh = Mesh::new(agents(2, &config(Preset::Uu), 1), Net::default(), 1);
     mesh.run_until(ms(100));
-    mesh.input(0, Input::Message { from: addr(1), ttl: 1, message: Message::ReplyAck });
+    mesh.input(0, message_input(1, 1, Message::ReplyAck));
     mesh.run_until(ms(2900));
     send(&mut mesh, 0, 1);
     assert_eq!(next_hop(&mesh, 0, 1), Some(1));
@@ -142,7 +142,7 @@ fn in_uu_use_does_not_keep_a_neighbour_that_says_no_hello() {
 fn numbers(link_failure: LinkFailure, messages: [(u8, Message); 2]) -> [Option<Sequence>; 2] {
     let mut mesh = Mesh::new(agents(2, &Config::new(Preset::Uu, link_failure), 1), Net::default(), 1);
     let hear = |mesh: &mut AodvMesh, (ttl, message)| {
-        mesh.input(0, Input::Message { from: addr(1), ttl, message });
+        mesh.input(0, message_input(1, ttl, message));
         let (_, route) = mesh.machines[0].routes().find(|(to, _)| *to == addr(1)).expect("node 1 was heard");
         assert_eq!(route.state, RouteState::Valid);
         route.sequence

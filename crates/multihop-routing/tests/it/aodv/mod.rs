@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Duration, Instant, Machine, NodeId, Notice, Rng};
-use multihop_routing::agent::{Input, Output, Routable, Ticket};
+use multihop_routing::agent::{Input, NO_FLOW, Output, Routable, RoutingAgent, Ticket};
 use multihop_routing::aodv::{Aodv, Config, LinkFailure, LocalRepair, Preset, RouteState};
+use multihop_routing::message::Message as RoutingMessage;
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
 use multihop_wire::aodv::{Error, Message, Reply, Request, Sequence, Unreachable};
 
@@ -59,6 +60,8 @@ impl Net {
             destination: data.destination,
             previous_hop: data.previous_hop,
             hops: data.hops,
+            flow: NO_FLOW,
+            route: None,
         };
         self.held.insert(self.tickets, data);
         routable
@@ -73,9 +76,9 @@ impl Adapter for Net {
     type Machine = Aodv;
     type Packet = Packet;
 
-    fn output(&mut self, _now: Instant, node: usize, output: Output<Message>) -> Action<Packet> {
+    fn output(&mut self, _now: Instant, node: usize, output: Output) -> Action<Packet> {
         match output {
-            Output::Forward { ticket, next_hop } => {
+            Output::Forward { ticket, next_hop, .. } => {
                 let packet = Packet::Data(self.hand_back(ticket));
                 Action::Unicast { to: index(next_hop), packet }
             }
@@ -86,9 +89,12 @@ impl Adapter for Net {
                 self.dropped.push((node, data, reason, tell_source));
                 Action::Log(line)
             }
-            Output::Message { to: None, ttl, message } => Action::Broadcast(Packet::Message { ttl, message }),
-            Output::Message { to: Some(to), ttl, message } => {
-                Action::Unicast { to: index(to), packet: Packet::Message { ttl, message } }
+            Output::Message { to, ttl, message } => {
+                let packet = Packet::Message { ttl, message: aodv(message) };
+                match to {
+                    None => Action::Broadcast(packet),
+                    Some(to) => Action::Unicast { to: index(to), packet },
+                }
             }
             Output::Purge { next_hop } => Action::Log(format!("purges {}", index(next_hop))),
             Output::Discard { next_hop, destination } => {
@@ -104,7 +110,7 @@ impl Adapter for Net {
         }
     }
 
-    fn arrived(&mut self, _: Instant, node: usize, from: usize, packet: Packet) -> Option<Input<Message>> {
+    fn arrived(&mut self, _: Instant, node: usize, from: usize, packet: Packet) -> Option<Input> {
         match packet {
             Packet::Data(mut data) => {
                 data.hops += 1;
@@ -121,16 +127,18 @@ impl Adapter for Net {
             }
             Packet::Message { ttl, message } => {
                 self.news += 1;
-                Some(Input::Message { from: addr(from), ttl, message })
+                Some(message_input(from, ttl, message))
             }
         }
     }
 
-    fn failed(&mut self, _: Instant, _node: usize, to: usize, packet: Packet) -> Option<Input<Message>> {
+    fn failed(&mut self, _: Instant, _node: usize, to: usize, packet: Packet) -> Option<Input> {
         let next_hop = addr(to);
         Some(match packet {
-            Packet::Data(data) => Input::LinkFailed { next_hop, packet: self.hold(data) },
-            Packet::Message { .. } => Input::MessageLost { next_hop },
+            Packet::Data(data) => Input::LinkFailed { next_hop, packet: self.hold(data), quoted: None },
+            Packet::Message { message, .. } => {
+                Input::MessageLost { next_hop, message: RoutingMessage::Aodv(message) }
+            }
         })
     }
 
@@ -140,6 +148,15 @@ impl Adapter for Net {
             Packet::Message { ttl, message } => format!("{} ttl {ttl}", text(message)),
         }
     }
+}
+
+fn message_input(from: usize, ttl: u8, message: Message) -> Input {
+    Input::Message { from: addr(from), ttl, message: RoutingMessage::Aodv(message) }
+}
+
+fn aodv(message: RoutingMessage) -> Message {
+    let RoutingMessage::Aodv(message) = message else { panic!("not of AODV: {message:?}") };
+    message
 }
 
 fn text(message: &Message) -> String {
@@ -238,9 +255,11 @@ fn said(agent: &mut Aodv, now: Instant) -> Vec<String> {
         .map(|output| match output {
             Output::Message { to, ttl, message } => {
                 let to = to.map_or("*".into(), |to| index(to).to_string());
-                format!("-> {to}: {} ttl {ttl}", text(&message))
+                format!("-> {to}: {} ttl {ttl}", text(&aodv(message)))
             }
-            Output::Forward { ticket, next_hop } => format!("forwards {} to {}", ticket.0, index(next_hop)),
+            Output::Forward { ticket, next_hop, .. } => {
+                format!("forwards {} to {}", ticket.0, index(next_hop))
+            }
             Output::Drop { ticket, reason, tell_source } => {
                 format!("drops {}: {reason}{}", ticket.0, if tell_source { ", source told" } else { "" })
             }

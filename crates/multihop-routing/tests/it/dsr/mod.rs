@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use multihop_core::{DropReason, Duration, Instant, NodeId, Notice, Rng};
-use multihop_routing::agent::{Routable, Ticket};
-use multihop_routing::dsr::{Agent, Config, Input, Message, Output, Overheard};
+use multihop_routing::agent::{Input, NO_FLOW, Output, Overheard, Routable, Ticket};
+use multihop_routing::dsr::{Agent, Config};
+use multihop_routing::message::{DsrMessage, Message};
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
 use multihop_wire::Quoted;
 use multihop_wire::dsr::{Fault, Header, SourceRoute};
@@ -17,8 +18,8 @@ mod stale;
 /// What links carry.
 #[derive(Clone)]
 enum Frame {
-    Control { id: u32, ttl: u8, message: Arc<Message> },
-    Data { packet: usize, route: SourceRoute },
+    Control { id: u32, ttl: u8, message: Arc<DsrMessage> },
+    Data { packet: usize, route: Arc<SourceRoute> },
 }
 
 /// A data packet's history.
@@ -49,7 +50,14 @@ impl Air {
             destination: address(destination),
             previous_hop: None,
             hops,
+            flow: NO_FLOW,
+            route: None,
         }
+    }
+
+    /// With the source route that it carries.
+    fn routed(&self, packet: usize, route: Arc<SourceRoute>) -> Routable {
+        Routable { route: Some(route), ..self.routable(packet) }
     }
 
     fn end(&mut self, packet: usize, end: Result<(), DropReason>) {
@@ -65,12 +73,12 @@ impl Adapter for Air {
     fn output(&mut self, _now: Instant, node: usize, output: Output) -> Action<Frame> {
         match output {
             Output::Forward { ticket, next_hop, route } => {
-                let packet = ticket.0 as usize;
-                check_bytes(&Header { source_route: Some(route), ..Header::new(6) });
+                let (packet, route) = (ticket.0 as usize, route.expect("DSR gives each packet its route"));
+                check_bytes(&Header { source_route: Some(*route), ..Header::new(6) });
                 self.packets[packet].senders.push((node, route.salvage));
                 Action::Unicast { to: number(next_hop), packet: Frame::Data { packet, route } }
             }
-            Output::Message { to, ttl, message } => {
+            Output::Message { to, ttl, message: Message::Dsr(message) } => {
                 check_bytes(&message.header);
                 self.control += 1;
                 let frame = Frame::Control { id: u32::MAX - self.control, ttl, message };
@@ -79,7 +87,7 @@ impl Adapter for Air {
                     None => Action::Broadcast(frame),
                 }
             }
-            Output::Drop { ticket, reason } => {
+            Output::Drop { ticket, reason, .. } => {
                 self.end(ticket.0 as usize, Err(reason));
                 Action::Log(format!("drop: {reason}"))
             }
@@ -89,19 +97,22 @@ impl Adapter for Air {
             }
             // There are no queues.
             Output::Purge { .. } => Action::Done,
+            other => panic!("not an output of DSR: {other:?}"),
         }
     }
 
-    fn arrived(&mut self, _: Instant, node: usize, _: usize, frame: Frame) -> Option<Input> {
+    fn arrived(&mut self, _: Instant, node: usize, from: usize, frame: Frame) -> Option<Input> {
         match frame {
-            Frame::Control { ttl, message, .. } => Some(Input::Message { ttl, message }),
+            Frame::Control { ttl, message, .. } => {
+                Some(Input::Message { from: address(from), ttl, message: Message::Dsr(message) })
+            }
             Frame::Data { packet, route } => {
                 self.packets[packet].hops += 1;
                 if self.packets[packet].destination == node {
                     self.end(packet, Ok(()));
                     return None;
                 }
-                Some(Input::Packet { packet: self.routable(packet), route: Some(route) })
+                Some(Input::Packet(self.routed(packet, route)))
             }
         }
     }
@@ -109,25 +120,25 @@ impl Adapter for Air {
     fn failed(&mut self, _: Instant, _: usize, to: usize, frame: Frame) -> Option<Input> {
         let next_hop = address(to);
         Some(match frame {
-            Frame::Control { message, .. } => Input::MessageLost { next_hop, message },
+            Frame::Control { message, .. } => Input::MessageLost { next_hop, message: Message::Dsr(message) },
             Frame::Data { packet, route } => {
-                let packet = self.routable(packet);
+                let packet = self.routed(packet, route);
                 let Routable { source, destination, .. } = packet;
                 let quoted = Some(Quoted { source, destination, protocol: 6, transport: [1; 20] });
-                Input::LinkFailed { next_hop, packet, route, quoted }
+                Input::LinkFailed { next_hop, packet, quoted }
             }
         })
     }
 
     fn overheard(&mut self, _: Instant, _: usize, _: usize, frame: Frame) -> Option<Input> {
         let (id, packet) = match frame {
-            Frame::Control { id, message, .. } => (id, Overheard::Message(message)),
+            Frame::Control { id, message, .. } => (id, Overheard::Message(Message::Dsr(message))),
             Frame::Data { packet, route } => {
                 let Routable { ticket, source, destination, .. } = self.routable(packet);
-                (ticket.0, Overheard::Data { source, destination, route })
+                (ticket.0, Overheard::Data { source, destination, route: Some(route) })
             }
         };
-        Some(Input::Tap { id, packet })
+        Some(Input::Overheard { id, packet })
     }
 
     fn text(&self, frame: &Frame) -> String {
@@ -144,7 +155,7 @@ fn check_bytes(header: &Header) {
     assert_eq!(Header::parse(&bytes).as_ref(), Ok(&(header.clone(), &[][..])));
 }
 
-fn text(ttl: u8, message: &Message) -> String {
+fn text(ttl: u8, message: &DsrMessage) -> String {
     let header = &message.header;
     let mut text = String::new();
     if let Some(request) = &header.request {
@@ -212,7 +223,7 @@ fn send(mesh: &mut Mesh<Air>, source: usize, destination: usize) -> usize {
     let packet = mesh.adapter.packets.len();
     mesh.adapter.packets.push(Packet { source, destination, senders: Vec::new(), hops: 0, end: None });
     let routable = mesh.adapter.routable(packet);
-    mesh.input(source, Input::Packet { packet: routable, route: None });
+    mesh.input(source, Input::Packet(routable));
     packet
 }
 

@@ -97,6 +97,6 @@ fn teach(mesh: &mut Mesh<Air>, node: usize, way: &[usize]) {
     let replies = vec![RouteReply { last_hop_external: false, route }];
     let header = Header { replies, ..Header::new(NO_NEXT_HEADER) };
     let (source, destination) = (*route.last().expect("a way has an end"), address(node));
-    let message = Arc::new(Message { source, destination, header });
-    mesh.input(node, Input::Message { ttl: 255, message });
+    let message = Message::Dsr(Arc::new(DsrMessage { source, destination, header }));
+    mesh.input(node, Input::Message { from: address(0), ttl: 255, message });
 }

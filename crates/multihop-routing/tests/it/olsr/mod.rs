@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use multihop_core::{Duration, Instant, NodeId, Rng};
-use multihop_routing::agent::{Input, Output, Routable, Ticket};
+use multihop_routing::agent::{Input, NO_FLOW, Output, Routable, Ticket};
+use multihop_routing::message::Message;
 use multihop_routing::olsr::{Agent, Config};
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
 use multihop_wire::olsr::{Body, Packet};
@@ -38,13 +39,13 @@ impl Adapter for Air {
     type Machine = Agent;
     type Packet = Frame;
 
-    fn output(&mut self, now: Instant, node: usize, output: Output<Arc<Packet>>) -> Action<Frame> {
+    fn output(&mut self, now: Instant, node: usize, output: Output) -> Action<Frame> {
         match output {
-            Output::Message { message, .. } => {
+            Output::Message { message: Message::Olsr(message), .. } => {
                 self.sent.push((now, node, message.clone()));
                 Action::Broadcast(Frame::Control(message))
             }
-            Output::Forward { ticket, next_hop } => {
+            Output::Forward { ticket, next_hop, .. } => {
                 Action::Unicast { to: number(next_hop), packet: Frame::Data(ticket.0 as usize) }
             }
             Output::Drop { ticket, .. } => {
@@ -55,15 +56,11 @@ impl Adapter for Air {
         }
     }
 
-    fn arrived(
-        &mut self,
-        _now: Instant,
-        node: usize,
-        from: usize,
-        frame: Frame,
-    ) -> Option<Input<Arc<Packet>>> {
+    fn arrived(&mut self, _now: Instant, node: usize, from: usize, frame: Frame) -> Option<Input> {
         match frame {
-            Frame::Control(message) => Some(Input::Message { from: address(from), ttl: 1, message }),
+            Frame::Control(message) => {
+                Some(Input::Message { from: address(from), ttl: 1, message: Message::Olsr(message) })
+            }
             Frame::Data(at) => {
                 let way = self.ways.entry(at).or_default();
                 way.push(node);
@@ -75,14 +72,15 @@ impl Adapter for Air {
                     self.delivered.insert(at, packet.hops);
                     return None;
                 }
-                Some(Input::Packet(*packet))
+                Some(Input::Packet(packet.clone()))
             }
         }
     }
 
-    fn failed(&mut self, _now: Instant, _node: usize, to: usize, frame: Frame) -> Option<Input<Arc<Packet>>> {
+    fn failed(&mut self, _now: Instant, _node: usize, to: usize, frame: Frame) -> Option<Input> {
         let Frame::Data(at) = frame else { return None };
-        Some(Input::LinkFailed { next_hop: address(to), packet: self.packets[at] })
+        let packet = self.packets[at].clone();
+        Some(Input::LinkFailed { next_hop: address(to), packet, quoted: None })
     }
 
     fn text(&self, frame: &Frame) -> String {
@@ -174,8 +172,10 @@ impl Field {
             destination: address(to),
             previous_hop: None,
             hops: 0,
+            flow: NO_FLOW,
+            route: None,
         };
-        self.mesh.adapter.packets.push(packet);
+        self.mesh.adapter.packets.push(packet.clone());
         self.mesh.input(from, Input::Packet(packet));
         at
     }

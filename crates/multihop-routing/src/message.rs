@@ -1,0 +1,119 @@
+//! Messages of routing protocols: their names in results, their IP payload and their length.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_wire::{aodv, dsr, olsr, udp};
+
+/// A message of a routing protocol.
+///
+/// All nodes that receive a broadcast read the same message, so a clone must be cheap.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Message {
+    /// RFC 3561.
+    Aodv(aodv::Message),
+    /// RFC 3626.
+    Olsr(Arc<olsr::Packet>),
+    /// RFC 4728.
+    Dsr(Arc<DsrMessage>),
+    /// Any other protocol.
+    Custom {
+        /// What results and traces call it.
+        kind: &'static str,
+        /// The UDP payload.
+        bytes: Arc<[u8]>,
+    },
+}
+
+/// A DSR message with the addresses of its IP header, which is addressed over several hops.
+///
+/// The IP header carries [`dsr::PROTOCOL`] and the header's bytes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DsrMessage {
+    /// IP source address.
+    pub source: Ipv4Addr,
+    /// IP destination address; requests go to the broadcast address.
+    pub destination: Ipv4Addr,
+    /// The DSR header.
+    pub header: dsr::Header,
+}
+
+impl Message {
+    /// What results and traces call it.
+    ///
+    /// The name of an OLSR packet with several messages is that of its first flooded one.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Aodv(aodv::Message::Request(_)) => "rreq",
+            // No node requests a route to itself.
+            Self::Aodv(aodv::Message::Reply(reply)) if reply.originator == reply.destination => "hello",
+            Self::Aodv(aodv::Message::Reply(_)) => "rrep",
+            Self::Aodv(aodv::Message::Error(_)) => "rerr",
+            Self::Aodv(aodv::Message::ReplyAck) => "rrep-ack",
+            Self::Olsr(packet) => {
+                let flooded = packet.messages.iter().find(|m| !matches!(m.body, olsr::Body::Hello(_)));
+                match flooded.map(|message| &message.body) {
+                    None => "hello",
+                    Some(olsr::Body::Tc(_) | olsr::Body::Costs(_)) => "tc",
+                    Some(_) => "olsr",
+                }
+            }
+            Self::Dsr(message) if message.header.request.is_some() => "rreq",
+            Self::Dsr(message) if !message.header.replies.is_empty() => "rrep",
+            Self::Dsr(_) => "rerr",
+            Self::Custom { kind, .. } => kind,
+        }
+    }
+
+    /// IP source and destination of a message that is addressed over several hops; `None` if it
+    /// crosses a single link, from its sender to the next hop.
+    pub fn endpoints(&self) -> Option<(Ipv4Addr, Ipv4Addr)> {
+        match self {
+            Self::Dsr(message) => Some((message.source, message.destination)),
+            Self::Aodv(_) | Self::Olsr(_) | Self::Custom { .. } => None,
+        }
+    }
+
+    /// Bytes of the IP packet.
+    pub fn packet_len(&self) -> usize {
+        match self {
+            Self::Aodv(message) => IP_AND_UDP + message.wire_len(),
+            Self::Olsr(packet) => IP_AND_UDP + packet.len(),
+            Self::Dsr(message) => IP + message.header.accounted_len(),
+            Self::Custom { bytes, .. } => IP_AND_UDP + bytes.len(),
+        }
+    }
+
+    /// Protocol number and payload of the IP packet between these addresses.
+    pub fn ip_payload(&self, source: Ipv4Addr, destination: Ipv4Addr) -> (u8, Vec<u8>) {
+        let mut bytes = Vec::with_capacity(self.packet_len());
+        let port = match self {
+            Self::Dsr(message) => {
+                message.header.emit(&mut bytes);
+                return (dsr::PROTOCOL, bytes);
+            }
+            Self::Aodv(message) => {
+                message.emit(&mut bytes);
+                aodv::PORT
+            }
+            Self::Olsr(packet) => {
+                packet.emit(&mut bytes);
+                olsr::PORT
+            }
+            Self::Custom { bytes: payload, .. } => {
+                bytes.extend_from_slice(payload);
+                CUSTOM_PORT
+            }
+        };
+        let datagram = udp::Datagram { source: port, destination: port, payload: bytes.into() };
+        let mut out = Vec::with_capacity(self.packet_len());
+        datagram.emit(source, destination, &mut out);
+        (udp::PROTOCOL, out)
+    }
+}
+
+const IP: usize = 20;
+const IP_AND_UDP: usize = IP + 8;
+/// UDP port of a protocol without a port of its own: an unassigned number near AODV's 654.
+const CUSTOM_PORT: u16 = 650;

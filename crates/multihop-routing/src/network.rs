@@ -1,0 +1,65 @@
+//! The agents of a whole network, for drivers that run all of its nodes.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Instant, Rng};
+
+use crate::agent::{RouteChanges, RoutingAgent};
+
+/// A routing protocol with its parameters.
+pub trait AgentConfig: fmt::Debug + Send + Sync {
+    /// An agent for each node, usually by [`Network::agents`].
+    fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable>;
+}
+
+/// The nodes for which [`AgentConfig`] makes agents.
+pub struct Network<'a> {
+    /// By node.
+    pub addresses: &'a [Ipv4Addr],
+    /// When the agents begin.
+    pub start: Instant,
+    /// The random stream of a node's agent.
+    pub rng: &'a dyn Fn(usize) -> Rng,
+}
+
+/// Agents of one protocol, by node.
+///
+/// They are contiguous in memory, which dynamic dispatch for each agent by itself would prevent.
+pub trait AgentTable {
+    /// The agent of a node.
+    fn agent(&self, node: usize) -> &dyn RoutingAgent;
+
+    /// The same, to be changed.
+    fn agent_mut(&mut self, node: usize) -> &mut dyn RoutingAgent;
+
+    /// The changes that all agents counted together; `None` if they do not count them.
+    fn route_changes(&self) -> Option<RouteChanges>;
+}
+
+impl Network<'_> {
+    /// An agent for each node.
+    pub fn agents<A: RoutingAgent + 'static>(
+        &self,
+        mut agent: impl FnMut(Ipv4Addr, Rng) -> A,
+    ) -> Box<dyn AgentTable> {
+        let agents = self.addresses.iter().enumerate();
+        Box::new(agents.map(|(node, &address)| agent(address, (self.rng)(node))).collect::<Vec<A>>())
+    }
+}
+
+impl<A: RoutingAgent> AgentTable for Vec<A> {
+    fn agent(&self, node: usize) -> &dyn RoutingAgent {
+        &self[node]
+    }
+
+    fn agent_mut(&mut self, node: usize) -> &mut dyn RoutingAgent {
+        &mut self[node]
+    }
+
+    fn route_changes(&self) -> Option<RouteChanges> {
+        self.iter().map(A::route_changes).sum()
+    }
+}
