@@ -10,7 +10,6 @@ from typing import Any
 
 from multihop.experiments.adtcp import AREA, STREAMS, TCP, UNSTATED, tcp
 from multihop.experiments.declare import (
-    VALIDATION,
     Axis,
     Claim,
     Document,
@@ -21,8 +20,9 @@ from multihop.experiments.declare import (
     versus,
 )
 from multihop.experiments.measures import frame, ratio
-from multihop.experiments.study import Experiment, Study, Values
+from multihop.experiments.study import Study, Values
 from multihop.experiments.traces import traced
+from multihop.experiments.validation.part import Page
 
 SECONDS = 300.0
 TRACED = 3  # seeds
@@ -39,6 +39,8 @@ SETTING = (
     "[50, 250], [100, 200] and [130, 170] s. The movements are the same for every transport. The paper has 50 runs for each point and does "
     "not say how long its histories are (here S = 100)."
 )
+PAGE = Page("adtcp", PAPER, SETTING)
+TWELVE = Effort(12)
 # A sender that gives up after its probes, unlike that of the paper.
 ADTCP = {"kind": "adtcp", **TCP}
 BASE: dict[str, Any] = {
@@ -59,22 +61,6 @@ def at_speed(speed: int) -> Settings:
 def speeds(*values: int) -> Axis:
     """The axis of speeds."""
     return Axis("speed", {v: at_speed(v) for v in values}, "v, m/s")
-
-
-def experiment(name: str, title: str, found: str, **more: Any) -> Experiment:
-    """A part of this study."""
-    return Experiment(
-        id=f"validation-adtcp-{name}",
-        paper=VALIDATION,
-        sheet="adtcp",
-        place=PAPER,
-        title=title,
-        found=found,
-        quick=Effort(12),
-        full=Effort(12),
-        unstated=UNSTATED,
-        **more,
-    )
 
 
 def delivered(document: Document) -> float:
@@ -137,15 +123,17 @@ def congestion(study: Study) -> None:
     )
 
 
-ACCURACY = experiment(
-    "accuracy",
+ACCURACY = PAGE.experiment(
+    "adtcp-accuracy",
     "how often the state of the network is taken for another",
     "Can the two ends of a connection tell congestion from channel errors, changed routes and disconnections by what they measure "
     "themselves? At each loss of a data segment in flight the metrics of the receiver at that moment are compared with the true cause: "
     "congestion if a queue overflowed, no congestion otherwise (channel errors, retry limits on links that exist, changed routes, "
     "disconnections). Incompatible: a queue overflowed and the verdict is another. When the sender acts: the same losses, judged by the "
     "state that the sender knew at the fast retransmit or timeout that followed. The paper reports 5% to 20% wrong alone and below 5% with "
-    "three streams for both metrics, 20% to 30% with streams for one, and below 2% incompatible. 1% channel error. " + SETTING,
+    "three streams for both metrics, 20% to 30% with streams for one, and below 2% incompatible. 1% channel error.",
+    TWELVE,
+    unstated=UNSTATED,
     scenario={**BASE, "radio": {"loss": 0.01}},
     axes=[Axis("streams", {ALONE: {}, STREAMED: {"flow": [*BASE["flow"], *STREAMS]}}), speeds(*ALL_SPEEDS)],
     metrics=(*WRONG, *INCOMPATIBLE),
@@ -175,10 +163,12 @@ def overflows(study: Study) -> None:
     study.table(frame(columns, rows), "Segments that overflowing queues dropped")
 
 
-CROWDED = experiment(
-    "crowded",
+CROWDED = PAGE.experiment(
+    "adtcp-crowded",
     "how much congestion is seen",
-    "Nodes at rest, no channel error, and streams of 180 or 400 kb/s each. " + SETTING,
+    "Nodes at rest, no channel error, and streams of 180 or 400 kb/s each.",
+    TWELVE,
+    unstated=UNSTATED,
     scenario={
         **BASE,
         "flow": [*BASE["flow"], *STREAMS],
@@ -253,10 +243,12 @@ def sent(trace: Path) -> Iterator[float]:
                     yield float(time)
 
 
-THROUGHPUT = experiment(
-    "throughput",
+THROUGHPUT = PAGE.experiment(
+    "adtcp-throughput",
     "NewReno, ADTCP and ELFN among moving nodes",
-    "Does a sender that acts on what the ends measure deliver more? " + SETTING,
+    "Does a sender that acts on what the ends measure deliver more?",
+    TWELVE,
+    unstated=UNSTATED,
     scenario=BASE,
     axes=[Axis("case", CASES), speeds(5, 20), TRANSPORTS],
     metrics=(GOODPUT, TIMEOUTS),
@@ -271,15 +263,16 @@ THROUGHPUT = experiment(
     ),
     more=throughput,
 )  # fmt: skip
-ADDRESSES = experiment(
-    "addresses",
+ADDRESSES = PAGE.experiment(
+    "adtcp-addresses",
     "what the ARP of ns-2 costs",
     "At 20 m/s without channel error ADTCP is silent for longer than NewReno, for two reasons that the traces show. Probes arrive and are "
     "answered, but the ACKs, one every 2 s, are lost to ARP on stale reverse routes: as in ns-2 a node holds one packet for a neighbour "
     "that does not answer, each new one takes its place, and only after several does DSR learn that the link is gone (in seed 1, from 271 s "
     "to 298 s, 16 packets are lost in this way). And a timeout after the state was CONG is NewReno's: it backs off like it, for 8, 16, 32 and "
-    "64 s in seed 3, since nothing arrives that could change the state. With known addresses all transports are alike within their intervals, and moving leaves little to gain. "
-    + SETTING,
+    "64 s in seed 3, since nothing arrives that could change the state. With known addresses all transports are alike within their intervals, and moving leaves little to gain. ",
+    TWELVE,
+    unstated=UNSTATED,
     scenario={
         **BASE,
         "mobility": {"kind": "random-waypoint", "speed": 20.0},
@@ -318,11 +311,13 @@ def changes(study: Study) -> None:
     study.table(frame(["setting", "change of goodput"], rows), "Changes, run by run")
 
 
-SETTINGS = experiment(
-    "settings",
+SETTINGS = PAGE.experiment(
+    "adtcp-settings",
     "what each setting changes",
     "At 20 m/s with 5% channel error, alone; goodput over the whole run. As it is, probe_max is 15, and some connections end before the run "
-    "does. " + SETTING,
+    "does.",
+    TWELVE,
+    unstated=UNSTATED,
     scenario={
         **BASE,
         "radio": {"loss": 0.05},

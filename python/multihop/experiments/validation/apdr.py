@@ -10,11 +10,12 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from multihop import report
-from multihop.experiments.declare import VALIDATION, Axis, Document, Effort, Metric, Plot, versus
+from multihop.experiments.declare import Axis, Document, Effort, Metric, Plot, versus
 from multihop.experiments.measures import frame
-from multihop.experiments.study import Experiment, Study, Values
+from multihop.experiments.study import Study, Values
 from multihop.experiments.traces import traced
 from multihop.experiments.validation.apdr_traces import CAUSES, Traced, read
+from multihop.experiments.validation.part import Page
 from multihop.experiments.verdicts import decide
 from multihop.stats import interval
 
@@ -50,6 +51,8 @@ DIAMOND: dict[str, Any] = {
 # Traces are shorter than the full runs, since that of half an hour has millions of lines.
 TRACED_SECONDS, DELAY_EVERY = 600.0, 2.0
 MINUTE = (300.0, 360.0)
+PAGE = Page("apdr", PAPER)
+QUICK, FULL = Effort(3, {"duration": 600.0}), Effort(4)
 SETTING = (
     f"The diamond of the report's Figure 2: 11 Mb/s, no RTS/CTS, no channel error, one NewReno connection from S to D from {START:.0f} s on, "
     "1800 s (600 s with --quick). The report ran OPNET, once, with the TCP parameters of another paper; here it is the simulator's "
@@ -80,21 +83,6 @@ METRICS = (
     Metric("retry-limit", "given up by the MAC", dropped("retry-limit")),
     Metric("queue-full", "queue full", dropped("queue-full")),
 )
-
-
-def experiment(name: str, title: str, found: str, **more: Any) -> Experiment:
-    """A part of this study."""
-    return Experiment(
-        id=f"validation-apdr-{name}",
-        paper=VALIDATION,
-        sheet="apdr",
-        place=PAPER,
-        title=title,
-        found=found,
-        quick=more.pop("quick", Effort(3, {"duration": 600.0})),
-        full=more.pop("full", Effort(4)),
-        **more,
-    )
 
 
 def explain(study: Study) -> None:
@@ -197,8 +185,8 @@ def delays(study: Study, found: dict[str, list[Traced]]) -> None:
 
 
 AT = {"window": WINDOW}
-SWING = experiment(
-    "diamond",
+SWING = PAGE.experiment(
+    "apdr-diamond",
     "one flow and two paths",
     "Does a route chosen by delay oscillate between two paths, the more the greater the weight of the latest delay, and does TCP pay for it, "
     f"as in section 5? {SETTING} There are at most {WINDOW} segments of 1460 bytes in flight (65535 bytes: no window scaling), and other "
@@ -207,6 +195,8 @@ SWING = experiment(
     "two paths collide more often than the MAC retries them, and a HELLO that is dropped from a queue invalidates the route after the third: "
     "routes are missing where nothing moves, as the report saw too (section 7). One path is as fast as two that share the air, so that "
     "there is nothing to gain but shorter round trips.",
+    QUICK,
+    full=FULL,
     scenario=DIAMOND,
     axes=[
         Axis("window", {n: {"flow.0.transport.window_max": n} for n in WINDOWS}, "segments"),
@@ -241,12 +231,14 @@ SWING = experiment(
     ),
     more=explain,
 )  # fmt: skip
-KEPT = experiment(
-    "variants",
+KEPT = PAGE.experiment(
+    "apdr-variants",
     "one flow and two paths, with remedies",
     "Paths that are kept hop by hop (hysteresis, own load) are kept only while they lead on (docs/models/apdr.md). With hysteresis routes "
     "change less often, and no fewer packets are lost: what loses them are nodes that know different costs. A reserved path, which packets "
     f"carry, is not affected: it never changes, loses nothing, and delivers what OLSR does (validation-apdr-diamond). {SETTING}",
+    QUICK,
+    full=FULL,
     scenario=DIAMOND,
     axes=[Axis("routing", {name: {"routing": routing} for name, routing in VARIANTS.items()})],
     metrics=METRICS,
@@ -343,12 +335,13 @@ def correlation(x: Sequence[float], y: Sequence[float]) -> float:
     return both / math.sqrt(squares)
 
 
-LINKS = experiment(
-    "links",
+LINKS = PAGE.experiment(
+    "apdr-links",
     "what the metric measures",
     f"Is the delay that the metric sees that of packets? Six connections with windows of {LOADS[0]} to {LOADS[-1]} segments, for links under "
     "little and much load, on reserved paths among 30 nodes that stand still, 300 s, by the packet trace: for each link the mean time of "
     "HELLOs, which is what the metric averages, and the mean time of data packets from IP to IP of the next node, retries included.",
+    Effort(1),
     scenario={
         **BASE,
         "duration": 300.0,
@@ -368,8 +361,6 @@ LINKS = experiment(
         )
     ],
     metrics=(Metric("goodput", "aggregate goodput, kb/s", "totals.goodput_kbps"),),
-    quick=Effort(1),
-    full=Effort(1),
     more=scatter,
 )
 EXPERIMENTS = (SWING, KEPT, LINKS)

@@ -11,11 +11,12 @@ from statistics import fmean
 from typing import Any
 
 from multihop import _core, report
-from multihop.experiments.declare import VALIDATION, Effort
+from multihop.experiments.declare import Effort
 from multihop.experiments.measures import frame
-from multihop.experiments.study import Experiment, Study
+from multihop.experiments.study import Study
 from multihop.experiments.validation.apdr import PAPER
 from multihop.experiments.validation.apdr_networks import BASE, LARGEST, ROUTINGS
+from multihop.experiments.validation.part import Page
 from multihop.report import BLUE, ORANGE
 
 HOURS = 8
@@ -180,21 +181,17 @@ def draw(study: Study, run: Run) -> None:
     study.figure(figure, "Memory of the process over time.")
 
 
-LONG = Experiment(
-    id="validation-apdr-long",
-    paper=VALIDATION,
-    sheet="apdr-long",
-    place=PAPER,
-    title="APDR for eight hours",
-    found="What do eight simulated hours of seventy walking nodes take, and is the memory of the process after eight hours what it is after one? "
+LONG = Page("apdr-long", PAPER).experiment(
+    "apdr-long",
+    "APDR for eight hours",
+    "What do eight simulated hours of seventy walking nodes take, and is the memory of the process after eight hours what it is after one? "
     f"{LARGEST} nodes, {ROUTING}, ten transfers at a time, otherwise as in validation-apdr-networks, seed 1; an 8-hour run, as in the report's "
     f"section 4. Every {EVERY:.0f} s the process notes its processor time, its resident memory (/proc) and what malloc has given out and not "
     "got back (mallinfo2); simulated time is assumed to pass as processor time does. A separate process runs an hour for comparison.",
+    Effort(0),
     scenario={**BASE, "routing": ROUTINGS[ROUTING]},
     axes=(),
     metrics=(),
-    quick=Effort(0),
-    full=Effort(0),
     more=memory,
 )
 EXPERIMENTS = (LONG,)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from multihop.experiments.declare import VALIDATION, Axis, Claim, Document, Effort, Metric, Plot, versus
+from multihop.experiments.declare import Axis, Claim, Document, Effort, Metric, Plot, versus
 from multihop.experiments.measures import difference, frame, total, weighted
-from multihop.experiments.study import Experiment, Study
+from multihop.experiments.study import Study
 from multihop.experiments.validation.apdr import MAC, OLSR, PAPER, TCP, WINDOW
+from multihop.experiments.validation.part import Page
 from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, decide
 
 FIRST = 50.0
@@ -138,14 +139,13 @@ def routings(*names: str) -> Axis:
     return Axis("routing", {name: {"routing": ROUTINGS[name]} for name in names})
 
 
-NETWORKS = Experiment(
-    id="validation-apdr-networks",
-    paper=VALIDATION,
-    sheet="apdr-networks",
-    place=PAPER,
-    title="delay routing in random networks",
-    found="What do routes by delay, reserved paths and hysteresis do to TCP among nodes that walk and nodes that stand still, as in sections 6 "
+NETWORKS = Page("apdr-networks", PAPER).experiment(
+    "apdr-networks",
+    "delay routing in random networks",
+    "What do routes by delay, reserved paths and hysteresis do to TCP among nodes that walk and nodes that stand still, as in sections 6 "
     f"and 7? {SETTING}",
+    Effort(3, {"duration": 200.0}, {"nodes": [20, LARGEST]}),
+    full=Effort(3, {}, {"nodes": [10, 30, 50, LARGEST]}),
     scenario=BASE,
     axes=[
         Axis("network", {"walking": {}, "standing": {"mobility": {"kind": "static"}}}),
@@ -153,8 +153,6 @@ NETWORKS = Experiment(
         routings(*ROUTINGS),
     ],
     metrics=METRICS,
-    quick=Effort(3, {"duration": 200.0}, {"nodes": [20, LARGEST]}),
-    full=Effort(3, {}, {"nodes": [10, 30, 50, LARGEST]}),
     claims=tuple(claims()),
     plots=tuple(
         Plot("line", metric.name, x="nodes", by="routing", panel="network", caption=f"{metric.label}.")
@@ -163,20 +161,17 @@ NETWORKS = Experiment(
     ),
     more=compare,
 )
-LOSSY = Experiment(
-    id="validation-apdr-packets",
-    paper=VALIDATION,
-    sheet="apdr-networks",
-    place=PAPER,
-    title="random networks whose links lose packets",
-    found="The report does not say of what the 10% are a share. If each hop loses 10% of the packets after all retries of the MAC (`loss = 0.1` "
+LOSSY = Page("apdr-networks", PAPER).experiment(
+    "apdr-packets",
+    "random networks whose links lose packets",
+    "The report does not say of what the 10% are a share. If each hop loses 10% of the packets after all retries of the MAC (`loss = 0.1` "
     "in place of `frame_loss = 0.1`), NewReno waits for timeouts most of the time, links carry next to nothing, and routes by delay have "
     "nothing to choose by. The report's few percent of reordering and its throughput suggest errors that the MAC repairs. 30 nodes that "
     f"walk. {SETTING}",
+    Effort(3, {"duration": 200.0}),
+    full=Effort(3),
     scenario={**BASE, "radio": {"rate": "11M", "loss": 0.1}, "topology": {**BASE["topology"], "nodes": 30}},
     axes=[routings("OLSR", "APDR 0.8")],
     metrics=METRICS,
-    quick=Effort(3, {"duration": 200.0}),
-    full=Effort(3),
 )
 EXPERIMENTS = (NETWORKS, LOSSY)

@@ -15,8 +15,8 @@ from multihop.airtime import (
     UDP_IP_BYTES,
     Radio,
 )
-from multihop.experiments.declare import GOODPUT, VALIDATION, Axis, Claim, Effort, Plot, Settings
-from multihop.experiments.study import Experiment
+from multihop.experiments.declare import GOODPUT, Axis, Claim, Effort, Plot, Settings
+from multihop.experiments.validation.part import Page
 
 STATIONS = (2, 5, 10, 20, 50)
 DOUBLINGS = 5
@@ -68,16 +68,17 @@ def attempt_probability(n: int) -> float:
     return (low + high) / 2
 
 
-BIANCHI = Experiment(
-    id="validation-bianchi",
-    paper=VALIDATION,
-    sheet="bianchi",
-    place="G. Bianchi, Performance Analysis of the IEEE 802.11 Distributed Coordination Function, IEEE JSAC 18(3), 2000",
-    title="saturation throughput of one cell",
-    found="Do backoff, collisions and deference add up? Every station of a cell always has a packet to send; Bianchi's fixed point gives "
+BIANCHI = Page(
+    "bianchi",
+    "G. Bianchi, Performance Analysis of the IEEE 802.11 Distributed Coordination Function, IEEE JSAC 18(3), 2000",
+).experiment(
+    "bianchi",
+    "saturation throughput of one cell",
+    "Do backoff, collisions and deference add up? Every station of a cell always has a packet to send; Bianchi's fixed point gives "
     f"the throughput. Standard flavour; n stations in range of each other, each sending {PAYLOAD} bytes over UDP to the next; 2 Mb/s "
     "data, 1 Mb/s basic rate, long preamble; no retry limits, no capture; 60 s simulated, the first 10 s not counted. The model has "
     f"W = {CW_MIN + 1} and m = {DOUBLINGS}; after a collision every station waits EIFS, as those that heard it must, instead of DIFS.",
+    Effort(5),
     scenario={
         "duration": 60.0,
         "warmup": 10.0,
@@ -91,8 +92,6 @@ BIANCHI = Experiment(
         Axis("stations", {n: cell(n) for n in STATIONS}, "stations"),
     ],
     metrics=(GOODPUT,),
-    quick=Effort(5),
-    full=Effort(5),
     reference="the model",
     published={
         "goodput": {

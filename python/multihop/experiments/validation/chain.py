@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from multihop import report
 from multihop.airtime import Radio
-from multihop.experiments.declare import GOODPUT, VALIDATION, Axis, Claim, Effort, axis
-from multihop.experiments.study import Experiment, Study
+from multihop.experiments.declare import GOODPUT, Axis, Claim, Effort, axis
+from multihop.experiments.study import Study
+from multihop.experiments.validation.part import Page
 from multihop.experiments.verdicts import worst
 
 HOPS = range(1, 11)
@@ -85,16 +86,17 @@ def draw(study: Study) -> None:
     study.figure(figure, "Goodput of one flow over a chain, with 95% intervals.")
 
 
-CHAIN = Experiment(
-    id="validation-chain",
-    paper=VALIDATION,
-    sheet="chain",
-    place="J. Li, C. Blake, D. De Couto, H. Lee, R. Morris, Capacity of Ad Hoc Wireless Networks, MobiCom 2001",
-    title="capacity of a chain",
-    found="How much do several hops carry? Stations that hear each other share the air: h hops carry C/h up to three hops; from four "
+CHAIN = Page(
+    "chain",
+    "J. Li, C. Blake, D. De Couto, H. Lee, R. Morris, Capacity of Ad Hoc Wireless Networks, MobiCom 2001",
+).experiment(
+    "chain",
+    "capacity of a chain",
+    "How much do several hops carry? Stations that hear each other share the air: h hops carry C/h up to three hops; from four "
     "hops on a source that limits its rate carries C/4, and greedy sources approach C/7. Chain of h hops, 200 m each; 2 Mb/s data, "
     f"1 Mb/s basic rate, long preamble, ns2 flavour, RTS/CTS before every data frame; static routes and known addresses; {PAYLOAD} "
     "bytes of payload; 150 s simulated, the first 30 s not counted.",
+    Effort(5),
     scenario={
         "duration": 150.0,
         "warmup": 30.0,
@@ -107,8 +109,6 @@ CHAIN = Experiment(
         axis("hops", "topology.hops", list(HOPS), "hops"),
     ],
     metrics=(GOODPUT,),
-    quick=Effort(5),
-    full=Effort(5),
     reference="the prototype",
     published={"goodput": {(s, h): float(v) for s, t in PROTOTYPE.items() for h, v in enumerate(t, 1)}},
     claims=[

@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any
 
 from multihop.experiments.declare import (
-    VALIDATION,
     Axis,
     Claim,
     Document,
@@ -16,9 +15,10 @@ from multihop.experiments.declare import (
     versus,
 )
 from multihop.experiments.measures import frame, mean, total, weighted
-from multihop.experiments.study import Experiment, Study
+from multihop.experiments.study import Study
 from multihop.experiments.traces import traced
 from multihop.experiments.validation.losses import Losses
+from multihop.experiments.validation.part import Page
 from multihop.experiments.validation.protocols import (
     AODV,
     AODV_HELLO,
@@ -87,6 +87,8 @@ PAPER = (
     "J. Broch, D. Maltz, D. Johnson, Y.-C. Hu, J. Jetcheva, A Performance Comparison of Multi-Hop Wireless Ad Hoc Network Routing "
     "Protocols, MobiCom 1998"
 )
+PAGE = Page("mobile", PAPER, SETTING)
+TEN = Effort(10)
 FLOW = {"app": "cbr", "rate_kbps": 8e-3 * PAYLOAD * PER_SECOND, "size": PAYLOAD, "stop": STOP}
 BASE: dict[str, Any] = {
     "duration": 200.0,
@@ -102,21 +104,6 @@ def speeds(*values: int) -> Axis:
     """The axis of speeds."""
     settings = {v: {"mobility.speed": [0.5 * (v or REST), 1.5 * (v or REST)]} for v in values}
     return Axis("speed", settings, "v, mean of the speeds drawn, m/s")
-
-
-def experiment(name: str, title: str, found: str, **more: Any) -> Experiment:
-    """A part of this study."""
-    return Experiment(
-        id=f"validation-mobile-{name}",
-        paper=VALIDATION,
-        sheet="mobile",
-        place=PAPER,
-        title=title,
-        found=found,
-        quick=Effort(10),
-        full=Effort(10),
-        **more,
-    )
 
 
 def orders(area: str) -> list[Claim]:
@@ -210,12 +197,13 @@ def reasons(study: Study, found: dict[str, Losses]) -> list[str]:
     ]
 
 
-SQUARE = experiment(
-    "square",
+SQUARE = PAGE.experiment(
+    "mobile-square",
     "moving nodes in 1000 m x 1000 m",
     "How much does each routing protocol deliver when nodes move, at what cost, and does what it loses follow from how it works? The "
     "answers of the literature hold for their speeds: uniform from 0 to 20 m/s with a classic start, which is 3 to 5 m/s for most of a "
-    f"run (see stationarity). {SETTING}",
+    "run (see stationarity).",
+    TEN,
     scenario=BASE,
     axes=[protocols(**PROTOCOLS), speeds(AT_REST, 1, 5, 10, FAST)],
     metrics=(DELIVERY, PACKETS, BYTES, INVALID, DELAY, STRETCH, PARTITIONED),
@@ -233,10 +221,11 @@ SQUARE = experiment(
     ),
     more=lost,
 )  # fmt: skip
-STRIP = experiment(
-    "strip",
+STRIP = PAGE.experiment(
+    "mobile-strip",
     "moving nodes in 1500 m x 300 m",
-    f"The same in the strip of the literature. {SETTING}",
+    "The same in the strip of the literature.",
+    TEN,
     scenario={**BASE, "topology": {**BASE["topology"], "area": [1500.0, 300.0]}},
     axes=[protocols(**PROTOCOLS), speeds(AT_REST, 5, FAST)],
     metrics=(DELIVERY, PACKETS, BYTES, INVALID, DELAY, STRETCH, PARTITIONED),
@@ -278,10 +267,11 @@ def causes(study: Study) -> None:
     )
 
 
-CAUSES = experiment(
-    "causes",
+CAUSES = PAGE.experiment(
+    "mobile-causes",
     "one thing changed at 20 m/s in the square",
-    f"Does what a protocol loses follow from how it works? {SETTING}",
+    "Does what a protocol loses follow from how it works?",
+    TEN,
     scenario=BASE,
     axes=[
         Axis(

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 
 from multihop.airtime import Radio
-from multihop.experiments.declare import GOODPUT, VALIDATION, Axis, Claim, Effort, Plot
-from multihop.experiments.study import Experiment, Study, Values
+from multihop.experiments.declare import GOODPUT, Axis, Claim, Effort, Plot
+from multihop.experiments.study import Study, Values
 from multihop.experiments.validation.contention import tcp_kbps
+from multihop.experiments.validation.part import Page
 from multihop.experiments.verdicts import worst
 
 RATES = {1.0: "1M", 2.0: "2M", 5.5: "5.5M", 11.0: "11M"}
@@ -59,19 +60,15 @@ def arithmetic() -> dict[Values, float]:
     }
 
 
-UDP = Experiment(
-    id="validation-one-hop-udp",
-    paper=VALIDATION,
-    sheet="one-hop",
-    place="airtime arithmetic",
-    title="one hop of UDP",
-    found="Is one frame exchange right to the microsecond? A sender that always has a packet repeats DIFS, mean backoff, [RTS, SIFS, "
+UDP = Page("one-hop", "airtime arithmetic").experiment(
+    "one-hop-udp",
+    "one hop of UDP",
+    "Is one frame exchange right to the microsecond? A sender that always has a packet repeats DIFS, mean backoff, [RTS, SIFS, "
     f"CTS, SIFS,] data, SIFS, ACK; nothing else happens on the air, so that the arithmetic is exact. {SETTING}",
+    Effort(5),
     scenario={**BASE, "flow": [{"app": "cbr", "size": PAYLOAD}]},
     axes=[FLAVOURS, PREAMBLES, ACCESS, GREEDY],
     metrics=(GOODPUT,),
-    quick=Effort(5),
-    full=Effort(5),
     reference="arithmetic",
     published={"goodput": arithmetic()},
     claims=[Claim("UDP: goodput agrees", "goodput", {}, near=0.005)],
@@ -117,21 +114,17 @@ def models(at: Mapping[str, Any]) -> tuple[float, float]:
     )
 
 
-TCP = Experiment(
-    id="validation-one-hop-tcp",
-    paper=VALIDATION,
-    sheet="one-hop",
-    place="a slot-by-slot model",
-    title="one hop of TCP",
-    found="If segments and ACKs took turns and never met, the arithmetic would be exact for TCP as well (column 'in turns'). In fact the "
+TCP = Page("one-hop", "a slot-by-slot model").experiment(
+    "one-hop-tcp",
+    "one hop of TCP",
+    "If segments and ACKs took turns and never met, the arithmetic would be exact for TCP as well (column 'in turns'). In fact the "
     "backoffs of the two stations overlap, which gains time; now and then they end in the same slot, which costs an RTS with "
     "RTS/CTS and a whole segment without. The column 'expected' counts that, slot by slot, in a model of these two stations alone "
     f"(validation/contention.py). The window is 20 segments. {SETTING}",
+    Effort(5),
     scenario={**BASE, "flow": [{"app": "ftp"}]},
     axes=[TRANSPORTS, FLAVOURS, PREAMBLES, ACCESS, RATE],
     metrics=(GOODPUT,),
-    quick=Effort(5),
-    full=Effort(5),
     plots=(
         Plot(
             "line",

@@ -12,7 +12,6 @@ from multihop.experiments.declare import (
     FAIRNESS,
     GOODPUT,
     INSTANT,
-    VALIDATION,
     Axis,
     Claim,
     Effort,
@@ -23,9 +22,10 @@ from multihop.experiments.declare import (
     versus,
 )
 from multihop.experiments.measures import DROPS, frame, mean
-from multihop.experiments.study import Experiment, Study, Values
+from multihop.experiments.study import Study, Values
 from multihop.experiments.traces import traced
 from multihop.experiments.validation.ack_trips import AckTrips, quantile
+from multihop.experiments.validation.part import Page
 from multihop.results import Result
 from multihop.stats import Interval, interval
 
@@ -51,22 +51,7 @@ SETTING = (
     "and ARP, RTS/CTS before every data frame, queues of 50 packets, AODV; segments of 1460 bytes, `ns2-2005`. The first 20 s are not "
     "counted. The paper has batch means of one run of 55,000 packets; its numbers are those of its text, its figures have none."
 )
-
-
-def experiment(name: str, title: str, found: str, **more: Any) -> Experiment:
-    """A part of this study."""
-    runs = Effort(more.pop("seeds"))
-    return Experiment(
-        id=f"validation-pacing-{name}",
-        paper=VALIDATION,
-        sheet=more.pop("sheet", "pacing"),
-        place=PAPER,
-        title=title,
-        found=found,
-        quick=runs,
-        full=runs,
-        **more,
-    )
+PAGE = Page("pacing", PAPER, SETTING)
 
 
 def more_than(text: str, of: str, against: str, lengths: Sequence[int]) -> list[Claim]:
@@ -77,13 +62,13 @@ def more_than(text: str, of: str, against: str, lengths: Sequence[int]) -> list[
     ]
 
 
-CHAIN = experiment(
-    "chain",
+CHAIN = PAGE.experiment(
+    "pacing-chain",
     "one flow over a chain",
     "Does pacing by the delay of four hops and the variation of round trips do for one flow over a chain what its inventors found? "
     "They have TCP-AP up to 84% above NewReno, 7 to 17% more with dynamic ACKs, and up to 27% above the window of h/4 (tcp-cwl) with "
-    f"synchronised clocks. {SETTING}",
-    seeds=10,
+    "synchronised clocks.",
+    Effort(10),
     scenario=BASE,
     axes=[LENGTHS, transports(KINDS)],
     metrics=(GOODPUT, DROPS),
@@ -114,12 +99,12 @@ def best(study: Study) -> None:
     study.table(frame(["hops", "best", "h/4"], rows), "The best window, and the one that tcp-cwl takes")
 
 
-WINDOW = experiment(
-    "window",
+WINDOW = PAGE.experiment(
+    "pacing-window",
     "the best window over a chain",
     "NewReno with every largest window from 1 to 8 segments. `multihop sweep scenarios/best-window.toml` runs the search for another "
-    f"network. {SETTING}",
-    seeds=3,
+    "network.",
+    Effort(3),
     scenario=BASE,
     axes=[
         LENGTHS,
@@ -133,11 +118,11 @@ WINDOW = experiment(
     spread="window",
     more=best,
 )
-TWO_FLOWS = experiment(
-    "cross",
+TWO_FLOWS = PAGE.experiment(
+    "pacing-cross",
     "two flows over the cross for 500 s",
-    f"Do two TCP-AP flows share the cross, as in the paper, where Jain's index is above 0.99? {SETTING}",
-    seeds=10,
+    "Do two TCP-AP flows share the cross, as in the paper, where Jain's index is above 0.99?",
+    Effort(10),
     scenario={**BASE, **CROSS, "duration": 520.0},
     axes=[transports(KINDS)],
     metrics=(
@@ -210,11 +195,11 @@ def phase(results: Sequence[Result], flow: int, begins: float, ends: float) -> I
     return interval(sum(run) / len(run) for run in values)
 
 
-RESPONSE = experiment(
-    "response",
+RESPONSE = PAGE.experiment(
+    "pacing-response",
     "a flow that comes and one that goes",
-    f"Figures 10 to 12 until 90 s: is a flow that starts let in, and one that stops replaced? {SETTING}",
-    seeds=10,
+    "Figures 10 to 12 until 90 s: is a flow that starts let in, and one that stops replaced?",
+    Effort(10),
     scenario={
         **BASE,
         **CROSS,
@@ -273,12 +258,11 @@ COLUMNS = [
     "ACK, crossing, median delay, ms",
     "90%, ms",
 ]
-ACKS = experiment(
-    "acks",
+ACKS = PAGE.experiment(
+    "pacing-acks",
     "why some of the paper's margins are not ours",
-    "An ACK 'crosses' data if data was on its way between the departure and the arrival of the ACK. "
-    + SETTING,
-    seeds=1,
+    "An ACK 'crosses' data if data was on its way between the departure and the arrival of the ACK.",
+    Effort(1),
     scenario={**BASE, "topology": {"kind": "chain", "hops": 4}, "record": {"every": 1.0, "what": ["cov"]}},
     axes=[Axis("transport", {name: {"flow.0.transport": kind} for name, kind in TRACED.items()})],
     metrics=(GOODPUT,),

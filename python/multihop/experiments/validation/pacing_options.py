@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from multihop.experiments.declare import FAIRNESS, GOODPUT, INSTANT, Axis, versus
+from multihop.experiments.declare import FAIRNESS, GOODPUT, INSTANT, Axis, Effort, versus
 from multihop.experiments.measures import DROPS, frame, ratio
 from multihop.experiments.study import Study
-from multihop.experiments.validation.pacing import BASE, CROSS, LENGTHS, experiment
+from multihop.experiments.validation.pacing import BASE, CROSS, LENGTHS
+from multihop.experiments.validation.pacing import PAPER as SOURCE
+from multihop.experiments.validation.part import Page
 
+PAGE = Page("pacing-options", SOURCE)
 PAPERS = "the paper's"
 PAPER: dict[str, Any] = {"kind": "tcp-ap"}
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -56,13 +59,12 @@ def changes(study: Study) -> None:
     study.table(frame(["option", *(f"{name}, %" for name in NETWORKS)], rows[1:]), "Change of goodput")
 
 
-SINGLE = experiment(
-    "options",
+SINGLE = PAGE.experiment(
+    "pacing-options",
     "what each option changes",
     "What does each option change, and by how much? One at a time, against the paper's settings, over the chains and the cross of the "
     "study of pacing, 220 s each, the first 20 s not counted. `pacing_k` is shown for what it does to TCP; it was made for TPA.",
-    sheet="pacing-options",
-    seeds=5,
+    Effort(5),
     scenario=BASE,
     axes=[
         Axis("network", NETWORKS),
@@ -84,16 +86,15 @@ SINGLE = experiment(
     ],
     more=changes,
 )
-VARIATION = experiment(
-    "variation",
+VARIATION = PAGE.experiment(
+    "pacing-variation",
     "a paced flow alone, with and without the variation",
     "What keeps a paced flow that is alone below a clamped one? With a history of one round trip there is no variation, so that the gap "
     "is the delay of four hops and nothing more. It is one factor, 1 + 2 cov, that keeps TCP-AP from passing the clamped window on a "
     "chain without other traffic, with one clock or two. Round trips vary by 0.22 to 0.25 although nothing competes (series `cov`), "
     "because some ACKs meet data of their own flow, and the gap is half as long again as the delay asks for. Without that factor TCP-AP "
     "passes the window from six hops on, and loses 8 to 14 packets in 1000; over four hops data and ACKs meet all the more.",
-    sheet="pacing-options",
-    seeds=5,
+    Effort(5),
     scenario=BASE,
     axes=[LENGTHS, Axis("transport", {name: {"flow.0.transport": kind} for name, kind in WITHOUT.items()})],
     metrics=(GOODPUT, DROPS),

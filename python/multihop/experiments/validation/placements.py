@@ -11,9 +11,10 @@ from typing import NamedTuple
 import polars as pl
 
 from multihop import report
-from multihop.experiments.declare import VALIDATION, Document, Effort, Metric, Settings, versus
+from multihop.experiments.declare import Document, Effort, Metric, Settings, versus
 from multihop.experiments.measures import frame, mean, total
-from multihop.experiments.study import Experiment, Study
+from multihop.experiments.study import Study
+from multihop.experiments.validation.part import Page
 from multihop.experiments.validation.protocols import AODV, DSR, OLSR, PROTOCOLS, UU, UU_HELLO, protocols
 from multihop.stats import Interval, interval
 
@@ -211,18 +212,16 @@ def explain(study: Study, pairs: dict[str, pl.DataFrame]) -> None:
     )
 
 
-PLACEMENTS = Experiment(
-    id="validation-placements",
-    paper=VALIDATION,
-    sheet="placements",
-    place="a breadth-first search",
-    title="routes in static networks",
-    found="Does every routing protocol find a route wherever there is one, and how good is it? Nothing moves and there is next to no "
+PLACEMENTS = Page("placements", "a breadth-first search").experiment(
+    "placements",
+    "routes in static networks",
+    "Does every routing protocol find a route wherever there is one, and how good is it? Nothing moves and there is next to no "
     f"load, so that whatever is lost is lost by routing. 50 placements of {NODES} nodes, uniform in {SIDE:g} m x {SIDE:g} m, range "
     f"{RANGE:g} m, connected or not; in each {PAIRS} pairs drawn from those with a path, which breadth-first search over the positions "
     f"finds independently of the simulator; one datagram of {PAYLOAD} bytes a second between each pair, the pairs a tenth of a second "
     f"apart, from {FIRST:g} s (each pair {STAGGER:g} s after the previous one) to {STOP:g} s of 120 s; 2 Mb/s data, 1 Mb/s basic rate, "
     "ns2 flavour and ARP, RTS/CTS. The seed is the placement.",
+    Effort(50),
     scenario={
         "duration": 120.0,
         "warmup": 20.0,
@@ -243,8 +242,6 @@ PLACEMENTS = Experiment(
         Metric("delivered", "datagrams delivered, %", delivered),
         Metric("stretch", "links crossed / links of the shortest path", stretch),
     ),
-    quick=Effort(50),
-    full=Effort(50),
     claims=[
         versus("Requests of growing reach shorten the paths of AODV (uu)", "stretch", "protocol", UNLIMITED, UU, at_least=1.0)
     ],

@@ -20,9 +20,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from multihop import report
-from multihop.experiments.declare import VALIDATION, Effort
+from multihop.experiments.declare import Effort
 from multihop.experiments.measures import frame
-from multihop.experiments.study import Experiment, Study
+from multihop.experiments.study import Study
+from multihop.experiments.validation.part import Page
 from multihop.report import BLUE, ORANGE, VERMILION, Style
 from multihop.stats import format_mean
 
@@ -237,18 +238,19 @@ FORMULAS = (
     "Nodes that pause are uniform over the area. Nodes that move have the density at r proportional to the integral over half a turn of a1 a2 (a1 + a2), "
     "the distances from r to the border ahead and behind.",
 )
-STATIONARITY = Experiment(
-    id="validation-stationarity",
-    paper=VALIDATION,
-    sheet="stationarity",
-    place="W. Navidi, T. Camp, Stationary distributions for the random waypoint mobility model, IEEE TMC 3(1), 2004; E. Hyytiä, P. Lassila, "
+STATIONARITY = Page(
+    "stationarity",
+    "W. Navidi, T. Camp, Stationary distributions for the random waypoint mobility model, IEEE TMC 3(1), 2004; E. Hyytiä, P. Lassila, "
     "J. Virtamo, Spatial node distribution of the random waypoint mobility model with applications, IEEE TMC 5(6), 2006",
-    title="random waypoint from the first second",
-    found="Is a network under random waypoint the same at all times, so that no warm-up biases what is measured? The closed forms say how fast "
+).experiment(
+    "stationarity",
+    "random waypoint from the first second",
+    "Is a network under random waypoint the same at all times, so that no warm-up biases what is measured? The closed forms say how fast "
     "its nodes are, how many of them pause and where they are in the long run; a stationary start must have these values at once, a classic one does "
     f"not. {NODES} nodes in {SIDE:g} m x {SIDE:g} m, speeds uniform from 1 to {FASTEST:g} m/s, pauses of {PAUSE:g} s, 2000 s in steps of 20 s; "
     "`classic` with a least speed of 0 is what most published simulations used (setdest, version 1). Seed 1; 95% intervals over the nodes. The "
     "movements come from `crates/multihop-radio/examples/stationarity.rs`, which cargo builds: run this in the source tree.",
+    Effort(0),
     scenario={
         "duration": 10.0,
         "topology": {"kind": "chain", "hops": 1},
@@ -256,8 +258,6 @@ STATIONARITY = Experiment(
     },
     axes=(),
     metrics=(),
-    quick=Effort(0),
-    full=Effort(0),
     more=movements,
 )
 EXPERIMENTS = (STATIONARITY,)
