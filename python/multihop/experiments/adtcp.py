@@ -33,7 +33,7 @@ TCP = {"preset": "ns2-2002", "window_max": 8}
 
 
 def tcp(kind: str) -> dict[str, Any]:
-    """A transport of the paper. Section 2.1: probing goes on until the connection is re-established."""
+    """A transport of the paper. Section 2.1: probing continues until the connection is re-established."""
     return {"kind": kind, **TCP, **({"probe_max": "off"} if kind == "adtcp" else {})}
 
 
@@ -432,7 +432,7 @@ METRICS = Experiment(
     metrics=(
         ALONE,
         Metric("reordered", "segments out of order", "flows.0.out_of_order"),
-        Metric("again", "segments sent again", "flows.0.segments_retransmitted"),
+        Metric("again", "segments retransmitted", "flows.0.segments_retransmitted"),
     ),
     quick=Effort(2),
     full=Effort(10),

@@ -9,20 +9,20 @@ FADES = (
     "TCP with its whole window is ahead over links that fade. What is lost are single packets, which the MAC gives up in a fade of 0.1 s. "
     "Over three hops of OLSR in 90 s TCP-uc repairs them by fast retransmit (16 timeouts); a window of two or three brings no three "
     "duplicate ACKs, so that TCP-2 and TCP-3 wait for 82 timers and TPA for 152 to 209, each of at least 0.2 s (means of seeds 1 to 3). "
-    "The testbed lost less: its TCP sent 0.4 to 2% again, ours 3 to 6%. Over the fixed ranges, where nothing fades, small windows are ahead, and TCP's numbers are the paper's. "
+    "The testbed lost less: its TCP retransmitted 0.4 to 2%, ours 3 to 6%. Over the fixed ranges, where nothing fades, small windows are ahead, and TCP's numbers are the paper's. "
     "No margin that tpa-fading sweeps gives TPA the paper's lead. How the links of the building faded, and for how long, the paper does not say."
 )
 REPAIRS = (
-    "TPA sends again what was lost, as TCP does: over three hops of OLSR in 90 s the MAC gave up 148 packets of TPA-2 and 204 of TCP-uc (seed 1), "
-    "which sent 3.1% and 3.2% again (means of seeds 1 to 3). A protocol that delivers everything cannot send less again than is lost. The paper's TPA sent "
-    "0.01 to 0.16% again, so that its links lost hardly anything, and most of what its TCP sent again (0.4 to 2%) was not lost on links; "
-    "where it was lost, or whether it was sent in vain, its text does not say."
+    "TPA retransmits what was lost, as TCP does: over three hops of OLSR in 90 s the MAC gave up 148 packets of TPA-2 and 204 of TCP-uc (seed 1), "
+    "which retransmitted 3.1% and 3.2% (means of seeds 1 to 3). A protocol that delivers everything cannot retransmit less than is lost. The paper's TPA sent "
+    "0.01 to 0.16% again, so that its links lost hardly anything, and most of what its TCP retransmitted (0.4 to 2%) was not lost on links; "
+    "where it was lost, or whether it was sent without success, its text does not say."
 )
 FALSE_BREAKS = (
     "Over fixed ranges nothing is lost but to routing: HELLOs lost one after another to other frames break a link that stands. Over three hops of "
-    "OLSR (seed 2) two such outages of 3.2 s account for 12 of the 21 segments that TPA-2 sent again in 90 s: at each expiry TPA goes on "
-    "to the next segment of its block; five or six leave in vain and come in the next round, where TCP sends one segment three or "
-    "four times. TCP's share, 0.4% over three hops, is the paper's, so that the testbed's routes seem to have broken about as often; but its TPA sent 0.01 to 0.08% again, about one segment in a "
+    "OLSR (seed 2) two such outages of 3.2 s account for 12 of the 21 segments that TPA-2 retransmitted in 90 s: at each expiry TPA goes on "
+    "to the next segment of its block; five or six leave without success and come in the next round, where TCP sends one segment three or "
+    "four times. TCP's share, 0.4% over three hops, is the paper's, so that the testbed's routes seem to have broken about as often; but its TPA retransmitted 0.01 to 0.08%, about one segment in a "
     "run. By its sections 3.2 and 3.5 a frozen sender, too, sends a segment at each expiry; what kept it from that is not known."
 )
 CLEAR_GAIN = (
@@ -31,7 +31,7 @@ CLEAR_GAIN = (
     "wait for about as long. The paper gives the handling of false breaks as the main reason for TPA's lead, and does not say how often its routes broke."
 )
 ROAMING = (
-    "Both transports meet four breaks over OLSR, after which they are silent for 1 to 3.2 s, and go on: TCP-3 carries 428 kb/s while N4 is three hops away, "
+    "Both transports meet four breaks over OLSR, after which they are silent for 1 to 3.2 s, and continue: TCP-3 carries 428 kb/s while N4 is three hops away, "
     "TPA*-3 430 (seed 1). The paper's TCP stalled at three hops for good. Here the walk crosses sharp ranges: a link is there, or it is gone. "
     "In the building links that were barely there came and went, which its text describes and gives no measure of."
 )
@@ -49,12 +49,12 @@ CROSS = (
     "(tpa-cross-hellos): each moves TCP and TPA alike. TPA's senders wait for timers 19 to 23 s of 500 less than TCP's, but one flow alone fills the station in the middle: time is lost only while both are quiet, and that is 22 to 24 s in every row. "
     "With the last segment of a block acknowledged at once and the wait for an ACK inside the timeout (ack_block_end, rto_covers_hold) TPA's rows of Table 4 lie within 0.3% of the paper's, in its order; that K matters little, as section 3.2 says, is found only so, too (tpa-block-size). The text has neither rule."
 )
-PACED_LOSSES = "With pacing nearly nothing is lost in the cross: in 130 s (means of 8 runs) the MAC gives up 6 packets of TCP-AP and 15 of TPA-AP-2, routing drops 5 and 24 at false breaks. TCP-AP sends 49 segments again, TPA-AP-2 56, which it does when its timers expire during a break; it delivers half as much again, so that its index is a quarter lower, not 61%. In the paper TCP-AP sends 24% more again than TCP does, at half its rate; ours sends less than half of what TCP does. Its breaks came with time rather than with load, or cost TCP more; the text has no counts."
-GRID_LOSSES = "TPA-AP sends 22% more again than TCP-AP for a segment delivered, since it loses more: in 130 s (means of 8 runs) the MAC gives up 385 packets of TPA-AP-2 and 288 of TCP-AP, routing drops 97 and 78, and 390 and 278 segments are sent again. Without pacing the paper has the same (Table 9: TPA 15 to 19%, TCP 12 to 16%; here 11 to 15% and 11 to 12%). With pacing it has three quarters less than TCP-AP. Here pacing by the delay of four hops does not keep hidden stations apart, for routes are 5.8 hops long in the mean, not 4: AODV keeps the first route that a request finds around a busy node. The paper gives neither path lengths nor losses."
+PACED_LOSSES = "With pacing nearly nothing is lost in the cross: in 130 s (means of 8 runs) the MAC gives up 6 packets of TCP-AP and 15 of TPA-AP-2, routing drops 5 and 24 at false breaks. TCP-AP retransmits 49 segments, TPA-AP-2 56, which it does when its timers expire during a break; it delivers half as much again, so that its index is a quarter lower, not 61%. In the paper TCP-AP retransmits 24% more than TCP does, at half its rate; ours sends less than half of what TCP does. Its breaks came with time rather than with load, or cost TCP more; the text has no counts."
+GRID_LOSSES = "TPA-AP retransmits 22% more than TCP-AP for a segment delivered, since it loses more: in 130 s (means of 8 runs) the MAC gives up 385 packets of TPA-AP-2 and 288 of TCP-AP, routing drops 97 and 78, and 390 and 278 segments are retransmitted. Without pacing the paper has the same (Table 9: TPA 15 to 19%, TCP 12 to 16%; here 11 to 15% and 11 to 12%). With pacing it has three quarters less than TCP-AP. Here pacing by the delay of four hops does not keep hidden stations apart, for routes are 5.8 hops long in the mean, not 4: AODV keeps the first route that a request finds around a busy node. The paper gives neither path lengths nor losses."
 PACED_FAIRNESS = "TPA-AP paces less than TCP-AP: its round trips are those of segments (49 to 65 ms in the cross and the parallel chains), those that TCP's timer measures contain held ACKs (159 ms). So TPA-AP delivers 54 and 61% more there (paper: 66 and 39%), and leaves the other flow less. It is another point of the trade-off that section 5.3 describes: K = 2 moves it to the other end (tpa-pacing-k: 98.5% fair over 2 s, at the throughput of TCP-AP)."
 PACING_K = "As printed, Equation 3 scales the samples by K and leaves the mean: round trips that do not vary at all then have a coefficient of K - 1, and K = 2 divides the rate by three (170 kb/s). With the mean scaled as well (the rows 'mean too') K = 2 delivers 35% more than TCP-AP, in the paper 36%, and is 4% less fair over 2 s. The text fits the second reading in throughput and the first in fairness."
 RETRANSMITS_WALKING = (
-    "TPA*-3 sends 3.2% again and TCP-2 2.2% (8 patterns; paper: 3.6 and 4.8%). When a route breaks TPA goes on to the next segment of its block at each expiry, and each that leaves in vain is sent again "
+    "TPA*-3 retransmits 3.2% and TCP-2 2.2% (8 patterns; paper: 3.6 and 4.8%). When a route breaks TPA continues with the next segment of its block at each expiry, and each that leaves without success is retransmitted "
     "in the next round; TCP-2 has two segments under way and repeats one of them. Why the paper has it the other way round is not known; its means of 50 patterns have no intervals."
 )
 
@@ -107,7 +107,7 @@ NO_OPTIMUM = (
 # ADTCP.
 RELATIVE_LOSS = (
     "A weak signal that stays weak is nothing unusual to a receiver that compares with its own past: PLR is high in the top 30% of its samples, and with a loss in every few packets "
-    "most are alike. At 310 of 520 losses the receiver was in the state normal, at 118 in that of a disconnection and at 60 in that of a channel error (seed 1), and a sender that is told normal "
+    "most are alike. At 310 of 520 losses the receiver was in the state normal, at 118 in that of a disconnection and at 60 in that of a channel error (seed 1), and a sender that learns the state normal "
     "does what Reno does; it has 66 timeouts beside Reno's 78. In the paper's test the receiver walked away during the transfer, so that its loss grew, for which PLR is made; it gives neither distance nor loss."
 )
 MORE_ROUTE_CHANGES = (
@@ -118,13 +118,13 @@ MORE_ROUTE_CHANGES = (
 )
 LITTLE_TO_GAIN = (
     "NewReno is silent for more than a second for 23% of the time at 20 m/s, and for 72% with 5% channel error (seeds 1 to 3): so much could be gained, and without channel error that is not 100%. "
-    "In an area of 400 m by 800 m the ends are seldom apart for long. ADTCP stands by after timeouts and probes every 2 s, but its ACKs are lost to ARP on stale ways back "
+    "In an area of 400 m by 800 m the ends are seldom apart for long. ADTCP stands by after timeouts and probes every 2 s, but its ACKs are lost to ARP on stale reverse routes "
     "(docs/validation/adtcp.md); with known addresses all transports are alike. The paper's NewReno fell to a ninth of ADTCP, for which its routes must have been away for most of the time."
 )
 
 # APDR.
 TC_COST = (
-    "Costs are learnt from TCs, and so that every way can be weighed all nodes send them, with all neighbours: 3.2 times the bytes of OLSR's TCs among 30 nodes, 3.3 times among 50, at the basic rate of "
+    "Costs are learnt from TCs, and so that every path can be weighed all nodes send them, with all neighbours: 3.2 times the bytes of OLSR's TCs among 30 nodes, 3.3 times among 50, at the basic rate of "
     "1 Mb/s. In a network that carries little else (damaged packets, 50 nodes) the air is busy for 32% of the time instead of 14% (seed 1). And a path that is reserved by the delays of one moment is longer, "
     "by half a hop, and keeps its place when other flows come to lie on it: the MAC gives up twice as many packets (698 instead of 341 among 30 nodes). What is lost is also what comes out of order behind it. "
     "The paper counts neither bytes nor losses; in its network of 60 to 150 ms round trips there was room for both."

@@ -144,7 +144,7 @@ class Study:
     def run(self, where: Where | None, progress: Progress) -> None:
         """Run what is missing, with more seeds until the intervals are narrow enough.
 
-        Nothing is run if nobody is there to do it; `missing` says how much would have been.
+        Without `where` nothing is run; `missing` counts the runs that are absent.
         """
         self.seeds = self.effort.seeds
         self.refused = {cell: text for cell in self.cells() if (text := self.problem(cell))}

@@ -26,7 +26,7 @@ class Suite:
     folder: Path
     full: bool
     where: Where | None
-    """Nobody does the work if not given: what has not been run stays so."""
+    """Where runs are performed; without it finished runs are read and nothing is run."""
     quiet: bool = False
 
     def run(self, experiments: Sequence[Experiment]) -> list[Study]:
@@ -57,7 +57,7 @@ class Suite:
         path = own / "chain.json"
         if self.where is None and path.is_file():
             return path
-        # Not a part of the list, but all of it.
+        # All runs, not a shard of them.
         where = Where(self.where.jobs, self.where.on) if self.where else None
         chain = replace(self, where=where).study(find(CHAIN))
         cells = chain.select({"EIFS": "on"})

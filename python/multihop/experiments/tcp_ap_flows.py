@@ -121,7 +121,7 @@ GRID = steady(
 DENSITY = steady(
     "ap-density",
     "Figure 7, section 4.3",
-    "more nodes on the same way",
+    "more nodes on the same path",
     "Nodes that are not on the route do not count: the factor of spatial reuse does not depend on density.",
     scenario={"topology": {"kind": "chain", "hops": 7, "spacing": 200.0}},
     axes=[

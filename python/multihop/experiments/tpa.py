@@ -118,7 +118,7 @@ def chain(
         for metric, size in (("goodput", throughput), ("rtx", retransmissions)):
             if size == 0:
                 continue
-            what = "delivers more" if metric == "goodput" else "sends again less"
+            what = "delivers more" if metric == "goodput" else "retransmits less"
             one = better(
                 f"{length}: TPA {what} than TCP ({size:+.1%}), best configurations", metric, TCPS, TPAS, size
             )
@@ -196,7 +196,7 @@ CHAIN_AODV = chain(
         "3 hops, CBR": (0.20, -0.90),
     },
     found="One file transfer of 180 s over 1 to 4 hops, and over 3 hops beside a stream of 192 kb/s. With one hop TPA and TCP are "
-    "level within 2%; with more, TPA delivers 6.5 to 20% more in the best configurations and sends 60 to 90% less again.",
+    "level within 2%; with more, TPA delivers 6.5 to 20% more in the best configurations and retransmits 60 to 90% less.",
 )
 CHAIN_OLSR = chain(
     "tpa-chain-olsr",
@@ -208,7 +208,7 @@ CHAIN_OLSR = chain(
         "4 hops": (0.055, -0.93),
         "3 hops, CBR": (0.08, -0.96),
     },
-    found="The same over OLSR: TPA delivers 5.5 to 11% more in the best configurations and sends 93 to 98% less again.",
+    found="The same over OLSR: TPA delivers 5.5 to 11% more in the best configurations and retransmits 93 to 98% less.",
     published={
         "goodput": both_radios(rows(OLSR_NAMES, LENGTHS, TABLE_2)),
         "rtx": both_radios(rows(OLSR_NAMES, LENGTHS, TABLE_3)),
@@ -220,7 +220,7 @@ RATES = Experiment(
     paper=PAPER,
     place="Figures 10 and 11, section 4.3.3",
     title="4 hops at 5.5 and 11 Mb/s over OLSR",
-    found="At 5.5 Mb/s TPA delivers about 10% more and sends about 80% less again, at 11 Mb/s 4% more and 80% less.",
+    found="At 5.5 Mb/s TPA delivers about 10% more and retransmits about 80% less, at 11 Mb/s 4% more and 80% less.",
     scenario={**TESTBED, "topology": {"kind": "chain", "hops": 4}, "routing": OLSR},
     axes=[
         axis("rate", "radio.rate", ["5.5M", "11M"], "rate"),
@@ -247,7 +247,7 @@ RATES = Experiment(
         for rate, size in (("5.5M", 0.10), ("11M", 0.04))
         for what, metric, change in (
             (f"delivers {size:.0%} more", "goodput", size),
-            ("sends 80% less again", "rtx", -0.8),
+            ("retransmits 80% less", "rtx", -0.8),
         )
     ],
     unstated=(
@@ -266,7 +266,7 @@ FADING_SWEEP = Experiment(
     id="tpa-fading",
     paper=PAPER,
     place="beside section 4.3",
-    title="how far the testbed's gains hang on links that fade",
+    title="how far the testbed's gains depend on links that fade",
     found="Not in the paper. Over clear links the best TCP keeps up; the nearer the nodes are to the limit of their range, the more "
     "frames fade. The margin is 40 log10(250 m / spacing): 8.9, 7.2, 5.7, 3.9 dB.",
     scenario={**TESTBED, "topology": {"kind": "chain", "hops": 3}, "routing": AODV},
@@ -307,7 +307,7 @@ CROSS_TESTBED = Experiment(
     paper=PAPER,
     place="Figures 13 and 14, section 4.4",
     title="two connections that cross in the testbed",
-    found="Two transfers of 240 s. Over OLSR TPA*-3 has 18% more mean throughput and sends 73% less again; over AODV 5% more and 60% less. "
+    found="Two transfers of 240 s. Over OLSR TPA*-3 has 18% more mean throughput and retransmits 73% less; over AODV 5% more and 60% less. "
     "Both are unfair, and each connection does better with TPA.",
     scenario={
         **TESTBED,
@@ -399,7 +399,7 @@ ROAMING = Experiment(
             differs=findings.ROAMING,
         ),
         versus(
-            "TPA*-3 sends 73% less again over OLSR",
+            "TPA*-3 retransmits 73% less over OLSR",
             "rtx",
             "transport",
             "tpa*-3",
@@ -447,8 +447,8 @@ INHIBITION = Experiment(
     id="tpa-ack-inhibition",
     paper=PAPER,
     place="Appendix B, Figure 23",
-    title="the way back breaks for 11 s",
-    found="Data arrives, ACKs do not. TPA goes on to new segments, one at each expiry, and they are delivered; TCP sends the same segment again and again.",
+    title="the reverse path breaks for 11 s",
+    found="Data arrives, ACKs do not. TPA continues with new segments, one at each expiry, and they are delivered; TCP retransmits the same segment repeatedly.",
     scenario={
         "duration": 60.0,
         "mac": {"arp": "oracle"},

@@ -146,14 +146,14 @@ CROSS_AP = paced(
     2,
     0.66,
     -0.61,
-    "TPA-AP delivers 66% more than TCP-AP and sends 61% less again, at less than 1% of fairness and 4% of fairness over 2 s.",
+    "TPA-AP delivers 66% more than TCP-AP and retransmits 61% less, at less than 1% of fairness and 4% of fairness over 2 s.",
 )
 PACING_K = Experiment(
     id="tpa-pacing-k",
     paper=PAPER,
     place="Table 6, section 5.3",
     title="adaptive pacing with round trips scaled by K",
-    found="K trades throughput for fairness: with K = 2 TPA-AP is 1.5% fairer over 2 s than TCP-AP, delivers 36% more and sends 71% less again.",
+    found="K trades throughput for fairness: with K = 2 TPA-AP is 1.5% fairer over 2 s than TCP-AP, delivers 36% more and retransmits 71% less.",
     scenario={**SIMULATED, "topology": {"kind": "cross"}, "flow": [FLOW] * 2},
     axes=[
         Axis(
@@ -199,7 +199,7 @@ PACING_K = Experiment(
             at_least=1.0,
             differs=findings.PACING_K,
         ),
-        versus("K = 2 sends 71% less again than TCP-AP", "rtx", "K", 2, "tcp-ap+da", at_most=gain(-0.71)),
+        versus("K = 2 retransmits 71% less than TCP-AP", "rtx", "K", 2, "tcp-ap+da", at_most=gain(-0.71)),
     ],
     unstated=(
         *SIMULATION,
@@ -271,12 +271,12 @@ PARALLEL = table(
     "two flows side by side",
     {"kind": "parallel"},
     2,
-    found="TPA delivers 6% more, sends 17% less again, is 2.5% fairer and 3.6% fairer over 2 s.",
+    found="TPA delivers 6% more, retransmits 17% less, is 2.5% fairer and 3.6% fairer over 2 s.",
     claims=[
         better(
             "TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06, differs=findings.CROSS
         ),
-        better("TPA sends 17% less again, best configurations", "rtx", TCPS, TPAS, -0.17),
+        better("TPA retransmits 17% less, best configurations", "rtx", TCPS, TPAS, -0.17),
         better("TPA is fairer over 2 s by 3.6%, best configurations", "instant", TCPS, TPAS, 0.036),
     ],
 )
@@ -288,7 +288,7 @@ PARALLEL_AP = paced(
     2,
     0.39,
     -0.77,
-    "TPA-AP delivers 39% more than TCP-AP and sends 77% less again, at 3% of fairness over 2 s.",
+    "TPA-AP delivers 39% more than TCP-AP and retransmits 77% less, at 3% of fairness over 2 s.",
 )
 WITH_HOPS = (*METRICS, HOPS)
 GRID = table(
@@ -298,7 +298,7 @@ GRID = table(
     {"kind": "grid"},
     6,
     metrics=WITH_HOPS,
-    found="TPA delivers 5% more, is 35% fairer and 34% fairer over 2 s, and sends 22% more again.",
+    found="TPA delivers 5% more, is 35% fairer and 34% fairer over 2 s, and retransmits 22% more.",
     published={
         "goodput": column(CROSS_ROWS, "270.1±3 280±2.9 263.9±4.2 278±2 268±2.7 283±2"),
         "fairness": column(CROSS_ROWS, "62.6±5 89.2±1.8 66.5±8.6 89.8±1.73 65.3±8 88.2±2"),
@@ -321,7 +321,7 @@ GRID_AP = paced(
     6,
     0.19,
     -0.75,
-    "TPA-AP delivers 19% more than TCP-AP and sends 75% less again, at 2% of fairness.",
+    "TPA-AP delivers 19% more than TCP-AP and retransmits 75% less, at 2% of fairness.",
 )
 
 AREA = {"kind": "random", "nodes": 50, "area": [1000.0, 1000.0]}
@@ -430,7 +430,7 @@ MOBILE = Experiment(
     place="Table 13, section 5.6",
     title="50 nodes that move",
     found="Random trips at 1 to 9 m/s with pauses of 20 s, five flows, 50 patterns: TPA*-3 delivers about as much as TCP, is fairer over "
-    "2 s and sends less again; means only.",
+    "2 s and retransmits less; means only.",
     scenario={
         **SIMULATED,
         "topology": AREA,
@@ -457,7 +457,7 @@ MOBILE = Experiment(
             at_least=1.0,
         ),
         versus(
-            "TPA*-3 sends less again than either TCP",
+            "TPA*-3 retransmits less than either TCP",
             "rtx",
             "transport",
             "tpa*-3",
