@@ -16,6 +16,7 @@ from multihop.experiments.declare import (
     FAIRNESS,
     GOODPUT,
     RTX,
+    VALIDATION,
     Axis,
     Claim,
     Effort,
@@ -136,6 +137,56 @@ def test_a_claim_is_decided_by_the_paired_difference(study: Study) -> None:
     assert claims.judge(study, beside_one).verdict == verdicts.NOT_HELD
     absent = Claim("", "goodput", {"hops": 3}, at_least=1.0)
     assert claims.judge(study, absent).verdict == verdicts.NOT_RUN
+
+
+def test_a_claim_of_agreement_is_decided_by_the_largest_difference(study: Study) -> None:
+    near = Claim("it agrees", "goodput", {"hops": 1}, near=0.5)
+    found = claims.judge(study, near)
+    assert (found.text, found.verdict) == ("it agrees within 50.0%", verdicts.HELD)
+    assert found.why.endswith(", 1 newreno")
+    assert claims.judge(study, replace(near, near=0.0001)).verdict == verdicts.NOT_HELD
+    unprinted = Claim("", "goodput", {"hops": 1, "transport": "tcp-2"}, near=0.5)
+    assert claims.judge(study, unprinted).verdict == verdicts.NOT_RUN
+
+
+def test_a_claim_about_means_needs_no_interval(study: Study) -> None:
+    mean = study.mean("goodput", (1, "newreno"))
+    assert mean is not None
+    bound = Claim("", "goodput", {"hops": 1, "transport": "newreno"}, at_least=mean.mean + mean.half / 2)
+    assert claims.judge(study, bound).verdict == verdicts.NOT_DECIDED
+    assert claims.judge(study, replace(bound, by_mean=True)).verdict == verdicts.NOT_HELD
+
+
+def test_an_analysis_adds_verdicts(tmp_path: Path) -> None:
+    def judge(study: Study) -> None:
+        study.verdict("all is well", None, "too few runs")
+        study.found.append(verdicts.worst("it agrees", {"a": 0.01, "b": -0.02}, 0.03))
+
+    own = replace(SHORT, quick=Effort(1), axes=[Axis("hops", {1: {}})], published={}, plots=(), more=judge)
+    made = Suite(tmp_path, full=False, where=Where(jobs=1)).study(replace(own, claims=()))
+    assert [one.verdict for one in claims.verdicts(made)] == [verdicts.NOT_DECIDED, verdicts.HELD]
+    assert made.found[1].why == "largest difference -2.00%, b"
+    text = pages.html([made], "command", tmp_path / "report.html").read_text()
+    assert "NOT DECIDED: all is well (too few runs)" in text
+
+
+def test_an_axis_may_be_spread_over_columns(study: Study) -> None:
+    wide = replace(study, experiment=replace(SHORT, spread="transport"))
+    (goodput, label), _ = pages.tables(wide)
+    assert label == f"{GOODPUT.label}. "
+    assert goodput.columns == ["hops", "newreno", "tcp-2"]
+    assert goodput.height == 2
+
+
+def test_the_validation_is_a_group() -> None:
+    group = [one for one in EXPERIMENTS if one.paper == VALIDATION]
+    assert {one.page for one in group} >= {"one-hop", "chain", "mobile", "apdr-long"}
+    assert command.experiments(["validation"]) == group
+    assert [one.id for one in command.experiments(["one-hop"])] == [
+        "validation-one-hop-udp",
+        "validation-one-hop-tcp",
+    ]
+    assert all(one.paper != VALIDATION for one in command.experiments([]))
 
 
 @pytest.mark.parametrize(

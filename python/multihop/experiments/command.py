@@ -115,7 +115,7 @@ def _run(options: argparse.Namespace) -> int:
     where = Where(options.jobs, options.on, options.shard)
     suite = Suite(options.out, options.full, where)
     studies = []
-    chosen = _chosen(options)
+    chosen = experiments(options.id)
     for number, experiment in enumerate(chosen, 1):
         print(f"[{number} of {len(chosen)}] {experiment.id}", file=sys.stderr, flush=True)
         studies.append(suite.study(experiment))
@@ -130,7 +130,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    chosen = _chosen(options)
+    chosen = experiments(options.id)
     studies = [study for one in chosen if (study := finished(options.out, one)) is not None]
     if not studies:
         print(
@@ -156,14 +156,13 @@ def _publish(options: argparse.Namespace, studies: Sequence[Study], command: str
     return 1 if any(study.failed for study in studies) else 0
 
 
-def _chosen(options: argparse.Namespace) -> list[Experiment]:
-    """What was named, or the experiments of all papers."""
-    named = [one for name in options.id for one in _named(name)]
+def experiments(names: Sequence[str]) -> list[Experiment]:
+    """What is named by itself, its paper or its page; the experiments of all papers without names."""
+    named = [one for name in names for one in _named(name)]
     return named or [one for one in EXPERIMENTS if one.paper != VALIDATION]
 
 
 def _named(name: str) -> list[Experiment]:
-    """One experiment, or all of a paper or page."""
     return [one for one in EXPERIMENTS if name in (file_name(one.paper), one.sheet)] or [find(name)]
 
 

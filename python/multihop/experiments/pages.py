@@ -151,7 +151,7 @@ def _entry(study: Study) -> dict[str, str]:
     return {
         "experiment": experiment.id,
         "what": experiment.title,
-        "paper": f"{experiment.paper}, {experiment.place}",
+        "paper": experiment.paper if experiment.sheet else f"{experiment.paper}, {experiment.place}",
         "how much": "full" if study.effort is experiment.full else "quick",
         "runs": str(study.runs),
         "processor time": duration(study.cost),
@@ -180,9 +180,9 @@ def section(page: Page, study: Study) -> None:
     experiment = study.experiment
     page.heading(f"{experiment.id}: {experiment.title}", experiment.id)
     page.text(f"{experiment.paper}, {experiment.place}. {experiment.found}")
-    page.text(
-        f"{study.runs} runs, {duration(study.cost)} of processor time, {duration(study.wall)} on the wall."
-    )
+    if study.runs:
+        took = f"{duration(study.cost)} of processor time, {duration(study.wall)} on the wall"
+        page.text(f"{study.runs} runs, {took}.")
     if study.failed:
         page.text(f"Failed: {study.failed}")
     if study.refused:
