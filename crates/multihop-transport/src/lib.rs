@@ -7,9 +7,10 @@
 extern crate alloc;
 
 mod bytes;
-mod connection;
+mod event;
 mod sendq;
 
+pub mod connection;
 pub mod pacing;
 pub mod rtt;
 pub mod tcp;

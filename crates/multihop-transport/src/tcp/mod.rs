@@ -37,7 +37,7 @@ pub use pace::{Pacing, RoundTrips, Trip};
 pub use standby::{Exit, Probe, ProbeInterval, Restore, Standby};
 pub use state::{Phase, State};
 
-pub use crate::connection::{Event, Ports, SendError};
+pub use crate::event::{Event, Ports, SendError};
 
 use crate::pacing::Pacer;
 use crate::rtt::RttEstimator;

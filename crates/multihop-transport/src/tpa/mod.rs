@@ -34,7 +34,7 @@ pub use refusals::Refusals;
 pub use rtt::{RtoConfig, RttEstimator, Weights};
 pub use state::{Phase, State};
 
-pub use crate::connection::{Event, Ports, SendError};
+pub use crate::event::{Event, Ports, SendError};
 use crate::pacing::Pacer;
 use acks::Acks;
 use handshake::Handshake;

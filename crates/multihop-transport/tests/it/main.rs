@@ -1,4 +1,5 @@
 //! Endpoints from outside: packet scripts, properties, operation fuzzing.
 
+mod connection;
 mod tcp;
 mod tpa;

@@ -1,4 +1,4 @@
-//! What the driver of a connection sees, whatever transport it is.
+//! What both transports with connections have in common: ports, events, and why data cannot be sent.
 
 use core::{error, fmt};
 

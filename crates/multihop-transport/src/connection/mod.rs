@@ -1,0 +1,245 @@
+//! The port between a driver and whatever carries a flow.
+//!
+//! TCP, TPA, UDP and user-defined transports implement [`Connection`]. A driver (the simulator, or a
+//! program on real sockets) holds a `Box<dyn Connection>` for each end of a flow and knows nothing else of
+//! the transport.
+
+use alloc::vec::Vec;
+
+use multihop_core::{Duration, Instant, Notice, Payload};
+use multihop_wire::tcp::NetworkState;
+
+pub use crate::event::{Event, SendError};
+use crate::pacing::Pacer;
+use crate::tcp::{Levels, Trip, Values};
+
+mod tcp;
+mod tpa;
+mod udp;
+
+pub use udp::{UdpReceiver, UdpSender};
+
+/// One end of a flow.
+///
+/// A driver follows every call that takes `&mut self` with a full drain of
+/// [`poll_output`](Self::poll_output), then asks [`poll_timeout`](Self::poll_timeout) when to come back. `now`
+/// never goes backwards. A transport implements what it has; the defaults are those of an end without
+/// set-up, windows and timers.
+pub trait Connection {
+    /// Waits for the other end to connect.
+    fn listen(&mut self) {}
+
+    /// Opens the connection.
+    fn connect(&mut self) {}
+
+    /// Takes data to send. A datagram is sent at once; a stream is queued.
+    fn send(&mut self, _now: Instant, _data: Data) -> Result<(), SendError> {
+        Err(SendError::Closed)
+    }
+
+    /// Takes at most `max` bytes that have arrived in order, unless the end is a sink.
+    fn read(&mut self, _max: u32) -> Payload {
+        Payload::EMPTY
+    }
+
+    /// Closes this side once everything queued has been sent (an endless source stops here).
+    fn shutdown(&mut self, _now: Instant) {}
+
+    /// Ends the connection now and tells the peer.
+    fn abort(&mut self) {}
+
+    /// Takes a segment from the other end. `trip` is what the driver knows of the round trip that it ends.
+    fn receive(&mut self, now: Instant, segment: Segment, trip: Option<Trip>);
+
+    /// Takes news from the layers below.
+    fn notice(&mut self, _now: Instant, _notice: Notice) {}
+
+    /// Whether notices of lost segments have an effect.
+    fn wants_notices(&self) -> bool {
+        true
+    }
+
+    /// Runs every timer due at `now`.
+    fn handle_timeout(&mut self, _now: Instant) {}
+
+    /// The next segment or event, or `None` once drained.
+    fn poll_output(&mut self, now: Instant) -> Option<Output>;
+
+    /// The next moment `handle_timeout` has work to do.
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Whether there is no connection, before or after its time. Transports without set-up have none to
+    /// close.
+    fn is_closed(&self) -> bool {
+        false
+    }
+
+    /// Whether the sender learns what has arrived.
+    fn is_acknowledged(&self) -> bool {
+        true
+    }
+
+    /// What has been counted.
+    fn counters(&self) -> Counters;
+
+    /// The newest round-trip time, if there is one.
+    fn round_trip(&self) -> Option<RoundTrip> {
+        None
+    }
+
+    /// What the recorded series show of a sender.
+    fn progress(&self) -> Option<Progress> {
+        None
+    }
+
+    /// What the recorded series show of an ADTCP receiver.
+    fn measurements(&self) -> Option<Measurements> {
+        None
+    }
+
+    /// How an ADTCP sender has reacted to losses so far; `None` for other transports.
+    fn reactions(&self) -> Option<Reactions> {
+        None
+    }
+}
+
+/// What an application has to send.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Data {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// This many bytes whose contents do not matter.
+    Virtual(u64),
+    /// Virtual bytes until [`Connection::shutdown`].
+    Endless,
+}
+
+/// What travels between the two ends of a flow.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Segment {
+    /// Of TCP.
+    Tcp(multihop_wire::tcp::Segment),
+    /// Of TPA.
+    Tpa(multihop_wire::tpa::Segment),
+    /// Of UDP.
+    Datagram(Datagram),
+    /// Of a user-defined transport.
+    Custom(Message),
+}
+
+/// A UDP datagram of a simulated application.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Datagram {
+    /// Both ports.
+    pub port: u16,
+    /// Place in the flow, from 0.
+    pub serial: u64,
+    /// Bytes of data.
+    pub size: u32,
+}
+
+/// A segment of a user-defined transport.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Message {
+    /// The header, byte by byte, behind four bytes of ports.
+    pub header: Vec<u8>,
+    /// Bytes of application data behind it, whose contents do not matter.
+    pub data: u32,
+}
+
+/// What a connection gives to its driver.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Output {
+    /// A segment for the other end.
+    Segment(Segment),
+    /// Something the application may want to know.
+    Event(Event),
+}
+
+/// What an end has counted. A sender counts the first three, a receiver the others.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Segments with data, or datagrams, sent.
+    pub sent: u64,
+    /// Those of them that were retransmitted.
+    pub retransmitted: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Segments or datagrams that brought something new.
+    pub delivered: u64,
+    /// Arrivals above the expected number.
+    pub out_of_order: u64,
+}
+
+impl Counters {
+    /// What has been counted since it was `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            sent: self.sent - before.sent,
+            retransmitted: self.retransmitted - before.retransmitted,
+            timeouts: self.timeouts - before.timeouts,
+            delivered: self.delivered - before.delivered,
+            out_of_order: self.out_of_order - before.out_of_order,
+        }
+    }
+}
+
+/// The newest round-trip time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RoundTrip {
+    /// The newest sample.
+    pub latest: Duration,
+    /// How many there were.
+    pub samples: u64,
+}
+
+/// What a sender shows of itself over time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Congestion window, in segments.
+    pub cwnd: f64,
+    /// The newest round-trip time.
+    pub round_trip: Option<RoundTrip>,
+    /// Where congestion control is.
+    pub state: &'static str,
+    /// If it is paced.
+    pub pace: Option<Pace>,
+}
+
+/// What a pacer shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Payload that it lets out at most.
+    pub rate_kbps: f64,
+    /// Coefficient of variation of the round trips.
+    pub cov: f64,
+}
+
+/// Nothing before the first round trip.
+fn pace_of(pacer: &Pacer, payload: u32) -> Option<Pace> {
+    let rate_kbps = pacer.rate()? * f64::from(payload) * 8e-3;
+    Some(Pace { rate_kbps, cov: pacer.cov() })
+}
+
+/// What an ADTCP receiver measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measurements {
+    /// Its metrics.
+    pub metrics: Values,
+    /// Whether each metric is high, low or neither.
+    pub levels: Levels,
+    /// What it takes the network to be like.
+    pub network: NetworkState,
+}
+
+/// How an ADTCP sender has reacted to losses.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Reactions {
+    /// Fast retransmits and retransmission timeouts so far.
+    pub count: u64,
+    /// The state that the receiver reported last.
+    pub reported: Option<NetworkState>,
+}

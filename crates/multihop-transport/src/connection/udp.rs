@@ -1,0 +1,92 @@
+//! UDP: each `send` is a datagram, and nobody answers.
+
+use alloc::collections::VecDeque;
+
+use multihop_core::Instant;
+
+use super::{Connection, Counters, Data, Datagram, Output, Segment};
+use crate::event::{Event, SendError};
+use crate::tcp::Trip;
+
+/// The sender of a flow of datagrams.
+#[derive(Debug)]
+pub struct UdpSender {
+    port: u16,
+    counters: Counters,
+    out: VecDeque<Datagram>,
+}
+
+impl UdpSender {
+    /// A sender whose datagrams have this number as both ports.
+    pub fn new(port: u16) -> Self {
+        Self { port, counters: Counters::default(), out: VecDeque::with_capacity(1) }
+    }
+}
+
+impl Connection for UdpSender {
+    fn send(&mut self, _now: Instant, data: Data) -> Result<(), SendError> {
+        let size = match data {
+            Data::Bytes(bytes) => bytes.len() as u64,
+            Data::Virtual(size) => size,
+            Data::Endless => return Err(SendError::Endless),
+        };
+        let (port, serial) = (self.port, self.counters.sent);
+        self.counters.sent += 1;
+        self.out.push_back(Datagram { port, serial, size: u32::try_from(size).unwrap_or(u32::MAX) });
+        Ok(())
+    }
+
+    fn receive(&mut self, _now: Instant, _segment: Segment, _trip: Option<Trip>) {}
+
+    fn wants_notices(&self) -> bool {
+        false
+    }
+
+    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
+        self.out.pop_front().map(|datagram| Output::Segment(Segment::Datagram(datagram)))
+    }
+
+    fn is_acknowledged(&self) -> bool {
+        false
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+/// The receiver of a flow of datagrams.
+#[derive(Debug, Default)]
+pub struct UdpReceiver {
+    /// Serial number of the datagram that comes next if none is lost.
+    expected: u64,
+    /// Bytes that have arrived and are not reported yet.
+    arrived: Option<u64>,
+    counters: Counters,
+}
+
+impl Connection for UdpReceiver {
+    fn receive(&mut self, _now: Instant, segment: Segment, _trip: Option<Trip>) {
+        let Segment::Datagram(datagram) = segment else { return };
+        self.counters.out_of_order += u64::from(datagram.serial > self.expected);
+        self.counters.delivered += 1;
+        self.expected = self.expected.max(datagram.serial + 1);
+        self.arrived = Some(self.arrived.unwrap_or(0) + u64::from(datagram.size));
+    }
+
+    fn wants_notices(&self) -> bool {
+        false
+    }
+
+    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
+        self.arrived.take().map(|bytes| Output::Event(Event::Delivered(bytes)))
+    }
+
+    fn is_acknowledged(&self) -> bool {
+        false
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
