@@ -240,14 +240,22 @@ impl Pool {
         }
     }
 
-    /// The packet for one of its holders, who lets go of it: itself for the last one, else a copy.
-    pub(crate) fn claim(&mut self, handle: PacketHandle) -> Packet {
+    /// The packet of its only holder, to be changed.
+    pub(crate) fn get_mut(&mut self, handle: PacketHandle) -> &mut Packet {
+        let (packet, holders) = self.packets[handle.0 as usize].as_mut().expect(HELD);
+        debug_assert_eq!(*holders, 1, "a packet that changes has one holder");
+        packet
+    }
+
+    /// One holder's own packet, which it may change: a copy if there are other holders.
+    pub(crate) fn claim(&mut self, handle: PacketHandle) -> PacketHandle {
         let (packet, holders) = self.packets[handle.0 as usize].as_mut().expect(HELD);
         if *holders == 1 {
-            return self.take(handle);
+            return handle;
         }
         *holders -= 1;
-        packet.clone()
+        let copy = packet.clone();
+        self.insert(copy)
     }
 
     /// Takes the packet out for its only holder.
@@ -297,9 +305,12 @@ pub(crate) mod tests {
         let mut pool = Pool::default();
         let a = pool.insert(packet(1));
         pool.hold(a);
-        assert_eq!(pool.claim(a).uid, 1, "a copy");
-        assert_eq!(pool.get(a).uid, 1);
-        assert_eq!(pool.claim(a).uid, 1, "the packet itself");
+        let copy = pool.claim(a);
+        assert_ne!(copy, a);
+        assert_eq!(pool.get(copy).uid, 1);
+        assert_eq!(pool.claim(a), a, "the packet itself");
+        pool.get_mut(a).ttl = 1;
+        assert_eq!(pool.take(a).ttl, 1);
         assert_eq!(pool.insert(packet(2)), a, "its place is used again");
     }
 

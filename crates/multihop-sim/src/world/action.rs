@@ -1,15 +1,14 @@
 //! What one part of a network asks of the others.
 
 use multihop_core::{DropReason, FlowId, NodeId, Notice};
-use multihop_radio::frame::{Frame, Outgoing, PacketHandle};
+use multihop_radio::frame::{Outgoing, PacketHandle};
 
 use super::agenda::Direction;
 use super::flow::Arrival;
 use super::ids::{EndId, FlightId};
-use crate::packet::Packet;
 
 /// Done by [`World::act`](super::World::act) when the part that asked has returned.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     // Of the air:
     /// A frame goes on passing stations.
@@ -17,7 +16,7 @@ pub(super) enum Action {
     /// A station's MAC takes its next packet.
     Serve(NodeId),
     /// A station passes the packet of a data frame to the layer above.
-    Deliver { node: NodeId, frame: Frame },
+    Deliver { node: NodeId, from: NodeId, is_unicast: bool, packet: PacketHandle },
     /// A packet arrives at a node's IP or MAC.
     Arrive { node: NodeId, packet: PacketHandle, direction: Direction },
     /// A station's MAC has given up on a packet.
@@ -25,25 +24,23 @@ pub(super) enum Action {
 
     // Of IP:
     /// A packet of this node's own.
-    Send { node: NodeId, packet: Packet },
+    Send { node: NodeId, packet: PacketHandle },
     /// A packet arrives from a neighbour.
-    ReceiveIp { node: NodeId, from: NodeId, packet: Packet },
-    /// A packet leaves for a neighbour, or for all.
-    PassDown { node: NodeId, next_hop: NodeId, packet: Packet },
+    ReceiveIp { node: NodeId, from: NodeId, packet: PacketHandle },
     /// A neighbour cannot be reached with this packet.
-    Unreachable { node: NodeId, next_hop: NodeId, packet: Packet, reason: DropReason },
+    Unreachable { node: NodeId, next_hop: NodeId, packet: PacketHandle, reason: DropReason },
     /// Packets that wait for a lost neighbour go back to the agent.
     Purge { node: NodeId, next_hop: NodeId },
     /// Packets that wait for a neighbour, and are for this destination or for any, are dropped.
     Discard { node: NodeId, next_hop: NodeId, destination: Option<NodeId> },
     /// A node tells the source of a packet that it cannot be forwarded.
-    TellSource { node: NodeId, packet: Packet },
+    TellSource { node: NodeId, packet: PacketHandle },
     /// A routing agent has more to say.
     DrainRouter(NodeId),
 
     // Of the ends:
     /// A packet arrives at its destination.
-    Receive { node: NodeId, packet: Packet },
+    Receive { node: NodeId, packet: PacketHandle },
     /// News for a node's connections with a peer.
     Notify { node: NodeId, peer: NodeId, notice: Notice },
     /// News for one end.

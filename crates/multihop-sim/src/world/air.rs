@@ -3,7 +3,7 @@
 use multihop_core::{DropReason, Duration, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::channel_error::ChannelError;
-use multihop_radio::frame::{BROADCAST, Frame, FrameKind, Outgoing, PacketHandle};
+use multihop_radio::frame::{BROADCAST, FrameKind, Outgoing, PacketHandle};
 use multihop_radio::mac::{Counters, Mac, MacConfig, Transmission};
 use multihop_radio::medium::{Link, Medium, Rate};
 use multihop_radio::mobility::Track;
@@ -97,8 +97,7 @@ impl Air {
     ) {
         let out = Outgoing { packet, to: next_hop, bytes: context.packets.get(packet).bytes(), urgent };
         if let Some(refused) = self.stations[node.index()].mac.enqueue(out) {
-            let packet = context.packets.take(refused.packet);
-            context.drop_packet(node, &packet, DropReason::QueueFull);
+            context.drop_packet(node, refused.packet, DropReason::QueueFull);
         }
         self.settle(context, node);
     }
@@ -125,8 +124,7 @@ impl Air {
                 && destination.is_none_or(|destination| packet.destination == destination)
         };
         for out in self.take_queued(node, concerned) {
-            let packet = context.packets.take(out.packet);
-            context.drop_packet(node, &packet, DropReason::NoRoute);
+            context.drop_packet(node, out.packet, DropReason::NoRoute);
         }
     }
 
@@ -289,25 +287,34 @@ impl Air {
         } else if waited {
             self.rearm(context, to);
         }
-        if delivered && context.actions.is_empty() {
-            self.deliver(context, to, frame);
-        } else if delivered {
-            context.ask(Action::Deliver { node: to, frame: *frame });
+        if delivered {
+            debug_assert_eq!(frame.kind, FrameKind::Data, "only data frames carry packets");
+            let (from, is_unicast, packet) = (frame.from, frame.to != BROADCAST, frame.body);
+            if context.actions.is_empty() {
+                self.deliver(context, to, from, is_unicast, packet);
+            } else {
+                context.ask(Action::Deliver { node: to, from, is_unicast, packet });
+            }
         } else if self.taps && verdict == Verdict::Good && frame.is_overheard_by(to) {
             taps.overhear(context, to, frame.body);
         }
     }
 
     /// A station passes the packet of a data frame to the layer above.
-    pub(super) fn deliver(&mut self, context: &mut Context<'_>, node: NodeId, frame: &Frame) {
-        debug_assert_eq!(frame.kind, FrameKind::Data, "only data frames carry packets");
-        if frame.to != BROADCAST && self.errors.loses_packet(frame.from, node) {
-            let packet = context.packets.get(frame.body).clone();
-            context.drop_packet(node, &packet, DropReason::ChannelError);
+    pub(super) fn deliver(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        from: NodeId,
+        is_unicast: bool,
+        packet: PacketHandle,
+    ) {
+        if is_unicast && self.errors.loses_packet(from, node) {
+            context.note_drop(node, packet, DropReason::ChannelError);
             return;
         }
-        context.packets.hold(frame.body);
-        context.pass(node, frame.body, Direction::Up { from: frame.from });
+        context.packets.hold(packet);
+        context.pass(node, packet, Direction::Up { from });
     }
 }
 

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, NodeId};
+use multihop_radio::frame::PacketHandle;
 
-use crate::packet::Packet;
 use multihop_scenario::ArpKind;
 
 /// One node's table of addresses.
@@ -24,7 +24,7 @@ pub(super) struct AddressTable {
 /// For an address that is not known.
 #[derive(Debug, Default)]
 struct Search {
-    held: VecDeque<Packet>,
+    held: VecDeque<PacketHandle>,
     requests: u32,
     /// When to ask again (`queueing`).
     retry_at: Option<Instant>,
@@ -34,13 +34,13 @@ struct Search {
 #[derive(Debug)]
 pub(super) enum Resolution {
     /// The address is known.
-    Known(Packet),
+    Known(PacketHandle),
     /// The packet is held; a request must go out. An older one may have lost its place.
-    Asked { displaced: Option<Packet> },
+    Asked { displaced: Option<PacketHandle> },
     /// A request is already out; the packet is held, or found no room.
-    Waiting { refused: Option<Packet> },
+    Waiting { refused: Option<PacketHandle> },
     /// Nobody answers.
-    Failed(Vec<Packet>),
+    Failed(Vec<PacketHandle>),
 }
 
 /// A request that was not answered in time.
@@ -48,7 +48,7 @@ pub(super) enum Resolution {
 pub(super) struct Expiry {
     pub(super) next_hop: NodeId,
     pub(super) ask_again: bool,
-    pub(super) failed: Vec<Packet>,
+    pub(super) failed: Vec<PacketHandle>,
 }
 
 /// ns-2 gives up at the packet after the third request.
@@ -64,7 +64,7 @@ impl AddressTable {
     }
 
     /// Hands back the packet if `next_hop`'s address is known; else holds it.
-    pub(super) fn resolve(&mut self, now: Instant, next_hop: NodeId, packet: Packet) -> Resolution {
+    pub(super) fn resolve(&mut self, now: Instant, next_hop: NodeId, packet: PacketHandle) -> Resolution {
         let kind = self.kind;
         if kind == ArpKind::Oracle || self.known.binary_search(&next_hop).is_ok() {
             return Resolution::Known(packet);
@@ -77,7 +77,7 @@ impl AddressTable {
     }
 
     /// The address of `neighbour` is known from now on. Gives back what waited for it.
-    pub(super) fn learn(&mut self, neighbour: NodeId) -> VecDeque<Packet> {
+    pub(super) fn learn(&mut self, neighbour: NodeId) -> VecDeque<PacketHandle> {
         match self.known.binary_search(&neighbour) {
             Ok(_) => VecDeque::new(),
             Err(at) => {
@@ -122,13 +122,13 @@ impl AddressTable {
         }
     }
 
-    pub(super) fn into_held(self) -> impl Iterator<Item = Packet> {
-        self.searches.into_iter().flat_map(|(_, search)| search.held)
+    pub(super) fn held(&self) -> impl Iterator<Item = PacketHandle> {
+        self.searches.iter().flat_map(|(_, search)| search.held.iter().copied())
     }
 }
 
 impl Search {
-    fn hold_one(&mut self, packet: Packet) -> Resolution {
+    fn hold_one(&mut self, packet: PacketHandle) -> Resolution {
         if self.requests == MAX_REQUESTS {
             self.requests = 0;
             self.held.push_back(packet);
@@ -142,7 +142,7 @@ impl Search {
         Resolution::Asked { displaced }
     }
 
-    fn hold_many(&mut self, now: Instant, packet: Packet) -> Resolution {
+    fn hold_many(&mut self, now: Instant, packet: PacketHandle) -> Resolution {
         if self.held.len() == HELD {
             return Resolution::Waiting { refused: Some(packet) };
         }
@@ -159,49 +159,48 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::packet;
 
     const PEER: NodeId = NodeId(7);
 
-    fn uids(packets: impl IntoIterator<Item = Packet>) -> Vec<u64> {
-        packets.into_iter().map(|p| p.uid).collect()
+    fn numbers(packets: impl IntoIterator<Item = PacketHandle>) -> Vec<u32> {
+        packets.into_iter().map(|packet| packet.0).collect()
     }
 
     #[test]
     fn ns2_holds_one_packet_and_fails_at_the_fourth() {
         let mut table = AddressTable::new(ArpKind::Ns2);
-        let mut resolve = |n| table.resolve(Instant::ZERO, PEER, packet(n));
+        let mut resolve = |n| table.resolve(Instant::ZERO, PEER, PacketHandle(n));
         assert!(matches!(resolve(1), Resolution::Asked { displaced: None }));
-        assert!(matches!(resolve(2), Resolution::Asked { displaced: Some(p) } if p.uid == 1));
-        assert!(matches!(resolve(3), Resolution::Asked { displaced: Some(p) } if p.uid == 2));
+        assert!(matches!(resolve(2), Resolution::Asked { displaced: Some(p) } if p.0 == 1));
+        assert!(matches!(resolve(3), Resolution::Asked { displaced: Some(p) } if p.0 == 2));
         let Resolution::Failed(failed) = resolve(4) else { panic!("three requests are enough") };
-        assert_eq!(uids(failed), [3, 4]);
+        assert_eq!(numbers(failed), [3, 4]);
         assert!(matches!(resolve(5), Resolution::Asked { displaced: None }), "counting starts anew");
         assert_eq!(table.deadline(), None, "nothing happens by itself");
-        assert_eq!(uids(table.learn(PEER)), [5]);
-        assert!(matches!(table.resolve(Instant::ZERO, PEER, packet(6)), Resolution::Known(_)));
+        assert_eq!(numbers(table.learn(PEER)), [5]);
+        assert!(matches!(table.resolve(Instant::ZERO, PEER, PacketHandle(6)), Resolution::Known(_)));
     }
 
     #[test]
     fn queueing_holds_sixteen_and_reports_a_failure() {
         let mut table = AddressTable::new(ArpKind::Queueing);
         for n in 0..16 {
-            let resolution = table.resolve(Instant::ZERO, PEER, packet(n));
+            let resolution = table.resolve(Instant::ZERO, PEER, PacketHandle(n));
             assert_eq!(matches!(resolution, Resolution::Asked { .. }), n == 0);
         }
-        let seventeenth = table.resolve(Instant::ZERO, PEER, packet(16));
-        assert!(matches!(seventeenth, Resolution::Waiting { refused: Some(p) } if p.uid == 16));
+        let seventeenth = table.resolve(Instant::ZERO, PEER, PacketHandle(16));
+        assert!(matches!(seventeenth, Resolution::Waiting { refused: Some(p) } if p.0 == 16));
         for _ in 0..2 {
             assert!(table.handle_timeout(table.deadline().unwrap()).unwrap().ask_again);
         }
         let failure = table.handle_timeout(table.deadline().unwrap()).unwrap();
-        assert_eq!(uids(failure.failed), (0..16).collect::<Vec<_>>());
+        assert_eq!(numbers(failure.failed), (0..16).collect::<Vec<_>>());
         assert_eq!(table.deadline(), None);
     }
 
     #[test]
     fn the_oracle_knows_everybody() {
         let mut table = AddressTable::new(ArpKind::Oracle);
-        assert!(matches!(table.resolve(Instant::ZERO, PEER, packet(1)), Resolution::Known(_)));
+        assert!(matches!(table.resolve(Instant::ZERO, PEER, PacketHandle(1)), Resolution::Known(_)));
     }
 }

@@ -51,9 +51,9 @@ impl<'a> Context<'a> {
     }
 
     /// A new packet.
-    pub(super) fn packet(&mut self, source: NodeId, destination: NodeId, body: Body) -> Packet {
+    pub(super) fn packet(&mut self, source: NodeId, destination: NodeId, body: Body) -> PacketHandle {
         self.next_uid += 1;
-        Packet {
+        self.packets.insert(Packet {
             uid: self.next_uid,
             created: self.now,
             source,
@@ -64,11 +64,23 @@ impl<'a> Context<'a> {
             there: None,
             route: None,
             body,
-        }
+        })
     }
 
-    /// A packet is lost.
-    pub(super) fn drop_packet(&mut self, node: NodeId, packet: &Packet, reason: DropReason) {
+    /// A packet leaves its source.
+    pub(super) fn note_sent(&mut self, node: NodeId, packet: PacketHandle) {
+        self.observer.sent(self.now, node, self.packets.get(packet));
+    }
+
+    /// A packet is lost, which one holder had.
+    pub(super) fn drop_packet(&mut self, node: NodeId, packet: PacketHandle, reason: DropReason) {
+        self.note_drop(node, packet, reason);
+        self.packets.release(packet);
+    }
+
+    /// A packet is lost here. Others may hold it.
+    pub(super) fn note_drop(&mut self, node: NodeId, packet: PacketHandle, reason: DropReason) {
+        let packet = self.packets.get(packet);
         self.observer.dropped(self.now, node, packet, reason);
         if self.reports_losses
             && let Some(flow) = packet.flow()

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use multihop_core::{Duration, FlowId, Instant, NodeId, Notice, Rng};
+use multihop_radio::frame::PacketHandle;
 use multihop_transport::{tcp, tpa};
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
@@ -19,7 +20,7 @@ use super::relay::Relay;
 use crate::engine::Rank;
 use crate::extension::Extensions;
 use crate::oracle::Oracle;
-use crate::packet::{Body, INITIAL_TTL, Packet, port_of};
+use crate::packet::{Body, INITIAL_TTL, port_of};
 use multihop_scenario::{App, Flow, Layout, Protocol, Scenario};
 
 /// All flows and their ends.
@@ -231,7 +232,8 @@ impl Ends {
     }
 
     /// A packet arrived at its destination.
-    pub(super) fn receive(&mut self, context: &mut Context<'_>, node: NodeId, packet: Packet) {
+    pub(super) fn receive(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
+        let packet = context.packets.take(packet);
         let Some(id) = packet.flow() else { return };
         let Some(flow) = context.scenario.flows.get(id.index()) else { return };
         let end = if node == flow.to { EndId::receiver(id) } else { EndId::sender(id) };
@@ -296,8 +298,9 @@ impl Ends {
         let flow = &context.scenario.flows[end.flow().index()];
         let (source, destination) = if end.is_sender() { (flow.from, flow.to) } else { (flow.to, flow.from) };
         let packet = context.packet(source, destination, body);
-        let there = self.flows[end.flow().index()].there.filter(|_| !end.is_sender());
-        let packet = Packet { ip_extra: context.scenario.routing.ip_extra, there, ..packet };
+        let leaving = context.packets.get_mut(packet);
+        leaving.ip_extra = context.scenario.routing.ip_extra;
+        leaving.there = self.flows[end.flow().index()].there.filter(|_| !end.is_sender());
         context.ask(Action::Send { node: source, packet });
     }
 

@@ -11,14 +11,16 @@ use super::action::Action;
 use super::agenda::Owner;
 use super::air::Taps;
 use super::context::Context;
+use super::link::Links;
 use super::routing::Router;
 use super::wires::Wires;
 use crate::engine::Rank;
-use crate::packet::{Body, Packet};
+use crate::packet::{Arp, Body, Packet};
 
-/// The IP layers of all nodes.
+/// The IP layers of all nodes, with address resolution below them.
 pub(super) struct Ip {
     router: Router,
+    links: Links,
     /// By handle: the node whose agent has the packet, if one has.
     with_agents: Vec<Option<NodeId>>,
     wires: Wires,
@@ -27,8 +29,8 @@ pub(super) struct Ip {
 }
 
 impl Ip {
-    pub(super) fn new(router: Router, wires: Wires) -> Self {
-        Self { router, with_agents: Vec::new(), wires, changes_before: RouteChanges::default() }
+    pub(super) fn new(router: Router, links: Links, wires: Wires) -> Self {
+        Self { router, links, with_agents: Vec::new(), wires, changes_before: RouteChanges::default() }
     }
 
     /// The warm-up is over.
@@ -52,8 +54,8 @@ impl Ip {
     }
 
     /// A packet of this node's own.
-    pub(super) fn send(&mut self, context: &mut Context<'_>, node: NodeId, packet: Packet) {
-        context.observer.sent(context.now, node, &packet);
+    pub(super) fn send(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
+        context.note_sent(node, packet);
         self.route(context, node, None, packet);
     }
 
@@ -63,25 +65,46 @@ impl Ip {
         context: &mut Context<'_>,
         node: NodeId,
         from: NodeId,
-        mut packet: Packet,
+        packet: PacketHandle,
     ) {
-        packet.hops = packet.hops.saturating_add(1);
-        if packet.destination == node {
-            context.observer.received(context.now, node, &packet, packet.hops);
-            match packet.body {
-                Body::Unreachable(lost) => notify(context, node, &lost),
-                _ => context.ask(Action::Receive { node, packet }),
+        let arrived = context.packets.get_mut(packet);
+        arrived.hops = arrived.hops.saturating_add(1);
+        if arrived.destination == node {
+            context.observer.received(context.now, node, arrived, arrived.hops);
+            if let Body::Unreachable(lost) = &arrived.body {
+                let action = notice_of(node, lost);
+                context.ask(action);
+                context.packets.release(packet);
+            } else {
+                context.ask(Action::Receive { node, packet });
             }
             return;
         }
-        packet.ttl -= 1;
-        if packet.ttl == 0 {
+        arrived.ttl -= 1;
+        if arrived.ttl == 0 {
             // DEVIATION ip-1: no ICMP time exceeded.
-            context.drop_packet(node, &packet, DropReason::Ttl);
+            context.drop_packet(node, packet, DropReason::Ttl);
             return;
         }
-        context.observer.forwarded(context.now, node, &packet);
+        context.observer.forwarded(context.now, node, arrived);
         self.route(context, node, Some(from), packet);
+    }
+
+    /// An ARP message from a neighbour.
+    pub(super) fn receive_arp(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        from: NodeId,
+        arp: Arp,
+        packet: PacketHandle,
+    ) {
+        self.links.receive_arp(context, node, from, arp, packet);
+    }
+
+    /// A neighbour has not answered a node's request for its address in time.
+    pub(super) fn handle_link_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
+        self.links.handle_timeout(context, node);
     }
 
     /// A message of the routing protocol from a neighbour, which other nodes may be about to read.
@@ -110,24 +133,26 @@ impl Ip {
         context: &mut Context<'_>,
         node: NodeId,
         next_hop: NodeId,
-        packet: Packet,
+        packet: PacketHandle,
         reason: DropReason,
     ) {
-        if matches!(self.router, Router::Fixed(_)) || matches!(packet.body, Body::Arp(_)) {
-            context.drop_packet(node, &packet, reason);
-            return;
-        }
-        if packet.is_routing() {
-            context.drop_packet(node, &packet, reason);
-            if let Body::Routing { message, .. } = packet.body {
-                let next_hop = next_hop.addr();
-                self.input_to_router(context, node, Input::MessageLost { next_hop, message });
+        let lost = context.packets.get(packet);
+        let next_hop = next_hop.addr();
+        let input = match &lost.body {
+            _ if matches!(self.router, Router::Fixed(_)) => None,
+            Body::Arp(_) => None,
+            Body::Routing { message, .. } => Some(Input::MessageLost { next_hop, message: message.clone() }),
+            _ => {
+                let quoted = Some(lost.quoted());
+                let packet = self.ticket(context, node, None, packet);
+                self.input_to_router(context, node, Input::LinkFailed { next_hop, packet, quoted });
+                return;
             }
-            return;
+        };
+        context.drop_packet(node, packet, reason);
+        if let Some(input) = input {
+            self.input_to_router(context, node, input);
         }
-        let (next_hop, quoted) = (next_hop.addr(), Some(packet.quoted()));
-        let packet = self.ticket(context, node, None, packet);
-        self.input_to_router(context, node, Input::LinkFailed { next_hop, packet, quoted });
     }
 
     pub(super) fn handle_router_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
@@ -164,21 +189,19 @@ impl Ip {
         next_hop: NodeId,
         queued: Vec<Outgoing>,
     ) {
-        for out in queued {
-            let packet = context.packets.take(out.packet);
-            let input = match packet.body {
+        let next_hop = next_hop.addr();
+        for Outgoing { packet, .. } in queued {
+            let input = match &context.packets.get(packet).body {
                 Body::Arp(_) => {
-                    context.drop_packet(node, &packet, DropReason::RetryLimit);
+                    context.drop_packet(node, packet, DropReason::RetryLimit);
                     continue;
                 }
-                Body::Routing { ref message, .. } => {
-                    context.drop_packet(node, &packet, DropReason::RetryLimit);
-                    Input::MessagePurged { next_hop: next_hop.addr(), message: message.clone() }
+                Body::Routing { message, .. } => {
+                    let message = message.clone();
+                    context.drop_packet(node, packet, DropReason::RetryLimit);
+                    Input::MessagePurged { next_hop, message }
                 }
-                _ => {
-                    let packet = self.ticket(context, node, None, packet);
-                    Input::Purged { next_hop: next_hop.addr(), packet }
-                }
+                _ => Input::Purged { next_hop, packet: self.ticket(context, node, None, packet) },
             };
             if let Some(agent) = self.router.agent_mut(node) {
                 agent.handle(context.now, input);
@@ -186,16 +209,23 @@ impl Ip {
         }
     }
 
-    /// A packet could not be forwarded: its source may want to know.
-    pub(super) fn tell_source(&mut self, context: &mut Context<'_>, node: NodeId, lost: &Packet) {
+    /// A packet could not be forwarded: its source wants to know.
+    pub(super) fn tell_source(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
+        let lost = context.packets.get(packet);
         if lost.source == node {
-            notify(context, node, lost);
+            let action = notice_of(node, lost);
+            context.ask(action);
             return;
         }
-        let body = Body::Unreachable(Box::new(lost.clone()));
-        let packet = context.packet(node, lost.source, body);
-        let packet = Packet { ip_extra: context.scenario.routing.ip_extra, ..packet };
-        self.send(context, node, packet);
+        let (source, body) = (lost.source, Body::Unreachable(Box::new(lost.clone())));
+        let answer = context.packet(node, source, body);
+        context.packets.get_mut(answer).ip_extra = context.scenario.routing.ip_extra;
+        self.send(context, node, answer);
+    }
+
+    /// The packets that wait for an address at a node.
+    pub(super) fn held(&self, node: NodeId) -> impl Iterator<Item = PacketHandle> {
+        self.links.held(node)
     }
 
     /// The packets that agents hold, and those on wires.
@@ -209,13 +239,16 @@ impl Ip {
         }
     }
 
-    fn route(&mut self, context: &mut Context<'_>, node: NodeId, from: Option<NodeId>, packet: Packet) {
-        let Some(packet) = self.wires.send(context, node, packet) else { return };
+    fn route(&mut self, context: &mut Context<'_>, node: NodeId, from: Option<NodeId>, packet: PacketHandle) {
+        if self.wires.send(context, node, packet) {
+            return;
+        }
         context.observer.routed();
         if let Router::Fixed(routes) = &mut self.router {
-            match routes.next_hop(node, context.scenario.in_mesh(packet.destination)) {
-                Some(next_hop) => context.ask(Action::PassDown { node, next_hop, packet }),
-                None => context.drop_packet(node, &packet, DropReason::NoRoute),
+            let destination = context.packets.get(packet).destination;
+            match routes.next_hop(node, context.scenario.in_mesh(destination)) {
+                Some(next_hop) => self.links.pass_down(context, node, next_hop, packet),
+                None => context.drop_packet(node, packet, DropReason::NoRoute),
             }
             return;
         }
@@ -229,15 +262,14 @@ impl Ip {
         context: &mut Context<'_>,
         node: NodeId,
         from: Option<NodeId>,
-        packet: Packet,
+        handle: PacketHandle,
     ) -> Routable {
-        let scenario = context.scenario;
+        let (scenario, packet) = (context.scenario, context.packets.get(handle));
         let [source, destination] =
             [packet.source, packet.destination].map(|end| scenario.in_mesh(end).addr());
         let previous_hop = from.filter(|&from| !scenario.is_host(from)).map(NodeId::addr);
         let (hops, route) = (packet.hops, packet.route.clone());
         let flow = packet.flow().map_or(NO_FLOW, |flow| flow.0);
-        let handle = context.packets.insert(packet);
         let place = handle.0 as usize;
         if place >= self.with_agents.len() {
             self.with_agents.resize(place + 1, None);
@@ -246,9 +278,9 @@ impl Ip {
         Routable { ticket: Ticket(handle.0), source, destination, previous_hop, hops, flow, route }
     }
 
-    fn redeem(&mut self, context: &mut Context<'_>, ticket: Ticket) -> Packet {
+    fn redeem(&mut self, ticket: Ticket) -> PacketHandle {
         self.with_agents[ticket.0 as usize] = None;
-        context.packets.take(PacketHandle(ticket.0))
+        PacketHandle(ticket.0)
     }
 
     fn input_to_router(&mut self, context: &mut Context<'_>, node: NodeId, input: Input) {
@@ -261,15 +293,17 @@ impl Ip {
     fn apply_router_output(&mut self, context: &mut Context<'_>, node: NodeId, output: Output) {
         match output {
             Output::Forward { ticket, next_hop, route } => {
-                let mut packet = self.redeem(context, ticket);
-                packet.route = route;
-                context.ask(Action::PassDown { node, next_hop: node_at(next_hop), packet });
+                let packet = self.redeem(ticket);
+                context.packets.get_mut(packet).route = route;
+                self.links.pass_down(context, node, node_at(next_hop), packet);
             }
             Output::Drop { ticket, reason, tell_source } => {
-                let packet = self.redeem(context, ticket);
-                context.drop_packet(node, &packet, reason);
-                if tell_source && !matches!(packet.body, Body::Unreachable(_)) {
+                let packet = self.redeem(ticket);
+                context.note_drop(node, packet, reason);
+                if tell_source && !matches!(context.packets.get(packet).body, Body::Unreachable(_)) {
                     context.ask(Action::TellSource { node, packet });
+                } else {
+                    context.packets.release(packet);
                 }
             }
             Output::Message { to, ttl, message } => {
@@ -301,9 +335,9 @@ impl Ip {
             (node_at(source), NodeId::from_addr(destination).unwrap_or(BROADCAST))
         });
         let packet = context.packet(source, destination, Body::Routing { message, bytes, urgent });
-        let packet = Packet { ttl, ..packet };
-        context.observer.sent(context.now, node, &packet);
-        context.ask(Action::PassDown { node, next_hop, packet });
+        context.packets.get_mut(packet).ttl = ttl;
+        context.note_sent(node, packet);
+        self.links.pass_down(context, node, next_hop, packet);
     }
 }
 
@@ -334,7 +368,6 @@ fn node_at(address: Ipv4Addr) -> NodeId {
 }
 
 /// News for the connection that a lost packet belongs to.
-fn notify(context: &mut Context<'_>, node: NodeId, lost: &Packet) {
-    let notice = Notice::LinkFailed(lost.lost_segment());
-    context.ask(Action::Notify { node, peer: lost.destination, notice });
+fn notice_of(node: NodeId, lost: &Packet) -> Action {
+    Action::Notify { node, peer: lost.destination, notice: Notice::LinkFailed(lost.lost_segment()) }
 }

@@ -8,11 +8,11 @@ use super::agenda::{Direction, Owner};
 use super::arp::{AddressTable, Resolution};
 use super::context::Context;
 use crate::engine::Rank;
-use crate::packet::{Arp, Body, Packet};
+use crate::packet::{Arp, Body};
 use multihop_scenario::ArpKind;
 
 /// Address resolution at every node.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Links {
     tables: Vec<AddressTable>,
 }
@@ -28,7 +28,7 @@ impl Links {
         context: &mut Context<'_>,
         node: NodeId,
         next_hop: NodeId,
-        packet: Packet,
+        packet: PacketHandle,
     ) {
         if next_hop == BROADCAST {
             send_down(context, node, next_hop, packet);
@@ -38,13 +38,13 @@ impl Links {
             Resolution::Known(packet) => return send_down(context, node, next_hop, packet),
             Resolution::Asked { displaced } => {
                 if let Some(displaced) = displaced {
-                    context.drop_packet(node, &displaced, DropReason::Arp);
+                    context.drop_packet(node, displaced, DropReason::Arp);
                 }
                 send_arp(context, node, next_hop, Arp::Request);
             }
             Resolution::Waiting { refused } => {
                 if let Some(refused) = refused {
-                    context.drop_packet(node, &refused, DropReason::Arp);
+                    context.drop_packet(node, refused, DropReason::Arp);
                 }
             }
             Resolution::Failed(packets) => give_up(context, node, next_hop, packets),
@@ -85,9 +85,9 @@ impl Links {
         self.arm(context, node);
     }
 
-    /// The packets that wait for addresses at each node.
-    pub(super) fn into_held(self) -> impl Iterator<Item = (NodeId, Vec<Packet>)> {
-        (0..).map(NodeId).zip(self.tables.into_iter().map(|table| table.into_held().collect()))
+    /// The packets that wait for addresses at a node.
+    pub(super) fn held(&self, node: NodeId) -> impl Iterator<Item = PacketHandle> {
+        self.tables[node.index()].held()
     }
 
     fn arm(&self, context: &mut Context<'_>, node: NodeId) {
@@ -96,16 +96,14 @@ impl Links {
     }
 }
 
-fn send_down(context: &mut Context<'_>, node: NodeId, next_hop: NodeId, packet: Packet) {
-    let packet = context.packets.insert(packet);
+fn send_down(context: &mut Context<'_>, node: NodeId, next_hop: NodeId, packet: PacketHandle) {
     context.pass(node, packet, Direction::Down { next_hop });
 }
 
 fn send_arp(context: &mut Context<'_>, node: NodeId, to: NodeId, arp: Arp) {
     let packet = context.packet(node, to, Body::Arp(arp));
-    context.observer.sent(context.now, node, &packet);
+    context.note_sent(node, packet);
     let next_hop = if arp == Arp::Request { BROADCAST } else { to };
-    let packet = context.packets.insert(packet);
     // DEVIATION arp-1: at once; ns-2 waits 5 us.
     context.ask(Action::Arrive { node, packet, direction: Direction::Down { next_hop } });
 }
@@ -115,7 +113,7 @@ fn give_up(
     context: &mut Context<'_>,
     node: NodeId,
     next_hop: NodeId,
-    packets: impl IntoIterator<Item = Packet>,
+    packets: impl IntoIterator<Item = PacketHandle>,
 ) {
     for packet in packets {
         context.ask(Action::Unreachable { node, next_hop, packet, reason: DropReason::Arp });

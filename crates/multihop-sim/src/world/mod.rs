@@ -42,7 +42,7 @@ use self::wires::Wires;
 use crate::engine::{Key, Rank};
 use crate::extension::Extensions;
 use crate::observe::Observer;
-use crate::packet::{Body, Packet};
+use crate::packet::Body;
 use multihop_scenario::{Layout, Scenario};
 
 /// Everything that exists in one run.
@@ -51,7 +51,6 @@ pub(crate) struct World<'a> {
     /// What has been asked for and not been done yet; the last one comes next.
     pending: Vec<Action>,
     air: Air,
-    links: Links,
     ip: Ip,
     ends: Ends,
     /// When the warm-up ended.
@@ -69,12 +68,15 @@ impl<'a> World<'a> {
         let positions: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let wires = Wires::new(scenario);
         let agenda = Agenda::new(count(tracks.len()), count(scenario.flows.len()), count(wires.len()));
-        let mut ip = Ip::new(Router::new(scenario, &positions, extensions.routing), wires);
+        let mut ip = Ip::new(
+            Router::new(scenario, &positions, extensions.routing),
+            Links::new(tracks.len(), scenario.arp),
+            wires,
+        );
         let ends = Ends::new(scenario, layout, extensions, |from, to| ip.hops(from, to));
         let mut world = Self {
             context: Context::new(scenario, agenda, observer),
             pending: Vec::new(),
-            links: Links::new(tracks.len(), scenario.arp),
             air: Air::new(scenario, tracks, ip.wants_overheard()),
             ip,
             ends,
@@ -125,7 +127,7 @@ impl<'a> World<'a> {
             }
             Owner::Mac(node) => self.air.handle_mac_timeout(context, node),
             Owner::Link(_) if context.agenda.is_passage(key) => self.handle_passages(key),
-            Owner::Link(node) => self.links.handle_timeout(context, node),
+            Owner::Link(node) => self.ip.handle_link_timeout(context, node),
             Owner::Router(node) => self.ip.handle_router_timeout(context, node),
             Owner::End(end) => self.ends.handle_timeout(context, end),
             Owner::Application(flow) => self.ends.handle_application(context, flow),
@@ -135,20 +137,32 @@ impl<'a> World<'a> {
     }
 
     /// Does what has been asked for: each action with everything that it leads to, then the next.
+    #[inline]
     fn act(&mut self) {
-        loop {
+        while !self.context.actions.is_empty() {
             self.pending.extend(self.context.actions.drain(..).rev());
-            let Some(action) = self.pending.pop() else { break };
+            self.apply_pending();
+        }
+    }
+
+    /// Applies actions until one asks for others, which come first.
+    fn apply_pending(&mut self) {
+        while let Some(action) = self.pending.pop() {
             self.apply(action);
+            if !self.context.actions.is_empty() {
+                return;
+            }
         }
     }
 
     fn apply(&mut self, action: Action) {
-        let Self { context, air, links, ip, ends, .. } = self;
+        let Self { context, air, ip, ends, .. } = self;
         match action {
             Action::ResumeFlight(flight) => air.resume_flight(context, ip, flight),
             Action::Serve(node) => air.serve(context, node),
-            Action::Deliver { node, frame } => air.deliver(context, node, &frame),
+            Action::Deliver { node, from, is_unicast, packet } => {
+                air.deliver(context, node, from, is_unicast, packet);
+            }
             Action::Arrive { node, packet, direction } => self.arrive(node, packet, direction),
             Action::LinkFailed { node, out } => {
                 let packet = context.packets.claim(out.packet);
@@ -156,7 +170,6 @@ impl<'a> World<'a> {
             }
             Action::Send { node, packet } => ip.send(context, node, packet),
             Action::ReceiveIp { node, from, packet } => ip.receive(context, node, from, packet),
-            Action::PassDown { node, next_hop, packet } => links.pass_down(context, node, next_hop, packet),
             Action::Unreachable { node, next_hop, packet, reason } => {
                 self.unreachable(node, next_hop, packet, reason);
             }
@@ -170,9 +183,11 @@ impl<'a> World<'a> {
             Action::TellSource { node, packet } => {
                 // DEVIATION icmp-1: only transports that listen to notices are told, so that the others are
                 // measured as they were published, without this traffic.
-                if packet.flow().is_some_and(|flow| ends.takes_notices(flow)) {
-                    ip.tell_source(context, node, &packet);
+                let flow = context.packets.get(packet).flow();
+                if flow.is_some_and(|flow| ends.takes_notices(flow)) {
+                    ip.tell_source(context, node, packet);
                 }
+                context.packets.release(packet);
             }
             Action::DrainRouter(node) => ip.drain_router(context, node),
             Action::Receive { node, packet } => ends.receive(context, node, packet),
@@ -198,10 +213,10 @@ impl<'a> World<'a> {
     }
 
     fn arrive(&mut self, node: NodeId, packet: PacketHandle, direction: Direction) {
-        let Self { context, air, links, ip, .. } = self;
+        let Self { context, air, ip, .. } = self;
         match direction {
             Direction::Up { from } => match context.packets.get(packet).body {
-                Body::Arp(arp) => links.receive_arp(context, node, from, arp, packet),
+                Body::Arp(arp) => ip.receive_arp(context, node, from, arp, packet),
                 Body::Routing { .. } => ip.receive_message(context, node, from, packet),
                 _ => {
                     let packet = context.packets.claim(packet);
@@ -216,12 +231,12 @@ impl<'a> World<'a> {
     }
 
     /// A neighbour cannot be reached with this packet.
-    fn unreachable(&mut self, node: NodeId, next_hop: NodeId, packet: Packet, reason: DropReason) {
+    fn unreachable(&mut self, node: NodeId, next_hop: NodeId, packet: PacketHandle, reason: DropReason) {
         let context = &mut self.context;
         let losses = self.ends.losses.as_mut().filter(|_| reason == DropReason::RetryLimit);
         let is_watched = losses.is_some();
         if let Some(losses) = losses {
-            losses.give_up(context.now, &packet, node, next_hop);
+            losses.give_up(context.now, context.packets.get(packet), node, next_hop);
         }
         self.ip.unreachable(context, node, next_hop, packet, reason);
         if is_watched {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use multihop_core::{DropReason, FlowId, Instant};
+use multihop_core::{DropReason, FlowId, Instant, NodeId};
 use multihop_radio::mac::Counters;
 
 use super::World;
@@ -60,15 +60,14 @@ impl World<'_> {
     }
 
     fn end_packets(&mut self) {
-        let Self { context, air, links, ip, .. } = self;
+        let nodes = self.node_count();
+        let Self { context, air, ip, .. } = self;
         let mut passing = context.agenda.take_passages().peekable();
-        for (node, held) in std::mem::take(links).into_held() {
-            while let Some((_, packet)) = passing.next_if(|&(at, _)| at == node) {
-                let packet = context.packets.get(packet);
-                context.observer.dropped(context.now, node, packet, DropReason::End);
-            }
-            for packet in held {
-                context.observer.dropped(context.now, node, &packet, DropReason::End);
+        for node in (0..nodes).map(NodeId) {
+            let passing =
+                std::iter::from_fn(|| passing.next_if(|&(at, _)| at == node)).map(|(_, packet)| packet);
+            for packet in passing.chain(ip.held(node)) {
+                context.observer.dropped(context.now, node, context.packets.get(packet), DropReason::End);
             }
         }
         ip.end_packets(context);

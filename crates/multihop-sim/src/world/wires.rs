@@ -6,12 +6,12 @@
 use std::collections::VecDeque;
 
 use multihop_core::{DropReason, Instant, NodeId};
+use multihop_radio::frame::PacketHandle;
 
 use super::action::Action;
 use super::agenda::Owner;
 use super::context::Context;
 use crate::engine::Rank;
-use crate::packet::Packet;
 use multihop_scenario::{Host, Scenario};
 
 /// All wires of a network.
@@ -36,7 +36,7 @@ struct Wire {
 struct OnWire {
     leaves: Instant,
     arrives: Instant,
-    packet: Packet,
+    packet: PacketHandle,
 }
 
 impl Wires {
@@ -57,23 +57,25 @@ impl Wires {
         self.0.len()
     }
 
-    /// Sends a packet by wire, or gives it back if none leads from `node` to where it goes.
-    pub(super) fn send(
-        &mut self,
-        context: &mut Context<'_>,
-        node: NodeId,
-        mut packet: Packet,
-    ) -> Option<Packet> {
+    /// Sends a packet by wire, if one leads from `node` to where it goes; says whether it did.
+    pub(super) fn send(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
         // A host has one link, whoever the packet is for.
-        let is_host = !self.0.is_empty() && context.scenario.is_host(node);
-        let takes = |wire: &Wire| wire.near == node && (wire.far == packet.destination || is_host);
-        let Some(place) = self.0.iter().position(takes) else { return Some(packet) };
-        packet.route = None;
-        if let Some(refused) = self.0[place].send(context.now, packet) {
-            context.drop_packet(node, &refused, DropReason::QueueFull);
+        let (destination, is_host) =
+            (context.packets.get(packet).destination, context.scenario.is_host(node));
+        let takes = |wire: &Wire| wire.near == node && (wire.far == destination || is_host);
+        let Some(place) = self.0.iter().position(takes) else { return false };
+        let going = context.packets.get_mut(packet);
+        going.route = None;
+        // A second IP header belongs to the mesh.
+        let bytes = going.bytes() - going.ip_extra;
+        if !self.0[place].send(context.now, packet, bytes) {
+            context.drop_packet(node, packet, DropReason::QueueFull);
         }
         self.arm(context, place);
-        None
+        true
     }
 
     /// Packets arrive at the far end of a wire.
@@ -90,7 +92,8 @@ impl Wires {
     pub(super) fn end_packets(&mut self, context: &mut Context<'_>) {
         for wire in &self.0 {
             for sent in &wire.packets {
-                context.observer.dropped(context.now, wire.near, &sent.packet, DropReason::End);
+                let packet = context.packets.get(sent.packet);
+                context.observer.dropped(context.now, wire.near, packet, DropReason::End);
             }
         }
     }
@@ -103,17 +106,15 @@ impl Wires {
 }
 
 impl Wire {
-    /// Takes a packet, or gives it back if the queue is full.
-    fn send(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+    /// Takes a packet, unless the queue is full.
+    fn send(&mut self, now: Instant, packet: PacketHandle, bytes: u32) -> bool {
         let waiting = self.packets.len() - self.packets.partition_point(|sent| sent.leaves <= now);
         if waiting >= self.host.queue {
-            return Some(packet);
+            return false;
         }
-        // A second IP header belongs to the mesh.
-        let bytes = packet.bytes() - packet.ip_extra;
         let leaves = self.free.max(now);
         self.free = leaves + self.host.rate.time_for(bytes);
         self.packets.push_back(OnWire { leaves, arrives: self.free + self.host.delay, packet });
-        None
+        true
     }
 }
