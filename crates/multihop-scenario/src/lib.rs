@@ -22,6 +22,8 @@ mod values;
 
 use std::path::Path;
 
+use multihop_transport::tpa;
+
 pub use canonical::{canonical, files};
 pub use document::Source;
 pub use model::{
@@ -31,6 +33,16 @@ pub use model::{
 pub use problem::{Place, Problem, Problems};
 pub use schema::schema;
 pub use topology::{Layout, NotConnected, Topology};
+
+/// Sets keys of a TPA, `kind` among them, with the names, bounds and messages of scenario files.
+pub fn set_tpa(config: &mut tpa::Config, parameters: &[(String, String)]) -> Result<(), Problems> {
+    let source = Source::Toml { text: String::new(), name: "the parameters of TPA".to_owned() };
+    let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
+    let mut faults = Vec::new();
+    overrides::apply(&mut root, parameters, &mut faults);
+    transport::set_tpa(&root, config, &mut faults);
+    if faults.is_empty() { Ok(()) } else { Err(source.problems(Some(&root), faults, parameters)) }
+}
 
 impl Scenario {
     /// Reads and checks a scenario, with `overrides` (dotted path, TOML value or bare string) laid

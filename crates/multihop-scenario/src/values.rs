@@ -62,12 +62,6 @@ numbers! {
     Coordinate: -1e7 to 1e7;
     /// A probability.
     Chance: 0.0 to 1.0;
-    /// The weight of the past in an average.
-    Weight: 0.0 to 1.0;
-    /// The weight of a sample in an average.
-    Gain: 0.001 to 1.0;
-    /// A share of some samples.
-    Share: 0.05 to 0.5;
     /// A ratio of powers, as a margin.
     Decibels: 0.0 to 200.0;
     /// An absolute power.
@@ -99,20 +93,6 @@ macro_rules! times {
         }
     )*};
 }
-
-/// Gives parts of a whole as integers.
-macro_rules! parts {
-    ($($name:ident)*) => {$(
-        impl $name {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1000")]
-            pub(crate) fn thousandths(self) -> u16 {
-                (self.0 * 1000.0).round() as u16
-            }
-        }
-    )*};
-}
-
-parts! { Weight Gain Share }
 
 times! { Seconds PositiveSeconds Timeout Tick Interval Validity Jitter }
 

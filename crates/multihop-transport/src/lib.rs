@@ -9,6 +9,7 @@ extern crate alloc;
 mod bytes;
 mod event;
 mod sendq;
+mod settings;
 
 pub mod connection;
 pub mod pacing;

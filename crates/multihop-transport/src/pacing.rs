@@ -3,6 +3,7 @@
 
 use alloc::collections::VecDeque;
 
+use multihop_core::settings::{Settings, Visitor};
 use multihop_core::{BitRate, Duration, Instant};
 
 /// Every constant of the pacer.
@@ -66,7 +67,40 @@ pub struct Pacer {
     gap: Option<Duration>,
 }
 
+impl Settings for PacingConfig {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Weight of the past in the average time that data takes over reuse_hops hops.")
+            .thousandths("alpha", &mut self.alpha, 0.0..=1.0);
+        keys.about("Number of round-trip times whose variation is taken.").whole(
+            "history",
+            &mut self.history,
+            1..=10_000,
+        );
+        keys.about(
+            "A segment leaves when the one before it should be this many hops away, or at its \
+                destination.",
+        )
+        .whole("reuse_hops", &mut self.reuse_hops, 1..=64);
+        keys.about(
+            "Variation of round-trip times: their standard deviation, or their mean absolute \
+                deviation.",
+        )
+        .word("cov", &mut self.cov, &[("std", Cov::Std), ("mad", Cov::Mad)]);
+        keys.about("Factor on each round-trip time in the deviation (K in Equation 3 of the TPA paper).")
+            .whole("pacing_k", &mut self.k, 1..=100);
+        let means = [("raw", KMean::Raw), ("scaled", KMean::Scaled)];
+        keys.about(
+            "Whether pacing_k leaves the mean as it is, as the equation is printed, or scales it \
+                too, so that the variation is pacing_k times as large.",
+        )
+        .word("pacing_k_mean", &mut self.k_mean, &means);
+    }
+}
+
 impl PacingConfig {
+    /// Why the keys do not exist where a transport is not paced.
+    pub const REASON: &str = "is not paced, allowed with: +ap";
+
     /// What the TCP-AP paper settles on (section 4.5).
     pub const fn new(bandwidth: BitRate) -> Self {
         Self {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use multihop_net::{Config, Identity, KnownPeers, Peers, Security, Token};
-use multihop_scenario::{Protocol, Scenario, Source};
+use multihop_scenario::set_tpa;
 
 use super::args::NetArgs;
 use crate::Failure;
@@ -86,29 +86,12 @@ fn data_folder() -> anyhow::Result<PathBuf> {
 
 /// Sets parameters of TPA, with the names, bounds and messages that they have in scenario files.
 fn set(config: &mut Config, parameters: &[(String, String)]) -> Result<(), Failure> {
-    let other = || Failure::Usage("kind: allowed here: the kinds of TPA".to_owned());
-    if parameters.iter().any(|(key, kind)| key == "kind" && !kind.trim_matches('"').starts_with("tpa")) {
-        return Err(other());
-    }
-    let source = Source::Toml { text: SCENARIO.to_owned(), name: "the profile".to_owned() };
-    let of_flow = |(key, value): &(String, String)| (format!("{FLOW}{key}"), value.clone());
-    let scenario = Scenario::load(&source, &parameters.iter().map(of_flow).collect::<Vec<_>>());
-    let scenario = scenario.map_err(|problems| Failure::Usage(problems.to_string().replace(FLOW, "")))?;
-    match &scenario.flows[0].transport.protocol {
-        Protocol::Tpa { config: transport } => config.transport = (**transport).clone(),
-        _ => return Err(other()),
-    }
-    Ok(())
+    // A profile has no keepalive, which NAT on real networks needs.
+    let keepalive =
+        config.transport.keepalive.map(|time| ("keepalive".to_owned(), time.as_secs_f64().to_string()));
+    let parameters: Vec<_> = keepalive.into_iter().chain(parameters.iter().cloned()).collect();
+    set_tpa(&mut config.transport, &parameters).map_err(|problems| Failure::Usage(problems.to_string()))
 }
-
-/// One flow with TPA as it is on real networks.
-const SCENARIO: &str = "\
-duration = 1.0
-topology = { kind = \"chain\", hops = 1 }
-[[flow]]
-transport = { kind = \"tpa\", profile = \"net\", keepalive = 25.0 }
-";
-const FLOW: &str = "flow.0.transport.";
 
 #[cfg(test)]
 mod tests {
@@ -140,7 +123,10 @@ mod tests {
         assert_eq!(text, "override cwnd_max=13: cwnd_max: found 13, allowed: a whole number from 1 to 12");
         let text = said("cwndmax", "3");
         assert!(text.ends_with("is not a key here, did you mean \"cwnd_max\"?"), "{text}");
-        assert_eq!(said("kind", "newreno"), "kind: allowed here: the kinds of TPA");
+        assert_eq!(
+            said("kind", "newreno"),
+            "override kind=newreno: kind: found \"newreno\", allowed: the kinds of TPA"
+        );
         let text = said("kind", "tpa-zero");
         assert!(text.starts_with("override kind=tpa-zero: kind: found \"tpa-zero\", allowed: "), "{text}");
     }

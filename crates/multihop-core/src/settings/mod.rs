@@ -8,6 +8,7 @@ mod allowed;
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use crate::Duration;
 
@@ -45,54 +46,62 @@ pub trait Visitor {
     fn refuse(&mut self, name: &'static str, message: String);
 }
 
-/// One method per type of field. Each returns whether the user gave the key.
-impl dyn Visitor + '_ {
+impl<'k> dyn Visitor + 'k {
+    /// A key with this description: what it means, with its unit. A method of [`About`] follows.
+    pub fn about<'a>(&'a mut self, help: &'a str) -> About<'a, 'k> {
+        About { keys: self, help }
+    }
+}
+
+/// A key that has a description; one method per type of field. Each returns whether the user gave it.
+pub struct About<'a, 'k> {
+    keys: &'a mut (dyn Visitor + 'k),
+    help: &'a str,
+}
+
+impl About<'_, '_> {
     /// A key that is `true` or `false`.
-    pub fn switch(&mut self, name: &'static str, field: &mut bool, help: &str) -> bool {
+    pub fn switch(self, name: &'static str, field: &mut bool) -> bool {
         let value = Some(Value::Switch(*field));
-        self.take(&Key { name, help, allowed: Allowed::Switch, or: None, value }, |value| match value {
+        self.take(name, Allowed::Switch, None, value, |value| match value {
             Value::Switch(on) => *field = on,
             _ => unreachable!("a value of the allowed type"),
         })
     }
 
     /// A whole number between bounds, both included and both values of `T`.
-    pub fn whole<T>(&mut self, name: &'static str, field: &mut T, min: u64, max: u64, help: &str) -> bool
+    pub fn whole<T>(self, name: &'static str, field: &mut T, range: RangeInclusive<u64>) -> bool
     where
         T: Copy + TryFrom<u64> + TryInto<u64>,
     {
         let value = (*field).try_into().ok().map(Value::Whole);
-        self.take(&Key { name, help, allowed: Allowed::Whole(min, max), or: None, value }, |value| {
+        self.take(name, whole_in(range), None, value, |value| {
             *field = whole(value);
         })
     }
 
     /// The same with `None` as long as nobody sets it.
     pub fn whole_if_set<T>(
-        &mut self,
+        self,
         name: &'static str,
         field: &mut Option<T>,
-        min: u64,
-        max: u64,
-        help: &str,
+        range: RangeInclusive<u64>,
     ) -> bool
     where
         T: Copy + TryFrom<u64> + TryInto<u64>,
     {
         let value = field.and_then(|field| field.try_into().ok()).map(Value::Whole);
-        self.take(&Key { name, help, allowed: Allowed::Whole(min, max), or: None, value }, |value| {
+        self.take(name, whole_in(range), None, value, |value| {
             *field = Some(whole(value));
         })
     }
 
     /// The same with `None` for `"off"`.
     pub fn whole_or_off<T>(
-        &mut self,
+        self,
         name: &'static str,
         field: &mut Option<T>,
-        min: u64,
-        max: u64,
-        help: &str,
+        range: RangeInclusive<u64>,
     ) -> bool
     where
         T: Copy + TryFrom<u64> + TryInto<u64>,
@@ -101,77 +110,59 @@ impl dyn Visitor + '_ {
             None => Some(Value::Word(OFF)),
             Some(field) => field.try_into().ok().map(Value::Whole),
         };
-        self.take(&Key { name, help, allowed: Allowed::Whole(min, max), or: Some(OFF), value }, |value| {
+        self.take(name, whole_in(range), Some(OFF), value, |value| {
             *field = (value != Value::Word(OFF)).then(|| whole(value));
         })
     }
 
     /// A time in seconds between bounds, both included; rounded to the nearest nanosecond.
-    pub fn seconds(
-        &mut self,
-        name: &'static str,
-        field: &mut Duration,
-        min: f64,
-        max: f64,
-        help: &str,
-    ) -> bool {
+    pub fn seconds(self, name: &'static str, field: &mut Duration, range: RangeInclusive<f64>) -> bool {
         let value = (*field <= LONGEST_SHOWN).then(|| Value::Number(field.as_secs_f64()));
-        self.take(&Key { name, help, allowed: Allowed::Number(min, max), or: None, value }, |value| {
+        self.take(name, number_in(range), None, value, |value| {
             *field = Duration::from_secs_f64(number(value));
         })
     }
 
     /// The same with `None` for `"off"`.
     pub fn seconds_or_off(
-        &mut self,
+        self,
         name: &'static str,
         field: &mut Option<Duration>,
-        min: f64,
-        max: f64,
-        help: &str,
+        range: RangeInclusive<f64>,
     ) -> bool {
         let value = field.map_or(Value::Word(OFF), |field| Value::Number(field.as_secs_f64()));
-        let key = Key { name, help, allowed: Allowed::Number(min, max), or: Some(OFF), value: Some(value) };
-        self.take(&key, |value| {
+        self.take(name, number_in(range), Some(OFF), Some(value), |value| {
             *field = (value != Value::Word(OFF)).then(|| Duration::from_secs_f64(number(value)));
         })
     }
 
     /// A number between bounds in a field of thousandths.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
-    pub fn thousandths(
-        &mut self,
-        name: &'static str,
-        field: &mut u16,
-        min: f64,
-        max: f64,
-        help: &str,
-    ) -> bool {
+    pub fn thousandths(self, name: &'static str, field: &mut u16, range: RangeInclusive<f64>) -> bool {
         let value = Some(Value::Number(f64::from(*field) / 1e3));
-        self.take(&Key { name, help, allowed: Allowed::Number(min, max), or: None, value }, |value| {
+        self.take(name, number_in(range), None, value, |value| {
             *field = (number(value) * 1e3 + 0.5) as u16;
         })
     }
 
     /// A share from 0 to 1 in a field of millionths.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
-    pub fn millionths(&mut self, name: &'static str, field: &mut u32, help: &str) -> bool {
+    pub fn millionths(self, name: &'static str, field: &mut u32) -> bool {
         let value = Some(Value::Number(f64::from(*field) / 1e6));
-        self.take(&Key { name, help, allowed: Allowed::Number(0.0, 1.0), or: None, value }, |value| {
+        self.take(name, Allowed::Number(0.0, 1.0), None, value, |value| {
             *field = (number(value) * 1e6 + 0.5) as u32;
         })
     }
 
     /// One of some words, each of which stands for a value.
     pub fn word<T: Copy + PartialEq>(
-        &mut self,
+        self,
         name: &'static str,
         field: &mut T,
         words: &[(&'static str, T)],
-        help: &str,
     ) -> bool {
         let current = words.iter().find(|(_, value)| value == field).map(|(word, _)| *word);
-        let chosen = self.choice(name, current, words, help);
+        let chosen = self.choice(name, current, words);
         if let Some(value) = chosen {
             *field = value;
         }
@@ -180,24 +171,39 @@ impl dyn Visitor + '_ {
 
     /// The same for values that cannot be compared, such as presets; `current` is the word that holds.
     pub fn choice<T: Copy>(
-        &mut self,
+        self,
         name: &'static str,
         current: Option<&'static str>,
         words: &[(&'static str, T)],
-        help: &str,
     ) -> Option<T> {
         let list: Vec<&'static str> = words.iter().map(|(word, _)| *word).collect();
         let value = current.map(Value::Word);
-        let found = self.key(&Key { name, help, allowed: Allowed::Words(&list), or: None, value })?;
+        let found =
+            self.keys.key(&Key { name, help: self.help, allowed: Allowed::Words(&list), or: None, value })?;
         words.iter().find(|(word, _)| found == Value::Word(word)).map(|(_, value)| *value)
     }
 
-    fn take(&mut self, key: &Key<'_>, set: impl FnOnce(Value)) -> bool {
-        let found = self.key(key);
+    fn take(
+        self,
+        name: &'static str,
+        allowed: Allowed<'_>,
+        or: Option<&'static str>,
+        value: Option<Value>,
+        set: impl FnOnce(Value),
+    ) -> bool {
+        let found = self.keys.key(&Key { name, help: self.help, allowed, or, value });
         let given = found.is_some();
         found.map(set);
         given
     }
+}
+
+const fn whole_in(range: RangeInclusive<u64>) -> Allowed<'static> {
+    Allowed::Whole(*range.start(), *range.end())
+}
+
+const fn number_in(range: RangeInclusive<f64>) -> Allowed<'static> {
+    Allowed::Number(*range.start(), *range.end())
 }
 
 fn whole<T: TryFrom<u64>>(value: Value) -> T {

@@ -16,14 +16,14 @@ use multihop_core::{BitRate, Duration, FlowId, NodeId};
 use self::mobility::Mover;
 use super::document::Fault;
 use super::model::{App, Energy, Flow, Host, Mobility, Protocol, Record, Scenario, Sweep, Transport};
+use super::range;
 use super::read::{Both, one_of};
 use super::tables::{
     AppTable, FlowTable, HostTable, MobilityTable, NodeRef, RecordTable, ScenarioTable, SweepTable,
-    TopologyTable, TransportTable,
+    TopologyTable,
 };
 use super::topology::{Layout, Topology, layouts};
 use super::values::PositiveSeconds;
-use super::{range, transport};
 
 /// The scenario that `table` describes; `source` is its name, whose folder files are relative to.
 pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fault>) -> Option<Scenario> {
@@ -287,28 +287,27 @@ fn bit_rate(kbps: f64) -> BitRate {
 
 /// The transport, which must suit the application: datagrams or a stream.
 fn transport_of(
-    table: Option<&TransportTable>,
+    transport: Option<&Transport>,
     app: &App,
     path: &str,
     faults: &mut Vec<Fault>,
 ) -> Option<Transport> {
     let path = format!("{path}.transport");
     let datagrams = matches!(app, App::Cbr { .. } | App::Paced { .. });
-    let Some(table) = table else {
+    let Some(transport) = transport else {
         if datagrams {
             return Some(Transport { name: "udp".to_owned(), protocol: Protocol::Udp });
         }
         faults.push(Fault::at_key(path, "is missing, such as \"newreno\""));
         return None;
     };
-    let transport = transport::transport(table, &path, faults)?;
     if matches!(transport.protocol, Protocol::Udp) != datagrams {
         let (found, app) = (&transport.name, app.name());
         let allowed = if datagrams { "\"udp\"" } else { "a reliable transport, such as \"newreno\"" };
         faults.push(Fault::at_key(path, format!("found {found:?} under app {app:?}, allowed: {allowed}")));
         return None;
     }
-    Some(transport)
+    Some(transport.clone())
 }
 
 fn record(table: &RecordTable, duration: Duration, faults: &mut Vec<Fault>) -> Record {

@@ -29,6 +29,12 @@ impl<'a> Keys<'a> {
         }
     }
 
+    /// What the table has at a key, which is known from now on.
+    pub(crate) fn find(&mut self, key: &'static str) -> Option<&'a Node> {
+        self.known.insert(key);
+        self.table.get(key).map(|entry| &entry.node)
+    }
+
     /// Takes one key.
     pub(crate) fn take<T: Read>(
         &mut self,
@@ -36,10 +42,9 @@ impl<'a> Keys<'a> {
         default: Option<serde_json::Value>,
         faults: &mut Vec<Fault>,
     ) -> Option<T> {
-        self.known.insert(key);
         let path = self.path_of(key);
-        match (self.table.get(key), default) {
-            (Some(entry), _) => T::read(&entry.node, &path, faults),
+        match (self.find(key), default) {
+            (Some(node), _) => T::read(node, &path, faults),
             (None, Some(default)) => T::read(&Node::default(&default), &path, faults),
             (None, None) => T::absent().or_else(|| {
                 faults.push(Fault::at(self.node.origin, path, "is missing"));
@@ -126,7 +131,8 @@ impl<'a> Keys<'a> {
         self.known.iter().copied().collect::<Vec<_>>().join(", ")
     }
 
-    fn path_of(&self, key: &str) -> String {
+    /// The path of a key in the document.
+    pub(crate) fn path_of(&self, key: &str) -> String {
         join(self.path, key)
     }
 }

@@ -4,6 +4,7 @@
 //! descriptions. Reading, defaults and the JSON Schema follow from them.
 
 mod keys;
+pub(crate) mod settings;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
@@ -187,12 +188,17 @@ impl Object {
         about: &str,
         default: Option<serde_json::Value>,
     ) {
-        let mut schema = generator.subschema_for::<T>();
-        schema.insert("description".into(), about.trim().into());
-        match default {
-            Some(default) => drop(schema.insert("default".into(), default)),
-            None if T::absent().is_none() => self.required.push(name.to_owned()),
-            None => {}
+        if default.is_none() && T::absent().is_none() {
+            self.required.push(name.to_owned());
+        }
+        self.described(name, generator.subschema_for::<T>(), about.trim(), default);
+    }
+
+    /// Adds one key that is not required.
+    fn described(&mut self, name: &str, mut schema: Schema, about: &str, default: Option<serde_json::Value>) {
+        schema.insert("description".into(), about.into());
+        if let Some(default) = default {
+            schema.insert("default".into(), default);
         }
         self.properties.insert(name.to_owned(), schema.into());
     }

@@ -6,7 +6,6 @@ mod routing;
 mod sweep;
 mod topology;
 mod traffic;
-mod transport;
 
 pub(super) use mobility::{
     MobilityTable, MovementTable, RandomWalkTable, RandomWaypointTable, SpeedValue, WaypointsTable,
@@ -21,7 +20,6 @@ pub(super) use routing::{
 pub(super) use sweep::SweepTable;
 pub(super) use topology::{NodeRef, PositionsTable, TopologyTable};
 pub(super) use traffic::{AppTable, BytesValue, DrawnApp, FlowTable, TrafficTable};
-pub(super) use transport::{PacingTable, Parameters, TcpTable, TpaTable, TransportTable};
 
 use serde_json::json;
 

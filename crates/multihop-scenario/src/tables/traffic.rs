@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use super::{NodeRef, TransportTable};
+use super::NodeRef;
 use crate::document::{Fault, Node, Value};
+use crate::model::Transport;
 use crate::read::{Both, NoKeys, Read, kinds, table, whole_table};
 use crate::values::{KilobitsPerSecond, MeanBytes, PositiveSeconds, Seconds, Shape, Whole, words};
 
@@ -22,7 +23,7 @@ table! {
         to: Option<NodeRef>,
         /// How the data travels: a short name, or a table of parameters. Only cbr and paced have a
         /// default, which is udp.
-        transport: Option<TransportTable>,
+        transport: Option<Transport>,
         /// When the application begins, s.
         start: Seconds = 0.0,
         /// When it falls silent, s; the end of the run if not given.
@@ -108,7 +109,7 @@ table! {
         /// Application bytes of each: a number, or { pareto = { mean = ..., shape = ... } }.
         bytes: BytesValue,
         /// How the data travels: a short name, or a table of parameters.
-        transport: TransportTable,
+        transport: Transport,
         /// When the first begins, s.
         first: Seconds = 0.0,
         /// Time from the beginning of one of the first transfers to that of the next, s: uniform

@@ -1,10 +1,9 @@
-//! Short names of transports, and what they and the table form mean.
+//! Short names of transports: what they stand for, and which go together.
 //!
 //! A name is a row of [`KINDS`], with suffixes from [`SUFFIXES`] after it. Each family of transports
-//! has a file of its own: what its kinds differ in, and how a table of parameters changes them.
+//! has a file: what its kinds differ in. The keys of a family are those of its configuration.
 
-mod adtcp;
-mod pacing;
+mod parameters;
 mod tcp;
 mod tpa;
 
@@ -15,27 +14,26 @@ use multihop_transport::pacing::Clock;
 use multihop_transport::tcp::Restore;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-pub(super) use tcp::{Preset, TcpKind};
-pub(super) use tpa::{Profile, TpaKind};
+pub(super) use parameters::set_tpa;
 
 use super::document::{Fault, Node, Value};
-use super::model::{Protocol, Transport};
 use super::read::{Read, one_of, wrong};
-use super::tables::{Parameters, TransportTable};
-use adtcp::ADTCP;
-use tcp::{Ack, CLAMPED_BY_HOPS, CUBIC, NEWRENO, RENO, VEGAS, WESTWOOD, clamped, delayed, elfn, paced};
-use tpa::{TPA, plain, star};
+use tcp::{
+    ADTCP, Ack, CLAMPED_BY_HOPS, CUBIC, NEWRENO, RENO, TcpKind, VEGAS, WESTWOOD, clamped, delayed, elfn,
+    paced,
+};
+use tpa::{TPA, TpaKind, plain, star};
 
 /// A short name that exists.
 #[derive(Clone)]
-pub(super) struct Name {
+struct Name {
     text: String,
     kind: Kind,
 }
 
 /// What a name stands for, by its family.
 #[derive(Clone)]
-pub(super) enum Kind {
+enum Kind {
     Udp,
     Tcp(TcpKind),
     Tpa(TpaKind),
@@ -110,25 +108,6 @@ fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
     }
 }
 
-/// What a flow's `transport` means; cross-checks its parameters.
-pub(super) fn transport(table: &TransportTable, path: &str, faults: &mut Vec<Fault>) -> Option<Transport> {
-    let (name, protocol) = match table {
-        TransportTable::Short(name) => (name, name.kind.protocol()),
-        TransportTable::Long(name, Parameters::Udp) => {
-            let message = format!("{:?} has no table form, allowed: transport = {0:?}", name.text);
-            faults.push(Fault::at_key(format!("{path}.kind"), message));
-            return None;
-        }
-        TransportTable::Long(name, Parameters::Tcp(kind, table, pacing)) => {
-            (name, tcp::configured(&name.text, kind, (table, pacing), path, faults))
-        }
-        TransportTable::Long(name, Parameters::Tpa(kind, table, pacing)) => {
-            (name, tpa::configured(&name.text, kind, (table, pacing), path, faults))
-        }
-    };
-    Some(Transport { name: name.text.clone(), protocol })
-}
-
 /// `name` with one more suffix, or why the two do not go together.
 fn extend(
     (name, kind): &(String, Kind),
@@ -146,7 +125,7 @@ fn find_suffix(word: &str) -> Option<&'static (&'static str, Suffix)> {
 }
 
 /// Every name, with the suffixes that go with it in any order.
-pub(super) fn names() -> Vec<(String, Kind)> {
+fn names() -> Vec<(String, Kind)> {
     let mut all: Vec<_> = KINDS.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();
     let mut shortest = 0;
     while let Some(name) = all.get(shortest).cloned() {
@@ -167,16 +146,6 @@ fn suffixes_after(belongs: fn(&Kind) -> bool) -> String {
     words.join(", ")
 }
 
-impl Kind {
-    fn protocol(&self) -> Protocol {
-        match self {
-            Self::Udp => Protocol::Udp,
-            Self::Tcp(kind) => kind.protocol(),
-            Self::Tpa(kind) => kind.protocol(&Default::default()),
-        }
-    }
-}
-
 /// Why a text is no name.
 enum Refusal {
     Unknown,
@@ -185,10 +154,6 @@ enum Refusal {
 }
 
 impl Name {
-    pub(super) fn kind(&self) -> &Kind {
-        &self.kind
-    }
-
     fn parse(text: &str) -> Result<Self, Refusal> {
         let text = text.replace(STAR_FOR_SHELLS, STAR);
         let mut words = text.split('+');

@@ -1,3 +1,5 @@
+//! The parameters of a TCP connection, and their presets. Their keys are in `keys.rs`.
+
 use multihop_core::Duration;
 
 use super::adtcp::AdtcpConfig;
@@ -290,6 +292,16 @@ impl Config {
         (0..MAX_SCALE).find(|&shift| capacity >> shift <= u32::from(u16::MAX)).unwrap_or(MAX_SCALE)
     }
 }
+
+/// The presets by their names.
+pub const PRESETS: &[(&str, fn() -> Config)] = &[
+    ("rfc", Config::rfc),
+    ("ns2-1999", Config::ns2_1999),
+    ("ns2-2002", Config::ns2_2002),
+    ("ns2-2005", Config::ns2_2005),
+    ("ns2-2.30", Config::ns2_2_30),
+    ("linux", Config::linux),
+];
 
 impl Default for Config {
     fn default() -> Self {

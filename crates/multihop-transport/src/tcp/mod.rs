@@ -17,6 +17,7 @@ mod counters;
 mod elfn;
 mod handshake;
 mod input;
+mod keys;
 mod output;
 mod pace;
 mod policy;
@@ -29,7 +30,7 @@ mod timers;
 
 pub use adtcp::{AdtcpConfig, DensityConfig, Identify, Level, Levels, Values};
 pub use config::{
-    AckRule, Config, DelayedAck, Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Variant,
+    AckRule, Config, DelayedAck, Halving, NewRenoConfig, PRESETS, PartialAckTimer, RecoveryExit, Variant,
     window_for_hops,
 };
 pub use counters::Counters;

@@ -1,8 +1,14 @@
-use multihop_core::Duration;
+//! The parameters of a TPA connection: profiles and keys.
+
+use alloc::format;
+
+use multihop_core::settings::{Settings, Visitor};
+use multihop_core::{BitRate, Duration};
 use multihop_wire::tpa::{AckPolicy, Framing};
 
 use super::rtt::{RtoConfig, Weights};
 use crate::pacing::PacingConfig;
+use crate::settings::{TIMEOUT, check_rto};
 
 /// Everything about a connection that is not fixed by the protocol.
 ///
@@ -168,6 +174,173 @@ impl Config {
     pub(super) fn recv_capacity(&self) -> u64 {
         let segments = u64::from(Self::DEFAULT_BUFFER) * u64::from(self.mss);
         self.recv_buffer.map_or(segments, u64::from).max(u64::from(self.mss))
+    }
+}
+
+/// The profiles by their names.
+pub const PROFILES: &[(&str, fn() -> Config)] = &[("paper", Config::paper), ("net", Config::net)];
+
+impl Settings for Config {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        self.window_keys(keys);
+        self.ack_keys(keys);
+        self.state_keys(keys);
+        self.rto.keys(keys);
+        self.lifetime_keys(keys);
+        match &mut self.pacing {
+            Some(pacing) => pacing.keys(keys),
+            None => {
+                keys.unavailable(PacingConfig::REASON, &mut |keys| PacingConfig::new(BitRate(0)).keys(keys))
+            }
+        }
+    }
+}
+
+impl Config {
+    fn window_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Segments in flight while nothing is wrong.").whole(
+            "cwnd_max",
+            &mut self.cwnd_max,
+            1..=12,
+        );
+        keys.about("Segments in a block (K).").whole("block_size", &mut self.block_size, 1..=12);
+        if self.cwnd_max > self.block_size {
+            let (found, least) = (self.block_size, self.cwnd_max);
+            keys.refuse("block_size", format!("found {found}, allowed: at least cwnd_max, {least}"));
+        }
+        let fills = [("block", Fill::Block), ("segment", Fill::Segment)];
+        keys.about("When data fills a block: once there is enough for all of it, or segment by segment.")
+            .word("fill", &mut self.fill, &fills);
+        keys.about("How long data waits for more to fill a segment or a block, s; 0 does not wait.").seconds(
+            "block_fill",
+            &mut self.block_fill,
+            0.0..=1e9,
+        );
+        keys.about("Payload of a full segment, bytes.").whole("mss", &mut self.mss, 16..=2200);
+        keys.about("Receive buffer besides the current block, bytes; if not given, room for 64 segments.")
+            .whole_if_set("recv_buffer", &mut self.recv_buffer, 1..=1_000_000_000);
+    }
+
+    fn ack_keys(&mut self, keys: &mut dyn Visitor) {
+        let policies = [("every-2", AckPolicy::EveryTwo), ("every-cwnd", AckPolicy::EveryWindow)];
+        keys.about("What is acknowledged: every other segment (TPA), or every window of cwnd_max (TPA*).")
+            .word("ack_policy", &mut self.ack_policy, &policies);
+        keys.about("Longest delay of an ACK, s; half of rto_min bounds it as well.").seconds(
+            "ack_interval",
+            &mut self.ack_interval,
+            TIMEOUT,
+        );
+        keys.about("Whether the segment that completes a block is acknowledged at once.")
+            .switch("ack_block_end", &mut self.ack_block_end);
+        keys.about("A segment counts as lost once this many later transmissions are acknowledged.")
+            .whole_or_off("loss_by_txseq", &mut self.loss_by_txseq, 1..=127);
+    }
+
+    fn state_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about(
+            "Whether notices of failed links reach the sender; timeouts alone then mean \
+             congestion.",
+        )
+        .switch("notices", &mut self.notices);
+        keys.about(
+            "Whether notices of lost and restored routes reach the sender; a frozen sender is \
+             then silent in between.",
+        )
+        .switch("route_notices", &mut self.route_notices);
+        keys.about("Timeouts in a row that mean congestion, with notices (th_CONG).").whole(
+            "th_cong",
+            &mut self.th_cong,
+            1..=255,
+        );
+        keys.about("Timeouts in a row that mean a broken route, without notices (th_ROUTE).").whole(
+            "th_route",
+            &mut self.th_route,
+            1..=255,
+        );
+        keys.about("ACKs in a row that end congestion (th_ACK).").whole("th_ack", &mut self.th_ack, 1..=255);
+        keys.about(
+            "A frozen sender that waits for news of its route sends a probe after this time all \
+             the same, s.",
+        )
+        .seconds("silence_max", &mut self.silence_max, TIMEOUT);
+    }
+
+    fn lifetime_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Wait for the answer to the first SYN, s; it doubles with each try.").seconds(
+            "syn_wait",
+            &mut self.syn_wait,
+            TIMEOUT,
+        );
+        keys.about("The connection is given up after this many retransmitted SYNs.").whole_or_off(
+            "syn_retries",
+            &mut self.syn_retries,
+            0..=255,
+        );
+        keys.about("How long a closed connection answers late segments, s.").seconds(
+            "linger",
+            &mut self.linger,
+            0.0..=1e9,
+        );
+        keys.about("A peer that has been silent for this long is probed, s.").seconds_or_off(
+            "keepalive",
+            &mut self.keepalive,
+            TIMEOUT,
+        );
+        keys.about("The connection is given up after this long without an answer, s.").seconds_or_off(
+            "user_timeout",
+            &mut self.user_timeout,
+            TIMEOUT,
+        );
+    }
+}
+
+impl Settings for RtoConfig {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Round-trip times in a row, all late or all early, that mean another route (th_RC).")
+            .whole("th_rc", &mut self.th_rc, 1..=255);
+        keys.about("Number of round-trip times that weigh more after a change of route (n_RC).").whole(
+            "n_rc",
+            &mut self.n_rc,
+            0..=255,
+        );
+        keys.about("Weight of a round-trip time in the mean.").thousandths(
+            "g",
+            &mut self.usual.g,
+            0.001..=1.0,
+        );
+        keys.about("Weight of its distance from the mean in the deviation.").thousandths(
+            "h",
+            &mut self.usual.h,
+            0.001..=1.0,
+        );
+        keys.about("The value of g after a change of route.").thousandths(
+            "g1",
+            &mut self.quick.g,
+            0.001..=1.0,
+        );
+        keys.about("The value of h after a change of route.").thousandths(
+            "h1",
+            &mut self.quick.h,
+            0.001..=1.0,
+        );
+        keys.about("Retransmission timeout before the first sample, s.").seconds(
+            "rto_initial",
+            &mut self.initial,
+            TIMEOUT,
+        );
+        keys.about("Shortest retransmission timeout, s.").seconds("rto_min", &mut self.min, TIMEOUT);
+        keys.about("Longest retransmission timeout, s.").seconds("rto_max", &mut self.max, TIMEOUT);
+        check_rto(self.min, self.max, keys);
+        keys.about("Longest retransmission timeout while frozen, s.").seconds_or_off(
+            "freeze_rto_max",
+            &mut self.freeze_max,
+            TIMEOUT,
+        );
+        keys.about(
+            "Whether the timeout covers the time for which the peer may hold an ACK, which is in \
+             no sample.",
+        )
+        .switch("rto_covers_hold", &mut self.covers_hold);
     }
 }
 

@@ -1,0 +1,147 @@
+//! `transport`: a short name, or a table of parameters.
+
+use std::borrow::Cow;
+
+use multihop_core::settings::Settings;
+use multihop_transport::{tcp, tpa};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::tcp::{NEWRENO, TcpParameters};
+use super::tpa::{TPA, TpaParameters};
+use super::{KINDS, Kind, Name, names};
+use crate::document::{Fault, Node, Value};
+use crate::model::{Protocol, Transport};
+use crate::read::{Keys, Read, settings};
+
+impl Read for Transport {
+    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+        if !matches!(node.value, Value::Table(_)) {
+            return Name::read(node, path, faults).map(|name| Self::new(&name, Parameters::of(&name.kind)));
+        }
+        let mut keys = Keys::open(node, path, faults)?;
+        let transport = Self::take(&mut keys, faults);
+        keys.close(faults);
+        transport
+    }
+}
+
+impl Transport {
+    fn new(name: &Name, parameters: Parameters) -> Self {
+        let protocol = match parameters {
+            Parameters::Udp => Protocol::Udp,
+            Parameters::Tcp(tcp) => Protocol::Tcp { config: Box::new(tcp.config) },
+            Parameters::Tpa(tpa) => Protocol::Tpa { config: Box::new(tpa.config) },
+        };
+        Self { name: name.text.clone(), protocol }
+    }
+
+    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
+        let Some(name) = keys.take::<Name>("kind", None, faults) else {
+            keys.forgive();
+            return None;
+        };
+        keys.mention_families(families);
+        let mut parameters = Parameters::of(&name.kind);
+        let Some(list) = parameters.settings() else {
+            let message = format!("{:?} has no table form, allowed: transport = {0:?}", name.text);
+            faults.push(Fault::at_key(keys.path_of("kind"), message));
+            return None;
+        };
+        settings::take(list, &name.text, keys, faults);
+        Some(Self::new(&name, parameters))
+    }
+}
+
+/// The parameters of a kind.
+enum Parameters {
+    Udp,
+    Tcp(TcpParameters),
+    Tpa(TpaParameters),
+}
+
+impl Parameters {
+    fn of(kind: &Kind) -> Self {
+        match kind {
+            Kind::Udp => Self::Udp,
+            Kind::Tcp(kind) => Self::Tcp(kind.parameters()),
+            Kind::Tpa(kind) => Self::Tpa(kind.parameters(tpa::Config::paper())),
+        }
+    }
+
+    /// Those with keys.
+    fn settings(&mut self) -> Option<&mut dyn Settings> {
+        match self {
+            Self::Udp => None,
+            Self::Tcp(tcp) => Some(tcp),
+            Self::Tpa(tpa) => Some(tpa),
+        }
+    }
+}
+
+/// The keys of each family, for hints about a key of another one.
+fn families() -> Vec<(&'static str, Vec<&'static str>)> {
+    let tcp = settings::names(&mut NEWRENO.parameters());
+    let tpa = settings::names(&mut TPA.parameters(tpa::Config::paper()));
+    vec![("a TCP kind", tcp), ("a TPA kind", tpa)]
+}
+
+impl JsonSchema for Transport {
+    fn schema_name() -> Cow<'static, str> {
+        "TransportTable".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let short = generator.subschema_for::<Name>();
+        let tcp = family("A TCP and its parameters.", |kind| matches!(kind, Kind::Tcp(_)));
+        let tpa = family("A TPA and its parameters.", |kind| matches!(kind, Kind::Tpa(_)));
+        json_schema!({ "anyOf": [short, tcp, tpa] })
+    }
+}
+
+/// The table form of the kinds that `belongs` picks out.
+fn family(about: &str, belongs: fn(&Kind) -> bool) -> Schema {
+    let kinds: Vec<String> =
+        names().into_iter().filter(|(_, kind)| belongs(kind)).map(|(name, _)| name).collect();
+    let rows = KINDS.iter().map(|(_, kind)| kind).filter(|kind| belongs(kind));
+    let mut variants: Vec<Parameters> = rows.flat_map(with_every_preset).collect();
+    let mut list: Vec<_> = variants.iter_mut().filter_map(Parameters::settings).collect();
+    json_schema!({
+        "description": about,
+        "type": "object",
+        "properties": { "kind": { "description": "Short name.", "type": "string", "enum": kinds } },
+        "required": ["kind"],
+        "allOf": [settings::schema(&mut list)],
+        "unevaluatedProperties": false,
+    })
+}
+
+/// A kind on top of each preset or profile: what a key that nobody sets can be.
+fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
+    match kind {
+        Kind::Udp => Vec::new(),
+        Kind::Tcp(kind) => {
+            tcp::PRESETS.iter().map(|(_, preset)| Parameters::Tcp(kind.on_top_of(&preset()))).collect()
+        }
+        Kind::Tpa(kind) => {
+            tpa::PROFILES.iter().map(|(_, profile)| Parameters::Tpa(kind.parameters(profile()))).collect()
+        }
+    }
+}
+
+/// Sets keys of a TPA, `kind` among them, with the names, bounds and messages of scenario files.
+pub(crate) fn set_tpa(node: &Node, config: &mut tpa::Config, faults: &mut Vec<Fault>) -> Option<()> {
+    let mut keys = Keys::open(node, "", faults)?;
+    let name = match keys.find("kind").cloned() {
+        Some(kind) => Name::read(&kind, "kind", faults)?,
+        None => Name { text: "tpa".to_owned(), kind: Kind::Tpa(TPA) },
+    };
+    let Kind::Tpa(kind) = name.kind else {
+        faults.push(Fault::at_key("kind", format!("found {:?}, allowed: the kinds of TPA", name.text)));
+        return None;
+    };
+    let mut parameters = kind.parameters(config.clone());
+    settings::take(&mut parameters, &name.text, &mut keys, faults);
+    keys.close(faults);
+    *config = parameters.config;
+    Some(())
+}

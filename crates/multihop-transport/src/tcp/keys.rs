@@ -1,0 +1,255 @@
+//! The keys of a TCP connection's parameters.
+
+use alloc::format;
+use core::ops::RangeInclusive;
+
+use multihop_core::settings::{Allowed, Key, Settings, Value, Visitor};
+use multihop_core::{BitRate, Duration};
+
+use super::adtcp::{AdtcpConfig, Identify};
+use super::config::{AckRule, Config, DelayedAck, PartialAckTimer, Variant};
+use super::pace::{Pacing, RoundTrips};
+use super::standby::{Exit, Probe, ProbeInterval, Restore, Standby};
+use crate::pacing::{Clock, PacingConfig};
+use crate::settings::{TIMEOUT, check_rto};
+
+impl Settings for Config {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        self.window_keys(keys);
+        self.timer_keys(keys);
+        self.ack_keys(keys);
+        keys.about("Whether connections begin with SYN segments.").switch("handshake", &mut self.handshake);
+        keys.about("Receive buffer, bytes; if not given, room for window_max segments.").whole_if_set(
+            "recv_buffer",
+            &mut self.recv_buffer,
+            1..=1_000_000_000,
+        );
+        self.standby_keys(keys);
+        self.adtcp_keys(keys);
+        self.pacing_keys(keys);
+    }
+}
+
+impl Config {
+    fn window_keys(&mut self, keys: &mut dyn Visitor) {
+        if keys.about("Largest window, segments.").whole("window_max", &mut self.window_max, 1..=65_535)
+            && self.window_by_hops
+        {
+            keys.refuse("window_max", format!("{:?} sets the window by the number of hops", keys.name()));
+        }
+        keys.about("Payload of a full segment, bytes.").whole("mss", &mut self.mss, 16..=2200);
+        keys.about("Initial window, segments.").whole("initial_window", &mut self.initial_window, 1..=1000);
+        keys.about("Whether each of the first two duplicate ACKs releases a new segment (RFC 3042).")
+            .switch("limited_transmit", &mut self.limited_transmit);
+        let timers =
+            [("impatient", PartialAckTimer::Impatient), ("slow-but-steady", PartialAckTimer::SlowButSteady)];
+        keys.about(
+            "Which partial ACKs restart the timer during NewReno's fast recovery: the first, or \
+             all.",
+        )
+        .word("recovery", &mut self.newreno.timer, &timers);
+        keys.about("Whether small segments are held back while data is outstanding (Nagle).")
+            .switch("nagle", &mut self.nagle);
+    }
+
+    fn timer_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Retransmission timeout before the first sample, s.").seconds(
+            "rto_initial",
+            &mut self.rto.initial,
+            TIMEOUT,
+        );
+        keys.about("Shortest retransmission timeout, s.").seconds("rto_min", &mut self.rto.min, TIMEOUT);
+        keys.about("Longest retransmission timeout, s.").seconds("rto_max", &mut self.rto.max, TIMEOUT);
+        check_rto(self.rto.min, self.rto.max, keys);
+        keys.about("Tick of the clock that measures round-trip times, s.").seconds(
+            "tick",
+            &mut self.rto.granularity,
+            TICK,
+        );
+        keys.about("The back-off factor of the timeout stops growing here.").whole(
+            "backoff_limit",
+            &mut self.rto.backoff_limit,
+            1..=1_000_000,
+        );
+        keys.about("The connection is given up after this many retransmissions in a row.").whole_or_off(
+            "max_retries",
+            &mut self.max_retries,
+            1..=65_535,
+        );
+    }
+
+    fn ack_keys(&mut self, keys: &mut dyn Visitor) {
+        match &mut self.ack_rule {
+            AckRule::Delayed(whose) => delayed_ack_key(whose, keys),
+            AckRule::Every | AckRule::Dynamic => {
+                keys.unavailable("does not delay ACKs, allowed with: +da", &mut |keys| {
+                    delayed_ack_key(&mut DelayedAck::Ns2, keys)
+                });
+            }
+        }
+        keys.about("Longest delay of an ACK, s.").seconds("ack_delay", &mut self.ack_delay, TIMEOUT);
+        keys.about("Whether selective acknowledgement is offered.").switch("sack", &mut self.sack);
+        keys.about("Whether timestamps are offered: the tick of their clock, s.").seconds_or_off(
+            "timestamps",
+            &mut self.timestamps,
+            TICK,
+        );
+        if self.is_adtcp() && self.timestamps.is_none() {
+            keys.refuse(
+                "timestamps",
+                format!("{:?} measures by timestamps, allowed: the tick of their clock", keys.name()),
+            );
+        }
+    }
+
+    fn standby_keys(&mut self, keys: &mut dyn Visitor) {
+        match &mut self.elfn {
+            Some(standby) => {
+                probing_keys(standby, keys);
+                restoring_keys(standby, keys);
+            }
+            None if self.variant == Variant::Adtcp => {
+                probing_keys(&mut self.adtcp.disconnected, keys);
+                let reason = "takes no notices, allowed with: elfn, or +elfn after another TCP kind";
+                keys.unavailable(reason, &mut |keys| restoring_keys(&mut Standby::elfn(), keys));
+            }
+            None => keys.unavailable("takes no notices, allowed with: +elfn", &mut |keys| {
+                probing_keys(&mut Standby::elfn(), keys);
+                restoring_keys(&mut Standby::elfn(), keys);
+            }),
+        }
+    }
+
+    fn adtcp_keys(&mut self, keys: &mut dyn Visitor) {
+        if self.is_adtcp() {
+            identification_keys(&mut self.adtcp, keys);
+        } else {
+            let mut other = AdtcpConfig::PAPER;
+            keys.unavailable("identifies nothing, allowed with: adtcp", &mut |keys| {
+                identification_keys(&mut other, keys)
+            });
+        }
+    }
+
+    fn pacing_keys(&mut self, keys: &mut dyn Visitor) {
+        match &mut self.pacing {
+            Some(pacing) => pacing_keys(pacing, keys),
+            None => {
+                let mut other = Pacing::new(PacingConfig::new(BitRate(0)));
+                keys.unavailable(PacingConfig::REASON, &mut |keys| pacing_keys(&mut other, keys));
+            }
+        }
+    }
+}
+
+fn delayed_ack_key(whose: &mut DelayedAck, keys: &mut dyn Visitor) {
+    let words = [("ns2", DelayedAck::Ns2), ("linux", DelayedAck::Linux)];
+    keys.about(
+        "Whose delayed ACKs, if the kind delays them: ns2 acknowledges every second segment, \
+            linux every one if window_max is 2 or less.",
+    )
+    .word("delack", whose, &words);
+}
+
+fn probing_keys(standby: &mut Standby, keys: &mut dyn Visitor) {
+    let value = match standby.interval {
+        ProbeInterval::Fixed(time) => Value::Number(time.as_secs_f64()),
+        ProbeInterval::RoundTrips => Value::Word("rtt"),
+    };
+    let help =
+        "Time between probes on stand-by, s, or \"rtt\": four smoothed round-trip times, from 0.2 to 2 s.";
+    let allowed = Allowed::Number(*TIMEOUT.start(), *TIMEOUT.end());
+    let key = Key { name: "probe_interval", help, allowed, or: Some("rtt"), value: Some(value) };
+    match keys.key(&key) {
+        Some(Value::Number(seconds)) => {
+            standby.interval = ProbeInterval::Fixed(Duration::from_secs_f64(seconds))
+        }
+        Some(_) => standby.interval = ProbeInterval::RoundTrips,
+        None => {}
+    }
+    keys.about("The connection is given up after this many probes without an answer.").whole_or_off(
+        "probe_max",
+        &mut standby.max_probes,
+        1..=65_535,
+    );
+}
+
+fn restoring_keys(standby: &mut Standby, keys: &mut dyn Visitor) {
+    let probes = [("first", Probe::First), ("lowest-lost", Probe::LowestLost)];
+    keys.about(
+        "What a probe carries: the first unacknowledged segment, or the segment with the lowest \
+            number that a notice named.",
+    )
+    .word("probe", &mut standby.probe, &probes);
+    let exits = [("any", Exit::Any), ("new", Exit::New)];
+    keys.about("Which ACK ends stand-by: any, or one of new data.").word("exit", &mut standby.exit, &exits);
+    let restores = [("keep", Restore::Keep), ("window", Restore::Window), ("rto-window", Restore::RtoWindow)];
+    keys.about(
+        "What changes when stand-by ends: nothing; the window, to one segment; or also the \
+            timeout, to rto_initial.",
+    )
+    .word("restore", &mut standby.restore, &restores);
+}
+
+fn identification_keys(adtcp: &mut AdtcpConfig, keys: &mut dyn Visitor) {
+    let identify = [("joint", Identify::Joint), ("idd", Identify::Idd), ("stt", Identify::Stt)];
+    keys.about(
+        "Which metrics tell adtcp of congestion: delay differences together with throughput, or \
+            one of them alone.",
+    )
+    .word("identify", &mut adtcp.identify, &identify);
+    let density = &mut adtcp.density;
+    keys.about(
+        "adtcp compares a new sample with this many earlier ones; before that it identifies \
+            nothing.",
+    )
+    .whole("samples", &mut density.samples, 1..=10_000);
+    if keys.about("Bins of the histogram in which adtcp ranks a sample: a multiple of 4.").whole(
+        "bins",
+        &mut density.bins,
+        4..=32,
+    ) && !density.bins.is_multiple_of(4)
+    {
+        keys.refuse("bins", format!("found {}, allowed: a multiple of 4", density.bins));
+    }
+    keys.about("Share of the samples that adtcp counts as high.").thousandths(
+        "high",
+        &mut density.high,
+        0.05..=0.5,
+    );
+    keys.about("Share of the samples that adtcp counts as low.").thousandths(
+        "low",
+        &mut density.low,
+        0.05..=0.5,
+    );
+    keys.about(
+        "Kind of the TCP option with which adtcp's receiver reports the state; one of those for \
+            experiments.",
+    )
+    .whole("option_kind", &mut adtcp.option_kind, 253..=254);
+}
+
+fn pacing_keys(pacing: &mut Pacing, keys: &mut dyn Visitor) {
+    let round_trips = [("net", RoundTrips::Net), ("timed", RoundTrips::Timed)];
+    keys.about(
+        "Round-trip times that pace: those of every ACK without the time for which the receiver \
+            held it, or those that the retransmission timer measures.",
+    )
+    .word("ap_rtt", &mut pacing.round_trips, &round_trips);
+    keys.about(
+        "Whether round-trip times of segments that were outstanding at a retransmission timeout, \
+            but not retransmitted, pace as well. An outage then slows the sender down for as long as \
+            it is in the history.",
+    )
+    .switch("ap_across_timeouts", &mut pacing.across_timeouts);
+    let clocks = [("own", Clock::Own), ("synchronised", Clock::Synchronised)];
+    keys.about(
+        "Whether pacing halves round-trip times, or knows the one-way delay from a receiver whose \
+            clock is the sender's; if not given, the kind decides.",
+    )
+    .word("clock", &mut pacing.pacer.clock, &clocks);
+    pacing.pacer.keys(keys);
+}
+
+/// Bounds of a clock's tick, s.
+const TICK: RangeInclusive<f64> = 0.000_001..=10.0;
