@@ -52,8 +52,6 @@ numbers! {
     Validity: 0.1 to 3968.0;
     /// A random delay.
     Jitter: 0.0 to 10.0;
-    /// The tick of a clock.
-    Tick: 0.000001 to 10.0;
     /// A length that is not zero.
     Metres: 0.001 to 1e7;
     /// Metres a second.
@@ -94,7 +92,7 @@ macro_rules! times {
     )*};
 }
 
-times! { Seconds PositiveSeconds Timeout Tick Interval Validity Jitter }
+times! { Seconds PositiveSeconds Timeout Interval Validity Jitter }
 
 /// A whole number between bounds, both included.
 #[derive(Clone, Copy, Debug)]
@@ -131,13 +129,6 @@ impl<const MIN: u64, const MAX: u64> JsonSchema for Whole<MIN, MAX> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
-    }
-}
-
-/// Takes the place of what a preset says, where a table says something.
-pub(crate) fn put<T>(field: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *field = value;
     }
 }
 

@@ -1,3 +1,9 @@
+//! The parameters of AODV, their presets and their keys.
+
+use alloc::format;
+use core::ops::RangeInclusive;
+
+use multihop_core::settings::{Settings, Visitor};
 use multihop_core::{Duration, Instant};
 use multihop_wire::aodv::Message;
 
@@ -194,6 +200,183 @@ impl Config {
     }
 }
 
+impl Settings for Config {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        self.preset_keys(keys);
+        self.repair_key(keys);
+        self.route_keys(keys);
+        self.search_keys(keys);
+        self.message_keys(keys);
+        self.hello_keys(keys);
+        self.buffer_keys(keys);
+    }
+}
+
+impl Config {
+    /// The two keys that decide the defaults of all others.
+    fn preset_keys(&mut self, keys: &mut dyn Visitor) {
+        let (mut preset, mut link_failure) = (self.preset, self.link_failure);
+        let presets = [("ns2", Preset::Ns2), ("uu", Preset::Uu)];
+        let about = "Whose AODV: ns2 is the agent of ns-2.35, uu is AODV-UU 0.9.";
+        let chosen = keys.about(about).word("preset", &mut preset, &presets);
+        let failures = [("mac", LinkFailure::Mac), ("hello", LinkFailure::Hello)];
+        let about = "How broken links are found: the MAC gives up on a packet, or HELLOs are missing.";
+        if keys.about(about).word("link_failure", &mut link_failure, &failures) || chosen {
+            *self = Self::new(preset, link_failure);
+        }
+    }
+
+    fn repair_key(&mut self, keys: &mut dyn Visitor) {
+        let repairs = [("off", LocalRepair::Off), ("rfc", LocalRepair::Rfc), ("ns2", LocalRepair::Ns2)];
+        let about = "What a node inside a route does when its link breaks: report it; look for a new route once \
+                     (RFC 3561); or look for one if the packet has come more than half of its way, and never \
+                     report (ns2). Not with link_failure = hello. ns2: ns2, uu: off.";
+        if keys.about(about).word("local_repair", &mut self.local_repair, &repairs)
+            && self.local_repair != LocalRepair::Off
+            && self.link_failure == LinkFailure::Hello
+        {
+            let message =
+                "a repair needs the packet that the MAC gives back, allowed with link_failure = \"mac\"";
+            keys.refuse("local_repair", message.into());
+        }
+    }
+
+    fn route_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("A route lives this long after its last use, s. 10; uu with hello: 3.").seconds(
+            "active_route_timeout",
+            &mut self.active_route_timeout,
+            TIMEOUT,
+        );
+        keys.about("Lifetime that a destination puts into its replies, s. ns2: 10, uu: 20, with hello 6.")
+            .seconds("my_route_timeout", &mut self.my_route_timeout, TIMEOUT);
+        keys.about("A route to the originator of a request lives this long after it, s. ns2: 6, uu: 5.6.")
+            .seconds("reverse_route_life", &mut self.reverse_route_life, TIMEOUT);
+        keys.about("Each hop shortens that by this, s. ns2: 0, uu: 0.08.").seconds(
+            "reverse_life_per_hop",
+            &mut self.reverse_life_per_hop,
+            JITTER,
+        );
+        keys.about("The hop count of a route is forgotten this long after the route, s. ns2: off, uu: 10, with hello 15.").seconds_or_off("delete_period", &mut self.delete_period, TIMEOUT);
+        keys.about("Timers run at multiples of this, s; off is on time. ns2: 0.5, uu: off.").seconds_or_off(
+            "tick",
+            &mut self.tick,
+            0.000_001..=10.0,
+        );
+    }
+
+    fn search_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Whether requests reach further step by step. Both presets: true.")
+            .switch("expanding_ring", &mut self.expanding_ring);
+        keys.about("Whether the destination is informed when another node replies. Both presets: false.")
+            .switch("gratuitous_replies", &mut self.gratuitous_replies);
+        keys.about("Whether only destinations may reply. Both presets: false.")
+            .switch("destination_only", &mut self.destination_only);
+        keys.about("A request is recognised for this long, s. ns2: 6, uu: 5.6.").seconds(
+            "request_id_life",
+            &mut self.request_id_life,
+            TIMEOUT,
+        );
+        keys.about("TTL of the first request for an unknown destination. ns2: 5, uu: 1, with hello 2.")
+            .whole("ttl_start", &mut self.ttl_start, 1..=255);
+        keys.about("Each further request adds this to the TTL. Both presets: 2.").whole(
+            "ttl_increment",
+            &mut self.ttl_increment,
+            1..=127,
+        );
+        keys.about(
+            "A request that had at least this TTL is followed by one for the whole network. Both presets: 7.",
+        )
+        .whole("ttl_threshold", &mut self.ttl_threshold, 1..=128);
+        keys.about("TTL of a request for the whole network. ns2: 30, uu: 35.").whole(
+            "net_diameter",
+            &mut self.net_diameter,
+            1..=255,
+        );
+        keys.about("Expected time from node to node, s. ns2: 0.03, uu: 0.04.").seconds(
+            "node_traversal",
+            &mut self.node_traversal,
+            TIMEOUT,
+        );
+        keys.about("Hops added to the TTL when the wait for a reply is computed, under uu. 2.").whole(
+            "timeout_buffer",
+            &mut self.timeout_buffer,
+            0..=255,
+        );
+        keys.about(
+            "A destination is given up after this many requests for the whole network. ns2: 4, uu: 2.",
+        )
+        .whole("network_wide_requests", &mut self.network_wide_requests, 1..=100);
+        let about = "The longest wait for a reply, and the pause after a destination was given up, s; under ns2 only. 10.";
+        if keys.about(about).seconds("max_wait", &mut self.max_wait, TIMEOUT) && self.preset == Preset::Uu {
+            let found = self.max_wait.as_secs_f64();
+            keys.refuse("max_wait", format!("found {found}, allowed with preset = \"ns2\""));
+        }
+    }
+
+    fn message_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about(
+            "Limit of requests, and of errors, in any second; one less is let through. ns2: off, uu: 10.",
+        )
+        .whole_or_off("rate_limit", &mut self.rate_limit, 2..=255);
+        keys.about("TTL of replies. ns2: 30, uu: 255.").whole("reply_ttl", &mut self.reply_ttl, 1..=255);
+        keys.about("Broadcasts are delayed by up to this, s: under ns2 forwarded ones, under uu all. ns2: 0.01, uu: 0.02.").seconds("jitter", &mut self.jitter, JITTER);
+        keys.about("The local repair of RFC 3561 is tried for destinations up to this many hops away. ns2: 9, uu: 10.").whole("max_repair_ttl", &mut self.max_repair_ttl, 1..=255);
+    }
+
+    fn hello_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Time between HELLOs, s. Both presets: 1.").seconds(
+            "hello_interval",
+            &mut self.hello_interval,
+            0.1..=1000.0,
+        );
+        keys.about("HELLOs are earlier or later by up to this, s. ns2: 0.25, uu: 0.").seconds(
+            "hello_jitter",
+            &mut self.hello_jitter,
+            JITTER,
+        );
+        keys.about("A neighbour is lost this long after it was last heard, s. ns2: 4.5, uu: 2.05.").seconds(
+            "neighbour_life",
+            &mut self.neighbour_life,
+            TIMEOUT,
+        );
+        if self.hello_jitter >= self.hello_interval {
+            let (found, most) = (self.hello_jitter, self.hello_interval);
+            keys.refuse("hello_jitter", format!("found {found}, allowed: less than hello_interval, {most}"));
+        }
+        if self.neighbour_life <= self.hello_interval {
+            let (found, least) = (self.neighbour_life, self.hello_interval);
+            keys.refuse(
+                "neighbour_life",
+                format!("found {found}, allowed: more than hello_interval, {least}"),
+            );
+        }
+    }
+
+    fn buffer_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Number of packets that may wait for routes. ns2: 64, uu: 512.").whole(
+            "buffer_packets",
+            &mut self.buffer_packets,
+            1..=100_000,
+        );
+        keys.about("How long each may wait, s. ns2: 30, uu: 10.").seconds(
+            "buffer_life",
+            &mut self.buffer_life,
+            TIMEOUT,
+        );
+        keys.about("Buffered packets leave this far apart, s. ns2: 0.01, uu: 0.005.").seconds(
+            "release_spacing",
+            &mut self.release_spacing,
+            JITTER,
+        );
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::new(Preset::Ns2, LinkFailure::Mac)
+    }
+}
+
 impl Preset {
     /// Bytes of the IP packet that a message makes in the simulator this preset follows: an IP
     /// header, no UDP header, and in `ns2` 4 bytes for the time stamp in requests and replies.
@@ -207,3 +390,7 @@ impl Preset {
 }
 
 const IP_HEADER: usize = 20;
+/// Bounds of a timer, s.
+const TIMEOUT: RangeInclusive<f64> = 0.001..=1e6;
+/// Bounds of a random delay, s.
+const JITTER: RangeInclusive<f64> = 0.0..=10.0;

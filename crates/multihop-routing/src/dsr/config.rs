@@ -1,4 +1,10 @@
+//! The parameters of DSR and their keys.
+
+use alloc::format;
+use core::ops::RangeInclusive;
+
 use multihop_core::Duration;
+use multihop_core::settings::{Settings, Visitor};
 
 /// The parameters of an agent. The default is DSR as in the CMU extensions to ns-2, without flow
 /// state.
@@ -41,6 +47,98 @@ pub struct Config {
     pub release_gap: Duration,
 }
 
+impl Settings for Config {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "Whether requests for others are answered from the cache.";
+        if keys.about(about).switch("cache_replies", &mut self.cache_replies) {
+            self.ring0 = self.cache_replies;
+        }
+        let about = "Whether the neighbours alone are asked first; if not given, as cache_replies, since without \
+                     these the neighbours can only reply for themselves.";
+        keys.about(about).switch("ring0", &mut self.ring0);
+        self.search_keys(keys);
+        self.cache_keys(keys);
+        self.packet_keys(keys);
+    }
+}
+
+impl Config {
+    fn search_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("How long the neighbours have to reply, s.").seconds(
+            "ring0_timeout",
+            &mut self.ring0_timeout,
+            TIMEOUT,
+        );
+        keys.about("The unit of the gaps between searches for one target, s: 4, 16, ... of it.").seconds(
+            "request_period",
+            &mut self.request_period,
+            TIMEOUT,
+        );
+        keys.about("The longest gap between searches, s.").seconds(
+            "rreq_backoff_max",
+            &mut self.rreq_backoff_max,
+            TIMEOUT,
+        );
+        keys.about("Requests, and replies of the target, wait for a random time below this, s.").seconds(
+            "broadcast_jitter",
+            &mut self.broadcast_jitter,
+            JITTER,
+        );
+        if self.rreq_backoff_max < self.request_period {
+            let (found, least) = (self.rreq_backoff_max.as_secs_f64(), self.request_period.as_secs_f64());
+            keys.refuse(
+                "rreq_backoff_max",
+                format!("found {found}, allowed: at least request_period, {least}"),
+            );
+        }
+    }
+
+    fn cache_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("A path is forgotten this long after it was last learnt, s.").seconds_or_off(
+            "cache_timeout",
+            &mut self.cache_timeout,
+            TIMEOUT,
+        );
+        keys.about("For this long nothing is learnt about a link that was reported broken, s.")
+            .seconds_or_off("negative_cache", &mut self.negative_cache, TIMEOUT);
+        keys.about("Largest number of paths that were requested or used.").whole(
+            "primary_cache",
+            &mut self.primary_cache,
+            1..=10_000,
+        );
+        keys.about("Largest number of overheard paths.").whole(
+            "secondary_cache",
+            &mut self.secondary_cache,
+            1..=10_000,
+        );
+        keys.about("Whether nodes learn from packets that they overhear or forward.")
+            .switch("snoop", &mut self.snoop);
+        keys.about("Whether the source of an overheard packet is informed when the path could be shorter.")
+            .switch("gratuitous", &mut self.gratuitous);
+    }
+
+    fn packet_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Whether packets of others that met a broken link are sent along another path.")
+            .switch("salvage", &mut self.salvage);
+        keys.about("How often one packet may be salvaged.").whole(
+            "salvage_limit",
+            &mut self.salvage_limit,
+            0..=15,
+        );
+        keys.about("Number of packets that may wait for a path.").whole(
+            "buffer_packets",
+            &mut self.buffer_packets,
+            1..=100_000,
+        );
+        keys.about("How long each may wait, s.").seconds("buffer_time", &mut self.buffer_time, TIMEOUT);
+        keys.about("Buffered packets leave this far apart, s.").seconds(
+            "release_gap",
+            &mut self.release_gap,
+            JITTER,
+        );
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -64,3 +162,8 @@ impl Default for Config {
         }
     }
 }
+
+/// Bounds of a timer, s.
+const TIMEOUT: RangeInclusive<f64> = 0.001..=1e6;
+/// Bounds of a random delay, s.
+const JITTER: RangeInclusive<f64> = 0.0..=10.0;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use multihop_core::Duration;
-use multihop_routing::{aodv, apdr, dsr, olsr};
+use multihop_routing::{apdr, olsr};
 use multihop_wire::olsr::{Quantity, Willingness};
 
 use super::Nodes;
@@ -11,10 +11,9 @@ use crate::document::Fault;
 use crate::model::{Routing, RoutingProtocol};
 use crate::read::Both;
 use crate::tables::{
-    AodvTable, DsrTable, HopsTable, HysteresisTable, HysteresisValue, MetricTable, OlsrTable, ProtocolTable,
-    ReservationTable, RoutingTable, StaticTable, SwitchTable,
+    HopsTable, HysteresisTable, HysteresisValue, MetricTable, OlsrTable, ProtocolTable, ReservationTable,
+    RoutingTable, StaticTable, SwitchTable,
 };
-use crate::values::put;
 
 /// Who forwards to whom; `nodes` are those of the topology, if it is right.
 pub(super) fn routing(
@@ -25,8 +24,8 @@ pub(super) fn routing(
     let Both(packet, protocol) = table;
     let protocol = match protocol {
         ProtocolTable::Static(table) => fixed(table, nodes?, faults)?,
-        ProtocolTable::Aodv(table) => RoutingProtocol::Aodv(aodv(table, faults)),
-        ProtocolTable::Dsr(table) => RoutingProtocol::Dsr(dsr(table, faults)),
+        ProtocolTable::Aodv(table) => RoutingProtocol::Aodv(table.0.clone()),
+        ProtocolTable::Dsr(table) => RoutingProtocol::Dsr(table.0),
         ProtocolTable::Olsr(Both(table, hops)) => {
             RoutingProtocol::Olsr(by_hops(olsr(table, faults), hops, faults))
         }
@@ -63,103 +62,6 @@ fn fixed(table: &StaticTable, nodes: &Nodes<'_>, faults: &mut Vec<Fault>) -> Opt
         }
     }
     complete.then_some(RoutingProtocol::Static { next_hops })
-}
-
-fn aodv(table: &AodvTable, faults: &mut Vec<Fault>) -> aodv::Config {
-    let mut config = aodv::Config::new(table.preset.0, table.link_failure.0);
-    set_routes(&mut config, table);
-    set_search(&mut config, table);
-    set_links(&mut config, table);
-    if let Some(repair) = table.local_repair
-        && repair.0 != aodv::LocalRepair::Off
-        && config.link_failure == aodv::LinkFailure::Hello
-    {
-        let message =
-            "a repair needs the packet that the MAC gives back, allowed with link_failure = \"mac\"";
-        faults.push(Fault::at_key("routing.local_repair", message));
-    }
-    if let Some(max_wait) = table.max_wait
-        && config.preset == aodv::Preset::Uu
-    {
-        let message = format!("found {}, allowed with preset = \"ns2\"", max_wait.0);
-        faults.push(Fault::at_key("routing.max_wait", message));
-    }
-    if config.hello_jitter >= config.hello_interval {
-        let (found, most) = (config.hello_jitter, config.hello_interval);
-        let message = format!("found {found}, allowed: less than hello_interval, {most}");
-        faults.push(Fault::at_key("routing.hello_jitter", message));
-    }
-    if config.neighbour_life <= config.hello_interval {
-        let (found, least) = (config.neighbour_life, config.hello_interval);
-        let message = format!("found {found}, allowed: more than hello_interval, {least}");
-        faults.push(Fault::at_key("routing.neighbour_life", message));
-    }
-    config
-}
-
-fn set_routes(config: &mut aodv::Config, table: &AodvTable) {
-    put(&mut config.active_route_timeout, table.active_route_timeout.map(|time| time.duration()));
-    put(&mut config.my_route_timeout, table.my_route_timeout.map(|time| time.duration()));
-    put(&mut config.reverse_route_life, table.reverse_route_life.map(|time| time.duration()));
-    put(&mut config.reverse_life_per_hop, table.reverse_life_per_hop.map(|time| time.duration()));
-    put(&mut config.delete_period, table.delete_period.map(|time| time.0.map(|time| time.duration())));
-    put(&mut config.tick, table.tick.map(|tick| tick.0.map(|tick| tick.duration())));
-}
-
-fn set_search(config: &mut aodv::Config, table: &AodvTable) {
-    put(&mut config.expanding_ring, table.expanding_ring);
-    put(&mut config.gratuitous_replies, table.gratuitous_replies);
-    put(&mut config.destination_only, table.destination_only);
-    put(&mut config.request_id_life, table.request_id_life.map(|time| time.duration()));
-    put(&mut config.ttl_start, table.ttl_start.map(|n| n.to()));
-    put(&mut config.ttl_increment, table.ttl_increment.map(|n| n.to()));
-    put(&mut config.ttl_threshold, table.ttl_threshold.map(|n| n.to()));
-    put(&mut config.net_diameter, table.net_diameter.map(|n| n.to()));
-    put(&mut config.node_traversal, table.node_traversal.map(|time| time.duration()));
-    put(&mut config.timeout_buffer, table.timeout_buffer.map(|n| n.to()));
-    put(&mut config.network_wide_requests, table.network_wide_requests.map(|n| n.to()));
-    put(&mut config.max_wait, table.max_wait.map(|time| time.duration()));
-    put(&mut config.rate_limit, table.rate_limit.map(|limit| limit.0.map(|n| n.to())));
-    put(&mut config.reply_ttl, table.reply_ttl.map(|n| n.to()));
-    put(&mut config.jitter, table.jitter.map(|time| time.duration()));
-}
-
-fn set_links(config: &mut aodv::Config, table: &AodvTable) {
-    put(&mut config.local_repair, table.local_repair.map(|word| word.0));
-    put(&mut config.max_repair_ttl, table.max_repair_ttl.map(|n| n.to()));
-    put(&mut config.hello_interval, table.hello_interval.map(|time| time.duration()));
-    put(&mut config.hello_jitter, table.hello_jitter.map(|time| time.duration()));
-    put(&mut config.neighbour_life, table.neighbour_life.map(|time| time.duration()));
-    put(&mut config.buffer_packets, table.buffer_packets.map(|n| n.to()));
-    put(&mut config.buffer_life, table.buffer_life.map(|time| time.duration()));
-    put(&mut config.release_spacing, table.release_spacing.map(|time| time.duration()));
-}
-
-fn dsr(table: &DsrTable, faults: &mut Vec<Fault>) -> dsr::Config {
-    if table.rreq_backoff_max.0 < table.request_period.0 {
-        let (found, least) = (table.rreq_backoff_max.0, table.request_period.0);
-        let message = format!("found {found}, allowed: at least request_period, {least}");
-        faults.push(Fault::at_key("routing.rreq_backoff_max", message));
-    }
-    dsr::Config {
-        ring0: table.ring0.unwrap_or(table.cache_replies),
-        ring0_timeout: table.ring0_timeout.duration(),
-        request_period: table.request_period.duration(),
-        rreq_backoff_max: table.rreq_backoff_max.duration(),
-        broadcast_jitter: table.broadcast_jitter.duration(),
-        cache_replies: table.cache_replies,
-        cache_timeout: table.cache_timeout.0.map(|time| time.duration()),
-        negative_cache: table.negative_cache.0.map(|time| time.duration()),
-        primary_cache: table.primary_cache.to(),
-        secondary_cache: table.secondary_cache.to(),
-        snoop: table.snoop,
-        gratuitous: table.gratuitous,
-        salvage: table.salvage,
-        salvage_limit: table.salvage_limit.to(),
-        buffer_packets: table.buffer_packets.to(),
-        buffer_time: table.buffer_time.duration(),
-        release_gap: table.release_gap.duration(),
-    }
 }
 
 fn olsr(table: &OlsrTable, faults: &mut Vec<Fault>) -> olsr::Config {

@@ -2,10 +2,10 @@
 //! are read, described and listed here, by one visitor each.
 
 use multihop_core::settings::{Allowed, Key, Settings, Value, Visitor};
-use schemars::{Schema, json_schema};
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use super::{Keys, Object, wrong};
+use super::{Fields, Keys, Object, wrong};
 use crate::document::{Fault, Node, Value as Found};
 
 /// Takes the keys of a configuration from a table; messages call the configuration `name`.
@@ -35,6 +35,36 @@ pub(crate) fn schema(variants: &mut [&mut dyn Settings]) -> Schema {
         object.described(key.name, key.schema, &key.help, key.default.flatten());
     }
     object.schema()
+}
+
+/// A configuration whose presets are among its keys.
+pub(crate) trait Variants: Settings + Default {
+    /// On top of each preset, for the defaults that the schema shows.
+    fn variants() -> Vec<Self> {
+        vec![Self::default()]
+    }
+}
+
+/// A configuration as a group of keys.
+pub(crate) struct Keyed<C>(pub(crate) C);
+
+impl<C: Variants> Fields for Keyed<C> {
+    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
+        let mut config = C::default();
+        take(&mut config, "this protocol", keys, faults);
+        Some(Self(config))
+    }
+
+    fn names() -> Vec<&'static str> {
+        names(&mut C::default())
+    }
+
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        let mut variants = C::variants();
+        let mut list: Vec<&mut dyn Settings> =
+            variants.iter_mut().map(|variant| variant as &mut dyn Settings).collect();
+        schema(&mut list)
+    }
 }
 
 fn described(variants: &mut [&mut dyn Settings]) -> Vec<Described> {

@@ -14,8 +14,8 @@ pub(super) use radio::{
     FadingTable, MacTable, ModelTable, PathLossTable, RadioTable, SinrTable, ThresholdTable,
 };
 pub(super) use routing::{
-    AodvTable, DsrTable, HopsTable, HysteresisTable, HysteresisValue, MetricTable, OlsrTable, ProtocolTable,
-    ReservationTable, RoutingTable, StaticTable, SwitchTable,
+    HopsTable, HysteresisTable, HysteresisValue, MetricTable, OlsrTable, ProtocolTable, ReservationTable,
+    RoutingTable, StaticTable, SwitchTable,
 };
 pub(super) use sweep::SweepTable;
 pub(super) use topology::{NodeRef, PositionsTable, TopologyTable};

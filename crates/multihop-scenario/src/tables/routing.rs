@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
-use multihop_routing::{aodv, apdr, olsr};
+use multihop_routing::{aodv, apdr, dsr, olsr};
 use multihop_wire::olsr::Quantity;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use super::NodeRef;
 use crate::document::{Fault, Node, Value};
+use crate::read::settings::{Keyed, Variants};
 use crate::read::{Both, Read, kinds, table, whole_table, wrong};
-use crate::values::{Chance, Interval, Jitter, OrOff, Tick, Timeout, Validity, Whole, words};
+use crate::values::{Chance, Interval, Jitter, OrOff, Timeout, Validity, Whole, words};
 
 /// `[routing]`.
 pub(crate) type RoutingTable = Both<PacketTable, ProtocolTable>;
@@ -30,9 +31,9 @@ kinds! {
         /// Routes of fewest hops between the places at the start; they hold for the whole run.
         "static" => Static(StaticTable),
         /// Ad hoc on-demand distance vector (RFC 3561).
-        "aodv" => Aodv(Box<AodvTable>),
+        "aodv" => Aodv(Box<Keyed<aodv::Config>>),
         /// Dynamic source routing (RFC 4728).
-        "dsr" => Dsr(DsrTable),
+        "dsr" => Dsr(Keyed<dsr::Config>),
         /// Optimised link state routing (RFC 3626).
         "olsr" => Olsr(Both<OlsrTable, HopsTable>),
         /// The same with routes of least average delay (average path-delay routing).
@@ -51,121 +52,15 @@ table! {
     }
 }
 
-table! {
-    /// AODV. What is not given comes from the preset.
-    AodvTable {
-        /// Whose AODV: ns2 is the agent of ns-2.35, uu is AODV-UU 0.9.
-        preset: AodvPreset = "ns2",
-        /// How broken links are found: the MAC gives up on a packet, or HELLOs are missing.
-        link_failure: AodvFailure = "mac",
-        /// Whether requests reach further step by step. Both presets: true.
-        expanding_ring: Option<bool>,
-        /// What a node inside a route does when its link breaks: report it; look for a new way once
-        /// (RFC 3561); or look for one if the packet has come more than half of its way, and never
-        /// report (ns2). Not with link_failure = hello. ns2: ns2, uu: off.
-        local_repair: Option<RepairWord>,
-        /// Whether the destination is told when another node answers. Both presets: false.
-        gratuitous_replies: Option<bool>,
-        /// Whether only destinations may answer. Both presets: false.
-        destination_only: Option<bool>,
-        /// A route lives this long after its last use, s. 10; uu with hello: 3.
-        active_route_timeout: Option<Timeout>,
-        /// Lifetime that a destination puts into its replies, s. ns2: 10, uu: 20, with hello 6.
-        my_route_timeout: Option<Timeout>,
-        /// A route to the originator of a request lives this long after it, s. ns2: 6, uu: 5.6.
-        reverse_route_life: Option<Timeout>,
-        /// What each hop takes off that, s. ns2: 0, uu: 0.08.
-        reverse_life_per_hop: Option<Jitter>,
-        /// A request is recognised for this long, s. ns2: 6, uu: 5.6.
-        request_id_life: Option<Timeout>,
-        /// The hop count of a route is forgotten this long after the route, s. ns2: off, uu: 10,
-        /// with hello 15.
-        delete_period: Option<OrOff<Timeout>>,
-        /// TTL of the first request for an unknown destination. ns2: 5, uu: 1, with hello 2.
-        ttl_start: Option<Whole<1, 255>>,
-        /// What the next one adds. Both presets: 2.
-        ttl_increment: Option<Whole<1, 127>>,
-        /// A request that had at least this TTL is followed by one for the whole network. Both
-        /// presets: 7.
-        ttl_threshold: Option<Whole<1, 128>>,
-        /// TTL of a request for the whole network. ns2: 30, uu: 35.
-        net_diameter: Option<Whole<1, 255>>,
-        /// Expected time from node to node, s. ns2: 0.03, uu: 0.04.
-        node_traversal: Option<Timeout>,
-        /// Hops that are added to the TTL when the wait for a reply is computed, under uu. 2.
-        timeout_buffer: Option<Whole<0, 255>>,
-        /// Requests for the whole network before a destination is given up. ns2: 4, uu: 2.
-        network_wide_requests: Option<Whole<1, 100>>,
-        /// The longest wait for a reply, and the pause after a destination was given up, s; under
-        /// ns2 only. 10.
-        max_wait: Option<Timeout>,
-        /// Timers run at multiples of this, s; off is on time. ns2: 0.5, uu: off.
-        tick: Option<OrOff<Tick>>,
-        /// Time between HELLOs, s. Both presets: 1.
-        hello_interval: Option<Interval>,
-        /// More or less up to this, s. ns2: 0.25, uu: 0.
-        hello_jitter: Option<Jitter>,
-        /// A neighbour is lost this long after it was last heard, s. ns2: 4.5, uu: 2.05.
-        neighbour_life: Option<Timeout>,
-        /// Packets that may wait for routes. ns2: 64, uu: 512.
-        buffer_packets: Option<Whole<1, 100_000>>,
-        /// How long each may, s. ns2: 30, uu: 10.
-        buffer_life: Option<Timeout>,
-        /// Packets that waited leave this far apart, s. ns2: 0.01, uu: 0.005.
-        release_spacing: Option<Jitter>,
-        /// Broadcasts are held back by up to this, s: under ns2 forwarded ones, under uu all. ns2:
-        /// 0.01, uu: 0.02.
-        jitter: Option<Jitter>,
-        /// Requests, and errors, in any second; one less is let through. ns2: off, uu: 10.
-        rate_limit: Option<OrOff<Whole<2, 255>>>,
-        /// TTL of replies. ns2: 30, uu: 255.
-        reply_ttl: Option<Whole<1, 255>>,
-        /// The local repair of RFC 3561 is tried for destinations up to this many hops away. ns2:
-        /// 9, uu: 10.
-        max_repair_ttl: Option<Whole<1, 255>>,
+impl Variants for aodv::Config {
+    fn variants() -> Vec<Self> {
+        let presets = [aodv::Preset::Ns2, aodv::Preset::Uu];
+        let failures = [aodv::LinkFailure::Mac, aodv::LinkFailure::Hello];
+        presets.iter().flat_map(|&preset| failures.map(|failure| Self::new(preset, failure))).collect()
     }
 }
 
-table! {
-    /// DSR as in the CMU extensions to ns-2. Broken links are found by the MAC.
-    DsrTable {
-        /// Whether the neighbours alone are asked first; as cache_replies if not given, since
-        /// without these the neighbours can only answer for themselves.
-        ring0: Option<bool>,
-        /// How long the neighbours have to answer, s.
-        ring0_timeout: Timeout = 0.03,
-        /// The unit of the gaps between searches for one target, s: 4, 16, ... of it.
-        request_period: Timeout = 0.5,
-        /// The longest gap between searches, s.
-        rreq_backoff_max: Timeout = 10.0,
-        /// Requests, and replies of the target, wait for a random time below this, s.
-        broadcast_jitter: Jitter = 0.01,
-        /// Whether requests for others are answered from the cache.
-        cache_replies: bool = true,
-        /// A way is forgotten this long after it was last learnt, s.
-        cache_timeout: OrOff<Timeout> = "off",
-        /// For this long nothing is learnt about a link that was reported broken, s.
-        negative_cache: OrOff<Timeout> = "off",
-        /// Ways that were asked for or used, at most.
-        primary_cache: Whole<1, 10_000> = 30,
-        /// Ways that were overheard, at most.
-        secondary_cache: Whole<1, 10_000> = 64,
-        /// Whether nodes learn from packets that they overhear or forward.
-        snoop: bool = true,
-        /// Whether the source of an overheard packet is told when the way could be shorter.
-        gratuitous: bool = true,
-        /// Whether packets of others that met a broken link are sent another way.
-        salvage: bool = true,
-        /// How often one packet may be salvaged.
-        salvage_limit: Whole<0, 15> = 15,
-        /// Packets that may wait for a way.
-        buffer_packets: Whole<1, 100_000> = 64,
-        /// How long each may, s.
-        buffer_time: Timeout = 30.0,
-        /// Packets that waited leave this far apart, s.
-        release_gap: Jitter = 0.03,
-    }
-}
+impl Variants for dsr::Config {}
 
 table! {
     /// OLSR.
@@ -269,25 +164,6 @@ table! {
 }
 
 words! {
-    /// Presets of AODV.
-    AodvPreset(aodv::Preset) {
-        "ns2" => aodv::Preset::Ns2,
-        "uu" => aodv::Preset::Uu,
-    }
-
-    /// How AODV finds broken links.
-    AodvFailure(aodv::LinkFailure) {
-        "mac" => aodv::LinkFailure::Mac,
-        "hello" => aodv::LinkFailure::Hello,
-    }
-
-    /// Local repair.
-    RepairWord(aodv::LocalRepair) {
-        "off" => aodv::LocalRepair::Off,
-        "rfc" => aodv::LocalRepair::Rfc,
-        "ns2" => aodv::LocalRepair::Ns2,
-    }
-
     /// Presets of OLSR.
     OlsrPreset(fn() -> olsr::Config) {
         "um-olsr" => olsr::Config::um_olsr,
