@@ -215,14 +215,14 @@ impl Settings for Config {
 impl Config {
     /// The two keys that decide the defaults of all others.
     fn preset_keys(&mut self, keys: &mut dyn Visitor) {
-        let (mut preset, mut link_failure) = (self.preset, self.link_failure);
         let presets = [("ns2", Preset::Ns2), ("uu", Preset::Uu)];
         let about = "Whose AODV: ns2 is the agent of ns-2.35, uu is AODV-UU 0.9.";
-        let chosen = keys.about(about).word("preset", &mut preset, &presets);
+        let preset = keys.about(about).choice("preset", Some("ns2"), &presets);
         let failures = [("mac", LinkFailure::Mac), ("hello", LinkFailure::Hello)];
         let about = "How broken links are found: the MAC gives up on a packet, or HELLOs are missing.";
-        if keys.about(about).word("link_failure", &mut link_failure, &failures) || chosen {
-            *self = Self::new(preset, link_failure);
+        let link_failure = keys.about(about).choice("link_failure", Some("mac"), &failures);
+        if preset.is_some() || link_failure.is_some() {
+            *self = Self::new(preset.unwrap_or(self.preset), link_failure.unwrap_or(self.link_failure));
         }
     }
 

@@ -1,7 +1,12 @@
-//! From nodes to typed values: every key is looked at once, and every fault is kept.
+//! From nodes to typed values: every key is read once, and every fault is kept.
 //!
-//! The macros below define the tables of a scenario file in one place: names, types, defaults and
-//! descriptions. Reading, defaults and the JSON Schema follow from them.
+//! The keys of a protocol are listed by its configuration (`settings.rs`). The macros below define the
+//! other tables in one place: names, types, defaults and descriptions. Reading, defaults and the JSON
+//! Schema follow from them.
+//!
+//! Serde reads none of this: a derived `Deserialize` stops at the first error, knows no bounds, and
+//! loses the place of a value once it is inside a flattened or tagged table. Users get every problem
+//! of a file at once, each with its line, column and key. `toml` gives the spans, `schemars` the schema.
 
 mod keys;
 pub(crate) mod settings;
