@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import polars as pl
+
 from multihop.experiments import findings
 from multihop.experiments.declare import GOODPUT, Axis, Claim, Effort, column, transports, versus
 from multihop.experiments.measures import frame, mean, total
@@ -75,7 +77,7 @@ def explain(study: Study) -> None:
         "drops are packets given up by the MAC; requests are RREQs sent",
     )
     waits = {row: account(study, (row,)) for row in CROSS_ROWS}
-    study.table(accounts(study, waits), ACCOUNTED)
+    study.table(accounts(study, {(row,): runs for row, runs in waits.items()}), ACCOUNTED)
     timers = [per_flow(waits[row], ACCOUNT["timer"]) for row in ("tcp-2", "tpa-2", "tcp-3", "tpa-3")]
     silent = [quiet(one) for one in waits.values()]
     study.text(
@@ -107,14 +109,15 @@ def quiet(waits: list[Waits]) -> float:
     return 2 * per_flow(waits, lambda run: run.quiet)
 
 
-def accounts(study: Study, waits: Mapping[str, list[Waits]]) -> Any:
-    """A row of the account for each row of Table 4."""
+def accounts(study: Study, waits: Mapping[Values, list[Waits]]) -> pl.DataFrame:
+    """A row of the account for each cell."""
     rows = []
-    for row, runs in waits.items():
-        goodput = sum(result.goodput_kbps for result in study.results((row,), FEWER)) / FEWER
+    for cell, runs in waits.items():
+        goodput = sum(result.goodput_kbps for result in study.results(cell, FEWER)) / FEWER
         silent = quiet(runs)
         parts = [f"{per_flow(runs, of):.0f}" for of in ACCOUNT.values()]
-        rows.append([row, *parts, f"{silent:.1f}", f"{goodput * SECONDS / (SECONDS - silent):.1f}"])
+        name = ", ".join(map(str, cell))
+        rows.append([name, *parts, f"{silent:.1f}", f"{goodput * SECONDS / (SECONDS - silent):.1f}"])
     return frame(["", *ACCOUNT, "all quiet", "kb/s otherwise"], rows)
 
 
@@ -224,16 +227,9 @@ def rules(study: Study) -> None:
     """Account for the time that the ends of blocks take."""
     before = {row: account(study, (row, "as in tpa-cross")) for row in TPAS}
     after = {row: account(study, (row, UNHELD)) for row in TPAS}
-    rows = [
-        [
-            f"{row}, {name}",
-            *(f"{per_flow(runs[row], of):.0f}" for of in ACCOUNT.values()),
-            f"{quiet(runs[row]):.1f}",
-        ]
-        for name, runs in (("as in tpa-cross", before), (UNHELD, after))
-        for row in TPAS
-    ]
-    study.table(frame(["", *ACCOUNT, "all quiet"], rows), ACCOUNTED)
+    names = {"as in tpa-cross": before, UNHELD: after}
+    waits = {(row, name): runs[row] for name, runs in names.items() for row in TPAS}
+    study.table(accounts(study, waits), ACCOUNTED)
     louder = [quiet(before[row]) - quiet(after[row]) for row in TPAS]
     held = [per_flow(before[row], ACCOUNT["hold"]) - per_flow(after[row], ACCOUNT["hold"]) for row in TPAS]
     study.text(
