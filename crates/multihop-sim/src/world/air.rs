@@ -168,20 +168,15 @@ impl Air {
             }
             station.mac.serve(context.now, &self.config);
         }
-        self.note_queue(context, node);
+        let station = &self.stations[node.index()];
+        context.observer.queue(context.now, node, || station.mac.queue().len());
+        self.rearm(context, node);
     }
 
     /// A station's MAC takes its next packet after one that it could not deliver.
     pub(super) fn serve(&mut self, context: &mut Context<'_>, node: NodeId) {
         self.stations[node.index()].mac.serve(context.now, &self.config);
-        self.note_queue(context, node);
-    }
-
-    #[inline]
-    fn note_queue(&mut self, context: &mut Context<'_>, node: NodeId) {
-        let station = &self.stations[node.index()];
-        context.observer.queue(context.now, node, || station.mac.queue().len());
-        self.rearm(context, node);
+        self.settle(context, node);
     }
 
     /// After the carrier has come or gone: only the next deadline may have changed.

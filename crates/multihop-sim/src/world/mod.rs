@@ -123,7 +123,7 @@ impl<'a> World<'a> {
                 if !is_passing {
                     context.agenda.clear(key);
                 }
-                self.air.advance_flight(context, &mut self.ip, flight);
+                self.air.advance_flight(context, &mut self.ip, flight, false);
             }
             Owner::Mac(node) => self.air.handle_mac_timeout(context, node),
             Owner::Link(_) if context.agenda.is_passage(key) => self.handle_passages(key),
@@ -139,26 +139,24 @@ impl<'a> World<'a> {
     /// Does what has been asked for: each action with everything that it leads to, then the next.
     #[inline]
     fn act(&mut self) {
-        while !self.context.actions.is_empty() {
-            self.pending.extend(self.context.actions.drain(..).rev());
-            self.apply_pending();
+        if !self.context.actions.is_empty() {
+            self.act_in_order();
         }
     }
 
-    /// Applies actions until one asks for others, which come first.
-    fn apply_pending(&mut self) {
-        while let Some(action) = self.pending.pop() {
+    #[inline(never)]
+    fn act_in_order(&mut self) {
+        loop {
+            self.pending.extend(self.context.actions.drain(..).rev());
+            let Some(action) = self.pending.pop() else { break };
             self.apply(action);
-            if !self.context.actions.is_empty() {
-                return;
-            }
         }
     }
 
     fn apply(&mut self, action: Action) {
         let Self { context, air, ip, ends, .. } = self;
         match action {
-            Action::ResumeFlight(flight) => air.resume_flight(context, ip, flight),
+            Action::ResumeFlight(flight) => air.advance_flight(context, ip, flight, true),
             Action::Serve(node) => air.serve(context, node),
             Action::Deliver { node, from, is_unicast, packet } => {
                 air.deliver(context, node, from, is_unicast, packet);

@@ -64,35 +64,26 @@ impl Air {
     }
 
     /// The first or the last bit of a frame reaches the next station, and those after it, for as
-    /// long as nothing that matters to them comes in between.
-    pub(super) fn advance_flight(&mut self, context: &mut Context<'_>, taps: &mut impl Taps, id: FlightId) {
-        let mut flight = self.flights.all[id.index()].take().expect(AWAY);
-        let near = self.first_pass_near(&flight);
-        let progress = self.go_on(context, taps, &mut flight, near);
-        self.note_progress(context, id, flight, progress);
-    }
-
-    /// The same after a pause in which other parts have acted on what happened at a station.
-    pub(super) fn resume_flight(&mut self, context: &mut Context<'_>, taps: &mut impl Taps, id: FlightId) {
-        let mut flight = self.flights.all[id.index()].take().expect(AWAY);
-        let near = self.first_pass_near(&flight);
-        let progress = if flight.next == flight.links.len() {
-            Progress::IsOver
-        } else if Others::of(context, near).let_pass(context, flight.at(), || flight.key()) {
-            self.go_on(context, taps, &mut flight, near)
-        } else {
-            Progress::Passes
-        };
-        self.note_progress(context, id, flight, progress);
-    }
-
-    fn note_progress(
+    /// long as nothing that matters to them comes in between. A frame `resumes` after other parts
+    /// have acted on what happened at a station.
+    #[inline(never)]
+    pub(super) fn advance_flight(
         &mut self,
         context: &mut Context<'_>,
+        taps: &mut impl Taps,
         id: FlightId,
-        flight: Box<Flight>,
-        progress: Progress,
+        resumes: bool,
     ) {
+        let mut flight = self.flights.all[id.index()].take().expect(AWAY);
+        let near = self.first_pass_near(&flight);
+        let mut others = Others::of(context, near);
+        let progress = if resumes && flight.next == flight.links.len() {
+            Progress::IsOver
+        } else if resumes && !others.let_pass(context, flight.at(), || flight.key()) {
+            Progress::Passes
+        } else {
+            self.go_on(context, taps, &mut flight, &mut others)
+        };
         match progress {
             Progress::Waits => context.agenda.arm_flight(flight.key()),
             Progress::Passes => self.flights.passes(flight.key(), id),
@@ -103,6 +94,7 @@ impl Air {
     }
 
     /// The next bit of the other frames that are passing, as far as it matters to this one.
+    #[inline]
     fn first_pass_near(&self, flight: &Flight) -> Option<Key> {
         let Flights { all, passing, .. } = &self.flights;
         let near = |other: FlightId| {
@@ -117,26 +109,25 @@ impl Air {
         context: &mut Context<'_>,
         taps: &mut impl Taps,
         flight: &mut Flight,
-        near: Option<Key>,
+        others: &mut Others,
     ) -> Progress {
-        let mut others = Others::of(context, near);
         if flight.next == 0 && self.stations.len() >= MANY_NODES {
             // Processors fetch the other line of a pair by themselves.
             flight.links.iter().for_each(|link| prefetch(&self.stations[link.to.index()]));
         }
         if !flight.ending {
-            if !self.first_bits_arrive(context, flight, &mut others) {
+            if !self.first_bits_arrive(context, flight, others) {
                 return Progress::Passes;
             }
             flight.next = 0;
             flight.ending = true;
             // By then all others have passed, however far they are.
-            let all_are_near = self.flights.first() == near;
+            let all_are_near = self.flights.first() == others.near;
             if !all_are_near || !others.let_pass(context, flight.at(), || flight.key()) {
                 return Progress::Waits;
             }
         }
-        self.last_bits_arrive(context, taps, flight, &mut others)
+        self.last_bits_arrive(context, taps, flight, others)
     }
 
     /// First bits arrive at one station after another; true if it was the last one.
