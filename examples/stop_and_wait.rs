@@ -1,29 +1,32 @@
-//! A transport of one's own: stop and wait, beside NewReno on the same chains.
+//! A user-defined transport: stop and wait, beside NewReno on the same chains.
 //!
 //!     cargo run --release -p multihop-sim --example stop_and_wait
 //!
-//! One segment is under way at a time. The next one leaves when its ACK is there; if none comes, the
-//! same one leaves again. docs/extending.md explains the parts.
+//! One segment is in flight at a time. The next one leaves when its ACK has arrived; if none comes, the
+//! segment is retransmitted. docs/extending.md explains the parts.
 #![expect(clippy::print_stdout, reason = "a table is what this program is for")]
 
 use std::collections::VecDeque;
 use std::error::Error;
 
-use multihop_core::{Instant, Machine};
+use multihop_core::Instant;
 use multihop_scenario::{Scenario, Source};
-use multihop_sim::extension::{Extensions, Message, TransportEnds, TransportInput, TransportOutput};
+use multihop_sim::extension::{Extensions, TransportEnds};
 use multihop_sim::results::RunResult;
 use multihop_sim::{Outputs, run, run_with};
+use multihop_transport::connection::{
+    Connection, Counters, Data, Event, Message, Output, Progress, RoundTrip, Segment, SendError,
+};
 use multihop_transport::rtt::RttEstimator;
-use multihop_transport::tcp;
+use multihop_transport::tcp::{self, Trip};
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("Goodput over a chain of 200 m hops, kb/s (60 s, seed 1)\n");
-    println!("{:>4}  {:>13}  {:>13}  {:>10}", "hops", "stop-and-wait", "newreno", "sent again");
+    println!("{:>4}  {:>13}  {:>13}  {:>13}", "hops", "stop-and-wait", "newreno", "retransmitted");
     for hops in 1..=8 {
         let (own, newreno) = compare(hops, 60.0)?;
         println!(
-            "{hops:>4}  {:>13.1}  {:>13.1}  {:>10}",
+            "{hops:>4}  {:>13.1}  {:>13.1}  {:>13}",
             own.totals.goodput_kbps, newreno.totals.goodput_kbps, own.flows[0].segments_retransmitted,
         );
     }
@@ -62,14 +65,15 @@ pub(crate) struct Sender {
     next: u32,
     waiting: Option<Waiting>,
     rtt: RttEstimator,
-    out: VecDeque<TransportOutput>,
+    counters: Counters,
+    out: VecDeque<Output>,
 }
 
-/// The segment under way.
+/// The segment in flight.
 struct Waiting {
     bytes: u32,
     number: u32,
-    /// When it left; nothing once it has been sent twice (Karn's rule).
+    /// When it left; `None` once it has been retransmitted (Karn's rule).
     sent: Option<Instant>,
     deadline: Instant,
 }
@@ -80,9 +84,8 @@ impl Sender {
         let Some(acked) = self.waiting.take_if(|waiting| Some(waiting.number) == number) else { return };
         if let Some(sent) = acked.sent {
             self.rtt.sample(now - sent);
-            self.out.push_back(TransportOutput::RoundTrip(now - sent));
         }
-        self.out.push_back(TransportOutput::Acked(u64::from(acked.bytes)));
+        self.out.push_back(Output::Event(Event::Acked(u64::from(acked.bytes))));
     }
 
     fn send_next(&mut self, now: Instant) {
@@ -93,7 +96,8 @@ impl Sender {
         self.left -= u64::from(bytes);
         let deadline = now + self.rtt.rto();
         self.waiting = Some(Waiting { bytes, number: self.next, sent: Some(now), deadline });
-        self.out.push_back(TransportOutput::Send(message(self.next, bytes, false)));
+        self.counters.sent += 1;
+        self.out.push_back(segment(self.next, bytes));
         self.next = self.next.wrapping_add(1);
     }
 }
@@ -101,20 +105,28 @@ impl Sender {
 impl Default for Sender {
     fn default() -> Self {
         let rtt = RttEstimator::new(tcp::Config::default().rto);
-        Self { left: 0, next: 0, waiting: None, rtt, out: VecDeque::new() }
+        Self { left: 0, next: 0, waiting: None, rtt, counters: Counters::default(), out: VecDeque::new() }
     }
 }
 
-impl Machine for Sender {
-    type Input = TransportInput;
-    type Output = TransportOutput;
+impl Connection for Sender {
+    fn send(&mut self, now: Instant, data: Data) -> Result<(), SendError> {
+        self.left = self.left.saturating_add(match data {
+            Data::Bytes(bytes) => bytes.len() as u64,
+            Data::Virtual(bytes) => bytes,
+            Data::Endless => u64::MAX,
+        });
+        self.send_next(now);
+        Ok(())
+    }
 
-    fn handle(&mut self, now: Instant, input: TransportInput) {
-        match input {
-            TransportInput::Data(bytes) => self.left = self.left.saturating_add(bytes.unwrap_or(u64::MAX)),
-            TransportInput::Stop => (self.left, self.waiting) = (0, None),
-            TransportInput::Message(ack) => self.on_ack(now, &ack),
-            TransportInput::Notice(_) => {}
+    fn shutdown(&mut self, _now: Instant) {
+        (self.left, self.waiting) = (0, None);
+    }
+
+    fn receive(&mut self, now: Instant, segment: Segment, _trip: Option<Trip>) {
+        if let Segment::Custom(ack) = segment {
+            self.on_ack(now, &ack);
         }
         self.send_next(now);
     }
@@ -124,16 +136,30 @@ impl Machine for Sender {
         self.rtt.back_off();
         waiting.sent = None;
         waiting.deadline = now + self.rtt.rto();
-        self.out.push_back(TransportOutput::TimedOut);
-        self.out.push_back(TransportOutput::Send(message(waiting.number, waiting.bytes, true)));
+        self.counters.timeouts += 1;
+        self.counters.sent += 1;
+        self.counters.retransmitted += 1;
+        self.out.push_back(segment(waiting.number, waiting.bytes));
     }
 
-    fn poll_output(&mut self, _now: Instant) -> Option<TransportOutput> {
+    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
         self.out.pop_front()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.waiting.as_ref().map(|waiting| waiting.deadline)
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn round_trip(&self) -> Option<RoundTrip> {
+        Some(RoundTrip { latest: self.rtt.latest()?, samples: self.rtt.samples() })
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        Some(Progress { cwnd: 1.0, round_trip: self.round_trip(), state: "normal", pace: None })
     }
 }
 
@@ -142,40 +168,37 @@ impl Machine for Sender {
 pub(crate) struct Receiver {
     /// Number of the next new segment.
     next: u32,
-    out: VecDeque<TransportOutput>,
+    counters: Counters,
+    out: VecDeque<Output>,
 }
 
-impl Machine for Receiver {
-    type Input = TransportInput;
-    type Output = TransportOutput;
-
-    fn handle(&mut self, _now: Instant, input: TransportInput) {
-        let TransportInput::Message(segment) = input else { return };
-        let Some(number) = number_of(&segment) else { return };
+impl Connection for Receiver {
+    fn receive(&mut self, _now: Instant, arrived: Segment, _trip: Option<Trip>) {
+        let Segment::Custom(message) = arrived else { return };
+        let Some(number) = number_of(&message) else { return };
         if number == self.next {
             self.next = number.wrapping_add(1);
-            self.out.push_back(TransportOutput::Delivered(u64::from(segment.data)));
+            self.counters.delivered += 1;
+            self.out.push_back(Output::Event(Event::Delivered(u64::from(message.data))));
         }
-        // An old segment is here again because its ACK was lost: that ACK is due again.
-        self.out.push_back(TransportOutput::Send(message(number, 0, false)));
+        // A duplicate means that the ACK was lost: acknowledge it once more.
+        self.out.push_back(segment(number, 0));
     }
 
-    fn handle_timeout(&mut self, _now: Instant) {}
-
-    fn poll_output(&mut self, _now: Instant) -> Option<TransportOutput> {
+    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
         self.out.pop_front()
     }
 
-    fn poll_timeout(&self) -> Option<Instant> {
-        None
+    fn counters(&self) -> Counters {
+        self.counters
     }
 }
 
 /// A segment, or its ACK if it has no data: the number, padded to the length of a TCP header.
-fn message(number: u32, data: u32, again: bool) -> Message {
+fn segment(number: u32, data: u32) -> Output {
     let mut header = number.to_be_bytes().to_vec();
     header.resize(HEADER, 0);
-    Message { header, data, again }
+    Output::Segment(Segment::Custom(Message { header, data }))
 }
 
 fn number_of(message: &Message) -> Option<u32> {

@@ -7,11 +7,11 @@ use std::io::{self, Write};
 use multihop_core::{DropReason, Duration, FlowId, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::mac::Transmission;
+use multihop_transport::connection::{Measurements, Progress};
 
 use crate::packet::{Body, Packet, Pool};
 use crate::record::Recorder;
 use crate::trace::{Capture, Event, TextTrace};
-use crate::world::{Measured, Progress};
 
 /// Where a run writes, if anything is wanted beside the result.
 #[derive(Default)]
@@ -137,7 +137,7 @@ impl Observer {
         &mut self,
         now: Instant,
         flow: FlowId,
-        receiver: impl FnOnce() -> Option<Measured>,
+        receiver: impl FnOnce() -> Option<Measurements>,
     ) {
         if let Some(recorder) = &mut self.recorder
             && let Some(receiver) = receiver()

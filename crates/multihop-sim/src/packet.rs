@@ -5,10 +5,9 @@ use std::sync::Arc;
 use multihop_core::{Duration, FlowId, Instant, LostSegment, NodeId, SegmentId};
 use multihop_radio::frame::PacketHandle;
 use multihop_routing::message::Message as RoutingMessage;
+use multihop_transport::connection::{Datagram, Message, Segment};
 use multihop_wire::dsr::SourceRoute;
 use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, tcp, tpa, udp};
-
-use crate::extension::Message;
 
 /// What a node sends to another: an IP packet or an ARP message.
 #[derive(Clone, Debug)]
@@ -45,7 +44,7 @@ pub enum Body {
     Tpa(tpa::Segment),
     /// A UDP datagram of a simulated application.
     Udp(Datagram),
-    /// A message of somebody's own transport (see `extension`).
+    /// A segment of a user-defined transport.
     Custom {
         /// The flow it belongs to.
         flow: FlowId,
@@ -67,17 +66,6 @@ pub enum Body {
     Arp(Arp),
 }
 
-/// A UDP datagram of a simulated application.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Datagram {
-    /// Both ports.
-    pub port: u16,
-    /// Place in the flow, from 0.
-    pub serial: u64,
-    /// Bytes of data.
-    pub size: u32,
-}
-
 /// An ARP message between nodes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Arp {
@@ -91,13 +79,36 @@ pub enum Arp {
 pub const INITIAL_TTL: u8 = 64;
 
 const IP_HEADER: u32 = 20;
-/// In front of the header of somebody's own transport.
+/// In front of the header of a user-defined transport.
 const PORTS: usize = 4;
 const ARP_BYTES: u32 = 28;
 /// ICMP header, quoted IP header, and what is quoted of its payload.
 const ICMP_UNREACHABLE: usize = 8 + 20 + 20;
 /// Ports of flow 0; flow n has both ports n higher.
 const FIRST_PORT: u16 = 1024;
+
+impl Body {
+    /// What a packet of this flow carries.
+    pub(crate) fn of(flow: FlowId, segment: Segment) -> Self {
+        match segment {
+            Segment::Tcp(segment) => Self::Tcp(segment),
+            Segment::Tpa(segment) => Self::Tpa(segment),
+            Segment::Datagram(datagram) => Self::Udp(datagram),
+            Segment::Custom(message) => Self::Custom { flow, message },
+        }
+    }
+
+    /// The segment that it carries for an end of a flow.
+    pub(crate) fn into_segment(self) -> Option<Segment> {
+        match self {
+            Self::Tcp(segment) => Some(Segment::Tcp(segment)),
+            Self::Tpa(segment) => Some(Segment::Tpa(segment)),
+            Self::Udp(datagram) => Some(Segment::Datagram(datagram)),
+            Self::Custom { message, .. } => Some(Segment::Custom(message)),
+            Self::Routing { .. } | Self::Unreachable(_) | Self::Arp(_) => None,
+        }
+    }
+}
 
 impl Packet {
     /// Bytes from the IP header on (of the ARP message, for ARP).

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use multihop_core::{Duration, FlowId, Instant, NodeId};
+use multihop_transport::connection::{Measurements, Progress};
 
 use crate::oracle::ShortestPaths;
-use crate::world::{Measured, Progress};
 use multihop_scenario::{Record, Series};
 
 /// Writes the series that a scenario asks for.
@@ -23,7 +23,7 @@ pub(crate) struct Recorder {
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowSeries {
     sender: Option<Progress>,
-    receiver: Option<Measured>,
+    receiver: Option<Measurements>,
     hops: Option<u8>,
     delivered: u64,
     delivered_since: Instant,
@@ -68,7 +68,7 @@ impl Recorder {
     }
 
     /// An ADTCP receiver has done something.
-    pub(crate) fn measured(&mut self, now: Instant, flow: FlowId, receiver: &Measured) -> io::Result<()> {
+    pub(crate) fn measured(&mut self, now: Instant, flow: FlowId, receiver: &Measurements) -> io::Result<()> {
         let before = self.flows[flow.index()].receiver.replace(*receiver);
         if self.every().is_some() || before == Some(*receiver) {
             return Ok(());
@@ -230,7 +230,7 @@ const STATES: [&str; 7] =
 fn shown(sender: &Progress, series: Series) -> Option<(&'static str, f64)> {
     match series {
         Series::Cwnd => Some(("cwnd", sender.cwnd)),
-        Series::Rtt => Some(("rtt_ms", ms(sender.rtt?))),
+        Series::Rtt => Some(("rtt_ms", ms(sender.round_trip?.latest))),
         Series::State => Some(("state", STATES.iter().position(|name| *name == sender.state)? as f64)),
         Series::Rate => Some(("rate_kbps", sender.pace?.rate_kbps)),
         Series::Cov => Some(("cov", sender.pace?.cov)),
@@ -239,7 +239,7 @@ fn shown(sender: &Progress, series: Series) -> Option<(&'static str, f64)> {
 }
 
 /// What a receiver's series is called in the file, and its value now.
-fn measured(receiver: &Measured, series: Series) -> (&'static str, f64) {
+fn measured(receiver: &Measurements, series: Series) -> (&'static str, f64) {
     let metrics = &receiver.metrics;
     match series {
         Series::Idd => ("idd_ms", 1e3 * metrics.idd),
@@ -253,7 +253,7 @@ fn measured(receiver: &Measured, series: Series) -> (&'static str, f64) {
 
 fn changed(before: &Progress, now: &Progress, series: Series) -> bool {
     match series {
-        Series::Rtt => before.rtt_samples != now.rtt_samples,
+        Series::Rtt => before.round_trip.map(|trip| trip.samples) != now.round_trip.map(|trip| trip.samples),
         _ => shown(before, series) != shown(now, series),
     }
 }

@@ -1,16 +1,15 @@
 //! Applications: what they have to send, when they begin, pause and end, and relays between flows.
 
 use multihop_core::{FlowId, Instant, earliest};
+use multihop_transport::connection::Data;
 
 use super::action::Action;
 use super::agenda::Owner;
 use super::context::Context;
-use super::end::End;
 use super::ends::Ends;
 use super::ids::EndId;
 use super::relay::Relay;
 use crate::engine::Rank;
-use crate::packet::{Body, Datagram, port_of};
 use multihop_scenario::draw::{exponential, pareto};
 use multihop_scenario::{App, Drawn};
 
@@ -39,8 +38,7 @@ impl Ends {
             App::Pareto { mean_bytes, shape, .. } => Some(pareto(&mut state.rng, mean_bytes, shape)),
             App::Cbr { rate, size } => {
                 state.next = Some(now + rate.time_for(size));
-                self.send_datagram(context, id, size);
-                return;
+                return self.send(context, id, Data::Virtual(size.into()));
             }
             App::Relay { of, .. } => {
                 state.unacked = u64::MAX;
@@ -52,17 +50,24 @@ impl Ends {
             App::Paced { .. } => unreachable!("the search runs constant rates"),
         };
         state.unacked = amount.unwrap_or(u64::MAX);
-        let end = EndId::sender(id);
-        if !self.ends[end.index()].send(now, amount, first) {
-            self.end_application(context, id);
-            return;
+        if first {
+            self.ends[EndId::sender(id).index()].connect();
         }
-        context.ask(Action::DrainEnd(end));
+        self.send(context, id, amount.map_or(Data::Endless, Data::Virtual));
+    }
+
+    /// The application hands over what it has to send; it ends if its connection takes no more.
+    fn send(&mut self, context: &mut Context<'_>, id: FlowId, data: Data) {
+        let end = EndId::sender(id);
+        match self.ends[end.index()].send(context.now, data) {
+            Ok(()) => context.ask(Action::DrainEnd(end)),
+            Err(_) => self.end_application(context, id),
+        }
     }
 
     pub(super) fn stop_application(&mut self, context: &mut Context<'_>, id: FlowId) {
         let end = EndId::sender(id);
-        self.ends[end.index()].close(context.now);
+        self.ends[end.index()].shutdown(context.now);
         self.end_application(context, id);
         context.ask(Action::DrainEnd(end));
     }
@@ -87,20 +92,12 @@ impl Ends {
         }
     }
 
-    pub(super) fn arm_application(&mut self, context: &mut Context<'_>, id: FlowId) {
+    pub(super) fn arm_application(&self, context: &mut Context<'_>, id: FlowId) {
         let state = &self.flows[id.index()];
         let flow = &context.scenario.flows[id.index()];
         let stop = flow.stop.map(|stop| Instant::ZERO + stop).filter(|_| state.stats.ended.is_none());
         let at = earliest(state.next, stop);
         context.agenda.arm(Owner::Application(id), Rank::Application, flow.from, at);
-    }
-
-    fn send_datagram(&mut self, context: &mut Context<'_>, id: FlowId, size: u32) {
-        let end = EndId::sender(id);
-        let End::UdpSender(counts) = &mut self.ends[end.index()] else { return };
-        let serial = counts.sent;
-        counts.sent += 1;
-        self.send_body(context, end, Body::Udp(Datagram { port: port_of(id), serial, size }));
     }
 
     /// The other end has more of what the application sent.
@@ -144,9 +141,9 @@ impl Ends {
         let bytes = self.flows[from.index()].relay.as_mut().map_or(0, Relay::take);
         if bytes > 0 {
             let (receiver, sender) = (EndId::receiver(from), EndId::sender(onto));
-            self.ends[receiver.index()].read(bytes);
-            let taken = self.ends[sender.index()].send(context.now, Some(bytes.into()), false);
-            debug_assert!(taken, "a relay that runs is open");
+            drop(self.ends[receiver.index()].read(bytes));
+            let sent = self.ends[sender.index()].send(context.now, Data::Virtual(bytes.into()));
+            debug_assert!(sent.is_ok(), "a relay that runs is open");
             context.ask(Action::DrainEnd(sender));
             context.ask(Action::DrainEnd(receiver));
         }

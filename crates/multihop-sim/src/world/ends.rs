@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use multihop_core::{Duration, FlowId, Instant, NodeId, Notice, Rng};
 use multihop_radio::frame::PacketHandle;
+use multihop_transport::connection::{Connection, Counters, Event, Output, UdpReceiver, UdpSender};
 use multihop_transport::{tcp, tpa};
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
@@ -11,8 +12,7 @@ use multihop_wire::tpa::BlockSeq;
 use super::action::{Action, Loss};
 use super::agenda::Owner;
 use super::context::Context;
-use super::end::{End, Said};
-use super::flow::{Arrival, Counts, FlowStats, Windows};
+use super::flow::{Arrival, FlowStats, Windows};
 use super::ids::EndId;
 use super::ip::Ip;
 use super::losses::LossMonitor;
@@ -26,7 +26,7 @@ use multihop_scenario::{App, Flow, Layout, Protocol, Scenario};
 /// All flows and their ends.
 pub(super) struct Ends {
     /// Two for each flow: its sender, then its receiver.
-    pub(super) ends: Vec<End>,
+    pub(super) ends: Vec<Box<dyn Connection>>,
     pub(super) flows: Vec<FlowState>,
     pub(super) windows: Windows,
     /// Those whose application has ended, in that order, for as long as something may still come of them.
@@ -76,7 +76,7 @@ impl Ends {
             let datagrams = matches!(flow.transport.protocol, Protocol::Udp);
             let custom = extensions.transport.filter(|_| !datagrams).and_then(|make| make(id));
             let (transport, pair) = match custom {
-                Some(own) => (own.name, [own.sender, own.receiver].map(End::custom)),
+                Some(own) => (own.name, [own.sender, own.receiver]),
                 None => (flow.transport.name.clone(), built_in(scenario, id, flow, &mut hops)),
             };
             ends.extend(pair);
@@ -106,8 +106,8 @@ impl Ends {
     /// The warm-up is over: what was measured so far does not count.
     pub(super) fn restart(&mut self, now: Instant) {
         for flow in self.ids() {
-            let counts = self.counts(flow);
-            self.flows[flow.index()].stats.restart(now, counts);
+            let counters = self.counters(flow);
+            self.flows[flow.index()].stats.restart(now, counters);
         }
         if let Some(oracle) = &mut self.oracle {
             oracle.restart(now);
@@ -118,19 +118,19 @@ impl Ends {
         self.windows = Windows::new(self.flows.iter().map(FlowState::ends_here), now);
     }
 
-    pub(super) fn end(&self, id: EndId) -> &End {
-        &self.ends[id.index()]
+    pub(super) fn end(&self, id: EndId) -> &dyn Connection {
+        &*self.ends[id.index()]
     }
 
     /// Whether a flow's sender learns what has arrived.
     pub(super) fn acknowledges(&self, flow: FlowId) -> bool {
-        !matches!(self.ends[EndId::sender(flow).index()], End::UdpSender(_))
+        self.end(EndId::sender(flow)).is_acknowledged()
     }
 
     /// Whether a flow's application has ended, and neither end has a connection.
     pub(super) fn is_over(&self, flow: FlowId) -> bool {
-        let ends = || [EndId::sender(flow), EndId::receiver(flow)].map(|end| &self.ends[end.index()]);
-        self.flows[flow.index()].stats.ended.is_some() && ends().into_iter().all(End::is_closed)
+        let mut ends = [EndId::sender(flow), EndId::receiver(flow)].into_iter();
+        self.flows[flow.index()].stats.ended.is_some() && ends.all(|end| self.end(end).is_closed())
     }
 
     /// A flow's application has ended.
@@ -145,7 +145,7 @@ impl Ends {
             let ended = |flow: FlowId| self.flows[flow.index()].stats.ended.unwrap_or(now);
             let Some(flow) = self.ended.pop_front_if(|flow| now - ended(*flow) >= STRAY) else { return };
             let mut ends = [EndId::sender(flow), EndId::receiver(flow)].into_iter();
-            if ends.any(|end| self.end(end).deadline().is_some()) {
+            if ends.any(|end| self.end(end).poll_timeout().is_some()) {
                 self.ended.push_back(flow);
             } else {
                 self.flows[flow.index()].stats.close();
@@ -154,10 +154,10 @@ impl Ends {
     }
 
     /// What a flow's ends have counted.
-    pub(super) fn counts(&self, flow: FlowId) -> Counts {
+    pub(super) fn counters(&self, flow: FlowId) -> Counters {
         let [sender, receiver] =
-            [EndId::sender(flow), EndId::receiver(flow)].map(|end| self.ends[end.index()].counts());
-        Counts::of_flow(sender, receiver)
+            [EndId::sender(flow), EndId::receiver(flow)].map(|end| self.end(end).counters());
+        Counters { delivered: receiver.delivered, out_of_order: receiver.out_of_order, ..sender }
     }
 }
 
@@ -170,12 +170,9 @@ fn built_in(
     id: FlowId,
     flow: &Flow,
     hops: &mut impl FnMut(NodeId, NodeId) -> Option<u32>,
-) -> [End; 2] {
+) -> [Box<dyn Connection>; 2] {
     match &flow.transport.protocol {
-        Protocol::Udp => {
-            let counts = Counts::default();
-            [End::UdpSender(counts), End::UdpReceiver { expected: 0, counts }]
-        }
+        Protocol::Udp => [Box::new(UdpSender::new(port_of(id))), Box::new(UdpReceiver::default())],
         Protocol::Tcp { config } => {
             let mut config = tcp::Config { sink: !scenario.is_relayed(id), ..config.as_ref().clone() };
             if config.window_by_hops
@@ -199,19 +196,19 @@ fn built_in(
     }
 }
 
-fn tcp_pair(seed: u64, id: FlowId, config: &tcp::Config) -> [End; 2] {
+fn tcp_pair(seed: u64, id: FlowId, config: &tcp::Config) -> [Box<dyn Connection>; 2] {
     [EndId::sender(id), EndId::receiver(id)].map(|end| {
         let iss = Rng::stream(seed, "tcp/iss", u64::from(end.0)).next_u64() >> 32;
         let iss = SeqNumber(u32::try_from(iss).expect("32 bits are left"));
-        End::Tcp(Box::new(tcp::Endpoint::new(config.clone(), ports(id), iss)))
+        Box::new(tcp::Endpoint::new(config.clone(), ports(id), iss)) as Box<dyn Connection>
     })
 }
 
-fn tpa_pair(seed: u64, id: FlowId, config: &tpa::Config) -> [End; 2] {
+fn tpa_pair(seed: u64, id: FlowId, config: &tpa::Config) -> [Box<dyn Connection>; 2] {
     [EndId::sender(id), EndId::receiver(id)].map(|end| {
         let iss = Rng::stream(seed, "tpa/iss", u64::from(end.0)).next_u64() >> 48;
         let iss = BlockSeq(u16::try_from(iss).expect("16 bits are left"));
-        End::Tpa(Box::new(tpa::Endpoint::new(config.clone(), ports(id), iss)))
+        Box::new(tpa::Endpoint::new(config.clone(), ports(id), iss)) as Box<dyn Connection>
     })
 }
 
@@ -241,9 +238,10 @@ impl Ends {
         if !end.is_sender() && packet.carries_data() {
             self.flows[id.index()].there = Some(context.now - packet.created);
         }
-        let delivered = self.end(end).counts().delivered;
-        if let Some(said) = self.ends[end.index()].receive(context.now, arrival, packet.body) {
-            self.obey(context, end, said);
+        let connection = &mut self.ends[end.index()];
+        let delivered = connection.counters().delivered;
+        if let Some(segment) = packet.body.into_segment() {
+            connection.receive(context.now, segment, arrival.trip(context.now));
         }
         context.ask(Action::DrainEnd(end));
         context.ask(Action::Arrived { end, arrival, delivered });
@@ -257,7 +255,7 @@ impl Ends {
         arrival: Arrival,
         delivered: u64,
     ) {
-        if self.end(end).counts().delivered > delivered {
+        if self.end(end).counters().delivered > delivered {
             let id = end.flow();
             let shortest = self.oracle.as_mut().and_then(|oracle| oracle.hops(context.now, id));
             self.flows[id.index()].stats.arrived(context.now, arrival, shortest);
@@ -266,7 +264,7 @@ impl Ends {
 
     /// Whether a flow's transport makes use of notices.
     pub(super) fn takes_notices(&self, flow: FlowId) -> bool {
-        self.ends.get(EndId::sender(flow).index()).is_some_and(End::takes_notices)
+        self.ends.get(EndId::sender(flow).index()).is_some_and(|end| end.wants_notices())
     }
 
     /// News for this node's connections with `peer`, or for the one that a notice quotes.
@@ -294,7 +292,7 @@ impl Ends {
         self.drain(context, end);
     }
 
-    pub(super) fn send_body(&mut self, context: &mut Context<'_>, end: EndId, body: Body) {
+    fn send_body(&self, context: &mut Context<'_>, end: EndId, body: Body) {
         let flow = &context.scenario.flows[end.flow().index()];
         let (source, destination) = if end.is_sender() { (flow.from, flow.to) } else { (flow.to, flow.from) };
         let packet = context.packet(source, destination, body);
@@ -307,8 +305,11 @@ impl Ends {
     /// Takes what an end has to say, and its next deadline. Pauses where other parts have to act.
     pub(super) fn drain(&mut self, context: &mut Context<'_>, end: EndId) {
         let id = end.flow();
-        while let Some(said) = self.ends[end.index()].poll(context.now, id) {
-            self.obey(context, end, said);
+        while let Some(output) = self.ends[end.index()].poll_output(context.now) {
+            match output {
+                Output::Segment(segment) => self.send_body(context, end, Body::of(id, segment)),
+                Output::Event(event) => self.handle_event(context, end, event),
+            }
             if !context.actions.is_empty() {
                 context.ask(Action::DrainEnd(end));
                 return;
@@ -318,40 +319,39 @@ impl Ends {
             self.note_progress(context, end);
         } else {
             let receiver = &self.ends[end.index()];
-            context.observer.measured(context.now, id, || receiver.measured());
+            context.observer.measured(context.now, id, || receiver.measurements());
         }
         if self.is_over(id) {
             self.flows[id.index()].stats.close();
         }
         let flow = &context.scenario.flows[id.index()];
         let node = if end.is_sender() { flow.from } else { flow.to };
-        context.agenda.arm(Owner::End(end), Rank::Timer, node, self.end(end).deadline());
+        context.agenda.arm(Owner::End(end), Rank::Timer, node, self.end(end).poll_timeout());
     }
 
-    fn obey(&mut self, context: &mut Context<'_>, end: EndId, said: Said) {
+    fn handle_event(&mut self, context: &mut Context<'_>, end: EndId, event: Event) {
         let id = end.flow();
-        match said {
-            Said::Send(body) => self.send_body(context, end, body),
-            Said::Delivered(bytes) => self.delivered(context, id, bytes),
-            Said::Acked(bytes) => self.acked(context, id, bytes),
-            Said::RoundTrip(time) => self.flows[id.index()].stats.rtt.add(time.as_secs_f64()),
-            Said::PeerClosed => {
-                self.ends[end.index()].close(context.now);
+        match event {
+            Event::Delivered(bytes) => self.delivered(context, id, bytes),
+            Event::Acked(bytes) => self.acked(context, id, bytes),
+            Event::PeerClosed => {
+                self.ends[end.index()].shutdown(context.now);
                 self.nothing_more_to_relay(context, id);
             }
-            Said::Broken if end.is_sender() => {
+            Event::Reset | Event::TimedOut if end.is_sender() => {
                 self.end_application(context, id);
                 self.arm_application(context, id);
             }
-            Said::Broken => self.nothing_more_to_relay(context, id),
+            Event::Reset | Event::TimedOut => self.nothing_more_to_relay(context, id),
+            Event::Connected | Event::Closed => {}
         }
     }
 
     /// A packet of a flow has been dropped.
     pub(super) fn note_loss(&mut self, context: &Context<'_>, loss: &Loss) {
         let is_segment = loss.carries_data && loss.source == context.scenario.flows[loss.flow.index()].from;
-        let receiver = self.ends[EndId::receiver(loss.flow).index()].tcp().filter(|_| is_segment);
-        if let (Some(losses), Some(receiver)) = (&mut self.losses, receiver) {
+        if let Some(losses) = self.losses.as_mut().filter(|_| is_segment) {
+            let receiver = self.ends[EndId::receiver(loss.flow).index()].measurements();
             let oracle = self.oracle.as_mut().filter(|oracle| oracle.knows(loss.flow));
             let connected = oracle.is_none_or(|oracle| oracle.hops(context.now, loss.flow).is_some());
             losses.note_loss(loss, connected, receiver);
@@ -369,13 +369,13 @@ impl Ends {
     fn note_progress(&mut self, context: &mut Context<'_>, sender: EndId) {
         let end = &self.ends[sender.index()];
         let state = &mut self.flows[sender.flow().index()];
-        if let Some((latest, samples)) = end.round_trip().filter(|&(_, n)| n > state.rtt_samples) {
-            state.rtt_samples = samples;
-            state.stats.rtt.add(latest.as_secs_f64());
+        if let Some(trip) = end.round_trip().filter(|trip| trip.samples > state.rtt_samples) {
+            state.rtt_samples = trip.samples;
+            state.stats.rtt.add(trip.latest.as_secs_f64());
         }
         context.observer.progress(context.now, sender.flow(), || end.progress());
-        if let (Some(losses), Some(tcp)) = (&mut self.losses, end.tcp()) {
-            losses.note_action(sender.flow(), tcp);
+        if let (Some(losses), Some(reactions)) = (&mut self.losses, end.reactions()) {
+            losses.note_action(sender.flow(), reactions);
         }
     }
 

@@ -1,7 +1,8 @@
 //! What is measured of each flow after warm-up.
 
 use multihop_core::{Duration, Instant};
-use multihop_transport::{tcp, tpa};
+use multihop_transport::connection::Counters;
+use multihop_transport::tcp;
 
 use crate::packet::Packet;
 use crate::stats::{Times, jain};
@@ -30,64 +31,7 @@ pub(crate) struct FlowStats {
     pub(crate) delay: Times,
     pub(crate) rtt: Times,
     /// What the ends had counted at the end of the warm-up.
-    pub(crate) before: Counts,
-}
-
-/// What the ends of a flow have counted, whatever the transport. A sender counts the first three.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Counts {
-    /// Segments with data, or datagrams, sent.
-    pub(crate) sent: u64,
-    /// Those of them sent again.
-    pub(crate) retransmitted: u64,
-    /// Expiries of the retransmission timer.
-    pub(crate) timeouts: u64,
-    /// Segments or datagrams that brought something new.
-    pub(crate) delivered: u64,
-    /// Arrivals above the expected number.
-    pub(crate) out_of_order: u64,
-}
-
-impl Counts {
-    /// A flow's, from those of its ends.
-    pub(super) fn of_flow(sender: Self, receiver: Self) -> Self {
-        Self { delivered: receiver.delivered, out_of_order: receiver.out_of_order, ..sender }
-    }
-
-    /// What has come to them since they were `before`.
-    pub(super) fn since(&self, before: &Self) -> Self {
-        Self {
-            sent: self.sent - before.sent,
-            retransmitted: self.retransmitted - before.retransmitted,
-            timeouts: self.timeouts - before.timeouts,
-            delivered: self.delivered - before.delivered,
-            out_of_order: self.out_of_order - before.out_of_order,
-        }
-    }
-}
-
-impl From<&tcp::Counters> for Counts {
-    fn from(counters: &tcp::Counters) -> Self {
-        Self {
-            sent: counters.data_sent,
-            retransmitted: counters.retransmitted,
-            timeouts: counters.timeouts,
-            delivered: counters.delivered,
-            out_of_order: counters.out_of_order,
-        }
-    }
-}
-
-impl From<&tpa::Counters> for Counts {
-    fn from(counters: &tpa::Counters) -> Self {
-        Self {
-            sent: counters.data_sent,
-            retransmitted: counters.retransmitted,
-            timeouts: counters.timeouts,
-            delivered: counters.delivered,
-            out_of_order: counters.out_of_order,
-        }
-    }
+    pub(crate) before: Counters,
 }
 
 impl FlowStats {
@@ -116,7 +60,7 @@ impl FlowStats {
     }
 
     /// The warm-up is over: forget what was measured.
-    pub(super) fn restart(&mut self, now: Instant, counts: Counts) {
+    pub(super) fn restart(&mut self, now: Instant, counts: Counters) {
         *self = Self {
             began: self.began,
             ended: self.ended,
@@ -244,7 +188,7 @@ mod tests {
         f.deactivate(s(3));
         f.activate(s(5));
         assert_eq!(f.active(s(6)), Duration::from_secs(3));
-        f.restart(s(6), Counts::default());
+        f.restart(s(6), Counters::default());
         assert_eq!(f.active(s(10)), Duration::from_secs(4));
         assert_eq!(f.began, Some(s(1)));
     }

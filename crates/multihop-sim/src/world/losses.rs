@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use multihop_core::{DropReason, FlowId, Instant, NodeId};
 use multihop_radio::mobility::Track;
-use multihop_transport::tcp::{self, Identify, Levels};
+use multihop_transport::connection::{Connection, Measurements, Reactions};
+use multihop_transport::tcp::{Identify, Levels};
 use multihop_wire::tcp::NetworkState;
 
 use super::action::Loss;
-use super::end::End;
 use super::ids::EndId;
 use crate::packet::Packet;
 use crate::results::{Accuracy, Identification};
@@ -65,10 +65,10 @@ struct Score {
 
 impl LossMonitor {
     /// `None` if no flow is an ADTCP.
-    pub(super) fn new(scenario: &Scenario, layout: &Layout, ends: &[End]) -> Option<Self> {
+    pub(super) fn new(scenario: &Scenario, layout: &Layout, ends: &[Box<dyn Connection>]) -> Option<Self> {
         let flow = |n: usize| {
             let id = FlowId(u32::try_from(n).expect("a checked number of flows"));
-            let watched = ends[EndId::receiver(id).index()].tcp().is_some_and(|tcp| tcp.config().is_adtcp());
+            let watched = ends[EndId::receiver(id).index()].reactions().is_some();
             watched.then(Tally::default)
         };
         let flows: Vec<_> = (0..scenario.flows.len()).map(flow).collect();
@@ -113,7 +113,7 @@ impl LossMonitor {
     }
 
     /// A packet of a flow has been dropped; `connected`: whether there was a path.
-    pub(super) fn note_loss(&mut self, loss: &Loss, connected: bool, receiver: &tcp::Endpoint) {
+    pub(super) fn note_loss(&mut self, loss: &Loss, connected: bool, receiver: Option<Measurements>) {
         let Some(Some(tally)) = self.flows.get_mut(loss.flow.index()) else { return };
         let on_live_link = self.given_up == Some((loss.uid, true));
         let cause = match loss.reason {
@@ -123,15 +123,15 @@ impl LossMonitor {
             _ if connected => Cause::RouteChange,
             _ => Cause::Disconnection,
         };
-        let levels = receiver.levels().copied().unwrap_or_default();
-        tally.lose(cause, &levels, receiver.network_state().unwrap_or_default());
+        let (levels, state) =
+            receiver.map(|measured| (measured.levels, measured.network)).unwrap_or_default();
+        tally.lose(cause, &levels, state);
     }
 
     /// A sender may have acted on losses.
-    pub(super) fn note_action(&mut self, flow: FlowId, sender: &tcp::Endpoint) {
+    pub(super) fn note_action(&mut self, flow: FlowId, reactions: Reactions) {
         if let Some(tally) = &mut self.flows[flow.index()] {
-            let counters = sender.counters();
-            tally.act(counters.fast_retransmits + counters.timeouts, sender.told_state());
+            tally.act(reactions.count, reactions.reported);
         }
     }
 

@@ -10,7 +10,6 @@ mod air;
 mod applications;
 mod arp;
 mod context;
-mod end;
 mod ends;
 mod flights;
 mod flow;
@@ -26,8 +25,6 @@ mod wires;
 
 use multihop_core::{DropReason, Instant, NodeId, Rng, earliest};
 use multihop_radio::frame::PacketHandle;
-
-pub(crate) use self::end::{Measured, Progress};
 
 use self::action::Action;
 use self::agenda::{Agenda, Direction, Owner};

@@ -87,7 +87,7 @@ impl World<'_> {
         let stats = &state.stats;
         let seconds = stats.active(self.context.now).as_secs_f64();
         let kbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-3 / seconds } else { 0.0 };
-        let counts = self.ends.counts(id).since(&stats.before);
+        let counts = self.ends.counters(id).since(&stats.before);
         let began = stats.began.unwrap_or(Instant::ZERO) - Instant::ZERO;
         let stop = stats.ended.unwrap_or(self.context.now);
         let chains = self.context.scenario.expected.as_ref();

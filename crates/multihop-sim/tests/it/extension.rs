@@ -1,4 +1,4 @@
-//! Protocols of one's own: the examples that docs/extending.md walks through.
+//! User-defined protocols: the examples that docs/extending.md walks through.
 
 #[expect(dead_code, reason = "main prints what the tests look at")]
 #[path = "../../../../examples/greedy.rs"]
@@ -7,11 +7,14 @@ mod greedy;
 #[path = "../../../../examples/stop_and_wait.rs"]
 mod stop_and_wait;
 
-use multihop_core::{FlowId, Machine};
+use multihop_core::FlowId;
 use multihop_scenario::{Scenario, Source};
-use multihop_sim::extension::{Extensions, TransportInput, TransportOutput};
+use multihop_sim::extension::Extensions;
 use multihop_sim::results::RunResult;
 use multihop_sim::{Outputs, run_with};
+use multihop_transport::connection::{Connection, Data, Event, Output, Segment};
+
+use crate::support::ran_with;
 
 #[test]
 fn stop_and_wait_over_one_hop_takes_a_segment_and_an_ack_in_turn() {
@@ -57,29 +60,42 @@ fn lossy(loss: f64) -> RunResult {
 fn a_sender_repeats_until_it_is_answered() {
     use multihop_core::Instant;
     let mut ends = stop_and_wait::stop_and_wait();
-    let drain = |machine: &mut dyn Machine<Input = TransportInput, Output = TransportOutput>, now| {
-        std::iter::from_fn(|| machine.poll_output(now)).collect::<Vec<_>>()
-    };
-    ends.sender.handle(Instant::ZERO, TransportInput::Data(Some(100)));
-    let said = drain(&mut *ends.sender, Instant::ZERO);
-    let [TransportOutput::Send(first)] = said.as_slice() else { panic!("{said:?}") };
+    let drain =
+        |end: &mut dyn Connection, now| std::iter::from_fn(|| end.poll_output(now)).collect::<Vec<_>>();
+    ends.sender.send(Instant::ZERO, Data::Virtual(100)).unwrap();
+    let first = drain(&mut *ends.sender, Instant::ZERO);
     let later = ends.sender.poll_timeout().unwrap();
     ends.sender.handle_timeout(later);
-    let said = drain(&mut *ends.sender, later);
-    let [TransportOutput::TimedOut, TransportOutput::Send(second)] = said.as_slice() else {
-        panic!("{said:?}")
-    };
-    assert_eq!((&second.header, second.data, second.again), (&first.header, first.data, true));
+    let second = drain(&mut *ends.sender, later);
+    assert_eq!(first, second);
+    let counters = ends.sender.counters();
+    assert_eq!((counters.sent, counters.retransmitted, counters.timeouts), (2, 1, 1));
     // The receiver delivers once and answers twice.
-    for (message, delivered) in [(first, Some(100)), (second, None)] {
-        ends.receiver.handle(later, TransportInput::Message(message.clone()));
-        let mut said = drain(&mut *ends.receiver, later);
-        let Some(TransportOutput::Send(ack)) = said.pop() else { panic!("no answer") };
-        assert_eq!(said.pop(), delivered.map(TransportOutput::Delivered));
-        ends.sender.handle(later, TransportInput::Message(ack));
+    let [Output::Segment(segment)] = &first[..] else { panic!("{first:?}") };
+    for delivered in [Some(100), None] {
+        ends.receiver.receive(later, segment.clone(), None);
+        let mut outputs = drain(&mut *ends.receiver, later);
+        let Some(Output::Segment(ack @ Segment::Custom(_))) = outputs.pop() else { panic!("no answer") };
+        assert_eq!(outputs.pop(), delivered.map(|bytes| Output::Event(Event::Delivered(bytes))));
+        ends.sender.receive(later, ack, None);
     }
-    assert_eq!(drain(&mut *ends.sender, later), [TransportOutput::Acked(100)], "no sample: Karn's rule");
+    assert_eq!(drain(&mut *ends.sender, later), [Output::Event(Event::Acked(100))]);
+    assert_eq!(ends.sender.round_trip(), None, "no sample: Karn's rule");
     assert_eq!(ends.sender.poll_timeout(), None);
+}
+
+#[test]
+fn the_series_of_a_user_defined_transport_are_recorded() {
+    let text = "duration = 5.0\ntopology = { kind = \"chain\", hops = 2 }\n\
+                record = { every = 0.0, what = [\"cwnd\", \"rtt\"] }\n[[flow]]\ntransport = \"newreno\"\n";
+    let own = |_| Some(stop_and_wait::stop_and_wait());
+    let extensions = Extensions { transport: Some(&own), ..Extensions::default() };
+    let found = ran_with(&scenario(text.into()), &extensions);
+    let of = |series: &str| found.record.lines().filter(|row| row.contains(series)).count() as u64;
+    assert_eq!(of(",cwnd,1"), 1, "the window never changes");
+    // Each segment brings a sample, except one that may be in flight at the end.
+    let delivered = found.result.flows[0].segments_delivered;
+    assert!(delivered > 100 && delivered - of(",rtt_ms,") <= 1, "{delivered} segments");
 }
 
 #[test]

@@ -2,8 +2,12 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use multihop_core::{Duration, FlowId, Instant, Machine};
-use multihop_sim::extension::{Extensions, Message, TransportEnds, TransportInput, TransportOutput};
+use multihop_core::{Duration, FlowId, Instant};
+use multihop_sim::extension::{Extensions, TransportEnds};
+use multihop_transport::connection::{
+    Connection, Counters, Data, Event, Message, Output, Segment, SendError,
+};
+use multihop_transport::tcp::Trip;
 
 use crate::support::{ran_with, scenario};
 
@@ -11,7 +15,8 @@ use crate::support::{ran_with, scenario};
 struct Scripted {
     script: VecDeque<(u64, u8)>,
     seen: BTreeSet<u8>,
-    out: VecDeque<TransportOutput>,
+    counters: Counters,
+    out: VecDeque<Output>,
 }
 
 impl Scripted {
@@ -19,37 +24,45 @@ impl Scripted {
         Box::new(Self {
             script: script.iter().copied().collect(),
             seen: BTreeSet::new(),
+            counters: Counters::default(),
             out: VecDeque::new(),
         })
     }
 }
 
-impl Machine for Scripted {
-    type Input = TransportInput;
-    type Output = TransportOutput;
+impl Connection for Scripted {
+    fn send(&mut self, _now: Instant, _data: Data) -> Result<(), SendError> {
+        Ok(())
+    }
 
-    fn handle(&mut self, _now: Instant, input: TransportInput) {
-        if let TransportInput::Message(message) = input
+    fn receive(&mut self, _now: Instant, segment: Segment, _trip: Option<Trip>) {
+        if let Segment::Custom(message) = segment
             && self.seen.insert(message.header[0])
         {
-            self.out.push_back(TransportOutput::Delivered(u64::from(message.data)));
+            self.counters.delivered += 1;
+            self.out.push_back(Output::Event(Event::Delivered(u64::from(message.data))));
         }
     }
 
     fn handle_timeout(&mut self, _now: Instant) {
         if let Some((_, number)) = self.script.pop_front() {
-            let again = !self.seen.insert(number);
-            let message = Message { header: vec![number], data: 1000, again };
-            self.out.push_back(TransportOutput::Send(message));
+            self.counters.sent += 1;
+            self.counters.retransmitted += u64::from(!self.seen.insert(number));
+            let message = Message { header: vec![number], data: 1000 };
+            self.out.push_back(Output::Segment(Segment::Custom(message)));
         }
     }
 
-    fn poll_output(&mut self, _now: Instant) -> Option<TransportOutput> {
+    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
         self.out.pop_front()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.script.front().map(|&(at, _)| Instant::ZERO + Duration::from_millis(at))
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
     }
 }
 

@@ -4,8 +4,12 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use multihop_core::{Duration, FlowId, Instant, LostSegment, Machine, Notice, SegmentId};
-use multihop_sim::extension::{Extensions, Message, TransportEnds, TransportInput, TransportOutput};
+use multihop_core::{Duration, FlowId, Instant, LostSegment, Notice, SegmentId};
+use multihop_sim::extension::{Extensions, TransportEnds};
+use multihop_transport::connection::{
+    Connection, Counters, Data, Event as Happening, Message, Output, Segment, SendError,
+};
+use multihop_transport::tcp::Trip;
 
 use crate::routing::PROTOCOLS;
 use crate::support::{Event, Ran, events, ran_with, scenario};
@@ -32,36 +36,44 @@ struct Talker {
     next: Option<Instant>,
     number: u32,
     heard: Heard,
-    out: VecDeque<TransportOutput>,
+    counters: Counters,
+    out: VecDeque<Output>,
 }
 
 const PAUSE: Duration = Duration::from_millis(100);
 
 impl Talker {
     fn new(heard: &Heard) -> Self {
-        Self { next: None, number: 0, heard: heard.clone(), out: VecDeque::new() }
+        Self {
+            next: None,
+            number: 0,
+            heard: heard.clone(),
+            counters: Counters::default(),
+            out: VecDeque::new(),
+        }
     }
 }
 
-impl Machine for Talker {
-    type Input = TransportInput;
-    type Output = TransportOutput;
+impl Connection for Talker {
+    fn send(&mut self, now: Instant, _data: Data) -> Result<(), SendError> {
+        self.next = Some(now);
+        self.handle_timeout(now);
+        Ok(())
+    }
 
-    fn handle(&mut self, now: Instant, input: TransportInput) {
-        match input {
-            TransportInput::Data(_) => {
-                self.next = Some(now);
-                self.handle_timeout(now);
-            }
-            TransportInput::Stop => self.next = None,
-            TransportInput::Message(message) => {
-                self.out.push_back(TransportOutput::Delivered(u64::from(message.data)));
-            }
-            TransportInput::Notice(notice) => {
-                let since = now - Instant::ZERO;
-                self.heard.lock().unwrap().push((since.as_secs_f64(), notice));
-            }
-        }
+    fn shutdown(&mut self, _now: Instant) {
+        self.next = None;
+    }
+
+    fn receive(&mut self, _now: Instant, segment: Segment, _trip: Option<Trip>) {
+        let Segment::Custom(message) = segment else { return };
+        self.counters.delivered += 1;
+        self.out.push_back(Output::Event(Happening::Delivered(u64::from(message.data))));
+    }
+
+    fn notice(&mut self, now: Instant, notice: Notice) {
+        let since = now - Instant::ZERO;
+        self.heard.lock().unwrap().push((since.as_secs_f64(), notice));
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -69,16 +81,21 @@ impl Machine for Talker {
             self.next = Some(now + PAUSE);
             let header = [self.number.to_be_bytes(), [0xab; 4]].concat();
             self.number += 1;
-            self.out.push_back(TransportOutput::Send(Message { header, data: 512, again: false }));
+            self.counters.sent += 1;
+            self.out.push_back(Output::Segment(Segment::Custom(Message { header, data: 512 })));
         }
     }
 
-    fn poll_output(&mut self, _now: Instant) -> Option<TransportOutput> {
+    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
         self.out.pop_front()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.next
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn ran(text: &str) -> Ran {
     ran_with(&scenario(text), &Extensions::default())
 }
 
-/// Everything, with protocols of one's own.
+/// Everything, with user-defined protocols.
 pub(crate) fn ran_with(scenario: &Scenario, extensions: &Extensions<'_>) -> Ran {
     let (trace, pcap, record) = (Shared::default(), Shared::default(), Shared::default());
     let outputs = Outputs {
