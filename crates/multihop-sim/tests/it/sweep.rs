@@ -73,7 +73,8 @@ fn a_key_depends_on_the_contents_of_files_and_not_on_their_paths() {
     let key = |file: &str, contents: &str| {
         std::fs::write(folder.join(file), contents).unwrap();
         let text = format!(
-            "duration = 1.0\n[topology]\nkind = \"file\"\nfile = \"{file}\"\n[[flow]]\nfrom = 0\nto = 1\n"
+            "duration = 1.0\n[topology]\nkind = \"file\"\nfile = \"{file}\"\n\
+             [[flow]]\nfrom = 0\nto = 1\ntransport = \"newreno\"\n"
         );
         let source = Source::Toml { text, name: folder.join("a.toml").display().to_string() };
         multihop_sim::key(&source, &[], &Scenario::load(&source, &[]).unwrap()).unwrap()
