@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, Rng};
-use multihop_net::hub::{Cause, Datagram, Failure, Hub, Id, Outside};
+use multihop_net::hub::{FailureCause, IncomingDatagram, DeliveryFailure, Hub, Id, Environment};
 use multihop_net::{Config, Identity, Limits, Peers, Security, Token};
 
 fuzz_target!(|data: &[u8]| {
@@ -47,7 +47,7 @@ impl Net {
             let mut rng = Rng::stream(n as u64, "fuzz", 0);
             let entropy =
                 Box::new(move |bytes: &mut [u8]| bytes.fill_with(|| rng.next_u64().to_be_bytes()[0]));
-            let outside = Outside { entropy, path_mtu: Box::new(|_| None) };
+            let outside = Environment { entropy, path_mtu: Box::new(|_| None) };
             Hub::new(&config, PLACES[n].port(), outside).expect("the settings are good")
         };
         let mut hubs = [hub(0), hub(1)];
@@ -88,7 +88,7 @@ impl Net {
             (9, _) => {
                 let (bytes, after) = rest.split_at(usize::from(argument).min(rest.len()));
                 *rest = after;
-                let datagram = Datagram { from: PLACES[1 - end], local: None, ttl: Some(argument), bytes };
+                let datagram = IncomingDatagram { from: PLACES[1 - end], local: None, ttl: Some(argument), bytes };
                 self.hubs[end].receive(self.now, datagram);
             }
             (10, _) if end == 0 => self.ids[0].extend(self.hubs[0].accept()),
@@ -109,19 +109,19 @@ impl Net {
     fn deliver(&mut self, from: [SocketAddr; 2], change: impl FnOnce(&mut Vec<u8>)) {
         let Some((end, mut bytes)) = self.under_way.pop_front() else { return };
         change(&mut bytes);
-        let datagram = Datagram { from: from[end], local: None, ttl: None, bytes: &bytes };
+        let datagram = IncomingDatagram { from: from[end], local: None, ttl: None, bytes: &bytes };
         self.hubs[1 - end].receive(self.now, datagram);
     }
 
     fn fail(&mut self, end: usize, argument: u8) {
         let cause = match argument % 3 {
-            0 => Cause::Unreachable,
-            1 => Cause::PortClosed,
-            _ => Cause::TooLong(u16::from(argument) * 9),
+            0 => FailureCause::Unreachable,
+            1 => FailureCause::PortClosed,
+            _ => FailureCause::TooLong(u16::from(argument) * 9),
         };
         let quoted =
             self.under_way.iter().rfind(|(from, _)| *from == end).map_or(&[][..], |(_, bytes)| bytes);
-        let failure = Failure { to: PLACES[1 - end], router: None, cause, quoted };
+        let failure = DeliveryFailure { to: PLACES[1 - end], reporter: None, cause, quoted };
         self.hubs[end].fail(self.now, &failure);
     }
 

@@ -13,7 +13,7 @@ use tokio::time;
 use crate::alarm::Alarm;
 use crate::config::Config;
 use crate::error::Error;
-use crate::hub::{Cause, Event, Failure, Hub, Id, Outside};
+use crate::hub::{DeliveryFailure, Environment, FailureCause, Hub, HubEvent, Id};
 use crate::socket::{Inbox, Outbox, Parcel, Sent, Socket, path_mtu};
 
 /// A hub and those who wait for it.
@@ -62,8 +62,8 @@ impl Shared {
     ) -> io::Result<(Arc<Self>, R)> {
         let socket = Socket::open(local, config.transport.initial_ttl, &config.socket)?;
         let local = socket.local();
-        let outside = Outside { entropy: Box::new(entropy), path_mtu: Box::new(path_mtu) };
-        let mut hub = Hub::new(config, local.port(), outside)?;
+        let environment = Environment { entropy: Box::new(entropy), path_mtu: Box::new(path_mtu) };
+        let mut hub = Hub::new(config, local.port(), environment)?;
         let begun = begin(&mut hub)?;
         let state = State { hub, waiting: Vec::new(), is_dead: false };
         let shared = Arc::new(Self {
@@ -183,8 +183,8 @@ impl Driver {
         }
         while let Some(event) = state.hub.poll_event() {
             match event {
-                Event::Incoming => self.shared.incoming.notify_one(),
-                Event::Changed(id) => state.wake(id),
+                HubEvent::Incoming => self.shared.incoming.notify_one(),
+                HubEvent::Changed(id) => state.wake(id),
             }
         }
         let is_idle = outbox.parcels().is_empty();
@@ -199,9 +199,10 @@ impl Driver {
                 Sent::Done => return,
                 Sent::Later => self.socket.writable().await,
                 Sent::Unreachable => {
-                    let (to, cause, quoted) = (parcel.to, Cause::Unreachable, &bytes[parcel.range.clone()]);
-                    let failure = Failure { to, router: None, cause, quoted };
-                    return self.fail(&failure);
+                    let (to, cause, quoted) =
+                        (parcel.to, FailureCause::Unreachable, &bytes[parcel.range.clone()]);
+                    let failure = DeliveryFailure { to, reporter: None, cause, quoted };
+                    return self.on_delivery_failure(&failure);
                 }
             }
         }
@@ -209,7 +210,7 @@ impl Driver {
 
     fn receive(&self, inbox: &mut Inbox) {
         let mut failures = 0;
-        while failures < BATCH && self.socket.failure(inbox, |failure| self.fail(&failure)) {
+        while failures < BATCH && self.socket.failure(inbox, |failure| self.on_delivery_failure(&failure)) {
             failures += 1;
         }
         let now = self.shared.now();
@@ -221,10 +222,10 @@ impl Driver {
         }
     }
 
-    fn fail(&self, failure: &Failure<'_>) {
-        let Failure { to, router, cause, .. } = failure;
-        tracing::debug!(%to, ?router, ?cause, "datagram did not get through");
-        self.shared.lock().hub.fail(self.shared.now(), failure);
+    fn on_delivery_failure(&self, failure: &DeliveryFailure<'_>) {
+        let DeliveryFailure { to, reporter, cause, .. } = failure;
+        tracing::debug!(%to, ?reporter, ?cause, "datagram was not delivered");
+        self.shared.lock().hub.on_delivery_failure(self.shared.now(), failure);
     }
 }
 

@@ -1,7 +1,7 @@
 use std::io;
 
 use crate::keys::PublicKey;
-pub use crate::seal::message::Reason;
+pub use crate::protection::encrypted::message::Reason;
 
 /// Why a connection came to nothing, or to an end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum Error {
     Reset,
     /// The listener has ended it before it said anything: who is called may look at keys only then.
     #[error("connection reset by the peer at once: most likely our key is not among those that it knows")]
-    TurnedAway,
+    KeyRejected,
     /// The peer has not answered for too long.
     #[error("connection timed out: the peer did not answer")]
     TimedOut,
@@ -47,7 +47,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error {
             Error::Refused | Error::NotPlain => io::ErrorKind::ConnectionRefused,
-            Error::Reset | Error::TurnedAway => io::ErrorKind::ConnectionReset,
+            Error::Reset | Error::KeyRejected => io::ErrorKind::ConnectionReset,
             Error::TimedOut => io::ErrorKind::TimedOut,
             Error::Unreachable => io::ErrorKind::HostUnreachable,
             Error::Aborted => io::ErrorKind::ConnectionAborted,

@@ -12,15 +12,15 @@ use zeroize::Zeroizing;
 use crate::config::Peers;
 use crate::files::{self, Options, Sources, Target, receive, send};
 use crate::keys::{Identity, Token};
-use crate::seal::cookie::Baker;
-use crate::seal::message::Message;
-use crate::seal::session::{Seal, Terms};
-use crate::seal::{Proof, Rotation};
+use crate::protection::cookie::CookieKey;
+use crate::protection::encrypted::credentials::Credentials;
+use crate::protection::encrypted::session::{Hello, Session};
+use crate::protection::encrypted::{Proof, Rotation, SecureDatagram};
 use crate::{perf, tunnel};
 
 /// What is read of a sealed datagram is all that there is in it.
 pub fn message(bytes: &[u8]) {
-    if let Some(message) = Message::parse(bytes) {
+    if let Some(message) = SecureDatagram::parse(bytes) {
         let mut out = Vec::new();
         message.emit(&mut out);
         assert_eq!(out, bytes);
@@ -30,14 +30,14 @@ pub fn message(bytes: &[u8]) {
 
 /// A cookie is good for the address and time that it was made for, and for no other.
 pub fn cookie(key: [u8; 32], cookie: [u8; 16], addresses: [SocketAddr; 2], seconds: [u32; 2]) {
-    let baker = Baker::new(key);
+    let cookies = CookieKey::new(key);
     let [then, now] = seconds.map(|seconds| Instant::ZERO + Duration::from_secs(u64::from(seconds)));
-    let baked = baker.bake(then, addresses[0]);
-    assert!(baker.accepts(then, addresses[0], &baked));
-    assert!(cookie == baked || !baker.accepts(then, addresses[0], &cookie));
+    let made = cookies.make(then, addresses[0]);
+    assert!(cookies.verify(then, addresses[0], &made));
+    assert!(cookie == made || !cookies.verify(then, addresses[0], &cookie));
     let [one, other] = addresses.map(|address| (address.ip().to_canonical(), address.port()));
     let age = i64::from(seconds[1] / 60) - i64::from(seconds[0] / 60);
-    assert_eq!(baker.accepts(now, addresses[1], &baked), one == other && (0..=1).contains(&age));
+    assert_eq!(cookies.verify(now, addresses[1], &made), one == other && (0..=1).contains(&age));
 }
 
 /// A message about files, and both ends of a transfer whose other end says this.
@@ -75,8 +75,8 @@ fn block_on(work: impl Future<Output = ()>) {
 
 /// Both ends of a connection, between which datagrams are lost, changed and said again.
 pub struct Ends {
-    seals: Vec<Seal>,
-    terms: Arc<Terms>,
+    sessions: Vec<Session>,
+    credentials: Arc<Credentials>,
     /// What each has said.
     said: [Vec<Vec<u8>>; 2],
     now: Instant,
@@ -90,11 +90,12 @@ impl Ends {
             false => Proof::of_token(&Token::from_bytes([1; 15])),
         };
         let rotation = Rotation { datagrams: 3, age: Duration::from_secs(5) };
-        let terms = Arc::new(Terms { proof, peers: Peers::Any, rotation });
-        let caller = Seal::call(&terms, 1, &Zeroizing::new([1; 32]));
-        let mut ends = Self { seals: vec![caller], terms, said: [vec![], vec![]], now: Instant::ZERO };
+        let credentials = Arc::new(Credentials { proof, peers: Peers::Any, rotation });
+        let caller = Session::initiate(&credentials, 1, &Zeroizing::new([1; 32]));
+        let mut ends =
+            Self { sessions: vec![caller], credentials, said: [vec![], vec![]], now: Instant::ZERO };
         let mut reply = Vec::new();
-        Message::CookieReply { receiver: 1, cookie: [7; 16] }.emit(&mut reply);
+        SecureDatagram::CookieReply { receiver: 1, cookie: [7; 16] }.emit(&mut reply);
         ends.say(0, 0);
         ends.hear(1, 0, |bytes| *bytes = reply);
         ends
@@ -102,7 +103,7 @@ impl Ends {
 
     /// Lets one end say a segment of this kind.
     pub fn say(&mut self, end: usize, kind: u8) {
-        let Some(seal) = self.seals.get_mut(end) else { return };
+        let Some(session) = self.sessions.get_mut(end) else { return };
         let ack = (end == 1 || kind % 2 == 1).then_some(Ack::default());
         let body = match kind % 4 {
             0 | 1 if kind < 128 => Body::Syn(tpa::Options::default()),
@@ -111,8 +112,8 @@ impl Ends {
             _ => Body::Empty,
         };
         let mut out = Vec::new();
-        seal.seal(self.now, &Segment { body, ack, ..Segment::default() }, &mut out);
-        let pending = std::iter::from_fn(|| seal.pop_pending());
+        session.send(self.now, &Segment { body, ack, ..Segment::default() }, &mut out);
+        let pending = std::iter::from_fn(|| session.pop_pending());
         let all = Some(out).filter(|out| !out.is_empty()).into_iter().chain(pending);
         self.said[end].extend(all);
         let excess = self.said[end].len().saturating_sub(64);
@@ -124,17 +125,17 @@ impl Ends {
         let said = &self.said[end];
         let mut bytes = said.get(usize::from(which) % said.len().max(1)).cloned().unwrap_or_default();
         change(&mut bytes);
-        let Some(message) = Message::parse(&bytes) else { return };
+        let Some(message) = SecureDatagram::parse(&bytes) else { return };
         let peer = SocketAddr::from(([10, 0, 0, 1], 1));
-        let Some(seal) = self.seals.get_mut(1 - end) else {
-            if let Message::Hello { sender, noise, .. } = message {
-                let caller = (sender, noise, bytes.len());
-                let answer = Seal::answer(&self.terms, 2, Zeroizing::new([2; 32]), caller, (1, 2));
-                self.seals.extend(answer.map(|(seal, _)| seal));
+        let Some(session) = self.sessions.get_mut(1 - end) else {
+            if let SecureDatagram::Hello { sender, noise, .. } = message {
+                let hello = Hello { from: peer, sender, noise, len: bytes.len() };
+                let answer = Session::respond(&self.credentials, 2, Zeroizing::new([2; 32]), hello, 2);
+                self.sessions.extend(answer.map(|(session, _)| session));
             }
             return;
         };
-        seal.open(self.now, message, peer, true, (1, 2));
+        session.receive(self.now, message, peer, true, (1, 2));
     }
 
     /// Lets time pass.

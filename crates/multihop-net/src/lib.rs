@@ -5,12 +5,13 @@
 
 mod alarm;
 mod config;
+mod datagram;
 mod dial;
 mod driver;
 mod error;
 mod frames;
 mod listener;
-mod seal;
+mod protection;
 mod socket;
 mod stats;
 mod stream;

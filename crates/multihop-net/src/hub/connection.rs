@@ -1,97 +1,128 @@
+//! One connection of a hub: its endpoint, who holds it, and how it ended.
+
 use std::net::{IpAddr, SocketAddr};
 
 use multihop_core::{Duration, Instant, Machine, Notice, Payload};
-use multihop_transport::tpa::{Endpoint, Event, Input, State};
+use multihop_transport::tpa::{self, Endpoint, Input, State};
 use multihop_wire::tpa::{Body, Segment};
 
-use super::armour::Armour;
 use super::paths::Paths;
-use super::recent::Recent;
-use super::{Cause, Datagram, Failure};
+use super::recent::RecentDatagrams;
+use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
 use crate::error::Error;
+use crate::protection::Protection;
 use crate::stats::Traffic;
 
-/// One connection of a hub.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) paths: Paths,
     pub(super) endpoint: Endpoint,
-    pub(super) armour: Armour,
-    /// Whether an application holds it, or will accept it.
-    pub(super) is_held: bool,
-    /// Whether the peer has begun it, and not shown that it is where it says.
-    pub(super) is_half_open: bool,
-    /// Whether it is in the list of those that may have something to send.
+    pub(super) protection: Protection,
+    pub(super) holder: Holder,
+    /// Whether it is in the hub's list of connections that may have something to send.
     pub(super) is_ready: bool,
-    /// When the hub will come back to it.
+    /// When the hub must come back to it.
     pub(super) deadline: Option<Instant>,
-    /// Its place among the closed ones.
-    pub(super) closed: Option<u64>,
-    /// The address that the peer has called, and that answers must come from.
+    /// Its number among the lingering connections.
+    pub(super) lingering: Option<u64>,
+    /// The local address that the peer used, from which answers must come.
     pub(super) source: Option<IpAddr>,
     /// Links between here and the peer.
     pub(super) hops: Option<u8>,
-    recent: Recent,
+    recent: RecentDatagrams,
     pub(super) traffic: Traffic,
-    is_connected: bool,
-    /// The peer's side is closed: nothing follows what waits to be read.
-    is_at_end: bool,
-    /// Our side is closed.
-    is_shut: bool,
-    /// The peer knows, and whoever waits for that has been told.
-    is_shut_known: bool,
-    /// The peer has all our data and has closed its side: it only has not said that it knows that we have
-    /// closed ours, and may be gone.
-    is_all_but_over: bool,
-    /// Why it is over, if it did not close in order.
-    error: Option<Error>,
-    /// Since when the peer's host has said that nobody is at its port, with nothing heard of the peer, and how
-    /// many datagrams it has had to answer since.
-    deserted: Option<(Instant, u32)>,
-    /// Whether somebody had no route to the peer when it was called.
-    unreachable: bool,
+    life: Life,
+    sending: Sending,
+    /// The peer has closed its side: nothing follows what waits to be read.
+    peer_closed: bool,
+    /// Since when the peer's port has been reported closed, with nothing received from it since.
+    port_closed: Option<PortClosed>,
+}
+
+/// Who needs a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Holder {
+    /// Nobody yet: a peer opened it and has not proved its address.
+    HalfOpen,
+    /// An application, or the backlog from which one will accept it.
+    Application,
+    /// Nobody any more: it closes in the background.
+    Released,
+}
+
+/// From the handshake to the end.
+#[derive(Clone, Copy, Debug)]
+enum Life {
+    /// The handshake is in progress. `unreachable`: somebody has reported that there is no route to the peer.
+    Opening {
+        unreachable: bool,
+    },
+    Open,
+    /// The peer has all our data and has closed its side. Only its last ACK is missing, and it may be gone.
+    LastAck,
+    /// It did not close in order.
+    Failed {
+        error: Error,
+        was_open: bool,
+    },
+}
+
+/// Our side of a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Sending {
+    Open,
+    /// Closed by the application; the peer may not have everything.
+    Closing,
+    /// The peer has everything, and the application has been notified.
+    Closed,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PortClosed {
+    since: Instant,
+    /// Datagrams sent since, none of which was answered.
+    unanswered: u32,
 }
 
 impl Connection {
-    /// One that an application opens.
-    pub(super) fn to(peer: SocketAddr, endpoint: Endpoint, armour: Armour) -> Self {
+    /// A connection that an application opens.
+    pub(super) fn outgoing(peer: SocketAddr, endpoint: Endpoint, protection: Protection) -> Self {
         Self {
             paths: Paths::new(peer),
             endpoint,
-            armour,
-            is_held: true,
-            is_half_open: false,
+            protection,
+            holder: Holder::Application,
             is_ready: false,
             deadline: None,
-            closed: None,
+            lingering: None,
             source: None,
             hops: None,
-            recent: Recent::default(),
+            recent: RecentDatagrams::default(),
             traffic: Traffic::default(),
-            is_connected: false,
-            is_at_end: false,
-            is_shut: false,
-            is_shut_known: false,
-            is_all_but_over: false,
-            error: None,
-            deserted: None,
-            unreachable: false,
+            life: Life::Opening { unreachable: false },
+            sending: Sending::Open,
+            peer_closed: false,
+            port_closed: None,
         }
     }
 
-    /// One that the peer opens.
-    pub(super) fn from(datagram: &Datagram<'_>, endpoint: Endpoint, armour: Armour) -> Self {
-        let source = datagram.local;
-        Self { is_held: false, is_half_open: true, source, ..Self::to(datagram.from, endpoint, armour) }
+    /// A connection that the peer opens with `datagram`.
+    pub(super) fn incoming(
+        datagram: &IncomingDatagram<'_>,
+        endpoint: Endpoint,
+        protection: Protection,
+    ) -> Self {
+        let holder = Holder::HalfOpen;
+        Self { holder, source: datagram.local, ..Self::outgoing(datagram.from, endpoint, protection) }
     }
 
     pub(super) fn on_segment(&mut self, now: Instant, ttl: Option<u8>, segment: Segment) {
-        self.deserted = None;
+        self.port_closed = None;
         self.endpoint.handle(now, Input::Segment(segment));
         self.measure_path(now, ttl);
     }
 
-    /// By how much the TTL has shrunk on the way from the peer, which has said where it starts.
+    /// Derives the hop count from the TTL of what arrived and the peer's initial TTL, which its SYN carries.
     fn measure_path(&mut self, now: Instant, ttl: Option<u8>) {
         let knows_peer = !matches!(self.endpoint.state(), State::SynSent | State::Listen | State::Closed);
         let hops = ttl.filter(|_| knows_peer).and_then(|ttl| {
@@ -106,101 +137,135 @@ impl Connection {
         }
     }
 
-    /// Notes what has left.
+    /// Records a datagram that is sent.
     pub(super) fn on_sent(&mut self, segment: Option<&Segment>, datagram: &[u8]) {
         self.traffic.datagrams_sent += 1;
         self.traffic.bytes_sent += datagram.len() as u64;
         self.recent.push(segment, datagram);
-        if let Some((_, unanswered)) = &mut self.deserted {
-            *unanswered = unanswered.saturating_add(1);
+        if let Some(closed) = &mut self.port_closed {
+            closed.unanswered = closed.unanswered.saturating_add(1);
         }
     }
 
-    /// A datagram did not get through; returns whether that ends the connection.
-    pub(super) fn on_failure(&mut self, now: Instant, failure: &Failure<'_>) -> bool {
+    /// A datagram was not delivered; returns whether that ends the connection.
+    pub(super) fn on_delivery_failure(&mut self, now: Instant, failure: &DeliveryFailure<'_>) -> bool {
         self.traffic.notices += 1;
-        let closed = failure.cause == Cause::PortClosed;
+        let closed = failure.cause == FailureCause::PortClosed;
         if self.endpoint.state() == State::SynSent {
-            self.unreachable |= !closed;
-            if closed {
-                self.fail(Error::Refused);
-            }
-            return closed;
+            return self.on_syn_failure(closed);
         }
         if let Some(Some(lost)) = self.recent.find(failure.quoted) {
             self.endpoint.handle(now, Input::Notice(Notice::LinkFailed(lost)));
         }
-        self.settle();
-        if closed && self.is_all_but_over {
-            self.endpoint.abort();
-            return true;
+        self.update_life();
+        closed && (self.abort_last_ack() || self.is_peer_gone(now))
+    }
+
+    fn on_syn_failure(&mut self, port_closed: bool) -> bool {
+        if port_closed {
+            self.fail(Error::Refused);
+        } else if let Life::Opening { unreachable } = &mut self.life {
+            *unreachable = true;
         }
-        // A peer that is there answers what it gets, whatever somebody says of its port; one that gets
-        // nothing is silent.
-        let is_gone = closed && {
-            let (since, unanswered) = *self.deserted.get_or_insert((now, 0));
-            now.saturating_since(since) >= DESERTED && unanswered >= UNANSWERED
-        };
+        port_closed
+    }
+
+    fn abort_last_ack(&mut self) -> bool {
+        let is_last_ack = matches!(self.life, Life::LastAck);
+        if is_last_ack {
+            self.endpoint.abort();
+        }
+        is_last_ack
+    }
+
+    /// Anybody can forge a report, but a live peer answers: it is gone only if reports go on, and nothing is
+    /// received.
+    fn is_peer_gone(&mut self, now: Instant) -> bool {
+        let closed = *self.port_closed.get_or_insert(PortClosed { since: now, unanswered: 0 });
+        let is_gone =
+            now.saturating_since(closed.since) >= PEER_GONE && closed.unanswered >= PEER_GONE_DATAGRAMS;
         if is_gone {
             self.fail(Error::Reset);
         }
         is_gone
     }
 
-    /// Whether a datagram that began so was sent of late.
+    /// Whether a datagram that starts like this was sent recently.
     pub(super) fn has_sent(&self, start: &[u8]) -> bool {
         self.recent.find(start).is_some()
     }
 
-    pub(super) fn on_event(&mut self, event: Event) {
+    pub(super) fn on_event(&mut self, event: tpa::Event) {
         match event {
-            Event::Connected => self.is_connected = true,
-            Event::PeerClosed => self.is_at_end = true,
-            // RFC 9293 section 3.10.7.4 on LAST-ACK: nothing is lost by it.
-            Event::Reset | Event::TimedOut if self.is_all_but_over => {}
-            Event::Reset if self.armour.is_turned_away() => self.error = Some(Error::TurnedAway),
-            Event::Reset if self.is_connected => self.error = Some(Error::Reset),
-            Event::Reset => self.error = Some(Error::NotPlain),
-            Event::TimedOut if self.unreachable => self.error = Some(Error::Unreachable),
-            Event::TimedOut => self.error = Some(Error::TimedOut),
-            Event::Delivered(_) | Event::Acked(_) | Event::Closed => {}
+            tpa::Event::Connected => self.on_connected(),
+            tpa::Event::PeerClosed => self.peer_closed = true,
+            tpa::Event::Reset => self.on_lost(|connection| connection.reset_error()),
+            tpa::Event::TimedOut => self.on_lost(|connection| match connection.life {
+                Life::Opening { unreachable: true } => Error::Unreachable,
+                _ => Error::TimedOut,
+            }),
+            tpa::Event::Delivered(_) | tpa::Event::Acked(_) | tpa::Event::Closed => {}
         }
     }
 
-    /// Where the peer is.
+    fn on_connected(&mut self) {
+        match &mut self.life {
+            Life::Failed { was_open, .. } => *was_open = true,
+            life => *life = Life::Open,
+        }
+    }
+
+    /// The endpoint has lost its peer. In LAST-ACK no data is lost (RFC 9293 section 3.10.7.4).
+    fn on_lost(&mut self, error: impl FnOnce(&Self) -> Error) {
+        if !matches!(self.life, Life::LastAck) {
+            self.life = Life::Failed { error: error(self), was_open: self.was_open() };
+        }
+    }
+
+    fn reset_error(&self) -> Error {
+        if self.protection.is_key_rejected() {
+            Error::KeyRejected
+        } else if self.was_open() {
+            Error::Reset
+        } else {
+            Error::NotPlain
+        }
+    }
+
+    /// The peer's address.
     pub(super) const fn peer(&self) -> SocketAddr {
-        self.paths.home()
+        self.paths.current()
     }
 
     /// Ends it for this reason.
     pub(super) fn fail(&mut self, error: Error) {
         self.endpoint.abort();
-        self.error.get_or_insert(error);
+        if !matches!(self.life, Life::Failed { .. }) {
+            self.life = Life::Failed { error, was_open: self.was_open() };
+        }
     }
 
-    /// Whether the listener has said that it will not answer, and has not done so either.
-    pub(super) fn is_declined(&mut self, segment: &Segment) -> bool {
-        match self.armour.refusal().filter(|_| matches!(segment.body, Body::Syn(_))) {
-            Some(reason) => {
-                self.fail(Error::Declined(reason));
-                true
-            }
-            None => false,
+    /// Ends the connection if the listener has refused it: before `segment`, a retransmitted SYN.
+    pub(super) fn fail_if_refused(&mut self, segment: &Segment) -> bool {
+        let refusal = self.protection.refusal().filter(|_| matches!(segment.body, Body::Syn(_)));
+        if let Some(reason) = refusal {
+            self.fail(Error::Declined(reason));
         }
+        refusal.is_some()
     }
 
     /// See [`Hub::is_connected`](super::Hub::is_connected).
     pub(super) fn is_connected(&self) -> Result<bool, Error> {
-        match self.error {
-            Some(error) if !self.is_connected => Err(error),
-            _ => Ok(self.is_connected),
+        match self.life {
+            Life::Failed { error, was_open: false } => Err(error),
+            _ => Ok(self.was_open()),
         }
     }
 
     /// See [`Hub::write`](super::Hub::write).
     pub(super) fn write(&mut self, data: &[u8], room: usize) -> Result<usize, Error> {
         self.check()?;
-        if self.is_shut {
+        if self.sending != Sending::Open {
             return Err(Error::Closed);
         }
         let waiting = usize::try_from(self.endpoint.unacked()).unwrap_or(usize::MAX);
@@ -216,7 +281,7 @@ impl Connection {
         if self.endpoint.unread() > 0 {
             return Ok(Some(self.endpoint.read_into(into)));
         }
-        if self.is_at_end {
+        if self.peer_closed {
             return Ok(Some(0));
         }
         self.check().map(|()| None)
@@ -225,22 +290,28 @@ impl Connection {
     /// See [`Hub::shutdown`](super::Hub::shutdown).
     pub(super) fn shutdown(&mut self) -> Result<bool, Error> {
         self.check()?;
-        self.is_shut = true;
+        if self.sending == Sending::Open {
+            self.sending = Sending::Closing;
+        }
         self.endpoint.shutdown();
         Ok(self.peer_has_all())
     }
 
-    /// Looks where the endpoint has come to.
-    pub(super) fn settle(&mut self) {
-        self.is_all_but_over = self.endpoint.state() == State::LastAck && self.endpoint.unacked() == 0;
+    /// Follows the endpoint into and out of LAST-ACK.
+    pub(super) fn update_life(&mut self) {
+        if let Life::Open | Life::LastAck = self.life {
+            let is_last_ack = self.endpoint.state() == State::LastAck && self.endpoint.unacked() == 0;
+            self.life = if is_last_ack { Life::LastAck } else { Life::Open };
+        }
     }
 
-    /// True once when the peer has everything, and knows that nothing follows.
-    pub(super) fn has_just_shut(&mut self) -> bool {
-        self.is_shut && !self.is_shut_known && {
-            self.is_shut_known = self.peer_has_all();
-            self.is_shut_known
+    /// True once: when the peer has everything, and knows that nothing follows.
+    pub(super) fn has_just_closed(&mut self) -> bool {
+        let has_just_closed = self.sending == Sending::Closing && self.peer_has_all();
+        if has_just_closed {
+            self.sending = Sending::Closed;
         }
+        has_just_closed
     }
 
     fn peer_has_all(&self) -> bool {
@@ -253,11 +324,22 @@ impl Connection {
     }
 
     fn check(&self) -> Result<(), Error> {
-        self.error.map_or(Ok(()), Err)
+        match self.life {
+            Life::Failed { error, .. } => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn was_open(&self) -> bool {
+        match self.life {
+            Life::Opening { .. } => false,
+            Life::Open | Life::LastAck => true,
+            Life::Failed { was_open, .. } => was_open,
+        }
     }
 }
 
-/// Nobody at the peer's port for so long is nobody.
-const DESERTED: Duration = Duration::from_secs(3);
-/// As long as it has had so many datagrams to answer.
-const UNANSWERED: u32 = 3;
+/// Port-unreachable for this long means that the peer is gone.
+const PEER_GONE: Duration = Duration::from_secs(3);
+/// And it had this many datagrams to answer meanwhile.
+const PEER_GONE_DATAGRAMS: u32 = 3;

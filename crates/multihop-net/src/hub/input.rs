@@ -1,4 +1,4 @@
-//! What arrives: for a connection, from a stranger, or about a datagram that did not get through.
+//! Input: datagrams for a connection, datagrams from new peers, and reports of failed deliveries.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,72 +6,81 @@ use multihop_core::Instant;
 use multihop_transport::tpa;
 use multihop_wire::tpa::{MAX_BLOCK, Segment};
 
-use super::armour::{Armour, Opened};
-use super::connection::Connection;
-use super::door::Knock;
+use super::connection::{Connection, Holder};
 use super::limit::{self, Limit};
-use super::{Cause, Datagram, Event, Failure, Hub, Id, mss_of};
+use super::{Hub, HubEvent, Id, mss_of};
 use crate::config::Limits;
+use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
 use crate::error::Error;
-use crate::seal::Freshness;
+use crate::protection::{FirstContact, Freshness, Protection, Unprotected};
 
 impl Hub {
-    /// Takes what has arrived.
-    pub fn receive(&mut self, now: Instant, datagram: Datagram<'_>) {
-        match self.door.route(now, &datagram).and_then(|route| self.routes.get(route)) {
+    /// Takes a datagram that has arrived.
+    pub fn receive(&mut self, now: Instant, datagram: IncomingDatagram<'_>) {
+        match self.acceptor.destination(now, &datagram).and_then(|to| self.demux.get(to)) {
             Some(id) => self.receive_for(now, id, datagram),
-            None => self.receive_from_stranger(now, datagram),
+            None => self.receive_first_contact(now, datagram),
         }
     }
 
-    fn receive_for(&mut self, now: Instant, id: Id, datagram: Datagram<'_>) {
+    fn receive_for(&mut self, now: Instant, id: Id, datagram: IncomingDatagram<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.traffic.datagrams_received += 1;
         connection.traffic.bytes_received += datagram.bytes.len() as u64;
         let ports = (datagram.from.port(), self.port);
-        match connection.armour.open(now, &datagram, connection.peer(), ports) {
-            Opened::Segment(segment, _) if connection.endpoint.gives_way_to(&segment) => {
-                return self.receive_from_stranger(now, datagram);
+        match connection.protection.unprotect(now, &datagram, connection.peer(), ports) {
+            Unprotected::Segment(segment, _) if connection.endpoint.gives_way_to(&segment) => {
+                return self.receive_first_contact(now, datagram);
             }
-            Opened::Segment(segment, freshness) => {
+            Unprotected::Segment(segment, freshness) => {
                 if let Some(freshness) = freshness {
-                    connection.paths.on_genuine(now, datagram.from, freshness);
+                    connection.paths.on_authentic(now, datagram.from, freshness);
                 }
                 connection.on_segment(now, datagram.ttl, segment);
             }
-            Opened::Seen => connection.paths.on_genuine(now, datagram.from, Freshness::Again),
-            Opened::Again => connection.endpoint.connect_again(),
-            Opened::WrongKey(key) => {
-                tracing::info!(from = %datagram.from, %key, "turned away: it is not a key that may connect");
-                connection.fail(Error::WrongKey(key));
-                self.events.push_back(Event::Changed(id));
+            Unprotected::Duplicate => {
+                connection.paths.on_authentic(now, datagram.from, Freshness::Duplicate);
             }
-            Opened::Nothing => {}
+            Unprotected::NewCookie => connection.endpoint.connect_again(),
+            Unprotected::WrongKey(key) => {
+                tracing::info!(from = %datagram.from, %key, "connection refused: the key is not authorised");
+                connection.fail(Error::WrongKey(key));
+                self.events.push_back(HubEvent::Changed(id));
+            }
+            Unprotected::Ignored => {}
         }
-        // There may be an answer even to what was nothing new.
+        // Even a datagram with nothing new may cause an answer.
         self.wake(id);
     }
 
-    fn receive_from_stranger(&mut self, now: Instant, datagram: Datagram<'_>) {
+    fn receive_first_contact(&mut self, now: Instant, datagram: IncomingDatagram<'_>) {
         let ports = (datagram.from.port(), self.port);
-        let mut knock = self.door.knock(now, &datagram, ports, self.listening);
-        if matches!(knock, Knock::Proved) && self.has_room(now, datagram.from) {
-            knock = self.door.admit(&datagram, ports, &mut self.entropy);
-        }
-        match knock {
-            Knock::Nothing | Knock::Proved => {}
-            Knock::Answer(bytes) => self.answer(datagram.from, datagram.local, bytes),
-            Knock::Refuse(segment) => self.refuse(now, &datagram, &segment),
-            Knock::Enter(armour, segment) => self.open_for(now, armour, segment, datagram),
+        match self.acceptor.first_contact(now, &datagram, ports, self.listening) {
+            FirstContact::Ignore => {}
+            FirstContact::Reply(bytes) => self.reply(datagram.from, datagram.local, bytes),
+            FirstContact::Reset(segment) => self.reset(now, &datagram, &segment),
+            FirstContact::AddressProved => self.accept_from(now, datagram, ports),
         }
     }
 
-    /// Whether one more stranger can come in from there. If not, it is as if it had not been heard.
+    fn accept_from(&mut self, now: Instant, datagram: IncomingDatagram<'_>, ports: (u16, u16)) {
+        if !self.has_room(now, datagram.from) {
+            return;
+        }
+        match self.acceptor.accept(&datagram, ports, &mut self.entropy) {
+            Ok((protection, syn)) => self.open_for(now, protection, syn, datagram),
+            Err(Some(bytes)) => self.reply(datagram.from, datagram.local, bytes),
+            Err(None) => {}
+        }
+    }
+
+    /// Whether one more peer can be accepted from there. If not, its datagram is ignored.
     fn has_room(&mut self, now: Instant, from: SocketAddr) -> bool {
         let Limits { connections, backlog, half_open, handshakes, memory, .. } = self.limits;
         let live = self.connections.len() - self.lingering.len();
         let place = limit::place(from);
-        let here = || self.connections.count(|c| c.is_half_open && limit::place(c.peer()) == place);
+        let is_here = |c: &Connection| c.holder == Holder::HalfOpen && limit::place(c.peer()) == place;
+        let here = || self.connections.count(is_here);
         let reached = if live >= connections {
             (Limit::Connections, connections)
         } else if (live + 1).saturating_mul(self.buffers()) > memory {
@@ -82,7 +91,7 @@ impl Hub {
             (Limit::HalfOpenHere, half_open / 2)
         } else if self.backlog.len() >= backlog {
             (Limit::Backlog, backlog)
-        } else if self.handshakes.is_spent(now) {
+        } else if self.handshakes.is_exceeded(now) {
             (Limit::Handshakes, handshakes)
         } else {
             return true;
@@ -91,8 +100,8 @@ impl Hub {
         false
     }
 
-    /// Bytes that the buffers of one connection hold at most: what waits to leave, what waits to be read, and
-    /// a block that is under way.
+    /// Bytes that the buffers of one connection hold at most: unsent data, unread data, and one block in
+    /// flight.
     fn buffers(&self) -> usize {
         let mss = u32::from(self.config.mss);
         let waiting = self.config.recv_buffer.unwrap_or(tpa::Config::DEFAULT_BUFFER * mss);
@@ -100,57 +109,63 @@ impl Hub {
         self.limits.send_buffer.saturating_add(received as usize)
     }
 
-    fn open_for(&mut self, now: Instant, armour: Armour, segment: Segment, datagram: Datagram<'_>) {
-        // Once in millions: the caller calls again, and another index is drawn.
-        if self.routes.collide(armour.routes(datagram.from)) {
+    fn open_for(
+        &mut self,
+        now: Instant,
+        protection: Protection,
+        segment: Segment,
+        datagram: IncomingDatagram<'_>,
+    ) {
+        // Very rare: the initiator retransmits its hello, and another index is drawn.
+        if self.demux.collides(protection.destinations(datagram.from)) {
             return;
         }
-        for before in armour.routes(datagram.from).into_iter().flatten() {
-            if let Some(before) = self.routes.get(before) {
+        for before in protection.destinations(datagram.from).into_iter().flatten() {
+            if let Some(before) = self.demux.get(before) {
                 self.detach(before);
                 self.wake(before);
             }
         }
-        let mut endpoint = self.endpoint(datagram.from, &armour);
+        let mut endpoint = self.endpoint(datagram.from, &protection);
         endpoint.listen();
-        let mut connection = Connection::from(&datagram, endpoint, armour);
+        let mut connection = Connection::incoming(&datagram, endpoint, protection);
         connection.on_segment(now, datagram.ttl, segment);
         self.half_open += 1;
         let id = self.insert(connection);
         self.wake(id);
     }
 
-    fn refuse(&mut self, now: Instant, datagram: &Datagram<'_>, segment: &Segment) {
+    fn reset(&mut self, now: Instant, datagram: &IncomingDatagram<'_>, segment: &Segment) {
         if let Some(reset) = self.refusals.answer(now, datagram.from, segment) {
             let mut bytes = Vec::new();
             reset.emit_in_udp(&mut bytes);
-            self.answer(datagram.from, datagram.local, bytes);
+            self.reply(datagram.from, datagram.local, bytes);
         }
     }
 
-    pub(super) fn answer(&mut self, to: SocketAddr, source: Option<IpAddr>, bytes: Vec<u8>) {
-        if self.answers.len() < MAX_ANSWERS {
-            self.answers.push_back((to, source, bytes));
+    pub(super) fn reply(&mut self, to: SocketAddr, source: Option<IpAddr>, bytes: Vec<u8>) {
+        if self.replies.len() < MAX_REPLIES {
+            self.replies.push_back((to, source, bytes));
         }
     }
 
-    /// A datagram did not get through. What quotes nothing that was sent of late is ignored.
-    pub fn fail(&mut self, now: Instant, failure: &Failure<'_>) {
-        // The kernel tells of few, so that they need no table of their own.
+    /// A datagram was not delivered. Reports that quote nothing sent recently are ignored.
+    pub fn on_delivery_failure(&mut self, now: Instant, failure: &DeliveryFailure<'_>) {
+        // The kernel limits such reports, so a search is fast enough.
         let to =
             |connection: &Connection| connection.peer() == failure.to && connection.has_sent(failure.quoted);
         let Some(id) = self.connections.find(to) else { return };
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if let Cause::TooLong(mtu) = failure.cause {
-            // The system has checked it, and knows a least length.
+        if let FailureCause::TooLong(mtu) = failure.cause {
+            // The system has validated the report, and applies its own minimum.
             let mtu = (self.path_mtu)(failure.to).unwrap_or(mtu);
-            connection.endpoint.set_mss(mss_of(mtu, failure.to, &connection.armour));
-        } else if connection.on_failure(now, failure) {
-            self.events.push_back(Event::Changed(id));
+            connection.endpoint.set_mss(mss_of(mtu, failure.to, &connection.protection));
+        } else if connection.on_delivery_failure(now, failure) {
+            self.events.push_back(HubEvent::Changed(id));
         }
         self.wake(id);
     }
 }
 
-/// Answers to strangers that wait to leave; what is beyond them is not answered.
-const MAX_ANSWERS: usize = 256;
+/// Queued replies to new peers; further ones are dropped.
+const MAX_REPLIES: usize = 256;

@@ -1,10 +1,10 @@
-//! What a listener does not take on, and one line in the log when it does not.
+//! The limits of a listener, and a warning in the log when one is reached.
 
 use std::net::{IpAddr, SocketAddr};
 
 use multihop_core::{Duration, Instant};
 
-/// What there can be too much of.
+/// What is limited.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Limit {
     Connections,
@@ -15,16 +15,16 @@ pub(super) enum Limit {
     Handshakes,
 }
 
-/// So many in a second, and as many at once after a pause.
+/// A token bucket: N per second, and up to N at once.
 #[derive(Clone, Debug)]
-pub(super) struct Rate {
-    each: Duration,
-    most: Duration,
-    /// Until when those that have come would take, one after the other.
-    until: Instant,
+pub(super) struct RateLimit {
+    interval: Duration,
+    burst: Duration,
+    /// When the bucket is full again.
+    full: Instant,
 }
 
-/// When each limit was last complained about, and how often it was hit since.
+/// For each limit: the time of the last warning, and how often it was reached since.
 #[derive(Debug, Default)]
 pub(super) struct Warnings([(Option<Instant>, u64); 6]);
 
@@ -32,48 +32,53 @@ impl Limit {
     const fn name(self) -> &'static str {
         match self {
             Self::Connections => "connections",
-            Self::Memory => "bytes that the buffers of all connections may come to hold",
-            Self::HalfOpen => "connections that are not established yet",
-            Self::HalfOpenHere => "connections of one address that are not established yet",
-            Self::Backlog => "connections that wait to be accepted",
-            Self::Handshakes => "handshakes in a second",
+            Self::Memory => "bytes of buffers of all connections",
+            Self::HalfOpen => "half-open connections",
+            Self::HalfOpenHere => "half-open connections of one address",
+            Self::Backlog => "connections waiting to be accepted",
+            Self::Handshakes => "handshakes per second",
         }
     }
 }
 
-impl Rate {
-    pub(super) fn new(in_a_second: usize) -> Self {
+impl RateLimit {
+    pub(super) fn new(per_second: usize) -> Self {
         let second = Duration::from_secs(1);
-        let n = u64::try_from(in_a_second).unwrap_or(u64::MAX).max(1);
-        Self { each: Duration::from_nanos(second.as_nanos() / n), most: second, until: Instant::ZERO }
+        let n = u64::try_from(per_second).unwrap_or(u64::MAX).max(1);
+        Self { interval: Duration::from_nanos(second.as_nanos() / n), burst: second, full: Instant::ZERO }
     }
 
-    /// Counts one more, if that is not too many.
-    pub(super) fn is_spent(&mut self, now: Instant) -> bool {
-        let until = self.until.max(now) + self.each;
-        let is_spent = until.saturating_since(now) > self.most;
-        if !is_spent {
-            self.until = until;
+    /// Takes one token; returns whether there was none.
+    pub(super) fn is_exceeded(&mut self, now: Instant) -> bool {
+        let full = self.full.max(now) + self.interval;
+        let is_exceeded = full.saturating_since(now) > self.burst;
+        if !is_exceeded {
+            self.full = full;
         }
-        is_spent
+        is_exceeded
     }
 }
 
 impl Warnings {
-    /// Writes one line to the log, unless there has just been one; returns whether it did.
+    /// Logs a warning unless there was one recently; returns whether it did.
     pub(super) fn warn(&mut self, now: Instant, limit: Limit, most: usize) -> bool {
         let (last, hits) = &mut self.0[limit as usize];
         *hits += 1;
         let is_due = last.is_none_or(|last| now >= last + PAUSE);
         if is_due {
-            tracing::warn!(most, hits = *hits, "limit reached, strangers are not heard: {}", limit.name());
+            tracing::warn!(
+                most,
+                hits = *hits,
+                "limit reached, new connections are ignored: {}",
+                limit.name()
+            );
             (*last, *hits) = (Some(now), 0);
         }
         is_due
     }
 }
 
-/// What counts as one address: with IPv6 the 64 bits of which a host has all the rest.
+/// What counts as one address: under IPv6 the /64 prefix, since a host owns all addresses in it.
 pub(super) fn place(address: SocketAddr) -> u128 {
     match address.ip().to_canonical() {
         IpAddr::V4(ip) => u128::from(ip.to_bits()),
@@ -81,7 +86,7 @@ pub(super) fn place(address: SocketAddr) -> u128 {
     }
 }
 
-/// Between two lines about the same limit.
+/// Between two warnings about the same limit.
 const PAUSE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -89,10 +94,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_and_then_so_many_in_a_second() {
+    fn a_burst_and_then_a_steady_rate_are_allowed() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
-        let mut rate = Rate::new(100);
-        let mut taken = |ms| (0..1000).filter(|_| !rate.is_spent(at(ms))).count();
+        let mut rate = RateLimit::new(100);
+        let mut taken = |ms| (0..1000).filter(|_| !rate.is_exceeded(at(ms))).count();
         assert_eq!((taken(5000), taken(5000), taken(5500), taken(5510)), (100, 0, 50, 1));
         assert_eq!(taken(9000), 100);
     }
@@ -106,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_for_each_limit_and_ten_seconds() {
+    fn each_limit_is_logged_once_in_ten_seconds() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let mut warnings = Warnings::default();
         for (ms, limit, written) in [

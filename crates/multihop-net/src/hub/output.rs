@@ -1,16 +1,18 @@
-//! What leaves, and what becomes of a connection that has nothing more to say.
+//! Output: datagrams to send, and what becomes of a connection that has nothing more to send.
 
 use multihop_core::{Instant, Machine};
 use multihop_transport::tpa::{self, State};
 use multihop_wire::tpa::Segment;
 
-use super::{Event, Hub, Id, Transmit};
+use super::connection::Holder;
+use super::{Hub, HubEvent, Id};
+use crate::datagram::Transmit;
 
 impl Hub {
-    /// Appends the next datagram that is to leave to `out`.
+    /// Appends the next datagram to send to `out`.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmit> {
         let start = out.len();
-        if let Some((to, source, bytes)) = self.answers.pop_front() {
+        if let Some((to, source, bytes)) = self.replies.pop_front() {
             out.extend_from_slice(&bytes);
             return Some(Transmit { to, source, len: bytes.len() });
         }
@@ -19,19 +21,19 @@ impl Hub {
                 self.ready.pop_front();
                 continue;
             };
-            if let Some(bytes) = connection.armour.pop_pending() {
+            if let Some(bytes) = connection.protection.pop_pending() {
                 out.extend_from_slice(&bytes);
-                return Some(self.sent(id, None, &out[start..]));
+                return Some(self.record_sent(id, None, &out[start..]));
             }
             match connection.endpoint.poll_output(now) {
                 Some(tpa::Output::Segment(segment)) => {
-                    if connection.is_declined(&segment) {
-                        self.events.push_back(Event::Changed(id));
+                    if connection.fail_if_refused(&segment) {
+                        self.events.push_back(HubEvent::Changed(id));
                         continue;
                     }
-                    connection.armour.seal(now, &segment, out);
+                    connection.protection.protect(now, &segment, out);
                     if out.len() > start {
-                        return Some(self.sent(id, Some(&segment), &out[start..]));
+                        return Some(self.record_sent(id, Some(&segment), &out[start..]));
                     }
                 }
                 Some(tpa::Output::Event(event)) => self.on_event(id, event),
@@ -44,18 +46,18 @@ impl Hub {
         None
     }
 
-    /// Notes a datagram that leaves.
-    fn sent(&mut self, id: Id, segment: Option<&Segment>, bytes: &[u8]) -> Transmit {
-        let connection = self.connections.get_mut(id).expect("it has just said so");
+    /// Records a datagram that is sent.
+    fn record_sent(&mut self, id: Id, segment: Option<&Segment>, bytes: &[u8]) -> Transmit {
+        let connection = self.connections.get_mut(id).expect("it has just produced the datagram");
         connection.on_sent(segment, bytes);
         let (to, source) = (connection.peer(), connection.source);
         if let Some(other) = connection.paths.take_copy() {
-            self.answer(other, source, bytes.to_vec());
+            self.reply(other, source, bytes.to_vec());
         }
         Transmit { to, source, len: bytes.len() }
     }
 
-    /// Something may have to leave.
+    /// Marks a connection that may have something to send.
     pub(super) fn wake(&mut self, id: Id) {
         if let Some(connection) = self.connections.get_mut(id)
             && !connection.is_ready
@@ -68,20 +70,20 @@ impl Hub {
     fn on_event(&mut self, id: Id, event: tpa::Event) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.on_event(event);
-        if event == tpa::Event::Connected && std::mem::take(&mut connection.is_half_open) {
+        if event == tpa::Event::Connected && connection.holder == Holder::HalfOpen {
             self.half_open -= 1;
-            connection.is_held = true;
+            connection.holder = Holder::Application;
             self.backlog.push_back(id);
-            self.events.push_back(Event::Incoming);
+            self.events.push_back(HubEvent::Incoming);
         }
-        self.events.push_back(Event::Changed(id));
+        self.events.push_back(HubEvent::Changed(id));
     }
 
-    /// Nothing more leaves now: when to come back, and whether it is over.
+    /// A connection has nothing more to send now: updates its deadline, and finds out whether it is over.
     fn settle(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.is_ready = false;
-        connection.settle();
+        connection.update_life();
         let deadline = connection.endpoint.poll_timeout();
         let old = std::mem::replace(&mut connection.deadline, deadline);
         if deadline != old {
@@ -92,18 +94,18 @@ impl Hub {
                 self.due.insert((at, id));
             }
         }
-        if connection.has_just_shut() {
-            self.events.push_back(Event::Changed(id));
+        if connection.has_just_closed() {
+            self.events.push_back(HubEvent::Changed(id));
         }
         match connection.endpoint.state() {
-            State::Linger if connection.closed.is_none() => {
-                connection.closed = Some(self.closed);
+            State::Linger if connection.lingering.is_none() => {
+                connection.lingering = Some(self.closed);
                 self.lingering.insert(self.closed, id);
                 self.closed += 1;
                 self.bound_lingering();
             }
-            // A stranger whose SYN was not to our liking, or who has taken it back.
-            State::Listen | State::Closed => self.on_gone(id),
+            // In LISTEN: a peer whose SYN was rejected, or reset.
+            State::Listen | State::Closed => self.on_closed(id),
             _ => {}
         }
     }
@@ -118,25 +120,25 @@ impl Hub {
         }
     }
 
-    /// The endpoint has closed. What waits to be read stays until the application is done with it.
-    fn on_gone(&mut self, id: Id) {
+    /// The endpoint has closed. Unread data stays until the application releases the connection.
+    fn on_closed(&mut self, id: Id) {
         self.detach(id);
         if let Some(connection) = self.connections.get_mut(id)
-            && !connection.is_held
+            && connection.holder != Holder::Application
         {
-            self.half_open -= usize::from(connection.is_half_open);
+            self.half_open -= usize::from(connection.holder == Holder::HalfOpen);
             self.connections.remove(id);
         }
     }
 
-    /// What the peer sends is no longer for this connection.
+    /// Aborts a connection, and takes it out of the tables: datagrams from the peer no longer find it.
     pub(super) fn detach(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.endpoint.abort();
-        if let Some(number) = connection.closed {
+        if let Some(number) = connection.lingering {
             self.lingering.remove(&number);
         }
-        self.routes.remove(connection.armour.routes(connection.peer()), id);
+        self.demux.remove(connection.protection.destinations(connection.peer()), id);
         if let Some(at) = connection.deadline.take() {
             self.due.remove(&(at, id));
         }

@@ -1,73 +1,75 @@
+//! A peer that moves to another address keeps its connection, without help for redirection attacks.
+
 use std::net::SocketAddr;
 
 use multihop_core::{Duration, Instant};
 
-use crate::seal::Freshness;
+use crate::protection::Freshness;
 
-/// Where a peer is, and where it may have gone.
+/// The peer's current address, and an address that it may have moved to.
 ///
-/// A datagram that nobody can have made may still have been sent on, from elsewhere and faster than the
-/// peer's own. So the peer is where it was as long as anything genuine comes from there, be it
-/// what has been seen before; meanwhile both places get what is sent.
+/// An attacker cannot forge an authentic datagram, but can forward one from another address, and faster
+/// than it arrives from the peer. So the peer keeps its address as long as authentic datagrams, even
+/// duplicates, come from there. Meanwhile both addresses get what is sent.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
-    home: SocketAddr,
-    other: Option<Other>,
+    current: SocketAddr,
+    candidate: Option<Candidate>,
 }
 
-/// Another place that genuine datagrams come from.
+/// Another address that authentic datagrams come from.
 #[derive(Clone, Copy, Debug)]
-struct Other {
-    at: SocketAddr,
+struct Candidate {
+    address: SocketAddr,
     since: Instant,
-    heard: Instant,
-    /// How many copies it gets before it must be heard again.
+    last: Instant,
+    /// Copies that it gets before another datagram must come from it.
     copies: u8,
 }
 
 impl Paths {
-    pub(super) const fn new(home: SocketAddr) -> Self {
-        Self { home, other: None }
+    pub(super) const fn new(current: SocketAddr) -> Self {
+        Self { current, candidate: None }
     }
 
-    /// Where the peer is.
-    pub(super) const fn home(&self) -> SocketAddr {
-        self.home
+    /// The peer's address.
+    pub(super) const fn current(&self) -> SocketAddr {
+        self.current
     }
 
-    /// A genuine datagram has come from here.
-    pub(super) fn on_genuine(&mut self, now: Instant, from: SocketAddr, freshness: Freshness) {
-        if from == self.home {
+    /// An authentic datagram has come from this address.
+    pub(super) fn on_authentic(&mut self, now: Instant, from: SocketAddr, freshness: Freshness) {
+        if from == self.current {
             if freshness != Freshness::Late {
-                self.other = None;
+                self.candidate = None;
             }
             return;
         }
         if freshness != Freshness::Newest {
             return;
         }
-        let fresh = Other { at: from, since: now, heard: now, copies: COPIES };
-        match &mut self.other {
-            Some(other) if other.at == from && now >= other.since + PROBATION => *self = Self::new(from),
-            Some(other) if other.at == from => *other = Other { since: other.since, ..fresh },
-            Some(other) if now < other.heard + SILENCE => {}
-            _ => self.other = Some(fresh),
+        let new = Candidate { address: from, since: now, last: now, copies: COPIES };
+        match &mut self.candidate {
+            Some(old) if old.address == from && now >= old.since + PROBATION => *self = Self::new(from),
+            Some(old) if old.address == from => *old = Candidate { since: old.since, ..new },
+            Some(old) if now < old.last + SILENCE => {}
+            _ => self.candidate = Some(new),
         }
     }
 
-    /// Where a copy of what leaves now must go as well.
+    /// Where a copy of the next datagram must go as well.
     pub(super) fn take_copy(&mut self) -> Option<SocketAddr> {
-        let other = self.other.as_mut()?;
-        other.copies = other.copies.checked_sub(1)?;
-        Some(other.at)
+        let candidate = self.candidate.as_mut()?;
+        candidate.copies = candidate.copies.checked_sub(1)?;
+        Some(candidate.address)
     }
 }
 
-/// A peer must have been elsewhere for so long, and not where it was, to be there.
+/// How long datagrams must come from the new address, and none from the old one, before the peer has moved.
 const PROBATION: Duration = Duration::from_secs(1);
-/// After so long without a word from elsewhere a third place is heard.
+/// After this silence of a candidate, another address can become the candidate.
 const SILENCE: Duration = Duration::from_millis(500);
-/// Whoever sends on a single datagram makes us send no more than this to the place that it names.
+/// Copies per datagram received: bounds what an attacker that forwards one can make us send to a victim.
 const COPIES: u8 = 16;
 
 #[cfg(test)]
@@ -83,47 +85,47 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_is_heard_elsewhere_for_a_second_has_moved() {
+    fn a_peer_has_moved_after_a_second_at_another_address() {
         let mut paths = Paths::new(place(1));
-        for (ms, home, copy) in [(0, 1, Some(2)), (999, 1, Some(2)), (1000, 2, None)] {
-            paths.on_genuine(at(ms), place(2), Freshness::Newest);
-            assert_eq!((paths.home(), paths.take_copy()), (place(home), copy.map(place)), "at {ms} ms");
+        for (ms, current, copy) in [(0, 1, Some(2)), (999, 1, Some(2)), (1000, 2, None)] {
+            paths.on_authentic(at(ms), place(2), Freshness::Newest);
+            assert_eq!((paths.current(), paths.take_copy()), (place(current), copy.map(place)), "at {ms} ms");
         }
     }
 
     #[test]
-    fn a_word_from_home_ends_it_even_one_that_came_another_way_before() {
-        for freshness in [Freshness::Newest, Freshness::Again] {
+    fn a_datagram_from_the_old_address_even_a_duplicate_ends_a_move() {
+        for freshness in [Freshness::Newest, Freshness::Duplicate] {
             let mut paths = Paths::new(place(1));
-            paths.on_genuine(at(0), place(2), Freshness::Newest);
-            paths.on_genuine(at(900), place(1), freshness);
+            paths.on_authentic(at(0), place(2), Freshness::Newest);
+            paths.on_authentic(at(900), place(1), freshness);
             assert_eq!(paths.take_copy(), None);
-            paths.on_genuine(at(1000), place(2), Freshness::Newest);
-            assert_eq!(paths.home(), place(1));
+            paths.on_authentic(at(1000), place(2), Freshness::Newest);
+            assert_eq!(paths.current(), place(1));
         }
-        // What was late on the way says nothing of where the peer is now.
+        // A late datagram does not show where the peer is now.
         let mut paths = Paths::new(place(1));
-        paths.on_genuine(at(0), place(2), Freshness::Newest);
-        paths.on_genuine(at(900), place(1), Freshness::Late);
-        paths.on_genuine(at(1000), place(2), Freshness::Newest);
-        assert_eq!(paths.home(), place(2));
+        paths.on_authentic(at(0), place(2), Freshness::Newest);
+        paths.on_authentic(at(900), place(1), Freshness::Late);
+        paths.on_authentic(at(1000), place(2), Freshness::Newest);
+        assert_eq!(paths.current(), place(2));
     }
 
     #[test]
-    fn old_words_from_elsewhere_are_nothing() {
+    fn late_and_duplicate_datagrams_from_elsewhere_are_ignored() {
         let mut paths = Paths::new(place(1));
-        paths.on_genuine(at(0), place(2), Freshness::Late);
-        paths.on_genuine(at(0), place(2), Freshness::Again);
+        paths.on_authentic(at(0), place(2), Freshness::Late);
+        paths.on_authentic(at(0), place(2), Freshness::Duplicate);
         assert_eq!(paths.take_copy(), None);
     }
 
     #[test]
-    fn one_other_place_at_a_time_and_so_many_copies() {
+    fn there_is_one_candidate_at_a_time_with_a_limited_number_of_copies() {
         let mut paths = Paths::new(place(1));
-        paths.on_genuine(at(0), place(2), Freshness::Newest);
-        paths.on_genuine(at(400), place(3), Freshness::Newest);
+        paths.on_authentic(at(0), place(2), Freshness::Newest);
+        paths.on_authentic(at(400), place(3), Freshness::Newest);
         assert_eq!((0..99).filter_map(|_| paths.take_copy()).collect::<Vec<_>>(), [place(2); 16]);
-        paths.on_genuine(at(500), place(3), Freshness::Newest);
+        paths.on_authentic(at(500), place(3), Freshness::Newest);
         assert_eq!(paths.take_copy(), Some(place(3)));
     }
 }

@@ -1,23 +1,25 @@
+//! Recently sent datagrams: an ICMP report counts only if it quotes one of them.
+
 use multihop_core::{LostSegment, SegmentId};
 use multihop_wire::tpa::Segment;
 
-/// How the last datagrams began, to know them again when a router quotes one.
+/// The starts of the last datagrams, to recognise one when a router quotes it.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
-    all: [Sent; KEPT],
+pub(super) struct RecentDatagrams {
+    all: [SentDatagram; KEPT],
     next: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Sent {
+struct SentDatagram {
     start: [u8; START],
     len: u8,
-    /// The segment in it; `None` for an acknowledgement or a message of the handshake.
+    /// Its segment, if that had data or FIN.
     segment: Option<LostSegment>,
 }
 
-impl Recent {
-    /// Notes a datagram, and the segment that it carries.
+impl RecentDatagrams {
+    /// Records a datagram, and the segment that it carries.
     pub(super) fn push(&mut self, segment: Option<&Segment>, datagram: &[u8]) {
         let len = datagram.len().min(START);
         let sent = &mut self.all[self.next];
@@ -27,32 +29,31 @@ impl Recent {
         self.next = (self.next + 1) % KEPT;
     }
 
-    /// Whether a datagram that began so was sent of late; if it had data or FIN, which segment is lost.
+    /// `Some` if a datagram that starts like this was sent recently; inside, its segment if that had data or FIN.
     pub(super) fn find(&self, quoted: &[u8]) -> Option<Option<LostSegment>> {
         let newest_first = (1..=KEPT).map(|back| &self.all[(self.next + KEPT - back) % KEPT]);
-        newest_first.into_iter().find(|sent| sent.len > 0 && sent.is(quoted)).map(|sent| sent.segment)
+        newest_first.into_iter().find(|sent| sent.len > 0 && sent.starts_with(quoted)).map(|sent| sent.segment)
     }
 }
 
-impl Sent {
-    /// Some routers quote no more than the ports: then the newest will do, and they were checked by the
-    /// system.
-    fn is(&self, quoted: &[u8]) -> bool {
+impl SentDatagram {
+    /// Some routers quote only the ports, which the system has checked: then the newest datagram matches.
+    fn starts_with(&self, quoted: &[u8]) -> bool {
         let len = quoted.len().min(usize::from(self.len));
         quoted[..len] == self.start[..len]
     }
 }
 
-/// What a notice says of the segment, if it had data or FIN.
+/// The segment as a notice names it, if it had data or FIN.
 fn lost(segment: &Segment) -> Option<LostSegment> {
     let (source, destination) = (segment.source, segment.destination);
     let id = Some(segment.id()).filter(|&id| id != SegmentId::Other);
     id.map(|segment| LostSegment { source, destination, segment })
 }
 
-/// More than a window, what was sent again and ACKs in between.
+/// More than a window, its retransmissions and the ACKs in between.
 const KEPT: usize = 16;
-/// A header, or what a sealed datagram has in front.
+/// A header, plain or encrypted.
 const START: usize = 16;
 
 #[cfg(test)]
@@ -62,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    fn send(recent: &mut Recent, position: u8) -> Vec<u8> {
+    fn send(recent: &mut RecentDatagrams, position: u8) -> Vec<u8> {
         let payload = Payload::Bytes(vec![position; 100]);
         let body = Body::Data { position, last: false, payload };
         let block = BlockSeq(0xabc);
@@ -81,8 +82,8 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_of_any_length_finds_the_newest_datagram_that_began_so() {
-        let mut recent = Recent::default();
+    fn a_quote_of_any_length_finds_the_newest_matching_datagram() {
+        let mut recent = RecentDatagrams::default();
         assert_eq!(place(recent.find(&[])), None);
         let first = send(&mut recent, 0);
         send(&mut recent, 11);
@@ -92,8 +93,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_sent_or_long_ago_is_not_found() {
-        let mut recent = Recent::default();
+    fn unknown_and_old_datagrams_are_not_found() {
+        let mut recent = RecentDatagrams::default();
         let first = send(&mut recent, 0);
         let mut other = first.clone();
         other[0] ^= 1;
@@ -107,8 +108,8 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_without_data_is_found_but_is_no_notice() {
-        let mut recent = Recent::default();
+    fn a_segment_without_data_is_found_but_gives_no_notice() {
+        let mut recent = RecentDatagrams::default();
         let mut datagram = Vec::new();
         Segment::default().emit_in_udp(&mut datagram);
         recent.push(None, &datagram);

@@ -1,25 +1,25 @@
-/// Names an entry of `Slots`; never one that took its place.
+/// Identifies an entry of `Slots`; never a later one in the same slot.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Id {
     slot: u32,
     generation: u32,
 }
 
-/// Entries with names that stay.
+/// Entries with stable identifiers.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
-    entries: Vec<Entry<T>>,
+    entries: Vec<Slot<T>>,
     free: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct Entry<T> {
+struct Slot<T> {
     generation: u32,
     value: Option<T>,
 }
 
 impl Id {
-    /// Where it is: below the most entries there ever were.
+    /// The slot: less than the largest number of entries so far.
     pub fn index(self) -> usize {
         self.slot as usize
     }
@@ -36,8 +36,8 @@ impl<T> Slots<T> {
 
     pub(super) fn insert(&mut self, value: T) -> Id {
         let Some(slot) = self.free.pop() else {
-            let slot = u32::try_from(self.entries.len()).expect("limits are far below");
-            self.entries.push(Entry { generation: 0, value: Some(value) });
+            let slot = u32::try_from(self.entries.len()).expect("the limits are far below");
+            self.entries.push(Slot { generation: 0, value: Some(value) });
             return Id { slot, generation: 0 };
         };
         let entry = &mut self.entries[slot as usize];
@@ -53,15 +53,15 @@ impl<T> Slots<T> {
         self.entries.get_mut(id.index()).filter(|entry| entry.generation == id.generation)?.value.as_mut()
     }
 
-    /// The first that is such.
-    pub(super) fn find(&self, is_it: impl Fn(&T) -> bool) -> Option<Id> {
-        let slot = self.entries.iter().position(|entry| entry.value.as_ref().is_some_and(&is_it))?;
+    /// The first entry that matches.
+    pub(super) fn find(&self, matches: impl Fn(&T) -> bool) -> Option<Id> {
+        let slot = self.entries.iter().position(|entry| entry.value.as_ref().is_some_and(&matches))?;
         Some(Id { slot: u32::try_from(slot).ok()?, generation: self.entries[slot].generation })
     }
 
-    /// How many are such.
-    pub(super) fn count(&self, is_it: impl Fn(&T) -> bool) -> usize {
-        self.entries.iter().filter(|entry| entry.value.as_ref().is_some_and(&is_it)).count()
+    /// How many entries match.
+    pub(super) fn count(&self, matches: impl Fn(&T) -> bool) -> usize {
+        self.entries.iter().filter(|entry| entry.value.as_ref().is_some_and(&matches)).count()
     }
 
     pub(super) fn remove(&mut self, id: Id) -> Option<T> {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_old_name_names_nothing_after_its_place_is_taken() {
+    fn an_old_id_finds_nothing_after_its_slot_is_reused() {
         let mut slots = Slots::new();
         let (a, b) = (slots.insert('a'), slots.insert('b'));
         assert_eq!((slots.get(a), slots.get(b), slots.len()), (Some(&'a'), Some(&'b'), 2));

@@ -12,7 +12,7 @@ use nix::sys::socket::{
 use tokio::net::UdpSocket;
 
 use super::{Inbox, Parcel};
-use crate::hub::{Cause, Datagram, Failure};
+use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
 
 /// Whether datagrams may be cut into fragments on the way (`ip(7)`).
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,7 @@ pub(super) fn control() -> Vec<u8> {
 pub(super) fn receive(
     udp: &UdpSocket,
     inbox: &mut Inbox,
-    mut each: impl FnMut(Datagram<'_>),
+    mut each: impl FnMut(IncomingDatagram<'_>),
 ) -> io::Result<()> {
     let Inbox { bytes, control } = inbox;
     let (len, from, about) = {
@@ -81,7 +81,7 @@ pub(super) fn receive(
     let About { ttl, local, each: size } = about;
     // An empty datagram is one as well.
     for bytes in bytes[..len].chunks(size.unwrap_or(len).max(1)) {
-        each(Datagram { from, local, ttl, bytes });
+        each(IncomingDatagram { from, local, ttl, bytes });
     }
     Ok(())
 }
@@ -120,40 +120,46 @@ impl About {
 }
 
 /// Takes one entry of the error queue.
-pub(super) fn failure(udp: &UdpSocket, inbox: &mut Inbox, each: impl FnOnce(Failure<'_>)) -> io::Result<()> {
+pub(super) fn failure(
+    udp: &UdpSocket,
+    inbox: &mut Inbox,
+    each: impl FnOnce(DeliveryFailure<'_>),
+) -> io::Result<()> {
     let Inbox { bytes, control } = inbox;
     let (len, to, what) = {
         let mut parts = [IoSliceMut::new(bytes)];
         let message = socket::recvmsg(udp.as_raw_fd(), &mut parts, Some(control), MsgFlags::MSG_ERRQUEUE)?;
         (message.bytes, address(&message), error(&message))
     };
-    if let (Some(to), Some((cause, router))) = (to, what) {
-        each(Failure { to, router, cause, quoted: &bytes[..len] });
+    if let (Some(to), Some((cause, reporter))) = (to, what) {
+        each(DeliveryFailure { to, reporter, cause, quoted: &bytes[..len] });
     }
     Ok(())
 }
 
 /// What an entry of the error queue says, and who said it.
-fn error(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<(Cause, Option<IpAddr>)> {
+fn error(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<(FailureCause, Option<IpAddr>)> {
     message.cmsgs().ok()?.find_map(|control| match control {
-        ControlMessageOwned::Ipv4RecvErr(error, router) => {
-            let router = router.map(|at| Ipv4Addr::from_bits(u32::from_be(at.sin_addr.s_addr)).into());
-            Some((cause(error)?, router))
+        ControlMessageOwned::Ipv4RecvErr(error, reporter) => {
+            let reporter = reporter.map(|at| Ipv4Addr::from_bits(u32::from_be(at.sin_addr.s_addr)).into());
+            Some((cause(error)?, reporter))
         }
-        ControlMessageOwned::Ipv6RecvErr(error, router) => {
-            let router = router.map(|at| Ipv6Addr::from(at.sin6_addr.s6_addr).into());
-            Some((cause(error)?, router))
+        ControlMessageOwned::Ipv6RecvErr(error, reporter) => {
+            let reporter = reporter.map(|at| Ipv6Addr::from(at.sin6_addr.s6_addr).into());
+            Some((cause(error)?, reporter))
         }
         _ => None,
     })
 }
 
-fn cause(error: libc::sock_extended_err) -> Option<Cause> {
+fn cause(error: libc::sock_extended_err) -> Option<FailureCause> {
     match Errno::from_raw(i32::try_from(error.ee_errno).ok()?) {
         // The kernel says so both of closed ports and of protocols that are not there.
-        Errno::ECONNREFUSED => Some(Cause::PortClosed),
-        Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::EACCES | Errno::EPERM => Some(Cause::Unreachable),
-        Errno::EMSGSIZE => Some(Cause::TooLong(u16::try_from(error.ee_info).unwrap_or(u16::MAX))),
+        Errno::ECONNREFUSED => Some(FailureCause::PortClosed),
+        Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::EACCES | Errno::EPERM => {
+            Some(FailureCause::Unreachable)
+        }
+        Errno::EMSGSIZE => Some(FailureCause::TooLong(u16::try_from(error.ee_info).unwrap_or(u16::MAX))),
         _ => None,
     }
 }

@@ -24,7 +24,7 @@ use portable as system;
 pub(crate) use outbox::{Outbox, Parcel};
 
 use crate::config::SocketOptions;
-use crate::hub::{Datagram, Failure};
+use crate::datagram::{DeliveryFailure, IncomingDatagram};
 
 /// A UDP socket.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Socket {
     }
 
     /// Takes what one call of the system gives; false if there was nothing.
-    pub(crate) fn receive(&self, inbox: &mut Inbox, each: impl FnMut(Datagram<'_>)) -> bool {
+    pub(crate) fn receive(&self, inbox: &mut Inbox, each: impl FnMut(IncomingDatagram<'_>)) -> bool {
         match self.udp.try_io(Interest::READABLE, || system::receive(&self.udp, inbox, each)) {
             Ok(()) => true,
             // Of a datagram sent before; the error queue says more.
@@ -97,7 +97,7 @@ impl Socket {
     }
 
     /// Takes one error of a datagram sent before; false if there was none.
-    pub(crate) fn failure(&self, inbox: &mut Inbox, each: impl FnOnce(Failure<'_>)) -> bool {
+    pub(crate) fn failure(&self, inbox: &mut Inbox, each: impl FnOnce(DeliveryFailure<'_>)) -> bool {
         let taken = self.udp.try_io(Interest::ERROR, || system::failure(&self.udp, inbox, each));
         taken.is_ok()
     }

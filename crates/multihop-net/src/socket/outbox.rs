@@ -1,7 +1,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 
-use crate::hub::Transmit;
+use crate::datagram::Transmit;
 
 /// Datagrams that are to leave, those that one call can send together.
 #[derive(Debug, Default)]

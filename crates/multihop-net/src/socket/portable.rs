@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use tokio::net::UdpSocket;
 
 use super::{Inbox, Parcel};
-use crate::hub::{Datagram, Failure};
+use crate::datagram::{DeliveryFailure, IncomingDatagram};
 
 /// What the socket can do.
 #[derive(Clone, Copy, Debug)]
@@ -23,17 +23,17 @@ pub(super) fn control() -> Vec<u8> {
 pub(super) fn receive(
     udp: &UdpSocket,
     inbox: &mut Inbox,
-    mut each: impl FnMut(Datagram<'_>),
+    mut each: impl FnMut(IncomingDatagram<'_>),
 ) -> io::Result<()> {
     let (len, from) = udp.try_recv_from(&mut inbox.bytes)?;
-    each(Datagram { from, local: None, ttl: None, bytes: &inbox.bytes[..len] });
+    each(IncomingDatagram { from, local: None, ttl: None, bytes: &inbox.bytes[..len] });
     Ok(())
 }
 
 pub(super) fn failure(
     _udp: &UdpSocket,
     _inbox: &mut Inbox,
-    _each: impl FnOnce(Failure<'_>),
+    _each: impl FnOnce(DeliveryFailure<'_>),
 ) -> io::Result<()> {
     Err(io::ErrorKind::WouldBlock.into())
 }

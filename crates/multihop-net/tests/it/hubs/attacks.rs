@@ -1,6 +1,6 @@
 //! What somebody can do who sees everything, says anything from any address, and cannot keep anything back.
 
-use multihop_net::hub::{Cause, Failure};
+use multihop_net::hub::{DeliveryFailure, FailureCause};
 
 use super::*;
 
@@ -166,11 +166,13 @@ fn forged_news_of_failures_does_not_end_a_connection() {
             let again = if step % 100 == 0 { heard.clone() } else { Vec::new() };
             heard = net.heard.replace(Vec::new()).filter(|new| !new.is_empty()).unwrap_or(heard);
             for packet in heard.iter().chain(&again) {
-                for cause in [Cause::PortClosed, Cause::Unreachable, Cause::TooLong(0)] {
-                    let failure = Failure { to: packet.to, router: None, cause, quoted: &packet.bytes };
+                for cause in [FailureCause::PortClosed, FailureCause::Unreachable, FailureCause::TooLong(0)] {
+                    let failure =
+                        DeliveryFailure { to: packet.to, reporter: None, cause, quoted: &packet.bytes };
                     let now = net.now;
-                    net.hub(packet.from).fail(now, &failure);
-                    net.hub(packet.from).fail(now, &Failure { quoted: &[], ..failure });
+                    net.hub(packet.from).on_delivery_failure(now, &failure);
+                    net.hub(packet.from)
+                        .on_delivery_failure(now, &DeliveryFailure { quoted: &[], ..failure });
                 }
             }
             all[0].len += if step % 4000 == 0 { 5000 } else { 0 };

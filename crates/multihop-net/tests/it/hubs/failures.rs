@@ -25,7 +25,7 @@ fn a_lost_route_freezes_the_sender_which_resumes_within_a_second_of_its_return()
             let (mut net, mut all) = busy(&config);
             all[0].len += 2_000_000;
             net.run(ms(50), &mut all, |_| false);
-            net.broken = Some((host(1), Cause::Unreachable, None));
+            net.broken = Some((host(1), FailureCause::Unreachable, None));
             net.run(ms(lost), &mut all, |_| false);
             let seen = stats(&mut net, &all[0]);
             assert_eq!(seen.phase, "freeze", "{name}");
@@ -47,7 +47,7 @@ fn a_lost_route_freezes_the_sender_which_resumes_within_a_second_of_its_return()
 fn a_caller_of_a_closed_port_is_refused_at_once() {
     for (name, config) in all() {
         let mut net = Net::quiet(1);
-        net.broken = Some((host(1), Cause::PortClosed, None));
+        net.broken = Some((host(1), FailureCause::PortClosed, None));
         let call = net.call(host(1), &config, listener(), 1);
         net.wait(ms(1));
         let (at, id) = call.from;
@@ -60,13 +60,13 @@ fn a_caller_without_a_route_goes_on_calling_and_says_so_in_the_end() {
     for (name, config) in all() {
         let mut net = Net::quiet(1);
         net.listen(listener(), &config);
-        net.broken = Some((host(1), Cause::Unreachable, None));
+        net.broken = Some((host(1), FailureCause::Unreachable, None));
         let mut all = [net.call(host(1), &config, listener(), 1000)];
         net.run(seconds(6), &mut all, |_| false);
         net.broken = None;
         net.finish(seconds(2), &mut all);
         // Another one, that never finds it.
-        net.broken = Some((host(2), Cause::Unreachable, None));
+        net.broken = Some((host(2), FailureCause::Unreachable, None));
         let call = net.call(host(2), &config, listener(), 1);
         net.wait(seconds(40));
         let (at, id) = call.from;
@@ -81,7 +81,7 @@ fn a_peer_that_was_killed_is_given_up_in_seconds() {
         let (mut net, mut all) = busy(&config);
         net.hubs.remove(&listener());
         all[0].to = Some((host(1), all[0].from.1));
-        net.broken = Some((host(1), Cause::PortClosed, None));
+        net.broken = Some((host(1), FailureCause::PortClosed, None));
         all[0].len += 5000;
         let (at, id) = all[0].from;
         let data = [0; 5000];
@@ -104,7 +104,7 @@ fn a_peer_that_leaves_when_all_is_said_is_no_error() {
         net.wait(ms(100));
         assert_eq!(net.hub(at).read(id, &mut [0; 9]), Ok(Some(0)), "{name}");
         net.hubs.remove(&there);
-        net.broken = Some((at, Cause::PortClosed, None));
+        net.broken = Some((at, FailureCause::PortClosed, None));
         assert_eq!(net.hub(at).shutdown(id), Ok(false), "{name}");
         net.wait(ms(10));
         assert_eq!(net.hub(at).shutdown(id), Ok(true), "{name}");
@@ -117,7 +117,7 @@ fn segments_fit_the_path_from_the_next_block_on() {
         let (mut net, mut all) = busy(&config);
         let whole = stats(&mut net, &all[0]).mss;
         net.path_mtu.store(1000, Ordering::Relaxed);
-        net.broken = Some((host(1), Cause::TooLong(1000), None));
+        net.broken = Some((host(1), FailureCause::TooLong(1000), None));
         all[0].len += 100_000;
         net.run(ms(1), &mut all, |_| false);
         net.broken = None;

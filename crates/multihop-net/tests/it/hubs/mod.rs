@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use multihop_core::{Duration, Instant, Machine, Rng, earliest};
-use multihop_net::hub::{Cause, Datagram, Entropy, Failure, Hub, Id, Outside};
+use multihop_net::hub::{DeliveryFailure, Entropy, Environment, FailureCause, Hub, Id, IncomingDatagram};
 use multihop_net::{Config, Identity, Peers, Security, Token};
 use multihop_testkit::{Link, LinkConfig};
 
@@ -41,7 +41,7 @@ struct Net {
     /// The TTL that everything arrives with.
     ttl: Option<u8>,
     /// What becomes of all that this address sends, and when it has last been told.
-    broken: Option<(SocketAddr, Cause, Option<Instant>)>,
+    broken: Option<(SocketAddr, FailureCause, Option<Instant>)>,
     /// What the system says of all paths.
     path_mtu: Arc<AtomicU16>,
 }
@@ -72,7 +72,7 @@ impl Net {
     fn add(&mut self, at: SocketAddr, config: &Config) {
         let mtu = Arc::clone(&self.path_mtu);
         let path_mtu = Box::new(move |_| Some(mtu.load(Ordering::Relaxed)));
-        let outside = Outside { entropy: entropy(self.rng.next_u64()), path_mtu };
+        let outside = Environment { entropy: entropy(self.rng.next_u64()), path_mtu };
         self.hubs.insert(at, Hub::new(config, at.port(), outside).unwrap());
     }
 
@@ -95,7 +95,7 @@ impl Net {
     /// Hands a datagram to a hub past the link, if there is one.
     fn inject(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
         if let Some(hub) = self.hubs.get_mut(&to) {
-            hub.receive(self.now, Datagram { from, local: None, ttl: None, bytes });
+            hub.receive(self.now, IncomingDatagram { from, local: None, ttl: None, bytes });
         }
     }
 
@@ -117,7 +117,10 @@ impl Net {
             }
             match self.hubs.get_mut(&to) {
                 Some(hub) => {
-                    hub.receive(self.now, Datagram { from, local: None, ttl: self.ttl, bytes: &bytes });
+                    hub.receive(
+                        self.now,
+                        IncomingDatagram { from, local: None, ttl: self.ttl, bytes: &bytes },
+                    );
                 }
                 None => *self.astray.entry(to).or_default() += bytes.len() as u64,
             }
@@ -144,8 +147,9 @@ impl Net {
                         *told = Some(self.now);
                         // Linux routers quote 576 bytes, others 8 of UDP: so much is left of a datagram.
                         let quoted = &packet.bytes[..packet.bytes.len().min(64)];
-                        let failure = Failure { to: packet.to, router: None, cause: *cause, quoted };
-                        hub.fail(self.now, &failure);
+                        let failure =
+                            DeliveryFailure { to: packet.to, reporter: None, cause: *cause, quoted };
+                        hub.on_delivery_failure(self.now, &failure);
                     }
                     continue;
                 }

@@ -1,51 +1,51 @@
-//! The datagrams around the segments, byte by byte: `docs/wire.md`.
+//! The datagrams of the encrypted protocol. `docs/wire.md` gives their bytes.
 
-use super::cookie::Cookie;
+use crate::protection::cookie::Cookie;
 
-/// A datagram of the sealed protocol.
+/// A datagram of the encrypted protocol.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Message<'a> {
-    /// A caller's first words.
+pub(crate) enum SecureDatagram<'a> {
+    /// The first datagram of an initiator.
     Hello {
-        /// How it wants to prove who it is.
+        /// How it wants to prove its identity.
         pattern: Pattern,
-        /// The index that the answer is to name.
+        /// The index by which the answer must name the connection.
         sender: u32,
-        /// What the listener gave it, or zeros.
+        /// The listener's cookie, or zeros.
         cookie: Cookie,
-        /// The first Noise message: around a SYN.
+        /// The first Noise message, around a SYN.
         noise: &'a [u8],
     },
-    /// To a caller that has not shown a cookie.
+    /// To an initiator that has not shown a valid cookie.
     CookieReply { receiver: u32, cookie: Cookie },
-    /// A listener's first words: the second Noise message, around a SYN ACK.
+    /// The responder's part of the handshake: the second Noise message, around a SYN ACK.
     Answer { receiver: u32, sender: u32, noise: &'a [u8] },
-    /// A caller's last words in the clear: the third Noise message, around an ACK.
+    /// The end of the handshake with keys: the third Noise message, around an ACK.
     Confirm { receiver: u32, noise: &'a [u8] },
-    /// A segment.
-    Data(Data<'a>),
-    /// There will be no answer.
+    /// An encrypted segment.
+    Data(EncryptedSegment<'a>),
+    /// The listener refuses the connection.
     Refusal { receiver: u32, reason: Reason },
 }
 
-/// A sealed segment.
+/// An encrypted segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Data<'a> {
-    /// The sixteen bytes in front of the ciphertext: authenticated with it.
+pub(crate) struct EncryptedSegment<'a> {
+    /// The sixteen bytes in front of the ciphertext, authenticated with it.
     pub(crate) header: &'a [u8; DATA_HEADER],
     /// Which of its keys the sender used, modulo 16.
     pub(crate) key: u8,
-    /// The newest key of the receiver's that the sender has seen, modulo 16.
+    /// The newest of the receiver's keys that the sender has seen, modulo 16.
     pub(crate) seen: u8,
     /// The receiver's index.
     pub(crate) receiver: u32,
     /// The nonce.
     pub(crate) counter: u64,
     /// The segment and its tag.
-    pub(crate) sealed: &'a [u8],
+    pub(crate) ciphertext: &'a [u8],
 }
 
-/// How the two ends prove who they are.
+/// How the two ends prove their identity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Pattern {
     /// Both know a token: `Noise_NNpsk0`.
@@ -54,25 +54,25 @@ pub(crate) enum Pattern {
     Keys,
 }
 
-/// Why there is no answer. Anybody can say so: it is believed only while there is none.
+/// Why a listener refuses a connection. It is not authenticated, so it counts only while there is no answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Reason {
-    /// Only callers with a token are served.
+    /// Only peers with a token are accepted.
     #[error("the listener wants a token")]
     WantsToken,
-    /// Only callers with a key are served.
+    /// Only peers with a key are accepted.
     #[error("the listener wants a key, not a token")]
     WantsKeys,
-    /// The token is another one.
+    /// The two tokens differ.
     #[error("the listener has another token")]
     WrongToken,
-    /// Nothing but the bare protocol is spoken.
-    #[error("the listener speaks the plain protocol only, without encryption")]
+    /// Only the plain protocol is accepted.
+    #[error("the listener accepts only plain connections, without encryption")]
     WantsPlain,
 }
 
-impl<'a> Message<'a> {
-    /// Reads a datagram; `None` if it is none of these.
+impl<'a> SecureDatagram<'a> {
+    /// Reads a datagram; `None` if it is not one of the encrypted protocol.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (&[kind, variant, MARK, MARK], rest) = bytes.split_first_chunk()? else { return None };
         match (kind, variant) {
@@ -95,10 +95,17 @@ impl<'a> Message<'a> {
                 Some(Self::Confirm { receiver, noise })
             }
             (DATA, keys) => {
-                let (header, sealed) = bytes.split_first_chunk()?;
+                let (header, ciphertext) = bytes.split_first_chunk()?;
                 let (receiver, rest) = index(rest)?;
                 let counter = u64::from_be_bytes(*rest.first_chunk()?);
-                Some(Self::Data(Data { header, key: keys >> 4, seen: keys & 0xf, receiver, counter, sealed }))
+                Some(Self::Data(EncryptedSegment {
+                    header,
+                    key: keys >> 4,
+                    seen: keys & 0xf,
+                    receiver,
+                    counter,
+                    ciphertext,
+                }))
             }
             (REFUSAL, reason) => {
                 let (receiver, []) = index(rest)? else { return None };
@@ -129,16 +136,16 @@ impl<'a> Message<'a> {
                 put(out, CONFIRM, 0, receiver);
                 out.extend_from_slice(noise);
             }
-            Self::Data(Data { key, seen, receiver, counter, sealed, .. }) => {
+            Self::Data(EncryptedSegment { key, seen, receiver, counter, ciphertext, .. }) => {
                 out.extend_from_slice(&data_header(key, seen, receiver, counter));
-                out.extend_from_slice(sealed);
+                out.extend_from_slice(ciphertext);
             }
             Self::Refusal { receiver, reason } => put(out, REFUSAL, reason.to_wire(), receiver),
         }
     }
 }
 
-/// What stands in front of a sealed segment.
+/// The header of an encrypted segment.
 pub(crate) fn data_header(key: u8, seen: u8, receiver: u32, counter: u64) -> [u8; DATA_HEADER] {
     let mut header = [DATA, key << 4 | seen & 0xf, MARK, MARK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     header[4..8].copy_from_slice(&receiver.to_be_bytes());
@@ -193,11 +200,11 @@ fn index(bytes: &[u8]) -> Option<(u32, &[u8])> {
     bytes.split_first_chunk().map(|(index, rest)| (u32::from_be_bytes(*index), rest))
 }
 
-/// Bytes of a hello at least: as many as an answer has, so that none is longer than what it answers.
+/// Bytes of a hello at least: as long as an answer, so that a listener never amplifies.
 pub(crate) const MIN_HELLO: usize = 160;
 /// Bytes in front of a hello's Noise message.
 pub(crate) const HELLO_HEADER: usize = 24;
-/// Bytes in front of a sealed segment.
+/// Bytes in front of the ciphertext of a segment.
 pub(crate) const DATA_HEADER: usize = 16;
 
 /// Bytes 2 and 3: a plain segment has at most one bit of BitmapData set there, and never all flags.
@@ -217,51 +224,52 @@ mod tests {
 
     use super::*;
 
-    fn bytes(message: &Message<'_>) -> Vec<u8> {
+    fn bytes(message: &SecureDatagram<'_>) -> Vec<u8> {
         let mut out = Vec::new();
         message.emit(&mut out);
         out
     }
 
     #[test]
-    fn as_on_the_wire() {
-        let data = |sealed| Data {
+    fn datagrams_have_the_documented_bytes() {
+        let data = |ciphertext| EncryptedSegment {
             header: &[5, 0x12, 255, 255, 0, 0, 0, 7, 1, 2, 3, 4, 5, 6, 7, 8],
             key: 1,
             seen: 2,
             receiver: 7,
             counter: 0x0102_0304_0506_0708,
-            sealed,
+            ciphertext,
         };
-        let sealed = [5, 0x12, 255, 255, 0, 0, 0, 7, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9];
-        assert_eq!(Message::parse(&sealed), Some(Message::Data(data(&[9, 9]))));
-        assert_eq!(bytes(&Message::Data(data(&[9, 9]))), sealed);
-        let refusal = Message::Refusal { receiver: 0x0a0b_0c0d, reason: Reason::WrongToken };
+        let encrypted = [5, 0x12, 255, 255, 0, 0, 0, 7, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9];
+        assert_eq!(SecureDatagram::parse(&encrypted), Some(SecureDatagram::Data(data(&[9, 9]))));
+        assert_eq!(bytes(&SecureDatagram::Data(data(&[9, 9]))), encrypted);
+        let refusal = SecureDatagram::Refusal { receiver: 0x0a0b_0c0d, reason: Reason::WrongToken };
         assert_eq!(bytes(&refusal), [6, 3, 255, 255, 10, 11, 12, 13]);
     }
 
     #[test]
-    fn a_short_hello_is_none() {
+    fn a_short_hello_is_rejected() {
         let noise = [1; MIN_HELLO - HELLO_HEADER];
-        let hello = |noise| Message::Hello { pattern: Pattern::Keys, sender: 7, cookie: [3; 16], noise };
-        assert_eq!(Message::parse(&bytes(&hello(&noise))), Some(hello(&noise)));
-        assert_eq!(Message::parse(&bytes(&hello(&noise[1..]))), None);
+        let hello =
+            |noise| SecureDatagram::Hello { pattern: Pattern::Keys, sender: 7, cookie: [3; 16], noise };
+        assert_eq!(SecureDatagram::parse(&bytes(&hello(&noise))), Some(hello(&noise)));
+        assert_eq!(SecureDatagram::parse(&bytes(&hello(&noise[1..]))), None);
     }
 
     proptest! {
         #[test]
-        fn what_is_read_survives_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..8, variant: u8) {
+        fn a_parsed_datagram_emits_the_same_bytes_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..8, variant: u8) {
             datagram.splice(0..0, [kind, variant, 255, 255]);
-            if let Some(message) = Message::parse(&datagram) {
+            if let Some(message) = SecureDatagram::parse(&datagram) {
                 prop_assert_eq!(&bytes(&message), &datagram);
             }
             prop_assert!(Segment::parse_in_udp(&datagram, 1, 2).is_err());
         }
 
         #[test]
-        fn a_plain_segment_is_no_message(datagram: Vec<u8>) {
+        fn a_plain_segment_is_no_encrypted_datagram(datagram: Vec<u8>) {
             if Segment::parse_in_udp(&datagram, 1, 2).is_ok() {
-                prop_assert_eq!(Message::parse(&datagram), None);
+                prop_assert_eq!(SecureDatagram::parse(&datagram), None);
             }
         }
     }

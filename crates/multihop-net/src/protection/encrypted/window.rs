@@ -1,22 +1,24 @@
-/// Which counters have been seen: the newest [`SIZE`] ones are told apart, older ones count as seen
-/// (RFC 6479, with words of 64 bits in a ring).
+//! Protection from replays: which datagrams of the peer have been taken already.
+
+/// Which counters have been seen: each of the newest [`SIZE`] ones exactly, older ones count as seen
+/// (RFC 6479, with a ring of 64-bit words).
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
+pub(crate) struct ReplayWindow {
     /// The highest counter seen, plus one.
     end: u64,
     words: [u64; WORDS],
 }
 
-/// Counters that are told apart.
+/// Counters whose state is known exactly.
 pub(crate) const SIZE: u64 = 1024;
 
-impl Window {
+impl ReplayWindow {
     /// Nothing has been seen.
     pub(crate) const fn new() -> Self {
         Self { end: 0, words: [0; WORDS] }
     }
 
-    /// Whether the counter has not been seen, as far as that is known.
+    /// Whether the counter is known not to have been seen.
     pub(crate) fn is_new(&self, counter: u64) -> bool {
         if counter >= self.end {
             return true;
@@ -25,7 +27,7 @@ impl Window {
         !self.is_too_old(counter) && self.words[word] & bit == 0
     }
 
-    /// Whether it is not known any more if the counter has been seen.
+    /// Whether the counter lies before the window.
     pub(crate) fn is_too_old(&self, counter: u64) -> bool {
         self.end.saturating_sub(counter) > SIZE
     }
@@ -54,10 +56,10 @@ fn place(counter: u64) -> (usize, u64) {
 }
 
 fn ring(word: u64) -> usize {
-    usize::try_from(word % WORDS as u64).expect("a few")
+    usize::try_from(word % WORDS as u64).expect("below WORDS")
 }
 
-/// One more than the window needs, since it begins within a word.
+/// One more than the window needs, since it may begin inside a word.
 const WORDS: usize = 17;
 
 #[cfg(test)]
@@ -69,8 +71,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_counter_once_and_none_from_before_the_window() {
-        let mut window = Window::new();
+    fn each_counter_is_new_once_and_none_before_the_window() {
+        let mut window = ReplayWindow::new();
         for counter in [0, 1, 5, 1023, 1024, 2000] {
             assert!(window.is_new(counter) && window.is_newest(counter));
             window.mark(counter);
@@ -84,8 +86,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_a_list_of_everything_seen(steps in prop::collection::vec((0_u64..3000, any::<bool>()), 1..300)) {
-            let (mut window, mut seen, mut top) = (Window::new(), BTreeSet::new(), 0_u64);
+        fn the_window_agrees_with_a_list_of_all_counters_seen(steps in prop::collection::vec((0_u64..3000, any::<bool>()), 1..300)) {
+            let (mut window, mut seen, mut top) = (ReplayWindow::new(), BTreeSet::new(), 0_u64);
             for (step, is_back) in steps {
                 let counter = if is_back { top.saturating_sub(step) } else { top + step % 200 };
                 let in_reach = seen.is_empty() || counter + SIZE > top;

@@ -1,3 +1,5 @@
+//! Cookies: a listener answers a new peer with one instead of keeping state, until the peer returns it.
+
 use std::net::{IpAddr, SocketAddr};
 
 use blake2::Blake2sMac;
@@ -7,29 +9,29 @@ use multihop_core::{Duration, Instant};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// What a stranger must show to prove that it gets what is sent to its address.
+/// What a peer must show to prove that it receives what is sent to its address.
 pub(crate) type Cookie = [u8; 16];
 
-/// Makes and checks cookies without remembering any: a keyed hash of address, port and time.
+/// The key of cookies: a cookie is a keyed hash of address, port and time, so that none needs to be stored.
 #[derive(Clone)]
-pub(crate) struct Baker(Zeroizing<[u8; 32]>);
+pub(crate) struct CookieKey(Zeroizing<[u8; 32]>);
 
-impl Baker {
-    /// With a key that nobody can guess.
+impl CookieKey {
+    /// From secret random bytes.
     pub(crate) fn new(key: [u8; 32]) -> Self {
         Self(Zeroizing::new(key))
     }
 
-    /// The cookie for this address, good for one to two times [`BUCKET`].
-    pub(crate) fn bake(&self, now: Instant, to: SocketAddr) -> Cookie {
+    /// The cookie for this address, valid for one to two times [`BUCKET`].
+    pub(crate) fn make(&self, now: Instant, to: SocketAddr) -> Cookie {
         self.of_bucket(bucket(now), to)
     }
 
-    /// Whether the cookie was baked for this address, and not too long ago.
-    pub(crate) fn accepts(&self, now: Instant, from: SocketAddr, cookie: &Cookie) -> bool {
+    /// Whether the cookie was made for this address, and is still valid.
+    pub(crate) fn verify(&self, now: Instant, from: SocketAddr, cookie: &Cookie) -> bool {
         let now = bucket(now);
         let fresh = self.of_bucket(now, from).ct_eq(cookie);
-        // At bucket 0 the same twice.
+        // In bucket 0 both are the same.
         let older = self.of_bucket(now.saturating_sub(1), from).ct_eq(cookie);
         (fresh | older).into()
     }
@@ -70,37 +72,40 @@ mod tests {
     }
 
     #[test]
-    fn good_for_its_address_and_for_one_to_two_minutes() {
-        let baker = Baker::new([1; 32]);
+    fn a_cookie_is_valid_for_its_address_and_for_one_to_two_minutes() {
+        let cookies = CookieKey::new([1; 32]);
         let peer = address("10.0.0.1:7000");
-        let cookie = baker.bake(at(90), peer);
+        let cookie = cookies.make(at(90), peer);
         for (second, good) in [(90, true), (119, true), (179, true), (180, false), (59, false), (9999, false)]
         {
-            assert_eq!(baker.accepts(at(second), peer, &cookie), good, "at {second} s");
+            assert_eq!(cookies.verify(at(second), peer, &cookie), good, "at {second} s");
         }
         for other in ["10.0.0.2:7000", "10.0.0.1:7001", "[::1]:7000"] {
-            assert!(!baker.accepts(at(90), address(other), &cookie), "{other}");
+            assert!(!cookies.verify(at(90), address(other), &cookie), "{other}");
         }
-        assert!(!Baker::new([2; 32]).accepts(at(90), peer, &cookie));
-        assert!(baker.accepts(at(90), address("[::ffff:10.0.0.1]:7000"), &cookie), "the same host by IPv6");
+        assert!(!CookieKey::new([2; 32]).verify(at(90), peer, &cookie));
+        assert!(
+            cookies.verify(at(90), address("[::ffff:10.0.0.1]:7000"), &cookie),
+            "the same host as a mapped IPv6 address"
+        );
     }
 
     #[test]
-    fn as_another_implementation_reckons_it() {
+    fn a_cookie_equals_that_of_pythons_hashlib() {
         // python3 -c 'import hashlib; print(hashlib.blake2s(bytes(10) + b"\xff\xff\x0a\0\0\1" + b"\x1b\x58" +
         // bytes(7) + b"\1", key=b"\1" * 32, digest_size=16, person=b"mhcookie").hexdigest())'
-        let cookie = Baker::new([1; 32]).bake(at(60), address("10.0.0.1:7000"));
+        let cookie = CookieKey::new([1; 32]).make(at(60), address("10.0.0.1:7000"));
         assert_eq!(u128::from_be_bytes(cookie), COOKIE);
     }
 
     proptest! {
         #[test]
-        fn nothing_else_is_accepted(cookie: Cookie, flip in 0_usize..128) {
-            let (baker, peer) = (Baker::new([1; 32]), address("10.0.0.1:7000"));
-            prop_assert!(!baker.accepts(at(0), peer, &cookie));
-            let mut near = baker.bake(at(0), peer);
+        fn no_other_cookie_is_accepted(cookie: Cookie, flip in 0_usize..128) {
+            let (cookies, peer) = (CookieKey::new([1; 32]), address("10.0.0.1:7000"));
+            prop_assert!(!cookies.verify(at(0), peer, &cookie));
+            let mut near = cookies.make(at(0), peer);
             near[flip / 8] ^= 1 << (flip % 8);
-            prop_assert!(!baker.accepts(at(0), peer, &near));
+            prop_assert!(!cookies.verify(at(0), peer, &near));
         }
     }
 

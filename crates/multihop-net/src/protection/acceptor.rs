@@ -1,0 +1,102 @@
+use std::fmt;
+
+use multihop_core::Instant;
+use multihop_wire::tpa::Segment;
+
+use super::connection::Protection;
+use super::destination::Destination;
+use super::encrypted::OVERHEAD;
+use super::encrypted::acceptor::EncryptedAcceptor;
+use super::outcome::FirstContact;
+use super::plain::{PlainAcceptor, PlainSession};
+use crate::config::Security;
+use crate::datagram::{Entropy, IncomingDatagram};
+
+/// Opens connections for the application, and decides which peers may open one.
+pub(crate) enum Acceptor {
+    /// Accepts every peer that has proved its address.
+    Plain(PlainAcceptor),
+    /// Accepts peers that also prove their identity.
+    Encrypted(EncryptedAcceptor),
+}
+
+impl Acceptor {
+    pub(crate) fn new(security: &Security, entropy: &mut Entropy) -> Self {
+        let mut secret = [0; 32];
+        entropy(&mut secret);
+        match security {
+            Security::Plain => Self::Plain(PlainAcceptor::new(secret)),
+            Security::Token(token) => Self::Encrypted(EncryptedAcceptor::with_token(token, secret)),
+            Security::Keys { identity, peers } => {
+                Self::Encrypted(EncryptedAcceptor::with_keys(identity, peers, secret))
+            }
+        }
+    }
+
+    /// Bytes that the protection adds to a segment.
+    pub(crate) fn overhead(&self) -> u16 {
+        match self {
+            Self::Plain(_) => 0,
+            Self::Encrypted(_) => OVERHEAD,
+        }
+    }
+
+    /// The protection of a connection that this end opens.
+    pub(crate) fn initiate(&self, entropy: &mut Entropy) -> Protection {
+        match self {
+            Self::Plain(_) => Protection::Plain(PlainSession::default()),
+            Self::Encrypted(acceptor) => Protection::Encrypted(Box::new(acceptor.initiate(entropy))),
+        }
+    }
+
+    /// The connection that a datagram is for; `None` if it names none.
+    pub(crate) fn destination(&self, now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination> {
+        match self {
+            Self::Plain(_) => Some(Destination::Peer(datagram.from)),
+            Self::Encrypted(acceptor) => acceptor.destination(now, datagram),
+        }
+    }
+
+    /// What to do with a datagram that belongs to no connection. `ports` are the peer's and ours.
+    pub(crate) fn first_contact(
+        &self,
+        now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        ports: (u16, u16),
+        listening: bool,
+    ) -> FirstContact {
+        match self {
+            Self::Plain(acceptor) => acceptor.first_contact(now, datagram, ports, listening),
+            Self::Encrypted(acceptor) => acceptor.first_contact(now, datagram, ports, listening),
+        }
+    }
+
+    /// Accepts a connection from a peer that has proved its address: its protection, and the SYN. The error
+    /// is the datagram to send back, if any.
+    pub(crate) fn accept(
+        &self,
+        datagram: &IncomingDatagram<'_>,
+        ports: (u16, u16),
+        entropy: &mut Entropy,
+    ) -> Result<(Protection, Segment), Option<Vec<u8>>> {
+        match self {
+            Self::Plain(_) => {
+                let syn = Segment::parse_in_udp(datagram.bytes, ports.0, ports.1).map_err(|_| None)?;
+                Ok((Protection::Plain(PlainSession::default()), syn))
+            }
+            Self::Encrypted(acceptor) => {
+                let (session, syn) = acceptor.accept(datagram, ports.1, entropy)?;
+                Ok((Protection::Encrypted(Box::new(session)), syn))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Acceptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(_) => f.write_str("Plain"),
+            Self::Encrypted(_) => f.write_str("Encrypted"),
+        }
+    }
+}

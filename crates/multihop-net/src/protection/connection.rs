@@ -1,0 +1,109 @@
+use std::fmt;
+use std::net::SocketAddr;
+
+use multihop_core::Instant;
+use multihop_wire::tpa::Segment;
+
+use super::destination::Destination;
+use super::encrypted::message::Reason;
+use super::encrypted::session::Session;
+use super::encrypted::{OVERHEAD, SecureDatagram};
+use super::outcome::Unprotected;
+use super::plain::PlainSession;
+use crate::datagram::IncomingDatagram;
+use crate::keys::PublicKey;
+
+/// Turns the segments of one connection into datagrams, and datagrams into segments.
+pub(crate) enum Protection {
+    /// Segments travel as they are.
+    Plain(PlainSession),
+    /// Segments are encrypted and authenticated.
+    Encrypted(Box<Session>),
+}
+
+impl Protection {
+    /// Bytes that a datagram has beside its segment.
+    pub(crate) fn overhead(&self) -> u16 {
+        match self {
+            Self::Plain(_) => 0,
+            Self::Encrypted(_) => OVERHEAD,
+        }
+    }
+
+    /// Appends the datagram that carries `segment`; nothing while the handshake does not allow it.
+    pub(crate) fn protect(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
+        match self {
+            Self::Plain(plain) => plain.emit(segment, out),
+            Self::Encrypted(session) => session.send(now, segment, out),
+        }
+    }
+
+    /// Reads a datagram. `ports` are the peer's and ours; `peer` is the peer's last known address.
+    pub(crate) fn unprotect(
+        &mut self,
+        now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        peer: SocketAddr,
+        ports: (u16, u16),
+    ) -> Unprotected {
+        match self {
+            Self::Plain(plain) => plain.parse(datagram.bytes, ports),
+            Self::Encrypted(session) => match SecureDatagram::parse(datagram.bytes) {
+                Some(message) => session.receive(now, message, peer, datagram.from == peer, ports),
+                None => Unprotected::Ignored,
+            },
+        }
+    }
+
+    /// Takes a whole datagram that must be sent before anything else.
+    pub(crate) fn pop_pending(&mut self) -> Option<Vec<u8>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Encrypted(session) => session.pop_pending(),
+        }
+    }
+
+    /// The destinations by which datagrams from the peer at `peer` name this connection.
+    pub(crate) fn destinations(&self, peer: SocketAddr) -> [Option<Destination>; 2] {
+        match self {
+            Self::Plain(_) => [Some(Destination::Peer(peer)), None],
+            Self::Encrypted(session) => {
+                let hello = session.initiator().map(|(from, index)| Destination::Hello(from, index));
+                [Some(Destination::Index(session.index())), hello]
+            }
+        }
+    }
+
+    /// The key that the peer has proved to have.
+    pub(crate) fn peer_key(&self) -> Option<PublicKey> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Encrypted(session) => session.peer_key(),
+        }
+    }
+
+    /// Whether the first encrypted segment from the listener was a reset.
+    pub(crate) fn is_key_rejected(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Encrypted(session) => session.is_key_rejected(),
+        }
+    }
+
+    /// Why the listener refuses the connection, as it says itself.
+    pub(crate) fn refusal(&self) -> Option<Reason> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Encrypted(session) => session.refusal(),
+        }
+    }
+}
+
+impl fmt::Debug for Protection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(plain) => plain.fmt(f),
+            Self::Encrypted(_) => f.write_str("Encrypted"),
+        }
+    }
+}

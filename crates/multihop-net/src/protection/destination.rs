@@ -1,0 +1,12 @@
+use std::net::SocketAddr;
+
+/// What a datagram says about the connection that it is for.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) enum Destination {
+    /// The connection with the peer at this address.
+    Peer(SocketAddr),
+    /// The connection with this index.
+    Index(u32),
+    /// The connection that the initiator at this address began under this index of its own.
+    Hello(SocketAddr, u32),
+}

@@ -1,0 +1,144 @@
+//! Who may open an encrypted connection: an initiator proves its address by a cookie, then its identity by
+//! the Noise handshake.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use multihop_core::Instant;
+use multihop_wire::tpa::{Body, Segment};
+use zeroize::Zeroizing;
+
+use super::credentials::Credentials;
+use super::message::{Pattern, Reason, SecureDatagram};
+use super::noise::Proof;
+use super::session::{Hello, Session};
+use super::traffic::Rotation;
+use crate::config::Peers;
+use crate::datagram::{Entropy, IncomingDatagram};
+use crate::keys::{Identity, Token};
+use crate::protection::cookie::CookieKey;
+use crate::protection::destination::Destination;
+use crate::protection::outcome::FirstContact;
+
+/// What all encrypted connections of a socket share.
+pub(crate) struct EncryptedAcceptor {
+    credentials: Arc<Credentials>,
+    cookies: CookieKey,
+}
+
+impl EncryptedAcceptor {
+    /// Accepts peers that know the token. `secret` is the key of the cookies.
+    pub(crate) fn with_token(token: &Token, secret: [u8; 32]) -> Self {
+        Self::new(Proof::of_token(token), Peers::Any, secret)
+    }
+
+    /// Accepts peers with an authorised key. `secret` is the key of the cookies.
+    pub(crate) fn with_keys(identity: &Identity, peers: &Peers, secret: [u8; 32]) -> Self {
+        Self::new(Proof::Keys(identity.clone()), peers.clone(), secret)
+    }
+
+    fn new(proof: Proof, peers: Peers, secret: [u8; 32]) -> Self {
+        let credentials = Arc::new(Credentials { proof, peers, rotation: Rotation::DEFAULT });
+        Self { credentials, cookies: CookieKey::new(secret) }
+    }
+
+    /// The session of a connection that this end opens.
+    pub(crate) fn initiate(&self, entropy: &mut Entropy) -> Session {
+        let (index, ephemeral) = draw(entropy);
+        Session::initiate(&self.credentials, index, &ephemeral)
+    }
+
+    /// The connection that a datagram is for. A hello without a valid cookie is for none.
+    pub(crate) fn destination(&self, now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination> {
+        let message = SecureDatagram::parse(datagram.bytes)?;
+        match message {
+            SecureDatagram::Hello { sender, .. } => {
+                let reply = self.cookie_reply(now, datagram.from, &message);
+                reply.is_none().then_some(Destination::Hello(datagram.from, sender))
+            }
+            SecureDatagram::CookieReply { receiver, .. }
+            | SecureDatagram::Answer { receiver, .. }
+            | SecureDatagram::Confirm { receiver, .. }
+            | SecureDatagram::Refusal { receiver, .. } => Some(Destination::Index(receiver)),
+            SecureDatagram::Data(data) => Some(Destination::Index(data.receiver)),
+        }
+    }
+
+    /// What to do with a datagram that belongs to no connection.
+    pub(crate) fn first_contact(
+        &self,
+        now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        ports: (u16, u16),
+        listening: bool,
+    ) -> FirstContact {
+        let Some(message @ SecureDatagram::Hello { .. }) = SecureDatagram::parse(datagram.bytes) else {
+            // A SYN of the plain protocol gets a reset, from which the peer learns that it is refused.
+            let plain = Segment::parse_in_udp(datagram.bytes, ports.0, ports.1);
+            let syn = plain.ok().filter(|plain| matches!(plain.body, Body::Syn(_)) && plain.ack.is_none());
+            return syn.map_or(FirstContact::Ignore, FirstContact::Reset);
+        };
+        if !listening {
+            return FirstContact::Ignore;
+        }
+        self.cookie_reply(now, datagram.from, &message)
+            .map_or(FirstContact::AddressProved, FirstContact::Reply)
+    }
+
+    /// Accepts a connection from an initiator that has proved its address. The error is the refusal to send
+    /// back, if any.
+    pub(crate) fn accept(
+        &self,
+        datagram: &IncomingDatagram<'_>,
+        port: u16,
+        entropy: &mut Entropy,
+    ) -> Result<(Session, Segment), Option<Vec<u8>>> {
+        let Some(SecureDatagram::Hello { pattern, sender, noise, .. }) =
+            SecureDatagram::parse(datagram.bytes)
+        else {
+            return Err(None);
+        };
+        let (index, ephemeral) = draw(entropy);
+        let hello = Hello { from: datagram.from, sender, noise, len: datagram.bytes.len() };
+        if let Some(reason) = self.wrong_pattern(pattern) {
+            return Err(Some(refusal(sender, reason)));
+        }
+        Session::respond(&self.credentials, index, ephemeral, hello, port)
+            .ok_or_else(|| (pattern == Pattern::Token).then(|| refusal(sender, Reason::WrongToken)))
+    }
+
+    fn wrong_pattern(&self, pattern: Pattern) -> Option<Reason> {
+        match (pattern, self.credentials.proof.pattern()) {
+            (Pattern::Keys, Pattern::Token) => Some(Reason::WantsToken),
+            (Pattern::Token, Pattern::Keys) => Some(Reason::WantsKeys),
+            _ => None,
+        }
+    }
+
+    /// A cookie for an initiator that has not shown a valid one; `None` if it has.
+    fn cookie_reply(&self, now: Instant, from: SocketAddr, message: &SecureDatagram<'_>) -> Option<Vec<u8>> {
+        let SecureDatagram::Hello { sender, cookie, .. } = *message else { return None };
+        if self.cookies.verify(now, from, &cookie) {
+            return None;
+        }
+        let mut reply = Vec::new();
+        SecureDatagram::CookieReply { receiver: sender, cookie: self.cookies.make(now, from) }
+            .emit(&mut reply);
+        Some(reply)
+    }
+}
+
+/// The datagram that tells an initiator why it is refused.
+pub(crate) fn refusal(receiver: u32, reason: Reason) -> Vec<u8> {
+    let mut out = Vec::new();
+    SecureDatagram::Refusal { receiver, reason }.emit(&mut out);
+    out
+}
+
+/// A random index and a random ephemeral secret.
+fn draw(entropy: &mut Entropy) -> (u32, Zeroizing<[u8; 32]>) {
+    let (mut index, mut ephemeral) = ([0; 4], Zeroizing::new([0; 32]));
+    entropy(&mut index);
+    entropy(&mut ephemeral[..]);
+    (u32::from_be_bytes(index), ephemeral)
+}

@@ -1,0 +1,34 @@
+use std::net::SocketAddr;
+
+use super::noise::Proof;
+use super::traffic::Rotation;
+use crate::config::Peers;
+use crate::keys::{PublicKey, Verdict};
+
+/// How the connections of a socket prove their identity, and which peers they accept.
+pub(crate) struct Credentials {
+    pub(crate) proof: Proof,
+    /// Whose keys are accepted; with a token there are none.
+    pub(crate) peers: Peers,
+    pub(crate) rotation: Rotation,
+}
+
+impl Credentials {
+    /// Whether an initiator accepts this key of the listener at `peer`.
+    pub(super) fn accepts_listener(&self, key: PublicKey, peer: SocketAddr) -> bool {
+        match &self.peers {
+            Peers::Any => true,
+            Peers::Exactly(wanted) => *wanted == key,
+            Peers::Known(known) => !matches!(known.check(&peer.to_string(), key), Verdict::Changed { .. }),
+        }
+    }
+
+    /// Whether a listener accepts this key of an initiator.
+    pub(super) fn accepts_initiator(&self, key: PublicKey) -> bool {
+        match &self.peers {
+            Peers::Any => true,
+            Peers::Exactly(wanted) => *wanted == key,
+            Peers::Known(known) => known.contains(key),
+        }
+    }
+}

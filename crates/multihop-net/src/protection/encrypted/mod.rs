@@ -1,0 +1,18 @@
+//! The encrypted protocol: after the first datagrams of the handshake everything is encrypted and
+//! authenticated.
+
+pub(crate) mod acceptor;
+pub(crate) mod credentials;
+mod established;
+pub(crate) mod message;
+mod noise;
+pub(crate) mod session;
+mod traffic;
+mod window;
+
+pub(crate) use message::SecureDatagram;
+#[cfg(fuzzing)]
+pub(crate) use noise::Proof;
+#[cfg(fuzzing)]
+pub(crate) use traffic::Rotation;
+pub(crate) use traffic::{Freshness, OVERHEAD};

@@ -1,0 +1,20 @@
+//! How segments become datagrams and back: in the plain protocol as they are, in the encrypted protocol
+//! inside authenticated encryption.
+//!
+//! [`Protection`] belongs to one connection, [`Acceptor`] to a socket: it decides which connection a datagram is
+//! for, and who may open one. Neither has a clock, a socket or randomness of its own. The bytes are in
+//! `docs/wire.md`; what the encrypted protocol promises is in `docs/security.md`.
+
+mod acceptor;
+mod connection;
+pub(crate) mod cookie;
+mod destination;
+pub(crate) mod encrypted;
+mod outcome;
+mod plain;
+
+pub(crate) use acceptor::Acceptor;
+pub(crate) use connection::Protection;
+pub(crate) use destination::Destination;
+pub(crate) use encrypted::Freshness;
+pub(crate) use outcome::{FirstContact, Unprotected};

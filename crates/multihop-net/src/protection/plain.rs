@@ -1,0 +1,245 @@
+//! The plain protocol, and the cookies in its SYNs: an option that this driver adds, and that endpoints do
+//! not see.
+
+use multihop_core::Instant;
+use multihop_wire::tpa::{Ack, BlockSeq, Body, Framing, Segment};
+
+use super::cookie::{Cookie, CookieKey};
+use super::encrypted::SecureDatagram;
+use super::encrypted::acceptor::refusal;
+use super::encrypted::message::Reason;
+use super::outcome::{FirstContact, Unprotected};
+use crate::datagram::IncomingDatagram;
+
+/// The state of a plain connection.
+#[derive(Debug, Default)]
+pub(crate) struct PlainSession {
+    /// The number of our SYN, while it is not answered.
+    syn: Option<BlockSeq>,
+    /// The listener's cookie; zeros ask for one.
+    cookie: Cookie,
+    /// Cookies taken.
+    cookies: u8,
+}
+
+/// Accepts every peer that receives what is sent to its address.
+pub(crate) struct PlainAcceptor {
+    cookies: CookieKey,
+}
+
+impl PlainSession {
+    /// Appends the datagram of `segment`.
+    pub(super) fn emit(&mut self, segment: &Segment, out: &mut Vec<u8>) {
+        segment.emit_in_udp(out);
+        if matches!(segment.body, Body::Syn(_)) && segment.ack.is_none() {
+            self.syn = Some(segment.block);
+            put(&self.cookie, out);
+        }
+    }
+
+    /// Reads a datagram between these ports.
+    pub(super) fn parse(&mut self, bytes: &[u8], (from, to): (u16, u16)) -> Unprotected {
+        let Ok(segment) = Segment::parse_in_udp(bytes, from, to) else { return Unprotected::Ignored };
+        let answers = segment.ack.is_some_and(|ack| Some(ack.block) == self.syn);
+        if answers && matches!(segment.body, Body::Syn(_)) {
+            if let Some(cookie) = find(bytes) {
+                return self.on_cookie(cookie);
+            }
+            self.syn = None;
+        }
+        Unprotected::Segment(segment, None)
+    }
+
+    /// Puts the cookie into the SYN from now on. A listener that keeps sending new ones gets no more answers.
+    fn on_cookie(&mut self, cookie: Cookie) -> Unprotected {
+        if self.cookies >= MAX_COOKIES || cookie == self.cookie {
+            return Unprotected::Ignored;
+        }
+        self.cookies += 1;
+        self.cookie = cookie;
+        Unprotected::NewCookie
+    }
+}
+
+impl PlainAcceptor {
+    pub(super) fn new(key: [u8; 32]) -> Self {
+        Self { cookies: CookieKey::new(key) }
+    }
+
+    /// What to do with a datagram that belongs to no connection.
+    pub(super) fn first_contact(
+        &self,
+        now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        ports: (u16, u16),
+        listening: bool,
+    ) -> FirstContact {
+        let Ok(segment) = Segment::parse_in_udp(datagram.bytes, ports.0, ports.1) else {
+            return refuse_encrypted(datagram.bytes);
+        };
+        if !matches!(segment.body, Body::Syn(_)) || segment.ack.is_some() || !listening {
+            return FirstContact::Reset(segment);
+        }
+        let proves =
+            find(datagram.bytes).is_some_and(|shown| self.cookies.verify(now, datagram.from, &shown));
+        if proves {
+            return FirstContact::AddressProved;
+        }
+        // No amplification: the address may be spoofed, so an answer is never longer than the SYN.
+        if datagram.bytes.len() < ANSWER_LEN {
+            return FirstContact::Ignore;
+        }
+        FirstContact::Reply(cookie_reply(&segment, &self.cookies.make(now, datagram.from)))
+    }
+}
+
+/// Tells an initiator of the encrypted protocol that only the plain one is accepted.
+fn refuse_encrypted(bytes: &[u8]) -> FirstContact {
+    match SecureDatagram::parse(bytes) {
+        Some(SecureDatagram::Hello { sender, .. }) => {
+            FirstContact::Reply(refusal(sender, Reason::WantsPlain))
+        }
+        _ => FirstContact::Ignore,
+    }
+}
+
+/// A SYN ACK with nothing but a cookie.
+fn cookie_reply(syn: &Segment, cookie: &Cookie) -> Vec<u8> {
+    let ack = Ack { block: syn.block, tx_seq: syn.tx_seq, ..Ack::default() };
+    let mut out = Vec::with_capacity(ANSWER_LEN);
+    let bare =
+        Segment { source: syn.destination, destination: syn.source, ack: Some(ack), ..Segment::default() };
+    bare.emit_in_udp(&mut out);
+    out[FLAGS] |= SYN;
+    put(cookie, &mut out);
+    out
+}
+
+fn put(cookie: &Cookie, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[KIND, LEN]);
+    out.extend_from_slice(cookie);
+}
+
+/// The cookie among the options of a SYN.
+fn find(syn: &[u8]) -> Option<Cookie> {
+    let mut options = syn.get(HEADER..)?;
+    loop {
+        let (&kind, after) = options.split_first()?;
+        if kind == PAD {
+            options = after;
+            continue;
+        }
+        let (&len, after) = after.split_first()?;
+        let (value, rest) = after.split_at_checked(usize::from(len))?;
+        if kind == KIND {
+            return value.try_into().ok();
+        }
+        options = rest;
+    }
+}
+
+const HEADER: usize = Framing::Udp.header_len();
+/// The offset of the flags, and the SYN flag.
+const FLAGS: usize = 3;
+const SYN: u8 = 2;
+/// The option: its type, and the length of its value.
+const KIND: u8 = 10;
+const LEN: u8 = 16;
+/// An option of one byte.
+const PAD: u8 = 0;
+const ANSWER_LEN: usize = HEADER + 2 + LEN as usize;
+/// A slow initiator may need a second one.
+const MAX_COOKIES: u8 = 3;
+
+#[cfg(test)]
+mod tests {
+    use multihop_wire::tpa::Options;
+
+    use super::*;
+
+    fn syn(initiator: &mut PlainSession) -> Vec<u8> {
+        let segment = Segment {
+            block: BlockSeq(7),
+            body: Body::Syn(Options::default()),
+            source: 1000,
+            destination: 80,
+            ..Segment::default()
+        };
+        let mut out = Vec::new();
+        initiator.emit(&segment, &mut out);
+        out
+    }
+
+    fn first_contact(acceptor: &PlainAcceptor, seconds: u64, bytes: &[u8]) -> FirstContact {
+        let now = Instant::ZERO + multihop_core::Duration::from_secs(seconds);
+        let datagram =
+            IncomingDatagram { from: "10.0.0.1:1000".parse().unwrap(), local: None, ttl: None, bytes };
+        acceptor.first_contact(now, &datagram, (1000, 80), true)
+    }
+
+    #[test]
+    fn a_new_peer_gets_a_cookie_and_connects_with_it() {
+        let (acceptor, mut initiator) = (PlainAcceptor::new([1; 32]), PlainSession::default());
+        let first = syn(&mut initiator);
+        let FirstContact::Reply(answer) = first_contact(&acceptor, 0, &first) else {
+            panic!("no cookie yet")
+        };
+        assert!(answer.len() <= first.len(), "{} bytes for {}", answer.len(), first.len());
+        assert!(matches!(initiator.parse(&answer, (80, 1000)), Unprotected::NewCookie));
+        let second = syn(&mut initiator);
+        assert_eq!(second.len(), first.len());
+        assert!(matches!(first_contact(&acceptor, 0, &second), FirstContact::AddressProved));
+        assert!(
+            matches!(first_contact(&acceptor, 120, &second), FirstContact::Reply(_)),
+            "the cookie has expired"
+        );
+    }
+
+    #[test]
+    fn a_syn_shorter_than_the_answer_gets_none() {
+        let acceptor = PlainAcceptor::new([1; 32]);
+        let whole = syn(&mut PlainSession::default());
+        // One-byte padding options after the version.
+        let padded = |len: usize| [&whole[..HEADER + 3], &vec![0; len - HEADER - 3]].concat();
+        assert!(matches!(first_contact(&acceptor, 0, &padded(ANSWER_LEN - 1)), FirstContact::Ignore));
+        let FirstContact::Reply(answer) = first_contact(&acceptor, 0, &padded(ANSWER_LEN)) else {
+            panic!("long enough")
+        };
+        assert_eq!(answer.len(), ANSWER_LEN);
+    }
+
+    #[test]
+    fn a_cookie_for_another_syn_and_a_fourth_cookie_are_ignored() {
+        let mut initiator = PlainSession::default();
+        let first = syn(&mut initiator);
+        let asked = Segment::parse_in_udp(&first, 1000, 80).unwrap();
+        let other = Segment { block: BlockSeq(8), ..asked.clone() };
+        assert!(matches!(
+            initiator.parse(&cookie_reply(&other, &[9; 16]), (80, 1000)),
+            Unprotected::Segment(..)
+        ));
+        for n in 1..=MAX_COOKIES {
+            assert!(matches!(
+                initiator.parse(&cookie_reply(&asked, &[n; 16]), (80, 1000)),
+                Unprotected::NewCookie
+            ));
+            assert!(matches!(
+                initiator.parse(&cookie_reply(&asked, &[n; 16]), (80, 1000)),
+                Unprotected::Ignored
+            ));
+        }
+        assert!(matches!(
+            initiator.parse(&cookie_reply(&asked, &[99; 16]), (80, 1000)),
+            Unprotected::Ignored
+        ));
+    }
+
+    #[test]
+    fn truncated_options_have_no_cookie() {
+        let whole = syn(&mut PlainSession::default());
+        for len in 0..whole.len() {
+            assert_eq!(find(&whole[..len]), None, "{len} bytes");
+        }
+        assert_eq!(find(&whole), Some([0; 16]));
+    }
+}
