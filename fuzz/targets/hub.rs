@@ -122,7 +122,7 @@ impl Net {
         let quoted =
             self.under_way.iter().rfind(|(from, _)| *from == end).map_or(&[][..], |(_, bytes)| bytes);
         let failure = DeliveryFailure { to: PLACES[1 - end], reporter: None, cause, quoted };
-        self.hubs[end].fail(self.now, &failure);
+        self.hubs[end].on_delivery_failure(self.now, &failure);
     }
 
     /// Takes what the hubs say; it must come to an end.
