@@ -8,6 +8,7 @@ mod machine;
 mod measure;
 mod networks;
 mod report;
+mod rows;
 mod scaling;
 mod targets;
 
@@ -22,7 +23,7 @@ use crate::cases::{CASES, Case};
 use crate::machine::Moment;
 use crate::measure::{Counter, Sample, Stretch, events_before};
 use crate::networks::Size;
-use crate::report::{Memory, Report, Row};
+use crate::rows::{Memory, Report, Row};
 use crate::scaling::Scaling;
 
 /// Run fixed scenarios; count events, frames, instructions, time and memory.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::cases::{CASES, Family};
 use crate::measure::Cost;
-use crate::report::{Report, Row};
+use crate::rows::{Report, Row};
 use crate::scaling::{self, Scaling};
 
 /// One number against its target.
@@ -134,7 +134,7 @@ pub(crate) const WATCHED: [f64; 2] = [1000.0, 4000.0];
 mod tests {
     use super::*;
     use crate::measure::Sample;
-    use crate::report::Memory;
+    use crate::rows::Memory;
 
     fn row(name: &str, wall_seconds: f64, cost: Cost) -> Row {
         let case = CASES.iter().find(|case| case.name == name).unwrap();

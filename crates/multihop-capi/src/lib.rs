@@ -8,6 +8,7 @@ mod error;
 mod memory;
 mod options;
 mod socket;
+mod sockopt;
 mod table;
 
 use std::ffi::{c_int, c_void};
@@ -139,7 +140,7 @@ pub unsafe extern "C" fn tpa_setsockopt(
     let value = unsafe { memory::read(value, length) };
     report(table::get(socket).and_then(|socket| {
         check_level(level)?;
-        options::set(&socket, option, &value?).map(|()| 0)
+        sockopt::set(&socket, option, &value?).map(|()| 0)
     }))
 }
 
@@ -157,12 +158,12 @@ pub unsafe extern "C" fn tpa_getsockopt(
 ) -> c_int {
     report(table::get(socket).and_then(|socket| {
         check_level(level)?;
-        let found = options::get(&socket, option)?;
+        let found = sockopt::get(&socket, option)?;
         // SAFETY: the caller says so.
         unsafe { memory::write(&found, value.cast(), length) }.map(|()| 0)
     }))
 }
 
 fn check_level(level: c_int) -> io::Result<()> {
-    if level == options::LEVEL { Ok(()) } else { Err(bad(nix::libc::ENOPROTOOPT)) }
+    if level == sockopt::LEVEL { Ok(()) } else { Err(bad(nix::libc::ENOPROTOOPT)) }
 }

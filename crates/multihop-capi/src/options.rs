@@ -1,36 +1,14 @@
 use std::io;
-use std::path::PathBuf;
 
+use multihop_net::Config;
 use multihop_net::bridge::Choice;
-use multihop_net::{Config, Stats};
-use nix::libc;
 
-use crate::error::bad;
-use crate::memory::{self, Packed};
-use crate::socket::Socket;
-
-pub(crate) const LEVEL: i32 = 253;
-const PLAIN: i32 = 1;
-const TOKEN: i32 = 2;
-const IDENTITY: i32 = 3;
-const PEER: i32 = 4;
-const KNOWN_PEERS: i32 = 5;
-const NONBLOCKING: i32 = 6;
-const LINGER: i32 = 7;
-const CWND_MAX: i32 = 8;
-const ERROR: i32 = 16;
-const ERROR_TEXT: i32 = 17;
-const STATS: i32 = 18;
-const LOCAL_ADDRESS: i32 = 19;
-const PEER_ADDRESS: i32 = 20;
-const PEER_KEY: i32 = 21;
-
-/// What has been set on a socket.
+/// The options of a socket.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) choice: Choice,
     pub(crate) nonblocking: bool,
-    /// Seconds that closing waits.
+    /// Seconds that closing waits for the peer.
     pub(crate) linger: i32,
     pub(crate) cwnd_max: Option<u8>,
 }
@@ -42,122 +20,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What a connection or a listener is to be like.
+    /// The configuration of a connection or listener with these options.
     pub(crate) fn config(&self) -> io::Result<Config> {
         let mut config = Config::new(self.choice.security()?);
         if let Some(cwnd_max) = self.cwnd_max {
             config.transport.cwnd_max = cwnd_max;
         }
         Ok(config)
-    }
-}
-
-pub(crate) fn set(socket: &Socket, option: i32, value: &[u8]) -> io::Result<()> {
-    let mut options = socket.options();
-    match option {
-        PLAIN => options.choice.plain = integer(value)? != 0,
-        TOKEN => options.choice.token = Some(text(value)?),
-        IDENTITY => options.choice.identity = Some(PathBuf::from(text(value)?)),
-        PEER => options.choice.peer = Some(text(value)?),
-        KNOWN_PEERS => options.choice.known_peers = Some(PathBuf::from(text(value)?)),
-        NONBLOCKING => options.nonblocking = integer(value)? != 0,
-        LINGER => options.linger = within(integer(value)?, 0, i32::MAX)?,
-        CWND_MAX => {
-            options.cwnd_max = Some(u8::try_from(within(integer(value)?, 1, 12)?).expect("checked just now"));
-        }
-        _ => return Err(bad(libc::ENOPROTOOPT)),
-    }
-    Ok(())
-}
-
-pub(crate) fn get(socket: &Socket, option: i32) -> io::Result<Vec<u8>> {
-    let of_int = |value: i32| Ok(value.to_ne_bytes().to_vec());
-    match option {
-        NONBLOCKING => of_int(socket.options().nonblocking.into()),
-        LINGER => of_int(socket.options().linger),
-        CWND_MAX => of_int(socket.options().config()?.transport.cwnd_max.into()),
-        ERROR => of_int(socket.take_failure().map_or(0, |failure| failure.errno)),
-        ERROR_TEXT => Ok(c_text(&socket.failure().map_or(String::new(), |failure| failure.text))),
-        STATS => Ok(memory::raw(&RawStats::from(socket.stats()?))),
-        LOCAL_ADDRESS => socket.local_address().map(memory::raw_address),
-        PEER_ADDRESS => socket.peer_address().map(memory::raw_address),
-        PEER_KEY => Ok(c_text(&socket.peer_key()?.to_string())),
-        _ => Err(bad(libc::ENOPROTOOPT)),
-    }
-}
-
-fn integer(value: &[u8]) -> io::Result<i32> {
-    value.try_into().map(i32::from_ne_bytes).map_err(|_| bad(libc::EINVAL))
-}
-
-fn within(value: i32, least: i32, most: i32) -> io::Result<i32> {
-    if (least..=most).contains(&value) { Ok(value) } else { Err(bad(libc::EINVAL)) }
-}
-
-/// With or without the zero byte at its end.
-fn text(value: &[u8]) -> io::Result<String> {
-    let value = value.strip_suffix(&[0]).unwrap_or(value);
-    String::from_utf8(value.to_vec()).map_err(|_| bad(libc::EINVAL))
-}
-
-fn c_text(text: &str) -> Vec<u8> {
-    [text.as_bytes(), &[0]].concat()
-}
-
-/// `struct tpa_stats`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct RawStats {
-    bytes_sent: u64,
-    bytes_received: u64,
-    datagrams_sent: u64,
-    datagrams_received: u64,
-    wire_bytes_sent: u64,
-    wire_bytes_received: u64,
-    segments_sent: u64,
-    segments_retransmitted: u64,
-    timeouts: u64,
-    freezes: u64,
-    notices: u64,
-    rtt_us: u64,
-    rto_us: u64,
-    mss: u32,
-    cwnd: u32,
-    phase: u32,
-    hops: u32,
-}
-
-// SAFETY: 13 members of 8 bytes, then 4 of 4: nothing between them, nothing after.
-#[expect(unsafe_code, reason = "a promise about the structure above")]
-unsafe impl Packed for RawStats {}
-const _: () = assert!(size_of::<RawStats>() == 13 * 8 + 4 * 4);
-
-impl From<Stats> for RawStats {
-    fn from(stats: Stats) -> Self {
-        let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let counters = stats.counters;
-        Self {
-            bytes_sent: counters.bytes_acked,
-            bytes_received: counters.bytes_delivered,
-            datagrams_sent: stats.datagrams_sent,
-            datagrams_received: stats.datagrams_received,
-            wire_bytes_sent: stats.bytes_sent,
-            wire_bytes_received: stats.bytes_received,
-            segments_sent: counters.data_sent,
-            segments_retransmitted: counters.retransmitted,
-            timeouts: counters.timeouts,
-            freezes: counters.freezes,
-            notices: counters.notices,
-            rtt_us: stats.rtt.map_or(0, micros),
-            rto_us: micros(stats.rto),
-            mss: stats.mss,
-            cwnd: stats.cwnd.into(),
-            phase: match stats.phase {
-                "congested" => 1,
-                "freeze" => 2,
-                _ => 0,
-            },
-            hops: stats.hops.unwrap_or(0).into(),
-        }
     }
 }

@@ -8,7 +8,8 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use multihop_core::Duration;
 use multihop_sim::journal::Shard;
 
-use crate::net::{KeygenArgs, PerfArgs, RecvArgs, SendArgs, TunnelArgs};
+use crate::net::args::{KeygenArgs, PerfArgs, RecvArgs, SendArgs, TunnelArgs};
+use crate::values::{from_one, from_zero, key_value, positive_seconds};
 
 /// Reliable transport over wireless multihop networks: simulated, and on real ones.
 #[derive(Parser)]
@@ -72,7 +73,7 @@ pub(crate) struct RunArgs {
     /// Scenario file.
     pub(crate) file: PathBuf,
     /// Root of the random streams, in place of the scenario's.
-    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Set a key of the scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
@@ -104,7 +105,7 @@ pub(crate) struct SweepArgs {
     /// Scenario file.
     pub(crate) file: PathBuf,
     /// Runs at the same time; one for each processor if not given.
-    #[arg(long, value_name = "N", value_parser = some, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Set a key of the scenario for every run.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
@@ -130,7 +131,7 @@ pub(crate) struct MotionArgs {
     /// Scenario file.
     pub(crate) file: PathBuf,
     /// Root of the random streams, in place of the scenario's.
-    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Set a key of the scenario, for example duration=60.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
@@ -167,23 +168,4 @@ impl MotionArgs {
 fn overrides(set: &[(String, String)], seed: Option<u64>) -> Vec<(String, String)> {
     let seed = seed.map(|seed| ("seed".to_owned(), seed.to_string()));
     set.iter().cloned().chain(seed).collect()
-}
-
-fn positive_seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds: &f64| seconds.is_finite());
-    let seconds = seconds.map(Duration::from_secs_f64).unwrap_or_default();
-    if seconds > Duration::ZERO { Ok(seconds) } else { Err("allowed: a number above 0".to_owned()) }
-}
-
-fn whole(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "allowed: a whole number from 0".to_owned())
-}
-
-fn some(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| "allowed: a whole number from 1".to_owned())
-}
-
-pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("found no equals sign, allowed: KEY=VALUE")?;
-    Ok((key.trim().to_owned(), value.trim().to_owned()))
 }

@@ -10,6 +10,7 @@ mod progress;
 mod run;
 mod sweep;
 mod table;
+mod values;
 
 use std::ffi::OsString;
 use std::path::Path;

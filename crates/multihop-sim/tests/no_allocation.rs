@@ -1,10 +1,9 @@
 //! Once warm, an event costs no allocation.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use multihop_scenario::{Scenario, Source};
 use multihop_sim::{Outputs, run};
+use multihop_testkit::CountingAllocator;
 
 /// The only test of this program, so that nobody else is counted.
 #[test]
@@ -28,35 +27,10 @@ fn allocations_and_events(seconds: u32) -> (u64, u64) {
     );
     let source = Source::Toml { text, name: "warm".to_owned() };
     let scenario = Scenario::load(&source, &[]).expect("a valid scenario");
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = ALLOCATOR.count();
     let result = run(&scenario, Outputs::default(), &mut |_| {}).expect("a run without outputs");
-    (ALLOCATIONS.load(Ordering::Relaxed) - before, result.events)
-}
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-struct Counting;
-
-#[expect(unsafe_code, reason = "an allocator is unsafe by nature")]
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.realloc(ptr, layout, size) }
-    }
+    (ALLOCATOR.count() - before, result.events)
 }
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();

@@ -1,14 +1,15 @@
-//! For tests only: packet scripts for one machine, pairs of machines joined by bad links, and meshes
-//! of machines whose links come and go.
+//! For tests and benchmarks only: packet scripts for one state machine, pairs of state machines joined by
+//! lossy links, meshes whose links change, and an allocator that counts.
 //!
-//! Everything is generic over [`Machine`](multihop_core::Machine), so that no protocol crate is
-//! needed to build this one.
+//! Everything is generic over [`Machine`](multihop_core::Machine), so this crate depends on no protocol.
 
+mod allocations;
 mod link;
 mod mesh;
 mod pair;
 mod script;
 
+pub use allocations::CountingAllocator;
 pub use link::{Link, LinkConfig};
 pub use mesh::{Action, Adapter, Mesh, MeshLink};
 pub use pair::{Pair, Port};

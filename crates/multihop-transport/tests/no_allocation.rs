@@ -1,9 +1,7 @@
 //! Once warm, a segment with virtual payload costs no allocation at either end.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
+use multihop_testkit::CountingAllocator;
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tcp::{Config, Endpoint, Input, Output, Pacing, Ports, Trip, Variant};
 use multihop_transport::tpa;
@@ -55,9 +53,9 @@ fn tpa_allocates_nothing(config: &tpa::Config) {
     };
     let at = |i: u64| Instant::ZERO + Duration::from_millis(5) * i;
     (0..20_000).for_each(|i| round(at(i)));
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = ALLOCATOR.count();
     (20_000..40_000).for_each(|i| round(at(i)));
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let allocations = ALLOCATOR.count() - before;
     assert!(receiver.counters().delivered > 2000, "{:?}", receiver.counters());
     assert!(sender.counters().retransmitted > 10, "{:?}", sender.counters());
     assert_eq!(allocations, 0);
@@ -90,33 +88,14 @@ fn allocates_nothing(config: &Config) {
     };
     let at = |i: u64| Instant::ZERO + Duration::from_millis(50) * i;
     (0..2000).for_each(|i| round(at(i)));
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = ALLOCATOR.count();
     (2000..4000).for_each(|i| round(at(i)));
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let allocations = ALLOCATOR.count() - before;
     assert!(receiver.counters().delivered > 2000, "{:?}", receiver.counters());
     assert_eq!(sender.pacer().is_some(), sender.pacer().is_some_and(|pacer| pacer.cov() > 0.0));
     assert!(receiver.counters().out_of_order > 0);
     assert_eq!(allocations, 0);
 }
 
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-struct Counting;
-
-#[expect(unsafe_code, reason = "an allocator is unsafe by nature")]
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();

@@ -1,16 +1,15 @@
 //! How fast the transports are by themselves: two endpoints in virtual time, a path of 10 ms between
 //! them and no network, counted in segments.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time;
 
 use anyhow::{Context, bail};
 use clap::Parser;
 use comfy_table::{CellAlignment, Table, presets};
 use multihop_core::{Duration, Instant, Machine, Payload, earliest};
+use multihop_testkit::CountingAllocator;
 use multihop_transport::{tcp, tpa};
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
@@ -125,14 +124,14 @@ impl<M: Machine, S> Pair<M, S> {
         }
         self.drain();
         self.pass(segments / 10)?;
-        let (before, allocations) = (self.sent, ALLOCATIONS.load(Ordering::Relaxed));
+        let (before, allocations) = (self.sent, ALLOCATOR.count());
         let (wall, start) = (time::Instant::now(), cpu::seconds());
         self.pass(segments)?;
         let busy = cpu::seconds().zip(start).map(|(now, start)| now - start);
         Ok(Cost {
             segments: self.sent - before,
             seconds: busy.unwrap_or_else(|| wall.elapsed().as_secs_f64()),
-            allocations: ALLOCATIONS.load(Ordering::Relaxed) - allocations,
+            allocations: ALLOCATOR.count() - allocations,
         })
     }
 
@@ -235,24 +234,5 @@ fn tpa_pair(config: tpa::Config, data: Data, lost: u64) -> Pair<tpa::Endpoint, m
 /// One way.
 const DELAY: Duration = Duration::from_millis(10);
 
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-struct Counting;
-
-#[expect(unsafe_code, reason = "an allocator is unsafe by nature")]
-// SAFETY: everything is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgAction, ArgGroup, Args, Parser};
 use multihop_net::tunnel::{self, Address, Entrance, Host, Rule};
 
-use crate::args::key_value;
+use crate::values::key_value;
 
 /// `multihop send`.
 #[derive(Parser)]

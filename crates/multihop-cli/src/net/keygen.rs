@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use anyhow::anyhow;
 use multihop_net::Identity;
 
-use super::KeygenArgs;
+use super::args::KeygenArgs;
 use crate::{Failure, output};
 
 /// Makes a key pair: writes the private half, prints the public one.

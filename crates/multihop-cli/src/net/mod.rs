@@ -1,6 +1,6 @@
 //! The commands that use real networks.
 
-mod args;
+pub(crate) mod args;
 mod bar;
 mod keygen;
 mod perf;
@@ -19,7 +19,6 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 use args::NetArgs;
-pub(crate) use args::{KeygenArgs, PerfArgs, RecvArgs, SendArgs, TunnelArgs};
 pub(crate) use keygen::keygen;
 pub(crate) use perf::perf;
 pub(crate) use recv::recv;

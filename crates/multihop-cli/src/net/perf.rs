@@ -9,7 +9,8 @@ use multihop_net::perf::{self, Amount, Outcome, Plan, Sample, Tally};
 use multihop_net::{Config, Security, TpaStream, dial};
 use serde_json::{Value, json};
 
-use super::{PerfArgs, listen, run, settings};
+use super::args::PerfArgs;
+use super::{listen, run, settings};
 use crate::{Failure, output};
 
 /// Measures what a path carries.

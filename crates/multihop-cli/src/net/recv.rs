@@ -10,7 +10,8 @@ use multihop_net::TpaListener;
 use multihop_net::files::{self, Done, Options, Target, Watcher};
 
 use super::bar::{Bar, sentence};
-use super::{RecvArgs, listen, run};
+use super::args::RecvArgs;
+use super::{listen, run};
 use crate::{Failure, output};
 
 /// Takes files and folders from whoever may send them.

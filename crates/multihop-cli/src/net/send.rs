@@ -8,7 +8,8 @@ use multihop_net::files::{self, Options, Sources};
 use multihop_net::{TpaStream, dial};
 
 use super::bar::Bar;
-use super::{SendArgs, run, settings};
+use super::args::SendArgs;
+use super::{run, settings};
 use crate::{Failure, output};
 
 /// Sends files and folders to a receiver.

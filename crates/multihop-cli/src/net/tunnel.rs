@@ -9,7 +9,8 @@ use multihop_net::tunnel::{self, Way};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::{TunnelArgs, first, listen, run, settings};
+use super::args::TunnelArgs;
+use super::{first, listen, run, settings};
 use crate::{Failure, output};
 
 /// Carries TCP over TPA: one end of it, until it is interrupted.

@@ -1,0 +1,25 @@
+//! Values of options: what the commands for scenarios and for real networks both parse.
+
+use std::num::NonZeroUsize;
+
+use multihop_core::Duration;
+
+/// A time in seconds.
+pub(crate) fn positive_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| seconds.is_finite());
+    let seconds = seconds.map(Duration::from_secs_f64).unwrap_or_default();
+    if seconds > Duration::ZERO { Ok(seconds) } else { Err("allowed: a number above 0".to_owned()) }
+}
+
+pub(crate) fn from_zero(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "allowed: a whole number from 0".to_owned())
+}
+
+pub(crate) fn from_one(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "allowed: a whole number from 1".to_owned())
+}
+
+pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("found no equals sign, allowed: KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
