@@ -1,34 +1,23 @@
 #!/usr/bin/env python3
-"""Who may depend on whom: no crate imports a higher level, or a neighbour on its own."""
+"""Check the layers of ARCHITECTURE.md: no crate depends on a higher level or on a neighbour."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
-LEVELS = {
-    "multihop-core": 0,
-    "multihop-wire": 1,
-    "multihop-testkit": 1,
-    "multihop-transport": 2,
-    "multihop-routing": 2,
-    "multihop-radio": 2,
-    "multihop-scenario": 3,
-    "multihop-net": 3,
-    "multihop-emu": 3,
-    "multihop-sim": 4,
-    "multihop-capi": 4,
-    "multihop-cli": 5,
-    "multihop-bench": 5,
-    "multihop-py": 6,  # the wheel carries the command
-}
+ARCHITECTURE = Path(__file__).resolve().parent.parent / "ARCHITECTURE.md"
+# Programs that measure the others, and may link what is otherwise for tests only.
+MEASURING = {"multihop-bench"}
 
-# How many crates of others may be linked; the rest are free to choose.
+# The number of third-party crates that a crate may link. The others have no limit.
 THIRD_PARTY = {
     "multihop-core": 0,
-    "multihop-wire": 0,
+    "multihop-wire": 1,
     "multihop-transport": 1,
     "multihop-routing": 1,
 }
@@ -36,30 +25,43 @@ THIRD_PARTY = {
 
 def main() -> int:
     """Print every dependency that is not allowed."""
+    levels = read_levels(ARCHITECTURE.read_text())
     command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--locked"]
     metadata = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    problems = [line for package in metadata["packages"] for line in check(package)]
-    print("\n".join(problems) or f"{len(metadata['packages'])} crates, every one on its level")
+    problems = [line for package in metadata["packages"] for line in check(package, levels)]
+    print("\n".join(problems) or f"{len(metadata['packages'])} crates, each on its level")
     return 1 if problems else 0
 
 
-def check(package: dict[str, Any]) -> list[str]:
-    """What is wrong with one crate's dependencies."""
+def read_levels(text: str) -> dict[str, int]:
+    """Read the level of each crate from the block of ARCHITECTURE.md that begins with a level."""
+    block = next(part for part in text.split("```") if part.lstrip().startswith("level "))
+    levels: dict[str, int] = {}
+    level = -1
+    for line in block.strip().splitlines():
+        if found := re.match(r"level (\d+)", line):
+            level = int(found[1])
+        levels |= dict.fromkeys(re.findall(r"multihop-\w+", line), level)
+    return levels
+
+
+def check(package: dict[str, Any], levels: dict[str, int]) -> list[str]:
+    """List what is wrong with one crate's dependencies."""
     name = package["name"]
-    if name not in LEVELS:
-        return [f"{name}: has no level in tools/check_layers.py"]
+    if name not in levels:
+        return [f"{name}: has no level in ARCHITECTURE.md"]
     linked = [d["name"] for d in package["dependencies"] if d["kind"] != "dev"]
     ours = [d for d in linked if d.startswith("multihop-")]
     problems = [
-        f"{name} (level {LEVELS[name]}): imports {other} (level {LEVELS.get(other)})"
+        f"{name} (level {levels[name]}): imports {other} (level {levels.get(other)})"
         for other in ours
-        if LEVELS.get(other, 99) >= LEVELS[name]
+        if levels.get(other, 99) >= levels[name]
     ]
-    if "multihop-testkit" in ours:
-        problems.append(f"{name}: links multihop-testkit, which is for tests only")
+    if "multihop-testkit" in ours and name not in MEASURING:
+        problems.append(f"{name}: links multihop-testkit, which is for tests and benchmarks")
     others = [d for d in linked if d not in ours]
     if len(others) > THIRD_PARTY.get(name, len(others)):
-        problems.append(f"{name}: links {', '.join(others)}; allowed: {THIRD_PARTY[name]} of others")
+        problems.append(f"{name}: links {', '.join(others)}; allowed: {THIRD_PARTY[name]} third-party crates")
     return problems
 
 
