@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Refuses what the parser cannot know to be wrong.
+    /// Rejects combinations that clap cannot express.
     pub(crate) fn check(self) -> Result<Self, clap::Error> {
         if let Command::Motion(MotionArgs { format, every: Some(_), .. }) = &self.command
             && *format != MotionFormat::Netanim
@@ -32,36 +32,36 @@ impl Args {
     }
 }
 
-/// What is to be done.
+/// The subcommands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run one scenario once.
     Run(RunArgs),
     /// Run every combination of a scenario's `[sweep]` table.
     Sweep(SweepArgs),
-    /// Say what is wrong with a scenario, with file, line and column.
+    /// Check a scenario file; report each problem with file, line and column.
     Check {
         /// Scenario file.
         file: PathBuf,
     },
     /// Print the JSON Schema of scenario files.
     Schema,
-    /// Write how the nodes of a scenario move, for other programs.
+    /// Export the movement of a scenario's nodes for other simulators and viewers.
     Motion(MotionArgs),
     /// Send files and folders to multihop recv on another host.
     Send(SendArgs),
     /// Receive files and folders from multihop send.
     Recv(RecvArgs),
-    /// Measure what a path carries, to multihop perf --listen on another host.
+    /// Measure the goodput to multihop perf --listen on another host.
     Perf(PerfArgs),
-    /// Carry TCP connections to a gateway, which connects to their targets.
+    /// Carry TCP connections over TPA to a gateway, which connects to their targets.
     Tunnel(TunnelArgs),
-    /// Make a key pair: writes the private key, prints the public one.
+    /// Make a key pair: write the private key to a file, print the public key.
     Keygen(KeygenArgs),
     /// Run the experiments of the papers again: list, show, run. In the Python package.
     #[command(disable_help_flag = true)]
     Papers {
-        /// What the Python package is told.
+        /// Arguments for the Python package.
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         arguments: Vec<String>,
     },
@@ -72,7 +72,7 @@ pub(crate) enum Command {
 pub(crate) struct RunArgs {
     /// Scenario file.
     pub(crate) file: PathBuf,
-    /// Root of the random streams, in place of the scenario's.
+    /// Seed of the run, in place of the scenario's.
     #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Set a key of the scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
@@ -93,7 +93,7 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// All that is laid on top of the file.
+    /// The keys that override those of the file.
     pub(crate) fn overrides(&self) -> Vec<(String, String)> {
         overrides(&self.set, self.seed)
     }
@@ -104,7 +104,7 @@ impl RunArgs {
 pub(crate) struct SweepArgs {
     /// Scenario file.
     pub(crate) file: PathBuf,
-    /// Runs at the same time; one for each processor if not given.
+    /// Parallel runs; by default one per processor.
     #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Set a key of the scenario for every run.
@@ -117,7 +117,7 @@ pub(crate) struct SweepArgs {
     /// Run one of N parts, for job arrays. The last part to end writes results.jsonl.
     #[arg(long, value_name = "I/N", requires = "out")]
     pub(crate) shard: Option<Shard>,
-    /// Run on a cluster: the address of a Dask scheduler. In the Python package.
+    /// Run on a cluster: the address of a Dask scheduler. Needs the Python package.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) on: Option<String>,
     /// Print each result as one line of JSON, and everything else on standard error.
@@ -130,16 +130,16 @@ pub(crate) struct SweepArgs {
 pub(crate) struct MotionArgs {
     /// Scenario file.
     pub(crate) file: PathBuf,
-    /// Root of the random streams, in place of the scenario's.
+    /// Seed of the run, in place of the scenario's.
     #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Set a key of the scenario, for example duration=60.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// What the file is to be.
+    /// Output format.
     #[arg(long)]
     pub(crate) format: MotionFormat,
-    /// Time between two frames of netanim, s; 0.5 if not given. The others hold every turn.
+    /// Time between two netanim frames, in seconds; default 0.5. The other formats have every waypoint.
     #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) every: Option<Duration>,
     /// Write into this file instead of standard output.
@@ -147,10 +147,10 @@ pub(crate) struct MotionArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Formats of files of movements.
+/// Formats of movement files.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum MotionFormat {
-    /// An ns-2 script, as setdest writes it; ns-3 reads it, too.
+    /// An ns-2 script, as setdest writes it; ns-3 reads it too.
     Ns2,
     /// BonnMotion's native format.
     Bonnmotion,
@@ -159,7 +159,7 @@ pub(crate) enum MotionFormat {
 }
 
 impl MotionArgs {
-    /// All that is laid on top of the file.
+    /// The keys that override those of the file.
     pub(crate) fn overrides(&self) -> Vec<(String, String)> {
         overrides(&self.set, self.seed)
     }

@@ -1,6 +1,6 @@
-//! The command `multihop`: arguments in, text out. What happens in between is in the libraries.
+//! The command `multihop`: arguments in, text out. The work is done by the libraries.
 //!
-//! A library, so that the Python package can carry the same command.
+//! It is a library so that the Python package can provide the same command.
 
 mod args;
 mod motion;
@@ -25,7 +25,7 @@ pub fn main(args: Vec<OsString>) -> i32 {
     let args = match Args::try_parse_from(args).and_then(Args::check) {
         Ok(args) => args,
         Err(usage) => {
-            // Nothing can be said where neither stdout nor stderr can be written.
+            // If neither stdout nor stderr can be written, there is nowhere to report it.
             let _ = usage.print();
             return usage.exit_code();
         }
@@ -42,7 +42,7 @@ pub fn main(args: Vec<OsString>) -> i32 {
         }
         Err(Failure::Interrupted(signal)) => {
             eprintln!("multihop: interrupted");
-            128 + signal // as a shell has it
+            128 + signal // the convention of shells
         }
         Err(Failure::Other(error)) => {
             eprintln!("multihop: {error:#}");
@@ -51,13 +51,13 @@ pub fn main(args: Vec<OsString>) -> i32 {
     }
 }
 
-/// Why a command did not do what it was asked to.
+/// Why a command failed.
 enum Failure {
     /// The input is wrong: exit code 2.
     Input(Problems),
-    /// The arguments are wrong in a way that their parser cannot see: exit code 2.
+    /// The arguments are wrong in a way that clap cannot check: exit code 2.
     Usage(String),
-    /// A signal of this number came.
+    /// A signal with this number arrived.
     Interrupted(i32),
     /// Something else went wrong: exit code 1.
     Other(anyhow::Error),
@@ -79,7 +79,7 @@ fn command(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Says whether a scenario, with all that its sweep varies, can be run.
+/// Checks a scenario and every combination of its sweep.
 fn check(file: &Path) -> Result<(), Failure> {
     let source = Source::from_file(file)?;
     let scenario = Scenario::load(&source, &[])?;
@@ -89,8 +89,8 @@ fn check(file: &Path) -> Result<(), Failure> {
     Ok(output::line(format_args!("{}: no problems", file.display()))?)
 }
 
-/// What this binary cannot do by itself.
-const IN_PYTHON: &str = "is in the Python package, whose command is the same: pip install multihop";
+/// Ends the message for what this binary cannot do by itself.
+const IN_PYTHON: &str = "needs the Python package, which provides the same command: pip install multihop";
 
 impl From<Problems> for Failure {
     fn from(problems: Problems) -> Self {

@@ -33,5 +33,5 @@ fn write(motion: Motion, format: Format, mut out: impl Write) -> io::Result<()> 
     out.flush()
 }
 
-/// Between two frames of an animation.
+/// Time between two frames of an animation.
 const EVERY: Duration = Duration::from_millis(500);

@@ -15,10 +15,10 @@ pub(crate) fn line(text: Arguments<'_>) -> anyhow::Result<()> {
 /// Prints one JSON document on standard output.
 pub(crate) fn json(document: &impl serde::Serialize, pretty: bool) -> anyhow::Result<()> {
     let text = if pretty { serde_json::to_string_pretty(document) } else { serde_json::to_string(document) };
-    line(format_args!("{}", text.context("cannot express the result in JSON")?))
+    line(format_args!("{}", text.context("cannot write the result as JSON")?))
 }
 
-/// Creates a folder and what leads to it.
+/// Creates a folder and its parents.
 pub(crate) fn folder(path: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))
 }

@@ -1,11 +1,11 @@
-//! How far a command has got: a bar on a terminal, plain lines elsewhere, nothing for short work.
+//! Progress of a command: a bar on a terminal, plain lines elsewhere, nothing for short work.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Shows the share that is done, on standard error.
+/// Shows the finished share of the work, on standard error.
 pub(crate) struct Progress {
     what: String,
     begin: Instant,
@@ -15,12 +15,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Work begins.
+    /// Starts the clock.
     pub(crate) fn new(what: &str) -> Self {
         Self { what: what.to_owned(), begin: Instant::now(), bar: None, tenths: 0 }
     }
 
-    /// `share` of the work is done, from 0 to 1.
+    /// Shows that this share of the work is done, from 0 to 1.
     pub(crate) fn show(&mut self, share: f64) {
         if self.begin.elapsed() < PATIENCE {
             return;
@@ -36,7 +36,7 @@ impl Progress {
     }
 }
 
-/// The bar leaves no trace.
+/// Removes the bar.
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
@@ -48,7 +48,7 @@ impl Drop for Progress {
 fn bar(what: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} [{bar:40}] {percent}% {eta}");
     let bar = ProgressBar::new(1000).with_message(what.to_owned());
-    bar.set_style(style.expect("the template is right").progress_chars("=> "));
+    bar.set_style(style.expect("the template is valid").progress_chars("=> "));
     bar
 }
 
@@ -57,5 +57,5 @@ fn per_mille(share: f64) -> u64 {
     (share * 1000.0) as u64
 }
 
-/// Work that takes less needs no sign of life.
+/// Work that takes less time shows no progress.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -16,7 +16,7 @@ use crate::{Failure, output, table};
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let scenario = Scenario::load(&Source::from_file(&args.file)?, &args.overrides())?;
     if scenario.record.is_some() && args.out.is_none() {
-        eprintln!("the series of the [record] table are not written, for want of --out");
+        eprintln!("series of the [record] table are not written: pass --out DIR");
     }
     let outputs = outputs(args, &scenario)?;
     let mut progress = Progress::new(&scenario.name);
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The files that were asked for.
+/// The output files that the arguments ask for.
 fn outputs(args: &RunArgs, scenario: &Scenario) -> anyhow::Result<Outputs> {
     let Some(folder) = &args.out else { return Ok(Outputs::default()) };
     output::folder(folder)?;
@@ -49,6 +49,6 @@ fn outputs(args: &RunArgs, scenario: &Scenario) -> anyhow::Result<Outputs> {
 }
 
 fn write(path: &Path, result: &RunResult) -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(result).context("cannot express the result in JSON")?;
+    let text = serde_json::to_string_pretty(result).context("cannot write the result as JSON")?;
     std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
 }

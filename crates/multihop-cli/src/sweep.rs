@@ -57,7 +57,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 fn open(folder: &Path, shard: Option<Shard>) -> anyhow::Result<Mutex<Journal>> {
     output::folder(folder)?;
     let journal =
-        Journal::open(folder, shard).with_context(|| format!("cannot keep runs in {}", folder.display()))?;
+        Journal::open(folder, shard).with_context(|| format!("cannot store runs in {}", folder.display()))?;
     Ok(Mutex::new(journal))
 }
 
@@ -84,7 +84,10 @@ fn results(plan: &Plan, journal: &Journal, folder: &Path) -> anyhow::Result<()> 
     let finished = plan.finished(journal)?;
     let missing = plan.runs() - finished.len();
     if missing > 0 {
-        eprintln!("{missing} of {} runs are missing; results.jsonl is written with the last", plan.runs());
+        eprintln!(
+            "{missing} of {} runs are missing; results.jsonl is written when the last one finishes",
+            plan.runs()
+        );
         return Ok(());
     }
     let mut file = output::file(&folder.join("results.jsonl"))?;

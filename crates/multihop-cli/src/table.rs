@@ -1,4 +1,4 @@
-//! Results for people.
+//! Results as tables.
 
 use comfy_table::{CellAlignment, Table, presets};
 use multihop_sim::interval::Estimate;
@@ -16,7 +16,7 @@ pub(crate) fn run(result: &RunResult) -> String {
         "app",
         "transport",
         "goodput kb/s",
-        "sent again",
+        "retransmitted",
         "timeouts",
         "rtt ms",
         "hops",
@@ -38,7 +38,7 @@ pub(crate) fn run(result: &RunResult) -> String {
     right(&mut table, &[0, 1, 2, 5, 6, 7, 8, 9]);
     let totals = &result.totals;
     format!(
-        "{table}\n\n{}, seed {}: {:.1} kb/s in all, fairness {}, {} simulated s in {} s",
+        "{table}\n\n{}, seed {}: {:.1} kb/s in total, fairness {}, {} simulated s in {} s",
         result.scenario,
         result.seed,
         totals.goodput_kbps,
@@ -52,7 +52,7 @@ pub(crate) fn run(result: &RunResult) -> String {
 pub(crate) fn sweep(plan: &Plan, combinations: &[Vec<RunResult>]) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
-    let measured = ["runs", "goodput kb/s", "fairness", "sent again"].map(str::to_owned);
+    let measured = ["runs", "goodput kb/s", "fairness", "retransmitted"].map(str::to_owned);
     table.set_header(plan.keys().iter().cloned().chain(measured));
     for (n, results) in combinations.iter().enumerate() {
         let summary = sweep::summary(results, LEVEL);
@@ -92,5 +92,5 @@ fn interval(estimate: Option<Estimate>, digits: usize) -> String {
     }
 }
 
-/// Of the confidence intervals.
+/// The level of the confidence intervals.
 const LEVEL: f64 = 0.95;

@@ -1,6 +1,5 @@
 //! Once warm, an event costs no allocation.
 
-
 use multihop_scenario::{Scenario, Source};
 use multihop_sim::{Outputs, run};
 use multihop_testkit::CountingAllocator;

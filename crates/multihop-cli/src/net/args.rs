@@ -1,4 +1,4 @@
-//! What can be typed after the commands that use real networks.
+//! The arguments of the commands for real networks.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ pub(crate) struct SendArgs {
     /// Files and folders; - is standard input.
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Host of the receiver, and its port if that is not 7450.
+    /// Host of the receiver; its port is 7450 unless given.
     #[arg(value_name = "HOST[:PORT]", value_parser = files_at)]
     pub(crate) to: Address,
-    /// Name of the file that standard input becomes.
+    /// Name of the file that the receiver makes of standard input.
     #[arg(long, value_name = "NAME", default_value = "stdin")]
     pub(crate) name: String,
     #[command(flatten)]
@@ -30,16 +30,16 @@ pub(crate) struct SendArgs {
 /// `multihop recv`.
 #[derive(Parser)]
 pub(crate) struct RecvArgs {
-    /// Where to listen; a host without a port takes 7450.
+    /// Address to listen on; the port is 7450 unless given.
     #[arg(long, value_name = "HOST[:PORT]", default_value = "0.0.0.0", value_parser = files_at)]
     pub(crate) listen: Address,
-    /// Folder to write to, made if it is not there; - is standard output, for one file.
+    /// Folder to write to, created if missing; - is standard output, for one file.
     #[arg(long, value_name = "DIR")]
     pub(crate) to: PathBuf,
-    /// End after the first transfer that is complete.
+    /// Exit after the first complete transfer.
     #[arg(long)]
     pub(crate) once: bool,
-    /// Replace files that are there with other contents.
+    /// Replace existing files whose contents differ.
     #[arg(long)]
     pub(crate) overwrite: bool,
     #[command(flatten)]
@@ -48,13 +48,13 @@ pub(crate) struct RecvArgs {
     pub(crate) net: NetArgs,
 }
 
-/// What both ends of a transfer know.
+/// Options of both ends of a transfer.
 #[derive(Args)]
 pub(crate) struct TransferArgs {
-    /// Give up when the other end has not been heard for this time, s.
+    /// Give up after this many seconds without anything from the peer.
     #[arg(long, value_name = "S", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) patience: Duration,
-    /// Print only errors, and what is left out.
+    /// Print only errors and skipped files.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -63,10 +63,10 @@ pub(crate) struct TransferArgs {
 #[derive(Parser)]
 #[command(group(ArgGroup::new("end").args(["server", "listen"]).required(true)))]
 pub(crate) struct PerfArgs {
-    /// Host of the other end, and its port if that is not 7451.
+    /// Host of the listening end; its port is 7451 unless given.
     #[arg(value_name = "HOST[:PORT]", value_parser = perf_at)]
     pub(crate) server: Option<Address>,
-    /// Be the other end, and listen here; a host without a port takes 7451.
+    /// Be the listening end, on this address; the port is 7451 unless given.
     #[arg(
         long,
         value_name = "HOST[:PORT]",
@@ -76,16 +76,16 @@ pub(crate) struct PerfArgs {
         conflicts_with_all = ["reverse", "time", "bytes", "interval", "json"]
     )]
     pub(crate) listen: Option<Address>,
-    /// The other end sends.
+    /// Let the listening end send.
     #[arg(long, short)]
     pub(crate) reverse: bool,
-    /// Send for this time, s; 10 if neither this nor --bytes is given.
+    /// Send for this many seconds; default 10.
     #[arg(long, short, value_name = "S", value_parser = seconds, conflicts_with = "bytes", allow_negative_numbers = true)]
     pub(crate) time: Option<Duration>,
-    /// Send this many bytes; k, M and G stand for thousands.
+    /// Send this many bytes; the suffixes k, M and G are powers of 1000.
     #[arg(long, short = 'n', value_name = "N", value_parser = bytes, allow_negative_numbers = true)]
     pub(crate) bytes: Option<u64>,
-    /// Time between two lines, s.
+    /// Seconds between two lines of output.
     #[arg(long, short, value_name = "S", default_value = "1", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) interval: Duration,
     /// Print the result as one JSON document.
@@ -99,10 +99,10 @@ pub(crate) struct PerfArgs {
 #[derive(Parser)]
 #[command(group(ArgGroup::new("end").args(["gateway", "listen"]).required(true)))]
 pub(crate) struct TunnelArgs {
-    /// Host of the gateway, and its port if that is not 7452.
+    /// Host of the gateway; its port is 7452 unless given.
     #[arg(value_name = "HOST[:PORT]", value_parser = tunnel_at, requires = "entrances")]
     pub(crate) gateway: Option<Address>,
-    /// Be the gateway, and listen here; a host without a port takes 7452.
+    /// Be the gateway, listening on this address; the port is 7452 unless given.
     #[arg(
         long,
         value_name = "HOST[:PORT]",
@@ -113,16 +113,17 @@ pub(crate) struct TunnelArgs {
         conflicts_with_all = ["forward", "socks", "fallback_tcp"]
     )]
     pub(crate) listen: Option<Address>,
-    /// What a gateway connects to: web.example:80, 10.0.0.0/8:1-1023, localhost:22, *:*. Nothing else.
+    /// Targets that the gateway may connect to: web.example:80, 10.0.0.0/8:1-1023, localhost:22, *:*. All others
+    /// are refused.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "gateway")]
     pub(crate) allow: Vec<Rule>,
-    /// Carry what comes to a local port to one target.
+    /// Carry connections to a local port to one target.
     #[arg(long, value_name = "[ADDRESS:]PORT:HOST:PORT", group = "entrances")]
     pub(crate) forward: Vec<Entrance>,
-    /// Serve SOCKS5 at a local port.
+    /// Serve SOCKS5 on a local port.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = tunnel::local, group = "entrances")]
     pub(crate) socks: Vec<SocketAddr>,
-    /// Connect to targets by plain TCP, without protection, where the gateway does not answer.
+    /// Connect to targets by TCP, unprotected, if the gateway does not answer.
     #[arg(long)]
     pub(crate) fallback_tcp: bool,
     #[command(flatten)]
@@ -130,7 +131,7 @@ pub(crate) struct TunnelArgs {
 }
 
 impl TransferArgs {
-    /// TPA waits as long as the transfer does.
+    /// TPA gives up no earlier than the transfer.
     pub(crate) fn usual(&self) -> [(&'static str, String); 1] {
         [("user_timeout", format!("{:?}", self.patience.as_secs_f64()))]
     }
@@ -139,33 +140,33 @@ impl TransferArgs {
 /// `multihop keygen`.
 #[derive(Parser)]
 pub(crate) struct KeygenArgs {
-    /// File for the private key. One that is there already stays as it is.
+    /// File for the private key. An existing file is not overwritten.
     pub(crate) file: PathBuf,
 }
 
-/// Who the other end may be, and how TPA works: the same for all commands.
+/// Security and TPA parameters: the same for all commands.
 #[derive(Args)]
 pub(crate) struct NetArgs {
-    /// Protect nothing: anybody may connect, read along and change what is sent.
+    /// No protection: anybody can connect, eavesdrop and modify traffic.
     #[arg(long, group = "security")]
     pub(crate) plain: bool,
-    /// The secret that the listening end prints, which makes one if it gets none of these three. MULTIHOP_TOKEN
-    /// does as well.
+    /// Shared secret, printed by the listening end, which makes one if none of --plain, --token and --key is
+    /// given. The environment variable MULTIHOP_TOKEN works too.
     #[arg(long, value_name = "WORD", group = "security")]
     pub(crate) token: Option<String>,
-    /// File with our private key, from multihop keygen.
+    /// File with this end's private key, from multihop keygen.
     #[arg(long, value_name = "FILE", group = "security")]
     pub(crate) key: Option<PathBuf>,
-    /// The public key that the other end must have.
+    /// Public key that the peer must have.
     #[arg(long, value_name = "KEY", requires = "key")]
     pub(crate) peer: Option<String>,
-    /// File of the peers whose keys are known, in place of the one in the data folder of the user.
+    /// File of known peers' keys, in place of multihop/known_peers in the user's data folder.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
     pub(crate) known_peers: Option<PathBuf>,
-    /// Set a parameter of TPA, by its name in scenario files: cwnd_max=12, user_timeout=60, kind=tpa-ap-2.
+    /// Set a TPA parameter by its name in scenario files: cwnd_max=12, user_timeout=60, kind=tpa-ap-2.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Say more of what happens; twice for even more.
+    /// Log more; repeat for even more.
     #[arg(long, short, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 }
@@ -182,7 +183,7 @@ fn tunnel_at(text: &str) -> Result<Address, String> {
     address(text, TUNNEL)
 }
 
-/// A host with its port, or with the port that a command has.
+/// A host with its port, or with the command's default port.
 fn address(text: &str, port: u16) -> Result<Address, String> {
     match (text.parse::<Address>(), text.parse::<Host>()) {
         (Ok(address), _) => Ok(address),
@@ -206,12 +207,12 @@ fn bytes(text: &str) -> Result<u64, String> {
     let bytes = digits.parse().ok().and_then(|number: u64| number.checked_mul(scale));
     bytes
         .filter(|&bytes| bytes > 0)
-        .ok_or_else(|| "allowed: a whole number above 0, and k, M or G".to_owned())
+        .ok_or_else(|| "allowed: a whole number above 0, with suffix k, M or G if needed".to_owned())
 }
 
-/// Port of `recv`.
+/// Default port of `recv`.
 const FILES: u16 = 7450;
-/// Port of the other end of a measurement.
+/// Default port of `perf --listen`.
 const PERF: u16 = 7451;
-/// Port of a gateway.
+/// Default port of a gateway.
 const TUNNEL: u16 = 7452;

@@ -1,4 +1,4 @@
-//! How far a transfer is: a bar on a terminal, nothing elsewhere.
+//! Progress of a transfer: a bar on a terminal, nothing elsewhere.
 
 use std::time::{Duration, Instant};
 
@@ -13,11 +13,11 @@ pub(super) struct Bar {
 }
 
 impl Bar {
-    /// One of those that are drawn below each other, on standard error and only where that is a terminal.
+    /// A bar below the others, on standard error and only if that is a terminal.
     pub(super) fn new(bars: &MultiProgress, quiet: bool) -> Self {
         let bar = if quiet { ProgressBar::hidden() } else { bars.add(ProgressBar::no_length()) };
         let style = "{wide_msg} {bytes}/{total_bytes} {binary_bytes_per_sec} {eta}";
-        bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
+        bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
         Self { bar, begin: Instant::now(), quiet }
     }
 
@@ -35,25 +35,25 @@ impl Bar {
         }
     }
 
-    /// The bar goes; one line says what has been done.
+    /// Removes the bar; returns a line with the result.
     pub(super) fn end(&self, summary: &Summary) -> Option<String> {
         self.bar.finish_and_clear();
         (!self.quiet).then(|| sentence(summary, self.begin.elapsed()))
     }
 }
 
-/// The bar leaves no trace.
+/// Removes the bar.
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// What has been done, for people.
+/// The result of a transfer in one line.
 pub(super) fn sentence(summary: &Summary, time: Duration) -> String {
     let Summary { files, moved, had } = *summary;
     let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-    let already = if had > 0 { format!(", {} were there already", HumanBytes(had)) } else { String::new() };
+    let already = if had > 0 { format!(", {} already present", HumanBytes(had)) } else { String::new() };
     let rate = u128::from(moved) * 1000 / time.as_millis().max(1);
     let rate = HumanBytes(rate.try_into().unwrap_or(u64::MAX));
     format!("{files}, {} in {:.1} s ({rate}/s){already}", HumanBytes(moved), time.as_secs_f64())

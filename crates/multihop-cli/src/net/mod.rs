@@ -1,4 +1,4 @@
-//! The commands that use real networks.
+//! The commands for real networks.
 
 pub(crate) mod args;
 mod bar;
@@ -27,11 +27,11 @@ pub(crate) use tunnel::tunnel;
 
 use crate::Failure;
 
-/// Runs a command until it ends, or until somebody ends it.
+/// Runs a command until it ends or a signal interrupts it.
 fn run(verbose: u8, work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     log(verbose);
     let runtime = Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
-    let runtime = runtime.context("cannot start")?;
+    let runtime = runtime.context("cannot start the runtime")?;
     let result = runtime.block_on(async {
         let interrupted = interrupted()?;
         tokio::select! {
@@ -39,15 +39,15 @@ fn run(verbose: u8, work: impl Future<Output = Result<(), Failure>>) -> Result<(
             number = interrupted => Err(Failure::Interrupted(number)),
         }
     });
-    // Peers are told that we go, or that we have heard that they do. Standard input is not waited for.
+    // The last resets and ACKs must leave. Standard input is not waited for.
     runtime.block_on(async { tokio::time::sleep(FAREWELL).await });
     runtime.shutdown_background();
     result
 }
 
-/// The number of the signal that ends us.
+/// Resolves to the number of the signal that ends the program.
 fn interrupted() -> anyhow::Result<impl Future<Output = i32>> {
-    let listen = |kind| signal(kind).context("cannot listen to signals");
+    let listen = |kind| signal(kind).context("cannot handle signals");
     let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     Ok(async move {
         tokio::select! {
@@ -57,7 +57,7 @@ fn interrupted() -> anyhow::Result<impl Future<Output = i32>> {
     })
 }
 
-/// Listens, and says what the other end must be told, by `say`.
+/// Opens the listener, and prints by `say` what the other end needs.
 async fn listen(
     address: &Address,
     args: &NetArgs,
@@ -65,9 +65,9 @@ async fn listen(
     say: impl Fn(String) -> anyhow::Result<()>,
 ) -> Result<TpaListener, Failure> {
     let (config, token) = settings::listening(args, usual)?;
-    let at = first(address).await.with_context(|| format!("cannot listen at {address}"))?;
-    let listener = TpaListener::bind(at, config).await.with_context(|| format!("cannot listen at {at}"))?;
-    say(format!("listening at {}", listener.local_addr()))?;
+    let at = first(address).await.with_context(|| format!("cannot listen on {address}"))?;
+    let listener = TpaListener::bind(at, config).await.with_context(|| format!("cannot listen on {at}"))?;
+    say(format!("listening on {}", listener.local_addr()))?;
     if let Some(token) = token {
         say(format!("token: {token}"))?;
     }
@@ -76,10 +76,10 @@ async fn listen(
 
 /// The first address of a host.
 async fn first(address: &Address) -> anyhow::Result<SocketAddr> {
-    address.look_up().await?.first().copied().context("the name has no address")
+    address.look_up().await?.first().copied().context("the name resolves to no address")
 }
 
-/// Log lines go to standard error: what went wrong, and more if asked.
+/// Writes the log to standard error: warnings, and more with `--verbose`.
 fn log(verbose: u8) {
     let level = match verbose {
         0 => tracing::Level::WARN,
@@ -87,11 +87,11 @@ fn log(verbose: u8) {
         _ => tracing::Level::DEBUG,
     };
     let lines = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);
-    // A program that carries this command may have its own.
+    // The embedding program may have installed its own.
     let _ = tracing::subscriber::set_global_default(lines.with_target(false).without_time().finish());
 }
 
-/// One moves the socket, the other the files.
+/// One for the socket, one for files.
 const WORKERS: usize = 2;
-/// For the last datagrams to leave: some times the interval for which TPA may hold an ACK.
+/// For the last datagrams to leave: a few times the delay of a delayed ACK.
 const FAREWELL: Duration = Duration::from_millis(100);

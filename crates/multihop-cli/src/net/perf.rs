@@ -13,13 +13,13 @@ use super::args::PerfArgs;
 use super::{listen, run, settings};
 use crate::{Failure, output};
 
-/// Measures what a path carries.
+/// Measures the goodput to a listening end, or is that end.
 pub(crate) fn perf(args: &PerfArgs) -> Result<(), Failure> {
     match (&args.listen, &args.server) {
         (Some(address), _) => run(args.net.verbose, async {
             let say = |line: String| output::line(format_args!("{line}"));
             let listener = listen(address, &args.net, &[], say).await?;
-            Ok(perf::serve(&listener, served).await.context("cannot take connections any more")?)
+            Ok(perf::serve(&listener, served).await.context("cannot accept connections any more")?)
         }),
         (None, Some(server)) => {
             let config = settings::connecting(&args.net, &[])?;
@@ -29,7 +29,7 @@ pub(crate) fn perf(args: &PerfArgs) -> Result<(), Failure> {
                 measure(args, &config, stream).await
             })
         }
-        (None, None) => unreachable!("the parser wants one of them"),
+        (None, None) => unreachable!("clap requires one of them"),
     }
 }
 
@@ -48,7 +48,7 @@ async fn measure(args: &PerfArgs, config: &Config, stream: TpaStream) -> Result<
             broken = output::line(format_args!("{}", row(&sample)));
         }
     });
-    let outcome = outcome.await.context("the measurement was not finished")?;
+    let outcome = outcome.await.context("the measurement did not finish")?;
     broken?;
     if args.json {
         output::json(&document(args.reverse, config, &outcome, samples), true)?;
@@ -58,14 +58,14 @@ async fn measure(args: &PerfArgs, config: &Config, stream: TpaStream) -> Result<
     Ok(())
 }
 
-/// What the end that serves says of each measurement.
+/// Prints the result of a measurement at the listening end.
 fn served(from: SocketAddr, result: io::Result<Tally>) {
     match result {
         Ok(tally) => {
             let rate = mbps(8.0 * tally.bytes as f64 / tally.time.as_secs_f64().max(1e-9));
             let line =
                 format!("{from}: {} bytes in {:.2} s, {rate} Mb/s", tally.bytes, tally.time.as_secs_f64());
-            // The measurement counts, whoever listens.
+            // A measurement is valid even if its line cannot be printed.
             let _ = output::line(format_args!("{line}"));
         }
         Err(error) => eprintln!("multihop: from {from}: {error}"),
@@ -78,7 +78,7 @@ fn row(sample: &Sample) -> String {
     let rtt = sample.rtt.map_or_else(|| "-".to_owned(), |rtt| format!("{:.1}", milliseconds(rtt)));
     let again = sample.retransmitted.map_or_else(|| "-".to_owned(), |n| n.to_string());
     format!(
-        "{from:7.2} to {to:7.2} s  {rate:>9} Mb/s  sent again {again:>5}  rtt {rtt:>7} ms  cwnd {}",
+        "{from:7.2} to {to:7.2} s  {rate:>9} Mb/s  retransmitted {again:>5}  rtt {rtt:>7} ms  cwnd {}",
         sample.cwnd
     )
 }
@@ -89,8 +89,8 @@ fn table(outcome: &Outcome) -> String {
     let hops = outcome.hops.map_or_else(|| "unknown".to_owned(), |hops| hops.to_string());
     format!(
         "\n{} bytes in {:.2} s: {} Mb/s\n\
-         sent again: {} of {} segments, {} for each one delivered; {} timeouts, {} freezes\n\
-         processor seconds for 10^9 bytes: {} to send, {} to receive; hops: {hops}, mss {}",
+         retransmitted: {} of {} segments, {} per segment delivered; {} timeouts, {} freezes\n\
+         CPU seconds per GB: {} to send, {} to receive; hops: {hops}, mss {}",
         receiver.bytes,
         receiver.time.as_secs_f64(),
         mbps(outcome.goodput()),
@@ -163,5 +163,5 @@ fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-/// As iperf3 has it.
+/// The default of iperf3.
 const USUAL: Duration = Duration::from_secs(10);

@@ -9,16 +9,16 @@ use indicatif::MultiProgress;
 use multihop_net::TpaListener;
 use multihop_net::files::{self, Done, Options, Target, Watcher};
 
-use super::bar::{Bar, sentence};
 use super::args::RecvArgs;
+use super::bar::{Bar, sentence};
 use super::{listen, run};
 use crate::{Failure, output};
 
-/// Takes files and folders from whoever may send them.
+/// Receives files and folders.
 pub(crate) fn recv(args: &RecvArgs) -> Result<(), Failure> {
     let into_stream = args.to == Path::new("-");
     if !into_stream {
-        make(&args.to).with_context(|| format!("cannot make the folder {}", args.to.display()))?;
+        make(&args.to).with_context(|| format!("cannot create the folder {}", args.to.display()))?;
     }
     run(args.net.verbose, async {
         let say = |line: String| {
@@ -54,13 +54,13 @@ async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), Failure> 
     };
     let end = |done| bars.suspend(|| end(done));
     let served = files::serve(listener, &args.to, options(args), begin, end).await;
-    served.context("cannot take connections any more")?;
+    served.context("cannot accept connections any more")?;
     Ok(broken?)
 }
 
-/// Standard output takes one file, whatever comes of it.
+/// Writes one file to standard output, from one transfer.
 async fn stream(args: &RecvArgs, listener: &TpaListener) -> Result<(), Failure> {
-    let stream = listener.accept().await.context("cannot take connections any more")?;
+    let stream = listener.accept().await.context("cannot accept connections any more")?;
     let bar = Bar::new(&MultiProgress::new(), args.transfer.quiet);
     let target = Target::Stream(Box::new(tokio::io::stdout()));
     let received = files::receive(stream, target, options(args), &mut |progress| bar.show(progress)).await;
@@ -74,12 +74,12 @@ fn options(args: &RecvArgs) -> Options {
     Options { overwrite: args.overwrite, patience: args.transfer.patience }
 }
 
-/// The folder, not what leads to it: a name that is mistyped makes no trees.
+/// Creates the folder but not its parents, so that a mistyped path makes no tree.
 fn make(folder: &Path) -> io::Result<()> {
     match std::fs::create_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(io::Error::other("there is something of that name that is not a folder"))
+            Err(io::Error::other("the name exists and is not a folder"))
         }
         made => made,
     }

@@ -7,8 +7,8 @@ use indicatif::MultiProgress;
 use multihop_net::files::{self, Options, Sources};
 use multihop_net::{TpaStream, dial};
 
-use super::bar::Bar;
 use super::args::SendArgs;
+use super::bar::Bar;
 use super::{run, settings};
 use crate::{Failure, output};
 
@@ -21,7 +21,7 @@ pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
         let stream = dial(&args.to, &config).await;
         let stream = stream.with_context(|| format!("cannot connect to {}", args.to))?;
         let bar = Bar::new(&MultiProgress::new(), args.transfer.quiet);
-        let mut stream = Ended { stream, is_done: false };
+        let mut stream = AbortUnlessDone { stream, is_done: false };
         let sent =
             files::send(&mut stream.stream, sources, options, &mut |progress| bar.show(progress)).await;
         stream.is_done = sent.is_ok();
@@ -32,14 +32,14 @@ pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
     })
 }
 
-/// A stream that ends at once when we go before the end: what waits to be sent would keep the receiver
+/// A stream that is aborted if the transfer does not complete: otherwise unsent data would keep the receiver
 /// waiting.
-struct Ended {
+struct AbortUnlessDone {
     stream: TpaStream,
     is_done: bool,
 }
 
-impl Drop for Ended {
+impl Drop for AbortUnlessDone {
     fn drop(&mut self) {
         if !self.is_done {
             self.stream.abort();

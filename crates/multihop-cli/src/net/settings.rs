@@ -19,7 +19,7 @@ pub(super) fn listening(args: &NetArgs, usual: Usual<'_>) -> Result<(Config, Opt
             && known.is_empty()
         {
             eprintln!(
-                "--key: no caller's key is known, so that all are turned away; --peer KEY, or a line in the file of known peers"
+                "--key: no peer's key is known, so every connection is refused: pass --peer KEY, or add a line to the file of known peers"
             );
         }
         return Ok((config(args, usual, security)?, None));
@@ -32,7 +32,7 @@ pub(super) fn listening(args: &NetArgs, usual: Usual<'_>) -> Result<(Config, Opt
 pub(super) fn connecting(args: &NetArgs, usual: Usual<'_>) -> Result<Config, Failure> {
     let security = security(args)?.ok_or_else(|| {
         Failure::Usage(
-            "how is the other end to be known? --token WORD, which it has printed; --key FILE, or --plain"
+            "no security mode: pass --token, --key or --plain"
                 .to_owned(),
         )
     })?;
@@ -48,25 +48,25 @@ fn config(args: &NetArgs, usual: Usual<'_>, security: Security) -> Result<Config
 
 fn security(args: &NetArgs) -> Result<Option<Security>, Failure> {
     if args.plain {
-        eprintln!("--plain: nothing is protected; anybody on the way can read and change what is sent");
+        eprintln!("--plain: no protection: anybody on the path can read and modify the traffic");
         return Ok(Some(Security::Plain));
     }
     if let Some(key) = &args.key {
-        let identity = Identity::load(key).context("no key to show; multihop keygen makes one")?;
+        let identity = Identity::load(key).context("no private key; multihop keygen makes one")?;
         return Ok(Some(Security::Keys { identity, peers: peers(args)? }));
     }
     let of_environment = || std::env::var("MULTIHOP_TOKEN").ok();
     let Some(token) = args.token.clone().or_else(of_environment) else { return Ok(None) };
     match token.parse() {
         Ok(token) => Ok(Some(Security::Token(token))),
-        Err(problem) => Err(Failure::Usage(format!("this is no token: {problem}"))),
+        Err(problem) => Err(Failure::Usage(format!("invalid token: {problem}"))),
     }
 }
 
 fn peers(args: &NetArgs) -> Result<Peers, Failure> {
     if let Some(key) = &args.peer {
         let key =
-            key.parse().map_err(|problem| Failure::Usage(format!("--peer is no public key: {problem}")))?;
+            key.parse().map_err(|problem| Failure::Usage(format!("--peer: invalid public key: {problem}")))?;
         return Ok(Peers::Exactly(key));
     }
     let path = match &args.known_peers {
@@ -81,7 +81,7 @@ fn data_folder() -> anyhow::Result<PathBuf> {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     set("XDG_DATA_HOME")
         .or_else(|| set("HOME").map(|home| home.join(".local/share")))
-        .ok_or_else(|| anyhow!("neither XDG_DATA_HOME nor HOME is set: name a file by --known-peers"))
+        .ok_or_else(|| anyhow!("neither XDG_DATA_HOME nor HOME is set: pass --known-peers FILE"))
 }
 
 /// Sets parameters of TPA, with the names, bounds and messages that they have in scenario files.

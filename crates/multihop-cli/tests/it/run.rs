@@ -87,7 +87,7 @@ fn files_in_a_folder() {
     let pcap = std::fs::read(folder.path().join("x/y/packets.pcapng")).unwrap();
     assert_eq!(pcap[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
     let output = multihop(&folder, &["run", "a.toml", "--json"]);
-    let note = "the series of the [record] table are not written, for want of --out\n";
+    let note = "series of the [record] table are not written: pass --out DIR\n";
     assert_eq!((code(&output), stderr(&output)), (0, note));
 }
 

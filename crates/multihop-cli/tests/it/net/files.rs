@@ -70,7 +70,7 @@ fn a_sender_that_is_killed_leaves_nothing_that_looks_complete_and_goes_on() {
     loop {
         let said = send(&folder, "large", &to).end(SOON);
         if said.code == Some(0) {
-            assert!(said.stdout.ends_with(" were there already\n"), "{said:?}");
+            assert!(said.stdout.ends_with(" already present\n"), "{said:?}");
             break;
         }
         assert!(said.stderr.ends_with("another transfer is writing it\n"), "{said:?}");
@@ -95,7 +95,7 @@ fn a_receiver_that_is_killed_is_noticed_and_leaves_nothing_that_looks_complete()
     let mut receiver = recv(&folder, &["--once"]);
     let to = receiver.address();
     let said = send(&folder, "large", &to).succeeds();
-    assert!(said.stdout.ends_with(" were there already\n"), "{said:?}");
+    assert!(said.stdout.ends_with(" already present\n"), "{said:?}");
     receiver.succeeds();
     assert!(is_whole(&folder) && unfinished(&folder).is_none());
 }
@@ -286,7 +286,7 @@ fn told(stderr: ChildStderr) -> (String, BufReader<ChildStderr>) {
     errors.read_line(&mut first).unwrap();
     errors.read_line(&mut second).unwrap();
     assert_eq!(first, UNPROTECTED);
-    (second.trim().strip_prefix("listening at ").unwrap().to_owned(), errors)
+    (second.trim().strip_prefix("listening on ").unwrap().to_owned(), errors)
 }
 
 #[test]
@@ -316,9 +316,9 @@ fn what_cannot_be_done_is_said() {
     let text = said(&["send", "nothing", "127.0.0.1", "--plain"], 1);
     assert!(text.ends_with("cannot read nothing: No such file or directory (os error 2)\n"), "{text}");
     let text = said(&["send", "note", "127.0.0.1"], 2);
-    assert!(text.starts_with("multihop: how is the other end to be known? --token WORD"), "{text}");
+    assert!(text.starts_with("multihop: no security mode: pass --token, --key or --plain"), "{text}");
     let text = said(&["send", "note", "127.0.0.1", "--token", "abc"], 2);
-    assert!(text.starts_with("multihop: this is no token: it has 3 characters"), "{text}");
+    assert!(text.starts_with("multihop: invalid token: it has 3 characters"), "{text}");
     let text = said(&["send", "note", "::1:80:", "--plain"], 2);
     assert!(text.contains("an IPv6 address needs brackets"), "{text}");
     let text = said(&["send", "note", "127.0.0.1", "--plain", "--set", "cwnd_max=13"], 2);
@@ -328,9 +328,9 @@ fn what_cannot_be_done_is_said() {
     let text = said(&["send", "note", "nobody.invalid", "--plain"], 1);
     assert!(text.contains("cannot connect to nobody.invalid:7450: "), "{text}");
     let text = said(&["recv", "--to", "a/b/c", "--plain"], 1);
-    assert!(text.starts_with("multihop: cannot make the folder a/b/c: "), "{text}");
+    assert!(text.starts_with("multihop: cannot create the folder a/b/c: "), "{text}");
     let text = said(&["recv", "--to", "note", "--plain"], 1);
-    assert!(text.ends_with("there is something of that name that is not a folder\n"), "{text}");
+    assert!(text.ends_with("the name exists and is not a folder\n"), "{text}");
     let text = said(&["recv", "--to", "inbox", "--listen", "7450"], 2);
     assert!(text.contains("'7450' for '--listen <HOST[:PORT]>': allowed: HOST:PORT"), "{text}");
     let text = said(&["recv", "--to", "inbox", "--listen", ":7450"], 2);
@@ -352,7 +352,7 @@ fn a_port_that_is_taken() {
     let address = receiver.address();
     let output = multihop(&folder, &["recv", "--to", "inbox", "--plain", "--listen", &address]);
     assert_eq!((code(&output), stdout(&output)), (1, ""));
-    assert!(stderr(&output).contains(&format!("cannot listen at {address}: Address already in use")));
+    assert!(stderr(&output).contains(&format!("cannot listen on {address}: Address already in use")));
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn a_key_is_private_and_never_written_over() {
     assert_eq!(fs::metadata(folder.path().join("key")).unwrap().permissions().mode() & 0o777, 0o600);
     let output = multihop(&folder, &["keygen", "key"]);
     assert_eq!((code(&output), stdout(&output)), (1, ""));
-    let text = "multihop: no key written: key: it is there already, and stays as it is\n";
+    let text = "multihop: no key written: key exists already, and is not overwritten\n";
     assert_eq!(stderr(&output), text);
     assert_eq!(folder.read("key"), before);
 }

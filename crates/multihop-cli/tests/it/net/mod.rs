@@ -47,7 +47,7 @@ impl Running {
     /// Where it listens, once it does.
     fn address(&mut self) -> String {
         let line = self.line();
-        match line.strip_prefix("listening at ") {
+        match line.strip_prefix("listening on ") {
             Some(address) => address.to_owned(),
             None => panic!("{line:?}, and then: {:?}", self.end(Duration::ZERO)),
         }

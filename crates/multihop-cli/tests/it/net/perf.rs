@@ -9,7 +9,7 @@ fn lines_for_people_and_a_document_for_programs() {
     let to = server.address();
     let args = ["perf", &to, "--plain", "--bytes", "2M", "--interval", "0.01"];
     let said = Running::new(&folder, &args).succeeds().stdout;
-    for part in ["2000000 bytes in ", " Mb/s", "sent again: ", "processor seconds", "rtt ", "cwnd "] {
+    for part in ["2000000 bytes in ", " Mb/s", "retransmitted: ", "CPU seconds per GB", "rtt ", "cwnd "] {
         assert!(said.contains(part), "{said}");
     }
     let args = ["perf", &to, "--plain", "--time", "0.2", "--reverse", "--json"];
