@@ -13,10 +13,10 @@ fuzz_target!(|data: &[u8]| {
         rest = after;
         let end = usize::from(operation >> 7);
         match operation % 8 {
-            0 | 1 => ends.say(end, argument),
-            2 | 3 => ends.hear(end, argument, |_| ()),
+            0 | 1 => ends.send(end, argument),
+            2 | 3 => ends.deliver(end, argument, |_| ()),
             4 => ends.wait(argument),
-            5 => ends.hear(end, argument, |bytes| {
+            5 => ends.deliver(end, argument, |bytes| {
                 let at = usize::from(argument) % bytes.len().max(1);
                 bytes
                     .get_mut(at..)
@@ -25,8 +25,8 @@ fuzz_target!(|data: &[u8]| {
                     .zip(rest)
                     .for_each(|(to, from)| *to = *from);
             }),
-            6 => ends.hear(end, argument, |bytes| bytes.truncate(usize::from(argument))),
-            _ => ends.hear(end, argument, |bytes| *bytes = rest.to_vec()),
+            6 => ends.deliver(end, argument, |bytes| bytes.truncate(usize::from(argument))),
+            _ => ends.deliver(end, argument, |bytes| *bytes = rest.to_vec()),
         }
     }
 });

@@ -3,7 +3,7 @@ use std::pin::Pin;
 
 use tokio::time::{self, Instant, Sleep};
 
-/// Wakes a driver at its next deadline, or before: it is set again less often than deadlines move.
+/// Wakes a driver at its next deadline or earlier: it is set less often than deadlines move.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     at: Option<Instant>,
@@ -12,15 +12,15 @@ pub(crate) struct Alarm {
 
 #[derive(Debug)]
 enum Bell {
-    /// To the millisecond, as tokio's timers are.
+    /// Millisecond resolution: tokio's timer.
     Coarse(Pin<Box<Sleep>>),
-    /// To some ten microseconds: a gap between paced packets may be only a few milliseconds long.
+    /// Some tens of microseconds: gaps between paced packets may be only a few milliseconds long.
     #[cfg(target_os = "linux")]
     Fine(fine::Bell),
 }
 
 impl Alarm {
-    /// An alarm that is not set. A fine one takes a descriptor, where there are any.
+    /// An alarm that is not set. A fine one uses a descriptor, on Linux.
     pub(crate) fn new(fine: bool) -> io::Result<Self> {
         let bell = match fine {
             #[cfg(target_os = "linux")]
@@ -30,7 +30,7 @@ impl Alarm {
         Ok(Self { at: None, bell })
     }
 
-    /// Rings at `at` at the latest.
+    /// Rings at `at` or earlier.
     pub(crate) fn set(&mut self, at: Option<Instant>) -> io::Result<()> {
         let Some(at) = at.filter(|at| self.at.is_none_or(|set| *at < set)) else { return Ok(()) };
         self.at = Some(at);
@@ -42,7 +42,7 @@ impl Alarm {
         Ok(())
     }
 
-    /// Waits until it rings; for ever, if it is not set.
+    /// Waits until it rings; forever if it is not set.
     pub(crate) async fn ring(&mut self) {
         if self.at.is_none() {
             return std::future::pending().await;
@@ -67,7 +67,7 @@ mod fine {
     use tokio::io::unix::AsyncFd;
     use tokio::time::{Duration, Instant};
 
-    /// A timer of the system.
+    /// A timer of the kernel.
     #[derive(Debug)]
     pub(super) struct Bell(AsyncFd<Timer>);
 
@@ -84,20 +84,23 @@ mod fine {
         pub(super) fn new() -> io::Result<Self> {
             let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
             let timer = Timer(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?);
-            #[expect(deprecated, reason = "a timer keeps its descriptor, and its successor is not safe Rust")]
+            #[expect(
+                deprecated,
+                reason = "the timer keeps its descriptor for its whole life, and the successor of this function is unsafe"
+            )]
             Ok(Self(AsyncFd::with_interest(timer, Interest::READABLE)?))
         }
 
-        /// Setting it takes back a ring that nobody has heard.
+        /// Sets the timer; an expiry that was not read yet is cleared.
         pub(super) fn set(&self, at: Instant) -> io::Result<()> {
-            // Zero would take the timer back.
+            // Zero would disarm the timer.
             let wait = at.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
             let once = Expiration::OneShot(TimeSpec::from_duration(wait));
             Ok(self.0.get_ref().0.set(once, TimerSetTimeFlags::empty())?)
         }
 
         pub(super) async fn ring(&self) {
-            // An error would be of the runtime, which ends then.
+            // An error means that the runtime is shutting down.
             if let Ok(mut ready) = self.0.readable().await {
                 ready.clear_ready();
             }
@@ -112,7 +115,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn rings_at_the_earliest_time_that_it_was_set_to_and_once() {
+    async fn an_alarm_rings_once_at_the_earliest_time_set() {
         for fine in [false, true] {
             let mut alarm = Alarm::new(fine).unwrap();
             let begun = Instant::now();

@@ -7,77 +7,77 @@ use multihop_transport::tpa;
 use crate::error::Error;
 use crate::keys::{Identity, KnownPeers, PublicKey, Token, Verdict};
 
-/// How a listener or a stream works.
+/// The configuration of a listener or a stream.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The protocol: the profile for real networks unless it is changed.
     pub transport: tpa::Config,
-    /// Who may talk to us, and whether others can listen.
+    /// Who may connect, and whether traffic is encrypted.
     pub security: Security,
-    /// What a listener takes on at most.
+    /// Limits of a listener.
     pub limits: Limits,
     /// The UDP socket.
     pub socket: SocketOptions,
 }
 
-/// Who may talk to us, and whether others can listen.
+/// Who may connect, and whether traffic is encrypted.
 #[derive(Clone, Debug)]
 pub enum Security {
-    /// The bare protocol: anybody may connect, read along and interfere.
+    /// The plain protocol: anybody can connect, eavesdrop and interfere.
     Plain,
-    /// Whoever knows the token.
+    /// Peers that know the token.
     Token(Token),
-    /// Whoever has the right key.
+    /// Peers with an accepted key.
     Keys {
         /// Our own.
         identity: Identity,
-        /// What to think of theirs.
+        /// Which keys of peers are accepted.
         peers: Peers,
     },
 }
 
-/// What to think of a peer's key.
+/// Which keys of peers are accepted.
 #[derive(Clone, Debug)]
 pub enum Peers {
-    /// Who calls: it must be the one that the listener at this address had before; the first one is
-    /// remembered. Who listens: it must be in the file, under whatever name.
+    /// An initiator requires the key that the listener at this address had before, and stores a first one. A
+    /// listener requires a key of the file, under any name.
     Known(KnownPeers),
-    /// Everybody's will do.
+    /// Any key.
     Any,
-    /// This one and no other.
+    /// This key only.
     Exactly(PublicKey),
 }
 
-/// What one socket takes on at most. What comes beyond is not answered.
+/// Limits of one socket. Peers beyond a limit get no answer.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections that a listener has at one time, those not yet accepted included.
+    /// Connections of a listener at a time, including those not yet accepted.
     pub connections: usize,
-    /// Connections that stand and wait to be accepted.
+    /// Established connections that wait to be accepted.
     pub backlog: usize,
-    /// Connections that are not established yet; one address (with IPv6, one /64) has at most half of them.
+    /// Half-open connections; one address (under IPv6, one /64) gets at most half of them.
     pub half_open: usize,
-    /// Strangers that are heard in a second once they have proved their address.
+    /// Handshakes per second with peers that have proved their address.
     pub handshakes: usize,
-    /// Closed connections that still answer what is late; beyond, the oldest are forgotten.
+    /// Closed connections that still answer late segments; the oldest are dropped first.
     pub lingering: usize,
-    /// Bytes of one connection that wait to be sent or acknowledged.
+    /// Bytes of one connection that are unsent or unacknowledged.
     pub send_buffer: usize,
-    /// Bytes that the buffers of all connections of a listener may come to hold.
+    /// Bytes of the buffers of all connections of a listener.
     pub memory: usize,
 }
 
 /// The UDP socket.
 #[derive(Clone, Debug)]
 pub struct SocketOptions {
-    /// Bytes that the kernel keeps of what has arrived; it may take less.
+    /// The kernel's receive buffer in bytes; the kernel may grant less.
     pub receive_buffer: usize,
-    /// Bytes that the kernel keeps of what is to leave; it may take less.
+    /// The kernel's send buffer in bytes; the kernel may grant less.
     pub send_buffer: usize,
 }
 
 impl Config {
-    /// The defaults, but for security, of which there is none.
+    /// The defaults with this security, for which there is no default.
     pub fn new(security: Security) -> Self {
         let transport = tpa::Config { keepalive: Some(KEEPALIVE), ..tpa::Config::net() };
         Self { transport, security, limits: Limits::default(), socket: SocketOptions::default() }
@@ -85,7 +85,7 @@ impl Config {
 }
 
 impl Security {
-    /// The error of a connection to `peer` that came to nothing: one about its key says where that is known from.
+    /// The error of a failed connection to `peer`; one about a changed key names the file that has the old key.
     pub(crate) fn explain(&self, peer: SocketAddr, error: Error) -> io::Error {
         if let (Self::Keys { peers: Peers::Known(known), .. }, Error::WrongKey(found)) = (self, error)
             && let Verdict::Changed { line, known: old } = known.check(&peer.to_string(), found)
@@ -95,7 +95,7 @@ impl Security {
         error.into()
     }
 
-    /// Remembers the key of a peer that was met for the first time.
+    /// Stores the key of a peer that was not known.
     pub(crate) fn remember(&self, peer: SocketAddr, key: Option<PublicKey>) -> io::Result<()> {
         match (self, key) {
             (Self::Keys { peers: Peers::Known(known), .. }, Some(key)) => {
@@ -106,7 +106,7 @@ impl Security {
     }
 }
 
-/// A listener would wait for ever for a caller that is gone, and many NATs forget UDP after 30 s.
+/// Detects an initiator that is gone, and keeps NAT bindings alive: many expire after 30 s without UDP.
 const KEEPALIVE: Duration = Duration::from_secs(25);
 
 impl Default for Limits {
@@ -115,7 +115,7 @@ impl Default for Limits {
             connections: 1024,
             backlog: 128,
             half_open: 256,
-            // One with keys costs a listener 0.3 ms of a processor (unoptimised), so a seventh of it.
+            // A handshake with keys costs a listener 0.3 ms of CPU time unoptimised: about a seventh of a core.
             handshakes: 500,
             lingering: 4096,
             send_buffer: 128 * 1024,

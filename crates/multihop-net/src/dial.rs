@@ -4,9 +4,9 @@ use crate::config::Config;
 use crate::stream::TpaStream;
 use crate::tunnel::Address;
 
-/// Opens a connection to a host by its name: tries its addresses one after the other.
+/// Opens a connection to a host by name: tries its addresses in order.
 pub async fn dial(to: &Address, config: &Config) -> io::Result<TpaStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name resolves to no address");
     for addr in to.look_up().await? {
         match TpaStream::connect(addr, config).await {
             Ok(stream) => return Ok(stream),

@@ -1,4 +1,4 @@
-//! The task that moves a hub: one for each socket.
+//! The task that drives a hub: one per socket.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,24 +16,24 @@ use crate::error::Error;
 use crate::hub::{DeliveryFailure, Environment, FailureCause, Hub, HubEvent, Id};
 use crate::socket::{Inbox, Outbox, Parcel, Sent, Socket, path_mtu};
 
-/// A hub and those who wait for it.
+/// A hub, and the tasks that wait for it.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) local: SocketAddr,
-    /// Somebody waits in accept.
+    /// Wakes tasks that wait in accept.
     pub(crate) incoming: Notify,
     state: Mutex<State>,
-    /// The hub has something to send, or to wait for.
+    /// Wakes the driver: the hub has something to send, or a new deadline.
     kick: Notify,
     epoch: time::Instant,
 }
 
-/// What the task and the streams share.
+/// What the driver and the streams share.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) hub: Hub,
     waiting: Vec<Waiting>,
-    /// The task has ended, with the runtime or with the socket.
+    /// The driver has ended, with the runtime or with the socket.
     pub(crate) is_dead: bool,
 }
 
@@ -44,17 +44,17 @@ struct Waiting {
     writer: Option<Waker>,
 }
 
-/// What a task waits for.
+/// What a task can wait for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Side {
     /// Something to read.
     Read,
-    /// Room to write, or the connection to open or close.
+    /// Room to write, or the end of opening or closing.
     Write,
 }
 
 impl Shared {
-    /// Opens a socket and starts the task that moves its hub; `begin` gives it something to do.
+    /// Opens a socket and starts the task that drives its hub; `begin` gives the hub its first work.
     pub(crate) fn start<R>(
         local: SocketAddr,
         config: &Config,
@@ -73,7 +73,7 @@ impl Shared {
             kick: Notify::new(),
             epoch: time::Instant::now(),
         });
-        // Gaps between packets are the only times that a millisecond matters to.
+        // Only pacing needs better than a millisecond.
         let alarm = Alarm::new(config.transport.pacing.is_some())?;
         tokio::spawn(Driver { shared: Arc::clone(&shared), socket, alarm, lingers: None }.run());
         Ok((shared, begun))
@@ -83,7 +83,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The hub has been called: what it wants to send must leave.
+    /// Wakes the driver after a call of the hub.
     pub(crate) fn kick(&self) {
         self.kick.notify_one();
     }
@@ -136,7 +136,7 @@ struct Driver {
     lingers: Option<Lingers>,
 }
 
-/// A driver that is there only to answer what is late, for connections that nobody holds.
+/// Counts a driver that only serves lingering connections, which answer late segments.
 struct Lingers;
 
 impl Driver {
@@ -145,7 +145,7 @@ impl Driver {
         loop {
             let Some(deadline) = self.transmit(&mut outbox).await else { return };
             if let Err(error) = self.alarm.set(deadline.map(|at| self.shared.at(at))) {
-                tracing::error!(%error, "connections end: no timer");
+                tracing::error!(%error, "the timer failed: all connections of the socket end");
                 return;
             }
             tokio::select! {
@@ -159,7 +159,7 @@ impl Driver {
         }
     }
 
-    /// Sends what is to leave. Returns when to come back, or `None` when nobody needs the hub any more.
+    /// Sends all output of the hub. Returns its deadline, or `None` when nobody needs the hub any more.
     async fn transmit(&mut self, outbox: &mut Outbox) -> Option<Option<Instant>> {
         loop {
             outbox.clear();
@@ -230,8 +230,8 @@ impl Driver {
 }
 
 impl Lingers {
-    /// Whether a socket may be kept to answer what is late. A program that opens one connection after another
-    /// would run out of descriptors otherwise.
+    /// Whether this socket may stay open for lingering connections. Without a limit, a program that opens many
+    /// connections in turn would run out of descriptors.
     fn may(already: &mut Option<Self>) -> bool {
         *already = already.take().or_else(Self::begin);
         already.is_some()
@@ -249,9 +249,9 @@ impl Drop for Lingers {
     }
 }
 
-/// How many there are in this process.
+/// Such drivers in this process.
 static LINGERING: AtomicUsize = AtomicUsize::new(0);
-/// A quarter of the descriptors that a process has at least.
+/// A quarter of the usual limit of descriptors of a process.
 const MOST_LINGERING: usize = 256;
 
 impl Drop for Driver {
@@ -266,8 +266,8 @@ impl Drop for Driver {
 }
 
 fn entropy(bytes: &mut [u8]) {
-    getrandom::fill(bytes).expect("the system has random numbers");
+    getrandom::fill(bytes).expect("the system provides random numbers");
 }
 
-/// Calls of the system that read before anything is sent.
+/// System calls that read before anything is sent.
 const BATCH: usize = 64;

@@ -3,43 +3,41 @@ use std::io;
 use crate::keys::PublicKey;
 pub use crate::protection::encrypted::message::Reason;
 
-/// Why a connection came to nothing, or to an end.
+/// Why a connection failed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// Nobody listens there.
-    #[error("connection refused: nobody listens at the peer's port")]
+    /// The peer's port is closed.
+    #[error("connection refused: the peer's port is closed")]
     Refused,
-    /// A peer is there, and takes no call in the bare protocol.
-    #[error(
-        "connection refused: the peer takes no plain connections; a listener with a token or keys does not"
-    )]
+    /// The peer refuses the plain protocol.
+    #[error("connection refused: the peer accepts no plain connections: it may require a token or a key")]
     NotPlain,
-    /// The peer ended it without regard for what was under way.
+    /// The peer aborted the connection.
     #[error("connection reset by the peer")]
     Reset,
-    /// The listener has ended it before it said anything: who is called may look at keys only then.
-    #[error("connection reset by the peer at once: most likely our key is not among those that it knows")]
+    /// The listener reset the connection at once: a listener can check the initiator's key only after the handshake.
+    #[error("connection reset by the peer at once: it probably does not accept this end's key")]
     KeyRejected,
-    /// The peer has not answered for too long.
+    /// The peer did not answer in time.
     #[error("connection timed out: the peer did not answer")]
     TimedOut,
-    /// Nobody knows the way to the peer.
-    #[error("no route to the peer: it was not reached in time")]
+    /// There is no route to the peer.
+    #[error("no route to the peer within the time limit")]
     Unreachable,
-    /// This end had ended it.
-    #[error("connection was aborted here")]
+    /// This end aborted it.
+    #[error("connection was aborted by this end")]
     Aborted,
-    /// This side was closed before.
-    #[error("this side of the connection is closed for sending")]
+    /// This end has closed its sending side.
+    #[error("the sending side of the connection is closed")]
     Closed,
-    /// The socket holds as many connections as it may.
-    #[error("too many connections: the socket holds as many as its limit allows")]
+    /// The socket has reached its limit of connections.
+    #[error("too many connections: the socket has reached its limit")]
     TooMany,
-    /// The listener has said that it will not answer.
+    /// The listener refused the connection.
     #[error("connection refused: {0}")]
     Declined(Reason),
-    /// The peer has proved to have another key than it should.
-    #[error("connection refused: the peer's key is {0}, which is not the one that is wanted")]
+    /// The peer proved a key other than the expected one.
+    #[error("connection refused: the peer's key is {0}, not the expected one")]
     WrongKey(PublicKey),
 }
 

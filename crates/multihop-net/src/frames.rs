@@ -1,4 +1,4 @@
-//! Messages on a stream of bytes: a kind (1 byte), the length of the body (4 bytes, big-endian), the body.
+//! Messages on a byte stream: kind (1 byte), length of the body (4 bytes, big-endian), body.
 
 use std::io;
 use std::time::Duration;
@@ -14,12 +14,12 @@ pub(crate) struct Reader<R> {
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
-    /// An error comes once nothing has moved for `patience`.
+    /// Fails when nothing has moved for `patience`.
     pub(crate) fn new(inner: R, patience: Duration) -> Self {
         Self { inner: BufReader::with_capacity(BODY_MAX, inner), patience, body: Vec::new() }
     }
 
-    /// Kind of the next message, whose [`body`](Self::body) is there; `None` where the stream ends between two.
+    /// Reads the next message and returns its kind, see [`body`](Self::body); `None` if the stream ends before it.
     pub(crate) async fn next(&mut self) -> io::Result<Option<u8>> {
         let mut head = [0; HEAD];
         match self.fill(&mut head).await? {
@@ -30,7 +30,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         let [kind, length @ ..] = head;
         let length = u32::from_be_bytes(length) as usize;
         if length > BODY_MAX {
-            let text = format!("a message of {length} bytes came, allowed: {BODY_MAX}");
+            let text = format!("received a message of {length} bytes, allowed: {BODY_MAX}");
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }
         let mut body = std::mem::take(&mut self.body);
@@ -45,24 +45,24 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         self.inner.get_ref()
     }
 
-    /// The stream; what was read ahead is lost.
+    /// The stream; buffered input is dropped.
     pub(crate) fn into_inner(self) -> R {
         self.inner.into_inner()
     }
 
-    /// What the last message says.
+    /// The body of the last message.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// Reads on until the peer has closed its side, and forgets what comes.
+    /// Reads and discards until the peer has closed its side.
     pub(crate) async fn drain(&mut self) -> io::Result<()> {
         let mut scrap = [0; 4096];
         while self.fill(&mut scrap).await? == scrap.len() {}
         Ok(())
     }
 
-    /// Bytes read: fewer than there is room for where the stream ends.
+    /// Fills the buffer; returns the bytes read, fewer only at the end of the stream.
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -80,12 +80,12 @@ pub(crate) struct Writer<W> {
     inner: W,
     patience: Duration,
     message: Vec<u8>,
-    /// When something was said last.
+    /// When the last message was sent.
     last: Instant,
 }
 
 impl<W: AsyncWrite + Unpin> Writer<W> {
-    /// An error comes once nothing has moved for `patience`.
+    /// Fails when nothing has moved for `patience`.
     pub(crate) fn new(inner: W, patience: Duration) -> Self {
         Self { inner, patience, message: Vec::with_capacity(HEAD + BODY_MAX), last: Instant::now() }
     }
@@ -119,23 +119,23 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         self.inner
     }
 
-    /// Hands everything on.
+    /// Flushes the stream.
     pub(crate) async fn flush(&mut self) -> io::Result<()> {
         patiently(self.patience, self.inner.flush()).await
     }
 
-    /// Closes our side once everything has arrived.
+    /// Closes our side; returns once the peer has everything.
     pub(crate) async fn finish(&mut self) -> io::Result<()> {
         patiently(self.patience, self.inner.shutdown()).await
     }
 
-    /// Waits for something, and tells the peer by messages of this kind that it is not forgotten.
+    /// Waits for `work`; meanwhile keepalive messages of this kind go to the peer.
     pub(crate) async fn meanwhile<T>(&mut self, kind: u8, work: impl Future<Output = T>) -> io::Result<T> {
         let mut work = std::pin::pin!(work);
         loop {
             tokio::select! {
                 biased;
-                () = sleep_until(self.last + SIGN_OF_LIFE) => {
+                () = sleep_until(self.last + KEEPALIVE) => {
                     self.send(kind, &[]).await?;
                     self.flush().await?;
                 }
@@ -147,7 +147,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
 
 async fn patiently<T>(patience: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     timeout(patience, work).await.unwrap_or_else(|_| {
-        let text = format!("nothing came from the other end for {} s", patience.as_secs_f64());
+        let text = format!("nothing received from the peer for {} s", patience.as_secs_f64());
         Err(io::Error::new(io::ErrorKind::TimedOut, text))
     })
 }
@@ -159,5 +159,5 @@ fn cut_off() -> io::Error {
 /// Longest body.
 pub(crate) const BODY_MAX: usize = 32 * 1024;
 const HEAD: usize = 5;
-/// Between two signs of life of an end that is busy: well below anyone's patience.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+/// Time between two keepalive messages: far below any `patience`.
+const KEEPALIVE: Duration = Duration::from_secs(10);

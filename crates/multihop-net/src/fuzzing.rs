@@ -1,4 +1,4 @@
-//! What fuzz targets may see of the inside. Only there with `--cfg fuzzing`, as `tools/fuzz.sh` sets it.
+//! Internals for fuzz targets. Compiled only with `--cfg fuzzing`, which `tools/fuzz.sh` sets.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::protection::encrypted::session::{Hello, Session};
 use crate::protection::encrypted::{Proof, Rotation, SecureDatagram};
 use crate::{perf, tunnel};
 
-/// What is read of a sealed datagram is all that there is in it.
+/// A parsed datagram of the encrypted protocol emits the same bytes.
 pub fn message(bytes: &[u8]) {
     if let Some(message) = SecureDatagram::parse(bytes) {
         let mut out = Vec::new();
@@ -28,7 +28,7 @@ pub fn message(bytes: &[u8]) {
     }
 }
 
-/// A cookie is good for the address and time that it was made for, and for no other.
+/// A cookie is valid for its address and time only.
 pub fn cookie(key: [u8; 32], cookie: [u8; 16], addresses: [SocketAddr; 2], seconds: [u32; 2]) {
     let cookies = CookieKey::new(key);
     let [then, now] = seconds.map(|seconds| Instant::ZERO + Duration::from_secs(u64::from(seconds)));
@@ -40,7 +40,7 @@ pub fn cookie(key: [u8; 32], cookie: [u8; 16], addresses: [SocketAddr; 2], secon
     assert_eq!(cookies.verify(now, addresses[1], &made), one == other && (0..=1).contains(&age));
 }
 
-/// A message about files, and both ends of a transfer whose other end says this.
+/// A message of a file transfer, and both ends of a transfer with a peer that sends these bytes.
 pub fn files(bytes: &[u8]) {
     if let Some((&kind, body)) = bytes.split_first() {
         files::check(kind, body);
@@ -61,7 +61,7 @@ pub fn perf(bytes: &[u8]) {
     perf::check(bytes);
 }
 
-/// What the near end of a tunnel reads, and its gateway.
+/// The input of both ends of a tunnel.
 pub fn tunnel(bytes: &[u8]) {
     block_on(tunnel::check(bytes));
 }
@@ -73,17 +73,17 @@ fn block_on(work: impl Future<Output = ()>) {
     RUNTIME.with(|runtime| runtime.block_on(work));
 }
 
-/// Both ends of a connection, between which datagrams are lost, changed and said again.
+/// Both ends of a connection whose datagrams are lost, modified and replayed.
 pub struct Ends {
     sessions: Vec<Session>,
     credentials: Arc<Credentials>,
-    /// What each has said.
-    said: [Vec<Vec<u8>>; 2],
+    /// The datagrams that each end has sent.
+    sent: [Vec<Vec<u8>>; 2],
     now: Instant,
 }
 
 impl Ends {
-    /// A caller that has its cookie, and nobody who has heard it.
+    /// An initiator that has its cookie, and no responder yet.
     pub fn new(with_keys: bool) -> Self {
         let proof = match with_keys {
             true => Proof::Keys(Identity::from_secret([1; 32])),
@@ -93,16 +93,16 @@ impl Ends {
         let credentials = Arc::new(Credentials { proof, peers: Peers::Any, rotation });
         let caller = Session::initiate(&credentials, 1, &Zeroizing::new([1; 32]));
         let mut ends =
-            Self { sessions: vec![caller], credentials, said: [vec![], vec![]], now: Instant::ZERO };
+            Self { sessions: vec![caller], credentials, sent: [vec![], vec![]], now: Instant::ZERO };
         let mut reply = Vec::new();
         SecureDatagram::CookieReply { receiver: 1, cookie: [7; 16] }.emit(&mut reply);
-        ends.say(0, 0);
-        ends.hear(1, 0, |bytes| *bytes = reply);
+        ends.send(0, 0);
+        ends.deliver(1, 0, |bytes| *bytes = reply);
         ends
     }
 
-    /// Lets one end say a segment of this kind.
-    pub fn say(&mut self, end: usize, kind: u8) {
+    /// Lets one end send a segment of this kind.
+    pub fn send(&mut self, end: usize, kind: u8) {
         let Some(session) = self.sessions.get_mut(end) else { return };
         let ack = (end == 1 || kind % 2 == 1).then_some(Ack::default());
         let body = match kind % 4 {
@@ -115,15 +115,15 @@ impl Ends {
         session.send(self.now, &Segment { body, ack, ..Segment::default() }, &mut out);
         let pending = std::iter::from_fn(|| session.pop_pending());
         let all = Some(out).filter(|out| !out.is_empty()).into_iter().chain(pending);
-        self.said[end].extend(all);
-        let excess = self.said[end].len().saturating_sub(64);
-        self.said[end].drain(..excess);
+        self.sent[end].extend(all);
+        let excess = self.sent[end].len().saturating_sub(64);
+        self.sent[end].drain(..excess);
     }
 
-    /// The other end hears what this one has said, after `change`.
-    pub fn hear(&mut self, end: usize, which: u8, change: impl FnOnce(&mut Vec<u8>)) {
-        let said = &self.said[end];
-        let mut bytes = said.get(usize::from(which) % said.len().max(1)).cloned().unwrap_or_default();
+    /// Delivers a datagram of this end to the other, after `change`.
+    pub fn deliver(&mut self, end: usize, which: u8, change: impl FnOnce(&mut Vec<u8>)) {
+        let sent = &self.sent[end];
+        let mut bytes = sent.get(usize::from(which) % sent.len().max(1)).cloned().unwrap_or_default();
         change(&mut bytes);
         let Some(message) = SecureDatagram::parse(&bytes) else { return };
         let peer = SocketAddr::from(([10, 0, 0, 1], 1));
@@ -138,7 +138,7 @@ impl Ends {
         session.receive(self.now, message, peer, true, (1, 2));
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn wait(&mut self, seconds: u8) {
         self.now += Duration::from_secs(u64::from(seconds));
     }

@@ -1,5 +1,4 @@
-//! Who a peer is: keys, tokens, and the peers that are known. Their text forms, byte by byte:
-//! `docs/wire.md`.
+//! The identity of peers: keys, tokens and the file of known peers. `docs/wire.md` specifies their text forms.
 
 mod identity;
 mod known;

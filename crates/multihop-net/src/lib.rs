@@ -1,7 +1,7 @@
 //! TPA on real UDP sockets.
 //!
-//! A [`Hub`](hub::Hub) is many connections on one socket, without the socket: datagrams and time in,
-//! datagrams out. A tokio task moves it ([`TpaListener`], [`TpaStream`]); tests move it in virtual time.
+//! A [`Hub`](hub::Hub) is the state machine of all connections of one socket: datagrams and time in, datagrams
+//! out. A tokio task drives it ([`TpaListener`], [`TpaStream`]); tests drive it in virtual time.
 
 mod alarm;
 mod config;

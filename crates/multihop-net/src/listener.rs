@@ -6,17 +6,17 @@ use crate::config::Config;
 use crate::driver::Shared;
 use crate::stream::TpaStream;
 
-/// Takes connections on one UDP socket.
+/// Accepts connections on one UDP socket.
 ///
-/// When it is dropped nobody can connect any more; connections that were accepted live on.
+/// Dropping it stops listening; accepted connections continue.
 #[derive(Debug)]
 pub struct TpaListener {
     shared: Arc<Shared>,
 }
 
 impl TpaListener {
-    /// Opens the socket, and takes connections from now on.
-    #[expect(clippy::unused_async, reason = "needs a runtime, and may come to look up things")]
+    /// Opens the socket and listens.
+    #[expect(clippy::unused_async, reason = "it must run inside a runtime, and may resolve names later")]
     pub async fn bind(addr: SocketAddr, config: Config) -> io::Result<Self> {
         let (shared, ()) = Shared::start(addr, &config, |hub| {
             hub.listen();
@@ -38,7 +38,7 @@ impl TpaListener {
                 if state.is_dead {
                     return Err(io::Error::new(
                         io::ErrorKind::NotConnected,
-                        "the runtime of this listener is gone",
+                        "the runtime of this listener has ended",
                     ));
                 }
             }
@@ -46,7 +46,7 @@ impl TpaListener {
         }
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.shared.local
     }

@@ -2,51 +2,51 @@ use std::time::Duration;
 
 use multihop_transport::tpa::{Counters, Endpoint};
 
-/// What a connection has seen and done, and where it is.
+/// The state and the statistics of a connection.
 #[derive(Clone, Debug)]
 pub struct Stats {
-    /// Where the connection is: `established`, say.
+    /// The state of the connection, for example `established`.
     pub state: &'static str,
-    /// What the sender takes the network to be like: `normal`, `congested` or `freeze`.
+    /// The phase of the sender: `normal`, `congested` or `freeze`.
     pub phase: &'static str,
     /// Smoothed round-trip time; `None` before the first sample.
     pub rtt: Option<Duration>,
-    /// The newest sample of it.
+    /// The newest round-trip sample.
     pub latest_rtt: Option<Duration>,
-    /// Retransmission timeout, back-off included.
+    /// Retransmission timeout, backoff included.
     pub rto: Duration,
     /// Congestion window in segments.
     pub cwnd: u8,
-    /// What may be in flight: the least of congestion window and the peer's.
+    /// Segments that may be in flight: the smaller of congestion window and the peer's window.
     pub window: u8,
     /// Segments in flight.
     pub flight: u8,
     /// Payload of a full segment of the next block.
     pub mss: u32,
-    /// Links between here and the peer, by the TTL of what arrives; `None` if it is not known.
+    /// Hops to the peer, from the TTL of received datagrams; `None` if not known.
     pub hops: Option<u8>,
-    /// Time that pacing puts between two data segments; `None` without pacing, or before it knows.
+    /// Gap between two data segments; `None` without pacing or before the first measurement.
     pub pacing_gap: Option<Duration>,
     /// Bytes queued and not acknowledged.
     pub unacked: u64,
-    /// Bytes that wait to be read.
+    /// Received bytes that were not read.
     pub unread: u64,
     /// Datagrams sent for this connection.
     pub datagrams_sent: u64,
     /// Datagrams that arrived for this connection.
     pub datagrams_received: u64,
-    /// Bytes in them.
+    /// Bytes of the datagrams sent.
     pub bytes_sent: u64,
-    /// Bytes in those.
+    /// Bytes of the datagrams received.
     pub bytes_received: u64,
-    /// Notices that something sent for this connection did not get through; the protocol counts those that
-    /// concern a segment in flight.
+    /// Reports that a datagram of this connection was not delivered; `counters` has those about a segment in
+    /// flight.
     pub notices: u64,
-    /// Everything that the protocol counts: notices, retransmissions, time-outs, freezes, ...
+    /// The counters of the protocol: notices, retransmissions, timeouts, freezes, ...
     pub counters: Counters,
 }
 
-/// What goes over the socket for one connection.
+/// Socket traffic of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Traffic {
     pub(crate) datagrams_sent: u64,

@@ -18,7 +18,7 @@ use crate::stats::Stats;
 ///
 /// [`shutdown`](tokio::io::AsyncWriteExt::shutdown) closes our side and returns once the peer has everything
 /// that was written. A stream that is dropped closes in the background, as a TCP socket does: what was
-/// written is still delivered, and the peer is reset if it has sent what nobody has read, or still does.
+/// written is still delivered, and the peer gets a reset if data from it was not read.
 #[derive(Debug)]
 pub struct TpaStream {
     shared: Arc<Shared>,
@@ -56,17 +56,17 @@ impl TpaStream {
         self.shared.local
     }
 
-    /// The key that the peer has proved to have; `None` without keys.
+    /// The key that the peer has proved; `None` without keys.
     pub fn peer_key(&self) -> Option<PublicKey> {
         self.shared.lock().hub.peer_key(self.id)
     }
 
-    /// What the connection has seen and done.
+    /// The statistics of the connection.
     pub fn stats(&self) -> Stats {
         self.shared.lock().hub.stats(self.id).expect("the hub keeps what a stream holds")
     }
 
-    /// Ends the connection now, and tells the peer. Reads and writes fail from now on.
+    /// Ends the connection now, with a reset to the peer. Reads and writes fail from now on.
     pub fn abort(&self) {
         self.with(|state| state.hub.abort(self.id));
     }
@@ -85,7 +85,7 @@ impl TpaStream {
         self.wait(&mut state, Side::Write, cx)
     }
 
-    /// Comes back when something happens to the connection.
+    /// Pending until something happens to the connection.
     fn wait<R, E: From<Error>>(&self, state: &mut State, side: Side, cx: &Context<'_>) -> Poll<Result<R, E>> {
         if state.is_dead {
             return Poll::Ready(Err(Error::Aborted.into()));

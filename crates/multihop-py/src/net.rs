@@ -71,7 +71,7 @@ impl Connection {
         self.bridge.stream().peer_key().map(|key| key.to_string())
     }
 
-    /// What the connection has seen and done.
+    /// The statistics of the connection.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = self.bridge.stream().stats();
         let counters = stats.counters;

@@ -30,12 +30,8 @@ pub(super) fn listening(args: &NetArgs, usual: Usual<'_>) -> Result<(Config, Opt
 
 /// For the end that connects.
 pub(super) fn connecting(args: &NetArgs, usual: Usual<'_>) -> Result<Config, Failure> {
-    let security = security(args)?.ok_or_else(|| {
-        Failure::Usage(
-            "no security mode: pass --token, --key or --plain"
-                .to_owned(),
-        )
-    })?;
+    let security = security(args)?
+        .ok_or_else(|| Failure::Usage("no security mode: pass --token, --key or --plain".to_owned()))?;
     config(args, usual, security)
 }
 
@@ -65,8 +61,9 @@ fn security(args: &NetArgs) -> Result<Option<Security>, Failure> {
 
 fn peers(args: &NetArgs) -> Result<Peers, Failure> {
     if let Some(key) = &args.peer {
-        let key =
-            key.parse().map_err(|problem| Failure::Usage(format!("--peer: invalid public key: {problem}")))?;
+        let key = key
+            .parse()
+            .map_err(|problem| Failure::Usage(format!("--peer: invalid public key: {problem}")))?;
         return Ok(Peers::Exactly(key));
     }
     let path = match &args.known_peers {

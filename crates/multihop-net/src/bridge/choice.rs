@@ -4,23 +4,23 @@ use std::path::PathBuf;
 use crate::config::{Peers, Security};
 use crate::keys::{Identity, KnownPeers};
 
-/// Security as other languages choose it, by words. One of the first three must be there.
+/// Security options in the form that other languages pass. Exactly one of the first three must be set.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// The bare protocol.
+    /// The plain protocol.
     pub plain: bool,
-    /// A token, as it is printed.
+    /// A token as text.
     pub token: Option<String>,
     /// The file with our key.
     pub identity: Option<PathBuf>,
-    /// With a key: the key that the peer must have, as it is printed, or `any`.
+    /// With a key: the public key that the peer must have as text, or `any`.
     pub peer: Option<String>,
-    /// With a key: the file of the peers that have been seen before.
+    /// With a key: the file of known peers.
     pub known_peers: Option<PathBuf>,
 }
 
 impl Choice {
-    /// What was chosen; the files are read now.
+    /// The configuration; reads the files.
     pub fn security(&self) -> io::Result<Security> {
         match (self.plain, &self.token, &self.identity) {
             (true, None, None) => Ok(Security::Plain),
@@ -32,9 +32,9 @@ impl Choice {
             }
             (false, None, None) => Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "security was not chosen: a token, a key, or plain, which anybody can read",
+                "no security mode: set a token, a key or plain",
             )),
-            _ => Err(invalid("security was chosen twice: a token, a key and plain exclude each other")),
+            _ => Err(invalid("more than one security mode: a token, a key and plain exclude each other")),
         }
     }
 
@@ -45,7 +45,7 @@ impl Choice {
                 key.parse().map(Peers::Exactly).map_err(|error| invalid(format!("the peer's key: {error}")))
             }
             (None, Some(path)) => Ok(Peers::Known(KnownPeers::load(path)?)),
-            _ => Err(invalid("a key needs to know the peer's: one key, any, or the file of known peers")),
+            _ => Err(invalid("a key requires a peer: one public key, any, or a file of known peers")),
         }
     }
 }
@@ -60,7 +60,7 @@ mod tests {
     use crate::keys::Token;
 
     #[test]
-    fn one_way_must_be_chosen_and_only_one() {
+    fn exactly_one_security_mode_must_be_set() {
         let token = Token::generate().unwrap().to_string();
         let none = Choice::default();
         assert_eq!(none.security().unwrap_err().kind(), io::ErrorKind::PermissionDenied);

@@ -13,7 +13,7 @@ use super::{Bridge, runtime};
 use crate::config::Config;
 use crate::listener::TpaListener;
 
-/// A listener with a descriptor that is readable while a connection waits. It stops when it is dropped.
+/// A listener with a descriptor that is readable while a connection waits. Dropping it stops listening.
 #[derive(Debug)]
 pub struct BridgeListener {
     local: SocketAddr,
@@ -24,7 +24,7 @@ pub struct BridgeListener {
 }
 
 impl BridgeListener {
-    /// Takes connections at an address from now on; for threads outside of tokio.
+    /// Listens on an address; for threads outside of tokio.
     pub fn bind(addr: SocketAddr, config: Config) -> io::Result<Self> {
         let runtime = runtime()?;
         let (ready, says) = UnixStream::pair()?;
@@ -39,7 +39,7 @@ impl BridgeListener {
         Ok(Self { local, ready, waiting: Mutex::new(waiting), task })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub const fn local_addr(&self) -> SocketAddr {
         self.local
     }
@@ -54,7 +54,7 @@ impl BridgeListener {
         waiting.try_recv().map_err(|_| closed())
     }
 
-    /// The next connection, however long it takes.
+    /// Waits for the next connection.
     pub fn accept(&self) -> io::Result<(Bridge, OwnedFd)> {
         loop {
             match self.try_accept() {
@@ -64,7 +64,7 @@ impl BridgeListener {
         }
     }
 
-    /// Ends it for everybody who waits.
+    /// Closes it for all waiting threads.
     pub fn close(&self) {
         self.task.abort();
         let _ = self.ready.shutdown(std::net::Shutdown::Both);
@@ -91,7 +91,7 @@ impl Drop for BridgeListener {
     }
 }
 
-/// Puts connections into the queue; it stops taking them while that is full.
+/// Puts connections into the queue; accepts none while it is full.
 async fn accept(
     listener: TpaListener,
     queue: mpsc::Sender<(Bridge, OwnedFd)>,

@@ -1,8 +1,8 @@
-//! A stream as a descriptor of the system, for languages whose programs poll descriptors.
+//! A stream as a file descriptor, for languages whose programs poll descriptors.
 //!
-//! The program gets one end of a pair of Unix sockets, with everything that goes with it: blocking or not, `poll`,
-//! half close, time-outs. Two loops here copy between the other end and the stream, so that a slow reader and a full
-//! sender are felt at either.
+//! The program gets one end of a Unix socket pair, with all its features: blocking or not, `poll`, half-close,
+//! timeouts. Two loops copy between the other end and the stream, so that back-pressure works in both
+//! directions.
 
 mod choice;
 mod listener;
@@ -27,23 +27,23 @@ use tokio::sync::{Notify, watch};
 use crate::config::Config;
 use crate::stream::TpaStream;
 
-/// Bytes that each of the two loops takes at a time.
+/// Bytes of the buffer of each loop.
 const CHUNK: usize = 16 * 1024;
-/// How soon it is seen that a program closes a descriptor after it had shut down its sending side.
+/// How often to check whether a program has closed a descriptor whose sending side it had shut down.
 const HANG_UP_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What is left with the library when a program has a stream as a descriptor.
+/// The library's side of a stream whose descriptor a program has.
 #[derive(Clone, Debug)]
 pub struct Bridge {
     stream: Arc<Mutex<TpaStream>>,
     end: watch::Receiver<Option<End>>,
 }
 
-/// How a connection ended; an error may be told to many.
+/// How a connection ended; several callers may ask for the error.
 type End = Result<(), (io::ErrorKind, String)>;
 
 impl Bridge {
-    /// Gives a stream away for a descriptor, blocking at first. Needs to run inside tokio.
+    /// Turns a stream into a descriptor, blocking at first. Must run inside tokio.
     pub fn new(stream: TpaStream) -> io::Result<(Self, OwnedFd)> {
         let (program, ours) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -59,12 +59,12 @@ impl Bridge {
         runtime()?.block_on(async { Self::new(TpaStream::connect(addr, config).await?) })
     }
 
-    /// The stream, to ask it for addresses and statistics.
+    /// The stream, for addresses and statistics.
     pub fn stream(&self) -> MutexGuard<'_, TpaStream> {
         lock(&self.stream)
     }
 
-    /// Why the connection broke, if it did: what the descriptor cannot say.
+    /// The error of the connection, if any: the descriptor cannot report it.
     pub fn error(&self) -> Option<io::Error> {
         self.end.borrow().clone()?.err().map(|(kind, text)| io::Error::new(kind, text))
     }
@@ -77,7 +77,7 @@ impl Bridge {
     }
 }
 
-/// The runtime of a process that has none of its own: one thread, until the process ends.
+/// The runtime of a process without tokio: one thread, until the process ends.
 pub fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
@@ -92,7 +92,7 @@ fn lock(stream: &Mutex<TpaStream>) -> MutexGuard<'_, TpaStream> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Carries, and says how it ended before the program's descriptor does.
+/// Copies, and records the result before the program's descriptor closes.
 async fn run(
     stream: Arc<Mutex<TpaStream>>,
     mut program: tokio::net::UnixStream,
@@ -105,7 +105,7 @@ async fn run(
     said.send_replace(Some(result.map_err(|error| (error.kind(), error.to_string()))));
 }
 
-/// Copies both ways until both are over, or the program has gone and the peer has what it left.
+/// Copies in both directions until both end, or the program is gone and the peer has everything.
 async fn carry(stream: &Mutex<TpaStream>, program: &mut tokio::net::UnixStream) -> io::Result<()> {
     let descriptor = program.as_fd().try_clone_to_owned()?;
     let (from_program, to_program) = program.split();
@@ -120,7 +120,7 @@ async fn carry(stream: &Mutex<TpaStream>, program: &mut tokio::net::UnixStream) 
     tokio::try_join!(outbound, inbound).map(drop)
 }
 
-/// From the program to the peer, until the program has no more.
+/// From the program to the peer, until the program closes its side.
 async fn send(stream: &Mutex<TpaStream>, mut program: ReadHalf<'_>, sent: &Notify) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     loop {
@@ -137,7 +137,7 @@ async fn send(stream: &Mutex<TpaStream>, mut program: ReadHalf<'_>, sent: &Notif
     }
 }
 
-/// From the peer to the program, until the peer has no more or the program is not interested.
+/// From the peer to the program, until either closes.
 async fn receive(stream: &Mutex<TpaStream>, mut program: WriteHalf<'_>) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     loop {

@@ -1,4 +1,4 @@
-//! A folder held open: names are looked up in it one by one, and no link is followed.
+//! A folder held open: names are resolved in it one by one, and no link is followed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,11 +12,11 @@ use nix::fcntl::{AtFlags, OFlag, open, openat};
 use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-/// A folder, wherever its path may lead by now.
+/// An open folder, independent of what its path names by now.
 #[derive(Debug)]
 pub(super) struct Folder(OwnedFd);
 
-/// What has a name.
+/// What a name refers to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Found {
     Nothing,
@@ -26,31 +26,30 @@ pub(super) enum Found {
 }
 
 impl Folder {
-    /// The folder that the user named, by whatever path.
+    /// Opens the folder that the user named; its path may contain links.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(open(path, OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?))
     }
 
-    /// The same folder once more.
+    /// Another handle of the same folder.
     pub(super) fn again(&self) -> io::Result<Self> {
         Ok(Self(self.0.try_clone()?))
     }
 
-    /// A folder in this one.
+    /// Opens a folder in this one.
     pub(super) fn enter(&self, name: &OsStr) -> io::Result<Self> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         match openat(&self.0, name, flags, Mode::empty()) {
             Ok(folder) => Ok(Self(folder)),
-            // With O_DIRECTORY a link is no folder: Linux says ENOTDIR, others ELOOP.
-            Err(Errno::ENOTDIR | Errno::ELOOP) => Err(io::Error::new(
-                io::ErrorKind::NotADirectory,
-                "there is something of that name that is not a folder",
-            )),
+            // With O_DIRECTORY a link is an error: ENOTDIR on Linux, ELOOP elsewhere.
+            Err(Errno::ENOTDIR | Errno::ELOOP) => {
+                Err(io::Error::new(io::ErrorKind::NotADirectory, "the name exists and is not a folder"))
+            }
             Err(other) => Err(other.into()),
         }
     }
 
-    /// Makes a folder in this one unless it is there.
+    /// Creates a folder in this one unless it exists.
     pub(super) fn make(&self, name: &OsStr) -> io::Result<()> {
         match mkdirat(&self.0, name, Mode::from_bits_truncate(0o777)) {
             Err(Errno::EEXIST) | Ok(()) => Ok(()),
@@ -58,7 +57,7 @@ impl Folder {
         }
     }
 
-    /// What has this name; a link is `Other`.
+    /// What this name refers to; a link is `Other`.
     pub(super) fn find(&self, name: &OsStr) -> io::Result<Found> {
         let found = match fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Err(Errno::ENOENT) => return Ok(Found::Nothing),
@@ -71,23 +70,23 @@ impl Folder {
         })
     }
 
-    /// Opens a file that is there for reading.
+    /// Opens an existing file for reading.
     pub(super) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         let file = File::from(openat(&self.0, name, OFlag::O_RDONLY | FILE, Mode::empty())?);
         if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("is not a file")) }
     }
 
-    /// Opens a file for reading and writing; makes it unless it is there.
+    /// Opens a file for reading and writing; creates it if missing.
     pub(super) fn make_file(&self, name: &OsStr, executable: bool) -> io::Result<File> {
         let mode = if executable { 0o777 } else { 0o666 };
         let flags = OFlag::O_RDWR | OFlag::O_CREAT | FILE;
         let file = File::from(openat(&self.0, name, flags, Mode::from_bits_truncate(mode))?);
         let found = file.metadata()?;
-        // Others may have put a pipe, a device, or a second name of some file in its place.
+        // Another program may have replaced it by a pipe, a device or a hard link.
         if found.is_file() && found.nlink() <= 1 {
             Ok(file)
         } else {
-            Err(io::Error::other("there is something of that name that is not a plain file"))
+            Err(io::Error::other("the name exists and is not a regular file"))
         }
     }
 
@@ -100,7 +99,7 @@ impl Folder {
         }
     }
 
-    /// Gives a file its final name, and makes sure that it keeps it.
+    /// Renames a file to its final name, and syncs the folder.
     pub(super) fn rename(&self, from: &OsStr, to: &OsStr, overwrite: bool) -> io::Result<()> {
         if overwrite {
             nix::fcntl::renameat(&self.0, from, &self.0, to)?;
@@ -110,12 +109,12 @@ impl Folder {
         nix::unistd::fsync(&self.0).map_err(io::Error::from)
     }
 
-    /// Forgets a file.
+    /// Deletes a file.
     pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(unlinkat(&self.0, name, UnlinkatFlags::NoRemoveDir)?)
     }
 
-    /// Bytes that may still be written here.
+    /// Free bytes of the file system.
     pub(super) fn free(&self) -> io::Result<u64> {
         let found = nix::sys::statvfs::fstatvfs(&self.0)?;
         Ok(found.blocks_available().saturating_mul(found.fragment_size()))
@@ -125,7 +124,7 @@ impl Folder {
     fn rename_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let flags = nix::fcntl::RenameFlags::RENAME_NOREPLACE;
         match nix::fcntl::renameat2(&self.0, from, &self.0, to, flags) {
-            // Not every file system can.
+            // Not every file system supports it.
             Err(Errno::EINVAL | Errno::ENOSYS) => self.rename_after_look(from, to),
             done => Ok(done?),
         }
@@ -144,5 +143,5 @@ impl Folder {
     }
 }
 
-/// A pipe must not make us wait.
+/// A pipe must not block.
 const FILE: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_CLOEXEC).union(OFlag::O_NONBLOCK);

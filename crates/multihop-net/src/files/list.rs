@@ -1,4 +1,4 @@
-//! What is to be sent: files and folders of this host, and standard input.
+//! What the sender sends: files and folders of this host, and standard input.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,11 +13,11 @@ use super::Error;
 use super::message::{Entry, Kind};
 use super::names::{Name, is_partial, printable};
 
-/// The list of what is to be sent, each with its place at the receiver.
+/// The files and folders to send, with their names at the receiver.
 #[derive(Default)]
 pub struct Sources {
     pub(super) list: Vec<Source>,
-    /// What was left out, and why.
+    /// What was skipped, and why.
     pub(super) notes: Vec<String>,
     /// Bytes of all names.
     names: usize,
@@ -36,13 +36,13 @@ pub(super) enum Origin {
 }
 
 impl Sources {
-    /// Nothing yet.
+    /// An empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a file, or a folder with everything in it, under the last component of its path. In a folder,
-    /// links and what is neither file nor folder are left out, and noted.
+    /// Adds a file, or a folder with its contents, under the last component of its path. Inside a folder, links
+    /// and special files are skipped, with a note.
     pub fn add(&mut self, path: &Path) -> Result<(), Error> {
         let bad = |why: std::io::Error| Error::Here(format!("cannot read {}: {why}", path.display()));
         let found = fs::metadata(path).map_err(bad)?;
@@ -58,12 +58,15 @@ impl Sources {
             File::open(path).map_err(bad)?;
             self.push(file(name, &found), Origin::File(real))
         } else {
-            let text = format!("cannot send {}: it is neither a file nor a folder; try -", path.display());
+            let text = format!(
+                "cannot send {}: neither a file nor a folder; use - for standard input",
+                path.display()
+            );
             Err(Error::Here(text))
         }
     }
 
-    /// Adds a stream of unknown length, which becomes a file of this name.
+    /// Adds a stream of unknown length, which becomes a file with this name.
     pub fn add_stream(
         &mut self,
         name: &str,
@@ -73,12 +76,12 @@ impl Sources {
         self.push(Entry { kind: Kind::File, size: None, name }, Origin::Stream(Some(stream)))
     }
 
-    /// Bytes to be sent, if that is known.
+    /// Bytes to send, if known.
     pub(super) fn bytes(&self) -> Option<u64> {
         total(self.list.iter().map(|source| &source.entry))
     }
 
-    /// Files among them.
+    /// Number of files.
     pub(super) fn files(&self) -> u32 {
         let files = self.list.iter().filter(|source| source.entry.kind != Kind::Folder).count();
         u32::try_from(files).expect("the list is bounded")
@@ -89,11 +92,11 @@ impl Sources {
         if self.tops.insert(name.clone()) {
             Ok(name)
         } else {
-            Err(Error::Here(format!("two sources have the name '{name}': send them one after the other")))
+            Err(Error::Here(format!("two sources have the name '{name}': send them separately")))
         }
     }
 
-    /// Depth first, names in order, so that the same folder gives the same list.
+    /// Adds a folder depth-first in order of names, so that equal folders give equal lists.
     fn folder(&mut self, path: &Path, name: Name) -> Result<(), Error> {
         let bad = |why: std::io::Error| Error::Here(format!("cannot read {}: {why}", path.display()));
         let mut names = Vec::new();
@@ -119,7 +122,7 @@ impl Sources {
             self.push(file(name, &found), Origin::File(path.to_owned()))
         } else {
             let what = if found.is_symlink() { "a link" } else { "neither a file nor a folder" };
-            self.notes.push(format!("left out: {} is {what}", printable(path.as_os_str().as_bytes())));
+            self.notes.push(format!("skipped: {} is {what}", printable(path.as_os_str().as_bytes())));
             bound(self.notes.len())
         }
     }
@@ -132,21 +135,21 @@ impl Sources {
     }
 }
 
-/// Opens a file of the list, unless it is another by now.
+/// Opens a file of the list, unless it was replaced or changed.
 pub(super) fn open(path: &Path, size: u64) -> Result<(File, Stamp), Error> {
     let bad = |why: &dyn std::fmt::Display| Error::Here(format!("cannot read {}: {why}", path.display()));
-    // A pipe that took the file's place must not make us wait.
+    // O_NONBLOCK: a pipe that replaced the file must not block.
     let flags = nix::libc::O_NONBLOCK;
     let file = File::options().read(true).custom_flags(flags).open(path).map_err(|why| bad(&why))?;
     let found = file.metadata().map_err(|why| bad(&why))?;
     if found.is_file() && found.len() == size {
         Ok((file, Stamp::of(&found)))
     } else {
-        Err(bad(&"it has changed since the transfer began; send it again"))
+        Err(bad(&"it changed during the transfer; send it again"))
     }
 }
 
-/// What changes when somebody writes to a file.
+/// What changes when a file is written to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Stamp {
     size: u64,
@@ -165,16 +168,14 @@ pub(super) fn total<'a>(entries: impl Iterator<Item = &'a Entry>) -> Option<u64>
     entries.map(|entry| entry.size).try_fold(0_u64, |sum, size| sum.checked_add(size?))
 }
 
-/// Whether a list may have so many entries.
+/// Checks the limits of a list.
 pub(super) fn bound(entries: usize) -> Result<(), Error> {
     if entries > ENTRIES_MAX { Err(too_many()) } else { Ok(()) }
 }
 
 fn too_many() -> Error {
     let names = NAMES_MAX / (1024 * 1024);
-    Error::Here(format!(
-        "too many files at once, allowed: {ENTRIES_MAX} with names of {names} MiB in all; use tar and -"
-    ))
+    Error::Here(format!("too many files, allowed: {ENTRIES_MAX} with {names} MiB of names; use tar and -"))
 }
 
 fn file(name: Name, found: &Metadata) -> Entry {

@@ -1,46 +1,46 @@
-//! The messages of a transfer; docs/net-programs.md has them byte by byte.
+//! The messages of a transfer, as docs/net-programs.md specifies them.
 
 use super::names::{BadName, NAME_MAX, Name, printable};
 
 /// One message.
 #[derive(Debug)]
 pub(super) enum Message<'a> {
-    /// Opens the conversation.
+    /// The first message.
     Hello { version: u8 },
-    /// One line of the list of what is to come.
+    /// One entry of the sender's list.
     Entry(Result<Entry, BadName>),
-    /// The list is over.
+    /// The end of the list.
     Listed { entries: u32 },
     /// The receiver has the first `offset` bytes of a file, and their hash.
     Have(Have),
-    /// The receiver has said what it has.
+    /// The end of the receiver's list.
     Ready,
-    /// A file begins, at `offset`.
+    /// The start of a file's data, at `offset`.
     File { index: u32, offset: u64 },
-    /// Its next bytes.
+    /// The next bytes of the file.
     Data(&'a [u8]),
-    /// It ends; the hash of all of it.
+    /// The end of the file, with the hash of all of it.
     End { hash: Hash },
-    /// There are no more files.
+    /// The end of all files.
     Done,
-    /// Every file is in its place, whole.
+    /// All files are complete at the receiver.
     Verdict { files: u32 },
-    /// The other end has given up, for this reason.
+    /// The peer gave up, for this reason.
     Failed(String),
-    /// The other end is busy.
+    /// Keepalive: the peer is busy.
     Wait,
 }
 
-/// What is sent: a file or a folder.
+/// An entry: a file or a folder.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Entry {
     pub(super) kind: Kind,
-    /// Bytes; `None` where nobody knows before the end.
+    /// Bytes; `None` if unknown before the end.
     pub(super) size: Option<u64>,
     pub(super) name: Name,
 }
 
-/// What is part of a file already.
+/// The part of a file that the receiver has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Have {
     pub(super) index: u32,
@@ -58,7 +58,7 @@ pub(super) enum Kind {
 pub(super) type Hash = [u8; 32];
 
 impl<'a> Message<'a> {
-    /// What a frame says; `None` if it makes no sense.
+    /// Parses a message; `None` if it is invalid.
     pub(super) fn parse(kind: u8, body: &'a [u8]) -> Option<Self> {
         Some(match kind {
             HELLO => match body.strip_prefix(MAGIC)? {
@@ -89,7 +89,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Its kind, and its body in pieces written to `scratch` or lying elsewhere.
+    /// Its kind, and its body as a header in `scratch` and data elsewhere.
     pub(super) fn emit<'b>(&'b self, scratch: &'b mut Vec<u8>) -> (u8, &'b [u8]) {
         scratch.clear();
         let kind = match self {
@@ -138,11 +138,11 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What is read of a message is all that there is in it.
+/// A parsed message emits the same bytes.
 #[cfg(fuzzing)]
 pub(crate) fn check(kind: u8, body: &[u8]) {
     match Message::parse(kind, body) {
-        // What people are to see has lost what could steer their terminals.
+        // Text for users has its control characters escaped.
         None | Some(Message::Failed(_) | Message::Entry(Err(_))) => {}
         Some(message) => assert_eq!(message.emit(&mut Vec::new()), (kind, body)),
     }
@@ -161,9 +161,9 @@ fn entry(body: &[u8]) -> Option<Result<Entry, BadName>> {
     Some(Name::parse(name).map(|name| Entry { kind, size, name }))
 }
 
-/// What both ends speak.
+/// The protocol version.
 pub(super) const VERSION: u8 = 1;
-/// An end that is busy, as a kind of frame.
+/// The kind of keepalive messages.
 pub(super) const WAIT: u8 = 12;
 const HELLO: u8 = 1;
 const ENTRY: u8 = 2;
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_understood() {
+    fn messages_survive_a_round_trip() {
         let hash = [7; 32];
         let name = Name::parse(b"a/b").unwrap();
         for kind in [Kind::Folder, Kind::File, Kind::Executable] {

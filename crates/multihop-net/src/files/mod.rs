@@ -1,7 +1,7 @@
-//! Moves files and folders over a stream of bytes, and goes on where it was interrupted.
+//! Transfers files and folders over a byte stream, and resumes interrupted transfers.
 //!
-//! The sender lists what it has; the receiver refuses what it cannot take, and says what it has
-//! already; then come the files. Each lies under another name until its hash is right.
+//! The sender lists its files. The receiver refuses what it cannot store, and reports what it has already. Then
+//! the files follow. Each has a temporary name until its hash is verified.
 
 use std::io;
 use std::time::Duration;
@@ -24,20 +24,20 @@ pub use receive::{Target, receive};
 pub use send::send;
 pub use serve::{Done, Watcher, serve};
 
-/// Why a transfer did not come to its end.
+/// Why a transfer failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Something on this host.
+    /// A problem on this host.
     #[error("{0}")]
     Here(String),
-    /// The other end gave up, and this is what it says.
-    #[error("the other end gave up: {0}")]
+    /// The peer gave up, for this reason.
+    #[error("the peer gave up: {0}")]
     There(String),
     /// The connection was lost.
-    #[error("the connection is lost: {0}")]
+    #[error("connection lost: {0}")]
     Stream(io::Error),
-    /// The other end said something that makes no sense.
-    #[error("the other end does not keep to the protocol: {0}")]
+    /// The peer violated the protocol.
+    #[error("protocol error of the peer: {0}")]
     Protocol(String),
 }
 
@@ -47,12 +47,12 @@ impl From<io::Error> for Error {
     }
 }
 
-/// How a transfer is to be done.
+/// Options of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Whether files that are there may be replaced.
+    /// Whether existing files may be replaced.
     pub overwrite: bool,
-    /// Give up when nothing has moved for this time.
+    /// Give up when nothing has moved for this long.
     pub patience: Duration,
 }
 
@@ -62,42 +62,42 @@ impl Default for Options {
     }
 }
 
-/// How far a transfer is.
+/// Progress of a transfer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Progress {
-    /// It is known what there is to do: how many files, and bytes unless one has no known size.
+    /// The size of the transfer is known.
     Begin {
         /// Files.
         files: u32,
-        /// Bytes of all of them.
+        /// Bytes of all files; `None` if the size of one is unknown.
         bytes: Option<u64>,
     },
     /// A file begins.
     File(String),
-    /// So many bytes more were there before.
+    /// This many more bytes were present before.
     Had(u64),
-    /// So many bytes more have been moved.
+    /// This many more bytes were transferred.
     Moved(u64),
-    /// Something that a person may want to know.
+    /// A note for the user.
     Note(String),
 }
 
-/// Takes what there is to tell.
+/// Receives the progress.
 pub type Report<'a> = &'a mut (dyn FnMut(Progress) + Send);
 
-/// What has been done.
+/// The result of a transfer.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Summary {
-    /// Files that are at the receiver now, whole.
+    /// Files that are complete at the receiver.
     pub files: u32,
-    /// Bytes that were moved for that.
+    /// Bytes transferred.
     pub moved: u64,
-    /// Bytes that were there before.
+    /// Bytes that were present before.
     pub had: u64,
 }
 
 impl Summary {
-    /// Counts along.
+    /// Adds a step of progress.
     fn note(&mut self, progress: &Progress) {
         match progress {
             Progress::Had(n) => self.had += n,

@@ -1,15 +1,15 @@
-//! Names as they travel: components joined by `/`, below the folder of the receiver.
+//! Names on the wire: components joined by `/`, relative to the receiver's folder.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Write};
 use std::os::unix::ffi::OsStrExt;
 
-/// The name of a file or folder that cannot lead out of the folder it is put into.
+/// The relative name of a file or folder; it cannot lead out of the receiver's folder.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Name(Box<[u8]>);
 
 impl Name {
-    /// Refuses every name that could lead elsewhere, or that no file can have.
+    /// Rejects names that could lead elsewhere, or that no file can have.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, BadName> {
         let parts = || bytes.split(|&byte| byte == b'/');
         let because = if bytes.is_empty() {
@@ -19,22 +19,22 @@ impl Name {
         } else if bytes[0] == b'/' {
             "is absolute"
         } else if parts().any(|part| part == b"..") {
-            "goes up by '..'"
+            "contains '..'"
         } else if parts().any(|part| part.is_empty() || part == b".") {
-            "has a part without a name"
+            "has an empty component"
         } else if bytes.len() > NAME_MAX || parts().any(|part| part.len() > PART_MAX) {
             "is too long"
         } else if parts().count() > DEPTH_MAX {
-            "lies too deep"
+            "is nested too deeply"
         } else if parts().any(is_partial) {
-            "is one of those that unfinished files have"
+            "is reserved for incomplete files"
         } else {
             return Ok(Self(bytes.into()));
         };
         Err(BadName { name: printable(&bytes[..bytes.len().min(SHOWN_MAX)]), because })
     }
 
-    /// The folders that lead there, and the last component.
+    /// The parent folders, and the last component.
     pub(super) fn split(&self) -> (impl Iterator<Item = &OsStr>, &OsStr) {
         let end = self.0.iter().rposition(|&byte| byte == b'/');
         let (folders, last) = end.map_or((&[][..], &self.0[..]), |end| (&self.0[..end], &self.0[end + 1..]));
@@ -53,7 +53,7 @@ impl Display for Name {
     }
 }
 
-/// A name that is refused, and why.
+/// A rejected name, and why.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct BadName {
     name: String,
@@ -66,13 +66,13 @@ impl Display for BadName {
     }
 }
 
-/// Text of others without what could steer a terminal or turn the line around.
+/// Text from the peer, with control and bidirectional characters escaped.
 pub(super) fn printable(bytes: &[u8]) -> String {
     let mut text = String::new();
     for ch in String::from_utf8_lossy(bytes).chars() {
         let turns = matches!(ch, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         if ch.is_control() || turns {
-            write!(text, "{}", ch.escape_unicode()).expect("a string takes everything");
+            write!(text, "{}", ch.escape_unicode()).expect("writing to a string cannot fail");
         } else {
             text.push(ch);
         }
@@ -80,14 +80,14 @@ pub(super) fn printable(bytes: &[u8]) -> String {
     text
 }
 
-/// The name under which a file lies until all of it is there and right: in the same folder, and the same
-/// for the same file, so that the next try finds it.
+/// The temporary name of an incomplete file: in the same folder, and always the same for one file, so that the
+/// next transfer finds it.
 pub(super) fn partial(name: &OsStr) -> String {
     let hash = blake3::hash(name.as_bytes()).to_hex();
     format!("{PARTIAL_BEGIN}{}{PARTIAL_END}", &hash[..32])
 }
 
-/// Whether a file is one that has not been finished.
+/// Whether this is the name of an incomplete file.
 pub(super) fn is_partial(name: &[u8]) -> bool {
     name.starts_with(PARTIAL_BEGIN.as_bytes()) && name.ends_with(PARTIAL_END.as_bytes())
 }
@@ -98,9 +98,9 @@ const PARTIAL_END: &str = ".part";
 pub(super) const NAME_MAX: usize = 4096;
 /// Linux's NAME_MAX.
 const PART_MAX: usize = 255;
-/// Each level is a folder that is held open while the next is looked for.
+/// Each level is a folder that is held open while the next one is opened.
 pub(super) const DEPTH_MAX: usize = 128;
-/// Of a bad name in a message.
+/// Characters of a bad name in a message.
 const SHOWN_MAX: usize = 100;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where files come to lie, and what lies there already. Everything here blocks.
+//! Where the receiver stores files, and what is there already. All functions block.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -9,15 +9,15 @@ use super::list::total;
 use super::message::{Entry, Hash, Have, Kind};
 use super::names::{Name, partial};
 
-/// What there is of a file before the transfer.
+/// The part of a file that is present before the transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) have: Have,
-    /// It lies in its place, rather than under its unfinished name.
+    /// It has its final name, not the temporary one.
     pub(super) finished: bool,
 }
 
-/// Looks at what is there of all that is to come; an error says why it cannot come.
+/// Finds what is present of the files to come; an error says why they cannot be stored.
 pub(super) fn survey(root: &Folder, entries: &[Entry], overwrite: bool) -> Result<Vec<Held>, String> {
     let mut held = Vec::new();
     for (index, entry) in (0..).zip(entries) {
@@ -28,22 +28,22 @@ pub(super) fn survey(root: &Folder, entries: &[Entry], overwrite: bool) -> Resul
     }
     let here = held.iter().map(|held| held.have.offset).sum();
     let needed = total(entries.iter()).map_or(0, |bytes| bytes.saturating_sub(here));
-    let free = root.free().map_err(|why| format!("cannot see how much room there is: {why}"))?;
+    let free = root.free().map_err(|why| format!("cannot determine the free space: {why}"))?;
     if needed > free {
-        return Err(format!("there is not enough room: needed {needed} bytes, free {free}"));
+        return Err(format!("not enough space: needed {needed} bytes, free {free}"));
     }
     make_folders(root, entries)?;
     Ok(held)
 }
 
-/// Size and hash of what is there of a file, and whether that is finished.
+/// Size and hash of what is present of a file, and whether it is complete.
 fn look(root: &Folder, entry: &Entry, overwrite: bool) -> io::Result<Option<(u64, Hash, bool)>> {
     let Some(place) = Place::find(root, &entry.name)? else { return Ok(None) };
     match (entry.kind, place.folder.find(&place.name)?) {
         (Kind::Folder, Found::Nothing | Found::Folder) => return Ok(None),
-        (Kind::Folder, _) => return Err(io::Error::other("it is there already and is not a folder")),
+        (Kind::Folder, _) => return Err(io::Error::other("it exists and is not a folder")),
         (_, Found::Folder | Found::Other) => {
-            return Err(io::Error::other("it is there already and is not a file"));
+            return Err(io::Error::other("it exists and is not a file"));
         }
         (_, Found::File { size }) if entry.size == Some(size) => {
             let mut file = place.folder.open_file(&place.name)?;
@@ -73,14 +73,14 @@ fn make_folders(root: &Folder, entries: &[Entry]) -> Result<(), String> {
     Ok(())
 }
 
-/// A file that is not finished yet, open for writing.
+/// An incomplete file, open for writing.
 pub(super) struct Partial {
     place: Place,
     file: File,
 }
 
 impl Partial {
-    /// Opens it at `offset`, if its beginning is still what it was; returns the hash so far.
+    /// Opens it at `offset` if the part before is unchanged; returns the hash so far.
     pub(super) fn begin(
         root: &Folder,
         entry: &Entry,
@@ -98,7 +98,7 @@ impl Partial {
         }
         let hasher = hash_prefix(&mut file, offset)?;
         if offset > 0 && expected != Some(hasher.finalize().into()) {
-            return Err(io::Error::other("somebody else has changed it"));
+            return Err(io::Error::other("another program changed it"));
         }
         file.set_len(offset)?;
         file.seek(SeekFrom::Start(offset))?;
@@ -110,7 +110,7 @@ impl Partial {
         self.file.try_clone()
     }
 
-    /// Everything is there: gives it its name once it is safe on the disk.
+    /// The file is complete: syncs it to the disk and gives it its final name.
     pub(super) fn finish(self, overwrite: bool) -> io::Result<()> {
         self.file.sync_all()?;
         match self.place.folder.rename(&self.place.partial, &self.place.name, overwrite) {
@@ -119,7 +119,7 @@ impl Partial {
         }
     }
 
-    /// What has arrived is of no use.
+    /// Deletes it: the received data is useless.
     pub(super) fn discard(self) -> io::Result<()> {
         self.place.folder.remove(&self.place.partial)
     }
@@ -133,7 +133,7 @@ struct Place {
 }
 
 impl Place {
-    /// `None` if a folder on the way is not there.
+    /// `None` if a parent folder does not exist.
     fn find(root: &Folder, name: &Name) -> io::Result<Option<Self>> {
         match Self::walk(root, name, |_, _| Ok(())) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -141,7 +141,7 @@ impl Place {
         }
     }
 
-    /// Makes the folders on the way.
+    /// Creates the parent folders.
     fn make(root: &Folder, name: &Name) -> io::Result<Self> {
         Self::walk(root, name, Folder::make)
     }
@@ -161,7 +161,7 @@ impl Place {
     }
 }
 
-/// The hash of the first `length` bytes; the file stands behind them.
+/// The hash of the first `length` bytes; leaves the position after them.
 pub(super) fn hash_prefix(file: &mut File, length: u64) -> io::Result<blake3::Hasher> {
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; 1 << 16];
@@ -179,14 +179,14 @@ pub(super) fn hash_prefix(file: &mut File, length: u64) -> io::Result<blake3::Ha
     }
 }
 
-/// As people are told, here and at the other end.
+/// The message for the users at both ends.
 pub(super) fn cannot_write(name: &Name, why: &io::Error) -> String {
     match why.kind() {
-        io::ErrorKind::NotFound => format!("cannot write '{name}': its folder has vanished"),
+        io::ErrorKind::NotFound => format!("cannot write '{name}': its folder no longer exists"),
         _ => format!("cannot write '{name}': {why}"),
     }
 }
 
 pub(super) fn exists() -> io::Error {
-    io::Error::other("it is there already with other contents; recv --overwrite would replace it")
+    io::Error::other("it exists with other contents; recv --overwrite replaces it")
 }

@@ -1,4 +1,4 @@
-//! The end that wants the files.
+//! The receiving end.
 
 use std::fmt::{self, Debug, Formatter};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::place::{Held, Partial, cannot_write, survey};
 use super::talk::{Incoming, Outgoing, meet, part};
 use super::{Error, Options, Progress, Report, Summary};
 
-/// Where it is to go.
+/// Where the received files go.
 pub enum Target {
     /// Into this folder.
     Folder(PathBuf),
@@ -31,7 +31,7 @@ impl Debug for Target {
     }
 }
 
-/// Takes everything that the other end of a stream sends.
+/// Receives everything that the sender sends.
 pub async fn receive<S>(
     stream: S,
     target: Target,
@@ -69,7 +69,7 @@ struct Receiver<'a, R, W> {
 
 /// Where the bytes of a file go.
 enum Sink<'a> {
-    /// It is there already, with this hash.
+    /// It exists, with this hash.
     Nowhere(Hash),
     Partial(Partial, tokio::fs::File),
     Stream(&'a mut (dyn AsyncWrite + Send + Unpin)),
@@ -92,14 +92,14 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
         Ok(files)
     }
 
-    /// What the sender has, as far as it may come in.
+    /// Reads the sender's list, and checks it.
     async fn list(&mut self) -> Result<Vec<Entry>, Error> {
         match self.next().await? {
             Message::Hello { version: VERSION } => {}
             Message::Hello { version } => {
                 return Err(Error::Here(format!("the sender speaks version {version}, allowed: {VERSION}")));
             }
-            _ => return Err(Error::Protocol("it does not send files".to_owned())),
+            _ => return Err(Error::Protocol("it is not a file sender".to_owned())),
         }
         let mut entries = Vec::new();
         let mut names = 0;
@@ -116,13 +116,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
             }
         }
         match twice(&entries) {
-            Some(name) => Err(Error::Here(format!("refused: the name '{name}' comes twice"))),
+            Some(name) => Err(Error::Here(format!("refused: the name '{name}' occurs twice"))),
             None => Ok(entries),
         }
     }
 
     async fn fill_folder(&mut self, path: &Path, entries: &Arc<[Entry]>) -> Result<(), Error> {
-        // The sender need not know our folders by name.
+        // The message does not reveal our path to the sender.
         let root = Folder::open(path).map_err(|why| Error::Here(format!("no folder to write to: {why}")))?;
         let root = Arc::new(root);
         let mut held = {
@@ -153,7 +153,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
         entries: &[Entry],
     ) -> Result<(), Error> {
         let [entry @ Entry { kind: Kind::File | Kind::Executable, .. }] = entries else {
-            return Err(Error::Here("only one file, and no folder, can go to a stream".to_owned()));
+            return Err(Error::Here("only a single file can be written to a stream".to_owned()));
         };
         self.ready().await?;
         if self.file(0).await? != 0 {
@@ -168,7 +168,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
         Ok(self.outgoing.flush().await?)
     }
 
-    /// Where the file begins that comes next.
+    /// The offset of the next file.
     async fn file(&mut self, expected: u32) -> Result<u64, Error> {
         match self.next().await? {
             Message::File { index, offset } if index == expected => Ok(offset),
@@ -206,7 +206,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
         Ok((Sink::Partial(partial, tokio::fs::File::from_std(file)), hasher))
     }
 
-    /// Writes what comes of a file from `at` on, and ends it.
+    /// Writes the data of a file from `at` on, and finishes it.
     async fn contents(
         &mut self,
         entry: &Entry,
@@ -223,7 +223,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
             };
             at = at.saturating_add(data.len() as u64);
             if entry.size.is_some_and(|size| at > size) {
-                return Err(Error::Protocol(format!("'{}' is longer than it said", entry.name)));
+                return Err(Error::Protocol(format!("'{}' is longer than announced", entry.name)));
             }
             hasher.update(data);
             let out: &mut (dyn AsyncWrite + Send + Unpin) = match &mut sink {
@@ -235,13 +235,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
             (self.report)(Progress::Moved(data.len() as u64));
         };
         let hash = if let Sink::Nowhere(hash) = sink { hash } else { hasher.finalize().into() };
-        let damaged = || Error::Here(format!("'{}' arrived damaged: its hash is wrong", entry.name));
+        let damaged = || Error::Here(format!("'{}' was damaged: its hash is wrong", entry.name));
         let whole = entry.size.is_none_or(|size| at == size) && hash == told;
         match sink {
             Sink::Nowhere(_) => {}
             Sink::Stream(stream) => self.outgoing.meanwhile(stream.flush()).await?.map_err(bad)?,
             Sink::Partial(partial, mut file) => {
-                // What failed to be written is told by the flush.
+                // A failed write is reported by the flush.
                 self.outgoing.meanwhile(file.flush()).await?.map_err(bad)?;
                 let overwrite = self.overwrite;
                 let end = move || if whole { partial.finish(overwrite) } else { partial.discard() };
@@ -256,7 +256,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
     }
 }
 
-/// A name that comes more than once.
+/// A name that occurs more than once.
 fn twice(entries: &[Entry]) -> Option<&Name> {
     let mut names: Vec<&Name> = entries.iter().map(|entry| &entry.name).collect();
     names.sort_unstable();
@@ -264,5 +264,5 @@ fn twice(entries: &[Entry]) -> Option<&Name> {
 }
 
 fn out_of_order() -> Error {
-    Error::Protocol("a message came out of order".to_owned())
+    Error::Protocol("message out of order".to_owned())
 }

@@ -1,4 +1,4 @@
-//! The end that has the files.
+//! The sending end.
 
 use std::collections::BTreeMap;
 use std::io::{self, Seek, SeekFrom};
@@ -15,7 +15,7 @@ use super::talk::{FAREWELL, Incoming, Outgoing, meet, part};
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
 
-/// Sends everything to the other end of a stream, and waits until it has it.
+/// Sends everything, and waits until the receiver has it.
 pub async fn send<S>(
     stream: S,
     sources: Sources,
@@ -36,7 +36,7 @@ where
     done.map(|()| summary)
 }
 
-/// Speaks and listens at the same time, for the receiver may give up at any moment.
+/// Sends and receives concurrently: the receiver may give up at any moment.
 async fn converse<R, W>(
     incoming: &mut Incoming<R>,
     outgoing: &mut Outgoing<W>,
@@ -53,23 +53,23 @@ where
     let spoken = tokio::select! {
         biased;
         heard = &mut hear => {
-            return heard.and_then(|_| Err(Error::Protocol("its verdict came before the end".to_owned())));
+            return heard.and_then(|_| Err(Error::Protocol("its result came before the end".to_owned())));
         }
         spoken = speak(outgoing, sources, haves, report) => spoken,
     };
     match spoken {
-        // A receiver that gives up says why before it goes.
+        // A receiver that gives up sends the reason first.
         Err(lost @ Error::Stream(_)) => match timeout(FAREWELL, hear).await {
             Ok(Err(reason @ Error::There(_))) => Err(reason),
             _ => Err(lost),
         },
         Err(other) => Err(other),
         Ok(()) if hear.await? == files => Ok(()),
-        Ok(()) => Err(Error::Protocol("it counts the files otherwise".to_owned())),
+        Ok(()) => Err(Error::Protocol("its number of files differs".to_owned())),
     }
 }
 
-/// What the receiver has, then its verdict: how many files are in their place.
+/// Reads what the receiver has, then its result: the number of complete files.
 async fn hear<R>(
     incoming: &mut Incoming<R>,
     ready: oneshot::Sender<BTreeMap<u32, Have>>,
@@ -86,7 +86,7 @@ where
             _ => return Err(out_of_order()),
         };
     }
-    // Nobody waits for it any more once we have given up.
+    // The receiver of the channel is gone once we have given up.
     let _ = ready.send(haves);
     match incoming.next().await? {
         Message::Verdict { files } => Ok(files),
@@ -123,7 +123,7 @@ where
     Ok(outgoing.flush().await?)
 }
 
-/// Sends one file, from where the receiver has it.
+/// Sends one file, from the receiver's offset on.
 async fn file<W>(
     outgoing: &mut Outgoing<W>,
     index: u32,
@@ -149,7 +149,7 @@ where
             let now = file.metadata().await.map_err(|why| cannot_read(&path, &why))?;
             if start.offset + sent < size || Stamp::of(&now) != start.stamp {
                 return Err(Error::Here(format!(
-                    "'{}' changed while it was sent; send it again",
+                    "'{}' changed during the transfer; send it again",
                     entry.name
                 )));
             }
@@ -163,7 +163,7 @@ where
     Ok(())
 }
 
-/// A file that is about to be sent.
+/// The next file to send.
 struct Start {
     file: std::fs::File,
     stamp: Stamp,
@@ -171,7 +171,7 @@ struct Start {
     hasher: blake3::Hasher,
 }
 
-/// Skips what the receiver has, if it is the same.
+/// Skips what the receiver has, if its hash agrees.
 fn begin(path: &Path, size: u64, have: Option<Have>) -> Result<Start, Error> {
     let (mut file, stamp) = open(path, size)?;
     let bad = |why: io::Error| cannot_read(path, &why);
@@ -185,7 +185,7 @@ fn begin(path: &Path, size: u64, have: Option<Have>) -> Result<Start, Error> {
     Ok(Start { file, stamp, offset: 0, hasher: blake3::Hasher::new() })
 }
 
-/// Sends what is left of a file, and its hash; returns how much that was.
+/// Sends the rest of a file, and its hash; returns the bytes sent.
 async fn contents<W>(
     outgoing: &mut Outgoing<W>,
     entry: &Entry,
@@ -218,5 +218,5 @@ fn cannot_read(path: &Path, why: &io::Error) -> Error {
 }
 
 fn out_of_order() -> Error {
-    Error::Protocol("a message came out of order".to_owned())
+    Error::Protocol("message out of order".to_owned())
 }

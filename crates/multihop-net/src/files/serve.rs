@@ -1,4 +1,4 @@
-//! A receiver for everybody who connects.
+//! A receiver that serves many transfers.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,22 +11,22 @@ use tokio::task::JoinSet;
 use super::{Error, Options, Progress, Summary, Target, receive};
 use crate::listener::TpaListener;
 
-/// What is told of one transfer.
+/// Receives the progress of one transfer.
 pub type Watcher = Box<dyn FnMut(Progress) + Send>;
 
-/// How a transfer went.
+/// The end of a transfer.
 #[derive(Debug)]
 pub struct Done {
-    /// Where it came from.
+    /// The sender's address.
     pub from: SocketAddr,
-    /// How long it took.
+    /// Its duration.
     pub time: Duration,
-    /// What came of it.
+    /// Its result.
     pub result: Result<Summary, Error>,
 }
 
-/// Takes transfers into a folder, several at a time. `begin` says who is told of a transfer from an
-/// address; `end` hears how it went, and whether that was all.
+/// Receives transfers into a folder, several at a time. `begin` makes the watcher of a transfer from an address;
+/// `end` gets its result, and decides whether to go on.
 pub async fn serve(
     listener: &TpaListener,
     folder: &Path,
@@ -58,5 +58,5 @@ pub async fn serve(
     }
 }
 
-/// At a time; others wait to be accepted.
+/// Transfers at a time; others wait to be accepted.
 const TRANSFERS: usize = 16;

@@ -1,4 +1,4 @@
-//! Both halves of the conversation.
+//! The message streams of both directions.
 
 use std::io;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use super::Error;
 use super::message::{Message, WAIT};
 use crate::frames::{Reader, Writer};
 
-/// What the other end says.
+/// Messages from the peer.
 pub(super) struct Incoming<R>(Reader<R>);
 
-/// What we say.
+/// Messages to the peer.
 pub(super) struct Outgoing<W> {
     writer: Writer<W>,
     scratch: Vec<u8>,
@@ -24,7 +24,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         Self(Reader::new(inner, patience))
     }
 
-    /// The next message that says something; that the other end has given up is an error.
+    /// The next message other than a keepalive; an error if the peer gave up.
     pub(super) async fn next(&mut self) -> Result<Message<'_>, Error> {
         let kind = loop {
             match self.0.next().await? {
@@ -36,7 +36,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         match Message::parse(kind, self.0.body()) {
             Some(Message::Failed(reason)) => Err(Error::There(reason)),
             Some(message) => Ok(message),
-            None => Err(Error::Protocol(format!("a message of kind {kind} makes no sense"))),
+            None => Err(Error::Protocol(format!("invalid message of kind {kind}"))),
         }
     }
 }
@@ -55,23 +55,23 @@ impl<W: AsyncWrite + Unpin> Outgoing<W> {
         self.writer.flush().await
     }
 
-    /// Waits for something, and lets the other end know that we are there.
+    /// Waits for `work`, with keepalives to the peer.
     pub(super) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> io::Result<T> {
         self.writer.meanwhile(WAIT, work).await
     }
 
-    /// The same for work that blocks.
+    /// The same for blocking work.
     pub(super) async fn blocking<T, F>(&mut self, work: F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
         let done = self.meanwhile(tokio::task::spawn_blocking(work)).await?;
-        done.map_err(|error| Error::Here(format!("the work was not finished: {error}")))
+        done.map_err(|error| Error::Here(format!("an internal task failed: {error}")))
     }
 }
 
-/// Begins a conversation on a stream.
+/// Starts the protocol on a stream.
 pub(super) fn meet<S>(stream: S, patience: Duration) -> (Incoming<ReadHalf<S>>, Outgoing<WriteHalf<S>>)
 where
     S: AsyncRead + AsyncWrite,
@@ -80,7 +80,7 @@ where
     (Incoming::new(reader, patience), Outgoing::new(writer, patience))
 }
 
-/// Ends the conversation: says why, if the end is ours, and waits until the other end has heard it.
+/// Ends the protocol: sends our error, if any, and waits until the peer has it.
 pub(super) async fn part<R, W, T>(
     mut incoming: Incoming<R>,
     mut outgoing: Outgoing<W>,
@@ -89,7 +89,7 @@ pub(super) async fn part<R, W, T>(
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    // The result stands; that the other end may not hear of it changes nothing here.
+    // The result does not depend on whether the peer gets this.
     let _ = timeout(FAREWELL, async {
         match done {
             Err(Error::Here(reason) | Error::Protocol(reason)) => {
@@ -105,8 +105,8 @@ pub(super) async fn part<R, W, T>(
 }
 
 fn too_soon() -> Error {
-    Error::Stream(io::Error::new(io::ErrorKind::UnexpectedEof, "the other end closed it too soon"))
+    Error::Stream(io::Error::new(io::ErrorKind::UnexpectedEof, "the peer closed it too early"))
 }
 
-/// To the end of a conversation whose result is known.
+/// Time for the peer to close after the result is known.
 pub(super) const FAREWELL: Duration = Duration::from_secs(5);

@@ -234,7 +234,7 @@ impl Hub {
         self.connections.get(id).map(Connection::peer)
     }
 
-    /// The key that the peer of a connection has proved to have; `None` without keys.
+    /// The key that the peer of a connection has proved; `None` without keys.
     pub fn peer_key(&self, id: Id) -> Option<PublicKey> {
         self.connections.get(id).and_then(|connection| connection.protection.peer_key())
     }

@@ -10,14 +10,14 @@ use zeroize::Zeroizing;
 
 use super::text::{self, TextError};
 
-/// The key pair of this host. `Debug` writes its public half only.
+/// The key pair of this host. `Debug` shows only the public key.
 #[derive(Clone)]
 pub struct Identity {
     secret: Zeroizing<[u8; KEY]>,
     public: PublicKey,
 }
 
-/// The key by which a peer is known: a point on Curve25519.
+/// The public key of a peer: a point on Curve25519.
 #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct PublicKey([u8; KEY]);
 
@@ -29,7 +29,7 @@ impl Identity {
         Ok(Self::from_secret(secret))
     }
 
-    /// The key pair with this secret half.
+    /// The key pair with this private key.
     pub fn from_secret(secret: impl Into<Zeroizing<[u8; KEY]>>) -> Self {
         let secret = secret.into();
         let mut pair = DefaultResolver.resolve_dh(&DHChoice::Curve25519).expect("snow has Curve25519");
@@ -38,7 +38,7 @@ impl Identity {
         Self { secret, public }
     }
 
-    /// The half that others may know.
+    /// The public key.
     pub const fn public(&self) -> PublicKey {
         self.public
     }
@@ -47,7 +47,7 @@ impl Identity {
         &self.secret
     }
 
-    /// Reads what [`save`](Self::save) wrote. A file that others may read is refused.
+    /// Reads a file of [`save`](Self::save). A file that other users can read is rejected.
     pub fn load(path: &Path) -> io::Result<Self> {
         let file = File::open(path).map_err(|error| in_file(path, &error))?;
         check_private(&file, path)?;
@@ -56,11 +56,11 @@ impl Identity {
         let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
         let secret = line.ok_or(TextError::Prefix(SECRET)).and_then(|line| parse(line, SECRET));
         let secret =
-            secret.map_err(|error| invalid(format!("{}: no private key: {error}", path.display())))?;
+            secret.map_err(|error| invalid(format!("{}: not a private key: {error}", path.display())))?;
         Ok(Self::from_secret(secret))
     }
 
-    /// Writes a new file that nobody else may read. One that is there already stays as it is.
+    /// Writes a new file that no other user can read. An existing file is not overwritten.
     pub fn save(&self, path: &Path) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -112,7 +112,7 @@ impl FromStr for PublicKey {
     }
 }
 
-/// Key and check behind a prefix, on one line.
+/// The text of a key: prefix, key and check on one line.
 fn encode(key: &[u8; KEY], prefix: &'static str) -> String {
     let mut bytes = Zeroizing::new([0; KEY + CHECK]);
     bytes[..KEY].copy_from_slice(key);
@@ -126,11 +126,11 @@ fn parse(text: &str, prefix: &'static str) -> Result<Zeroizing<[u8; KEY]>, TextE
     let front = text.get(..prefix.len()).filter(|front| front.eq_ignore_ascii_case(prefix));
     let rest = front.map(|_| &text[prefix.len()..]).ok_or(TextError::Prefix(prefix))?;
     let bytes: Zeroizing<[u8; KEY + CHECK]> = Zeroizing::new(text::decode(rest, LENGTH)?);
-    let (key, check) = bytes.split_first_chunk::<KEY>().expect("as long as that and the check");
+    let (key, check) = bytes.split_first_chunk::<KEY>().expect("the key and the check");
     if *check == text::check(prefix, key) { Ok(Zeroizing::new(*key)) } else { Err(TextError::Check) }
 }
 
-/// As ssh: a private key that others can read is none.
+/// Like ssh, rejects a private key that others can read.
 #[cfg(unix)]
 fn check_private(file: &File, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -139,7 +139,8 @@ fn check_private(file: &File, path: &Path) -> io::Result<()> {
         return Ok(());
     }
     let name = path.display();
-    let text = format!("{name}: others may use this private key, its mode is {mode:04o}; chmod 600 {name}");
+    let text =
+        format!("{name}: other users can access this private key: mode {mode:04o}; run chmod 600 {name}");
     Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
 }
 
@@ -159,7 +160,7 @@ pub(super) fn invalid(text: String) -> io::Error {
 
 const KEY: usize = 32;
 const CHECK: usize = 3;
-/// Characters behind the prefix.
+/// Characters after the prefix.
 const LENGTH: usize = (KEY + CHECK) * 8 / 5;
 const PUBLIC: &str = "tpa-public-";
 const SECRET: &str = "tpa-secret-";
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_private_key_is_said_with_its_file() {
+    fn an_invalid_private_key_is_reported_with_its_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("id");
         assert!(Identity::load(&path).unwrap_err().to_string().contains("id: "));
@@ -222,13 +223,13 @@ mod tests {
         options.open(&path).unwrap().write_all(public.to_string().as_bytes()).unwrap();
         let error = Identity::load(&path).unwrap_err();
         assert!(
-            error.to_string().ends_with("no private key: it does not begin with 'tpa-secret-'"),
+            error.to_string().ends_with("not a private key: it does not begin with 'tpa-secret-'"),
             "{error}"
         );
     }
 
     #[test]
-    fn debug_says_the_public_half_only() {
+    fn debug_shows_only_the_public_key() {
         let identity = Identity::from_secret([7; KEY]);
         let said = format!("{identity:?}");
         assert!(said.contains(&identity.public().to_string()));
@@ -245,7 +246,7 @@ mod tests {
         }
 
         #[test]
-        fn a_mistyped_key_is_no_key(key: [u8; KEY], at in 11_usize..67, other in "[0-9a-hjkmnp-tv-z]") {
+        fn a_mistyped_key_is_rejected(key: [u8; KEY], at in 11_usize..67, other in "[0-9a-hjkmnp-tv-z]") {
             let text = PublicKey(key).to_string();
             let mut wrong = text.clone();
             wrong.replace_range(at..=at, &other);

@@ -5,28 +5,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::identity::{PublicKey, in_file, invalid};
 
-/// The peers that were seen before, and their keys: a file like ssh's `known_hosts`.
+/// The known peers and their keys: a file like ssh's `known_hosts`.
 ///
-/// A line is the name of a peer (its address and port), a blank, and its public key. Empty lines and
-/// those that begin with `#` say nothing. Clones share what they know.
+/// A line is the name of a peer (its address and port), a blank, and its public key. Empty lines and lines
+/// that begin with `#` are ignored. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct KnownPeers {
     path: Option<PathBuf>,
     lines: Arc<Mutex<Vec<Line>>>,
 }
 
-/// What is known of a peer that shows a key.
+/// How a peer's key compares with the known one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Verdict {
-    /// It is the key that it had.
+    /// The key is the known one.
     Known,
-    /// There is none yet.
+    /// The peer is not known.
     New,
-    /// It had another one.
+    /// The known key is another one.
     Changed {
         /// Line of the file, from 1.
         line: usize,
-        /// The key that it had.
+        /// The known key.
         known: PublicKey,
     },
 }
@@ -39,12 +39,12 @@ struct Line {
 }
 
 impl KnownPeers {
-    /// Nobody yet, and what is learnt is lost at the end.
+    /// No known peers; new ones are not stored on disk.
     pub fn in_memory() -> Self {
         Self { path: None, lines: Arc::default() }
     }
 
-    /// Reads the file; one that is not there is empty.
+    /// Reads the file; a missing file counts as empty.
     pub fn load(path: &Path) -> io::Result<Self> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
@@ -56,12 +56,12 @@ impl KnownPeers {
         Ok(Self { path: Some(path.to_path_buf()), lines: Arc::new(Mutex::new(lines)) })
     }
 
-    /// Whether nobody is known.
+    /// Whether no peer is known.
     pub fn is_empty(&self) -> bool {
         self.lines().is_empty()
     }
 
-    /// What is known of the peer of this name, which shows this key.
+    /// Compares the key of the peer with this name.
     pub fn check(&self, name: &str, key: PublicKey) -> Verdict {
         let lines = self.lines();
         let of_name = || lines.iter().filter(|line| line.name == name);
@@ -72,13 +72,12 @@ impl KnownPeers {
         }
     }
 
-    /// Whether the key is anybody's in the file: what a listener asks, to which callers come from any
-    /// address.
+    /// Whether the key is in the file under any name: a listener's check, since initiators have any address.
     pub fn contains(&self, key: PublicKey) -> bool {
         self.lines().iter().any(|line| line.key == key)
     }
 
-    /// Adds a peer that is new. One whose key has changed is an error that says where the old one is.
+    /// Adds a new peer. A changed key is an error that names the place of the old one.
     pub fn remember(&self, name: &str, key: PublicKey) -> io::Result<()> {
         match self.check(name, key) {
             Verdict::Known => return Ok(()),
@@ -86,7 +85,7 @@ impl KnownPeers {
             Verdict::New
                 if name.is_empty() || name.contains(char::is_whitespace) || name.starts_with('#') =>
             {
-                let text = format!("'{name}' is no name for a peer, allowed: no blanks, and no # in front");
+                let text = format!("'{name}' is not a valid peer name, allowed: no blanks, no leading #");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
             }
             Verdict::New => {}
@@ -99,7 +98,7 @@ impl KnownPeers {
         Ok(())
     }
 
-    /// The error for a peer that does not show the key it had.
+    /// The error for a changed key.
     pub fn changed(&self, name: &str, found: PublicKey, line: usize, known: PublicKey) -> io::Error {
         let file = self.path.as_ref().map_or_else(|| "memory".to_owned(), |path| path.display().to_string());
         let text = format!(
@@ -110,7 +109,7 @@ impl KnownPeers {
         io::Error::new(io::ErrorKind::PermissionDenied, text)
     }
 
-    /// A thread that panicked left whole lines behind.
+    /// A poisoned lock is safe to use: lines are only added whole.
     fn lines(&self) -> MutexGuard<'_, Vec<Line>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -121,8 +120,8 @@ fn parse(text: &str) -> Result<Vec<Line>, (usize, String)> {
     let said = numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     said.map(|(number, line)| {
         let (name, key) =
-            line.split_once(char::is_whitespace).ok_or((number, "no key behind the name".to_owned()))?;
-        let key = key.trim().parse().map_err(|error| (number, format!("no public key: {error}")))?;
+            line.split_once(char::is_whitespace).ok_or((number, "no key after the name".to_owned()))?;
+        let key = key.trim().parse().map_err(|error| (number, format!("not a public key: {error}")))?;
         Ok(Line { name: name.to_owned(), key, number })
     })
     .collect()
@@ -139,7 +138,7 @@ fn append(path: &Path, line: &str) -> io::Result<usize> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
     let before = fs::read_to_string(path)?;
-    // Somebody's editor may have left the last line open.
+    // An editor may have left the last line without a line break.
     let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
     file.write_all(format!("{gap}{line}").as_bytes())?;
     file.sync_all()?;
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_key_is_refused_aloud_with_file_and_line() {
+    fn a_changed_key_is_rejected_with_file_and_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("known_peers");
         fs::write(&path, format!("# mine\n\n  10.0.0.1:7000\t{}", key(1))).unwrap();
@@ -196,16 +195,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_line_is_said() {
+    fn an_invalid_line_is_reported_with_its_number() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("known_peers");
         let problem = |text: &str| {
             fs::write(&path, text).unwrap();
             KnownPeers::load(&path).unwrap_err().to_string()
         };
-        assert!(problem("# a\n10.0.0.1:7000\n").ends_with("line 2: no key behind the name"));
+        assert!(problem("# a\n10.0.0.1:7000\n").ends_with("line 2: no key after the name"));
         let wrong = problem("10.0.0.1:7000 ssh-rsa\n");
-        assert!(wrong.ends_with("line 1: no public key: it does not begin with 'tpa-public-'"), "{wrong}");
+        assert!(wrong.ends_with("line 1: not a public key: it does not begin with 'tpa-public-'"), "{wrong}");
         let peers = KnownPeers::in_memory();
         assert_eq!(peers.remember("a b", key(1)).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }

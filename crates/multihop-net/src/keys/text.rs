@@ -1,26 +1,26 @@
-//! Bytes as text that people can copy, read aloud and mistype.
+//! Keys and tokens as text that users can copy or read aloud, with a check against typing errors.
 
 use blake2::{Blake2s256, Digest};
 
 /// Why a text is not a key or token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum TextError {
-    /// It begins otherwise.
+    /// The prefix is missing.
     #[error("it does not begin with '{0}'")]
     Prefix(&'static str),
-    /// It is too long, or too short.
+    /// Wrong length.
     #[error("it has {found} characters without hyphens and prefix, allowed: {allowed}")]
     Length {
-        /// Characters there are, without hyphens and blanks.
+        /// Characters found, without hyphens and blanks.
         found: usize,
-        /// Characters there have to be.
+        /// Characters required.
         allowed: usize,
     },
-    /// It has a character that none of these texts has.
-    #[error("it has a '{0}', allowed: digits, and letters but for u")]
+    /// An invalid character.
+    #[error("it contains '{0}', allowed: digits and letters except u")]
     Character(char),
-    /// Its check does not fit the rest.
-    #[error("a character is wrong: the check at its end does not fit")]
+    /// The check does not match.
+    #[error("mistyped: the check at its end does not match")]
     Check,
 }
 
@@ -31,8 +31,8 @@ pub(super) fn encode(bytes: &[u8], length: usize) -> String {
     (0..length).map(|at| char::from(ALPHABET[usize::from(value(at))])).collect()
 }
 
-/// The bytes of a text of `length` characters; bits that it does not have are 0. Case, hyphens and
-/// blanks do not matter; o is 0, i and l are 1.
+/// The bytes of a text of `length` characters; missing bits are 0. Case, hyphens and blanks are ignored; o is
+/// read as 0, i and l as 1.
 pub(super) fn decode<const N: usize>(text: &str, length: usize) -> Result<[u8; N], TextError> {
     let (mut bytes, mut found) = ([0_u8; N], 0_usize);
     for character in text.chars().filter(|c| *c != '-' && !c.is_whitespace()) {

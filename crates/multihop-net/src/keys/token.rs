@@ -7,9 +7,9 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::text::{self, TextError};
 
-/// A secret of 120 random bits that both ends were told: `k2m7p-...`, five groups of five.
+/// A shared secret of 120 random bits: `k2m7p-...`, five groups of five.
 ///
-/// Its text is what [`Display`](fmt::Display) writes; `Debug` writes nothing of it.
+/// [`Display`](fmt::Display) writes its text; `Debug` reveals nothing.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Token([u8; SECRET]);
 
@@ -26,7 +26,7 @@ impl Token {
         Self(secret)
     }
 
-    /// What the handshake mixes in.
+    /// The pre-shared key of the handshake.
     pub(crate) fn psk(&self) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(Blake2s256::new().chain_update(PSK).chain_update(self.0).finalize().into())
     }
@@ -43,10 +43,10 @@ impl Eq for Token {}
 impl FromStr for Token {
     type Err = TextError;
 
-    /// Case, hyphens and blanks do not matter; o is 0, i and l are 1.
+    /// Case, hyphens and blanks are ignored; o is read as 0, i and l as 1.
     fn from_str(text: &str) -> Result<Self, TextError> {
         let bytes: Zeroizing<[u8; SECRET + 1]> = Zeroizing::new(text::decode(text, GROUPS * GROUP)?);
-        let (secret, check) = bytes.split_first_chunk().expect("as long as that and one more");
+        let (secret, check) = bytes.split_first_chunk().expect("the secret and the check");
         let token = Self(*secret);
         if check == [check_bits(secret)] { Ok(token) } else { Err(TextError::Check) }
     }
@@ -81,7 +81,7 @@ fn check_bits(secret: &[u8; SECRET]) -> u8 {
 const SECRET: usize = 15;
 const GROUPS: usize = 5;
 const GROUP: usize = 5;
-/// What sets this hash apart from others of the same bytes.
+/// Domain separation of the hash.
 const PSK: &str = "multihop TPA token 1";
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_character_is_found_but_for_one_in_thirty_two() {
+    fn a_wrong_character_is_detected_except_one_in_thirty_two() {
         let text = Token::from_bytes([7; SECRET]).to_string();
         let wrong = (0..text.len()).filter(|&at| text.as_bytes()[at] != b'-').map(|at| {
             let mut other = text.clone().into_bytes();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_says_nothing() {
+    fn debug_reveals_nothing() {
         assert_eq!(format!("{:?}", Token::from_bytes([7; SECRET])), "Token(..)");
     }
 

@@ -1,10 +1,10 @@
-//! The messages of a measurement; docs/net-programs.md has them byte by byte.
+//! The messages of a measurement, as docs/net-programs.md specifies them.
 
 use std::time::Duration;
 
 use super::{Amount, Tally};
 
-/// What the end that connects asks for.
+/// The request of the connecting end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Request {
     pub(super) reverse: bool,
@@ -68,7 +68,7 @@ pub(super) fn parse(body: &[u8]) -> Option<Tally> {
     })
 }
 
-/// What is read of a message is all that there is in it.
+/// A parsed message emits the same bytes.
 #[cfg(fuzzing)]
 pub(crate) fn check(body: &[u8]) {
     if let Some(request) = Request::parse(body) {
@@ -83,7 +83,7 @@ pub(super) const REQUEST: u8 = 1;
 pub(super) const DATA: u8 = 2;
 pub(super) const END: u8 = 3;
 pub(super) const TALLY: u8 = 4;
-/// With the version.
+/// Ends with the version.
 const MAGIC: &[u8] = b"multihop perf\x01";
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_understood() {
+    fn messages_survive_a_round_trip() {
         for amount in [Amount::Time(Duration::from_millis(1500)), Amount::Bytes(u64::MAX)] {
             for reverse in [false, true] {
                 let request = Request { reverse, amount };

@@ -1,4 +1,4 @@
-//! Measures what a path carries: one end sends as fast as TPA lets it, the other counts.
+//! Measures goodput: one end sends as fast as TPA allows, the other counts.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,44 +19,44 @@ use message::Request;
 #[cfg(fuzzing)]
 pub(crate) use message::check;
 
-/// What is to be measured.
+/// What to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Whether the listening end sends.
     pub reverse: bool,
-    /// How much.
+    /// The amount.
     pub amount: Amount,
-    /// Between two samples.
+    /// Time between two samples.
     pub interval: Duration,
 }
 
 /// When a measurement is over.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Amount {
-    /// After this time; what is under way then still arrives.
+    /// After this time; data in flight then still arrives.
     Time(Duration),
-    /// After so many bytes.
+    /// After this many bytes.
     Bytes(u64),
 }
 
-/// What one end has seen and done, in whole.
+/// The totals of one end.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Tally {
-    /// Bytes of data: the receiver's count is what has arrived.
+    /// Bytes of data sent, or received.
     pub bytes: u64,
-    /// Time, from the first data to the end.
+    /// Time from the first data to the end.
     pub time: Duration,
-    /// Time that processors have worked for the process of this end, whatever else it did.
+    /// CPU time of this end's process, including its other work.
     pub cpu: Duration,
     /// Segments with data sent, retransmissions included.
     pub data_sent: u64,
-    /// Segments with data or FIN sent again.
+    /// Retransmitted segments with data or FIN.
     pub retransmitted: u64,
     /// Segments with new data received.
     pub delivered: u64,
-    /// Timers of segments that expired.
+    /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Times that the sender froze.
+    /// Freezes of the sender.
     pub freezes: u64,
     /// Datagrams sent.
     pub datagrams_sent: u64,
@@ -64,16 +64,16 @@ pub struct Tally {
     pub datagrams_received: u64,
 }
 
-/// A part of a measurement, seen from the end that asked for it.
+/// One interval of a measurement, at the end that asked for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// When the part begins, since the first data.
+    /// Its start, since the first data.
     pub from: Duration,
-    /// When it ends.
+    /// Its end.
     pub to: Duration,
-    /// Bytes that were acknowledged in it; with `reverse`, that arrived.
+    /// Bytes acknowledged in it; with `reverse`, bytes received.
     pub bytes: u64,
-    /// Segments sent again in it; with `reverse` they are the other end's, and not known.
+    /// Segments retransmitted in it; not known with `reverse`.
     pub retransmitted: Option<u64>,
     /// The newest round-trip time.
     pub rtt: Option<Duration>,
@@ -81,26 +81,26 @@ pub struct Sample {
     pub cwnd: u8,
 }
 
-/// A measurement that has come to its end.
+/// A complete measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
-    /// The end that sent.
+    /// The sending end.
     pub sender: Tally,
-    /// The end that received: its bytes and its time are the result.
+    /// The receiving end: its bytes and its time are the result.
     pub receiver: Tally,
-    /// Links between the two ends, if that is known.
+    /// Hops between the ends, if known.
     pub hops: Option<u8>,
     /// Payload of a full segment.
     pub mss: u32,
 }
 
 impl Outcome {
-    /// Bits per second that have arrived.
+    /// Bits per second received.
     pub fn goodput(&self) -> f64 {
         8.0 * self.receiver.bytes as f64 / self.receiver.time.as_secs_f64().max(1e-9)
     }
 
-    /// Segments sent again for each one delivered, as the simulator has it.
+    /// Segments retransmitted per segment delivered, as in the simulator.
     pub fn retransmission_index(&self) -> Option<f64> {
         let delivered = self.receiver.delivered;
         (delivered > 0).then(|| self.sender.retransmitted as f64 / delivered as f64)
@@ -108,13 +108,13 @@ impl Outcome {
 }
 
 impl Tally {
-    /// Processor seconds for 10^9 bytes.
+    /// CPU seconds per 10^9 bytes.
     pub fn cpu_per_gb(&self) -> Option<f64> {
         (self.bytes > 0).then(|| self.cpu.as_secs_f64() * 1e9 / self.bytes as f64)
     }
 }
 
-/// Measures by an end that serves; `sample` is told as it goes.
+/// Measures with a listening end; `sample` gets each interval.
 pub async fn measure(stream: TpaStream, plan: Plan, mut sample: impl FnMut(Sample)) -> io::Result<Outcome> {
     let mut writer = Writer::new(stream, PATIENCE);
     let request = Request { reverse: plan.reverse, amount: plan.amount };
@@ -146,12 +146,12 @@ pub async fn measure(stream: TpaStream, plan: Plan, mut sample: impl FnMut(Sampl
 async fn end(reader: Reader<TpaStream>, sender: Tally, receiver: Tally) -> Outcome {
     let mut stream = reader.into_inner();
     let stats = stream.stats();
-    // Everything has been said; this only spares the other end a reset.
+    // The result is complete; this only avoids a reset at the peer.
     let _ = timeout(FAREWELL, stream.shutdown()).await;
     Outcome { sender, receiver, hops: stats.hops, mss: stats.mss }
 }
 
-/// Serves measurements, one after the other; `done` hears how each went.
+/// Serves measurements one at a time; `done` gets each result.
 pub async fn serve(
     listener: &TpaListener,
     mut done: impl FnMut(SocketAddr, io::Result<Tally>),
@@ -175,7 +175,7 @@ async fn serve_one(stream: TpaStream) -> io::Result<Tally> {
         let mut writer = Writer::new(reader.into_inner(), PATIENCE);
         let bytes = fill(&mut writer, request.amount, |_| clock.begin()).await?;
         reader = Reader::new(writer.into_inner(), PATIENCE);
-        // Only once everything has arrived are all segments counted.
+        // All segments are counted only once everything has arrived.
         if reader.next().await? != Some(message::END) {
             return Err(nonsense());
         }
@@ -186,12 +186,12 @@ async fn serve_one(stream: TpaStream) -> io::Result<Tally> {
     let tally = clock.tally(&reader.get_ref().stats(), bytes);
     let mut writer = Writer::new(reader.into_inner(), PATIENCE);
     writer.send(message::TALLY, &message::emit(&tally)).await?;
-    // The other end may be gone once it knows.
+    // The peer may be gone once it has the result.
     let _ = timeout(FAREWELL, writer.finish()).await;
     Ok(tally)
 }
 
-/// Sends until it is enough; returns how much that was.
+/// Sends the planned amount; returns the bytes sent.
 async fn fill(
     writer: &mut Writer<TpaStream>,
     amount: Amount,
@@ -217,7 +217,7 @@ async fn fill(
     Ok(bytes)
 }
 
-/// Takes data until its end; returns how much there was.
+/// Receives data until its end; returns the bytes received.
 async fn drain(reader: &mut Reader<TpaStream>, mut each: impl FnMut(&TpaStream, u64)) -> io::Result<u64> {
     let mut bytes = 0;
     loop {
@@ -230,7 +230,7 @@ async fn drain(reader: &mut Reader<TpaStream>, mut each: impl FnMut(&TpaStream, 
     }
 }
 
-/// What the other end has counted.
+/// Reads the peer's totals.
 async fn told(reader: &mut Reader<TpaStream>) -> io::Result<Tally> {
     match reader.next().await? {
         Some(message::TALLY) => message::parse(reader.body()).ok_or_else(nonsense),
@@ -238,12 +238,12 @@ async fn told(reader: &mut Reader<TpaStream>) -> io::Result<Tally> {
     }
 }
 
-/// Time of a measurement.
+/// The clock of a measurement.
 struct Clock {
     begin: Option<Instant>,
     cpu: Duration,
     interval: Duration,
-    /// Where the last part ended: time, bytes, segments sent again.
+    /// The end of the last interval: time, bytes, retransmissions.
     last: (Duration, u64, u64),
 }
 
@@ -252,7 +252,7 @@ impl Clock {
         Self { begin: None, cpu: cpu(), interval, last: Default::default() }
     }
 
-    /// The first data has moved.
+    /// Starts the clock, at the first data.
     fn begin(&mut self) {
         self.begin.get_or_insert_with(Instant::now);
     }
@@ -261,7 +261,7 @@ impl Clock {
         self.begin.map(|begin| begin.elapsed()).unwrap_or_default()
     }
 
-    /// The next part, if it is over. `arrived` is what has; what was acknowledged counts without.
+    /// The next interval, if it is over. `arrived`: bytes received; without it, acknowledged bytes count.
     fn part(&mut self, stream: &TpaStream, arrived: Option<u64>) -> Option<Sample> {
         self.begin();
         let to = self.elapsed();
@@ -299,7 +299,7 @@ impl Clock {
     }
 }
 
-/// What this process has used of its processors so far.
+/// CPU time of this process so far.
 fn cpu() -> Duration {
     let Ok(used) = getrusage(UsageWho::RUSAGE_SELF) else { return Duration::ZERO };
     let sum = [used.user_time(), used.system_time()].map(|time| {
@@ -310,11 +310,11 @@ fn cpu() -> Duration {
 }
 
 fn nonsense() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the other end does not measure, or has stopped")
+    io::Error::new(io::ErrorKind::InvalidData, "the peer is not multihop perf, or has stopped")
 }
 
-/// For the end of a measurement whose result is known.
+/// Time for the peer to close after the result is known.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// For the other end to say something.
+/// Time for the peer to send something.
 const PATIENCE: Duration = Duration::from_secs(60);
 static ZEROS: [u8; BODY_MAX] = [0; BODY_MAX];

@@ -1,4 +1,4 @@
-//! What Linux can do with a UDP socket.
+//! UDP sockets of Linux: GSO, GRO, TTL, error queue and path MTU.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,7 +14,7 @@ use tokio::net::UdpSocket;
 use super::{Inbox, Parcel};
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
 
-/// Whether datagrams may be cut into fragments on the way (`ip(7)`).
+/// Whether datagrams may be fragmented (`ip(7)`).
 #[derive(Clone, Copy, Debug)]
 struct MtuDiscover;
 
@@ -26,19 +26,19 @@ nix::setsockopt_impl!(
     sockopt::SetStruct<'_, libc::c_int>
 );
 
-/// What the socket can do.
+/// The capabilities of the socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Abilities {
-    /// Several datagrams in one call out.
+    /// Several datagrams in one send call.
     gso: bool,
-    /// It may have several addresses: answers must leave from the one that was called.
+    /// Bound to a wildcard address: answers must leave from the address that the peer used.
     is_wild: bool,
 }
 
 pub(super) fn prepare(socket: &socket2::Socket, local: SocketAddr) -> io::Result<Abilities> {
     setsockopt(socket, sockopt::Ipv4RecvErr, &true)?;
     setsockopt(socket, sockopt::Ipv4RecvTtl, &true)?;
-    // The default would let routers cut what leaves in batches. IPv6 routers never do.
+    // The default lets routers fragment batches. IPv6 routers never fragment.
     setsockopt(socket, MtuDiscover, &libc::IP_PMTUDISC_DO)?;
     let is_wild = local.ip().is_unspecified();
     setsockopt(socket, sockopt::Ipv4PacketInfo, &is_wild)?;
@@ -47,13 +47,12 @@ pub(super) fn prepare(socket: &socket2::Socket, local: SocketAddr) -> io::Result
         setsockopt(socket, sockopt::Ipv6RecvHopLimit, &true)?;
         setsockopt(socket, sockopt::Ipv6RecvPacketInfo, &is_wild)?;
     }
-    // Kernels before 5.0 have it not.
+    // Missing before Linux 5.0.
     let _ = setsockopt(socket, sockopt::UdpGroSegment, &true);
     Ok(Abilities { gso: true, is_wild })
 }
 
-/// Room for everything that comes beside a datagram, or beside an error: IPv4 and IPv6 alike, for a socket
-/// of the latter takes both.
+/// Room for all control messages of a datagram or an error, of IPv4 and IPv6: an IPv6 socket receives both.
 pub(super) fn control() -> Vec<u8> {
     nix::cmsg_space!(
         i32,
@@ -65,7 +64,7 @@ pub(super) fn control() -> Vec<u8> {
     )
 }
 
-/// Takes one datagram, or several of one length from one peer that the system has put together.
+/// Receives one datagram, or several of equal length from one peer that the kernel has coalesced.
 pub(super) fn receive(
     udp: &UdpSocket,
     inbox: &mut Inbox,
@@ -79,20 +78,20 @@ pub(super) fn receive(
     };
     let Some(from) = from else { return Ok(()) };
     let About { ttl, local, each: size } = about;
-    // An empty datagram is one as well.
+    // An empty datagram counts too.
     for bytes in bytes[..len].chunks(size.unwrap_or(len).max(1)) {
         each(IncomingDatagram { from, local, ttl, bytes });
     }
     Ok(())
 }
 
-/// What comes with a datagram.
+/// The control messages of a datagram.
 #[derive(Default)]
 struct About {
     ttl: Option<u8>,
-    /// The address that it was sent to.
+    /// Its destination address.
     local: Option<IpAddr>,
-    /// Length of each of several.
+    /// Length of each coalesced datagram.
     each: Option<usize>,
 }
 
@@ -137,7 +136,7 @@ pub(super) fn failure(
     Ok(())
 }
 
-/// What an entry of the error queue says, and who said it.
+/// The cause in an entry of the error queue, and who reported it.
 fn error(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<(FailureCause, Option<IpAddr>)> {
     message.cmsgs().ok()?.find_map(|control| match control {
         ControlMessageOwned::Ipv4RecvErr(error, reporter) => {
@@ -154,7 +153,7 @@ fn error(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<(FailureCause, Op
 
 fn cause(error: libc::sock_extended_err) -> Option<FailureCause> {
     match Errno::from_raw(i32::try_from(error.ee_errno).ok()?) {
-        // The kernel says so both of closed ports and of protocols that are not there.
+        // The kernel reports closed ports and missing protocols alike.
         Errno::ECONNREFUSED => Some(FailureCause::PortClosed),
         Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::EACCES | Errno::EPERM => {
             Some(FailureCause::Unreachable)
@@ -174,7 +173,7 @@ pub(super) fn send(
     if parcel.count() > 1 && abilities.gso {
         let size = u16::try_from(parcel.each).unwrap_or(u16::MAX);
         match send_one(udp, *abilities, parcel, all, Some(&size)) {
-            // Not by this device, and not what is longer than the path takes.
+            // The device does not support it, or the datagrams exceed the path MTU.
             Err(Errno::EIO) => abilities.gso = false,
             Err(Errno::EINVAL | Errno::EMSGSIZE) => {}
             sent => return Ok(sent?),
@@ -189,7 +188,7 @@ pub(super) fn send(
     Ok(())
 }
 
-/// Only what had its number before the path was known to be so short is too long for it.
+/// Only datagrams sent before the path MTU shrank are too long for it.
 fn send_in_fragments(
     udp: &UdpSocket,
     abilities: Abilities,
@@ -217,7 +216,7 @@ fn send_one(
             four = libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst, ipi_addr: libc::in_addr { s_addr: 0 } };
             control.push(ControlMessage::Ipv4PacketInfo(&four));
         }
-        // A link-local one needs its interface, which the address of the peer names.
+        // A link-local address needs an interface, which the peer's address names.
         Some(IpAddr::V6(ip)) if !ip.is_unicast_link_local() => {
             let ipi6_addr = libc::in6_addr { s6_addr: ip.octets() };
             six = libc::in6_pktinfo { ipi6_addr, ipi6_ifindex: 0 };

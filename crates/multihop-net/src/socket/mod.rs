@@ -1,7 +1,7 @@
-//! The UDP socket of a hub: batches in and out, what the system says of paths, and its error queue.
+//! The UDP socket of a hub: batches in and out, path MTU, and the error queue.
 //!
-//! Linux gives the TTL of what arrives, takes several datagrams in one call, and tells of routers that
-//! could not pass a datagram on. Elsewhere there are datagrams and nothing else.
+//! Linux reports the TTL of received datagrams, sends several datagrams in one call, and reports ICMP errors.
+//! Other systems only send and receive.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -34,21 +34,21 @@ pub(crate) struct Socket {
     abilities: system::Abilities,
 }
 
-/// What one call of the system fills.
+/// The buffers of one receive call.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
     control: Vec<u8>,
 }
 
-/// What [`Socket::send`] made of a parcel.
+/// The result of [`Socket::send`].
 #[derive(Debug)]
 pub(crate) enum Sent {
-    /// It has left, or is lost as it might have been on the way.
+    /// It was sent, or counts as lost.
     Done,
-    /// The system has no room; later.
+    /// The kernel's buffer is full; try later.
     Later,
-    /// This host has no way there.
+    /// This host has no route to the destination.
     Unreachable,
 }
 
@@ -57,7 +57,7 @@ impl Socket {
     pub(crate) fn open(local: SocketAddr, ttl: u8, options: &SocketOptions) -> io::Result<Self> {
         let socket = socket2::Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
         socket.set_nonblocking(true)?;
-        // The system takes what its limit allows.
+        // The kernel grants what its limit allows.
         socket.set_recv_buffer_size(options.receive_buffer)?;
         socket.set_send_buffer_size(options.send_buffer)?;
         match local {
@@ -70,15 +70,15 @@ impl Socket {
         Ok(Self { local: udp.local_addr()?, udp, abilities })
     }
 
-    /// Where it is bound.
+    /// The local address.
     pub(crate) fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Waits until something has arrived, or has failed.
+    /// Waits until a datagram or an error has arrived.
     pub(crate) async fn ready(&self) {
         let interest = Interest::READABLE.add(Interest::ERROR);
-        // An error of the reactor would come at the next call as well.
+        // An error of the reactor recurs at the next call.
         let _ = self.udp.ready(interest).await;
     }
 
@@ -87,22 +87,22 @@ impl Socket {
         let _ = self.udp.writable().await;
     }
 
-    /// Takes what one call of the system gives; false if there was nothing.
+    /// Receives what one system call returns; false if there was nothing.
     pub(crate) fn receive(&self, inbox: &mut Inbox, each: impl FnMut(IncomingDatagram<'_>)) -> bool {
         match self.udp.try_io(Interest::READABLE, || system::receive(&self.udp, inbox, each)) {
             Ok(()) => true,
-            // Of a datagram sent before; the error queue says more.
+            // About a datagram sent earlier; the error queue has the details.
             Err(error) => error.kind() != io::ErrorKind::WouldBlock,
         }
     }
 
-    /// Takes one error of a datagram sent before; false if there was none.
+    /// Takes one error about a datagram sent earlier; false if there was none.
     pub(crate) fn failure(&self, inbox: &mut Inbox, each: impl FnOnce(DeliveryFailure<'_>)) -> bool {
         let taken = self.udp.try_io(Interest::ERROR, || system::failure(&self.udp, inbox, each));
         taken.is_ok()
     }
 
-    /// Sends what is in a parcel.
+    /// Sends the datagrams of a parcel.
     pub(crate) fn send(&mut self, parcel: &Parcel, bytes: &[u8]) -> Sent {
         let mut tries = 0;
         loop {
@@ -111,7 +111,7 @@ impl Socket {
                 .udp
                 .try_io(Interest::WRITABLE, || system::send(&self.udp, &mut self.abilities, parcel, bytes));
             let Err(error) = sent else { return Sent::Done };
-            // An error that waited is told by the next call, whomever that concerns: the second tells its own.
+            // The first call may return a pending error about another destination; the second returns its own.
             match error.kind() {
                 io::ErrorKind::WouldBlock => return Sent::Later,
                 _ if tries < 2 => {}
@@ -133,7 +133,7 @@ impl Inbox {
     }
 }
 
-/// The most bytes of an IP packet that the path to `peer` takes whole, as far as the system knows.
+/// The path MTU to `peer`, if the system knows it.
 pub(crate) fn path_mtu(peer: SocketAddr) -> Option<u16> {
     let any: IpAddr = match peer {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),

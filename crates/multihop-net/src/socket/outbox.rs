@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use crate::datagram::Transmit;
 
-/// Datagrams that are to leave, those that one call can send together.
+/// Datagrams to send, grouped into those that one call can send.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     /// The datagrams, one after another.
@@ -11,15 +11,15 @@ pub(crate) struct Outbox {
     parcels: Vec<Parcel>,
 }
 
-/// Datagrams of one length, but for a shorter last one, from and to the same address.
+/// Datagrams of equal length (the last may be shorter) between the same two addresses.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Parcel {
     pub(crate) to: SocketAddr,
-    /// The address that they leave from, if it matters.
+    /// The source address, if it matters.
     pub(crate) source: Option<IpAddr>,
     /// Their bytes in the outbox.
     pub(crate) range: Range<usize>,
-    /// Length of each.
+    /// Length of each datagram.
     pub(crate) each: usize,
 }
 
@@ -29,7 +29,7 @@ impl Outbox {
         self.parcels.clear();
     }
 
-    /// Notes the datagram that has been appended to `bytes`.
+    /// Records the datagram that has been appended to `bytes`.
     pub(crate) fn push(&mut self, transmit: &Transmit) {
         let Transmit { to, source, len } = *transmit;
         let end = self.bytes.len();
@@ -39,7 +39,7 @@ impl Outbox {
         }
     }
 
-    /// Whether it is better to send than to add more.
+    /// Whether to send before adding more.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes.len() >= ENOUGH
     }
@@ -50,7 +50,7 @@ impl Outbox {
 }
 
 impl Parcel {
-    /// How many datagrams.
+    /// Number of datagrams.
     pub(crate) fn count(&self) -> usize {
         self.range.len().div_ceil(self.each.max(1))
     }
@@ -63,11 +63,11 @@ impl Parcel {
     }
 }
 
-/// Bytes after which they should leave.
+/// Bytes after which the outbox is sent.
 const ENOUGH: usize = 128 * 1024;
-/// Linux sends so many bytes in one call: a datagram's worth.
+/// The most bytes that Linux sends in one call: those of the longest datagram.
 const MOST_BYTES: usize = 65_000;
-/// And so many datagrams (`UDP_MAX_SEGMENTS` of older kernels).
+/// The most datagrams (`UDP_MAX_SEGMENTS` of older kernels).
 const MOST_DATAGRAMS: usize = 64;
 
 #[cfg(test)]

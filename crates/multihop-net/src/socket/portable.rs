@@ -8,7 +8,7 @@ use tokio::net::UdpSocket;
 use super::{Inbox, Parcel};
 use crate::datagram::{DeliveryFailure, IncomingDatagram};
 
-/// What the socket can do.
+/// The capabilities of the socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Abilities;
 

@@ -1,4 +1,4 @@
-//! Where a connection is to go, as SOCKS5 writes it (RFC 1928, section 5).
+//! The target of a connection, in the format of SOCKS5 (RFC 1928, section 5).
 
 use std::fmt::{self, Display};
 use std::io;
@@ -18,7 +18,7 @@ pub struct Address {
     pub port: u16,
 }
 
-/// A host, by address or by a name that the gateway looks up.
+/// A host: an address, or a name that the gateway resolves.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Host {
     /// An address.
@@ -28,12 +28,12 @@ pub enum Host {
 }
 
 impl Address {
-    /// The same as a host and a port.
+    /// From a socket address.
     pub fn from_addr(addr: SocketAddr) -> Self {
         Self { host: Host::Ip(addr.ip()), port: addr.port() }
     }
 
-    /// Reads one; what cannot be understood is refused.
+    /// Reads an address; `Refusal` if it is malformed.
     pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Result<Self, Refusal>> {
         let host = match stream.read_u8().await? {
             V4 => Ok(Host::Ip(Ipv4Addr::from(stream.read_u32().await?).into())),
@@ -84,7 +84,7 @@ impl FromStr for Host {
     fn from_str(text: &str) -> Result<Self, String> {
         let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
         if let Some(text) = bare {
-            return text.parse().map(Self::Ip).map_err(|_| format!("'{text}' is no IPv6 address"));
+            return text.parse().map(Self::Ip).map_err(|_| format!("'{text}' is not an IPv6 address"));
         }
         if let Ok(ip) = text.parse() {
             return Ok(Self::Ip(ip));
@@ -92,16 +92,16 @@ impl FromStr for Host {
         if text.is_empty() {
             return Err("the host is missing".to_owned());
         }
-        // Systems take a number for an address of so many bits; people mean a port.
+        // Systems read a bare number as an IPv4 address; users mean a port.
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(format!("'{text}' is a number, not a host"));
         }
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte) || !byte.is_ascii();
         if (1..=255).contains(&text.len()) && text.bytes().all(is_plain) {
-            // Names are compared without regard to case, and other letters than ASCII as they are.
+            // Names are compared case-insensitively in ASCII, and literally elsewhere.
             Ok(Self::Name(text.to_ascii_lowercase()))
         } else {
-            Err(format!("'{}' is no host", text.escape_debug()))
+            Err(format!("'{}' is not a host", text.escape_debug()))
         }
     }
 }
@@ -114,7 +114,7 @@ impl FromStr for Address {
         if host.parse::<Ipv6Addr>().is_ok() {
             return Err("an IPv6 address needs brackets: [ADDRESS]:PORT".to_owned());
         }
-        let port = port.parse().map_err(|_| format!("'{}' is no port", port.escape_debug()))?;
+        let port = port.parse().map_err(|_| format!("'{}' is not a port", port.escape_debug()))?;
         Ok(Self { host: host.parse()?, port })
     }
 }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_understood() {
+    fn valid_text_is_parsed_and_other_text_rejected() {
         for text in
             ["10.0.0.1:80", "[::1]:443", "web.example:8080", "xn--bcher-kva.example:1", "bücher.example:1"]
         {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn an_emitted_address_is_parsed_again() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for text in ["10.0.0.1:80", "[fe80::1]:443", "web.example:8080"] {
             let (address, mut bytes) = (text.parse::<Address>().unwrap(), Vec::new());

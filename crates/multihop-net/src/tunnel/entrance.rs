@@ -1,4 +1,4 @@
-//! Local ports as they are typed.
+//! Local ports on the command line.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
@@ -8,9 +8,9 @@ use super::address::{Address, Host};
 /// A local port whose connections go to one target: `8080:web.example:80`, `[::1]:8080:10.0.0.1:80`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entrance {
-    /// Where connections are taken: on the loopback unless another address is named.
+    /// Where connections are accepted: on loopback unless an address is given.
     pub local: SocketAddr,
-    /// Where they go.
+    /// Their target.
     pub target: Address,
 }
 
@@ -27,7 +27,7 @@ impl FromStr for Entrance {
     }
 }
 
-/// A local port, on the loopback unless an address is named: `1080`, `0.0.0.0:1080`.
+/// A local port, on loopback unless an address is given: `1080`, `0.0.0.0:1080`.
 pub fn local(text: &str) -> Result<SocketAddr, String> {
     bind(&parts(text))
 }
@@ -38,15 +38,15 @@ fn bind(parts: &[&str]) -> Result<SocketAddr, String> {
         [ip, port] => match ip.parse()? {
             Host::Ip(ip) => (ip, port),
             Host::Name(name) if name == "localhost" => (Ipv4Addr::LOCALHOST.into(), port),
-            Host::Name(name) => return Err(format!("'{name}' is no address of this host")),
+            Host::Name(name) => return Err(format!("'{name}' is not an address of this host")),
         },
         _ => return Err("allowed: [ADDRESS:]PORT".to_owned()),
     };
-    let port = port.parse().map_err(|_| format!("'{}' is no port", port.escape_debug()))?;
+    let port = port.parse().map_err(|_| format!("'{}' is not a port", port.escape_debug()))?;
     Ok(SocketAddr::new(ip, port))
 }
 
-/// What stands between colons, but for those in brackets.
+/// Splits at colons outside of brackets.
 fn parts(text: &str) -> Vec<&str> {
     let mut inside = false;
     text.split(|ch| {
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_is_understood() {
+    fn valid_text_is_parsed_and_other_text_rejected() {
         let entrance = |text: &str| {
             let Entrance { local, target } = text.parse()?;
             Ok::<_, String>(format!("{local} {target}"))

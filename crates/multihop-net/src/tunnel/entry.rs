@@ -1,4 +1,4 @@
-//! The end that takes the TCP connections.
+//! The near end of a tunnel: accepts TCP connections.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -19,20 +19,19 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::stream::TpaStream;
 
-/// The way to the targets.
+/// How the near end reaches targets.
 #[derive(Debug)]
 pub struct Way {
     gateway: SocketAddr,
     config: Config,
-    /// Whether targets may be reached by plain TCP from here where the gateway does not answer.
+    /// Whether targets may be reached by TCP from here if the gateway does not answer.
     falls_back: bool,
-    /// Until when the gateway need not be asked.
+    /// Until when the gateway is not tried again.
     silent: Mutex<Option<Instant>>,
 }
 
 impl Way {
-    /// By TPA to a gateway; with `falls_back`, where that does not answer, by plain TCP, which
-    /// nothing protects.
+    /// By TPA to a gateway; with `falls_back`, by unprotected TCP if the gateway does not answer.
     pub fn new(gateway: SocketAddr, config: Config, falls_back: bool) -> Arc<Self> {
         Arc::new(Self { gateway, config, falls_back, silent: Mutex::new(None) })
     }
@@ -46,17 +45,17 @@ impl Way {
             }
         }
         let mut found = within(REQUEST, wanted.look_up()).await.map_err(|_| Refusal::Host)?;
-        // The loopback that was meant is the gateway's.
+        // A loopback target means the gateway's loopback.
         found.retain(|address| !is_loopback(address.ip()));
         if found.is_empty() {
-            tracing::warn!(%wanted, "means the gateway's own host, and cannot be reached from here");
+            tracing::warn!(%wanted, "the target is on the gateway's own host: not reachable without the gateway");
             return Err(Refusal::Network);
         }
-        tracing::warn!(%wanted, "by plain TCP: nothing protects this connection");
+        tracing::warn!(%wanted, "connecting by TCP, unprotected");
         connect_any(&found).await.map(Far::Tcp).map_err(|error| Refusal::of(&error))
     }
 
-    /// Says where to go.
+    /// Requests a connection to the target.
     async fn ask(&self, mut stream: TpaStream, wanted: &Address) -> Result<TpaStream, Refusal> {
         let answer = within(CONNECT + 2 * REQUEST, async {
             let mut request = MAGIC.to_vec();
@@ -74,10 +73,10 @@ impl Way {
         }
     }
 
-    /// The gateway was not reached: goes on if there is another way.
+    /// The gateway was not reached: `Ok` if TCP may be used instead.
     fn on_failure(&self, error: &io::Error) -> Result<(), Refusal> {
         tracing::warn!(gateway = %self.gateway, "{error}");
-        // Somebody who is there and declines is no reason to do without protection.
+        // A refusal by the gateway is no reason to give up protection.
         let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
         let is_absent = error.kind() == io::ErrorKind::TimedOut
             || matches!(ours, Some(Error::Refused | Error::TimedOut | Error::Unreachable));
@@ -93,7 +92,7 @@ impl Way {
         silent.is_some_and(|until| Instant::now() < until)
     }
 
-    /// For the gateway to answer: shorter where there is another way.
+    /// The time for the gateway to answer: shorter with a fallback.
     fn limit(&self) -> Duration {
         if self.falls_back { FALL_BACK } else { 3 * CONNECT }
     }
@@ -103,14 +102,14 @@ fn is_loopback(ip: IpAddr) -> bool {
     ip.to_canonical().is_loopback() || ip.is_unspecified()
 }
 
-/// The other stream of a pair.
+/// The far stream of a connection.
 #[derive(Debug)]
 enum Far {
     Tpa(TpaStream),
     Tcp(TcpStream),
 }
 
-/// Carries every connection that comes to one target.
+/// Carries every connection of a listener to one target.
 pub async fn forward(listener: TcpListener, target: Address, way: Arc<Way>) -> io::Result<()> {
     accept(listener, move |near| {
         let (target, way) = (target.clone(), way.clone());
@@ -127,7 +126,7 @@ pub async fn forward(listener: TcpListener, target: Address, way: Arc<Way>) -> i
     .await
 }
 
-/// Carries every connection that comes to where its client says, in the words of SOCKS5.
+/// Carries every connection of a listener to the target that its client names by SOCKS5.
 pub async fn socks(listener: TcpListener, way: Arc<Way>) -> io::Result<()> {
     accept(listener, move |mut near| {
         let way = way.clone();
@@ -152,7 +151,7 @@ async fn join(near: TcpStream, far: Far) -> io::Result<(u64, u64)> {
     }
 }
 
-/// Serves every connection that comes, so many at a time; the others wait.
+/// Serves every connection, at most [`CONNECTIONS`] at a time; others wait.
 async fn accept<F, W>(listener: TcpListener, serve: F) -> io::Result<()>
 where
     F: Fn(TcpStream) -> W,
@@ -165,8 +164,8 @@ where
         let (stream, from) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Too many open files, or a client that is gone by now.
-                tracing::warn!("no connection taken: {error}");
+                // Too many open files, or a client that is already gone.
+                tracing::warn!("cannot accept a connection: {error}");
                 tokio::time::sleep(BREATH).await;
                 continue;
             }
@@ -186,9 +185,9 @@ where
 
 /// Connections at a time at one local port.
 const CONNECTIONS: usize = 512;
-/// After an error that will not go away by itself at once.
+/// Pause after an error that is likely to persist for a moment.
 const BREATH: Duration = Duration::from_millis(100);
-/// How long a gateway may take to answer where there is another way.
+/// Time for the gateway to answer if there is a fallback.
 const FALL_BACK: Duration = Duration::from_secs(5);
-/// How long a gateway that has not answered is left alone.
+/// How long a gateway that has not answered is not tried again.
 const SILENCE: Duration = Duration::from_secs(60);

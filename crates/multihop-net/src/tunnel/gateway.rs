@@ -1,4 +1,4 @@
-//! The end that connects to the targets.
+//! The far end of a tunnel: connects to the targets.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use super::splice::{Reset, splice};
 use super::{CONNECT, MAGIC, REQUEST, Refusal, within};
 use crate::listener::TpaListener;
 
-/// Serves every connection that comes, for targets that a rule allows; ends when the listener does.
+/// Serves every connection, for targets that a rule allows; ends with the listener.
 pub async fn gateway(listener: &TpaListener, rules: Vec<Rule>) -> io::Result<()> {
     let rules: Arc<[Rule]> = rules.into();
     let mut connections = JoinSet::new();
@@ -39,7 +39,7 @@ pub(super) async fn serve(mut near: impl Reset, rules: &[Rule]) -> io::Result<(A
         if magic == *MAGIC {
             Address::read(&mut near).await
         } else {
-            Err(io::Error::other("no request came"))
+            Err(io::Error::other("no tunnel request received"))
         }
     })
     .await?;
@@ -58,9 +58,9 @@ pub(super) async fn serve(mut near: impl Reset, rules: &[Rule]) -> io::Result<(A
             Ok((wanted, up, down))
         }
         (wanted, met) => {
-            // The number must arrive before the connection goes.
+            // The number must arrive before the connection closes.
             let _ = within(REQUEST, near.shutdown()).await;
-            let what = wanted.map_or_else(|_| "what was asked for".to_owned(), |wanted| wanted.to_string());
+            let what = wanted.map_or_else(|_| "the requested target".to_owned(), |wanted| wanted.to_string());
             let why = met.map_or_else(|refusal| refusal, |_| Refusal::General);
             Err(io::Error::other(format!("no connection to {what}: {why}")))
         }
@@ -76,9 +76,9 @@ async fn connect(wanted: &Address, rules: &[Rule]) -> Result<TcpStream, Refusal>
     connect_any(&found).await.map_err(|error| Refusal::of(&error))
 }
 
-/// Tries one address after the other.
+/// Tries the addresses in order.
 pub(super) async fn connect_any(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::HostUnreachable, "the name has no address");
+    let mut last = io::Error::new(io::ErrorKind::HostUnreachable, "the name resolves to no address");
     for address in addresses {
         match within(CONNECT, TcpStream::connect(address)).await {
             Ok(stream) => {
@@ -91,9 +91,9 @@ pub(super) async fn connect_any(addresses: &[SocketAddr]) -> io::Result<TcpStrea
     Err(last)
 }
 
-/// Bytes of a person at a keyboard must not wait, and a peer that is gone must be noticed.
+/// Disables Nagle's algorithm for interactive use, and enables keepalives to detect a lost peer.
 pub(super) fn ready(stream: &TcpStream) {
-    // A connection without them works, too.
+    // The connection also works without them.
     let _ = stream.set_nodelay(true);
     let _ = socket2::SockRef::from(stream).set_keepalive(true);
 }

@@ -1,8 +1,8 @@
 //! Carries TCP over TPA between two hosts, as Indirect-TCP does at a gateway (TPA paper, section 6).
 //!
-//! The near end takes TCP connections, for one target each ([`forward`]) or for any ([`socks()`]); the far
-//! end, the [`gateway()`], connects to the targets. Each TCP connection has a TPA connection of its own, so
-//! that one that waits holds up no other, and an end or a reset concerns nobody else.
+//! The near end accepts TCP connections, for one target each ([`forward`]) or for any ([`socks()`]); the far
+//! end, the [`gateway()`], connects to the targets. Each TCP connection has its own TPA connection, so there is
+//! no head-of-line blocking, and a close or reset affects no other connection.
 
 use std::io;
 use std::time::Duration;
@@ -26,11 +26,11 @@ pub use rules::Rule;
 pub(crate) enum Refusal {
     #[error("general failure")]
     General = 1,
-    #[error("the gateway does not allow it: its --allow decides")]
+    #[error("not allowed by the gateway's --allow rules")]
     NotAllowed = 2,
     #[error("network unreachable")]
     Network = 3,
-    #[error("host unreachable, or its name unknown")]
+    #[error("host unreachable or unknown")]
     Host = 4,
     #[error("connection refused")]
     Refused = 5,
@@ -51,7 +51,7 @@ impl Refusal {
         Self::AddressType,
     ];
 
-    /// What a number means; 0 is no refusal.
+    /// Parses the number; 0 means success.
     fn parse(number: u8) -> Result<(), Self> {
         if number == 0 {
             return Ok(());
@@ -59,7 +59,7 @@ impl Refusal {
         Err(Self::ALL.into_iter().find(|&known| known as u8 == number).unwrap_or(Self::General))
     }
 
-    /// What an attempt to connect has met.
+    /// The refusal that corresponds to a failed attempt to connect.
     fn of(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Self::Refused,
@@ -70,23 +70,23 @@ impl Refusal {
     }
 }
 
-/// Lets this process have as many descriptors as the system allows: a near end has two for each connection.
+/// Raises the limit of descriptors as far as the system allows: a near end uses two for each connection.
 pub fn raise_limit_of_descriptors() {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    // Where this fails there is the usual number.
+    // On failure the usual limit stays.
     let _ = getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard, hard));
 }
 
-/// Waits for so long, and no longer.
+/// Limits the time of `work`.
 async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
-        let text = format!("nothing came of it in {} s", limit.as_secs());
+        let text = format!("no result within {} s", limit.as_secs());
         Err(io::Error::new(io::ErrorKind::TimedOut, text))
     })
 }
 
-/// What is read of an address survives being written; a client of SOCKS5 can say what it likes.
+/// A parsed address emits the same bytes; any input of a SOCKS5 client is handled.
 #[cfg(fuzzing)]
 pub(crate) async fn check(bytes: &[u8]) {
     if let Ok(Ok(address)) = Address::read(&mut &*bytes).await {
@@ -94,13 +94,12 @@ pub(crate) async fn check(bytes: &[u8]) {
         address.emit(&mut out);
         assert_eq!(Address::read(&mut out.as_slice()).await.ok(), Some(Ok(address)));
     }
-    // What it has asked for is an address; the rest is an error that it was told.
     let _ = socks::request(&mut tokio::io::join(bytes, tokio::io::sink())).await;
 }
 
-/// Opens a request, with the version.
+/// The start of a request, with the version.
 const MAGIC: &[u8; 16] = b"multihop tunnel\x01";
-/// For a request to be said.
+/// Time for a request to arrive.
 const REQUEST: Duration = Duration::from_secs(10);
-/// For a TCP connection to be made.
+/// Time for a TCP connection to be established.
 const CONNECT: Duration = Duration::from_secs(20);

@@ -1,4 +1,4 @@
-//! What a gateway lets through.
+//! The rules of a gateway.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::address::{Address, Host};
 
-/// A host, or some, and a port, or some: `web.example:80`, `10.0.0.0/8:1-1023`, `[fd00::]:443`, `*:*`.
+/// Hosts and ports that a gateway may connect to: `web.example:80`, `10.0.0.0/8:1-1023`, `[fd00::]:443`, `*:*`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Rule {
     hosts: Hosts,
@@ -18,11 +18,11 @@ enum Hosts {
     All,
     Loopback,
     Name(String),
-    /// Addresses that begin with the same bits.
+    /// Addresses with this prefix.
     Net(IpAddr, u32),
 }
 
-/// Of the addresses that a host has, those that may be connected to.
+/// The addresses of a host that the rules allow.
 pub(super) fn allowed(rules: &[Rule], wanted: &Address, found: &[SocketAddr]) -> Vec<SocketAddr> {
     let may = |to: &&SocketAddr| rules.iter().any(|rule| rule.allows(wanted, to));
     found.iter().filter(may).copied().collect()
@@ -46,7 +46,7 @@ impl FromStr for Rule {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (hosts, ports) = text.rsplit_once(':').ok_or("allowed: HOST:PORT, where either may be *")?;
-        let port = |text: &str| text.parse().map_err(|_| format!("'{}' is no port", text.escape_debug()));
+        let port = |text: &str| text.parse().map_err(|_| format!("'{}' is not a port", text.escape_debug()));
         let ports = match ports.split_once('-') {
             _ if ports == "*" => 0..=u16::MAX,
             Some((first, last)) => port(first)?..=port(last)?,
@@ -64,18 +64,20 @@ impl FromStr for Hosts {
             return Ok(Self::All);
         }
         let (text, bits) = match text.split_once('/') {
-            Some((net, bits)) => (net, Some(bits.parse().map_err(|_| format!("'{bits}' is no length"))?)),
+            Some((net, bits)) => {
+                (net, Some(bits.parse().map_err(|_| format!("'{bits}' is not a prefix length"))?))
+            }
             None => (text, None),
         };
         match (text.parse()?, bits) {
             (Host::Name(name), None) if name == "localhost" => Ok(Self::Loopback),
             (Host::Name(name), None) => Ok(Self::Name(name)),
-            (Host::Name(_), Some(_)) => Err("only addresses have a length behind a slash".to_owned()),
+            (Host::Name(_), Some(_)) => Err("only an address can have a prefix length".to_owned()),
             (Host::Ip(ip), bits) => {
                 let all = if ip.is_ipv4() { 32 } else { 128 };
                 match bits.unwrap_or(all) {
                     bits if bits <= all => Ok(Self::Net(ip, bits)),
-                    bits => Err(format!("the length is {bits}, allowed: at most {all}")),
+                    bits => Err(format!("the prefix length is {bits}, allowed: at most {all}")),
                 }
             }
         }
@@ -121,18 +123,18 @@ mod tests {
     }
 
     #[test]
-    fn a_name_does_not_open_the_way_to_the_gateway_itself() {
+    fn a_name_does_not_give_access_to_the_gateway_itself() {
         assert!(allows("localhost:80", "127.0.0.1:80", "127.0.0.1:80"));
         assert!(allows("localhost:80", "localhost:80", "[::1]:80"));
-        // Somebody's name server says that evil.example is 127.0.0.1.
+        // A malicious name server resolves evil.example to 127.0.0.1.
         assert!(!allows("web.example:80", "evil.example:80", "127.0.0.1:80"));
         assert!(!allows("10.0.0.0/8:*", "evil.example:80", "127.0.0.1:80"));
-        // The same address in the clothes of IPv6.
+        // The same address, IPv4-mapped.
         assert!(allows("127.0.0.1:80", "[::ffff:127.0.0.1]:80", "[::ffff:127.0.0.1]:80"));
     }
 
     #[test]
-    fn what_is_no_rule_is_refused() {
+    fn invalid_rules_are_rejected() {
         for text in ["", "*", "a", "a:", "a:1-", "10.0.0.0/33:1", "a/8:1", "10.0.0.0/x:1", "a b:1", "a:70000"]
         {
             assert!(text.parse::<Rule>().is_err(), "{text}");

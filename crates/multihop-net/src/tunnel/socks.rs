@@ -1,4 +1,4 @@
-//! The words of a SOCKS5 server (RFC 1928) that knows CONNECT and asks for no password.
+//! A SOCKS5 server (RFC 1928) with CONNECT and without authentication.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use super::Refusal;
 use super::address::Address;
 
-/// Where a client wants to go. A client that is not understood has been told so when this fails.
+/// Reads the target that a client requests. On failure the client has got its error reply.
 pub(super) async fn request<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) -> io::Result<Address> {
     if stream.read_u8().await? != VERSION {
         return Err(io::Error::other("the client does not speak SOCKS5"));
@@ -16,7 +16,7 @@ pub(super) async fn request<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) -
     stream.read_exact(&mut methods).await?;
     if !methods.contains(&WITHOUT_PASSWORD) {
         stream.write_all(&[VERSION, NO_METHOD]).await?;
-        return Err(io::Error::other("the client wants to give a password, and cannot do without"));
+        return Err(io::Error::other("the client requires authentication, which is not supported"));
     }
     stream.write_all(&[VERSION, WITHOUT_PASSWORD]).await?;
     let [version, command, _] = [stream.read_u8().await?, stream.read_u8().await?, stream.read_u8().await?];
@@ -31,10 +31,10 @@ pub(super) async fn request<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) -
     }
 }
 
-/// Tells the client how it went.
+/// Sends the client the result.
 pub(super) async fn reply<S: AsyncWrite + Unpin>(stream: &mut S, met: Result<(), Refusal>) -> io::Result<()> {
     let number = met.map_or_else(|refusal| refusal as u8, |()| 0);
-    // The address on the other side is of no use here: 0.0.0.0, port 0.
+    // The bound address is not used by clients: 0.0.0.0, port 0.
     stream.write_all(&[VERSION, number, 0, 1, 0, 0, 0, 0, 0, 0]).await
 }
 

@@ -1,4 +1,4 @@
-//! Two streams made one.
+//! Joins two streams.
 
 use std::io;
 
@@ -8,14 +8,14 @@ use tokio::net::TcpStream;
 
 use crate::stream::TpaStream;
 
-/// A stream that can be ended without regard for what is under way.
+/// A stream that can be aborted.
 pub(super) trait Reset: AsyncRead + AsyncWrite + Unpin {
     fn reset(self);
 }
 
 impl Reset for TcpStream {
     fn reset(self) {
-        // The connection is closed in any case; without RST where this fails.
+        // If this fails, the connection is closed without a RST.
         let _ = SockRef::from(&self).set_linger(Some(std::time::Duration::ZERO));
     }
 }
@@ -26,8 +26,8 @@ impl Reset for TpaStream {
     }
 }
 
-/// Carries bytes, the end of each direction, and resets from one to the other until both directions have
-/// ended. Returns how many bytes went each way.
+/// Copies bytes, closes and resets in both directions until both have ended. Returns the bytes copied in each
+/// direction.
 pub(super) async fn splice<A: Reset, B: Reset>(mut a: A, mut b: B) -> io::Result<(u64, u64)> {
     let result = copy_bidirectional_with_sizes(&mut a, &mut b, BUFFER, BUFFER).await;
     if result.is_err() {
@@ -37,5 +37,5 @@ pub(super) async fn splice<A: Reset, B: Reset>(mut a: A, mut b: B) -> io::Result
     result
 }
 
-/// For each direction of each connection.
+/// Bytes of the buffer for each direction of each connection.
 const BUFFER: usize = 16 * 1024;

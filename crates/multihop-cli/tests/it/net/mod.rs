@@ -108,5 +108,4 @@ fn until(mut is_so: impl FnMut() -> bool) {
 
 /// On a busy machine.
 const SOON: Duration = Duration::from_secs(30);
-const UNPROTECTED: &str =
-    "--plain: nothing is protected; anybody on the way can read and change what is sent\n";
+const UNPROTECTED: &str = "--plain: no protection: anybody on the path can read and modify the traffic\n";

@@ -158,7 +158,7 @@ fn arguments_that_do_not_go_together() {
         (&["tunnel"], "required"),
         (&["tunnel", "--listen", "--plain"], "--allow"),
         (&["tunnel", "host", "--plain"], "--forward"),
-        (&["tunnel", "host", "--plain", "--socks", "a"], "'a' is no port"),
+        (&["tunnel", "host", "--plain", "--socks", "a"], "'a' is not a port"),
         (&["tunnel", "host", "--plain", "--socks", "1", "--allow", "*:*"], "cannot be used with"),
         (&["tunnel", "--listen", "--allow", "a", "--plain"], "allowed: HOST:PORT, where either may be *"),
         (&["tunnel", "host", "--forward", "1:a", "--plain"], "allowed: [ADDRESS:]PORT:HOST:PORT"),

@@ -78,9 +78,9 @@ fn names_that_lead_out_of_the_folder_are_refused() {
 #[test]
 fn lists_that_make_no_sense_are_refused() {
     let attempts: [(&[Vec<u8>], &str); 7] = [
-        (&[entry(1, 4, b"a")], "the other end does not keep to the protocol: it does not send files"),
+        (&[entry(1, 4, b"a")], "protocol error of the peer: it is not a file sender"),
         (&[frame(1, &[b"multihop files\x02"])], "the sender speaks version 2, allowed: 1"),
-        (&[hello(), entry(1, 4, b"a"), entry(1, 4, b"a"), listed(2)], "refused: the name 'a' comes twice"),
+        (&[hello(), entry(1, 4, b"a"), entry(1, 4, b"a"), listed(2)], "refused: the name 'a' occurs twice"),
         (
             &[
                 hello(),
@@ -92,19 +92,13 @@ fn lists_that_make_no_sense_are_refused() {
                 end(b"text"),
                 file(1, 0),
             ],
-            "cannot write 'a/b': there is something of that name that is not a folder",
+            "cannot write 'a/b': the name exists and is not a folder",
         ),
-        (
-            &[hello(), entry(1, 4, b"a"), listed(2)],
-            "the other end does not keep to the protocol: a message came out of order",
-        ),
-        (
-            &[hello(), entry(7, 4, b"a")],
-            "the other end does not keep to the protocol: a message of kind 2 makes no sense",
-        ),
+        (&[hello(), entry(1, 4, b"a"), listed(2)], "protocol error of the peer: message out of order"),
+        (&[hello(), entry(7, 4, b"a")], "protocol error of the peer: invalid message of kind 2"),
         (
             &[hello(), entry(1, u64::MAX - 1, b"a"), listed(1)],
-            "there is not enough room: needed 18446744073709551614 bytes",
+            "not enough space: needed 18446744073709551614 bytes",
         ),
     ];
     for (frames, expected) in attempts {
@@ -150,7 +144,7 @@ fn a_message_that_is_too_long_ends_the_conversation() {
     let mut long = data(b"");
     long[1..5].copy_from_slice(&u32::MAX.to_be_bytes());
     let reason = says(&[hello(), long]).0.unwrap_err().to_string();
-    assert_eq!(reason, "the connection is lost: a message of 4294967295 bytes came, allowed: 32768");
+    assert_eq!(reason, "connection lost: received a message of 4294967295 bytes, allowed: 32768");
 }
 
 #[test]
@@ -158,7 +152,7 @@ fn a_peer_that_says_nothing_is_given_up() {
     let pair = Pair::new();
     pair.write("a", noise(100_000, 5));
     let options = Options { patience: Duration::from_millis(200), ..QUICK };
-    let reason = "the connection is lost: nothing came from the other end for 0.2 s";
+    let reason = "connection lost: nothing received from the peer for 0.2 s";
     run(async {
         let (near, _far) = duplex(BUFFER);
         let error = send(near, pair.sources(&["a"]), options, &mut |_| ()).await.unwrap_err();
@@ -188,7 +182,7 @@ fn what_a_peer_says_cannot_steer_the_terminal() {
             far.read_to_end(&mut Vec::new()).await.unwrap();
         };
         let error = tokio::join!(sent, rest).0.unwrap_err().to_string();
-        assert_eq!(error, "the other end gave up: \\u{1b}[2Jgone\\u{a}");
+        assert_eq!(error, "the peer gave up: \\u{1b}[2Jgone\\u{a}");
     });
     let mut shown = String::new();
     run(async {

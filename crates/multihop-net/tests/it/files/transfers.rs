@@ -92,8 +92,7 @@ fn other_contents_are_replaced_only_where_that_is_allowed() {
     let pair = Pair::new();
     pair.write("a", "new and longer");
     fs::write(pair.to.path().join("a"), "old").unwrap();
-    let reason =
-        "cannot write 'a': it is there already with other contents; recv --overwrite would replace it";
+    let reason = "cannot write 'a': it exists with other contents; recv --overwrite replaces it";
     assert_eq!(pair.refused(&["a"]), reason);
     fs::write(pair.to.path().join("a"), "old and longer").unwrap();
     assert_eq!(pair.refused(&["a"]), reason);
@@ -109,11 +108,11 @@ fn links_are_neither_followed_nor_replaced() {
     fs::write(outside.path().join("x"), "precious").unwrap();
     pair.write("a/x", "evil");
     symlink(outside.path(), pair.to.path().join("a")).unwrap();
-    assert_eq!(pair.refused(&["a"]), "cannot write 'a': it is there already and is not a folder");
+    assert_eq!(pair.refused(&["a"]), "cannot write 'a': it exists and is not a folder");
     fs::remove_file(pair.to.path().join("a")).unwrap();
     fs::create_dir(pair.to.path().join("a")).unwrap();
     symlink(outside.path().join("x"), pair.to.path().join("a/x")).unwrap();
-    assert_eq!(pair.refused(&["a"]), "cannot write 'a/x': it is there already and is not a file");
+    assert_eq!(pair.refused(&["a"]), "cannot write 'a/x': it exists and is not a file");
     fs::remove_file(pair.to.path().join("a/x")).unwrap();
     // A link where the unfinished file would be.
     fs::create_dir(pair.to.path().join("b")).unwrap();
@@ -153,7 +152,7 @@ fn a_folder_that_has_vanished_is_an_error_at_both_ends() {
         [sender.await.unwrap(), receiver.await.unwrap()]
     });
     fs::create_dir(pair.to.path()).unwrap();
-    let reason = "cannot write 'a': its folder has vanished";
+    let reason = "cannot write 'a': its folder no longer exists";
     assert!(matches!(sent, Err(Error::There(text)) if text == reason));
     assert!(matches!(received, Err(Error::Here(text)) if text == reason));
 }
@@ -171,7 +170,7 @@ fn a_source_that_vanishes_or_changes_is_an_error_at_both_ends() {
     };
     let sources = pair.sources(&["a"]);
     pair.write("a", "longer text");
-    assert!(end(sources).ends_with("it has changed since the transfer began; send it again"));
+    assert!(end(sources).ends_with("it changed during the transfer; send it again"));
     let sources = pair.sources(&["a"]);
     fs::remove_file(pair.from.path().join("a")).unwrap();
     assert!(end(sources).ends_with("No such file or directory (os error 2)"));
@@ -231,7 +230,7 @@ fn a_stream_becomes_a_file_and_a_file_a_stream() {
     assert_eq!(sent.unwrap(), received.unwrap());
     assert!(arrived == text);
     let ([sent, _], arrived) = into_stream(&["a", "b"]);
-    assert!(sent.unwrap_err().to_string().ends_with("only one file, and no folder, can go to a stream"));
+    assert!(sent.unwrap_err().to_string().ends_with("only a single file can be written to a stream"));
     assert!(arrived.is_empty());
 }
 
@@ -260,7 +259,7 @@ fn what_cannot_be_sent_is_said_before_anything_is() {
     let pair = Pair::new();
     let add = |path: &Path| Sources::new().add(path).unwrap_err().to_string();
     assert!(add(&pair.from.path().join("a")).ends_with("No such file or directory (os error 2)"));
-    assert!(add(Path::new("/dev/null")).ends_with("it is neither a file nor a folder; try -"));
+    assert!(add(Path::new("/dev/null")).ends_with("neither a file nor a folder; use - for standard input"));
     assert_eq!(add(Path::new("/")), "the root folder has no name");
     pair.write("a/x", "");
     pair.write("b/x", "");
