@@ -1,4 +1,4 @@
-//! The scenarios that are measured.
+//! The measured scenarios.
 
 use anyhow::Context;
 use multihop_scenario::Scenario;
@@ -6,31 +6,31 @@ use serde::Serialize;
 
 use crate::networks::{self, Size, cell, chain, cross, load};
 
-/// A scenario, and which part of it is measured.
+/// A scenario, and the part of it that is measured.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) nodes: u32,
-    /// Networks of other seeds that are measured together.
+    /// Number of networks with different seeds that are measured together.
     pub(crate) networks: u32,
-    /// Simulated seconds from and to which time is measured.
+    /// The measured interval for time, in simulated seconds.
     pub(crate) timed: [f64; 2],
-    /// Simulated seconds from and to which instructions are counted.
+    /// The measured interval for instructions, in simulated seconds.
     pub(crate) counted: [f64; 2],
-    /// Networks that differ in nothing but size.
+    /// The family of networks that differ only in size.
     pub(crate) family: Option<Family>,
-    /// Whether it is run for longer, to see if memory grows.
+    /// Whether a longer run checks that memory does not grow.
     pub(crate) watched: bool,
     text: fn(Size) -> anyhow::Result<String>,
 }
 
-/// Networks of equal density and of equal load on each node, whatever their size.
+/// Networks of equal density and equal load per node, of any size.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Family {
-    /// Nodes that stand still, routes that hold for the whole run.
+    /// Static nodes; routes hold for the whole run.
     Still,
-    /// Nodes that move, under AODV.
+    /// Mobile nodes with AODV.
     Moving,
 }
 
@@ -67,7 +67,7 @@ const fn mobile(name: &'static str, nodes: u32, text: fn(Size) -> anyhow::Result
     Case { counted: [20.0, 60.0], watched: true, ..small(name, nodes, text) }
 }
 
-/// Times below a hundredth of a second cannot be told: smaller networks are timed until later.
+/// Times below 10 ms cannot be measured: smaller networks run longer.
 const fn large(name: &'static str, nodes: u32, networks: u32, until: f64, family: Family) -> Case {
     let text = match family {
         Family::Still => networks::random,
@@ -89,12 +89,12 @@ impl Case {
             .with_context(|| format!("no scenario {name:?}, there are: {}", names()))
     }
 
-    /// As a network of some size, from and to some moment.
+    /// Its network with this size, over this interval.
     pub(crate) fn scenario(&self, size: Size, [from, to]: [f64; 2]) -> anyhow::Result<Scenario> {
         load(&(self.text)(size)?, from, to)
     }
 
-    /// A quick look instead of a measurement.
+    /// A shorter version for a quick look.
     pub(crate) fn quick(&self) -> Self {
         let timed = match self.family {
             Some(_) => [2.0, 2.2],

@@ -1,11 +1,11 @@
-//! The machine, and what else it does while it is measured.
+//! The load of the machine during a measurement.
 
 use std::fs;
 use std::thread;
 
 use serde::Serialize;
 
-/// The state of the machine at some moment; only Linux tells.
+/// The state of the machine at one moment; Linux only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     /// Seconds since the machine began, then those that processors spent: on everything, on this
@@ -16,7 +16,7 @@ pub(crate) struct Moment {
     load: [f64; 3],
 }
 
-/// What the machine did between two moments.
+/// The load between two moments.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Load {
     processors: usize,
@@ -24,11 +24,11 @@ pub(crate) struct Load {
     average_before: [f64; 3],
     /// At the end.
     average_after: [f64; 3],
-    /// Processors that were busy with something else, on average.
+    /// Mean number of processors busy with other work.
     pub(crate) others: f64,
 }
 
-/// How many threads can run at once.
+/// The number of threads that can run in parallel.
 pub(crate) fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
@@ -49,7 +49,7 @@ impl Moment {
         Some(Self { up, busy: busy / TICKS, own: own / TICKS, load: load.try_into().ok()? })
     }
 
-    /// What the machine did from here until `after`.
+    /// The load from here until `after`.
     pub(crate) fn until(self, after: Self) -> Load {
         let others = (after.busy - self.busy) - (after.own - self.own);
         Load {
@@ -62,7 +62,7 @@ impl Moment {
 }
 
 impl Load {
-    /// Whether times that were measured meanwhile mean something.
+    /// Whether times measured meanwhile are meaningful.
     pub(crate) fn is_quiet(&self) -> bool {
         self.others <= QUIET
     }
@@ -72,7 +72,7 @@ impl Load {
         let verdict = if self.is_quiet() {
             "quiet"
         } else {
-            "BUSY: times say little, counts of instructions, events and bytes hold"
+            "BUSY: times are unreliable; counts of instructions, events and bytes are valid"
         };
         format!(
             "machine: {processors} processors, load average {before:.2} before and {after:.2} after; \
@@ -85,9 +85,9 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> {
     text.split_whitespace().map_while(|word| word.parse().ok())
 }
 
-/// Units of a second in which Linux tells times of processors.
+/// Linux reports CPU times in these fractions of a second.
 const TICKS: f64 = 100.0;
-/// Processors that others may keep busy on a quiet machine.
+/// Processors that other work may occupy on a quiet machine.
 const QUIET: f64 = 0.1;
 
 #[cfg(test)]
@@ -106,14 +106,14 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_of_ones_own_is_quiet() {
+    fn an_idle_machine_is_quiet() {
         assert!(MOMENT.until(Moment { up: 110.0, busy: 60.0, own: 20.0, ..MOMENT }).is_quiet());
     }
 
     #[test]
     fn the_system_tells() {
         if !cfg!(target_os = "linux") {
-            return println!("skipped: only Linux tells");
+            return println!("skipped: needs Linux");
         }
         assert!(Moment::now().expect("/proc is there").up > 0.0);
     }

@@ -1,6 +1,6 @@
-//! How fast the simulator is: fixed scenarios in virtual time, each in a process of its own.
+//! Speed of the simulator: fixed scenarios in virtual time, each in its own process.
 //!
-//! Wall time varies with whatever else the machine does, so instructions are counted as well.
+//! Wall-clock time varies with the load of the machine, so instructions are counted as well.
 
 mod cases;
 mod cpu;
@@ -29,31 +29,31 @@ use crate::scaling::Scaling;
 /// Run fixed scenarios; count events, frames, instructions, time and memory.
 #[derive(Parser)]
 struct Args {
-    /// Shorter and fewer runs.
+    /// Fewer and shorter runs.
     #[arg(long)]
     quick: bool,
     /// Only the scenarios whose name contains this.
     #[arg(long, value_name = "NAME", default_value = "")]
     filter: String,
-    /// Where the results go.
+    /// Output file.
     #[arg(long, value_name = "FILE", default_value = "out/bench.json")]
     json: PathBuf,
-    /// Run one scenario once in this process and print what was counted, for example under a profiler.
+    /// Run one scenario once in this process and print its counts, for example under a profiler.
     #[arg(long, value_name = "NAME", requires = "seconds")]
     one: Option<String>,
     /// Simulated seconds of that run.
     #[arg(long, value_name = "S", requires = "one")]
     seconds: Option<f64>,
-    /// Simulated seconds that are left out at its beginning.
+    /// Simulated seconds to leave out at its start.
     #[arg(long, value_name = "S", requires = "one", default_value_t = 0.0)]
     from: f64,
-    /// Nodes in place of the scenario's.
+    /// Number of nodes in place of the scenario's.
     #[arg(long, value_name = "N", requires = "one")]
     nodes: Option<u32>,
-    /// Root of its random streams.
+    /// Seed of the run.
     #[arg(long, value_name = "N", requires = "one", default_value_t = 1)]
     seed: u32,
-    /// Under callgrind: count instructions from where that run is measured.
+    /// Under callgrind: count instructions from the start of the measured interval.
     #[arg(long, requires = "one")]
     counted: bool,
 }
@@ -61,7 +61,7 @@ struct Args {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     if cfg!(debug_assertions) {
-        bail!("a debug build says nothing about speed, use --release");
+        bail!("a debug build cannot be measured: use --release");
     }
     if let (Some(name), Some(seconds)) = (&args.one, args.seconds) {
         let sample = one(&args, Case::named(name)?, seconds)?;
@@ -113,7 +113,7 @@ fn row(case: &Case, counter: Option<&Counter>) -> anyhow::Result<Row> {
     Ok(Row::new(case, &samples, events, cost, memory(case)?))
 }
 
-/// Peaks of other runs than those that are timed.
+/// Peak memory, from runs of their own.
 fn memory(case: &Case) -> anyhow::Result<Memory> {
     let peak = |nodes, seconds| {
         let stretch = Stretch { case, size: Size { nodes, seed: 1 }, times: [0.0, seconds] };
@@ -140,7 +140,7 @@ fn write_json(file: &Path, report: &Report) -> anyhow::Result<()> {
     fs::write(file, report::json(report)?).with_context(describe)
 }
 
-/// Of each scenario.
+/// Runs of each scenario.
 const RUNS: usize = 3;
-/// Nodes from which on the memory of each is told.
+/// Number of nodes from which memory per node is reported.
 const MANY: u32 = 100;

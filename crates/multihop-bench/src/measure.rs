@@ -1,4 +1,4 @@
-//! One run of one case: here, in a child of its own, or under callgrind.
+//! One run of one case: in this process, in a child process, or under callgrind.
 
 use std::fs;
 use std::process::{self, Command, Output, Stdio};
@@ -12,7 +12,7 @@ use crate::cases::Case;
 use crate::cpu;
 use crate::networks::Size;
 
-/// A network, and the simulated seconds from and to which it is measured.
+/// A network and the measured interval in simulated seconds.
 #[derive(Clone, Copy)]
 pub(crate) struct Stretch<'a> {
     pub(crate) case: &'a Case,
@@ -20,31 +20,31 @@ pub(crate) struct Stretch<'a> {
     pub(crate) times: [f64; 2],
 }
 
-/// What one stretch took, or several together.
+/// The cost of one stretch, or of several together.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Sample {
     pub(crate) sim_seconds: f64,
     pub(crate) wall_seconds: f64,
-    /// Time that the processor spent on it, whatever else the machine did; only Linux tells.
+    /// CPU time; Linux only.
     pub(crate) cpu_seconds: Option<f64>,
-    /// As told by the child, those before the stretch are among them.
+    /// Events, including those before the stretch if a child process reports them.
     pub(crate) events: u64,
     pub(crate) frames: u64,
-    /// Largest resident set of the process, from its beginning; only Linux tells.
+    /// Largest resident set of the process since its start; Linux only.
     pub(crate) peak_bytes: Option<u64>,
 }
 
 /// Instructions, counted by valgrind.
 pub(crate) struct Counter(());
 
-/// What traffic costs, without what comes before it.
+/// The cost of traffic, without the setup before it.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Cost {
     pub(crate) per_event: f64,
     pub(crate) per_frame: f64,
 }
 
-/// The clocks at the beginning of a stretch.
+/// The clocks at the start of a stretch.
 struct Start {
     wall: Instant,
     cpu: Option<f64>,
@@ -80,7 +80,7 @@ impl Stretch<'_> {
         })
     }
 
-    /// Runs it in a process of its own, so that the peak of its memory is its own.
+    /// Runs it in a child process, so that its memory peak is its own.
     pub(crate) fn in_a_child(&self) -> anyhow::Result<Sample> {
         let output = output(Command::new(std::env::current_exe()?).args(self.arguments()))?;
         Ok(serde_json::from_slice(&output.stdout)?)
@@ -97,7 +97,7 @@ impl Stretch<'_> {
 }
 
 impl Sample {
-    /// All networks of a case one after another.
+    /// Runs all networks of a case in turn.
     pub(crate) fn of(case: &Case) -> anyhow::Result<Self> {
         let mut sum = Self::default();
         for stretch in stretches(case, case.timed) {
@@ -119,7 +119,7 @@ impl Sample {
     }
 }
 
-/// Events before some moment in all networks of a case.
+/// Events before this moment in all networks of a case.
 pub(crate) fn events_before(case: &Case, moment: f64) -> anyhow::Result<u64> {
     if moment == 0.0 {
         return Ok(0);
@@ -170,11 +170,11 @@ impl Counter {
         let text = String::from_utf8_lossy(&output.stderr);
         let collected = text.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse().ok());
         let sample = serde_json::from_slice(&output.stdout)?;
-        Ok((sample, collected.context("valgrind did not say how much it collected")?))
+        Ok((sample, collected.context("valgrind did not report an instruction count")?))
     }
 }
 
-/// Has callgrind begin or end to count the instructions of this process.
+/// Starts or stops callgrind's count of this process.
 fn count(state: &str) -> anyhow::Result<()> {
     let process = process::id().to_string();
     output(Command::new(CONTROL).arg("-i").args([state, &process])).map(drop)

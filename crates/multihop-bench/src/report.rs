@@ -1,4 +1,4 @@
-//! What was measured, for people and for programs.
+//! The report, as a table and as JSON.
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::rows::{Report, Row, Spread};
 use crate::targets::{Verdict, verdicts};
 
-/// A table, and how near the targets are.
+/// A table, and the targets.
 pub(crate) fn text(report: &Report) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
@@ -38,7 +38,7 @@ pub(crate) fn text(report: &Report) -> String {
 
 const NOTE: &str = "A frame is two events at each station that hears it, and a few more.";
 
-/// The same as a document.
+/// The same as JSON.
 pub(crate) fn json(report: &Report) -> serde_json::Result<String> {
     #[derive(Serialize)]
     struct Document<'a> {

@@ -7,27 +7,27 @@ use crate::machine::Load;
 use crate::measure::{Cost, Sample};
 use crate::scaling::Scaling;
 
-/// What was measured of one case.
+/// The measurements of one case.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     pub(crate) scenario: &'static str,
     pub(crate) nodes: u32,
-    /// Networks of other seeds that count together.
-    networks: u32,
-    /// Simulated seconds from and to which time is measured.
-    timed: [f64; 2],
-    /// And instructions.
-    counted: [f64; 2],
-    runs: usize,
-    /// Of all networks, as are events and frames.
+    /// Number of networks with different seeds that count together.
+    pub(crate) networks: u32,
+    /// The measured interval for time, in simulated seconds.
+    pub(crate) timed: [f64; 2],
+    /// The same for instructions.
+    pub(crate) counted: [f64; 2],
+    pub(crate) runs: usize,
+    /// Sum over all networks, like events and frames.
     pub(crate) sim_seconds: f64,
     pub(crate) events: u64,
     pub(crate) frames: u64,
     /// Of the median run.
     pub(crate) events_per_second: f64,
     pub(crate) wall_per_sim_second: Spread,
-    /// `null` where the system does not tell.
-    cpu_per_sim_second: Option<Spread>,
+    /// `null` if the system does not report it.
+    pub(crate) cpu_per_sim_second: Option<Spread>,
     /// Simulated over wall time of the median run.
     pub(crate) times_real_time: f64,
     /// `null` without valgrind.
@@ -35,13 +35,13 @@ pub(crate) struct Row {
     pub(crate) memory: Memory,
 }
 
-/// Largest resident sets; `null` where the system does not tell.
+/// Largest resident sets; `null` if the system does not report them.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Memory {
     pub(crate) peak_bytes: Option<u64>,
     /// Of runs of [`WATCHED`](crate::targets::WATCHED) simulated seconds.
     pub(crate) peak_bytes_over_time: Option<[u64; 2]>,
-    /// Of the same network with so many nodes, run as long as the first of these.
+    /// Number of nodes and peak of a smaller network of the same kind, run as long as the first of these.
     pub(crate) peak_bytes_of_few: Option<(u32, u64)>,
 }
 
@@ -85,14 +85,13 @@ impl Row {
         }
     }
 
-    /// Seconds of processor time, of the fastest run: whatever else happens makes a run slower.
+    /// CPU seconds of the fastest run: disturbances only make runs slower.
     pub(crate) fn time(&self) -> Cost {
         let seconds = self.cpu_per_sim_second.unwrap_or(self.wall_per_sim_second).min * self.sim_seconds;
         Cost { per_event: seconds / self.events as f64, per_frame: seconds / self.frames as f64 }
     }
 
-    /// Seconds of processor time for a simulated second, or of wall time where the former is not
-    /// known.
+    /// CPU seconds per simulated second, or wall-clock seconds if CPU time is not known.
     pub(crate) fn seconds_per_sim_second(&self) -> f64 {
         self.cpu_per_sim_second.unwrap_or(self.wall_per_sim_second).median
     }
@@ -105,8 +104,8 @@ impl Row {
         self.frames as f64 / self.sim_seconds / f64::from(self.nodes)
     }
 
-    /// What a node takes where there are many: what the network takes beyond one of few, shared among
-    /// the nodes that it has more. The program itself is in both.
+    /// Memory per node: the difference to a smaller network, divided by the difference in nodes. This leaves the
+    /// program itself out.
     pub(crate) fn bytes_per_node(&self) -> Option<f64> {
         let Memory { peak_bytes, peak_bytes_over_time, peak_bytes_of_few } = self.memory;
         let (few, bytes) = peak_bytes_of_few?;
@@ -122,13 +121,13 @@ impl Spread {
     }
 }
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     #[serde(rename = "scenarios")]
     pub(crate) rows: Vec<Row>,
     /// `null` on a machine with one processor.
     pub(crate) scaling: Option<Scaling>,
-    /// `null` where the system does not tell.
+    /// `null` if the system does not report it.
     pub(crate) machine: Option<Load>,
 }

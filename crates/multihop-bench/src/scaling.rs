@@ -1,4 +1,4 @@
-//! What a second thread brings: the same list of runs on one thread and on all processors.
+//! Scaling: the same list of runs on one thread and on all processors.
 
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ pub(crate) const NAME: &str = "sweep-scaling";
 pub(crate) struct Scaling {
     runs: usize,
     pub(crate) threads: usize,
-    /// Best of several.
+    /// The best of several rounds.
     seconds_alone: f64,
     seconds_together: f64,
     /// What else the machine did; `null` where the system does not tell.

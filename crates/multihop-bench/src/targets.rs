@@ -1,4 +1,4 @@
-//! What was measured against what is wanted.
+//! The targets, and whether they are met.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::measure::Cost;
 use crate::rows::{Report, Row};
 use crate::scaling::{self, Scaling};
 
-/// One number against its target.
+/// One measurement and its target.
 #[derive(Debug, Serialize)]
 pub(crate) struct Verdict {
     scenario: &'static str,
@@ -43,7 +43,7 @@ impl Verdict {
     }
 }
 
-/// Everything that has a target.
+/// All measurements that have a target.
 pub(crate) fn verdicts(Report { rows, scaling, .. }: &Report) -> Vec<Verdict> {
     let mut verdicts: Vec<_> = rows.iter().filter_map(against_ns3).collect();
     verdicts.extend(rows.iter().filter_map(events_per_second));
@@ -96,10 +96,10 @@ fn grown(base: &Row, row: &Row) -> Vec<Verdict> {
             verdict(format!("times the {what} per frame and station of {than}"), event),
         ]
     };
-    // Too short to be told, in a quick look.
+    // In a quick look, times are too short to compare.
     let time = (base.time().per_frame > 0.0).then_some(time);
     let mut verdicts: Vec<_> = instructions.into_iter().chain(time).flat_map(of).collect();
-    // Else a node's work would be compared with other work.
+    // Only networks with equal load per node can be compared.
     let load = row.frames_per_node_second() / base.frames_per_node_second();
     let what = format!("times as many frames a node and second as {}", base.scenario);
     verdicts.push(Verdict::new(row.scenario, what, load, Target::AtMost(1.3)));
@@ -161,7 +161,7 @@ mod tests {
     const COST: Cost = Cost { per_event: 100.0, per_frame: 1000.0 };
 
     #[test]
-    fn growth_is_told_against_the_smallest_of_the_family() {
+    fn growth_is_relative_to_the_smallest_network_of_the_family() {
         let grown = Cost { per_event: 110.0, per_frame: 1320.0 };
         let rows = vec![
             row("chain-1", 1.0, Cost { per_event: 1.0, per_frame: 1.0 }),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_of_a_family_are_to_send_equally_much() {
+    fn networks_of_a_family_must_have_equal_load() {
         let [few, mut many] = ["random-100", "random-1000"].map(|name| row(name, 1.0, COST));
         many.frames *= 14;
         let texts = texts(vec![few, many]);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_that_ns3_ran_are_compared_with_it() {
+    fn networks_measured_with_ns3_are_compared_with_it() {
         let texts = texts(vec![row("mobile-50-aodv", 0.008, COST), row("mobile-50-dsr", 0.8, COST)]);
         assert!(texts[0].starts_with("mobile-50-aodv   95.00 times as fast as ns-3 3.37"), "{}", texts[0]);
         assert!(texts[0].ends_with("(target: at least 50, met)"), "{}", texts[0]);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_told_by_node_and_over_time() {
+    fn memory_is_reported_per_node_and_over_time() {
         let texts = texts(vec![row("mobile-100-olsr", 1.0, COST)]);
         let memory: Vec<_> = texts.iter().filter(|text| text.starts_with("mobile-100-olsr")).collect();
         assert_eq!(memory[0], "mobile-100-olsr  20.00 kB per node (target: at most 20, met)");

@@ -8,7 +8,7 @@ pub(crate) fn bad(errno: i32) -> io::Error {
     io::Error::from_raw_os_error(errno)
 }
 
-/// What C gets: the value, or -1 and errno.
+/// The return value for C: the value, or -1 with errno set.
 pub(crate) fn report<T: From<i8>>(result: io::Result<T>) -> T {
     result.unwrap_or_else(|error| {
         Errno::set_raw(errno(&error));
@@ -16,7 +16,7 @@ pub(crate) fn report<T: From<i8>>(result: io::Result<T>) -> T {
     })
 }
 
-/// The errno of an error's BSD namesake.
+/// The errno that corresponds to an error.
 pub(crate) fn errno(error: &io::Error) -> i32 {
     if let Some(errno) = error.raw_os_error() {
         return errno;

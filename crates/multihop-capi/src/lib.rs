@@ -1,8 +1,8 @@
-//! libtpa: the calls of the paper's Table 15 and what programs need beside them, as `include/tpa.h` declares and
-//! `man/tpa.3` explains them.
+//! libtpa: the calls of the paper's Table 15 and a few more, declared in `include/tpa.h` and documented in
+//! `man/tpa.3`.
 //!
-//! This file and `memory.rs` are the border: what comes from C is checked here, behind it all is safe.
-#![expect(unsafe_code, reason = "C hands over pointers and lengths")]
+//! All `unsafe` code is in this file and in `memory.rs`: they check what C passes. The rest of the crate is safe.
+#![expect(unsafe_code, reason = "C passes pointers and lengths")]
 
 mod error;
 mod memory;
@@ -25,13 +25,13 @@ pub extern "C" fn tpa_socket(domain: c_int, kind: c_int, protocol: c_int) -> c_i
     report(Socket::new(domain, kind, protocol).and_then(table::insert))
 }
 
-/// Sets the address that the socket will listen at.
+/// Sets the address that the socket will listen on.
 ///
 /// # Safety
 /// `address` points to `length` readable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tpa_bind(socket: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
-    // SAFETY: the caller says so.
+    // SAFETY: this function's contract is that of `read_address`: null or `length` readable bytes.
     let address = unsafe { memory::read_address(address, length) };
     report(table::get(socket).and_then(|socket| socket.bind(address?)).map(|()| 0))
 }
@@ -42,18 +42,18 @@ pub unsafe extern "C" fn tpa_bind(socket: c_int, address: *const sockaddr, lengt
 /// `address` points to `length` readable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tpa_connect(socket: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
-    // SAFETY: the caller says so.
+    // SAFETY: this function's contract is that of `read_address`: null or `length` readable bytes.
     let address = unsafe { memory::read_address(address, length) };
     report(table::get(socket).and_then(|socket| socket.connect(address?)).map(|()| 0))
 }
 
-/// Takes connections from now on.
+/// Listens for connections.
 #[unsafe(no_mangle)]
 pub extern "C" fn tpa_listen(socket: c_int, backlog: c_int) -> c_int {
     report(table::get(socket).and_then(|socket| socket.listen(backlog)).map(|()| 0))
 }
 
-/// The next connection, as a socket of its own.
+/// Accepts the next connection as a new socket.
 ///
 /// # Safety
 /// `address` and `length` are null, or `length` points to the number of writable bytes at `address`.
@@ -62,14 +62,15 @@ pub unsafe extern "C" fn tpa_accept(socket: c_int, address: *mut sockaddr, lengt
     let accepted = table::get(socket).and_then(|socket| socket.accept());
     report(accepted.and_then(|(connection, peer)| {
         if !address.is_null() {
-            // SAFETY: the caller says so.
+            // SAFETY: `address` is not null, so by this function's contract `length` points to the number of
+            // writable bytes at `address`; `write` writes no more.
             unsafe { memory::write(&memory::raw_address(peer), address.cast(), length) }?;
         }
         table::insert(connection)
     }))
 }
 
-/// Hands data over for sending; like `send` it may take less.
+/// Queues data for sending; like `send` it may take less.
 ///
 /// # Safety
 /// `data` points to `length` readable bytes.
@@ -82,13 +83,14 @@ pub unsafe extern "C" fn tpa_send(
 ) -> ssize_t {
     report(table::get(socket).and_then(|socket| {
         socket.transfer(flags, |descriptor, flags| {
-            // SAFETY: the caller says so; the kernel checks the memory itself.
+            // SAFETY: `send` only reads `length` bytes at `data`, which this function's contract makes readable; for
+            // invalid memory the kernel returns EFAULT. The descriptor is open: the connection is held.
             unsafe { nix::libc::send(descriptor, data, length, flags) }
         })
     }))
 }
 
-/// Takes data that has arrived; 0 once the peer has no more.
+/// Receives data; 0 at the end of the stream.
 ///
 /// # Safety
 /// `data` points to `length` writable bytes.
@@ -96,7 +98,8 @@ pub unsafe extern "C" fn tpa_send(
 pub unsafe extern "C" fn tpa_recv(socket: c_int, data: *mut c_void, length: usize, flags: c_int) -> ssize_t {
     report(table::get(socket).and_then(|socket| {
         let received = socket.transfer(flags, |descriptor, flags| {
-            // SAFETY: the caller says so; the kernel checks the memory itself.
+            // SAFETY: `recv` writes at most `length` bytes at `data`, which this function's contract makes writable;
+            // for invalid memory the kernel returns EFAULT. The descriptor is open: the connection is held.
             unsafe { nix::libc::recv(descriptor, data, length, flags) }
         })?;
         if received == 0 && length > 0 {
@@ -112,13 +115,13 @@ pub extern "C" fn tpa_shutdown(socket: c_int, how: c_int) -> c_int {
     report(table::get(socket).and_then(|socket| socket.shutdown(how)).map(|()| 0))
 }
 
-/// Closes the socket, and waits for the peer to have everything as long as `TPA_LINGER` says.
+/// Closes the socket; waits up to `TPA_LINGER` seconds until the peer has all data.
 #[unsafe(no_mangle)]
 pub extern "C" fn tpa_close(socket: c_int) -> c_int {
     report(table::remove(socket).and_then(|socket| socket.close()).map(|()| 0))
 }
 
-/// The descriptor to poll for the socket as it is now.
+/// The descriptor to poll for the socket in its present state.
 #[unsafe(no_mangle)]
 pub extern "C" fn tpa_poll_fd(socket: c_int) -> c_int {
     report(table::get(socket).and_then(|socket| socket.poll_descriptor()))
@@ -136,7 +139,7 @@ pub unsafe extern "C" fn tpa_setsockopt(
     value: *const c_void,
     length: socklen_t,
 ) -> c_int {
-    // SAFETY: the caller says so.
+    // SAFETY: this function's contract is that of `read`: `value` is null or points to `length` readable bytes.
     let value = unsafe { memory::read(value, length) };
     report(table::get(socket).and_then(|socket| {
         check_level(level)?;
@@ -159,7 +162,8 @@ pub unsafe extern "C" fn tpa_getsockopt(
     report(table::get(socket).and_then(|socket| {
         check_level(level)?;
         let found = sockopt::get(&socket, option)?;
-        // SAFETY: the caller says so.
+        // SAFETY: this function's contract is that of `write`: `length` is null or points to the number of writable
+        // bytes at `value`.
         unsafe { memory::write(&found, value.cast(), length) }.map(|()| 0)
     }))
 }

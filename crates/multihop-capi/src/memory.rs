@@ -1,4 +1,4 @@
-//! What is copied from and to the memory of C.
+//! Copies between the memory of C and that of Rust. No reference to C's memory outlives a call.
 
 use std::ffi::c_void;
 use std::io;
@@ -10,7 +10,7 @@ use socket2::{SockAddr, SockAddrStorage};
 
 use crate::error::bad;
 
-/// The longest value of an option, which is a path.
+/// The longest value of an option: a path.
 const LONGEST: usize = 4096;
 
 /// A copy of `length` bytes.
@@ -24,11 +24,12 @@ pub(crate) unsafe fn read(from: *const c_void, length: socklen_t) -> io::Result<
     if length as usize > LONGEST {
         return Err(bad(libc::EINVAL));
     }
-    // SAFETY: not null, and readable for as long as the caller says.
+    // SAFETY: `from` is not null, and the caller guarantees `length` readable bytes there. Bytes have no alignment
+    // and no invalid values, and the slice is copied before this function returns.
     Ok(unsafe { std::slice::from_raw_parts(from.cast::<u8>(), length as usize) }.to_vec())
 }
 
-/// Copies as many bytes as fit, and says how many there are.
+/// Copies as many bytes as fit, and stores how many there are in `length`.
 ///
 /// # Safety
 /// `length` is null or points to the number of writable bytes at `to`.
@@ -36,12 +37,13 @@ pub(crate) unsafe fn write(bytes: &[u8], to: *mut u8, length: *mut socklen_t) ->
     if to.is_null() || length.is_null() {
         return Err(bad(libc::EFAULT));
     }
-    // SAFETY: not null, and the caller says that it points to a length.
+    // SAFETY: `length` is not null, and the caller guarantees that it points to a `socklen_t`, aligned or not.
     let room = unsafe { length.read_unaligned() } as usize;
-    // SAFETY: `room` bytes are writable, and a Vec of ours does not overlap with them.
+    // SAFETY: at most `room` bytes are written, which the caller guarantees to be writable at `to`; `bytes` is Rust's
+    // memory, so the two do not overlap.
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len().min(room)) };
     let all = socklen_t::try_from(bytes.len()).map_err(io::Error::other)?;
-    // SAFETY: as above.
+    // SAFETY: `length` was read above, and the caller guarantees that it is writable as well.
     unsafe { length.write_unaligned(all) };
     Ok(())
 }
@@ -51,17 +53,19 @@ pub(crate) unsafe fn write(bytes: &[u8], to: *mut u8, length: *mut socklen_t) ->
 /// # Safety
 /// `from` is null or points to `length` readable bytes.
 pub(crate) unsafe fn read_address(from: *const sockaddr, length: socklen_t) -> io::Result<SocketAddr> {
-    // SAFETY: the caller says so.
+    // SAFETY: the contract of this function is that of `read`.
     let bytes = unsafe { read(from.cast(), length) }?;
     let mut storage = SockAddrStorage::zeroed();
     if bytes.len() < size_of::<libc::sockaddr_in>() || bytes.len() > size_of::<SockAddrStorage>() {
         return Err(bad(libc::EINVAL));
     }
-    // SAFETY: the storage is larger, and plain bytes.
+    // SAFETY: `bytes` is no longer than the storage (checked above) and does not overlap with it; any bytes are a
+    // valid `sockaddr_storage`.
     unsafe {
         ptr::copy_nonoverlapping(bytes.as_ptr(), ptr::from_mut(&mut storage).cast::<u8>(), bytes.len())
     };
-    // SAFETY: the storage is initialised, and holds what the caller says is an address of this length.
+    // SAFETY: the storage is fully initialised (zeros, then `length` bytes), and `length` does not exceed it. The family
+    // is checked below, before the address is used.
     let address = unsafe { SockAddr::new(storage, length) };
     let complete = match i32::from(address.family()) {
         libc::AF_INET => true,
@@ -74,18 +78,19 @@ pub(crate) unsafe fn read_address(from: *const sockaddr, length: socklen_t) -> i
 /// The bytes of a `sockaddr_in` or `sockaddr_in6`.
 pub(crate) fn raw_address(address: SocketAddr) -> Vec<u8> {
     let address = SockAddr::from(address);
-    // SAFETY: as many bytes as the address says that it has.
+    // SAFETY: `SockAddr` guarantees that `len` bytes at `as_ptr` are initialised; they are copied while it lives.
     unsafe { std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), address.len() as usize) }.to_vec()
 }
 
 /// The bytes of a structure without padding.
 pub(crate) fn raw<T: Packed>(value: &T) -> Vec<u8> {
-    // SAFETY: `Packed` says that every byte of it is initialised.
+    // SAFETY: `Packed` guarantees that `T` has no padding, so each of its `size_of` bytes is initialised; they are
+    // copied while `value` is borrowed.
     unsafe { std::slice::from_raw_parts(ptr::from_ref(value).cast::<u8>(), size_of::<T>()) }.to_vec()
 }
 
 /// A structure in the layout of C, without padding.
 ///
 /// # Safety
-/// It is so.
+/// The type must be `repr(C)`, and its fields must fill it without padding between or after them.
 pub(crate) unsafe trait Packed {}

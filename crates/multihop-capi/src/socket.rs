@@ -13,15 +13,15 @@ use nix::sys::socket as bsd;
 use crate::error::{bad, errno};
 use crate::options::Options;
 
-/// One socket of a C program.
+/// A socket of a C program.
 #[derive(Debug)]
 pub(crate) struct Socket {
     domain: i32,
     options: Mutex<Options>,
     state: Mutex<State>,
-    /// The state is not `Connecting` any more.
+    /// Signalled when the state is no longer `Connecting`.
     decided: Condvar,
-    /// The last thing that went wrong and was not asked for yet.
+    /// The last error, until the program asks for it.
     failure: Mutex<Option<Failure>>,
 }
 
@@ -30,19 +30,19 @@ enum State {
     Fresh {
         bound: Option<SocketAddr>,
     },
-    /// Writable once it is decided.
+    /// The doorbell becomes writable when the result is known.
     Connecting(Doorbell),
     Connected(Arc<Connection>),
     Listening(Arc<BridgeListener>),
     Closed,
 }
 
-/// A connection, with the end of its bridge that C polls, reads and writes.
+/// A connection, with the descriptor that C polls, reads and writes.
 #[derive(Debug)]
 struct Connection {
     bridge: Bridge,
     descriptor: OwnedFd,
-    /// Kept, since somebody may still poll it.
+    /// Kept open, since a thread may still poll it.
     _doorbell: Option<Doorbell>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Failure {
     pub(crate) text: String,
 }
 
-/// A descriptor that cannot be written to until it rings.
+/// A descriptor that becomes writable when it rings.
 #[derive(Debug)]
 struct Doorbell {
     polled: UnixStream,
@@ -90,7 +90,7 @@ impl Socket {
         self.check_family(address)?;
         let mut state = lock(&self.state);
         let State::Fresh { bound: bound @ None } = &mut *state else { return Err(bad(libc::EINVAL)) };
-        // The listener opens its own; this one only says whether it can, as `bind` does.
+        // The listener opens its own socket; this one only reports errors as `bind` does.
         *bound = Some(UdpSocket::bind(address)?.local_addr()?);
         Ok(())
     }
@@ -153,7 +153,7 @@ impl Socket {
         }
     }
 
-    /// The connection is made, or is not to be.
+    /// Stores the result of a connection attempt.
     fn decide(&self, made: io::Result<(Bridge, OwnedFd)>) {
         let mut state = lock(&self.state);
         let State::Connecting(doorbell) = std::mem::replace(&mut *state, State::Closed) else { return };
@@ -173,7 +173,7 @@ impl Socket {
         self.decided.wait_while(state, waiting).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `send` or `recv` on the descriptor, which waits only if the socket does.
+    /// `send` or `recv` on the descriptor; blocks only if the socket does.
     pub(crate) fn transfer(&self, flags: i32, call: impl Fn(i32, i32) -> ssize_t) -> io::Result<ssize_t> {
         let nonblocking = self.options().nonblocking || flags & libc::MSG_DONTWAIT != 0;
         let wait = if nonblocking { libc::MSG_DONTWAIT } else { 0 };
@@ -204,7 +204,7 @@ impl Socket {
         Ok(bsd::shutdown(self.connection(false)?.descriptor.as_raw_fd(), how)?)
     }
 
-    /// Ends it for every thread; then waits for what was written to arrive.
+    /// Closes it for all threads; then waits until the peer has all data.
     pub(crate) fn close(&self) -> io::Result<()> {
         let state = std::mem::replace(&mut *lock(&self.state), State::Closed);
         self.decided.notify_all();
@@ -254,7 +254,7 @@ impl Socket {
         Ok(self.connection(true)?.bridge.stream().local_addr())
     }
 
-    /// What went wrong last; of a connection that broke, what broke it.
+    /// The last error, or the error that ended the connection.
     pub(crate) fn failure(&self) -> Option<Failure> {
         lock(&self.failure).clone().or_else(|| {
             let error = self.connection(true).ok()?.bridge.error()?;
@@ -262,7 +262,7 @@ impl Socket {
         })
     }
 
-    /// The same, and then it has been asked for.
+    /// The same, and clears it.
     pub(crate) fn take_failure(&self) -> Option<Failure> {
         let failure = self.failure();
         *lock(&self.failure) = None;
@@ -276,7 +276,7 @@ impl Socket {
         result
     }
 
-    /// The connection; while it is being made, once it is.
+    /// The connection; waits while it is being established.
     fn connection(&self, nonblocking: bool) -> io::Result<Arc<Connection>> {
         let mut state = lock(&self.state);
         if matches!(*state, State::Connecting(_)) {
@@ -308,7 +308,7 @@ fn close(bridge: &Bridge, linger: Duration) -> io::Result<()> {
     let done = runtime()?.block_on(async { tokio::time::timeout(linger, bridge.closed()).await });
     done.unwrap_or_else(|_| {
         bridge.stream().abort();
-        Err(io::Error::new(ErrorKind::TimedOut, "the peer did not get everything while closing waited"))
+        Err(io::Error::new(ErrorKind::TimedOut, "the peer did not receive all data within the linger time"))
     })
 }
 

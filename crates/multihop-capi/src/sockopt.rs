@@ -69,7 +69,7 @@ fn within(value: i32, least: i32, most: i32) -> io::Result<i32> {
     if (least..=most).contains(&value) { Ok(value) } else { Err(bad(libc::EINVAL)) }
 }
 
-/// With or without the zero byte at its end.
+/// Text with or without a zero byte at its end.
 fn text(value: &[u8]) -> io::Result<String> {
     let value = value.strip_suffix(&[0]).unwrap_or(value);
     String::from_utf8(value.to_vec()).map_err(|_| bad(libc::EINVAL))
@@ -102,8 +102,9 @@ struct RawStats {
     hops: u32,
 }
 
-// SAFETY: 13 members of 8 bytes, then 4 of 4: nothing between them, nothing after.
-#[expect(unsafe_code, reason = "a promise about the structure above")]
+// SAFETY: `repr(C)`; 13 fields of 8 bytes, then 4 of 4 bytes, are aligned without padding, and 13 * 8 + 4 * 4 = 120 is a
+// multiple of 8, so there is none at the end. The assertion below checks the size.
+#[expect(unsafe_code, reason = "Packed is an unsafe trait")]
 unsafe impl Packed for RawStats {}
 const _: () = assert!(size_of::<RawStats>() == 13 * 8 + 4 * 4);
 

@@ -6,7 +6,7 @@ use nix::libc;
 use crate::error::bad;
 use crate::socket::Socket;
 
-/// Far from descriptors, so that a call which gets the wrong one of the two fails and does nothing else.
+/// The first number: far above descriptors, so that a call with the wrong kind fails without effect.
 const FIRST: i32 = 1 << 20;
 const MOST: usize = 1 << 16;
 
@@ -31,7 +31,7 @@ pub(crate) fn get(number: i32) -> io::Result<Arc<Socket>> {
     place(number).and_then(|place| lock().get(place)?.clone()).ok_or_else(|| bad(libc::EBADF))
 }
 
-/// Takes a socket out: its number means nothing from now on.
+/// Removes a socket: its number becomes invalid.
 pub(crate) fn remove(number: i32) -> io::Result<Arc<Socket>> {
     place(number).and_then(|place| lock().get_mut(place)?.take()).ok_or_else(|| bad(libc::EBADF))
 }

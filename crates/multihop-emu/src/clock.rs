@@ -6,7 +6,7 @@ use multihop_core::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags};
 
-/// The wall clock, from when it was made.
+/// The wall clock since its start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock(time::Instant);
 
@@ -19,7 +19,7 @@ impl Clock {
         Instant::ZERO + Duration::from(self.0.elapsed())
     }
 
-    /// Waits until something can be read, the instant has come, or 10 ms are over: then there may be orders.
+    /// Waits until a descriptor is readable or the instant has come, at most 10 ms: the owner may have requests.
     pub(crate) fn wait(self, readable: &[BorrowedFd<'_>], until: Option<Instant>) -> io::Result<()> {
         const LONGEST: Duration = Duration::from_millis(10);
         let left = until.map_or(LONGEST, |at| at.saturating_since(self.now()).min(LONGEST));
@@ -36,14 +36,14 @@ fn wait_for(fds: &mut [PollFd<'_>], left: Duration) -> Result<i32, Errno> {
     nix::poll::ppoll(fds, Some(time::Duration::from(left).into()), None)
 }
 
-/// Elsewhere a link is as exact as milliseconds allow.
+/// Other systems have a resolution of milliseconds.
 #[cfg(not(target_os = "linux"))]
 fn wait_for(fds: &mut [PollFd<'_>], left: Duration) -> Result<i32, Errno> {
     let millis = left.as_micros().div_ceil(1000);
     nix::poll::poll(fds, u16::try_from(millis).unwrap_or(u16::MAX))
 }
 
-/// Lets the kernel wake this thread when it asked for it, not up to 50 us later.
+/// Removes the kernel's timer slack of 50 us for this thread.
 pub(crate) fn wake_on_time() {
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_timerslack(1);

@@ -1,9 +1,9 @@
-//! Bad networks for real programs, in user space and repeatable: what happens to a packet is drawn from a
-//! seed, when it happens is up to the wall clock.
+//! Emulated networks for real programs, in user space. A seed decides the fate of each packet; the wall clock
+//! decides when it happens.
 //!
-//! A [`Link`] is a machine in virtual time and decides everything. Two drivers put it between real
-//! programs: a [`Relay`] between UDP sockets, which needs no rights, and a [`Path`] between two network
-//! namespaces, which carries every protocol and needs root.
+//! A [`Link`] is a state machine in virtual time. Two drivers put it between real programs: a [`Relay`] between
+//! UDP sockets, which needs no privileges, and a [`Path`] between two network namespaces, which carries every
+//! protocol and needs root.
 
 mod clock;
 mod link;

@@ -3,40 +3,40 @@ use std::collections::{BTreeMap, VecDeque};
 use multihop_core::{Duration, Instant, Machine, Rng};
 use serde::Serialize;
 
-/// What a link does to the packets of one direction. The default passes everything on at once.
+/// What a link does to the packets of one direction. The default is a perfect link without delay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Bits per second; none: a packet takes no time to send.
+    /// Bits per second; `None`: packets take no time to send.
     pub rate: Option<u64>,
-    /// Time on the way, after sending.
+    /// Propagation delay, after sending.
     pub delay: Duration,
-    /// Packets that wait or are being sent; one more is dropped.
+    /// Packets queued or being sent; a further one is dropped.
     pub queue: usize,
-    /// Share of packets lost on the way.
+    /// Share of packets lost.
     pub loss: f64,
-    /// Mean time for which everything is lost; then everything gets through, as long as gives the share.
-    /// Less than 1 ms: each packet is lost by itself.
+    /// Mean length of loss bursts, in which every packet is lost; the gaps between them give the share of `loss`.
+    /// Below 1 ms losses are independent.
     ///
-    /// The model of Gilbert (1960) in time, not in packets: a sender that waits sees the end of a burst.
+    /// This is the model of Gilbert (1960) in time instead of packets: a sender that waits outlasts a burst.
     pub burst: Duration,
-    /// Share of packets that arrive twice.
+    /// Share of packets duplicated.
     pub duplicate: f64,
-    /// Share of packets (and of second copies) that are held back, and so overtaken.
+    /// Share of packets and duplicates that are held back, and so reordered.
     pub reorder: f64,
     /// The longest time that a packet is held back.
     pub hold: Duration,
-    /// Share of packets that arrive with one bit turned over.
+    /// Share of packets with one bit flipped.
     pub corrupt: f64,
-    /// When nothing gets through.
+    /// Intervals without connectivity.
     pub cuts: Vec<Cut>,
 }
 
-/// A time without a link: what is sent from `from` until `until` is gone.
+/// An interval without connectivity: packets sent from `from` until `until` are lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
-    /// The first instant without it.
+    /// Its first instant.
     pub from: Instant,
-    /// The first instant with it again.
+    /// The first instant after it.
     pub until: Instant,
 }
 
@@ -66,11 +66,11 @@ pub struct Counters {
     pub bytes: u64,
     /// Dropped because the queue was full.
     pub overflowed: u64,
-    /// Lost on the way.
+    /// Lost.
     pub lost: u64,
     /// Sent while the link was cut.
     pub cut: u64,
-    /// Arrived twice.
+    /// Duplicated.
     pub duplicated: u64,
     /// Held back.
     pub reordered: u64,
@@ -79,7 +79,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Adds those of another link.
+    /// Adds the counters of another link.
     pub const fn add(&mut self, other: Self) {
         self.packets += other.packets;
         self.bytes += other.bytes;
@@ -92,7 +92,7 @@ impl Counters {
     }
 }
 
-/// One direction: what goes in comes out later, damaged, twice, or never.
+/// One direction of a link: packets come out later, damaged, duplicated, or not at all.
 #[derive(Clone, Debug)]
 pub struct Link {
     settings: Settings,
@@ -100,7 +100,7 @@ pub struct Link {
     counters: Counters,
     in_burst: bool,
     burst_changes: Instant,
-    /// When each packet of the queue has been sent; the last is when the sender is free.
+    /// When each queued packet will have been sent; the last is when the sender becomes idle.
     sent_at: VecDeque<Instant>,
     under_way: BTreeMap<(Instant, u64), Vec<u8>>,
     launched: u64,
@@ -121,12 +121,12 @@ impl Link {
         }
     }
 
-    /// What happened so far.
+    /// The counters so far.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Lets nothing through during a time that the settings did not know of.
+    /// Adds an interval without connectivity.
     pub fn cut(&mut self, cut: Cut) {
         self.settings.cuts.push(cut);
     }
@@ -135,7 +135,7 @@ impl Link {
         self.settings.cuts.iter().any(|cut| (cut.from..cut.until).contains(&now))
     }
 
-    /// When the packet will have been sent, unless the queue is full.
+    /// When the packet will have been sent; `None` if the queue is full.
     fn enqueue(&mut self, now: Instant, bytes: usize) -> Option<Instant> {
         let Some(rate) = self.settings.rate else { return Some(now) };
         while self.sent_at.front().is_some_and(|&at| at <= now) {
@@ -213,7 +213,7 @@ impl Machine for Link {
         self.launch(sent, packet);
     }
 
-    /// Nothing to do: packets come out by themselves once they are due.
+    /// Nothing to do: `poll_output` returns packets once they are due.
     fn handle_timeout(&mut self, _now: Instant) {}
 
     fn poll_output(&mut self, now: Instant) -> Option<Vec<u8>> {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_takes_its_time_to_send_and_its_delay() {
+    fn a_packet_takes_its_transmission_time_and_the_delay() {
         let delay = Duration::from_millis(20);
         let mut link = link(Settings { rate: Some(2_000_000), delay, ..Settings::default() });
         send(&mut link, 1); // 250 bytes at 2 Mb/s: 1 ms
@@ -265,16 +265,16 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_what_comes_next() {
+    fn a_full_queue_drops_further_packets() {
         let mut link = link(Settings { rate: Some(1_000_000), queue: 10, ..Settings::default() });
         send(&mut link, 100); // each takes 2 ms, and comes 1 ms after the one before
         let counters = link.counters();
         assert_eq!(arrivals(&mut link).len() as u64, 100 - counters.overflowed);
-        assert_eq!(counters.overflowed, 100 - 49 - 10, "49 were sent by the last one, 10 wait");
+        assert_eq!(counters.overflowed, 100 - 49 - 10, "49 were sent before the last one, 10 wait");
     }
 
     #[test]
-    fn a_cut_ends_when_it_says() {
+    fn a_cut_ends_on_time() {
         let mut link =
             link(Settings { cuts: vec![Cut { from: at(10), until: at(20) }], ..Settings::default() });
         send(&mut link, 30);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_come_at_their_share_and_in_bursts_of_their_length() {
+    fn losses_have_the_configured_share_and_burst_length() {
         for (burst, expected) in [(0, 1.0 / 0.9), (50, 50.0)] {
             let burst = Duration::from_millis(burst);
             let mut link = link(Settings { loss: 0.1, burst, ..Settings::default() });
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn other_faults_come_at_their_shares() {
+    fn other_faults_have_the_configured_shares() {
         let settings = Settings { duplicate: 0.05, reorder: 0.1, corrupt: 0.01, ..Settings::default() };
         let mut link = link(settings);
         send(&mut link, 100_000);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_does_the_same() {
+    fn the_same_seed_gives_the_same_result() {
         let settings = Settings { loss: 0.3, duplicate: 0.1, reorder: 0.3, ..Settings::default() };
         let run = || {
             let mut link = link(settings.clone());

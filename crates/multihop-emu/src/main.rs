@@ -1,4 +1,4 @@
-//! The links of this crate from the command line.
+//! The command `multihop-emu`.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use multihop_core::{Duration, Instant};
 use multihop_emu::{Cut, Relay, Settings};
 
-/// Bad networks for real programs: what happens to each packet is drawn from the seed.
+/// Emulated networks for real programs. The seed decides the fate of each packet.
 #[derive(Parser)]
 struct Command {
     #[command(subcommand)]
@@ -17,38 +17,38 @@ struct Command {
 
 #[derive(Subcommand)]
 enum What {
-    /// Pass UDP datagrams on to another address, and the answers back, until it is ended.
+    /// Relay UDP datagrams to another address, and the answers back, until interrupted.
     Relay {
-        /// Where clients send to.
+        /// Address that clients send to.
         #[arg(long, value_name = "ADDR")]
         listen: SocketAddr,
-        /// Where it goes on to.
+        /// Address that datagrams are relayed to.
         #[arg(long, value_name = "ADDR")]
         to: SocketAddr,
         #[command(flatten)]
         link: LinkArgs,
     },
-    /// Join network namespaces in a row, without faults, and run a shell command at both ends; needs root.
+    /// Join network namespaces into a chain without faults, and run a shell command at both ends; needs root.
     Chain {
-        /// Pairs of interfaces between the first (10.0.0.1) and the last (10.0.HOPS-1.2).
+        /// Hops between the first namespace (10.0.0.1) and the last (10.0.HOPS-1.2).
         #[arg(long, value_name = "N", default_value_t = 1)]
         hops: u8,
-        /// Started first, at the last; ended when the other one ends.
+        /// Command in the last namespace: started first, killed when the other one exits.
         #[arg(long, value_name = "COMMAND")]
         far: String,
-        /// At the first; its exit code is the result.
+        /// Command in the first namespace; its exit code is the result.
         #[arg(long, value_name = "COMMAND")]
         near: String,
     },
     /// Join two network namespaces (10.77.0.1 and 10.77.0.2) and run a shell command in each; needs root.
     Path {
-        /// Started first, at 10.77.0.2; ended when the other one ends.
+        /// Command at 10.77.0.2: started first, killed when the other one exits.
         #[arg(long, value_name = "COMMAND")]
         far: String,
-        /// At 10.77.0.1; its exit code is the result.
+        /// Command at 10.77.0.1; its exit code is the result.
         #[arg(long, value_name = "COMMAND")]
         near: String,
-        /// Longest packet of the interfaces, bytes.
+        /// MTU of the interfaces in bytes.
         #[arg(long, value_name = "BYTES", default_value_t = 1500)]
         mtu: u16,
         #[command(flatten)]
@@ -56,37 +56,37 @@ enum What {
     },
 }
 
-/// The same for both directions; each draws for itself.
+/// The link, the same in both directions, with independent random numbers.
 #[derive(Args)]
 struct LinkArgs {
-    /// Mb/s; packets take no time to send without it.
+    /// Data rate in Mb/s; unlimited unless given.
     #[arg(long, value_name = "MBPS")]
     rate: Option<f64>,
-    /// One way, ms.
+    /// One-way delay in ms.
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     delay: f64,
-    /// Packets that may wait for the rate.
+    /// Length of the queue in packets.
     #[arg(long, value_name = "PACKETS", default_value_t = 50)]
     queue: usize,
     /// Share of packets lost.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     loss: f64,
-    /// Mean time for which everything is lost, ms (Gilbert's model in time); 0: each packet by itself.
+    /// Mean length of loss bursts in ms (Gilbert's model in time); 0: independent losses.
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     burst: f64,
-    /// Share that arrives twice.
+    /// Share of packets duplicated.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     duplicate: f64,
-    /// Share that is held back for up to 20 ms.
+    /// Share of packets held back for up to 20 ms, and so reordered.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     reorder: f64,
-    /// Share that arrives with a bit turned over.
+    /// Share of packets with one bit flipped.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     corrupt: f64,
-    /// Nothing gets through between these times, seconds since the start; may be repeated.
+    /// Interval without connectivity, in seconds since the start; may be repeated.
     #[arg(long, value_name = "FROM:UNTIL")]
     cut: Vec<String>,
-    /// Two runs with the same seed draw the same for the same packets.
+    /// Seed of the random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -103,7 +103,7 @@ impl LinkArgs {
         }
         ensure!(self.delay >= 0.0, "--delay is {}, allowed: 0 or more", self.delay);
         ensure!(self.burst >= 0.0, "--burst is {}, allowed: 0 or more", self.burst);
-        ensure!(self.rate.is_none_or(|rate| rate > 0.0), "--rate must be above 0");
+        ensure!(self.rate.is_none_or(|rate| rate > 0.0), "--rate is 0 or less, allowed: above 0");
         Ok(Settings {
             rate: self.rate.map(bits),
             delay: Duration::from_secs_f64(self.delay / 1e3),
@@ -129,7 +129,7 @@ fn bits(rate: f64) -> u64 {
 }
 
 fn cut(text: &str) -> anyhow::Result<Cut> {
-    let wrong = || format!("--cut is {text:?}, wanted: FROM:UNTIL in seconds, such as 10:30");
+    let wrong = || format!("--cut is {text:?}, allowed: FROM:UNTIL in seconds, such as 10:30");
     let (from, until) = text.split_once(':').with_context(wrong)?;
     let (from, until): (f64, f64) = (from.parse().with_context(wrong)?, until.parse().with_context(wrong)?);
     ensure!(0.0 <= from && from <= until, wrong());
@@ -160,7 +160,7 @@ mod namespaces {
 
     use crate::LinkArgs;
 
-    const NEEDS: &str = "no network namespaces: this needs root, the command `ip` and /dev/net/tun";
+    const NEEDS: &str = "cannot create network namespaces: this needs root, the command ip and /dev/net/tun";
 
     pub(crate) fn path(far: &str, near: &str, mtu: u16, link: &LinkArgs) -> anyhow::Result<ExitCode> {
         let path = Path::start(&link.settings()?, mtu, link.seed).context(NEEDS)?;

@@ -12,12 +12,12 @@ use multihop_core::{Duration, Machine, Rng, earliest};
 use crate::clock::{Clock, wake_on_time};
 use crate::link::{Counters, Cut, Link, Settings};
 
-/// Clients that a relay remembers; the one that came first is forgotten for the next.
+/// Clients of a relay; a further one replaces the oldest.
 const CLIENTS: usize = 64;
 const LONGEST_DATAGRAM: usize = 65_535;
 
-/// A UDP relay: clients send to its address and are passed on to the target, each from a port of its own,
-/// as by a NAT, and over a link of its own in each direction. It stops when it is dropped.
+/// A UDP relay: clients send to its address, and their datagrams go to the target, each client from its own port
+/// like behind a NAT, over its own link in each direction. Dropping it stops it.
 #[derive(Debug)]
 pub struct Relay {
     address: SocketAddr,
@@ -25,7 +25,7 @@ pub struct Relay {
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// What the thread and the owner both touch.
+/// Shared by the thread and the owner.
 #[derive(Debug, Default)]
 struct Shared {
     stop: AtomicBool,
@@ -35,7 +35,7 @@ struct Shared {
 }
 
 impl Relay {
-    /// Starts a thread that relays what arrives at `listen` to `target` and back.
+    /// Starts a thread that relays datagrams between `listen` and `target`.
     pub fn start(listen: SocketAddr, target: SocketAddr, settings: Settings, seed: u64) -> io::Result<Self> {
         let front = UdpSocket::bind(listen)?;
         front.set_nonblocking(true)?;
@@ -48,27 +48,27 @@ impl Relay {
         Ok(Self { address, shared, thread: Some(thread) })
     }
 
-    /// Where clients send to.
+    /// The address that clients send to.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Lets nothing through from now on for a while.
+    /// Cuts all links from now on for this long.
     pub fn silence(&self, length: std::time::Duration) {
-        *self.shared.silence.lock().expect("nobody panics while it holds this") = Some(length);
+        *self.shared.silence.lock().expect("no thread panics while it holds the lock") = Some(length);
     }
 
-    /// Passes every client on from a new port, as a NAT does that has forgotten it.
+    /// Gives every client a new port, like a NAT that has lost its bindings.
     pub fn rebind(&self) {
         self.shared.rebind.store(true, Ordering::Relaxed);
     }
 
     /// What happened to the datagrams towards the target, and back.
     pub fn counters(&self) -> [Counters; 2] {
-        *self.shared.counters.lock().expect("nobody panics while it holds this")
+        *self.shared.counters.lock().expect("no thread panics while it holds the lock")
     }
 
-    /// Waits until the relay ends, which it does only if a socket fails.
+    /// Waits until the relay ends, which happens only if a socket fails.
     pub fn join(mut self) -> io::Result<()> {
         self.thread.take().map_or(Ok(()), |thread| thread.join().expect("the relay does not panic"))
     }
@@ -93,7 +93,7 @@ struct State {
     seen: u64,
 }
 
-/// Somebody who sent to the relay, and the socket that stands for them before the target.
+/// A client, and its socket towards the target.
 struct Client {
     address: SocketAddr,
     socket: UdpSocket,
@@ -106,10 +106,10 @@ impl State {
         wake_on_time();
         let mut buffer = vec![0; LONGEST_DATAGRAM];
         while !shared.stop.load(Ordering::Relaxed) {
-            self.obey(shared)?;
+            self.apply_requests(shared)?;
             self.receive(&mut buffer)?;
             self.deliver();
-            *shared.counters.lock().expect("nobody panics while it holds this") = self.counters();
+            *shared.counters.lock().expect("no thread panics while it holds the lock") = self.counters();
             let links = self.clients.iter().flat_map(|client| [&client.there, &client.back]);
             let next = links.map(Link::poll_timeout).fold(None, earliest);
             let sockets: Vec<_> = self.sockets().collect();
@@ -118,9 +118,10 @@ impl State {
         Ok(())
     }
 
-    /// Does what the owner asked for since the last time.
-    fn obey(&mut self, shared: &Shared) -> io::Result<()> {
-        if let Some(length) = shared.silence.lock().expect("nobody panics while it holds this").take() {
+    /// Applies the owner's requests.
+    fn apply_requests(&mut self, shared: &Shared) -> io::Result<()> {
+        if let Some(length) = shared.silence.lock().expect("no thread panics while it holds the lock").take()
+        {
             let from = self.clock.now();
             let cut = Cut { from, until: from + Duration::from(length) };
             self.settings.cuts.push(cut);
@@ -152,12 +153,12 @@ impl State {
     fn client(&mut self, address: SocketAddr) -> io::Result<&mut Client> {
         let place = match self.clients.iter().position(|client| client.address == address) {
             Some(place) => place,
-            None => self.welcome(address)?,
+            None => self.add_client(address)?,
         };
         Ok(&mut self.clients[place])
     }
 
-    fn welcome(&mut self, address: SocketAddr) -> io::Result<usize> {
+    fn add_client(&mut self, address: SocketAddr) -> io::Result<usize> {
         if self.clients.len() == CLIENTS {
             self.clients.pop_front();
         }
@@ -168,7 +169,7 @@ impl State {
         Ok(self.clients.len() - 1)
     }
 
-    /// Sends what is due. What the system does not take is lost, as on any way.
+    /// Sends what is due. What the kernel does not take is lost, like on a network.
     fn deliver(&mut self) {
         let now = self.clock.now();
         for client in &mut self.clients {
@@ -204,7 +205,7 @@ fn towards(target: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// A datagram if there is one. That nobody listens at the other end is no news for a relay.
+/// A datagram if there is one. A relay ignores closed ports.
 fn received<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(received) => Ok(Some(received)),

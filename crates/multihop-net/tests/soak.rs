@@ -10,7 +10,7 @@ use multihop_net::{Config, Security, TpaListener, TpaStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[test]
-fn a_thousand_at_once_and_ten_thousand_in_turn_leave_nothing_behind() {
+fn a_thousand_connections_at_once_and_ten_thousand_in_turn_leak_nothing() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async { tokio::time::timeout(LIMIT, soak()).await.expect("in time") });
 }

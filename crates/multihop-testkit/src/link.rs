@@ -2,22 +2,22 @@ use std::collections::BTreeMap;
 
 use multihop_core::{Duration, Instant, Machine, Rng};
 
-/// What a link does to packets.
+/// The faults of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkConfig {
-    /// Time that every packet takes.
+    /// Delay of every packet.
     pub delay: Duration,
-    /// Share of packets that vanish.
+    /// Share of packets lost.
     pub loss: f64,
-    /// Share of packets that arrive twice.
+    /// Share of packets duplicated.
     pub duplication: f64,
-    /// Share of packets (and of second copies) that are held back, and so overtaken.
+    /// Share of packets and duplicates that are held back, and so reordered.
     pub reordering: f64,
-    /// The longest time a packet is held back.
+    /// The longest time that a packet is held back.
     pub hold: Duration,
 }
 
-/// One direction of a path: what goes in comes out later, or twice, or never.
+/// One direction of a path: packets come out later, duplicated, or not at all.
 #[derive(Clone, Debug)]
 pub struct Link<P> {
     config: LinkConfig,
@@ -56,7 +56,7 @@ impl<P: Clone> Machine for Link<P> {
         self.put(now, packet);
     }
 
-    /// Nothing to do: packets come out by themselves once they are due.
+    /// Nothing to do: `poll_output` returns packets once they are due.
     fn handle_timeout(&mut self, _now: Instant) {}
 
     fn poll_output(&mut self, now: Instant) -> Option<P> {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_what_they_say() {
+    fn faults_have_the_configured_shares() {
         let lossy = arrivals(LinkConfig { loss: 0.3, ..LinkConfig::default() });
         assert!((6850..7150).contains(&lossy.len()), "{}", lossy.len());
         let doubled = arrivals(LinkConfig { duplication: 0.2, ..LinkConfig::default() });

@@ -12,7 +12,7 @@ pub trait Adapter {
     /// Whether nodes overhear unicast packets for others.
     const TAPS: bool = false;
 
-    /// What an output of `node` means.
+    /// The action for an output of `node`.
     fn output(
         &mut self,
         now: Instant,
@@ -20,8 +20,8 @@ pub trait Adapter {
         output: <Self::Machine as Machine>::Output,
     ) -> Action<Self::Packet>;
 
-    /// What `node` is told when a packet of a neighbour arrives; `None` if it is no news for the
-    /// machine (a data packet at its destination, say).
+    /// The input of `node` when a packet from a neighbour arrives; `None` if the machine gets none, for
+    /// example for a data packet at its destination.
     fn arrived(
         &mut self,
         now: Instant,
@@ -30,7 +30,7 @@ pub trait Adapter {
         packet: Self::Packet,
     ) -> Option<<Self::Machine as Machine>::Input>;
 
-    /// What `node` is told when a unicast packet met a link that is down.
+    /// The input of `node` when a unicast packet failed because the link is down.
     fn failed(
         &mut self,
         now: Instant,
@@ -39,7 +39,7 @@ pub trait Adapter {
         packet: Self::Packet,
     ) -> Option<<Self::Machine as Machine>::Input>;
 
-    /// What `node` is told when it overhears a unicast packet; only asked with [`Self::TAPS`].
+    /// The input of `node` when it overhears a unicast packet; only used with [`Self::TAPS`].
     fn overheard(
         &mut self,
         _now: Instant,
@@ -54,10 +54,10 @@ pub trait Adapter {
     fn text(&self, packet: &Self::Packet) -> String;
 }
 
-/// What becomes of an output.
+/// What to do with an output.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Action<P> {
-    /// A packet for every neighbour of the moment.
+    /// A packet for every current neighbour.
     Broadcast(P),
     /// A packet for one node.
     Unicast {
@@ -68,34 +68,34 @@ pub enum Action<P> {
     },
     /// A line in the log.
     Log(String),
-    /// The adapter has dealt with it.
+    /// Nothing: the adapter has handled it.
     Done,
 }
 
 /// A link of a [`Mesh`], in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeshLink {
-    /// Time that every packet takes.
+    /// Delay of every packet.
     pub delay: Duration,
-    /// Share of packets, unicast ones too, that vanish without a word to anybody.
+    /// Share of packets, unicast included, that are lost without a report.
     pub loss: f64,
 }
 
 impl MeshLink {
-    /// A millisecond, and nothing is lost.
+    /// One millisecond of delay, no losses.
     pub const GOOD: Self = Self { delay: Duration::from_millis(1), loss: 0.0 };
 }
 
-/// Any number of machines over ideal links that come and go, in virtual time.
+/// Any number of machines over ideal links that change, in virtual time.
 ///
-/// The fate of a packet is decided when it is sent. A unicast over a link that is not there comes
-/// back as a failure a millisecond later.
+/// The fate of a packet is decided when it is sent. A unicast packet over a missing link is reported as a
+/// failure one millisecond later.
 pub struct Mesh<A: Adapter> {
-    /// The machine of each node. A change through here needs [`Mesh::call`].
+    /// The machine of each node. Use [`Mesh::call`] to change one.
     pub machines: Vec<A::Machine>,
     /// The adapter.
     pub adapter: A,
-    /// Whether the log grows; so it does at first.
+    /// Whether packets are logged; true at first.
     pub logging: bool,
     links: BTreeMap<(usize, usize), MeshLink>,
     events: BTreeMap<(Instant, u64), Event<A::Packet>>,
@@ -161,7 +161,7 @@ impl<A: Adapter> Mesh<A> {
         self.links.insert((from, to), link);
     }
 
-    /// Removes the link between two nodes, in both directions. What is under way arrives.
+    /// Removes the link between two nodes, in both directions. Packets in flight still arrive.
     pub fn disconnect(&mut self, a: usize, b: usize) {
         self.links.remove(&(a, b));
         self.links.remove(&(b, a));
@@ -172,7 +172,7 @@ impl<A: Adapter> Mesh<A> {
         self.links.contains_key(&(from, to))
     }
 
-    /// The nodes that hear `node`, in their order.
+    /// The nodes that receive from `node`, in order.
     pub fn neighbours(&self, node: usize) -> Vec<usize> {
         self.links.range((node, 0)..(node + 1, 0)).map(|(&(_, to), _)| to).collect()
     }
@@ -189,13 +189,13 @@ impl<A: Adapter> Mesh<A> {
         result
     }
 
-    /// The next moment at which something happens.
+    /// The time of the next event.
     pub fn next_event(&self) -> Option<Instant> {
         let event = self.events.first_key_value().map(|(&(at, _), _)| at);
         earliest(event, self.deadlines.iter().flatten().min().copied())
     }
 
-    /// Goes to the next moment at which something happens; false if nothing ever will.
+    /// Advances to the next event; false if there is none.
     pub fn step(&mut self) -> bool {
         let Some(at) = self.next_event() else { return false };
         self.rounds = if at > self.now { 0 } else { self.rounds + 1 };
@@ -216,7 +216,7 @@ impl<A: Adapter> Mesh<A> {
         true
     }
 
-    /// Lets everything happen up to `until`, which then is the time.
+    /// Runs all events up to `until`, and sets the clock to it.
     pub fn run_until(&mut self, until: Instant) {
         while self.next_event().is_some_and(|at| at <= until) {
             self.step();
@@ -224,12 +224,12 @@ impl<A: Adapter> Mesh<A> {
         self.now = self.now.max(until);
     }
 
-    /// Lets everything happen for a while.
+    /// Runs all events of this duration.
     pub fn run_for(&mut self, time: Duration) {
         self.run_until(self.now + time);
     }
 
-    /// Steps until `done`; false if nothing happens any more, or `limit` is reached first.
+    /// Steps until `done`; false if there are no more events, or `limit` is reached first.
     pub fn drive(&mut self, limit: Instant, mut done: impl FnMut(&mut Self) -> bool) -> bool {
         loop {
             if done(self) {
@@ -285,7 +285,7 @@ impl<A: Adapter> Mesh<A> {
     }
 
     fn let_overhear(&mut self, from: usize, to: usize, packet: &A::Packet) {
-        // Where the receiver is out of reach there is no frame with the packet.
+        // A packet to an unreachable receiver is not transmitted, so nobody overhears it.
         if !A::TAPS || !self.connected(from, to) {
             return;
         }
@@ -325,18 +325,18 @@ impl<A: Adapter> Mesh<A> {
     fn write(&mut self, who: &str, text: &str) {
         let micros = self.now.as_nanos() / 1_000;
         writeln!(self.log, "{}.{:03} ms: {who}: {text}", micros / 1_000, micros % 1_000)
-            .expect("a string takes any text");
+            .expect("writing to a string cannot fail");
     }
 }
 
-/// How long a MAC takes to give up, roughly.
+/// Roughly the time that a MAC needs to report a failure.
 const FAILURE_DELAY: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Passes a number on, one higher, to the node of that number; says so when it comes back.
+    /// Forwards a number plus one to the node of that number; logs a failure.
     #[derive(Default)]
     struct Counter {
         out: Vec<Result<u32, u32>>,

@@ -6,9 +6,9 @@ use crate::{Link, LinkConfig};
 pub struct Pair<M: Machine, P> {
     /// The two machines.
     pub ends: [M; 2],
-    /// What each machine has put out that is not a packet; a test may take it.
+    /// The outputs of each machine that are not packets; a test may take them.
     pub events: [Vec<M::Output>; 2],
-    /// `links[0]` leads from the first machine to the second.
+    /// `links[0]` goes from the first machine to the second.
     links: [Link<P>; 2],
     port: Port<M, P>,
     now: Instant,
@@ -24,7 +24,7 @@ pub struct Port<M: Machine, P> {
 }
 
 impl<M: Machine, P: Clone> Pair<M, P> {
-    /// Both machines as they are; `seed` decides the fate of each packet.
+    /// Joins two machines; `seed` decides the fate of each packet.
     pub fn new(ends: [M; 2], port: Port<M, P>, link: LinkConfig, seed: u64) -> Self {
         let links = [0, 1].map(|index| Link::new(link, Rng::stream(seed, "pair/link", index)));
         let mut pair =
@@ -38,7 +38,7 @@ impl<M: Machine, P: Clone> Pair<M, P> {
         self.now
     }
 
-    /// Goes to the next moment at which something happens; false if nothing ever will.
+    /// Advances to the next event; false if there is none.
     pub fn step(&mut self) -> bool {
         let ends = earliest(self.ends[0].poll_timeout(), self.ends[1].poll_timeout());
         let links = earliest(self.links[0].poll_timeout(), self.links[1].poll_timeout());
@@ -70,7 +70,7 @@ impl<M: Machine, P: Clone> Pair<M, P> {
         result
     }
 
-    /// Steps until `done`; false if nothing happens any more, or `limit` is reached first.
+    /// Steps until `done`; false if there are no more events, or `limit` is reached first.
     pub fn drive(&mut self, limit: Instant, mut done: impl FnMut(&mut Self) -> bool) -> bool {
         loop {
             if done(self) {

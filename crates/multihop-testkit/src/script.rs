@@ -2,9 +2,9 @@ use core::fmt::Debug;
 
 use multihop_core::{Duration, Instant, Machine};
 
-/// A packet script: what one machine is given, and exactly what it then does.
+/// A packet script: inputs of one machine, and exactly the outputs that must follow.
 ///
-/// Outputs that no `expect` names, at whatever time, fail the test.
+/// An output that no `expect` names fails the test.
 ///
 /// ```ignore
 /// let mut s = established(Config::rfc());
@@ -16,7 +16,7 @@ pub struct Script<M: Machine, T> {
     pub machine: M,
     now: Instant,
     give: fn(T) -> M::Input,
-    /// What a test wants to see of an output.
+    /// The part of an output that the test compares.
     view: fn(M::Output) -> Option<T>,
     seen: Vec<T>,
 }
@@ -29,8 +29,8 @@ impl<M: Machine, T: Debug + PartialEq> Script<M, T> {
         script
     }
 
-    /// Goes on to `ms` milliseconds after the start and runs what is due then. What happens
-    /// earlier is unexpected.
+    /// Advances to `ms` milliseconds after the start and runs the timers due then. Outputs before that are
+    /// unexpected.
     #[track_caller]
     pub fn at_ms(&mut self, ms: u64) -> &mut Self {
         self.none_left();
@@ -58,7 +58,7 @@ impl<M: Machine, T: Debug + PartialEq> Script<M, T> {
         self
     }
 
-    /// Packets arrive, one after the other.
+    /// Packets arrive in order.
     pub fn gets(&mut self, packets: impl IntoIterator<Item = T>) -> &mut Self {
         for packet in packets {
             self.machine.handle(self.now, (self.give)(packet));
@@ -67,7 +67,7 @@ impl<M: Machine, T: Debug + PartialEq> Script<M, T> {
         self
     }
 
-    /// What the machine has put out since the last `expect`.
+    /// Compares the outputs since the last `expect`.
     #[track_caller]
     pub fn expect(&mut self, expected: impl IntoIterator<Item = T>) -> &mut Self {
         let expected: Vec<T> = expected.into_iter().collect();
@@ -76,7 +76,7 @@ impl<M: Machine, T: Debug + PartialEq> Script<M, T> {
         self
     }
 
-    /// Anything else about the machine.
+    /// Compares anything else about the machine.
     #[track_caller]
     pub fn check<R: Debug + PartialEq>(&mut self, look: impl FnOnce(&M) -> R, expected: R) -> &mut Self {
         assert_eq!(look(&self.machine), expected, "at {}", self.now);

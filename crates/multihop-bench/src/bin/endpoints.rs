@@ -1,5 +1,5 @@
-//! How fast the transports are by themselves: two endpoints in virtual time, a path of 10 ms between
-//! them and no network, counted in segments.
+//! Speed of the transports alone: two endpoints in virtual time with a path of 10 ms between them and no
+//! network, in segments per second.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -17,13 +17,13 @@ use multihop_wire::tpa::BlockSeq;
 #[path = "../cpu.rs"]
 mod cpu;
 
-/// Pass segments between two endpoints; count time and allocations for each.
+/// Measure time and allocations per segment between two endpoints.
 #[derive(Parser)]
 struct Args {
     /// Segments in each run, ACKs included.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     segments: u64,
-    /// Runs, of which the median counts.
+    /// Number of runs; the median counts.
     #[arg(long, value_name = "N", default_value_t = 5)]
     runs: usize,
 }
@@ -31,7 +31,7 @@ struct Args {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     if cfg!(debug_assertions) {
-        bail!("a debug build says nothing about speed, use --release");
+        bail!("a debug build cannot be measured: use --release");
     }
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
@@ -62,7 +62,7 @@ fn main() -> anyhow::Result<()> {
 
 type Run = fn(u64) -> anyhow::Result<Cost>;
 
-/// Virtual data costs no memory; bytes are copied out of the send queue and into packets.
+/// Virtual data costs no memory; bytes are copied from the send queue into packets.
 const CASES: &[(&str, Run)] = &[
     ("TCP NewReno, window 20, virtual", |n| tcp_pair(Data::Virtual, 0).measure(n)),
     ("TCP NewReno, window 20, virtual, 1% lost", |n| tcp_pair(Data::Virtual, 100).measure(n)),
@@ -82,10 +82,10 @@ enum Data {
     Bytes,
 }
 
-/// What some segments took.
+/// The cost of a number of segments.
 struct Cost {
     segments: u64,
-    /// Of the processor, or where the system does not tell, on the clock.
+    /// CPU time, or wall-clock time if the system does not report CPU time.
     seconds: f64,
     allocations: u64,
 }
@@ -98,18 +98,18 @@ struct Pair<M, S> {
     now: Instant,
     data: Data,
     sent: u64,
-    /// One in so many is lost; 0 for none.
+    /// One segment in this many is lost; 0 for none.
     lost: u64,
 }
 
-/// What an endpoint says, whatever transport it is.
+/// An output of an endpoint of either transport.
 enum Output<S> {
     Segment(S),
     Acked(u64),
     Other,
 }
 
-/// How a transport is spoken to.
+/// The calls of a transport.
 struct Calls<M, S> {
     give: fn(&mut M, Instant, S),
     poll: fn(&mut M, Instant) -> Option<Output<S>>,
@@ -119,7 +119,7 @@ struct Calls<M, S> {
 impl<M: Machine, S> Pair<M, S> {
     fn measure(mut self, segments: u64) -> anyhow::Result<Cost> {
         if self.data == Data::Bytes {
-            // What is acknowledged is sent anew, so that so much is always queued.
+            // Acknowledged bytes are queued anew, so the queue keeps this length.
             self.push(256 * 1024);
         }
         self.drain();
@@ -135,13 +135,13 @@ impl<M: Machine, S> Pair<M, S> {
         })
     }
 
-    /// Goes on until so many more segments have been sent.
+    /// Runs until this many more segments have been sent.
     fn pass(&mut self, segments: u64) -> anyhow::Result<()> {
         let until = self.sent + segments;
         while self.sent < until {
             let ends = earliest(self.ends[0].poll_timeout(), self.ends[1].poll_timeout());
             let first = self.under_way.front().map(|&(at, ..)| at);
-            self.now = self.now.max(earliest(ends, first).context("nothing happens any more")?);
+            self.now = self.now.max(earliest(ends, first).context("no event is left")?);
             while self.under_way.front().is_some_and(|&(at, ..)| at <= self.now) {
                 let Some((_, side, segment)) = self.under_way.pop_front() else { break };
                 (self.calls.give)(&mut self.ends[side], self.now, segment);
@@ -231,7 +231,7 @@ fn tpa_pair(config: tpa::Config, data: Data, lost: u64) -> Pair<tpa::Endpoint, m
     pair([client, server], calls, data, lost)
 }
 
-/// One way.
+/// One-way delay.
 const DELAY: Duration = Duration::from_millis(10);
 
 #[global_allocator]

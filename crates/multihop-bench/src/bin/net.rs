@@ -41,7 +41,7 @@ const CASES: &[(&str, u8, u16, bool)] = &[
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     if cfg!(debug_assertions) {
-        bail!("a debug build says nothing about speed, use --release");
+        bail!("a debug build cannot be measured: use --release");
     }
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);

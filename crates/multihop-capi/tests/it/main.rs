@@ -54,7 +54,7 @@ fn example(name: &str) -> PathBuf {
 }
 
 #[test]
-fn calls_do_what_those_of_sockets_do() {
+fn calls_behave_like_those_of_sockets() {
     let Some(prefix) = installed() else { return };
     let program = compile(prefix.path(), &test_source("calls.c"), "");
     let done = start(prefix.path(), &program).output().unwrap();
@@ -62,7 +62,7 @@ fn calls_do_what_those_of_sockets_do() {
 }
 
 #[test]
-fn a_program_can_carry_the_library_in_itself() {
+fn a_program_can_link_the_static_library() {
     let Some(prefix) = installed() else { return };
     fs::remove_file(prefix.path().join("lib/libtpa.so")).unwrap();
     let program = compile(prefix.path(), &test_source("abi.c"), "--static");

@@ -47,7 +47,7 @@ fn a_file_that_is_not_there_or_not_text() {
 }
 
 #[test]
-fn arguments_that_make_no_sense() {
+fn invalid_arguments_are_rejected() {
     let folder = Folder::new("arguments").with("a.toml", SHORT);
     let attempts: [&[&str]; 8] = [
         &[],

@@ -73,7 +73,7 @@ fn seeds_move_otherwise_and_durations_cut() {
 }
 
 #[test]
-fn nodes_that_stand_still_have_places() {
+fn static_nodes_have_positions() {
     let folder = Folder::new("still").with("a.toml", SHORT);
     let output = multihop(&folder, &["motion", "a.toml", "--format", "ns2"]);
     let script = "$node_(0) set X_ 0\n$node_(0) set Y_ 0\n$node_(0) set Z_ 0.0\n\

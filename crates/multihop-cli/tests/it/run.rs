@@ -50,7 +50,7 @@ fn the_same_seed_gives_the_same_result() {
 }
 
 #[test]
-fn a_table_for_people() {
+fn the_result_is_a_table() {
     let folder = Folder::new("table").with("a.toml", SHORT);
     let output = multihop(&folder, &["run", "a.toml"]);
     assert_eq!((code(&output), stderr(&output)), (0, ""));
@@ -92,7 +92,7 @@ fn files_in_a_folder() {
 }
 
 #[test]
-fn numbers_that_cannot_be() {
+fn invalid_numbers_are_rejected() {
     let folder = Folder::new("numbers").with("a.toml", SHORT);
     let cases = [
         (["run", "--seed", "-1"], "'-1' for '--seed <N>': allowed: a whole number from 0"),

@@ -3,15 +3,15 @@ use std::net::Ipv4Addr;
 
 use crate::linux::namespace::Namespace;
 
-/// Hosts in a row, each joined to the next by a pair of interfaces; those between forward.
+/// A chain of hosts, each joined to the next by a veth pair; the inner ones forward packets.
 #[derive(Debug)]
 pub struct Chain {
-    /// In order. The first has the address 10.0.0.1, the last what [`Chain::address`] says.
+    /// In order. The first has the address 10.0.0.1, the last that of [`Chain::address`].
     pub hosts: Vec<Namespace>,
 }
 
 impl Chain {
-    /// So many hops: one host more, with routes both ways from end to end.
+    /// A chain of this many hops, with routes in both directions from end to end.
     pub fn new(hops: u8) -> io::Result<Self> {
         let hosts = (0..=hops).map(|_| Namespace::new()).collect::<io::Result<Vec<_>>>()?;
         for (hop, pair) in (0..hops).zip(hosts.windows(2)) {
@@ -28,12 +28,12 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Takes the way from a host towards the last network away: it answers what comes with ICMP unreachable.
+    /// Deletes a host's route towards the last network: it answers packets with ICMP unreachable.
     pub fn lose_route(&self, host: u8) -> io::Result<()> {
         self.route("del", host, self.hops() - 1)
     }
 
-    /// Gives it back.
+    /// Restores it.
     pub fn restore_route(&self, host: u8) -> io::Result<()> {
         self.route("add", host, self.hops() - 1)
     }
@@ -47,7 +47,7 @@ impl Chain {
         u8::try_from(self.hosts.len() - 1).expect("a chain was made of at most 255 hops")
     }
 
-    /// The way from a host to a network that it is not in.
+    /// Changes the route from a host to a network that it is not part of.
     fn route(&self, verb: &str, host: u8, network: u8) -> io::Result<()> {
         let next = if network < host { format!("10.0.{}.1", host - 1) } else { format!("10.0.{host}.2") };
         self.hosts[usize::from(host)].ip(&format!("route {verb} 10.0.{network}.0/24 via {next}"))

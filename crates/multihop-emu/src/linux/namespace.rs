@@ -7,24 +7,25 @@ use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
 
-/// A network namespace without a name, held by a file: it is gone with this and with the programs in it.
+/// An unnamed network namespace, held by a file: it ends with this value and the programs in it.
 #[derive(Debug)]
 pub struct Namespace(File);
 
 impl Namespace {
-    /// A new one, with its loopback interface up. Needs root and the command `ip`.
+    /// Creates a namespace with its loopback interface up. Needs root and the command `ip`.
     pub fn new() -> io::Result<Self> {
         let make = || -> io::Result<File> {
             unshare(CloneFlags::CLONE_NEWNET)?;
             File::open("/proc/thread-self/ns/net")
         };
-        let file = thread::scope(|scope| scope.spawn(make).join()).expect("making one does not panic")?;
+        let file =
+            thread::scope(|scope| scope.spawn(make).join()).expect("creating a namespace does not panic")?;
         let namespace = Self(file);
         namespace.ip("link set lo up")?;
         Ok(namespace)
     }
 
-    /// Calls a function on a thread in this namespace: sockets that it makes stay here.
+    /// Calls a function on a thread in this namespace: sockets that it opens belong to it.
     pub fn run<T: Send>(&self, function: impl FnOnce() -> T + Send) -> io::Result<T> {
         let inside = || -> io::Result<T> {
             setns(&self.0, CloneFlags::CLONE_NEWNET)?;
@@ -41,7 +42,7 @@ impl Namespace {
         self.run(|| command.spawn())?
     }
 
-    /// Runs `ip` with these words; its complaint is the error.
+    /// Runs `ip` with these arguments; its error output becomes the error.
     pub fn ip(&self, words: &str) -> io::Result<()> {
         let done = self.run(|| Command::new("ip").args(words.split_whitespace()).output())??;
         if done.status.success() {
@@ -56,12 +57,12 @@ impl Namespace {
         self.run(|| std::fs::write(format!("/proc/sys/{parameter}"), value))?
     }
 
-    /// Where other programs find it while this one lives.
+    /// Its path for other programs while this process runs.
     pub fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", process::id(), self.0.as_raw_fd()).into()
     }
 
-    /// Joins this namespace to another by a pair of interfaces, each with an address (`10.0.0.1/24`).
+    /// Joins this namespace to another by a veth pair, each end with an address (`10.0.0.1/24`).
     pub fn join(&self, mine: (&str, &str), other: &Self, theirs: (&str, &str)) -> io::Result<()> {
         let there = other.path();
         self.ip(&format!("link add {} type veth peer name {} netns {}", mine.0, theirs.0, there.display()))?;

@@ -14,7 +14,7 @@ use crate::linux::tun::Tun;
 const INTERFACE: &str = "mh0";
 const LONGEST_PACKET: usize = 65_535;
 
-/// Two namespaces and a link between them that carries whatever programs in them send.
+/// Two namespaces and an emulated link between them that carries all their packets.
 #[derive(Debug)]
 pub struct Path {
     /// Has the addresses 10.77.0.1 and fd77::1.
@@ -32,7 +32,7 @@ struct Shared {
 }
 
 impl Path {
-    /// Makes both namespaces and starts the thread that moves packets between them.
+    /// Creates both namespaces and starts the thread that moves packets between them.
     pub fn start(settings: &Settings, mtu: u16, seed: u64) -> io::Result<Self> {
         let (near, far) = (Namespace::new()?, Namespace::new()?);
         let mut tuns = [interface(&near, 1, mtu)?, interface(&far, 2, mtu)?];
@@ -48,7 +48,7 @@ impl Path {
 
     /// What happened to the packets from near to far, and back.
     pub fn counters(&self) -> [Counters; 2] {
-        *self.shared.counters.lock().expect("nobody panics while it holds this")
+        *self.shared.counters.lock().expect("no thread panics while it holds the lock")
     }
 }
 
@@ -84,7 +84,7 @@ fn carry(tuns: &mut [Tun; 2], links: &mut [Link; 2], shared: &Shared) -> io::Res
                 tuns[1 - from].send(&packet);
             }
         }
-        *shared.counters.lock().expect("nobody panics while it holds this") =
+        *shared.counters.lock().expect("no thread panics while it holds the lock") =
             [links[0].counters(), links[1].counters()];
         let next = earliest(links[0].poll_timeout(), links[1].poll_timeout());
         clock.wait(&[tuns[0].as_fd(), tuns[1].as_fd()], next)?;

@@ -1,5 +1,5 @@
-//! The one place with `unsafe`: Linux attaches a TUN interface to a file by `ioctl` only.
-#![expect(unsafe_code, reason = "TUNSETIFF has no safe form")]
+//! TUN interfaces. The only `unsafe` code of the crate: Linux attaches a TUN interface to a file by `ioctl`.
+#![expect(unsafe_code, reason = "nix has no safe TUNSETIFF")]
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -9,18 +9,18 @@ use std::os::unix::fs::OpenOptionsExt;
 use nix::libc;
 
 nix::ioctl_write_ptr_bad!(
-    /// Attaches the file to the interface of that name in the thread's namespace, and makes it if there is none.
+    /// Attaches the file to the interface with that name in the thread's namespace; creates it if missing.
     tun_set_iff,
     nix::request_code_write!(b'T', 202, size_of::<libc::c_int>()),
     libc::ifreq
 );
 
-/// An interface whose packets are read and written by a program.
+/// A network interface whose packets this program reads and writes.
 #[derive(Debug)]
 pub(crate) struct Tun(File);
 
 impl Tun {
-    /// Makes the interface `name` in the network namespace of this thread; it goes when it is dropped.
+    /// Creates the interface `name` in the network namespace of this thread; dropping it removes the interface.
     pub(crate) fn open(name: &str) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
@@ -32,13 +32,13 @@ impl Tun {
         let flags =
             libc::c_short::try_from(libc::IFF_TUN | libc::IFF_NO_PI).expect("both are in the lower 15 bits");
         let request = libc::ifreq { ifr_name, ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: flags } };
-        // SAFETY: the file is open during the call, and the kernel reads one `ifreq`, which lives as long; the
-        // name in it ends with a zero byte, as the length checked above says.
+        // SAFETY: the descriptor is open during the call. TUNSETIFF reads one `ifreq`, which is initialised and outlives
+        // the call; its name ends with a zero byte, because the assertion above leaves at least one.
         unsafe { tun_set_iff(file.as_raw_fd(), &raw const request) }?;
         Ok(Self(file))
     }
 
-    /// The next packet that the namespace sends; none: nothing waits.
+    /// The next packet that the namespace sends; `None` if there is none now.
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.0.read(buffer) {
             Ok(length) => Ok(Some(length)),
@@ -47,7 +47,7 @@ impl Tun {
         }
     }
 
-    /// Hands a packet to the namespace. One that it does not take (a damaged header) is lost.
+    /// Delivers a packet to the namespace. The kernel drops one with a damaged header.
     pub(crate) fn send(&mut self, packet: &[u8]) {
         let _ = self.0.write(packet);
     }

@@ -25,7 +25,7 @@ fn receive(socket: &UdpSocket) -> Option<(Vec<u8>, SocketAddr)> {
 }
 
 #[test]
-fn a_good_relay_passes_everything_on_and_back() {
+fn a_perfect_relay_forwards_everything_in_both_directions() {
     let (client, _relay, target) = start(Settings::default());
     for number in 0..100 {
         client.send(&[number]).unwrap();
@@ -37,7 +37,7 @@ fn a_good_relay_passes_everything_on_and_back() {
 }
 
 #[test]
-fn faults_come_at_their_shares() {
+fn faults_have_the_configured_shares() {
     let settings = Settings { loss: 0.2, duplicate: 0.05, corrupt: 0.01, ..Settings::default() };
     let (client, relay, target) = start(settings);
     let mut arrived = 0;

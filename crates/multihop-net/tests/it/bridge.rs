@@ -55,7 +55,7 @@ fn what_was_written_before_the_descriptor_was_closed_arrives() {
 }
 
 #[test]
-fn a_reset_is_told_before_the_descriptor_ends() {
+fn a_reset_is_reported_before_the_descriptor_closes() {
     within(10, async {
         let (bridge, mut program, answerer) = bridged().await;
         answerer.abort();

@@ -100,7 +100,7 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_within_a_second() {
 
 /// The second link is shorter than the first, which the sender learns from the router between.
 #[test]
-fn no_router_cuts_a_datagram_and_segments_become_as_short_as_the_path() {
+fn datagrams_are_not_fragmented_and_segments_fit_the_path_mtu() {
     let Some(chain) = possible(Chain::new(2)) else { return };
     chain.hosts[1].ip("link set right mtu 1100").unwrap();
     chain.hosts[2].ip("link set left mtu 1100").unwrap();

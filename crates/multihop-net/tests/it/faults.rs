@@ -43,7 +43,7 @@ async fn receive(listener: TpaListener) {
 }
 
 #[test]
-fn a_bad_relay_delays_a_sealed_stream_and_no_more() {
+fn a_bad_relay_only_delays_an_encrypted_stream() {
     run(async {
         let config = config(Security::Token(Token::generate().unwrap()));
         let listener = TpaListener::bind(LOCAL, config.clone()).await.unwrap();
@@ -58,7 +58,7 @@ fn a_bad_relay_delays_a_sealed_stream_and_no_more() {
 /// and the bare protocol has no other.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_bad_link_delays_a_plain_stream_and_no_more() {
+fn a_bad_link_only_delays_a_plain_stream() {
     let Some(path) = crate::chain::possible(multihop_emu::Path::start(&faults(), 1500, 2)) else { return };
     let address: SocketAddr = "10.77.0.2:7000".parse().unwrap();
     let config = config(Security::Plain);

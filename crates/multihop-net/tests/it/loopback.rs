@@ -33,7 +33,7 @@ pub(crate) fn pattern(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn bytes_go_both_ways_and_end_where_they_end() {
+fn bytes_and_closes_are_carried_in_both_directions() {
     within(10, async {
         let (mut caller, mut answerer, _listener) = pair(&plain()).await;
         let data = pattern(300_000);
@@ -99,7 +99,7 @@ fn what_was_written_arrives_though_the_stream_is_dropped() {
 }
 
 #[test]
-fn nobody_there_is_connection_refused() {
+fn a_closed_port_refuses_the_connection() {
     within(10, async {
         let (mut kept, _answerer, listener) = pair(&plain()).await;
         let addr = listener.local_addr();
@@ -124,7 +124,7 @@ fn an_abort_resets_the_peer() {
 }
 
 #[test]
-fn a_peer_that_never_answers_is_a_time_out() {
+fn a_peer_that_never_answers_causes_a_timeout() {
     within(10, async {
         let silent = std::net::UdpSocket::bind(LOCAL).unwrap();
         let mut config = plain();
@@ -220,7 +220,7 @@ fn ipv6_and_the_length_of_the_path() {
 
 /// An address that answers everything with resets that name no block of ours, and with junk.
 #[test]
-fn noise_neither_refuses_nor_connects() {
+fn garbage_neither_refuses_nor_connects() {
     within(10, async {
         let noisy = tokio::net::UdpSocket::bind(LOCAL).await.unwrap();
         let addr = noisy.local_addr().unwrap();

@@ -71,7 +71,7 @@ fn with_keys_each_end_knows_the_other() {
 }
 
 #[test]
-fn a_caller_with_the_wrong_way_of_proving_itself_is_told_so() {
+fn a_security_mismatch_gives_a_clear_error() {
     within(20, async {
         let any = || keys(1, Peers::Any);
         let plain = || Config::new(Security::Plain);
@@ -92,7 +92,7 @@ fn a_caller_with_the_wrong_way_of_proving_itself_is_told_so() {
 }
 
 #[test]
-fn a_listener_turns_away_keys_that_it_does_not_know() {
+fn a_listener_refuses_unknown_keys() {
     within(10, async {
         let known = KnownPeers::in_memory();
         known.remember("alice", key(2)).unwrap();
@@ -153,7 +153,7 @@ async fn meddle(listener: SocketAddr, socket: UdpSocket) -> u32 {
 }
 
 #[test]
-fn noise_on_a_socket_does_not_disturb_a_transfer() {
+fn garbage_on_a_socket_does_not_disturb_a_transfer() {
     within(30, async {
         let listener = TpaListener::bind(LOCAL, token(1)).await.unwrap();
         let socket = UdpSocket::bind(LOCAL).await.unwrap();

@@ -67,7 +67,7 @@ fn named(name: &[u8], port: u16) -> Vec<u8> {
 }
 
 #[test]
-fn bytes_go_both_ways_and_each_direction_ends_alone() {
+fn bytes_flow_in_both_directions_and_each_closes_separately() {
     run(async {
         let (mut near, mut far) = through().await;
         let question: Vec<u8> = (0..1_000_000_u32).map(|n| n.to_le_bytes()[n as usize % 3]).collect();
@@ -173,7 +173,7 @@ fn socks_says_why_not() {
 }
 
 #[test]
-fn noise_at_the_gateway_concerns_nobody_else() {
+fn garbage_at_the_gateway_affects_no_other_connection() {
     run(async {
         let target = TcpListener::bind(LOCAL).await.unwrap();
         let wanted = Address::from_addr(target.local_addr().unwrap());
@@ -197,7 +197,7 @@ fn noise_at_the_gateway_concerns_nobody_else() {
 }
 
 #[test]
-fn it_falls_back_to_tcp_only_if_told_and_only_for_targets_of_the_whole_network() {
+fn tcp_fallback_needs_the_option_and_a_target_that_is_not_loopback() {
     run(async {
         let Some(own) = own_address().await else {
             println!("skipped: this host has no address but loopback");

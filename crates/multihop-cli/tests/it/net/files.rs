@@ -42,7 +42,7 @@ fn is_whole(folder: &Folder) -> bool {
 }
 
 #[test]
-fn one_command_each_and_a_file_arrives() {
+fn send_and_recv_transfer_a_file() {
     let folder = Folder::new("arrives").with("note", "hello\n");
     let mut receiver = recv(&folder, &["--once"]);
     let to = receiver.address();
@@ -145,7 +145,7 @@ fn with_silence(name: &str, silence: Duration, patience: &str) -> (Folder, [Said
 }
 
 #[test]
-fn a_path_that_is_gone_for_a_while_holds_a_transfer_up() {
+fn a_transfer_survives_a_short_path_failure() {
     let (folder, [sent, received]) = with_silence("silence", Duration::from_secs(2), "20");
     assert_eq!((sent.code, received.code), (Some(0), Some(0)), "{sent:?} {received:?}");
     assert!(is_whole(&folder));
@@ -153,7 +153,7 @@ fn a_path_that_is_gone_for_a_while_holds_a_transfer_up() {
 
 #[test]
 #[ignore = "takes a minute: cargo test -p multihop-cli -- --ignored --nocapture minute"]
-fn a_path_that_is_gone_for_a_minute_holds_a_transfer_up() {
+fn a_transfer_survives_a_path_failure_of_a_minute() {
     let begin = Instant::now();
     let (folder, [sent, received]) = with_silence("minute", Duration::from_secs(60), "120");
     assert_eq!((sent.code, received.code), (Some(0), Some(0)), "{sent:?} {received:?}");
@@ -162,7 +162,7 @@ fn a_path_that_is_gone_for_a_minute_holds_a_transfer_up() {
 }
 
 #[test]
-fn a_path_that_is_gone_for_longer_ends_both_ends_in_time() {
+fn a_longer_path_failure_ends_both_ends_in_time() {
     let begin = Instant::now();
     let (folder, [sent, received]) = with_silence("long-silence", Duration::from_secs(1000), "2");
     assert!(begin.elapsed() < SOON);
@@ -173,7 +173,7 @@ fn a_path_that_is_gone_for_longer_ends_both_ends_in_time() {
 }
 
 #[test]
-fn only_who_knows_the_token_may_send() {
+fn only_a_peer_with_the_token_can_send() {
     let folder = Folder::new("token").with("note", "hello\n");
     let mut receiver = Running::new(&folder, &["recv", "--to", "inbox", "--once", "--listen", "127.0.0.1:0"]);
     let to = receiver.address();
@@ -193,7 +193,7 @@ fn only_who_knows_the_token_may_send() {
 }
 
 #[test]
-fn only_who_has_a_known_key_may_send() {
+fn only_a_peer_with_a_known_key_can_send() {
     let folder = Folder::new("keys").with("note", "hello\n");
     let key = |name| stdout(&multihop(&folder, &["keygen", name])).trim().to_owned();
     let (ours, theirs, others) = (key("ours"), key("theirs"), key("others"));
@@ -235,7 +235,7 @@ fn only_who_has_a_known_key_may_send() {
 }
 
 #[test]
-fn a_listener_that_would_turn_everybody_away_says_so() {
+fn a_listener_that_would_refuse_every_peer_prints_a_warning() {
     let folder = Folder::new("nobody");
     let key = stdout(&multihop(&folder, &["keygen", "ours"])).trim().to_owned();
     let said = |who: [&str; 2]| {
@@ -251,7 +251,7 @@ fn a_listener_that_would_turn_everybody_away_says_so() {
 }
 
 #[test]
-fn a_disk_that_is_full_is_said_at_both_ends() {
+fn a_full_disk_is_reported_at_both_ends() {
     let folder = Folder::new("full");
     large(&folder);
     // A limit on the size of files, whose signal is ignored, is the same to the receiver.
@@ -306,7 +306,7 @@ fn from_a_pipe_into_a_pipe() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn errors_name_the_problem() {
     let folder = Folder::new("cannot").with("note", "");
     let said = |args: &[&str], expected: i32| {
         let output = multihop(&folder, args);
@@ -356,7 +356,7 @@ fn a_port_that_is_taken() {
 }
 
 #[test]
-fn a_key_is_private_and_never_written_over() {
+fn a_private_key_file_is_private_and_never_overwritten() {
     let folder = Folder::new("keygen");
     let output = multihop(&folder, &["keygen", "key"]);
     assert_eq!((code(&output), stderr(&output)), (0, ""));

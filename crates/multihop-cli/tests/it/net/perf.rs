@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn lines_for_people_and_a_document_for_programs() {
+fn perf_prints_lines_or_json() {
     let folder = Folder::new("perf");
     let mut server = Running::new(&folder, &["perf", "--listen", "127.0.0.1:0", "--plain"]);
     let to = server.address();

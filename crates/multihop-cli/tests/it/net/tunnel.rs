@@ -103,7 +103,7 @@ fn curl_fetches_a_larger_file_though_the_path_is_cut_for_long() {
 }
 
 #[test]
-fn a_key_stroke_comes_back_soon() {
+fn a_key_stroke_is_echoed_soon() {
     let folder = Folder::new("echo");
     let target = TcpListener::bind("127.0.0.1:0").unwrap();
     let there = format!("0:{}", target.local_addr().unwrap());
@@ -139,7 +139,7 @@ fn a_key_stroke_comes_back_soon() {
 }
 
 #[test]
-fn a_gateway_lets_nothing_through_but_what_it_is_told() {
+fn a_gateway_connects_only_to_allowed_targets() {
     let folder = Folder::new("gateway");
     let target = TcpListener::bind("127.0.0.1:0").unwrap();
     let there = format!("0:{}", target.local_addr().unwrap());
@@ -152,7 +152,7 @@ fn a_gateway_lets_nothing_through_but_what_it_is_told() {
 }
 
 #[test]
-fn arguments_that_do_not_go_together() {
+fn conflicting_arguments_are_rejected() {
     let folder = Folder::new("tunnel-arguments");
     let attempts: [(&[&str], &str); 7] = [
         (&["tunnel"], "required"),

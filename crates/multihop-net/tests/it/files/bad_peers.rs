@@ -76,7 +76,7 @@ fn names_that_lead_out_of_the_folder_are_refused() {
 }
 
 #[test]
-fn lists_that_make_no_sense_are_refused() {
+fn invalid_lists_are_refused() {
     let attempts: [(&[Vec<u8>], &str); 7] = [
         (&[entry(1, 4, b"a")], "protocol error of the peer: it is not a file sender"),
         (&[frame(1, &[b"multihop files\x02"])], "the sender speaks version 2, allowed: 1"),
@@ -108,7 +108,7 @@ fn lists_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn what_differs_from_its_hash_or_its_size_is_not_kept() {
+fn a_file_with_a_wrong_hash_or_size_is_not_kept() {
     let list = [hello(), entry(1, 4, b"a"), listed(1), file(0, 0)].concat();
     let wrong = [
         [data(b"text"), end(b"test")].concat(),
@@ -124,7 +124,7 @@ fn what_differs_from_its_hash_or_its_size_is_not_kept() {
 }
 
 #[test]
-fn a_file_that_ends_before_it_is_whole_does_not_look_complete() {
+fn a_truncated_file_does_not_look_complete() {
     let list = [hello(), entry(1, 4, b"a"), listed(1), file(0, 0), data(b"text")];
     let (result, there) = says(&list);
     assert!(matches!(result, Err(Error::Stream(_))));
@@ -140,7 +140,7 @@ fn offsets_that_were_not_offered_are_refused() {
 }
 
 #[test]
-fn a_message_that_is_too_long_ends_the_conversation() {
+fn a_message_that_is_too_long_ends_the_transfer() {
     let mut long = data(b"");
     long[1..5].copy_from_slice(&u32::MAX.to_be_bytes());
     let reason = says(&[hello(), long]).0.unwrap_err().to_string();
@@ -148,7 +148,7 @@ fn a_message_that_is_too_long_ends_the_conversation() {
 }
 
 #[test]
-fn a_peer_that_says_nothing_is_given_up() {
+fn a_silent_peer_is_given_up() {
     let pair = Pair::new();
     pair.write("a", noise(100_000, 5));
     let options = Options { patience: Duration::from_millis(200), ..QUICK };

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::*;
 
 #[test]
-fn a_folder_arrives_as_it_is() {
+fn a_folder_arrives_unchanged() {
     let pair = Pair::new();
     pair.write("a/empty", "");
     pair.write("a/small", "one line\n");
@@ -27,7 +27,7 @@ fn a_folder_arrives_as_it_is() {
 }
 
 #[test]
-fn it_goes_on_where_it_was_cut_off_and_nothing_looks_complete_before() {
+fn an_interrupted_transfer_resumes_and_partial_files_do_not_look_complete() {
     let mut pair = Pair::new();
     pair.write("a/1", noise(50_000, 1));
     pair.write("a/2", noise(150_000, 2));
@@ -64,7 +64,7 @@ fn what_is_there_already_is_not_sent_again() {
 }
 
 #[test]
-fn a_beginning_that_differs_is_sent_again() {
+fn a_partial_file_that_differs_is_sent_from_the_start() {
     let pair = Pair::new();
     pair.write("a", noise(200_000, 1));
     let [_, _] = pair.transfer_cut(&["a"], QUICK, 120_000);
@@ -77,7 +77,7 @@ fn a_beginning_that_differs_is_sent_again() {
 }
 
 #[test]
-fn an_unfinished_file_that_is_longer_is_of_no_use() {
+fn an_incomplete_file_that_is_too_long_is_discarded() {
     let pair = Pair::new();
     pair.write("a", noise(200_000, 1));
     let [_, _] = pair.transfer_cut(&["a"], QUICK, 120_000);
@@ -88,7 +88,7 @@ fn an_unfinished_file_that_is_longer_is_of_no_use() {
 }
 
 #[test]
-fn other_contents_are_replaced_only_where_that_is_allowed() {
+fn other_contents_are_replaced_only_with_overwrite() {
     let pair = Pair::new();
     pair.write("a", "new and longer");
     fs::write(pair.to.path().join("a"), "old").unwrap();
@@ -129,7 +129,7 @@ fn links_are_neither_followed_nor_replaced() {
 }
 
 #[test]
-fn a_folder_that_has_vanished_is_an_error_at_both_ends() {
+fn a_deleted_folder_is_an_error_at_both_ends() {
     let pair = Pair::new();
     pair.write("a", "text");
     fs::remove_dir(pair.to.path()).unwrap();
@@ -269,7 +269,7 @@ fn what_cannot_be_sent_is_said_before_anything_is() {
 }
 
 #[test]
-fn links_in_a_folder_are_left_out_and_noted() {
+fn links_in_a_folder_are_skipped_with_a_note() {
     let pair = Pair::new();
     pair.write("a/x", "text");
     symlink("/etc/passwd", pair.from.path().join("a/link")).unwrap();

@@ -62,7 +62,7 @@ fn a_replayed_handshake_makes_no_connection() {
 }
 
 #[test]
-fn a_cookie_is_worth_nothing_from_another_address() {
+fn a_cookie_is_invalid_from_another_address() {
     for (name, config) in all() {
         let (mut net, _, heard) = overheard(&config);
         let connections = net.hub(listener()).len();
@@ -78,7 +78,7 @@ fn a_cookie_is_worth_nothing_from_another_address() {
 }
 
 #[test]
-fn a_forged_reset_does_not_end_a_sealed_connection() {
+fn a_forged_reset_does_not_end_an_encrypted_connection() {
     for (name, config) in all().into_iter().skip(1) {
         let (mut net, transfer, heard) = overheard(&config);
         let mut all = [transfer];
@@ -102,7 +102,7 @@ fn a_forged_reset_does_not_end_a_sealed_connection() {
 }
 
 #[test]
-fn forged_refusals_and_cookies_do_not_keep_a_caller_from_a_listener_that_answers() {
+fn forged_refusals_and_cookies_do_not_prevent_a_connection() {
     for (name, config) in all().into_iter().skip(1) {
         let mut net = Net::quiet(1);
         net.heard = Some(Vec::new());
@@ -130,7 +130,7 @@ fn forged_refusals_and_cookies_do_not_keep_a_caller_from_a_listener_that_answers
 }
 
 #[test]
-fn nobody_gets_more_bytes_than_they_have_sent_before_they_prove_their_address() {
+fn an_unproved_address_gets_no_more_bytes_than_it_has_sent() {
     for (name, config) in all() {
         let (mut net, _, heard) = overheard(&config);
         let mut sent = BTreeMap::new();
@@ -156,7 +156,7 @@ fn nobody_gets_more_bytes_than_they_have_sent_before_they_prove_their_address() 
 
 /// A router's word, or that of the peer's host, in whoever's name.
 #[test]
-fn forged_news_of_failures_does_not_end_a_connection() {
+fn forged_icmp_errors_do_not_end_a_connection() {
     for (name, config) in all() {
         let (mut net, transfer, _) = overheard(&config);
         let mut all = [transfer];
@@ -249,16 +249,16 @@ fn storm(name: &str, config: &Config, datagrams: u32) {
 }
 
 #[test]
-fn a_storm_on_a_plain_listener() {
+fn a_flood_of_garbage_on_a_plain_listener() {
     storm("plain", &plain(), 400_000);
 }
 
 #[test]
-fn a_storm_on_a_listener_with_a_token() {
+fn a_flood_of_garbage_on_a_listener_with_a_token() {
     storm("token", &token(), 300_000);
 }
 
 #[test]
-fn a_storm_on_a_listener_with_keys() {
+fn a_flood_of_garbage_on_a_listener_with_keys() {
     storm("keys", &keys(), 300_000);
 }

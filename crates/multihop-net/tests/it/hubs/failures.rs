@@ -56,7 +56,7 @@ fn a_caller_of_a_closed_port_is_refused_at_once() {
 }
 
 #[test]
-fn a_caller_without_a_route_goes_on_calling_and_says_so_in_the_end() {
+fn an_initiator_without_a_route_retries_and_reports_it_in_the_end() {
     for (name, config) in all() {
         let mut net = Net::quiet(1);
         net.listen(listener(), &config);
@@ -95,7 +95,7 @@ fn a_peer_that_was_killed_is_given_up_in_seconds() {
 
 /// The peer has everything, has closed its side and its program has ended: but that it knew of our end was lost.
 #[test]
-fn a_peer_that_leaves_when_all_is_said_is_no_error() {
+fn a_peer_that_leaves_after_the_last_message_is_no_error() {
     for (name, config) in all() {
         let (mut net, mut all) = busy(&config);
         let ((at, id), (there, other)) = (all[0].from, all[0].to.unwrap());

@@ -40,7 +40,7 @@ fn a_flood_of_handshakes_meets_the_limit_and_afterwards_others_get_in() {
 }
 
 #[test]
-fn one_address_cannot_keep_all_others_out() {
+fn one_address_cannot_exhaust_the_half_open_limit() {
     for (name, mut config) in all() {
         config.limits.half_open = 20;
         let mut net = Net::quiet(1);

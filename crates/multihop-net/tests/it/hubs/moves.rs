@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_connection_survives_a_change_of_its_callers_address() {
+fn a_connection_survives_a_change_of_the_initiators_address() {
     for (name, config) in all().into_iter().skip(1) {
         let mut net = Net::quiet(1);
         net.listen(listener(), &config);
@@ -20,7 +20,7 @@ fn a_connection_survives_a_change_of_its_callers_address() {
 }
 
 #[test]
-fn it_moves_while_its_listener_sends() {
+fn an_initiator_can_move_while_the_listener_sends() {
     let mut net = Net::quiet(1);
     net.listen(listener(), &token());
     let mut there = [net.call(host(1), &token(), listener(), 10)];
@@ -39,7 +39,7 @@ fn it_moves_while_its_listener_sends() {
 /// Whoever sees a datagram and is faster than it can pretend that the caller has moved. The next genuine
 /// one takes the connection back, and it comes, because both places get what is sent.
 #[test]
-fn a_datagram_sent_on_from_elsewhere_does_not_take_a_connection_away() {
+fn a_datagram_forwarded_by_an_attacker_does_not_redirect_a_connection() {
     let thief = address("203.0.113.1:1");
     let mut net = Net::quiet(1);
     net.heard = Some(Vec::new());
@@ -67,7 +67,7 @@ fn a_datagram_sent_on_from_elsewhere_does_not_take_a_connection_away() {
 }
 
 #[test]
-fn a_plain_connection_is_where_it_began() {
+fn a_plain_connection_does_not_follow_address_changes() {
     let mut net = Net::quiet(1);
     net.listen(listener(), &plain());
     let mut transfers = [net.call(host(1), &plain(), listener(), 300_000)];

@@ -14,7 +14,7 @@ fn every_byte_arrives_over_a_bad_network() {
 }
 
 #[test]
-fn many_sealed_connections_between_the_same_two_addresses() {
+fn many_encrypted_connections_share_the_same_two_addresses() {
     let mut net = Net::quiet(1);
     net.listen(listener(), &keys());
     net.add(host(1), &keys());
@@ -55,7 +55,7 @@ fn the_round_trip_of_the_handshake_does_not_count_the_cookie() {
 }
 
 #[test]
-fn keys_turn_in_a_long_connection() {
+fn keys_are_replaced_in_a_long_connection() {
     for (name, config) in all().into_iter().skip(1) {
         let mut net = Net::new(1, LinkConfig { delay: ms(10), loss: 0.1, ..LinkConfig::default() });
         net.heard = Some(Vec::new());
