@@ -9,6 +9,6 @@ fuzz_target!(|text: &str| {
     let Ok(paths) = bonnmotion::read(text) else { return };
     let mut written = Vec::new();
     bonnmotion::write(&paths, &mut written).expect("a Vec takes everything");
-    let written = String::from_utf8(written).expect("what is written is ASCII");
-    assert_same_paths(&paths, &bonnmotion::read(&written).expect("what is written can be read"));
+    let written = String::from_utf8(written).expect("the output is ASCII");
+    assert_same_paths(&paths, &bonnmotion::read(&written).expect("the output can be read"));
 });

@@ -1,4 +1,4 @@
-//! What parses as a DSR header survives being sent, as long as it was said to be.
+//! A parsed DSR header emits the same bytes, of the announced length.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,4 @@
-//! What is said about files: a message that is read survives being written, and neither end of a transfer
-//! is disturbed by another that says anything.
+//! File transfers: a parsed message emits the same bytes, and no input breaks either end of a transfer.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

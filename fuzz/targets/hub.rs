@@ -1,4 +1,4 @@
-//! Two hubs, a bad network and somebody who says anything: no sequence of events breaks a hub, and it keeps
+//! Two hubs, a lossy network and an attacker: no sequence of events breaks a hub, and it keeps
 //! its limits.
 #![no_main]
 
@@ -125,7 +125,7 @@ impl Net {
         self.hubs[end].on_delivery_failure(self.now, &failure);
     }
 
-    /// Takes what the hubs say; it must come to an end.
+    /// Drains the output of the hubs; it must end.
     fn collect(&mut self) {
         for (end, hub) in self.hubs.iter_mut().enumerate() {
             let mut said = 0;

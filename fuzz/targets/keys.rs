@@ -1,4 +1,4 @@
-//! A text is a key, a token or nothing, and what it is has one text.
+//! A text is a key, a token or neither, and each key and token has one text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

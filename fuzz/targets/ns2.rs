@@ -9,6 +9,6 @@ fuzz_target!(|text: &str| {
     let Ok(paths) = ns2::read(text) else { return };
     let mut written = Vec::new();
     ns2::write(&paths, &mut written).expect("a Vec takes everything");
-    let written = String::from_utf8(written).expect("what is written is ASCII");
-    assert_same_paths(&paths, &ns2::read(&written).expect("what is written can be read"));
+    let written = String::from_utf8(written).expect("the output is ASCII");
+    assert_same_paths(&paths, &ns2::read(&written).expect("the output can be read"));
 });

@@ -1,4 +1,4 @@
-//! What is said about a measurement: what is read survives being written.
+//! Messages of a measurement: a parsed message emits the same bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

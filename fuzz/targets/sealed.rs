@@ -1,5 +1,5 @@
-//! Sealed datagrams: what is read survives being written, and whatever becomes of them on the way, both
-//! ends of a connection bear it.
+//! Datagrams of the encrypted protocol: a parsed one emits the same bytes, and both ends of a connection handle
+//! loss, modification and replay.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Where a tunnel is to lead: what is read survives being written, from bytes and as people type it.
+//! Targets of a tunnel: parsed from bytes or text, they emit the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -36,7 +36,7 @@ pub(crate) fn text(report: &Report) -> String {
     format!("{table}\n{NOTE}\n{scaling}{machine}\n{verdicts}")
 }
 
-const NOTE: &str = "A frame is two events at each station that hears it, and a few more.";
+const NOTE: &str = "A frame causes two events at each station that senses it, and a few more.";
 
 /// The same as JSON.
 pub(crate) fn json(report: &Report) -> serde_json::Result<String> {

@@ -22,7 +22,7 @@ pub(crate) struct Scaling {
     /// The best of several rounds.
     seconds_alone: f64,
     seconds_together: f64,
-    /// What else the machine did; `null` where the system does not tell.
+    /// The load of the machine; `null` if the system does not report it.
     load: Option<Load>,
 }
 

@@ -89,7 +89,7 @@ fn grown(base: &Row, row: &Row) -> Vec<Verdict> {
         let (event, frame) = (after.per_event / before.per_event, after.per_frame / before.per_frame);
         let verdict = |what, ratio| Verdict::new(row.scenario, what, ratio, Target::AtMost(1.5));
         let than = base.scenario;
-        // A small network has more of its nodes at the border, where fewer hear them.
+        // A small network has a larger share of its nodes at the border, with fewer neighbours.
         let reached = format!("each reaches {:.2} times as many stations", frame / event);
         [
             verdict(format!("times the {what} per frame of {than}, and {reached}"), frame),

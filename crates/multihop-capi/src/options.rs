@@ -1,25 +1,25 @@
 use std::io;
 
 use multihop_net::Config;
-use multihop_net::bridge::Choice;
+use multihop_net::bridge::SecurityChoice;
 
 /// The options of a socket.
 #[derive(Clone, Debug)]
-pub(crate) struct Options {
-    pub(crate) choice: Choice,
+pub(crate) struct TpaOptions {
+    pub(crate) choice: SecurityChoice,
     pub(crate) nonblocking: bool,
     /// Seconds that closing waits for the peer.
     pub(crate) linger: i32,
     pub(crate) cwnd_max: Option<u8>,
 }
 
-impl Default for Options {
+impl Default for TpaOptions {
     fn default() -> Self {
-        Self { choice: Choice::default(), nonblocking: false, linger: 60, cwnd_max: None }
+        Self { choice: SecurityChoice::default(), nonblocking: false, linger: 60, cwnd_max: None }
     }
 }
 
-impl Options {
+impl TpaOptions {
     /// The configuration of a connection or listener with these options.
     pub(crate) fn config(&self) -> io::Result<Config> {
         let mut config = Config::new(self.choice.security()?);

@@ -11,22 +11,22 @@ use nix::libc::{self, ssize_t};
 use nix::sys::socket as bsd;
 
 use crate::error::{bad, errno};
-use crate::options::Options;
+use crate::options::TpaOptions;
 
 /// A socket of a C program.
 #[derive(Debug)]
 pub(crate) struct Socket {
     domain: i32,
-    options: Mutex<Options>,
-    state: Mutex<State>,
+    options: Mutex<TpaOptions>,
+    state: Mutex<SocketState>,
     /// Signalled when the state is no longer `Connecting`.
     decided: Condvar,
     /// The last error, until the program asks for it.
-    failure: Mutex<Option<Failure>>,
+    failure: Mutex<Option<LastError>>,
 }
 
 #[derive(Debug)]
-enum State {
+enum SocketState {
     Fresh {
         bound: Option<SocketAddr>,
     },
@@ -48,7 +48,7 @@ struct Connection {
 
 /// Why something failed.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure {
+pub(crate) struct LastError {
     pub(crate) errno: i32,
     pub(crate) text: String,
 }
@@ -68,11 +68,11 @@ impl Socket {
         if kind & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) != libc::SOCK_STREAM || protocol != 0 {
             return Err(bad(libc::EPROTONOSUPPORT));
         }
-        let options = Options { nonblocking: kind & libc::SOCK_NONBLOCK != 0, ..Options::default() };
-        Ok(Self::with(domain, options, State::Fresh { bound: None }))
+        let options = TpaOptions { nonblocking: kind & libc::SOCK_NONBLOCK != 0, ..TpaOptions::default() };
+        Ok(Self::with(domain, options, SocketState::Fresh { bound: None }))
     }
 
-    fn with(domain: i32, options: Options, state: State) -> Arc<Self> {
+    fn with(domain: i32, options: TpaOptions, state: SocketState) -> Arc<Self> {
         Arc::new(Self {
             domain,
             options: Mutex::new(options),
@@ -82,14 +82,14 @@ impl Socket {
         })
     }
 
-    pub(crate) fn options(&self) -> MutexGuard<'_, Options> {
+    pub(crate) fn options(&self) -> MutexGuard<'_, TpaOptions> {
         lock(&self.options)
     }
 
     pub(crate) fn bind(&self, address: SocketAddr) -> io::Result<()> {
         self.check_family(address)?;
         let mut state = lock(&self.state);
-        let State::Fresh { bound: bound @ None } = &mut *state else { return Err(bad(libc::EINVAL)) };
+        let SocketState::Fresh { bound: bound @ None } = &mut *state else { return Err(bad(libc::EINVAL)) };
         // The listener opens its own socket; this one only reports errors as `bind` does.
         *bound = Some(UdpSocket::bind(address)?.local_addr()?);
         Ok(())
@@ -97,8 +97,8 @@ impl Socket {
 
     pub(crate) fn listen(&self, backlog: i32) -> io::Result<()> {
         let mut state = lock(&self.state);
-        let State::Fresh { bound: Some(address) } = *state else {
-            return Err(bad(if matches!(*state, State::Fresh { .. }) {
+        let SocketState::Fresh { bound: Some(address) } = *state else {
+            return Err(bad(if matches!(*state, SocketState::Fresh { .. }) {
                 libc::EDESTADDRREQ
             } else {
                 libc::EINVAL
@@ -107,21 +107,21 @@ impl Socket {
         let mut config = self.remember(self.options().config())?;
         config.limits.backlog = usize::try_from(backlog).unwrap_or(0).clamp(1, config.limits.backlog);
         let listener = self.remember(BridgeListener::bind(address, config))?;
-        *state = State::Listening(Arc::new(listener));
+        *state = SocketState::Listening(Arc::new(listener));
         Ok(())
     }
 
     pub(crate) fn accept(&self) -> io::Result<(Arc<Self>, SocketAddr)> {
         let listener = match &*lock(&self.state) {
-            State::Listening(listener) => Arc::clone(listener),
+            SocketState::Listening(listener) => Arc::clone(listener),
             _ => return Err(bad(libc::EINVAL)),
         };
         let nonblocking = self.options().nonblocking;
         let (bridge, descriptor) = if nonblocking { listener.try_accept() } else { listener.accept() }?;
         let peer = bridge.stream().peer_addr();
-        let options = Options { nonblocking: false, ..self.options().clone() };
+        let options = TpaOptions { nonblocking: false, ..self.options().clone() };
         let connection = Connection { bridge, descriptor, _doorbell: None };
-        Ok((Self::with(self.domain, options, State::Connected(Arc::new(connection))), peer))
+        Ok((Self::with(self.domain, options, SocketState::Connected(Arc::new(connection))), peer))
     }
 
     pub(crate) fn connect(self: &Arc<Self>, address: SocketAddr) -> io::Result<()> {
@@ -129,14 +129,16 @@ impl Socket {
         let config = self.remember(self.options().config())?;
         let mut state = lock(&self.state);
         match *state {
-            State::Fresh { bound: None } => {}
-            State::Fresh { bound: Some(_) } | State::Listening(_) => return Err(bad(libc::EOPNOTSUPP)),
-            State::Connecting(_) => return Err(bad(libc::EALREADY)),
-            State::Connected(_) => return Err(bad(libc::EISCONN)),
-            State::Closed => return Err(bad(libc::EBADF)),
+            SocketState::Fresh { bound: None } => {}
+            SocketState::Fresh { bound: Some(_) } | SocketState::Listening(_) => {
+                return Err(bad(libc::EOPNOTSUPP));
+            }
+            SocketState::Connecting(_) => return Err(bad(libc::EALREADY)),
+            SocketState::Connected(_) => return Err(bad(libc::EISCONN)),
+            SocketState::Closed => return Err(bad(libc::EBADF)),
         }
         let runtime = runtime()?;
-        *state = State::Connecting(Doorbell::new()?);
+        *state = SocketState::Connecting(Doorbell::new()?);
         let socket = Arc::clone(self);
         runtime.spawn(async move {
             let made = async { Bridge::new(TpaStream::connect(address, &config).await?) };
@@ -147,8 +149,8 @@ impl Socket {
         }
         let state = self.wait(state);
         match &*state {
-            State::Connected(_) => Ok(()),
-            State::Closed => Err(bad(libc::EBADF)),
+            SocketState::Connected(_) => Ok(()),
+            SocketState::Closed => Err(bad(libc::EBADF)),
             _ => Err(bad(lock(&self.failure).as_ref().map_or(libc::ECONNABORTED, |failure| failure.errno))),
         }
     }
@@ -156,20 +158,22 @@ impl Socket {
     /// Stores the result of a connection attempt.
     fn decide(&self, made: io::Result<(Bridge, OwnedFd)>) {
         let mut state = lock(&self.state);
-        let State::Connecting(doorbell) = std::mem::replace(&mut *state, State::Closed) else { return };
+        let SocketState::Connecting(doorbell) = std::mem::replace(&mut *state, SocketState::Closed) else {
+            return;
+        };
         doorbell.ring();
         *state = match self.remember(made) {
             Ok((bridge, descriptor)) => {
-                State::Connected(Arc::new(Connection { bridge, descriptor, _doorbell: Some(doorbell) }))
+                SocketState::Connected(Arc::new(Connection { bridge, descriptor, _doorbell: Some(doorbell) }))
             }
-            Err(_) => State::Fresh { bound: None },
+            Err(_) => SocketState::Fresh { bound: None },
         };
         drop(state);
         self.decided.notify_all();
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        let waiting = |state: &mut State| matches!(state, State::Connecting(_));
+    fn wait<'a>(&self, state: MutexGuard<'a, SocketState>) -> MutexGuard<'a, SocketState> {
+        let waiting = |state: &mut SocketState| matches!(state, SocketState::Connecting(_));
         self.decided.wait_while(state, waiting).unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -206,30 +210,30 @@ impl Socket {
 
     /// Closes it for all threads; then waits until the peer has all data.
     pub(crate) fn close(&self) -> io::Result<()> {
-        let state = std::mem::replace(&mut *lock(&self.state), State::Closed);
+        let state = std::mem::replace(&mut *lock(&self.state), SocketState::Closed);
         self.decided.notify_all();
         match state {
-            State::Listening(listener) => listener.close(),
-            State::Connected(connection) => {
+            SocketState::Listening(listener) => listener.close(),
+            SocketState::Connected(connection) => {
                 let _ = bsd::shutdown(connection.descriptor.as_raw_fd(), bsd::Shutdown::Both);
                 let bridge = connection.bridge.clone();
                 drop(connection);
-                let Options { nonblocking, linger, .. } = *self.options();
+                let TpaOptions { nonblocking, linger, .. } = *self.options();
                 if !nonblocking && linger > 0 {
                     return close(&bridge, Duration::from_secs(linger.unsigned_abs().into()));
                 }
             }
-            State::Fresh { .. } | State::Connecting(_) | State::Closed => {}
+            SocketState::Fresh { .. } | SocketState::Connecting(_) | SocketState::Closed => {}
         }
         Ok(())
     }
 
     pub(crate) fn poll_descriptor(&self) -> io::Result<i32> {
         match &*lock(&self.state) {
-            State::Connecting(doorbell) => Ok(doorbell.polled.as_raw_fd()),
-            State::Connected(connection) => Ok(connection.descriptor.as_raw_fd()),
-            State::Listening(listener) => Ok(listener.as_fd().as_raw_fd()),
-            State::Fresh { .. } | State::Closed => Err(bad(libc::ENOTCONN)),
+            SocketState::Connecting(doorbell) => Ok(doorbell.polled.as_raw_fd()),
+            SocketState::Connected(connection) => Ok(connection.descriptor.as_raw_fd()),
+            SocketState::Listening(listener) => Ok(listener.as_fd().as_raw_fd()),
+            SocketState::Fresh { .. } | SocketState::Closed => Err(bad(libc::ENOTCONN)),
         }
     }
 
@@ -247,23 +251,23 @@ impl Socket {
 
     pub(crate) fn local_address(&self) -> io::Result<SocketAddr> {
         match &*lock(&self.state) {
-            State::Fresh { bound: Some(address) } => return Ok(*address),
-            State::Listening(listener) => return Ok(listener.local_addr()),
+            SocketState::Fresh { bound: Some(address) } => return Ok(*address),
+            SocketState::Listening(listener) => return Ok(listener.local_addr()),
             _ => {}
         }
         Ok(self.connection(true)?.bridge.stream().local_addr())
     }
 
     /// The last error, or the error that ended the connection.
-    pub(crate) fn failure(&self) -> Option<Failure> {
+    pub(crate) fn failure(&self) -> Option<LastError> {
         lock(&self.failure).clone().or_else(|| {
             let error = self.connection(true).ok()?.bridge.error()?;
-            Some(Failure { errno: errno(&error), text: error.to_string() })
+            Some(LastError { errno: errno(&error), text: error.to_string() })
         })
     }
 
     /// The same, and clears it.
-    pub(crate) fn take_failure(&self) -> Option<Failure> {
+    pub(crate) fn take_failure(&self) -> Option<LastError> {
         let failure = self.failure();
         *lock(&self.failure) = None;
         failure
@@ -271,7 +275,7 @@ impl Socket {
 
     fn remember<T>(&self, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result {
-            *lock(&self.failure) = Some(Failure { errno: errno(error), text: error.to_string() });
+            *lock(&self.failure) = Some(LastError { errno: errno(error), text: error.to_string() });
         }
         result
     }
@@ -279,14 +283,14 @@ impl Socket {
     /// The connection; waits while it is being established.
     fn connection(&self, nonblocking: bool) -> io::Result<Arc<Connection>> {
         let mut state = lock(&self.state);
-        if matches!(*state, State::Connecting(_)) {
+        if matches!(*state, SocketState::Connecting(_)) {
             if nonblocking {
                 return Err(bad(libc::EAGAIN));
             }
             state = self.wait(state);
         }
         match &*state {
-            State::Connected(connection) => Ok(Arc::clone(connection)),
+            SocketState::Connected(connection) => Ok(Arc::clone(connection)),
             _ => Err(bad(libc::ENOTCONN)),
         }
     }

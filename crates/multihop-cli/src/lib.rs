@@ -32,19 +32,19 @@ pub fn main(args: Vec<OsString>) -> i32 {
     };
     match command(args.command) {
         Ok(()) => 0,
-        Err(Failure::Input(problems)) => {
+        Err(CommandError::Input(problems)) => {
             eprintln!("{problems}");
             2
         }
-        Err(Failure::Usage(problem)) => {
+        Err(CommandError::Usage(problem)) => {
             eprintln!("multihop: {problem}");
             2
         }
-        Err(Failure::Interrupted(signal)) => {
+        Err(CommandError::Interrupted(signal)) => {
             eprintln!("multihop: interrupted");
             128 + signal // the convention of shells
         }
-        Err(Failure::Other(error)) => {
+        Err(CommandError::Other(error)) => {
             eprintln!("multihop: {error:#}");
             1
         }
@@ -52,7 +52,7 @@ pub fn main(args: Vec<OsString>) -> i32 {
 }
 
 /// Why a command failed.
-enum Failure {
+enum CommandError {
     /// The input is wrong: exit code 2.
     Input(Problems),
     /// The arguments are wrong in a way that clap cannot check: exit code 2.
@@ -63,7 +63,7 @@ enum Failure {
     Other(anyhow::Error),
 }
 
-fn command(command: Command) -> Result<(), Failure> {
+fn command(command: Command) -> Result<(), CommandError> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Sweep(args) => sweep::sweep(&args),
@@ -80,7 +80,7 @@ fn command(command: Command) -> Result<(), Failure> {
 }
 
 /// Checks a scenario and every combination of its sweep.
-fn check(file: &Path) -> Result<(), Failure> {
+fn check(file: &Path) -> Result<(), CommandError> {
     let source = Source::from_file(file)?;
     let scenario = Scenario::load(&source, &[])?;
     if scenario.sweep.is_some() {
@@ -89,16 +89,16 @@ fn check(file: &Path) -> Result<(), Failure> {
     Ok(output::line(format_args!("{}: no problems", file.display()))?)
 }
 
-/// Ends the message for what this binary cannot do by itself.
+/// The end of messages about commands that need the Python package.
 const IN_PYTHON: &str = "needs the Python package, which provides the same command: pip install multihop";
 
-impl From<Problems> for Failure {
+impl From<Problems> for CommandError {
     fn from(problems: Problems) -> Self {
         Self::Input(problems)
     }
 }
 
-impl From<anyhow::Error> for Failure {
+impl From<anyhow::Error> for CommandError {
     fn from(error: anyhow::Error) -> Self {
         Self::Other(error)
     }

@@ -8,10 +8,10 @@ use multihop_scenario::{Scenario, Source};
 use multihop_sim::motion::{Format, Motion};
 
 use crate::args::{MotionArgs, MotionFormat};
-use crate::{Failure, output};
+use crate::{CommandError, output};
 
 /// Writes the movement of a scenario's nodes.
-pub(crate) fn motion(args: &MotionArgs) -> Result<(), Failure> {
+pub(crate) fn motion(args: &MotionArgs) -> Result<(), CommandError> {
     let scenario = Scenario::load(&Source::from_file(&args.file)?, &args.overrides())?;
     let motion = Motion::of(&scenario).map_err(anyhow::Error::from)?;
     let format = match args.format {

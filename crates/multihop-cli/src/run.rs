@@ -10,10 +10,10 @@ use multihop_sim::results::RunResult;
 
 use crate::args::RunArgs;
 use crate::progress::Progress;
-use crate::{Failure, output, table};
+use crate::{CommandError, output, table};
 
 /// Runs one scenario once.
-pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &RunArgs) -> Result<(), CommandError> {
     let scenario = Scenario::load(&Source::from_file(&args.file)?, &args.overrides())?;
     if scenario.record.is_some() && args.out.is_none() {
         eprintln!("series of the [record] table are not written: pass --out DIR");

@@ -14,7 +14,7 @@ use multihop_sim::sweep::{Plan, Run};
 
 use crate::args::SweepArgs;
 use crate::progress::Progress;
-use crate::{Failure, IN_PYTHON, output, table};
+use crate::{CommandError, IN_PYTHON, output, table};
 
 /// Runs every combination of a scenario's axes; runs that the folder already holds are not repeated.
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {

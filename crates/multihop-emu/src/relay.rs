@@ -169,7 +169,7 @@ impl State {
         Ok(self.clients.len() - 1)
     }
 
-    /// Sends what is due. What the kernel does not take is lost, like on a network.
+    /// Sends all packets that are due. Those that the kernel rejects are lost, like on a network.
     fn deliver(&mut self) {
         let now = self.clock.now();
         for client in &mut self.clients {

@@ -16,7 +16,7 @@ enum Bell {
     Coarse(Pin<Box<Sleep>>),
     /// Some tens of microseconds: gaps between paced packets may be only a few milliseconds long.
     #[cfg(target_os = "linux")]
-    Fine(fine::Bell),
+    Fine(fine::KernelTimer),
 }
 
 impl Alarm {
@@ -24,7 +24,7 @@ impl Alarm {
     pub(crate) fn new(fine: bool) -> io::Result<Self> {
         let bell = match fine {
             #[cfg(target_os = "linux")]
-            true => Bell::Fine(fine::Bell::new()?),
+            true => Bell::Fine(fine::KernelTimer::new()?),
             _ => Bell::Coarse(Box::pin(time::sleep(time::Duration::ZERO))),
         };
         Ok(Self { at: None, bell })
@@ -69,21 +69,21 @@ mod fine {
 
     /// A timer of the kernel.
     #[derive(Debug)]
-    pub(super) struct Bell(AsyncFd<Timer>);
+    pub(super) struct KernelTimer(AsyncFd<Descriptor>);
 
     #[derive(Debug)]
-    struct Timer(TimerFd);
+    struct Descriptor(TimerFd);
 
-    impl AsRawFd for Timer {
+    impl AsRawFd for Descriptor {
         fn as_raw_fd(&self) -> RawFd {
             self.0.as_fd().as_raw_fd()
         }
     }
 
-    impl Bell {
+    impl KernelTimer {
         pub(super) fn new() -> io::Result<Self> {
             let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
-            let timer = Timer(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?);
+            let timer = Descriptor(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?);
             #[expect(
                 deprecated,
                 reason = "the timer keeps its descriptor for its whole life, and the successor of this function is unsafe"

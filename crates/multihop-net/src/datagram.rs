@@ -32,7 +32,7 @@ pub struct Transmit {
     pub len: usize,
 }
 
-/// A datagram of ours that was not delivered, as a router, the peer's host or our own system reports.
+/// A sent datagram that was not delivered, as a router, the peer's host or this system reports.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliveryFailure<'a> {
     /// The destination of the datagram.

@@ -14,15 +14,15 @@ use crate::alarm::Alarm;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hub::{DeliveryFailure, Environment, FailureCause, Hub, HubEvent, Id};
-use crate::socket::{Inbox, Outbox, Parcel, Sent, Socket, path_mtu};
+use crate::socket::{Inbox, Outbox, Parcel, SendResult, Socket, path_mtu};
 
 /// A hub, and the tasks that wait for it.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedHub {
     pub(crate) local: SocketAddr,
     /// Wakes tasks that wait in accept.
     pub(crate) incoming: Notify,
-    state: Mutex<State>,
+    state: Mutex<HubState>,
     /// Wakes the driver: the hub has something to send, or a new deadline.
     kick: Notify,
     epoch: time::Instant,
@@ -30,16 +30,16 @@ pub(crate) struct Shared {
 
 /// What the driver and the streams share.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct HubState {
     pub(crate) hub: Hub,
-    waiting: Vec<Waiting>,
+    waiting: Vec<Waiters>,
     /// The driver has ended, with the runtime or with the socket.
     pub(crate) is_dead: bool,
 }
 
 /// The tasks that wait for a connection.
 #[derive(Debug, Default)]
-struct Waiting {
+struct Waiters {
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
@@ -53,7 +53,7 @@ pub(crate) enum Side {
     Write,
 }
 
-impl Shared {
+impl SharedHub {
     /// Opens a socket and starts the task that drives its hub; `begin` gives the hub its first work.
     pub(crate) fn start<R>(
         local: SocketAddr,
@@ -65,7 +65,7 @@ impl Shared {
         let environment = Environment { entropy: Box::new(entropy), path_mtu: Box::new(path_mtu) };
         let mut hub = Hub::new(config, local.port(), environment)?;
         let begun = begin(&mut hub)?;
-        let state = State { hub, waiting: Vec::new(), is_dead: false };
+        let state = HubState { hub, waiting: Vec::new(), is_dead: false };
         let shared = Arc::new(Self {
             local,
             incoming: Notify::new(),
@@ -79,7 +79,7 @@ impl Shared {
         Ok((shared, begun))
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HubState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -97,11 +97,11 @@ impl Shared {
     }
 }
 
-impl State {
+impl HubState {
     /// Wakes this task when something happens to the connection.
     pub(crate) fn wait(&mut self, id: Id, side: Side, waker: &Waker) {
         if self.waiting.len() <= id.index() {
-            self.waiting.resize_with(id.index() + 1, Waiting::default);
+            self.waiting.resize_with(id.index() + 1, Waiters::default);
         }
         let waiting = &mut self.waiting[id.index()];
         let place = match side {
@@ -121,7 +121,7 @@ impl State {
     }
 }
 
-impl Waiting {
+impl Waiters {
     fn wake(&mut self) {
         for waker in [self.reader.take(), self.writer.take()].into_iter().flatten() {
             waker.wake();
@@ -130,7 +130,7 @@ impl Waiting {
 }
 
 struct Driver {
-    shared: Arc<Shared>,
+    shared: Arc<SharedHub>,
     socket: Socket,
     alarm: Alarm,
     lingers: Option<Lingers>,
@@ -159,7 +159,7 @@ impl Driver {
         }
     }
 
-    /// Sends all output of the hub. Returns its deadline, or `None` when nobody needs the hub any more.
+    /// Sends all output of the hub. Returns its deadline, or `None` when the hub is no longer needed.
     async fn transmit(&mut self, outbox: &mut Outbox) -> Option<Option<Instant>> {
         loop {
             outbox.clear();
@@ -196,9 +196,9 @@ impl Driver {
     async fn send(&mut self, parcel: &Parcel, bytes: &[u8]) {
         loop {
             match self.socket.send(parcel, bytes) {
-                Sent::Done => return,
-                Sent::Later => self.socket.writable().await,
-                Sent::Unreachable => {
+                SendResult::Done => return,
+                SendResult::Later => self.socket.writable().await,
+                SendResult::Unreachable => {
                     let (to, cause, quoted) =
                         (parcel.to, FailureCause::Unreachable, &bytes[parcel.range.clone()]);
                     let failure = DeliveryFailure { to, reporter: None, cause, quoted };

@@ -7,13 +7,13 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// Reads messages.
-pub(crate) struct Reader<R> {
+pub(crate) struct FrameReader<R> {
     inner: BufReader<R>,
     patience: Duration,
     body: Vec<u8>,
 }
 
-impl<R: AsyncRead + Unpin> Reader<R> {
+impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Fails when nothing has moved for `patience`.
     pub(crate) fn new(inner: R, patience: Duration) -> Self {
         Self { inner: BufReader::with_capacity(BODY_MAX, inner), patience, body: Vec::new() }
@@ -76,7 +76,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 }
 
 /// Writes messages.
-pub(crate) struct Writer<W> {
+pub(crate) struct FrameWriter<W> {
     inner: W,
     patience: Duration,
     message: Vec<u8>,
@@ -84,7 +84,7 @@ pub(crate) struct Writer<W> {
     last: Instant,
 }
 
-impl<W: AsyncWrite + Unpin> Writer<W> {
+impl<W: AsyncWrite + Unpin> FrameWriter<W> {
     /// Fails when nothing has moved for `patience`.
     pub(crate) fn new(inner: W, patience: Duration) -> Self {
         Self { inner, patience, message: Vec::with_capacity(HEAD + BODY_MAX), last: Instant::now() }

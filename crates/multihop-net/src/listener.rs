@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::config::Config;
-use crate::driver::Shared;
+use crate::driver::SharedHub;
 use crate::stream::TpaStream;
 
 /// Accepts connections on one UDP socket.
@@ -11,14 +11,14 @@ use crate::stream::TpaStream;
 /// Dropping it stops listening; accepted connections continue.
 #[derive(Debug)]
 pub struct TpaListener {
-    shared: Arc<Shared>,
+    shared: Arc<SharedHub>,
 }
 
 impl TpaListener {
     /// Opens the socket and listens.
     #[expect(clippy::unused_async, reason = "it must run inside a runtime, and may resolve names later")]
     pub async fn bind(addr: SocketAddr, config: Config) -> io::Result<Self> {
-        let (shared, ()) = Shared::start(addr, &config, |hub| {
+        let (shared, ()) = SharedHub::start(addr, &config, |hub| {
             hub.listen();
             Ok(())
         })?;

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::config::Config;
-use crate::driver::{Shared, Side, State};
+use crate::driver::{HubState, SharedHub, Side};
 use crate::error::Error;
 use crate::hub::Id;
 use crate::keys::PublicKey;
@@ -21,7 +21,7 @@ use crate::stats::Stats;
 /// written is still delivered, and the peer gets a reset if data from it was not read.
 #[derive(Debug)]
 pub struct TpaStream {
-    shared: Arc<Shared>,
+    shared: Arc<SharedHub>,
     id: Id,
     peer: SocketAddr,
 }
@@ -33,7 +33,7 @@ impl TpaStream {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        let (shared, id) = Shared::start(SocketAddr::new(any, 0), config, |hub| hub.connect(addr))?;
+        let (shared, id) = SharedHub::start(SocketAddr::new(any, 0), config, |hub| hub.connect(addr))?;
         let stream = Self { shared, id, peer: addr };
         let connected = poll_fn(|cx| stream.poll_connected(cx)).await;
         connected.map_err(|error| config.security.explain(addr, error))?;
@@ -41,7 +41,7 @@ impl TpaStream {
         Ok(stream)
     }
 
-    pub(crate) fn new(shared: Arc<Shared>, state: &State, id: Id) -> Self {
+    pub(crate) fn new(shared: Arc<SharedHub>, state: &HubState, id: Id) -> Self {
         let peer = state.hub.peer(id).unwrap_or(shared.local);
         Self { shared, id, peer }
     }
@@ -71,7 +71,7 @@ impl TpaStream {
         self.with(|state| state.hub.abort(self.id));
     }
 
-    fn with<R>(&self, action: impl FnOnce(&mut State) -> R) -> R {
+    fn with<R>(&self, action: impl FnOnce(&mut HubState) -> R) -> R {
         let result = action(&mut self.shared.lock());
         self.shared.kick();
         result
@@ -86,7 +86,12 @@ impl TpaStream {
     }
 
     /// Pending until something happens to the connection.
-    fn wait<R, E: From<Error>>(&self, state: &mut State, side: Side, cx: &Context<'_>) -> Poll<Result<R, E>> {
+    fn wait<R, E: From<Error>>(
+        &self,
+        state: &mut HubState,
+        side: Side,
+        cx: &Context<'_>,
+    ) -> Poll<Result<R, E>> {
         if state.is_dead {
             return Poll::Ready(Err(Error::Aborted.into()));
         }

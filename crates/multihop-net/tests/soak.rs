@@ -1,5 +1,5 @@
-//! Many connections over real sockets, at once and one after another: in a process of its own, whose
-//! descriptors and memory nobody else changes.
+//! Many connections over real sockets, in parallel and in turn: in its own process, so that no other test changes
+//! its descriptors and memory.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use std::fs;
@@ -89,7 +89,7 @@ fn config() -> Config {
     config
 }
 
-/// What a process can leak; `None` where the system does not tell.
+/// Resources that a process can leak; `None` if the system does not report them.
 #[derive(Debug)]
 struct Left {
     descriptors: Option<usize>,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use multihop_net::bridge::{Bridge, BridgeListener, Choice, runtime};
+use multihop_net::bridge::{Bridge, BridgeListener, SecurityChoice, runtime};
 use multihop_net::{Config, Token, TpaStream};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -136,7 +136,7 @@ pub(crate) struct Security {
     known_peers: Option<PathBuf>,
 }
 
-impl From<Security> for Choice {
+impl From<Security> for SecurityChoice {
     fn from(Security { plain, token, identity, peer, known_peers }: Security) -> Self {
         Self { plain, token, identity, peer, known_peers }
     }
@@ -237,7 +237,7 @@ fn interruptibly<T: Send>(py: Python<'_>, future: impl Future<Output = T> + Send
 }
 
 fn config(security: Security, cwnd_max: Option<u8>) -> PyResult<Config> {
-    let mut config = Config::new(Choice::from(security).security()?);
+    let mut config = Config::new(SecurityChoice::from(security).security()?);
     if let Some(cwnd_max) = cwnd_max {
         if !(1..=12).contains(&cwnd_max) {
             return Err(PyValueError::new_err(format!("cwnd_max is {cwnd_max}, allowed: 1 to 12")));

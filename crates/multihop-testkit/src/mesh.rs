@@ -285,7 +285,7 @@ impl<A: Adapter> Mesh<A> {
     }
 
     fn let_overhear(&mut self, from: usize, to: usize, packet: &A::Packet) {
-        // A packet to an unreachable receiver is not transmitted, so nobody overhears it.
+        // A packet to an unreachable receiver is not transmitted, so no node overhears it.
         if !A::TAPS || !self.connected(from, to) {
             return;
         }

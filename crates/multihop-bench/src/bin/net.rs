@@ -1,4 +1,4 @@
-//! How fast TPA is over a real socket: a stream over loopback, both ends in this process, sealed and plain,
+//! Speed of TPA on real sockets: a stream over loopback, both ends in this process, encrypted and plain,
 //! with the windows that there are.
 
 use std::fs;
@@ -29,13 +29,13 @@ struct Args {
     single: bool,
 }
 
-/// What a run is called, the largest window, the longest segment, and whether it is sealed.
+/// Name of a run, its largest window, its longest segment, and whether it is encrypted.
 const CASES: &[(&str, u8, u16, bool)] = &[
     ("plain, window 3", 3, 1460, false),
     ("plain, window 12", 12, 1460, false),
     ("plain, window 12, 8948-byte segments", 12, 8948, false),
-    ("sealed, window 3", 3, 1460, true),
-    ("sealed, window 12", 12, 1460, true),
+    ("encrypted, window 3", 3, 1460, true),
+    ("encrypted, window 12", 12, 1460, true),
 ];
 
 fn main() -> anyhow::Result<()> {
@@ -45,7 +45,7 @@ fn main() -> anyhow::Result<()> {
     }
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
-    table.set_header(["loopback", "MB/s", "CPU s/GB", "datagrams", "sent again", "RTT us"]);
+    table.set_header(["loopback", "MB/s", "CPU s/GB", "datagrams", "retransmitted", "RTT us"]);
     for &(name, window, mss, sealed) in CASES.iter().filter(|case| case.0.contains(&args.filter)) {
         let mut builder = match args.single {
             true => tokio::runtime::Builder::new_current_thread(),
@@ -62,8 +62,8 @@ fn main() -> anyhow::Result<()> {
     Ok(writeln!(io::stdout(), "{table}")?)
 }
 
-fn config(window: u8, mss: u16, sealed: bool) -> anyhow::Result<Config> {
-    let security = if sealed { Security::Token(Token::generate()?) } else { Security::Plain };
+fn config(window: u8, mss: u16, encrypted: bool) -> anyhow::Result<Config> {
+    let security = if encrypted { Security::Token(Token::generate()?) } else { Security::Plain };
     let mut config = Config::new(security);
     (config.transport.cwnd_max, config.transport.mss) = (window, mss);
     Ok(config)
@@ -98,7 +98,7 @@ async fn run(name: &str, config: Config, args: &Args) -> anyhow::Result<Vec<Stri
     ])
 }
 
-/// Datagrams, segments sent again, and the round trip of one end.
+/// Datagrams, retransmitted segments, and the round-trip time of one end.
 type Counts = (u64, u64, f64);
 
 async fn send(mut stream: TpaStream, bytes: usize) -> anyhow::Result<Counts> {

@@ -27,7 +27,7 @@ fn installed() -> Option<TempDir> {
     Some(prefix)
 }
 
-/// Compiles a program as the manual says.
+/// Compiles a program as the manual describes.
 fn compile(prefix: &Path, source: &Path, how: &str) -> PathBuf {
     let program = prefix.join(source.file_stem().unwrap());
     let script =

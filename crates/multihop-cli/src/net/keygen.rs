@@ -6,10 +6,10 @@ use anyhow::anyhow;
 use multihop_net::Identity;
 
 use super::args::KeygenArgs;
-use crate::{Failure, output};
+use crate::{CommandError, output};
 
 /// Makes a key pair: writes the private key, prints the public key.
-pub(crate) fn keygen(args: &KeygenArgs) -> Result<(), Failure> {
+pub(crate) fn keygen(args: &KeygenArgs) -> Result<(), CommandError> {
     let identity = Identity::generate().map_err(anyhow::Error::from)?;
     let file = args.file.display();
     identity.save(&args.file).map_err(|error| match error.kind() {

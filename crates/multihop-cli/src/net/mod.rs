@@ -25,10 +25,10 @@ pub(crate) use recv::recv;
 pub(crate) use send::send;
 pub(crate) use tunnel::tunnel;
 
-use crate::Failure;
+use crate::CommandError;
 
 /// Runs a command until it ends or a signal interrupts it.
-fn run(verbose: u8, work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+fn run(verbose: u8, work: impl Future<Output = Result<(), CommandError>>) -> Result<(), CommandError> {
     log(verbose);
     let runtime = Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
@@ -36,7 +36,7 @@ fn run(verbose: u8, work: impl Future<Output = Result<(), Failure>>) -> Result<(
         let interrupted = interrupted()?;
         tokio::select! {
             result = work => result,
-            number = interrupted => Err(Failure::Interrupted(number)),
+            number = interrupted => Err(CommandError::Interrupted(number)),
         }
     });
     // The last resets and ACKs must leave. Standard input is not waited for.
@@ -57,13 +57,13 @@ fn interrupted() -> anyhow::Result<impl Future<Output = i32>> {
     })
 }
 
-/// Opens the listener, and prints by `say` what the other end needs.
+/// Opens the listener, and prints by `say` what the peer needs.
 async fn listen(
     address: &Address,
     args: &NetArgs,
     usual: settings::Usual<'_>,
     say: impl Fn(String) -> anyhow::Result<()>,
-) -> Result<TpaListener, Failure> {
+) -> Result<TpaListener, CommandError> {
     let (config, token) = settings::listening(args, usual)?;
     let at = first(address).await.with_context(|| format!("cannot listen on {address}"))?;
     let listener = TpaListener::bind(at, config).await.with_context(|| format!("cannot listen on {at}"))?;

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::args::PerfArgs;
 use super::{listen, run, settings};
-use crate::{Failure, output};
+use crate::{CommandError, output};
 
 /// Measures the goodput to a listening end, or is that end.
-pub(crate) fn perf(args: &PerfArgs) -> Result<(), Failure> {
+pub(crate) fn perf(args: &PerfArgs) -> Result<(), CommandError> {
     match (&args.listen, &args.server) {
         (Some(address), _) => run(args.net.verbose, async {
             let say = |line: String| output::line(format_args!("{line}"));
@@ -33,7 +33,7 @@ pub(crate) fn perf(args: &PerfArgs) -> Result<(), Failure> {
     }
 }
 
-async fn measure(args: &PerfArgs, config: &Config, stream: TpaStream) -> Result<(), Failure> {
+async fn measure(args: &PerfArgs, config: &Config, stream: TpaStream) -> Result<(), CommandError> {
     let amount = match (args.bytes, args.time) {
         (Some(bytes), _) => Amount::Bytes(bytes),
         (None, time) => Amount::Time(time.unwrap_or(USUAL)),

@@ -7,15 +7,15 @@ use std::path::Path;
 use anyhow::Context;
 use indicatif::MultiProgress;
 use multihop_net::TpaListener;
-use multihop_net::files::{self, Done, Options, Target, Watcher};
+use multihop_net::files::{self, Options, Served, Target, Watcher};
 
 use super::args::RecvArgs;
 use super::bar::{Bar, sentence};
 use super::{listen, run};
-use crate::{Failure, output};
+use crate::{CommandError, output};
 
 /// Receives files and folders.
-pub(crate) fn recv(args: &RecvArgs) -> Result<(), Failure> {
+pub(crate) fn recv(args: &RecvArgs) -> Result<(), CommandError> {
     let into_stream = args.to == Path::new("-");
     if !into_stream {
         make(&args.to).with_context(|| format!("cannot create the folder {}", args.to.display()))?;
@@ -33,14 +33,14 @@ pub(crate) fn recv(args: &RecvArgs) -> Result<(), Failure> {
     })
 }
 
-async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), Failure> {
+async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), CommandError> {
     let bars = MultiProgress::new();
     let begin = |_| -> Watcher {
         let bar = Bar::new(&bars, args.transfer.quiet);
         Box::new(move |progress| bar.show(progress))
     };
     let mut broken = Ok(());
-    let mut end = |Done { from, time, result }| match result {
+    let mut end = |Served { from, time, result }| match result {
         Ok(summary) => {
             if !args.transfer.quiet {
                 broken = output::line(format_args!("received {} from {from}", sentence(&summary, time)));
@@ -59,7 +59,7 @@ async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), Failure> 
 }
 
 /// Writes one file to standard output, from one transfer.
-async fn stream(args: &RecvArgs, listener: &TpaListener) -> Result<(), Failure> {
+async fn stream(args: &RecvArgs, listener: &TpaListener) -> Result<(), CommandError> {
     let stream = listener.accept().await.context("cannot accept connections any more")?;
     let bar = Bar::new(&MultiProgress::new(), args.transfer.quiet);
     let target = Target::Stream(Box::new(tokio::io::stdout()));

@@ -10,10 +10,10 @@ use multihop_net::{TpaStream, dial};
 use super::args::SendArgs;
 use super::bar::Bar;
 use super::{run, settings};
-use crate::{Failure, output};
+use crate::{CommandError, output};
 
 /// Sends files and folders to a receiver.
-pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
+pub(crate) fn send(args: &SendArgs) -> Result<(), CommandError> {
     let config = settings::connecting(&args.net, &args.transfer.usual())?;
     let options = Options { patience: args.transfer.patience, ..Options::default() };
     run(args.net.verbose, async {

@@ -7,13 +7,13 @@ use multihop_net::{Config, Identity, KnownPeers, Peers, Security, Token};
 use multihop_scenario::set_tpa;
 
 use super::args::NetArgs;
-use crate::Failure;
+use crate::CommandError;
 
 /// What a command sets of TPA, unless its user does.
 pub(super) type Usual<'a> = &'a [(&'a str, String)];
 
-/// For the end that listens: without any word about security it makes a token, which others must be told.
-pub(super) fn listening(args: &NetArgs, usual: Usual<'_>) -> Result<(Config, Option<Token>), Failure> {
+/// For the listening end: without a security mode it makes a token, which peers must know.
+pub(super) fn listening(args: &NetArgs, usual: Usual<'_>) -> Result<(Config, Option<Token>), CommandError> {
     if let Some(security) = security(args)? {
         if let Security::Keys { peers: Peers::Known(known), .. } = &security
             && known.is_empty()
@@ -29,20 +29,20 @@ pub(super) fn listening(args: &NetArgs, usual: Usual<'_>) -> Result<(Config, Opt
 }
 
 /// For the end that connects.
-pub(super) fn connecting(args: &NetArgs, usual: Usual<'_>) -> Result<Config, Failure> {
+pub(super) fn connecting(args: &NetArgs, usual: Usual<'_>) -> Result<Config, CommandError> {
     let security = security(args)?
-        .ok_or_else(|| Failure::Usage("no security mode: pass --token, --key or --plain".to_owned()))?;
+        .ok_or_else(|| CommandError::Usage("no security mode: pass --token, --key or --plain".to_owned()))?;
     config(args, usual, security)
 }
 
-fn config(args: &NetArgs, usual: Usual<'_>, security: Security) -> Result<Config, Failure> {
+fn config(args: &NetArgs, usual: Usual<'_>, security: Security) -> Result<Config, CommandError> {
     let mut config = Config::new(security);
     let usual = usual.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
     set(&mut config, &usual.chain(args.set.iter().cloned()).collect::<Vec<_>>())?;
     Ok(config)
 }
 
-fn security(args: &NetArgs) -> Result<Option<Security>, Failure> {
+fn security(args: &NetArgs) -> Result<Option<Security>, CommandError> {
     if args.plain {
         eprintln!("--plain: no protection: anybody on the path can read and modify the traffic");
         return Ok(Some(Security::Plain));
@@ -55,15 +55,15 @@ fn security(args: &NetArgs) -> Result<Option<Security>, Failure> {
     let Some(token) = args.token.clone().or_else(of_environment) else { return Ok(None) };
     match token.parse() {
         Ok(token) => Ok(Some(Security::Token(token))),
-        Err(problem) => Err(Failure::Usage(format!("invalid token: {problem}"))),
+        Err(problem) => Err(CommandError::Usage(format!("invalid token: {problem}"))),
     }
 }
 
-fn peers(args: &NetArgs) -> Result<Peers, Failure> {
+fn peers(args: &NetArgs) -> Result<Peers, CommandError> {
     if let Some(key) = &args.peer {
         let key = key
             .parse()
-            .map_err(|problem| Failure::Usage(format!("--peer: invalid public key: {problem}")))?;
+            .map_err(|problem| CommandError::Usage(format!("--peer: invalid public key: {problem}")))?;
         return Ok(Peers::Exactly(key));
     }
     let path = match &args.known_peers {
@@ -82,19 +82,19 @@ fn data_folder() -> anyhow::Result<PathBuf> {
 }
 
 /// Sets parameters of TPA, with the names, bounds and messages that they have in scenario files.
-fn set(config: &mut Config, parameters: &[(String, String)]) -> Result<(), Failure> {
+fn set(config: &mut Config, parameters: &[(String, String)]) -> Result<(), CommandError> {
     // A profile has no keepalive, which NAT on real networks needs.
     let keepalive =
         config.transport.keepalive.map(|time| ("keepalive".to_owned(), time.as_secs_f64().to_string()));
     let parameters: Vec<_> = keepalive.into_iter().chain(parameters.iter().cloned()).collect();
-    set_tpa(&mut config.transport, &parameters).map_err(|problems| Failure::Usage(problems.to_string()))
+    set_tpa(&mut config.transport, &parameters).map_err(|problems| CommandError::Usage(problems.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn with(parameters: &[(&str, &str)]) -> Result<Config, Failure> {
+    fn with(parameters: &[(&str, &str)]) -> Result<Config, CommandError> {
         let mut config = Config::new(Security::Plain);
         let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         set(&mut config, &parameters.iter().map(owned).collect::<Vec<_>>())?;
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn what_cannot_be_set_is_said_in_the_words_of_scenarios() {
         let said = |key, value| match with(&[(key, value)]) {
-            Err(Failure::Usage(text)) => text,
+            Err(CommandError::Usage(text)) => text,
             _ => panic!("{key}"),
         };
         let text = said("cwnd_max", "13");

@@ -5,16 +5,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context;
-use multihop_net::tunnel::{self, Way};
+use multihop_net::tunnel::{self, Dialer};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::args::TunnelArgs;
 use super::{first, listen, run, settings};
-use crate::{Failure, output};
+use crate::{CommandError, output};
 
 /// Runs one end of a tunnel until it is interrupted.
-pub(crate) fn tunnel(args: &TunnelArgs) -> Result<(), Failure> {
+pub(crate) fn tunnel(args: &TunnelArgs) -> Result<(), CommandError> {
     match (&args.listen, &args.gateway) {
         (Some(address), _) => run(args.net.verbose, async {
             let say = |line: String| output::line(format_args!("{line}"));
@@ -30,7 +30,7 @@ pub(crate) fn tunnel(args: &TunnelArgs) -> Result<(), Failure> {
                     eprintln!("--fallback-tcp: connections are unprotected if {at} does not answer");
                 }
                 tunnel::raise_limit_of_descriptors();
-                Ok(enter(args, Way::new(at, config, args.fallback_tcp), at).await?)
+                Ok(enter(args, Dialer::new(at, config, args.fallback_tcp), at).await?)
             })
         }
         (None, None) => unreachable!("clap requires one of them"),
@@ -38,15 +38,15 @@ pub(crate) fn tunnel(args: &TunnelArgs) -> Result<(), Failure> {
 }
 
 /// Opens and serves every local port.
-async fn enter(args: &TunnelArgs, way: Arc<Way>, gateway: SocketAddr) -> anyhow::Result<()> {
+async fn enter(args: &TunnelArgs, dialer: Arc<Dialer>, gateway: SocketAddr) -> anyhow::Result<()> {
     let mut entrances: JoinSet<io::Result<()>> = JoinSet::new();
     for entrance in &args.forward {
         let listener = open(entrance.local, &format!("{} via {gateway}", entrance.target)).await?;
-        entrances.spawn(tunnel::forward(listener, entrance.target.clone(), way.clone()));
+        entrances.spawn(tunnel::forward(listener, entrance.target.clone(), dialer.clone()));
     }
     for local in &args.socks {
         let listener = open(*local, &format!("SOCKS5 via {gateway}")).await?;
-        entrances.spawn(tunnel::socks(listener, way.clone()));
+        entrances.spawn(tunnel::socks(listener, dialer.clone()));
     }
     while let Some(ended) = entrances.join_next().await {
         ended.context("a local port stopped")?.context("cannot accept connections any more")?;

@@ -1,4 +1,4 @@
-//! The command as a user meets it: exit codes, what goes where, messages.
+//! The command from a user's view: exit codes, output streams, messages.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod check;
@@ -20,7 +20,7 @@ hops = 1
 transport = \"newreno\"
 ";
 
-/// A folder that goes when the test ends.
+/// A temporary folder, deleted at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {

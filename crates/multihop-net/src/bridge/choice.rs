@@ -6,7 +6,7 @@ use crate::keys::{Identity, KnownPeers};
 
 /// Security options in the form that other languages pass. Exactly one of the first three must be set.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub struct SecurityChoice {
     /// The plain protocol.
     pub plain: bool,
     /// A token as text.
@@ -19,7 +19,7 @@ pub struct Choice {
     pub known_peers: Option<PathBuf>,
 }
 
-impl Choice {
+impl SecurityChoice {
     /// The configuration; reads the files.
     pub fn security(&self) -> io::Result<Security> {
         match (self.plain, &self.token, &self.identity) {
@@ -62,12 +62,12 @@ mod tests {
     #[test]
     fn exactly_one_security_mode_must_be_set() {
         let token = Token::generate().unwrap().to_string();
-        let none = Choice::default();
+        let none = SecurityChoice::default();
         assert_eq!(none.security().unwrap_err().kind(), io::ErrorKind::PermissionDenied);
-        let with_token = Choice { token: Some(token), ..none.clone() };
+        let with_token = SecurityChoice { token: Some(token), ..none.clone() };
         assert!(matches!(with_token.security(), Ok(Security::Token(_))));
-        let both = Choice { plain: true, ..with_token };
+        let both = SecurityChoice { plain: true, ..with_token };
         assert_eq!(both.security().unwrap_err().kind(), io::ErrorKind::InvalidInput);
-        assert!(matches!(Choice { plain: true, ..none }.security(), Ok(Security::Plain)));
+        assert!(matches!(SecurityChoice { plain: true, ..none }.security(), Ok(Security::Plain)));
     }
 }

@@ -22,7 +22,7 @@ pub(crate) use message::check;
 pub use list::Sources;
 pub use receive::{Target, receive};
 pub use send::send;
-pub use serve::{Done, Watcher, serve};
+pub use serve::{Served, Watcher, serve};
 
 /// Why a transfer failed.
 #[derive(Debug, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Where the receiver stores files, and what is there already. All functions block.
+//! The receiver's files: where they are stored, and what exists already. All functions block.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -11,19 +11,19 @@ use super::names::{Name, partial};
 
 /// The part of a file that is present before the transfer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct Present {
     pub(super) have: Have,
     /// It has its final name, not the temporary one.
     pub(super) finished: bool,
 }
 
-/// Finds what is present of the files to come; an error says why they cannot be stored.
-pub(super) fn survey(root: &Folder, entries: &[Entry], overwrite: bool) -> Result<Vec<Held>, String> {
+/// Finds which parts of the announced files exist; an error tells why they cannot be stored.
+pub(super) fn survey(root: &Folder, entries: &[Entry], overwrite: bool) -> Result<Vec<Present>, String> {
     let mut held = Vec::new();
     for (index, entry) in (0..).zip(entries) {
         let found = look(root, entry, overwrite).map_err(|why| cannot_write(&entry.name, &why))?;
         if let Some((offset, hash, finished)) = found {
-            held.push(Held { have: Have { index, offset, hash }, finished });
+            held.push(Present { have: Have { index, offset, hash }, finished });
         }
     }
     let here = held.iter().map(|held| held.have.offset).sum();
@@ -36,7 +36,7 @@ pub(super) fn survey(root: &Folder, entries: &[Entry], overwrite: bool) -> Resul
     Ok(held)
 }
 
-/// Size and hash of what is present of a file, and whether it is complete.
+/// Size and hash of the part of a file that exists, and whether it is complete.
 fn look(root: &Folder, entry: &Entry, overwrite: bool) -> io::Result<Option<(u64, Hash, bool)>> {
     let Some(place) = Place::find(root, &entry.name)? else { return Ok(None) };
     match (entry.kind, place.folder.find(&place.name)?) {

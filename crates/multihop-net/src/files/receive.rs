@@ -10,7 +10,7 @@ use super::folder::Folder;
 use super::list::{NAMES_MAX, bound, total};
 use super::message::{Entry, Hash, Kind, Message, VERSION};
 use super::names::Name;
-use super::place::{Held, Partial, cannot_write, survey};
+use super::place::{Partial, Present, cannot_write, survey};
 use super::talk::{Incoming, Outgoing, meet, part};
 use super::{Error, Options, Progress, Report, Summary};
 
@@ -181,7 +181,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
         root: &Arc<Folder>,
         entry: &Entry,
         offset: u64,
-        held: Option<Held>,
+        held: Option<Present>,
     ) -> Result<(Sink<'static>, blake3::Hasher), Error> {
         let had = held.map_or(0, |held| held.have.offset);
         let finished = held.is_some_and(|held| held.finished);

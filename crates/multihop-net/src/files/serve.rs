@@ -16,7 +16,7 @@ pub type Watcher = Box<dyn FnMut(Progress) + Send>;
 
 /// The end of a transfer.
 #[derive(Debug)]
-pub struct Done {
+pub struct Served {
     /// The sender's address.
     pub from: SocketAddr,
     /// Its duration.
@@ -32,7 +32,7 @@ pub async fn serve(
     folder: &Path,
     options: Options,
     begin: impl Fn(SocketAddr) -> Watcher,
-    mut end: impl FnMut(Done) -> ControlFlow<()>,
+    mut end: impl FnMut(Served) -> ControlFlow<()>,
 ) -> io::Result<()> {
     let folder: PathBuf = folder.to_owned();
     let mut transfers = JoinSet::new();
@@ -45,7 +45,7 @@ pub async fn serve(
                 transfers.spawn(async move {
                     let begin = Instant::now();
                     let result = receive(stream, target, options, &mut watcher).await;
-                    Done { from, time: begin.elapsed(), result }
+                    Served { from, time: begin.elapsed(), result }
                 });
             }
             Some(done) = transfers.join_next() => {

@@ -8,20 +8,20 @@ use tokio::time::timeout;
 
 use super::Error;
 use super::message::{Message, WAIT};
-use crate::frames::{Reader, Writer};
+use crate::frames::{FrameReader, FrameWriter};
 
 /// Messages from the peer.
-pub(super) struct Incoming<R>(Reader<R>);
+pub(super) struct Incoming<R>(FrameReader<R>);
 
 /// Messages to the peer.
 pub(super) struct Outgoing<W> {
-    writer: Writer<W>,
+    writer: FrameWriter<W>,
     scratch: Vec<u8>,
 }
 
 impl<R: AsyncRead + Unpin> Incoming<R> {
     fn new(inner: R, patience: Duration) -> Self {
-        Self(Reader::new(inner, patience))
+        Self(FrameReader::new(inner, patience))
     }
 
     /// The next message other than a keepalive; an error if the peer gave up.
@@ -43,7 +43,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
 
 impl<W: AsyncWrite + Unpin> Outgoing<W> {
     fn new(inner: W, patience: Duration) -> Self {
-        Self { writer: Writer::new(inner, patience), scratch: Vec::new() }
+        Self { writer: FrameWriter::new(inner, patience), scratch: Vec::new() }
     }
 
     pub(super) async fn say(&mut self, message: &Message<'_>) -> io::Result<()> {

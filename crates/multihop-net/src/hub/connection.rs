@@ -53,7 +53,7 @@ pub(super) enum Holder {
 /// From the handshake to the end.
 #[derive(Clone, Copy, Debug)]
 enum Life {
-    /// The handshake is in progress. `unreachable`: somebody has reported that there is no route to the peer.
+    /// The handshake is in progress. `unreachable`: there was a report that there is no route to the peer.
     Opening {
         unreachable: bool,
     },

@@ -32,7 +32,10 @@ impl RecentDatagrams {
     /// `Some` if a datagram that starts like this was sent recently; inside, its segment if that had data or FIN.
     pub(super) fn find(&self, quoted: &[u8]) -> Option<Option<LostSegment>> {
         let newest_first = (1..=KEPT).map(|back| &self.all[(self.next + KEPT - back) % KEPT]);
-        newest_first.into_iter().find(|sent| sent.len > 0 && sent.starts_with(quoted)).map(|sent| sent.segment)
+        newest_first
+            .into_iter()
+            .find(|sent| sent.len > 0 && sent.starts_with(quoted))
+            .map(|sent| sent.segment)
     }
 }
 

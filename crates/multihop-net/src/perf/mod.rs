@@ -8,7 +8,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout};
 
-use crate::frames::{BODY_MAX, Reader, Writer};
+use crate::frames::{BODY_MAX, FrameReader, FrameWriter};
 use crate::listener::TpaListener;
 use crate::stats::Stats;
 use crate::stream::TpaStream;
@@ -116,7 +116,7 @@ impl Tally {
 
 /// Measures with a listening end; `sample` gets each interval.
 pub async fn measure(stream: TpaStream, plan: Plan, mut sample: impl FnMut(Sample)) -> io::Result<Outcome> {
-    let mut writer = Writer::new(stream, PATIENCE);
+    let mut writer = FrameWriter::new(stream, PATIENCE);
     let request = Request { reverse: plan.reverse, amount: plan.amount };
     writer.send(message::REQUEST, &request.emit()).await?;
     let mut clock = Clock::start(plan.interval);
@@ -126,24 +126,24 @@ pub async fn measure(stream: TpaStream, plan: Plan, mut sample: impl FnMut(Sampl
         }
     };
     if plan.reverse {
-        let mut reader = Reader::new(writer.into_inner(), PATIENCE);
+        let mut reader = FrameReader::new(writer.into_inner(), PATIENCE);
         let bytes = drain(&mut reader, |stream, bytes| samples(stream, &mut clock, bytes)).await?;
         let receiver = clock.tally(&reader.get_ref().stats(), bytes);
-        let mut writer = Writer::new(reader.into_inner(), PATIENCE);
+        let mut writer = FrameWriter::new(reader.into_inner(), PATIENCE);
         writer.send(message::END, &[]).await?;
-        let mut reader = Reader::new(writer.into_inner(), PATIENCE);
+        let mut reader = FrameReader::new(writer.into_inner(), PATIENCE);
         let sender = told(&mut reader).await?;
         Ok(end(reader, sender, receiver).await)
     } else {
         let bytes = fill(&mut writer, plan.amount, |stream| samples(stream, &mut clock, 0)).await?;
-        let mut reader = Reader::new(writer.into_inner(), PATIENCE);
+        let mut reader = FrameReader::new(writer.into_inner(), PATIENCE);
         let receiver = told(&mut reader).await?;
         let sender = clock.tally(&reader.get_ref().stats(), bytes);
         Ok(end(reader, sender, receiver).await)
     }
 }
 
-async fn end(reader: Reader<TpaStream>, sender: Tally, receiver: Tally) -> Outcome {
+async fn end(reader: FrameReader<TpaStream>, sender: Tally, receiver: Tally) -> Outcome {
     let mut stream = reader.into_inner();
     let stats = stream.stats();
     // The result is complete; this only avoids a reset at the peer.
@@ -164,7 +164,7 @@ pub async fn serve(
 }
 
 async fn serve_one(stream: TpaStream) -> io::Result<Tally> {
-    let mut reader = Reader::new(stream, PATIENCE);
+    let mut reader = FrameReader::new(stream, PATIENCE);
     let request = match reader.next().await? {
         Some(message::REQUEST) => Request::parse(reader.body()),
         _ => None,
@@ -172,9 +172,9 @@ async fn serve_one(stream: TpaStream) -> io::Result<Tally> {
     let request = request.ok_or_else(nonsense)?;
     let mut clock = Clock::start(Duration::MAX);
     let bytes = if request.reverse {
-        let mut writer = Writer::new(reader.into_inner(), PATIENCE);
+        let mut writer = FrameWriter::new(reader.into_inner(), PATIENCE);
         let bytes = fill(&mut writer, request.amount, |_| clock.begin()).await?;
-        reader = Reader::new(writer.into_inner(), PATIENCE);
+        reader = FrameReader::new(writer.into_inner(), PATIENCE);
         // All segments are counted only once everything has arrived.
         if reader.next().await? != Some(message::END) {
             return Err(nonsense());
@@ -184,7 +184,7 @@ async fn serve_one(stream: TpaStream) -> io::Result<Tally> {
         drain(&mut reader, |_, _| clock.begin()).await?
     };
     let tally = clock.tally(&reader.get_ref().stats(), bytes);
-    let mut writer = Writer::new(reader.into_inner(), PATIENCE);
+    let mut writer = FrameWriter::new(reader.into_inner(), PATIENCE);
     writer.send(message::TALLY, &message::emit(&tally)).await?;
     // The peer may be gone once it has the result.
     let _ = timeout(FAREWELL, writer.finish()).await;
@@ -193,7 +193,7 @@ async fn serve_one(stream: TpaStream) -> io::Result<Tally> {
 
 /// Sends the planned amount; returns the bytes sent.
 async fn fill(
-    writer: &mut Writer<TpaStream>,
+    writer: &mut FrameWriter<TpaStream>,
     amount: Amount,
     mut each: impl FnMut(&TpaStream),
 ) -> io::Result<u64> {
@@ -218,7 +218,10 @@ async fn fill(
 }
 
 /// Receives data until its end; returns the bytes received.
-async fn drain(reader: &mut Reader<TpaStream>, mut each: impl FnMut(&TpaStream, u64)) -> io::Result<u64> {
+async fn drain(
+    reader: &mut FrameReader<TpaStream>,
+    mut each: impl FnMut(&TpaStream, u64),
+) -> io::Result<u64> {
     let mut bytes = 0;
     loop {
         match reader.next().await? {
@@ -231,7 +234,7 @@ async fn drain(reader: &mut Reader<TpaStream>, mut each: impl FnMut(&TpaStream, 
 }
 
 /// Reads the peer's totals.
-async fn told(reader: &mut Reader<TpaStream>) -> io::Result<Tally> {
+async fn told(reader: &mut FrameReader<TpaStream>) -> io::Result<Tally> {
     match reader.next().await? {
         Some(message::TALLY) => message::parse(reader.body()).ok_or_else(nonsense),
         _ => Err(nonsense()),

@@ -22,7 +22,7 @@ pub(crate) enum Protection {
 }
 
 impl Protection {
-    /// Bytes that a datagram has beside its segment.
+    /// Bytes that the protection adds to a segment.
     pub(crate) fn overhead(&self) -> u16 {
         match self {
             Self::Plain(_) => 0,
@@ -90,7 +90,7 @@ impl Protection {
         }
     }
 
-    /// Why the listener refuses the connection, as it says itself.
+    /// The reason that the listener gives for refusing the connection.
     pub(crate) fn refusal(&self) -> Option<Reason> {
         match self {
             Self::Plain(_) => None,

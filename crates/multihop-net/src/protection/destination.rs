@@ -7,6 +7,6 @@ pub(crate) enum Destination {
     Peer(SocketAddr),
     /// The connection with this index.
     Index(u32),
-    /// The connection that the initiator at this address began under this index of its own.
+    /// The connection that the initiator at this address opened with this index.
     Hello(SocketAddr, u32),
 }

@@ -43,7 +43,7 @@ pub(crate) struct Inbox {
 
 /// The result of [`Socket::send`].
 #[derive(Debug)]
-pub(crate) enum Sent {
+pub(crate) enum SendResult {
     /// It was sent, or counts as lost.
     Done,
     /// The kernel's buffer is full; try later.
@@ -103,24 +103,24 @@ impl Socket {
     }
 
     /// Sends the datagrams of a parcel.
-    pub(crate) fn send(&mut self, parcel: &Parcel, bytes: &[u8]) -> Sent {
+    pub(crate) fn send(&mut self, parcel: &Parcel, bytes: &[u8]) -> SendResult {
         let mut tries = 0;
         loop {
             tries += 1;
             let sent = self
                 .udp
                 .try_io(Interest::WRITABLE, || system::send(&self.udp, &mut self.abilities, parcel, bytes));
-            let Err(error) = sent else { return Sent::Done };
+            let Err(error) = sent else { return SendResult::Done };
             // The first call may return a pending error about another destination; the second returns its own.
             match error.kind() {
-                io::ErrorKind::WouldBlock => return Sent::Later,
+                io::ErrorKind::WouldBlock => return SendResult::Later,
                 _ if tries < 2 => {}
                 io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
-                    return Sent::Unreachable;
+                    return SendResult::Unreachable;
                 }
                 _ => {
                     tracing::debug!(to = %parcel.to, %error, "datagram not sent");
-                    return Sent::Done;
+                    return SendResult::Done;
                 }
             }
         }

@@ -21,7 +21,7 @@ use crate::stream::TpaStream;
 
 /// How the near end reaches targets.
 #[derive(Debug)]
-pub struct Way {
+pub struct Dialer {
     gateway: SocketAddr,
     config: Config,
     /// Whether targets may be reached by TCP from here if the gateway does not answer.
@@ -30,7 +30,7 @@ pub struct Way {
     silent: Mutex<Option<Instant>>,
 }
 
-impl Way {
+impl Dialer {
     /// By TPA to a gateway; with `falls_back`, by unprotected TCP if the gateway does not answer.
     pub fn new(gateway: SocketAddr, config: Config, falls_back: bool) -> Arc<Self> {
         Arc::new(Self { gateway, config, falls_back, silent: Mutex::new(None) })
@@ -110,11 +110,11 @@ enum Far {
 }
 
 /// Carries every connection of a listener to one target.
-pub async fn forward(listener: TcpListener, target: Address, way: Arc<Way>) -> io::Result<()> {
+pub async fn forward(listener: TcpListener, target: Address, dialer: Arc<Dialer>) -> io::Result<()> {
     accept(listener, move |near| {
-        let (target, way) = (target.clone(), way.clone());
+        let (target, dialer) = (target.clone(), dialer.clone());
         async move {
-            match way.open(&target).await {
+            match dialer.open(&target).await {
                 Ok(far) => join(near, far).await,
                 Err(refusal) => {
                     near.reset();
@@ -127,12 +127,12 @@ pub async fn forward(listener: TcpListener, target: Address, way: Arc<Way>) -> i
 }
 
 /// Carries every connection of a listener to the target that its client names by SOCKS5.
-pub async fn socks(listener: TcpListener, way: Arc<Way>) -> io::Result<()> {
+pub async fn socks(listener: TcpListener, dialer: Arc<Dialer>) -> io::Result<()> {
     accept(listener, move |mut near| {
-        let way = way.clone();
+        let dialer = dialer.clone();
         async move {
             let target = within(REQUEST, words::request(&mut near)).await?;
-            let met = way.open(&target).await;
+            let met = dialer.open(&target).await;
             let told = met.as_ref().map(|_| ()).map_err(|refusal| *refusal);
             within(REQUEST, words::reply(&mut near, told)).await?;
             match met {

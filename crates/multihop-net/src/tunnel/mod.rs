@@ -17,7 +17,7 @@ mod splice;
 
 pub use address::{Address, Host};
 pub use entrance::{Entrance, local};
-pub use entry::{Way, forward, socks};
+pub use entry::{Dialer, forward, socks};
 pub use gateway::gateway;
 pub use rules::Rule;
 

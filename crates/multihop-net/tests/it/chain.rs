@@ -1,4 +1,4 @@
-//! Three hops of network namespaces: what the kernels of routers say on the way.
+//! Three hops of network namespaces: ICMP of the kernels of routers.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -39,7 +39,7 @@ struct Sample {
     acked: u64,
 }
 
-/// Sends until it is told to stop, and looks at itself.
+/// Sends until it is stopped, and samples its statistics.
 async fn send_and_watch(to: SocketAddr, until: Instant) -> Vec<Sample> {
     let mut stream = TpaStream::connect(to, &Config::new(Security::Plain)).await.unwrap();
     let mut samples = Vec::new();

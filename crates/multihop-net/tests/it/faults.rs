@@ -55,7 +55,7 @@ fn a_bad_relay_only_delays_an_encrypted_stream() {
 }
 
 /// What is damaged has the checksum that UDP gave it before, as on a real link. The relay cannot do that,
-/// and the bare protocol has no other.
+/// and the plain protocol has no other.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_bad_link_only_delays_a_plain_stream() {

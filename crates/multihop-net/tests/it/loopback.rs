@@ -15,7 +15,7 @@ pub(crate) fn plain() -> Config {
     Config::new(Security::Plain)
 }
 
-/// Runs a test on a runtime of its own, for at most so long.
+/// Runs a test on its own runtime, with a time limit.
 pub(crate) fn within<T>(seconds: u64, test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async { timeout(Duration::from_secs(seconds), test).await.expect("in time") })
@@ -185,7 +185,7 @@ fn a_taken_port_is_addr_in_use() {
     });
 }
 
-/// The host says so by ICMP, on which nobody has to wait.
+/// The host reports it by ICMP, without a timeout.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_closed_port_is_connection_refused_at_once() {
@@ -218,7 +218,7 @@ fn ipv6_and_the_length_of_the_path() {
     });
 }
 
-/// An address that answers everything with resets that name no block of ours, and with junk.
+/// A peer that answers everything with resets of unknown blocks, and with garbage.
 #[test]
 fn garbage_neither_refuses_nor_connects() {
     within(10, async {
@@ -249,7 +249,7 @@ fn garbage_neither_refuses_nor_connects() {
     });
 }
 
-/// As when its process is killed: its host says that nobody is at its port. What the kernel tells of that must be
+/// As when its process is killed: its host reports a closed port. The kernel's reports of that must be
 /// taken from its queue, or the socket would never be idle again.
 #[test]
 #[cfg(target_os = "linux")]
@@ -262,7 +262,7 @@ fn a_peer_that_is_gone_is_an_error_in_seconds_and_costs_no_time_until_then() {
     let test = async move {
         let mut stream = TpaStream::connect(addr, &plain()).await.unwrap();
         let held = accepted.await.unwrap();
-        // Nothing is said, for its driver is gone before.
+        // Nothing is sent, because its driver ends first.
         there.shutdown_background();
         tokio::time::sleep(Duration::from_millis(100)).await;
         drop(held);
@@ -287,6 +287,6 @@ fn a_peer_that_is_gone_is_an_error_in_seconds_and_costs_no_time_until_then() {
 /// Processor time of this thread.
 #[cfg(target_os = "linux")]
 fn thread_seconds() -> f64 {
-    let status = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells");
+    let status = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux reports it");
     status.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).expect("a number") * 1e-9
 }

@@ -116,7 +116,7 @@ fn the_key_of_a_first_contact_is_remembered_and_a_changed_one_refused_aloud() {
             assert_eq!(stream.peer_key(), Some(key(1)));
         }
         assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{addr} {}\n", key(1)));
-        // The same address, as somebody in between would have it, with another key.
+        // The same address with another key, as in a man-in-the-middle attack.
         std::fs::write(&file, format!("# known\n{addr} {}\n", key(2))).unwrap();
         let error = TpaStream::connect(addr, &calls()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);

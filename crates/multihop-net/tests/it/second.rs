@@ -1,4 +1,4 @@
-//! The sealed protocol a second time: in Python, from its page alone.
+//! Interoperability with a second implementation of the encrypted protocol, in Python from docs/wire.md.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ fn whoever_has_read_the_page_can_talk_to_a_listener_with_keys() {
 }
 
 /// Data both ways between a listener and the second implementation.
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+#[expect(clippy::print_stdout, reason = "a skipped test prints the reason")]
 fn talk(config: Config, secret: String, key: Option<PublicKey>) {
     if Command::new("python3").arg("--version").output().is_err() {
         println!("skipped: no python3");

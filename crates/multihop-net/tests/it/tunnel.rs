@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use multihop_net::tunnel::{Address, Way, forward, gateway, socks};
+use multihop_net::tunnel::{Address, Dialer, forward, gateway, socks};
 use multihop_net::{Config, Security, TpaListener, TpaStream};
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -21,8 +21,8 @@ async fn far_end(rules: &[&str]) -> SocketAddr {
     addr
 }
 
-fn way(gateway: SocketAddr) -> std::sync::Arc<Way> {
-    Way::new(gateway, Config::new(Security::Plain), false)
+fn dialer(gateway: SocketAddr) -> std::sync::Arc<Dialer> {
+    Dialer::new(gateway, Config::new(Security::Plain), false)
 }
 
 /// A connection through the tunnel, and its other end at the target.
@@ -31,7 +31,7 @@ async fn through() -> (TcpStream, TcpStream) {
     let wanted = Address::from_addr(target.local_addr().unwrap());
     let near = TcpListener::bind(LOCAL).await.unwrap();
     let addr = near.local_addr().unwrap();
-    tokio::spawn(forward(near, wanted, way(far_end(&["localhost:*"]).await)));
+    tokio::spawn(forward(near, wanted, dialer(far_end(&["localhost:*"]).await)));
     let (near, far) = tokio::join!(TcpStream::connect(addr), target.accept());
     (near.unwrap(), far.unwrap().0)
 }
@@ -40,7 +40,7 @@ async fn through() -> (TcpStream, TcpStream) {
 async fn proxy(rules: &[&str]) -> SocketAddr {
     let near = TcpListener::bind(LOCAL).await.unwrap();
     let addr = near.local_addr().unwrap();
-    tokio::spawn(socks(near, way(far_end(rules).await)));
+    tokio::spawn(socks(near, dialer(far_end(rules).await)));
     addr
 }
 
@@ -189,7 +189,7 @@ fn garbage_at_the_gateway_affects_no_other_connection() {
         }
         let near = TcpListener::bind(LOCAL).await.unwrap();
         let addr = near.local_addr().unwrap();
-        tokio::spawn(forward(near, wanted, way(gateway)));
+        tokio::spawn(forward(near, wanted, dialer(gateway)));
         let (near, far) = tokio::join!(TcpStream::connect(addr), target.accept());
         far.unwrap().0.write_all(b"x").await.unwrap();
         assert_eq!(near.unwrap().read_u8().await.unwrap(), b'x');
@@ -205,7 +205,7 @@ fn tcp_fallback_needs_the_option_and_a_target_that_is_not_loopback() {
         };
         let target = TcpListener::bind((own, 0)).await.unwrap();
         let addr = target.local_addr().unwrap();
-        // Nobody answers there: the socket is open, and nobody reads.
+        // No answer comes: the socket is open, but no program reads from it.
         let nobody = tokio::net::UdpSocket::bind(LOCAL).await.unwrap();
         let gateway = nobody.local_addr().unwrap();
         let attempt = async |falls_back: bool, wanted: SocketAddr| {
@@ -213,7 +213,7 @@ fn tcp_fallback_needs_the_option_and_a_target_that_is_not_loopback() {
             let entry = near.local_addr().unwrap();
             let mut config = Config::new(Security::Plain);
             config.transport.syn_retries = Some(0);
-            tokio::spawn(forward(near, Address::from_addr(wanted), Way::new(gateway, config, falls_back)));
+            tokio::spawn(forward(near, Address::from_addr(wanted), Dialer::new(gateway, config, falls_back)));
             let mut stream = TcpStream::connect(entry).await.unwrap();
             stream.write_all(b"x").await.unwrap();
             stream.read_u8().await

@@ -65,7 +65,7 @@ fn a_sender_that_is_killed_leaves_nothing_that_looks_complete_and_goes_on() {
     until(|| unfinished(&folder).is_some_and(|(_, length)| length > 1_000_000));
     sender.kill();
     assert!(!folder.path().join("inbox/large").exists());
-    // The receiver still holds what it believes to be under way; it gives up after its patience.
+    // The receiver still waits for the killed sender; it gives up after its patience.
     let begin = Instant::now();
     loop {
         let said = send(&folder, "large", &to).end(SOON);
@@ -120,7 +120,7 @@ fn an_interruption_ends_both_ends_at_once() {
     assert!(said.stderr.contains("connection lost: connection reset by the peer"), "{said:?}");
 }
 
-/// A large file by a relay that is silent in the middle; what both ends say.
+/// A large file through a relay that is silent for a while; the output of both ends.
 fn with_silence(name: &str, silence: Duration, patience: &str) -> (Folder, [Said; 2]) {
     let folder = Folder::new(name);
     large(&folder);
@@ -279,7 +279,7 @@ fn a_full_disk_is_reported_at_both_ends() {
     assert_eq!(receiver.wait().unwrap().code(), Some(1));
 }
 
-/// Where a receiver listens that writes to standard output, and what else it will say.
+/// The address of a receiver that writes to standard output, and the rest of its messages.
 fn told(stderr: ChildStderr) -> (String, BufReader<ChildStderr>) {
     let mut errors = BufReader::new(stderr);
     let [mut first, mut second] = [String::new(), String::new()];

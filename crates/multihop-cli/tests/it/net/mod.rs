@@ -16,7 +16,7 @@ struct Running {
     stdout: BufReader<ChildStdout>,
 }
 
-/// What a command has said at its end.
+/// Exit code and output of a command.
 #[derive(Debug)]
 struct Said {
     code: Option<i32>,
@@ -44,7 +44,7 @@ impl Running {
         line.trim_end().to_owned()
     }
 
-    /// Where it listens, once it does.
+    /// The address that it listens on, once it does.
     fn address(&mut self) -> String {
         let line = self.line();
         match line.strip_prefix("listening on ") {
@@ -97,15 +97,15 @@ impl Drop for Running {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 fn until(mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < SOON, "it does not come");
+        assert!(begin.elapsed() < SOON, "the condition does not hold in time");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// On a busy machine.
+/// Long enough on a busy machine.
 const SOON: Duration = Duration::from_secs(30);
 const UNPROTECTED: &str = "--plain: no protection: anybody on the path can read and modify the traffic\n";

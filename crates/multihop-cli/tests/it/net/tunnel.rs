@@ -10,7 +10,7 @@ use multihop_emu::{Relay, Settings};
 use super::*;
 use crate::{code, multihop, stderr, stdout};
 
-/// A gateway, the near end of a tunnel to it, and what lies between.
+/// A gateway, the near end of a tunnel to it, and a relay between them.
 struct Tunnel {
     _gateway: Running,
     _near: Running,
@@ -32,7 +32,7 @@ impl Tunnel {
     }
 }
 
-/// Serves a folder by HTTP; a configuration of its own, and no rights needed.
+/// Serves a folder by HTTP with its own configuration, without privileges.
 fn nginx(folder: &Folder) -> Option<(Running, u16)> {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let here = folder.path().display();
@@ -54,15 +54,15 @@ fn nginx(folder: &Folder) -> Option<(Running, u16)> {
     Some((running, port))
 }
 
-/// A program of the system.
+/// The path of an installed program.
 fn program(name: &str) -> Option<String> {
     let folders = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     let mut found = folders.split(':').map(|folder| format!("{folder}/{name}"));
     found.find(|path| fs::metadata(path).is_ok())
 }
 
-/// Fetches a large file by curl while the path is cut in the middle; how long that took. `None` where a
-/// program is missing.
+/// Fetches a large file with curl while the path is cut in the middle; returns the duration, `None` if a program
+/// is missing.
 fn fetch(size: usize, cut: Duration) -> Option<Duration> {
     let folder = Folder::new("curl");
     let (_web, port) = nginx(&folder)?;

@@ -138,7 +138,7 @@ impl Session {
         self.peer_key
     }
 
-    /// Why the listener refuses the connection, as it says itself.
+    /// The reason that the listener gives for refusing the connection.
     pub(crate) fn refusal(&self) -> Option<Reason> {
         match &self.stage {
             Stage::Initiating(initiating) => initiating.refusal,

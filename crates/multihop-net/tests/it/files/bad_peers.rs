@@ -1,4 +1,4 @@
-//! What an end makes of another that means ill, or says nothing.
+//! Malicious and silent peers.
 
 use multihop_net::files::Progress;
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn end(contents: &[u8]) -> Vec<u8> {
     frame(8, &[blake3::hash(contents).as_bytes()])
 }
 
-/// What a receiver says to a sender that says this, and what is in its folder then.
+/// The result of a receiver for these messages of a sender, and the contents of its folder then.
 fn says(frames: &[Vec<u8>]) -> (Result<Summary, Error>, Tree) {
     let to = TempDir::new().unwrap();
     let inside = to.path().join("inside");

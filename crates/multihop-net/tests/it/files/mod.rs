@@ -48,7 +48,7 @@ impl Pair {
         Target::Folder(self.to.path().to_owned())
     }
 
-    /// Sends over a stream that is cut after so many bytes of the sender; what each end says.
+    /// Sends over a stream that is cut after this many bytes of the sender; returns both results.
     fn transfer_cut(&self, names: &[&str], options: Options, bytes: usize) -> [Result<Summary, Error>; 2] {
         let (near, far) = duplex(BUFFER);
         let near = Cut { inner: Some(near), left: Arc::new(AtomicUsize::new(bytes)) };
@@ -59,7 +59,7 @@ impl Pair {
         self.transfer_cut(names, options, usize::MAX)
     }
 
-    /// What must be refused: the reason at the receiver; the sender is told the same.
+    /// A transfer that must be refused: returns the receiver's reason, which the sender gets too.
     fn refused(&self, names: &[&str]) -> String {
         match self.transfer(names, QUICK) {
             [Err(Error::There(told)), Err(Error::Here(reason))] if told == reason => reason,
@@ -130,7 +130,7 @@ fn noise(length: usize, seed: u8) -> Vec<u8> {
     bytes
 }
 
-/// A stream that breaks once so many bytes have been written.
+/// A stream that breaks after this many bytes written.
 struct Cut {
     inner: Option<DuplexStream>,
     left: Arc<AtomicUsize>,

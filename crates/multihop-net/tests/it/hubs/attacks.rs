@@ -1,4 +1,4 @@
-//! What somebody can do who sees everything, says anything from any address, and cannot keep anything back.
+//! Attacks by an eavesdropper that can send any datagram from any address, but cannot suppress one.
 
 use multihop_net::hub::{DeliveryFailure, FailureCause};
 
@@ -29,7 +29,7 @@ fn replayed_data_is_not_taken_again() {
         all[0].len += 20_000;
         net.finish(seconds(10), &mut all);
         let (at, id) = all[0].to.unwrap();
-        assert_eq!(net.hub(at).peer(id), Some(host(1)), "{name}: old words from elsewhere");
+        assert_eq!(net.hub(at).peer(id), Some(host(1)), "{name}: a replay from another address");
         assert_eq!(net.hub(listener()).len(), 1, "{name}");
     }
 }
@@ -84,7 +84,7 @@ fn a_forged_reset_does_not_end_an_encrypted_connection() {
         let mut all = [transfer];
         for block in 0..=u16::MAX {
             let mut reset = [0; 12];
-            // RST and ACK of every block that there is, in the bare protocol.
+            // RST and ACK of every block number, in the plain protocol.
             reset[3] = 0xc;
             reset[4..6].copy_from_slice(&block.to_be_bytes());
             net.inject(host(1), listener(), &reset);
@@ -147,14 +147,14 @@ fn an_unproved_address_gets_no_more_bytes_than_it_has_sent() {
             }
         }
         net.wait(ms(100));
-        assert!(!net.astray.is_empty(), "{name}: nobody was answered, nothing was tested");
+        assert!(!net.astray.is_empty(), "{name}: there was no answer, so nothing was tested");
         for (to, bytes) in &net.astray {
             assert!(*bytes <= sent[to], "{name}: {to} got {bytes} bytes for {}", sent[to]);
         }
     }
 }
 
-/// A router's word, or that of the peer's host, in whoever's name.
+/// A forged ICMP report of a router or of the peer's host.
 #[test]
 fn forged_icmp_errors_do_not_end_a_connection() {
     for (name, config) in all() {
@@ -205,7 +205,7 @@ fn random(rng: &mut Rng) -> u8 {
     rng.next_u64().to_be_bytes()[0]
 }
 
-/// Mutated copies of what the live connections say, and noise, while they talk.
+/// Mutated copies of the datagrams of live connections, and garbage, during transfers.
 fn storm(name: &str, config: &Config, datagrams: u32) {
     let mut net = Net::quiet(7);
     net.heard = Some(Vec::new());
@@ -224,7 +224,7 @@ fn storm(name: &str, config: &Config, datagrams: u32) {
                 0 => (0..net.rng.below(300)).map(|_| random(&mut net.rng)).collect(),
                 _ => mutated(&mut net.rng, &packet.bytes),
             };
-            // In the bare protocol whoever takes a peer's address is that peer.
+            // In the plain protocol an attacker with the peer's address is the peer.
             let from = match net.rng.below(3) {
                 0 if name != "plain" => packet.from,
                 _ => SocketAddr::from((std::array::from_fn::<u8, 4, _>(|_| random(&mut net.rng)), 1)),
@@ -234,7 +234,7 @@ fn storm(name: &str, config: &Config, datagrams: u32) {
         }
         net.heard = Some(heard);
         net.run(ms(1), &mut all, |_| false);
-        // The newest of what the live ones say: answers to strangers would crowd them out.
+        // Only the newest datagrams of the live connections: answers to the attacker would crowd them out.
         let live = |packet: &Packet| net.hubs.contains_key(&packet.to) && net.hubs.contains_key(&packet.from);
         let heard = net.heard.take().unwrap().into_iter().filter(live).collect::<Vec<_>>();
         net.heard = Some(heard[heard.len().saturating_sub(200)..].to_vec());
@@ -245,7 +245,7 @@ fn storm(name: &str, config: &Config, datagrams: u32) {
     net.finish(seconds(60), &mut all);
     assert!((3..=3 + config.limits.half_open).contains(&most), "{name}: {most} connections");
     net.wait(seconds(40));
-    assert_eq!(net.hub(listener()).len(), 3, "{name}: what strangers began is gone");
+    assert_eq!(net.hub(listener()).len(), 3, "{name}: connections of the attacker remain");
 }
 
 #[test]

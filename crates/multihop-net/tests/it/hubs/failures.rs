@@ -1,4 +1,4 @@
-//! What routers, the peer's host and the system tell of a path.
+//! Reports of failed deliveries by routers, the peer's host and the system.
 
 use multihop_net::{Error, Stats};
 
@@ -74,7 +74,7 @@ fn an_initiator_without_a_route_retries_and_reports_it_in_the_end() {
     }
 }
 
-/// Its host tells of a closed port whenever it is sent something.
+/// Its host reports a closed port for every datagram.
 #[test]
 fn a_peer_that_was_killed_is_given_up_in_seconds() {
     for (name, config) in all() {
@@ -147,7 +147,7 @@ fn over_ipv6_headers_are_longer() {
     assert_eq!(longest, Some(1500 - 48));
 }
 
-/// The peer says in its SYN what TTL it starts with.
+/// The SYN of the peer carries its initial TTL.
 #[test]
 fn the_ttl_tells_the_hops() {
     for (name, config) in all() {
@@ -161,7 +161,7 @@ fn the_ttl_tells_the_hops() {
         all[0].len += 5000;
         net.finish(seconds(10), &mut all);
         assert_eq!(stats(&mut net, &all[0]).hops, Some(1), "{name}");
-        // More than it began with: somebody else's, or a lie.
+        // More than the initial TTL: forged.
         net.ttl = Some(65);
         all[0].len += 5000;
         net.finish(seconds(10), &mut all);

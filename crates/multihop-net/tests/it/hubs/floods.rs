@@ -1,8 +1,8 @@
-//! Strangers that are where they say, and want more than there is.
+//! Floods from peers with genuine addresses, against the limits of a listener.
 
 use super::*;
 
-/// Knocks like a caller that never says the last word, from as many ports as there are.
+/// Handshakes that are never completed, from every port.
 fn flood(net: &mut Net, config: &Config, from: impl Iterator<Item = SocketAddr>) -> usize {
     let mut knocked = 0;
     for at in from {

@@ -1,4 +1,4 @@
-//! Hubs in virtual time, joined by a bad network, with somebody on it who listens and meddles.
+//! Hubs in virtual time on a lossy network, with an attacker that can eavesdrop and send.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ mod floods;
 mod moves;
 mod transfers;
 
-/// What is under way.
+/// A datagram in flight.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Packet {
     from: SocketAddr,
@@ -32,7 +32,7 @@ struct Net {
     rng: Rng,
     /// Share of datagrams of which a bit is changed.
     corruption: f64,
-    /// Everything that has left, as long as somebody listens in.
+    /// All datagrams sent, while an eavesdropper records them.
     heard: Option<Vec<Packet>>,
     /// Bytes that have left for each address that is no hub's.
     astray: BTreeMap<SocketAddr, u64>,
@@ -40,13 +40,13 @@ struct Net {
     moved: Option<(SocketAddr, SocketAddr)>,
     /// The TTL that everything arrives with.
     ttl: Option<u8>,
-    /// What becomes of all that this address sends, and when it has last been told.
+    /// The fate of all datagrams of this address, and when it was last reported.
     broken: Option<(SocketAddr, FailureCause, Option<Instant>)>,
-    /// What the system says of all paths.
+    /// The path MTU that the system reports.
     path_mtu: Arc<AtomicU16>,
 }
 
-/// Bytes on their way through a connection.
+/// A transfer through a connection.
 struct Transfer {
     from: (SocketAddr, Id),
     to: Option<(SocketAddr, Id)>,
@@ -130,7 +130,7 @@ impl Net {
         hubs.fold(self.link.poll_timeout(), earliest)
     }
 
-    /// Puts what the hubs say on the link.
+    /// Puts the output of the hubs on the link.
     fn collect(&mut self) {
         for (&at, hub) in &mut self.hubs {
             loop {
@@ -142,7 +142,7 @@ impl Net {
                     heard.push(packet.clone());
                 }
                 if let Some((_, cause, told)) = self.broken.as_mut().filter(|(whose, ..)| *whose == at) {
-                    // Routers tell of one failure in a second (`net.ipv4.icmp_ratelimit`).
+                    // Routers report one failure per second (`net.ipv4.icmp_ratelimit`).
                     if told.is_none_or(|told| self.now >= told + seconds(1)) {
                         *told = Some(self.now);
                         // Linux routers quote 576 bytes, others 8 of UDP: so much is left of a datagram.
@@ -159,7 +159,7 @@ impl Net {
         }
     }
 
-    /// Lets time pass until it is so, for at most so long. Returns whether it came to be so.
+    /// Advances time until the condition holds, at most for this long. Returns whether it holds.
     fn run(
         &mut self,
         limit: Duration,
@@ -203,7 +203,7 @@ impl Net {
 }
 
 impl Transfer {
-    /// Bytes the other way through the same connection.
+    /// A transfer in the other direction of the same connection.
     fn back(&self, len: usize) -> Self {
         Self { from: self.to.unwrap(), to: Some(self.from), len, sent: 0, received: 0 }
     }
@@ -272,7 +272,7 @@ fn keys() -> Config {
     Config::new(Security::Keys { identity: Identity::from_secret([1; 32]), peers: Peers::Any })
 }
 
-/// Every way of talking.
+/// All security modes.
 fn all() -> [(&'static str, Config); 3] {
     [("plain", plain()), ("token", token()), ("keys", keys())]
 }

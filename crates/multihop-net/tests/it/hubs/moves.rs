@@ -28,8 +28,7 @@ fn an_initiator_can_move_while_the_listener_sends() {
     let mut back = [there[0].back(200_000)];
     assert!(net.run(seconds(10), &mut back, |all| all[0].received >= 50_000));
     net.moved = Some((host(1), address("192.0.2.1:999")));
-    // The listener learns of it when the caller says something, and that it does once data has come by
-    // the copies, or of its own.
+    // The listener notices when the initiator sends, which it does when a copy of the data arrives, or by itself.
     net.wait(seconds(1));
     there[0].len += 10;
     net.run(seconds(10), &mut there, |all| all[0].is_done());
@@ -37,7 +36,7 @@ fn an_initiator_can_move_while_the_listener_sends() {
 }
 
 /// Whoever sees a datagram and is faster than it can pretend that the caller has moved. The next genuine
-/// one takes the connection back, and it comes, because both places get what is sent.
+/// one returns the connection to it; it arrives, because both addresses get every datagram.
 #[test]
 fn a_datagram_forwarded_by_an_attacker_does_not_redirect_a_connection() {
     let thief = address("203.0.113.1:1");
@@ -49,7 +48,7 @@ fn a_datagram_forwarded_by_an_attacker_does_not_redirect_a_connection() {
     let mut back = [there[0].back(400_000)];
     for n in 1..8 {
         assert!(net.run(seconds(10), &mut back, |all| all[0].received >= n * 50_000));
-        // What has left within the last millisecond is still under way.
+        // Datagrams of the last millisecond are still in flight.
         let stolen = loop {
             net.heard = Some(Vec::new());
             net.run(ms(1), &mut back, |_| false);
