@@ -46,13 +46,13 @@ fn main() -> anyhow::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
     table.set_header(["loopback", "MB/s", "CPU s/GB", "datagrams", "retransmitted", "RTT us"]);
-    for &(name, window, mss, sealed) in CASES.iter().filter(|case| case.0.contains(&args.filter)) {
+    for &(name, window, mss, encrypted) in CASES.iter().filter(|case| case.0.contains(&args.filter)) {
         let mut builder = match args.single {
             true => tokio::runtime::Builder::new_current_thread(),
             false => tokio::runtime::Builder::new_multi_thread(),
         };
         let runtime = builder.enable_all().build()?;
-        let config = config(window, mss, sealed)?;
+        let config = config(window, mss, encrypted)?;
         table.add_row(runtime.block_on(run(name, config, &args))?);
     }
     for column in 1..6 {
