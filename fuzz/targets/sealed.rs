@@ -3,12 +3,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use multihop_net::fuzzing::{Ends, message};
+use multihop_net::fuzzing::{SessionPair, message};
 
 fuzz_target!(|data: &[u8]| {
     message(data);
     let Some((&first, mut rest)) = data.split_first() else { return };
-    let mut ends = Ends::new(first % 2 == 1);
+    let mut ends = SessionPair::new(first % 2 == 1);
     while let Some((&[operation, argument], after)) = rest.split_first_chunk() {
         rest = after;
         let end = usize::from(operation >> 7);

@@ -1,3 +1,5 @@
+//! CPU time of the calling thread.
+
 use std::fs;
 
 /// CPU time of this thread in seconds; Linux only.

@@ -21,7 +21,7 @@ use clap::Parser;
 
 use crate::cases::{CASES, Case};
 use crate::machine::Moment;
-use crate::measure::{Counter, Sample, Stretch, events_before};
+use crate::measure::{InstructionCounter, Sample, Stretch, events_before};
 use crate::networks::Size;
 use crate::rows::{Memory, Report, Row};
 use crate::scaling::Scaling;
@@ -78,7 +78,7 @@ fn one(args: &Args, case: &Case, seconds: f64) -> anyhow::Result<Sample> {
 }
 
 fn measure(args: &Args) -> anyhow::Result<Report> {
-    let counter = Counter::find();
+    let counter = InstructionCounter::find();
     if counter.is_none() {
         eprintln!("valgrind is not installed: instructions are not counted");
     }
@@ -106,7 +106,7 @@ fn measure(args: &Args) -> anyhow::Result<Report> {
     Ok(Report { rows, scaling, machine })
 }
 
-fn row(case: &Case, counter: Option<&Counter>) -> anyhow::Result<Row> {
+fn row(case: &Case, counter: Option<&InstructionCounter>) -> anyhow::Result<Row> {
     let samples: Vec<_> = (0..RUNS).map(|_| Sample::of(case)).collect::<Result<_, _>>()?;
     let events = samples[0].events - events_before(case, case.timed[0])?;
     let cost = counter.map(|counter| counter.count(case)).transpose()?;

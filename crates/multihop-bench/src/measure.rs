@@ -35,7 +35,7 @@ pub(crate) struct Sample {
 }
 
 /// Instructions, counted by valgrind.
-pub(crate) struct Counter(());
+pub(crate) struct InstructionCounter(());
 
 /// The cost of traffic, without the setup before it.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -132,7 +132,7 @@ fn stretches(case: &Case, times: [f64; 2]) -> impl Iterator<Item = Stretch<'_>> 
     sizes.map(move |size| Stretch { case, size, times })
 }
 
-impl Counter {
+impl InstructionCounter {
     /// If valgrind is installed.
     pub(crate) fn find() -> Option<Self> {
         let there = |tool| {

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::rows::{Report, Row, Spread};
-use crate::targets::{Verdict, verdicts};
+use crate::targets::{TargetResult, verdicts};
 
 /// A table, and the targets.
 pub(crate) fn text(report: &Report) -> String {
@@ -45,7 +45,7 @@ pub(crate) fn json(report: &Report) -> serde_json::Result<String> {
         version: &'static str,
         #[serde(flatten)]
         report: &'a Report,
-        targets: Vec<Verdict>,
+        targets: Vec<TargetResult>,
     }
     let document = Document { version: env!("CARGO_PKG_VERSION"), report, targets: verdicts(report) };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")

@@ -9,34 +9,34 @@ use crate::scaling::{self, Scaling};
 
 /// One measurement and its target.
 #[derive(Debug, Serialize)]
-pub(crate) struct Verdict {
+pub(crate) struct TargetResult {
     scenario: &'static str,
     what: String,
     value: f64,
-    target: Target,
+    target: Bound,
     met: bool,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Target {
+enum Bound {
     AtLeast(f64),
     AtMost(f64),
 }
 
-impl Verdict {
-    fn new(scenario: &'static str, what: impl Into<String>, value: f64, target: Target) -> Self {
+impl TargetResult {
+    fn new(scenario: &'static str, what: impl Into<String>, value: f64, target: Bound) -> Self {
         let met = match target {
-            Target::AtLeast(bound) => value >= bound,
-            Target::AtMost(bound) => value <= bound,
+            Bound::AtLeast(bound) => value >= bound,
+            Bound::AtMost(bound) => value <= bound,
         };
         Self { scenario, what: what.into(), value, target, met }
     }
 
     pub(crate) fn text(&self) -> String {
         let (words, bound) = match self.target {
-            Target::AtLeast(bound) => ("at least", bound),
-            Target::AtMost(bound) => ("at most", bound),
+            Bound::AtLeast(bound) => ("at least", bound),
+            Bound::AtMost(bound) => ("at most", bound),
         };
         let met = if self.met { "met" } else { "MISSED" };
         format!("{:<15} {:>6.2} {} (target: {words} {bound}, {met})", self.scenario, self.value, self.what)
@@ -44,7 +44,7 @@ impl Verdict {
 }
 
 /// All measurements that have a target.
-pub(crate) fn verdicts(Report { rows, scaling, .. }: &Report) -> Vec<Verdict> {
+pub(crate) fn verdicts(Report { rows, scaling, .. }: &Report) -> Vec<TargetResult> {
     let mut verdicts: Vec<_> = rows.iter().filter_map(against_ns3).collect();
     verdicts.extend(rows.iter().filter_map(events_per_second));
     verdicts.extend(growth(rows));
@@ -58,23 +58,23 @@ pub(crate) fn verdicts(Report { rows, scaling, .. }: &Report) -> Vec<Verdict> {
 /// packages it (optimised), on another machine, of two cores, with nothing else to do.
 const NS3: [(&str, f64); 3] = [("mobile-50-aodv", 0.19), ("mobile-50-olsr", 0.18), ("mobile-50-dsr", 0.18)];
 
-fn against_ns3(row: &Row) -> Option<Verdict> {
+fn against_ns3(row: &Row) -> Option<TargetResult> {
     let &(_, seconds) = NS3.iter().find(|(name, _)| *name == row.scenario)?;
     let what = format!(
         "times as fast as ns-3 3.37, which took {seconds} s for a simulated second on another machine"
     );
-    Some(Verdict::new(row.scenario, what, seconds / row.seconds_per_sim_second(), Target::AtLeast(50.0)))
+    Some(TargetResult::new(row.scenario, what, seconds / row.seconds_per_sim_second(), Bound::AtLeast(50.0)))
 }
 
-fn events_per_second(row: &Row) -> Option<Verdict> {
+fn events_per_second(row: &Row) -> Option<TargetResult> {
     NS3.iter().find(|(name, _)| *name == row.scenario)?;
     let events = row.events_per_sim_second() / row.seconds_per_sim_second();
     let what = "million events per second of processor time";
-    Some(Verdict::new(row.scenario, what, events * 1e-6, Target::AtLeast(5.0)))
+    Some(TargetResult::new(row.scenario, what, events * 1e-6, Bound::AtLeast(5.0)))
 }
 
 /// Costs in a larger network over those in the smallest of its family.
-fn growth(rows: &[Row]) -> impl Iterator<Item = Verdict> {
+fn growth(rows: &[Row]) -> impl Iterator<Item = TargetResult> {
     [Family::Still, Family::Moving].into_iter().flat_map(|family| {
         let mut members = rows.iter().filter(move |row| family_of(row) == Some(family));
         let base = members.next();
@@ -82,12 +82,12 @@ fn growth(rows: &[Row]) -> impl Iterator<Item = Verdict> {
     })
 }
 
-fn grown(base: &Row, row: &Row) -> Vec<Verdict> {
+fn grown(base: &Row, row: &Row) -> Vec<TargetResult> {
     let instructions = base.instructions.zip(row.instructions).map(|costs| ("instructions", costs));
     let time = ("processor time", (base.time(), row.time()));
     let of = |(what, (before, after)): (&str, (Cost, Cost))| {
         let (event, frame) = (after.per_event / before.per_event, after.per_frame / before.per_frame);
-        let verdict = |what, ratio| Verdict::new(row.scenario, what, ratio, Target::AtMost(1.5));
+        let verdict = |what, ratio| TargetResult::new(row.scenario, what, ratio, Bound::AtMost(1.5));
         let than = base.scenario;
         // A small network has a larger share of its nodes at the border, with fewer neighbours.
         let reached = format!("each reaches {:.2} times as many stations", frame / event);
@@ -102,24 +102,24 @@ fn grown(base: &Row, row: &Row) -> Vec<Verdict> {
     // Only networks with equal load per node can be compared.
     let load = row.frames_per_node_second() / base.frames_per_node_second();
     let what = format!("times as many frames a node and second as {}", base.scenario);
-    verdicts.push(Verdict::new(row.scenario, what, load, Target::AtMost(1.3)));
+    verdicts.push(TargetResult::new(row.scenario, what, load, Bound::AtMost(1.3)));
     verdicts
 }
 
-fn memory(row: &Row) -> Option<Verdict> {
+fn memory(row: &Row) -> Option<TargetResult> {
     let kilobytes = row.bytes_per_node()? * 1e-3;
-    Some(Verdict::new(row.scenario, "kB per node", kilobytes, Target::AtMost(20.0)))
+    Some(TargetResult::new(row.scenario, "kB per node", kilobytes, Bound::AtMost(20.0)))
 }
 
-fn scales(scaling: &Scaling) -> Verdict {
+fn scales(scaling: &Scaling) -> TargetResult {
     let what = format!("of the throughput of {} times one thread", scaling.threads);
-    Verdict::new(scaling::NAME, what, scaling.share_of_linear(), Target::AtLeast(0.9))
+    TargetResult::new(scaling::NAME, what, scaling.share_of_linear(), Bound::AtLeast(0.9))
 }
 
-fn memory_over_time(row: &Row) -> Option<Verdict> {
+fn memory_over_time(row: &Row) -> Option<TargetResult> {
     let [once, longer] = row.memory.peak_bytes_over_time?;
     let what = format!("times the peak memory of {} simulated s in {} s", WATCHED[0], WATCHED[1]);
-    Some(Verdict::new(row.scenario, what, longer as f64 / once as f64, Target::AtMost(1.05)))
+    Some(TargetResult::new(row.scenario, what, longer as f64 / once as f64, Bound::AtMost(1.05)))
 }
 
 fn family_of(row: &Row) -> Option<Family> {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn texts(rows: Vec<Row>) -> Vec<String> {
-        verdicts(&Report { rows, scaling: None, machine: None }).iter().map(Verdict::text).collect()
+        verdicts(&Report { rows, scaling: None, machine: None }).iter().map(TargetResult::text).collect()
     }
 
     const COST: Cost = Cost { per_event: 100.0, per_frame: 1000.0 };

@@ -1,3 +1,5 @@
+//! Errors as C sees them: -1, and errno.
+
 use std::io::{self, ErrorKind};
 
 use nix::errno::Errno;

@@ -1,3 +1,5 @@
+//! The options of a socket, and their defaults.
+
 use std::io;
 
 use multihop_net::Config;

@@ -1,3 +1,5 @@
+//! The state of a socket: unbound, connecting, connected, listening or closed.
+
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};

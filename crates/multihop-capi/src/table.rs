@@ -1,3 +1,5 @@
+//! The numbers of sockets: never those of file descriptors.
+
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Progress of a command: a bar on a terminal, plain lines elsewhere, nothing for short work.
+//! ProgressDisplay of a command: a bar on a terminal, plain lines elsewhere, nothing for short work.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Shows the finished share of the work, on standard error.
-pub(crate) struct Progress {
+pub(crate) struct ProgressDisplay {
     what: String,
     begin: Instant,
     bar: Option<ProgressBar>,
@@ -14,7 +14,7 @@ pub(crate) struct Progress {
     tenths: u8,
 }
 
-impl Progress {
+impl ProgressDisplay {
     /// Starts the clock.
     pub(crate) fn new(what: &str) -> Self {
         Self { what: what.to_owned(), begin: Instant::now(), bar: None, tenths: 0 }
@@ -37,7 +37,7 @@ impl Progress {
 }
 
 /// Removes the bar.
-impl Drop for Progress {
+impl Drop for ProgressDisplay {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

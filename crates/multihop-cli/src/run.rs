@@ -9,7 +9,7 @@ use multihop_sim::Outputs;
 use multihop_sim::results::RunResult;
 
 use crate::args::RunArgs;
-use crate::progress::Progress;
+use crate::progress::ProgressDisplay;
 use crate::{CommandError, output, table};
 
 /// Runs one scenario once.
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CommandError> {
         eprintln!("series of the [record] table are not written: pass --out DIR");
     }
     let outputs = outputs(args, &scenario)?;
-    let mut progress = Progress::new(&scenario.name);
+    let mut progress = ProgressDisplay::new(&scenario.name);
     let result = multihop_sim::run(&scenario, outputs, &mut |share| progress.show(share));
     drop(progress);
     let result = result.map_err(anyhow::Error::from)?;

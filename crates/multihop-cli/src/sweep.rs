@@ -13,7 +13,7 @@ use multihop_sim::results::RunResult;
 use multihop_sim::sweep::{Plan, Run};
 
 use crate::args::SweepArgs;
-use crate::progress::Progress;
+use crate::progress::ProgressDisplay;
 use crate::{CommandError, IN_PYTHON, output, table};
 
 /// Runs every combination of a scenario's axes; runs that the folder already holds are not repeated.
@@ -27,7 +27,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let mine: Vec<usize> =
         (0..plan.runs()).filter(|&index| args.shard.is_none_or(|shard| shard.has(index))).collect();
     let mut combinations: Vec<Vec<RunResult>> = vec![Vec::new(); plan.combinations()];
-    let mut progress = Progress::new(&args.file.display().to_string());
+    let mut progress = ProgressDisplay::new(&args.file.display().to_string());
     in_order(
         mine.len(),
         jobs,

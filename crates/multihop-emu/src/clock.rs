@@ -1,3 +1,5 @@
+//! The wall clock of the emulator, and waiting by it.
+
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time;
@@ -8,9 +10,9 @@ use nix::poll::{PollFd, PollFlags};
 
 /// The wall clock since its start.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock(time::Instant);
+pub(crate) struct WallClock(time::Instant);
 
-impl Clock {
+impl WallClock {
     pub(crate) fn start() -> Self {
         Self(time::Instant::now())
     }

@@ -9,7 +9,7 @@ mod clock;
 mod link;
 mod relay;
 
-pub use link::{Counters, Cut, Link, Settings};
+pub use link::{Cut, Link, LinkCounters, Settings};
 pub use relay::Relay;
 
 #[cfg(target_os = "linux")]

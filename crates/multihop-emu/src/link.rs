@@ -1,3 +1,5 @@
+//! One direction of an emulated link as a state machine in virtual time.
+
 use std::collections::{BTreeMap, VecDeque};
 
 use multihop_core::{Duration, Instant, Machine, Rng};
@@ -59,7 +61,7 @@ impl Default for Settings {
 
 /// What happened to the packets of one direction.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
-pub struct Counters {
+pub struct LinkCounters {
     /// Packets that were given to the link.
     pub packets: u64,
     /// Their bytes.
@@ -78,7 +80,7 @@ pub struct Counters {
     pub corrupted: u64,
 }
 
-impl Counters {
+impl LinkCounters {
     /// Adds the counters of another link.
     pub const fn add(&mut self, other: Self) {
         self.packets += other.packets;
@@ -97,7 +99,7 @@ impl Counters {
 pub struct Link {
     settings: Settings,
     rng: Rng,
-    counters: Counters,
+    counters: LinkCounters,
     in_burst: bool,
     burst_changes: Instant,
     /// When each queued packet will have been sent; the last is when the sender becomes idle.
@@ -112,7 +114,7 @@ impl Link {
         Self {
             settings,
             rng,
-            counters: Counters::default(),
+            counters: LinkCounters::default(),
             in_burst: true,
             burst_changes: Instant::ZERO,
             sent_at: VecDeque::new(),
@@ -122,7 +124,7 @@ impl Link {
     }
 
     /// The counters so far.
-    pub const fn counters(&self) -> Counters {
+    pub const fn counters(&self) -> LinkCounters {
         self.counters
     }
 

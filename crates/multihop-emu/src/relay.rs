@@ -1,3 +1,5 @@
+//! A UDP relay that puts emulated links between clients and a target.
+
 use std::collections::VecDeque;
 use std::io;
 use std::iter;
@@ -9,8 +11,8 @@ use std::thread::{self, JoinHandle};
 
 use multihop_core::{Duration, Machine, Rng, earliest};
 
-use crate::clock::{Clock, wake_on_time};
-use crate::link::{Counters, Cut, Link, Settings};
+use crate::clock::{WallClock, wake_on_time};
+use crate::link::{Cut, Link, LinkCounters, Settings};
 
 /// Clients of a relay; a further one replaces the oldest.
 const CLIENTS: usize = 64;
@@ -21,17 +23,17 @@ const LONGEST_DATAGRAM: usize = 65_535;
 #[derive(Debug)]
 pub struct Relay {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<RelayShared>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// Shared by the thread and the owner.
+/// RelayShared by the thread and the owner.
 #[derive(Debug, Default)]
-struct Shared {
+struct RelayShared {
     stop: AtomicBool,
     rebind: AtomicBool,
     silence: Mutex<Option<std::time::Duration>>,
-    counters: Mutex<[Counters; 2]>,
+    counters: Mutex<[LinkCounters; 2]>,
 }
 
 impl Relay {
@@ -40,9 +42,10 @@ impl Relay {
         let front = UdpSocket::bind(listen)?;
         front.set_nonblocking(true)?;
         let address = front.local_addr()?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(RelayShared::default());
         let clients = VecDeque::new();
-        let mut state = State { clock: Clock::start(), front, target, settings, seed, clients, seen: 0 };
+        let mut state =
+            RelayLoop { clock: WallClock::start(), front, target, settings, seed, clients, seen: 0 };
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new().name("relay".to_owned()).spawn(move || state.run(&theirs))?;
         Ok(Self { address, shared, thread: Some(thread) })
@@ -64,7 +67,7 @@ impl Relay {
     }
 
     /// What happened to the datagrams towards the target, and back.
-    pub fn counters(&self) -> [Counters; 2] {
+    pub fn counters(&self) -> [LinkCounters; 2] {
         *self.shared.counters.lock().expect("no thread panics while it holds the lock")
     }
 
@@ -83,8 +86,8 @@ impl Drop for Relay {
     }
 }
 
-struct State {
-    clock: Clock,
+struct RelayLoop {
+    clock: WallClock,
     front: UdpSocket,
     target: SocketAddr,
     settings: Settings,
@@ -101,8 +104,8 @@ struct Client {
     back: Link,
 }
 
-impl State {
-    fn run(&mut self, shared: &Shared) -> io::Result<()> {
+impl RelayLoop {
+    fn run(&mut self, shared: &RelayShared) -> io::Result<()> {
         wake_on_time();
         let mut buffer = vec![0; LONGEST_DATAGRAM];
         while !shared.stop.load(Ordering::Relaxed) {
@@ -119,7 +122,7 @@ impl State {
     }
 
     /// Applies the owner's requests.
-    fn apply_requests(&mut self, shared: &Shared) -> io::Result<()> {
+    fn apply_requests(&mut self, shared: &RelayShared) -> io::Result<()> {
         if let Some(length) = shared.silence.lock().expect("no thread panics while it holds the lock").take()
         {
             let from = self.clock.now();
@@ -182,8 +185,8 @@ impl State {
         }
     }
 
-    fn counters(&self) -> [Counters; 2] {
-        let mut sums = [Counters::default(); 2];
+    fn counters(&self) -> [LinkCounters; 2] {
+        let mut sums = [LinkCounters::default(); 2];
         for client in &self.clients {
             sums[0].add(client.there.counters());
             sums[1].add(client.back.counters());

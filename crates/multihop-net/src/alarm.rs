@@ -1,3 +1,5 @@
+//! The timer of a driver: millisecond resolution by tokio, or a kernel timer for pacing.
+
 use std::io;
 use std::pin::Pin;
 

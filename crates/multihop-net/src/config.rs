@@ -1,3 +1,5 @@
+//! The configuration of listeners and streams: transport, security, limits, socket.
+
 use std::io;
 use std::net::SocketAddr;
 
@@ -5,7 +7,7 @@ use multihop_core::Duration;
 use multihop_transport::tpa;
 
 use crate::error::Error;
-use crate::keys::{Identity, KnownPeers, PublicKey, Token, Verdict};
+use crate::keys::{Identity, KeyCheck, KnownPeers, PublicKey, Token};
 
 /// The configuration of a listener or a stream.
 #[derive(Clone, Debug)]
@@ -88,7 +90,7 @@ impl Security {
     /// The error of a failed connection to `peer`; one about a changed key names the file that has the old key.
     pub(crate) fn explain(&self, peer: SocketAddr, error: Error) -> io::Error {
         if let (Self::Keys { peers: Peers::Known(known), .. }, Error::WrongKey(found)) = (self, error)
-            && let Verdict::Changed { line, known: old } = known.check(&peer.to_string(), found)
+            && let KeyCheck::Changed { line, known: old } = known.check(&peer.to_string(), found)
         {
             return known.changed(&peer.to_string(), found, line, old);
         }

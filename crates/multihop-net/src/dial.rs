@@ -1,3 +1,5 @@
+//! Connecting by host name.
+
 use std::io;
 
 use crate::config::Config;

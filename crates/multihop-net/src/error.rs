@@ -1,3 +1,5 @@
+//! Errors of connections, and the kinds of `io::Error` that they become.
+
 use std::io;
 
 use crate::keys::PublicKey;

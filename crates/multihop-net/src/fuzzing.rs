@@ -74,7 +74,7 @@ fn block_on(work: impl Future<Output = ()>) {
 }
 
 /// Both ends of a connection whose datagrams are lost, modified and replayed.
-pub struct Ends {
+pub struct SessionPair {
     sessions: Vec<Session>,
     credentials: Arc<Credentials>,
     /// The datagrams that each end has sent.
@@ -82,7 +82,7 @@ pub struct Ends {
     now: Instant,
 }
 
-impl Ends {
+impl SessionPair {
     /// An initiator that has its cookie, and no responder yet.
     pub fn new(with_keys: bool) -> Self {
         let proof = match with_keys {

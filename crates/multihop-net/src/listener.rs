@@ -1,3 +1,5 @@
+//! Accepting connections as a tokio listener.
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;

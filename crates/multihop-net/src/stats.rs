@@ -1,3 +1,5 @@
+//! Statistics of connections.
+
 use std::time::Duration;
 
 use multihop_transport::tpa::{Counters, Endpoint};

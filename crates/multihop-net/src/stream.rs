@@ -1,3 +1,5 @@
+//! A connection as a tokio stream.
+
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -1,3 +1,5 @@
+//! One direction of a lossy link, for packets of any type.
+
 use std::collections::BTreeMap;
 
 use multihop_core::{Duration, Instant, Machine, Rng};

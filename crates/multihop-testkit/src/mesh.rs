@@ -1,3 +1,5 @@
+//! Meshes of machines over links that change.
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -98,7 +100,7 @@ pub struct Mesh<A: Adapter> {
     /// Whether packets are logged; true at first.
     pub logging: bool,
     links: BTreeMap<(usize, usize), MeshLink>,
-    events: BTreeMap<(Instant, u64), Event<A::Packet>>,
+    events: BTreeMap<(Instant, u64), MeshEvent<A::Packet>>,
     deadlines: Vec<Option<Instant>>,
     log: String,
     rng: Rng,
@@ -107,7 +109,7 @@ pub struct Mesh<A: Adapter> {
     rounds: u32,
 }
 
-enum Event<P> {
+enum MeshEvent<P> {
     Arrival { node: usize, from: usize, packet: P },
     Overheard { node: usize, from: usize, packet: P },
     Failure { node: usize, to: usize, packet: P },
@@ -247,15 +249,17 @@ impl<A: Adapter> Mesh<A> {
         std::mem::take(&mut self.log)
     }
 
-    fn happen(&mut self, event: Event<A::Packet>) {
+    fn happen(&mut self, event: MeshEvent<A::Packet>) {
         let (node, input) = match event {
-            Event::Arrival { node, from, packet } => {
+            MeshEvent::Arrival { node, from, packet } => {
                 (node, self.adapter.arrived(self.now, node, from, packet))
             }
-            Event::Overheard { node, from, packet } => {
+            MeshEvent::Overheard { node, from, packet } => {
                 (node, self.adapter.overheard(self.now, node, from, packet))
             }
-            Event::Failure { node, to, packet } => (node, self.adapter.failed(self.now, node, to, packet)),
+            MeshEvent::Failure { node, to, packet } => {
+                (node, self.adapter.failed(self.now, node, to, packet))
+            }
         };
         if let Some(input) = input {
             self.machines[node].handle(self.now, input);
@@ -292,7 +296,7 @@ impl<A: Adapter> Mesh<A> {
         for node in self.neighbours(from) {
             let link = self.links[&(from, node)];
             if node != to && !self.rng.chance(link.loss) {
-                let event = Event::Overheard { node, from, packet: packet.clone() };
+                let event = MeshEvent::Overheard { node, from, packet: packet.clone() };
                 self.events.insert((self.now + link.delay, self.scheduled), event);
                 self.scheduled += 1;
             }
@@ -301,9 +305,9 @@ impl<A: Adapter> Mesh<A> {
 
     fn transmit(&mut self, from: usize, to: usize, packet: A::Packet) {
         let (delay, event) = match self.links.get(&(from, to)) {
-            None => (FAILURE_DELAY, Event::Failure { node: from, to, packet }),
+            None => (FAILURE_DELAY, MeshEvent::Failure { node: from, to, packet }),
             Some(link) if self.rng.chance(link.loss) => return,
-            Some(link) => (link.delay, Event::Arrival { node: to, from, packet }),
+            Some(link) => (link.delay, MeshEvent::Arrival { node: to, from, packet }),
         };
         self.events.insert((self.now + delay, self.scheduled), event);
         self.scheduled += 1;

@@ -1,3 +1,5 @@
+//! Two machines joined by lossy links.
+
 use multihop_core::{Instant, Machine, Rng, earliest};
 
 use crate::{Link, LinkConfig};

@@ -1,3 +1,5 @@
+//! Packet scripts for one machine.
+
 use core::fmt::Debug;
 
 use multihop_core::{Duration, Instant, Machine};

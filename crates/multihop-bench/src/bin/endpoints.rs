@@ -60,7 +60,7 @@ fn main() -> anyhow::Result<()> {
     Ok(writeln!(io::stdout(), "{table}")?)
 }
 
-type Run = fn(u64) -> anyhow::Result<Cost>;
+type Run = fn(u64) -> anyhow::Result<SegmentCost>;
 
 /// Virtual data costs no memory; bytes are copied from the send queue into packets.
 const CASES: &[(&str, Run)] = &[
@@ -83,7 +83,7 @@ enum Data {
 }
 
 /// The cost of a number of segments.
-struct Cost {
+struct SegmentCost {
     segments: u64,
     /// CPU time, or wall-clock time if the system does not report CPU time.
     seconds: f64,
@@ -91,7 +91,7 @@ struct Cost {
 }
 
 /// Two endpoints and the segments between them.
-struct Pair<M, S> {
+struct EndpointPair<M, S> {
     ends: [M; 2],
     calls: Calls<M, S>,
     under_way: VecDeque<(Instant, usize, S)>,
@@ -116,8 +116,8 @@ struct Calls<M, S> {
     send: fn(&mut M, Payload),
 }
 
-impl<M: Machine, S> Pair<M, S> {
-    fn measure(mut self, segments: u64) -> anyhow::Result<Cost> {
+impl<M: Machine, S> EndpointPair<M, S> {
+    fn measure(mut self, segments: u64) -> anyhow::Result<SegmentCost> {
         if self.data == Data::Bytes {
             // Acknowledged bytes are queued anew, so the queue keeps this length.
             self.push(256 * 1024);
@@ -128,7 +128,7 @@ impl<M: Machine, S> Pair<M, S> {
         let (wall, start) = (time::Instant::now(), cpu::seconds());
         self.pass(segments)?;
         let busy = cpu::seconds().zip(start).map(|(now, start)| now - start);
-        Ok(Cost {
+        Ok(SegmentCost {
             segments: self.sent - before,
             seconds: busy.unwrap_or_else(|| wall.elapsed().as_secs_f64()),
             allocations: ALLOCATOR.count() - allocations,
@@ -180,11 +180,11 @@ impl<M: Machine, S> Pair<M, S> {
     }
 }
 
-fn pair<M: Machine, S>(ends: [M; 2], calls: Calls<M, S>, data: Data, lost: u64) -> Pair<M, S> {
-    Pair { ends, calls, under_way: VecDeque::new(), now: Instant::ZERO, data, sent: 0, lost }
+fn pair<M: Machine, S>(ends: [M; 2], calls: Calls<M, S>, data: Data, lost: u64) -> EndpointPair<M, S> {
+    EndpointPair { ends, calls, under_way: VecDeque::new(), now: Instant::ZERO, data, sent: 0, lost }
 }
 
-fn tcp_pair(data: Data, lost: u64) -> Pair<tcp::Endpoint, multihop_wire::tcp::Segment> {
+fn tcp_pair(data: Data, lost: u64) -> EndpointPair<tcp::Endpoint, multihop_wire::tcp::Segment> {
     let config = tcp::Config { window_max: 20, sink: true, ..tcp::Config::ns2_2005() };
     let [mut client, mut server] = [(1, 2), (2, 1)].map(|(local, remote)| {
         tcp::Endpoint::new(config.clone(), tcp::Ports { local, remote }, SeqNumber(0))
@@ -208,7 +208,11 @@ fn tcp_pair(data: Data, lost: u64) -> Pair<tcp::Endpoint, multihop_wire::tcp::Se
     pair([client, server], calls, data, lost)
 }
 
-fn tpa_pair(config: tpa::Config, data: Data, lost: u64) -> Pair<tpa::Endpoint, multihop_wire::tpa::Segment> {
+fn tpa_pair(
+    config: tpa::Config,
+    data: Data,
+    lost: u64,
+) -> EndpointPair<tpa::Endpoint, multihop_wire::tpa::Segment> {
     let config = tpa::Config { sink: true, ..config };
     let [mut client, mut server] = [(1, 2), (2, 1)]
         .map(|(local, remote)| tpa::Endpoint::new(config.clone(), tpa::Ports { local, remote }, BlockSeq(0)));

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context;
-use multihop_net::perf::{self, Amount, Outcome, Plan, Sample, Tally};
+use multihop_net::perf::{self, Amount, EndTotals, Outcome, Plan, Sample};
 use multihop_net::{Config, Security, TpaStream, dial};
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ async fn measure(args: &PerfArgs, config: &Config, stream: TpaStream) -> Result<
 }
 
 /// Prints the result of a measurement at the listening end.
-fn served(from: SocketAddr, result: io::Result<Tally>) {
+fn served(from: SocketAddr, result: io::Result<EndTotals>) {
     match result {
         Ok(tally) => {
             let rate = mbps(8.0 * tally.bytes as f64 / tally.time.as_secs_f64().max(1e-9));
@@ -85,7 +85,7 @@ fn row(sample: &Sample) -> String {
 
 fn table(outcome: &Outcome) -> String {
     let Outcome { sender, receiver, .. } = outcome;
-    let cpu = |tally: &Tally| number(tally.cpu_per_gb(), 2);
+    let cpu = |tally: &EndTotals| number(tally.cpu_per_gb(), 2);
     let hops = outcome.hops.map_or_else(|| "unknown".to_owned(), |hops| hops.to_string());
     format!(
         "\n{} bytes in {:.2} s: {} Mb/s\n\
@@ -106,7 +106,7 @@ fn table(outcome: &Outcome) -> String {
 }
 
 fn document(reverse: bool, config: &Config, outcome: &Outcome, samples: Vec<Value>) -> Value {
-    let end = |tally: &Tally| {
+    let end = |tally: &EndTotals| {
         json!({
             "bytes": tally.bytes,
             "seconds": tally.time.as_secs_f64(),

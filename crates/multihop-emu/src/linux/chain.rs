@@ -1,3 +1,5 @@
+//! Chains of network namespaces whose kernels forward packets.
+
 use std::io;
 use std::net::Ipv4Addr;
 

@@ -1,3 +1,5 @@
+//! Network namespaces without names.
+
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;

@@ -1,3 +1,5 @@
+//! Two network namespaces with emulated links between them.
+
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,8 +8,8 @@ use std::thread::{self, JoinHandle};
 
 use multihop_core::{Machine, Rng, earliest};
 
-use crate::clock::{Clock, wake_on_time};
-use crate::link::{Counters, Link, Settings};
+use crate::clock::{WallClock, wake_on_time};
+use crate::link::{Link, LinkCounters, Settings};
 use crate::linux::namespace::Namespace;
 use crate::linux::tun::Tun;
 
@@ -21,14 +23,14 @@ pub struct Path {
     pub near: Namespace,
     /// Has the addresses 10.77.0.2 and fd77::2.
     pub far: Namespace,
-    shared: Arc<Shared>,
+    shared: Arc<PathShared>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct PathShared {
     stop: AtomicBool,
-    counters: Mutex<[Counters; 2]>,
+    counters: Mutex<[LinkCounters; 2]>,
 }
 
 impl Path {
@@ -38,7 +40,7 @@ impl Path {
         let mut tuns = [interface(&near, 1, mtu)?, interface(&far, 2, mtu)?];
         let link = |purpose| Link::new(settings.clone(), Rng::stream(seed, purpose, 0));
         let mut links = [link("path/there"), link("path/back")];
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(PathShared::default());
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("path".to_owned())
@@ -47,7 +49,7 @@ impl Path {
     }
 
     /// What happened to the packets from near to far, and back.
-    pub fn counters(&self) -> [Counters; 2] {
+    pub fn counters(&self) -> [LinkCounters; 2] {
         *self.shared.counters.lock().expect("no thread panics while it holds the lock")
     }
 }
@@ -71,9 +73,9 @@ fn interface(namespace: &Namespace, host: u8, mtu: u16) -> io::Result<Tun> {
     Ok(tun)
 }
 
-fn carry(tuns: &mut [Tun; 2], links: &mut [Link; 2], shared: &Shared) -> io::Result<()> {
+fn carry(tuns: &mut [Tun; 2], links: &mut [Link; 2], shared: &PathShared) -> io::Result<()> {
     wake_on_time();
-    let clock = Clock::start();
+    let clock = WallClock::start();
     let mut buffer = vec![0; LONGEST_PACKET];
     while !shared.stop.load(Ordering::Relaxed) {
         for (from, link) in links.iter_mut().enumerate() {

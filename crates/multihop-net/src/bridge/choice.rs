@@ -1,3 +1,5 @@
+//! Security options as other languages pass them.
+
 use std::io;
 use std::path::PathBuf;
 

@@ -1,3 +1,5 @@
+//! A listener with a descriptor that programs can poll.
+
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -36,11 +36,11 @@ const HANG_UP_INTERVAL: Duration = Duration::from_millis(200);
 #[derive(Clone, Debug)]
 pub struct Bridge {
     stream: Arc<Mutex<TpaStream>>,
-    end: watch::Receiver<Option<End>>,
+    end: watch::Receiver<Option<Ending>>,
 }
 
 /// How a connection ended; several callers may ask for the error.
-type End = Result<(), (io::ErrorKind, String)>;
+type Ending = Result<(), (io::ErrorKind, String)>;
 
 impl Bridge {
     /// Turns a stream into a descriptor, blocking at first. Must run inside tokio.
@@ -96,7 +96,7 @@ fn lock(stream: &Mutex<TpaStream>) -> MutexGuard<'_, TpaStream> {
 async fn run(
     stream: Arc<Mutex<TpaStream>>,
     mut program: tokio::net::UnixStream,
-    said: watch::Sender<Option<End>>,
+    said: watch::Sender<Option<Ending>>,
 ) {
     let result = carry(&stream, &mut program).await;
     if result.is_err() {

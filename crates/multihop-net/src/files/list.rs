@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tokio::io::AsyncRead;
 
 use super::Error;
-use super::message::{Entry, Kind};
+use super::message::{EntryKind, FileEntry};
 use super::names::{Name, is_partial, printable};
 
 /// The files and folders to send, with their names at the receiver.
@@ -25,7 +25,7 @@ pub struct Sources {
 }
 
 pub(super) struct Source {
-    pub(super) entry: Entry,
+    pub(super) entry: FileEntry,
     pub(super) origin: Origin,
 }
 
@@ -73,7 +73,7 @@ impl Sources {
         stream: Box<dyn AsyncRead + Send + Sync + Unpin>,
     ) -> Result<(), Error> {
         let name = self.top(name.as_bytes())?;
-        self.push(Entry { kind: Kind::File, size: None, name }, Origin::Stream(Some(stream)))
+        self.push(FileEntry { kind: EntryKind::File, size: None, name }, Origin::Stream(Some(stream)))
     }
 
     /// Bytes to send, if known.
@@ -83,7 +83,7 @@ impl Sources {
 
     /// Number of files.
     pub(super) fn files(&self) -> u32 {
-        let files = self.list.iter().filter(|source| source.entry.kind != Kind::Folder).count();
+        let files = self.list.iter().filter(|source| source.entry.kind != EntryKind::Folder).count();
         u32::try_from(files).expect("the list is bounded")
     }
 
@@ -105,7 +105,7 @@ impl Sources {
             bound(self.list.len() + names.len())?;
         }
         names.sort();
-        self.push(Entry { kind: Kind::Folder, size: Some(0), name: name.clone() }, Origin::Folder)?;
+        self.push(FileEntry { kind: EntryKind::Folder, size: Some(0), name: name.clone() }, Origin::Folder)?;
         for child in names.iter().filter(|child| !is_partial(child.as_bytes())) {
             self.child(&path.join(child), &name, child)?;
         }
@@ -127,7 +127,7 @@ impl Sources {
         }
     }
 
-    fn push(&mut self, entry: Entry, origin: Origin) -> Result<(), Error> {
+    fn push(&mut self, entry: FileEntry, origin: Origin) -> Result<(), Error> {
         self.names += entry.name.as_bytes().len();
         self.list.push(Source { entry, origin });
         bound(self.list.len())?;
@@ -164,7 +164,7 @@ impl Stamp {
 }
 
 /// Bytes of all files, if every size is known.
-pub(super) fn total<'a>(entries: impl Iterator<Item = &'a Entry>) -> Option<u64> {
+pub(super) fn total<'a>(entries: impl Iterator<Item = &'a FileEntry>) -> Option<u64> {
     entries.map(|entry| entry.size).try_fold(0_u64, |sum, size| sum.checked_add(size?))
 }
 
@@ -178,9 +178,9 @@ fn too_many() -> Error {
     Error::Here(format!("too many files, allowed: {ENTRIES_MAX} with {names} MiB of names; use tar and -"))
 }
 
-fn file(name: Name, found: &Metadata) -> Entry {
-    let kind = if found.mode() & 0o111 == 0 { Kind::File } else { Kind::Executable };
-    Entry { kind, size: Some(found.len()), name }
+fn file(name: Name, found: &Metadata) -> FileEntry {
+    let kind = if found.mode() & 0o111 == 0 { EntryKind::File } else { EntryKind::Executable };
+    FileEntry { kind, size: Some(found.len()), name }
 }
 
 fn parse(name: &[u8]) -> Result<Name, Error> {

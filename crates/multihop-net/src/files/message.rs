@@ -4,11 +4,11 @@ use super::names::{BadName, NAME_MAX, Name, printable};
 
 /// One message.
 #[derive(Debug)]
-pub(super) enum Message<'a> {
+pub(super) enum TransferMessage<'a> {
     /// The first message.
     Hello { version: u8 },
     /// One entry of the sender's list.
-    Entry(Result<Entry, BadName>),
+    FileEntry(Result<FileEntry, BadName>),
     /// The end of the list.
     Listed { entries: u32 },
     /// The receiver has the first `offset` bytes of a file, and their hash.
@@ -33,8 +33,8 @@ pub(super) enum Message<'a> {
 
 /// An entry: a file or a folder.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Entry {
-    pub(super) kind: Kind,
+pub(super) struct FileEntry {
+    pub(super) kind: EntryKind,
     /// Bytes; `None` if unknown before the end.
     pub(super) size: Option<u64>,
     pub(super) name: Name,
@@ -49,7 +49,7 @@ pub(super) struct Have {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     Folder,
     File,
     Executable,
@@ -57,7 +57,7 @@ pub(super) enum Kind {
 
 pub(super) type Hash = [u8; 32];
 
-impl<'a> Message<'a> {
+impl<'a> TransferMessage<'a> {
     /// Parses a message; `None` if it is invalid.
     pub(super) fn parse(kind: u8, body: &'a [u8]) -> Option<Self> {
         Some(match kind {
@@ -65,7 +65,7 @@ impl<'a> Message<'a> {
                 &[version] => Self::Hello { version },
                 _ => return None,
             },
-            ENTRY => Self::Entry(entry(body)?),
+            ENTRY => Self::FileEntry(entry(body)?),
             LISTED => Self::Listed { entries: u32::from_be_bytes(body.try_into().ok()?) },
             HAVE => {
                 let (index, rest) = body.split_first_chunk()?;
@@ -98,17 +98,17 @@ impl<'a> Message<'a> {
                 scratch.push(*version);
                 HELLO
             }
-            Self::Entry(Ok(Entry { kind, size, name })) => {
+            Self::FileEntry(Ok(FileEntry { kind, size, name })) => {
                 scratch.push(match kind {
-                    Kind::Folder => 0,
-                    Kind::File => 1,
-                    Kind::Executable => 2,
+                    EntryKind::Folder => 0,
+                    EntryKind::File => 1,
+                    EntryKind::Executable => 2,
                 });
                 scratch.extend(size.unwrap_or(UNKNOWN).to_be_bytes());
                 scratch.extend_from_slice(name.as_bytes());
                 ENTRY
             }
-            Self::Entry(Err(_)) => unreachable!("a bad name is never sent"),
+            Self::FileEntry(Err(_)) => unreachable!("a bad name is never sent"),
             Self::Listed { entries: number } | Self::Verdict { files: number } => {
                 scratch.extend(number.to_be_bytes());
                 if matches!(self, Self::Listed { .. }) { LISTED } else { VERDICT }
@@ -141,24 +141,24 @@ impl<'a> Message<'a> {
 /// A parsed message emits the same bytes.
 #[cfg(fuzzing)]
 pub(crate) fn check(kind: u8, body: &[u8]) {
-    match Message::parse(kind, body) {
+    match TransferMessage::parse(kind, body) {
         // Text for users has its control characters escaped.
-        None | Some(Message::Failed(_) | Message::Entry(Err(_))) => {}
+        None | Some(TransferMessage::Failed(_) | TransferMessage::FileEntry(Err(_))) => {}
         Some(message) => assert_eq!(message.emit(&mut Vec::new()), (kind, body)),
     }
 }
 
-fn entry(body: &[u8]) -> Option<Result<Entry, BadName>> {
+fn entry(body: &[u8]) -> Option<Result<FileEntry, BadName>> {
     let (&[kind], rest) = body.split_first_chunk()?;
     let (size, name) = rest.split_first_chunk()?;
     let kind = match kind {
-        0 => Kind::Folder,
-        1 => Kind::File,
-        2 => Kind::Executable,
+        0 => EntryKind::Folder,
+        1 => EntryKind::File,
+        2 => EntryKind::Executable,
         _ => return None,
     };
     let size = Some(u64::from_be_bytes(*size)).filter(|&size| size != UNKNOWN);
-    Some(Name::parse(name).map(|name| Entry { kind, size, name }))
+    Some(Name::parse(name).map(|name| FileEntry { kind, size, name }))
 }
 
 /// The protocol version.
@@ -186,10 +186,10 @@ mod tests {
 
     use super::*;
 
-    fn round_trip(message: &Message<'_>) {
+    fn round_trip(message: &TransferMessage<'_>) {
         let mut scratch = Vec::new();
         let (kind, body) = message.emit(&mut scratch);
-        let again = Message::parse(kind, body).expect("our own message");
+        let again = TransferMessage::parse(kind, body).expect("our own message");
         assert_eq!(format!("{again:?}"), format!("{message:?}"));
     }
 
@@ -197,28 +197,28 @@ mod tests {
     fn messages_survive_a_round_trip() {
         let hash = [7; 32];
         let name = Name::parse(b"a/b").unwrap();
-        for kind in [Kind::Folder, Kind::File, Kind::Executable] {
+        for kind in [EntryKind::Folder, EntryKind::File, EntryKind::Executable] {
             for size in [None, Some(0), Some(1 << 40)] {
-                round_trip(&Message::Entry(Ok(Entry { kind, size, name: name.clone() })));
+                round_trip(&TransferMessage::FileEntry(Ok(FileEntry { kind, size, name: name.clone() })));
             }
         }
-        round_trip(&Message::Hello { version: VERSION });
-        round_trip(&Message::Listed { entries: 3 });
-        round_trip(&Message::Have(Have { index: 1, offset: 1 << 33, hash }));
-        round_trip(&Message::Ready);
-        round_trip(&Message::File { index: 9, offset: 5 });
-        round_trip(&Message::Data(b"data"));
-        round_trip(&Message::End { hash });
-        round_trip(&Message::Done);
-        round_trip(&Message::Verdict { files: 2 });
-        round_trip(&Message::Failed("the disk is full".to_owned()));
-        round_trip(&Message::Wait);
+        round_trip(&TransferMessage::Hello { version: VERSION });
+        round_trip(&TransferMessage::Listed { entries: 3 });
+        round_trip(&TransferMessage::Have(Have { index: 1, offset: 1 << 33, hash }));
+        round_trip(&TransferMessage::Ready);
+        round_trip(&TransferMessage::File { index: 9, offset: 5 });
+        round_trip(&TransferMessage::Data(b"data"));
+        round_trip(&TransferMessage::End { hash });
+        round_trip(&TransferMessage::Done);
+        round_trip(&TransferMessage::Verdict { files: 2 });
+        round_trip(&TransferMessage::Failed("the disk is full".to_owned()));
+        round_trip(&TransferMessage::Wait);
     }
 
     proptest! {
         #[test]
         fn noise_is_refused_or_understood(kind: u8, body in proptest::collection::vec(any::<u8>(), 0..100)) {
-            let _ = Message::parse(kind, &body);
+            let _ = TransferMessage::parse(kind, &body);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use super::folder::{Folder, Found};
 use super::list::total;
-use super::message::{Entry, Hash, Have, Kind};
+use super::message::{EntryKind, FileEntry, Hash, Have};
 use super::names::{Name, partial};
 
 /// The part of a file that is present before the transfer.
@@ -18,7 +18,7 @@ pub(super) struct Present {
 }
 
 /// Finds which parts of the announced files exist; an error tells why they cannot be stored.
-pub(super) fn survey(root: &Folder, entries: &[Entry], overwrite: bool) -> Result<Vec<Present>, String> {
+pub(super) fn survey(root: &Folder, entries: &[FileEntry], overwrite: bool) -> Result<Vec<Present>, String> {
     let mut held = Vec::new();
     for (index, entry) in (0..).zip(entries) {
         let found = look(root, entry, overwrite).map_err(|why| cannot_write(&entry.name, &why))?;
@@ -37,11 +37,11 @@ pub(super) fn survey(root: &Folder, entries: &[Entry], overwrite: bool) -> Resul
 }
 
 /// Size and hash of the part of a file that exists, and whether it is complete.
-fn look(root: &Folder, entry: &Entry, overwrite: bool) -> io::Result<Option<(u64, Hash, bool)>> {
+fn look(root: &Folder, entry: &FileEntry, overwrite: bool) -> io::Result<Option<(u64, Hash, bool)>> {
     let Some(place) = Place::find(root, &entry.name)? else { return Ok(None) };
     match (entry.kind, place.folder.find(&place.name)?) {
-        (Kind::Folder, Found::Nothing | Found::Folder) => return Ok(None),
-        (Kind::Folder, _) => return Err(io::Error::other("it exists and is not a folder")),
+        (EntryKind::Folder, Found::Nothing | Found::Folder) => return Ok(None),
+        (EntryKind::Folder, _) => return Err(io::Error::other("it exists and is not a folder")),
         (_, Found::Folder | Found::Other) => {
             return Err(io::Error::other("it exists and is not a file"));
         }
@@ -61,9 +61,9 @@ fn look(root: &Folder, entry: &Entry, overwrite: bool) -> io::Result<Option<(u64
     }
 }
 
-fn make_folders(root: &Folder, entries: &[Entry]) -> Result<(), String> {
-    let folders = entries.iter().filter(|entry| entry.kind == Kind::Folder);
-    for Entry { name, .. } in folders {
+fn make_folders(root: &Folder, entries: &[FileEntry]) -> Result<(), String> {
+    let folders = entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
+    for FileEntry { name, .. } in folders {
         let made = Place::make(root, name).and_then(|place| {
             place.folder.make(&place.name)?;
             place.folder.enter(&place.name).map(drop)
@@ -83,12 +83,12 @@ impl Partial {
     /// Opens it at `offset` if the part before is unchanged; returns the hash so far.
     pub(super) fn begin(
         root: &Folder,
-        entry: &Entry,
+        entry: &FileEntry,
         offset: u64,
         expected: Option<Hash>,
     ) -> io::Result<(Self, blake3::Hasher)> {
         let place = Place::make(root, &entry.name)?;
-        let mut file = place.folder.make_file(&place.partial, entry.kind == Kind::Executable)?;
+        let mut file = place.folder.make_file(&place.partial, entry.kind == EntryKind::Executable)?;
         match file.try_lock() {
             Ok(()) if place.folder.is(&place.partial, &file)? => {}
             Ok(()) | Err(TryLockError::WouldBlock) => {

@@ -8,10 +8,10 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use super::folder::Folder;
 use super::list::{NAMES_MAX, bound, total};
-use super::message::{Entry, Hash, Kind, Message, VERSION};
+use super::message::{EntryKind, FileEntry, Hash, TransferMessage, VERSION};
 use super::names::Name;
 use super::place::{Partial, Present, cannot_write, survey};
-use super::talk::{Incoming, Outgoing, meet, part};
+use super::talk::{MessageReader, MessageWriter, meet, part};
 use super::{Error, Options, Progress, Report, Summary};
 
 /// Where the received files go.
@@ -48,7 +48,7 @@ where
             summary.note(&progress);
             report(progress);
         };
-        let mut receiver = Receiver {
+        let mut receiver = FileReceiver {
             incoming: &mut incoming,
             outgoing: &mut outgoing,
             overwrite: options.overwrite,
@@ -60,9 +60,9 @@ where
     done.map(|files| Summary { files, ..summary })
 }
 
-struct Receiver<'a, R, W> {
-    incoming: &'a mut Incoming<R>,
-    outgoing: &'a mut Outgoing<W>,
+struct FileReceiver<'a, R, W> {
+    incoming: &'a mut MessageReader<R>,
+    outgoing: &'a mut MessageWriter<W>,
     overwrite: bool,
     report: Report<'a>,
 }
@@ -75,10 +75,10 @@ enum Sink<'a> {
     Stream(&'a mut (dyn AsyncWrite + Send + Unpin)),
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
     async fn converse(&mut self, target: Target) -> Result<u32, Error> {
-        let entries: Arc<[Entry]> = self.list().await?.into();
-        let files = entries.iter().filter(|entry| entry.kind != Kind::Folder).count();
+        let entries: Arc<[FileEntry]> = self.list().await?.into();
+        let files = entries.iter().filter(|entry| entry.kind != EntryKind::Folder).count();
         let files = u32::try_from(files).expect("the list is bounded");
         (self.report)(Progress::Begin { files, bytes: total(entries.iter()) });
         match target {
@@ -86,17 +86,17 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
             Target::Stream(stream) => self.fill_stream(stream, &entries).await?,
         }
         match self.next().await? {
-            Message::Done => self.outgoing.say(&Message::Verdict { files }).await?,
+            TransferMessage::Done => self.outgoing.say(&TransferMessage::Verdict { files }).await?,
             _ => return Err(out_of_order()),
         }
         Ok(files)
     }
 
     /// Reads the sender's list, and checks it.
-    async fn list(&mut self) -> Result<Vec<Entry>, Error> {
+    async fn list(&mut self) -> Result<Vec<FileEntry>, Error> {
         match self.next().await? {
-            Message::Hello { version: VERSION } => {}
-            Message::Hello { version } => {
+            TransferMessage::Hello { version: VERSION } => {}
+            TransferMessage::Hello { version } => {
                 return Err(Error::Here(format!("the sender speaks version {version}, allowed: {VERSION}")));
             }
             _ => return Err(Error::Protocol("it is not a file sender".to_owned())),
@@ -105,13 +105,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
         let mut names = 0;
         loop {
             match self.next().await? {
-                Message::Entry(Ok(entry)) => {
+                TransferMessage::FileEntry(Ok(entry)) => {
                     names += entry.name.as_bytes().len();
                     entries.push(entry);
                     bound(if names > NAMES_MAX { usize::MAX } else { entries.len() })?;
                 }
-                Message::Entry(Err(bad)) => return Err(Error::Here(format!("refused: {bad}"))),
-                Message::Listed { entries: told } if told as usize == entries.len() => break,
+                TransferMessage::FileEntry(Err(bad)) => return Err(Error::Here(format!("refused: {bad}"))),
+                TransferMessage::Listed { entries: told } if told as usize == entries.len() => break,
                 _ => return Err(out_of_order()),
             }
         }
@@ -121,7 +121,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
         }
     }
 
-    async fn fill_folder(&mut self, path: &Path, entries: &Arc<[Entry]>) -> Result<(), Error> {
+    async fn fill_folder(&mut self, path: &Path, entries: &Arc<[FileEntry]>) -> Result<(), Error> {
         // The message does not reveal our path to the sender.
         let root = Folder::open(path).map_err(|why| Error::Here(format!("no folder to write to: {why}")))?;
         let root = Arc::new(root);
@@ -133,10 +133,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
         .into_iter()
         .peekable();
         for have in held.clone().map(|held| held.have) {
-            self.outgoing.say(&Message::Have(have)).await?;
+            self.outgoing.say(&TransferMessage::Have(have)).await?;
         }
         self.ready().await?;
-        for (index, entry) in (0..).zip(entries.iter()).filter(|(_, entry)| entry.kind != Kind::Folder) {
+        for (index, entry) in (0..).zip(entries.iter()).filter(|(_, entry)| entry.kind != EntryKind::Folder) {
             let held = held.next_if(|held| held.have.index == index);
             let offset = self.file(index).await?;
             (self.report)(Progress::File(entry.name.to_string()));
@@ -150,9 +150,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
     async fn fill_stream(
         &mut self,
         mut stream: Box<dyn AsyncWrite + Send + Unpin>,
-        entries: &[Entry],
+        entries: &[FileEntry],
     ) -> Result<(), Error> {
-        let [entry @ Entry { kind: Kind::File | Kind::Executable, .. }] = entries else {
+        let [entry @ FileEntry { kind: EntryKind::File | EntryKind::Executable, .. }] = entries else {
             return Err(Error::Here("only a single file can be written to a stream".to_owned()));
         };
         self.ready().await?;
@@ -164,14 +164,14 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
     }
 
     async fn ready(&mut self) -> Result<(), Error> {
-        self.outgoing.say(&Message::Ready).await?;
+        self.outgoing.say(&TransferMessage::Ready).await?;
         Ok(self.outgoing.flush().await?)
     }
 
     /// The offset of the next file.
     async fn file(&mut self, expected: u32) -> Result<u64, Error> {
         match self.next().await? {
-            Message::File { index, offset } if index == expected => Ok(offset),
+            TransferMessage::File { index, offset } if index == expected => Ok(offset),
             _ => Err(out_of_order()),
         }
     }
@@ -179,7 +179,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
     async fn sink(
         &mut self,
         root: &Arc<Folder>,
-        entry: &Entry,
+        entry: &FileEntry,
         offset: u64,
         held: Option<Present>,
     ) -> Result<(Sink<'static>, blake3::Hasher), Error> {
@@ -209,7 +209,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
     /// Writes the data of a file from `at` on, and finishes it.
     async fn contents(
         &mut self,
-        entry: &Entry,
+        entry: &FileEntry,
         mut sink: Sink<'_>,
         mut at: u64,
         mut hasher: blake3::Hasher,
@@ -217,8 +217,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
         let bad = |why: std::io::Error| Error::Here(cannot_write(&entry.name, &why));
         let told: Hash = loop {
             let data = match self.outgoing.meanwhile(self.incoming.next()).await?? {
-                Message::Data(data) => data,
-                Message::End { hash } => break hash,
+                TransferMessage::Data(data) => data,
+                TransferMessage::End { hash } => break hash,
                 _ => return Err(out_of_order()),
             };
             at = at.saturating_add(data.len() as u64);
@@ -251,13 +251,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiver<'_, R, W> {
         if whole { Ok(()) } else { Err(damaged()) }
     }
 
-    async fn next(&mut self) -> Result<Message<'_>, Error> {
+    async fn next(&mut self) -> Result<TransferMessage<'_>, Error> {
         self.outgoing.meanwhile(self.incoming.next()).await?
     }
 }
 
 /// A name that occurs more than once.
-fn twice(entries: &[Entry]) -> Option<&Name> {
+fn twice(entries: &[FileEntry]) -> Option<&Name> {
     let mut names: Vec<&Name> = entries.iter().map(|entry| &entry.name).collect();
     names.sort_unstable();
     names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])

@@ -9,9 +9,9 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::list::{Origin, Source, Sources, Stamp, open};
-use super::message::{Entry, Have, Kind, Message, VERSION};
+use super::message::{EntryKind, FileEntry, Have, TransferMessage, VERSION};
 use super::place::hash_prefix;
-use super::talk::{FAREWELL, Incoming, Outgoing, meet, part};
+use super::talk::{FAREWELL, MessageReader, MessageWriter, meet, part};
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
 
@@ -38,8 +38,8 @@ where
 
 /// Sends and receives concurrently: the receiver may give up at any moment.
 async fn converse<R, W>(
-    incoming: &mut Incoming<R>,
-    outgoing: &mut Outgoing<W>,
+    incoming: &mut MessageReader<R>,
+    outgoing: &mut MessageWriter<W>,
     sources: Sources,
     report: Report<'_>,
 ) -> Result<(), Error>
@@ -71,7 +71,7 @@ where
 
 /// Reads what the receiver has, then its result: the number of complete files.
 async fn hear<R>(
-    incoming: &mut Incoming<R>,
+    incoming: &mut MessageReader<R>,
     ready: oneshot::Sender<BTreeMap<u32, Have>>,
     entries: usize,
 ) -> Result<u32, Error>
@@ -81,21 +81,21 @@ where
     let mut haves = BTreeMap::new();
     loop {
         match incoming.next().await? {
-            Message::Have(have) if haves.len() < entries => haves.insert(have.index, have),
-            Message::Ready => break,
+            TransferMessage::Have(have) if haves.len() < entries => haves.insert(have.index, have),
+            TransferMessage::Ready => break,
             _ => return Err(out_of_order()),
         };
     }
     // The receiver of the channel is gone once we have given up.
     let _ = ready.send(haves);
     match incoming.next().await? {
-        Message::Verdict { files } => Ok(files),
+        TransferMessage::Verdict { files } => Ok(files),
         _ => Err(out_of_order()),
     }
 }
 
 async fn speak<W>(
-    outgoing: &mut Outgoing<W>,
+    outgoing: &mut MessageWriter<W>,
     sources: Sources,
     haves: oneshot::Receiver<BTreeMap<u32, Have>>,
     report: Report<'_>,
@@ -105,27 +105,27 @@ where
 {
     report(Progress::Begin { files: sources.files(), bytes: sources.bytes() });
     sources.notes.iter().cloned().map(Progress::Note).for_each(&mut *report);
-    outgoing.say(&Message::Hello { version: VERSION }).await?;
+    outgoing.say(&TransferMessage::Hello { version: VERSION }).await?;
     for source in &sources.list {
-        outgoing.say(&Message::Entry(Ok(source.entry.clone()))).await?;
+        outgoing.say(&TransferMessage::FileEntry(Ok(source.entry.clone()))).await?;
     }
     let entries = u32::try_from(sources.list.len()).expect("the list is bounded");
-    outgoing.say(&Message::Listed { entries }).await?;
+    outgoing.say(&TransferMessage::Listed { entries }).await?;
     outgoing.flush().await?;
     let Ok(mut haves) = haves.await else { return Err(out_of_order()) };
     for (index, source) in (0..).zip(sources.list) {
-        if source.entry.kind != Kind::Folder {
+        if source.entry.kind != EntryKind::Folder {
             report(Progress::File(source.entry.name.to_string()));
             file(outgoing, index, source, haves.remove(&index), report).await?;
         }
     }
-    outgoing.say(&Message::Done).await?;
+    outgoing.say(&TransferMessage::Done).await?;
     Ok(outgoing.flush().await?)
 }
 
 /// Sends one file, from the receiver's offset on.
 async fn file<W>(
-    outgoing: &mut Outgoing<W>,
+    outgoing: &mut MessageWriter<W>,
     index: u32,
     source: Source,
     have: Option<Have>,
@@ -141,7 +141,7 @@ where
                 let path = path.clone();
                 outgoing.blocking(move || begin(&path, size, have)).await??
             };
-            outgoing.say(&Message::File { index, offset: start.offset }).await?;
+            outgoing.say(&TransferMessage::File { index, offset: start.offset }).await?;
             report(Progress::Had(start.offset));
             let mut file = tokio::fs::File::from_std(start.file);
             let body = (&mut file).take(size - start.offset);
@@ -155,7 +155,7 @@ where
             }
         }
         (Origin::Stream(Some(stream)), _) => {
-            outgoing.say(&Message::File { index, offset: 0 }).await?;
+            outgoing.say(&TransferMessage::File { index, offset: 0 }).await?;
             contents(outgoing, &entry, stream, blake3::Hasher::new(), report).await?;
         }
         _ => unreachable!("a file has a size, and a folder is not sent"),
@@ -187,8 +187,8 @@ fn begin(path: &Path, size: u64, have: Option<Have>) -> Result<Start, Error> {
 
 /// Sends the rest of a file, and its hash; returns the bytes sent.
 async fn contents<W>(
-    outgoing: &mut Outgoing<W>,
-    entry: &Entry,
+    outgoing: &mut MessageWriter<W>,
+    entry: &FileEntry,
     mut body: impl AsyncRead + Unpin,
     mut hasher: blake3::Hasher,
     report: Report<'_>,
@@ -205,11 +205,11 @@ where
             break;
         }
         hasher.update(&buffer[..n]);
-        outgoing.say(&Message::Data(&buffer[..n])).await?;
+        outgoing.say(&TransferMessage::Data(&buffer[..n])).await?;
         sent += n as u64;
         report(Progress::Moved(n as u64));
     }
-    outgoing.say(&Message::End { hash: hasher.finalize().into() }).await?;
+    outgoing.say(&TransferMessage::End { hash: hasher.finalize().into() }).await?;
     Ok(sent)
 }
 

@@ -7,25 +7,25 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf, split};
 use tokio::time::timeout;
 
 use super::Error;
-use super::message::{Message, WAIT};
+use super::message::{TransferMessage, WAIT};
 use crate::frames::{FrameReader, FrameWriter};
 
 /// Messages from the peer.
-pub(super) struct Incoming<R>(FrameReader<R>);
+pub(super) struct MessageReader<R>(FrameReader<R>);
 
 /// Messages to the peer.
-pub(super) struct Outgoing<W> {
+pub(super) struct MessageWriter<W> {
     writer: FrameWriter<W>,
     scratch: Vec<u8>,
 }
 
-impl<R: AsyncRead + Unpin> Incoming<R> {
+impl<R: AsyncRead + Unpin> MessageReader<R> {
     fn new(inner: R, patience: Duration) -> Self {
         Self(FrameReader::new(inner, patience))
     }
 
     /// The next message other than a keepalive; an error if the peer gave up.
-    pub(super) async fn next(&mut self) -> Result<Message<'_>, Error> {
+    pub(super) async fn next(&mut self) -> Result<TransferMessage<'_>, Error> {
         let kind = loop {
             match self.0.next().await? {
                 Some(WAIT) => {}
@@ -33,20 +33,20 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
                 None => return Err(too_soon()),
             }
         };
-        match Message::parse(kind, self.0.body()) {
-            Some(Message::Failed(reason)) => Err(Error::There(reason)),
+        match TransferMessage::parse(kind, self.0.body()) {
+            Some(TransferMessage::Failed(reason)) => Err(Error::There(reason)),
             Some(message) => Ok(message),
             None => Err(Error::Protocol(format!("invalid message of kind {kind}"))),
         }
     }
 }
 
-impl<W: AsyncWrite + Unpin> Outgoing<W> {
+impl<W: AsyncWrite + Unpin> MessageWriter<W> {
     fn new(inner: W, patience: Duration) -> Self {
         Self { writer: FrameWriter::new(inner, patience), scratch: Vec::new() }
     }
 
-    pub(super) async fn say(&mut self, message: &Message<'_>) -> io::Result<()> {
+    pub(super) async fn say(&mut self, message: &TransferMessage<'_>) -> io::Result<()> {
         let (kind, body) = message.emit(&mut self.scratch);
         self.writer.send(kind, body).await
     }
@@ -72,18 +72,21 @@ impl<W: AsyncWrite + Unpin> Outgoing<W> {
 }
 
 /// Starts the protocol on a stream.
-pub(super) fn meet<S>(stream: S, patience: Duration) -> (Incoming<ReadHalf<S>>, Outgoing<WriteHalf<S>>)
+pub(super) fn meet<S>(
+    stream: S,
+    patience: Duration,
+) -> (MessageReader<ReadHalf<S>>, MessageWriter<WriteHalf<S>>)
 where
     S: AsyncRead + AsyncWrite,
 {
     let (reader, writer) = split(stream);
-    (Incoming::new(reader, patience), Outgoing::new(writer, patience))
+    (MessageReader::new(reader, patience), MessageWriter::new(writer, patience))
 }
 
 /// Ends the protocol: sends our error, if any, and waits until the peer has it.
 pub(super) async fn part<R, W, T>(
-    mut incoming: Incoming<R>,
-    mut outgoing: Outgoing<W>,
+    mut incoming: MessageReader<R>,
+    mut outgoing: MessageWriter<W>,
     done: &Result<T, Error>,
 ) where
     R: AsyncRead + Unpin,
@@ -93,7 +96,7 @@ pub(super) async fn part<R, W, T>(
     let _ = timeout(FAREWELL, async {
         match done {
             Err(Error::Here(reason) | Error::Protocol(reason)) => {
-                outgoing.say(&Message::Failed(reason.clone())).await?;
+                outgoing.say(&TransferMessage::Failed(reason.clone())).await?;
             }
             Err(Error::Stream(_)) => return Ok(()),
             Ok(_) | Err(Error::There(_)) => {}

@@ -1,3 +1,5 @@
+//! Demultiplexing: the connection that a datagram is for.
+
 use std::collections::HashMap;
 
 use super::slots::Id;

@@ -31,7 +31,7 @@ use crate::protection::{Acceptor, Protection};
 use crate::stats::Stats;
 use connection::{Connection, Holder};
 use demux::Demux;
-use limit::{RateLimit, Warnings};
+use limit::{HandshakeLimit, Warnings};
 use slots::Slots;
 
 /// Many connections on one socket.
@@ -58,7 +58,7 @@ pub struct Hub {
     /// Connections closed so far.
     closed: u64,
     half_open: usize,
-    handshakes: RateLimit,
+    handshakes: HandshakeLimit,
     warnings: Warnings,
     refusals: Refusals<SocketAddr>,
     /// Replies to peers without a connection: destination, source, bytes.
@@ -106,7 +106,7 @@ impl Hub {
             lingering: BTreeMap::new(),
             closed: 0,
             half_open: 0,
-            handshakes: RateLimit::new(config.limits.handshakes),
+            handshakes: HandshakeLimit::new(config.limits.handshakes),
             warnings: Warnings::default(),
             refusals: Refusals::new(),
             replies: VecDeque::new(),

@@ -14,12 +14,12 @@ use crate::protection::Freshness;
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
     current: SocketAddr,
-    candidate: Option<Candidate>,
+    candidate: Option<CandidateAddress>,
 }
 
 /// Another address that authentic datagrams come from.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct CandidateAddress {
     address: SocketAddr,
     since: Instant,
     last: Instant,
@@ -48,10 +48,10 @@ impl Paths {
         if freshness != Freshness::Newest {
             return;
         }
-        let new = Candidate { address: from, since: now, last: now, copies: COPIES };
+        let new = CandidateAddress { address: from, since: now, last: now, copies: COPIES };
         match &mut self.candidate {
             Some(old) if old.address == from && now >= old.since + PROBATION => *self = Self::new(from),
-            Some(old) if old.address == from => *old = Candidate { since: old.since, ..new },
+            Some(old) if old.address == from => *old = CandidateAddress { since: old.since, ..new },
             Some(old) if now < old.last + SILENCE => {}
             _ => self.candidate = Some(new),
         }

@@ -1,3 +1,5 @@
+//! Storage for connections whose identifiers never refer to a later connection.
+
 /// Identifies an entry of `Slots`; never a later one in the same slot.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Id {

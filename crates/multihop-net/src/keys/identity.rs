@@ -1,3 +1,5 @@
+//! Key pairs, their files and their text form.
+
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};

@@ -1,3 +1,5 @@
+//! The file of known peers: trust on first use for initiators, an access list for listeners.
+
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,7 +19,7 @@ pub struct KnownPeers {
 
 /// How a peer's key compares with the known one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Verdict {
+pub enum KeyCheck {
     /// The key is the known one.
     Known,
     /// The peer is not known.
@@ -62,13 +64,13 @@ impl KnownPeers {
     }
 
     /// Compares the key of the peer with this name.
-    pub fn check(&self, name: &str, key: PublicKey) -> Verdict {
+    pub fn check(&self, name: &str, key: PublicKey) -> KeyCheck {
         let lines = self.lines();
         let of_name = || lines.iter().filter(|line| line.name == name);
         match of_name().next() {
-            _ if of_name().any(|line| line.key == key) => Verdict::Known,
-            Some(line) => Verdict::Changed { line: line.number, known: line.key },
-            None => Verdict::New,
+            _ if of_name().any(|line| line.key == key) => KeyCheck::Known,
+            Some(line) => KeyCheck::Changed { line: line.number, known: line.key },
+            None => KeyCheck::New,
         }
     }
 
@@ -80,15 +82,15 @@ impl KnownPeers {
     /// Adds a new peer. A changed key is an error that names the place of the old one.
     pub fn remember(&self, name: &str, key: PublicKey) -> io::Result<()> {
         match self.check(name, key) {
-            Verdict::Known => return Ok(()),
-            Verdict::Changed { line, known } => return Err(self.changed(name, key, line, known)),
-            Verdict::New
+            KeyCheck::Known => return Ok(()),
+            KeyCheck::Changed { line, known } => return Err(self.changed(name, key, line, known)),
+            KeyCheck::New
                 if name.is_empty() || name.contains(char::is_whitespace) || name.starts_with('#') =>
             {
                 let text = format!("'{name}' is not a valid peer name, allowed: no blanks, no leading #");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
             }
-            Verdict::New => {}
+            KeyCheck::New => {}
         }
         let number = match &self.path {
             Some(path) => append(path, &format!("{name} {key}\n")).map_err(|error| in_file(path, &error))?,
@@ -160,15 +162,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/known_peers");
         let peers = KnownPeers::load(&path).unwrap();
-        assert_eq!(peers.check("10.0.0.1:7000", key(1)), Verdict::New);
+        assert_eq!(peers.check("10.0.0.1:7000", key(1)), KeyCheck::New);
         peers.remember("10.0.0.1:7000", key(1)).unwrap();
         peers.remember("[fe80::1]:7000", key(2)).unwrap();
         peers.remember("10.0.0.1:7000", key(1)).unwrap();
         let again = KnownPeers::load(&path).unwrap();
         for peers in [&peers, &again] {
-            assert_eq!(peers.check("10.0.0.1:7000", key(1)), Verdict::Known);
-            assert_eq!(peers.check("[fe80::1]:7000", key(1)), Verdict::Changed { line: 2, known: key(2) });
-            assert_eq!(peers.check("10.0.0.1:7001", key(1)), Verdict::New);
+            assert_eq!(peers.check("10.0.0.1:7000", key(1)), KeyCheck::Known);
+            assert_eq!(peers.check("[fe80::1]:7000", key(1)), KeyCheck::Changed { line: 2, known: key(2) });
+            assert_eq!(peers.check("10.0.0.1:7001", key(1)), KeyCheck::New);
             assert!(peers.contains(key(2)) && !peers.contains(key(3)));
         }
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
@@ -189,9 +191,9 @@ mod tests {
             assert!(text.contains(part), "{text}");
         }
         peers.remember("10.0.0.2:7000", key(2)).unwrap();
-        assert_eq!(peers.check("10.0.0.2:7000", key(1)), Verdict::Changed { line: 4, known: key(2) });
+        assert_eq!(peers.check("10.0.0.2:7000", key(1)), KeyCheck::Changed { line: 4, known: key(2) });
         let again = KnownPeers::load(&path).unwrap();
-        assert_eq!(again.check("10.0.0.2:7000", key(2)), Verdict::Known);
+        assert_eq!(again.check("10.0.0.2:7000", key(2)), KeyCheck::Known);
     }
 
     #[test]

@@ -1,3 +1,5 @@
+//! Tokens: shared secrets that users can read aloud.
+
 use std::fmt;
 use std::str::FromStr;
 

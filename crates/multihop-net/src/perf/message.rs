@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::{Amount, Tally};
+use super::{Amount, EndTotals};
 
 /// The request of the connecting end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Request {
+pub(super) struct PerfRequest {
     pub(super) reverse: bool,
     pub(super) amount: Amount,
 }
 
-impl Request {
+impl PerfRequest {
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
         let (&[reverse, kind], amount) = body.strip_prefix(MAGIC)?.split_first_chunk()?;
         let amount = u64::from_be_bytes(amount.try_into().ok()?);
@@ -32,7 +32,7 @@ impl Request {
     }
 }
 
-pub(super) fn emit(tally: &Tally) -> Vec<u8> {
+pub(super) fn emit(tally: &EndTotals) -> Vec<u8> {
     let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let fields = [
         tally.bytes,
@@ -49,12 +49,12 @@ pub(super) fn emit(tally: &Tally) -> Vec<u8> {
     fields.iter().flat_map(|field| field.to_be_bytes()).collect()
 }
 
-pub(super) fn parse(body: &[u8]) -> Option<Tally> {
+pub(super) fn parse(body: &[u8]) -> Option<EndTotals> {
     let (fields, rest) = body.as_chunks::<8>();
     let fields: &[[u8; 8]; 10] = fields.try_into().ok().filter(|_| rest.is_empty())?;
     let [bytes, time, cpu, data_sent, retransmitted, delivered, timeouts, freezes, out, back] =
         fields.map(u64::from_be_bytes);
-    Some(Tally {
+    Some(EndTotals {
         bytes,
         time: Duration::from_nanos(time),
         cpu: Duration::from_nanos(cpu),
@@ -71,7 +71,7 @@ pub(super) fn parse(body: &[u8]) -> Option<Tally> {
 /// A parsed message emits the same bytes.
 #[cfg(fuzzing)]
 pub(crate) fn check(body: &[u8]) {
-    if let Some(request) = Request::parse(body) {
+    if let Some(request) = PerfRequest::parse(body) {
         assert_eq!(request.emit(), body);
     }
     if let Some(tally) = parse(body) {
@@ -96,11 +96,11 @@ mod tests {
     fn messages_survive_a_round_trip() {
         for amount in [Amount::Time(Duration::from_millis(1500)), Amount::Bytes(u64::MAX)] {
             for reverse in [false, true] {
-                let request = Request { reverse, amount };
-                assert_eq!(Request::parse(&request.emit()), Some(request));
+                let request = PerfRequest { reverse, amount };
+                assert_eq!(PerfRequest::parse(&request.emit()), Some(request));
             }
         }
-        let tally = Tally {
+        let tally = EndTotals {
             bytes: 1,
             time: Duration::from_nanos(2),
             cpu: Duration::from_nanos(3),
@@ -118,7 +118,7 @@ mod tests {
     proptest! {
         #[test]
         fn noise_is_refused_or_understood(body in proptest::collection::vec(any::<u8>(), 0..100)) {
-            let _ = (parse(&body), Request::parse(&body));
+            let _ = (parse(&body), PerfRequest::parse(&body));
         }
     }
 }

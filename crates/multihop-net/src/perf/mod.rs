@@ -15,7 +15,7 @@ use crate::stream::TpaStream;
 
 mod message;
 
-use message::Request;
+use message::PerfRequest;
 #[cfg(fuzzing)]
 pub(crate) use message::check;
 
@@ -41,7 +41,7 @@ pub enum Amount {
 
 /// The totals of one end.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Tally {
+pub struct EndTotals {
     /// Bytes of data sent, or received.
     pub bytes: u64,
     /// Time from the first data to the end.
@@ -85,9 +85,9 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     /// The sending end.
-    pub sender: Tally,
+    pub sender: EndTotals,
     /// The receiving end: its bytes and its time are the result.
-    pub receiver: Tally,
+    pub receiver: EndTotals,
     /// Hops between the ends, if known.
     pub hops: Option<u8>,
     /// Payload of a full segment.
@@ -107,7 +107,7 @@ impl Outcome {
     }
 }
 
-impl Tally {
+impl EndTotals {
     /// CPU seconds per 10^9 bytes.
     pub fn cpu_per_gb(&self) -> Option<f64> {
         (self.bytes > 0).then(|| self.cpu.as_secs_f64() * 1e9 / self.bytes as f64)
@@ -117,10 +117,10 @@ impl Tally {
 /// Measures with a listening end; `sample` gets each interval.
 pub async fn measure(stream: TpaStream, plan: Plan, mut sample: impl FnMut(Sample)) -> io::Result<Outcome> {
     let mut writer = FrameWriter::new(stream, PATIENCE);
-    let request = Request { reverse: plan.reverse, amount: plan.amount };
+    let request = PerfRequest { reverse: plan.reverse, amount: plan.amount };
     writer.send(message::REQUEST, &request.emit()).await?;
-    let mut clock = Clock::start(plan.interval);
-    let mut samples = |stream: &TpaStream, clock: &mut Clock, moved: u64| {
+    let mut clock = IntervalClock::start(plan.interval);
+    let mut samples = |stream: &TpaStream, clock: &mut IntervalClock, moved: u64| {
         if let Some(part) = clock.part(stream, plan.reverse.then_some(moved)) {
             sample(part);
         }
@@ -143,7 +143,7 @@ pub async fn measure(stream: TpaStream, plan: Plan, mut sample: impl FnMut(Sampl
     }
 }
 
-async fn end(reader: FrameReader<TpaStream>, sender: Tally, receiver: Tally) -> Outcome {
+async fn end(reader: FrameReader<TpaStream>, sender: EndTotals, receiver: EndTotals) -> Outcome {
     let mut stream = reader.into_inner();
     let stats = stream.stats();
     // The result is complete; this only avoids a reset at the peer.
@@ -154,7 +154,7 @@ async fn end(reader: FrameReader<TpaStream>, sender: Tally, receiver: Tally) -> 
 /// Serves measurements one at a time; `done` gets each result.
 pub async fn serve(
     listener: &TpaListener,
-    mut done: impl FnMut(SocketAddr, io::Result<Tally>),
+    mut done: impl FnMut(SocketAddr, io::Result<EndTotals>),
 ) -> io::Result<()> {
     loop {
         let stream = listener.accept().await?;
@@ -163,14 +163,14 @@ pub async fn serve(
     }
 }
 
-async fn serve_one(stream: TpaStream) -> io::Result<Tally> {
+async fn serve_one(stream: TpaStream) -> io::Result<EndTotals> {
     let mut reader = FrameReader::new(stream, PATIENCE);
     let request = match reader.next().await? {
-        Some(message::REQUEST) => Request::parse(reader.body()),
+        Some(message::REQUEST) => PerfRequest::parse(reader.body()),
         _ => None,
     };
     let request = request.ok_or_else(nonsense)?;
-    let mut clock = Clock::start(Duration::MAX);
+    let mut clock = IntervalClock::start(Duration::MAX);
     let bytes = if request.reverse {
         let mut writer = FrameWriter::new(reader.into_inner(), PATIENCE);
         let bytes = fill(&mut writer, request.amount, |_| clock.begin()).await?;
@@ -234,7 +234,7 @@ async fn drain(
 }
 
 /// Reads the peer's totals.
-async fn told(reader: &mut FrameReader<TpaStream>) -> io::Result<Tally> {
+async fn told(reader: &mut FrameReader<TpaStream>) -> io::Result<EndTotals> {
     match reader.next().await? {
         Some(message::TALLY) => message::parse(reader.body()).ok_or_else(nonsense),
         _ => Err(nonsense()),
@@ -242,7 +242,7 @@ async fn told(reader: &mut FrameReader<TpaStream>) -> io::Result<Tally> {
 }
 
 /// The clock of a measurement.
-struct Clock {
+struct IntervalClock {
     begin: Option<Instant>,
     cpu: Duration,
     interval: Duration,
@@ -250,7 +250,7 @@ struct Clock {
     last: (Duration, u64, u64),
 }
 
-impl Clock {
+impl IntervalClock {
     fn start(interval: Duration) -> Self {
         Self { begin: None, cpu: cpu(), interval, last: Default::default() }
     }
@@ -285,9 +285,9 @@ impl Clock {
         })
     }
 
-    fn tally(&self, stats: &Stats, bytes: u64) -> Tally {
+    fn tally(&self, stats: &Stats, bytes: u64) -> EndTotals {
         let counters = &stats.counters;
-        Tally {
+        EndTotals {
             bytes,
             time: self.elapsed(),
             cpu: cpu().saturating_sub(self.cpu),

@@ -1,3 +1,5 @@
+//! The protection of a socket: plain or encrypted.
+
 use std::fmt;
 
 use multihop_core::Instant;

@@ -1,3 +1,5 @@
+//! The protection of a connection: plain or encrypted.
+
 use std::fmt;
 use std::net::SocketAddr;
 

@@ -1,3 +1,5 @@
+//! What the protection makes of a datagram.
+
 use multihop_wire::tpa::Segment;
 
 use super::encrypted::Freshness;

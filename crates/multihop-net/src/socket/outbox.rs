@@ -1,3 +1,5 @@
+//! Grouping of outgoing datagrams, so that one system call sends many.
+
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 

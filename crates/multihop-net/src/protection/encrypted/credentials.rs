@@ -1,9 +1,11 @@
+//! The identity of a socket, and which keys of peers it accepts.
+
 use std::net::SocketAddr;
 
 use super::noise::Proof;
 use super::traffic::Rotation;
 use crate::config::Peers;
-use crate::keys::{PublicKey, Verdict};
+use crate::keys::{KeyCheck, PublicKey};
 
 /// How the connections of a socket prove their identity, and which peers they accept.
 pub(crate) struct Credentials {
@@ -19,7 +21,7 @@ impl Credentials {
         match &self.peers {
             Peers::Any => true,
             Peers::Exactly(wanted) => *wanted == key,
-            Peers::Known(known) => !matches!(known.check(&peer.to_string(), key), Verdict::Changed { .. }),
+            Peers::Known(known) => !matches!(known.check(&peer.to_string(), key), KeyCheck::Changed { .. }),
         }
     }
 
