@@ -74,7 +74,7 @@ fn the_header_has_the_numbers_of_the_library() {
     let Some(prefix) = installed() else { return };
     let program = compile(prefix.path(), &test_source("abi.c"), "");
     let done = start(prefix.path(), &program).output().unwrap();
-    let options = fs::read_to_string(Path::new(CRATE).join("src/options.rs")).unwrap();
+    let options = fs::read_to_string(Path::new(CRATE).join("src/sockopt.rs")).unwrap();
     let said = String::from_utf8(done.stdout).unwrap();
     assert_eq!(said.lines().count(), 16);
     for line in said.lines() {
