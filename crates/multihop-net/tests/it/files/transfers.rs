@@ -124,7 +124,7 @@ fn links_are_neither_followed_nor_replaced() {
     assert!(pair.refused(&["b"]).starts_with("cannot write 'b/x': "));
     fs::remove_file(&part).unwrap();
     fs::hard_link(outside.path().join("x"), &part).unwrap();
-    assert!(pair.refused(&["b"]).ends_with("not a plain file"), "{}", pair.refused(&["b"]));
+    assert!(pair.refused(&["b"]).ends_with("not a regular file"), "{}", pair.refused(&["b"]));
     assert_eq!(fs::read(outside.path().join("x")).unwrap(), b"precious");
 }
 
@@ -265,7 +265,7 @@ fn what_cannot_be_sent_is_said_before_anything_is() {
     pair.write("b/x", "");
     let mut sources = pair.sources(&["a/x"]);
     let twice = sources.add(&pair.from.path().join("b/x")).unwrap_err().to_string();
-    assert_eq!(twice, "two sources have the name 'x': send them one after the other");
+    assert_eq!(twice, "two sources have the name 'x': send them separately");
 }
 
 #[test]

@@ -6,6 +6,6 @@ mod text;
 mod token;
 
 pub use identity::{Identity, PublicKey};
-pub use known::{KnownPeers, Verdict};
+pub use known::{KeyCheck, KnownPeers};
 pub use text::TextError;
 pub use token::Token;
