@@ -17,7 +17,7 @@ use crate::progress::ProgressDisplay;
 use crate::{CommandError, IN_PYTHON, output, table};
 
 /// Runs every combination of a scenario's axes; runs that the folder already holds are not repeated.
-pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CommandError> {
     if args.on.is_some() {
         return Err(anyhow!("sweep --on {IN_PYTHON}").into());
     }
