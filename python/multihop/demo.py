@@ -57,7 +57,7 @@ class Metric:
 
 METRICS = {
     "goodput": Metric("goodput, kb/s", lambda result: result.goodput_kbps),
-    "again": Metric("sent again, %", lambda result: percent(result.totals["retransmission_index"])),
+    "again": Metric("retransmitted, %", lambda result: percent(result.totals["retransmission_index"])),
     "fair": Metric("fairness, %", lambda result: percent(result.totals["jain"])),
     "instant": Metric("fairness over 2 s, %", lambda result: percent(result.totals["jain_instant"])),
 }
@@ -175,7 +175,7 @@ def caption(name: str, seeds: int) -> str:
     """What a picture shows."""
     about = {
         "goodput": "Application data delivered in order, all flows together",
-        "again": "Segments sent again, as a share of the segments delivered",
+        "again": "Segments retransmitted, as a share of the segments delivered",
         "instant": "Jain's index of windows of 2 s, averaged: 100% is alike, 50% is one flow alone",
     }
     return f"{about[name]}. Bars are 95% Student-t intervals of {seeds} runs."

@@ -77,7 +77,7 @@ def test_the_demonstration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     for label in demo.LABELS.values():
         assert printed.count(f"\n{label} ") == 2, printed
     html = page.read_text()
-    # Goodput and what was sent again over both layouts, fairness over 2 s where there are two flows.
+    # Goodput and retransmissions over both layouts, fairness over 2 s where there are two flows.
     assert html.count("<svg") == 5
     assert "--seeds 2 --seconds 30" in html
     assert "src=" not in html
