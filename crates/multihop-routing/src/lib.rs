@@ -14,3 +14,4 @@ pub mod dsr;
 pub mod message;
 pub mod network;
 pub mod olsr;
+mod settings;

@@ -44,14 +44,6 @@ numbers! {
     Seconds: 0.0 to 1e9;
     /// A time that passes.
     PositiveSeconds: 0.000001 to 1e9;
-    /// A timer of a protocol.
-    Timeout: 0.001 to 1e6;
-    /// Time between messages of a routing protocol.
-    Interval: 0.1 to 1000.0;
-    /// How long news of a routing protocol holds.
-    Validity: 0.1 to 3968.0;
-    /// A random delay.
-    Jitter: 0.0 to 10.0;
     /// A length that is not zero.
     Metres: 0.001 to 1e7;
     /// Metres a second.
@@ -92,7 +84,7 @@ macro_rules! times {
     )*};
 }
 
-times! { Seconds PositiveSeconds Timeout Interval Validity Jitter }
+times! { Seconds PositiveSeconds }
 
 /// A whole number between bounds, both included.
 #[derive(Clone, Copy, Debug)]

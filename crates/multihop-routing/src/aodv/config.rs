@@ -1,11 +1,12 @@
 //! The parameters of AODV, their presets and their keys.
 
 use alloc::format;
-use core::ops::RangeInclusive;
 
 use multihop_core::settings::{Settings, Visitor};
 use multihop_core::{Duration, Instant};
 use multihop_wire::aodv::Message;
+
+use crate::settings::{JITTER, TIMEOUT};
 
 /// Whose AODV it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -340,11 +341,11 @@ impl Config {
             TIMEOUT,
         );
         if self.hello_jitter >= self.hello_interval {
-            let (found, most) = (self.hello_jitter, self.hello_interval);
+            let (found, most) = (self.hello_jitter.as_secs_f64(), self.hello_interval.as_secs_f64());
             keys.refuse("hello_jitter", format!("found {found}, allowed: less than hello_interval, {most}"));
         }
         if self.neighbour_life <= self.hello_interval {
-            let (found, least) = (self.neighbour_life, self.hello_interval);
+            let (found, least) = (self.neighbour_life.as_secs_f64(), self.hello_interval.as_secs_f64());
             keys.refuse(
                 "neighbour_life",
                 format!("found {found}, allowed: more than hello_interval, {least}"),
@@ -390,7 +391,3 @@ impl Preset {
 }
 
 const IP_HEADER: usize = 20;
-/// Bounds of a timer, s.
-const TIMEOUT: RangeInclusive<f64> = 0.001..=1e6;
-/// Bounds of a random delay, s.
-const JITTER: RangeInclusive<f64> = 0.0..=10.0;

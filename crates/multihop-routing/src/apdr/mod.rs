@@ -3,6 +3,8 @@
 //! Around an OLSR agent with a metric. Sources write the path into each packet; nodes on the way send
 //! it on as it says, whatever their own tables say.
 
+mod config;
+
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
@@ -16,34 +18,7 @@ use crate::message::Message;
 use crate::network::{AgentConfig, AgentTable, Network};
 use crate::olsr;
 
-/// The parameters of APDR.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    /// OLSR with a metric.
-    pub olsr: olsr::Config,
-    /// Each flow keeps the path of its first packet.
-    pub reservation: Option<Reservation>,
-}
-
-/// How long a reserved path is kept.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Reservation {
-    /// When a link of it has gone.
-    pub on_break: OnBreak,
-    /// A path that costs more than this is left for the best one (microseconds or thousandths of
-    /// transmissions).
-    pub max_cost: Option<u64>,
-}
-
-/// What becomes of a path when a link of it has gone: the MAC gives up on it at the source, or the
-/// topology does not have it any more.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum OnBreak {
-    /// The flow keeps it, and its packets are lost until the link is back.
-    Hold,
-    /// The flow's next packet fixes another one.
-    Reselect,
-}
+pub use config::{Config, OnBreak, Reservation};
 
 /// A node whose flows have paths of their own.
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! The parameters of DSR and their keys.
 
 use alloc::format;
-use core::ops::RangeInclusive;
 
 use multihop_core::Duration;
 use multihop_core::settings::{Settings, Visitor};
+
+use crate::settings::{JITTER, TIMEOUT};
 
 /// The parameters of an agent. The default is DSR as in the CMU extensions to ns-2, without flow
 /// state.
@@ -162,8 +163,3 @@ impl Default for Config {
         }
     }
 }
-
-/// Bounds of a timer, s.
-const TIMEOUT: RangeInclusive<f64> = 0.001..=1e6;
-/// Bounds of a random delay, s.
-const JITTER: RangeInclusive<f64> = 0.0..=10.0;

@@ -1,43 +1,51 @@
+//! The parameters of OLSR and their keys.
+
+use alloc::format;
+use core::ops::RangeInclusive;
+
 use multihop_core::Duration;
+use multihop_core::settings::{Settings, Visitor};
 use multihop_wire::olsr::{Quantity, Willingness};
 
-/// Everything that can be chosen about a node's OLSR.
+use crate::settings::JITTER;
+
+/// The parameters of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Time between HELLOs.
     pub hello_interval: Duration,
     /// Time between TCs.
     pub tc_interval: Duration,
-    /// How long what a HELLO says may be believed.
+    /// How long the information of a HELLO is valid.
     pub neighbour_hold: Duration,
-    /// How long what a TC says may be believed.
+    /// How long the information of a TC is valid.
     pub topology_hold: Duration,
     /// How long a flooded message is remembered.
     pub duplicate_hold: Duration,
     /// Intervals are up to this much shorter, and messages wait up to this long for others to
     /// share a packet with.
     pub max_jitter: Duration,
-    /// Whether messages of this node wait before they leave, or only those that it passes on.
+    /// Whether messages of this node wait before they leave, or only those that it forwards.
     pub own_messages_wait: bool,
-    /// The most messages in a packet.
+    /// Largest number of messages in a packet.
     pub messages_per_packet: usize,
     /// Whether this node wants to carry traffic for others.
     pub willingness: Willingness,
     /// Which neighbours TCs list (`TC_REDUNDANCY`).
     pub advertised: Advertised,
-    /// How many relays each 2-hop neighbour shall have, where there are as many (`MPR_COVERAGE`).
+    /// How many relays cover each 2-hop neighbour, as far as there are enough (`MPR_COVERAGE`).
     pub mpr_coverage: u8,
-    /// Whether empty TCs follow, for `topology_hold`, once there is nobody left to list.
+    /// Whether empty TCs follow, for `topology_hold`, after the last advertised neighbour is lost.
     pub empty_tcs: bool,
-    /// Links are only used while most packets arrive.
+    /// Links are used only while most packets arrive.
     pub hysteresis: Option<Hysteresis>,
     /// How broken links are found.
     pub link_failure: LinkFailure,
-    /// Whether sources of packets without route are told so by ICMP.
+    /// Whether an ICMP error informs the source of a packet without a route.
     pub tell_source: bool,
-    /// What routes are chosen by instead of hops.
+    /// The metric of routes; hops if `None`.
     pub metric: Option<Metric>,
-    /// Whether changes of routes in use are counted; they always are where there is a metric.
+    /// Whether changes of routes in use are counted; with a metric they always are.
     pub count_changes: bool,
 }
 
@@ -50,11 +58,11 @@ pub struct Metric {
     pub clocks: Clocks,
     /// Weight of the latest delay in the average, in millionths.
     pub weight: u32,
-    /// A path is only left for one that is cheaper by more than this share, in millionths.
+    /// A path is replaced only by one that is cheaper by more than this share, in millionths.
     pub hysteresis: u32,
-    /// And not sooner than this after it was taken, while it exists.
+    /// A path that exists is not replaced within this time after it was chosen.
     pub hold: Duration,
-    /// Whether the delay that a node's own packets add is left out.
+    /// Whether a node subtracts the delay that its own packets add.
     pub own_load: bool,
     /// Whether HELLOs wait in the interface queue behind data, so that they measure its delay.
     pub hellos_wait: bool,
@@ -63,16 +71,17 @@ pub struct Metric {
 /// How the delay of a link is measured.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Clocks {
-    /// All clocks agree: from the stamp of a HELLO to its arrival.
+    /// All clocks agree: the delay is the time from the stamp of a HELLO to its arrival.
     Synchronised,
-    /// They do not: half of the round trip of a stamp, without the time that it was kept (RFC 9616).
+    /// They do not: the delay is half of a stamp's round trip, less the time that the neighbour held
+    /// it (RFC 9616).
     Echoed,
 }
 
 /// Which neighbours TCs list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Advertised {
-    /// Those that have chosen this node as relay.
+    /// Those that chose this node as relay.
     Selectors,
     /// Those, and the relays of this node.
     SelectorsAndMprs,
@@ -83,9 +92,9 @@ pub enum Advertised {
 /// How broken links are found.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LinkFailure {
-    /// HELLOs stay away.
+    /// HELLOs are missing.
     Hello,
-    /// That, and the MAC gives up on a packet.
+    /// HELLOs are missing, or the MAC gives up on a packet.
     Mac,
 }
 
@@ -126,24 +135,172 @@ impl Config {
         }
     }
 
-    /// As UM-OLSR does it, on which published ns-2 simulations ran.
+    /// UM-OLSR, the agent of most published ns-2 simulations.
     ///
-    /// The node's own messages wait like those that it passes on, and TCs stop with the last
-    /// selector.
+    /// The node's own messages wait like those that it forwards, and TCs stop with the last selector.
     pub const fn um_olsr() -> Self {
         Self { own_messages_wait: true, empty_tcs: false, ..Self::rfc() }
     }
 
-    /// The same with routes by cost: TCs have to list all neighbours.
+    /// The same with routes of least cost, for which TCs list all neighbours.
     pub const fn with_metric(self, metric: Metric) -> Self {
         Self { metric: Some(metric), advertised: Advertised::Neighbours, ..self }
     }
 }
 
 impl Default for Config {
-    /// UM-OLSR's ways.
+    /// UM-OLSR.
     fn default() -> Self {
         Self::um_olsr()
+    }
+}
+
+impl Settings for Config {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        self.preset_keys(keys);
+        self.interval_keys(keys);
+        self.message_keys(keys);
+        self.relay_keys(keys);
+        match &mut self.metric {
+            None => self.hops_keys(keys),
+            Some(metric) => metric.keys(keys),
+        }
+    }
+}
+
+impl Config {
+    fn preset_keys(&mut self, keys: &mut dyn Visitor) {
+        let presets: &[(_, fn() -> Self)] = &[("um-olsr", Self::um_olsr), ("rfc", Self::rfc)];
+        let about = "Whose OLSR: um-olsr is the agent of most ns-2 simulations, rfc is RFC 3626 with its suggested \
+                     values. They differ in own_messages_wait and empty_tcs.";
+        if let Some(preset) = keys.about(about).choice("preset", Some("um-olsr"), presets) {
+            *self = Self { metric: self.metric, advertised: self.advertised, ..preset() };
+        }
+        let failures = [("hello", LinkFailure::Hello), ("mac", LinkFailure::Mac)];
+        keys.about(
+            "How broken links are found: HELLOs are missing, or the MAC gives up on a packet as well.",
+        )
+        .word("link_failure", &mut self.link_failure, &failures);
+    }
+
+    /// The intervals and the times that follow them (RFC 3626, section 18).
+    fn interval_keys(&mut self, keys: &mut dyn Visitor) {
+        if keys.about("Time between HELLOs, s.").seconds("hello_interval", &mut self.hello_interval, INTERVAL)
+        {
+            self.neighbour_hold = self.hello_interval * 3;
+            self.max_jitter = self.hello_interval / 4;
+        }
+        if keys.about("Time between TCs, s.").seconds("tc_interval", &mut self.tc_interval, INTERVAL) {
+            self.topology_hold = self.tc_interval * 3;
+        }
+        let about =
+            "How long the information of a HELLO is valid, s; if not given, three times hello_interval.";
+        keys.about(about).seconds("neighbour_hold", &mut self.neighbour_hold, VALIDITY);
+        let about = "How long the information of a TC is valid, s; if not given, three times tc_interval.";
+        keys.about(about).seconds("topology_hold", &mut self.topology_hold, VALIDITY);
+        longer("neighbour_hold", self.neighbour_hold, "hello_interval", self.hello_interval, keys);
+        longer("topology_hold", self.topology_hold, "tc_interval", self.tc_interval, keys);
+        let about = "How long a flooded message is remembered, s.";
+        keys.about(about).seconds("duplicate_hold", &mut self.duplicate_hold, VALIDITY);
+    }
+
+    fn message_keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "Intervals are up to this much shorter, at most by half, and messages wait up to this long for \
+                     others, s; if not given, a quarter of hello_interval.";
+        keys.about(about).seconds("max_jitter", &mut self.max_jitter, JITTER);
+        keys.about("Whether a node's own messages wait before they leave. um-olsr: true, rfc: false.")
+            .switch("own_messages_wait", &mut self.own_messages_wait);
+        keys.about("Largest number of messages in a packet.").whole(
+            "messages_per_packet",
+            &mut self.messages_per_packet,
+            1..=64,
+        );
+    }
+
+    fn relay_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Willingness of nodes to carry traffic for others: 0 never, 3 default, 7 always.").whole(
+            "willingness",
+            &mut self.willingness.0,
+            0..=7,
+        );
+        keys.about("How many relays cover each two-hop neighbour.").whole(
+            "mpr_coverage",
+            &mut self.mpr_coverage,
+            1..=255,
+        );
+        keys.about("Whether empty TCs follow after the last advertised neighbour is lost. um-olsr: false, rfc: true.")
+            .switch("empty_tcs", &mut self.empty_tcs);
+        keys.about(
+            "Whether an ICMP error informs the source of a packet without a route, if its transport listens.",
+        )
+        .switch("tell_source", &mut self.tell_source);
+    }
+
+    /// For routes of fewest hops.
+    fn hops_keys(&mut self, keys: &mut dyn Visitor) {
+        const LISTS: [Advertised; 3] =
+            [Advertised::Selectors, Advertised::SelectorsAndMprs, Advertised::Neighbours];
+        let mut redundancy = LISTS.iter().position(|list| *list == self.advertised).unwrap_or_default();
+        let about = "Which neighbours TCs list: 0 those that chose the node as relay, 1 also the node's relays, 2 all.";
+        if keys.about(about).whole("tc_redundancy", &mut redundancy, 0..=2) {
+            self.advertised = LISTS[redundancy];
+        }
+        let mut inner = self.hysteresis.unwrap_or_default();
+        let about = "Whether links are used only while most packets arrive, judged by a moving average of packets that \
+                     arrive (1) and do not (0); or a table of its parameters.";
+        if let Some(on) = keys.switch_or_table("hysteresis", self.hysteresis.is_some(), &mut inner, about) {
+            self.hysteresis = on.then_some(inner);
+        }
+        keys.about("Whether changes of routes in use are counted.")
+            .switch("count_changes", &mut self.count_changes);
+    }
+
+    /// When routes of least cost change.
+    pub(crate) fn switch_keys(&mut self, keys: &mut dyn Visitor) {
+        let Some(metric) = &mut self.metric else { return };
+        keys.about("A path in use is replaced only by one that is cheaper by more than this share.")
+            .millionths("hysteresis", &mut metric.hysteresis);
+        keys.about("A path in use that exists is not replaced within this time after it was chosen, s.")
+            .seconds("hold", &mut metric.hold, JITTER);
+        keys.about("Whether a node subtracts the delay that its own packets add to the links of their path.")
+            .switch("own_load", &mut metric.own_load);
+    }
+}
+
+impl Settings for Metric {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let quantities = [("delay", Quantity::Delay), ("etx", Quantity::Transmissions)];
+        let about =
+            "What a link costs: the average delay of HELLOs, or the expected number of transmissions (ETX).";
+        keys.about(about).word("metric", &mut self.quantity, &quantities);
+        keys.about("Weight of the latest delay in the average.").millionths("weight", &mut self.weight);
+        let clocks = [("synchronised", Clocks::Synchronised), ("echoed", Clocks::Echoed)];
+        let about = "How delays are measured: by the stamps of HELLOs, which needs clocks that agree, or by stamps that \
+                     neighbours echo, which does not.";
+        keys.about(about).word("clocks", &mut self.clocks, &clocks);
+        let about = "Whether HELLOs wait in the interface queue behind data, so that they measure its delay, or go first \
+                     like all other routing messages.";
+        keys.about(about).switch("hellos_wait", &mut self.hellos_wait);
+    }
+}
+
+impl Settings for Hysteresis {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Weight of the latest packet.").millionths("scaling", &mut self.scaling);
+        keys.about("Above this quality a link is used again.").millionths("high", &mut self.high);
+        keys.about("Below this quality a link is no longer used.").millionths("low", &mut self.low);
+        if self.high <= self.low {
+            let (found, least) = (f64::from(self.high) / 1e6, f64::from(self.low) / 1e6);
+            keys.refuse("high", format!("found {found}, allowed: more than low, {least}"));
+        }
+    }
+}
+
+/// Refuses a hold time that is not longer than the interval.
+fn longer(name: &'static str, hold: Duration, than: &str, interval: Duration, keys: &mut dyn Visitor) {
+    if hold <= interval {
+        let (found, least) = (hold.as_secs_f64(), interval.as_secs_f64());
+        keys.refuse(name, format!("found {found}, allowed: more than {than}, {least}"));
     }
 }
 
@@ -174,3 +331,8 @@ impl Default for Hysteresis {
         Self { scaling: 500_000, high: 800_000, low: 300_000 }
     }
 }
+
+/// Bounds of the time between messages, s.
+const INTERVAL: RangeInclusive<f64> = 0.1..=1000.0;
+/// Bounds of a validity time, s; the largest is that of the message format (RFC 3626, section 3.3.2).
+const VALIDITY: RangeInclusive<f64> = 0.1..=3968.0;

@@ -13,10 +13,7 @@ pub(super) use mobility::{
 pub(super) use radio::{
     FadingTable, MacTable, ModelTable, PathLossTable, RadioTable, SinrTable, ThresholdTable,
 };
-pub(super) use routing::{
-    HopsTable, HysteresisTable, HysteresisValue, MetricTable, OlsrTable, ProtocolTable, ReservationTable,
-    RoutingTable, StaticTable, SwitchTable,
-};
+pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
 pub(super) use sweep::SweepTable;
 pub(super) use topology::{NodeRef, PositionsTable, TopologyTable};
 pub(super) use traffic::{AppTable, BytesValue, DrawnApp, FlowTable, TrafficTable};
