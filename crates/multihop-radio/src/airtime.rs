@@ -1,18 +1,10 @@
-//! How long things take on the air (IEEE 802.11b §18; ns-2's accounting where it differs).
+//! Airtimes of frames (IEEE 802.11; ns-2's accounting where it differs).
 
-use multihop_core::{BitRate, Duration};
+use multihop_core::Duration;
 
 use crate::frame::{BROADCAST, Outgoing};
-use crate::params::{MacParams, Preamble, RadioParams, Timing};
-
-/// Slot time.
-pub const SLOT: Duration = Duration::from_micros(20);
-/// Short interframe space.
-pub const SIFS: Duration = Duration::from_micros(10);
-/// DCF interframe space: SIFS and two slots.
-pub const DIFS: Duration = Duration::from_micros(50);
-/// Extended interframe space: SIFS, DIFS and an ACK at 1 Mb/s behind a long preamble.
-pub const EIFS: Duration = Duration::from_micros(364);
+use crate::params::{MacParams, RadioParams, Timing};
+use crate::phy_profile::{ACK_BYTES, PhyProfile, RateIndex};
 
 /// Frame sizes and rates of one scenario, with the fixed airtimes worked out.
 #[derive(Clone, Debug)]
@@ -26,8 +18,9 @@ pub struct Airtime {
     /// Preamble and PLCP header.
     pub plcp: Duration,
     sizes: Sizes,
-    rate: BitRate,
-    basic_rate: BitRate,
+    phy: &'static PhyProfile,
+    rate: RateIndex,
+    basic_rate: RateIndex,
 }
 
 /// Bytes of each kind of frame, checksum included.
@@ -44,24 +37,22 @@ impl Airtime {
     pub fn new(radio: &RadioParams, mac: &MacParams) -> Self {
         let llc = if mac.llc { 8 } else { 0 };
         let (sizes, plcp, basic_rate) = match mac.timing {
-            Timing::Dsss => {
-                let plcp = match radio.preamble {
-                    Preamble::Long => Duration::from_micros(192),
-                    Preamble::Short => Duration::from_micros(96),
-                };
-                (Sizes { rts: 20, cts: 14, ack: 14, data_header: 28 + llc }, plcp, radio.basic_rate)
+            Timing::Standard => {
+                let sizes = Sizes { rts: 20, cts: 14, ack: ACK_BYTES, data_header: 28 + llc };
+                (sizes, radio.preamble.time, radio.basic_rate)
             }
             Timing::Ns2Of1999 => {
                 (Sizes { rts: 40, cts: 39, ack: 39, data_header: 47 + llc }, Duration::ZERO, radio.rate)
             }
         };
-        let control = |bytes| plcp + basic_rate.time_for(bytes);
+        let control = |bytes| plcp + radio.phy.body_time(basic_rate, bytes);
         Self {
             rts: control(sizes.rts),
             cts: control(sizes.cts),
             ack: control(sizes.ack),
             plcp,
             sizes,
+            phy: radio.phy,
             rate: radio.rate,
             basic_rate,
         }
@@ -69,7 +60,7 @@ impl Airtime {
 
     /// A data frame.
     pub fn data(&self, out: &Outgoing) -> Duration {
-        self.plcp + self.data_rate(out).time_for(self.data_bytes(out))
+        self.plcp + self.phy.body_time(self.data_rate(out), self.data_bytes(out))
     }
 
     /// Bytes of a data frame.
@@ -77,19 +68,24 @@ impl Airtime {
         self.sizes.data_header + out.bytes
     }
 
-    /// The rate of a data frame: broadcasts are for everybody to understand.
-    pub fn data_rate(&self, out: &Outgoing) -> BitRate {
+    /// The rate of a data frame: broadcasts use the basic rate, which every station decodes.
+    pub fn data_rate(&self, out: &Outgoing) -> RateIndex {
         if out.to == BROADCAST { self.basic_rate } else { self.rate }
     }
 
     /// The rate of RTS, CTS, ACK and broadcasts.
-    pub fn basic_rate(&self) -> BitRate {
+    pub fn basic_rate(&self) -> RateIndex {
         self.basic_rate
     }
 
     /// The rate of unicast data.
-    pub fn rate(&self) -> BitRate {
+    pub fn rate(&self) -> RateIndex {
         self.rate
+    }
+
+    /// The physical layer.
+    pub fn phy(&self) -> &'static PhyProfile {
+        self.phy
     }
 
     /// Bytes of an RTS.
@@ -120,7 +116,6 @@ mod tests {
 
     use super::*;
     use crate::frame::PacketHandle;
-    use crate::params::RATES;
 
     fn outgoing(bytes: u32) -> Outgoing {
         Outgoing { packet: PacketHandle(0), to: NodeId(1), bytes, urgent: false }
@@ -132,7 +127,7 @@ mod tests {
             [(1, 6_304_000, 464_000), (2, 2_414_545, 290_909), (3, 1_303_273, 241_455)]
         {
             let airtime = Airtime::new(
-                &RadioParams { rate: RATES[rate], ..RadioParams::default() },
+                &RadioParams { rate: RateIndex(rate), ..RadioParams::default() },
                 &MacParams::default(),
             );
             assert_eq!(airtime.data(&outgoing(1500)).as_nanos(), data);

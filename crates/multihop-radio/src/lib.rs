@@ -4,7 +4,7 @@
 
 pub mod airtime;
 pub mod channel_error;
-pub mod error_rate;
+mod error_rate;
 pub mod frame;
 pub mod grid;
 pub mod mac;
@@ -12,4 +12,5 @@ pub mod medium;
 pub mod mobility;
 pub mod params;
 pub mod phy;
+pub mod phy_profile;
 pub mod propagation;

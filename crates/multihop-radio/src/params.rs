@@ -2,15 +2,19 @@
 
 use multihop_core::{BitRate, Duration};
 
+use crate::phy_profile::{DOT11B, PhyProfile, Preamble, RateIndex};
+
 /// The physical layer and the channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioParams {
-    /// Unicast data.
-    pub rate: BitRate,
-    /// RTS, CTS, ACK and broadcasts.
-    pub basic_rate: BitRate,
+    /// The physical layer.
+    pub phy: &'static PhyProfile,
+    /// The rate of unicast data.
+    pub rate: RateIndex,
+    /// The rate of RTS, CTS, ACK and broadcasts.
+    pub basic_rate: RateIndex,
     /// What precedes every frame.
-    pub preamble: Preamble,
+    pub preamble: &'static Preamble,
     /// How reception is decided.
     pub model: Model,
     /// Chance that a data packet is lost on one hop after the MAC has delivered it.
@@ -19,15 +23,6 @@ pub struct RadioParams {
     pub frame_loss: f64,
     /// Bursts of frame errors on each link.
     pub burst: Option<Burst>,
-}
-
-/// DSSS preamble and PLCP header.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Preamble {
-    /// 192 us.
-    Long,
-    /// 96 us.
-    Short,
 }
 
 /// How reception is decided.
@@ -42,8 +37,8 @@ pub enum Model {
 /// ns-2's rules of reception.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
-    /// Metres at which a frame can be decoded, for each rate of [`RATES`].
-    pub range: [f64; 4],
+    /// Metres up to which a frame can be decoded, for each rate of the profile.
+    pub range: Vec<f64>,
     /// Metres at which a frame is sensed.
     pub sense_range: f64,
     /// How much stronger the first frame must be to survive a second, in dB.
@@ -61,7 +56,7 @@ pub struct Sinr {
     pub shadowing_db: f64,
     /// Block fading.
     pub fading: Fading,
-    /// Thermal noise and noise figure together, over the 22 MHz of a DSSS channel, dBm.
+    /// Thermal noise and noise figure together, over the width of a channel, dBm.
     pub noise_floor_dbm: f64,
     /// Energy of all signals together at which the medium counts as busy, dBm.
     pub cca_dbm: f64,
@@ -170,22 +165,25 @@ pub enum Flavour {
 /// Whose frame sizes and rates count.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Timing {
-    /// Real frames: RTS 20, CTS and ACK 14, data header 28 bytes; PLCP at 1 Mb/s.
-    Dsss,
+    /// Frames of IEEE 802.11: RTS 20, CTS and ACK 14, data header 28 bytes, behind preamble and PLCP header.
+    Standard,
     /// The accounting of the papers of 1999 to 2001: RTS 40, CTS and ACK 39, data header 47 bytes,
     /// all at the data rate, nothing for the PLCP.
     Ns2Of1999,
 }
 
-/// 1, 2, 5.5 and 11 Mb/s.
-pub const RATES: [BitRate; 4] =
-    [BitRate(1_000_000), BitRate(2_000_000), BitRate(5_500_000), BitRate(11_000_000)];
+impl RadioParams {
+    /// The bit rate of unicast data.
+    pub fn bit_rate(&self) -> BitRate {
+        self.phy.rate(self.rate).bit_rate
+    }
+}
 
 impl Default for MacParams {
     fn default() -> Self {
         Self {
             flavour: Flavour::Ns2,
-            timing: Timing::Dsss,
+            timing: Timing::Standard,
             rts_threshold: Some(0),
             eifs: true,
             llc: false,
@@ -201,9 +199,10 @@ impl Default for MacParams {
 impl Default for RadioParams {
     fn default() -> Self {
         Self {
-            rate: RATES[1],
-            basic_rate: RATES[0],
-            preamble: Preamble::Long,
+            phy: &DOT11B,
+            rate: DOT11B.data_rate,
+            basic_rate: DOT11B.basic_rate,
+            preamble: &DOT11B.preambles[0],
             model: Model::Threshold(Threshold::default()),
             loss: 0.0,
             frame_loss: 0.0,
@@ -214,7 +213,7 @@ impl Default for RadioParams {
 
 impl Default for Threshold {
     fn default() -> Self {
-        Self { range: [250.0; 4], sense_range: 550.0, capture_db: 10.0 }
+        Self { range: vec![250.0; DOT11B.rates.len()], sense_range: 550.0, capture_db: 10.0 }
     }
 }
 
@@ -226,8 +225,7 @@ impl Default for Sinr {
             path_loss: PathLoss::NS2,
             shadowing_db: 0.0,
             fading: Fading::None,
-            // kTB at 290 K over 22 MHz, -100.55 dBm, and a noise figure of 7 dB.
-            noise_floor_dbm: -93.55,
+            noise_floor_dbm: DOT11B.noise_floor_dbm(),
             // Two-ray at 550 m.
             cca_dbm: -78.071,
             // Two-ray at 250 m.

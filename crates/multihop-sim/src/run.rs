@@ -3,7 +3,6 @@
 use std::io;
 
 use multihop_core::{BitRate, Duration, Instant};
-use multihop_radio::params::Preamble;
 
 use crate::extension::Extensions;
 use crate::observe::{Observer, Outputs};
@@ -91,7 +90,7 @@ fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -> io::Resul
     let names: Vec<_> = (0..layout.positions.len())
         .map(|n| layout.names.get(n).cloned().flatten().unwrap_or_else(|| format!("node{n}")))
         .collect();
-    let short_preamble = scenario.radio.preamble == Preamble::Short;
+    let short_preamble = scenario.radio.preamble.is_short;
     let recorder = match (outputs.record, &scenario.record) {
         (Some(out), Some(record)) => {
             let shortest =
@@ -133,7 +132,7 @@ fn best_rate(
     extensions: &Extensions<'_>,
     progress: &mut dyn FnMut(f64),
 ) -> Result<BitRate, RunError> {
-    let mut centre = f64::from(scenario.radio.rate.0) / 8.0;
+    let mut centre = f64::from(scenario.radio.bit_rate().0) / 8.0;
     let mut ratio = 1.25;
     let mut best = (0.0, BitRate(1));
     // Beyond saturation, goodput at different rates may differ by chance only: of the rates nearly as

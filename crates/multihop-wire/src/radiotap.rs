@@ -1,6 +1,6 @@
-//! Radiotap headers, version 0: what a capture says about a frame beside its bytes.
+//! Radiotap headers, version 0: what a capture says about a frame in addition to its bytes.
 //!
-//! The frames are DSSS and CCK ones on channel 1 with their frame check sequence at the end.
+//! Frames end with their frame check sequence.
 
 use alloc::vec::Vec;
 
@@ -15,15 +15,18 @@ pub const LINKTYPE: u16 = 127;
 pub struct Header {
     /// When the first bit of the MAC frame arrived, in microseconds.
     pub tsft: u64,
-    /// Whether the frame was sent with a short preamble.
+    /// Whether the frame was transmitted with a short preamble.
     pub short_preamble: bool,
     /// Rate in units of 500 kb/s.
     pub rate: u8,
+    /// Centre frequency of the channel, MHz.
+    pub channel_mhz: u16,
+    /// Band and modulation: radiotap's channel flags.
+    pub channel_flags: u16,
 }
 
 impl Header {
-    /// Takes a captured packet apart. Fields beyond those sent here are skipped; the channel is
-    /// dropped.
+    /// Splits a captured packet into header and frame. Fields that [`Self::emit`] does not write are skipped.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), ParseError> {
         let mut r = Reader::new(bytes);
         let version = r.u8()?;
@@ -47,7 +50,8 @@ impl Header {
         r.take(fields_at % 8)?;
         let tsft = u64::from_le_bytes(r.array()?);
         let (flags, rate) = (r.u8()?, r.u8()?);
-        let _channel: [u8; 4] = r.array()?;
+        let channel_mhz = u16::from_le_bytes(r.array()?);
+        let channel_flags = u16::from_le_bytes(r.array()?);
         if flags & FCS_AT_END == 0 {
             let (name, found) = ("flags", u32::from(flags));
             return Err(ParseError::Field { name, found, allowed: "frame check sequence at end (0x10) set" });
@@ -59,7 +63,8 @@ impl Header {
         }
         let mut r = Reader::new(bytes);
         r.take(len)?;
-        Ok((Self { tsft, short_preamble: flags & SHORT_PREAMBLE != 0, rate }, r.rest()))
+        let short_preamble = flags & SHORT_PREAMBLE != 0;
+        Ok((Self { tsft, short_preamble, rate, channel_mhz, channel_flags }, r.rest()))
     }
 
     /// Appends the header; the frame with its check sequence follows.
@@ -70,8 +75,8 @@ impl Header {
         out.extend_from_slice(&FIELDS.to_le_bytes());
         out.extend_from_slice(&self.tsft.to_le_bytes());
         out.extend_from_slice(&[flags, self.rate]);
-        out.extend_from_slice(&CHANNEL_1_MHZ.to_le_bytes());
-        out.extend_from_slice(&CHANNEL_2_4_GHZ_CCK.to_le_bytes());
+        out.extend_from_slice(&self.channel_mhz.to_le_bytes());
+        out.extend_from_slice(&self.channel_flags.to_le_bytes());
     }
 }
 
@@ -81,8 +86,6 @@ const FIELDS: u32 = 0x0f;
 const MORE_PRESENT: u32 = 1 << 31;
 const SHORT_PREAMBLE: u8 = 0x02;
 const FCS_AT_END: u8 = 0x10;
-const CHANNEL_1_MHZ: u16 = 2412;
-const CHANNEL_2_4_GHZ_CCK: u16 = 0x00a0;
 
 #[cfg(test)]
 mod tests {
@@ -92,11 +95,15 @@ mod tests {
     use crate::testing::damage;
 
     fn header() -> impl Strategy<Value = Header> {
-        any::<(u64, bool, u8)>().prop_map(|(tsft, short_preamble, rate)| Header {
-            tsft,
-            short_preamble,
-            rate,
-        })
+        any::<(u64, bool, u8, u16, u16)>().prop_map(
+            |(tsft, short_preamble, rate, channel_mhz, channel_flags)| Header {
+                tsft,
+                short_preamble,
+                rate,
+                channel_mhz,
+                channel_flags,
+            },
+        )
     }
 
     fn emitted(header: &Header) -> Vec<u8> {
@@ -105,7 +112,8 @@ mod tests {
         out
     }
 
-    const EXAMPLE: Header = Header { tsft: 0x0102, short_preamble: true, rate: 22 };
+    const EXAMPLE: Header =
+        Header { tsft: 0x0102, short_preamble: true, rate: 22, channel_mhz: 2412, channel_flags: 0x00a0 };
 
     #[test]
     fn known_bytes() {

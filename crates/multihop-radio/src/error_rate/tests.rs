@@ -1,30 +1,30 @@
-use std::f64::consts::PI;
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use multihop_core::Rng;
 
 use super::*;
-use crate::params::RATES;
+use crate::phy_profile::{CCK_5_5, CCK_11, DOT11B, Rate};
 use crate::propagation::from_db;
 
 const BITS_OF_1024_BYTES: f64 = 8192.0;
 
 #[test]
 fn ten_percent_of_1024_byte_frames_fail_at_these_ratios() {
-    let required = RATES.map(|rate| 10.0 * libm::log10(sinr_for(rate, 0.9)));
-    for (rate, (got, want)) in RATES.iter().zip(required.into_iter().zip([-3.18, 1.43, 2.49, 5.69])) {
-        assert!((got - want).abs() < 0.01, "{rate} needs {got} dB");
+    for (rate, want) in DOT11B.rates.iter().zip([-3.18, 1.43, 2.49, 5.69]) {
+        let got = 10.0 * libm::log10(sinr_for(rate, 0.9));
+        assert!((got - want).abs() < 0.01, "{} needs {got} dB", rate.name);
     }
 }
 
 #[test]
 fn more_signal_is_better_and_more_bits_are_worse() {
-    for rate in RATES {
+    for &Rate { name: rate, success, .. } in DOT11B.rates {
         let curve: Vec<f64> =
-            (-200..300).map(|tenth| success(rate, from_db(f64::from(tenth) / 10.0), 8192.0)).collect();
+            (-200..300).map(|tenth| success(from_db(f64::from(tenth) / 10.0), 8192.0)).collect();
         assert!(curve.is_sorted(), "{rate}");
         assert!(curve[0] < 1e-9 && curve[499] >= 1.0, "{rate}");
-        assert!(success(rate, 2.0, 100.0) >= success(rate, 2.0, 200.0), "{rate}");
-        assert!(success(rate, 0.0, 0.0) >= 1.0 && success(rate, 1e12, 1e6) >= 1.0, "{rate}");
+        assert!(success(2.0, 100.0) >= success(2.0, 200.0), "{rate}");
+        assert!(success(0.0, 0.0) >= 1.0 && success(1e12, 1e6) >= 1.0, "{rate}");
     }
 }
 
@@ -33,7 +33,7 @@ fn dbpsk_is_half_e_to_the_minus_signal_to_noise() {
     for db in [-10.0, -5.0, -3.0, 0.0] {
         let sinr = from_db(db);
         let by_hand = 1.0 - 0.5 * libm::exp(-22.0 * sinr);
-        assert!((success(RATES[0], sinr, 1.0) - by_hand).abs() < 1e-15);
+        assert!(((DOT11B.rates[0].success)(sinr, 1.0) - by_hand).abs() < 1e-15);
     }
 }
 
@@ -65,9 +65,9 @@ fn cosines_are_those_of_the_midpoints() {
 /// strongest correlation and compares its phase with the symbol before.
 #[test]
 fn cck_error_rates_match_a_simulated_demodulator() {
-    for (rate, scheme, sinr, trials) in [(RATES[2], &CCK_5_5, 0.75, 40_000), (RATES[3], &CCK_11, 2.2, 40_000)]
+    for (rate, scheme, words, sinr, trials) in
+        [("5.5M", &CCK_5_5, words_5_5(), 0.75, 40_000), ("11M", &CCK_11, words_11(), 2.2, 40_000)]
     {
-        let words = words(rate);
         let mut rng = Rng::stream(5, "test", 0);
         // Chips have energy 1, so noise has this much in each of two dimensions.
         let sigma = (8.0 / (scheme.spreading * sinr) / 2.0).sqrt();
@@ -96,17 +96,20 @@ fn cck_error_rates_match_a_simulated_demodulator() {
 
 type Complex = (f64, f64);
 
-/// The code words of a rate without the common phase.
-fn words(rate: BitRate) -> Vec<[Complex; 8]> {
-    let word = |p2: u32, p3: u32, p4: u32| {
-        let chips = [p2 + p3 + p4, p3 + p4, p2 + p4, p4 + 2, p2 + p3, p3, p2 + 2, 0];
-        chips.map(|quarters| [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][quarters as usize % 4])
-    };
-    if rate == RATES[2] {
-        (0..4).map(|n| word(n % 2 * 2 + 1, 0, n / 2 * 2)).collect()
-    } else {
-        (0..64).map(|n| word(n % 4, n / 4 % 4, n / 16)).collect()
-    }
+/// The code words of 5.5 Mb/s without the common phase.
+fn words_5_5() -> Vec<[Complex; 8]> {
+    (0..4).map(|n| word(n % 2 * 2 + 1, 0, n / 2 * 2)).collect()
+}
+
+/// The code words of 11 Mb/s without the common phase.
+fn words_11() -> Vec<[Complex; 8]> {
+    (0..64).map(|n| word(n % 4, n / 4 % 4, n / 16)).collect()
+}
+
+/// The chips of a CCK word, from its phases in quarter turns.
+fn word(p2: u32, p3: u32, p4: u32) -> [Complex; 8] {
+    let chips = [p2 + p3 + p4, p3 + p4, p2 + p4, p4 + 2, p2 + p3, p3, p2 + 2, 0];
+    chips.map(|quarters| [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][quarters as usize % 4])
 }
 
 /// The word that looks best when `sent` arrives in noise, and the correlation with the sent one.
@@ -161,11 +164,11 @@ fn scaled_i0(x: f64) -> f64 {
 }
 
 /// The ratio at which 1024 bytes arrive with this probability.
-fn sinr_for(rate: BitRate, probability: f64) -> f64 {
+fn sinr_for(rate: &Rate, probability: f64) -> f64 {
     let (mut low, mut high) = (1e-3, 1e3);
     for _ in 0..100 {
         let middle = f64::sqrt(low * high);
-        if success(rate, middle, BITS_OF_1024_BYTES) < probability { low = middle } else { high = middle }
+        if (rate.success)(middle, BITS_OF_1024_BYTES) < probability { low = middle } else { high = middle }
     }
     high
 }

@@ -2,8 +2,7 @@
 
 use multihop_core::{Duration, Instant};
 
-use super::{Backoff, CW_MAX, CW_MIN, Mac, MacConfig, Phase};
-use crate::airtime::{DIFS, EIFS};
+use super::{Backoff, Contention, Mac, MacConfig, Phase};
 use crate::params::Flavour;
 
 impl Mac {
@@ -22,11 +21,11 @@ impl Mac {
 
     /// The medium around the station turned busy.
     #[inline]
-    pub fn carrier_busy(&mut self, now: Instant) {
+    pub fn carrier_busy(&mut self, now: Instant, config: &MacConfig) {
         self.carrier_busy = true;
         // IEEE 802.11 §9.2.3.4: EIFS once, after the error itself.
         self.heard_error = false;
-        self.backoff.pause(now);
+        self.backoff.pause(now, config.contention.slot);
     }
 
     /// The medium around the station turned idle.
@@ -46,7 +45,7 @@ impl Mac {
         if config.params.eifs {
             match config.params.flavour {
                 // ns-2 keeps EIFS as NAV, so that a DIFS follows it.
-                Flavour::Ns2 => self.extend_nav(now + EIFS),
+                Flavour::Ns2 => self.extend_nav(now + config.contention.eifs),
                 Flavour::Standard => self.heard_error = true,
             }
         }
@@ -57,7 +56,7 @@ impl Mac {
     /// ns-2 takes it for an announcement; the standard knows nothing of it.
     pub fn overheard_weak(&mut self, now: Instant, airtime: Duration, config: &MacConfig) {
         if config.params.flavour == Flavour::Ns2 {
-            let space = if config.params.eifs { EIFS } else { Duration::ZERO };
+            let space = if config.params.eifs { config.contention.eifs } else { Duration::ZERO };
             self.extend_nav(now + airtime + space);
         }
     }
@@ -87,12 +86,12 @@ impl Mac {
         self.backoff = Backoff::Paused { slots: self.own.rng.below(bound) };
     }
 
-    pub(super) fn double_contention_window(&mut self) {
-        self.own.contention_window = (2 * self.own.contention_window + 1).min(CW_MAX);
+    pub(super) fn double_contention_window(&mut self, config: &MacConfig) {
+        self.own.contention_window = (2 * self.own.contention_window + 1).min(config.contention.cw_max);
     }
 
-    pub(super) fn reset_contention_window(&mut self) {
-        self.own.contention_window = CW_MIN;
+    pub(super) fn reset_contention_window(&mut self, config: &MacConfig) {
+        self.own.contention_window = config.contention.cw_min;
     }
 
     /// Lets a paused countdown run if nothing keeps the station from sending but the NAV, whose end
@@ -102,10 +101,11 @@ impl Mac {
         if self.carrier_busy || self.phase != Phase::Idle || !self.backoff.is_paused() {
             return;
         }
+        let Contention { difs, eifs, .. } = config.contention;
         let from = match config.params.flavour {
-            Flavour::Ns2 => self.nav.max(now) + DIFS,
+            Flavour::Ns2 => self.nav.max(now) + difs,
             Flavour::Standard => {
-                let space = if self.heard_error { EIFS } else { DIFS };
+                let space = if self.heard_error { eifs } else { difs };
                 (self.nav.max(self.idle_since) + space).max(now)
             }
         };

@@ -1,8 +1,6 @@
 //! The countdown before a transmission.
 
-use multihop_core::Instant;
-
-use crate::airtime::SLOT;
+use multihop_core::{Duration, Instant};
 
 /// Slots to wait while the medium is idle.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,17 +23,17 @@ impl Backoff {
     }
 
     /// When the countdown ends, if nobody interrupts it.
-    pub(super) fn expires(self) -> Instant {
+    pub(super) fn expires(self, slot: Duration) -> Instant {
         match self {
-            Self::Running { slots, from } => from + SLOT * u64::from(slots),
+            Self::Running { slots, from } => from + slot * u64::from(slots),
             Self::Idle | Self::Paused { .. } => Instant::FAR_FUTURE,
         }
     }
 
     /// The medium turned busy: only whole slots have counted.
-    pub(super) fn pause(&mut self, now: Instant) {
+    pub(super) fn pause(&mut self, now: Instant, slot: Duration) {
         if let Self::Running { slots, from } = *self {
-            let elapsed = now.saturating_since(from).whole(SLOT);
+            let elapsed = now.saturating_since(from).whole(slot);
             let elapsed = u32::try_from(elapsed).unwrap_or(u32::MAX);
             *self = Self::Paused { slots: slots.saturating_sub(elapsed) };
         }
@@ -51,9 +49,9 @@ impl Backoff {
 
 #[cfg(test)]
 mod tests {
-    use multihop_core::Duration;
-
     use super::*;
+
+    const SLOT: Duration = Duration::from_micros(20);
 
     fn at(micros: u64) -> Instant {
         Instant::ZERO + Duration::from_micros(micros)
@@ -63,11 +61,11 @@ mod tests {
     fn only_whole_slots_count() {
         let mut b = Backoff::Paused { slots: 5 };
         b.resume(at(50));
-        assert_eq!(b.expires(), at(150));
-        b.pause(at(99));
+        assert_eq!(b.expires(SLOT), at(150));
+        b.pause(at(99), SLOT);
         assert_eq!(b, Backoff::Paused { slots: 3 });
         b.resume(at(200));
-        b.pause(at(190));
+        b.pause(at(190), SLOT);
         assert_eq!(b, Backoff::Paused { slots: 3 }, "the interframe space is no slot");
     }
 }

@@ -2,8 +2,8 @@
 
 use multihop_core::{Duration, Instant, NodeId};
 
-use super::{Announced, Backoff, Mac, MacConfig, Phase, Transmission, is_announced};
-use crate::airtime::{SIFS, SLOT, whole_micros};
+use super::{Announced, Backoff, Contention, Mac, MacConfig, Phase, Transmission, is_announced};
+use crate::airtime::whole_micros;
 use crate::frame::{BROADCAST, Frame, FrameKind};
 use crate::params::Flavour;
 
@@ -44,7 +44,7 @@ impl Mac {
             return;
         }
         let airtime = &config.airtime;
-        let nav = rts.nav.saturating_sub(SIFS).saturating_sub(whole_micros(airtime.cts));
+        let nav = rts.nav.saturating_sub(config.contention.sifs).saturating_sub(whole_micros(airtime.cts));
         self.own.reply = Some(Frame::control(FrameKind::Cts, self.id, rts.from, nav, airtime.cts_bytes()));
         self.go_on(now, config);
     }
@@ -59,7 +59,7 @@ impl Mac {
         self.own.short_count = 0;
         if config.params.flavour == Flavour::Standard {
             // DEVIATION dcf-1: at the CTS; IEEE 802.11 waits for the end of the exchange.
-            self.reset_contention_window();
+            self.reset_contention_window(config);
         }
         self.go_on(now, config);
     }
@@ -74,7 +74,7 @@ impl Mac {
             self.own.long_count = 0;
         }
         self.stop_waiting();
-        self.finish(true);
+        self.finish(true, config);
         self.draw_backoff(config);
         self.go_on(now, config);
     }
@@ -138,7 +138,7 @@ impl Mac {
         self.phase = Phase::Idle;
         let cts_received = self.own.service.is_some_and(|s| s.announced == Announced::Yes);
         if self.own.reply.is_some() || cts_received {
-            self.sifs_ends = now + SIFS;
+            self.sifs_ends = now + config.contention.sifs;
         } else if self.own.service.is_some() && self.backoff.is_idle() {
             self.draw_backoff(config);
         }
@@ -184,7 +184,7 @@ impl Mac {
         if let Some(Announced::Yes) = self.own.service.map(|s| s.announced) {
             self.own.service.as_mut().expect("just looked").announced = Announced::NotYet;
         }
-        self.double_contention_window();
+        self.double_contention_window(config);
         self.draw_backoff(config);
         self.resume_backoff(now, config);
     }
@@ -192,7 +192,7 @@ impl Mac {
     fn send_rts(&mut self, now: Instant, config: &MacConfig) -> Transmission {
         let service = self.own.service.as_ref().expect("an RTS announces the packet in service");
         let airtime = &config.airtime;
-        let nav = SIFS * 3
+        let nav = config.contention.sifs * 3
             + whole_micros(airtime.cts)
             + whole_micros(airtime.data(&service.out))
             + whole_micros(airtime.ack);
@@ -212,7 +212,7 @@ impl Mac {
             kind: FrameKind::Data,
             from: self.id,
             to: service.out.to,
-            nav: if broadcast { Duration::ZERO } else { SIFS + whole_micros(airtime.ack) },
+            nav: if broadcast { Duration::ZERO } else { config.contention.sifs + whole_micros(airtime.ack) },
             sequence: service.sequence,
             retry: service.data_retry,
             bytes: airtime.data_bytes(&service.out),
@@ -238,7 +238,7 @@ impl Mac {
         let wait = match config.params.flavour {
             // CTS, SIFS and the data that the RTS announced.
             Flavour::Ns2 => (airtime.cts + MAX_PROPAGATION * 2 + reply.nav)
-                .saturating_sub(SIFS)
+                .saturating_sub(config.contention.sifs)
                 .saturating_sub(whole_micros(airtime.ack)),
             Flavour::Standard => airtime.cts,
         };
@@ -247,10 +247,11 @@ impl Mac {
 
     /// From the start of a frame to the moment when its answer is overdue.
     fn answer_after(&self, frame: Duration, answer: Duration, config: &MacConfig) -> Duration {
+        let Contention { slot, sifs, .. } = config.contention;
         match config.params.flavour {
-            Flavour::Ns2 => frame + MAX_PROPAGATION + SIFS + answer + MAX_PROPAGATION,
+            Flavour::Ns2 => frame + MAX_PROPAGATION + sifs + answer + MAX_PROPAGATION,
             // IEEE 802.11 §9.2.8: SIFS, a slot, and the preamble by which an answer shows itself.
-            Flavour::Standard => frame + SIFS + SLOT + config.airtime.plcp,
+            Flavour::Standard => frame + sifs + slot + config.airtime.plcp,
         }
     }
 
@@ -268,7 +269,7 @@ impl Mac {
         self.idle_since = now + airtime;
         self.heard_error = false;
         if self.backoff != Backoff::Idle {
-            self.backoff.pause(now);
+            self.backoff.pause(now, config.contention.slot);
         }
         self.own.counters.transmitting += airtime;
         let rate = if frame.kind == FrameKind::Data && frame.to != BROADCAST {

@@ -15,7 +15,7 @@ mod retry;
 #[cfg(test)]
 mod tests;
 
-use multihop_core::{BitRate, Duration, Instant, NodeId, Rng};
+use multihop_core::{Duration, Instant, NodeId, Rng};
 
 use self::backoff::Backoff;
 pub use self::counters::Counters;
@@ -23,7 +23,8 @@ use self::duplicates::Duplicates;
 pub use self::queue::Queue;
 use crate::airtime::Airtime;
 use crate::frame::{BROADCAST, Frame, FrameKind, Outgoing};
-use crate::params::{Flavour, MacParams};
+use crate::params::{Flavour, MacParams, RadioParams};
+use crate::phy_profile::{PhyProfile, RateIndex};
 
 /// What all stations of a scenario share.
 #[derive(Clone, Debug)]
@@ -32,6 +33,27 @@ pub struct MacConfig {
     pub params: MacParams,
     /// How long frames take.
     pub airtime: Airtime,
+    /// The intervals and windows of channel access.
+    pub contention: Contention,
+    /// Unicast data frames of at least this many bytes are announced by RTS.
+    announced_from: u32,
+}
+
+/// The intervals and windows of channel access.
+#[derive(Clone, Copy, Debug)]
+pub struct Contention {
+    /// Slot time.
+    pub slot: Duration,
+    /// Short interframe space.
+    pub sifs: Duration,
+    /// DCF interframe space.
+    pub difs: Duration,
+    /// Extended interframe space.
+    pub eifs: Duration,
+    /// Smallest contention window, slots.
+    pub cw_min: u32,
+    /// Largest contention window, slots.
+    pub cw_max: u32,
 }
 
 /// One station.
@@ -122,7 +144,7 @@ pub struct Transmission {
     /// How long it lasts.
     pub airtime: Duration,
     /// At what rate, after preamble and PLCP header.
-    pub rate: BitRate,
+    pub rate: RateIndex,
 }
 
 /// A packet that the MAC has finished with.
@@ -134,8 +156,24 @@ pub struct Done {
     pub delivered: bool,
 }
 
-const CW_MIN: u32 = 31;
-const CW_MAX: u32 = 1023;
+impl MacConfig {
+    /// What all stations of a scenario share.
+    pub fn new(radio: &RadioParams, params: &MacParams) -> Self {
+        Self {
+            params: params.clone(),
+            airtime: Airtime::new(radio, params),
+            contention: Contention::of(radio.phy),
+            announced_from: announced_from(radio.phy, params),
+        }
+    }
+}
+
+impl Contention {
+    fn of(phy: &PhyProfile) -> Self {
+        let &PhyProfile { slot, sifs, cw_min, cw_max, .. } = phy;
+        Self { slot, sifs, difs: phy.difs(), eifs: phy.eifs(), cw_min, cw_max }
+    }
+}
 
 impl Mac {
     /// A station with nothing to do.
@@ -156,7 +194,7 @@ impl Mac {
                 service: None,
                 queue: Queue::new(config.params.queue_kind, config.params.queue),
                 reply: None,
-                contention_window: CW_MIN,
+                contention_window: config.contention.cw_min,
                 short_count: 0,
                 long_count: 0,
                 next_sequence: 0,
@@ -206,8 +244,9 @@ impl Mac {
     }
 
     /// When [`Mac::handle_timeout`] has work to do ([`Instant::FAR_FUTURE`]: never).
-    pub fn deadline(&self) -> Instant {
-        self.sifs_ends.min(self.response_due).min(self.backoff.expires())
+    #[inline]
+    pub fn deadline(&self, config: &MacConfig) -> Instant {
+        self.sifs_ends.min(self.response_due).min(self.backoff.expires(config.contention.slot))
     }
 
     /// Does what is due at `now`; may start a transmission.
@@ -219,7 +258,7 @@ impl Mac {
         } else if self.sifs_ends <= now {
             self.sifs_ends = Instant::FAR_FUTURE;
             self.send_after_sifs(now, config)
-        } else if self.backoff.expires() <= now {
+        } else if self.backoff.expires(config.contention.slot) <= now {
             self.backoff = Backoff::Idle;
             self.send_after_backoff(now, config)
         } else {
@@ -252,8 +291,7 @@ impl Mac {
         self.own.service.as_ref().map(|s| &s.out)
     }
 
-    /// Whether a packet is announced by RTS. ns-2 counts the PLCP preamble and header (24 bytes at
-    /// 1 Mb/s) as part of the frame and announces at the threshold; the standard, above it.
+    /// Whether a packet is announced by RTS.
     fn announces(&self, out: &Outgoing, config: &MacConfig) -> bool {
         out.to != BROADCAST && is_announced(config.airtime.data_bytes(out), config)
     }
@@ -261,11 +299,17 @@ impl Mac {
 
 /// Whether a unicast data frame of `bytes` needs an RTS.
 fn is_announced(bytes: u32, config: &MacConfig) -> bool {
-    const PLCP_BYTES: u32 = 24;
-    config.params.rts_threshold.is_some_and(|threshold| match config.params.flavour {
-        Flavour::Ns2 => bytes + PLCP_BYTES >= threshold,
-        Flavour::Standard => bytes > threshold,
-    })
+    bytes >= config.announced_from
+}
+
+/// The shortest unicast data frame that is announced by RTS. ns-2 counts the PLCP preamble and header as part of the
+/// frame and announces at the threshold; the standard, above it.
+fn announced_from(phy: &PhyProfile, params: &MacParams) -> u32 {
+    let Some(threshold) = params.rts_threshold else { return u32::MAX };
+    match params.flavour {
+        Flavour::Ns2 => threshold.saturating_sub(phy.plcp_bytes()),
+        Flavour::Standard => threshold.saturating_add(1),
+    }
 }
 
 impl Frame {

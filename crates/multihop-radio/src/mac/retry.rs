@@ -39,10 +39,10 @@ impl Mac {
     }
 
     /// The packet in service is done with.
-    pub(super) fn finish(&mut self, delivered: bool) {
+    pub(super) fn finish(&mut self, delivered: bool, config: &MacConfig) {
         let service = self.own.service.take().expect("only a packet in service can be finished");
         self.own.done = Some(Done { out: service.out, delivered });
-        self.reset_contention_window();
+        self.reset_contention_window(config);
     }
 
     fn rts_failed(&mut self, config: &MacConfig) {
@@ -59,7 +59,7 @@ impl Mac {
     fn data_over(&mut self, config: &MacConfig) {
         let service = self.own.service.as_ref().expect("data was sent for the packet in service");
         if service.out.to == BROADCAST {
-            self.finish(true);
+            self.finish(true, config);
             self.draw_backoff(config);
             return;
         }
@@ -79,7 +79,7 @@ impl Mac {
 
     fn drop_packet(&mut self, config: &MacConfig) {
         self.own.counters.retry_drops += 1;
-        self.finish(false);
+        self.finish(false, config);
         // IEEE 802.11 §9.2.5.2; in ns-2 the next packet draws its own.
         if config.params.flavour == Flavour::Standard {
             self.draw_backoff(config);
@@ -97,7 +97,7 @@ impl Mac {
         if service.announced == Announced::Yes {
             service.announced = Announced::NotYet;
         }
-        self.double_contention_window();
+        self.double_contention_window(config);
         self.draw_backoff(config);
     }
 }

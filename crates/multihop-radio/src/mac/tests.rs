@@ -16,8 +16,7 @@ struct Bench {
 
 fn bench(flavour: Flavour, rts_threshold: Option<u32>) -> Bench {
     let params = MacParams { flavour, rts_threshold, ..MacParams::default() };
-    let airtime = Airtime::new(&RadioParams::default(), &params);
-    let config = MacConfig { params, airtime };
+    let config = MacConfig::new(&RadioParams::default(), &params);
     Bench { mac: Mac::new(ME, &config, Rng::stream(1, "test", 0)), config }
 }
 
@@ -37,7 +36,7 @@ impl Bench {
 
     /// Runs the next deadline, and says when it was.
     fn step(&mut self) -> (Instant, Option<Transmission>) {
-        let at = self.mac.deadline();
+        let at = self.mac.deadline(&self.config);
         assert!(at < Instant::FAR_FUTURE, "nothing to wait for");
         let sent = self.mac.handle_timeout(at, &self.config);
         (at, sent)
@@ -54,7 +53,7 @@ impl Bench {
 
     /// A frame arrives whose last bit comes at `end`.
     fn hears(&mut self, from: Instant, end: Instant, frame: &Frame) -> bool {
-        self.mac.carrier_busy(from);
+        self.mac.carrier_busy(from, &self.config);
         let delivered = self.mac.receive(end, frame, &self.config);
         self.mac.carrier_idle(end, &self.config);
         self.mac.serve(end, &self.config);
@@ -62,7 +61,7 @@ impl Bench {
     }
 
     fn hears_noise(&mut self, from: Instant, end: Instant) {
-        self.mac.carrier_busy(from);
+        self.mac.carrier_busy(from, &self.config);
         self.mac.receive_error(end, &self.config);
         self.mac.carrier_idle(end, &self.config);
     }
@@ -144,7 +143,7 @@ fn an_rts_goes_out_seven_times() {
             assert!(Bench::slots(at, idle, DIFS) < window, "back-off from the window of {window}");
             sent.push(t.frame.retry);
             // RTS 352 + 2 + SIFS 10 + CTS 304 + 2.
-            assert_eq!(b.mac.deadline(), at + Duration::from_micros(670));
+            assert_eq!(b.mac.deadline(&b.config), at + Duration::from_micros(670));
             idle = at + Duration::from_micros(670);
             window = (2 * window + 1).min(1023);
         }
@@ -175,10 +174,10 @@ fn backoff_pauses_while_the_medium_is_busy_and_keeps_whole_slots() {
     b.mac.backoff = Backoff::Paused { slots: 10 };
     b.mac.own.service = None;
     b.mac.resume_backoff(us(0), &b.config);
-    assert_eq!(b.mac.deadline(), us(50 + 200));
+    assert_eq!(b.mac.deadline(&b.config), us(50 + 200));
     let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14);
     b.hears(us(50 + 79), us(500), &other);
-    assert_eq!(b.mac.deadline(), us(500 + 50 + 7 * 20));
+    assert_eq!(b.mac.deadline(&b.config), us(500 + 50 + 7 * 20));
 }
 
 #[test]
@@ -194,7 +193,7 @@ fn nav_keeps_silent_and_a_difs_follows_it() {
     b.hears(us(0), us(352), &others_rts);
     b.hears(us(400), us(752), &b.to_me(FrameKind::Rts, 6942));
     assert_eq!(b.step(), (us(762), None));
-    assert_eq!(b.mac.deadline(), Instant::FAR_FUTURE);
+    assert_eq!(b.mac.deadline(&b.config), Instant::FAR_FUTURE);
 }
 
 #[test]
@@ -210,7 +209,7 @@ fn a_packet_that_comes_while_a_cts_is_suppressed_is_sent_all_the_same() {
         b.sends(us(755), packet(1));
         let mut idle = us(352 + 6942);
         if !nav {
-            b.mac.carrier_busy(us(757));
+            b.mac.carrier_busy(us(757), &b.config);
             idle = us(1000);
         }
         assert_eq!(b.step(), (us(762), None), "the CTS is suppressed");
@@ -230,7 +229,7 @@ fn a_weak_frame_over_the_cts_delays_the_data_to_the_end_of_its_nav() {
     let (rts_at, _) = b.next_frame();
     let cts_end = rts_at + Duration::from_micros(352 + 10 + 304);
     // 1528 bytes begin 4 us before the CTS ends: the CTS survives, the NAV lasts 6304 + 364 us.
-    b.mac.carrier_busy(rts_at + Duration::from_micros(362));
+    b.mac.carrier_busy(rts_at + Duration::from_micros(362), &b.config);
     let weak_at = cts_end - Duration::from_micros(4);
     b.mac.overheard_weak(weak_at, Duration::from_micros(6304), &b.config);
     b.mac.receive(cts_end, &b.to_me(FrameKind::Cts, 6628), &b.config);
@@ -246,28 +245,28 @@ fn a_weak_frame_over_the_cts_delays_the_data_to_the_end_of_its_nav() {
 fn an_error_costs_eifs_and_in_ns2_a_difs_more() {
     for (flavour, space) in [(Flavour::Ns2, 364 + 50), (Flavour::Standard, 364)] {
         let mut b = bench(flavour, Some(0));
-        b.mac.carrier_busy(us(0));
+        b.mac.carrier_busy(us(0), &b.config);
         b.sends(us(10), packet(1));
         b.mac.receive_error(us(100), &b.config);
         b.mac.carrier_idle(us(100), &b.config);
-        Bench::slots(b.mac.deadline(), us(100), Duration::from_micros(space));
+        Bench::slots(b.mac.deadline(&b.config), us(100), Duration::from_micros(space));
     }
     // The standard forgets the error as soon as a good frame is heard.
     let mut b = bench(Flavour::Standard, Some(0));
     b.hears_noise(us(0), us(100));
-    b.mac.carrier_busy(us(110));
+    b.mac.carrier_busy(us(110), &b.config);
     b.sends(us(120), packet(1));
     let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14);
     b.mac.receive(us(414), &other, &b.config);
     b.mac.carrier_idle(us(414), &b.config);
-    Bench::slots(b.mac.deadline(), us(414), DIFS);
+    Bench::slots(b.mac.deadline(&b.config), us(414), DIFS);
 }
 
 #[test]
 fn the_standard_sends_at_once_on_an_idle_medium() {
     let mut b = bench(Flavour::Standard, None);
     b.sends(us(1000), packet(1));
-    assert_eq!(b.mac.deadline(), us(1000));
+    assert_eq!(b.mac.deadline(&b.config), us(1000));
     let (_, data) = b.next_frame();
     assert_eq!(data.kind, FrameKind::Data);
 }
@@ -294,8 +293,8 @@ fn the_standard_waits_for_the_end_of_what_arrives_at_the_timeout() {
     let (at, _) = b.next_frame();
     let end = at + Duration::from_micros(6304 + 10 + 304);
     // SIFS, slot and preamble after the frame: the ACK has begun but not ended.
-    assert_eq!(b.mac.deadline(), at + Duration::from_micros(6304 + 10 + 20 + 192));
-    b.mac.carrier_busy(end - Duration::from_micros(304));
+    assert_eq!(b.mac.deadline(&b.config), at + Duration::from_micros(6304 + 10 + 20 + 192));
+    b.mac.carrier_busy(end - Duration::from_micros(304), &b.config);
     assert!(b.step().1.is_none());
     b.mac.receive(end, &b.to_me(FrameKind::Ack, 0), &b.config);
     b.mac.carrier_idle(end, &b.config);
@@ -317,7 +316,7 @@ fn a_broadcast_is_sent_once_and_not_answered() {
     let everyones = Frame { kind: FrameKind::Data, to: BROADCAST, from: PEER, ..frame };
     assert!(b.hears(us(30_000), us(31_000), &everyones));
     b.step();
-    assert_eq!(b.mac.deadline(), Instant::FAR_FUTURE, "nothing to answer");
+    assert_eq!(b.mac.deadline(&b.config), Instant::FAR_FUTURE, "nothing to answer");
 }
 
 #[test]

@@ -3,13 +3,14 @@
 mod moving;
 mod still;
 
-use multihop_core::{BitRate, Duration, Instant, NodeId};
+use multihop_core::{Duration, Instant, NodeId};
 
 use self::moving::Moving;
 use self::still::Still;
 use crate::grid::Point;
 use crate::mobility::Track;
-use crate::params::{Model, PathLoss, RATES, RadioParams, Threshold};
+use crate::params::{Model, PathLoss, RadioParams, Threshold};
+use crate::phy_profile::{MOST_RATES, RateIndex};
 use crate::propagation::{self, Propagation};
 
 /// One direction of a pair of stations that can sense each other.
@@ -19,19 +20,19 @@ use crate::propagation::{self, Propagation};
 pub struct Link {
     /// The station that hears.
     pub to: NodeId,
-    /// Nanoseconds of flight times 16, and a bit for each of [`RATES`] that can be decoded at this
-    /// distance (threshold model).
-    delay_and_rates: u32,
+    /// Nanoseconds of flight times 16, and the [`Zone`] of this distance.
+    delay_and_zone: u32,
     /// Received power without fading, mW.
     pub power_mw: f64,
 }
 
-const RATE_BITS: usize = 4;
-const _: () = assert!(RATES.len() == RATE_BITS);
+const ZONE_BITS: usize = 4;
+const _: () = assert!(MOST_RATES < 1 << ZONE_BITS, "a zone for each rate, and one beyond all");
 
-/// One of [`RATES`], as links know it: a bit.
-#[derive(Clone, Copy, Debug)]
-pub struct Rate(u32);
+/// A ring around a sender, from 0 at the centre: the same rates are decoded everywhere in it (threshold model). A rate
+/// is decoded in the zone where its range ends and in all nearer ones.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Zone(u32);
 
 /// From where a frame is sent, and when.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,14 +61,17 @@ enum Nodes {
 /// What is heard at what distance.
 #[derive(Clone, Debug)]
 enum Hearing {
-    Threshold { ranges: Threshold, farthest_decoded: f64 },
+    Threshold { sense_range: f64, zones: Zones },
     Sinr { propagation: Propagation, weakest_mw: f64 },
 }
 
-impl From<BitRate> for Rate {
-    fn from(rate: BitRate) -> Self {
-        Self(RATES.iter().position(|&r| r == rate).map_or(0, |i| 1 << i))
-    }
+/// The ranges of all rates.
+#[derive(Clone, Debug)]
+struct Zones {
+    /// Where each zone ends, metres, ascending.
+    ends: Vec<f64>,
+    /// The zone where the range of each rate ends.
+    of_rates: Vec<Zone>,
 }
 
 impl Origin {
@@ -78,28 +82,28 @@ impl Origin {
 }
 
 impl Link {
-    fn new(to: NodeId, distance: f64, power_mw: f64, rates: u32) -> Self {
-        let longest = u64::from(u32::MAX >> RATE_BITS); // 268 ms, 80,000 km
+    fn new(to: NodeId, distance: f64, power_mw: f64, zone: Zone) -> Self {
+        let longest = u64::from(u32::MAX >> ZONE_BITS); // 268 ms, 80,000 km
         let nanos = propagation::delay(distance).as_nanos().min(longest);
         let nanos = u32::try_from(nanos).expect("at most the longest");
-        Self { to, delay_and_rates: nanos << RATE_BITS | rates, power_mw }
+        Self { to, delay_and_zone: nanos << ZONE_BITS | zone.0, power_mw }
     }
 
     /// Time of flight.
     #[inline]
     pub fn delay(&self) -> Duration {
-        Duration::from_nanos(u64::from(self.delay_and_rates >> RATE_BITS))
+        Duration::from_nanos(u64::from(self.delay_and_zone >> ZONE_BITS))
     }
 
-    /// Whether a frame at `rate` can be decoded if nothing disturbs it.
+    /// Whether a frame whose rate carries to `farthest` can be decoded if nothing interferes.
     #[inline]
-    pub fn decodes(&self, rate: Rate) -> bool {
-        self.delay_and_rates & rate.0 != 0
+    pub fn is_within(&self, farthest: Zone) -> bool {
+        self.delay_and_zone & ((1 << ZONE_BITS) - 1) <= farthest.0
     }
 
     /// Nearest first, ties to the lowest number.
     fn order(&self) -> u64 {
-        u64::from(self.delay_and_rates >> RATE_BITS) << 32 | u64::from(self.to.0)
+        u64::from(self.delay_and_zone >> ZONE_BITS) << 32 | u64::from(self.to.0)
     }
 }
 
@@ -131,6 +135,15 @@ impl Medium {
         Origin { place, at: now }
     }
 
+    /// The last zone where a frame at `rate` is decoded.
+    #[inline]
+    pub fn farthest(&self, rate: RateIndex) -> Zone {
+        match &self.hearing {
+            Hearing::Threshold { zones, .. } => zones.of_rates[usize::from(rate.0)],
+            Hearing::Sinr { .. } => Zone(0),
+        }
+    }
+
     /// Whether any station may hear two frames that were sent from there.
     pub fn may_share_hearers(&self, a: Origin, b: Origin) -> bool {
         let apart = a.at.max(b.at) - a.at.min(b.at);
@@ -154,10 +167,9 @@ impl Medium {
 impl Hearing {
     fn new(model: &Model, seed: u64) -> Self {
         match model {
-            Model::Threshold(ranges) => Self::Threshold {
-                ranges: ranges.clone(),
-                farthest_decoded: ranges.range.into_iter().fold(0.0, f64::max),
-            },
+            Model::Threshold(threshold) => {
+                Self::Threshold { sense_range: threshold.sense_range, zones: Zones::new(threshold) }
+            }
             Model::Sinr(sinr) => Self::Sinr {
                 propagation: Propagation::new(sinr, seed),
                 // A signal 10 dB below the noise raises it by 0.4 dB; weaker ones are left out.
@@ -170,7 +182,7 @@ impl Hearing {
     /// Metres beyond which nothing is heard.
     fn reach(&self) -> f64 {
         match self {
-            Self::Threshold { ranges, .. } => ranges.sense_range,
+            Self::Threshold { sense_range, .. } => *sense_range,
             Self::Sinr { propagation, weakest_mw } => propagation.reach(*weakest_mw),
         }
     }
@@ -178,30 +190,48 @@ impl Hearing {
     /// The link from `from` to `to`, if `to` hears anything.
     #[inline]
     fn link(&self, from: NodeId, to: NodeId, distance: f64) -> Option<Link> {
-        let (power_mw, rates) = match self {
+        let (power_mw, zone) = match self {
             // Only ratios of powers matter.
             // DEVIATION threshold-1: 250 and 550 m; ns-2's powers come to 250.01 and 550.02 m.
-            Self::Threshold { ranges, farthest_decoded } => {
-                if distance > ranges.sense_range {
+            Self::Threshold { sense_range, zones } => {
+                if distance > *sense_range {
                     return None;
                 }
-                let rates = if distance <= *farthest_decoded { rates(ranges, distance) } else { 0 };
-                (PathLoss::NS2.gain(distance), rates)
+                (PathLoss::NS2.gain(distance), zones.at(distance))
             }
             Self::Sinr { propagation, weakest_mw } => {
                 let power_mw = propagation.mean_power_mw(from, to, distance);
                 if power_mw < *weakest_mw {
                     return None;
                 }
-                (power_mw, (1 << RATE_BITS) - 1)
+                (power_mw, Zone(0))
             }
         };
-        Some(Link::new(to, distance, power_mw, rates))
+        Some(Link::new(to, distance, power_mw, zone))
     }
 }
 
-fn rates(threshold: &Threshold, distance: f64) -> u32 {
-    threshold.range.iter().rev().fold(0, |bits, &range| bits << 1 | u32::from(distance <= range))
+impl Zones {
+    fn new(threshold: &Threshold) -> Self {
+        let mut ends = threshold.range.clone();
+        ends.sort_by(f64::total_cmp);
+        ends.dedup();
+        let mut zones = Self { ends, of_rates: Vec::new() };
+        zones.of_rates = threshold.range.iter().map(|&range| zones.at(range)).collect();
+        zones
+    }
+
+    #[inline]
+    fn at(&self, distance: f64) -> Zone {
+        let mut zone = 0;
+        for &end in &self.ends {
+            if distance <= end {
+                break;
+            }
+            zone += 1;
+        }
+        Zone(zone)
+    }
 }
 
 #[cfg(test)]
@@ -226,8 +256,8 @@ mod tests {
         let links = links(&mut medium, 2, Instant::ZERO);
         assert_eq!(links.iter().map(|link| link.to.0).collect::<Vec<_>>(), [1, 3, 0, 4]);
         assert_eq!(links[0].delay(), Duration::from_nanos(667));
-        assert!(links[0].decodes(RATES[3].into()));
-        assert!(!links[3].decodes(RATES[0].into()));
+        assert!(links[0].is_within(medium.farthest(RateIndex(3))));
+        assert!(!links[3].is_within(medium.farthest(RateIndex(0))));
     }
 
     #[test]
@@ -241,12 +271,12 @@ mod tests {
 
     #[test]
     fn slow_frames_may_carry_farther() {
-        let range = [300.0, 250.0, 200.0, 150.0];
+        let range = vec![300.0, 250.0, 200.0, 150.0];
         let model = Model::Threshold(Threshold { range, ..Threshold::default() });
         let radio = RadioParams { model, ..RadioParams::default() };
         let mut medium = Medium::new(&radio, still(&[Point::default(), Point { x: 260.0, y: 0.0 }]), 1);
         let links = links(&mut medium, 0, Instant::ZERO);
-        assert!(links[0].decodes(RATES[0].into()));
-        assert!(!links[0].decodes(RATES[1].into()));
+        assert!(links[0].is_within(medium.farthest(RateIndex(0))));
+        assert!(!links[0].is_within(medium.farthest(RateIndex(1))));
     }
 }

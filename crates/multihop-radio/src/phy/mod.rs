@@ -7,7 +7,7 @@ use multihop_core::{Instant, Rng};
 
 use self::sinr::SinrReceiver;
 use self::threshold::ThresholdReceiver;
-use crate::params::Model;
+use crate::params::{Model, RadioParams};
 
 /// One station's receiver, of the scenario's model.
 #[derive(Clone, Debug)]
@@ -20,10 +20,10 @@ pub enum Receiver {
 
 impl Receiver {
     /// An idle receiver.
-    pub fn new(model: &Model, rng: Rng) -> Self {
-        match model {
+    pub fn new(radio: &RadioParams, rng: Rng) -> Self {
+        match &radio.model {
             Model::Threshold(_) => Self::Threshold(ThresholdReceiver::default()),
-            Model::Sinr(sinr) => Self::Sinr(Box::new(SinrReceiver::new(sinr, rng))),
+            Model::Sinr(sinr) => Self::Sinr(Box::new(SinrReceiver::new(radio.phy, sinr, rng))),
         }
     }
 

@@ -1,10 +1,10 @@
 //! A receiver that weighs a frame against noise and everything else on the air.
 
-use multihop_core::{BitRate, Instant, Rng};
+use multihop_core::{Instant, Rng};
 
 use super::Verdict;
-use crate::error_rate::success;
-use crate::params::{RATES, Sinr};
+use crate::params::Sinr;
+use crate::phy_profile::{PhyProfile, RateIndex};
 use crate::propagation::{dbm_to_mw, from_db};
 
 /// A transmission as it arrives at one station.
@@ -15,7 +15,7 @@ pub struct Signal {
     /// Received power, mW.
     pub power_mw: f64,
     /// Rate of the bits after the PLCP header.
-    pub rate: BitRate,
+    pub rate: RateIndex,
     /// When the PLCP preamble and header are over.
     pub preamble_end: Instant,
     /// When the last bit arrives.
@@ -31,6 +31,7 @@ pub struct Signal {
 /// interference by the error rate at that stretch's ratio of signal to interference and noise.
 #[derive(Clone, Debug)]
 pub struct SinrReceiver {
+    phy: &'static PhyProfile,
     noise_mw: f64,
     cca_mw: f64,
     sensitivity_mw: f64,
@@ -48,8 +49,9 @@ pub struct SinrReceiver {
 
 impl SinrReceiver {
     /// An idle receiver; `rng` decides about frames that may or may not be decoded.
-    pub fn new(params: &Sinr, rng: Rng) -> Self {
+    pub fn new(phy: &'static PhyProfile, params: &Sinr, rng: Rng) -> Self {
         Self {
+            phy,
             noise_mw: dbm_to_mw(params.noise_floor_dbm),
             cca_mw: dbm_to_mw(params.cca_dbm),
             sensitivity_mw: dbm_to_mw(params.sensitivity_dbm),
@@ -109,7 +111,7 @@ impl SinrReceiver {
         let Some(id) = self.reception.as_ref().map(|reception| reception.signal.id) else { return };
         let interference = self.energy_without(Some(id));
         if let Some(reception) = &mut self.reception {
-            reception.judge(now, self.noise_mw, interference);
+            reception.judge(now, self.phy, self.noise_mw, interference);
         }
     }
 
@@ -141,16 +143,16 @@ impl Reception {
         Self { signal: *signal, judged_to: now, intact: 1.0, intact_alone: 1.0 }
     }
 
-    fn judge(&mut self, until: Instant, noise_mw: f64, interference_mw: f64) {
+    fn judge(&mut self, until: Instant, phy: &PhyProfile, noise_mw: f64, interference_mw: f64) {
         let (from, signal) = (self.judged_to, &self.signal);
         let preamble = until.min(signal.preamble_end).saturating_since(from);
-        // The PLCP preamble and header have a bit a microsecond.
-        // DEVIATION sinr-3: the header behind a short preamble, at 2 Mb/s, too.
-        let preamble_bits = preamble.as_nanos() as f64 / 1e3;
+        let (header, rate) = (&phy.rates[0], phy.rate(signal.rate));
+        // DEVIATION sinr-3: at the lowest rate also behind a short preamble, whose header has 2 Mb/s.
+        let preamble_bits = preamble.as_nanos() as f64 / (1e9 / f64::from(header.bit_rate.0));
         let body = until.min(signal.end).saturating_since(from.max(signal.preamble_end));
         let whole = signal.end.saturating_since(signal.preamble_end);
         let body_bits = f64::from(signal.bits) * body.as_nanos() as f64 / whole.as_nanos().max(1) as f64;
-        let sound = |sinr| success(RATES[0], sinr, preamble_bits) * success(signal.rate, sinr, body_bits);
+        let sound = |sinr| (header.success)(sinr, preamble_bits) * (rate.success)(sinr, body_bits);
         let alone = sound(signal.power_mw / noise_mw);
         self.intact_alone *= alone;
         self.intact *=

@@ -45,10 +45,13 @@ impl Capture {
         // The time stamp of radiotap is that of the first bit after the PLCP header.
         let first_bit =
             if sent.frame.from == node { at + airtime.plcp } else { at - sent.airtime + airtime.plcp };
+        let phy = airtime.phy();
         radiotap::Header {
             tsft: first_bit.as_nanos() / 1_000,
             short_preamble: self.short_preamble,
-            rate: u8::try_from(sent.rate.0 / 500_000).expect("802.11b rates"),
+            rate: u8::try_from(phy.rate(sent.rate).bit_rate.0 / 500_000).unwrap_or(u8::MAX),
+            channel_mhz: phy.channel.mhz,
+            channel_flags: phy.channel.flags,
         }
         .emit(&mut self.bytes);
         dot11_frame(sent, packets).emit(&mut self.bytes);

@@ -1,11 +1,10 @@
 //! The stations, and what signals do to them.
 
 use multihop_core::{DropReason, Duration, Instant, NodeId};
-use multihop_radio::airtime::Airtime;
 use multihop_radio::channel_error::ChannelError;
 use multihop_radio::frame::{BROADCAST, FrameKind, Outgoing, PacketHandle};
 use multihop_radio::mac::{Counters, Mac, MacConfig, Transmission};
-use multihop_radio::medium::{Link, Medium, Rate};
+use multihop_radio::medium::{Link, Medium, Zone};
 use multihop_radio::mobility::Track;
 use multihop_radio::params::Model;
 use multihop_radio::phy::sinr::Signal;
@@ -59,7 +58,7 @@ const _: () = assert!(size_of::<Station>() == 128, "a pair of cache lines");
 impl Air {
     pub(super) fn new(scenario: &Scenario, tracks: Vec<Track>, taps: bool) -> Self {
         let config =
-            MacConfig { params: scenario.mac.clone(), airtime: Airtime::new(&scenario.radio, &scenario.mac) };
+            MacConfig::new(&scenario.radio, &scenario.mac);
         let capture = match &scenario.radio.model {
             Model::Threshold(threshold) => libm::pow(10.0, threshold.capture_db / 10.0),
             Model::Sinr(_) => 0.0,
@@ -183,7 +182,7 @@ impl Air {
     #[inline]
     fn rearm(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];
-        let deadline = station.mac.deadline();
+        let deadline = station.mac.deadline(&self.config);
         if deadline != station.armed {
             station.armed = deadline;
             context.agenda.arm_mac(node, deadline);
@@ -196,7 +195,7 @@ impl Air {
         context: &mut Context<'_>,
         flight: &Flight,
         link: &Link,
-        rate: Rate,
+        decodable: Zone,
     ) {
         let now = context.now;
         let Transmission { frame, airtime, .. } = &flight.transmission;
@@ -206,7 +205,7 @@ impl Air {
                 let arrival = Arrival {
                     id: flight.signal,
                     power: link.power_mw,
-                    decodable: link.decodes(rate),
+                    decodable: link.is_within(decodable),
                     end: now + *airtime,
                 };
                 let effect = receiver.signal_starts(now, &arrival, self.capture);
@@ -232,7 +231,7 @@ impl Air {
         if turned_busy {
             station.busy_since = now;
             let waited = station.mac.waits_for_carrier();
-            station.mac.carrier_busy(now);
+            station.mac.carrier_busy(now, &self.config);
             if waited {
                 self.rearm(context, link.to);
             }
@@ -318,7 +317,7 @@ impl Station {
         let stream = |purpose| stream(scenario, purpose, node);
         Self {
             mac: Mac::new(node, config, stream("mac/backoff")),
-            receiver: Receiver::new(&scenario.radio.model, stream("radio/reception")),
+            receiver: Receiver::new(&scenario.radio, stream("radio/reception")),
             busy_since: Instant::ZERO,
             receiving: Duration::ZERO,
             armed: Instant::FAR_FUTURE,

@@ -7,10 +7,8 @@
 //! everything that has a deadline, happen in the order of their keys.
 
 use multihop_core::{Instant, MANY_NODES, NodeId, earliest, prefetch};
-use multihop_radio::airtime::SIFS;
 use multihop_radio::frame::PacketHandle;
 use multihop_radio::mac::Transmission;
-use multihop_radio::medium::Rate;
 use multihop_radio::params::Flavour;
 
 use super::action::Action;
@@ -32,7 +30,7 @@ impl Air {
     pub(super) fn may_reorder(&self, context: &Context<'_>) -> bool {
         let pass = self.medium.longest_delay();
         let mac = &self.config.params;
-        let settled_first = SIFS > pass && mac.link_delay > pass && mac.flavour == Flavour::Ns2;
+        let settled_first = self.config.contention.sifs > pass && mac.link_delay > pass && mac.flavour == Flavour::Ns2;
         settled_first && !self.taps && !context.reports_losses && !context.observer.writes()
     }
 
@@ -138,15 +136,15 @@ impl Air {
         flight: &mut Flight,
         others: &mut Others,
     ) -> bool {
-        let (began, rate) = (flight.wave_began(), Rate::from(flight.transmission.rate));
-        self.signal_starts(context, flight, &flight.links[flight.next], rate);
+        let (began, farthest) = (flight.wave_began(), self.medium.farthest(flight.transmission.rate));
+        self.signal_starts(context, flight, &flight.links[flight.next], farthest);
         for next in flight.next + 1..flight.links.len() {
             let link = &flight.links[next];
             if !others.let_pass(context, began + link.delay(), || flight.key_at(next)) {
                 flight.next = next;
                 return false;
             }
-            self.signal_starts(context, flight, link, rate);
+            self.signal_starts(context, flight, link, farthest);
         }
         true
     }

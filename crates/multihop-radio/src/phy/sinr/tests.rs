@@ -3,6 +3,11 @@ use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_o
 
 use super::Verdict::{Collision, Error, Good, Ignored};
 use super::*;
+use crate::phy_profile::DOT11B;
+
+fn success(rate: u8, sinr: f64, bits: f64) -> f64 {
+    (DOT11B.rate(RateIndex(rate)).success)(sinr, bits)
+}
 
 const PREAMBLE: Duration = Duration::from_micros(192);
 /// 1000 bytes at 2 Mb/s.
@@ -13,7 +18,7 @@ fn params() -> Sinr {
 }
 
 fn receiver(params: &Sinr) -> SinrReceiver {
-    SinrReceiver::new(params, Rng::stream(1, "test", 0))
+    SinrReceiver::new(&DOT11B, params, Rng::stream(1, "test", 0))
 }
 
 fn at(us: u64) -> Instant {
@@ -25,7 +30,7 @@ fn signal(id: u64, dbm: f64, start_us: u64) -> Signal {
     Signal {
         id,
         power_mw: dbm_to_mw(dbm),
-        rate: RATES[1],
+        rate: RateIndex(1),
         preamble_end,
         end: preamble_end + BODY,
         bits: 8000,
@@ -64,7 +69,7 @@ fn noise_alone_makes_errors_at_the_rate_of_the_error_curve() {
     let mut receiver = receiver(&params);
     let weak = -92.2;
     let ratio = from_db(weak - params.noise_floor_dbm);
-    let expected = success(RATES[0], ratio, 192.0) * success(RATES[1], ratio, 8000.0);
+    let expected = success(0, ratio, 192.0) * success(1, ratio, 8000.0);
     let n = 2_000;
     let mut good = 0;
     for id in 0..n {
@@ -110,10 +115,10 @@ fn each_stretch_is_judged_at_its_own_ratio() {
     receiver.judge(wanted.end);
     let (wanted_mw, noise, other) = (dbm_to_mw(-80.0), dbm_to_mw(-93.55), dbm_to_mw(-81.2));
     let (alone, together) = (wanted_mw / noise, wanted_mw / (noise + other));
-    let intact = success(RATES[0], alone, 96.0)
-        * success(RATES[0], together, 96.0)
-        * success(RATES[1], together, 4000.0)
-        * success(RATES[1], alone, 4000.0);
+    let intact = success(0, alone, 96.0)
+        * success(0, together, 96.0)
+        * success(1, together, 4000.0)
+        * success(1, alone, 4000.0);
     let reception = receiver.reception.unwrap();
     assert!((0.01..0.99).contains(&intact), "{intact} tests nothing");
     assert!((reception.intact / intact - 1.0).abs() < 1e-12);

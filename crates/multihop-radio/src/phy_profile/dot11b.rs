@@ -1,0 +1,79 @@
+//! IEEE 802.11b: DSSS at 1 and 2 Mb/s, CCK at 5.5 and 11 Mb/s, in the 2.4 GHz band (IEEE 802.11-2007 §18).
+
+use std::f64::consts::FRAC_1_SQRT_2;
+
+use multihop_core::{BitRate, Duration};
+
+use super::{Channel, PhyProfile, Preamble, Rate, RateIndex};
+use crate::error_rate::Scheme;
+
+/// The 802.11b profile.
+pub static DOT11B: PhyProfile = PhyProfile {
+    name: "802.11b",
+    slot: Duration::from_micros(20),
+    sifs: Duration::from_micros(10),
+    cw_min: 31,
+    cw_max: 1023,
+    preambles: &[
+        Preamble { name: "long", time: Duration::from_micros(192), is_short: false },
+        Preamble { name: "short", time: Duration::from_micros(96), is_short: true },
+    ],
+    rates: &[
+        Rate { name: "1M", bit_rate: BitRate(1_000_000), success: |sinr, bits| DBPSK.success(sinr, bits) },
+        Rate { name: "2M", bit_rate: BitRate(2_000_000), success: |sinr, bits| DQPSK.success(sinr, bits) },
+        Rate {
+            name: "5.5M",
+            bit_rate: BitRate(5_500_000),
+            success: |sinr, bits| CCK_5_5.success(sinr, bits),
+        },
+        Rate { name: "11M", bit_rate: BitRate(11_000_000), success: |sinr, bits| CCK_11.success(sinr, bits) },
+    ],
+    data_rate: RateIndex(1),
+    basic_rate: RateIndex(0),
+    body_time: BitRate::time_for,
+    channel_width: 22e6,
+    // Channel 1; flags: 2.4 GHz, CCK.
+    channel: Channel { mhz: 2412, flags: 0x00a0 },
+};
+
+/// 22 MHz over the symbol rates of Barker and CCK.
+const BARKER: f64 = 22.0;
+const CCK: f64 = 16.0;
+
+/// Neighbouring phases of DQPSK.
+const QUADRATURE: (f64, f64) = (2.0, FRAC_1_SQRT_2);
+
+static DBPSK: Scheme = Scheme { bits: 1.0, spreading: BARKER, words: &[], phases: (1.0, 0.0) };
+
+static DQPSK: Scheme = Scheme { bits: 2.0, spreading: BARKER, words: &[], phases: QUADRATURE };
+
+// A CCK word is e^(j p1) times a word of the three phases p2, p3, p4. Two such words whose phases
+// differ by d2, d3, d4 correlate by the product of (1 + e^(j d)) / 2.
+// DEVIATION sinr-1: without a carrier phase; ns-3 detects CCK coherently.
+/// d2 and d4 are 0 or pi, d3 is 0: 4 orthogonal words.
+pub(crate) static CCK_5_5: Scheme =
+    Scheme { bits: 4.0, spreading: CCK, words: &[(3.0, 0.0)], phases: QUADRATURE };
+
+/// d2, d3, d4 are quarter turns: 64 words, 6 of which differ from the right one by one of them, 12
+/// by two, 8 by three, and 37 in half a turn somewhere.
+pub(crate) static CCK_11: Scheme = Scheme {
+    bits: 8.0,
+    spreading: CCK,
+    words: &[(6.0, FRAC_1_SQRT_2), (12.0, 0.5), (8.0, FRAC_1_SQRT_2 / 2.0), (37.0, 0.0)],
+    phases: QUADRATURE,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interframe_spaces_and_noise_are_those_of_the_standard() {
+        assert_eq!(DOT11B.difs(), Duration::from_micros(50));
+        assert_eq!(DOT11B.eifs(), Duration::from_micros(364));
+        // kTB over 22 MHz is -100.55 dBm.
+        assert_eq!(DOT11B.noise_floor_dbm().to_bits(), (-93.55_f64).to_bits());
+        // 192 us at 1 Mb/s.
+        assert_eq!(DOT11B.plcp_bytes(), 24);
+    }
+}

@@ -1,0 +1,183 @@
+//! Everything that one physical layer fixes, as one value.
+//!
+//! A profile is one file of this folder and one row of [`PROFILES`]. The MAC's timing, airtimes, error rates, noise,
+//! the fields of captures, and the words of scenarios all come from it.
+
+mod dot11b;
+
+use core::fmt;
+
+use multihop_core::{BitRate, Duration};
+
+pub use self::dot11b::DOT11B;
+#[cfg(test)]
+pub(crate) use self::dot11b::{CCK_5_5, CCK_11};
+
+/// The profiles that a scenario can choose, the default first.
+pub static PROFILES: [&PhyProfile; 1] = [&DOT11B];
+
+/// One physical layer. Profiles are equal if their names are.
+pub struct PhyProfile {
+    /// Its word in scenarios.
+    pub name: &'static str,
+    /// Slot time.
+    pub slot: Duration,
+    /// Short interframe space.
+    pub sifs: Duration,
+    /// Smallest contention window, slots.
+    pub cw_min: u32,
+    /// Largest contention window, slots.
+    pub cw_max: u32,
+    /// The forms of preamble and PLCP header, the default first.
+    pub preambles: &'static [Preamble],
+    /// The rates in ascending order, at most [`MOST_RATES`]. PLCP headers are judged by the error curve of the first.
+    pub rates: &'static [Rate],
+    /// The default rate of unicast data.
+    pub data_rate: RateIndex,
+    /// The default rate of RTS, CTS, ACK and broadcasts.
+    pub basic_rate: RateIndex,
+    /// Airtime of a MAC frame of this many bytes after preamble and PLCP header.
+    pub body_time: fn(BitRate, u32) -> Duration,
+    /// Channel width, Hz: the band whose noise a receiver collects.
+    pub channel_width: f64,
+    /// The channel that captures name.
+    pub channel: Channel,
+}
+
+/// A preamble with the PLCP header that follows it.
+#[derive(Debug, PartialEq)]
+pub struct Preamble {
+    /// Its word in scenarios.
+    pub name: &'static str,
+    /// Airtime of both.
+    pub time: Duration,
+    /// Whether captures call it short.
+    pub is_short: bool,
+}
+
+/// A bit rate with its modulation.
+pub struct Rate {
+    /// Its word in scenarios.
+    pub name: &'static str,
+    /// Bits per second.
+    pub bit_rate: BitRate,
+    /// Probability that this many bits all arrive, at a linear ratio of signal to interference and noise.
+    pub success: fn(sinr: f64, bits: f64) -> f64,
+}
+
+/// A rate by its place in [`PhyProfile::rates`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RateIndex(pub u8);
+
+/// The channel field of a radiotap header.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Channel {
+    /// Centre frequency, MHz.
+    pub mhz: u16,
+    /// Radiotap's channel flags: band and modulation.
+    pub flags: u16,
+}
+
+/// Links number the distances to which rates carry in four bits.
+pub const MOST_RATES: usize = 14;
+
+/// Bytes of an ACK, checksum included (IEEE 802.11 §7.2.1.3).
+pub(crate) const ACK_BYTES: u32 = 14;
+
+impl PhyProfile {
+    /// The profile of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        PROFILES.into_iter().find(|profile| profile.name == name)
+    }
+
+    /// The rate at this place.
+    #[inline]
+    pub fn rate(&self, index: RateIndex) -> &'static Rate {
+        &self.rates[usize::from(index.0)]
+    }
+
+    /// Places of all rates, slowest first.
+    pub fn rate_indices(&self) -> impl Iterator<Item = RateIndex> + use<> {
+        (0..).map(RateIndex).take(self.rates.len())
+    }
+
+    /// The place of the rate of this name.
+    pub fn rate_named(&self, name: &str) -> Option<RateIndex> {
+        self.rate_indices().find(|&index| self.rate(index).name == name)
+    }
+
+    /// The preamble of this name.
+    pub fn preamble_named(&self, name: &str) -> Option<&'static Preamble> {
+        self.preambles.iter().find(|preamble| preamble.name == name)
+    }
+
+    /// Airtime of a MAC frame after preamble and PLCP header.
+    #[inline]
+    pub fn body_time(&self, rate: RateIndex, bytes: u32) -> Duration {
+        (self.body_time)(self.rate(rate).bit_rate, bytes)
+    }
+
+    /// DCF interframe space (IEEE 802.11 §9.2.10).
+    pub fn difs(&self) -> Duration {
+        self.sifs + self.slot * 2
+    }
+
+    /// Extended interframe space (IEEE 802.11 §9.2.10): SIFS, DIFS, and an ACK at the lowest rate behind the default
+    /// preamble.
+    pub fn eifs(&self) -> Duration {
+        let ack = self.preambles[0].time + self.body_time(RateIndex(0), ACK_BYTES);
+        self.sifs + self.difs() + ack
+    }
+
+    /// Bytes that the default preamble and PLCP header would be at the lowest rate, as ns-2 counts them.
+    pub fn plcp_bytes(&self) -> u32 {
+        let bits = self.preambles[0].time.as_nanos() * u64::from(self.rates[0].bit_rate.0) / 1_000_000_000;
+        u32::try_from(bits / 8).expect("a preamble takes microseconds")
+    }
+
+    /// Thermal noise at 290 K and a noise figure of 7 dB, dBm to two decimals.
+    pub fn noise_floor_dbm(&self) -> f64 {
+        const BOLTZMANN: f64 = 1.380_649e-23;
+        let thermal_mw = BOLTZMANN * 290.0 * self.channel_width * 1e3;
+        ((10.0 * libm::log10(thermal_mw) + NOISE_FIGURE_DB) * 100.0).round() / 100.0
+    }
+}
+
+impl PartialEq for PhyProfile {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for PhyProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+const NOISE_FIGURE_DB: f64 = 7.0;
+
+const _: () = {
+    let mut row = 0;
+    while row < PROFILES.len() {
+        assert!(PROFILES[row].rates.len() <= MOST_RATES, "more rates than a link can number");
+        row += 1;
+    }
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_ascend_and_names_are_unique() {
+        for phy in PROFILES {
+            assert!(phy.rates.is_sorted_by_key(|rate| rate.bit_rate), "{phy:?}");
+            for index in phy.rate_indices() {
+                assert_eq!(phy.rate_named(phy.rate(index).name), Some(index), "{phy:?}");
+            }
+            assert_eq!(PhyProfile::named(phy.name), Some(phy));
+            assert_eq!(phy.preamble_named(phy.preambles[0].name), Some(&phy.preambles[0]));
+        }
+    }
+}
