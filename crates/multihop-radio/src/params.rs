@@ -3,6 +3,7 @@
 use multihop_core::{BitRate, Duration};
 
 use crate::phy_profile::{DOT11B, PhyProfile, Preamble, RateIndex};
+use crate::propagation::from_db;
 
 /// The physical layer and the channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -176,6 +177,15 @@ impl RadioParams {
     /// The bit rate of unicast data.
     pub fn bit_rate(&self) -> BitRate {
         self.phy.rate(self.rate).bit_rate
+    }
+
+    /// Metres over which a unicast data frame can be decoded: the range of its rate under the threshold model, the
+    /// distance at which the mean signal falls to the sensitivity under the SINR model.
+    pub fn decode_range(&self) -> f64 {
+        match &self.model {
+            Model::Threshold(threshold) => threshold.range[usize::from(self.rate.0)],
+            Model::Sinr(sinr) => sinr.path_loss.distance(from_db(sinr.sensitivity_dbm - sinr.tx_power_dbm)),
+        }
     }
 }
 

@@ -12,7 +12,6 @@ mod motion;
 mod overrides;
 mod positions;
 mod problem;
-mod range;
 mod read;
 mod schema;
 mod tables;

@@ -51,7 +51,7 @@ pub struct Scenario {
 impl Scenario {
     /// Metres over which a unicast data frame can be decoded in the absence of everything else.
     pub fn decode_range(&self) -> f64 {
-        super::range::decode_range(&self.radio)
+        self.radio.decode_range()
     }
 
     /// Every host with its number.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use multihop_core::{BitRate, Duration};
+use multihop_core::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::document::{Fault, Node, Value};
@@ -170,16 +170,6 @@ macro_rules! words {
     )*};
 }
 pub(crate) use words;
-
-words! {
-    /// A bit rate of DSSS or CCK.
-    Rate(BitRate) {
-        "1M" => BitRate(1_000_000),
-        "2M" => BitRate(2_000_000),
-        "5.5M" => BitRate(5_500_000),
-        "11M" => BitRate(11_000_000),
-    }
-}
 
 /// A value, or the word `"off"`.
 #[derive(Clone, Copy, Debug)]

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use multihop_core::{BitRate, Duration, FlowId, NodeId};
+use multihop_radio::params::RadioParams;
 
 use self::mobility::Mover;
 use super::document::Fault;
@@ -23,6 +24,7 @@ use super::tables::{
     TopologyTable,
 };
 use super::topology::{Layout, Topology, layouts};
+use super::transport;
 use super::values::PositiveSeconds;
 
 /// The scenario that `table` describes; `source` is its name, whose folder files are relative to.
@@ -34,7 +36,7 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fa
         faults.push(Fault::at_key("warmup", message));
     }
     let radio = radio::radio(&table.radio, faults);
-    let reach = radio.as_ref().map(range::decode_range);
+    let reach = radio.as_ref().map(RadioParams::decode_range);
     let (topology, mobility) = nodes_and_movement(table, reach, source, faults).unzip();
     let nodes = topology.as_ref().map(Nodes::of);
     let routing = routing::routing(&table.routing, nodes.as_ref(), faults);

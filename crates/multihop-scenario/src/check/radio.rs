@@ -3,27 +3,27 @@
 use multihop_radio::params::{
     Burst, Fading, MacParams, Model, PathLoss, QueueKind, RadioParams, Sinr, Threshold,
 };
+use multihop_radio::phy_profile::PhyProfile;
 
 use crate::document::Fault;
 use crate::read::Both;
 use crate::tables::{
-    FadingTable, MacTable, ModelTable, PathLossTable, RadioTable, SinrTable, ThresholdTable,
+    FadingTable, MacTable, ModelTable, PathLossTable, PhyTable, RadioTable, RangeTable, SinrTable,
+    ThresholdTable,
 };
-use crate::values::Rate;
 
 /// Physical layer and channel.
 pub(super) fn radio(table: &RadioTable, faults: &mut Vec<Fault>) -> Option<RadioParams> {
-    let Both(channel, model) = table;
+    let Both(phy, Both(channel, model)) = table;
     let model = match model {
-        ModelTable::Threshold(table) => {
-            Model::Threshold(threshold(table, [channel.rate, channel.basic_rate], faults)?)
-        }
-        ModelTable::Sinr(table) => Model::Sinr(sinr(table, faults)),
+        ModelTable::Threshold(table) => Model::Threshold(threshold(table, phy, faults)?),
+        ModelTable::Sinr(table) => Model::Sinr(sinr(table, phy.phy, faults)),
     };
     Some(RadioParams {
-        rate: channel.rate.0,
-        basic_rate: channel.basic_rate.0,
-        preamble: channel.preamble.0,
+        phy: phy.phy,
+        rate: phy.rate,
+        basic_rate: phy.basic_rate,
+        preamble: phy.preamble,
         model,
         loss: channel.loss.0,
         frame_loss: channel.frame_loss.0,
@@ -36,12 +36,13 @@ pub(super) fn radio(table: &RadioTable, faults: &mut Vec<Fault>) -> Option<Radio
     })
 }
 
-fn threshold(table: &ThresholdTable, in_use: [Rate; 2], faults: &mut Vec<Fault>) -> Option<Threshold> {
-    let ranges = table.range.0;
+fn threshold(table: &ThresholdTable, phy: &PhyTable, faults: &mut Vec<Fault>) -> Option<Threshold> {
+    let ranges = ranges(&table.range, phy.phy, faults)?;
     let mut complete = true;
-    for (range, (word, rate)) in ranges.iter().zip(Rate::WORDS) {
-        if range.is_none() && in_use.iter().any(|used| used.0 == *rate) {
-            faults.push(Fault::at_key("radio.range", format!("has no range for {word:?}, a rate in use")));
+    for (rate, range) in phy.phy.rate_indices().zip(&ranges) {
+        if range.is_none() && [phy.rate, phy.basic_rate].contains(&rate) {
+            let name = phy.phy.rate(rate).name;
+            faults.push(Fault::at_key("radio.range", format!("has no range for {name:?}, a rate in use")));
             complete = false;
         }
     }
@@ -52,17 +53,35 @@ fn threshold(table: &ThresholdTable, in_use: [Rate; 2], faults: &mut Vec<Fault>)
     }
     complete.then(|| Threshold {
         // No frame is sent at a rate that the table leaves out.
-        range: ranges.map(|range| range.unwrap_or(0.0)),
+        range: ranges.into_iter().map(|range| range.unwrap_or(0.0)).collect(),
         sense_range: table.sense_range.0,
         capture_db: table.capture_db.0,
     })
 }
 
-fn sinr(table: &SinrTable, faults: &mut Vec<Fault>) -> Sinr {
-    if table.cca_dbm.0 <= table.noise_floor_dbm.0 {
+/// The range of each rate, where the table gives one.
+fn ranges(table: &RangeTable, phy: &PhyProfile, faults: &mut Vec<Fault>) -> Option<Vec<Option<f64>>> {
+    let given = match table {
+        RangeTable::Same(range) => return Some(vec![Some(*range); phy.rates.len()]),
+        RangeTable::ByRate(given) => given,
+    };
+    let mut ranges = vec![None; phy.rates.len()];
+    for &(name, range) in given {
+        let Some(rate) = phy.rate_named(name) else {
+            faults.push(Fault::at_key("radio.range", format!("{name:?} is not a rate of {}", phy.name)));
+            return None;
+        };
+        ranges[usize::from(rate.0)] = Some(range);
+    }
+    Some(ranges)
+}
+
+fn sinr(table: &SinrTable, phy: &PhyProfile, faults: &mut Vec<Fault>) -> Sinr {
+    let noise_floor_dbm = table.noise_floor_dbm.map_or_else(|| phy.noise_floor_dbm(), |given| given.0);
+    if table.cca_dbm.0 <= noise_floor_dbm {
         let message = format!(
-            "found {}, allowed: above noise_floor_dbm, {}, or the medium is always busy",
-            table.cca_dbm.0, table.noise_floor_dbm.0
+            "found {}, allowed: above noise_floor_dbm, {noise_floor_dbm}, or the medium is always busy",
+            table.cca_dbm.0
         );
         faults.push(Fault::at_key("radio.cca_dbm", message));
     }
@@ -84,7 +103,7 @@ fn sinr(table: &SinrTable, faults: &mut Vec<Fault>) -> Sinr {
                 Fading::Rician { k: table.k.0, coherence: table.coherence.duration() }
             }
         },
-        noise_floor_dbm: table.noise_floor_dbm.0,
+        noise_floor_dbm,
         cca_dbm: table.cca_dbm.0,
         sensitivity_dbm: table.sensitivity_dbm.0,
         capture_db: table.capture_db.0,

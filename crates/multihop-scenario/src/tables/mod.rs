@@ -11,7 +11,8 @@ pub(super) use mobility::{
     MobilityTable, MovementTable, RandomWalkTable, RandomWaypointTable, SpeedValue, WaypointsTable,
 };
 pub(super) use radio::{
-    FadingTable, MacTable, ModelTable, PathLossTable, RadioTable, SinrTable, ThresholdTable,
+    FadingTable, MacTable, ModelTable, PathLossTable, PhyTable, RadioTable, RangeTable, SinrTable,
+    ThresholdTable,
 };
 pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
 pub(super) use sweep::SweepTable;

@@ -2,30 +2,33 @@
 
 use std::borrow::Cow;
 
-use multihop_radio::params::{Flavour, Preamble, RATES, Timing};
+use multihop_radio::params::{Flavour, Timing};
+use multihop_radio::phy_profile::{PROFILES, PhyProfile, Preamble, RateIndex};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use crate::document::{Fault, Node, Value};
 use crate::model::ArpKind;
-use crate::read::{Both, Keys, NoKeys, Read, kinds, table, wrong};
+use crate::read::{Both, Fields, Keys, NoKeys, Read, kinds, table, wrong};
 use crate::values::{
-    Chance, DecibelMilliwatts, Decibels, Exponent, Hertz, Metres, OrOff, PositiveSeconds, Rate, Ratio,
-    Seconds, Whole, number, words,
+    Chance, DecibelMilliwatts, Decibels, Exponent, Hertz, Metres, OrOff, PositiveSeconds, Ratio, Seconds,
+    Whole, number, words,
 };
 
 /// `[radio]`.
-pub(crate) type RadioTable = Both<ChannelTable, ModelTable>;
+pub(crate) type RadioTable = Both<PhyTable, Both<ChannelTable, ModelTable>>;
+
+/// The PHY profile, and what it leaves to choose.
+pub(crate) struct PhyTable {
+    pub(crate) phy: &'static PhyProfile,
+    pub(crate) rate: RateIndex,
+    pub(crate) basic_rate: RateIndex,
+    pub(crate) preamble: &'static Preamble,
+}
 
 table! {
     /// What holds for every model of reception.
     ChannelTable {
-        /// Bit rate of unicast data.
-        rate: Rate = "2M",
-        /// Bit rate of RTS, CTS, ACK and broadcasts.
-        basic_rate: Rate = "1M",
-        /// What precedes every frame: long takes 192 us, short 96 us.
-        preamble: PreambleWord = "long",
         /// Chance that a data packet is lost on one hop after the MAC has delivered it.
         loss: Chance = 0.0,
         /// Chance that one frame is received in error; the MAC retries.
@@ -84,8 +87,9 @@ table! {
         shadowing_db: Decibels = 0.0,
         /// Fading.
         fading: FadingTable = json!({ "kind": "none" }),
-        /// Thermal noise in 22 MHz and a noise figure of 7 dB together, dBm.
-        noise_floor_dbm: DecibelMilliwatts = -93.55,
+        /// Thermal noise over the channel width and the noise figure together, dBm. The default has a noise figure of
+        /// 7 dB: -93.55 dBm for 802.11b.
+        noise_floor_dbm: Option<DecibelMilliwatts>,
         /// Energy at which the medium counts as busy, dBm.
         cca_dbm: DecibelMilliwatts = -78.071,
         /// Weakest frame that a receiver locks to, dBm.
@@ -184,12 +188,6 @@ table! {
 }
 
 words! {
-    /// Preambles.
-    PreambleWord(Preamble) {
-        "long" => Preamble::Long,
-        "short" => Preamble::Short,
-    }
-
     /// Flavours of the MAC.
     FlavourWord(Flavour) {
         "ns2" => Flavour::Ns2,
@@ -198,7 +196,7 @@ words! {
 
     /// Frame sizes.
     TimingWord(Timing) {
-        "dsss" => Timing::Dsss,
+        "dsss" => Timing::Standard,
         "ns2-1999" => Timing::Ns2Of1999,
     }
 
@@ -210,23 +208,82 @@ words! {
     }
 }
 
-/// Decode range for each rate of [`RATES`], `None` where the table form leaves it out.
-pub(crate) struct RangeTable(pub(crate) [Option<f64>; 4]);
+impl Fields for PhyTable {
+    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
+        let profiles = PROFILES.map(|phy| (phy.name, phy));
+        let Some(&phy) = keys.take_kind("phy", Some(PROFILES[0].name), &profiles, faults) else {
+            keys.forgive();
+            return None;
+        };
+        let rates: Vec<_> = phy.rate_indices().map(|rate| (phy.rate(rate).name, rate)).collect();
+        let preambles: Vec<_> = phy.preambles.iter().map(|preamble| (preamble.name, preamble)).collect();
+        let mut rate =
+            |key, default| keys.take_kind(key, Some(phy.rate(default).name), &rates, faults).copied();
+        let (rate, basic_rate) = (rate("rate", phy.data_rate), rate("basic_rate", phy.basic_rate));
+        let preamble = keys.take_kind("preamble", Some(preambles[0].0), &preambles, faults).copied();
+        Some(Self { phy, rate: rate?, basic_rate: basic_rate?, preamble: preamble? })
+    }
+
+    fn names() -> Vec<&'static str> {
+        vec!["phy", "rate", "basic_rate", "preamble"]
+    }
+
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        let default = PROFILES[0];
+        let word = |about, words: Vec<&str>, default: &str| json!({ "type": "string", "enum": words, "default": default, "description": about });
+        let rate = |about, default| word(about, rate_names(), PROFILES[0].rate(default).name);
+        let preamble = "What precedes every frame: for 802.11b, long takes 192 us, short 96 us.";
+        json_schema!({ "type": "object", "required": [], "properties": {
+            "phy": word("Physical layer.", PROFILES.map(|phy| phy.name).into(), default.name),
+            "rate": rate("Bit rate of unicast data.", default.data_rate),
+            "basic_rate": rate("Bit rate of RTS, CTS, ACK and broadcasts.", default.basic_rate),
+            "preamble": word(preamble, preamble_names(), default.preambles[0].name),
+        } })
+    }
+}
+
+/// The rates of all profiles.
+fn rate_names() -> Vec<&'static str> {
+    unique(PROFILES.iter().flat_map(|phy| phy.rates).map(|rate| rate.name))
+}
+
+/// The preambles of all profiles.
+fn preamble_names() -> Vec<&'static str> {
+    unique(PROFILES.iter().flat_map(|phy| phy.preambles).map(|preamble| preamble.name))
+}
+
+fn unique(names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    let mut unique = Vec::new();
+    for name in names {
+        if !unique.contains(&name) {
+            unique.push(name);
+        }
+    }
+    unique
+}
+
+/// Decode ranges, metres.
+pub(crate) enum RangeTable {
+    /// The same for all rates.
+    Same(f64),
+    /// By the names of rates.
+    ByRate(Vec<(&'static str, f64)>),
+}
 
 impl Read for RangeTable {
     fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
         match (number(node), &node.value) {
-            (Some(_), _) => Metres::read(node, path, faults).map(|range| Self([Some(range.0); 4])),
+            (Some(_), _) => Metres::read(node, path, faults).map(|range| Self::Same(range.0)),
             (None, Value::Table(_)) => {
                 let mut keys = Keys::open(node, path, faults)?;
-                let read: Vec<Option<Option<Metres>>> =
-                    Rate::WORDS.iter().map(|(word, _)| keys.take(word, None, faults)).collect();
+                let read: Vec<(_, Option<Option<Metres>>)> =
+                    rate_names().into_iter().map(|name| (name, keys.take(name, None, faults))).collect();
                 keys.close(faults);
-                let mut ranges = [None; 4];
-                for (range, read) in ranges.iter_mut().zip(read) {
-                    *range = read?.map(|metres| metres.0);
+                let mut ranges = Vec::new();
+                for (name, range) in read {
+                    ranges.extend(range?.map(|metres| (name, metres.0)));
                 }
-                Some(Self(ranges))
+                Some(Self::ByRate(ranges))
             }
             _ => wrong(node, path, "a number of metres, or a table such as { \"2M\" = 250.0 }", faults),
         }
@@ -241,12 +298,10 @@ impl JsonSchema for RangeTable {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let metres = Metres::json_schema(generator);
         let rates: serde_json::Map<_, _> =
-            Rate::WORDS.iter().map(|(word, _)| ((*word).to_owned(), metres.clone().into())).collect();
+            rate_names().into_iter().map(|name| (name.to_owned(), metres.clone().into())).collect();
         json_schema!({ "anyOf": [
             metres,
             { "type": "object", "properties": rates, "additionalProperties": false },
         ] })
     }
 }
-
-const _: () = assert!(Rate::WORDS.len() == RATES.len());

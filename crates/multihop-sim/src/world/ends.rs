@@ -181,7 +181,7 @@ fn built_in(
                 config.window_max = tcp::window_for_hops(hops);
             }
             if let Some(pacing) = &mut config.pacing {
-                pacing.pacer.bandwidth = scenario.radio.rate;
+                pacing.pacer.bandwidth = scenario.radio.bit_rate();
             }
             tcp_pair(scenario.seed, id, &config)
         }
@@ -189,7 +189,7 @@ fn built_in(
             let sink = !scenario.is_relayed(id);
             let mut config = tpa::Config { sink, initial_ttl: INITIAL_TTL, ..config.as_ref().clone() };
             if let Some(pacing) = &mut config.pacing {
-                pacing.bandwidth = scenario.radio.rate;
+                pacing.bandwidth = scenario.radio.bit_rate();
             }
             tpa_pair(scenario.seed, id, &config)
         }
