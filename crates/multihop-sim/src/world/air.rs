@@ -57,8 +57,7 @@ const _: () = assert!(size_of::<Station>() == 128, "a pair of cache lines");
 
 impl Air {
     pub(super) fn new(scenario: &Scenario, tracks: Vec<Track>, taps: bool) -> Self {
-        let config =
-            MacConfig::new(&scenario.radio, &scenario.mac);
+        let config = MacConfig::new(&scenario.radio, &scenario.mac);
         let capture = match &scenario.radio.model {
             Model::Threshold(threshold) => libm::pow(10.0, threshold.capture_db / 10.0),
             Model::Sinr(_) => 0.0,

@@ -30,7 +30,8 @@ impl Air {
     pub(super) fn may_reorder(&self, context: &Context<'_>) -> bool {
         let pass = self.medium.longest_delay();
         let mac = &self.config.params;
-        let settled_first = self.config.contention.sifs > pass && mac.link_delay > pass && mac.flavour == Flavour::Ns2;
+        let settled_first =
+            self.config.contention.sifs > pass && mac.link_delay > pass && mac.flavour == Flavour::Ns2;
         settled_first && !self.taps && !context.reports_losses && !context.observer.writes()
     }
 
