@@ -121,7 +121,7 @@ fn every_key_of_the_network_arrives() {
     let scenario = load(EVERY_KEY);
     assert_eq!((scenario.name.as_str(), scenario.seed), ("all", u64::MAX));
     assert_eq!(scenario.warmup, Duration::from_millis(5500));
-    assert_eq!(scenario.radio.rate, BitRate(11_000_000));
+    assert_eq!(scenario.radio.bit_rate(), BitRate(11_000_000));
     let Model::Sinr(sinr) = &scenario.radio.model else { panic!("{:?}", scenario.radio) };
     assert_eq!(sinr.path_loss, PathLoss::LogDistance { exponent: 2.7, reference_db: 40.0 });
     assert_eq!(sinr.fading, Fading::Rician { k: 6.0, coherence: Duration::from_millis(20) });
@@ -332,7 +332,7 @@ fn overrides_reach_every_part() {
     assert_eq!(scenario.topology.nodes(), 3);
     assert_eq!(scenario.flows[0].transport.name, "tcp-2+da");
     assert_eq!(scenario.flows[0].start, Duration::from_millis(1500));
-    assert_eq!(scenario.radio.rate, BitRate(11_000_000));
+    assert_eq!(scenario.radio.bit_rate(), BitRate(11_000_000));
     assert_eq!(scenario.arp, ArpKind::Oracle);
     assert_eq!(scenario.decode_range(), 200.0);
     assert_eq!(scenario.sweep.unwrap().seeds, 3);
