@@ -17,14 +17,12 @@ use multihop_radio::params::RadioParams;
 use self::mobility::Mover;
 use super::document::Fault;
 use super::model::{App, Energy, Flow, Host, Mobility, Protocol, Record, Scenario, Sweep, Transport};
-use super::range;
 use super::read::{Both, one_of};
 use super::tables::{
     AppTable, FlowTable, HostTable, MobilityTable, NodeRef, RecordTable, ScenarioTable, SweepTable,
     TopologyTable,
 };
 use super::topology::{Layout, Topology, layouts};
-use super::transport;
 use super::values::PositiveSeconds;
 
 /// The scenario that `table` describes; `source` is its name, whose folder files are relative to.
