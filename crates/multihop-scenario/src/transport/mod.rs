@@ -8,20 +8,19 @@ mod tcp;
 mod tpa;
 
 use std::borrow::Cow;
+use std::iter;
 use std::mem::discriminant;
+use std::sync::LazyLock;
 
 use multihop_transport::pacing::Clock;
-use multihop_transport::tcp::Restore;
+use multihop_transport::tcp::{Restore, Variant};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 pub(super) use parameters::set_tpa;
 
 use super::document::{Fault, Node, Value};
 use super::read::{Read, one_of, wrong};
-use tcp::{
-    ADTCP, Ack, CLAMPED_BY_HOPS, CUBIC, NEWRENO, RENO, TcpKind, VEGAS, WESTWOOD, clamped, delayed, elfn,
-    paced,
-};
+use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, TcpKind, clamped, congestion_control, delayed, elfn, paced};
 use tpa::{TPA, TpaKind, plain, star};
 
 /// A short name that exists.
@@ -49,14 +48,14 @@ enum Suffix {
     Pacing,
 }
 
-/// The names. `tcp-2`, `tcp-3` and `tcp-uc` are those of the TPA paper, which delays ACKs.
-const KINDS: &[(&str, Kind)] = &[
-    ("udp", Kind::Udp),
-    ("reno", Kind::Tcp(RENO)),
-    ("newreno", Kind::Tcp(NEWRENO)),
-    ("cubic", Kind::Tcp(CUBIC)),
-    ("vegas", Kind::Tcp(VEGAS)),
-    ("westwood", Kind::Tcp(WESTWOOD)),
+/// The names: UDP, the congestion controls of TCP, and everything else.
+static KINDS: LazyLock<Vec<(&str, Kind)>> = LazyLock::new(|| {
+    let variants = Variant::ALL.iter().map(|&(name, variant)| (name, Kind::Tcp(congestion_control(variant))));
+    iter::once(("udp", Kind::Udp)).chain(variants).chain(OTHERS.iter().cloned()).collect()
+});
+
+/// `tcp-2`, `tcp-3` and `tcp-uc` are those of the TPA paper, which delays ACKs.
+const OTHERS: &[(&str, Kind)] = &[
     ("tcp-2", Kind::Tcp(clamped(2))),
     ("tcp-3", Kind::Tcp(clamped(3))),
     ("tcp-uc", Kind::Tcp(delayed(NEWRENO))),
@@ -66,7 +65,6 @@ const KINDS: &[(&str, Kind)] = &[
     ("elfn", Kind::Tcp(elfn(Restore::Keep))),
     ("elfn-w", Kind::Tcp(elfn(Restore::Window))),
     ("elfn-rto-w", Kind::Tcp(elfn(Restore::RtoWindow))),
-    ("adtcp", Kind::Tcp(ADTCP)),
     ("tpa", Kind::Tpa(TPA)),
     ("tpa-2", Kind::Tpa(plain(2))),
     ("tpa-3", Kind::Tpa(plain(3))),

@@ -35,31 +35,25 @@ pub(super) enum Window {
     ByHops,
 }
 
-pub(super) const NEWRENO: TcpKind = TcpKind {
-    variant: Variant::NewReno,
-    ack: Ack::Every,
-    window: Window::OfPreset,
-    elfn: None,
-    pacing: None,
-    preset: Config::default,
-};
-
-pub(super) const RENO: TcpKind = TcpKind { variant: Variant::Reno, ..NEWRENO };
-
-pub(super) const CUBIC: TcpKind = TcpKind { variant: Variant::Cubic, ..NEWRENO };
-
-pub(super) const VEGAS: TcpKind = TcpKind { variant: Variant::Vegas, ..NEWRENO };
-
-pub(super) const WESTWOOD: TcpKind = TcpKind { variant: Variant::Westwood, ..NEWRENO };
+pub(super) const NEWRENO: TcpKind = congestion_control(Variant::NewReno);
 
 pub(super) const CLAMPED_BY_HOPS: TcpKind = TcpKind { window: Window::ByHops, ..NEWRENO };
 
-/// With the constants of ns-2 when the paper was written.
-pub(super) const ADTCP: TcpKind = TcpKind { variant: Variant::Adtcp, preset: Config::ns2_2002, ..NEWRENO };
+/// ADTCP has the constants of ns-2 when its paper was written.
+pub(super) const fn congestion_control(variant: Variant) -> TcpKind {
+    TcpKind {
+        variant,
+        ack: Ack::Every,
+        window: Window::OfPreset,
+        elfn: None,
+        pacing: None,
+        preset: if matches!(variant, Variant::Adtcp) { Config::ns2_2002 } else { Config::default },
+    }
+}
 
 /// Reno with explicit link failure notification.
 pub(super) const fn elfn(restore: Restore) -> TcpKind {
-    TcpKind { elfn: Some(restore), ..RENO }
+    TcpKind { elfn: Some(restore), ..congestion_control(Variant::Reno) }
 }
 
 pub(super) const fn delayed(kind: TcpKind) -> TcpKind {

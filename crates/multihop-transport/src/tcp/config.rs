@@ -4,6 +4,7 @@ use multihop_core::Duration;
 
 use super::adtcp::AdtcpConfig;
 use super::pace::Pacing;
+use super::policy::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Start, Variant};
 use super::standby::Standby;
 use crate::rtt::RtoConfig;
 
@@ -64,60 +65,6 @@ pub struct Config {
     pub sink: bool,
     /// Maximum segment lifetime: TIME-WAIT lasts twice as long.
     pub msl: Duration,
-}
-
-/// Congestion control variants.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Variant {
-    /// Fast retransmit and fast recovery of RFC 5681.
-    Reno,
-    /// RFC 6582.
-    NewReno,
-    /// NewReno that is told why packets are lost. Needs timestamps.
-    Adtcp,
-    /// RFC 9438.
-    Cubic,
-    /// Brakmo and Peterson: the window follows what waits in queues.
-    Vegas,
-    /// Westwood+: a loss sets the window to what the measured rate fills.
-    Westwood,
-}
-
-/// What becomes the slow-start threshold at a loss.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Halving {
-    /// Half the bytes in flight (RFC 5681 §3.1, equation 4); kept if the same segment times out again.
-    Flight,
-    /// Half the window in whole segments, at every loss, as ns-2 does.
-    Window,
-}
-
-/// Settings of NewReno.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct NewRenoConfig {
-    /// Which partial ACKs restart the retransmission timer.
-    pub timer: PartialAckTimer,
-    /// Whether a partial ACK takes what it acknowledges off the window (RFC 6582 §3.2 step 5).
-    pub deflate: bool,
-}
-
-/// Which partial ACKs restart the retransmission timer (RFC 6582 §4).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum PartialAckTimer {
-    /// The first one only: many losses in one window end in a timeout.
-    Impatient,
-    /// Every one: one lost segment is repaired per round trip, however many there are.
-    SlowButSteady,
-}
-
-/// The window after recovery.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum RecoveryExit {
-    /// As the RFCs say: ssthresh for Reno (RFC 5681 §3.2 step 6); for NewReno and SACK no more than
-    /// one segment above what is in flight, so that no burst follows (RFC 6582 §3.2 step 3, option 1).
-    Rfc,
-    /// ssthresh, and the ACK that ends recovery makes it grow as any other does, as in ns-2.
-    Grow,
 }
 
 /// When the receiver acknowledges in-order data. Anything else is acknowledged at once.
@@ -277,6 +224,18 @@ impl Config {
     /// Whether the endpoint measures for its peer and listens to it.
     pub fn is_adtcp(&self) -> bool {
         self.variant == Variant::Adtcp
+    }
+
+    /// What a policy starts from; `mss` is what a segment carries once options are known.
+    pub(super) fn start(&self, mss: u32, initial_window: u16) -> Start {
+        Start {
+            mss,
+            window_max: self.window_max,
+            initial_window,
+            halving: self.halving,
+            exit: self.recovery_exit,
+            newreno: self.newreno,
+        }
     }
 
     /// Bytes that the receiver can hold.

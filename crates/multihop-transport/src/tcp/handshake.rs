@@ -164,7 +164,7 @@ impl Endpoint {
         if self.syn_lost {
             self.rtt.syn_was_lost();
         }
-        self.congestion = Congestion::new(&self.config, self.mss, initial);
+        self.congestion = Congestion::new(self.config.variant, &self.config.start(self.mss, initial));
         self.meter = self.config.timestamps.filter(|_| self.timestamps).and_then(|tick| {
             let density = &self.config.adtcp.density;
             self.config.is_adtcp().then(|| Box::new(Meter::new(density, tick)))

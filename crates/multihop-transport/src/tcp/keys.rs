@@ -7,8 +7,9 @@ use multihop_core::settings::{Allowed, Key, Settings, Value, Visitor};
 use multihop_core::{BitRate, Duration};
 
 use super::adtcp::{AdtcpConfig, Identify};
-use super::config::{AckRule, Config, DelayedAck, PartialAckTimer, Variant};
+use super::config::{AckRule, Config, DelayedAck};
 use super::pace::{Pacing, RoundTrips};
+use super::policy::{PartialAckTimer, Variant};
 use super::standby::{Exit, Probe, ProbeInterval, Restore, Standby};
 use crate::pacing::{Clock, PacingConfig};
 use crate::settings::{TIMEOUT, check_rto};

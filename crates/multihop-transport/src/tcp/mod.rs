@@ -29,12 +29,10 @@ mod state;
 mod timers;
 
 pub use adtcp::{AdtcpConfig, DensityConfig, Identify, Level, Levels, Values};
-pub use config::{
-    AckRule, Config, DelayedAck, Halving, NewRenoConfig, PRESETS, PartialAckTimer, RecoveryExit, Variant,
-    window_for_hops,
-};
+pub use config::{AckRule, Config, DelayedAck, PRESETS, window_for_hops};
 pub use counters::Counters;
 pub use pace::{Pacing, RoundTrips, Trip};
+pub use policy::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Variant};
 pub use standby::{Exit, Probe, ProbeInterval, Restore, Standby};
 pub use state::{Phase, State};
 
@@ -140,7 +138,7 @@ impl Endpoint {
             timed: None,
             retries: 0,
             last_data: None,
-            congestion: Congestion::new(&config, mss, config.initial_window),
+            congestion: Congestion::new(config.variant, &config.start(mss, config.initial_window)),
             pace: config.pacing.as_ref().map(Pace::new),
             recovery: Recovery::default(),
             waiting: None,

@@ -1,7 +1,6 @@
 use multihop_core::{Duration, Instant};
 
-use super::config::{PartialAckTimer, Variant};
-use super::policy::{Ack, AckKind};
+use super::policy::{Ack, AckKind, PartialAckTimer};
 use super::scoreboard::Scoreboard;
 use super::timers::Timer;
 use super::{Endpoint, Event};
@@ -102,9 +101,7 @@ impl Endpoint {
     }
 
     fn rearm_after_ack(&mut self, now: Instant, kind: AckKind) {
-        let impatient = self.config.variant != Variant::Reno
-            && self.config.newreno.timer == PartialAckTimer::Impatient
-            && !self.sack;
+        let impatient = self.config.newreno.timer == PartialAckTimer::Impatient && !self.sack;
         if self.send.una == self.send.max {
             // RFC 6298 §5.2
             self.timers.stop(Timer::Retransmit);

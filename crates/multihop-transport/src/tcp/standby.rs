@@ -1,7 +1,7 @@
 //! Stand-by: the path is thought to be gone, and the connection waits for it instead of backing off.
 //!
-//! Two things ask for it: a notice that a link failed (`elfn.rs`), and a policy that takes a
-//! retransmission timeout for a disconnection ([`Policy::stands_by`](super::policy::Policy::stands_by)).
+//! Two things ask for it: a notice that a link failed (`elfn.rs`), and a retransmission timeout that
+//! ADTCP takes for a disconnection (`adtcp/mod.rs`).
 //! Both hand over a [`Standby`], which says everything that follows:
 //!
 //! * The retransmission timer is off, and no data leaves but one probe per `interval`, the first one

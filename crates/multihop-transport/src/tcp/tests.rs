@@ -1,4 +1,5 @@
 use multihop_core::{BitRate, Duration};
+use multihop_wire::tcp::NetworkState;
 
 use super::policy::fake::Fake;
 use super::*;
@@ -71,9 +72,10 @@ fn notices_reach_the_policy() {
     assert_eq!(fake.notices, [Notice::RouteLost]);
 }
 
-/// A policy that takes a timeout for a disconnection: eight bytes every two seconds, three times.
+/// ADTCP takes a timeout without congestion for a disconnection: eight bytes every two seconds, three
+/// times.
 #[test]
-fn a_timeout_leads_to_standby_if_the_policy_says_so() {
+fn an_adtcp_timeout_without_congestion_starts_standby() {
     let plan = Standby {
         interval: ProbeInterval::Fixed(Duration::from_secs(2)),
         at_once: false,
@@ -83,8 +85,10 @@ fn a_timeout_leads_to_standby_if_the_policy_says_so() {
         max_probes: Some(3),
     };
     let mut endpoint = endpoint(None);
-    let Congestion::Fake(fake) = &mut endpoint.congestion else { unreachable!() };
-    fake.standby = Some(plan);
+    endpoint.config.adtcp.disconnected = plan;
+    endpoint.congestion = Congestion::new(Variant::Adtcp, &endpoint.config.start(1460, 4));
+    let Congestion::Adtcp(adtcp) = &mut endpoint.congestion else { unreachable!() };
+    adtcp.on_report(NetworkState::NORMAL);
     endpoint.send_forever().unwrap();
     segments(&mut endpoint, Instant::ZERO);
     let mut seen = Vec::new();

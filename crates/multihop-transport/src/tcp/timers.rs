@@ -53,7 +53,7 @@ impl Endpoint {
         let flight = self.flight();
         let again = self.recovery.on_timeout(self.send.una, self.send.max);
         self.send.next = self.send.una;
-        if let Some(plan) = self.congestion.policy().stands_by() {
+        if let Some(plan) = self.disconnection() {
             return self.stand_by(now, plan, None);
         }
         // RFC 5681 §3.1: the loss window, before the timer is backed off.

@@ -18,6 +18,7 @@ use multihop_core::{Duration, Instant};
 use multihop_wire::tcp::{NetworkState, Segment, StateOption, Timestamps};
 
 use super::Endpoint;
+use super::policy::Congestion;
 use super::standby::{Exit, Probe, ProbeInterval, Restore, Standby};
 pub(super) use meter::Meter;
 use meter::Packet;
@@ -71,7 +72,15 @@ impl Endpoint {
 
     /// The state that the peer told last; `None` if it never told one, or nobody here listens.
     pub fn told_state(&self) -> Option<NetworkState> {
-        self.congestion.policy().told()
+        let Congestion::Adtcp(policy) = &self.congestion else { return None };
+        policy.reported()
+    }
+
+    /// How to wait if a retransmission timeout now means that the path is gone: section 3.1.2 takes a
+    /// timeout without congestion for a disconnection.
+    pub(super) fn disconnection(&self) -> Option<Standby> {
+        let state = self.told_state()?;
+        (!state.has(NetworkState::CONGESTION)).then_some(self.config.adtcp.disconnected)
     }
 
     /// Data arrived, and has been dealt with.
@@ -99,8 +108,9 @@ impl Endpoint {
         if let Some(option) = segment.options.state
             && option.kind == self.config.adtcp.option_kind
             && is_newest
+            && let Congestion::Adtcp(policy) = &mut self.congestion
         {
-            self.congestion.policy_mut().on_state(option.state);
+            policy.on_report(option.state);
         }
     }
 }

@@ -1,35 +1,44 @@
 use multihop_core::Instant;
 use multihop_wire::tcp::NetworkState;
 
+use super::control::{Ack, AckKind, Policy};
 use super::newreno::NewReno;
-use super::{Ack, AckKind, Policy, Standby, Window};
+use super::start::Start;
+use super::window::Window;
 
-/// ADTCP's sender: NewReno, but for what a loss does if the peer says that it was no congestion
-/// (Fu and others, sections 2.1 and 4). A peer that tells nothing leaves NewReno.
+/// The congestion control of ADTCP: NewReno, except for losses that the peer attributes to something
+/// other than congestion (Fu and others, sections 2.1 and 4). Without reports it is NewReno.
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Adtcp {
     newreno: NewReno,
-    disconnected: Standby,
-    told: Option<NetworkState>,
+    reported: Option<NetworkState>,
     /// The window at the end of the recovery under way, if that is not NewReno's.
     held: Option<u32>,
 }
 
 impl Adtcp {
-    pub(super) fn new(newreno: NewReno, disconnected: Standby) -> Self {
-        Self { newreno, disconnected, told: None, held: None }
+    pub(super) fn new(start: &Start) -> Self {
+        Self { newreno: NewReno::new(start), reported: None, held: None }
+    }
+
+    pub(in crate::tcp) fn on_report(&mut self, state: NetworkState) {
+        self.reported = Some(state);
+    }
+
+    pub(in crate::tcp) fn reported(&self) -> Option<NetworkState> {
+        self.reported
     }
 
     /// The window with which to go on after a third duplicate ACK; `None` is NewReno's.
     fn window_after_loss(&self) -> Option<u32> {
-        let told = self.told?;
+        let state = self.reported?;
         let window = self.newreno.base();
-        if told.has(NetworkState::CONGESTION) {
+        if state.has(NetworkState::CONGESTION) {
             None
-        } else if told.has(NetworkState::ROUTE_CHANGE) || told.has(NetworkState::DISCONNECTION) {
+        } else if state.has(NetworkState::ROUTE_CHANGE) || state.has(NetworkState::DISCONNECTION) {
             // A path that was gone for less than a timeout is a route change (section 2.1).
             Some(window.ssthresh())
-        } else if told.has(NetworkState::CHANNEL_ERROR) {
+        } else if state.has(NetworkState::CHANNEL_ERROR) {
             Some(window.cwnd())
         } else {
             None
@@ -51,19 +60,6 @@ impl Policy for Adtcp {
             Some(cwnd) => self.base_mut().hold(cwnd),
             None => self.newreno.on_triple_dup_ack(now, flight),
         }
-    }
-
-    fn stands_by(&self) -> Option<Standby> {
-        // Section 3.1.2: a timeout without congestion is a disconnection.
-        self.told.filter(|told| !told.has(NetworkState::CONGESTION)).map(|_| self.disconnected)
-    }
-
-    fn on_state(&mut self, state: NetworkState) {
-        self.told = Some(state);
-    }
-
-    fn told(&self) -> Option<NetworkState> {
-        self.told
     }
 
     fn base(&self) -> &Window {

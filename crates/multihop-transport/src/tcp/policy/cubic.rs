@@ -1,8 +1,9 @@
 use multihop_core::{Duration, Instant};
 
+use super::control::{Ack, AckKind, Policy};
 use super::newreno::NewReno;
-use super::window::Share;
-use super::{Ack, AckKind, Policy, Window};
+use super::start::Start;
+use super::window::{Share, Window};
 
 /// RFC 9438: the window follows a cubic function of the time since the last loss, flat where that
 /// loss was. Windows are in segments here, as in the RFC.
@@ -28,8 +29,8 @@ struct Epoch {
 }
 
 impl Cubic {
-    pub(super) fn new(newreno: NewReno) -> Self {
-        Self { newreno, w_max: None, prior: 0.0, epoch: None }
+    pub(super) fn new(start: &Start) -> Self {
+        Self { newreno: NewReno::new(start), w_max: None, prior: 0.0, epoch: None }
     }
 
     fn segments(&self) -> f64 {
@@ -159,7 +160,7 @@ const STEPS: u32 = 64;
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, ms, newreno};
+    use super::super::tests::{ack, ms, start};
     use super::*;
 
     fn near(a: f64, b: f64) -> bool {
@@ -186,7 +187,7 @@ mod tests {
 
     /// In congestion avoidance with 40 segments, and nothing lost so far.
     fn cubic() -> Cubic {
-        let mut cubic = Cubic::new(newreno(200));
+        let mut cubic = Cubic::new(&start(200));
         cubic.base_mut().set_cwnd(40_000);
         cubic.base_mut().set_ssthresh(40_000);
         cubic

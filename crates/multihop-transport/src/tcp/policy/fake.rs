@@ -1,13 +1,13 @@
 use multihop_core::{Instant, Notice};
 
-use super::{Ack, Policy, Standby, Window};
+use super::control::{Ack, Policy};
+use super::window::Window;
 
 /// A policy for tests: fixed windows, and a record of the notices.
 #[derive(Debug, Default)]
 pub(in crate::tcp) struct Fake {
     pub(in crate::tcp) window: u32,
     pub(in crate::tcp) notices: Vec<Notice>,
-    pub(in crate::tcp) standby: Option<Standby>,
 }
 
 impl Policy for Fake {
@@ -26,10 +26,6 @@ impl Policy for Fake {
     fn on_triple_dup_ack(&mut self, _now: Instant, _flight: u32) {}
 
     fn on_rto(&mut self, _now: Instant, _flight: u32, _again: bool) {}
-
-    fn stands_by(&self) -> Option<Standby> {
-        self.standby
-    }
 
     fn on_idle(&mut self) {}
 

@@ -1,7 +1,8 @@
 use multihop_core::Instant;
 
-use super::{Ack, AckKind, Policy, Window};
-use crate::tcp::config::NewRenoConfig;
+use super::control::{Ack, AckKind, Policy};
+use super::start::{NewRenoConfig, Start};
+use super::window::Window;
 
 /// RFC 6582: a partial ACK shows the next hole, and recovery goes on.
 #[derive(Clone, Debug)]
@@ -11,8 +12,8 @@ pub(in crate::tcp) struct NewReno {
 }
 
 impl NewReno {
-    pub(super) fn new(window: Window, config: NewRenoConfig) -> Self {
-        Self { window, config }
+    pub(super) fn new(start: &Start) -> Self {
+        Self { window: Window::new(start), config: start.newreno }
     }
 }
 

@@ -1,6 +1,8 @@
 use multihop_core::Instant;
 
-use super::{Ack, AckKind, Policy, Window};
+use super::control::{Ack, AckKind, Policy};
+use super::start::Start;
+use super::window::Window;
 
 /// RFC 5681: the first ACK of new data ends fast recovery.
 #[derive(Clone, Debug)]
@@ -9,8 +11,8 @@ pub(in crate::tcp) struct Reno {
 }
 
 impl Reno {
-    pub(super) fn new(window: Window) -> Self {
-        Self { window }
+    pub(super) fn new(start: &Start) -> Self {
+        Self { window: Window::new(start) }
     }
 }
 

@@ -2,13 +2,11 @@
 
 use multihop_core::{Duration, Instant};
 
-use super::newreno::NewReno;
-use super::{Ack, AckKind, Window};
+use super::{Ack, AckKind, Start};
 use crate::tcp::config::Config;
 
-pub(super) fn newreno(window_max: u16) -> NewReno {
-    let config = Config { window_max, ..Config::rfc() };
-    NewReno::new(Window::new(&config, 1000, 1), config.newreno)
+pub(super) fn start(window_max: u16) -> Start {
+    Config { window_max, ..Config::rfc() }.start(1000, 1)
 }
 
 pub(super) fn ms(n: u64) -> Instant {

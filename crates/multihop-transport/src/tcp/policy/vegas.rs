@@ -1,7 +1,9 @@
 use multihop_core::{Duration, Instant};
 
+use super::control::{Ack, AckKind, Policy};
 use super::newreno::NewReno;
-use super::{Ack, AckKind, Policy, Window};
+use super::start::Start;
+use super::window::Window;
 
 /// Vegas (Brakmo and Peterson, 1995): once in a round trip the window is compared with what the path
 /// holds without queues. Losses are NewReno's.
@@ -17,8 +19,8 @@ pub(in crate::tcp) struct Vegas {
 }
 
 impl Vegas {
-    pub(super) fn new(newreno: NewReno) -> Self {
-        Self { newreno, base_rtt: None, left: 0, holds: false }
+    pub(super) fn new(start: &Start) -> Self {
+        Self { newreno: NewReno::new(start), base_rtt: None, left: 0, holds: false }
     }
 
     fn in_slow_start(&self) -> bool {
@@ -104,12 +106,12 @@ const LEAST: u32 = 2;
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, ms, newreno};
+    use super::super::tests::{ack, ms, start};
     use super::*;
 
     /// In congestion avoidance with `segments`, and a shortest round trip of 100 ms.
     fn vegas(segments: u32) -> Vegas {
-        let mut vegas = Vegas::new(newreno(64));
+        let mut vegas = Vegas::new(&start(64));
         vegas.base_rtt = Some(Duration::from_millis(100));
         vegas.base_mut().set_cwnd(segments * 1000);
         vegas.base_mut().set_ssthresh(2000);
@@ -145,7 +147,7 @@ mod tests {
 
     #[test]
     fn slow_start_doubles_every_other_round_trip() {
-        let mut vegas = Vegas::new(newreno(64));
+        let mut vegas = Vegas::new(&start(64));
         vegas.base_mut().set_cwnd(1000);
         let mut windows = [0; 6];
         for window in &mut windows {

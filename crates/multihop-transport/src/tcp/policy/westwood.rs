@@ -1,7 +1,9 @@
 use multihop_core::{Duration, Instant};
 
+use super::control::{Ack, Policy};
 use super::newreno::NewReno;
-use super::{Ack, Policy, Window};
+use super::start::Start;
+use super::window::Window;
 
 /// Westwood+ (Mascolo and others, 2001; Grieco and Mascolo, 2004): the rate at which data is
 /// acknowledged says how much a loss leaves of the window. All else is NewReno.
@@ -51,8 +53,8 @@ impl Rate {
 }
 
 impl Westwood {
-    pub(super) fn new(newreno: NewReno) -> Self {
-        Self { newreno, rate: Rate::default(), rtt_min: None }
+    pub(super) fn new(start: &Start) -> Self {
+        Self { newreno: NewReno::new(start), rate: Rate::default(), rtt_min: None }
     }
 
     /// What fills the path without queues, once it is known.
@@ -112,12 +114,12 @@ const SECOND: u64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, ms, newreno};
+    use super::super::tests::{ack, ms, start};
     use super::*;
 
     /// 10 segments acknowledged in 100 ms steps of one each: 10 kB/s, round trips of 400 ms.
     fn westwood() -> Westwood {
-        let mut westwood = Westwood::new(newreno(64));
+        let mut westwood = Westwood::new(&start(64));
         for i in 0..=10 {
             westwood.on_ack(ms(100 * i), &ack(1000, 20_000, Some(400)));
         }
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn without_a_sample_the_window_is_halved() {
-        let mut westwood = Westwood::new(newreno(64));
+        let mut westwood = Westwood::new(&start(64));
         westwood.base_mut().set_cwnd(20_000);
         westwood.on_triple_dup_ack(ms(0), 20_000);
         assert_eq!(westwood.cwnd(), 10_000);

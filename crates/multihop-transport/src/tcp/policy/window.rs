@@ -1,4 +1,4 @@
-use crate::tcp::config::{Config, Halving, RecoveryExit};
+use super::start::{Halving, RecoveryExit, Start};
 
 /// The congestion window in bytes, and the arithmetic that the Reno family shares.
 #[derive(Clone, Debug)]
@@ -15,9 +15,10 @@ pub(in crate::tcp) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(config: &Config, mss: u32, initial: u16) -> Self {
-        let max = u32::from(config.window_max.max(1)).saturating_mul(mss);
-        let initial = u32::from(initial.max(1)).saturating_mul(mss).min(max);
+    pub(super) fn new(start: &Start) -> Self {
+        let mss = start.mss;
+        let max = u32::from(start.window_max.max(1)).saturating_mul(mss);
+        let initial = u32::from(start.initial_window.max(1)).saturating_mul(mss).min(max);
         Self {
             mss,
             max,
@@ -25,8 +26,8 @@ impl Window {
             cwnd: initial,
             ssthresh: max,
             inflation: 0,
-            halving: config.halving,
-            exit: config.recovery_exit,
+            halving: start.halving,
+            exit: start.exit,
         }
     }
 

@@ -56,14 +56,7 @@ fn configs() -> impl Strategy<Value = Config> {
     let rule =
         prop_oneof![Just(AckRule::Every), Just(AckRule::Delayed(DelayedAck::Ns2)), Just(AckRule::Dynamic),];
     let options = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let variant = prop::sample::select(vec![
-        Variant::Reno,
-        Variant::NewReno,
-        Variant::Adtcp,
-        Variant::Cubic,
-        Variant::Vegas,
-        Variant::Westwood,
-    ]);
+    let variant = prop::sample::select(Variant::ALL).prop_map(|(_, variant)| variant);
     (preset, variant, rule, options, 1_u16..70, 100_u16..1500).prop_map(
         |(preset, variant, ack_rule, (sack, stamps, steady, nagle), window_max, mss)| {
             let mut config =

@@ -1,0 +1,85 @@
+//! The port of a congestion control, and what the endpoint tells it.
+
+use multihop_core::{Duration, Instant, Notice};
+
+use super::window::Window;
+
+/// Congestion control of one connection. Everything else belongs to the endpoint.
+pub(in crate::tcp) trait Policy {
+    /// New data was acknowledged.
+    fn on_ack(&mut self, now: Instant, ack: &Ack);
+
+    /// The arithmetic of windows, on which a variant builds.
+    fn base(&self) -> &Window;
+
+    /// See [`base`](Self::base).
+    fn base_mut(&mut self) -> &mut Window;
+
+    /// One more duplicate ACK arrived during fast recovery without SACK.
+    fn on_dup_ack(&mut self) {
+        self.base_mut().inflate();
+    }
+
+    /// Fast retransmit: the third duplicate ACK arrived with `flight` bytes outstanding.
+    fn on_triple_dup_ack(&mut self, _now: Instant, flight: u32) {
+        self.base_mut().halve(flight);
+    }
+
+    /// The retransmission timer expired with `flight` bytes outstanding; `again` if it did so
+    /// before for the same segment.
+    fn on_rto(&mut self, _now: Instant, flight: u32, again: bool) {
+        self.base_mut().collapse(flight, again);
+    }
+
+    /// Nothing has been sent for one retransmission timeout.
+    fn on_idle(&mut self) {
+        self.base_mut().restart();
+    }
+
+    /// News from the layers below.
+    fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
+
+    /// Bytes that may be in flight, without what duplicate ACKs have added.
+    fn cwnd(&self) -> u32 {
+        self.base().cwnd()
+    }
+
+    /// Bytes that may be in flight.
+    fn window(&self) -> u32 {
+        self.base().total()
+    }
+
+    /// Where slow start ends, in bytes.
+    fn ssthresh(&self) -> u32 {
+        self.base().ssthresh()
+    }
+
+    /// Whether fast recovery goes on until everything sent before it is acknowledged.
+    fn outlasts_partial_acks(&self) -> bool;
+}
+
+/// An ACK of new data.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp) struct Ack {
+    /// Bytes newly acknowledged.
+    pub(in crate::tcp) acked: u32,
+    /// Bytes still outstanding.
+    pub(in crate::tcp) flight: u32,
+    pub(in crate::tcp) kind: AckKind,
+    /// The round trip that it ends, if that was being timed: one segment for each round trip, or
+    /// every ACK with timestamps.
+    pub(in crate::tcp) round_trip: Option<Duration>,
+    /// The smoothed round trip.
+    pub(in crate::tcp) srtt: Option<Duration>,
+}
+
+/// What an ACK of new data means to fast recovery.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::tcp) enum AckKind {
+    /// There is no recovery.
+    Normal,
+    /// More of what was outstanding at the loss is missing.
+    Partial,
+    /// Recovery is over.
+    Full,
+}

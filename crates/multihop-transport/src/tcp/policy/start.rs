@@ -1,0 +1,52 @@
+//! What every policy starts from, and the settings in it.
+
+/// What a policy starts from.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp) struct Start {
+    /// Payload bytes of a full segment.
+    pub(in crate::tcp) mss: u32,
+    /// The clamp, in segments.
+    pub(in crate::tcp) window_max: u16,
+    /// In segments.
+    pub(in crate::tcp) initial_window: u16,
+    pub(in crate::tcp) halving: Halving,
+    pub(in crate::tcp) exit: RecoveryExit,
+    pub(in crate::tcp) newreno: NewRenoConfig,
+}
+
+/// What becomes the slow-start threshold at a loss.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Halving {
+    /// Half the bytes in flight (RFC 5681 §3.1, equation 4); kept if the same segment times out again.
+    Flight,
+    /// Half the window in whole segments, at every loss, as ns-2 does.
+    Window,
+}
+
+/// Settings of NewReno.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NewRenoConfig {
+    /// Which partial ACKs restart the retransmission timer.
+    pub timer: PartialAckTimer,
+    /// Whether a partial ACK takes what it acknowledges off the window (RFC 6582 §3.2 step 5).
+    pub deflate: bool,
+}
+
+/// Which partial ACKs restart the retransmission timer (RFC 6582 §4).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PartialAckTimer {
+    /// The first one only: many losses in one window end in a timeout.
+    Impatient,
+    /// Every one: one lost segment is repaired per round trip, however many there are.
+    SlowButSteady,
+}
+
+/// The window after recovery.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RecoveryExit {
+    /// As the RFCs say: ssthresh for Reno (RFC 5681 §3.2 step 6); for NewReno and SACK no more than
+    /// one segment above what is in flight, so that no burst follows (RFC 6582 §3.2 step 3, option 1).
+    Rfc,
+    /// ssthresh, and the ACK that ends recovery makes it grow as any other does, as in ns-2.
+    Grow,
+}
