@@ -7,7 +7,7 @@ use multihop_core::{Instant, LostSegment, SegmentId};
 use multihop_wire::tcp::SeqNumber;
 
 use super::Endpoint;
-use super::handshake::position;
+use super::sequence::position;
 
 impl Endpoint {
     /// A segment met a broken link. A segment of another connection, or one that is acknowledged by now,

@@ -1,105 +1,15 @@
 use alloc::boxed::Box;
 
 use multihop_core::Instant;
-use multihop_wire::tcp::{Options, Segment, SeqNumber};
+use multihop_wire::tcp::{Options, Segment};
 
 use super::adtcp::Meter;
-use super::config::{Config, MAX_SCALE};
+use super::config::MAX_SCALE;
 use super::policy::Congestion;
-use super::recvq::RecvQueue;
+use super::sequence::at;
 use super::state::State;
 use super::timers::Timer;
 use super::{Endpoint, Event};
-use crate::sendq::SendQueue;
-
-/// Sequence variables of our data. Positions count from our SYN, which is at 0; the first byte is
-/// at 1, and the FIN follows the last.
-#[derive(Clone, Debug)]
-pub(super) struct Sender {
-    pub(super) iss: SeqNumber,
-    /// First position not acknowledged (`SND.UNA`).
-    pub(super) una: u64,
-    /// Next position to send (`SND.NXT`); goes back after a timeout.
-    pub(super) next: u64,
-    /// One beyond the highest position ever sent.
-    pub(super) max: u64,
-    /// The peer's window in bytes (`SND.WND`).
-    pub(super) window: u32,
-    /// The largest window the peer has offered.
-    pub(super) max_window: u32,
-    /// Where the segment of the last window update began, and what it acknowledged (`SND.WL1`,
-    /// `SND.WL2`).
-    pub(super) window_from: (u64, u64),
-    /// The peer's window scale.
-    pub(super) scale: u8,
-    pub(super) queue: SendQueue,
-    /// A window probe must leave.
-    pub(super) probe_due: bool,
-    /// Probes since the window closed.
-    pub(super) probes: u32,
-}
-
-/// Sequence variables of the peer's data.
-#[derive(Clone, Debug)]
-pub(super) struct Receiver {
-    pub(super) irs: SeqNumber,
-    pub(super) queue: RecvQueue,
-    /// The right edge of the window we have offered.
-    pub(super) edge: u64,
-    pub(super) capacity: u32,
-    /// Our window scale.
-    pub(super) scale: u8,
-    /// What our last ACK acknowledged (RFC 7323 §4.3, `Last.ACK.sent`).
-    pub(super) last_ack: u64,
-}
-
-impl Sender {
-    pub(super) fn new(iss: SeqNumber) -> Self {
-        Self {
-            iss,
-            una: 0,
-            next: 0,
-            max: 0,
-            window: 0,
-            max_window: 0,
-            window_from: (0, 0),
-            scale: 0,
-            queue: SendQueue::new(),
-            probe_due: false,
-            probes: 0,
-        }
-    }
-
-    /// The number on the wire.
-    pub(super) fn number(&self, position: u64) -> SeqNumber {
-        at(self.iss, position)
-    }
-}
-
-impl Receiver {
-    pub(super) fn new(config: &Config) -> Self {
-        Self {
-            irs: SeqNumber(0),
-            queue: RecvQueue::new(config.sink),
-            edge: 0,
-            capacity: config.recv_capacity(),
-            scale: 0,
-            last_ack: 0,
-        }
-    }
-}
-
-/// The number of `position` in a stream whose SYN is `start`.
-#[expect(clippy::cast_possible_truncation, reason = "sequence numbers wrap")]
-pub(super) fn at(start: SeqNumber, position: u64) -> SeqNumber {
-    start + position as u32
-}
-
-/// The position nearest to `near` that has `number`; `None` if it lies before the SYN.
-pub(super) fn position(start: SeqNumber, near: u64, number: SeqNumber) -> Option<u64> {
-    let offset = number.since(at(start, near)).cast_signed();
-    near.checked_add_signed(i64::from(offset))
-}
 
 impl Endpoint {
     /// Opens the connection.

@@ -3,8 +3,8 @@ use core::mem;
 use multihop_core::{Duration, Instant};
 use multihop_wire::tcp::{Segment, SeqNumber};
 
-use super::handshake::position;
 use super::recvq::Arrival;
+use super::sequence::position;
 use super::state::State;
 use super::timers::Timer;
 use super::{Endpoint, Event};
@@ -29,7 +29,7 @@ impl Endpoint {
         let occupied = segment.payload.len() as u64 + u64::from(segment.syn) + u64::from(segment.fin);
         let (seq, ack) = match segment.ack {
             Some(ack) => (ack, None),
-            None => (SeqNumber(0), Some(super::handshake::at(segment.seq, occupied))),
+            None => (SeqNumber(0), Some(super::sequence::at(segment.seq, occupied))),
         };
         self.emit_segment(Segment {
             source: segment.destination,

@@ -2,7 +2,7 @@ use multihop_core::Instant;
 use multihop_wire::tcp::{Options, Segment, Timestamps};
 
 use super::ack::Due;
-use super::handshake::at;
+use super::sequence::at;
 use super::state::State;
 use super::timers::Timer;
 use super::{Endpoint, Output};

@@ -1,0 +1,33 @@
+//! The sequence variables of the data that we receive (RFC 9293 §3.3.1).
+
+use multihop_wire::tcp::SeqNumber;
+
+use super::config::Config;
+use super::recvq::RecvQueue;
+
+/// Sequence variables of the peer's data.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    pub(super) irs: SeqNumber,
+    pub(super) queue: RecvQueue,
+    /// The right edge of the window we have offered.
+    pub(super) edge: u64,
+    pub(super) capacity: u32,
+    /// Our window scale.
+    pub(super) scale: u8,
+    /// What our last ACK acknowledged (RFC 7323 §4.3, `Last.ACK.sent`).
+    pub(super) last_ack: u64,
+}
+
+impl Receiver {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            irs: SeqNumber(0),
+            queue: RecvQueue::new(config.sink),
+            edge: 0,
+            capacity: config.recv_capacity(),
+            scale: 0,
+            last_ack: 0,
+        }
+    }
+}

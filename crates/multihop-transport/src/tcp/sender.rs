@@ -1,0 +1,56 @@
+//! The sequence variables of the data that we send (RFC 9293 §3.3.1).
+
+use multihop_wire::tcp::SeqNumber;
+
+use super::sequence;
+use crate::sendq::SendQueue;
+
+/// Sequence variables of our data. Positions count from our SYN, which is at 0; the first byte is
+/// at 1, and the FIN follows the last.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    pub(super) iss: SeqNumber,
+    /// First position not acknowledged (`SND.UNA`).
+    pub(super) una: u64,
+    /// Next position to send (`SND.NXT`); goes back after a timeout.
+    pub(super) next: u64,
+    /// One beyond the highest position ever sent.
+    pub(super) max: u64,
+    /// The peer's window in bytes (`SND.WND`).
+    pub(super) window: u32,
+    /// The largest window the peer has offered.
+    pub(super) max_window: u32,
+    /// Where the segment of the last window update began, and what it acknowledged (`SND.WL1`,
+    /// `SND.WL2`).
+    pub(super) window_from: (u64, u64),
+    /// The peer's window scale.
+    pub(super) scale: u8,
+    pub(super) queue: SendQueue,
+    /// A window probe must leave.
+    pub(super) probe_due: bool,
+    /// Probes since the window closed.
+    pub(super) probes: u32,
+}
+
+impl Sender {
+    pub(super) fn new(iss: SeqNumber) -> Self {
+        Self {
+            iss,
+            una: 0,
+            next: 0,
+            max: 0,
+            window: 0,
+            max_window: 0,
+            window_from: (0, 0),
+            scale: 0,
+            queue: SendQueue::new(),
+            probe_due: false,
+            probes: 0,
+        }
+    }
+
+    /// The number on the wire.
+    pub(super) fn number(&self, position: u64) -> SeqNumber {
+        sequence::at(self.iss, position)
+    }
+}
