@@ -1,4 +1,4 @@
-//! What both transports with connections have in common: ports, events, and why data cannot be sent.
+//! What both transports with connections have in common: ports, outputs, events, and why data cannot be sent.
 
 use core::{error, fmt};
 
@@ -18,6 +18,15 @@ impl Ports {
     pub(crate) fn have_sent(self, lost: LostSegment) -> bool {
         (lost.source, lost.destination) == (self.local, self.remote)
     }
+}
+
+/// What an endpoint gives to its driver.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Output<S> {
+    /// A segment for the peer.
+    Segment(S),
+    /// Something the application may want to know.
+    Event(Event),
 }
 
 /// What happened to a connection.

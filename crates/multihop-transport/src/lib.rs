@@ -8,6 +8,7 @@ extern crate alloc;
 
 mod bytes;
 mod event;
+mod named;
 mod sendq;
 mod settings;
 
@@ -16,3 +17,5 @@ pub mod pacing;
 pub mod rtt;
 pub mod tcp;
 pub mod tpa;
+
+pub use event::Output;

@@ -1,6 +1,9 @@
+//! What both transports keep of the data to be sent.
+
 use multihop_core::Payload;
 
 use crate::bytes::ByteQueue;
+use crate::event::SendError;
 
 /// Data that the peer has not acknowledged, by position in the stream (the first byte is at 1).
 #[derive(Clone, Debug)]
@@ -29,8 +32,13 @@ impl SendQueue {
         self.data.push_virtual(n.min(ENDLESS.saturating_sub(self.data.len())));
     }
 
-    pub(crate) fn is_endless(&self) -> bool {
-        self.endless
+    /// Itself, unless the connection is closed for sending or an endless source is ahead.
+    pub(crate) fn if_open(&mut self, is_open: bool) -> Result<&mut Self, SendError> {
+        match is_open {
+            true if self.endless => Err(SendError::Endless),
+            true => Ok(self),
+            false => Err(SendError::Closed),
+        }
     }
 
     pub(crate) fn push_endless(&mut self) {

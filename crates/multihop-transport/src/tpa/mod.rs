@@ -36,6 +36,7 @@ pub use state::{Phase, State};
 
 pub use crate::event::{Event, Ports, SendError};
 use crate::pacing::Pacer;
+use crate::sendq::SendQueue;
 use acks::Acks;
 use handshake::Handshake;
 use phases::Phases;
@@ -76,7 +77,7 @@ pub struct Endpoint {
     out: VecDeque<Output>,
 }
 
-/// What an endpoint takes from outside.
+/// What an endpoint takes from its driver.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Input {
     /// A segment for this connection.
@@ -85,14 +86,8 @@ pub enum Input {
     Notice(Notice),
 }
 
-/// What an endpoint gives to outside.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Output {
-    /// A segment for the peer.
-    Segment(Segment),
-    /// Something the application may want to know.
-    Event(Event),
-}
+/// What an endpoint gives to its driver.
+pub type Output = crate::event::Output<Segment>;
 
 impl Endpoint {
     /// An endpoint in state `Closed`. `iss` is the number of its SYN: unpredictable on a real network.
@@ -126,23 +121,17 @@ impl Endpoint {
 
     /// Queues data. Before the connection stands it waits.
     pub fn send(&mut self, data: Payload) -> Result<(), SendError> {
-        self.check_open()?;
-        self.send.queue.push(data);
-        Ok(())
+        self.open_queue().map(|queue| queue.push(data))
     }
 
     /// Queues `n` virtual bytes.
     pub fn send_virtual(&mut self, n: u64) -> Result<(), SendError> {
-        self.check_open()?;
-        self.send.queue.push_virtual(n);
-        Ok(())
+        self.open_queue().map(|queue| queue.push_virtual(n))
     }
 
     /// Sends virtual bytes until [`close`](Self::close) or [`shutdown`](Self::shutdown).
     pub fn send_forever(&mut self) -> Result<(), SendError> {
-        self.check_open()?;
-        self.send.queue.push_endless();
-        Ok(())
+        self.open_queue().map(SendQueue::push_endless)
     }
 
     /// Takes at most `max` bytes that have arrived in order.
@@ -271,13 +260,10 @@ impl Endpoint {
         }
     }
 
-    fn check_open(&self) -> Result<(), SendError> {
-        let open = !self.closing && !matches!(self.state, State::Closed | State::Linger);
-        match open {
-            true if self.send.queue.is_endless() => Err(SendError::Endless),
-            true => Ok(()),
-            false => Err(SendError::Closed),
-        }
+    /// The queue, if the application may still send.
+    fn open_queue(&mut self) -> Result<&mut SendQueue, SendError> {
+        let is_open = !self.closing && !matches!(self.state, State::Closed | State::Linger);
+        self.send.queue.if_open(is_open)
     }
 
     /// Either side may have closed, or learnt of it.
