@@ -252,8 +252,11 @@ impl Config {
     }
 }
 
+/// A name, and what makes the configuration.
+pub type Preset = (&'static str, fn() -> Config);
+
 /// The presets by their names.
-pub const PRESETS: &[(&str, fn() -> Config)] = &[
+pub const PRESETS: &[Preset] = &[
     ("rfc", Config::rfc),
     ("ns2-1999", Config::ns2_1999),
     ("ns2-2002", Config::ns2_2002),

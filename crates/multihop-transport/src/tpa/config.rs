@@ -177,8 +177,11 @@ impl Config {
     }
 }
 
+/// A name, and what makes the configuration.
+pub type Profile = (&'static str, fn() -> Config);
+
 /// The profiles by their names.
-pub const PROFILES: &[(&str, fn() -> Config)] = &[("paper", Config::paper), ("net", Config::net)];
+pub const PROFILES: &[Profile] = &[("paper", Config::paper), ("net", Config::net)];
 
 impl Settings for Config {
     fn keys(&mut self, keys: &mut dyn Visitor) {
