@@ -1,4 +1,4 @@
-use crate::Instant;
+use crate::time::Instant;
 
 /// A protocol state machine: no clock, no socket, no thread, no ambient randomness.
 ///

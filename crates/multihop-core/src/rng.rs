@@ -1,6 +1,6 @@
 //! xoshiro256++ (Blackman and Vigna, 2019) in named streams.
 
-use crate::Duration;
+use crate::time::Duration;
 
 /// A random stream. The same seed, purpose and index give the same draws on every machine.
 #[derive(Clone, Debug)]

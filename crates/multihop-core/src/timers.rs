@@ -1,4 +1,4 @@
-use crate::Instant;
+use crate::time::Instant;
 
 /// The timers of one machine: at most one deadline for each of `N` kinds.
 ///

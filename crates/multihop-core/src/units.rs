@@ -1,6 +1,6 @@
 use core::fmt;
 
-use crate::Duration;
+use crate::time::Duration;
 
 /// Bits per second.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

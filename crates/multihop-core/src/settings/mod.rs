@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
-use crate::Duration;
+use crate::time::Duration;
 
 pub use allowed::{Allowed, Key, Value};
 

@@ -3,9 +3,9 @@
 use multihop_core::Duration;
 
 use super::adtcp::AdtcpConfig;
+use super::outage::Standby;
 use super::pace::Pacing;
 use super::policy::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Start, Variant};
-use super::standby::Standby;
 use crate::rtt::RtoConfig;
 
 /// Everything about a connection that is not fixed by the protocol.

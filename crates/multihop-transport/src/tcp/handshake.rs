@@ -8,7 +8,7 @@ use super::config::MAX_SCALE;
 use super::policy::Congestion;
 use super::sequence::at;
 use super::state::State;
-use super::timers::Timer;
+use super::timer::Timer;
 use super::{Endpoint, Event};
 
 impl Endpoint {

@@ -6,7 +6,7 @@ use multihop_wire::tcp::{Segment, SeqNumber};
 use super::recvq::Arrival;
 use super::sequence::position;
 use super::state::State;
-use super::timers::Timer;
+use super::timer::Timer;
 use super::{Endpoint, Event};
 
 impl Endpoint {

@@ -8,9 +8,9 @@ use multihop_core::{BitRate, Duration};
 
 use super::adtcp::{AdtcpConfig, Identify};
 use super::config::{AckRule, Config, DelayedAck};
+use super::outage::{Exit, Probe, ProbeInterval, Restore, Standby};
 use super::pace::{Pacing, RoundTrips};
 use super::policy::{PartialAckTimer, Variant};
-use super::standby::{Exit, Probe, ProbeInterval, Restore, Standby};
 use crate::pacing::{Clock, PacingConfig};
 use crate::settings::{TIMEOUT, check_rto};
 

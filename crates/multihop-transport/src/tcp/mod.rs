@@ -18,25 +18,30 @@ mod elfn;
 mod handshake;
 mod input;
 mod keys;
+mod losses;
+mod outage;
 mod output;
 mod pace;
 mod policy;
 mod receiver;
 mod recovery;
 mod recvq;
+mod report;
 mod scoreboard;
 mod sender;
 mod sequence;
+mod spacing;
 mod standby;
 mod state;
+mod timer;
 mod timers;
 
 pub use adtcp::{AdtcpConfig, DensityConfig, Identify, Level, Levels, Values};
-pub use config::{AckRule, Config, DelayedAck, PRESETS, window_for_hops};
+pub use config::{AckRule, Config, DelayedAck, PRESETS, Preset, window_for_hops};
 pub use counters::Counters;
+pub use outage::{Exit, Probe, ProbeInterval, Restore, Standby};
 pub use pace::{Pacing, RoundTrips, Trip};
 pub use policy::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Variant};
-pub use standby::{Exit, Probe, ProbeInterval, Restore, Standby};
 pub use state::{Phase, State};
 
 pub use crate::event::{Event, Ports, SendError};
@@ -46,14 +51,14 @@ use crate::rtt::RttEstimator;
 use crate::sendq::SendQueue;
 use ack::AckState;
 use adtcp::Meter;
+use losses::Recovery;
+use outage::Waiting;
 use pace::Pace;
 use policy::Congestion;
 use receiver::Receiver;
-use recovery::Recovery;
 use scoreboard::Scoreboard;
 use sender::Sender;
-use standby::Waiting;
-use timers::Timer;
+use timer::Timer;
 
 /// One end of a TCP connection.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use multihop_wire::tcp::{Options, Segment, Timestamps};
 use super::ack::Due;
 use super::sequence::at;
 use super::state::State;
-use super::timers::Timer;
+use super::timer::Timer;
 use super::{Endpoint, Output};
 
 impl Endpoint {

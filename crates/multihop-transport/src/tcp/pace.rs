@@ -1,7 +1,7 @@
-use multihop_core::{Duration, Instant};
+//! The settings of adaptive pacing, and its state.
 
-use super::Endpoint;
-use super::timers::Timer;
+use multihop_core::Duration;
+
 use crate::pacing::{Pacer, PacingConfig};
 
 /// Adaptive pacing of a connection (ElRakabawy, Klemm and Lindemann).
@@ -49,58 +49,17 @@ pub struct Trip {
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     pub(super) pacer: Pacer,
-    round_trips: RoundTrips,
-    across_timeouts: bool,
+    pub(super) round_trips: RoundTrips,
+    pub(super) across_timeouts: bool,
     /// Of the segment in hand.
     pub(super) trip: Option<Trip>,
     /// No position below this gives a sample.
-    stale: u64,
+    pub(super) stale: u64,
 }
 
 impl Pace {
     pub(super) fn new(config: &Pacing) -> Self {
         let Pacing { pacer, round_trips, across_timeouts } = *config;
         Self { pacer: Pacer::new(pacer), round_trips, across_timeouts, trip: None, stale: 0 }
-    }
-}
-
-impl Endpoint {
-    /// Whether the pacer holds the next segment back.
-    pub(super) fn wait_for_pace(&mut self, now: Instant) -> bool {
-        let until = self.pace.as_ref().and_then(|pace| pace.pacer.holds_until(now, self.last_data));
-        if let Some(at) = until {
-            self.timers.set(Timer::Pace, at);
-        }
-        until.is_some()
-    }
-
-    /// Everything before `end` has been sent twice, or may have been.
-    pub(super) fn note_resent(&mut self, end: u64) {
-        if let Some(pace) = &mut self.pace {
-            pace.stale = pace.stale.max(end);
-        }
-    }
-
-    /// The retransmission timer expired, or the path is known to be gone.
-    pub(super) fn note_outage(&mut self) {
-        let outstanding = self.send.max;
-        if let Some(pace) = self.pace.as_mut().filter(|pace| !pace.across_timeouts) {
-            pace.stale = outstanding;
-        }
-    }
-
-    /// An ACK of new data arrived; `timed` is the round trip that it ended, if it was being timed.
-    pub(super) fn feed_pacer(&mut self, timed: Option<Duration>) {
-        let una = self.send.una;
-        let Some(pace) = &mut self.pace else { return };
-        let trip = pace.trip.filter(|_| una >= pace.stale);
-        let net = trip.map(|trip| trip.there + trip.back);
-        let round_trip = match pace.round_trips {
-            RoundTrips::Net if pace.trip.is_some() => net,
-            RoundTrips::Net | RoundTrips::Timed => timed,
-        };
-        if let Some(round_trip) = round_trip {
-            pace.pacer.sample(self.mss, round_trip, trip.map(|trip| trip.there));
-        }
     }
 }

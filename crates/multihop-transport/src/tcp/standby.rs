@@ -1,7 +1,7 @@
 //! Stand-by: the path is thought to be gone, and the connection waits for it instead of backing off.
 //!
 //! Two things ask for it: a notice that a link failed (`elfn.rs`), and a retransmission timeout that
-//! ADTCP takes for a disconnection (`adtcp/mod.rs`).
+//! ADTCP takes for a disconnection (`report.rs`).
 //! Both hand over a [`Standby`], which says everything that follows:
 //!
 //! * The retransmission timer is off, and no data leaves but one probe per `interval`, the first one
@@ -15,93 +15,9 @@
 use multihop_core::{Duration, Instant};
 use multihop_wire::tcp::Segment;
 
-use super::timers::Timer;
+use super::outage::{Exit, Probe, ProbeInterval, Restore, Standby, Waiting};
+use super::timer::Timer;
 use super::{Endpoint, Event};
-
-/// How a connection waits for its path to come back.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Standby {
-    /// Time between probes.
-    pub interval: ProbeInterval,
-    /// Whether the first leaves at once.
-    pub at_once: bool,
-    /// What a probe carries.
-    pub probe: Probe,
-    /// Which ACK ends stand-by.
-    pub exit: Exit,
-    /// What is changed when it ends.
-    pub restore: Restore,
-    /// Give up after this many probes without an answer; `None` never does.
-    pub max_probes: Option<u16>,
-}
-
-impl Standby {
-    /// Explicit link failure notification as Holland and Vaidya describe it: probes every 2 s of the
-    /// first segment, until an ACK comes that finds everything as it was.
-    pub const fn elfn() -> Self {
-        Self {
-            interval: ProbeInterval::Fixed(Duration::from_secs(2)),
-            at_once: false,
-            probe: Probe::First,
-            exit: Exit::Any,
-            restore: Restore::Keep,
-            max_probes: None,
-        }
-    }
-}
-
-/// Time between probes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum ProbeInterval {
-    /// Always the same.
-    Fixed(Duration),
-    /// Four smoothed round trips, but neither below 0.2 s nor above 2 s; 2 s without an estimate.
-    RoundTrips,
-}
-
-/// What a probe carries.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Probe {
-    /// The first unacknowledged segment.
-    First,
-    /// The segment with the lowest number that a notice named.
-    LowestLost,
-    /// This many of the first unacknowledged bytes.
-    FirstBytes(u16),
-}
-
-/// Which ACK ends stand-by.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Exit {
-    /// Any.
-    Any,
-    /// One of new data.
-    New,
-}
-
-/// What is changed when stand-by ends.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Restore {
-    /// Nothing.
-    Keep,
-    /// The window is one segment.
-    Window,
-    /// The window is one segment, and the timeout what it was before the first sample.
-    RtoWindow,
-    /// The window is the slow-start threshold.
-    Threshold,
-}
-
-/// Stand-by under way.
-#[derive(Clone, Debug)]
-pub(super) struct Waiting {
-    plan: Standby,
-    /// The lowest position that a notice named.
-    lost: Option<u64>,
-    /// Probes sent.
-    probes: u16,
-    due: bool,
-}
 
 impl Endpoint {
     /// Goes on stand-by, if it is not there yet. `lost` is a position known to be lost.

@@ -1,0 +1,41 @@
+//! What is known of losses, and which segments to retransmit.
+
+use super::scoreboard::Scoreboard;
+
+/// Which segments are lost, and which of them to send again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recovery {
+    pub(super) board: Scoreboard,
+    /// Duplicate ACKs in a row.
+    pub(super) dup_acks: u32,
+    /// Whether fast recovery is under way.
+    pub(super) active: bool,
+    /// Whether the first unacknowledged segment must be sent again.
+    pub(super) resend: bool,
+    /// New segments sent since the last ACK.
+    pub(super) burst: u16,
+    /// Fast recovery ends here; a new one begins beyond it only.
+    pub(super) recover: u64,
+    pub(super) partial_acks: u32,
+    /// The first unacknowledged byte when the timer last expired.
+    pub(super) timeout_at: Option<u64>,
+}
+
+impl Recovery {
+    /// The retransmission timer expired. Returns whether it did so before for the same data.
+    pub(super) fn on_timeout(&mut self, una: u64, max: u64) -> bool {
+        let again = self.timeout_at.replace(una) == Some(una);
+        // RFC 6582 §3.2 step 4
+        self.recover = max;
+        self.leave();
+        self.board.clear();
+        again
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.active = false;
+        self.resend = false;
+        self.dup_acks = 0;
+        self.partial_acks = 0;
+    }
+}
