@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 ARCHITECTURE = Path(__file__).resolve().parent.parent / "ARCHITECTURE.md"
-# Programs that measure the others, and may link what is otherwise for tests only.
-MEASURING = {"multihop-bench"}
+# Crates for tests and measurements, which may link multihop-testkit.
+MEASURING = {"multihop-bench", "multihop-emu"}
 
 # The number of third-party crates that a crate may link. The others have no limit.
 THIRD_PARTY = {

@@ -1,7 +1,7 @@
 //! Emulated networks for real programs, in user space. A seed decides the fate of each packet; the wall clock
 //! decides when it happens.
 //!
-//! A [`Link`] is a state machine in virtual time. Two drivers put it between real programs: a [`Relay`] between
+//! An [`EmulatedLink`] is a state machine in virtual time. Two drivers put it between programs: a [`Relay`] between
 //! UDP sockets, which needs no privileges, and a [`Path`] between two network namespaces, which carries every
 //! protocol and needs root.
 
@@ -9,7 +9,7 @@ mod clock;
 mod link;
 mod relay;
 
-pub use link::{Cut, Link, LinkCounters, Settings};
+pub use link::{Cut, EmulatedLink, LinkCounters, Settings};
 pub use relay::Relay;
 
 #[cfg(target_os = "linux")]

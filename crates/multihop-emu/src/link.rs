@@ -1,8 +1,12 @@
 //! One direction of an emulated link as a state machine in virtual time.
+//!
+//! The link of `multihop-testkit` delays, reorders and duplicates. This one adds what packets of real programs need: a
+//! rate with a queue, loss bursts, bit errors, and intervals without connectivity.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, Machine, Rng};
+use multihop_testkit::{Link, LinkConfig};
 use serde::Serialize;
 
 /// What a link does to the packets of one direction. The default is a perfect link without delay.
@@ -96,30 +100,33 @@ impl LinkCounters {
 
 /// One direction of a link: packets come out later, damaged, duplicated, or not at all.
 #[derive(Clone, Debug)]
-pub struct Link {
+pub struct EmulatedLink {
     settings: Settings,
-    rng: Rng,
+    link: Link<Vec<u8>>,
     counters: LinkCounters,
     in_burst: bool,
     burst_changes: Instant,
     /// When each queued packet will have been sent; the last is when the sender becomes idle.
     sent_at: VecDeque<Instant>,
-    under_way: BTreeMap<(Instant, u64), Vec<u8>>,
-    launched: u64,
 }
 
-impl Link {
+impl EmulatedLink {
     /// An empty link.
     pub fn new(settings: Settings, rng: Rng) -> Self {
+        let config = LinkConfig {
+            delay: settings.delay,
+            loss: 0.0,
+            duplication: settings.duplicate,
+            reordering: settings.reorder,
+            hold: settings.hold,
+        };
         Self {
             settings,
-            rng,
+            link: Link::new(config, rng),
             counters: LinkCounters::default(),
             in_burst: true,
             burst_changes: Instant::ZERO,
             sent_at: VecDeque::new(),
-            under_way: BTreeMap::new(),
-            launched: 0,
         }
     }
 
@@ -156,36 +163,26 @@ impl Link {
     fn loses(&mut self, at: Instant) -> bool {
         let Settings { loss, burst, .. } = self.settings;
         if burst < Duration::from_millis(1) || loss <= 0.0 || loss >= 1.0 {
-            return self.rng.chance(loss);
+            return self.link.rng().chance(loss);
         }
         while self.burst_changes <= at {
             self.in_burst = !self.in_burst;
             let bad = burst.as_secs_f64();
             let mean = if self.in_burst { bad } else { bad * (1.0 - loss) / loss };
-            let length = -mean * (1.0 - self.rng.unit()).ln();
+            let length = -mean * (1.0 - self.link.rng().unit()).ln();
             self.burst_changes += Duration::from_secs_f64(length);
         }
         self.in_burst
     }
 
-    fn launch(&mut self, sent: Instant, packet: Vec<u8>) {
-        let mut at = sent + self.settings.delay;
-        if self.rng.chance(self.settings.reorder) {
-            self.counters.reordered += 1;
-            at += self.rng.duration_below(self.settings.hold);
-        }
-        self.under_way.insert((at, self.launched), packet);
-        self.launched += 1;
-    }
-
     fn damage(&mut self, packet: &mut [u8]) {
         let bytes = u32::try_from(packet.len()).expect("an IP packet has at most 65535 bytes");
-        let place = self.rng.below(bytes) as usize;
-        packet[place] ^= 1 << self.rng.below(8);
+        let place = self.link.rng().below(bytes) as usize;
+        packet[place] ^= 1 << self.link.rng().below(8);
     }
 }
 
-impl Machine for Link {
+impl Machine for EmulatedLink {
     type Input = Vec<u8>;
     type Output = Vec<u8>;
 
@@ -204,27 +201,24 @@ impl Machine for Link {
             self.counters.lost += 1;
             return;
         }
-        if self.rng.chance(self.settings.corrupt) && !packet.is_empty() {
+        if self.link.rng().chance(self.settings.corrupt) && !packet.is_empty() {
             self.counters.corrupted += 1;
             self.damage(&mut packet);
         }
-        if self.rng.chance(self.settings.duplicate) {
-            self.counters.duplicated += 1;
-            self.launch(sent, packet.clone());
-        }
-        self.launch(sent, packet);
+        let fate = self.link.carry(sent, packet);
+        self.counters.duplicated += u64::from(fate.duplicated);
+        self.counters.reordered += fate.held_back;
     }
 
     /// Nothing to do: `poll_output` returns packets once they are due.
     fn handle_timeout(&mut self, _now: Instant) {}
 
     fn poll_output(&mut self, now: Instant) -> Option<Vec<u8>> {
-        let first = self.under_way.first_entry()?;
-        (first.key().0 <= now).then(|| first.remove())
+        self.link.poll_output(now)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.under_way.first_key_value().map(|(&(at, _), _)| at)
+        self.link.poll_timeout()
     }
 }
 
@@ -236,12 +230,12 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    fn link(settings: Settings) -> Link {
-        Link::new(settings, Rng::stream(1, "link", 0))
+    fn link(settings: Settings) -> EmulatedLink {
+        EmulatedLink::new(settings, Rng::stream(1, "link", 0))
     }
 
     /// Sends packets of 250 bytes, numbered, one each millisecond.
-    fn send(link: &mut Link, packets: u32) {
+    fn send(link: &mut EmulatedLink, packets: u32) {
         for number in 0..packets {
             let mut packet = vec![0; 250];
             packet[..4].copy_from_slice(&number.to_be_bytes());
@@ -249,7 +243,7 @@ mod tests {
         }
     }
 
-    fn arrivals(link: &mut Link) -> Vec<u32> {
+    fn arrivals(link: &mut EmulatedLink) -> Vec<u32> {
         let out = std::iter::from_fn(|| link.poll_output(Instant::FAR_FUTURE));
         out.map(|packet| u32::from_be_bytes(packet[..4].try_into().unwrap())).collect()
     }

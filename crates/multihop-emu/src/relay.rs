@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use multihop_core::{Duration, Machine, Rng, earliest};
 
 use crate::clock::{WallClock, wake_on_time};
-use crate::link::{Cut, Link, LinkCounters, Settings};
+use crate::link::{Cut, EmulatedLink, LinkCounters, Settings};
 
 /// Clients of a relay; a further one replaces the oldest.
 const CLIENTS: usize = 64;
@@ -100,8 +100,8 @@ struct RelayLoop {
 struct Client {
     address: SocketAddr,
     socket: UdpSocket,
-    there: Link,
-    back: Link,
+    there: EmulatedLink,
+    back: EmulatedLink,
 }
 
 impl RelayLoop {
@@ -114,7 +114,7 @@ impl RelayLoop {
             self.deliver();
             *shared.counters.lock().expect("no thread panics while it holds the lock") = self.counters();
             let links = self.clients.iter().flat_map(|client| [&client.there, &client.back]);
-            let next = links.map(Link::poll_timeout).fold(None, earliest);
+            let next = links.map(EmulatedLink::poll_timeout).fold(None, earliest);
             let sockets: Vec<_> = self.sockets().collect();
             self.clock.wait(&sockets, next)?;
         }
@@ -165,7 +165,8 @@ impl RelayLoop {
         if self.clients.len() == CLIENTS {
             self.clients.pop_front();
         }
-        let link = |purpose| Link::new(self.settings.clone(), Rng::stream(self.seed, purpose, self.seen));
+        let link =
+            |purpose| EmulatedLink::new(self.settings.clone(), Rng::stream(self.seed, purpose, self.seen));
         let (there, back) = (link("relay/there"), link("relay/back"));
         self.clients.push_back(Client { address, socket: towards(self.target)?, there, back });
         self.seen += 1;

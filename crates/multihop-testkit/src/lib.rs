@@ -10,7 +10,7 @@ mod pair;
 mod script;
 
 pub use allocations::CountingAllocator;
-pub use link::{Link, LinkConfig};
+pub use link::{Fate, Link, LinkConfig};
 pub use mesh::{Action, Adapter, Mesh, MeshLink};
 pub use pair::{Pair, Port};
 pub use script::Script;

@@ -24,23 +24,49 @@ pub struct LinkConfig {
 pub struct Link<P> {
     config: LinkConfig,
     rng: Rng,
-    sent: u64,
+    launched: u64,
     under_way: BTreeMap<(Instant, u64), P>,
 }
 
 impl<P> Link<P> {
     /// An empty link.
     pub fn new(config: LinkConfig, rng: Rng) -> Self {
-        Self { config, rng, sent: 0, under_way: BTreeMap::new() }
+        Self { config, rng, launched: 0, under_way: BTreeMap::new() }
     }
 
-    fn put(&mut self, now: Instant, packet: P) {
-        let mut at = now + self.config.delay;
-        if self.rng.chance(self.config.reordering) {
+    /// The random numbers of this link, for faults that a caller adds.
+    pub const fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
+
+    fn launch(&mut self, sent: Instant, packet: P) -> bool {
+        let held_back = self.rng.chance(self.config.reordering);
+        let mut at = sent + self.config.delay;
+        if held_back {
             at += self.rng.duration_below(self.config.hold);
         }
-        self.under_way.insert((at, self.sent), packet);
-        self.sent += 1;
+        self.under_way.insert((at, self.launched), packet);
+        self.launched += 1;
+        held_back
+    }
+}
+
+/// What a link did to a packet that it did not lose.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Fate {
+    /// It was duplicated.
+    pub duplicated: bool,
+    /// The number of copies that were held back.
+    pub held_back: u64,
+}
+
+impl<P: Clone> Link<P> {
+    /// Carries a packet that is not lost: duplicates it, delays it and holds it back as configured.
+    pub fn carry(&mut self, sent: Instant, packet: P) -> Fate {
+        let duplicated = self.rng.chance(self.config.duplication);
+        let copy_held_back = duplicated && self.launch(sent, packet.clone());
+        let held_back = self.launch(sent, packet);
+        Fate { duplicated, held_back: u64::from(copy_held_back) + u64::from(held_back) }
     }
 }
 
@@ -49,13 +75,9 @@ impl<P: Clone> Machine for Link<P> {
     type Output = P;
 
     fn handle(&mut self, now: Instant, packet: P) {
-        if self.rng.chance(self.config.loss) {
-            return;
+        if !self.rng.chance(self.config.loss) {
+            self.carry(now, packet);
         }
-        if self.rng.chance(self.config.duplication) {
-            self.put(now, packet.clone());
-        }
-        self.put(now, packet);
     }
 
     /// Nothing to do: `poll_output` returns packets once they are due.

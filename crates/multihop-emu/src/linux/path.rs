@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use multihop_core::{Machine, Rng, earliest};
 
 use crate::clock::{WallClock, wake_on_time};
-use crate::link::{Link, LinkCounters, Settings};
+use crate::link::{EmulatedLink, LinkCounters, Settings};
 use crate::linux::namespace::Namespace;
 use crate::linux::tun::Tun;
 
@@ -38,7 +38,7 @@ impl Path {
     pub fn start(settings: &Settings, mtu: u16, seed: u64) -> io::Result<Self> {
         let (near, far) = (Namespace::new()?, Namespace::new()?);
         let mut tuns = [interface(&near, 1, mtu)?, interface(&far, 2, mtu)?];
-        let link = |purpose| Link::new(settings.clone(), Rng::stream(seed, purpose, 0));
+        let link = |purpose| EmulatedLink::new(settings.clone(), Rng::stream(seed, purpose, 0));
         let mut links = [link("path/there"), link("path/back")];
         let shared = Arc::new(PathShared::default());
         let theirs = Arc::clone(&shared);
@@ -73,7 +73,7 @@ fn interface(namespace: &Namespace, host: u8, mtu: u16) -> io::Result<Tun> {
     Ok(tun)
 }
 
-fn carry(tuns: &mut [Tun; 2], links: &mut [Link; 2], shared: &PathShared) -> io::Result<()> {
+fn carry(tuns: &mut [Tun; 2], links: &mut [EmulatedLink; 2], shared: &PathShared) -> io::Result<()> {
     wake_on_time();
     let clock = WallClock::start();
     let mut buffer = vec![0; LONGEST_PACKET];
