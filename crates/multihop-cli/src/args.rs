@@ -11,7 +11,7 @@ use multihop_sim::journal::Shard;
 use crate::net::args::{KeygenArgs, PerfArgs, RecvArgs, SendArgs, TunnelArgs};
 use crate::values::{from_one, from_zero, key_value, positive_seconds};
 
-/// Reliable transport over wireless multihop networks: simulated, and on real ones.
+/// Reliable transport over wireless multi-hop networks, simulated and real.
 #[derive(Parser)]
 #[command(name = "multihop", version)]
 pub(crate) struct Args {
@@ -25,7 +25,7 @@ impl Args {
         if let Command::Motion(MotionArgs { format, every: Some(_), .. }) = &self.command
             && *format != MotionFormat::Netanim
         {
-            let message = "found --every, allowed: only with --format netanim";
+            let message = "--every needs --format netanim";
             return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
         }
         Ok(self)
@@ -48,17 +48,17 @@ pub(crate) enum Command {
     Schema,
     /// Export the movement of a scenario's nodes for other simulators and viewers.
     Motion(MotionArgs),
-    /// Send files and folders to multihop recv on another host.
+    /// Send files and folders to a host that runs multihop recv.
     Send(SendArgs),
     /// Receive files and folders from multihop send.
     Recv(RecvArgs),
-    /// Measure the goodput to multihop perf --listen on another host.
+    /// Measure the goodput to a host that runs multihop perf --listen.
     Perf(PerfArgs),
     /// Carry TCP connections over TPA to a gateway, which connects to their targets.
     Tunnel(TunnelArgs),
     /// Make a key pair: write the private key to a file, print the public key.
     Keygen(KeygenArgs),
-    /// Run the experiments of the papers again: list, show, run. In the Python package.
+    /// Rerun the experiments of the papers: list, show, run. Needs the Python package.
     #[command(disable_help_flag = true)]
     Papers {
         /// Arguments for the Python package.
@@ -110,8 +110,8 @@ pub(crate) struct SweepArgs {
     /// Set a key of the scenario for every run.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Write results.jsonl into this folder. Runs that it already holds are not repeated. Series are
-    /// kept in its journal, runs.jsonl; packet traces come from single runs.
+    /// Write results.jsonl into this folder. Runs that it already holds are not repeated. Its
+    /// journal, runs.jsonl, keeps the series. For packet traces use multihop run.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Run one of N parts, for job arrays. The last part to end writes results.jsonl.

@@ -20,6 +20,6 @@ pub(crate) fn from_one(text: &str) -> Result<NonZeroUsize, String> {
 }
 
 pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("found no equals sign, allowed: KEY=VALUE")?;
+    let (key, value) = text.split_once('=').ok_or("no equals sign, allowed: KEY=VALUE")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }

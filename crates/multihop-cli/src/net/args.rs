@@ -18,7 +18,7 @@ pub(crate) struct SendArgs {
     /// Host of the receiver; its port is 7450 unless given.
     #[arg(value_name = "HOST[:PORT]", value_parser = files_at)]
     pub(crate) to: Address,
-    /// Name of the file that the receiver makes of standard input.
+    /// Name under which the receiver stores standard input.
     #[arg(long, value_name = "NAME", default_value = "stdin")]
     pub(crate) name: String,
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub(crate) struct PerfArgs {
     /// Host of the listening end; its port is 7451 unless given.
     #[arg(value_name = "HOST[:PORT]", value_parser = perf_at)]
     pub(crate) server: Option<Address>,
-    /// Be the listening end, on this address; the port is 7451 unless given.
+    /// Listen on this address; the port is 7451 unless given.
     #[arg(
         long,
         value_name = "HOST[:PORT]",
@@ -102,7 +102,7 @@ pub(crate) struct TunnelArgs {
     /// Host of the gateway; its port is 7452 unless given.
     #[arg(value_name = "HOST[:PORT]", value_parser = tunnel_at, requires = "entrances")]
     pub(crate) gateway: Option<Address>,
-    /// Be the gateway, listening on this address; the port is 7452 unless given.
+    /// Be the gateway and listen on this address; the port is 7452 unless given.
     #[arg(
         long,
         value_name = "HOST[:PORT]",
@@ -150,8 +150,8 @@ pub(crate) struct NetArgs {
     /// No protection: anybody can connect, eavesdrop and modify traffic.
     #[arg(long, group = "security")]
     pub(crate) plain: bool,
-    /// Shared secret, printed by the listening end, which makes one if none of --plain, --token and --key is
-    /// given. The environment variable MULTIHOP_TOKEN works too.
+    /// Shared secret. A listening end without --plain, --token and --key creates one and prints it. The
+    /// environment variable MULTIHOP_TOKEN works too.
     #[arg(long, value_name = "WORD", group = "security")]
     pub(crate) token: Option<String>,
     /// File with this end's private key, from multihop keygen.

@@ -14,9 +14,9 @@ pub(crate) fn keygen(args: &KeygenArgs) -> Result<(), CommandError> {
     let file = args.file.display();
     identity.save(&args.file).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
-            anyhow!("no key written: {file} exists already, and is not overwritten")
+            anyhow!("{file} exists already and is not overwritten")
         }
-        _ => anyhow!("no key written: {error}"),
+        _ => anyhow!("cannot write the private key: {error}"),
     })?;
     Ok(output::line(format_args!("{}", identity.public()))?)
 }

@@ -48,7 +48,8 @@ fn security(args: &NetArgs) -> Result<Option<Security>, CommandError> {
         return Ok(Some(Security::Plain));
     }
     if let Some(key) = &args.key {
-        let identity = Identity::load(key).context("no private key; multihop keygen makes one")?;
+        let identity =
+            Identity::load(key).context("cannot read the private key; multihop keygen creates one")?;
         return Ok(Some(Security::Keys { identity, peers: peers(args)? }));
     }
     let of_environment = || std::env::var("MULTIHOP_TOKEN").ok();

@@ -96,7 +96,7 @@ fn what_makes_no_sense_is_refused() {
     let message = refused(&["--format", "setdest"]);
     assert!(message.contains("[possible values: ns2, bonnmotion, netanim]"), "{message}");
     let message = refused(&["--format", "ns2", "--every", "1"]);
-    assert!(message.contains("found --every, allowed: only with --format netanim"), "{message}");
+    assert!(message.contains("--every needs --format netanim"), "{message}");
     for every in ["0", "-1", "soon"] {
         let message = refused(&["--format", "netanim", &format!("--every={every}")]);
         assert!(message.contains("allowed: a number above 0"), "{message}");

@@ -9,7 +9,7 @@ pub enum TextError {
     #[error("it does not begin with '{0}'")]
     Prefix(&'static str),
     /// Wrong length.
-    #[error("it has {found} characters without hyphens and prefix, allowed: {allowed}")]
+    #[error("found {found} characters, allowed: {allowed}; hyphens and the prefix do not count")]
     Length {
         /// Characters found, without hyphens and blanks.
         found: usize,

@@ -365,7 +365,7 @@ fn a_private_key_file_is_private_and_never_overwritten() {
     assert_eq!(fs::metadata(folder.path().join("key")).unwrap().permissions().mode() & 0o777, 0o600);
     let output = multihop(&folder, &["keygen", "key"]);
     assert_eq!((code(&output), stdout(&output)), (1, ""));
-    let text = "multihop: no key written: key exists already, and is not overwritten\n";
+    let text = "multihop: key exists already and is not overwritten\n";
     assert_eq!(stderr(&output), text);
     assert_eq!(folder.read("key"), before);
 }
