@@ -1,6 +1,6 @@
 //! Comma-separated positions, with or without a header.
 
-use super::{Place, bad_coordinate, coordinate};
+use super::place::{Place, coordinate};
 
 /// `x,y` or `x,y,name` in each line; a header may order the columns otherwise. Empty lines and
 /// lines that start with `#` are skipped.
@@ -12,7 +12,7 @@ pub(super) fn nodes(text: &str) -> Result<Vec<Place>, String> {
         .filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'))
         .peekable();
     let columns = match lines.peek() {
-        Some((first, number)) if cells(first).all(|cell| coordinate(cell).is_none()) => {
+        Some((first, number)) if cells(first).all(|cell| coordinate(cell, || *number).is_err()) => {
             let columns = Columns::from_header(first).ok_or_else(|| {
                 format!("{number}: found a header without x and y, allowed: columns x, y and name")
             })?;
@@ -40,8 +40,7 @@ impl Columns {
 
     fn place(&self, line: &str, number: usize) -> Result<Place, String> {
         let cell = |column: usize| cells(line).nth(column).unwrap_or_default();
-        let read =
-            |column: usize| coordinate(cell(column)).ok_or_else(|| bad_coordinate(number, cell(column)));
+        let read = |column: usize| coordinate(cell(column), || number);
         let name = self.name.map(cell).filter(|name| !name.is_empty()).map(str::to_owned);
         Ok(Place { name, position: [read(self.x)?, read(self.y)?] })
     }

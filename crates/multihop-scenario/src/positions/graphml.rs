@@ -1,188 +1,56 @@
-//! The nodes of a GraphML file and their data `x` and `y`; everything else is passed over.
+//! The nodes of a GraphML file and their data `x` and `y`; everything else is ignored.
 
-use super::super::document::shorten;
-use super::{Place, bad_coordinate, coordinate};
+use roxmltree::{Document, Node, ParsingOptions};
+
+use super::place::{Place, coordinate};
+use crate::document::shorten;
 
 /// The nodes in the order of the file.
 pub(super) fn nodes(text: &str) -> Result<Vec<Place>, String> {
-    let mut reader = Reader::default();
-    for piece in Pieces::of(text) {
-        reader.piece(piece)?;
-    }
-    reader.finish()
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options)
+        .map_err(|error| format!("{}: not an XML document: {error}", error.pos().row))?;
+    let keys = ["x", "y"].map(|axis| key(&document, axis));
+    document.descendants().filter(|element| is(element, "node")).map(|node| place(&node, keys)).collect()
 }
 
-/// What has been read so far.
-#[derive(Default)]
-struct Reader<'a> {
-    /// Ids of the keys whose name is `x`, `y`.
-    keys: [Option<&'a str>; 2],
-    node: Option<OpenNode<'a>>,
-    /// Which coordinate the text within `<data>` is.
-    data: Option<usize>,
-    nodes: Vec<Place>,
+/// The id of the key of nodes with this name; where there is none, the name is the id.
+fn key<'a>(document: &'a Document<'_>, axis: &'a str) -> &'a str {
+    let describes = |key: &Node<'_, '_>| {
+        is(key, "key")
+            && matches!(key.attribute("for"), None | Some("node" | "all"))
+            && key.attribute("attr.name").is_some_and(|name| name.eq_ignore_ascii_case(axis))
+    };
+    document.descendants().find(describes).and_then(|key| key.attribute("id")).unwrap_or(axis)
 }
 
-struct OpenNode<'a> {
-    id: &'a str,
-    line: usize,
-    coordinates: [Option<f64>; 2],
+fn place(node: &Node<'_, '_>, keys: [&str; 2]) -> Result<Place, String> {
+    let id = node.attribute("id").unwrap_or_default();
+    let (Some(x), Some(y)) = (data(node, keys[0])?, data(node, keys[1])?) else {
+        let (line, id) = (line(node), shorten(id));
+        return Err(format!("{line}: node {id:?} has no x and y, allowed: data with both"));
+    };
+    let name = (!id.is_empty()).then(|| id.to_owned());
+    Ok(Place { name, position: [x, y] })
 }
 
-impl<'a> Reader<'a> {
-    fn piece(&mut self, piece: Piece<'a>) -> Result<(), String> {
-        match piece.kind {
-            Kind::Tag(tag) => self.tag(tag, piece.line),
-            Kind::Text(text) => match (self.data, &mut self.node) {
-                (Some(axis), Some(node)) if !text.trim().is_empty() => {
-                    let metres = coordinate(text).ok_or_else(|| bad_coordinate(piece.line, text))?;
-                    node.coordinates[axis] = Some(metres);
-                    Ok(())
-                }
-                _ => Ok(()),
-            },
-        }
-    }
-
-    fn tag(&mut self, tag: &'a str, line: usize) -> Result<(), String> {
-        let name_end = tag.find(|c: char| c.is_whitespace()).unwrap_or(tag.len());
-        let (name, attributes) = tag.split_at(name_end);
-        let name = name.trim_end_matches('/');
-        match name.rsplit(':').next().unwrap_or(name) {
-            "key" => self.key(attributes),
-            "node" => {
-                self.close_node()?;
-                let id = attribute(attributes, "id").unwrap_or_default();
-                self.node = Some(OpenNode { id, line, coordinates: [None; 2] });
-                if tag.ends_with('/') {
-                    self.close_node()?;
-                }
-            }
-            "/node" | "/graph" => self.close_node()?,
-            "data" => {
-                let key = attribute(attributes, "key").unwrap_or_default();
-                self.data = (0..2).find(|&axis| self.keys[axis].unwrap_or(["x", "y"][axis]) == key);
-            }
-            "/data" => self.data = None,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn key(&mut self, attributes: &'a str) {
-        if matches!(attribute(attributes, "for"), None | Some("node" | "all")) {
-            let name = attribute(attributes, "attr.name").unwrap_or_default();
-            if let Some(axis) = ["x", "y"].iter().position(|axis| name.eq_ignore_ascii_case(axis)) {
-                self.keys[axis] = attribute(attributes, "id");
-            }
-        }
-    }
-
-    fn close_node(&mut self) -> Result<(), String> {
-        self.data = None;
-        let Some(node) = self.node.take() else { return Ok(()) };
-        let [Some(x), Some(y)] = node.coordinates else {
-            let id = shorten(node.id);
-            return Err(format!("{}: node {id:?} has no x and y, allowed: data with both", node.line));
-        };
-        let name = Some(unescape(node.id)).filter(|name| !name.is_empty());
-        self.nodes.push(Place { name, position: [x, y] });
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Vec<Place>, String> {
-        self.close_node()?;
-        Ok(self.nodes)
-    }
+/// The coordinate in a node's data with this key.
+fn data(node: &Node<'_, '_>, key: &str) -> Result<Option<f64>, String> {
+    let Some(data) = node.children().find(|child| is(child, "data") && child.attribute("key") == Some(key))
+    else {
+        return Ok(None);
+    };
+    let text = data.text().filter(|text| !text.trim().is_empty());
+    text.map(|text| coordinate(text, || line(&data))).transpose()
 }
 
-/// A tag without its angle brackets, or the text between two tags.
-struct Piece<'a> {
-    kind: Kind<'a>,
-    line: usize,
+fn is(element: &Node<'_, '_>, name: &str) -> bool {
+    element.tag_name().name() == name
 }
 
-enum Kind<'a> {
-    Tag(&'a str),
-    Text(&'a str),
-}
-
-/// Cuts a text into tags and what lies between; an unfinished tag is text.
-struct Pieces<'a> {
-    rest: &'a str,
-    line: usize,
-}
-
-impl<'a> Pieces<'a> {
-    fn of(text: &'a str) -> Self {
-        Self { rest: text, line: 1 }
-    }
-
-    fn advance(&mut self, length: usize) -> &'a str {
-        let (taken, rest) = self.rest.split_at(length);
-        self.line += taken.matches('\n').count();
-        self.rest = rest;
-        taken
-    }
-}
-
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
-
-    fn next(&mut self) -> Option<Piece<'a>> {
-        loop {
-            let line = self.line;
-            if self.rest.is_empty() {
-                return None;
-            }
-            if self.rest.starts_with("<!--") {
-                let length = self.rest.find("-->").map_or(self.rest.len(), |end| end + 3);
-                self.advance(length);
-            } else if self.rest.starts_with('<') {
-                let length = tag_length(self.rest);
-                let tag = self.advance(length);
-                let tag = tag.strip_prefix('<').unwrap_or(tag);
-                return Some(Piece { kind: Kind::Tag(tag.strip_suffix('>').unwrap_or(tag)), line });
-            } else {
-                let length = self.rest.find('<').unwrap_or(self.rest.len());
-                return Some(Piece { kind: Kind::Text(self.advance(length)), line });
-            }
-        }
-    }
-}
-
-/// Up to the first `>` that is not inside quotes.
-fn tag_length(text: &str) -> usize {
-    let mut quote = None;
-    for (at, byte) in text.bytes().enumerate() {
-        match (quote, byte) {
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (None, b'>') => return at + 1,
-            (Some(open), _) if open == byte => quote = None,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-/// The value of an attribute, still escaped.
-fn attribute<'a>(attributes: &'a str, wanted: &str) -> Option<&'a str> {
-    let mut rest = attributes;
-    while let Some((name, after)) = rest.split_once('=') {
-        let after = after.trim_start();
-        let quote = after.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-        let (value, following) = after[1..].split_once(quote)?;
-        if name.trim() == wanted {
-            return Some(value);
-        }
-        rest = following;
-    }
-    None
-}
-
-fn unescape(text: &str) -> String {
-    let plain = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
-    plain.iter().fold(text.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
+/// The line where an element begins. It takes time in proportion to the file: for errors only.
+fn line(element: &Node<'_, '_>) -> usize {
+    element.document().text_pos_at(element.range().start).row as usize
 }
 
 #[cfg(test)]
@@ -208,26 +76,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_names_its_line() {
-        let missing = "<graph>\n<node id=\"n\">\n<data key=\"x\">1</data></node>";
+    fn errors_name_the_line() {
+        let missing = "<graph>\n<node id=\"n\">\n<data key=\"x\">1</data></node></graph>";
         let message = "2: node \"n\" has no x and y, allowed: data with both";
         assert_eq!(nodes(missing).unwrap_err(), message);
         assert_eq!(
             nodes("<node id='n'/>").unwrap_err(),
             "1: node \"n\" has no x and y, allowed: data with both"
         );
-        let bad = "<node id='n'>\n<data key='x'>far</data>";
+        let bad = "<node id='n'>\n<data key='x'>far</data></node>";
         assert_eq!(nodes(bad).unwrap_err(), "2: found \"far\", allowed: a number from -1e7 to 1e7");
     }
 
     #[test]
-    fn garbage_is_no_network_and_no_panic() {
+    fn truncated_and_malformed_files_do_not_panic() {
         let text = "<graphml><node id=\"a\"><data key=\"x\">1</data><data key='y'>2</data></node></graphml>";
         for end in 0..text.len() {
             let _ = nodes(&text[..end]);
             let _ = nodes(&text[end..]);
             let _ = nodes(&format!("{}<\"{}", &text[..end], &text[end..]));
         }
-        assert_eq!(nodes("<<<>>>&&&=\"='").unwrap(), []);
+        assert_eq!(nodes("<graph/>").unwrap(), []);
+        let unclosed = nodes("<graph>\n<node>\n</graph>").unwrap_err();
+        assert!(unclosed.starts_with("3: not an XML document: "), "{unclosed}");
     }
 }

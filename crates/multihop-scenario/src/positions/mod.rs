@@ -2,11 +2,13 @@
 
 mod csv;
 mod graphml;
+mod place;
 
 use std::path::Path;
 
 use super::document::{read_text, shorten};
 use super::topology::Layout;
+use place::Place;
 
 /// Reads positions; the error says what was found and what is allowed.
 pub(super) fn from_file(path: &Path) -> Result<Layout, String> {
@@ -16,13 +18,6 @@ pub(super) fn from_file(path: &Path) -> Result<Layout, String> {
     let nodes = if is_xml { graphml::nodes(&text) } else { csv::nodes(&text) };
     let nodes = nodes.map_err(|error| format!("{shown}:{error}"))?;
     layout(nodes).map_err(|error| format!("{shown}: {error}"))
-}
-
-/// A node of a file.
-#[derive(Debug, PartialEq)]
-struct Place {
-    name: Option<String>,
-    position: [f64; 2],
 }
 
 fn layout(nodes: Vec<Place>) -> Result<Layout, String> {
@@ -39,17 +34,7 @@ fn layout(nodes: Vec<Place>) -> Result<Layout, String> {
     Ok(Layout { positions, names, pairs: Vec::new() })
 }
 
-fn coordinate(text: &str) -> Option<f64> {
-    text.trim().parse().ok().filter(|metres: &f64| metres.abs() <= FARTHEST)
-}
-
-fn bad_coordinate(line: usize, text: &str) -> String {
-    format!("{line}: found {:?}, allowed: a number from -{FARTHEST:e} to {FARTHEST:e}", shorten(text))
-}
-
 /// Nodes of a network.
 pub(super) const MOST_NODES: usize = 100_000;
-/// Metres from the origin.
-const FARTHEST: f64 = 1e7;
 /// Bytes of a file of positions.
 const LONGEST: usize = 64 << 20;
