@@ -6,7 +6,7 @@ use multihop_core::{Duration, Instant};
 use multihop_wire::aodv::{Message, Request};
 
 use super::table::Offer;
-use super::{Aodv, Config, Outgoing, Preset};
+use super::{Agent, Config, Outgoing, Preset};
 
 /// The search for one destination.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Config {
     }
 }
 
-impl Aodv {
+impl Agent {
     /// Looks for a destination, unless that is going on.
     pub(super) fn seek(&mut self, now: Instant, destination: Ipv4Addr) {
         match self.discoveries.get_mut(&destination) {

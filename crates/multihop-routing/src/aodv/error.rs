@@ -7,7 +7,7 @@ use multihop_core::Instant;
 use multihop_wire::aodv::{Error, Message, Sequence, Unreachable};
 
 use super::table::Broken;
-use super::{Aodv, Outgoing, Preset};
+use super::{Agent, Outgoing, Preset};
 use crate::agent::{Output, Routable};
 
 /// Where an error comes from.
@@ -19,7 +19,7 @@ pub(super) enum Origin {
     Elsewhere,
 }
 
-impl Aodv {
+impl Agent {
     /// Gives up all routes over a neighbour.
     pub(super) fn break_link(&mut self, now: Instant, neighbour: Ipv4Addr) {
         // In AODV-UU a neighbour that is lost in one direction stays a precursor in the other.

@@ -5,10 +5,10 @@ use core::net::Ipv4Addr;
 use multihop_core::{DropReason, Instant};
 
 use super::table::RouteState;
-use super::{Aodv, LinkFailure, Preset};
+use super::{Agent, LinkFailure, Preset};
 use crate::agent::{Output, Routable};
 
-impl Aodv {
+impl Agent {
     pub(super) fn on_packet(&mut self, now: Instant, packet: Routable) {
         if packet.previous_hop.is_none() {
             self.watch(packet.destination);

@@ -46,7 +46,7 @@ use crate::network::{AgentConfig, AgentTable, Network};
 /// In this order in memory: a request that was heard before, as most were, touches the first cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub struct Aodv {
+pub struct Agent {
     config: Arc<Config>,
     seen: Seen,
     address: Ipv4Addr,
@@ -67,7 +67,7 @@ pub struct Aodv {
     out: VecDeque<Output>,
 }
 
-impl Aodv {
+impl Agent {
     /// An agent with an empty table. HELLOs, if it sends any, begin at `start`; `rng` gives the
     /// jitter.
     pub fn new(config: impl Into<Arc<Config>>, address: Ipv4Addr, start: Instant, rng: Rng) -> Self {
@@ -160,7 +160,7 @@ struct Outgoing {
     forwarded: bool,
 }
 
-impl Machine for Aodv {
+impl Machine for Agent {
     type Input = Input;
     type Output = Output;
 
@@ -193,7 +193,7 @@ impl Machine for Aodv {
     }
 }
 
-impl RoutingAgent for Aodv {
+impl RoutingAgent for Agent {
     fn receive(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: &RoutingMessage) -> bool {
         let RoutingMessage::Aodv(message) = message else { return false };
         self.hear(now, from, ttl, message)
@@ -210,6 +210,6 @@ impl RoutingAgent for Aodv {
 impl AgentConfig for Config {
     fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
         let config = Arc::new(self.clone());
-        network.agents(|address, rng| Aodv::new(Arc::clone(&config), address, network.start, rng))
+        network.agents(|address, rng| Agent::new(Arc::clone(&config), address, network.start, rng))
     }
 }

@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant, earliest};
 use multihop_wire::aodv::{Message, Sequence};
 
 use super::reply::new_reply;
-use super::{Aodv, LinkFailure, Outgoing, Preset};
+use super::{Agent, LinkFailure, Outgoing, Preset};
 
 /// Whose HELLOs were heard.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ impl Neighbours {
     }
 }
 
-impl Aodv {
+impl Agent {
     pub(super) fn on_hello(&mut self, now: Instant, from: Ipv4Addr, sequence: Sequence) {
         if self.neighbours.next_hello.is_some() {
             self.neighbours.lost_at.insert(from, now + self.config.neighbour_life);

@@ -3,7 +3,7 @@ use core::net::Ipv4Addr;
 
 use multihop_core::Notice;
 
-use super::Aodv;
+use super::Agent;
 use crate::agent::Output;
 
 /// What this host was told about the destinations of its own packets.
@@ -18,7 +18,7 @@ struct Told {
     hops: Option<u8>,
 }
 
-impl Aodv {
+impl Agent {
     /// Says what changes with a route, from now on also to this destination.
     pub(super) fn watch(&mut self, peer: Ipv4Addr) {
         self.peers.peers.entry(peer).or_default();

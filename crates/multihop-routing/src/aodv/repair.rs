@@ -6,7 +6,7 @@ use multihop_core::{Duration, Instant};
 
 use super::error::Origin;
 use super::table::Broken;
-use super::{Aodv, LocalRepair};
+use super::{Agent, LocalRepair};
 use crate::agent::{Output, Routable};
 
 /// A route under repair.
@@ -18,7 +18,7 @@ pub(super) struct Repair {
     until: Option<Instant>,
 }
 
-impl Aodv {
+impl Agent {
     pub(super) fn can_repair(&self, next_hop: Ipv4Addr, packet: &Routable) -> bool {
         let route = self.table.valid(packet.destination).filter(|route| route.next_hop == next_hop);
         route.is_some_and(|route| match self.config.local_repair {

@@ -6,9 +6,9 @@ use multihop_core::{Duration, Instant};
 use multihop_wire::aodv::{Message, Reply, Request, Sequence};
 
 use super::table::{Offer, Route};
-use super::{Aodv, Outgoing, Preset};
+use super::{Agent, Outgoing, Preset};
 
-impl Aodv {
+impl Agent {
     pub(super) fn reply_as_destination(&mut self, now: Instant, request: &Request) {
         let asked = request.destination_sequence.unwrap_or(self.sequence);
         let is_asked_for = request.destination_sequence == Some(self.sequence);

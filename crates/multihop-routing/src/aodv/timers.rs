@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 
 use multihop_core::{Instant, earliest};
 
-use super::Aodv;
+use super::Agent;
 use crate::agent::{Output, Routable};
 
 /// Messages that are held back at random, and packets that leave one by one.
@@ -41,7 +41,7 @@ impl Delayed {
     }
 }
 
-impl Aodv {
+impl Agent {
     /// Runs what is due: what ends first, then what begins.
     pub(super) fn run_timers(&mut self, now: Instant) {
         self.expire_routes(now);

@@ -10,7 +10,7 @@ use multihop_wire::olsr::{Costs, Willingness};
 
 use super::config::Metric;
 use super::gauges::{ASSUMED, Gauges};
-use super::routes::{Addresses, Known, Route, Routes};
+use super::routes::{Addresses, Detail, Known, Route, Routes};
 use super::table::{self, Table};
 
 /// What the links of each node's last TC cost, by originator.
@@ -24,14 +24,6 @@ pub(super) struct Priced<'a> {
     pub(super) prices: &'a Prices,
     /// Packets of this node's own in each second, by link.
     pub(super) own_load: &'a [([Ipv4Addr; 2], u32)],
-}
-
-/// What a route is, besides what packets need.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Detail {
-    pub(super) cost: u64,
-    /// The node before the destination.
-    pub(super) last: Ipv4Addr,
 }
 
 /// A search, and its storage for the next.

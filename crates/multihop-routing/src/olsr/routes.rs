@@ -8,7 +8,6 @@ use core::net::Ipv4Addr;
 
 use multihop_wire::olsr::Willingness;
 
-use super::cheapest::Detail;
 use super::neighbours::{Neighbour, Neighbours};
 use super::table;
 use super::topology::Topology;
@@ -40,6 +39,14 @@ pub(super) struct Routes {
     pub(super) list: Vec<Route>,
     /// In the order of `list`, where routes are chosen by cost; none where they are by hops.
     pub(super) details: Vec<Detail>,
+}
+
+/// Additional data of a route of least cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Detail {
+    pub(super) cost: u64,
+    /// The node before the destination.
+    pub(super) last: Ipv4Addr,
 }
 
 /// What a search for routes needs while it lasts: it would take as much room as all routes, at every

@@ -227,7 +227,7 @@ pub(super) fn request(from: usize, to: usize) -> Request {
     }
 }
 
-fn hear(agent: &mut Aodv, now: Instant, from: usize, message: Message) -> Vec<String> {
+fn hear(agent: &mut Agent, now: Instant, from: usize, message: Message) -> Vec<String> {
     agent.handle(now, message_input(from, 9, message));
     let later = now + Duration::from_millis(20);
     if agent.poll_timeout().is_some_and(|at| at <= later) {

@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Duration, Instant, Machine, NodeId, Notice, Rng};
 use multihop_routing::agent::{Input, NO_FLOW, Output, Routable, RoutingAgent, Ticket};
-use multihop_routing::aodv::{Aodv, Config, LinkFailure, LocalRepair, Preset, RouteState};
+use multihop_routing::aodv::{Agent, Config, LinkFailure, LocalRepair, Preset, RouteState};
 use multihop_routing::message::Message as RoutingMessage;
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
 use multihop_wire::aodv::{Error, Message, Reply, Request, Sequence, Unreachable};
@@ -73,7 +73,7 @@ impl Net {
 }
 
 impl Adapter for Net {
-    type Machine = Aodv;
+    type Machine = Agent;
     type Packet = Packet;
 
     fn output(&mut self, _now: Instant, node: usize, output: Output) -> Action<Packet> {
@@ -203,11 +203,11 @@ fn ms(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-fn agents(count: usize, config: &Config, seed: u64) -> Vec<Aodv> {
+fn agents(count: usize, config: &Config, seed: u64) -> Vec<Agent> {
     (0..count)
         .map(|node| {
             let rng = Rng::stream(seed, "aodv", node as u64);
-            Aodv::new(config.clone(), addr(node), Instant::ZERO, rng)
+            Agent::new(config.clone(), addr(node), Instant::ZERO, rng)
         })
         .collect()
 }
@@ -250,7 +250,7 @@ fn next_hop(mesh: &AodvMesh, from: usize, to: usize) -> Option<usize> {
 }
 
 /// What one agent says, in the words of the log, until it is silent.
-fn said(agent: &mut Aodv, now: Instant) -> Vec<String> {
+fn said(agent: &mut Agent, now: Instant) -> Vec<String> {
     std::iter::from_fn(|| agent.poll_output(now))
         .map(|output| match output {
             Output::Message { to, ttl, message } => {
