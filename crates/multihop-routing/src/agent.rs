@@ -56,7 +56,7 @@ pub trait RoutingAgent: Machine<Input = Input, Output = Output> {
 /// A data packet that needs a next hop.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Routable {
-    /// To be handed back once.
+    /// Handed back exactly once.
     pub ticket: Ticket,
     /// IP source address.
     pub source: Ipv4Addr,
@@ -66,14 +66,14 @@ pub struct Routable {
     pub previous_hop: Option<Ipv4Addr>,
     /// Links that it has crossed.
     pub hops: u8,
-    /// Distinguishes flows with the same source and destination. Packets without ports share
-    /// [`NO_FLOW`].
+    /// Distinguishes flows with the same source and destination. Packets without ports have the
+    /// label [`NO_FLOW`].
     pub flow: u32,
     /// The source route that it carries.
     pub route: Option<Arc<SourceRoute>>,
 }
 
-/// The driver's name for a packet.
+/// The driver's identifier of a packet.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Ticket(pub u32);
 
@@ -169,7 +169,7 @@ pub enum Output {
         ticket: Ticket,
         /// Why.
         reason: DropReason,
-        /// Whether its source gets an ICMP host-unreachable message that quotes it.
+        /// Whether the packet's source gets an ICMP host-unreachable message that quotes it.
         tell_source: bool,
     },
     /// A message of the protocol.
@@ -207,14 +207,14 @@ pub enum Output {
 /// Changes of the routes in use.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct RouteChanges {
-    /// Packets that left by another route than the one before to the same destination.
+    /// Packets that took another route than the previous packet to the same destination.
     pub changes: u64,
-    /// Of these, the returns to a route that had just been left.
+    /// Of these, the packets that returned to a route that had just been left.
     pub oscillations: u64,
 }
 
 impl RouteChanges {
-    /// Those that were not in an earlier count.
+    /// The changes since an earlier count.
     pub const fn since(self, before: Self) -> Self {
         Self { changes: self.changes - before.changes, oscillations: self.oscillations - before.oscillations }
     }

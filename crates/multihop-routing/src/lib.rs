@@ -1,7 +1,7 @@
-//! Routing agents: packets that need a next hop, messages and link news in; decisions and messages
-//! out.
+//! Routing agents. Inputs: packets that need a next hop, messages and link failures. Outputs:
+//! forwarding decisions, messages and notices.
 //!
-//! No clock, no socket, no thread: `no_std` with `alloc`. Packets stay with the driver; an agent
+//! No clock, no socket, no thread: `no_std` with `alloc`. The driver stores the packets; an agent
 //! holds tickets for them.
 #![cfg_attr(not(test), no_std)]
 

@@ -26,7 +26,7 @@ pub enum Message {
     },
 }
 
-/// A DSR message with the addresses of its IP header, which is addressed over several hops.
+/// A DSR message with the addresses of its IP header. It may cross several hops.
 ///
 /// The IP header carries [`dsr::PROTOCOL`] and the header's bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -115,5 +115,5 @@ impl Message {
 
 const IP: usize = 20;
 const IP_AND_UDP: usize = IP + 8;
-/// UDP port of a protocol without a port of its own: an unassigned number near AODV's 654.
+/// UDP port of user-defined protocols: an unassigned number near AODV's 654.
 const CUSTOM_PORT: u16 = 650;

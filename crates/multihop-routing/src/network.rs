@@ -21,7 +21,7 @@ pub struct Network<'a> {
     pub addresses: &'a [Ipv4Addr],
     /// When the agents begin.
     pub start: Instant,
-    /// The random stream of a node's agent.
+    /// The random stream of each node's agent.
     pub rng: &'a dyn Fn(usize) -> Rng,
 }
 
@@ -32,10 +32,10 @@ pub trait AgentTable {
     /// The agent of a node.
     fn agent(&self, node: usize) -> &dyn RoutingAgent;
 
-    /// The same, to be changed.
+    /// The agent of a node, mutably.
     fn agent_mut(&mut self, node: usize) -> &mut dyn RoutingAgent;
 
-    /// The changes that all agents counted together; `None` if they do not count them.
+    /// The sum of all agents' route changes; `None` if they do not count them.
     fn route_changes(&self) -> Option<RouteChanges>;
 }
 

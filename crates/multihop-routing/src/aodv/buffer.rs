@@ -1,3 +1,5 @@
+//! Data packets that wait for a route (RFC 3561, section 6.3).
+
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -6,7 +8,7 @@ use multihop_core::{Duration, Instant};
 
 use crate::agent::Routable;
 
-/// Packets that wait for routes, oldest first.
+/// Packets that wait for a route, oldest first.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
     limit: usize,
@@ -19,7 +21,7 @@ impl Buffer {
         Self { limit, life, packets: VecDeque::new() }
     }
 
-    /// Takes a packet in; returns the oldest one if it had to make room.
+    /// Adds a packet; returns the oldest one if the buffer was full.
     pub(super) fn push(&mut self, now: Instant, packet: Routable) -> Option<Routable> {
         self.packets.push_back((now + self.life, packet));
         (self.packets.len() > self.limit).then(|| self.packets.pop_front())?.map(|(_, packet)| packet)
@@ -29,7 +31,7 @@ impl Buffer {
         self.packets.iter().any(|(_, packet)| packet.destination == destination)
     }
 
-    /// Takes out all packets to a destination.
+    /// Removes all packets to a destination.
     pub(super) fn take(&mut self, destination: Ipv4Addr) -> Vec<Routable> {
         let mut taken = Vec::new();
         self.packets.retain(|(_, packet)| {
@@ -42,12 +44,12 @@ impl Buffer {
         taken
     }
 
-    /// Takes out the oldest packet if its time is over.
+    /// Removes the oldest packet if it has timed out.
     pub(super) fn pop_expired(&mut self, due: impl Fn(Instant) -> bool) -> Option<Routable> {
         self.packets.pop_front_if(|(until, _)| due(*until)).map(|(_, packet)| packet)
     }
 
-    /// When the oldest packet's time is over.
+    /// When the oldest packet times out.
     pub(super) fn next_expiry(&self) -> Option<Instant> {
         self.packets.front().map(|(until, _)| *until)
     }

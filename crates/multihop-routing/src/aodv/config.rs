@@ -1,4 +1,4 @@
-//! The parameters of AODV, their presets and their keys.
+//! The parameters of AODV (RFC 3561, section 10), their presets and their keys.
 
 use alloc::format;
 
@@ -8,7 +8,7 @@ use multihop_wire::aodv::Message;
 
 use crate::settings::{JITTER, TIMEOUT};
 
-/// Whose AODV it is.
+/// The implementation that the agent follows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Preset {
     /// The agent of ns-2.35.
@@ -17,91 +17,95 @@ pub enum Preset {
     Uu,
 }
 
-/// How broken links are found.
+/// How link failures are detected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LinkFailure {
-    /// The MAC reports a packet that it could not deliver. No HELLOs are sent.
+    /// The MAC reports packets that it could not deliver. No HELLOs are sent.
     Mac,
-    /// HELLOs are missing. What the MAC reports is not listened to.
+    /// A neighbour's HELLOs are missing. Reports of the MAC are ignored.
     Hello,
 }
 
-/// What a node inside a route does when its link breaks; needs [`LinkFailure::Mac`].
+/// What a node on the path does when its link fails; needs [`LinkFailure::Mac`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LocalRepair {
-    /// It reports the error.
+    /// It sends a route error.
     Off,
-    /// It looks for a new way once, and reports the error if it finds none (RFC 3561, section 6.12).
+    /// It searches for a new route once, and sends a route error if it finds none (RFC 3561,
+    /// section 6.12).
     Rfc,
-    /// It looks for a new way if the packet has come more than half of its way, and never reports.
+    /// It searches for a new route if the packet has crossed more than half of its path, and never
+    /// sends a route error.
     Ns2,
 }
 
 /// Parameters of AODV; [`Config::new`] has the values of a preset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Decides what numbers cannot: see `docs/models/aodv.md`.
+    /// Decides what the other parameters cannot express: see `docs/models/aodv.md`.
     pub preset: Preset,
-    /// How broken links are found.
+    /// How link failures are detected.
     pub link_failure: LinkFailure,
-    /// Whether requests reach further step by step (else all reach the whole network).
+    /// Whether route requests use an expanding ring search. Otherwise each reaches the whole
+    /// network.
     pub expanding_ring: bool,
-    /// What a node inside a route does when its link breaks.
+    /// What a node on the path does when its link fails.
     pub local_repair: LocalRepair,
-    /// Whether own requests ask that the destination be told when another node answers (G).
+    /// Whether this node's requests ask for gratuitous replies to the destination (flag G).
     pub gratuitous_replies: bool,
-    /// Whether only destinations may answer own requests (D).
+    /// Whether only the destination may reply to this node's requests (flag D).
     pub destination_only: bool,
-    /// A route lives this long after its last use.
+    /// Lifetime of a route after its last use.
     pub active_route_timeout: Duration,
     /// Lifetime that a destination puts into its replies.
     pub my_route_timeout: Duration,
-    /// A route to the originator of a request lives this long after the request,
+    /// Lifetime of a route to the originator of a request,
     pub reverse_route_life: Duration,
-    /// less this for each hop.
+    /// minus this for each hop.
     pub reverse_life_per_hop: Duration,
-    /// A request is recognised for this long.
+    /// How long a request is recognised as a duplicate.
     pub request_id_life: Duration,
-    /// The hop count of a route is forgotten this long after the route; `None`: never.
+    /// How long the hop count of an invalid route is remembered; `None`: for ever.
     pub delete_period: Option<Duration>,
     /// TTL of the first request for an unknown destination.
     pub ttl_start: u8,
-    /// What the next one adds.
+    /// Added to the TTL of each following request.
     pub ttl_increment: u8,
-    /// A request that had at least this TTL is followed by one for the whole network.
+    /// After a request with at least this TTL, the next one reaches the whole network.
     pub ttl_threshold: u8,
     /// TTL of a request for the whole network.
     pub net_diameter: u8,
-    /// Expected time from node to node.
+    /// Expected time to cross one hop.
     pub node_traversal: Duration,
-    /// Hops that are added to the TTL when the wait for a reply is computed.
+    /// Hops added to the TTL when the wait for a reply is computed.
     pub timeout_buffer: u8,
-    /// Requests for the whole network before a destination is given up (in `uu` the ones after the
-    /// first request of all).
+    /// Network-wide requests before the search is given up (in `uu`, not counting the first
+    /// request).
     pub network_wide_requests: u8,
-    /// `ns2`: the longest wait for a reply, and the pause after a destination was given up.
+    /// `ns2`: the longest wait for a reply, and the pause after a search without success.
     pub max_wait: Duration,
-    /// Routes expire, packets time out and requests are repeated at multiples of this; `None`: on time.
+    /// Routes expire, packets time out and requests are repeated at multiples of this; `None`:
+    /// exactly on time.
     pub tick: Option<Duration>,
-    /// Time between HELLOs,
+    /// Interval between HELLOs,
     pub hello_interval: Duration,
-    /// more or less up to this.
+    /// plus or minus up to this.
     pub hello_jitter: Duration,
-    /// A neighbour is lost this long after it was last heard.
+    /// A neighbour is lost this long after its last HELLO or message.
     pub neighbour_life: Duration,
     /// Packets that may wait for routes.
     pub buffer_packets: usize,
-    /// How long each may.
+    /// How long each packet may wait.
     pub buffer_life: Duration,
-    /// Packets that waited leave this far apart.
+    /// Interval between the packets of the buffer that leave after a route was found.
     pub release_spacing: Duration,
-    /// Broadcasts are held back by up to this: in `ns2` forwarded ones, in `uu` all.
+    /// Broadcasts are delayed at random by up to this: in `ns2` forwarded ones, in `uu` all.
     pub jitter: Duration,
-    /// Requests, and errors, in any second; one less is let through, as in AODV-UU.
+    /// Limit of requests, and of errors, in any second; one less is sent, as in AODV-UU.
     pub rate_limit: Option<u8>,
     /// TTL of replies.
     pub reply_ttl: u8,
-    /// [`LocalRepair::Rfc`] is tried for destinations up to this many hops away.
+    /// [`LocalRepair::Rfc`] applies to destinations up to this many hops away.
     pub max_repair_ttl: u8,
 }
 
@@ -160,7 +164,7 @@ impl Config {
             link_failure,
             expanding_ring: true,
             local_repair: LocalRepair::Off,
-            // DEVIATION aodv-8: AODV-UU asks for them where the packet carries TCP.
+            // DEVIATION aodv-8: AODV-UU asks for them if the packet carries TCP.
             gratuitous_replies: false,
             destination_only: false,
             active_route_timeout: active,
@@ -177,7 +181,7 @@ impl Config {
             timeout_buffer: 2,
             network_wide_requests: 2,
             max_wait: Duration::MAX,
-            // DEVIATION aodv-7: AODV-UU looks for packets that have timed out once a second.
+            // DEVIATION aodv-7: AODV-UU checks once a second for packets that have timed out.
             tick: None,
             hello_interval: Duration::from_secs(1),
             hello_jitter: Duration::ZERO,
@@ -192,7 +196,7 @@ impl Config {
         }
     }
 
-    /// When something that falls due at `at` is looked at.
+    /// When an event that is due at `at` is handled.
     pub(super) fn on_tick(&self, at: Instant) -> Instant {
         self.tick.map_or(at, |tick| {
             let ticks = at.as_nanos().div_ceil(tick.as_nanos());
@@ -379,8 +383,8 @@ impl Default for Config {
 }
 
 impl Preset {
-    /// Bytes of the IP packet that a message makes in the simulator this preset follows: an IP
-    /// header, no UDP header, and in `ns2` 4 bytes for the time stamp in requests and replies.
+    /// Accounted bytes of the IP packet that carries a message in the simulator of this preset: an
+    /// IP header, no UDP header, and in `ns2` 4 bytes for the time stamp in requests and replies.
     pub const fn accounted_len(self, message: &Message) -> usize {
         let stamp = match (self, message) {
             (Self::Ns2, Message::Request(_) | Message::Reply(_)) => 4,

@@ -1,4 +1,4 @@
-//! Looking for routes: requests, and how far they go (RFC 3561, sections 6.3 to 6.5).
+//! Route discovery: requests, expanding ring search and retries (RFC 3561, sections 6.3 to 6.5).
 
 use core::net::Ipv4Addr;
 
@@ -12,18 +12,18 @@ use super::{Agent, Config, Outgoing, Preset};
 #[derive(Clone, Debug)]
 pub(super) struct Discovery {
     ttl: u8,
-    /// Requests for the whole network so far.
+    /// Number of network-wide requests so far.
     network_wide: u8,
     sent: Instant,
-    /// The wait for a reply, or the pause after giving up, ends here.
+    /// End of the wait for a reply, or of the pause after a search without success.
     until: Instant,
-    /// When to go on; `None` until a packet needs the route.
+    /// When the next request is due; `None` until a packet needs the route.
     due: Option<Instant>,
-    /// A local repair asks once.
+    /// A local repair sends a single request.
     only_once: bool,
 }
 
-/// How long the last discoveries of a destination took, per hop.
+/// Round-trip times per hop of the last discoveries of a destination.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latencies {
     last: [Option<Duration>; 3],
@@ -67,7 +67,7 @@ impl Config {
 }
 
 impl Agent {
-    /// Looks for a destination, unless that is going on.
+    /// Starts a route discovery, unless one is in progress.
     pub(super) fn seek(&mut self, now: Instant, destination: Ipv4Addr) {
         match self.discoveries.get_mut(&destination) {
             None => {
@@ -80,7 +80,7 @@ impl Agent {
         }
     }
 
-    /// Sends one request that goes `ttl` hops far.
+    /// Sends one request with this TTL.
     pub(super) fn ask(
         &mut self,
         now: Instant,
@@ -93,7 +93,7 @@ impl Agent {
         let due = Some(self.config.on_tick(until));
         let discovery = Discovery { ttl, network_wide, sent: now, until, due, only_once };
         self.discoveries.insert(destination, discovery);
-        // RFC 3561 §6.1: a node raises its number before it looks for a route.
+        // RFC 3561 §6.1: a node increments its sequence number before a route discovery.
         self.sequence = self.sequence.next();
         self.last_request = self.last_request.wrapping_add(1);
         let request = Request {
@@ -124,17 +124,17 @@ impl Agent {
         if self.config.preset == Preset::Uu || self.discoveries[&destination].only_once {
             self.discoveries.remove(&destination);
         } else if let Some(discovery) = self.discoveries.get_mut(&destination) {
-            // ns-2 waits, then goes on with requests for the whole network.
+            // ns-2 waits, then continues with network-wide requests.
             discovery.network_wide = 0;
             discovery.until = now + self.config.max_wait;
             discovery.due = None;
         }
         self.drop_all_waiting(destination);
         self.repair_failed(now, destination);
-        self.tell_lost(destination);
+        self.notify_lost(destination);
     }
 
-    /// When the search for a destination goes on if nobody answers.
+    /// When the next request for a destination is due if no reply arrives.
     pub(super) fn search_ends(&self, destination: Ipv4Addr) -> Option<Instant> {
         self.discoveries.get(&destination).map(|discovery| discovery.until)
     }
@@ -175,9 +175,9 @@ impl Agent {
         self.discoveries.values().filter_map(|discovery| discovery.due).min()
     }
 
-    /// Notes how long a reply to this node's own request took.
-    // DEVIATION aodv-4: ns-2 carries the time of the request in the messages; RFC 3561 has no place
-    // for it, so the time since the last request for the destination is taken.
+    /// Records how long the reply to this node's own request took.
+    // DEVIATION aodv-4: ns-2 carries the time of the request in the messages. RFC 3561 has no field
+    // for it, so this is the time since the last request for the destination.
     pub(super) fn measure(&mut self, now: Instant, destination: Ipv4Addr, hops: u8) {
         if self.config.preset == Preset::Ns2
             && let Some(discovery) = self.discoveries.get(&destination)
@@ -187,15 +187,15 @@ impl Agent {
         }
     }
 
-    /// There is a new route to a destination.
+    /// A route to a destination has become valid.
     pub(super) fn on_route(&mut self, now: Instant, destination: Ipv4Addr) {
         self.discoveries.remove(&destination);
         self.repaired(now, destination);
-        self.tell(destination);
+        self.notify(destination);
         self.release(now, destination);
     }
 
-    /// False for one that is not looked at.
+    /// Returns false if the request is ignored: a duplicate, or this node's own.
     pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, request: Request) -> bool {
         let until = now + self.config.request_id_life;
         if request.originator == self.address
@@ -205,13 +205,13 @@ impl Agent {
             return false;
         }
         let request = Request { hop_count: request.hop_count + 1, ..request };
-        self.learn_way_back(now, from, &request);
+        self.learn_reverse_route(now, from, &request);
         if request.destination == self.address {
             self.reply_as_destination(now, &request);
         } else if self.can_reply(&request) {
             self.reply_from_table(now, &request);
         } else if ttl > 1 {
-            // RFC 3561 §6.5: the freshest number on the way travels on.
+            // RFC 3561 §6.5: a forwarded request carries the newest known sequence number.
             let known = self.table.sequence(request.destination);
             let asked = request.destination_sequence;
             let newest = known.map_or(asked, |known| Some(asked.map_or(known, |asked| asked.newest(known))));
@@ -221,12 +221,12 @@ impl Agent {
         true
     }
 
-    fn learn_way_back(&mut self, now: Instant, from: Ipv4Addr, request: &Request) {
+    fn learn_reverse_route(&mut self, now: Instant, from: Ipv4Addr, request: &Request) {
         let hops = request.hop_count;
         let spent = self.config.reverse_life_per_hop.saturating_mul(hops.into());
         let expires = now + self.config.reverse_route_life.saturating_sub(spent);
         let sequence = request.originator_sequence;
-        // RFC 3561 §6.5: the request does not shorten the life of a route.
+        // RFC 3561 §6.5: a request does not shorten the lifetime of a route.
         let expires =
             self.table.valid(request.originator).map_or(expires, |route| route.expires.max(expires));
         if self.table.offer(request.originator, Offer { next_hop: from, hops, sequence, expires }) {

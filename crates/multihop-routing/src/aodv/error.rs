@@ -1,4 +1,4 @@
-//! Broken links and route errors (RFC 3561, section 6.11).
+//! Link failures and route errors (RFC 3561, section 6.11).
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -10,26 +10,26 @@ use super::table::Broken;
 use super::{Agent, Outgoing, Preset};
 use crate::agent::{Output, Routable};
 
-/// Where an error comes from.
+/// Which node detected a link failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Origin {
-    /// This node found the break.
+    /// This node.
     Here,
-    /// Another one told it.
+    /// Another node, which sent a route error.
     Elsewhere,
 }
 
 impl Agent {
-    /// Gives up all routes over a neighbour.
+    /// Invalidates all routes through a neighbour.
     pub(super) fn break_link(&mut self, now: Instant, neighbour: Ipv4Addr) {
-        // In AODV-UU a neighbour that is lost in one direction stays a precursor in the other.
+        // In AODV-UU a neighbour that is lost as next hop remains a precursor of other routes.
         if self.config.preset == Preset::Ns2 {
             self.table.remove_precursor(neighbour);
         }
         let broken = self.table.break_link(now, neighbour);
         self.neighbours.forget(neighbour);
         for route in &broken {
-            self.tell_lost(route.destination);
+            self.notify_lost(route.destination);
         }
         self.report(now, broken, Origin::Here, false);
     }
@@ -43,7 +43,7 @@ impl Agent {
         }
     }
 
-    /// False if it speaks of no route of this node's.
+    /// Returns false if the error affects no route of this node.
     pub(super) fn on_error(&mut self, now: Instant, from: Ipv4Addr, error: &Error) -> bool {
         let mut broken = Vec::new();
         for entry in &error.unreachable {
@@ -62,10 +62,10 @@ impl Agent {
     }
 
     fn is_affected(&self, from: Ipv4Addr, entry: &Unreachable) -> bool {
-        let told = (entry.sequence != Sequence::default()).then_some(entry.sequence);
-        // An error older than the route, held back by jitter, speaks of the route before.
-        // DEVIATION aodv-11: AODV-UU does not look.
-        let is_old = |known: Sequence| told.is_some_and(|told| known.newer_than(told));
+        let reported = (entry.sequence != Sequence::default()).then_some(entry.sequence);
+        // DEVIATION aodv-11: AODV-UU does not compare. An error delayed by jitter may be older than
+        // the route, and then concerns the previous one.
+        let is_old = |known: Sequence| reported.is_some_and(|reported| known.newer_than(reported));
         self.table
             .valid(entry.destination)
             .is_some_and(|route| route.next_hop == from && !route.sequence.is_some_and(is_old))
@@ -78,12 +78,12 @@ impl Agent {
             return Some(Broken { destination, sequence, precursors });
         }
         let broken = self.table.invalidate(now, destination, Some(sequence));
-        self.tell_lost(destination);
+        self.notify_lost(destination);
         broken
     }
 
-    /// What waits in the interface queue would not get far: in `ns2` all for the neighbour that
-    /// sent the error, in `uu` only what goes to the destinations it names.
+    /// Discards packets in the interface queue that have lost their route: in `ns2` all for the
+    /// neighbour that sent the error, in `uu` only those to the destinations that it lists.
     fn discard(&mut self, next_hop: Ipv4Addr, broken: &[Broken]) {
         match self.config.preset {
             Preset::Ns2 => self.out.push_back(Output::Discard { next_hop, destination: None }),
@@ -93,7 +93,8 @@ impl Agent {
         }
     }
 
-    /// Tells the neighbours that are concerned; in `ns2` all of them, of breaks found here.
+    /// Sends a route error to the precursors; in `ns2`, for failures detected here, to all
+    /// neighbours.
     pub(super) fn report(&mut self, now: Instant, mut broken: Vec<Broken>, origin: Origin, no_delete: bool) {
         if self.config.preset == Preset::Uu || origin == Origin::Elsewhere {
             broken.retain(|route| !route.precursors.is_empty());
@@ -113,7 +114,7 @@ impl Agent {
         }
     }
 
-    /// A packet came for a destination that this node has no route to.
+    /// A packet arrived for a destination to which this node has no route.
     pub(super) fn report_no_route(&mut self, now: Instant, packet: &Routable) {
         let destination = packet.destination;
         let sequence = self.table.sequence(destination).unwrap_or_default();

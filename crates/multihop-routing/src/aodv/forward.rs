@@ -1,4 +1,4 @@
-//! Data packets: onwards, into the buffer, or out (RFC 3561, sections 6.2 and 6.11).
+//! Data packets: forwarded, buffered or dropped (RFC 3561, sections 6.2 and 6.11).
 
 use core::net::Ipv4Addr;
 
@@ -16,7 +16,7 @@ impl Agent {
         self.route(now, packet);
     }
 
-    /// Sends a packet on its way, or keeps it until there is one.
+    /// Forwards a packet, or buffers it while a route is searched for.
     pub(super) fn route(&mut self, now: Instant, packet: Routable) {
         if let Some(next_hop) = self.next_hop(packet.destination) {
             self.refresh(now, &packet, next_hop);
@@ -31,7 +31,8 @@ impl Agent {
         }
     }
 
-    /// The MAC gave up on a neighbour, or this packet waited behind one on which it had.
+    /// The MAC could not deliver this packet, or an earlier one in the queue for the same
+    /// neighbour.
     pub(super) fn on_link_failed(&mut self, now: Instant, next_hop: Ipv4Addr, packet: Routable) {
         if self.is_repairing(packet.destination) {
             self.wait(now, packet);
@@ -59,8 +60,8 @@ impl Agent {
         }
     }
 
-    /// Lets the packets go that waited for a route.
-    // DEVIATION aodv-6: ns-2 and AODV-UU fix the next hop of all of them at once.
+    /// Forwards the packets that waited for a route.
+    // DEVIATION aodv-6: ns-2 and AODV-UU determine the next hop of all of them at once.
     pub(super) fn release(&mut self, now: Instant, destination: Ipv4Addr) {
         let mut at = now;
         for packet in self.buffer.take(destination) {
@@ -82,44 +83,46 @@ impl Agent {
     pub(super) fn expire_packets(&mut self, now: Instant) {
         let config = &self.config;
         while let Some(packet) = self.buffer.pop_expired(|at| config.on_tick(at) <= now) {
-            // Not `drop_waiting`, which would borrow all of `self`.
+            // Not `drop_waiting`: it would borrow all of `self`.
             let (ticket, tell_source) = (packet.ticket, packet.previous_hop.is_some());
             self.out.push_back(Output::Drop { ticket, reason: DropReason::BufferTimeout, tell_source });
         }
     }
 
-    /// A packet that waited for a route: to this host, a lost route says it all.
+    /// Drops a packet that waited for a route. A local source gets a route-lost notice instead of
+    /// an ICMP error.
     fn drop_waiting(&mut self, packet: &Routable, reason: DropReason) {
         let tell_source = packet.previous_hop.is_some();
         self.out.push_back(Output::Drop { ticket: packet.ticket, reason, tell_source });
     }
 
-    /// A packet that met a broken link or a missing route.
+    /// Drops a packet because of a link failure or a missing route.
     fn drop(&mut self, packet: &Routable, reason: DropReason) {
         self.out.push_back(Output::Drop { ticket: packet.ticket, reason, tell_source: true });
     }
 
-    /// Use keeps routes alive: in `ns2` the one ahead, in `uu` also the way back and both neighbours.
+    /// Use extends the lifetime of routes: in `ns2` of the forward route, in `uu` also of the
+    /// reverse route and of the routes to both neighbours.
     fn refresh(&mut self, now: Instant, packet: &Routable, next_hop: Ipv4Addr) {
         let until = now + self.config.active_route_timeout;
         match self.config.preset {
             Preset::Ns2 => self.table.extend(packet.destination, until),
             Preset::Uu => {
-                self.refresh_way(packet.destination, next_hop, until);
+                self.refresh_route(packet.destination, next_hop, until);
                 if packet.previous_hop.is_some()
                     && let Some(back) = self.next_hop(packet.source)
                 {
-                    self.refresh_way(packet.source, back, until);
+                    self.refresh_route(packet.source, back, until);
                 }
             }
         }
     }
 
-    fn refresh_way(&mut self, end: Ipv4Addr, neighbour: Ipv4Addr, until: Instant) {
+    fn refresh_route(&mut self, end: Ipv4Addr, neighbour: Ipv4Addr, until: Instant) {
         if end != neighbour {
             self.table.extend(end, until);
         }
-        // AODV-UU: where HELLOs vouch for neighbours, a silent one is not kept by using it.
+        // AODV-UU: if HELLOs detect failures, use does not extend the route to a silent neighbour.
         if self.config.link_failure == LinkFailure::Mac || self.neighbours.knows(neighbour) {
             self.table.extend(neighbour, until);
         }

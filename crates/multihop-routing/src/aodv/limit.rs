@@ -1,8 +1,10 @@
+//! Rate limits of requests and errors (RFC 3561, sections 6.3 and 6.11).
+
 use alloc::collections::VecDeque;
 
 use multihop_core::{Duration, Instant};
 
-/// Keeps messages of one kind below a number in any second.
+/// Keeps the number of messages of one kind in any second below a limit.
 #[derive(Clone, Debug)]
 pub(super) struct RateLimit {
     below: Option<u8>,
@@ -14,7 +16,7 @@ impl RateLimit {
         Self { below, passed: VecDeque::new() }
     }
 
-    /// Whether one more may go now.
+    /// Whether one more message may be sent now.
     pub(super) fn allows(&mut self, now: Instant) -> bool {
         let Some(below) = self.below else { return true };
         if self.passed.len() + 1 >= usize::from(below) {

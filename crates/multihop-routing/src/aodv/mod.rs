@@ -1,7 +1,8 @@
-//! AODV (RFC 3561): routes are looked for when they are needed, and kept while they are used.
+//! AODV (RFC 3561): routes are discovered when packets need them, and maintained while they are
+//! used.
 //!
-//! Two implementations that simulation studies ran on are followed, each a [`Preset`]: the agent
-//! of ns-2, and AODV-UU. `docs/models/aodv.md` says what both do.
+//! The agent follows two implementations on which published simulations ran, each a [`Preset`]:
+//! that of ns-2, and AODV-UU. `docs/models/aodv.md` describes both.
 
 mod buffer;
 mod config;
@@ -43,7 +44,8 @@ use crate::network::{AgentConfig, AgentTable, Network};
 
 /// An AODV agent.
 ///
-/// In this order in memory: a request that was heard before, as most were, touches the first cache line.
+/// The order of fields matters: a duplicate request, as most requests are, touches only the first
+/// cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Agent {
@@ -68,7 +70,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent with an empty table. HELLOs, if it sends any, begin at `start`; `rng` gives the
+    /// An agent with an empty table. `start` is when HELLOs begin, if there are any; `rng` draws
     /// jitter.
     pub fn new(config: impl Into<Arc<Config>>, address: Ipv4Addr, start: Instant, rng: Rng) -> Self {
         let config = config.into();
@@ -99,17 +101,17 @@ impl Agent {
         &self.config
     }
 
-    /// The neighbour on a valid route.
+    /// The next hop of a valid route.
     pub fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
         self.table.valid(destination).map(|route| route.next_hop)
     }
 
-    /// All entries of the table, in the order of addresses, valid or not.
+    /// All entries of the table, valid or not, in the order of addresses.
     pub fn routes(&self) -> impl Iterator<Item = (Ipv4Addr, &Route)> {
         self.table.iter()
     }
 
-    /// False if nothing has changed, as after most requests: they were heard before.
+    /// Returns false if nothing has changed, as after most requests: they are duplicates.
     fn hear(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: &Message) -> bool {
         if let Message::Reply(hello) = message
             && ttl == 1
@@ -135,7 +137,7 @@ impl Agent {
         shows_neighbour || concerns_us
     }
 
-    /// Sends a message, or soon will.
+    /// Sends a message, now or after jitter.
     fn send(&mut self, now: Instant, outgoing: Outgoing) {
         let Outgoing { to, ttl, message, forwarded } = outgoing;
         let message = Output::Message { to, ttl, message: RoutingMessage::Aodv(message) };
@@ -150,13 +152,13 @@ impl Agent {
     }
 }
 
-/// A message on its way out.
+/// A message to be sent.
 struct Outgoing {
-    /// To one neighbour, or to all.
+    /// One neighbour; `None`: all.
     to: Option<Ipv4Addr>,
     ttl: u8,
     message: Message,
-    /// Whether it passes on what another node began.
+    /// Whether the message is forwarded or caused by that of another node.
     forwarded: bool,
 }
 
@@ -173,8 +175,8 @@ impl Machine for Agent {
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
                 self.on_link_failed(now, next_hop, packet);
             }
-            // DEVIATION aodv-3: RFC 3561 §6.11 lets any unicast count; neither ns-2 nor AODV-UU
-            // take the loss of a message of their own for a broken link.
+            // DEVIATION aodv-3: RFC 3561 §6.11 counts the loss of any unicast; neither ns-2 nor
+            // AODV-UU treats the loss of an AODV message as a link failure.
             Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
             Input::Overheard { .. } => {}
         }

@@ -9,12 +9,12 @@ use multihop_wire::aodv::{Message, Sequence};
 use super::reply::new_reply;
 use super::{Agent, LinkFailure, Outgoing, Preset};
 
-/// Whose HELLOs were heard.
+/// Neighbours whose HELLOs were received.
 #[derive(Clone, Debug)]
 pub(super) struct Neighbours {
-    /// When each is taken for lost.
+    /// When each neighbour is considered lost.
     lost_at: BTreeMap<Ipv4Addr, Instant>,
-    /// `None`: HELLOs are neither sent nor waited for.
+    /// `None`: HELLOs are neither sent nor expected.
     next_hello: Option<Instant>,
 }
 
@@ -47,7 +47,7 @@ impl Agent {
         if self.neighbours.next_hello.is_some() {
             self.neighbours.lost_at.insert(from, now + self.config.neighbour_life);
         }
-        // In ns-2 a HELLO makes no route.
+        // In ns-2 a HELLO creates no route.
         if self.config.preset == Preset::Uu
             && self.table.meet(from, Some(sequence), true, now + HELLO_ROUTE_LIFE)
         {
@@ -60,8 +60,9 @@ impl Agent {
         if let Some(lost_at) = self.neighbours.lost_at.get_mut(&from) {
             *lost_at = now + self.config.neighbour_life;
         }
-        // DEVIATION aodv-5: in AODV-UU the number stays raised, until a HELLO sets it. Without HELLOs
-        // it would run ahead of the neighbour's own, and the neighbour's requests be refused.
+        // DEVIATION aodv-5: in AODV-UU the number remains incremented until a HELLO sets it.
+        // Without HELLOs it would exceed the neighbour's own number, and the neighbour's requests
+        // would be refused.
         let take_back = self.config.link_failure == LinkFailure::Mac;
         if self.table.meet(from, None, take_back, now + self.config.active_route_timeout) {
             self.on_route(now, from);
@@ -78,7 +79,7 @@ impl Agent {
         if self.neighbours.next_hello.is_none_or(|at| at > now) {
             return;
         }
-        // RFC 3561 §6.9, and AODV-UU, but not ns-2: any broadcast does as well as a HELLO.
+        // RFC 3561 §6.9 and AODV-UU, but not ns-2: any broadcast replaces a HELLO.
         let last = self.last_broadcast.filter(|_| self.config.preset == Preset::Uu);
         let quiet_until = last.map(|last| last + self.config.hello_interval).filter(|&until| until > now);
         if quiet_until.is_none() {
@@ -100,5 +101,5 @@ impl Agent {
 /// AODV-UU: two HELLO intervals and a slack of 100 ms.
 const HELLO_ROUTE_LIFE: Duration = Duration::from_millis(2100);
 
-/// Intervals that the lifetime in a HELLO spans.
+/// Intervals covered by the lifetime in a HELLO.
 const ALLOWED_HELLO_LOSS: u64 = 2;

@@ -1,3 +1,5 @@
+//! Notices for this host's connections about the routes to their peers.
+
 use alloc::collections::BTreeMap;
 use core::net::Ipv4Addr;
 
@@ -6,43 +8,43 @@ use multihop_core::Notice;
 use super::Agent;
 use crate::agent::Output;
 
-/// What this host was told about the destinations of its own packets.
+/// The last notices about the destinations of this host's packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peers {
-    peers: BTreeMap<Ipv4Addr, Told>,
+    peers: BTreeMap<Ipv4Addr, Notified>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct Notified {
     lost: bool,
     hops: Option<u8>,
 }
 
 impl Agent {
-    /// Says what changes with a route, from now on also to this destination.
+    /// Reports the route to a destination, now and whenever it changes.
     pub(super) fn watch(&mut self, peer: Ipv4Addr) {
         self.peers.peers.entry(peer).or_default();
-        self.tell(peer);
+        self.notify(peer);
     }
 
-    /// Says what is new about the route to a peer.
-    pub(super) fn tell(&mut self, peer: Ipv4Addr) {
-        let Some(told) = self.peers.peers.get_mut(&peer) else { return };
+    /// Reports what has changed about the route to a peer.
+    pub(super) fn notify(&mut self, peer: Ipv4Addr) {
+        let Some(notified) = self.peers.peers.get_mut(&peer) else { return };
         let Some(hops) = self.table.valid(peer).map(|route| route.hops) else { return };
-        if core::mem::take(&mut told.lost) {
+        if core::mem::take(&mut notified.lost) {
             self.out.push_back(Output::Notice { peer, notice: Notice::RouteRestored });
         }
-        if told.hops.replace(hops) != Some(hops) {
+        if notified.hops.replace(hops) != Some(hops) {
             self.out.push_back(Output::Notice { peer, notice: Notice::PathInfo { hops } });
         }
     }
 
-    /// Says that the route to a peer broke, or could not be found.
-    pub(super) fn tell_lost(&mut self, peer: Ipv4Addr) {
-        if let Some(told) = self.peers.peers.get_mut(&peer)
-            && !told.lost
+    /// Reports that the route to a peer broke or was not found.
+    pub(super) fn notify_lost(&mut self, peer: Ipv4Addr) {
+        if let Some(notified) = self.peers.peers.get_mut(&peer)
+            && !notified.lost
         {
-            *told = Told { lost: true, hops: None };
+            *notified = Notified { lost: true, hops: None };
             self.out.push_back(Output::Notice { peer, notice: Notice::RouteLost });
         }
     }

@@ -12,7 +12,7 @@ use crate::agent::{Output, Routable};
 /// A route under repair.
 #[derive(Clone, Debug)]
 pub(super) struct Repair {
-    /// Its length before.
+    /// Hop count before the failure.
     hops: u8,
     /// ns-2: when the route is given up.
     until: Option<Instant>,
@@ -36,14 +36,14 @@ impl Agent {
         let until = match self.config.local_repair {
             LocalRepair::Ns2 => {
                 self.seek(now, destination);
-                // ns-2 takes the end of the wait, a moment, for a length of time.
+                // ns-2 uses the point in time at which the wait ends as a duration.
                 self.search_ends(destination).map(|end| now + Duration::from_nanos(end.as_nanos()))
             }
             LocalRepair::Rfc | LocalRepair::Off => {
                 let back = self.table.last_hops(source).unwrap_or(0);
                 let ttl = hops.max(back / 2).saturating_add(LOCAL_ADD_TTL);
                 self.ask(now, destination, ttl, 0, true);
-                // DEVIATION aodv-10: AODV-UU keeps the other routes over the link for repair too.
+                // DEVIATION aodv-10: AODV-UU also keeps the other routes over the link for repair.
                 self.out.push_back(Output::Purge { next_hop });
                 self.break_link(now, next_hop);
                 None
@@ -52,13 +52,13 @@ impl Agent {
         self.repairs.insert(destination, Repair { hops, until });
     }
 
-    /// A route under repair, if it was, is valid again.
+    /// Ends a local repair: the route is valid again.
     pub(super) fn repaired(&mut self, now: Instant, destination: Ipv4Addr) {
         let Some(repair) = self.repairs.remove(&destination) else { return };
         let Some(route) = self.table.valid(destination).filter(|route| route.hops > repair.hops) else {
             return;
         };
-        // ns-2 says nothing.
+        // ns-2 sends no route error.
         if self.config.local_repair == LocalRepair::Rfc {
             let (sequence, precursors) = (route.sequence.unwrap_or_default(), route.precursors.clone());
             let longer = Broken { destination, sequence, precursors };
@@ -66,7 +66,7 @@ impl Agent {
         }
     }
 
-    /// Nobody knew another way.
+    /// Ends a local repair without success.
     pub(super) fn repair_failed(&mut self, now: Instant, destination: Ipv4Addr) {
         if self.config.local_repair == LocalRepair::Rfc && self.repairs.remove(&destination).is_some() {
             let broken = self.table.retire(now, destination);
@@ -90,5 +90,5 @@ impl Agent {
     }
 }
 
-/// RFC 3561 §10.
+/// RFC 3561, section 10.
 const LOCAL_ADD_TTL: u8 = 2;

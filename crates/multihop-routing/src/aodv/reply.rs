@@ -1,4 +1,4 @@
-//! Replies (RFC 3561, sections 6.6 and 6.7).
+//! Route replies (RFC 3561, sections 6.6 and 6.7).
 
 use core::net::Ipv4Addr;
 
@@ -13,8 +13,8 @@ impl Agent {
         let asked = request.destination_sequence.unwrap_or(self.sequence);
         let is_asked_for = request.destination_sequence == Some(self.sequence);
         self.sequence = self.sequence.newest(asked);
-        // RFC 3561 §6.6.1 raises the number only to what was asked for. Both implementations go
-        // beyond, so that nodes whose routes have that number pass the reply on.
+        // RFC 3561 §6.6.1 raises the number only to the requested one. Both implementations exceed
+        // it, so that nodes whose routes have the requested number forward the reply.
         if self.config.preset == Preset::Ns2 || is_asked_for {
             self.sequence = self.sequence.next();
         }
@@ -26,7 +26,7 @@ impl Agent {
         );
     }
 
-    /// Whether this node knows a way that is fresh enough (section 6.6).
+    /// Whether this node has a route that is fresh enough (section 6.6).
     pub(super) fn can_reply(&self, request: &Request) -> bool {
         let known = self.table.valid(request.destination).and_then(|route| route.sequence);
         let fresh =
@@ -82,7 +82,7 @@ impl Agent {
         self.send(now, Outgoing { to: Some(back), ttl, message, forwarded: true });
     }
 
-    /// Notes who uses this node between two ends.
+    /// Adds the precursors of a reply from the table: both sides use this node.
     fn join(&mut self, destination: Ipv4Addr, ahead: Ipv4Addr, originator: Ipv4Addr, back: Ipv4Addr) {
         self.table.add_precursor(destination, back);
         self.table.add_precursor(originator, ahead);
@@ -96,7 +96,7 @@ impl Agent {
     }
 }
 
-/// What an entry of the table says to `originator`.
+/// A reply to `originator` from an entry of the table.
 fn as_reply(now: Instant, destination: Ipv4Addr, route: &Route, originator: Ipv4Addr) -> Reply {
     let lifetime = route.expires.saturating_since(now);
     new_reply(destination, route.hops, route.sequence.unwrap_or_default(), originator, lifetime)

@@ -1,4 +1,4 @@
-//! Requests that were seen before (RFC 3561, section 6.5).
+//! Duplicate route requests (RFC 3561, section 6.5).
 
 use alloc::collections::VecDeque;
 use core::iter;
@@ -7,15 +7,15 @@ use core::net::Ipv4Addr;
 
 use multihop_core::Instant;
 
-/// Remembers requests by originator and id.
+/// Recent requests by originator and id.
 ///
-/// Most are heard again before the next one comes, so that the search, which begins at the latest,
-/// ends at once.
+/// Most duplicates arrive before the next new request. The search starts with the latest entry, and
+/// so ends at once.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// Here, not behind a pointer, for the sake of caches.
+    /// Inline rather than behind a pointer, for cache locality.
     latest: Heard,
-    /// All live equally long: the oldest are first.
+    /// Oldest first: all entries have the same lifetime.
     earlier: VecDeque<Heard>,
 }
 
@@ -32,7 +32,7 @@ impl Seen {
         Self { latest: nothing, earlier: VecDeque::new() }
     }
 
-    /// Whether this one is new; if so it is remembered until `until`, which never goes backwards.
+    /// Whether a request is new; if so, it is remembered until `until`, which never decreases.
     pub(super) fn is_new(&mut self, now: Instant, originator: Ipv4Addr, id: u32, until: Instant) -> bool {
         let latest_first = iter::once(&self.latest).chain(self.earlier.iter().rev());
         if latest_first
@@ -56,12 +56,12 @@ mod tests {
 
     use super::*;
 
-    /// In nanoseconds; longer than most of the times between the requests of the test, many times over.
+    /// In nanoseconds; many times the typical interval between the requests of the test.
     const LIFE: u64 = 20;
 
     proptest! {
         #[test]
-        fn a_request_is_new_if_it_was_not_heard_for_as_long_as_it_is_remembered(
+        fn a_request_is_new_unless_it_was_received_within_its_lifetime(
             heard in vec((0..8_u64, 1..4_u8, 0..3_u32), 1..100),
         ) {
             let mut seen = Seen::new();
@@ -76,7 +76,7 @@ mod tests {
                 let (at, until) = (Instant::from_nanos(now), Instant::from_nanos(now + LIFE));
                 prop_assert_eq!(seen.is_new(at, from, id, until), is_new);
                 if is_new {
-                    prop_assert!(seen.earlier.len() <= ends.len(), "nothing stays for longer");
+                    prop_assert!(seen.earlier.len() <= ends.len(), "no entry outlives its lifetime");
                 }
             }
         }

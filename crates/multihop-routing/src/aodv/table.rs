@@ -1,9 +1,10 @@
 //! The route table (RFC 3561, sections 2 and 6.2).
 //!
-//! Why no loop comes up: let the rank of an entry be its sequence number, less 1 if it is not valid
-//! (each route that is given up has its number raised by 1). An entry's rank never falls, and its
-//! hop count never grows at the same rank. A neighbour in use for a destination therefore has a
-//! higher rank than its user, or the same and fewer hops; and the destination is where that ends.
+//! Why there are no loops: let the rank of an entry be its sequence number, minus 1 if the entry is
+//! invalid (invalidating a route increments its number). The rank of an entry never decreases, and
+//! its hop count never increases at the same rank. The next hop for a destination therefore has a
+//! higher rank than the node that uses it, or the same rank and fewer hops; the sequence ends at
+//! the destination.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -12,38 +13,38 @@ use core::net::Ipv4Addr;
 use multihop_core::{Duration, Instant};
 use multihop_wire::aodv::Sequence;
 
-/// What is known of a destination.
+/// What is known about a destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Route {
-    /// The neighbour on the way.
+    /// The next hop.
     pub next_hop: Ipv4Addr,
     /// Links to the destination.
     pub hops: u8,
-    /// The destination's sequence number; `None` for a neighbour that has not told it.
+    /// The destination's sequence number; `None` for a neighbour that has not sent one.
     pub sequence: Option<Sequence>,
     /// Whether the route can be used.
     pub state: RouteState,
-    /// When a valid route stops being valid, or a broken one is forgotten.
+    /// When a valid route expires, or an invalid one is forgotten.
     pub expires: Instant,
-    /// Neighbours that use this node on their way to the destination.
+    /// Neighbours that use this node to reach the destination.
     pub precursors: BTreeSet<Ipv4Addr>,
 }
 
 /// Whether a route can be used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RouteState {
-    /// It can.
+    /// The route can be used.
     Valid,
-    /// It broke here, and this node looks for another.
+    /// The link failed here, and this node searches for another route.
     Repairing,
-    /// It broke, or expired.
+    /// The route broke or expired.
     Invalid,
-    /// Only the sequence number is of use any more.
-    // DEVIATION aodv-1: RFC 3561 deletes the entry, and with it the number that excludes loops.
+    /// Only the sequence number is still used.
+    // DEVIATION aodv-1: RFC 3561 deletes the entry, and with it the number that prevents loops.
     Forgotten,
 }
 
-/// A way to a destination that a message speaks of.
+/// A route that a message offers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offer {
     pub(super) next_hop: Ipv4Addr,
@@ -52,7 +53,7 @@ pub(super) struct Offer {
     pub(super) expires: Instant,
 }
 
-/// A route that was given up.
+/// A route that was invalidated.
 #[derive(Clone, Debug)]
 pub(super) struct Broken {
     pub(super) destination: Ipv4Addr,
@@ -60,7 +61,7 @@ pub(super) struct Broken {
     pub(super) precursors: BTreeSet<Ipv4Addr>,
 }
 
-/// Every destination that was ever heard of.
+/// All destinations that were ever learned.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     routes: BTreeMap<Ipv4Addr, Route>,
@@ -95,7 +96,7 @@ impl Table {
         self.get(destination)?.sequence
     }
 
-    /// Takes a route if it is fresher or shorter than the one there is (section 6.2).
+    /// Accepts a route if it is newer or shorter than the current one (section 6.2).
     pub(super) fn offer(&mut self, destination: Ipv4Addr, offer: Offer) -> bool {
         let better = self.get(destination).is_none_or(|route| {
             route.sequence.is_none_or(|known| {
@@ -109,9 +110,9 @@ impl Table {
         better
     }
 
-    /// Notes that a neighbour was heard, with the sequence number that it gave; returns whether
-    /// the way to it is new. `take_back`: a number that was raised when the way was given up is
-    /// what it was before.
+    /// Records that a message from a neighbour arrived, with the sequence number that it carried.
+    /// Returns whether the route to the neighbour is new. `take_back` undoes the increment of the
+    /// number that was made when the route was invalidated.
     pub(super) fn meet(
         &mut self,
         neighbour: Ipv4Addr,
@@ -152,7 +153,7 @@ impl Table {
         self.next_expiry = self.next_expiry.min(route.expires);
     }
 
-    /// Lets a valid route live until `expires` at least.
+    /// Extends the lifetime of a valid route to at least `expires`.
     pub(super) fn extend(&mut self, destination: Ipv4Addr, expires: Instant) {
         if let Some(route) = self.routes.get_mut(&destination)
             && route.state == RouteState::Valid
@@ -167,23 +168,23 @@ impl Table {
         }
     }
 
-    /// Gives up a valid route; `told` is the sequence number in a route error.
+    /// Invalidates a valid route; `reported` is the sequence number in a route error.
     pub(super) fn invalidate(
         &mut self,
         now: Instant,
         destination: Ipv4Addr,
-        told: Option<Sequence>,
+        reported: Option<Sequence>,
     ) -> Option<Broken> {
         let route = self.routes.get_mut(&destination).filter(|route| route.state == RouteState::Valid)?;
         route.sequence = route.sequence.map(|known| {
-            // DEVIATION aodv-9: ns-2 and AODV-UU take the number that they are told.
+            // DEVIATION aodv-9: ns-2 and AODV-UU take the number in the route error.
             let raised = known.next();
-            told.map_or(raised, |told| raised.newest(told))
+            reported.map_or(raised, |reported| raised.newest(reported))
         });
         self.retire(now, destination)
     }
 
-    /// Gives up a route whose sequence number has been raised already.
+    /// Invalidates a route whose sequence number has already been incremented.
     pub(super) fn retire(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Broken> {
         let route = self.routes.get_mut(&destination)?;
         route.state = RouteState::Invalid;
@@ -199,34 +200,34 @@ impl Table {
     /// Marks a valid route as under repair.
     pub(super) fn start_repair(&mut self, destination: Ipv4Addr) {
         if let Some(route) = self.routes.get_mut(&destination) {
-            // DEVIATION aodv-2: ns-2 leaves the number as it is, and may be answered by a node
-            // that sends its packets here.
+            // DEVIATION aodv-2: ns-2 does not increment the number, so that a node whose route
+            // leads through this node may reply.
             route.sequence = route.sequence.map(Sequence::next);
             route.state = RouteState::Repairing;
             route.expires = Instant::FAR_FUTURE;
         }
     }
 
-    /// Whether a valid route leads over `neighbour`.
+    /// Whether a valid route has the next hop `neighbour`.
     pub(super) fn uses(&self, neighbour: Ipv4Addr) -> bool {
         self.routes.values().any(|route| route.leads_over(neighbour))
     }
 
-    /// Gives up all routes over `neighbour`.
+    /// Invalidates all routes through `neighbour`.
     pub(super) fn break_link(&mut self, now: Instant, neighbour: Ipv4Addr) -> Vec<Broken> {
         let over: Vec<Ipv4Addr> =
             self.iter().filter(|(_, route)| route.leads_over(neighbour)).map(|(to, _)| to).collect();
         over.into_iter().filter_map(|destination| self.invalidate(now, destination, None)).collect()
     }
 
-    /// Notes that `neighbour` uses none of this node's routes any more.
+    /// Removes `neighbour` from the precursors of all routes.
     pub(super) fn remove_precursor(&mut self, neighbour: Ipv4Addr) {
         for route in self.routes.values_mut() {
             route.precursors.remove(&neighbour);
         }
     }
 
-    /// Forgets what is old enough; returns the destinations of the valid routes that are due.
+    /// Forgets old invalid routes; returns the destinations of the valid routes that have expired.
     pub(super) fn expire(&mut self, due: impl Fn(Instant) -> bool) -> Vec<Ipv4Addr> {
         let mut expired = Vec::new();
         for (&destination, route) in &mut self.routes {
@@ -243,7 +244,7 @@ impl Table {
         expired
     }
 
-    /// No route expires before this; found anew after [`expire`](Self::expire).
+    /// No route expires before this; recomputed by [`find_next_expiry`](Self::find_next_expiry).
     pub(super) const fn next_expiry(&self) -> Instant {
         self.next_expiry
     }

@@ -1,3 +1,5 @@
+//! Everything that happens by timer: expiry, retries, HELLOs and delayed messages.
+
 use alloc::collections::BTreeMap;
 
 use multihop_core::{Instant, earliest};
@@ -5,7 +7,7 @@ use multihop_core::{Instant, earliest};
 use super::Agent;
 use crate::agent::{Output, Routable};
 
-/// Messages that are held back at random, and packets that leave one by one.
+/// Messages delayed by jitter, and buffered packets that leave at intervals.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delayed {
     items: BTreeMap<(Instant, u64), Item>,
@@ -42,7 +44,7 @@ impl Delayed {
 }
 
 impl Agent {
-    /// Runs what is due: what ends first, then what begins.
+    /// Handles what is due: expiry first, then transmissions.
     pub(super) fn run_timers(&mut self, now: Instant) {
         self.expire_routes(now);
         self.expire_packets(now);

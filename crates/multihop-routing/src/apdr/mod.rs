@@ -1,7 +1,7 @@
 //! APDR with path reservation: the first packet of a flow fixes the path of all that follow.
 //!
-//! Around an OLSR agent with a metric. Sources write the path into each packet; nodes on the way send
-//! it on as it says, whatever their own tables say.
+//! The agent contains an OLSR agent with a metric. The source writes the path into each packet as a
+//! source route. Nodes on the path follow it, whatever their own routing tables say.
 
 mod config;
 
@@ -20,24 +20,24 @@ use crate::olsr;
 
 pub use config::{Config, OnBreak, Reservation};
 
-/// A node whose flows have paths of their own.
+/// An agent with a reserved path for each flow.
 #[derive(Clone, Debug)]
 pub struct Agent {
     olsr: olsr::Agent,
     address: Ipv4Addr,
     config: Reservation,
-    /// By destination and label of the flow.
+    /// By destination and flow label.
     paths: BTreeMap<(Ipv4Addr, u32), Reserved>,
     outputs: VecDeque<Output>,
     counters: Counters,
 }
 
-/// What an agent has counted.
+/// Counters of an agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
-    /// Paths fixed for flows that had none.
+    /// Paths reserved for new flows.
     pub reserved: u64,
-    /// Paths replaced by another.
+    /// Reserved paths replaced by another.
     pub reselected: u64,
 }
 
@@ -49,7 +49,7 @@ struct Reserved {
 }
 
 impl Agent {
-    /// Around an OLSR agent with a metric, which belongs to the node with this address.
+    /// Wraps the OLSR agent, with a metric, of the node with this address.
     pub const fn new(address: Ipv4Addr, olsr: olsr::Agent, config: Reservation) -> Self {
         Self {
             olsr,
@@ -61,12 +61,12 @@ impl Agent {
         }
     }
 
-    /// The agent inside.
+    /// The OLSR agent.
     pub const fn olsr(&self) -> &olsr::Agent {
         &self.olsr
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
@@ -79,12 +79,12 @@ impl Agent {
                 let next_hop = self.olsr.interface_of(path[0]).unwrap_or(path[0]);
                 self.outputs.push_back(Output::Forward { ticket, next_hop, route });
             }
-            // There is none, or it has too many links: as packets without path go.
+            // No path, or too many hops for a source route: routed hop by hop.
             None => self.olsr.handle(now, Input::Packet(packet)),
         }
     }
 
-    /// The path of a flow, which is fixed if it has none.
+    /// The reserved path of a flow; reserves one if there is none.
     fn path_for(&mut self, now: Instant, destination: Ipv4Addr, flow: u32) -> Option<Addresses> {
         let before = self.paths.get_mut(&(destination, flow)).map(|reserved| {
             reserved.used = now;
@@ -112,7 +112,7 @@ impl Agent {
         }
     }
 
-    /// A packet that carries its path goes where that says.
+    /// Forwards a packet along its source route.
     fn forward(&mut self, ticket: Ticket, destination: Ipv4Addr, route: &SourceRoute) {
         let place = route.route.len().checked_sub(usize::from(route.segments_left));
         let output = match place.filter(|&at| route.route.get(at) == Some(&self.address)) {
@@ -180,12 +180,13 @@ impl AgentConfig for Config {
 
 fn source_route(path: &[Ipv4Addr]) -> SourceRoute {
     let between = path[..path.len() - 1].iter().copied();
-    let route = Addresses::collect(between).expect("shorter than a list");
+    let route = Addresses::collect(between).expect("one address less than the path");
     let segments_left = u8::try_from(route.len()).expect("at most 16");
     SourceRoute { first_hop_external: false, last_hop_external: false, salvage: 0, segments_left, route }
 }
 
-/// A flow that is silent for so long has ended: longer than any transport leaves between two attempts.
+/// A flow that is silent for this long has ended: longer than any transport pauses between two
+/// attempts.
 const MEMORY: Duration = Duration::from_secs(300);
 
 #[cfg(test)]

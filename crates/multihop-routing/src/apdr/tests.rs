@@ -1,4 +1,4 @@
-//! One node with reserved paths, driven by hand.
+//! One node with reserved paths, driven step by step.
 
 use std::vec;
 use std::vec::Vec;
@@ -40,7 +40,7 @@ impl Bench {
         self
     }
 
-    /// 2 and 3 say what the way to them costs.
+    /// 2 and 3 report the delays of the links to them.
     fn costs(&mut self, to_2: u32, to_3: u32) -> &mut Self {
         self.hears(2, to_2).hears(3, to_3)
     }
@@ -75,16 +75,16 @@ impl Bench {
     fn gives(&mut self, packet: Routable, flow: u32, route: Option<SourceRoute>) -> Vec<Output> {
         let packet = Routable { flow, route: route.map(Arc::new), ..packet };
         self.agent.handle(self.now, Input::Packet(packet));
-        let mut said = Vec::new();
+        let mut outputs = Vec::new();
         while let Some(output) = self.agent.poll_output(self.now) {
             if !matches!(output, Output::Notice { .. } | Output::Message { .. }) {
-                said.push(output);
+                outputs.push(output);
             }
         }
-        said
+        outputs
     }
 
-    /// The first hop of a packet of a flow to 4, none if it was dropped.
+    /// The next hop of a packet of a flow to 4; `None` if it was dropped.
     fn sends(&mut self, flow: u32) -> Option<u8> {
         match &self.gives(data(None), flow, None)[..] {
             [Output::Forward { next_hop, route: Some(route), .. }] => {
@@ -112,28 +112,32 @@ fn a_flow_keeps_the_path_of_its_first_packet() {
     let mut b = Bench::new(OnBreak::Hold, None);
     assert_eq!(b.sends(1), Some(2));
     b.costs(3_000, 2_000);
-    assert_eq!((b.sends(1), b.sends(2)), (Some(2), Some(3)), "a later flow takes the best of its time");
+    assert_eq!(
+        (b.sends(1), b.sends(2)),
+        (Some(2), Some(3)),
+        "a later flow reserves the path that is best then"
+    );
     assert_eq!(b.agent.counters(), Counters { reserved: 2, reselected: 0 });
 }
 
 #[test]
-fn a_path_that_is_gone_is_held_or_replaced() {
+fn a_broken_path_is_held_or_replaced() {
     for (on_break, after) in [(OnBreak::Hold, Some(2)), (OnBreak::Reselect, Some(3))] {
         let mut b = Bench::new(on_break, None);
         assert_eq!(b.sends(1), Some(2));
-        // Nothing was heard of 2 since.
+        // No HELLO of 2 arrived since.
         b.at(5).hears(3, 2_000);
         assert_eq!(b.sends(1), Some(2));
         b.at(7);
         assert_eq!(b.sends(1), after, "{on_break:?}");
         b.at(30);
         let nobody = if on_break == OnBreak::Hold { Some(2) } else { Some(3) };
-        assert_eq!((b.sends(1), b.sends(2)), (nobody, None), "without a better one it stays");
+        assert_eq!((b.sends(1), b.sends(2)), (nobody, None), "kept if there is no other");
     }
 }
 
 #[test]
-fn a_path_stays_while_it_is_good_enough() {
+fn a_path_is_kept_below_its_maximum_cost() {
     let mut b = Bench::new(OnBreak::Hold, Some(4_000));
     assert_eq!(b.sends(1), Some(2));
     b.costs(3_500, 2_000);
@@ -141,12 +145,12 @@ fn a_path_stays_while_it_is_good_enough() {
     b.costs(3_501, 2_000);
     assert_eq!(b.sends(1), Some(3));
     b.costs(3_501, 9_000);
-    assert_eq!(b.sends(1), Some(2), "the best there is, good or not");
+    assert_eq!(b.sends(1), Some(2), "the best path, although above the limit");
     assert_eq!(b.agent.counters().reselected, 2);
 }
 
 #[test]
-fn packets_go_on_as_they_say() {
+fn packets_follow_their_source_route() {
     let mut b = Bench::new(OnBreak::Hold, None);
     let route = |nodes: &[u8], segments_left| SourceRoute {
         segments_left,
@@ -156,21 +160,24 @@ fn packets_go_on_as_they_say() {
     let forward = |next: u8, route| {
         [Output::Forward { ticket: Ticket(7), next_hop: node(next), route: Some(Arc::new(route)) }]
     };
-    // Not even a neighbour: the MAC will say so.
+    // Not a neighbour: the MAC will report the failure.
     assert_eq!(b.gives(data(Some(9)), 1, Some(route(&[OWN, 8], 2))), forward(8, route(&[OWN, 8], 1)));
     assert_eq!(b.gives(data(Some(9)), 1, Some(route(&[8, OWN], 1))), forward(4, route(&[8, OWN], 0)));
-    // This node is not where the route says, or the count is wrong.
+    // This node is not at this position of the route, or `segments_left` is wrong.
     for (nodes, left) in [(&[OWN, 8][..], 1), (&[8, OWN], 0), (&[], 0), (&[8], 9)] {
-        let said = b.gives(data(Some(9)), 1, Some(route(nodes, left)));
-        let [Output::Drop { reason, .. }] = said[..] else { panic!("{said:?}") };
+        let outputs = b.gives(data(Some(9)), 1, Some(route(nodes, left)));
+        let [Output::Drop { reason, .. }] = outputs[..] else { panic!("{outputs:?}") };
         assert_eq!(reason, DropReason::NoRoute);
     }
-    let said = b.gives(data(Some(9)), 1, None);
-    assert!(matches!(said[..], [Output::Forward { route: None, .. }]), "plain packets too: {said:?}");
+    let outputs = b.gives(data(Some(9)), 1, None);
+    assert!(
+        matches!(outputs[..], [Output::Forward { route: None, .. }]),
+        "packets without source route use the table: {outputs:?}"
+    );
 }
 
 #[test]
-fn flows_that_have_ended_are_forgotten() {
+fn inactive_flows_are_forgotten() {
     let mut b = Bench::new(OnBreak::Hold, None);
     for flow in 0..50 {
         b.sends(flow);

@@ -1,4 +1,4 @@
-//! The send buffer (RFC 4728 §4.2): packets that wait for a way.
+//! The send buffer (RFC 4728 §4.2): packets that wait for a route.
 
 use alloc::collections::VecDeque;
 use core::net::Ipv4Addr;
@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant};
 
 use super::{Carried, Config};
 
-/// Packets in the order in which they came.
+/// Packets in the order of arrival.
 #[derive(Clone, Debug)]
 pub(super) struct SendBuffer {
     waiting: VecDeque<Waiting>,
@@ -15,11 +15,11 @@ pub(super) struct SendBuffer {
     time: Duration,
 }
 
-/// A packet without a way.
+/// A packet without a route.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) carried: Carried,
-    /// Salvage count that it will leave with; 0 for a packet of this node's own.
+    /// The salvage count with which it will leave; 0 for a packet of this node.
     pub(super) salvage: u8,
     until: Instant,
 }
@@ -33,13 +33,13 @@ impl SendBuffer {
         self.waiting.is_empty()
     }
 
-    /// Adds a packet; returns the oldest if there are now too many.
+    /// Adds a packet; returns the oldest one if the buffer was full.
     pub(super) fn push(&mut self, now: Instant, carried: Carried, salvage: u8) -> Option<Waiting> {
         self.waiting.push_back(Waiting { carried, salvage, until: now + self.time });
         if self.waiting.len() > self.size { self.waiting.pop_front() } else { None }
     }
 
-    /// Takes the next packet that has waited for too long.
+    /// Removes the oldest packet if it has timed out.
     pub(super) fn pop_expired(&mut self, now: Instant) -> Option<Waiting> {
         self.waiting.pop_front_if(|first| first.until <= now)
     }
@@ -48,7 +48,7 @@ impl SendBuffer {
         self.waiting.front().map(|first| first.until)
     }
 
-    /// Takes the first packet from place `from` on that `wanted` chooses; also returns its place.
+    /// Removes the first packet from index `from` on that `wanted` accepts; also returns its index.
     pub(super) fn take(
         &mut self,
         from: usize,
@@ -58,7 +58,7 @@ impl SendBuffer {
         self.waiting.remove(at).map(|waiting| (at, waiting))
     }
 
-    /// Whether packets wait for a way to `target`, and whether one of them is this node's own.
+    /// Whether packets to `target` wait, and whether one of them originates here.
     pub(super) fn wait_for(&self, target: Ipv4Addr) -> (bool, bool) {
         self.waiting
             .iter()

@@ -8,7 +8,7 @@ use multihop_wire::dsr::Addresses;
 
 use super::Config;
 
-/// Ways from one node, each without that node.
+/// Paths that begin at one node; they are stored without that node.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     owner: Ipv4Addr,
@@ -17,16 +17,16 @@ pub(super) struct Cache {
     negative: Option<Duration>,
     broken: Vec<Broken>,
     version: u32,
-    /// The way of the primary part that was used last, and what the version was then.
+    /// The last used path of the primary part, and the version at that time.
     used: Option<(Addresses, u32)>,
 }
 
-/// Why a way is kept.
+/// The part of the cache that holds a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Part {
-    /// It was asked for, or is used.
+    /// Requested or used.
     Primary,
-    /// It was overheard.
+    /// Overheard.
     Secondary,
 }
 
@@ -43,47 +43,47 @@ impl Cache {
         }
     }
 
-    /// Changes whenever a way comes or goes.
+    /// Changes whenever the cached paths change.
     pub(super) const fn version(&self) -> u32 {
         self.version
     }
 
-    /// Keeps a way; true if there was something new about it. No node may come twice.
-    pub(super) fn learn(&mut self, now: Instant, part: Part, way: &[Ipv4Addr]) -> bool {
-        let way = &way[..self.unbroken(now, way).min(Addresses::MAX - 1)];
+    /// Adds a path without repeated nodes; true if the cache has changed.
+    pub(super) fn learn(&mut self, now: Instant, part: Part, path: &[Ipv4Addr]) -> bool {
+        let path = &path[..self.unbroken(now, path).min(Addresses::MAX - 1)];
         let timeout = self.timeout;
-        let new = !way.is_empty() && self.stores[part as usize].insert(now, timeout, way);
+        let new = !path.is_empty() && self.stores[part as usize].insert(now, timeout, path);
         self.version = self.version.wrapping_add(u32::from(new));
         new
     }
 
-    /// The shortest way to `destination`.
+    /// The shortest path to `destination`.
     pub(super) fn find(&self, now: Instant, destination: Ipv4Addr) -> Option<Addresses> {
-        let (_, _, way) = self.search(now, destination)?;
-        Some(way)
+        let (_, _, path) = self.search(now, destination)?;
+        Some(path)
     }
 
-    /// The shortest way to `destination`, which from now on is one that is used.
+    /// The shortest path to `destination`, which moves to the primary part.
     pub(super) fn find_for_use(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Addresses> {
-        let known = self.used.filter(|(way, version)| {
-            self.timeout.is_none() && *version == self.version && way.last() == Some(&destination)
+        let known = self.used.filter(|(path, version)| {
+            self.timeout.is_none() && *version == self.version && path.last() == Some(&destination)
         });
-        if let Some((way, _)) = known {
-            return Some(way);
+        if let Some((path, _)) = known {
+            return Some(path);
         }
-        let (part, index, way) = self.search(now, destination)?;
+        let (part, index, path) = self.search(now, destination)?;
         if part == Part::Secondary {
-            let whole = self.stores[1].entries[index].way;
+            let whole = self.stores[1].entries[index].path;
             self.stores[1].truncate(index, 0);
             self.stores[0].insert(now, self.timeout, &whole);
             self.version = self.version.wrapping_add(1);
         } else {
-            self.used = Some((way, self.version));
+            self.used = Some((path, self.version));
         }
-        Some(way)
+        Some(path)
     }
 
-    /// Ways over the link from one node to the other end before it.
+    /// Truncates paths before a broken link.
     pub(super) fn link_broke(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr) {
         let owner = self.owner;
         let cut = self.stores.iter_mut().map(|store| store.cut(owner, from, to));
@@ -105,31 +105,31 @@ impl Cache {
             while let Some(index) = store.place_with(sign(destination), start) {
                 start = index + 1;
                 let entry = &store.entries[index];
-                let limit = best.map_or(entry.way.len(), |(.., hops)| entry.way.len().min(hops - 1));
-                let found = entry.way[..limit].iter().position(|&node| node == destination);
+                let limit = best.map_or(entry.path.len(), |(.., hops)| entry.path.len().min(hops - 1));
+                let found = entry.path[..limit].iter().position(|&node| node == destination);
                 if let Some(at) = found.filter(|_| !entry.is_old(now, self.timeout)) {
                     best = Some((part, index, at + 1));
                 }
             }
         }
         let (part, index, hops) = best?;
-        let mut way = self.stores[part as usize].entries[index].way;
-        way.truncate(hops);
-        Some((part, index, way))
+        let mut path = self.stores[part as usize].entries[index].path;
+        path.truncate(hops);
+        Some((part, index, path))
     }
 
-    /// How many nodes of a way lie before a link that was reported broken lately.
-    fn unbroken(&self, now: Instant, way: &[Ipv4Addr]) -> usize {
+    /// How many nodes of a path come before a link that was recently reported broken.
+    fn unbroken(&self, now: Instant, path: &[Ipv4Addr]) -> usize {
         if self.broken.is_empty() {
-            return way.len();
+            return path.len();
         }
-        let froms = core::iter::once(&self.owner).chain(way);
+        let froms = core::iter::once(&self.owner).chain(path);
         froms
-            .zip(way)
+            .zip(path)
             .position(|(&from, &to)| {
                 self.broken.iter().any(|link| link.until > now && (link.from, link.to) == (from, to))
             })
-            .unwrap_or(way.len())
+            .unwrap_or(path.len())
     }
 }
 
@@ -141,11 +141,11 @@ struct Broken {
     until: Instant,
 }
 
-/// Ways in their places, and apart from them what tells which to look at.
+/// Paths in fixed places, with an index that speeds up searches.
 #[derive(Clone, Debug)]
 struct Store {
     entries: Vec<Entry>,
-    /// The signs of the nodes of each way.
+    /// For each path, the [`sign`]s of its nodes.
     signs: Vec<u64>,
     size: usize,
     victim: usize,
@@ -153,8 +153,8 @@ struct Store {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    /// Empty if there is none.
-    way: Addresses,
+    /// Empty if the place is free.
+    path: Addresses,
     learnt: Instant,
 }
 
@@ -163,33 +163,33 @@ impl Store {
         Self { entries: Vec::new(), signs: Vec::new(), size, victim: 0 }
     }
 
-    /// True if there was something new.
-    fn insert(&mut self, now: Instant, timeout: Option<Duration>, way: &[Ipv4Addr]) -> bool {
-        let signs = signs(way);
+    /// True if the cache has changed.
+    fn insert(&mut self, now: Instant, timeout: Option<Duration>, path: &[Ipv4Addr]) -> bool {
+        let signs = signs(path);
         for (place, &those) in self.signs.iter().enumerate() {
             let is_old = self.entries[place].is_old(now, timeout);
             let common = those & signs;
             if common != those && common != signs && !is_old {
-                continue; // neither is the beginning of the other
+                continue; // neither is a prefix of the other
             }
-            let old: &[_] = if is_old { &[] } else { &self.entries[place].way };
-            let common = old.iter().zip(way).take_while(|(a, b)| a == b).count();
+            let old: &[_] = if is_old { &[] } else { &self.entries[place].path };
+            let common = old.iter().zip(path).take_while(|(a, b)| a == b).count();
             if common == old.len() {
-                let longer = common < way.len();
-                self.put(place, now, way);
+                let longer = common < path.len();
+                self.put(place, now, path);
                 return longer;
             }
-            if common == way.len() {
+            if common == path.len() {
                 return false;
             }
         }
         let end = self.entries.len();
         if end < self.size {
-            self.entries.push(Entry { way: Addresses::EMPTY, learnt: now });
+            self.entries.push(Entry { path: Addresses::EMPTY, learnt: now });
             self.signs.push(0);
-            self.put(end, now, way);
+            self.put(end, now, path);
         } else if self.size > 0 {
-            self.put(self.victim, now, way);
+            self.put(self.victim, now, path);
             self.victim = (self.victim + 1) % self.size;
         } else {
             return false;
@@ -197,33 +197,33 @@ impl Store {
         true
     }
 
-    fn put(&mut self, place: usize, now: Instant, way: &[Ipv4Addr]) {
-        self.entries[place] = Entry { way: to_list(way), learnt: now };
-        self.signs[place] = signs(way);
+    fn put(&mut self, place: usize, now: Instant, path: &[Ipv4Addr]) {
+        self.entries[place] = Entry { path: to_list(path), learnt: now };
+        self.signs[place] = signs(path);
     }
 
-    /// Keeps the first `len` nodes of a way.
+    /// Truncates a path to its first `len` nodes.
     fn truncate(&mut self, place: usize, len: usize) {
-        let way = &mut self.entries[place].way;
-        way.truncate(len);
-        self.signs[place] = signs(way);
+        let path = &mut self.entries[place].path;
+        path.truncate(len);
+        self.signs[place] = signs(path);
     }
 
-    /// The first place from `start` on whose way may lead over all nodes with these signs.
+    /// The first place from `start` on whose path may contain all nodes with these signs.
     fn place_with(&self, signs: u64, start: usize) -> Option<usize> {
         let step = self.signs[start..].iter().position(|&those| those & signs == signs)?;
         Some(start + step)
     }
 
-    /// True if there was something to cut.
+    /// True if a path was truncated.
     fn cut(&mut self, owner: Ipv4Addr, from: Ipv4Addr, to: Ipv4Addr) -> bool {
         let mut any = false;
         let signs = sign(to) | if from == owner { 0 } else { sign(from) };
         let mut start = 0;
         while let Some(place) = self.place_with(signs, start) {
-            let way = &self.entries[place].way;
-            let befores = core::iter::once(&owner).chain(way.iter());
-            let cut = befores.zip(way.iter()).position(|(&before, &node)| (before, node) == (from, to));
+            let path = &self.entries[place].path;
+            let befores = core::iter::once(&owner).chain(path.iter());
+            let cut = befores.zip(path.iter()).position(|(&before, &node)| (before, node) == (from, to));
             if let Some(at) = cut {
                 self.truncate(place, at);
                 any = true;
@@ -240,21 +240,21 @@ impl Entry {
     }
 }
 
-fn signs(way: &[Ipv4Addr]) -> u64 {
-    way.iter().fold(0, |signs, &node| signs | sign(node))
+fn signs(path: &[Ipv4Addr]) -> u64 {
+    path.iter().fold(0, |signs, &node| signs | sign(node))
 }
 
-/// A bit that stands for a node: a way without it does not lead over the node, which is quicker to
-/// see than by looking at each of its nodes.
+/// A bit for each node, as in a Bloom filter: a path whose signs lack the bit does not contain the
+/// node. The test avoids most searches of paths.
 fn sign(node: Ipv4Addr) -> u64 {
     1 << (u32::from(node) % u64::BITS)
 }
 
-fn to_list(way: &[Ipv4Addr]) -> Addresses {
-    Addresses::collect(way.iter().copied()).expect("ways are cut to the length of a list")
+fn to_list(path: &[Ipv4Addr]) -> Addresses {
+    Addresses::collect(path.iter().copied()).expect("paths are truncated to the maximum length")
 }
 
-/// Links that the negative cache remembers, at most.
+/// Capacity of the negative cache, in links.
 const BROKEN_MAX: usize = 64;
 
 #[cfg(test)]
@@ -265,7 +265,7 @@ mod tests {
         Ipv4Addr::new(10, 0, 0, n)
     }
 
-    fn way(nodes: &[u8]) -> Addresses {
+    fn path(nodes: &[u8]) -> Addresses {
         Addresses::collect(nodes.iter().map(|&n| node(n))).unwrap()
     }
 
@@ -280,30 +280,30 @@ mod tests {
             Self(Cache::new(node(1), &config))
         }
         fn learn(&mut self, part: Part, nodes: &[u8]) -> bool {
-            self.0.learn(at(0), part, &way(nodes))
+            self.0.learn(at(0), part, &path(nodes))
         }
         fn find(&self, n: u8) -> Option<Addresses> {
             self.0.find(at(0), node(n))
         }
         fn sizes(&self) -> [usize; 2] {
-            [0, 1].map(|part| self.0.stores[part].entries.iter().filter(|e| !e.way.is_empty()).count())
+            [0, 1].map(|part| self.0.stores[part].entries.iter().filter(|e| !e.path.is_empty()).count())
         }
     }
 
     #[test]
-    fn the_shortest_way_wins_and_the_primary_part_at_a_tie() {
+    fn the_shortest_path_is_found_and_ties_go_to_the_primary_part() {
         let mut cache = Fixture::new(Config::default());
         cache.learn(Part::Secondary, &[2, 3, 9]);
         cache.learn(Part::Primary, &[4, 5, 9, 6]);
-        assert_eq!(cache.find(9), Some(way(&[4, 5, 9])));
+        assert_eq!(cache.find(9), Some(path(&[4, 5, 9])));
         cache.learn(Part::Secondary, &[7, 9]);
-        assert_eq!(cache.find(9), Some(way(&[7, 9])));
-        assert_eq!(cache.find(3), Some(way(&[2, 3])));
+        assert_eq!(cache.find(9), Some(path(&[7, 9])));
+        assert_eq!(cache.find(3), Some(path(&[2, 3])));
         assert_eq!(cache.find(8), None);
     }
 
     #[test]
-    fn a_longer_way_replaces_its_beginning_and_a_beginning_adds_nothing() {
+    fn a_longer_path_replaces_its_prefix_and_a_prefix_adds_nothing() {
         let mut cache = Fixture::new(Config::default());
         assert!(cache.learn(Part::Primary, &[2, 3]));
         assert!(cache.learn(Part::Primary, &[2, 3, 4]));
@@ -315,33 +315,33 @@ mod tests {
     }
 
     #[test]
-    fn thirty_and_sixty_four_ways_and_the_oldest_place_goes_first() {
+    fn the_parts_hold_30_and_64_paths_and_replace_the_oldest_first() {
         let mut cache = Fixture::new(Config::default());
         for n in 2..102 {
             cache.learn(Part::Primary, &[n, 200]);
             cache.learn(Part::Secondary, &[n, 201]);
         }
         assert_eq!(cache.sizes(), [30, 64]);
-        // Round robin: of 100 ways in 30 places the last 30 are there; of 64, the last 64.
+        // Round robin: of 100 paths, the last 30 and the last 64 remain.
         assert!(cache.find(200).is_some());
         assert_eq!([37, 38, 71, 72, 101].map(|n| cache.find(n).is_some()), [false, true, true, true, true]);
-        let primary = |n: u8| cache.0.stores[0].entries.iter().any(|entry| entry.way[0] == node(n));
+        let primary = |n: u8| cache.0.stores[0].entries.iter().any(|entry| entry.path[0] == node(n));
         assert_eq!([71, 72, 101].map(primary), [false, true, true]);
     }
 
     #[test]
-    fn a_way_that_is_used_moves_to_the_primary_part() {
+    fn a_used_path_moves_to_the_primary_part() {
         let mut cache = Fixture::new(Config::default());
         cache.learn(Part::Secondary, &[2, 3, 4]);
-        assert_eq!(cache.find(3), Some(way(&[2, 3])));
+        assert_eq!(cache.find(3), Some(path(&[2, 3])));
         assert_eq!(cache.sizes(), [0, 1]);
-        assert_eq!(cache.0.find_for_use(at(0), node(3)), Some(way(&[2, 3])));
+        assert_eq!(cache.0.find_for_use(at(0), node(3)), Some(path(&[2, 3])));
         assert_eq!(cache.sizes(), [1, 0]);
-        assert_eq!(cache.find(4), Some(way(&[2, 3, 4])));
+        assert_eq!(cache.find(4), Some(path(&[2, 3, 4])));
     }
 
     #[test]
-    fn a_broken_link_cuts_the_ways_over_it_in_its_direction() {
+    fn a_broken_link_truncates_the_paths_that_cross_it_in_its_direction() {
         let mut cache = Fixture::new(Config::default());
         cache.learn(Part::Primary, &[2, 3, 4]);
         cache.learn(Part::Secondary, &[5, 3, 4]);
@@ -349,18 +349,18 @@ mod tests {
         let version = cache.0.version();
         cache.0.link_broke(at(0), node(3), node(4));
         assert_ne!(cache.0.version(), version);
-        assert_eq!(cache.find(4), Some(way(&[6, 4])));
-        assert_eq!(cache.find(3), Some(way(&[2, 3])));
+        assert_eq!(cache.find(4), Some(path(&[6, 4])));
+        assert_eq!(cache.find(3), Some(path(&[2, 3])));
         cache.0.link_broke(at(0), node(1), node(2));
         assert_eq!(cache.find(2), None);
-        assert_eq!(cache.find(3), Some(way(&[5, 3])));
+        assert_eq!(cache.find(3), Some(path(&[5, 3])));
         let version = cache.0.version();
         cache.0.link_broke(at(0), node(1), node(2));
         assert_eq!(cache.0.version(), version);
     }
 
     #[test]
-    fn ways_are_forgotten_only_if_told_to() {
+    fn paths_expire_only_if_a_timeout_is_configured() {
         let forever = Fixture::new(Config::default());
         let timeout = Some(Duration::from_secs(10));
         for mut cache in [forever, Fixture::new(Config { cache_timeout: timeout, ..Config::default() })] {
@@ -368,21 +368,21 @@ mod tests {
             cache.learn(Part::Primary, &[2, 3]);
             assert!(cache.0.find(at(9), node(3)).is_some());
             assert_eq!(cache.0.find(at(10), node(3)).is_some(), expected);
-            // Learnt again, all of it.
-            cache.0.learn(at(11), Part::Primary, &way(&[2, 3, 4]));
+            // Learned again with an extension: the whole path is refreshed.
+            cache.0.learn(at(11), Part::Primary, &path(&[2, 3, 4]));
             assert!(cache.0.find(at(20), node(3)).is_some());
         }
     }
 
     #[test]
-    fn the_negative_cache_refuses_what_lies_behind_a_broken_link() {
+    fn the_negative_cache_refuses_paths_beyond_a_broken_link() {
         let negative_cache = Some(Duration::from_secs(2));
         let mut cache = Fixture::new(Config { negative_cache, ..Config::default() });
         cache.0.link_broke(at(0), node(2), node(3));
-        assert!(cache.0.learn(at(1), Part::Primary, &way(&[2, 3, 4])));
-        assert_eq!((cache.find(2), cache.find(3)), (Some(way(&[2])), None));
-        assert!(cache.0.learn(at(2), Part::Primary, &way(&[2, 3, 4])));
-        assert_eq!(cache.find(4), Some(way(&[2, 3, 4])));
+        assert!(cache.0.learn(at(1), Part::Primary, &path(&[2, 3, 4])));
+        assert_eq!((cache.find(2), cache.find(3)), (Some(path(&[2])), None));
+        assert!(cache.0.learn(at(2), Part::Primary, &path(&[2, 3, 4])));
+        assert_eq!(cache.find(4), Some(path(&[2, 3, 4])));
         for n in 0..200 {
             cache.0.link_broke(at(0), node(n), node(201));
         }

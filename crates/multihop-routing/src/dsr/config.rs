@@ -1,4 +1,4 @@
-//! The parameters of DSR and their keys.
+//! The parameters of DSR (RFC 4728 §9) and their keys.
 
 use alloc::format;
 
@@ -11,40 +11,40 @@ use crate::settings::{JITTER, TIMEOUT};
 /// state.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Config {
-    /// Ask the neighbours alone first.
+    /// Send the first request of a search to the neighbours only (non-propagating request).
     pub ring0: bool,
-    /// How long the neighbours have to answer.
+    /// How long to wait for a reply from the neighbours.
     pub ring0_timeout: Duration,
-    /// The unit of the gaps between searches for one target: 4, 16, ... of it.
+    /// Unit of the back-off between searches for one target: 4, 16, ... periods.
     pub request_period: Duration,
-    /// The longest gap between searches.
+    /// The longest back-off between searches.
     pub rreq_backoff_max: Duration,
-    /// Requests, and replies of the target, wait for a random time below this.
+    /// Requests, and replies of the target, are delayed at random by up to this.
     pub broadcast_jitter: Duration,
-    /// Answer requests for others from the cache. Without it ring-0 searches find neighbours only,
-    /// so that `ring0 = false` goes with it.
+    /// Reply to the requests of others from the cache. Otherwise non-propagating requests find only
+    /// neighbours, so that `ring0 = false` suits it.
     pub cache_replies: bool,
-    /// Forget a way this long after it was last learnt.
+    /// Remove a path this long after it was last learned; `None`: never.
     pub cache_timeout: Option<Duration>,
-    /// Learn nothing for this long about a link that was reported broken.
+    /// Ignore a link for this long after it was reported broken; `None`: the negative cache is off.
     pub negative_cache: Option<Duration>,
-    /// Ways that were asked for or used, at most.
+    /// Capacity of the primary part of the cache, in paths.
     pub primary_cache: usize,
-    /// Ways that were overheard, at most.
+    /// Capacity of the secondary part, in paths.
     pub secondary_cache: usize,
-    /// Learn from packets that are overheard or forwarded.
+    /// Learn from overheard and forwarded packets.
     pub snoop: bool,
-    /// Tell the source of an overheard packet when the way could be shorter.
+    /// Send a gratuitous reply to the source of an overheard packet if its path could be shorter.
     pub gratuitous: bool,
-    /// Send packets of others that met a broken link another way.
+    /// Salvage the packets of others after a link failure.
     pub salvage: bool,
-    /// How often one packet may be salvaged, at most 15.
+    /// Limit of salvages of one packet, at most 15.
     pub salvage_limit: u8,
-    /// Packets that may wait for a way, for all destinations together.
+    /// Capacity of the send buffer, for all destinations together.
     pub buffer_packets: usize,
     /// How long a packet may wait.
     pub buffer_time: Duration,
-    /// Packets that have waited leave at this distance: address resolution holds only one.
+    /// Interval between packets that leave the send buffer: address resolution holds only one.
     pub release_gap: Duration,
 }
 

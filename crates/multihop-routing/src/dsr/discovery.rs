@@ -15,7 +15,7 @@ use crate::agent::Output;
 use crate::message::{DsrMessage, Message};
 
 impl Agent {
-    /// Takes the next step for the packets that wait for a way to `target`, if it is time for one.
+    /// Takes the next step of the search for `target`, if packets wait for it and a step is due.
     pub(super) fn search(&mut self, now: Instant, target: Ipv4Addr) {
         let (waiting, own) = self.buffer.wait_for(target);
         if !waiting {
@@ -30,7 +30,7 @@ impl Agent {
         self.requests.plan_look(now, target, own, &self.config, &mut self.rng);
     }
 
-    // DEVIATION dsr-8: ns-2 drops only those that are looked at before an own packet.
+    // DEVIATION dsr-8: ns-2 drops only the packets that it checks before one that originates here.
     /// Packets of others wait for one search only.
     fn give_up_on_others(&mut self, target: Ipv4Addr) {
         let mut from = 0;
@@ -55,7 +55,7 @@ impl Agent {
             }
             Reach::Everyone => {
                 self.counters.requests += 1;
-                // The error has now been passed on to more than the neighbours.
+                // The error has now reached more than the neighbours.
                 self.last_error = None;
                 REQUEST_TTL
             }
@@ -68,7 +68,7 @@ impl Agent {
         self.outbox.push_at(now, at, Output::Message { to: None, ttl, message: Message::Dsr(message) });
     }
 
-    /// A request that another node began.
+    /// Handles a request that another node originated.
     pub(super) fn on_request(&mut self, now: Instant, ttl: u8, mut message: Arc<DsrMessage>) {
         let Some(request) = message.header.request else { return };
         let path = core::iter::once(message.source).chain(request.route.iter().copied());
@@ -80,7 +80,8 @@ impl Agent {
             self.note_broken(now, &message.header.errors);
         }
         let mut with_me = path;
-        // The room for this node is also missing from what would be passed on, or replied.
+        // Without space for this node in the route, the request could neither be forwarded nor
+        // answered.
         if path.contains(&self.address) || !with_me.push(self.address) {
             return;
         }
@@ -103,21 +104,22 @@ impl Agent {
         }
     }
 
-    /// Every copy of a request is answered, so that its source learns of several ways.
+    /// The target replies to every copy of a request, so that the source learns several paths.
     fn reply_as_target(&mut self, now: Instant, path: &[Ipv4Addr]) {
         self.counters.replies += 1;
         let at = now + self.rng.duration_below(self.config.broadcast_jitter);
         self.reply(now, at, path, path);
     }
 
-    /// True if the cache had an answer.
+    /// True if the cache contained a route to the target.
     fn reply_from_cache(&mut self, now: Instant, path: &[Ipv4Addr], target: Ipv4Addr) -> bool {
         let Some(rest) = self.cache.find(now, target) else { return false };
         let here = [self.address];
         let complete = path.iter().chain(&here).chain(rest.iter()).copied();
         let Some(complete) = Addresses::collect(complete) else { return false };
         let complete = without_loops(&complete);
-        // RFC 4728 §8.2.3: a node answers with ways over itself only, so that it hears of an error.
+        // RFC 4728 §8.2.3: a node replies only with paths through itself, so that it receives their
+        // route errors.
         if !complete.contains(&self.address) {
             return false;
         }
@@ -128,18 +130,18 @@ impl Agent {
         true
     }
 
-    /// Sends the way `found` to its first node, back over the nodes of `travelled` of which this
-    /// node is the last.
+    /// Sends the path `found` to its first node, back along the nodes of `travelled`, the last of
+    /// which is this node.
     pub(super) fn reply(&mut self, now: Instant, at: Instant, travelled: &[Ipv4Addr], found: &[Ipv4Addr]) {
-        let (back, way) = (reversed(travelled), found[1..].iter().copied());
-        let route = Addresses::collect(way).expect("ways fit a list");
+        let (back, path) = (reversed(travelled), found[1..].iter().copied());
+        let route = Addresses::collect(path).expect("paths fit an option");
         let mut message = self.message(found[0]);
         message.header.replies.push(RouteReply { last_hop_external: false, route });
         self.learn(now, Part::Primary, &back[1..]);
         self.dispatch(now, at, Carried::Message(Arc::new(message)), &back[1..], 0);
     }
 
-    /// Replies for this node.
+    /// Handles replies to this node.
     pub(super) fn on_replies(&mut self, now: Instant, message: &DsrMessage) {
         for reply in &message.header.replies {
             let Some(&target) = reply.route.last() else { continue };
@@ -148,7 +150,7 @@ impl Agent {
                 continue;
             }
             self.cache.learn(now, Part::Primary, &reply.route);
-            // The negative cache may have refused the way, and then the search goes on.
+            // The negative cache may have refused the path; then the search continues.
             if self.cache.find(now, target).is_some() {
                 self.requests.found(target);
             }
@@ -156,8 +158,8 @@ impl Agent {
         self.release(now);
     }
 
-    // DEVIATION dsr-5: ns-2 spaces packets only after a reply for this node.
-    /// Sends every packet that waits and has a way now.
+    // DEVIATION dsr-5: ns-2 spaces packets only after a reply to this node.
+    /// Sends all buffered packets for which there is a path now.
     pub(super) fn release(&mut self, now: Instant) {
         let (mut from, mut at) = (0, now);
         let cache = &self.cache;
@@ -170,29 +172,29 @@ impl Agent {
         }
         for waiting in leaving {
             let destination = waiting.carried.destination();
-            let Some(way) = self.cache.find_for_use(now, destination) else {
-                // A full primary part of size 0 forgets what is moved there.
+            let Some(path) = self.cache.find_for_use(now, destination) else {
+                // A primary part of size 0 cannot hold the path.
                 self.store(now, waiting.carried, waiting.salvage);
                 continue;
             };
             if waiting.salvage > 0 {
                 self.counters.salvaged += 1;
             } else if waiting.carried.is_data() {
-                self.peers.update(destination, Some(way.len()), &mut self.outbox);
+                self.peers.update(destination, Some(path.len()), &mut self.outbox);
             }
-            self.dispatch(now, at, waiting.carried, &way, waiting.salvage);
+            self.dispatch(now, at, waiting.carried, &path, waiting.salvage);
             at += self.config.release_gap;
         }
     }
 
-    /// The last link that this node was told is broken goes with its next request.
+    /// The latest route error is repeated in this node's next request (RFC 4728 §3.4.4).
     pub(super) fn pass_on(&mut self, now: Instant, error: &RouteError) {
         let error = RouteError { salvage: 0, destination: Ipv4Addr::BROADCAST, quoted: None, ..*error };
         self.last_error = Some((now + ERROR_LIFE, error));
     }
 }
 
-/// Beyond this, ways have more nodes than a list holds.
+/// Beyond this, paths have more nodes than a header can hold.
 const REQUEST_TTL: u8 = 16;
 
 /// ns-2's `max_err_hold`.

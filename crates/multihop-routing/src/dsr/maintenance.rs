@@ -15,8 +15,8 @@ use crate::agent::Output;
 use crate::message::DsrMessage;
 
 impl Agent {
-    /// The link to a neighbour broke under a packet: forget it, save what was to be sent over it,
-    /// and tell the node that chose the packet's way.
+    /// Handles a link failure: removes the link from the cache, salvages the packets for the
+    /// neighbour, and sends a route error to the node that chose the packet's path.
     pub(super) fn link_failed(
         &mut self,
         now: Instant,
@@ -28,14 +28,14 @@ impl Agent {
         let error = self.error(&carried, next_hop, quoted);
         self.undeliverable(now, next_hop, carried);
         self.outbox.push(Output::Purge { next_hop });
-        if let Some((message, way)) = error {
+        if let Some((message, path)) = error {
             self.counters.errors += 1;
-            self.dispatch(now, now, Carried::Message(Arc::new(message)), &way, 0);
+            self.dispatch(now, now, Carried::Message(Arc::new(message)), &path, 0);
         }
     }
 
-    /// The route error for a packet, and the way back to the node that chose its way; `None` if that
-    /// is this node, or nobody.
+    /// The route error for a packet, and the path back to the node that chose its path; `None` if
+    /// that is this node, or is unknown.
     fn error(
         &self,
         carried: &Carried,
@@ -48,7 +48,8 @@ impl Agent {
         if nodes[here] != self.address || nodes[receiver] != next_hop || here == 0 {
             return None;
         }
-        // An error that cannot be delivered goes to its own source first, within the new one.
+        // A route error that cannot be delivered returns to its own source first, inside the new
+        // one.
         let mut errors = match carried {
             Carried::Data(_) => Vec::new(),
             Carried::Message(message) => message.header.errors.clone(),
@@ -64,7 +65,7 @@ impl Agent {
         Some((message, reversed(&nodes[..here])))
     }
 
-    /// Sends a packet that did not get to `next_hop` another way, if there is one.
+    /// Sends a packet that did not reach `next_hop` along another path, if there is one.
     pub(super) fn undeliverable(&mut self, now: Instant, next_hop: Ipv4Addr, mut carried: Carried) {
         if carried.source() == self.address {
             return self.originate(now, carried);
@@ -77,9 +78,9 @@ impl Agent {
             return self.outbox.discard(&carried, DropReason::Stale);
         }
         match self.cache.find(now, carried.destination()) {
-            Some(way) if self.is_worth_it(&mut carried, next_hop) => {
+            Some(path) if self.is_worth_it(&mut carried, next_hop) => {
                 self.counters.salvaged += 1;
-                self.dispatch(now, now, carried, &way, salvaged + 1);
+                self.dispatch(now, now, carried, &path, salvaged + 1);
             }
             Some(_) => {}
             None => {
@@ -92,7 +93,7 @@ impl Agent {
         }
     }
 
-    /// Takes replies off that lead over the broken link; false if nothing is left of the message.
+    /// Removes the replies whose path crosses the broken link; false if the message becomes empty.
     fn is_worth_it(&self, carried: &mut Carried, next_hop: Ipv4Addr) -> bool {
         let Carried::Message(message) = carried else { return true };
         let (first, here) = (message.destination, self.address);
@@ -102,7 +103,7 @@ impl Agent {
         let header = &mut Arc::make_mut(message).header;
         header.replies.retain(|reply| {
             let froms = core::iter::once(&first).chain(reply.route.iter());
-            // The link has to work both ways.
+            // Links must work in both directions.
             !froms
                 .zip(reply.route.iter())
                 .any(|(&from, &to)| (from, to) == (here, next_hop) || (from, to) == (next_hop, here))
@@ -110,8 +111,8 @@ impl Agent {
         !header.replies.is_empty() || !header.errors.is_empty()
     }
 
-    /// Errors in a message for this node. The last is for this node, those before it are for others:
-    /// errors of theirs had met that one.
+    /// Handles route errors. The last one is for this node. Those before it are for other nodes:
+    /// they could not be delivered because of the link failure that the last one reports.
     pub(super) fn on_errors(&mut self, now: Instant, mut errors: &[RouteError]) {
         self.note_broken(now, errors);
         while let Some((error, inner)) = errors.split_last() {
@@ -137,5 +138,5 @@ impl Agent {
 /// ns-2's `MAX_ROUTE_ERRORS`.
 const ERRORS_MAX: usize = 3;
 
-/// What the salvage field has room for.
+/// The largest value of the salvage field.
 const SALVAGE_MAX: u8 = 15;

@@ -1,7 +1,7 @@
 //! Dynamic Source Routing (RFC 4728) as in the CMU extensions to ns-2, without flow state.
 //!
-//! Data packets carry their source route in a header. The driver keeps it with the packet, hands it
-//! in as it arrived and replaces it by the one in [`Output::Forward`].
+//! Data packets carry their source route in a header. The driver stores it with the packet, passes
+//! it in as received and replaces it by the one in [`Output::Forward`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -38,7 +38,7 @@ use snooping::{HoldDown, Overhearing};
 
 pub use config::Config;
 
-/// One node's part in the protocol.
+/// The agent of one node.
 #[derive(Clone, Debug)]
 pub struct Agent {
     address: Ipv4Addr,
@@ -51,37 +51,37 @@ pub struct Agent {
     hold_down: HoldDown,
     peers: Peers,
     outbox: Outbox,
-    /// The last link that this node was told is broken, to be passed on with its next request.
+    /// The latest route error, to be repeated in this node's next request.
     last_error: Option<(Instant, RouteError)>,
-    /// When packets that wait are to be looked at because a way was learnt by chance.
+    /// When to check the send buffer because an overheard path was learned.
     release_at: Option<Instant>,
     next_id: u16,
     counters: Counters,
 }
 
-/// What an agent has done so far.
+/// Counters of an agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
-    /// Requests to the neighbours.
+    /// Non-propagating requests.
     pub ring0_requests: u64,
-    /// Requests to everyone.
+    /// Propagating requests.
     pub requests: u64,
-    /// Replies as the target.
+    /// Replies sent as the target.
     pub replies: u64,
     /// Replies from the cache.
     pub cache_replies: u64,
-    /// Replies that nobody had asked for.
+    /// Gratuitous replies.
     pub gratuitous_replies: u64,
     /// Route errors.
     pub errors: u64,
-    /// Packets sent another way than their source route said.
+    /// Packets sent along another path than their source route.
     pub salvaged: u64,
-    /// Inputs that made no sense.
+    /// Malformed inputs.
     pub malformed: u64,
 }
 
 impl Agent {
-    /// The agent of the node with this address; `rng` decides jitter.
+    /// The agent of the node with this address; `rng` draws jitter.
     pub fn new(address: Ipv4Addr, config: Config, rng: Rng) -> Self {
         Self {
             address,
@@ -101,29 +101,29 @@ impl Agent {
         }
     }
 
-    /// The nodes of the shortest known way to `destination`, with it and without this node.
-    pub fn way_to(&self, now: Instant, destination: Ipv4Addr) -> Option<Addresses> {
+    /// The nodes of the shortest known path to `destination`, without this node.
+    pub fn path_to(&self, now: Instant, destination: Ipv4Addr) -> Option<Addresses> {
         self.cache.find(now, destination)
     }
 
-    /// What the agent has done so far.
+    /// The counters so far.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Sends a packet of this node's own, now or once there is a way.
+    /// Sends a packet of this node, now or once there is a path.
     fn originate(&mut self, now: Instant, carried: Carried) {
         let destination = carried.destination();
         if destination == self.address || carried.source() != self.address {
             self.counters.malformed += 1;
             return self.outbox.discard(&carried, DropReason::NoRoute);
         }
-        let way = self.cache.find_for_use(now, destination);
+        let path = self.cache.find_for_use(now, destination);
         if carried.is_data() {
-            self.peers.update(destination, way.map(|way| way.len()), &mut self.outbox);
+            self.peers.update(destination, path.map(|path| path.len()), &mut self.outbox);
         }
-        match way {
-            Some(way) => self.dispatch(now, now, carried, &way, 0),
+        match path {
+            Some(path) => self.dispatch(now, now, carried, &path, 0),
             None => {
                 self.store(now, carried, 0);
                 self.search(now, destination);
@@ -137,13 +137,13 @@ impl Agent {
         }
     }
 
-    /// Sends a packet over the nodes of `way`, at the moment `at`.
-    fn dispatch(&mut self, now: Instant, at: Instant, carried: Carried, way: &[Ipv4Addr], salvage: u8) {
-        let (next_hop, route) = (way[0], source_route(self.address, way, salvage));
+    /// Sends a packet along `path` at the time `at`.
+    fn dispatch(&mut self, now: Instant, at: Instant, carried: Carried, path: &[Ipv4Addr], salvage: u8) {
+        let (next_hop, route) = (path[0], source_route(self.address, path, salvage));
         self.outbox.push_at(now, at, carried.along(route, next_hop, UNICAST_TTL));
     }
 
-    /// Passes a packet on along its source route; `ttl` is that of a message.
+    /// Forwards a packet along its source route; `ttl` is that of a message.
     fn forward(&mut self, now: Instant, carried: Carried, ttl: u8) {
         let Some((mut route, trip)) = self.trip_to_here(&carried) else {
             self.counters.malformed += 1;
@@ -157,7 +157,7 @@ impl Agent {
         self.outbox.push(carried.along(route, next_hop, ttl - 1));
     }
 
-    /// The route of a packet that this node is to forward.
+    /// The source route and path of a packet that this node must forward.
     fn trip_to_here(&self, carried: &Carried) -> Option<(SourceRoute, Trip)> {
         let route = *carried.route()?;
         let trip = Trip::of(carried.source(), carried.destination(), &route)?;
@@ -167,7 +167,8 @@ impl Agent {
 
     fn on_message(&mut self, now: Instant, ttl: u8, message: Arc<DsrMessage>) {
         if message.source == self.address {
-            // A request of this node's own comes back, or a message was salvaged over this node.
+            // This node's own request came back, or a message was salvaged along a path through
+            // this node.
             if message.header.request.is_none() && ttl > 1 {
                 self.forward(now, Carried::Message(message), ttl);
             }
@@ -186,9 +187,9 @@ impl Agent {
         }
     }
 
-    /// Keeps a way, which may help packets that wait.
-    fn learn(&mut self, now: Instant, part: Part, way: &[Ipv4Addr]) {
-        if self.cache.learn(now, part, way) && !self.buffer.is_empty() && self.release_at.is_none() {
+    /// Adds a path to the cache. Buffered packets may use it.
+    fn learn(&mut self, now: Instant, part: Part, path: &[Ipv4Addr]) {
+        if self.cache.learn(now, part, path) && !self.buffer.is_empty() && self.release_at.is_none() {
             self.release_at = Some(now + self.rng.duration_below(requests::LOOK_GAP));
         }
     }
@@ -277,7 +278,7 @@ impl AgentConfig for Config {
     }
 }
 
-/// A packet, or a message that is routed like one.
+/// A data packet, or a message that follows a source route.
 #[derive(Clone, Debug)]
 enum Carried {
     Data(Routable),

@@ -1,3 +1,5 @@
+//! Outputs of the agent, some of them delayed by jitter (RFC 4728 §9, BroadcastJitter).
+
 use alloc::collections::{BTreeMap, VecDeque};
 use core::net::Ipv4Addr;
 
@@ -6,7 +8,7 @@ use multihop_core::{DropReason, Instant, Notice};
 use super::Carried;
 use crate::agent::Output;
 
-/// Outputs for now and for later.
+/// Immediate and delayed outputs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     ready: VecDeque<Output>,
@@ -19,7 +21,7 @@ impl Outbox {
         self.ready.push_back(output);
     }
 
-    /// Holds an output back until `at`; at once if that is `now`.
+    /// Delays an output until `at`.
     pub(super) fn push_at(&mut self, now: Instant, at: Instant, output: Output) {
         if at <= now {
             return self.push(output);
@@ -30,7 +32,7 @@ impl Outbox {
 
     pub(super) fn discard(&mut self, carried: &Carried, reason: DropReason) {
         if let Carried::Data(packet) = carried {
-            // Route errors inform the source.
+            // The source gets a route error instead of an ICMP error.
             self.push(Output::Drop { ticket: packet.ticket, reason, tell_source: false });
         }
     }

@@ -1,20 +1,20 @@
-//! Ways as lists of nodes.
+//! Paths and source routes (RFC 4728 §6.7).
 
 use core::net::Ipv4Addr;
 
 use multihop_wire::dsr::{Addresses, SourceRoute};
 
-/// A packet on its way.
+/// The path of a packet, and its position on it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Trip {
-    /// From the node that chose the way to the destination, none twice.
+    /// From the node that chose the path to the destination, without repeated nodes.
     pub(super) nodes: Addresses,
-    /// Index of the node that the packet is being sent to; the one before sends it.
+    /// Index of the node that the packet is being sent to; the node before it is the sender.
     pub(super) receiver: usize,
 }
 
 impl Trip {
-    /// `None` if the route contradicts itself, visits a node twice or is too long.
+    /// `None` if the route is inconsistent, visits a node twice or is too long.
     pub(super) fn of(source: Ipv4Addr, destination: Ipv4Addr, route: &SourceRoute) -> Option<Self> {
         let head = (route.salvage == 0).then_some(source);
         let nodes = head.into_iter().chain(route.route.iter().copied()).chain([destination]);
@@ -24,12 +24,12 @@ impl Trip {
     }
 }
 
-/// Whether no node comes twice.
+/// Whether no node occurs twice.
 pub(super) fn is_simple(nodes: &[Ipv4Addr]) -> bool {
     nodes.iter().enumerate().all(|(n, node)| !nodes[..n].contains(node))
 }
 
-/// The nodes without the detours that lead back to a node.
+/// The path without its loops.
 pub(super) fn without_loops(nodes: &[Ipv4Addr]) -> Addresses {
     let mut straight = Addresses::EMPTY;
     for &node in nodes {
@@ -41,18 +41,18 @@ pub(super) fn without_loops(nodes: &[Ipv4Addr]) -> Addresses {
     straight
 }
 
-/// The nodes from the last to the first.
+/// The path in the reverse direction.
 pub(super) fn reversed(nodes: &[Ipv4Addr]) -> Addresses {
-    Addresses::collect(nodes.iter().rev().copied()).expect("ways have no more nodes than a list")
+    Addresses::collect(nodes.iter().rev().copied()).expect("no longer than before")
 }
 
-/// The source route from `chooser` over the nodes of `way` to its last; the first node is next.
-pub(super) fn source_route(chooser: Ipv4Addr, way: &[Ipv4Addr], salvage: u8) -> SourceRoute {
-    let between = &way[..way.len() - 1];
-    let segments_left = u8::try_from(between.len()).expect("ways are short");
+/// The source route from `chooser` along `path` to its last node; the first node is the next hop.
+pub(super) fn source_route(chooser: Ipv4Addr, path: &[Ipv4Addr], salvage: u8) -> SourceRoute {
+    let between = &path[..path.len() - 1];
+    let segments_left = u8::try_from(between.len()).expect("paths are short");
     let chooser = (salvage > 0).then_some(chooser);
     let route = Addresses::collect(chooser.into_iter().chain(between.iter().copied()))
-        .expect("a way that begins here leaves room for this node");
+        .expect("a cached path leaves room for this node");
     SourceRoute { first_hop_external: false, last_hop_external: false, salvage, segments_left, route }
 }
 
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_and_its_trip() {
+    fn a_source_route_becomes_a_trip() {
         let route = source_route(node(1), &list(&[2, 3, 4]), 0);
         assert_eq!((route.route, route.segments_left), (list(&[2, 3]), 2));
         let trip = Trip::of(node(1), node(4), &route).unwrap();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_trip_of_a_salvaged_packet_begins_where_it_was_salvaged() {
+    fn the_trip_of_a_salvaged_packet_begins_at_the_node_that_salvaged_it() {
         let route = source_route(node(5), &list(&[6, 4]), 2);
         assert_eq!((route.route, route.segments_left), (list(&[5, 6]), 1));
         let trip = Trip::of(node(1), node(4), &route).unwrap();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_that_make_no_sense_have_no_trip() {
+    fn inconsistent_source_routes_have_no_trip() {
         let route = |nodes: &[u8], salvage, segments_left| SourceRoute {
             first_hop_external: false,
             last_hop_external: false,
@@ -96,8 +96,8 @@ mod tests {
             route: list(nodes),
         };
         let trip = |route| Trip::of(node(1), node(4), &route);
-        assert_eq!(trip(route(&[2], 0, 2)), None); // more left than there are
-        assert_eq!(trip(route(&[2], 1, 1)), None); // to the node that salvaged it
+        assert_eq!(trip(route(&[2], 0, 2)), None); // more segments left than addresses
+        assert_eq!(trip(route(&[2], 1, 1)), None); // sent to the node that salvaged it
         assert_eq!(trip(route(&[], 1, 0)), None);
         assert_eq!(trip(route(&[2, 1], 0, 1)), None); // a loop
         assert!(trip(route(&[2, 1], 1, 1)).is_some());
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn detours_are_cut() {
+    fn loops_are_removed() {
         assert_eq!(without_loops(&list(&[1, 2, 3, 2, 4])), list(&[1, 2, 4]));
         assert_eq!(without_loops(&list(&[1, 2, 3, 4, 2, 3, 5])), list(&[1, 2, 3, 5]));
         assert_eq!(without_loops(&list(&[1, 2, 3])), list(&[1, 2, 3]));

@@ -1,3 +1,5 @@
+//! Notices for this host's connections about the paths to their peers.
+
 use alloc::collections::BTreeMap;
 use core::net::Ipv4Addr;
 
@@ -6,17 +8,17 @@ use multihop_core::{Instant, Notice};
 use super::cache::Cache;
 use super::outbox::Outbox;
 
-/// What this host's connections know of their paths.
+/// What this host's connections know about their paths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peers {
-    /// Links to each peer that packets have been sent to, while there is a way.
+    /// Hops to each peer that packets were sent to; `None` while there is no path.
     hops: BTreeMap<Ipv4Addr, Option<usize>>,
-    /// Version of the cache that this is true of.
+    /// The version of the cache to which this corresponds.
     version: u32,
 }
 
 impl Peers {
-    /// A packet for `peer` found a way, or none.
+    /// A packet was sent to `peer`, with a path of this length or without one.
     pub(super) fn update(&mut self, peer: Ipv4Addr, hops: Option<usize>, out: &mut Outbox) {
         match self.hops.get_mut(&peer) {
             Some(known) => change(peer, known, hops, out),
@@ -28,12 +30,12 @@ impl Peers {
         }
     }
 
-    /// Tells what the cache's changes mean for the peers.
+    /// Reports changes of the cache that concern the peers.
     pub(super) fn follow(&mut self, now: Instant, cache: &Cache, out: &mut Outbox) {
         if self.version != cache.version() {
             self.version = cache.version();
             for (&peer, known) in &mut self.hops {
-                change(peer, known, cache.find(now, peer).map(|way| way.len()), out);
+                change(peer, known, cache.find(now, peer).map(|path| path.len()), out);
             }
         }
     }
@@ -53,7 +55,7 @@ fn change(peer: Ipv4Addr, known: &mut Option<usize>, hops: Option<usize>, out: &
 
 fn tell_length(peer: Ipv4Addr, hops: Option<usize>, out: &mut Outbox) {
     if let Some(hops) = hops {
-        let hops = u8::try_from(hops).expect("ways are short");
+        let hops = u8::try_from(hops).expect("paths are short");
         out.notice(peer, Notice::PathInfo { hops });
     }
 }

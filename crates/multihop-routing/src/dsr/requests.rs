@@ -1,4 +1,4 @@
-//! The route request table (RFC 4728 §4.3): own searches, and requests of others.
+//! The route request table (RFC 4728 §4.3): searches of this node, and requests of other nodes.
 
 use alloc::collections::BTreeMap;
 use core::net::Ipv4Addr;
@@ -7,17 +7,17 @@ use multihop_core::{Duration, Instant, Rng};
 
 use super::Config;
 
-/// What is known of searches.
+/// The state of searches, and the requests seen.
 #[derive(Clone, Debug)]
 pub(super) struct RequestTable {
     seen: BTreeMap<Ipv4Addr, Seen>,
     searches: BTreeMap<Ipv4Addr, Search>,
 }
 
-/// How far a request reaches.
+/// How far a request propagates.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Reach {
-    /// The neighbours.
+    /// To the neighbours only.
     Ring0,
     /// The whole network.
     Everyone,
@@ -28,13 +28,13 @@ impl RequestTable {
         Self { seen: BTreeMap::new(), searches: BTreeMap::new() }
     }
 
-    /// Whether a request of this node with this or a later number has been seen.
+    /// Whether a request of this node with this or a later id has been seen.
     pub(super) fn has_seen(&self, initiator: Ipv4Addr, id: u16) -> bool {
-        // Half of the numbers lie behind the last one.
+        // Ids wrap: half of the values count as earlier.
         self.seen.get(&initiator).is_some_and(|seen| seen.id.wrapping_sub(id) < 1 << 15)
     }
 
-    /// Keeps the number of a request, if it is a later one.
+    /// Remembers the id of a request if it is later than the last one.
     pub(super) fn note_seen(&mut self, now: Instant, initiator: Ipv4Addr, id: u16) {
         if self.has_seen(initiator, id) {
             return;
@@ -43,10 +43,10 @@ impl RequestTable {
         self.seen.insert(initiator, Seen { id, at: now });
     }
 
-    /// How far a request for `target` goes now; `None` if it is not yet time for one.
+    /// How far a request for `target` propagates now; `None` if none is due yet.
     ///
-    /// `own` is false where all that waits are packets of others: no more than the neighbours are
-    /// asked for those, and once.
+    /// `own` is false if only packets of others wait: for these a single request goes to the
+    /// neighbours only.
     pub(super) fn next(
         &mut self,
         now: Instant,
@@ -71,12 +71,12 @@ impl RequestTable {
         None
     }
 
-    /// Whether a search for `target` that failed begins again at this moment.
+    /// Whether the search for `target` failed and starts again now.
     pub(super) fn begins_again(&self, now: Instant, target: Ipv4Addr) -> bool {
         self.searches.get(&target).is_some_and(|search| search.cycles > 1 && search.started == Some(now))
     }
 
-    /// Sets when to look at the packets for `target` again, after the next step of its search.
+    /// Schedules the next check of the packets to `target`, after the next step of its search.
     pub(super) fn plan_look(
         &mut self,
         now: Instant,
@@ -91,19 +91,19 @@ impl RequestTable {
         search.look_at = Some(due.max(now + LOOK_GAP) + rng.duration_below(LOOK_GAP));
     }
 
-    /// Looks at the packets for `target` by `at`, if not earlier.
+    /// Schedules a check of the packets to `target` at `at` at the latest.
     pub(super) fn look_by(&mut self, target: Ipv4Addr, at: Instant) {
         make_room(&mut self.searches, target, |search| search.started.unwrap_or(Instant::ZERO));
         let search = self.searches.entry(target).or_default();
         search.look_at = Some(search.look_at.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// When packets are to be looked at.
+    /// When the next check is due.
     pub(super) fn next_look(&self) -> Option<Instant> {
         self.searches.values().filter_map(|search| search.look_at).min()
     }
 
-    /// Takes a target whose packets are to be looked at now.
+    /// Removes a target whose check is due.
     pub(super) fn pop_look(&mut self, now: Instant) -> Option<Ipv4Addr> {
         let mut due = self.searches.iter_mut();
         let (&target, search) = due.find(|(_, search)| search.look_at.is_some_and(|at| at <= now))?;
@@ -111,7 +111,7 @@ impl RequestTable {
         Some(target)
     }
 
-    /// A way to `target` was found: the next search may begin at once.
+    /// A path to `target` was found: the next search may start at once.
     pub(super) fn found(&mut self, target: Ipv4Addr) {
         self.searches.remove(&target);
     }
@@ -125,18 +125,18 @@ struct Seen {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Search {
-    /// Requests to the neighbours, or to everyone where these are not asked first.
+    /// Searches so far: non-propagating requests, or propagating ones if `ring0` is off.
     cycles: u8,
-    /// When the last of them began.
+    /// When the last search started.
     started: Option<Instant>,
-    /// In the last cycle only the neighbours were asked so far.
+    /// The current search has sent only a non-propagating request.
     only_ring0: bool,
     look_at: Option<Instant>,
 }
 
 impl Search {
-    // DEVIATION dsr-7: the first may begin at once, also right after the start of a run.
-    /// When the next cycle may begin: 4^n periods after the nth.
+    // DEVIATION dsr-7: the first search may start at once, also right after the start of a run.
+    /// When the next search may start: 4^n periods after the nth.
     fn next_start(&self, config: &Config) -> Option<Instant> {
         let gap = config.request_period.saturating_mul(1 << (2 * self.cycles));
         Some(self.started? + gap.min(config.rreq_backoff_max))
@@ -147,7 +147,7 @@ impl Search {
     }
 }
 
-/// Removes the oldest entry of a full table that has none for `key`.
+/// Removes the oldest entry of a full table, unless there is one for `key`.
 fn make_room<T>(table: &mut BTreeMap<Ipv4Addr, T>, key: Ipv4Addr, age: impl Fn(&T) -> Instant) {
     if table.len() >= TABLE_SIZE && !table.contains_key(&key) {
         let oldest = table.iter().min_by_key(|(_, entry)| age(entry)).map(|(&key, _)| key);
@@ -155,14 +155,14 @@ fn make_room<T>(table: &mut BTreeMap<Ipv4Addr, T>, key: Ipv4Addr, age: impl Fn(&
     }
 }
 
-/// ns-2's size of the request table.
+/// Size of ns-2's request table.
 const TABLE_SIZE: usize = 128;
 
-/// Where ns-2 stops counting.
+/// Limit of ns-2's counter.
 const CYCLES_MAX: u8 = 15;
 
-// DEVIATION dsr-3: ns-2 looks at the whole buffer every 30 to 60 ms; here a packet is looked at
-// when its search takes the next step, 0 to 30 ms late.
+// DEVIATION dsr-3: ns-2 checks the whole buffer every 30 to 60 ms. Here a packet is checked when
+// its search takes the next step, 0 to 30 ms late.
 /// ns-2's `BUFFER_CHECK`.
 pub(super) const LOOK_GAP: Duration = Duration::from_millis(30);
 
@@ -176,7 +176,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    /// When requests leave if every chance is taken at once.
+    /// When requests leave if each is sent as early as possible.
     fn requests(config: &Config, own: bool, seconds: u64) -> Vec<(u64, Reach)> {
         let mut table = RequestTable::new();
         (0..seconds * 100)
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gaps_are_2_8_10_10_seconds() {
+    fn the_back_off_is_2_8_10_10_seconds() {
         let (ring0, everyone) = (Reach::Ring0, Reach::Everyone);
         let expected =
             [0, 2_000, 10_000, 20_000, 30_000].map(|at| [(at, ring0), (at + 30, everyone)]).concat();
@@ -197,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_gap_is_an_option() {
+    fn the_longest_back_off_is_configurable() {
         let config = Config { ring0: false, rreq_backoff_max: Duration::from_secs(3), ..Config::default() };
         let times: Vec<u64> = requests(&config, true, 12).into_iter().map(|(at, _)| at).collect();
         assert_eq!(times, [0, 2_000, 5_000, 8_000, 11_000]);
     }
 
     #[test]
-    fn for_packets_of_others_the_neighbours_are_asked_once() {
+    fn packets_of_others_cause_a_single_non_propagating_request() {
         assert_eq!(requests(&Config::default(), false, 31), [(0, Reach::Ring0)]);
         let mut table = RequestTable::new();
         table.next(ms(0), TARGET, false, &Config::default());
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_requests_wrap() {
+    fn request_ids_wrap() {
         let mut table = RequestTable::new();
         table.note_seen(ms(0), TARGET, 65_530);
         let seen = |id| table.has_seen(TARGET, id);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_does_not_grow_for_ever() {
+    fn the_table_is_bounded() {
         let mut table = RequestTable::new();
         for n in 0..1_000_u32 {
             let node = Ipv4Addr::from_bits(n);

@@ -1,4 +1,4 @@
-//! What packets for others teach (RFC 4728 §3.3.1), and shortening of their ways (§3.4.3).
+//! Learning from overheard packets (RFC 4728 §3.3.1), and automatic route shortening (§3.4.3).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ use crate::agent::{Overheard, RoutingAgent};
 use crate::message::{DsrMessage, Message};
 
 impl Agent {
-    /// Takes an overheard packet; false if nothing was learnt from it.
+    /// Handles an overheard packet; false if nothing was learned.
     pub(super) fn learn_from_others(&mut self, now: Instant, id: u32, packet: &Overheard) -> bool {
         let teaches = self.wants_overheard()
             && match packet {
@@ -81,8 +81,8 @@ impl Agent {
         true
     }
 
-    /// The rest of the way behind this node; or, for a way that does not lead over this node, a link
-    /// to the node that sends and the rest of the way from there.
+    /// Learns the rest of the path beyond this node. If the path does not contain this node: the
+    /// link to the transmitting node, and the rest of the path from there.
     fn learn_from(&mut self, now: Instant, trip: &Trip) {
         if !self.config.snoop {
             return;
@@ -93,8 +93,8 @@ impl Agent {
         }
     }
 
-    /// Of a way in a reply for another, only the rest behind this node is of use: whether its other
-    /// nodes are in reach is not known.
+    /// Of a path in an overheard reply, learns only the part beyond this node: whether this node
+    /// can reach the other nodes is unknown.
     fn learn_own_part(&mut self, now: Instant, first: Ipv4Addr, reply: &RouteReply) {
         if !is_simple(&reply.route) || reply.route.contains(&first) {
             self.counters.malformed += 1;
@@ -103,8 +103,8 @@ impl Agent {
         }
     }
 
-    /// The packet is on its way here, to node `here` of its trip, and was heard already: tells the
-    /// node that chose the way that those between are not needed.
+    /// An overheard packet would reach this node, at index `here` of its path, later: sends a
+    /// gratuitous reply to the node that chose the path, without the nodes in between.
     fn shorten(&mut self, now: Instant, trip: &Trip, here: usize) {
         if !self.config.gratuitous || !self.hold_down.may_reply(now, &trip.nodes) {
             return;
@@ -119,16 +119,16 @@ impl Agent {
     }
 }
 
-/// What was overheard lately.
+/// Recently overheard packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overhearing {
-    /// Packets by the low bits of their number: the rest of it plus one, 0 for none.
+    /// Indexed by the low bits of the packet id: the remaining bits plus one, 0 if empty.
     ids: Vec<u32>,
     lessons: [Option<Lesson>; LESSONS],
     next: usize,
 }
 
-/// A source route from which there is nothing to be learnt as long as the cache stays as it is.
+/// A source route from which nothing can be learned until the cache changes.
 #[derive(Clone, Copy, Debug)]
 struct Lesson {
     version: u32,
@@ -169,10 +169,10 @@ pub(super) struct HoldDown {
 }
 
 impl HoldDown {
-    // DEVIATION dsr-4: ns-2 notes the time of a reply in the place of another way.
-    /// Whether no reply for this way was sent lately; if so, one is now.
-    fn may_reply(&mut self, now: Instant, way: &Addresses) -> bool {
-        if let Some((_, at)) = self.replies.iter_mut().find(|(known, _)| known == way) {
+    // DEVIATION dsr-4: ns-2 stores the time of a reply in the entry of another path.
+    /// Whether a gratuitous reply for this path may be sent now; if so, starts the hold-down.
+    fn may_reply(&mut self, now: Instant, path: &Addresses) -> bool {
+        if let Some((_, at)) = self.replies.iter_mut().find(|(known, _)| known == path) {
             let may = now.saturating_since(*at) >= HOLD_DOWN;
             if may {
                 *at = now;
@@ -182,14 +182,14 @@ impl HoldDown {
         if self.replies.len() == HOLD_DOWN_SIZE {
             self.replies.pop_front();
         }
-        self.replies.push_back((*way, now));
+        self.replies.push_back((*path, now));
         true
     }
 }
 
-/// Of ns-2's table of tapped packets, which has 1024 places.
+/// ns-2's table of tapped packets has 1024 entries.
 const ID_BITS: u32 = 10;
-/// Source routes of flows near by.
+/// Covers the flows nearby.
 const LESSONS: usize = 4;
 
 /// ns-2's `grat_hold_down_time`.

@@ -1,4 +1,4 @@
-//! Message by message.
+//! One agent, driven message by message.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ mod maintenance;
 mod robustness;
 mod snooping;
 
-/// One agent, the node with address 10.0.0.1, and the time.
+/// The agent of the node with address 10.0.0.1, and the current time.
 struct Node {
     agent: Agent,
     now: Instant,
@@ -28,10 +28,10 @@ impl Node {
         Self { agent, now: Instant::ZERO, seen: Vec::new() }
     }
 
-    /// An agent that knows this way.
-    fn knowing(config: Config, way: &[u8]) -> Self {
+    /// An agent with this path in its cache.
+    fn knowing(config: Config, path: &[u8]) -> Self {
         let mut n = Self::new(config);
-        n.agent.cache.learn(n.now, Part::Primary, &list(way));
+        n.agent.cache.learn(n.now, Part::Primary, &list(path));
         n
     }
 
@@ -41,7 +41,7 @@ impl Node {
         self
     }
 
-    /// Runs what is due until `ms` milliseconds after the start.
+    /// Handles timers until `ms` milliseconds after the start.
     fn run_to(&mut self, ms: u64) -> &mut Self {
         let until = Instant::ZERO + Duration::from_millis(ms);
         while let Some(due) = self.agent.poll_timeout().filter(|&due| due <= until) {
@@ -60,12 +60,12 @@ impl Node {
         }
     }
 
-    /// What came out since the last call.
+    /// The outputs since the last call.
     fn out(&mut self) -> Vec<Output> {
         core::mem::take(&mut self.seen)
     }
 
-    /// What came out, without notices.
+    /// The outputs since the last call, without notices.
     fn sent(&mut self) -> Vec<Output> {
         self.out().into_iter().filter(|output| !matches!(output, Output::Notice { .. })).collect()
     }
@@ -78,7 +78,7 @@ impl Node {
         self.out().into_iter().filter_map(notice).collect()
     }
 
-    /// The only message that came out.
+    /// The only message since the last call.
     #[track_caller]
     fn message(&mut self) -> (Option<Ipv4Addr>, u8, DsrMessage) {
         let mut sent = self.sent();
@@ -90,8 +90,8 @@ impl Node {
         }
     }
 
-    fn way_to(&self, n: u8) -> Option<Addresses> {
-        self.agent.way_to(self.now, node(n))
+    fn path_to(&self, n: u8) -> Option<Addresses> {
+        self.agent.path_to(self.now, node(n))
     }
 }
 
@@ -103,7 +103,7 @@ fn list(nodes: &[u8]) -> Addresses {
     Addresses::collect(nodes.iter().map(|&n| node(n))).unwrap()
 }
 
-/// A source route with `left` nodes still to be visited.
+/// A source route with `left` segments left.
 fn route(nodes: &[u8], left: u8) -> SourceRoute {
     salvaged(nodes, left, 0)
 }
@@ -130,7 +130,7 @@ fn data(ticket: u32, source: u8, destination: u8) -> Routable {
     }
 }
 
-/// A packet of the node's own.
+/// A packet that this node originates.
 fn own(ticket: u32, destination: u8) -> Input {
     Input::Packet(data(ticket, 1, destination))
 }
@@ -166,7 +166,7 @@ fn message(source: u8, destination: Ipv4Addr) -> DsrMessage {
 }
 
 fn arrives(ttl: u8, message: DsrMessage) -> Input {
-    // DSR does not look at the neighbour that sent it.
+    // DSR ignores the address of the sending neighbour.
     Input::Message { from: node(99), ttl, message: Message::Dsr(Arc::new(message)) }
 }
 
@@ -176,10 +176,10 @@ fn request(source: u8, id: u16, target: u8, passed: &[u8]) -> DsrMessage {
     message
 }
 
-/// A reply from `source` to `destination` with a way from there.
-fn reply(source: u8, destination: u8, way: &[u8], back: SourceRoute) -> DsrMessage {
+/// A reply from `source` to `destination` with a path that begins at `destination`.
+fn reply(source: u8, destination: u8, path: &[u8], back: SourceRoute) -> DsrMessage {
     let mut message = message(source, node(destination));
-    message.header.replies = vec![RouteReply { last_hop_external: false, route: list(way) }];
+    message.header.replies = vec![RouteReply { last_hop_external: false, route: list(path) }];
     message.header.source_route = Some(back);
     message
 }

@@ -1,4 +1,4 @@
-//! Routes of least cost: Dijkstra's algorithm on what links cost.
+//! Routes of least cost, by Dijkstra's algorithm.
 
 use alloc::collections::BinaryHeap;
 use alloc::sync::Arc;
@@ -13,20 +13,20 @@ use super::gauges::{ASSUMED, Gauges};
 use super::routes::{Addresses, Detail, Known, Route, Routes};
 use super::table::{self, Table};
 
-/// What the links of each node's last TC cost, by originator.
+/// The link costs that belong to each node's last TC, by originator.
 pub(super) type Prices = Table<Ipv4Addr, Arc<Costs>>;
 
-/// What links cost.
+/// The costs of links.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Priced<'a> {
     pub(super) metric: &'a Metric,
     pub(super) gauges: &'a Gauges,
     pub(super) prices: &'a Prices,
-    /// Packets of this node's own in each second, by link.
+    /// Packets per second of this node on each link.
     pub(super) own_load: &'a [([Ipv4Addr; 2], u32)],
 }
 
-/// A search, and its storage for the next.
+/// A search, with storage that the next one reuses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
     places: Addresses<u16>,
@@ -40,15 +40,15 @@ struct Node {
     address: Ipv4Addr,
     rank: Rank,
     last: Ipv4Addr,
-    /// Whether it passes packets on.
+    /// Whether it forwards packets.
     relays: bool,
 }
 
-/// Of two ways the lower is better: by cost, then by links, then by the address of the first hop.
+/// The lower rank wins: by cost, then by hops, then by the address of the first hop.
 type Rank = (u64, u8, Ipv4Addr);
 
 impl Routes {
-    /// Finds the routes of least cost anew.
+    /// Recomputes the routes of least cost.
     pub(super) fn find_cheapest(&mut self, known: &Known<'_>, priced: Priced<'_>, search: &mut Search) {
         search.run(known, priced);
         search.nodes.sort_unstable_by_key(|node| node.address);
@@ -96,7 +96,7 @@ impl Search {
         }
         while let Some(Reverse((rank, at))) = self.open.pop() {
             let node = self.nodes[usize::from(at)];
-            // It was reached by a better way since.
+            // A better path to the node has been found since.
             if node.rank != rank || !node.relays {
                 continue;
             }
@@ -130,15 +130,15 @@ impl Search {
 }
 
 impl Priced<'_> {
-    /// What the link to a neighbour costs.
+    /// The cost of the link to a neighbour.
     fn neighbour(&self, own: Ipv4Addr, main: Ipv4Addr, via: Ipv4Addr) -> u64 {
         self.without_own(own, main, self.gauges.cost(via, self.metric))
     }
 
-    /// A delay less what this node's own packets add to it, if they cross the link.
+    /// A delay without the part that this node's own packets cause, if they cross the link.
     ///
-    /// In an M/M/1 queue the inverse of the delay is the rate that is still free: without these
-    /// packets it would be greater by their rate.
+    /// In an M/M/1 queue the inverse of the delay is the unused service rate: without these packets
+    /// it would be greater by their rate.
     fn without_own(&self, from: Ipv4Addr, to: Ipv4Addr, cost: u32) -> u64 {
         let cost = u64::from(cost);
         if self.own_load.is_empty() {
@@ -151,8 +151,7 @@ impl Priced<'_> {
 }
 
 impl Known<'_> {
-    /// The links that begin at a node and their costs. Those that only HELLOs tell of count where
-    /// there is no TC.
+    /// The links from a node, with their costs. Links known from HELLOs count if there is no TC.
     fn each_link(&self, priced: Priced<'_>, from: Ipv4Addr, mut each: impl FnMut(Ipv4Addr, u64)) {
         let mut each = |to, cost| each(to, priced.without_own(from, to, cost));
         match self.topology.of(from) {
@@ -169,14 +168,14 @@ impl Known<'_> {
         }
     }
 
-    /// What a path costs that begins with a neighbour, if all its links exist.
+    /// The cost of a path that begins with a neighbour, if all of its links exist.
     pub(super) fn cost_of(&self, path: &[Ipv4Addr], priced: Priced<'_>) -> Option<u64> {
         let first = *path.first()?;
         let via = self.neighbours.get(first)?.via?;
         Some(priced.neighbour(self.own, first, via) + self.cost_beyond(path, priced)?)
     }
 
-    /// What it costs from its first node on.
+    /// The cost of a path from its first node on.
     pub(super) fn cost_beyond(&self, path: &[Ipv4Addr], priced: Priced<'_>) -> Option<u64> {
         let mut sum = 0;
         for link in path.windows(2) {

@@ -12,24 +12,24 @@ use crate::settings::JITTER;
 /// The parameters of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Time between HELLOs.
+    /// Interval between HELLOs.
     pub hello_interval: Duration,
-    /// Time between TCs.
+    /// Interval between TCs.
     pub tc_interval: Duration,
     /// How long the information of a HELLO is valid.
     pub neighbour_hold: Duration,
     /// How long the information of a TC is valid.
     pub topology_hold: Duration,
-    /// How long a flooded message is remembered.
+    /// How long a flooded message is recognised as a duplicate (`DUP_HOLD_TIME`).
     pub duplicate_hold: Duration,
-    /// Intervals are up to this much shorter, and messages wait up to this long for others to
-    /// share a packet with.
+    /// Intervals are shorter by a random time up to this, and messages wait up to this long for
+    /// others that share their packet.
     pub max_jitter: Duration,
     /// Whether messages of this node wait before they leave, or only those that it forwards.
     pub own_messages_wait: bool,
     /// Largest number of messages in a packet.
     pub messages_per_packet: usize,
-    /// Whether this node wants to carry traffic for others.
+    /// This node's willingness to forward packets of others.
     pub willingness: Willingness,
     /// Which neighbours TCs list (`TC_REDUNDANCY`).
     pub advertised: Advertised,
@@ -39,7 +39,7 @@ pub struct Config {
     pub empty_tcs: bool,
     /// Links are used only while most packets arrive.
     pub hysteresis: Option<Hysteresis>,
-    /// How broken links are found.
+    /// How link failures are detected.
     pub link_failure: LinkFailure,
     /// Whether an ICMP error informs the source of a packet without a route.
     pub tell_source: bool,
@@ -49,14 +49,14 @@ pub struct Config {
     pub count_changes: bool,
 }
 
-/// What a link costs, and how that is measured. Routes are those of least cost.
+/// The cost of links and how it is measured. Routes have the least cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
     /// What is measured.
     pub quantity: Quantity,
     /// How delays are measured.
     pub clocks: Clocks,
-    /// Weight of the latest delay in the average, in millionths.
+    /// Weight of the latest delay in the moving average, in millionths.
     pub weight: u32,
     /// A path is replaced only by one that is cheaper by more than this share, in millionths.
     pub hysteresis: u32,
@@ -64,7 +64,7 @@ pub struct Metric {
     pub hold: Duration,
     /// Whether a node subtracts the delay that its own packets add.
     pub own_load: bool,
-    /// Whether HELLOs wait in the interface queue behind data, so that they measure its delay.
+    /// Whether HELLOs queue behind data in the interface queue, and so measure its delay.
     pub hellos_wait: bool,
 }
 
@@ -83,13 +83,13 @@ pub enum Clocks {
 pub enum Advertised {
     /// Those that chose this node as relay.
     Selectors,
-    /// Those, and the relays of this node.
+    /// The MPR selectors and the MPRs of this node.
     SelectorsAndMprs,
     /// All symmetric neighbours.
     Neighbours,
 }
 
-/// How broken links are found.
+/// How link failures are detected.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LinkFailure {
     /// HELLOs are missing.
@@ -98,20 +98,20 @@ pub enum LinkFailure {
     Mac,
 }
 
-/// Link hysteresis (RFC 3626 §14): the quality of a link is a moving average of packets that
-/// arrive (1) and packets that do not (0), in millionths.
+/// Link hysteresis (RFC 3626 §14): the quality of a link is a moving average of received packets
+/// (1) and lost packets (0), in millionths.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Hysteresis {
     /// Weight of the latest packet.
     pub scaling: u32,
-    /// Above this a link comes into use.
+    /// A link with a higher quality is used again.
     pub high: u32,
-    /// Below this it goes out of use.
+    /// A link with a lower quality is no longer used.
     pub low: u32,
 }
 
 impl Config {
-    /// RFC 3626 with its suggested values and without its optional parts.
+    /// RFC 3626 with its proposed values and without its optional parts.
     pub const fn rfc() -> Self {
         let hello_interval = Duration::from_secs(2);
         Self {
@@ -305,7 +305,7 @@ fn longer(name: &'static str, hold: Duration, than: &str, interval: Duration, ke
 }
 
 impl Metric {
-    /// Whether the path of the last packet matters to the next one.
+    /// Whether the path of the previous packet matters for the next one.
     pub(super) fn keeps_paths(&self) -> bool {
         self.hysteresis > 0 || self.hold > Duration::ZERO || self.own_load
     }

@@ -1,4 +1,4 @@
-//! Messages that are remembered (RFC 3626 §3.4), and those that wait to leave, several in a packet.
+//! The duplicate set (RFC 3626 §3.4), and messages that wait to share a packet.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,33 +9,33 @@ use multihop_wire::olsr::{Body, Hello, Message, Packet};
 
 use super::table;
 
-/// Flooded messages that were seen, in the order of originators.
+/// Flooded messages that were received, by originator.
 ///
-/// With one interface a message that was seen has been dealt with in every respect, so that the
-/// RFC's list of interfaces and its flag are not needed.
-// DEVIATION olsr-4: one tuple for each originator, which lasts as long as its latest message.
+/// With one interface, a message that was received has also been processed and retransmitted. The
+/// RFC's interface list and retransmitted flag are not needed.
+// DEVIATION olsr-4: one tuple for each originator, which is valid as long as its latest message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Duplicates {
     list: Vec<Seen>,
-    /// Nobody is to be forgotten earlier.
+    /// No tuple expires earlier, in seconds.
     due: u32,
 }
 
-/// What was seen of an originator.
+/// The messages received from one originator.
 ///
-/// Packed, because every node has one for every other: 14 bytes instead of 16.
+/// Packed to 14 bytes instead of 16: every node has an entry for every other node.
 #[derive(Clone, Copy, Debug)]
 #[repr(Rust, packed(2))]
 struct Seen {
     originator: Ipv4Addr,
-    /// Seconds since the start: when it may be forgotten.
+    /// Expiry, in seconds since the start.
     until: u32,
     window: Window,
 }
 
-/// Sequence numbers up to the latest: bit n of `seen` stands for the n-th before it.
+/// The latest sequence number; bit n of `seen` stands for the n-th number before it.
 ///
-/// As many as a node may send within the time that the RFC has them remembered: a HELLO in 1.5 s and
+/// Wide enough for the messages that a node sends within the RFC's hold time: a HELLO in 1.5 s and
 /// a TC in 4.5 s are 27 in 30 s.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(Rust, packed(2))]
@@ -45,7 +45,7 @@ struct Window {
 }
 
 impl Duplicates {
-    /// Says whether a message is new, and if so remembers it.
+    /// Whether a message is new; if so, it is remembered.
     pub(super) fn admit(&mut self, message: &Message, until: Instant) -> bool {
         let Message { originator, sequence, .. } = *message;
         let until = u32::try_from(until.as_nanos().div_ceil(SECOND)).unwrap_or(u32::MAX);
@@ -79,7 +79,7 @@ impl Duplicates {
 const SECOND: u64 = 1_000_000_000;
 
 impl Window {
-    /// The window that has seen a number too, unless this one has.
+    /// The window with one more number; `None` if the number is a duplicate.
     fn with(self, sequence: u16) -> Option<Self> {
         let ahead = sequence.wrapping_sub(self.latest);
         let behind = self.latest.wrapping_sub(sequence);
@@ -91,17 +91,17 @@ impl Window {
         } else if ahead < WIDTH {
             Some(Self { latest: sequence, seen: self.seen << ahead | 1 })
         } else {
-            // Far ahead, or an originator that has started anew.
+            // Far ahead, or the originator has restarted.
             Some(Self { latest: sequence, seen: 1 })
         }
     }
 }
 
-/// Messages that wait to leave.
+/// Messages that wait to be sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     waiting: Vec<Message>,
-    /// Of the next packet.
+    /// Sequence number of the next packet.
     sequence: u16,
 }
 
@@ -110,15 +110,16 @@ impl Outbox {
         self.waiting.push(message);
     }
 
-    /// The next packet, with at most so many messages. HELLOs are stamped.
+    /// The next packet, with at most this many messages. HELLOs get a time stamp.
     pub(super) fn take(&mut self, most: usize, stamp: u32) -> Option<Arc<Packet>> {
         if self.waiting.is_empty() {
             return None;
         }
         let rest = self.waiting.split_off(most.clamp(1, self.waiting.len()));
-        // The room goes with the packet: nodes mostly have nothing that waits.
+        // The packet takes the allocated memory along: most nodes rarely have waiting messages.
         let mut messages = core::mem::replace(&mut self.waiting, rest);
-        // DEVIATION apdr-1: stamps say when a HELLO leaves the agent, not when its content was fixed.
+        // DEVIATION apdr-1: the time stamp is set when a HELLO leaves the agent, not when its
+        // content is fixed.
         for message in &mut messages {
             if let Body::Hello(Hello { report: Some(report), .. }) = &mut message.body {
                 report.stamp = stamp;
@@ -130,7 +131,7 @@ impl Outbox {
     }
 }
 
-/// Bits of a window.
+/// Bits in a window.
 const WIDTH: u16 = 32;
 
 #[cfg(test)]
@@ -138,15 +139,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_move_on_wrap_and_start_anew() {
+    fn windows_advance_wrap_and_restart() {
         let mut window = Window { latest: 0xfffe, seen: 1 };
         let mut sees = |sequence| window.with(sequence).inspect(|&with| window = with).is_some();
-        assert!(sees(0xffff) && sees(1) && sees(0), "late, and across zero");
+        assert!(sees(0xffff) && sees(1) && sees(0), "out of order, and across zero");
         assert!(!sees(0xfffe) && !sees(0xffff) && !sees(0) && !sees(1));
         assert!(sees(28));
-        assert!(!sees(0xfffe) && sees(0xfffd), "30 and 31 before");
-        assert!(sees(0xfffc) && !sees(0xfffc), "32 before is another life");
+        assert!(!sees(0xfffe) && sees(0xfffd), "30 and 31 behind");
+        assert!(sees(0xfffc) && !sees(0xfffc), "32 behind counts as a restart");
         assert!(sees(5_000) && !sees(5_000));
-        assert!(sees(5_031) && !sees(5_000), "31 before");
+        assert!(sees(5_031) && !sees(5_000), "31 behind");
     }
 }

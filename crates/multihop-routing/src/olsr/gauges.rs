@@ -1,4 +1,4 @@
-//! What HELLOs tell of the links that they cross: how long they take, and how many are lost.
+//! Link measurements by HELLOs: delay and loss.
 
 use core::net::Ipv4Addr;
 
@@ -9,29 +9,29 @@ use multihop_wire::olsr::{Echo, Quantity, Report};
 use super::config::{Clocks, Metric};
 use super::table::Table;
 
-/// What is known of links by the neighbour's interface.
+/// Measurements by the interface address of the neighbour.
 pub(super) type Gauges = Table<Ipv4Addr, Gauge>;
 
-/// One link.
+/// The measurements of one link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gauge {
-    /// Of the last HELLO.
+    /// Number of the last HELLO.
     number: u16,
-    /// HELLOs with the numbers before that: bit n is set if the n-th before it has come.
+    /// HELLOs before that number: bit n is set if the n-th before it arrived.
     seen: u16,
-    /// How many of these bits count.
+    /// How many of these bits are valid.
     span: u8,
-    /// The neighbour's clock when the last HELLO left, and this node's when it came.
+    /// The neighbour's clock when it sent the last HELLO, and this node's clock at arrival.
     stamp: u32,
     arrived: u32,
-    /// Weighted average of the delay from there to here, ns.
+    /// Moving average of the delay from the neighbour, in ns.
     average: Option<u64>,
-    /// What the neighbour says of the way from here to there.
-    told: Option<u32>,
+    /// The neighbour's measurement of the opposite direction.
+    reported: Option<u32>,
 }
 
 impl Gauges {
-    /// A HELLO came; says whether the link costs something else now.
+    /// Handles a HELLO; returns whether the cost of the link has changed.
     pub(super) fn hear(
         &mut self,
         now: Instant,
@@ -48,11 +48,12 @@ impl Gauges {
         let cost = before.map(|gauge| gauge.cost(metric));
         gauge.count(report.number);
         (gauge.stamp, gauge.arrived) = (report.stamp, micros(now));
-        gauge.told = report.heard.iter().find(|(of, _)| *of == own).map(|&(_, value)| value);
+        gauge.reported = report.heard.iter().find(|(of, _)| *of == own).map(|&(_, value)| value);
         let delay = match metric.clocks {
             Clocks::Synchronised => Some(gauge.arrived.wrapping_sub(report.stamp)),
             Clocks::Echoed => report.echoes.iter().find(|echo| echo.address == own).map(|echo| {
-                // RFC 9616 §3.2: the round trip less the time that the neighbour kept the stamp.
+                // RFC 9616 §3.2: the round-trip time minus the time that the neighbour kept the
+                // stamp.
                 let kept = report.stamp.wrapping_sub(echo.arrived);
                 gauge.arrived.wrapping_sub(echo.stamp).wrapping_sub(kept) / 2
             }),
@@ -64,32 +65,32 @@ impl Gauges {
         cost != Some(gauge.cost(metric))
     }
 
-    /// What a link to a neighbour costs; [`ASSUMED`] if nobody has measured it.
+    /// The cost of the link to a neighbour; [`ASSUMED`] if it was not measured.
     pub(super) fn cost(&self, to: Ipv4Addr, metric: &Metric) -> u32 {
         self.get(to).and_then(|gauge| gauge.cost(metric)).unwrap_or(ASSUMED)
     }
 
-    /// What the next HELLO says.
+    /// The content of the next HELLO.
     pub(super) fn report(&self, number: u16, metric: &Metric) -> Report {
-        let links = || self.keys().iter().copied().zip(self.values()).take(TOLD);
+        let links = || self.keys().iter().copied().zip(self.values()).take(REPORTED_MAX);
         let heard: Vec<_> =
             links().filter_map(|(from, gauge)| Some((from, gauge.value(metric.quantity)?))).collect();
         let echoed = metric.clocks == Clocks::Echoed;
         let echo =
             |(address, gauge): (_, &Gauge)| Echo { address, stamp: gauge.stamp, arrived: gauge.arrived };
         let echoes = links().filter(|_| echoed).map(echo).collect();
-        // The stamp is that of the moment when it leaves.
+        // The stamp is set when the HELLO leaves.
         Report { number, quantity: metric.quantity, stamp: 0, heard, echoes }
     }
 }
 
 impl Gauge {
-    /// Takes note of a HELLO's number.
+    /// Records the number of a HELLO.
     fn count(&mut self, number: u16) {
         let step = number.wrapping_sub(self.number);
         (self.seen, self.span) = match u8::try_from(step) {
             Ok(step @ 1..COUNTED) if self.span > 0 => (self.seen << step | 1, COUNTED.min(self.span + step)),
-            // The first, or one that comes after a long time, or from a neighbour that began anew.
+            // The first HELLO, the first after a long gap, or the neighbour has restarted.
             _ => (1, 1),
         };
         self.number = number;
@@ -104,7 +105,7 @@ impl Gauge {
         });
     }
 
-    /// How well the neighbour is heard.
+    /// The measurement of the direction from the neighbour.
     fn value(&self, quantity: Quantity) -> Option<u32> {
         match quantity {
             Quantity::Delay => self.average.map(|average| u32::try_from(average / 1000).unwrap_or(u32::MAX)),
@@ -115,14 +116,15 @@ impl Gauge {
         }
     }
 
-    /// What the link to the neighbour costs: what the neighbour says, and in its absence the way back.
+    /// The cost of the link to the neighbour, as measured by the neighbour; otherwise that of the
+    /// opposite direction.
     fn cost(&self, metric: &Metric) -> Option<u32> {
         let back = self.value(metric.quantity);
         match metric.quantity {
-            Quantity::Delay => self.told.or(back),
+            Quantity::Delay => self.reported.or(back),
             Quantity::Transmissions => {
-                let (there, back) = (u64::from(self.told.or(back)?), u64::from(back?));
-                // De Couto et al.: a packet and its acknowledgement have to arrive; in thousandths.
+                let (there, back) = (u64::from(self.reported.or(back)?), u64::from(back?));
+                // De Couto et al.: a packet and its acknowledgement must arrive; in thousandths.
                 let cost = (1000 * MILLION * MILLION).checked_div(there * back);
                 Some(cost.and_then(|cost| u32::try_from(cost).ok()).unwrap_or(u32::MAX))
             }
@@ -130,20 +132,20 @@ impl Gauge {
     }
 }
 
-/// This node's clock as HELLOs carry it.
+/// This node's clock in the format of HELLOs.
 #[expect(clippy::cast_possible_truncation, reason = "stamps wrap")]
 pub(super) const fn micros(now: Instant) -> u32 {
     (now.as_nanos() / 1000) as u32
 }
 
-/// A link of which nothing is known: 10 ms, or 10 transmissions.
+/// The cost of a link that was not measured: 10 ms, or 10 transmissions.
 pub(super) const ASSUMED: u32 = 10_000;
-/// A clock is wrong, or was set, 60 s.
+/// Longer delays, from 60 s on, mean that a clock is wrong or was set.
 const IMPLAUSIBLE: u32 = 60_000_000;
-/// Numbers of HELLOs that the share of losses is taken from, as many as in De Couto et al.
+/// The number of HELLOs over which losses are averaged, as in De Couto et al.
 const COUNTED: u8 = 10;
-/// Neighbours that a HELLO tells of at most: with echoes they take 12 kB.
-const TOLD: usize = 500;
+/// Maximum number of neighbours in a HELLO: with echoes they take 12 kB.
+const REPORTED_MAX: usize = 500;
 const MILLION: u64 = 1_000_000;
 
 #[cfg(test)]
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_are_averaged_and_the_first_starts() {
+    fn delays_are_averaged_from_the_first_on() {
         let metric = metric(Quantity::Delay, Clocks::Synchronised);
         let mut gauges = Gauges::new();
         assert_eq!(gauges.cost(OTHER, &metric), ASSUMED);
@@ -182,23 +184,23 @@ mod tests {
         assert_eq!(hello(1, 1_000_000, 1_000), 1_000);
         assert_eq!(hello(2, 3_000_000, 6_000), 2_000, "0.2 of 6 ms and 0.8 of 1 ms");
         assert_eq!(hello(4, 7_000_000, 2_500), 2_100);
-        // The clock of 32 bits wraps.
+        // The 32-bit clock wraps.
         let wrapped = u64::from(u32::MAX) + 1_001;
         assert!(hear(&mut gauges, wrapped, &report(5, Quantity::Delay, u32::MAX), &metric));
         assert_eq!(gauges.cost(OTHER, &metric), 1_880, "1 ms more");
-        // A clock that is ahead, or an hour behind, is no delay.
+        // A clock that is ahead, or an hour behind, gives no delay.
         for stamp in [2_000_000_u32, 7_000_000_u32.wrapping_sub(3_600_000_000)] {
             assert!(!hear(&mut gauges, 1_900_000, &report(6, Quantity::Delay, stamp), &metric));
         }
     }
 
     #[test]
-    fn what_the_neighbour_says_of_the_way_there_goes_first() {
+    fn the_neighbours_measurement_takes_precedence() {
         let metric = metric(Quantity::Delay, Clocks::Synchronised);
         let mut gauges = Gauges::new();
         let heard = alloc::vec![(Ipv4Addr::new(10, 0, 0, 3), 5), (OWN, 7_000)];
-        let told = Report { heard, ..report(1, Quantity::Delay, 0) };
-        assert!(hear(&mut gauges, 1_000, &told, &metric));
+        let next = Report { heard, ..report(1, Quantity::Delay, 0) };
+        assert!(hear(&mut gauges, 1_000, &next, &metric));
         assert_eq!(gauges.cost(OTHER, &metric), 7_000);
         assert_eq!(gauges.report(9, &metric).heard, [(OTHER, 1_000)]);
         assert!(
@@ -208,13 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn round_trips_need_no_common_clock() {
+    fn round_trips_need_no_synchronised_clocks() {
         let metric = metric(Quantity::Delay, Clocks::Echoed);
         let mut gauges = Gauges::new();
         assert!(hear(&mut gauges, 500, &report(1, Quantity::Delay, 77), &metric));
         assert_eq!(gauges.cost(OTHER, &metric), ASSUMED);
         assert_eq!(gauges.report(1, &metric).echoes, [Echo { address: OTHER, stamp: 77, arrived: 500 }]);
-        // Sent at 1000 here, came at 900_000 there, was kept for 40_000, came back at 44_000 here.
+        // Sent at 1000 here, arrived at 900_000 there, kept for 40_000, returned at 44_000 here.
         let echo = Echo { address: OWN, stamp: 1_000, arrived: 900_000 };
         let back = Report { echoes: alloc::vec![echo], ..report(2, Quantity::Delay, 940_000) };
         assert!(hear(&mut gauges, 44_000, &back, &metric));
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_numbers_are_losses() {
+    fn missing_hello_numbers_are_losses() {
         let metric = metric(Quantity::Transmissions, Clocks::Synchronised);
         let mut gauges = Gauges::new();
         let mut after = |number| {
@@ -231,19 +233,19 @@ mod tests {
         };
         assert_eq!(after(0xffff), 1_000);
         assert_eq!(after(0), 1_000, "numbers wrap");
-        assert_eq!(after(2), 1_777, "3 of 4 each way");
+        assert_eq!(after(2), 1_777, "3 of 4 in each direction");
         for number in 3..11 {
             after(number);
         }
-        assert_eq!(after(11), 1_000, "the last ten have come");
-        assert_eq!(after(50), 1_000, "too long ago to tell");
+        assert_eq!(after(11), 1_000, "the last ten arrived");
+        assert_eq!(after(50), 1_000, "restarts after a long gap");
         let heard = alloc::vec![(OWN, 500_000)];
-        let told = Report { heard, ..report(51, Quantity::Transmissions, 0) };
-        hear(&mut gauges, 0, &told, &metric);
-        assert_eq!(gauges.cost(OTHER, &metric), 2_000, "half of the way there is lost");
+        let next = Report { heard, ..report(51, Quantity::Transmissions, 0) };
+        hear(&mut gauges, 0, &next, &metric);
+        assert_eq!(gauges.cost(OTHER, &metric), 2_000, "half are lost in the opposite direction");
         let heard = alloc::vec![(OWN, 0)];
-        let told = Report { heard, ..report(52, Quantity::Transmissions, 0) };
-        hear(&mut gauges, 0, &told, &metric);
+        let next = Report { heard, ..report(52, Quantity::Transmissions, 0) };
+        hear(&mut gauges, 0, &next, &metric);
         assert_eq!(gauges.cost(OTHER, &metric), u32::MAX);
     }
 }

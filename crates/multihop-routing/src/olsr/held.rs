@@ -1,4 +1,4 @@
-//! Paths that are kept: until another is better by more than a share, and for a while.
+//! Route stability: a path is kept for a minimum time, and until another is sufficiently better.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant};
 
 use super::config::Metric;
 
-/// The paths to destinations that packets were sent to lately, in the order of addresses.
+/// The paths to recently used destinations, sorted by address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held {
     list: Vec<Kept>,
@@ -20,16 +20,15 @@ struct Kept {
     path: Vec<Ipv4Addr>,
     since: Instant,
     used: Instant,
-    /// Packets of this node's own in the interval that began at `counted_from`.
+    /// Packets of this node in the interval that began at `counted_from`.
     packets: u32,
     counted_from: Instant,
-    /// How many there were in each second of the interval before.
+    /// Packets per second in the previous interval.
     rate: u32,
 }
 
 impl Held {
-    /// The path for a packet: the one that was kept, whose cost is known if it still exists, or the
-    /// best.
+    /// The path for a packet: the kept one if it still exists, which has a cost, or the best one.
     pub(super) fn choose(
         &mut self,
         now: Instant,
@@ -69,7 +68,7 @@ impl Held {
         Some(&self.list[at].path)
     }
 
-    /// A packet of this node's own leaves; says whether its rate is another now.
+    /// Counts a packet of this node; returns whether its rate has changed.
     pub(super) fn count(&mut self, now: Instant, destination: Ipv4Addr) -> bool {
         let Ok(at) = self.list.binary_search_by_key(&destination, |kept| kept.destination) else {
             return false;
@@ -86,7 +85,7 @@ impl Held {
         core::mem::replace(&mut kept.rate, u32::try_from(rate).unwrap_or(u32::MAX)) != kept.rate
     }
 
-    /// This node's own packets in each second on each link that they cross, in the order of links.
+    /// Packets per second of this node on each link, sorted by link.
     pub(super) fn own_load(&self, own: Ipv4Addr) -> Vec<([Ipv4Addr; 2], u32)> {
         let mut load: Vec<([Ipv4Addr; 2], u32)> = Vec::new();
         for kept in self.list.iter().filter(|kept| kept.rate > 0) {
@@ -106,15 +105,15 @@ impl Held {
 }
 
 impl Metric {
-    /// Whether a path of cost `best` is so much better than one of cost `now` that it is taken.
+    /// Whether a path of cost `best` is sufficiently better than one of cost `now`.
     const fn is_worth_it(&self, best: u64, now: u64) -> bool {
         best.saturating_mul(1_000_000) < now.saturating_mul(1_000_000 - self.hysteresis as u64)
     }
 }
 
-/// A path that was not used for so long is forgotten.
+/// A path that was not used for this long is forgotten.
 const MEMORY: Duration = Duration::from_secs(30);
-/// Over this time packets are counted, that of a HELLO.
+/// The interval over which packets are counted: that of HELLOs.
 const INTERVAL: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_left_for_a_gain_and_not_too_soon() {
+    fn a_path_is_replaced_after_the_hold_time_for_a_sufficient_gain() {
         let metric = Metric { hysteresis: 200_000, hold: Duration::from_secs(5), ..Metric::default() };
         let mut held = Held::default();
         let mut first = |seconds, best: u8, best_cost, kept_cost: Option<u64>| {
@@ -141,13 +140,13 @@ mod tests {
         assert_eq!(first(1, 3, 10, Some(100)), node(2), "too soon");
         assert_eq!(first(5, 3, 80, Some(100)), node(2), "not better by more than a fifth");
         assert_eq!(first(6, 3, 79, Some(100)), node(3));
-        assert_eq!(first(7, 2, 79, None), node(2), "a link has gone");
+        assert_eq!(first(7, 2, 79, None), node(2), "a link is lost");
         assert_eq!(first(38, 4, 100, Some(100)), node(2));
-        assert_eq!(first(70, 4, 100, Some(100)), node(2), "still the same destination");
+        assert_eq!(first(70, 4, 100, Some(100)), node(2), "still in use");
     }
 
     #[test]
-    fn own_packets_are_counted_for_each_link() {
+    fn own_packets_are_counted_on_each_link() {
         let mut held = Held::default();
         let metric = Metric::default();
         for (destination, path) in [(9, [2, 9]), (8, [2, 8])] {

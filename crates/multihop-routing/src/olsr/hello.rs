@@ -1,4 +1,4 @@
-//! HELLOs: what this node says (RFC 3626 §6.2) and what it learns (§7.1, §8.1, §8.2, §8.4).
+//! HELLOs: generation (RFC 3626 §6.2) and processing (§7.1, §8.1, §8.2, §8.4).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -30,8 +30,8 @@ impl Agent {
     }
 
     /// Links grouped by code.
-    // DEVIATION olsr-1: with one interface every neighbour is at the end of a declared link, and
-    // needs no code of its own.
+    // DEVIATION olsr-1: with one interface every neighbour has a declared link, so that no
+    // neighbour is listed without one.
     fn declared_links(&self, now: Instant) -> Vec<Link> {
         let declared = self.links.iter().filter_map(|link| {
             let neighbour = self.neighbour_type(link.main);
@@ -62,7 +62,7 @@ impl Agent {
     pub(super) fn hear_hello(&mut self, now: Instant, arrival: Arrival, message: &Message, hello: &Hello) {
         let main = message.originator;
         let validity = message.validity.time();
-        let told = hello.links.iter().find(|link| link.address == self.address).map(|link| link.code);
+        let reported = hello.links.iter().find(|link| link.address == self.address).map(|link| link.code);
         let before = self.links.get(arrival.from).map(|link| link.main);
         self.links.hello(
             now,
@@ -71,7 +71,7 @@ impl Agent {
                 main,
                 validity,
                 interval: hello.interval.time(),
-                told,
+                reported,
                 sequence: arrival.sequence,
             },
         );
@@ -90,7 +90,7 @@ impl Agent {
         if self.links.get(arrival.from).is_some_and(|link| link.symmetric) {
             self.learn_two_hops(main, hello, now + validity);
         }
-        if told.is_some_and(|code| code.neighbour() == NeighbourType::Mpr) {
+        if reported.is_some_and(|code| code.neighbour() == NeighbourType::Mpr) {
             self.selectors.put(main, (), now + validity);
         }
     }

@@ -1,28 +1,28 @@
-//! How well a link works (RFC 3626 §14).
+//! Link hysteresis (RFC 3626 §14).
 
 use multihop_core::{Duration, Instant};
 
 use super::config::Hysteresis;
 
-/// What is known of a link's packets.
+/// The quality of a link.
 #[derive(Clone, Debug)]
 pub(super) struct Quality {
-    /// Millionths.
+    /// In millionths.
     value: u32,
-    /// Too bad to be used (`L_link_pending`).
+    /// Too many losses to be used (`L_link_pending`).
     pub(super) pending: bool,
-    /// Of the last packet.
+    /// Sequence number of the last packet.
     sequence: u16,
     /// The neighbour's HELLO interval.
     interval: Duration,
-    /// When silence means that a packet was lost.
+    /// When the next packet is considered lost.
     pub(super) silent_at: Instant,
-    /// Packets taken for lost since the last one.
+    /// Packets considered lost since the last one arrived.
     presumed_lost: u16,
 }
 
 impl Quality {
-    /// After the first packet.
+    /// The state after the first packet.
     pub(super) fn new(hysteresis: Hysteresis, sequence: u16) -> Self {
         Self {
             value: hysteresis.scaling,
@@ -34,10 +34,10 @@ impl Quality {
         }
     }
 
-    /// A packet arrived; those missing in between, silences apart, were lost.
+    /// A packet arrived; the missing ones before it, except those already counted, were lost.
     pub(super) fn packet(&mut self, now: Instant, hysteresis: Hysteresis, sequence: u16, slack: Duration) {
         let missing = match sequence.wrapping_sub(self.sequence) {
-            // The same again, or the neighbour has started anew.
+            // A duplicate, or the neighbour has restarted.
             0 | 0x8000.. => 0,
             step => step - 1,
         };
@@ -53,13 +53,13 @@ impl Quality {
         self.listen(now, slack);
     }
 
-    /// A HELLO said when the next is due.
+    /// A HELLO announced the interval to the next one.
     pub(super) fn hello(&mut self, now: Instant, interval: Duration, slack: Duration) {
         self.interval = interval;
         self.listen(now, slack);
     }
 
-    /// Nothing came when it was due.
+    /// No packet arrived in time.
     pub(super) fn silence(&mut self, hysteresis: Hysteresis) {
         self.miss(hysteresis);
         self.presumed_lost = self.presumed_lost.saturating_add(1);
@@ -87,7 +87,7 @@ fn decayed(value: u32, hysteresis: Hysteresis) -> u32 {
 }
 
 const ONE: u32 = 1_000_000;
-/// Losses in a row that leave nothing of any quality.
+/// After this many losses in a row any quality is zero.
 const ENOUGH: u16 = 64;
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_count_once() {
+    fn missing_packets_count_once() {
         let hysteresis = Hysteresis::default();
         let mut quality = Quality::new(hysteresis, 0xfffe);
         quality.value = 1_000_000;
@@ -137,9 +137,9 @@ mod tests {
         quality.silence(hysteresis);
         quality.silence(hysteresis);
         quality.packet(Instant::ZERO, hysteresis, 4, Duration::ZERO);
-        assert_eq!(quality.value, 625_000, "the two that are missing were already counted");
+        assert_eq!(quality.value, 625_000, "the two missing packets have already been counted");
         quality.value = 1_000_000;
         quality.packet(Instant::ZERO, hysteresis, 3, Duration::ZERO);
-        assert_eq!(quality.value, 1_000_000, "an old packet says nothing of losses");
+        assert_eq!(quality.value, 1_000_000, "an old packet implies no losses");
     }
 }

@@ -11,11 +11,11 @@ use super::config::{Config, Hysteresis};
 use super::hysteresis::Quality;
 use super::table;
 
-/// Links to neighbours, in the order of addresses.
+/// Links to neighbours, sorted by address.
 #[derive(Clone, Debug)]
 pub(super) struct Links {
     list: Vec<Link>,
-    /// Nothing happens to any link earlier.
+    /// No link changes earlier.
     due: Instant,
     hold: Duration,
     slack: Duration,
@@ -24,42 +24,42 @@ pub(super) struct Links {
 
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    /// The neighbour's interface.
+    /// The neighbour's interface address.
     pub(super) address: Ipv4Addr,
-    /// The neighbour.
+    /// The neighbour's main address.
     pub(super) main: Ipv4Addr,
-    /// Whether it worked both ways when last looked at.
+    /// Whether it was symmetric at the last check.
     pub(super) symmetric: bool,
     symmetric_until: Instant,
     heard_until: Instant,
     lost_until: Instant,
     expires: Instant,
-    /// If there is hysteresis.
+    /// `None` without hysteresis.
     quality: Option<Box<Quality>>,
 }
 
-/// What a link is, seen from here.
+/// The state of a link as seen from this node.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
     Symmetric,
     Asymmetric,
     Lost,
-    /// Too bad to be spoken of.
+    /// Too many losses: not declared in HELLOs.
     Pending,
 }
 
-/// What a HELLO says of the link that it came over.
+/// The link information in a HELLO.
 pub(super) struct Heard {
     /// Interface address of the sender.
     pub(super) from: Ipv4Addr,
     /// Main address of the sender.
     pub(super) main: Ipv4Addr,
-    /// How long to believe it.
+    /// Validity of the information.
     pub(super) validity: Duration,
-    /// Time between the sender's HELLOs.
+    /// The sender's HELLO interval.
     pub(super) interval: Duration,
-    /// What it says of this node's interface.
-    pub(super) told: Option<LinkCode>,
+    /// The link code for this node's interface.
+    pub(super) reported: Option<LinkCode>,
     /// Sequence number of the packet.
     pub(super) sequence: u16,
 }
@@ -103,7 +103,7 @@ impl Links {
         self.due = self.due.min(now);
     }
 
-    /// A HELLO arrived.
+    /// Handles the link information of a HELLO.
     pub(super) fn hello(&mut self, now: Instant, heard: &Heard) {
         let at = self.place(heard.from).unwrap_or_else(|at| {
             table::insert(&mut self.list, at, Link::new(now, heard));
@@ -112,7 +112,7 @@ impl Links {
         let link = &mut self.list[at];
         link.main = heard.main;
         link.heard_until = now + heard.validity;
-        match heard.told {
+        match heard.reported {
             Some(LinkCode::Lost(_)) => link.symmetric_until = now,
             Some(LinkCode::Symmetric { .. } | LinkCode::Asymmetric(_)) => {
                 link.symmetric_until = now + heard.validity;
@@ -129,7 +129,7 @@ impl Links {
         self.due = self.due.min(now);
     }
 
-    /// The MAC has given up on the link (RFC 3626 §13).
+    /// The MAC reports a link failure (RFC 3626 §13).
     pub(super) fn fail(&mut self, now: Instant, address: Ipv4Addr) {
         let Ok(at) = self.place(address) else { return };
         let link = &mut self.list[at];
@@ -137,8 +137,8 @@ impl Links {
         self.due = self.due.min(now);
     }
 
-    /// Brings one link up to date and names the neighbour, if the link has become symmetric, has
-    /// ceased to be so, or has gone. To be repeated until there is none left.
+    /// Updates one link. Returns the neighbour if the link has become symmetric, is no longer
+    /// symmetric, or is lost. To be repeated until it returns `None`.
     pub(super) fn next_change(&mut self, now: Instant) -> Option<Ipv4Addr> {
         if now < self.due {
             return None;
@@ -180,7 +180,7 @@ impl Link {
         }
     }
 
-    /// What HELLOs say of it (RFC 3626 §6.2 and §14.3).
+    /// The state that HELLOs declare (RFC 3626 §6.2 and §14.3).
     pub(super) fn state(&self, now: Instant) -> State {
         let pending = self.quality.as_ref().is_some_and(|quality| quality.pending);
         if now < self.lost_until {
@@ -196,7 +196,7 @@ impl Link {
         }
     }
 
-    /// Counts silences.
+    /// Counts missing packets.
     fn listen(&mut self, now: Instant, hysteresis: Option<Hysteresis>, hold: Duration) {
         let (Some(hysteresis), Some(quality)) = (hysteresis, &mut self.quality) else { return };
         let before = quality.pending;
@@ -206,7 +206,7 @@ impl Link {
         self.pending_since(now, before, hold);
     }
 
-    /// RFC 3626 §14.3: a link that goes out of use is called lost for a while.
+    /// RFC 3626 §14.3: a link that is no longer used is declared lost for the hold time.
     fn pending_since(&mut self, now: Instant, before: bool, hold: Duration) {
         let pending = self.quality.as_ref().is_some_and(|quality| quality.pending);
         match (before, pending) {
@@ -216,7 +216,7 @@ impl Link {
         }
     }
 
-    /// When it may change by itself next.
+    /// When the link may next change by timeout.
     fn due(&self, now: Instant) -> Instant {
         let mut due = self.expires;
         if let Some(quality) = &self.quality {

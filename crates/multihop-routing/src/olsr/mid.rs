@@ -7,12 +7,12 @@ use multihop_wire::olsr::Mid;
 
 use super::table::Table;
 
-// DEVIATION olsr-1: this node has one interface, and so nothing to declare.
-/// Main addresses by address of the interface.
+// DEVIATION olsr-1: this node has one interface, and so declares no others.
+/// Main addresses by interface address.
 pub(super) type Interfaces = Table<Ipv4Addr, Ipv4Addr>;
 
 impl Interfaces {
-    /// Takes note of a MID message; says whether it brought anything new.
+    /// Processes a MID message; returns whether anything has changed.
     pub(super) fn learn(&mut self, originator: Ipv4Addr, mid: &Mid, until: Instant) -> bool {
         let mut changed = false;
         for &interface in &mid.interfaces {
@@ -22,7 +22,7 @@ impl Interfaces {
         changed
     }
 
-    /// The main address of the node that has an interface (RFC 3626 §5.5).
+    /// The main address of the node with this interface (RFC 3626 §5.5).
     pub(super) fn main(&self, interface: Ipv4Addr) -> Ipv4Addr {
         self.get(interface).copied().unwrap_or(interface)
     }

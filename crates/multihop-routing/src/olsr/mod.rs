@@ -1,7 +1,7 @@
-//! OLSR (RFC 3626): every node knows the way to every other, from what neighbours say of
-//! themselves (HELLO) and relays tell everybody (TC).
+//! OLSR (RFC 3626): every node has routes to all nodes, computed from the links that HELLOs
+//! announce to neighbours and TCs announce to the whole network.
 //!
-//! One file for each set of the RFC. [`Config`] chooses between the RFC and UM-OLSR, the
+//! One file for each information set of the RFC. [`Config`] selects the RFC or UM-OLSR, the
 //! implementation for ns-2.
 
 use alloc::boxed::Box;
@@ -24,7 +24,7 @@ use mid::Interfaces;
 use neighbours::{Change, Neighbours, Selectors};
 use pricing::Pricing;
 use routes::{Known, Routes};
-use tc::Told;
+use tc::Advertisement;
 use timers::Timer;
 use topology::{News, Topology};
 use two_hops::TwoHops;
@@ -55,10 +55,10 @@ mod watch;
 pub use config::{Advertised, Clocks, Config, Hysteresis, LinkFailure, Metric};
 pub use routes::Route;
 
-/// OLSR at one node with one interface.
+/// The OLSR agent of a node with one interface.
 ///
-/// Messages are packets of RFC 3626, to be broadcast in UDP datagrams from and to port 698. They are
-/// shared, because many hear the same one.
+/// Messages are packets of RFC 3626, broadcast in UDP datagrams from and to port 698. They are
+/// shared because many nodes receive the same packet.
 #[derive(Clone, Debug)]
 pub struct Agent {
     config: Arc<Config>,
@@ -72,13 +72,13 @@ pub struct Agent {
     interfaces: Interfaces,
     duplicates: Duplicates,
     mprs: Vec<Ipv4Addr>,
-    /// If routes are chosen by cost.
+    /// `None` if routes are chosen by hop count.
     pricing: Option<Box<Pricing>>,
     routes: Routes,
     usage: Usage,
     stale: Stale,
-    told: Told,
-    /// Of this node's next message.
+    advertisement: Advertisement,
+    /// Sequence number of this node's next message.
     message_sequence: u16,
     outbox: Outbox,
     watch: Watch,
@@ -87,53 +87,53 @@ pub struct Agent {
     counters: Counters,
 }
 
-/// What an agent has counted.
+/// Counters of an agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
-    /// HELLOs made.
+    /// HELLOs originated.
     pub hellos: u64,
-    /// TCs made.
+    /// TCs originated.
     pub tcs: u64,
-    /// Messages of others passed on.
+    /// Messages of other nodes forwarded.
     pub forwarded: u64,
     /// Packets sent.
     pub packets: u64,
     /// Bytes of packets sent, without UDP and IP.
     pub bytes: u64,
-    /// Flooded messages that had been seen before.
+    /// Flooded messages received again.
     pub duplicates: u64,
-    /// Flooded messages from nodes that are no symmetric neighbours.
+    /// Flooded messages from nodes that are not symmetric neighbours.
     pub strangers: u64,
-    /// TCs older than what was known.
+    /// TCs with an outdated sequence number.
     pub outdated: u64,
-    /// Times that relays were elected.
+    /// MPR selections.
     pub elections: u64,
-    /// Times that routes were computed.
+    /// Route computations.
     pub computations: u64,
-    /// Times that a packet had another next hop than the one before it to the same destination.
+    /// Packets with another next hop than the previous packet to the same destination.
     pub route_changes: u64,
-    /// Of these, the returns to a next hop that was left less than 10 s ago.
+    /// Of these, the packets that returned to a next hop that was in use less than 10 s before.
     pub oscillations: u64,
 }
 
-/// What has to be worked out again before it is used.
+/// What must be recomputed before its next use.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stale {
     mprs: bool,
     routes: bool,
 }
 
-/// How a message came.
+/// Where a message came from.
 #[derive(Clone, Copy)]
 struct Arrival {
-    /// Interface address of the last sender.
+    /// Interface address of the previous hop.
     from: Ipv4Addr,
     /// Sequence number of the packet.
     sequence: u16,
 }
 
 impl Agent {
-    /// A node that begins at `now`. `rng` spreads its messages in time. Nodes may share their
+    /// The agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their
     /// configuration.
     ///
     /// # Panics
@@ -142,10 +142,10 @@ impl Agent {
     pub fn new(now: Instant, address: Ipv4Addr, config: impl Into<Arc<Config>>, mut rng: Rng) -> Self {
         let config = config.into();
         let shortest = config.hello_interval.min(config.tc_interval);
-        assert!(shortest > Duration::ZERO, "an interval is zero, allowed: more than that");
+        assert!(shortest > Duration::ZERO, "an OLSR interval is zero");
         let mut timers = timers::stopped();
         for timer in [Timer::Hello, Timer::Tc] {
-            // UM-OLSR's messages wait anyway.
+            // UM-OLSR delays messages by jitter later.
             let wait = if config.own_messages_wait { Duration::ZERO } else { config.max_jitter };
             timers.set(timer, now + rng.duration_below(wait));
         }
@@ -165,7 +165,7 @@ impl Agent {
             routes: Routes::default(),
             usage: Usage::default(),
             stale: Stale::default(),
-            told: Told::default(),
+            advertisement: Advertisement::default(),
             message_sequence: 0,
             outbox: Outbox::default(),
             watch: Watch::default(),
@@ -175,52 +175,52 @@ impl Agent {
         }
     }
 
-    /// Routes to all nodes known, in the order of addresses.
+    /// Routes to all known nodes, sorted by address.
     pub fn routes(&mut self) -> &[Route] {
         self.find_routes();
         self.routes.list()
     }
 
-    /// The way to an address.
+    /// The route to an address.
     pub fn route(&mut self, destination: Ipv4Addr) -> Option<Route> {
         self.find_routes();
         self.routes.get(self.interfaces.main(destination))
     }
 
-    /// The nodes on the way to an address, the first hop first, where routes are chosen by cost.
+    /// The path to an address from the first hop on, if routes are chosen by cost.
     pub fn path(&mut self, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
         self.find_routes();
         self.routes.path(self.interfaces.main(destination))
     }
 
-    /// What the way to an address costs, where routes are chosen by cost.
+    /// The cost of the path to an address, if routes are chosen by cost.
     pub fn cost(&mut self, destination: Ipv4Addr) -> Option<u64> {
         self.find_routes();
         self.routes.cost(self.interfaces.main(destination))
     }
 
-    /// The relays of this node, in the order of addresses.
+    /// The MPRs of this node, sorted by address.
     pub fn mprs(&mut self) -> &[Ipv4Addr] {
         self.elect();
         &self.mprs
     }
 
-    /// Neighbours to which a link works both ways, in the order of addresses.
+    /// Symmetric neighbours, sorted by address.
     pub fn neighbours(&self) -> impl Iterator<Item = Ipv4Addr> {
         self.neighbours.symmetric()
     }
 
-    /// Neighbours that have chosen this node as relay, in the order of addresses.
+    /// MPR selectors: the neighbours that have selected this node, sorted by address.
     pub fn selectors(&self) -> impl Iterator<Item = Ipv4Addr> {
         self.selectors.keys().iter().copied()
     }
 
-    /// Whether changes of routes in use are counted.
+    /// Whether changes of the routes in use are counted.
     pub fn counts_changes(&self) -> bool {
         self.config.count_changes || self.config.metric.is_some()
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
@@ -240,7 +240,7 @@ impl Agent {
         }
     }
 
-    /// RFC 3626 §3.4. Only what a symmetric neighbour sends is processed or passed on.
+    /// RFC 3626 §3.4: only messages from symmetric neighbours are processed or forwarded.
     fn hear_flooded(&mut self, now: Instant, from: Ipv4Addr, message: &Message) {
         let Some(sender) = self.links.get(from).filter(|link| link.symmetric).map(|link| link.main) else {
             self.counters.strangers += 1;
@@ -260,7 +260,7 @@ impl Agent {
             },
             Body::Mid(mid) => self.stale.routes |= self.interfaces.learn(message.originator, mid, until),
             Body::Costs(costs) => self.learn_costs(message, costs, until),
-            // DEVIATION olsr-2: networks behind gateways are no destinations here.
+            // DEVIATION olsr-2: networks behind gateways are not destinations here.
             Body::Hna(_) | Body::Opaque(_) | Body::Hello(_) => {}
         }
         self.forward(now, sender, message);
@@ -276,7 +276,7 @@ impl Agent {
         }
     }
 
-    /// A message of this node's own, which waits until [`send_own`](Self::send_own).
+    /// Queues a message of this node until [`send_own`](Self::send_own).
     fn put_own(&mut self, body: Body, ttl: u8, validity: Duration) {
         let sequence = self.message_sequence;
         self.message_sequence = sequence.wrapping_add(1);
@@ -284,7 +284,7 @@ impl Agent {
         self.outbox.put(Message { validity, originator, ttl, hop_count: 0, sequence, body });
     }
 
-    /// Sends messages of this node's own, as soon as the configuration has it.
+    /// Sends this node's queued messages, at once or after jitter, as configured.
     fn send_own(&mut self, now: Instant) {
         if self.config.own_messages_wait {
             self.flush_later(now);
@@ -293,7 +293,7 @@ impl Agent {
         }
     }
 
-    /// What waits leaves together as soon as one of the messages has waited long enough.
+    /// All queued messages leave together when the first one has waited long enough.
     fn flush_later(&mut self, now: Instant) {
         let at = now + self.rng.duration_below(self.config.max_jitter);
         self.timers.set(Timer::Flush, self.timers.at(Timer::Flush).map_or(at, |before| before.min(at)));
@@ -309,14 +309,15 @@ impl Agent {
         }
     }
 
-    /// Sets the timer of periodic messages: intervals are shorter by a jitter (RFC 3626 §18.1).
+    /// Restarts the timer of a periodic message: intervals are shortened by jitter (RFC 3626
+    /// §18.1).
     fn repeat(&mut self, now: Instant, timer: Timer, interval: Duration) {
         let jitter = self.rng.duration_below(self.config.max_jitter.min(interval / 2));
         self.timers.set(timer, now + (interval - jitter));
     }
 
-    /// Packets of this host leave for a destination by a way of their own: brings routes up to date
-    /// and tells the host's connections about them.
+    /// Packets of this host to a destination follow their own path: updates the routes and sends
+    /// notices to the host's connections.
     pub(crate) fn expect_use(&mut self, now: Instant, destination: Ipv4Addr) {
         self.expire(now);
         self.settle(now, true);
@@ -369,7 +370,7 @@ impl Agent {
         self.outputs.push_back(Output::Drop { ticket, reason, tell_source });
     }
 
-    /// Forgets what is not to be believed any more.
+    /// Removes expired information.
     fn expire(&mut self, now: Instant) {
         self.review_links(now);
         if self.two_hops.expire(now) {
@@ -424,7 +425,7 @@ impl Agent {
         stale
     }
 
-    /// Finds the routes anew if anybody is to be told of them, or `needed`.
+    /// Recomputes the routes if notices depend on them, or if `needed`.
     fn settle(&mut self, now: Instant, needed: bool) {
         if (needed || !self.watch.is_empty()) && self.find_routes() {
             let Self { watch, routes, interfaces, outputs, .. } = self;
@@ -448,7 +449,7 @@ impl Machine for Agent {
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
                 self.link_failed(now, next_hop, &packet);
             }
-            // OLSR's messages go to everybody, and nobody acknowledges them.
+            // OLSR messages are broadcast, without MAC acknowledgements.
             Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
             Input::Message { .. } | Input::Overheard { .. } => {}
         }
@@ -470,7 +471,7 @@ impl Machine for Agent {
     fn poll_output(&mut self, _now: Instant) -> Option<Self::Output> {
         let output = self.outputs.pop_front();
         if output.is_none() {
-            // Nodes mostly have nothing to say.
+            // Frees the memory: most nodes have no outputs most of the time.
             self.outputs = VecDeque::new();
         }
         output

@@ -1,4 +1,4 @@
-//! The election of multipoint relays (RFC 3626 §8.3.1, and §16 for coverage).
+//! MPR selection (RFC 3626 §8.3.1, and §16 for coverage).
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -10,8 +10,8 @@ use multihop_wire::olsr::Willingness;
 use super::neighbours::Neighbour;
 use super::two_hops::TwoHops;
 
-/// Chooses relays among the symmetric neighbours, so that each strict 2-hop neighbour is heard by
-/// `coverage` of them, or by as many as there are. In the order of addresses.
+/// Selects MPRs among the symmetric neighbours, so that each strict 2-hop neighbour is covered by
+/// `coverage` of them, or by as many as possible. Sorted by address.
 pub(super) fn elect(
     own: Ipv4Addr,
     neighbours: &[Neighbour],
@@ -24,7 +24,7 @@ pub(super) fn elect(
             election.choose(at);
         }
     }
-    // Nodes with just as many providers as they need leave no choice.
+    // 2-hop neighbours that have no more candidates than they need leave no choice.
     for at in 0..election.candidates.len() {
         if election.targets_of(at).any(|target| target.providers <= election.coverage) {
             election.choose(at);
@@ -41,11 +41,11 @@ struct Election {
     candidates: Vec<Candidate>,
     /// N2 of the RFC.
     targets: Vec<Target>,
-    /// The places of targets that are reached, candidate by candidate.
+    /// Indices of the targets that each candidate covers, candidate by candidate.
     edges: Vec<u32>,
 }
 
-/// A symmetric neighbour that is willing.
+/// A symmetric neighbour that is willing to forward.
 struct Candidate {
     main: Ipv4Addr,
     willingness: Willingness,
@@ -53,7 +53,7 @@ struct Candidate {
     chosen: bool,
 }
 
-/// A strict 2-hop neighbour that some candidate reaches.
+/// A strict 2-hop neighbour that some candidate covers.
 #[derive(Clone, Copy, Default)]
 struct Target {
     providers: u32,
@@ -69,9 +69,9 @@ impl Election {
         let strict = |main: Ipv4Addr| main != own && !symmetric(main);
         let willing =
             |neighbour: &&Neighbour| neighbour.via.is_some() && neighbour.willingness > Willingness::NEVER;
-        // Few different sizes: what is taken for a moment shall fit where it was taken before.
+        // Powers of two: temporary allocations of few sizes are reused.
         let room = two_hops.len().next_power_of_two();
-        // Addresses first, and then the places where they are found.
+        // First the addresses, then the indices of the targets with these addresses.
         let mut edges = Vec::with_capacity(room);
         let mut candidates = Vec::with_capacity(neighbours.len().next_power_of_two());
         for &Neighbour { main, willingness, .. } in neighbours.iter().filter(willing) {
@@ -86,7 +86,7 @@ impl Election {
         let mut targets = Vec::with_capacity(addresses.len().next_power_of_two());
         targets.resize(addresses.len(), Target::default());
         for edge in &mut edges {
-            let target = addresses.binary_search(edge).expect("every end of an edge is listed");
+            let target = addresses.binary_search(edge).expect("every edge ends at a target");
             targets[target].providers += 1;
             *edge = u32::try_from(target).expect("addresses have 32 bits");
         }
@@ -106,8 +106,8 @@ impl Election {
         }
     }
 
-    /// The candidate to be chosen next: willingness, then reachability, then degree, and the lowest
-    /// address, on which the RFC is silent. None once everybody is covered.
+    /// The next candidate to select: by willingness, then reachability, then degree, then the
+    /// lowest address, which the RFC leaves open. `None` if all targets are covered.
     fn best(&self) -> Option<usize> {
         let open = |target: &Target| target.covered < self.coverage.min(target.providers);
         let rank = |at: usize| {

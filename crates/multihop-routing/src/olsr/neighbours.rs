@@ -8,30 +8,30 @@ use multihop_wire::olsr::Willingness;
 use super::links::Links;
 use super::table::{self, Table};
 
-/// Neighbours in the order of their main addresses.
+/// Neighbours, sorted by main address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Neighbours {
     list: Vec<Neighbour>,
 }
 
-/// A node to which there is a link of any kind.
+/// A node to which there is a link in any state.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Neighbour {
     /// Its main address.
     pub(super) main: Ipv4Addr,
-    /// Whether it wants to carry traffic for others.
+    /// Its willingness to forward packets of others.
     pub(super) willingness: Willingness,
-    /// Its interface at a link that works both ways; the neighbour is symmetric if there is one.
+    /// Its interface on a symmetric link; the neighbour is symmetric if there is one.
     pub(super) via: Option<Ipv4Addr>,
 }
 
-/// What became of a neighbour.
+/// How a neighbour has changed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Change {
     None,
-    /// It is a symmetric neighbour now, or by another link.
+    /// It has become symmetric, or is symmetric through another link.
     Gained,
-    /// It is no symmetric neighbour any more.
+    /// It is no longer symmetric.
     Lost,
 }
 
@@ -52,7 +52,7 @@ impl Neighbours {
         self.get(main).is_some_and(|neighbour| neighbour.via.is_some())
     }
 
-    /// Draws the conclusions from the links to a neighbour (RFC 3626 §8.1 and §8.5).
+    /// Updates a neighbour from the state of its links (RFC 3626 §8.1 and §8.5).
     pub(super) fn review(&mut self, main: Ipv4Addr, links: &Links) -> Change {
         let mut to_it = links.iter().filter(|link| link.main == main).peekable();
         let linked = to_it.peek().is_some();
@@ -70,13 +70,13 @@ impl Neighbours {
         }
     }
 
-    /// Takes note of the willingness in a HELLO; says whether that is new.
+    /// Records the willingness in a HELLO; returns whether it has changed.
     pub(super) fn set_willingness(&mut self, main: Ipv4Addr, willingness: Willingness) -> bool {
         let Ok(at) = self.place(main) else { return false };
         core::mem::replace(&mut self.list[at].willingness, willingness) != willingness
     }
 
-    /// The place of a neighbour, which is made if need be.
+    /// The index of a neighbour, which is inserted if `make`.
     fn at(&mut self, main: Ipv4Addr, make: bool) -> Option<usize> {
         match self.place(main) {
             Ok(at) => Some(at),
@@ -94,5 +94,5 @@ impl Neighbours {
     }
 }
 
-/// Neighbours that have chosen this node as relay.
+/// MPR selectors: the neighbours that have selected this node.
 pub(super) type Selectors = Table<Ipv4Addr>;

@@ -1,4 +1,4 @@
-//! Costs of links: what HELLOs measure, and what the network is told of it.
+//! Link costs: measurement by HELLOs, and announcement with TCs.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -15,19 +15,19 @@ use super::held::Held;
 use super::routes::{Known, Routes};
 use crate::agent::Routable;
 
-/// What a node that chooses routes by cost knows of costs.
+/// The state of a node that chooses routes by cost.
 #[derive(Clone, Debug)]
 pub(super) struct Pricing {
     metric: Metric,
     gauges: Gauges,
     prices: Prices,
     held: Held,
-    /// What this node's own packets load links with, where that is left out of costs.
+    /// The load of this node's packets on links, if costs exclude it.
     own_load: Vec<([Ipv4Addr; 2], u32)>,
-    /// The routes that it would choose without them.
+    /// The routes at costs that exclude it.
     unladen: Routes,
     search: Search,
-    /// Of the next HELLO.
+    /// Number of the next HELLO.
     number: u16,
 }
 
@@ -45,18 +45,18 @@ impl Pricing {
         }
     }
 
-    /// What links cost, for all nodes alike.
+    /// The costs of links, the same for all nodes.
     pub(super) const fn priced(&self) -> Priced<'_> {
         let Self { metric, gauges, prices, .. } = self;
         Priced { metric, gauges, prices, own_load: &[] }
     }
 
-    /// What they would cost without this node's own packets.
+    /// The costs without the load of this node's packets.
     const fn unladen_prices(&self) -> Priced<'_> {
         Priced { own_load: self.own_load.as_slice(), ..self.priced() }
     }
 
-    /// Finds the routes of least cost anew.
+    /// Recomputes the routes of least cost.
     pub(super) fn find(&mut self, known: &Known<'_>, routes: &mut Routes) {
         let mut search = core::mem::take(&mut self.search);
         routes.find_cheapest(known, self.priced(), &mut search);
@@ -68,11 +68,11 @@ impl Pricing {
         self.search = search;
     }
 
-    /// The path of a packet, where the one of the last packet matters.
+    /// The path of a packet, if that of the previous packet matters.
     ///
-    /// Only paths whose rest, from the first hop on, costs less than the cheapest route from here are
-    /// kept or preferred (RFC 5286, inequality 3: downstream paths): then each node is nearer than the
-    /// one before it, and where nodes know the same costs no packet goes in a circle.
+    /// Only downstream paths are kept or preferred (RFC 5286, inequality 3): those that cost less
+    /// from their first hop on than the cheapest route from here. Then each hop is nearer to the
+    /// destination, and where nodes know the same costs there are no loops.
     fn choose<'a>(
         &self,
         now: Instant,
@@ -82,7 +82,8 @@ impl Pricing {
         routes: &Routes,
     ) -> Option<&'a [Ipv4Addr]> {
         let (from_here, hops) = (routes.cost(destination)?, routes.get(destination)?.hops);
-        // DEVIATION apdr-2: neither the hold time nor a small gain keeps a path that may lead back.
+        // DEVIATION apdr-2: neither the hold time nor the hysteresis keeps a path that is not
+        // downstream.
         let leads_on = |path: &[Ipv4Addr]| {
             let beyond = known.cost_beyond(path, self.priced());
             beyond.is_some_and(|beyond| (beyond, path.len()) <= (from_here, hops.into()))
@@ -94,14 +95,14 @@ impl Pricing {
         held.choose(now, destination, &self.metric, wanted.cost(destination)?, best, cost)
     }
 
-    /// What the next HELLO says.
+    /// The measurements for the next HELLO.
     pub(super) fn report(&mut self) -> Report {
         let number = self.number;
         self.number = number.wrapping_add(1);
         self.gauges.report(number, &self.metric)
     }
 
-    /// Says whether something was forgotten.
+    /// Removes expired measurements; returns whether there were any.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
         self.gauges.expire(now) | self.prices.expire(now)
     }
@@ -112,17 +113,17 @@ impl Pricing {
 }
 
 impl Agent {
-    /// What a path costs, if all its links exist.
+    /// The cost of a path, if all of its links exist.
     pub fn cost_of(&self, path: &[Ipv4Addr]) -> Option<u64> {
         self.known().cost_of(path, self.pricing.as_ref()?.priced())
     }
 
-    /// The interface at which a neighbour is reached.
+    /// The interface address of a neighbour.
     pub(crate) fn interface_of(&self, neighbour: Ipv4Addr) -> Option<Ipv4Addr> {
         self.neighbours.get(neighbour)?.via
     }
 
-    /// The next hop of a packet where paths are kept, or own packets leave out their load.
+    /// The next hop of a packet, if paths are kept or costs exclude this node's load.
     pub(super) fn kept_next_hop(&mut self, now: Instant, packet: &Routable) -> Option<Ipv4Addr> {
         let metric = self.config.metric.filter(Metric::keeps_paths)?;
         let destination = self.interfaces.main(packet.destination);
@@ -163,7 +164,7 @@ impl Agent {
         }
     }
 
-    /// What the links of this node's TC cost.
+    /// The costs of the links in this node's TC.
     pub(super) fn costs_of(&self, tc: &Tc) -> Option<Body> {
         let Pricing { metric, gauges, .. } = &**self.pricing.as_ref()?;
         let via = |main| self.neighbours.get(main).and_then(|neighbour| neighbour.via).unwrap_or(main);

@@ -1,6 +1,6 @@
-//! The routing table (RFC 3626 §10): fewest hops. That of least cost is in `cheapest`.
+//! The routing table (RFC 3626 §10) with the fewest hops. `cheapest` has the routes of least cost.
 //!
-//! Pure functions of the sets, and the only places that know what makes a route good.
+//! Pure functions of the information sets.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -13,18 +13,18 @@ use super::table;
 use super::topology::Topology;
 use super::two_hops::TwoHops;
 
-/// The way to a node.
+/// The route to a node.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Route {
     /// The node's main address.
     pub destination: Ipv4Addr,
-    /// The neighbour's interface.
+    /// The neighbour's interface address.
     pub next_hop: Ipv4Addr,
-    /// Links on the way.
+    /// Hops to the node.
     pub hops: u8,
 }
 
-/// What is known of the network.
+/// The information sets.
 #[derive(Debug)]
 pub(super) struct Known<'a> {
     pub(super) own: Ipv4Addr,
@@ -33,11 +33,11 @@ pub(super) struct Known<'a> {
     pub(super) topology: &'a Topology,
 }
 
-/// Routes in the order of destinations.
+/// Routes, sorted by destination.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routes {
     pub(super) list: Vec<Route>,
-    /// In the order of `list`, where routes are chosen by cost; none where they are by hops.
+    /// In the order of `list` if routes are chosen by cost, otherwise empty.
     pub(super) details: Vec<Detail>,
 }
 
@@ -49,8 +49,8 @@ pub(super) struct Detail {
     pub(super) last: Ipv4Addr,
 }
 
-/// What a search for routes needs while it lasts: it would take as much room as all routes, at every
-/// node.
+/// Temporary data of a computation. Stored permanently at each node, it would need as much memory
+/// as all routes.
 struct Found<'a> {
     list: &'a mut Vec<Route>,
     /// Destinations that have a route.
@@ -67,15 +67,15 @@ impl Routes {
         found.ok().map(|at| self.list[at])
     }
 
-    /// Gives back the room of routes that are out of date: most nodes are in no packet's way for long.
+    /// Frees the memory of outdated routes: most nodes forward no packets for long periods.
     pub(super) fn forget(&mut self) {
         self.list = Vec::new();
     }
 
-    /// Finds all routes anew. Ties go to the most willing first hop, among those to the lowest
-    /// address; the RFC leaves the choice.
+    /// Recomputes all routes. Ties go to the first hop with the highest willingness, then to the
+    /// lowest address; the RFC leaves the choice open.
     pub(super) fn find(&mut self, known: &Known<'_>) {
-        // Nearly everybody sends TCs, or is a neighbour.
+        // Nearly every node sends TCs or is a neighbour.
         let originators = known.topology.keys().len();
         let reached = Addresses::with_room(originators + known.neighbours.list().len() + 1);
         self.list.clear();
@@ -102,7 +102,7 @@ impl Routes {
 }
 
 impl Found<'_> {
-    /// RFC 3626 §10, step 2: nodes that a willing neighbour has for a neighbour.
+    /// RFC 3626 §10, step 2: neighbours of neighbours that are willing to forward.
     fn add_two_hops(&mut self, known: &Known<'_>) {
         let mut order: Vec<&Neighbour> = known.neighbours.list().iter().collect();
         order.sort_by_key(|neighbour| Reverse(neighbour.willingness));
@@ -114,7 +114,7 @@ impl Found<'_> {
         }
     }
 
-    /// Adds a route, unless one was found before.
+    /// Adds a route unless the destination has one already.
     fn add(&mut self, destination: Ipv4Addr, next_hop: Ipv4Addr, hops: u8) {
         if self.reached.insert(destination) {
             table::push(self.list, Route { destination, next_hop, hops });
@@ -122,16 +122,17 @@ impl Found<'_> {
     }
 }
 
-/// Addresses with something to each: a hash table without removal.
+/// A hash table without removal, with addresses as keys.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Addresses<V> {
-    /// A power of two, more than half of them free, which is zero: 0.0.0.0 is nobody's address.
+    /// A power of two. More than half of the slots are free, which is the value zero: 0.0.0.0 is
+    /// not an address of a node.
     slots: Vec<(u32, V)>,
     len: usize,
 }
 
 impl Addresses<()> {
-    /// Says whether the address is new.
+    /// Returns whether the address is new.
     fn insert(&mut self, address: Ipv4Addr) -> bool {
         let before = self.len;
         self.at_or(address, ());
@@ -140,7 +141,7 @@ impl Addresses<()> {
 }
 
 impl<V: Copy + Default> Addresses<V> {
-    /// For so many addresses.
+    /// With room for this many addresses.
     fn with_room(len: usize) -> Self {
         let slots = FEWEST.max((2 * len + 1).next_power_of_two());
         Self { slots: alloc::vec![(FREE, V::default()); slots], len: 0 }
@@ -151,7 +152,7 @@ impl<V: Copy + Default> Addresses<V> {
         self.len = 0;
     }
 
-    /// What belongs to an address; it is `value` if the address is new.
+    /// The value of an address; a new address gets `value`.
     pub(super) fn at_or(&mut self, address: Ipv4Addr, value: V) -> V {
         if self.len * 2 >= self.slots.len() {
             self.grow();
@@ -165,7 +166,7 @@ impl<V: Copy + Default> Addresses<V> {
         self.slots[slot].1
     }
 
-    /// Where an address is, or could be.
+    /// The slot of an address, or the free slot for it.
     fn slot(&self, bits: u32) -> usize {
         let mask = self.slots.len() - 1;
         let mut at = (bits.wrapping_mul(GOLDEN) >> 8) as usize & mask;
@@ -186,9 +187,9 @@ impl<V: Copy + Default> Addresses<V> {
 }
 
 const FREE: u32 = 0;
-/// Slots of a table that is used.
+/// Slots of the smallest non-empty table.
 const FEWEST: usize = 16;
-/// 2^32 over the golden ratio: spreads addresses that follow each other.
+/// 2^32 divided by the golden ratio: distributes consecutive addresses.
 const GOLDEN: u32 = 0x9e37_79b1;
 
 #[cfg(test)]
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_knows_what_it_has_seen() {
+    fn a_set_contains_exactly_what_was_inserted() {
         let mut set = Addresses::default();
         for round in 0..3 {
             for n in 1..500_u32 {

@@ -1,18 +1,20 @@
+//! A table with expiry times: the form of most information sets (RFC 3626 §4).
+
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use multihop_core::Instant;
 
-/// Tuples in the order of their keys, each of which may be believed until some moment.
+/// Tuples sorted by key, each with an expiry time.
 ///
-/// Columns, not rows: searches touch nothing but keys.
+/// Stored by columns: searches read only keys.
 #[derive(Clone, Debug)]
 pub(super) struct Table<K, V = ()> {
     keys: Vec<K>,
     values: Vec<V>,
     expiries: Vec<Instant>,
-    /// Nothing expires earlier. Refreshed tuples leave it behind, until it is reached and counted
-    /// anew.
+    /// No tuple expires earlier. Not updated when tuples are refreshed, but recomputed when it is
+    /// reached.
     due: Instant,
 }
 
@@ -21,7 +23,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
         Self { keys: Vec::new(), values: Vec::new(), expiries: Vec::new(), due: Instant::FAR_FUTURE }
     }
 
-    /// When [`expire`](Self::expire) may have something to do.
+    /// When [`expire`](Self::expire) may have something to remove.
     pub(super) fn due(&self) -> Option<Instant> {
         (!self.keys.is_empty()).then_some(self.due)
     }
@@ -44,14 +46,14 @@ impl<K: Copy + Ord, V> Table<K, V> {
         self.keys.binary_search(&key).ok().map(|at| &self.values[at])
     }
 
-    /// Where the tuples with a key are, which are few.
+    /// The indices of the tuples with a key, assumed to be few.
     pub(super) fn range_of(&self, key: K) -> Range<usize> {
         let from = self.keys.partition_point(|&other| other < key);
         let len = self.keys[from..].iter().take_while(|&&other| other == key).count();
         from..from + len
     }
 
-    /// Adds a tuple, or replaces that with the same key; says whether there was none.
+    /// Adds or replaces the tuple with a key; returns whether it was added.
     pub(super) fn put(&mut self, key: K, value: V, expires: Instant) -> bool {
         self.due = self.due.min(expires);
         match self.keys.binary_search(&key) {
@@ -80,7 +82,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
         insert(&mut self.expiries, at, expires);
     }
 
-    /// Says whether there was such a tuple.
+    /// Removes the tuple with a key; returns whether there was one.
     pub(super) fn remove(&mut self, key: K) -> bool {
         match self.keys.binary_search(&key) {
             Ok(at) => self.keep_in(at..at + 1, |_, _| false),
@@ -88,7 +90,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
         }
     }
 
-    /// Removes tuples in a range unless they are to be kept; says whether there were any.
+    /// Removes the tuples in a range that `keep` rejects; returns whether there were any.
     pub(super) fn keep_in(&mut self, range: Range<usize>, keep: impl Fn(&V, Instant) -> bool) -> bool {
         let mut kept = range.start;
         for at in range.clone() {
@@ -109,7 +111,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
         !gone.is_empty()
     }
 
-    /// Removes what is not to be believed any more; says whether there was anything.
+    /// Removes expired tuples; returns whether there were any.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
         if now < self.due {
             return false;
@@ -130,7 +132,7 @@ pub(super) fn push<T>(column: &mut Vec<T>, item: T) {
     column.push(item);
 }
 
-/// Puts items in the places of others.
+/// Replaces a range of items.
 pub(super) fn replace<T>(
     column: &mut Vec<T>,
     range: Range<usize>,
@@ -141,15 +143,15 @@ pub(super) fn replace<T>(
     column.splice(range, items);
 }
 
-/// Makes room for so many.
+/// Ensures a capacity of at least `len`.
 pub(super) fn make_room<T>(column: &mut Vec<T>, len: usize) {
     if len > column.capacity() {
         resize(column, room_for::<T>(len));
     }
 }
 
-/// Gives back most of the room of a column that has become much shorter: every node is in a crowd
-/// once, but not all at the same time.
+/// Frees most of the memory of a column that has become much shorter: each node has many neighbours
+/// at some time, but not all nodes at the same time.
 pub(super) fn shrink<T>(column: &mut Vec<T>) {
     let room = room_for::<T>(column.len() + 1);
     if column.capacity() > room_for::<T>(room + 1) {
@@ -157,15 +159,15 @@ pub(super) fn shrink<T>(column: &mut Vec<T>) {
     }
 }
 
-/// By moving: where columns grow and shrink in their places, what is left over is of any size, and
-/// nothing fits there.
+/// Moves the items to a new allocation: growing or shrinking in place would leave free blocks of
+/// all sizes, which are rarely reused.
 fn resize<T>(column: &mut Vec<T>, room: usize) {
     let mut before = core::mem::replace(column, Vec::with_capacity(room));
     column.append(&mut before);
 }
 
-/// For so many and a sixteenth more: there are many tables, and doubling would leave half of them
-/// empty. In few different sizes, so that one table takes over what another leaves.
+/// Capacity for `len` items and a sixteenth more: with many tables, doubling would waste half of
+/// the memory. Few different sizes let one table reuse the memory of another.
 const fn room_for<T>(len: usize) -> usize {
     let bytes = (len + len / 16) * size_of::<T>();
     if bytes == 0 { len } else { bytes.next_multiple_of(STEP) / size_of::<T>() }
@@ -183,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn tuples_leave_exactly_when_they_expire() {
+    fn tuples_are_removed_exactly_when_they_expire() {
         let mut table = Table::new();
         for (key, expires) in [(3, 30), (1, 10), (2, 20)] {
             assert!(table.put(key, (), at(expires)));

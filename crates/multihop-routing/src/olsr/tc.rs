@@ -1,4 +1,4 @@
-//! TCs: what this node tells the network (RFC 3626 §9.3, §15.1).
+//! TCs: what this node announces to the network (RFC 3626 §9.3, §15.1).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -11,33 +11,33 @@ use super::Agent;
 use super::config::Advertised;
 use super::timers::Timer;
 
-/// What this node's last TC said.
+/// This node's last TC.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
-    /// With neighbours in the order of addresses.
+pub(super) struct Advertisement {
+    /// With its neighbours sorted by address.
     tc: Arc<Tc>,
-    /// When everybody has forgotten the neighbours that were told of last.
+    /// When the last non-empty TC expires at the other nodes.
     forgotten_at: Instant,
 }
 
 impl Agent {
-    /// Sends a TC if there is anything to say.
-    // DEVIATION olsr-3: no TC before its time after a link has failed.
+    /// Sends a TC unless there is nothing to announce.
+    // DEVIATION olsr-3: no early TC after a link failure.
     pub(super) fn send_tc(&mut self, now: Instant) {
         self.repeat(now, Timer::Tc, self.config.tc_interval);
         let neighbours = self.advertised();
-        if neighbours.is_empty() && !(self.config.empty_tcs && now < self.told.forgotten_at) {
+        if neighbours.is_empty() && !(self.config.empty_tcs && now < self.advertisement.forgotten_at) {
             return;
         }
         if !neighbours.is_empty() {
-            self.told.forgotten_at = now + self.config.topology_hold;
+            self.advertisement.forgotten_at = now + self.config.topology_hold;
         }
-        if neighbours != self.told.tc.neighbours {
-            let sequence = self.told.tc.sequence.wrapping_add(1);
-            self.told.tc = Arc::new(Tc { sequence, neighbours });
+        if neighbours != self.advertisement.tc.neighbours {
+            let sequence = self.advertisement.tc.sequence.wrapping_add(1);
+            self.advertisement.tc = Arc::new(Tc { sequence, neighbours });
         }
         self.counters.tcs += 1;
-        let tc = self.told.tc.clone();
+        let tc = self.advertisement.tc.clone();
         let costs = self.costs_of(&tc);
         for body in [Some(Body::Tc(tc)), costs].into_iter().flatten() {
             self.put_own(body, u8::MAX, self.config.topology_hold);

@@ -1,4 +1,4 @@
-//! One node, driven by hand.
+//! One node, driven step by step.
 
 use multihop_core::Notice;
 use multihop_wire::olsr::{
@@ -22,7 +22,7 @@ const MPR: LinkCode = LinkCode::Symmetric { mpr: true };
 const ASYM: LinkCode = LinkCode::Asymmetric(NeighbourType::Not);
 const LOST: LinkCode = LinkCode::Lost(NeighbourType::Not);
 
-/// Node 10.0.0.1, without jitter unless asked for, and what it has sent.
+/// Node 10.0.0.1, without jitter by default, and what it has sent.
 struct Bench {
     agent: Agent,
     now: Instant,
@@ -42,7 +42,7 @@ impl Bench {
         Self { agent, now: Instant::ZERO, sequence: 0, packets: Vec::new(), rest: Vec::new() }
     }
 
-    /// Goes on to a time, running what falls due.
+    /// Advances to a time and handles the timers that are due.
     fn at_ms(&mut self, ms: u64) -> &mut Self {
         let target = Instant::ZERO + Duration::from_millis(ms);
         assert!(target >= self.now);
@@ -63,20 +63,20 @@ impl Bench {
         self
     }
 
-    /// A packet from a neighbour.
+    /// Receives a packet from a neighbour.
     fn gets(&mut self, from: u8, messages: Vec<Message>) -> &mut Self {
         self.sequence += 1;
         let message = RoutingMessage::Olsr(Arc::new(Packet { sequence: self.sequence, messages }));
         self.give(Input::Message { from: node(from), ttl: 1, message })
     }
 
-    /// A HELLO from a neighbour, with 2 s interval and 6 s validity.
+    /// Receives a HELLO from a neighbour, with an interval of 2 s and a validity of 6 s.
     fn hello(&mut self, from: u8, links: &[(LinkCode, u8)]) -> &mut Self {
         let message = hello(from, links, Willingness::DEFAULT);
         self.gets(from, vec![message])
     }
 
-    /// A data packet of this node's own, or of another's.
+    /// A data packet of this node, or of another one.
     fn packet(&mut self, previous_hop: Option<u8>, to: u8) -> &mut Self {
         let packet = data(previous_hop, to);
         self.give(Input::Packet(packet))
@@ -94,7 +94,7 @@ impl Bench {
         }
     }
 
-    /// What was sent since the last call.
+    /// The messages sent since the last call.
     fn sent(&mut self) -> Vec<Message> {
         self.packets.drain(..).flat_map(|(_, packet)| packet.messages.clone()).collect()
     }
@@ -109,15 +109,15 @@ impl Bench {
         links.iter().map(|link| (link.code, link.address.octets()[3])).collect()
     }
 
-    /// The TCs since the last call: sequence number and neighbours.
+    /// The TCs sent since the last call: sequence number and neighbours.
     fn tcs(&mut self) -> Vec<(u16, Vec<u8>)> {
         let bodies = self.sent().into_iter().map(|message| message.body);
         let tcs = bodies.filter_map(|body| if let Body::Tc(tc) = body { Some(tc) } else { None });
         tcs.map(|tc| (tc.sequence, lasts(tc.neighbours.iter().copied()))).collect()
     }
 
-    /// What was said since the last call, sent messages apart.
-    fn said(&mut self) -> Vec<Output> {
+    /// The outputs since the last call, without messages.
+    fn outputs(&mut self) -> Vec<Output> {
         core::mem::take(&mut self.rest)
     }
 
@@ -167,7 +167,7 @@ fn hello(from: u8, links: &[(LinkCode, u8)], willingness: Willingness) -> Messag
     Message { ttl: 1, validity: TimeCode::at_least(Duration::from_secs(6)), ..flooded(from, 0, body) }
 }
 
-/// A message with 15 s validity.
+/// A message with a validity of 15 s.
 fn flooded(originator: u8, sequence: u16, body: Body) -> Message {
     let validity = TimeCode::at_least(Duration::from_secs(15));
     Message { validity, originator: node(originator), ttl: 255, hop_count: 0, sequence, body }
@@ -177,7 +177,7 @@ fn tc(originator: u8, sequence: u16, ansn: u16, neighbours: &[u8]) -> Message {
     flooded(originator, sequence, Body::Tc(Arc::new(Tc { sequence: ansn, neighbours: nodes(neighbours) })))
 }
 
-/// A HELLO with what its sender has measured.
+/// A HELLO with the measurements of its sender.
 fn reporting(from: u8, number: u16, stamp: u32, links: &[(LinkCode, u8)], heard: &[(u8, u32)]) -> Message {
     let mut message = hello(from, links, Willingness::DEFAULT);
     let heard = heard.iter().map(|&(of, value)| (node(of), value)).collect();

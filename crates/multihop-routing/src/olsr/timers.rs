@@ -1,17 +1,19 @@
+//! Periodic messages and their jitter (RFC 3626 §18).
+
 use multihop_core::Timers;
 
-/// What a node does by itself. What it believes carries its own deadlines.
+/// Timers of an agent. The information sets have their own expiry times.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Timer {
-    /// Time for a HELLO.
+    /// A HELLO is due.
     Hello,
-    /// Time for a TC.
+    /// A TC is due.
     Tc,
-    /// The first of the messages that wait has waited long enough.
+    /// The first of the queued messages has waited long enough.
     Flush,
 }
 
-/// None is running.
+/// All timers, stopped.
 pub(super) const fn stopped() -> Timers<Timer, 3> {
     Timers::new([Timer::Hello, Timer::Tc, Timer::Flush])
 }

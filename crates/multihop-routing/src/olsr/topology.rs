@@ -1,4 +1,4 @@
-//! The topology set (RFC 3626 §4.4) and what TCs do to it (§9.5).
+//! The topology set (RFC 3626 §4.4) and the processing of TCs (§9.5).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,36 +9,36 @@ use multihop_wire::olsr::Tc;
 
 use super::table::Table;
 
-/// What TCs tell of links, by originator.
+/// The links that TCs announce, by originator.
 ///
-/// The RFC has a tuple for each link. Those that came with one TC have its number and deadline, and
-/// stay with it; a neighbour that is told of again under the same number leaves the TC before.
-/// Where an originator has several TCs, they are in the order of their first neighbours.
+/// The RFC has a tuple for each link. Here the links of one TC, which have the same number and
+/// expiry time, remain together. A neighbour that is listed again under the same number is removed
+/// from the earlier TC. The TCs of an originator are sorted by their first neighbours.
 pub(super) type Topology = Table<Ipv4Addr, Arc<Tc>>;
 
-/// What a TC has brought.
+/// The effect of a TC.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum News {
-    /// It is older than what is known.
+    /// It has an outdated sequence number.
     Outdated,
-    /// Nothing but confirmation.
+    /// It confirms what is known.
     Confirmed,
-    /// Links have come or gone.
+    /// Links were added or removed.
     Changed,
 }
 
 impl Topology {
-    /// What a node's TCs say.
+    /// The TCs of a node.
     pub(super) fn of(&self, last: Ipv4Addr) -> &[Arc<Tc>] {
         &self.values()[self.range_of(last)]
     }
 
-    /// Ends of links that begin at a node. Where it has sent one TC, in the order of addresses.
+    /// The far ends of the links from a node; sorted by address if they are from one TC.
     pub(super) fn ends(&self, last: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
         self.of(last).iter().flat_map(|tc| tc.neighbours.iter().copied())
     }
 
-    /// Takes note of a TC.
+    /// Processes a TC.
     pub(super) fn learn(&mut self, originator: Ipv4Addr, tc: &Arc<Tc>, until: Instant) -> News {
         let known = self.of(originator);
         if known.iter().any(|before| newer(before.sequence, tc.sequence)) {
@@ -57,8 +57,8 @@ impl Topology {
     fn replace(&mut self, originator: Ipv4Addr, tc: Arc<Tc>, until: Instant) -> News {
         let before = self.sorted_ends(originator);
         let range = self.range_of(originator);
-        let told = self.values()[range.clone()].iter().zip(&self.expiries()[range.clone()]);
-        let mut kept: Vec<_> = told
+        let stored = self.values()[range.clone()].iter().zip(&self.expiries()[range.clone()]);
+        let mut kept: Vec<_> = stored
             .filter(|(before, _)| before.sequence == tc.sequence)
             .map(|(before, &until)| (without(before, &tc), until))
             .chain([(tc.clone(), until)])
@@ -79,7 +79,7 @@ impl Topology {
     }
 }
 
-/// With each neighbour once, in the order of addresses.
+/// Without repetitions, sorted by address.
 fn in_order(tc: &Arc<Tc>) -> Arc<Tc> {
     if tc.neighbours.is_sorted_by(|a, b| a < b) {
         return tc.clone();
@@ -90,14 +90,14 @@ fn in_order(tc: &Arc<Tc>) -> Arc<Tc> {
     Arc::new(Tc { neighbours, ..**tc })
 }
 
-/// What only `before` tells of. Both are in order.
+/// The neighbours that only `before` lists. Both are sorted.
 fn without(before: &Tc, tc: &Tc) -> Arc<Tc> {
     let neighbours = before.neighbours.iter().copied();
     let neighbours = neighbours.filter(|to| tc.neighbours.binary_search(to).is_err()).collect();
     Arc::new(Tc { neighbours, ..*before })
 }
 
-/// RFC 3626 §19, with wrap-around.
+/// RFC 3626 §19: comparison with wrap-around.
 fn newer(a: u16, b: u16) -> bool {
     match a.wrapping_sub(b) {
         0 => false,
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(ends(&topology), [2, 4]);
         assert!(topology.expire(until(10)));
         assert_eq!(ends(&topology), [4], "2 was not confirmed");
-        // Wraps: 0 is newer than 0xffff.
+        // The number wraps: 0 is newer than 0xffff.
         assert_eq!(topology.learn(LAST, &tc(0, &[3, 5]), until(30)), News::Changed);
         assert_eq!(ends(&topology), [3, 5]);
         assert_eq!(topology.learn(LAST, &tc(0xffff, &[9]), until(90)), News::Outdated);
@@ -153,10 +153,11 @@ mod tests {
         assert_eq!(ends(&topology), []);
     }
 
-    /// Tuples as the RFC has them: last hop and destination; number and deadline.
+    /// Tuples of the RFC: last hop and destination; sequence number and expiry time.
     type Tuples = BTreeMap<(Ipv4Addr, Ipv4Addr), (u16, Instant)>;
 
-    /// RFC 3626 §9.5, word for word. Says whether the TC was taken note of, and changed the links.
+    /// RFC 3626 §9.5, literally. Returns whether the TC was accepted, and whether it changed the
+    /// links.
     fn by_tuples(tuples: &mut Tuples, last: Ipv4Addr, tc: &Tc, until: Instant) -> News {
         let of_last = |key: &(Ipv4Addr, Ipv4Addr)| key.0 == last;
         if tuples.iter().any(|(key, tuple)| of_last(key) && newer(tuple.0, tc.sequence)) {
@@ -170,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_known_is_what_the_tuples_of_the_rfc_say(
+        fn the_set_equals_the_tuples_of_the_rfc(
             heard in vec((1..3_u8, 0..3_u16, vec(1..6_u8, 0..5), 1..9_u64), 1..40),
         ) {
             let (mut topology, mut tuples) = (Topology::new(), Tuples::new());

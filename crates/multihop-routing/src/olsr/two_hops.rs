@@ -1,4 +1,4 @@
-//! The 2-hop neighbour set (RFC 3626 §4.3.2) and what HELLOs do to it (§8.2.1).
+//! The 2-hop neighbour set (RFC 3626 §4.3.2) and the processing of HELLOs (§8.2.1).
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -11,23 +11,24 @@ use super::table;
 
 /// Symmetric neighbours of symmetric neighbours.
 ///
-/// The RFC has a tuple for each pair of neighbour and 2-hop neighbour. Those that the same HELLO has
-/// confirmed last have their deadline in common, and are kept together.
+/// The RFC has a tuple for each pair of neighbour and 2-hop neighbour. Here the tuples that were
+/// last confirmed by the same HELLO, which have the same expiry time, are stored as a group.
 #[derive(Clone, Debug)]
 pub(super) struct TwoHops {
-    /// In the order of neighbours, each one's latest first.
+    /// Sorted by neighbour; the groups of one neighbour, latest first.
     groups: Vec<Group>,
-    /// Those of all groups, one after another: many small lists would take half as much again.
+    /// The nodes of all groups in one list: many small lists would need half as much memory again.
     nodes: Vec<Ipv4Addr>,
-    /// Nothing expires earlier. Refreshed groups leave it behind, until it is reached and counted anew.
+    /// No group expires earlier. Not updated when groups are refreshed, but recomputed when it is
+    /// reached.
     due: Instant,
 }
 
-/// Some neighbours of a neighbour, in the order of addresses; never empty.
+/// Neighbours of a neighbour, sorted by address; never empty.
 #[derive(Clone, Debug)]
 struct Group {
     neighbour: Ipv4Addr,
-    /// Where the next group begins among the nodes.
+    /// Index in `nodes` at which the next group begins.
     end: u32,
     until: Instant,
 }
@@ -42,12 +43,12 @@ impl TwoHops {
         (!self.groups.is_empty()).then_some(self.due)
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The neighbours of a neighbour. Where one HELLO has confirmed them, in the order of addresses.
+    /// The neighbours of a neighbour; sorted by address if they are from one HELLO.
     pub(super) fn of(&self, neighbour: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
         self.nodes[self.span(self.range_of(neighbour))].iter().copied()
     }
@@ -59,43 +60,44 @@ impl TwoHops {
         })
     }
 
-    /// What a neighbour says of nodes that are not this one; says whether any of that is new.
+    /// Processes the links in a neighbour's HELLO, without those to this node; returns whether
+    /// anything has changed.
     pub(super) fn learn(
         &mut self,
         neighbour: Ipv4Addr,
         links: impl Iterator<Item = (Ipv4Addr, NeighbourType)> + Clone,
         until: Instant,
     ) -> bool {
-        // Whom it tells of, at the end for now.
-        let told = self.nodes.len();
+        // The listed nodes, at the end for now.
+        let start = self.nodes.len();
         for (of, kind) in links.clone() {
-            match (kind, self.nodes[told..].binary_search(&of)) {
+            match (kind, self.nodes[start..].binary_search(&of)) {
                 (NeighbourType::Symmetric | NeighbourType::Mpr, Err(at)) => {
-                    table::insert(&mut self.nodes, told + at, of);
+                    table::insert(&mut self.nodes, start + at, of);
                 }
-                (NeighbourType::Not, Ok(at)) => drop(self.nodes.remove(told + at)),
+                (NeighbourType::Not, Ok(at)) => drop(self.nodes.remove(start + at)),
                 _ => {}
             }
         }
-        if self.nodes.len() > told {
+        if self.nodes.len() > start {
             self.due = self.due.min(until);
         }
         let range = self.range_of(neighbour);
-        if range.len() == 1 && self.nodes[self.span(range.clone())] == self.nodes[told..] {
-            self.nodes.truncate(told);
+        if range.len() == 1 && self.nodes[self.span(range.clone())] == self.nodes[start..] {
+            self.nodes.truncate(start);
             self.groups[range.start].until = until;
             return false;
         }
-        let told = self.nodes.split_off(told);
-        self.learn_other(range, neighbour, &told, links.map(|(of, _)| of), until)
+        let listed = self.nodes.split_off(start);
+        self.learn_other(range, neighbour, &listed, links.map(|(of, _)| of), until)
     }
 
-    /// Takes those who are named out of the groups, and puts those who are told of in a new one.
+    /// Removes the named nodes from the groups, and stores the listed ones as a new group.
     fn learn_other(
         &mut self,
         range: Range<usize>,
         neighbour: Ipv4Addr,
-        told: &[Ipv4Addr],
+        listed: &[Ipv4Addr],
         named: impl Iterator<Item = Ipv4Addr> + Clone,
         until: Instant,
     ) -> bool {
@@ -105,17 +107,17 @@ impl TwoHops {
             let rest: Vec<_> = rest.filter(|of| !named.clone().any(|named| named == *of)).collect();
             self.put(at..at + 1, neighbour, &rest, self.groups[at].until);
         }
-        self.put(range.start..range.start, neighbour, told, until);
+        self.put(range.start..range.start, neighbour, listed, until);
         self.sorted(neighbour) != before
     }
 
-    /// A neighbour is no more.
+    /// Removes a neighbour.
     pub(super) fn forget(&mut self, neighbour: Ipv4Addr) {
         self.put(self.range_of(neighbour), neighbour, &[], Instant::ZERO);
         self.shrink();
     }
 
-    /// Removes what is not to be believed any more; says whether there was anything.
+    /// Removes expired groups; returns whether there were any.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
         if now < self.due {
             return false;
@@ -132,7 +134,7 @@ impl TwoHops {
         self.groups.len() < before
     }
 
-    /// Puts a group of these nodes, if there are any, in the place of others.
+    /// Replaces groups by one of these nodes, if there are any.
     fn put(&mut self, range: Range<usize>, neighbour: Ipv4Addr, nodes: &[Ipv4Addr], until: Instant) {
         let span = self.span(range.clone());
         let end = |end: usize| u32::try_from(end).expect("a HELLO has at most 16,384 of 2^32 addresses");
@@ -161,7 +163,7 @@ impl TwoHops {
         from..from + len
     }
 
-    /// Where the nodes of some groups are.
+    /// The indices of the nodes of some groups.
     fn span(&self, range: Range<usize>) -> Range<usize> {
         let begin = |at: usize| at.checked_sub(1).map_or(0, |before| self.groups[before].end as usize);
         begin(range.start)..begin(range.end)
@@ -183,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_known_is_what_the_tuples_of_the_rfc_say(
+        fn the_set_equals_the_tuples_of_the_rfc(
             heard in vec((1..3_u8, vec((1..6_u8, any::<bool>()), 0..5), 1..9_u64), 1..40),
         ) {
             let mut two_hops = TwoHops::new();
@@ -202,15 +204,15 @@ mod tests {
                     }
                 }
                 let kind = |symmetric| if symmetric { NeighbourType::Mpr } else { NeighbourType::Not };
-                let said = links.iter().map(|&(of, symmetric)| (node(of), kind(symmetric)));
-                let changed = two_hops.learn(node(neighbour), said, until);
+                let hello = links.iter().map(|&(of, symmetric)| (node(of), kind(symmetric)));
+                let changed = two_hops.learn(node(neighbour), hello, until);
                 prop_assert_eq!(changed, !tuples.keys().copied().eq(before));
                 for neighbour in [1, 2].map(node) {
                     let of = tuples.keys().filter(|pair| pair.0 == neighbour).map(|pair| pair.1);
                     prop_assert!(two_hops.sorted(neighbour).into_iter().eq(of));
                 }
                 let first = tuples.values().min();
-                prop_assert!(two_hops.due() <= first.copied(), "nothing leaves late");
+                prop_assert!(two_hops.due() <= first.copied(), "every tuple expires on time");
                 prop_assert_eq!(two_hops.due().is_none(), first.is_none());
             }
         }

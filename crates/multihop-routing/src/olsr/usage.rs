@@ -1,11 +1,11 @@
-//! Routes in use, and how often they change.
+//! Changes of the routes in use.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant};
 
-/// Destinations that packets were sent to lately.
+/// Recently used destinations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Usage {
     list: Vec<Use>,
@@ -16,23 +16,23 @@ struct Use {
     destination: Ipv4Addr,
     next_hop: Ipv4Addr,
     used: Instant,
-    /// The next hop before this one, and when it was left.
+    /// The previous next hop, and when it was last used.
     before: Option<(Ipv4Addr, Instant)>,
 }
 
-/// What a packet's next hop is, compared with that of the packet before.
+/// The next hop of a packet compared with that of the previous packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Turn {
-    /// The same, or there was none lately.
+    /// The same, or there was no recent packet.
     Same,
-    /// Another.
+    /// Another one.
     Other,
-    /// The one that was left less than [`LATELY`] ago.
+    /// The previous next hop, left less than [`LATELY`] ago: an oscillation.
     Back,
 }
 
 impl Usage {
-    /// A packet leaves for a destination.
+    /// Records a packet to a destination.
     pub(super) fn note(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) -> Turn {
         let at = match self.list.binary_search_by_key(&destination, |usage| usage.destination) {
             Ok(at) => at,
@@ -63,7 +63,7 @@ impl Usage {
     }
 }
 
-/// Within this time A-B-A is an oscillation, and after it a route is not in use any more.
+/// Within this time A-B-A is an oscillation. After it, a route is no longer in use.
 pub(super) const LATELY: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_and_returns() {
+    fn changes_and_oscillations_are_counted() {
         let node = |n| Ipv4Addr::new(10, 0, 0, n);
         let mut usage = Usage::default();
         let mut note = |seconds, destination, next_hop| {

@@ -1,11 +1,11 @@
-//! Destinations of this host's packets, for news about the way to them.
+//! Notices for this host's connections about the routes to their peers.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant, Notice};
 
-/// Destinations that this host has used lately, and what it was last told.
+/// Recently used destinations of this host, and the hop count in their last notice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     list: Vec<Watched>,
@@ -23,7 +23,7 @@ impl Watch {
         self.list.is_empty()
     }
 
-    /// A packet leaves for a destination that is so many hops away, if it can be reached.
+    /// Records a packet to a destination at this distance; `None` if it is unreachable.
     pub(super) fn uses(&mut self, now: Instant, destination: Ipv4Addr, hops: Option<u8>) -> Option<Notice> {
         match self.list.binary_search_by_key(&destination, |watched| watched.destination) {
             Ok(at) => {
@@ -37,7 +37,7 @@ impl Watch {
         }
     }
 
-    /// Compares with the routes of now, and reports what has changed.
+    /// Compares with the current routes, and reports the changes.
     pub(super) fn compare(
         &mut self,
         now: Instant,
@@ -62,5 +62,5 @@ impl Watch {
     }
 }
 
-/// Longer than any transport leaves between two attempts (two minutes).
+/// Longer than any transport pauses between two attempts (two minutes).
 const MEMORY: Duration = Duration::from_secs(300);

@@ -1,4 +1,4 @@
-//! Agents among others of their kind, over ideal links.
+//! Networks of agents over ideal links.
 
 mod aodv;
 mod dsr;

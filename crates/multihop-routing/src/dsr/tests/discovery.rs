@@ -12,7 +12,7 @@ fn requests(outputs: Vec<Output>) -> Vec<(u8, u16, u8)> {
 }
 
 #[test]
-fn ring_0_then_everyone_then_longer_and_longer_gaps() {
+fn a_search_starts_with_ring_0_and_backs_off_exponentially() {
     let mut n = Node::new(Config::default());
     n.input(own(1, 9));
     assert_eq!(n.out(), []); // jitter
@@ -38,37 +38,38 @@ fn ring_0_then_everyone_then_longer_and_longer_gaps() {
 }
 
 #[test]
-fn many_packets_make_one_search_and_other_targets_their_own() {
+fn there_is_one_search_for_each_target() {
     let mut n = Node::new(Config::default());
     n.input(own(1, 9)).input(own(2, 9)).input(own(3, 8)).run_to(29);
     assert_eq!(requests(n.out()).len(), 2);
-    // A packet that comes when the neighbours' time is over starts the next step by itself.
+    // A packet that arrives after the ring-0 timeout triggers the next step itself.
     n.now = Instant::ZERO + Duration::from_millis(30);
     n.input(own(4, 9)).run_to(45);
     assert!(requests(n.out()).contains(&(16, 3, 9)));
 }
 
 #[test]
-fn without_ring_0_everyone_is_asked_at_once() {
+fn without_ring_0_the_first_request_propagates() {
     let mut n = Node::new(Config { ring0: false, ..Config::default() });
     n.input(own(1, 9)).run_to(1_999);
     assert_eq!(requests(n.out()), [(16, 1, 9)]);
 }
 
 #[test]
-fn a_request_is_passed_on_once_with_this_node_added() {
+fn a_request_is_forwarded_once_with_this_node_added() {
     let mut n = Node::new(Config::default());
     n.input(arrives(16, request(5, 7, 9, &[6]))).run_to(10);
     let (to, ttl, passed) = n.message();
     assert_eq!((to, ttl), (None, 15));
     assert_eq!(passed, request(5, 7, 9, &[6, 1]));
-    // The same by another way, an earlier one, one that was here already, and one of its own.
+    // The same along another path, an earlier id, a request that contains this node, and this
+    // node's own.
     for seen in
         [request(5, 7, 9, &[8]), request(5, 6, 9, &[]), request(4, 1, 9, &[1]), request(1, 1, 9, &[5])]
     {
         n.input(arrives(16, seen));
     }
-    // Too many nodes: 16 with the source.
+    // The route is full: 16 nodes with the source.
     n.input(arrives(16, request(3, 1, 9, &(20..35).collect::<Vec<u8>>()))).run_to(100);
     assert_eq!(n.out(), []);
     n.input(arrives(16, request(5, 8, 9, &[6]))).run_to(200);
@@ -76,14 +77,14 @@ fn a_request_is_passed_on_once_with_this_node_added() {
 }
 
 #[test]
-fn a_ring_0_request_is_not_passed_on() {
+fn a_ring_0_request_is_not_forwarded() {
     let mut n = Node::new(Config::default());
     n.input(arrives(1, request(5, 7, 9, &[]))).run_to(100);
     assert_eq!(n.out(), []);
 }
 
 #[test]
-fn the_target_answers_every_copy_over_the_way_it_came() {
+fn the_target_replies_to_every_copy_along_the_reverse_path() {
     let mut n = Node::new(Config::default());
     n.input(arrives(14, request(5, 7, 1, &[6, 8])));
     assert_eq!(n.out(), []); // jitter
@@ -91,7 +92,7 @@ fn the_target_answers_every_copy_over_the_way_it_came() {
     let (to, _, answer) = n.message();
     assert_eq!(to, Some(node(8)));
     assert_eq!(answer, reply(1, 5, &[6, 8, 1], route(&[8, 6], 2)));
-    assert_eq!(n.way_to(5), Some(list(&[8, 6, 5])));
+    assert_eq!(n.path_to(5), Some(list(&[8, 6, 5])));
     n.input(arrives(14, request(5, 7, 1, &[4]))).run_to(20);
     let (to, _, answer) = n.message();
     assert_eq!((to, answer), (Some(node(4)), reply(1, 5, &[4, 1], route(&[4], 1))));
@@ -99,21 +100,21 @@ fn the_target_answers_every_copy_over_the_way_it_came() {
 }
 
 #[test]
-fn a_node_that_knows_the_way_answers_and_ends_the_search() {
+fn a_node_with_a_cached_path_replies_and_does_not_forward() {
     let mut n = Node::knowing(Config::default(), &[3, 9]);
     n.input(arrives(1, request(5, 7, 9, &[])));
     let (to, ttl, answer) = n.message();
     assert_eq!((to, ttl), (Some(node(5)), 255));
     assert_eq!(answer, reply(1, 5, &[1, 3, 9], route(&[], 0)));
-    assert_eq!(n.way_to(5), Some(list(&[5])));
+    assert_eq!(n.path_to(5), Some(list(&[5])));
     n.run_to(100);
     assert_eq!(n.out(), []);
     assert_eq!(n.agent.counters().cache_replies, 1);
 }
 
 #[test]
-fn no_answer_from_the_cache_with_a_detour_or_too_long_a_way_or_when_told_not_to() {
-    // Over 3 and back: without the loop the way would not lead over this node.
+fn no_cache_reply_with_a_loop_or_too_long_a_path_or_if_disabled() {
+    // Through 3 and back: without the loop the path would not contain this node.
     let mut n = Node::knowing(Config::default(), &[3, 9]);
     n.input(arrives(16, request(5, 7, 9, &[3]))).run_to(10);
     assert_eq!(n.message().2, request(5, 7, 9, &[3, 1]));
@@ -126,7 +127,7 @@ fn no_answer_from_the_cache_with_a_detour_or_too_long_a_way_or_when_told_not_to(
 }
 
 #[test]
-fn a_reply_releases_what_waits_30_ms_apart() {
+fn a_reply_releases_buffered_packets_30_ms_apart() {
     let mut n = Node::new(Config::default());
     n.input(own(1, 9)).input(own(2, 8)).input(own(3, 9)).input(own(4, 7)).run_to(10);
     n.out();
@@ -138,7 +139,7 @@ fn a_reply_releases_what_waits_30_ms_apart() {
     assert_eq!(n.sent(), [forward(2, 6, route(&[6], 1))]);
     n.run_to(70);
     assert!(n.sent().contains(&forward(3, 6, route(&[6, 8], 2))));
-    // The next search for 9 begins at once.
+    // The next search for 9 may start at once.
     n.agent.cache.link_broke(n.now, node(1), node(6));
     n.out();
     n.input(own(5, 9)).run_to(80);
@@ -146,7 +147,7 @@ fn a_reply_releases_what_waits_30_ms_apart() {
 }
 
 #[test]
-fn a_way_that_is_overheard_releases_what_waits_within_a_look() {
+fn an_overheard_path_releases_buffered_packets_at_the_next_check() {
     let mut n = Node::new(Config::default());
     n.input(own(1, 9)).run_to(10);
     n.out();
@@ -177,12 +178,13 @@ fn the_buffer_keeps_64_packets_for_30_seconds() {
 }
 
 #[test]
-fn a_known_way_is_used_at_once_and_the_host_hears_of_it() {
+fn a_known_path_is_used_at_once_and_reported_to_the_host() {
     let mut n = Node::knowing(Config::default(), &[2, 3]);
     n.input(own(1, 3));
     let path = |hops| Output::Notice { peer: node(3), notice: Notice::PathInfo { hops } };
     assert_eq!(n.out(), [path(2), forward(1, 2, route(&[2], 1))]);
-    // A neighbour, with an empty source route; and nothing more about the peer that is known.
+    // A neighbour, with an empty source route; and a second packet to a known peer, without a
+    // notice.
     n.input(own(2, 2)).input(own(3, 3));
     assert_eq!(n.sent(), [forward(2, 2, route(&[], 0)), forward(3, 2, route(&[2], 1))]);
     n.input(arrives(9, reply(3, 1, &[3], route(&[], 0))));
@@ -190,7 +192,7 @@ fn a_known_way_is_used_at_once_and_the_host_hears_of_it() {
 }
 
 #[test]
-fn the_host_hears_when_a_way_is_lost_and_found() {
+fn the_host_gets_notices_when_a_path_is_lost_and_restored() {
     let mut n = Node::knowing(Config::default(), &[2, 3]);
     n.input(own(1, 3)).input(own(2, 9)).out();
     n.input(arrives(9, errors(2, 1, &[error(2, 1, 3)], route(&[], 0))));

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Few addresses, so that they meet: the node itself is 1.
+/// From a small set, so that they coincide; this node is 1.
 fn address() -> impl Strategy<Value = Ipv4Addr> {
     prop_oneof![8 => (1..9_u8).prop_map(node), 1 => Just(Ipv4Addr::BROADCAST)]
 }
@@ -13,7 +13,7 @@ fn addresses() -> impl Strategy<Value = Addresses> {
 }
 
 prop_compose! {
-    /// Any that can come from the wire.
+    /// Any route that can be parsed.
     fn any_route()(nodes in addresses(), left: u8, salvage in 0..16_u8) -> SourceRoute {
         let left = left % u8::try_from(nodes.len() + 1).unwrap();
         SourceRoute { route: nodes, ..salvaged(&[], left, salvage) }
@@ -48,7 +48,7 @@ prop_compose! {
     }
 }
 
-/// An input, and whether it hands a packet over.
+/// An input, and whether it carries a packet.
 fn any_input() -> impl Strategy<Value = (Input, bool)> {
     let packet = || {
         (address(), address()).prop_map(|(source, destination)| Routable {
@@ -116,8 +116,8 @@ prop_compose! {
 }
 
 proptest! {
-    /// Whatever comes in, every packet handed over comes out once, what comes out can be sent, and
-    /// no timer is due again at once.
+    /// For any input: every packet comes out once, every output can be encoded, and no timer is due
+    /// again at once.
     #[test]
     fn any_input_is_survived(
         config in any_config(),

@@ -5,7 +5,7 @@ use multihop_wire::olsr::NeighbourType;
 
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-/// What a node knows: its neighbours, and whom they have for neighbours.
+/// The neighbours of a node, and their neighbours.
 struct Around {
     neighbours: Vec<Neighbour>,
     two_hops: TwoHops,
@@ -32,8 +32,8 @@ impl Around {
         Self::new(&neighbours, pairs)
     }
 
-    /// A node with up to `n` neighbours; each reaches a share of the nodes below `end`, some of
-    /// which are neighbours as well, or the node itself.
+    /// A node with up to `n` neighbours. Each reaches a random share of the nodes below `end`, some
+    /// of which are also neighbours, or the node itself.
     fn random(rng: &mut Rng, n: u8, willingness: &[Willingness], end: u8, share: f64) -> Self {
         let mut below = |bound: usize| rng.below(u32::try_from(bound).unwrap()) as usize;
         let last = 2 + below(n.into());
@@ -51,7 +51,7 @@ impl Around {
         elected.iter().map(|address| address.octets()[3]).collect()
     }
 
-    /// Strict 2-hop neighbours that can be covered, with those that can do it.
+    /// Strict 2-hop neighbours that can be covered, each with the neighbours that cover it.
     fn to_cover(&self) -> Vec<Vec<u8>> {
         let known: Vec<Ipv4Addr> = self.neighbours.iter().map(|neighbour| neighbour.main).collect();
         let mut targets: Vec<Ipv4Addr> = self.two_hops.pairs().map(|(_, to, _)| to).collect();
@@ -68,7 +68,7 @@ impl Around {
         strict.map(providers).filter(|providers| !providers.is_empty()).collect()
     }
 
-    /// The size of the smallest set that covers everybody once.
+    /// The size of the smallest set that covers all targets once.
     fn optimum(&self) -> usize {
         let to_cover: Vec<u32> =
             self.to_cover().iter().map(|by| by.iter().fold(0, |mask, &n| mask | 1 << n)).collect();
@@ -88,32 +88,32 @@ fn a_square_needs_one_relay() {
 }
 
 #[test]
-fn nobody_behind_the_neighbours_no_relay() {
+fn without_two_hop_neighbours_there_is_no_relay() {
     assert_eq!(Around::plain(&[2, 3], &[(2, 1), (2, 3), (3, 1), (3, 2)]).elect(1), [0_u8; 0]);
 }
 
 #[test]
 fn sole_providers_come_first() {
-    // 2 alone reaches 10, and then 3, which reaches as many as 4, is not needed.
+    // 2 alone covers 10. Then 3, which covers as many as 4, is not needed.
     let pairs = [(2, 10), (2, 11), (3, 11), (3, 12), (4, 12), (4, 13), (4, 14)];
     assert_eq!(Around::plain(&[2, 3, 4], &pairs).elect(1), [2, 4]);
-    // 3 reaches more than the others, and nobody but what they must reach anyway.
+    // 3 covers more than the others, but only targets that the others must cover anyway.
     let pairs = [(2, 10), (2, 11), (2, 12), (3, 11), (3, 12), (3, 14), (3, 15), (4, 13), (4, 14), (4, 15)];
     assert_eq!(Around::plain(&[2, 3, 4], &pairs).elect(1), [2, 4]);
 }
 
 #[test]
 fn reachability_then_degree_then_address() {
-    // 3 reaches three, the others two.
+    // 3 covers three, the others two.
     let pairs = [(2, 10), (2, 11), (3, 10), (3, 11), (3, 12), (4, 12), (4, 11)];
     assert_eq!(Around::plain(&[2, 3, 4], &pairs).elect(1), [3]);
-    // After 2, which alone reaches 10, both others reach one more; 4 has the higher degree.
+    // After 2, which alone covers 10, both others cover one more; 4 has the higher degree.
     let pairs = [(2, 10), (2, 11), (3, 12), (4, 11), (4, 12)];
     assert_eq!(Around::plain(&[2, 3, 4], &pairs).elect(1), [2, 4]);
 }
 
 #[test]
-fn willingness_goes_before_reachability() {
+fn willingness_takes_precedence_over_reachability() {
     let pairs = [(2, 10), (2, 11), (3, 10), (4, 11)];
     let with = |w3, w4| {
         let neighbours = [(2, Willingness::DEFAULT), (3, w3), (4, w4)];
@@ -126,13 +126,13 @@ fn willingness_goes_before_reachability() {
 }
 
 #[test]
-fn always_means_always_and_never_never() {
+fn will_always_is_always_selected_and_will_never_never() {
     let neighbours = [(2, Willingness::ALWAYS), (3, Willingness::NEVER)];
     assert_eq!(Around::new(&neighbours, &[(3, 10)]).elect(1), [2]);
 }
 
 #[test]
-fn asymmetric_neighbours_do_not_count() {
+fn asymmetric_neighbours_are_not_selected() {
     let mut around = Around::plain(&[2, 3], &[(2, 10), (2, 11), (3, 10)]);
     around.neighbours[0].via = None;
     assert_eq!(around.elect(1), [3]);
@@ -160,7 +160,7 @@ fn everybody_is_covered_and_sole_providers_are_chosen() {
 }
 
 #[test]
-fn nearly_as_few_relays_as_possible() {
+fn the_number_of_relays_is_nearly_minimal() {
     let mut rng = Rng::stream(2, "olsr/mpr", 0);
     let (mut chosen, mut optimal, mut worst) = (0, 0, 0);
     for _ in 0..500 {

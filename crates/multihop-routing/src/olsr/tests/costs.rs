@@ -1,4 +1,4 @@
-//! Routes by cost: what is said, what is learned, and which routes follow.
+//! Routes by cost: announcements, processing, and the resulting routes.
 
 use proptest::prelude::*;
 
@@ -16,11 +16,11 @@ fn diamond(to_2: u32, to_3: u32) -> Bench {
 }
 
 #[test]
-fn the_cheaper_way_is_taken_and_ties_go_to_the_lower_address() {
+fn the_cheaper_path_is_used_and_ties_go_to_the_lower_address() {
     let way = |to_2, to_3| diamond(to_2, to_3).agent.route(node(4)).unwrap().next_hop;
     assert_eq!(way(1_000, 1_000), node(2));
     assert_eq!(way(1_501, 1_000), node(3));
-    assert_eq!(way(1_500, 1_000), node(2), "alike");
+    assert_eq!(way(1_500, 1_000), node(2), "equal costs");
     let mut b = diamond(1_500, 1_000);
     assert_eq!(b.agent.cost(node(4)), Some(3_500));
     assert_eq!(b.agent.path(node(4)), Some(nodes(&[2, 4])));
@@ -28,9 +28,9 @@ fn the_cheaper_way_is_taken_and_ties_go_to_the_lower_address() {
 }
 
 #[test]
-fn a_longer_way_may_be_cheaper() {
+fn a_longer_path_may_be_cheaper() {
     let mut b = diamond(9_000, 1_000);
-    // Even to 2 itself, by 3 and 4.
+    // Even to 2 itself, through 3 and 4.
     b.gets(2, vec![tc(4, 10, 1, &[2, 3]), costs(4, 11, 1, &[3_000, 100])]);
     assert_eq!(b.agent.path(node(2)), Some(nodes(&[3, 4, 2])));
     assert_eq!(b.routes(), [(2, 3, 3), (3, 3, 1), (4, 3, 2)]);
@@ -39,10 +39,10 @@ fn a_longer_way_may_be_cheaper() {
 }
 
 #[test]
-fn costs_count_for_the_tc_that_they_belong_to_and_as_long_as_they_last() {
+fn costs_are_valid_only_with_their_tc_and_until_they_expire() {
     let mut b = diamond(1_000, 1_000);
     b.gets(2, vec![tc(2, 12, 2, &[OWN, 4, 5])]);
-    assert_eq!(b.agent.cost(node(4)), Some(3_500), "of 3, since 2's links are not known now");
+    assert_eq!(b.agent.cost(node(4)), Some(3_500), "through 3: the costs of 2's links are unknown now");
     b.gets(2, vec![costs(2, 13, 2, &[500, 600])]);
     assert_eq!(b.agent.cost(node(4)), Some(3_500), "too few");
     b.gets(2, vec![costs(2, 14, 2, &[500, 600, 700])]);
@@ -56,7 +56,7 @@ fn costs_count_for_the_tc_that_they_belong_to_and_as_long_as_they_last() {
 }
 
 #[test]
-fn what_is_measured_is_said() {
+fn measurements_are_announced() {
     let mut b = diamond(1_000, 7_000);
     b.sent();
     b.at_ms(2_000);
@@ -64,17 +64,21 @@ fn what_is_measured_is_said() {
     let Body::Hello(hello) = &sent[0].body else { panic!("a HELLO") };
     let report = hello.report.as_ref().unwrap();
     assert_eq!((report.number, report.stamp), (1, 2_000_000), "the second, as it leaves");
-    assert_eq!(report.heard, [(node(2), 1_000), (node(3), 2_000)], "the way from there to here");
+    assert_eq!(report.heard, [(node(2), 1_000), (node(3), 2_000)], "the direction from the neighbour");
     b.at_ms(5_000);
     let sent = b.sent();
     let bodies: Vec<_> = sent.iter().map(|message| &message.body).skip(1).collect();
     let [Body::Tc(tc), Body::Costs(costs)] = bodies[..] else { panic!("{bodies:?}") };
     assert_eq!(lasts(tc.neighbours.iter().copied()), [2, 3], "all neighbours");
-    assert_eq!((costs.sequence, &costs.costs), (tc.sequence, &vec![1_000, 7_000]), "the way there");
+    assert_eq!(
+        (costs.sequence, &costs.costs),
+        (tc.sequence, &vec![1_000, 7_000]),
+        "the direction to the neighbour"
+    );
 }
 
 #[test]
-fn plain_olsr_says_nothing_of_costs_and_passes_them_on() {
+fn plain_olsr_announces_no_costs_but_forwards_them() {
     let mut b = rfc();
     b.at_ms(100);
     b.gets(2, vec![reporting(2, 1, 99_000, &[(MPR, OWN)], &[(OWN, 5)])]);
@@ -94,12 +98,12 @@ fn plain_olsr_says_nothing_of_costs_and_passes_them_on() {
 }
 
 #[test]
-fn neighbours_that_measure_nothing_are_reached_all_the_same() {
+fn nodes_without_measurements_are_reachable() {
     let mut b = by_delay();
     b.at_ms(100).hello(2, &[(SYM, OWN), (SYM, 4)]);
     b.gets(3, vec![reporting(3, 1, 99_000, &[(SYM, OWN), (SYM, 4)], &[])]);
     assert_eq!((b.agent.cost(node(2)), b.agent.cost(node(3))), (Some(10_000), Some(1_000)));
-    assert_eq!(b.agent.path(node(4)), Some(nodes(&[3, 4])), "what nobody has measured counts as 10 ms");
+    assert_eq!(b.agent.path(node(4)), Some(nodes(&[3, 4])), "a link without measurements counts as 10 ms");
 }
 
 #[test]
@@ -118,7 +122,7 @@ fn changes_of_routes_in_use_are_counted() {
     assert_eq!(packet_with(&mut b, 4_000, 1_000), (2, 1));
 }
 
-/// The best of all ways without a circle: cost, links, first hop.
+/// The best of all paths without loops: cost, hops, first hop.
 fn exhaustive(links: &[[Option<u32>; 7]; 7]) -> Vec<(u8, u64, u8, u8)> {
     let mut best = [None; 7];
     let mut open = vec![(0, 0_u64, Vec::new())];

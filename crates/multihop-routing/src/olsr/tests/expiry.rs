@@ -1,8 +1,8 @@
-//! What is learned from floods, and how long it lasts.
+//! Processing of flooded messages, and expiry.
 
 use super::*;
 
-/// A bench with 2 as symmetric neighbour for ever, and 3 behind it.
+/// A bench with 2 as permanent symmetric neighbour, and 3 behind it.
 fn with_neighbour() -> Bench {
     let mut b = rfc();
     b.at_ms(100);
@@ -17,7 +17,7 @@ fn keep_neighbour(b: &mut Bench) {
 }
 
 #[test]
-fn topology_lasts_for_its_validity() {
+fn topology_expires_after_its_validity() {
     let mut b = with_neighbour();
     b.at_ms(1_000).gets(2, vec![tc(3, 1, 1, &[2, 4])]);
     b.at_ms(2_000).gets(2, vec![tc(4, 1, 1, &[3, 5, OWN])]);
@@ -25,14 +25,14 @@ fn topology_lasts_for_its_validity() {
     b.at_ms(15_999);
     assert_eq!(b.routes().len(), 4);
     b.at_ms(16_000);
-    assert_eq!(b.routes(), [(2, 2, 1), (3, 2, 2)], "the way to 5 led through 4");
+    assert_eq!(b.routes(), [(2, 2, 1), (3, 2, 2)], "the path to 5 led through 4");
     assert_eq!(b.agent.topology.ends(node(4)).count(), 3);
     b.at_ms(17_000);
     assert_eq!(b.agent.topology.keys().len(), 0);
 }
 
 #[test]
-fn tcs_are_confirmed_replaced_or_too_old() {
+fn tcs_confirm_replace_or_are_outdated() {
     let mut b = with_neighbour();
     b.at_ms(1_000).gets(2, vec![tc(3, 1, 0xffff, &[4])]);
     b.at_ms(6_000).gets(2, vec![tc(3, 2, 0xffff, &[4])]);
@@ -46,10 +46,10 @@ fn tcs_are_confirmed_replaced_or_too_old() {
 }
 
 #[test]
-fn strangers_are_not_believed() {
+fn messages_of_non_symmetric_neighbours_are_ignored() {
     let mut b = with_neighbour();
     b.at_ms(200).hello(7, &[]);
-    // 7 is heard, 8 is unknown; the same TC is good news when 2 brings it.
+    // 7 is an asymmetric neighbour, 8 is unknown. The same TC is accepted from 2.
     b.gets(7, vec![tc(3, 1, 1, &[4])]).gets(8, vec![tc(3, 1, 1, &[4])]);
     assert_eq!((b.routes().len(), b.agent.counters().strangers), (2, 2));
     b.gets(2, vec![tc(3, 1, 1, &[4])]);
@@ -57,7 +57,7 @@ fn strangers_are_not_believed() {
 }
 
 #[test]
-fn selectors_last_for_the_validity_of_the_hello() {
+fn selectors_expire_after_the_validity_of_the_hello() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(MPR, OWN)]);
     b.at_ms(5_000).hello(2, &[(SYM, OWN)]);
@@ -68,13 +68,13 @@ fn selectors_last_for_the_validity_of_the_hello() {
 }
 
 #[test]
-fn other_interfaces_of_a_node_lead_to_it() {
+fn packets_to_another_interface_of_a_node_reach_it() {
     let mut b = with_neighbour();
     let mid = |sequence| flooded(3, sequence, Body::Mid(Mid { interfaces: nodes(&[33]) }));
     b.at_ms(1_000).gets(2, vec![mid(1)]);
     assert_eq!(b.agent.route(node(33)), b.agent.route(node(3)));
     assert!(b.agent.route(node(3)).is_some());
-    // A HELLO that names the interface means the node.
+    // A HELLO that lists the other interface also refers to the node.
     b.at_ms(2_000).hello(4, &[(SYM, OWN), (SYM, 33)]);
     assert_eq!(b.two_hops(), [(2, 3), (4, 3)]);
     b.at_ms(15_999);
@@ -84,7 +84,7 @@ fn other_interfaces_of_a_node_lead_to_it() {
 }
 
 #[test]
-fn duplicates_are_remembered_for_their_time() {
+fn duplicates_are_remembered_for_the_hold_time() {
     let mut b = with_neighbour();
     b.at_ms(1_000).gets(2, vec![tc(3, 1, 1, &[4])]);
     b.at_ms(30_999).gets(2, vec![tc(3, 1, 1, &[4])]);
@@ -94,7 +94,7 @@ fn duplicates_are_remembered_for_their_time() {
 }
 
 #[test]
-fn an_idle_node_forgets_everything() {
+fn without_messages_everything_expires() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(MPR, OWN), (SYM, 3)]);
     let mid = flooded(3, 2, Body::Mid(Mid { interfaces: nodes(&[33]) }));

@@ -1,8 +1,8 @@
-//! Which messages are passed on.
+//! Which messages are forwarded.
 
 use super::*;
 
-/// A bench with 2 as selector and 3 as plain neighbour.
+/// A bench with 2 as selector and 3 as ordinary neighbour.
 fn relay() -> Bench {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(MPR, OWN)]).hello(3, &[(SYM, OWN)]);
@@ -18,7 +18,7 @@ fn passed_on(b: &mut Bench) -> Vec<(u8, u16, u8, u8)> {
 }
 
 #[test]
-fn what_selectors_send_is_passed_on_once() {
+fn messages_from_selectors_are_forwarded_once() {
     let mut b = relay();
     let mut message = tc(9, 7, 1, &[8]);
     (message.ttl, message.hop_count) = (200, 3);
@@ -30,17 +30,17 @@ fn what_selectors_send_is_passed_on_once() {
 }
 
 #[test]
-fn what_others_send_is_not_passed_on_and_not_later_either() {
+fn messages_from_others_are_never_forwarded() {
     let mut b = relay();
     b.gets(3, vec![tc(9, 7, 1, &[8])]).gets(2, vec![tc(9, 7, 1, &[8])]);
     assert_eq!(passed_on(&mut b), []);
-    // From a stranger it does not count as seen.
+    // A message from a node that is not a neighbour is not recorded as seen.
     b.gets(4, vec![tc(9, 8, 1, &[8])]).gets(2, vec![tc(9, 8, 1, &[8])]);
     assert_eq!(passed_on(&mut b), [(9, 8, 254, 1)]);
 }
 
 #[test]
-fn kinds_that_are_not_understood_are_passed_on_unchanged() {
+fn unknown_message_types_are_forwarded_unchanged() {
     let mut b = relay();
     let opaque = Body::Opaque(Opaque::new(200, vec![1, 2, 3]).unwrap());
     let hna = Body::Hna(Hna { networks: vec![(node(0), node(255))] });
@@ -51,7 +51,7 @@ fn kinds_that_are_not_understood_are_passed_on_unchanged() {
 }
 
 #[test]
-fn the_ttl_and_hellos_end_at_this_node() {
+fn hellos_and_messages_with_ttl_1_are_not_forwarded() {
     let mut b = relay();
     for ttl in [0, 1] {
         let message = Message { ttl, ..tc(9 + ttl, 1, 1, &[8]) };
@@ -65,7 +65,7 @@ fn the_ttl_and_hellos_end_at_this_node() {
 }
 
 #[test]
-fn own_messages_that_come_back_are_dropped() {
+fn own_messages_are_dropped_when_they_return() {
     let mut b = relay();
     b.gets(2, vec![tc(OWN, 1, 500, &[8])]);
     assert_eq!(passed_on(&mut b), []);

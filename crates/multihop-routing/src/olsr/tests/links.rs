@@ -6,7 +6,7 @@ use super::*;
 fn a_link_is_asymmetric_then_symmetric_then_lost() {
     let mut b = rfc();
     assert_eq!(b.at_ms(0).declared(), []);
-    // 2 does not hear this node yet.
+    // 2 does not receive from this node yet.
     b.at_ms(100).hello(2, &[]);
     assert_eq!(b.neighbours(), []);
     assert_eq!(b.at_ms(2_000).declared(), [(ASYM, 2)]);
@@ -15,11 +15,12 @@ fn a_link_is_asymmetric_then_symmetric_then_lost() {
     assert_eq!(b.neighbours(), [2]);
     assert_eq!(b.routes(), [(2, 2, 1)]);
     assert_eq!(b.at_ms(4_000).declared(), [(SYM, 2)]);
-    // 2 has lost this node, which still hears it.
+    // 2 has lost this node, which still receives from it.
     b.at_ms(4_100).hello(2, &[(LOST, OWN)]);
     assert_eq!(b.neighbours(), []);
     assert_eq!(b.at_ms(6_000).declared(), [(ASYM, 2)]);
-    // Silence: heard until 10.1 s, spoken of until 14.1 s, 6 s after the 6 s that it was symmetric.
+    // Silence: asymmetric until 10.1 s, declared lost until 14.1 s, which is 6 s after the
+    // symmetric time of 6 s.
     assert_eq!(b.at_ms(10_000).declared(), [(ASYM, 2)]);
     assert_eq!(b.at_ms(12_000).declared(), [(LOST, 2)]);
     assert_eq!(b.at_ms(14_000).declared(), [(LOST, 2)]);
@@ -31,10 +32,10 @@ fn a_link_is_asymmetric_then_symmetric_then_lost() {
 }
 
 #[test]
-fn a_symmetric_link_ends_when_its_time_is_over() {
+fn a_symmetric_link_ends_when_its_symmetric_time_expires() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(SYM, OWN)]);
-    // Heard again, but no word of this node: symmetric until 6.1 s.
+    // Received, but without this node in the list: symmetric until 6.1 s.
     b.at_ms(4_100).hello(2, &[]);
     b.at_ms(6_099);
     assert_eq!(b.neighbours(), [2]);
@@ -44,15 +45,16 @@ fn a_symmetric_link_ends_when_its_time_is_over() {
 }
 
 #[test]
-fn two_hop_neighbours_come_and_go_with_hellos() {
+fn two_hop_neighbours_follow_hellos() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(ASYM, OWN)]);
-    // The link is symmetric now. Of 2's neighbours 3 and 4 are symmetric; this node does not count.
+    // The link is symmetric now. Of 2's neighbours, 3 and 4 are symmetric; this node does not
+    // count.
     b.at_ms(200).hello(2, &[(MPR, OWN), (SYM, 3), (MPR, 4), (ASYM, 5), (LOST, 6)]);
     assert_eq!(b.two_hops(), [(2, 3), (2, 4)]);
     assert_eq!(b.routes(), [(2, 2, 1), (3, 2, 2), (4, 2, 2)]);
     assert_eq!(b.mprs(), [2]);
-    // A neighbour that is said to be none goes; one that is not mentioned stays until its time is over.
+    // A neighbour that is listed as lost is removed; one that is not listed stays until it expires.
     b.at_ms(2_200).hello(2, &[(SYM, OWN), (LOST, 3)]);
     assert_eq!(b.two_hops(), [(2, 4)]);
     b.at_ms(6_199);
@@ -63,14 +65,14 @@ fn two_hop_neighbours_come_and_go_with_hellos() {
 }
 
 #[test]
-fn neighbours_of_an_asymmetric_neighbour_are_nobody() {
+fn neighbours_of_an_asymmetric_neighbour_are_ignored() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(SYM, 3)]);
     assert_eq!(b.two_hops(), []);
 }
 
 #[test]
-fn a_lost_neighbour_takes_its_neighbours_and_its_choice_along() {
+fn a_lost_neighbour_is_removed_from_all_sets() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(MPR, OWN), (SYM, 3)]).hello(4, &[(MPR, OWN), (SYM, 3)]);
     assert_eq!((b.selectors(), b.two_hops()), (vec![2, 4], vec![(2, 3), (4, 3)]));
@@ -80,7 +82,7 @@ fn a_lost_neighbour_takes_its_neighbours_and_its_choice_along() {
 }
 
 #[test]
-fn unwilling_neighbours_carry_nothing() {
+fn unwilling_neighbours_are_not_next_hops() {
     let mut b = rfc();
     let links = [(SYM, OWN), (SYM, 3)];
     b.at_ms(100).gets(2, vec![hello(2, &links, Willingness::NEVER)]);
@@ -92,7 +94,7 @@ fn unwilling_neighbours_carry_nothing() {
 }
 
 #[test]
-fn hysteresis_takes_three_hellos_up_and_two_losses_down() {
+fn hysteresis_accepts_after_three_hellos_and_rejects_after_two_losses() {
     let mut b = Bench::new(Config { hysteresis: Some(Hysteresis::default()), ..Config::rfc() });
     b.at_ms(0).hello(2, &[(SYM, OWN)]);
     b.at_ms(1_900).hello(2, &[(SYM, OWN)]);
@@ -100,7 +102,7 @@ fn hysteresis_takes_three_hellos_up_and_two_losses_down() {
     assert_eq!(b.at_ms(2_000).declared(), [], "pending links are not declared");
     b.at_ms(3_800).hello(2, &[(SYM, OWN)]);
     assert_eq!(b.neighbours(), [2]);
-    // The HELLOs of 5.8 s and 7.8 s do not come: 0.875, 0.44, 0.22.
+    // The HELLOs at 5.8 s and 7.8 s are missing: 0.875, 0.44, 0.22.
     b.at_ms(7_799);
     assert_eq!(b.neighbours(), [2]);
     b.at_ms(7_800);
@@ -109,7 +111,7 @@ fn hysteresis_takes_three_hellos_up_and_two_losses_down() {
 }
 
 #[test]
-fn willing_first_hops_are_preferred_however_far_it_is() {
+fn willing_first_hops_are_preferred_at_any_distance() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(MPR, OWN), (SYM, 4)]);
     b.gets(9, vec![hello(9, &[(SYM, OWN), (SYM, 5)], Willingness::HIGH)]);
@@ -118,14 +120,14 @@ fn willing_first_hops_are_preferred_however_far_it_is() {
 }
 
 #[test]
-fn hysteresis_counts_packets_that_are_missing() {
+fn hysteresis_counts_missing_packets() {
     let mut b = Bench::new(Config { hysteresis: Some(Hysteresis::default()), ..Config::rfc() });
     for _ in 0..3 {
         b.hello(2, &[(SYM, OWN)]);
     }
     assert_eq!(b.neighbours(), [2]);
     b.sequence += 2;
-    // 0.875, two lost: 0.21, then one: 0.61; too little to come back.
+    // 0.875; two lost: 0.21; one received: 0.61, too little to be used again.
     b.at_ms(100).hello(2, &[(SYM, OWN)]);
     assert_eq!(b.neighbours(), []);
     b.at_ms(200).hello(2, &[(SYM, OWN)]);
@@ -133,11 +135,11 @@ fn hysteresis_counts_packets_that_are_missing() {
 }
 
 #[test]
-fn the_mac_can_declare_a_link_lost() {
+fn a_mac_report_marks_a_link_as_lost() {
     let fails = |b: &mut Bench| {
         let packet = data(None, 3);
         b.give(Input::LinkFailed { next_hop: node(2), packet, quoted: None });
-        b.said()
+        b.outputs()
     };
     let gone =
         |tell_source| [Output::Drop { ticket: Ticket(3), reason: DropReason::RetryLimit, tell_source }];
@@ -152,7 +154,7 @@ fn the_mac_can_declare_a_link_lost() {
     assert_eq!(fails(&mut b), gone(true));
     assert_eq!((b.neighbours(), b.two_hops(), b.selectors()), (vec![], vec![], vec![]));
     assert_eq!(b.at_ms(2_000).declared(), [(LOST, 2)]);
-    // Lost for 6 s, whatever is heard; then as HELLOs say.
+    // Lost for 6 s, whatever arrives; afterwards HELLOs decide.
     b.at_ms(6_100).hello(2, &[(SYM, OWN)]);
     b.at_ms(7_099);
     assert_eq!(b.neighbours(), []);
@@ -161,7 +163,7 @@ fn the_mac_can_declare_a_link_lost() {
 }
 
 #[test]
-fn an_interface_that_changes_hands_is_a_new_neighbour() {
+fn an_interface_with_a_new_main_address_is_a_new_neighbour() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(SYM, OWN), (SYM, 3)]);
     let other = hello(9, &[(SYM, OWN)], Willingness::DEFAULT);

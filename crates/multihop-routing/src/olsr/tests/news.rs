@@ -1,4 +1,4 @@
-//! Data packets, and what their hosts are told.
+//! Data packets and notices.
 
 use super::*;
 
@@ -18,48 +18,48 @@ fn notice(peer: u8, notice: Notice) -> Output {
 fn packets_without_route_are_dropped() {
     let mut b = rfc();
     b.at_ms(100).packet(Some(7), 3);
-    assert_eq!(b.said(), [no_route(3)]);
+    assert_eq!(b.outputs(), [no_route(3)]);
     b.hello(2, &[(SYM, OWN), (SYM, 3)]).packet(Some(7), 3).packet(Some(7), 2);
-    assert_eq!(b.said(), [forward(3, 2), forward(2, 2)], "nothing waits, and only hosts are told");
+    assert_eq!(b.outputs(), [forward(3, 2), forward(2, 2)], "nothing is buffered; only hosts get notices");
     let mut b = Bench::new(Config { tell_source: false, ..Config::rfc() });
     b.packet(Some(7), 3);
-    let untold = Output::Drop { ticket: Ticket(3), reason: DropReason::NoRoute, tell_source: false };
-    assert_eq!(b.said(), [untold]);
+    let silent = Output::Drop { ticket: Ticket(3), reason: DropReason::NoRoute, tell_source: false };
+    assert_eq!(b.outputs(), [silent]);
 }
 
 #[test]
-fn hosts_are_told_of_the_way_to_their_peers() {
+fn hosts_get_notices_about_the_routes_to_their_peers() {
     let mut b = rfc();
     b.at_ms(100).packet(None, 3);
-    assert_eq!(b.said(), [notice(3, Notice::RouteLost), no_route(3)]);
+    assert_eq!(b.outputs(), [notice(3, Notice::RouteLost), no_route(3)]);
     b.packet(None, 3);
-    assert_eq!(b.said(), [no_route(3)], "told once");
+    assert_eq!(b.outputs(), [no_route(3)], "one notice only");
     b.at_ms(200).hello(2, &[(SYM, OWN), (SYM, 3)]);
-    assert_eq!(b.said(), [notice(3, Notice::RouteRestored), notice(3, Notice::PathInfo { hops: 2 })]);
+    assert_eq!(b.outputs(), [notice(3, Notice::RouteRestored), notice(3, Notice::PathInfo { hops: 2 })]);
     b.packet(None, 3).packet(None, 2);
-    assert_eq!(b.said(), [forward(3, 2), notice(2, Notice::PathInfo { hops: 1 }), forward(2, 2)]);
+    assert_eq!(b.outputs(), [forward(3, 2), notice(2, Notice::PathInfo { hops: 1 }), forward(2, 2)]);
     b.at_ms(300).hello(3, &[(SYM, OWN)]);
-    assert_eq!(b.said(), [notice(3, Notice::PathInfo { hops: 1 })]);
-    // Silence: both neighbours are symmetric until 6.2 s and 6.3 s. 3 outlives 2.
+    assert_eq!(b.outputs(), [notice(3, Notice::PathInfo { hops: 1 })]);
+    // Silence: the neighbours remain symmetric until 6.2 s and 6.3 s. 3 outlives 2.
     b.at_ms(6_299);
-    assert_eq!(b.said(), [notice(2, Notice::RouteLost)]);
+    assert_eq!(b.outputs(), [notice(2, Notice::RouteLost)]);
     b.at_ms(6_300);
-    assert_eq!(b.said(), [notice(3, Notice::RouteLost)]);
+    assert_eq!(b.outputs(), [notice(3, Notice::RouteLost)]);
 }
 
 #[test]
-fn a_host_without_packets_is_told_nothing_and_computes_nothing() {
+fn a_host_without_packets_gets_no_notices_and_computes_no_routes() {
     let mut b = rfc();
     for step in 0..10_u8 {
         b.at_ms(2_000 * u64::from(step)).hello(2, &[(SYM, OWN), (SYM, 3 + step)]);
     }
-    assert_eq!((b.said(), b.agent.counters().computations), (vec![], 0));
+    assert_eq!((b.outputs(), b.agent.counters().computations), (vec![], 0));
     b.packet(None, 2);
     assert_eq!(b.agent.counters().computations, 1);
 }
 
 #[test]
-fn nothing_is_computed_twice_from_the_same() {
+fn unchanged_information_causes_no_computation() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(SYM, OWN), (SYM, 3)]).packet(None, 3);
     let before = b.agent.counters();
@@ -69,13 +69,13 @@ fn nothing_is_computed_twice_from_the_same() {
             .gets(2, vec![tc(3, step, 1, &[2])]);
     }
     let after = b.agent.counters();
-    // One for the link that the first TC told of.
+    // For the link that the first TC announced.
     assert_eq!(after.computations - before.computations, 1);
     assert_eq!(after.elections, 1);
 }
 
 #[test]
-fn peers_that_are_not_used_are_forgotten() {
+fn unused_peers_are_forgotten() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(SYM, OWN)]).packet(None, 2);
     b.at_ms(200_000).packet(None, 2);

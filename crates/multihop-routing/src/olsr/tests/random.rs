@@ -1,4 +1,4 @@
-//! Random inputs: nothing panics, nothing is late, and what is kept is what would be computed anew.
+//! Random inputs: no panics, no missed deadlines, and cached results equal recomputed ones.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use crate::olsr::links::State;
 #[derive(Clone, Debug)]
 enum Op {
     Wait(u64),
-    Hello { from: u8, willingness: u8, links: Vec<(u8, u8)>, told: Option<u32> },
+    Hello { from: u8, willingness: u8, links: Vec<(u8, u8)>, reported: Option<u32> },
     Flood { from: u8, originator: u8, sequence: u8, ansn: u8, ttl: u8, ends: Vec<u8>, mid: bool },
     Data { previous_hop: Option<u8>, to: u8 },
     Fails { next_hop: u8 },
@@ -20,7 +20,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         3 => (0..4_000_u64).prop_map(Op::Wait),
         6 => (2..8_u8, 0..8_u8, vec((0..5_u8, some()), 0..6), proptest::option::of(0..9_000_u32))
-            .prop_map(|(from, willingness, links, told)| Op::Hello { from, willingness, links, told }),
+            .prop_map(|(from, willingness, links, reported)| Op::Hello { from, willingness, links, reported }),
         4 => (2..8_u8, some(), any::<(u8, u8)>(), 0..4_u8, vec(1..12_u8, 0..5), any::<bool>()).prop_map(
             |(from, originator, (sequence, ansn), ttl, ends, mid)| {
                 Op::Flood { from, originator, sequence: sequence % 16, ansn: ansn % 8, ttl, ends, mid }
@@ -60,12 +60,12 @@ fn run(b: &mut Bench, op: Op) {
             let now = b.now.as_nanos() / 1_000_000;
             b.at_ms(now + ms);
         }
-        Op::Hello { from, willingness, links, told } => {
+        Op::Hello { from, willingness, links, reported } => {
             let codes = [SYM, MPR, ASYM, LOST, LinkCode::Unspecified(NeighbourType::Symmetric)];
             let links: Vec<_> = links.into_iter().map(|(code, n)| (codes[usize::from(code)], n)).collect();
             let mut message = hello(from, &links, Willingness(willingness));
-            if let (Some(told), Body::Hello(hello)) = (told, &mut message.body) {
-                let (heard, stamp) = (vec![(node(OWN), told)], told.wrapping_mul(1_000));
+            if let (Some(reported), Body::Hello(hello)) = (reported, &mut message.body) {
+                let (heard, stamp) = (vec![(node(OWN), reported)], reported.wrapping_mul(1_000));
                 let quantity = Quantity::Delay;
                 let report = Report { number: b.sequence, quantity, stamp, heard, echoes: Vec::new() };
                 hello.report = Some(Box::new(report));
@@ -93,7 +93,7 @@ fn run(b: &mut Bench, op: Op) {
     }
 }
 
-/// What is kept must be what the sets say, and no tuple may outlive its time.
+/// Cached results must follow from the sets, and no tuple may outlive its expiry time.
 fn check(b: &mut Bench) {
     let mut anew = b.agent.clone();
     anew.stale = Stale { mprs: true, routes: true };
@@ -114,7 +114,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_kept_is_what_would_be_computed(config in config(), ops in vec(op(), 1..80)) {
+    fn cached_results_equal_recomputed_ones(config in config(), ops in vec(op(), 1..80)) {
         let mut b = Bench::with_jitter(config);
         let mut answered = 0;
         let mut asked = 0;
@@ -122,7 +122,7 @@ proptest! {
             asked += usize::from(matches!(op, Op::Data { .. } | Op::Fails { .. }));
             run(&mut b, op);
             check(&mut b);
-            answered += b.said().iter().filter(|said| !matches!(said, Output::Notice { .. })).count();
+            answered += b.outputs().iter().filter(|output| !matches!(output, Output::Notice { .. })).count();
         }
         prop_assert_eq!(answered, asked, "each packet gets one answer");
     }

@@ -1,9 +1,9 @@
-//! HELLOs and TCs of this node, and how messages share packets.
+//! HELLOs and TCs of this node, and packets with several messages.
 
 use super::*;
 
 #[test]
-fn hellos_and_tcs_at_their_intervals() {
+fn hellos_and_tcs_are_sent_at_their_intervals() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(MPR, OWN)]);
     b.at_ms(20_000);
@@ -14,7 +14,7 @@ fn hellos_and_tcs_at_their_intervals() {
     };
     let hellos = times(&b, |body| matches!(body, Body::Hello(_)));
     assert!(hellos.into_iter().eq((0..=20_000).step_by(2_000)));
-    // The selector is one until 6.1 s, and two empty TCs follow.
+    // The selector is valid until 6.1 s, and two empty TCs follow.
     assert_eq!(times(&b, |body| matches!(body, Body::Tc(_))), [5_000, 10_000, 15_000]);
     let messages = b.sent();
     let first = &messages[0];
@@ -33,7 +33,7 @@ fn tcs_list_selectors_and_count_changes() {
     assert_eq!(b.at_ms(10_000).tcs(), [(2, vec![2, 3])]);
     b.at_ms(11_000).hello(2, &[(MPR, OWN)]).hello(3, &[(MPR, OWN)]);
     assert_eq!(b.at_ms(15_000).tcs(), [(2, vec![2, 3])]);
-    // Both have gone by 20 s: silence at once.
+    // Both are gone by 20 s: no further TCs.
     assert_eq!(b.at_ms(60_000).tcs(), []);
 }
 
@@ -42,7 +42,7 @@ fn empty_tcs_follow_the_last_selector() {
     let mut b = Bench::new(Config::rfc());
     b.at_ms(4_000).hello(2, &[(MPR, OWN)]);
     assert_eq!(b.at_ms(5_000).tcs(), [(1, vec![2])]);
-    // For 15 s after the TC of 5 s.
+    // For 15 s after the TC at 5 s.
     assert_eq!(b.at_ms(60_000).tcs(), [(2, vec![]), (2, vec![])]);
 }
 
@@ -63,7 +63,7 @@ fn tcs_can_list_more() {
 }
 
 #[test]
-fn intervals_are_shorter_by_a_jitter() {
+fn intervals_are_shortened_by_jitter() {
     for config in [Config::rfc(), Config::um_olsr()] {
         let wait = if config.own_messages_wait { 500 } else { 0 };
         let mut b = Bench::with_jitter(config);
@@ -78,7 +78,7 @@ fn intervals_are_shorter_by_a_jitter() {
 }
 
 #[test]
-fn messages_wait_for_each_other_and_leave_by_fours() {
+fn messages_share_packets_of_four() {
     let mut b = Bench::with_jitter(Config::um_olsr());
     b.at_ms(3_000).hello(2, &[(MPR, OWN)]);
     b.packets.clear();
@@ -90,18 +90,18 @@ fn messages_wait_for_each_other_and_leave_by_fours() {
     let (first, _) = b.packets[0];
     let sizes: Vec<usize> =
         b.packets.iter().filter(|(at, _)| *at == first).map(|(_, packet)| packet.messages.len()).collect();
-    // The nine, and the HELLO if its time had come.
+    // The nine, and the HELLO if it was due.
     assert!(sizes == [4, 4, 1] || sizes == [4, 4, 2], "{sizes:?}");
     let sequences: Vec<u16> = b.packets.iter().map(|(_, packet)| packet.sequence).collect();
     assert!(sequences.windows(2).all(|pair| pair[1] == pair[0] + 1));
 }
 
 #[test]
-fn own_messages_take_along_what_waits() {
+fn own_messages_share_a_packet_with_waiting_ones() {
     let mut b = Bench::with_jitter(Config::rfc());
     b.at_ms(600).hello(2, &[(MPR, OWN)]);
     b.packets.clear();
-    // Far more often than once in 0.5 s, so that something waits at every HELLO.
+    // Much more often than once in 0.5 s, so that a message waits at every HELLO.
     for step in 0..2_000_u16 {
         if step % 200 == 0 {
             b.hello(2, &[(MPR, OWN)]);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_oldest_packet_makes_room() {
+fn a_full_buffer_drops_the_oldest_packet() {
     for (preset, limit) in [(Preset::Ns2, 64), (Preset::Uu, 512)] {
         let mut mesh = chain(1, &config(preset));
         for _ in 0..limit {
@@ -11,16 +11,16 @@ fn the_oldest_packet_makes_room() {
         }
         assert!(mesh.adapter.dropped.is_empty());
         send(&mut mesh, 0, 8);
-        let (node, data, reason, told) = &mesh.adapter.dropped[0];
-        assert_eq!((*node, data.id, *reason, *told), (0, 1, DropReason::BufferTimeout, false));
+        let (node, data, reason, notified) = &mesh.adapter.dropped[0];
+        assert_eq!((*node, data.id, *reason, *notified), (0, 1, DropReason::BufferTimeout, false));
         assert_eq!(mesh.adapter.held.len(), limit);
     }
 }
 
 #[test]
-fn packets_do_not_wait_for_ever() {
+fn packets_time_out() {
     for (preset, life) in [(Preset::Ns2, 30_000), (Preset::Uu, 10_000)] {
-        // A search that goes on for longer.
+        // A search that lasts longer.
         let config = Config { network_wide_requests: 200, ..config(preset) };
         let mut mesh = chain(1, &config);
         send(&mut mesh, 0, 9);
@@ -33,7 +33,7 @@ fn packets_do_not_wait_for_ever() {
 }
 
 #[test]
-fn packets_leave_one_by_one() {
+fn buffered_packets_leave_at_intervals() {
     for (preset, spacing) in [(Preset::Ns2, 10_000), (Preset::Uu, 5000)] {
         let mut mesh = chain(2, &config(preset));
         mesh.adapter.log_data = true;
@@ -54,7 +54,7 @@ fn packets_leave_one_by_one() {
 }
 
 #[test]
-fn a_route_that_breaks_meanwhile_keeps_the_rest_waiting() {
+fn packets_wait_again_if_the_route_breaks_while_they_leave() {
     let mut mesh = chain(2, &config(Preset::Ns2));
     for _ in 0..4 {
         send(&mut mesh, 0, 1);
@@ -63,7 +63,7 @@ fn a_route_that_breaks_meanwhile_keeps_the_rest_waiting() {
     assert_eq!(delivered(&mesh), [1]);
     mesh.disconnect(0, 1);
     mesh.run_until(ms(100));
-    assert_eq!(mesh.adapter.dropped.len(), 1, "the one that met the break");
+    assert_eq!(mesh.adapter.dropped.len(), 1, "the one that was lost at the broken link");
     mesh.connect(0, 1, MeshLink::GOOD);
     mesh.run_until(ms(3000));
     assert_eq!(delivered(&mesh), [1, 3, 4]);

@@ -1,4 +1,4 @@
-//! Requests and replies, message by message.
+//! Route requests and replies, message by message.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn a_route_is_found_and_used_in_ns2() {
     );
     assert_eq!(delivered(&mesh), [1]);
     let routes: Vec<_> = mesh.machines[1].routes().map(|(to, route)| (index(to), route.hops)).collect();
-    assert_eq!(routes, [(0, 1), (3, 2)], "ns-2 makes no routes to the neighbours that pass messages on");
+    assert_eq!(routes, [(0, 1), (3, 2)], "ns-2 creates no routes to the neighbours that forward messages");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_route_is_found_and_used_in_uu() {
     assert_eq!(routes, [(0, 1), (2, 1), (3, 2)]);
 }
 
-/// Times in milliseconds and TTLs of the requests that one node sends in vain.
+/// Times in milliseconds and TTLs of the requests of a search without success.
 fn requests(config: &Config, until: Instant) -> Vec<(u64, u8)> {
     let mut agent = agents(1, config, 1).remove(0);
     let packet = Net::default().hold(Data {
@@ -75,8 +75,8 @@ fn requests(config: &Config, until: Instant) -> Vec<(u64, u8)> {
 }
 
 #[test]
-fn rings_expand_at_the_ticks_of_ns2() {
-    // Waits of 0.3, 0.42, 1.8, 3.6, 5.4 s, each looked at twice a second.
+fn the_ring_expands_at_the_ticks_of_ns2() {
+    // Waits of 0.3, 0.42, 1.8, 3.6 and 5.4 s, each rounded up to the next half second.
     assert_eq!(
         requests(&config(Preset::Ns2), ms(60_000)),
         [(0, 5), (500, 7), (1000, 30), (3000, 30), (7000, 30), (12_500, 30)]
@@ -86,7 +86,7 @@ fn rings_expand_at_the_ticks_of_ns2() {
 }
 
 #[test]
-fn rings_expand_as_in_uu() {
+fn the_ring_expands_as_in_uu() {
     let mac = config(Preset::Uu);
     // Waits of 0.24, 0.40, 0.56, 0.72 and 2.96 s.
     assert_eq!(requests(&mac, ms(60_000)), [(0, 1), (240, 3), (640, 5), (1200, 7), (1920, 35), (4880, 35)]);
@@ -97,15 +97,15 @@ fn rings_expand_as_in_uu() {
 }
 
 #[test]
-fn a_search_in_vain_ends_and_ns2_pauses() {
+fn a_search_without_success_ends_and_ns2_pauses() {
     for (preset, ends, again) in [(Preset::Ns2, 20_000, 30_000), (Preset::Uu, 7840, 21_000)] {
         let mut mesh = Mesh::new(agents(1, &config(preset), 1), Net::default(), 1);
         send(&mut mesh, 0, 9);
         mesh.run_until(ms(ends - 1));
         assert!(mesh.adapter.dropped.is_empty());
         mesh.run_until(ms(ends));
-        let (node, data, reason, told) = &mesh.adapter.dropped[0];
-        assert_eq!((*node, data.id, *reason, *told), (0, 1, DropReason::NoRoute, false));
+        let (node, data, reason, notified) = &mesh.adapter.dropped[0];
+        assert_eq!((*node, data.id, *reason, *notified), (0, 1, DropReason::NoRoute, false));
         assert!(mesh.take_log().ends_with(": route to 9 lost\n"));
         mesh.run_until(ms(21_000));
         send(&mut mesh, 0, 9);
@@ -132,7 +132,7 @@ fn in_ns2_a_new_packet_repeats_a_request_that_is_due() {
 }
 
 #[test]
-fn a_node_that_knows_a_fresh_route_answers() {
+fn a_node_with_a_fresh_route_replies() {
     for preset in [Preset::Ns2, Preset::Uu] {
         let mut mesh = chain(4, &config(preset));
         send(&mut mesh, 2, 3);
@@ -149,12 +149,12 @@ fn a_node_that_knows_a_fresh_route_answers() {
 }
 
 #[test]
-fn a_node_that_knows_only_an_older_route_passes_the_request_on() {
+fn a_node_with_an_older_route_forwards_the_request() {
     let mut mesh = chain(4, &config(Preset::Ns2));
     send(&mut mesh, 2, 3);
     mesh.run_until(ms(100));
     mesh.take_log();
-    // Node 1 once knew number 7.
+    // Node 1 had a route with number 7 before.
     let request = Request { destination_sequence: Some(Sequence(7)), ..request(1, 3) };
     mesh.input(2, message_input(1, 5, Message::Request(request)));
     mesh.run_until(ms(200));
@@ -167,7 +167,7 @@ fn a_node_that_knows_only_an_older_route_passes_the_request_on() {
 }
 
 #[test]
-fn the_freshest_number_on_the_way_travels_on() {
+fn a_forwarded_request_carries_the_newest_number() {
     let mut mesh = chain(3, &config(Preset::Ns2));
     send(&mut mesh, 1, 2);
     mesh.run_until(ms(100));
@@ -180,7 +180,7 @@ fn the_freshest_number_on_the_way_travels_on() {
 }
 
 #[test]
-fn only_the_destination_answers_if_asked_to() {
+fn only_the_destination_replies_if_requested() {
     let config = Config { destination_only: true, ..config(Preset::Ns2) };
     let mut mesh = chain(4, &config);
     send(&mut mesh, 2, 3);
@@ -192,7 +192,7 @@ fn only_the_destination_answers_if_asked_to() {
 }
 
 #[test]
-fn a_gratuitous_reply_tells_the_destination() {
+fn a_gratuitous_reply_gives_the_destination_a_route() {
     let config = Config { gratuitous_replies: true, ..config(Preset::Uu) };
     let mut mesh = chain(4, &config);
     send(&mut mesh, 1, 3);
@@ -211,7 +211,7 @@ fn a_gratuitous_reply_tells_the_destination() {
     assert_eq!(next_hop(&mesh, 3, 0), Some(2));
 }
 
-/// As if node `from` had asked long ago.
+/// A request of node `from`, as if from an earlier search.
 pub(super) fn request(from: usize, to: usize) -> Request {
     Request {
         join: false,
@@ -233,11 +233,11 @@ fn hear(agent: &mut Agent, now: Instant, from: usize, message: Message) -> Vec<S
     if agent.poll_timeout().is_some_and(|at| at <= later) {
         agent.handle_timeout(later);
     }
-    said(agent, later)
+    outputs(agent, later)
 }
 
 #[test]
-fn a_request_is_passed_on_once() {
+fn a_request_is_forwarded_once() {
     for (preset, life) in [(Preset::Ns2, 6000), (Preset::Uu, 5600)] {
         let mut agent = agents(1, &config(preset), 1).remove(0);
         let message = Message::Request(request(5, 9));
@@ -255,7 +255,11 @@ fn requests_end_where_their_ttl_does() {
     let mut agent = agents(1, &config(Preset::Ns2), 1).remove(0);
     let message = Message::Request(request(5, 9));
     agent.handle(ms(0), message_input(1, 1, message));
-    assert_eq!(agent.poll_timeout().map(|at| at.as_nanos() / 1_000_000), Some(6000), "the way back alone");
+    assert_eq!(
+        agent.poll_timeout().map(|at| at.as_nanos() / 1_000_000),
+        Some(6000),
+        "the reverse route only"
+    );
     assert_eq!(agent.next_hop(addr(5)), Some(addr(1)));
     let worn = Request { hop_count: 255, id: 10, ..request(5, 9) };
     assert_eq!(hear(&mut agent, ms(0), 1, Message::Request(worn)), [""; 0]);
@@ -272,13 +276,13 @@ fn sequence_numbers_wrap_in_routes() {
     };
     assert_eq!(news(1, 1, u32::MAX, 0), Some(1));
     assert_eq!(news(2, 2, 0, 6), Some(2), "0 is newer");
-    assert_eq!(news(3, 1, u32::MAX, 0), Some(2), "what is older is refused, however short");
-    assert_eq!(news(4, 3, 0, 3), Some(3), "as fresh and shorter");
-    assert_eq!(news(5, 4, 0, 3), Some(3), "as fresh and no shorter");
+    assert_eq!(news(3, 1, u32::MAX, 0), Some(2), "an older one is refused, however short");
+    assert_eq!(news(4, 3, 0, 3), Some(3), "the same number and shorter");
+    assert_eq!(news(5, 4, 0, 3), Some(3), "the same number and not shorter");
 }
 
 #[test]
-fn the_destination_raises_its_number_to_what_is_asked_for() {
+fn the_destination_raises_its_number_to_the_requested_one() {
     let asked = |preset, destination_sequence| {
         let mut agent = agents(1, &config(preset), 1).remove(0);
         let request = Request { destination_sequence, ..request(5, 0) };
@@ -292,7 +296,7 @@ fn the_destination_raises_its_number_to_what_is_asked_for() {
 }
 
 #[test]
-fn a_reply_that_wants_an_acknowledgement_gets_one() {
+fn a_reply_is_acknowledged_if_requested() {
     let mut agent = agents(1, &config(Preset::Ns2), 1).remove(0);
     let reply = Reply {
         repair: false,
@@ -308,7 +312,7 @@ fn a_reply_that_wants_an_acknowledgement_gets_one() {
 }
 
 #[test]
-fn a_search_begins_two_hops_beyond_the_last_route() {
+fn a_search_starts_two_hops_beyond_the_last_route() {
     for (preset, count, ttl) in
         [(Preset::Ns2, 5, 6), (Preset::Ns2, 9, 30), (Preset::Uu, 5, 6), (Preset::Uu, 9, 10)]
     {
@@ -340,7 +344,7 @@ fn uu_forgets_the_length_of_old_routes() {
 }
 
 #[test]
-fn ns2_waits_as_long_as_replies_have_taken() {
+fn ns2_waits_according_to_measured_latencies() {
     let mut mesh = chain(3, &config(Preset::Ns2));
     send(&mut mesh, 0, 2); // 4 ms for 2 hops: 2 ms per hop.
     mesh.run_until(ms(100));
@@ -358,7 +362,7 @@ fn ns2_waits_as_long_as_replies_have_taken() {
 }
 
 #[test]
-fn uu_lets_nine_requests_pass_in_a_second() {
+fn uu_sends_at_most_nine_requests_per_second() {
     let forwarded = |config: &Config| {
         let mut agent = agents(1, config, 1).remove(0);
         let mut passed = 0;
@@ -375,7 +379,7 @@ fn uu_lets_nine_requests_pass_in_a_second() {
 }
 
 #[test]
-fn forwarded_requests_are_held_back_at_random() {
+fn forwarded_requests_are_delayed_at_random() {
     for (preset, longest) in [(Preset::Ns2, 10.0), (Preset::Uu, 20.0)] {
         let config = Config { rate_limit: None, ..Config::new(preset, LinkFailure::Mac) };
         let mut agent = agents(1, &config, 1).remove(0);
@@ -385,7 +389,7 @@ fn forwarded_requests_are_held_back_at_random() {
             let message = Message::Request(Request { id, ..request(5, 9) });
             agent.handle(now, message_input(1, 9, message));
             let mut at = now;
-            while said(&mut agent, at).is_empty() {
+            while outputs(&mut agent, at).is_empty() {
                 at = agent.poll_timeout().unwrap();
                 agent.handle_timeout(at);
             }
@@ -407,7 +411,7 @@ fn own_requests_are_immediate_in_ns2_only() {
 }
 
 #[test]
-fn bytes_are_counted_as_the_simulators_did() {
+fn bytes_are_accounted_as_in_the_original_simulators() {
     let len = |preset: Preset, message: &Message| preset.accounted_len(message) - 20;
     let request = Message::Request(request(1, 2));
     let unreachable = vec![Unreachable { destination: addr(1), sequence: Sequence(1) }; 3];

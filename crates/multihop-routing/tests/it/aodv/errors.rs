@@ -1,4 +1,4 @@
-//! Broken links, and who hears of them.
+//! Link failures and route errors.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn an_error_travels_back_in_ns2() {
          2001.000 ms: 1 -> 2: data 5
          2002.000 ms: 2 -> 3: data 5
          2003.000 ms: 3 -> 4: data 5
-         2004.000 ms: 3: drops data 5: retry-limit, source told
+         2004.000 ms: 3: drops data 5: retry-limit, source notified
          2004.000 ms: 3: purges 4
          2004.000 ms: 3 -> *: RERR 4 (seq 2) ttl 1
          2005.000 ms: 2: discards what waits for 3 to any
@@ -44,14 +44,14 @@ fn an_error_travels_back_in_ns2() {
 }
 
 #[test]
-fn an_error_travels_back_in_uu_to_the_one_who_needs_it() {
+fn an_error_travels_back_in_uu_to_the_precursor() {
     let mut mesh = in_use(4, &config(Preset::Uu));
     mesh.disconnect(2, 3);
     send(&mut mesh, 0, 3);
     mesh.run_for(Duration::from_millis(50));
     expect_log(
         &mut mesh,
-        "2003.000 ms: 2: drops data 4: retry-limit, source told
+        "2003.000 ms: 2: drops data 4: retry-limit, source notified
          2003.000 ms: 2: purges 3
          2003.000 ms: 2 -> 1: RERR 3 (seq 1) ttl 1
          2004.000 ms: 1: discards what waits for 2 to 3
@@ -62,7 +62,7 @@ fn an_error_travels_back_in_uu_to_the_one_who_needs_it() {
 }
 
 #[test]
-fn a_packet_without_a_route_is_an_error() {
+fn a_packet_without_a_route_causes_an_error() {
     let stray = |preset| {
         let mut mesh = in_use(4, &config(preset));
         let (source, destination) = (addr(0), addr(9));
@@ -70,8 +70,8 @@ fn a_packet_without_a_route_is_an_error() {
         let packet = mesh.adapter.hold(data);
         mesh.input(1, Input::Packet(packet));
         let log: Vec<String> = mesh.take_log().lines().map(String::from).collect();
-        let (node, data, reason, told) = mesh.adapter.dropped.pop().unwrap();
-        assert_eq!((node, data.id, reason, told), (1, 50, DropReason::NoRoute, true));
+        let (node, data, reason, notified) = mesh.adapter.dropped.pop().unwrap();
+        assert_eq!((node, data.id, reason, notified), (1, 50, DropReason::NoRoute, true));
         log[0].clone()
     };
     assert_eq!(stray(Preset::Ns2), "2000.000 ms: 1 -> *: RERR 9 (seq 0) ttl 1");
@@ -84,49 +84,49 @@ fn error(destination: usize, sequence: u32, no_delete: bool) -> Message {
 }
 
 #[test]
-fn an_error_counts_only_from_the_next_hop_and_if_it_is_news() {
+fn an_error_is_accepted_only_from_the_next_hop_and_if_it_is_new() {
     for preset in [Preset::Ns2, Preset::Uu] {
         let mut mesh = in_use(4, &config(preset));
-        let mut told = |from, message| {
+        let mut next_hop_after = |from, message| {
             mesh.input(1, message_input(from, 1, message));
             next_hop(&mesh, 1, 3)
         };
-        assert_eq!(told(0, error(3, 9, false)), Some(2), "not the next hop");
-        assert_eq!(told(2, error(3, u32::MAX, false)), Some(2), "older than the route");
-        assert_eq!(told(2, error(3, 9, true)), Some(2), "the link is repaired");
-        assert_eq!(told(2, error(3, 9, false)), None);
+        assert_eq!(next_hop_after(0, error(3, 9, false)), Some(2), "not the next hop");
+        assert_eq!(next_hop_after(2, error(3, u32::MAX, false)), Some(2), "older than the route");
+        assert_eq!(next_hop_after(2, error(3, 9, true)), Some(2), "the link is repaired");
+        assert_eq!(next_hop_after(2, error(3, 9, false)), None);
         let sequence = mesh.machines[1].routes().find(|(to, _)| *to == addr(3)).unwrap().1.sequence;
         assert_eq!(sequence, Some(Sequence(9)));
     }
 }
 
 #[test]
-fn a_number_never_falls() {
+fn a_sequence_number_never_decreases() {
     let mut mesh = in_use(4, &config(Preset::Ns2));
     let sequence = |mesh: &AodvMesh| {
         mesh.machines[1].routes().find(|(to, _)| *to == addr(3)).unwrap().1.sequence.unwrap().0
     };
     assert_eq!(sequence(&mesh), 1);
-    // 0 stands for a number that is not known.
+    // 0 represents an unknown number.
     mesh.input(1, message_input(2, 1, error(3, 0, false)));
     assert_eq!((next_hop(&mesh, 1, 3), sequence(&mesh)), (None, 2));
 }
 
 #[test]
-fn what_waits_behind_a_failed_packet_finds_no_route() {
+fn packets_queued_behind_a_failed_one_find_no_route() {
     let mut mesh = in_use(3, &config(Preset::Uu));
     for reason in [DropReason::RetryLimit, DropReason::NoRoute] {
         let (source, destination) = (addr(0), addr(2));
         let data = Data { id: 50, source, destination, hops: 0, previous_hop: None };
         let packet = mesh.adapter.hold(data);
         mesh.input(0, Input::LinkFailed { next_hop: addr(1), packet, quoted: None });
-        let (_, _, found, told) = mesh.adapter.dropped.pop().unwrap();
-        assert_eq!((found, told), (reason, true));
+        let (_, _, found, notified) = mesh.adapter.dropped.pop().unwrap();
+        assert_eq!((found, notified), (reason, true));
     }
 }
 
 #[test]
-fn uu_lets_nine_errors_pass_in_a_second() {
+fn uu_sends_at_most_nine_errors_per_second() {
     let mut mesh = in_use(3, &config(Preset::Uu));
     for id in 0..20 {
         let (source, destination) = (addr(0), addr(9));
@@ -139,7 +139,7 @@ fn uu_lets_nine_errors_pass_in_a_second() {
 }
 
 #[test]
-fn the_loss_of_a_message_is_no_broken_link() {
+fn the_loss_of_a_message_is_not_a_link_failure() {
     for preset in [Preset::Ns2, Preset::Uu] {
         let mut mesh = in_use(3, &config(preset));
         mesh.input(
@@ -151,7 +151,7 @@ fn the_loss_of_a_message_is_no_broken_link() {
 }
 
 #[test]
-fn two_users_are_told_by_one_broadcast() {
+fn one_broadcast_reports_an_error_to_two_precursors() {
     let mut mesh = chain(5, &config(Preset::Uu));
     mesh.disconnect(3, 4);
     mesh.connect(4, 1, MeshLink::GOOD);
@@ -166,7 +166,7 @@ fn two_users_are_told_by_one_broadcast() {
     mesh.run_for(Duration::from_millis(10));
     expect_log(
         &mut mesh,
-        "2003.000 ms: 2: drops data 7: retry-limit, source told
+        "2003.000 ms: 2: drops data 7: retry-limit, source notified
          2003.000 ms: 2: purges 3
          2003.000 ms: 2 -> 1: RERR 3 (seq 1) ttl 1
          2004.000 ms: 1: discards what waits for 2 to 3
@@ -179,9 +179,9 @@ fn two_users_are_told_by_one_broadcast() {
 }
 
 #[test]
-fn routes_expire_when_they_are_not_used() {
-    // The packet leaves at 6 ms and 246 ms. The clock of ns-2 ticks twice a second. In AODV-UU the
-    // reply of the destination is good for 20 s, but the neighbour's route ends first.
+fn unused_routes_expire() {
+    // The packet leaves at 6 ms and 246 ms. The clock of ns-2 ticks twice per second. In AODV-UU
+    // the destination's reply is valid for 20 s, but the route to the neighbour expires first.
     for (preset, end) in [(Preset::Ns2, 10_500), (Preset::Uu, 10_244)] {
         let mut mesh = chain(3, &config(preset));
         send(&mut mesh, 0, 2);
@@ -193,7 +193,7 @@ fn routes_expire_when_they_are_not_used() {
 }
 
 #[test]
-fn use_keeps_routes_alive() {
+fn use_extends_the_lifetime_of_routes() {
     for preset in [Preset::Ns2, Preset::Uu] {
         let mut mesh = chain(3, &config(preset));
         for n in 0..6 {
@@ -204,14 +204,14 @@ fn use_keeps_routes_alive() {
             mesh.take_log().matches("0 -> *: RREQ").count(),
             if preset == Preset::Ns2 { 1 } else { 2 }
         );
-        // The way back is kept by AODV-UU only.
+        // Only AODV-UU keeps the reverse route.
         mesh.run_until(ms(46_000));
         assert_eq!(next_hop(&mesh, 1, 0).is_some(), preset == Preset::Uu);
     }
 }
 
 #[test]
-fn a_neighbour_that_comes_and_goes_grows_no_fresher() {
+fn the_number_of_an_intermittent_neighbour_does_not_run_ahead() {
     let mut mesh = chain(2, &config(Preset::Uu));
     let mut sequences = Vec::new();
     for round in 1..6 {
@@ -223,7 +223,7 @@ fn a_neighbour_that_comes_and_goes_grows_no_fresher() {
         mesh.run_for(Duration::from_millis(10));
         mesh.connect(0, 1, MeshLink::GOOD);
     }
-    // Each search asks for 1 more than before, and is answered with that.
+    // Each search requests the previous number plus 1, and gets a reply with that.
     assert_eq!(sequences, [0, 1, 2, 3, 4]);
 }
 

@@ -1,4 +1,4 @@
-//! Neighbours known by their HELLOs.
+//! Neighbours detected by HELLOs.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn hellos(mesh: &mut AodvMesh, node: usize) -> Vec<u64> {
 }
 
 #[test]
-fn uu_says_hello_every_second_unless_it_broadcasts_anyway() {
+fn uu_sends_a_hello_every_second_unless_it_broadcasts_anyway() {
     let mut mesh = chain(2, &config(Preset::Uu));
     mesh.run_until(ms(2500));
     assert_eq!(mesh.take_log().lines().next(), Some("0.000 ms: 0 -> *: RREP 0 (seq 0) for 0 hops 0 ttl 1"));
@@ -28,7 +28,7 @@ fn uu_says_hello_every_second_unless_it_broadcasts_anyway() {
 }
 
 #[test]
-fn ns2_says_hello_at_random_intervals() {
+fn ns2_sends_hellos_at_random_intervals() {
     let mut mesh = Mesh::new(agents(1, &config(Preset::Ns2), 1), Net::default(), 1);
     mesh.run_until(ms(1_000_000));
     let times = hellos(&mut mesh, 0);
@@ -39,14 +39,14 @@ fn ns2_says_hello_at_random_intervals() {
 }
 
 #[test]
-fn nobody_says_hello_where_the_mac_reports_failures() {
+fn there_are_no_hellos_if_the_mac_reports_failures() {
     for preset in [Preset::Ns2, Preset::Uu] {
         let agent = agents(1, &Config::new(preset, LinkFailure::Mac), 1).remove(0);
         assert_eq!(agent.poll_timeout(), None);
     }
 }
 
-/// When node 0 notices that its neighbour has gone.
+/// When node 0 detects the loss of its neighbour.
 fn lost(mesh: &mut AodvMesh) -> Instant {
     let route = next_hop(mesh, 0, 2);
     assert_eq!(route, Some(1));
@@ -76,7 +76,7 @@ fn ns2_loses_a_neighbour_4500_ms_after_its_last_hello() {
 }
 
 #[test]
-fn what_the_mac_says_is_not_listened_to() {
+fn mac_reports_are_ignored() {
     for preset in [Preset::Ns2, Preset::Uu] {
         let mut mesh = chain(3, &config(preset));
         mesh.run_until(ms(1200));
@@ -85,14 +85,14 @@ fn what_the_mac_says_is_not_listened_to() {
         mesh.disconnect(0, 1);
         send(&mut mesh, 0, 2);
         mesh.run_until(ms(1310));
-        let (node, _, reason, told) = mesh.adapter.dropped.pop().unwrap();
-        assert_eq!((node, reason, told), (0, DropReason::RetryLimit, false));
+        let (node, _, reason, notified) = mesh.adapter.dropped.pop().unwrap();
+        assert_eq!((node, reason, notified), (0, DropReason::RetryLimit, false));
         assert_eq!(next_hop(&mesh, 0, 2), Some(1));
     }
 }
 
 #[test]
-fn a_hello_makes_a_route_in_uu_only() {
+fn a_hello_creates_a_route_in_uu_only() {
     for (preset, route) in [(Preset::Ns2, None), (Preset::Uu, Some(1))] {
         let mut mesh = chain(2, &config(preset));
         mesh.run_until(ms(500));
@@ -101,7 +101,7 @@ fn a_hello_makes_a_route_in_uu_only() {
 }
 
 #[test]
-fn an_error_goes_out_when_a_neighbour_falls_silent() {
+fn the_loss_of_a_neighbour_causes_an_error() {
     let mut mesh = chain(4, &config(Preset::Uu));
     mesh.run_until(ms(2200));
     for _ in 0..3 {
@@ -126,7 +126,7 @@ fn an_error_goes_out_when_a_neighbour_falls_silent() {
 }
 
 #[test]
-fn in_uu_use_does_not_keep_a_neighbour_that_says_no_hello() {
+fn in_uu_use_does_not_keep_a_neighbour_without_hellos() {
     let mut mesh = Mesh::new(agents(2, &config(Preset::Uu), 1), Net::default(), 1);
     mesh.run_until(ms(100));
     mesh.input(0, message_input(1, 1, Message::ReplyAck));
@@ -137,13 +137,14 @@ fn in_uu_use_does_not_keep_a_neighbour_that_says_no_hello() {
     assert_eq!(next_hop(&mesh, 0, 1), None);
 }
 
-/// The number that node 0 has for its neighbour, which said 7, after the way to it has expired and
-/// each of these messages has come.
+/// Node 0's number for its neighbour, which announced 7, after the route to it has expired and each
+/// of these messages has arrived.
 fn numbers(link_failure: LinkFailure, messages: [(u8, Message); 2]) -> [Option<Sequence>; 2] {
     let mut mesh = Mesh::new(agents(2, &Config::new(Preset::Uu, link_failure), 1), Net::default(), 1);
     let hear = |mesh: &mut AodvMesh, (ttl, message)| {
         mesh.input(0, message_input(1, ttl, message));
-        let (_, route) = mesh.machines[0].routes().find(|(to, _)| *to == addr(1)).expect("node 1 was heard");
+        let (_, route) =
+            mesh.machines[0].routes().find(|(to, _)| *to == addr(1)).expect("node 1 is in the table");
         assert_eq!(route.state, RouteState::Valid);
         route.sequence
     };
@@ -167,7 +168,7 @@ fn says(sequence: u32) -> Message {
 }
 
 #[test]
-fn with_hellos_only_a_hello_takes_back_what_a_break_added() {
+fn with_hellos_only_a_hello_undoes_the_increment_of_a_failure() {
     let (message, hello) = (|| (1, Message::ReplyAck), || (1, says(7)));
     let number = |number| Some(Sequence(number));
     assert_eq!(numbers(LinkFailure::Hello, [hello(), message()]), [number(7), number(7)]);
@@ -176,7 +177,7 @@ fn with_hellos_only_a_hello_takes_back_what_a_break_added() {
 }
 
 #[test]
-fn with_hellos_the_first_reply_after_a_break_goes_no_further_than_the_next_node() {
+fn with_hellos_the_first_reply_after_a_failure_is_not_forwarded() {
     let mut mesh = chain(3, &config(Preset::Uu));
     mesh.run_until(ms(1200));
     send(&mut mesh, 0, 2);

@@ -1,8 +1,8 @@
-//! No loops, whatever happens to links and messages.
+//! No routing loops, whatever happens to links and messages.
 
 use super::*;
 
-/// A network in which everything goes wrong.
+/// A network with random link failures, losses and delays.
 struct Chaos {
     mesh: AodvMesh,
     rng: Rng,
@@ -31,7 +31,7 @@ impl Chaos {
         (a as usize, b as usize)
     }
 
-    /// Links come, go, lose packets and are slow, each in its own way; some work in one direction.
+    /// Changes a link at random: up or down, loss, delay, one direction only.
     fn flip_link(&mut self) {
         let (a, b) = self.pair();
         if self.mesh.connected(a, b) {
@@ -67,7 +67,7 @@ impl Chaos {
         self.advance(self.mesh.now() + Duration::from_secs(40));
     }
 
-    /// Only messages can close a loop: time and failures remove next hops.
+    /// Only messages can close a loop: timeouts and link failures only remove next hops.
     fn advance(&mut self, until: Instant) {
         while self.mesh.next_event().is_some_and(|at| at <= until) {
             self.mesh.step();
@@ -90,7 +90,7 @@ fn assert_no_loop(mesh: &AodvMesh) {
             {
                 at = next;
                 steps += 1;
-                assert!(steps < nodes, "at {}: a loop on the way from {start} to {destination}", mesh.now());
+                assert!(steps < nodes, "at {}: a loop on the path from {start} to {destination}", mesh.now());
             }
         }
     }
@@ -103,8 +103,8 @@ fn check(config: &Config) {
         chaos.run(1000);
         let net = &chaos.mesh.adapter;
         let looped = net.dropped.iter().any(|(_, _, reason, _)| *reason == DropReason::Ttl);
-        assert!(!looped, "seed {seed}: a packet went round");
-        assert!(net.held.is_empty(), "seed {seed}: packets stayed: {:?}", net.held);
+        assert!(!looped, "seed {seed}: a packet looped");
+        assert!(net.held.is_empty(), "seed {seed}: packets never ended: {:?}", net.held);
         sent += chaos.sent;
         arrived += net.delivered.len();
     }
@@ -145,7 +145,7 @@ fn no_loop_with_rfc_repair_and_gratuitous_replies() {
 }
 
 #[test]
-fn no_loop_where_routes_are_short_lived() {
+fn no_loop_with_short_route_lifetimes() {
     let second = Duration::from_secs(1);
     check(&Config {
         active_route_timeout: second,

@@ -3,11 +3,11 @@
 mod buffer;
 mod discovery;
 mod errors;
-mod hearing;
 mod hello;
 mod loops;
 mod networks;
 mod repair;
+mod unchanged;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -19,18 +19,18 @@ use multihop_routing::message::Message as RoutingMessage;
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
 use multihop_wire::aodv::{Error, Message, Reply, Request, Sequence, Unreachable};
 
-/// What crosses links, and where packets end.
+/// What crosses links, and how packets end.
 #[derive(Default)]
 struct Net {
     /// Packets that an agent holds.
     held: BTreeMap<u32, Data>,
     tickets: u32,
-    /// Packets by fate.
+    /// Packets by their end.
     delivered: Vec<Data>,
     dropped: Vec<(usize, Data, DropReason, bool)>,
-    /// Whether forwarded packets are in the log.
+    /// Whether forwarded packets are logged.
     log_data: bool,
-    /// Messages that arrived since somebody looked.
+    /// Messages that arrived since the last check.
     news: u32,
 }
 
@@ -84,8 +84,8 @@ impl Adapter for Net {
             }
             Output::Drop { ticket, reason, tell_source } => {
                 let data = self.hand_back(ticket);
-                let told = if tell_source { ", source told" } else { "" };
-                let line = format!("drops data {}: {reason}{told}", data.id);
+                let notified = if tell_source { ", source notified" } else { "" };
+                let line = format!("drops data {}: {reason}{notified}", data.id);
                 self.dropped.push((node, data, reason, tell_source));
                 Action::Log(line)
             }
@@ -212,7 +212,7 @@ fn agents(count: usize, config: &Config, seed: u64) -> Vec<Agent> {
         .collect()
 }
 
-/// A preset with MAC feedback and without jitter, so that times can be foretold.
+/// A preset with MAC feedback and without jitter, so that times are predictable.
 fn config(preset: Preset) -> Config {
     Config { jitter: Duration::from_nanos(1), ..Config::new(preset, LinkFailure::Mac) }
 }
@@ -222,7 +222,7 @@ fn chain(count: usize, config: &Config) -> AodvMesh {
     Mesh::chain(agents(count, config, 1), Net::default(), 1)
 }
 
-/// Hands a new packet to its source; returns its number.
+/// Sends a new packet; returns its number.
 fn send(mesh: &mut AodvMesh, from: usize, to: usize) -> u32 {
     let id = mesh.adapter.tickets + 1;
     let (source, destination) = (addr(from), addr(to));
@@ -249,8 +249,8 @@ fn next_hop(mesh: &AodvMesh, from: usize, to: usize) -> Option<usize> {
     mesh.machines[from].next_hop(addr(to)).map(index)
 }
 
-/// What one agent says, in the words of the log, until it is silent.
-fn said(agent: &mut Agent, now: Instant) -> Vec<String> {
+/// The outputs of an agent, in the format of the log.
+fn outputs(agent: &mut Agent, now: Instant) -> Vec<String> {
     std::iter::from_fn(|| agent.poll_output(now))
         .map(|output| match output {
             Output::Message { to, ttl, message } => {
@@ -261,7 +261,7 @@ fn said(agent: &mut Agent, now: Instant) -> Vec<String> {
                 format!("forwards {} to {}", ticket.0, index(next_hop))
             }
             Output::Drop { ticket, reason, tell_source } => {
-                format!("drops {}: {reason}{}", ticket.0, if tell_source { ", source told" } else { "" })
+                format!("drops {}: {reason}{}", ticket.0, if tell_source { ", source notified" } else { "" })
             }
             other => format!("{other:?}"),
         })

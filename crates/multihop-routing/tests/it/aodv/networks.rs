@@ -43,7 +43,7 @@ fn check(config: &Config) {
         let mut mesh = network(config, seed);
         for from in 0..50 {
             let distances = distances(&mesh, from);
-            // A seventh of all pairs.
+            // One seventh of all pairs.
             for to in (0..50).filter(|to| (from + to) % 7 == 0 && *to != from) {
                 let id = send(&mut mesh, from, to);
                 mesh.run_for(Duration::from_secs(8));
@@ -56,7 +56,7 @@ fn check(config: &Config) {
             mesh.adapter.delivered.clear();
         }
     }
-    assert!(walked >= shortest && walked * 10 < shortest * 11, "{walked} hops where {shortest} would do");
+    assert!(walked >= shortest && walked * 10 < shortest * 11, "{walked} hops, shortest paths {shortest}");
 }
 
 #[test]

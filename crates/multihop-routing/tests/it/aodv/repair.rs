@@ -4,7 +4,7 @@ use multihop_routing::aodv::RouteState;
 
 use super::*;
 
-/// A chain of 5 in use, with a way round the link from 3 to 4 that takes one hop more.
+/// A chain of 5 in use, with a detour around the link from 3 to 4 that is one hop longer.
 fn detour(config: &Config) -> AodvMesh {
     let mut mesh = Mesh::chain(agents(6, config, 1), Net::default(), 1);
     mesh.disconnect(4, 5);
@@ -20,7 +20,7 @@ fn detour(config: &Config) -> AodvMesh {
 }
 
 #[test]
-fn ns2_repairs_beyond_the_middle_and_says_nothing() {
+fn ns2_repairs_beyond_the_middle_without_an_error() {
     let mut mesh = detour(&config(Preset::Ns2));
     mesh.run_until(ms(2100));
     expect_log(
@@ -36,7 +36,7 @@ fn ns2_repairs_beyond_the_middle_and_says_nothing() {
 }
 
 #[test]
-fn a_repaired_route_that_is_longer_is_reported_as_such() {
+fn a_longer_repaired_route_is_reported() {
     let config = Config { local_repair: LocalRepair::Rfc, ..config(Preset::Uu) };
     let mut mesh = detour(&config);
     mesh.run_until(ms(2100));
@@ -69,7 +69,7 @@ fn a_repair_that_fails_is_reported() {
          2004.000 ms: 3 -> *: RREQ 1 for 4 (seq 1) by 3 (seq 1) hops 0 ttl 3
          2005.000 ms: 2 -> *: RREQ 1 for 4 (seq 1) by 3 (seq 1) hops 1 ttl 2
          2006.000 ms: 1 -> *: RREQ 1 for 4 (seq 1) by 3 (seq 1) hops 2 ttl 1
-         2404.000 ms: 3: drops data 5: no-route, source told
+         2404.000 ms: 3: drops data 5: no-route, source notified
          2404.000 ms: 3 -> 2: RERR 4 (seq 1) ttl 1
          2405.000 ms: 2: discards what waits for 3 to 4
          2405.000 ms: 2 -> 1: RERR 4 (seq 1) ttl 1
@@ -84,7 +84,7 @@ fn a_repair_that_fails_is_reported() {
 fn a_repair_that_fails_in_ns2_is_silent_and_ends_late() {
     let mut mesh = detour(&config(Preset::Ns2));
     mesh.disconnect(3, 5);
-    // The wait of 0.18 s ends at 2.184 s; ns-2 takes that for a length of time.
+    // The wait of 0.18 s ends at 2.184 s; ns-2 uses that point in time as a duration.
     let state = |mesh: &AodvMesh| mesh.machines[3].routes().find(|(to, _)| *to == addr(4)).unwrap().1.state;
     mesh.run_until(ms(2004 + 2184 - 1));
     assert_eq!(state(&mesh), RouteState::Repairing);

@@ -2,7 +2,7 @@ use super::*;
 
 const CHAIN: [(usize, usize); 3] = [(0, 1), (1, 2), (2, 3)];
 
-/// The log without its times, which depend on jitter.
+/// The log without times, which depend on jitter.
 fn story(mesh: &mut Mesh<Air>) -> String {
     let log = mesh.take_log();
     log.lines()
@@ -28,14 +28,14 @@ fn discovery_over_three_hops() {
          1 -> 2: data 0 over 1 2 left 1\n\
          2 -> 3: data 0 over 1 2 left 0\n"
     );
-    // Everybody knows the way now, and the target the way back.
+    // All nodes know the path to the target now, and the target knows the reverse path.
     assert_eq!(known(&mesh, 3, 0), Some(vec![2, 1, 0]));
     assert_eq!(deliver(&mut mesh, 3, 0), Some(3));
     assert!(!story(&mut mesh).contains("request"));
 }
 
 #[test]
-fn a_neighbour_is_found_by_ring_0_and_a_cache_answers_for_one_far_away() {
+fn ring_0_finds_neighbours_and_cached_paths_to_distant_nodes() {
     let config = Config { snoop: false, ..Config::default() };
     let mut mesh = network(5, &[(0, 1), (1, 2), (2, 3), (4, 0)], config);
     assert_eq!(deliver(&mut mesh, 0, 1), Some(1));
@@ -56,7 +56,7 @@ fn a_neighbour_is_found_by_ring_0_and_a_cache_answers_for_one_far_away() {
 }
 
 #[test]
-fn a_break_is_reported_to_the_connection_and_the_way_found_anew() {
+fn a_link_failure_is_reported_to_the_connection_and_a_new_path_found() {
     let mut mesh = network(5, &[(0, 1), (1, 2), (2, 3), (1, 4)], Config::default());
     assert_eq!(deliver(&mut mesh, 0, 3), Some(3));
     mesh.disconnect(2, 3);
@@ -65,12 +65,12 @@ fn a_break_is_reported_to_the_connection_and_the_way_found_anew() {
     let lost = send(&mut mesh, 0, 3);
     mesh.run_for(Duration::from_secs(3));
     let log = story(&mut mesh);
-    // Node 2 tells the source at once, asks its neighbours for a way, and gives the packet up.
+    // Node 2 sends the route error at once, sends a ring-0 request, and drops the packet.
     assert!(log.contains("2 -> 1:  error: 2 not to 3 over 1 left 1\n"), "{log}");
     assert!(log.contains("0: about 3: link failed\n0: about 3: route lost\n"), "{log}");
     assert!(log.contains("2: drop: no-route\n"), "{log}");
     assert_eq!(mesh.adapter.packets[lost].end, Some(Err(DropReason::NoRoute)));
-    // The next request carries the error, and so clears the caches on its way.
+    // The next request carries the error, and so clears the caches along its path.
     assert_eq!(deliver(&mut mesh, 0, 3), Some(3));
     let log = story(&mut mesh);
     assert!(log.contains("1 -> 4: data 2"), "{log}");
@@ -78,13 +78,13 @@ fn a_break_is_reported_to_the_connection_and_the_way_found_anew() {
 }
 
 #[test]
-fn a_packet_is_salvaged_where_another_way_is_known() {
+fn a_packet_is_salvaged_if_another_path_is_known() {
     // 0 - 1 - 2 - 3, and 1 - 4 - 3.
     let mut mesh = network(5, &[(0, 1), (1, 2), (2, 3), (1, 4), (4, 3)], Config::default());
     assert_eq!(deliver(&mut mesh, 0, 3), Some(3));
-    let way = known(&mesh, 0, 3).unwrap();
-    let other = if way[1] == 2 { 4 } else { 2 };
-    mesh.disconnect(1, way[1]);
+    let path = known(&mesh, 0, 3).unwrap();
+    let other = if path[1] == 2 { 4 } else { 2 };
+    mesh.disconnect(1, path[1]);
     mesh.take_log();
     assert_eq!(deliver(&mut mesh, 0, 3), Some(3));
     let log = story(&mut mesh);
@@ -93,7 +93,7 @@ fn a_packet_is_salvaged_where_another_way_is_known() {
 }
 
 #[test]
-fn a_node_that_comes_into_reach_shortens_the_way() {
+fn a_node_that_comes_into_range_shortens_the_path() {
     let mut mesh = network(4, &CHAIN, Config::default());
     assert_eq!(deliver(&mut mesh, 0, 3), Some(3));
     mesh.connect(0, 2, MeshLink::GOOD);

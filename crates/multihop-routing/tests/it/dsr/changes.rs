@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::networks::random_links;
 use super::*;
 
-/// What happens to a network.
+/// An event in a network.
 #[derive(Clone, Debug)]
 enum Change {
     Link(usize, usize),
@@ -23,8 +23,8 @@ fn change() -> impl Strategy<Value = Change> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Links come and go under traffic: every packet ends once, and a packet comes back to a node
-    /// only when it was salvaged in between, or when its source sends it anew.
+    /// Links change under traffic: every packet ends once, and a packet returns to a node only if
+    /// it was salvaged in between, or if its source sends it again.
     #[test]
     fn packets_revisit_nodes_only_after_salvage(
         seed in 0..1_000_u64,
@@ -55,8 +55,7 @@ proptest! {
     }
 }
 
-/// The senders of a packet, each time from its source on: what the source cannot send it sends
-/// anew.
+/// The senders of a packet, split where its source sends it again after a failure of the first hop.
 fn journeys(packet: &Packet) -> impl Iterator<Item = &[(usize, u8)]> {
     packet.senders.chunk_by(|_, next| *next != (packet.source, 0))
 }
@@ -64,13 +63,13 @@ fn journeys(packet: &Packet) -> impl Iterator<Item = &[(usize, u8)]> {
 /// Whether the packet left a node and returned to it.
 fn comes_back(journey: &[(usize, u8)]) -> bool {
     let mut nodes: Vec<usize> = journey.iter().map(|&(node, _)| node).collect();
-    nodes.dedup(); // a node that salvages sends twice
+    nodes.dedup(); // a node that salvages a packet sends it twice
     (0..nodes.len()).any(|n| nodes[..n].contains(&nodes[n]))
 }
 
-/// How often that happens where every link changes all the time; printed for the record.
+/// How often packets return if every link changes all the time; printed for the record.
 #[test]
-fn how_many_packets_come_back() {
+fn few_packets_return_to_a_node() {
     let mut mesh = network(20, &random_links(20, 0.35, 5), Config::default());
     mesh.logging = false;
     let mut rng = multihop_core::Rng::stream(5, "changes", 0);
@@ -96,7 +95,7 @@ fn how_many_packets_come_back() {
     let anew = count(&|packet| journeys(packet).count() > 1);
     let back = count(&|packet| journeys(packet).any(comes_back));
     println!(
-        "{} packets: {arrived} arrived, {anew} sent anew, {salvaged} salvaged, {back} of them back to a node",
+        "{} packets: {arrived} arrived, {anew} sent again by the source, {salvaged} salvaged, {back} of these returned to a node",
         packets.len()
     );
     assert!(arrived * 10 > packets.len() * 9, "{arrived} of {}", packets.len());

@@ -1,4 +1,4 @@
-//! DSR among others: discovery in chains and random networks, stale caches, changing links.
+//! DSR networks: discovery in chains and random networks, stale caches, changing links.
 
 use std::sync::Arc;
 
@@ -22,18 +22,18 @@ enum Frame {
     Data { packet: usize, route: Arc<SourceRoute> },
 }
 
-/// A data packet's history.
+/// The history of a data packet.
 struct Packet {
     source: usize,
     destination: usize,
-    /// Nodes that sent it, and its salvage count then.
+    /// Nodes that sent it, and its salvage count at that time.
     senders: Vec<(usize, u8)>,
     /// Links that it crossed.
     hops: u8,
     end: Option<Result<(), DropReason>>,
 }
 
-/// Keeps the data packets. Every header goes through bytes.
+/// Stores the data packets. Every header is encoded and parsed.
 #[derive(Default)]
 struct Air {
     packets: Vec<Packet>,
@@ -55,7 +55,7 @@ impl Air {
         }
     }
 
-    /// With the source route that it carries.
+    /// The packet with the source route that it carries.
     fn routed(&self, packet: usize, route: Arc<SourceRoute>) -> Routable {
         Routable { route: Some(route), ..self.routable(packet) }
     }
@@ -95,7 +95,7 @@ impl Adapter for Air {
                 self.notices.push((node, notice));
                 Action::Log(format!("about {}: {}", number(peer), news(&notice)))
             }
-            // There are no queues.
+            // There are no interface queues.
             Output::Purge { .. } => Action::Done,
             other => panic!("not an output of DSR: {other:?}"),
         }
@@ -143,7 +143,7 @@ impl Adapter for Air {
 
     fn text(&self, frame: &Frame) -> String {
         match frame {
-            Frame::Data { packet, route } => format!("data {packet} {}", way(route)),
+            Frame::Data { packet, route } => format!("data {packet} {}", path(route)),
             Frame::Control { ttl, message, .. } => text(*ttl, message),
         }
     }
@@ -175,7 +175,7 @@ fn text(ttl: u8, message: &DsrMessage) -> String {
         text += &format!(" error: {} not to {}", number(error.source), number(node));
     }
     if let Some(route) = &header.source_route {
-        text += &format!(" {}", way(route));
+        text += &format!(" {}", path(route));
     }
     text
 }
@@ -189,7 +189,7 @@ fn news(notice: &Notice) -> String {
     }
 }
 
-fn way(route: &SourceRoute) -> String {
+fn path(route: &SourceRoute) -> String {
     let salvaged = if route.salvage > 0 { format!(" salvaged {}", route.salvage) } else { String::new() };
     format!("over{} left {}{salvaged}", list(&route.route), route.segments_left)
 }
@@ -218,7 +218,7 @@ fn network(count: usize, links: &[(usize, usize)], config: Config) -> Mesh<Air> 
     mesh
 }
 
-/// A packet from one node to another; returns its number.
+/// Sends a packet; returns its number.
 fn send(mesh: &mut Mesh<Air>, source: usize, destination: usize) -> usize {
     let packet = mesh.adapter.packets.len();
     mesh.adapter.packets.push(Packet { source, destination, senders: Vec::new(), hops: 0, end: None });
@@ -227,7 +227,7 @@ fn send(mesh: &mut Mesh<Air>, source: usize, destination: usize) -> usize {
     packet
 }
 
-/// Sends a packet and lets everything happen for 200 ms; the links it crossed if it arrived.
+/// Sends a packet and runs the network for 200 ms; returns the hops if the packet arrived.
 fn deliver(mesh: &mut Mesh<Air>, source: usize, destination: usize) -> Option<u8> {
     let packet = send(mesh, source, destination);
     mesh.run_for(Duration::from_millis(200));
@@ -235,8 +235,8 @@ fn deliver(mesh: &mut Mesh<Air>, source: usize, destination: usize) -> Option<u8
     (end == Some(Ok(()))).then_some(hops)
 }
 
-/// The nodes of the way from one node to another that the first knows.
+/// The path from one node to another that the first one knows.
 fn known(mesh: &Mesh<Air>, from: usize, to: usize) -> Option<Vec<usize>> {
-    let way = mesh.machines[from].way_to(mesh.now(), address(to))?;
-    Some(way.iter().map(|&node| number(node)).collect())
+    let path = mesh.machines[from].path_to(mesh.now(), address(to))?;
+    Some(path.iter().map(|&node| number(node)).collect())
 }

@@ -49,7 +49,7 @@ fn every_connected_pair_of_50_nodes_is_reached() {
             }
         }
         let stretch = f64::from(taken) / f64::from(shortest);
-        println!("seed {seed}: {stretch:.3} times the shortest ways");
+        println!("seed {seed}: {stretch:.3} times the shortest paths");
         assert!(stretch < 1.25, "seed {seed}: {stretch}");
     }
 }

@@ -1,10 +1,10 @@
-//! Holland and Vaidya, section 5.3: what stale caches do.
+//! The effect of stale caches (Holland and Vaidya, section 5.3).
 
 use multihop_wire::dsr::{Addresses, NO_NEXT_HEADER, RouteReply};
 
 use super::*;
 
-/// 0 - 1 - 2 - 3 and 0 - 4 - 5 - 3, where 1 has sent to 3 before the link from 2 to 3 broke.
+/// 0 - 1 - 2 - 3 and 0 - 4 - 5 - 3. 1 sent a packet to 3 before the link from 2 to 3 broke.
 fn after_a_break(config: Config) -> Mesh<Air> {
     let links = [(0, 1), (1, 2), (2, 3), (0, 4), (4, 5), (5, 3)];
     let mut mesh = network(6, &links, config);
@@ -14,14 +14,14 @@ fn after_a_break(config: Config) -> Mesh<Air> {
 }
 
 #[test]
-fn an_answer_from_a_stale_cache_poisons_the_source() {
-    // Whoever overhears nothing has only node 1 to answer it.
+fn a_reply_from_a_stale_cache_poisons_the_source() {
+    // Without snooping, only node 1 can reply.
     let quiet = Config { snoop: false, gratuitous: false, ..Config::default() };
     let mut mesh = after_a_break(quiet);
     let packet = send(&mut mesh, 0, 3);
     mesh.run_for(Duration::from_millis(80));
     assert_eq!(mesh.machines[1].counters().cache_replies, 1);
-    // The packet is stuck at node 2, which knows no other way.
+    // The packet is at node 2, which knows no other path.
     assert_eq!(mesh.adapter.packets[packet].senders.last(), Some(&(2, 0)));
     assert!(
         mesh.adapter
@@ -53,8 +53,9 @@ fn a_cache_timeout_ends_the_poisoning() {
 }
 
 #[test]
-fn the_negative_cache_keeps_the_source_from_the_same_stale_way() {
-    // 1 and 6 know ways to 3 over 2; 0 tries the one, hears of the break, and asks again.
+fn the_negative_cache_keeps_a_stale_path_out() {
+    // 1 and 6 know paths to 3 through 2. 0 tries one, learns of the failure, and sends another
+    // request.
     let links = [(0, 1), (1, 2), (6, 2), (0, 6), (2, 3), (0, 4), (4, 5), (5, 3)];
     let tries = |negative_cache| {
         let config = Config { negative_cache, snoop: false, gratuitous: false, ..Config::default() };
@@ -64,10 +65,11 @@ fn the_negative_cache_keeps_the_source_from_the_same_stale_way() {
         mesh.disconnect(2, 3);
         send(&mut mesh, 0, 3);
         mesh.run_for(Duration::from_millis(80));
-        // It heard of the break; the way over 6 that came in the same breath has been cut as well.
-        let heard = mesh.machines[0].way_to(mesh.now(), address(3)).is_none();
+        // It learned of the failure; the path through 6 that arrived at the same time was truncated
+        // as well.
+        let heard = mesh.machines[0].path_to(mesh.now(), address(3)).is_none();
         assert!(heard, "{}", mesh.take_log());
-        // The stale way comes in again.
+        // The stale path arrives again.
         teach(&mut mesh, 0, &[6, 2, 3]);
         known(&mesh, 0, 3)
     };
@@ -76,14 +78,14 @@ fn the_negative_cache_keeps_the_source_from_the_same_stale_way() {
 }
 
 #[test]
-fn a_packet_salvaged_over_a_stale_way_comes_back_to_its_source() {
+fn a_packet_salvaged_along_a_stale_path_returns_to_its_source() {
     let mut mesh = network(4, &[(0, 1)], Config::default());
     teach(&mut mesh, 1, &[0, 3]);
     teach(&mut mesh, 0, &[1, 2, 3]);
     let packet = send(&mut mesh, 0, 3);
     mesh.run_for(Duration::from_millis(10));
-    // Sent to 1, and from there in vain to 2; salvaged back to 0, and from there in vain to 3. The
-    // source then keeps it and asks for a way.
+    // Sent to 1, and from there to 2, which fails; salvaged back to 0, and from there to 3, which
+    // fails. The source then buffers it and starts a search.
     assert_eq!(mesh.adapter.packets[packet].senders, [(0, 0), (1, 0), (1, 1), (0, 1)]);
     assert_eq!((known(&mesh, 0, 3), known(&mesh, 1, 3)), (None, None));
     mesh.connect(1, 3, MeshLink::GOOD);
@@ -91,12 +93,12 @@ fn a_packet_salvaged_over_a_stale_way_comes_back_to_its_source() {
     assert_eq!(mesh.adapter.packets[packet].end, Some(Ok(())));
 }
 
-/// Tells a node of a way in a reply.
-fn teach(mesh: &mut Mesh<Air>, node: usize, way: &[usize]) {
-    let route = Addresses::collect(way.iter().map(|&n| address(n))).expect("ways here are short");
+/// Gives a node a path in a reply.
+fn teach(mesh: &mut Mesh<Air>, node: usize, path: &[usize]) {
+    let route = Addresses::collect(path.iter().map(|&n| address(n))).expect("paths in this test are short");
     let replies = vec![RouteReply { last_hop_external: false, route }];
     let header = Header { replies, ..Header::new(NO_NEXT_HEADER) };
-    let (source, destination) = (*route.last().expect("a way has an end"), address(node));
+    let (source, destination) = (*route.last().expect("a path has an end"), address(node));
     let message = Message::Dsr(Arc::new(DsrMessage { source, destination, header }));
     mesh.input(node, Input::Message { from: address(0), ttl: 255, message });
 }

@@ -10,7 +10,7 @@ fn by_cost(quantity: Quantity, clocks: Clocks) -> Config {
 }
 
 #[track_caller]
-fn everybody_is_reached(field: &mut Field) {
+fn expect_all_reached(field: &mut Field) {
     for node in 0..field.places.len() {
         let (found, right) = (field.routes(node), field.distances(node));
         assert!(found.keys().eq(right.keys()), "from {node}");
@@ -27,7 +27,7 @@ fn everybody_is_reached(field: &mut Field) {
 }
 
 #[test]
-fn every_metric_reaches_everybody() {
+fn every_metric_reaches_all_nodes() {
     for (seed, quantity, clocks) in [
         (1, Quantity::Delay, Clocks::Synchronised),
         (2, Quantity::Delay, Clocks::Echoed),
@@ -35,12 +35,12 @@ fn every_metric_reaches_everybody() {
     ] {
         let mut field = Field::new(40, 0.27, seed, &by_cost(quantity, clocks));
         field.run(60);
-        everybody_is_reached(&mut field);
+        expect_all_reached(&mut field);
     }
 }
 
 #[test]
-fn nodes_of_the_rfc_and_nodes_that_measure_work_together() {
+fn plain_olsr_and_olsr_with_a_metric_interoperate() {
     for seed in [4, 5] {
         let config = |node: usize| {
             let plain = if node.is_multiple_of(4) { Config::rfc() } else { Config::um_olsr() };
@@ -49,15 +49,15 @@ fn nodes_of_the_rfc_and_nodes_that_measure_work_together() {
         };
         let mut field = Field::mixed(40, 0.27, seed, config);
         field.run(60);
-        everybody_is_reached(&mut field);
+        expect_all_reached(&mut field);
         let priced = |node: &usize| node % 2 == 1 && field.mesh.machines[*node].counters().tcs > 0;
-        assert!((0..40).filter(priced).count() > 10, "nodes that measure tell the network");
+        assert!((0..40).filter(priced).count() > 10, "nodes with a metric announce costs");
     }
 }
 
 #[test]
 fn slow_links_are_avoided() {
-    // 0 to 2 by 1 or by 3; the links of 1 are slower.
+    // 0 reaches 2 through 1 or through 3; the links of one of them are slower.
     for (slow, way) in [(1, 3), (3, 1)] {
         let mut field = Field::new(4, 0.0, 6, &by_cost(Quantity::Delay, Clocks::Synchronised));
         for (a, b) in [(0, 1), (1, 2), (0, 3), (3, 2)] {

@@ -1,4 +1,4 @@
-//! Relays and what they pass on, in a network that has settled.
+//! MPRs and flooding in a network that has settled.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn settled(seed: u64) -> Field {
 }
 
 #[test]
-fn relays_reach_everybody_two_hops_away() {
+fn relays_reach_all_two_hop_neighbours() {
     let mut field = settled(11);
     for node in 0..50 {
         let relays: Vec<usize> = field.mesh.machines[node].mprs().iter().copied().map(number).collect();
@@ -24,7 +24,7 @@ fn relays_reach_everybody_two_hops_away() {
 }
 
 #[test]
-fn selectors_are_those_whose_relay_one_is() {
+fn selectors_and_relays_correspond() {
     let mut field = settled(12);
     for node in 0..50 {
         let selectors: Vec<usize> = field.mesh.machines[node].selectors().map(number).collect();
@@ -35,7 +35,7 @@ fn selectors_are_those_whose_relay_one_is() {
 }
 
 #[test]
-fn floods_are_passed_on_by_relays_once_and_reach_everybody() {
+fn relays_forward_floods_once_and_reach_all_nodes() {
     let mut field = settled(13);
     field.run(20);
     let sent = std::mem::take(&mut field.mesh.adapter.sent);
@@ -50,15 +50,18 @@ fn floods_are_passed_on_by_relays_once_and_reach_everybody() {
             }
         }
     }
-    // Those that began before the recording would not be whole, nor those that have not ended.
+    // Floods that began before the recording, or have not ended, would be incomplete.
     senders.retain(|message, by| by[0] == message.0 && !young.contains(message));
     assert!(senders.len() > 20, "{}", senders.len());
     let (mut transmissions, mut nodes) = (0, 0);
     for ((originator, _), by) in senders {
         let once: BTreeSet<usize> = by.iter().copied().collect();
-        assert_eq!(once.len(), by.len(), "somebody sent a message of {originator} twice");
+        assert_eq!(once.len(), by.len(), "a node forwarded a message of {originator} twice");
         for &node in by.iter().filter(|&&node| node != originator) {
-            assert!(field.mesh.machines[node].selectors().next().is_some(), "{node} is nobody's relay");
+            assert!(
+                field.mesh.machines[node].selectors().next().is_some(),
+                "{node} forwarded without being a relay"
+            );
         }
         let mut reached: BTreeSet<usize> = by.iter().flat_map(|&node| field.mesh.neighbours(node)).collect();
         reached.remove(&originator);
@@ -68,5 +71,5 @@ fn floods_are_passed_on_by_relays_once_and_reach_everybody() {
         nodes += all.len() + 1;
     }
     println!("a flood takes {transmissions} transmissions where {nodes} nodes hear it");
-    assert!(transmissions * 10 < nodes * 8, "plain flooding would take one for each node");
+    assert!(transmissions * 10 < nodes * 8, "blind flooding needs one per node");
 }

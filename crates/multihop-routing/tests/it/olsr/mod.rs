@@ -1,4 +1,4 @@
-//! OLSR among 50 nodes: routes against the truth, relays, floods, repair.
+//! OLSR with 50 nodes: routes compared with shortest paths, relays, flooding, recovery.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use multihop_routing::olsr::{Agent, Config};
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
 use multihop_wire::olsr::{Body, Packet};
 
-mod circles;
 mod costs;
 mod floods;
+mod loops;
 mod routes;
 
 /// What links carry.
@@ -22,16 +22,16 @@ enum Frame {
     Data(usize),
 }
 
-/// Keeps the data packets and everything that was sent.
+/// Stores the data packets and all transmissions.
 #[derive(Default)]
 struct Air {
     packets: Vec<Routable>,
     /// The node that delivered or dropped each packet.
     delivered: BTreeMap<usize, u8>,
     dropped: BTreeSet<usize>,
-    /// The nodes that each packet came to.
+    /// The nodes that each packet visited.
     ways: BTreeMap<usize, Vec<usize>>,
-    /// Control packets and their senders.
+    /// Control packets with their senders.
     sent: Vec<(Instant, usize, Arc<Packet>)>,
 }
 
@@ -64,7 +64,7 @@ impl Adapter for Air {
             Frame::Data(at) => {
                 let way = self.ways.entry(at).or_default();
                 way.push(node);
-                assert!(way.len() < 64, "packet {at} goes in circles: {way:?}");
+                assert!(way.len() < 64, "packet {at} loops: {way:?}");
                 let packet = &mut self.packets[at];
                 packet.hops += 1;
                 packet.previous_hop = Some(address(from));
@@ -124,7 +124,7 @@ impl Field {
         field
     }
 
-    /// Links exactly those nodes that are near enough.
+    /// Links exactly the nodes within range.
     fn link(&mut self, range: f64) {
         for a in 0..self.places.len() {
             for b in 0..a {
@@ -142,7 +142,7 @@ impl Field {
         self.mesh.run_for(Duration::from_secs(seconds));
     }
 
-    /// Hops from a node to each other one that can be reached.
+    /// Hops from a node to each reachable node.
     fn distances(&self, from: usize) -> BTreeMap<usize, u8> {
         let mut distances = BTreeMap::from([(from, 0)]);
         let mut queue = VecDeque::from([from]);
@@ -158,7 +158,7 @@ impl Field {
         distances
     }
 
-    /// Hops from a node to each other one that it has a route to.
+    /// Hops of the routes of a node.
     fn routes(&mut self, from: usize) -> BTreeMap<usize, u8> {
         let routes = self.mesh.machines[from].routes().iter();
         routes.map(|route| (number(route.destination), route.hops)).collect()

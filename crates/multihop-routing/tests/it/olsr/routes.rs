@@ -1,11 +1,11 @@
-//! Routes of a whole network against breadth-first search.
+//! Routes of a whole network compared with breadth-first search.
 
 use multihop_routing::olsr::Advertised;
 
 use super::*;
 
 #[track_caller]
-fn all_shortest(field: &mut Field) {
+fn expect_shortest_routes(field: &mut Field) {
     for node in 0..field.places.len() {
         let (found, right) = (field.routes(node), field.distances(node));
         assert_eq!(found, right, "routes of {node} (left), distances (right)");
@@ -23,12 +23,12 @@ fn every_connected_pair_has_a_shortest_route() {
     ] {
         let mut field = Field::new(50, range, seed, &config);
         field.run(60);
-        all_shortest(&mut field);
+        expect_shortest_routes(&mut field);
     }
 }
 
 #[test]
-fn data_packets_take_as_many_hops_as_the_routes_say() {
+fn data_packets_take_the_hops_of_their_routes() {
     let mut field = Field::new(50, 0.22, 6, &Config::default());
     field.run(60);
     let mut rng = Rng::stream(6, "pairs", 0);
@@ -47,7 +47,7 @@ fn data_packets_take_as_many_hops_as_the_routes_say() {
 }
 
 #[test]
-fn routes_are_right_again_after_nodes_have_moved() {
+fn routes_are_shortest_again_after_nodes_have_moved() {
     for config in [Config::um_olsr(), Config::rfc()] {
         let mut field = Field::new(50, 0.25, 7, &config);
         let mut rng = Rng::stream(7, "moves", 0);
@@ -58,9 +58,10 @@ fn routes_are_right_again_after_nodes_have_moved() {
             }
             field.link(0.25);
         }
-        // Links are believed for 6 s, what TCs said for 15 s, and the last TC may be 5 s younger.
+        // Link information is valid for 6 s and topology information for 15 s; the last TC may be
+        // up to 5 s newer.
         field.run(60);
-        all_shortest(&mut field);
+        expect_shortest_routes(&mut field);
     }
 }
 

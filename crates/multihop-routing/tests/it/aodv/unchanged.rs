@@ -7,11 +7,11 @@ use super::discovery::request;
 use super::*;
 
 #[test]
-fn what_concerns_nobody_here_is_said_to_change_nothing() {
+fn irrelevant_messages_are_reported_to_change_nothing() {
     let mut agent = agents(1, &config(Preset::Ns2), 1).remove(0);
     let asked = RoutingMessage::Aodv(Message::Request(request(5, 9)));
     assert!(agent.receive(ms(0), addr(1), 5, &asked));
-    assert!(!agent.receive(ms(1), addr(2), 5, &asked), "heard before");
+    assert!(!agent.receive(ms(1), addr(2), 5, &asked), "a duplicate");
     assert!(
         !agent.receive(ms(1), addr(2), 5, &RoutingMessage::Aodv(Message::Request(request(0, 9)))),
         "its own"
@@ -20,7 +20,7 @@ fn what_concerns_nobody_here_is_said_to_change_nothing() {
         let unreachable = vec![Unreachable { destination: addr(n), sequence: Sequence(60) }];
         RoutingMessage::Aodv(Message::Error(Error { no_delete: false, unreachable }))
     };
-    assert!(!agent.receive(ms(2), addr(2), 1, &lost(5)), "the route leads over another");
+    assert!(!agent.receive(ms(2), addr(2), 1, &lost(5)), "the route has another next hop");
     assert!(!agent.receive(ms(2), addr(1), 1, &lost(6)), "no such route");
     assert!(agent.receive(ms(2), addr(1), 1, &lost(5)));
 }
@@ -52,7 +52,7 @@ fn message() -> impl Strategy<Value = Message> {
 
 proptest! {
     #[test]
-    fn after_a_message_that_is_said_to_change_nothing_nothing_has_changed(
+    fn a_message_reported_to_change_nothing_changes_nothing(
         heard in vec((message(), 1..5_usize, 1..4_u8, 0..900_u64), 1..60),
         uu in any::<bool>(),
         hellos in any::<bool>(),

@@ -1,18 +1,18 @@
-//! Where all nodes know the same costs no packet comes to a node twice, whatever paths they keep.
+//! If all nodes know the same costs, no packet visits a node twice, whatever paths the nodes keep.
 
 use multihop_routing::olsr::Metric;
 
 use super::*;
 
 const NODES: usize = 20;
-/// Seconds after which everybody has heard of the delays of now, by HELLOs and then by TCs.
+/// Seconds after which all nodes know the current delays, through HELLOs and TCs.
 const SETTLED: u64 = 15;
 
-/// Networks whose links take other times in every phase; says how many packets took another first hop
-/// than that of the cheapest route.
+/// Networks whose link delays change in every phase. Returns how many packets took another first
+/// hop than the cheapest route.
 #[track_caller]
-fn no_packet_circles(seed: u64, metric: Metric) -> usize {
-    // The latest delay alone counts, so that all nodes soon know the same.
+fn no_packet_loops(seed: u64, metric: Metric) -> usize {
+    // Only the latest delay counts, so that all nodes soon know the same costs.
     let metric = Metric { weight: 1_000_000, ..metric };
     let mut field = Field::new(NODES, 0.4, seed, &Config::um_olsr().with_metric(metric));
     let mut rng = Rng::stream(seed, "delays", 0);
@@ -25,7 +25,7 @@ fn no_packet_circles(seed: u64, metric: Metric) -> usize {
             }
         }
         field.run(SETTLED);
-        // Over 4 s, since own load depends on the rates of 2 s.
+        // Over 4 s, because the load depends on rates over 2 s.
         for _ in 0..8 {
             let sent = everybody_sends(&mut field);
             field.mesh.run_for(Duration::from_millis(500));
@@ -40,7 +40,8 @@ fn no_packet_circles(seed: u64, metric: Metric) -> usize {
     kept
 }
 
-/// To everybody; gives the sender, the first hop of the cheapest route and the number of each packet.
+/// Sends a packet from each node to each other node; returns the sender, the first hop of the
+/// cheapest route and the number of each packet.
 fn everybody_sends(field: &mut Field) -> Vec<(usize, usize, usize)> {
     let mut sent = Vec::new();
     for from in 0..NODES {
@@ -53,12 +54,12 @@ fn everybody_sends(field: &mut Field) -> Vec<(usize, usize, usize)> {
 }
 
 #[test]
-fn paths_that_are_kept_lead_on() {
+fn kept_paths_are_downstream() {
     let hysteresis = Metric { hysteresis: 500_000, ..Metric::default() };
     let hold = Metric { hold: Duration::from_secs(30), ..Metric::default() };
     let own_load = Metric { own_load: true, ..Metric::default() };
     for metric in [hysteresis, hold, own_load, Metric { own_load: true, ..hysteresis }] {
-        let kept: usize = (1..4).map(|seed| no_packet_circles(seed, metric)).sum();
+        let kept: usize = (1..4).map(|seed| no_packet_loops(seed, metric)).sum();
         assert!(kept > 100, "{kept} packets left the cheapest route under {metric:?}");
     }
 }
