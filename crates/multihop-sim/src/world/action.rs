@@ -23,8 +23,6 @@ pub(super) enum Action {
     LinkFailed { node: NodeId, out: Outgoing },
 
     // Of IP:
-    /// A packet of this node's own.
-    Send { node: NodeId, packet: PacketHandle },
     /// A packet arrives from a neighbour.
     ReceiveIp { node: NodeId, from: NodeId, packet: PacketHandle },
     /// A neighbour cannot be reached with this packet.

@@ -229,7 +229,13 @@ impl Ends {
     }
 
     /// A packet arrived at its destination.
-    pub(super) fn receive(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
+    pub(super) fn receive(
+        &mut self,
+        context: &mut Context<'_>,
+        ip: &mut Ip,
+        node: NodeId,
+        packet: PacketHandle,
+    ) {
         let packet = context.packets.take(packet);
         let Some(id) = packet.flow() else { return };
         let Some(flow) = context.scenario.flows.get(id.index()) else { return };
@@ -243,11 +249,15 @@ impl Ends {
         if let Some(segment) = packet.body.into_segment() {
             connection.receive(context.now, segment, arrival.trip(context.now));
         }
-        context.ask(Action::DrainEnd(end));
-        context.ask(Action::Arrived { end, arrival, delivered });
+        self.drain(context, ip, end);
+        if context.actions.is_empty() {
+            self.note_arrival(context, end, arrival, delivered);
+        } else {
+            context.ask(Action::Arrived { end, arrival, delivered });
+        }
     }
 
-    /// A segment has been taken in, and what the end had to say of it is done.
+    /// A segment has been taken in, and the outputs of the end have been handled.
     pub(super) fn note_arrival(
         &mut self,
         context: &Context<'_>,
@@ -282,32 +292,32 @@ impl Ends {
         }
     }
 
-    pub(super) fn notify_end(&mut self, context: &mut Context<'_>, end: EndId, notice: Notice) {
+    pub(super) fn notify_end(&mut self, context: &mut Context<'_>, ip: &mut Ip, end: EndId, notice: Notice) {
         self.ends[end.index()].notice(context.now, notice);
-        self.drain(context, end);
+        self.drain(context, ip, end);
     }
 
-    pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>, end: EndId) {
+    pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>, ip: &mut Ip, end: EndId) {
         self.ends[end.index()].handle_timeout(context.now);
-        self.drain(context, end);
+        self.drain(context, ip, end);
     }
 
-    fn send_body(&self, context: &mut Context<'_>, end: EndId, body: Body) {
+    fn transmit(&self, context: &mut Context<'_>, ip: &mut Ip, end: EndId, body: Body) {
         let flow = &context.scenario.flows[end.flow().index()];
         let (source, destination) = if end.is_sender() { (flow.from, flow.to) } else { (flow.to, flow.from) };
         let packet = context.packet(source, destination, body);
         let leaving = context.packets.get_mut(packet);
         leaving.ip_extra = context.scenario.routing.ip_extra;
         leaving.there = self.flows[end.flow().index()].there.filter(|_| !end.is_sender());
-        context.ask(Action::Send { node: source, packet });
+        ip.send(context, source, packet);
     }
 
-    /// Takes what an end has to say, and its next deadline. Pauses where other parts have to act.
-    pub(super) fn drain(&mut self, context: &mut Context<'_>, end: EndId) {
+    /// Takes the outputs of an end, and its next deadline. Pauses where other parts have to act.
+    pub(super) fn drain(&mut self, context: &mut Context<'_>, ip: &mut Ip, end: EndId) {
         let id = end.flow();
         while let Some(output) = self.ends[end.index()].poll_output(context.now) {
             match output {
-                Output::Segment(segment) => self.send_body(context, end, Body::of(id, segment)),
+                Output::Segment(segment) => self.transmit(context, ip, end, Body::of(id, segment)),
                 Output::Event(event) => self.handle_event(context, end, event),
             }
             if !context.actions.is_empty() {

@@ -126,7 +126,7 @@ impl<'a> World<'a> {
             Owner::Link(_) if context.agenda.is_passage(key) => self.handle_passages(key),
             Owner::Link(node) => self.ip.handle_link_timeout(context, node),
             Owner::Router(node) => self.ip.handle_router_timeout(context, node),
-            Owner::End(end) => self.ends.handle_timeout(context, end),
+            Owner::End(end) => self.ends.handle_timeout(context, &mut self.ip, end),
             Owner::Application(flow) => self.ends.handle_application(context, flow),
             Owner::Recorder => self.record_row(),
             Owner::Wire(wire) => self.ip.handle_wire(context, wire),
@@ -163,7 +163,6 @@ impl<'a> World<'a> {
                 let packet = context.packets.claim(out.packet);
                 self.unreachable(node, out.to, packet, DropReason::RetryLimit);
             }
-            Action::Send { node, packet } => ip.send(context, node, packet),
             Action::ReceiveIp { node, from, packet } => ip.receive(context, node, from, packet),
             Action::Unreachable { node, next_hop, packet, reason } => {
                 self.unreachable(node, next_hop, packet, reason);
@@ -185,10 +184,10 @@ impl<'a> World<'a> {
                 context.packets.release(packet);
             }
             Action::DrainRouter(node) => ip.drain_router(context, node),
-            Action::Receive { node, packet } => ends.receive(context, node, packet),
+            Action::Receive { node, packet } => ends.receive(context, ip, node, packet),
             Action::Notify { node, peer, notice } => ends.notify(context, node, peer, notice),
-            Action::NotifyEnd { end, notice } => ends.notify_end(context, end, notice),
-            Action::DrainEnd(end) => ends.drain(context, end),
+            Action::NotifyEnd { end, notice } => ends.notify_end(context, ip, end, notice),
+            Action::DrainEnd(end) => ends.drain(context, ip, end),
             Action::Arrived { end, arrival, delivered } => {
                 ends.note_arrival(context, end, arrival, delivered);
             }
