@@ -1,17 +1,17 @@
 use core::fmt;
 
-/// Why a packet went no further.
+/// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum DropReason {
-    /// The MAC sent it as often as it may, unanswered.
+    /// The MAC reached its retry limit without an acknowledgement.
     RetryLimit,
     /// The interface queue was full.
     QueueFull,
-    /// Nobody knows the way.
+    /// No route to the destination.
     NoRoute,
     /// The next hop's address was not found, or a newer packet took the place of the waiting one.
     Arp,
-    /// A cached route had gone stale.
+    /// A cached route was out of date.
     Stale,
     /// Lost to the `loss` channel model after the MAC had delivered it.
     ChannelError,

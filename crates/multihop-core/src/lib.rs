@@ -1,5 +1,5 @@
-//! The vocabulary that every other crate speaks: time, state machines and their timers, named
-//! random streams, identities, cross-layer notices, payloads, units and the reasons a packet dies.
+//! The types that every other crate uses: time, state machines and their timers, named
+//! random streams, identities, cross-layer notices, payloads, units and the reasons for drops.
 //!
 //! No clock, no socket, no thread: `no_std` with `alloc`, and no dependencies.
 #![cfg_attr(not(test), no_std)]

@@ -7,7 +7,7 @@ use crate::time::Instant;
 /// back. `now` never goes backwards. After `handle_timeout(now)` and the drain, the next deadline
 /// is later than `now`.
 pub trait Machine {
-    /// From the layer below, or from beside (link failure, route news).
+    /// From the layer below, or a notice (link failure, route change).
     type Input;
     /// A packet for the layer below or an event for the layer above.
     type Output;

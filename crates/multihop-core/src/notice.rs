@@ -1,6 +1,6 @@
 //! News that crosses layers, as typed values. Only the wire formats know it as bytes.
 
-/// News from the layers below that a transport may use or ignore. The driver delivers it to the
+/// Typed news from the layers below, which a transport may use or ignore. The driver delivers it to the
 /// connections with the peer that it concerns, so that routing never names transport nor transport routing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Notice {
@@ -28,7 +28,7 @@ pub struct LostSegment {
     pub segment: SegmentId,
 }
 
-/// What tells a segment from the others of its connection.
+/// What identifies a segment within its connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SegmentId {
     /// A TCP segment with this sequence number.

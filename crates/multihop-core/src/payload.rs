@@ -1,6 +1,6 @@
 use alloc::vec::Vec;
 
-/// Application data in a packet: real bytes, or only a length where nobody looks at the bytes.
+/// Application data in a packet: real bytes, or only a length where the contents do not matter.
 ///
 /// Virtual data reads as zeros when it has to become bytes (a capture file, say).
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -9,7 +9,7 @@ use multihop_core::{BitRate, Duration, Instant};
 /// Every constant of the pacer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PacingConfig {
-    /// A packet leaves once the one before it is so many hops away.
+    /// A packet is sent once the one before it is this many hops away.
     pub reuse_hops: u8,
     /// Weight of the past in the average n-hop delay (alpha), thousandths.
     pub alpha: u16,

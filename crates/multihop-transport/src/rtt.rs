@@ -91,7 +91,7 @@ impl RttEstimator {
         self.backoff = 1;
     }
 
-    /// The handshake is over, and its SYN had to be sent again.
+    /// The handshake is over, and its SYN had to be retransmitted.
     pub fn syn_was_lost(&mut self) {
         // RFC 6298 §5.7
         if let Some(rto) = self.config.after_lost_syn

@@ -73,5 +73,5 @@ impl SendQueue {
     }
 }
 
-/// More bytes than any connection lives to send, with room for sums.
+/// More bytes than any connection can send, small enough for sums not to overflow.
 const ENDLESS: u64 = 1 << 62;

@@ -13,7 +13,7 @@ pub struct Key<'a> {
     pub allowed: Allowed<'a>,
     /// A word that it allows besides.
     pub or: Option<&'static str>,
-    /// What holds if nobody sets it; `None` if that depends on something else.
+    /// The default; `None` if it depends on something else.
     pub value: Option<Value>,
 }
 

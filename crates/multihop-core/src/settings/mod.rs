@@ -80,7 +80,7 @@ impl About<'_, '_> {
         })
     }
 
-    /// The same with `None` as long as nobody sets it.
+    /// The same, with `None` unless it is set.
     pub fn whole_if_set<T>(
         self,
         name: &'static str,

@@ -36,7 +36,7 @@ pub struct Config {
     pub halving: Halving,
     /// Fast recovery of NewReno.
     pub newreno: NewRenoConfig,
-    /// What ADTCP measures and tells.
+    /// What ADTCP measures and reports.
     pub adtcp: AdtcpConfig,
     /// The window after fast recovery.
     pub recovery_exit: RecoveryExit,
@@ -48,7 +48,7 @@ pub struct Config {
     pub ack_delay: Duration,
     /// Space data segments by what round trips say of the path.
     pub pacing: Option<Pacing>,
-    /// Go on stand-by when told that a link failed (Holland and Vaidya).
+    /// Go on stand-by after a notice of a failed link (Holland and Vaidya).
     pub elfn: Option<Standby>,
     /// Offer selective acknowledgement (RFC 2018, RFC 6675).
     pub sack: bool,
@@ -75,7 +75,7 @@ pub enum AckRule {
     /// Every second segment (RFC 5681 §4.2).
     Delayed(DelayedAck),
     /// Altman and Jiménez, "Novel delayed ACK techniques for improving TCP performance in multihop
-    /// wireless networks" (PWC 2003): more rarely as the connection goes on, up to every fourth.
+    /// wireless networks" (PWC 2003): less often as the connection continues, up to every fourth.
     Dynamic,
 }
 

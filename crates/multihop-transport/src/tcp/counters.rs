@@ -5,7 +5,7 @@ pub struct Counters {
     pub segments_sent: u64,
     /// Segments with data sent, retransmissions included.
     pub data_sent: u64,
-    /// Segments with data or FIN sent again.
+    /// Retransmitted segments with data or FIN.
     pub retransmitted: u64,
     /// Segments without data sent.
     pub acks_sent: u64,

@@ -204,7 +204,7 @@ impl Endpoint {
         }
     }
 
-    /// An ACK that tells an honest peer where we are, and a forger nothing.
+    /// A challenge ACK: an honest peer learns our position, an attacker nothing (RFC 5961).
     fn challenge(&mut self) {
         self.counters.dropped += 1;
         self.ack.ask_bare();

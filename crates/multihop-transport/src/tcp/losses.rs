@@ -2,7 +2,7 @@
 
 use super::scoreboard::Scoreboard;
 
-/// Which segments are lost, and which of them to send again.
+/// Which segments are lost, and which of them to retransmit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recovery {
     pub(super) board: Scoreboard,
@@ -10,7 +10,7 @@ pub(super) struct Recovery {
     pub(super) dup_acks: u32,
     /// Whether fast recovery is under way.
     pub(super) active: bool,
-    /// Whether the first unacknowledged segment must be sent again.
+    /// Whether the first unacknowledged segment must be retransmitted.
     pub(super) resend: bool,
     /// New segments sent since the last ACK.
     pub(super) burst: u16,

@@ -110,7 +110,7 @@ pub enum Input {
     Segment(Segment),
     /// The same, and how long the round trip that it ends was on its way.
     Timed(Segment, Trip),
-    /// News from the layers below.
+    /// A notice from the layers below.
     Notice(Notice),
 }
 
@@ -153,7 +153,7 @@ impl Endpoint {
         }
     }
 
-    /// Queues data. Before the connection stands it waits.
+    /// Queues data. It waits until the connection is established.
     pub fn send(&mut self, data: Payload) -> Result<(), SendError> {
         self.open_queue().map(|queue| queue.push(data))
     }
@@ -263,7 +263,7 @@ impl Endpoint {
         self.mss
     }
 
-    /// Sequence numbers sent and not acknowledged. After a timeout, those sent again since.
+    /// Sequence numbers sent and not acknowledged. After a timeout, those retransmitted since.
     pub fn flight(&self) -> u32 {
         u32::try_from(self.send.next - self.send.una).unwrap_or(u32::MAX)
     }

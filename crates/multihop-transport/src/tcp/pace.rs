@@ -12,7 +12,7 @@ pub struct Pacing {
     /// Which round trips feed it.
     pub round_trips: RoundTrips,
     /// Whether those of segments that were outstanding at a retransmission timeout, or when the path
-    /// was lost, do as well, unless they were sent again. They are those of an outage, and make the sender wait for as long as they
+    /// was lost, do as well, unless they were retransmitted. They are those of an outage, and make the sender wait for as long as they
     /// are in its history.
     pub across_timeouts: bool,
 }
@@ -28,7 +28,7 @@ impl Pacing {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RoundTrips {
     /// Those of every ACK of new data, without the time for which the receiver held it: the model of
-    /// a round trip in section 4.3 has no such time. Where the driver does not tell of trips, the
+    /// a round trip in section 4.3 has no such time. Where the driver does not report trips, the
     /// connection's own.
     Net,
     /// Those that the retransmission timer is fed with: one for each round trip, what the receiver

@@ -69,7 +69,7 @@ impl Endpoint {
             // RFC 6298 §5.2
             self.timers.stop(Timer::Retransmit);
         } else if kind == AckKind::Partial && impatient && self.recovery.partial_acks > 1 {
-            // RFC 6582 §4: the timer goes on from the first partial ACK.
+            // RFC 6582 §4: the timer keeps the deadline set by the first partial ACK.
         } else {
             // RFC 6298 §5.3
             self.restart_retransmit_timer(now);

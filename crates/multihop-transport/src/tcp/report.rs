@@ -24,7 +24,7 @@ impl Endpoint {
         self.meter.as_ref().map(|meter| meter.values())
     }
 
-    /// The state that the peer told last; `None` if it never told one, or nobody here listens.
+    /// The state that the peer reported last; `None` without reports or ADTCP.
     pub fn told_state(&self) -> Option<NetworkState> {
         let Congestion::Adtcp(policy) = &self.congestion else { return None };
         policy.reported()
@@ -47,7 +47,7 @@ impl Endpoint {
         }
     }
 
-    /// The option that tells the peer, in a segment with so many bytes of data.
+    /// The option that reports to the peer, in a segment with `len` bytes of data.
     pub(super) fn state_option(&self, len: u32) -> Option<StateOption> {
         let state = self.network_state().filter(|_| self.counters.data_received > 0)?;
         // DEVIATION adtcp-3: not in full segments, which have no room for it.
@@ -55,8 +55,8 @@ impl Endpoint {
         fits.then_some(StateOption { kind: self.config.adtcp.option_kind, state })
     }
 
-    /// The peer may tell what it sees, in an ACK of everything before `acked`. One that others have
-    /// overtaken is no news.
+    /// Takes the report in an ACK of everything before `acked`. A report that a newer segment has
+    /// overtaken is ignored.
     pub(super) fn take_state(&mut self, segment: &Segment, acked: u64) {
         let is_newest = acked > self.send.una || (acked == self.send.una && !self.is_overtaken(segment));
         if let Some(option) = segment.options.state

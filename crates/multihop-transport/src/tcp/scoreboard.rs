@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     sacked: Vec<(u64, u64)>,
-    /// Everything below has been sent again in this recovery, or need not be.
+    /// Everything below has been retransmitted in this recovery, or need not be.
     resent: u64,
 }
 
 impl Scoreboard {
-    /// Adds a reported range. Returns whether any of it is news.
+    /// Adds a reported range. Returns whether any of it is new.
     pub(super) fn add(&mut self, start: u64, end: u64) -> bool {
         let first = self.sacked.partition_point(|range| range.1 < start);
         let after = self.sacked.partition_point(|range| range.0 <= end);
@@ -67,14 +67,14 @@ impl Scoreboard {
         pipe
     }
 
-    /// The first hole not sent again yet, if it counts as lost (RFC 6675 §4, `NextSeg` rule 1).
+    /// The first hole not retransmitted yet, if it counts as lost (RFC 6675 §4, `NextSeg` rule 1).
     pub(super) fn next_lost(&self, una: u64, mss: u32) -> Option<(u64, u64)> {
         let (from, to, _) =
             self.holes(una).find(|&(_, to, above)| to > self.resent && self.is_lost_below(above, mss))?;
         Some((from.max(self.resent), to))
     }
 
-    /// The first hole not sent again yet (RFC 6675 §4, `NextSeg` rule 3).
+    /// The first hole not retransmitted yet (RFC 6675 §4, `NextSeg` rule 3).
     pub(super) fn next_hole(&self, una: u64) -> Option<(u64, u64)> {
         let (from, to, _) = self.holes(una).find(|&(_, to, _)| to > self.resent)?;
         Some((from.max(self.resent), to))
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_merge_and_only_news_counts() {
+    fn ranges_merge_and_only_new_data_counts() {
         let mut board = board(&[(30, 40), (10, 20)]);
         assert!(!board.add(12, 18) && !board.add(30, 40));
         assert!(board.add(20, 30));

@@ -5,7 +5,7 @@
 //! Both hand over a [`Standby`], which says everything that follows:
 //!
 //! * The retransmission timer is off, and no data leaves but one probe per `interval`, the first one
-//!   `at_once` or an interval after the start. ACKs of the peer's data leave as ever. Probes are not paced.
+//!   `at_once` or an interval after the start. ACKs of the peer's data are sent as usual. Probes are not paced.
 //! * Window, threshold, timeout and back-off stay as they are. A timeout has sent the sender back to
 //!   the first hole, as any timeout does; a notice has not.
 //! * An ACK ends it (`exit`). The window and the timeout are then set (`restore`), the timer starts

@@ -85,5 +85,5 @@ impl Acks {
     }
 }
 
-/// So much above the newest lies a `TxSeq` that none of the last 128 transmissions has.
+/// The newest `TxSeq` plus this is one that none of the last 128 transmissions has.
 const NAMES_NONE: u8 = 128;

@@ -18,9 +18,9 @@ pub(super) struct Block {
     pub(super) acked: Bitmap,
     /// Segments whose timer runs.
     pub(super) in_flight: Bitmap,
-    /// Timed out, to be sent again in this round.
+    /// Timed out, to be retransmitted in this round.
     current: Bitmap,
-    /// Timed out in this round, to be sent again in the next.
+    /// Timed out in this round, to be retransmitted in the next.
     next: Bitmap,
 }
 
@@ -123,7 +123,7 @@ impl Block {
         self.next |= Bitmap::one(position);
     }
 
-    /// Takes what has arrived at the peer; returns the bytes among it that are news.
+    /// Takes what has arrived at the peer; returns how many of its bytes are new.
     pub(super) fn on_acked(&mut self, news: Bitmap) -> u64 {
         self.acked |= news;
         self.in_flight -= news;

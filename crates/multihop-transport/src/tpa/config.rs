@@ -64,7 +64,7 @@ pub struct Config {
     pub initial_ttl: u8,
     /// Wait for the answer to the first SYN; it doubles with each try.
     pub syn_wait: Duration,
-    /// Give up after this many SYNs sent again; `None` never does.
+    /// Give up after this many retransmitted SYNs; `None` never does.
     pub syn_retries: Option<u8>,
     /// How long a closed connection answers what is late.
     pub linger: Duration,
@@ -84,7 +84,7 @@ pub enum Fill {
 }
 
 impl Config {
-    /// Segments that the receive buffer holds unless it is told otherwise.
+    /// Segments that the receive buffer holds by default.
     pub const DEFAULT_BUFFER: u32 = 64;
 
     /// What the paper's prototype and simulations ran with (Table 1), as TPA with a window of 2.

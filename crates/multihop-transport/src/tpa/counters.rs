@@ -5,7 +5,7 @@ pub struct Counters {
     pub segments_sent: u64,
     /// Segments with data sent, retransmissions included.
     pub data_sent: u64,
-    /// Segments with data or FIN sent again.
+    /// Retransmitted segments with data or FIN.
     pub retransmitted: u64,
     /// Segments sent with neither data nor FIN.
     pub acks_sent: u64,
@@ -21,7 +21,7 @@ pub struct Counters {
     pub freezes: u64,
     /// Link-failure notices that concerned a segment in flight.
     pub notices: u64,
-    /// Changes of route that round trips told of.
+    /// Route changes detected by round-trip times.
     pub route_changes: u64,
     /// Segments sent that only ask for an answer.
     pub probes: u64,

@@ -82,7 +82,7 @@ pub struct Endpoint {
 pub enum Input {
     /// A segment for this connection.
     Segment(Segment),
-    /// News from the layers below.
+    /// A notice from the layers below.
     Notice(Notice),
 }
 
@@ -119,7 +119,7 @@ impl Endpoint {
         }
     }
 
-    /// Queues data. Before the connection stands it waits.
+    /// Queues data. It waits until the connection is established.
     pub fn send(&mut self, data: Payload) -> Result<(), SendError> {
         self.open_queue().map(|queue| queue.push(data))
     }

@@ -15,9 +15,9 @@ pub(super) struct Phases {
     acks: u8,
     /// The first transmission since freezing, counted over the whole connection.
     frozen_from: u64,
-    /// There was news of the failure: what left before it says nothing about the route now.
+    /// A notice reported the failure: segments sent before it say nothing about the route now.
     told: bool,
-    /// The route is known to be lost, and there will be news when it is back.
+    /// The route is known to be lost, and a notice will report its return.
     route_lost: bool,
     /// Send one segment all the same.
     pub(super) ask: bool,
@@ -55,7 +55,7 @@ impl Endpoint {
 
     fn on_expiry(&mut self, position: u8) {
         self.counters.timeouts += 1;
-        // §3.3: only what left in trouble doubles the timeout. The expiry that tells of the trouble, and
+        // §3.3: only what left in trouble doubles the timeout. The expiry that reveals the trouble, and
         // those of the window it was in, do not.
         if !self.send.transmissions.was_calm(self.send.block.piece(position).transmission) {
             self.rtt.back_off();
@@ -75,12 +75,12 @@ impl Endpoint {
         }
     }
 
-    /// An ACK brought news of the block.
+    /// An ACK acknowledged new segments of the block.
     pub(super) fn on_news(&mut self) {
         let phases = &mut self.phases;
         phases.expiries = 0;
         phases.acks = phases.acks.saturating_add(1);
-        // §3.5: where only timeouts tell of trouble, congested and freeze are one state.
+        // §3.5: where only timeouts reveal trouble, congested and freeze are one state.
         let may_be_congested = match phases.phase {
             Phase::Normal => false,
             Phase::Congested => true,
@@ -109,7 +109,7 @@ impl Endpoint {
         self.phases.phase = Phase::Normal;
     }
 
-    /// Takes the route for broken, because of news or because of expiries.
+    /// Assumes that the route is broken, because of a notice or because of expiries.
     fn freeze(&mut self, told: bool) {
         let phases = &mut self.phases;
         let frozen = phases.phase == Phase::Freeze;

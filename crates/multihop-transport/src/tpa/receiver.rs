@@ -30,7 +30,7 @@ pub(super) struct Receiver {
     sink: bool,
     capacity: u64,
     mss: u64,
-    /// The window that the peer was told last.
+    /// The window advertised last.
     pub(super) advertised: u16,
 }
 

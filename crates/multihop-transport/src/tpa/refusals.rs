@@ -11,7 +11,7 @@ pub struct Refusals<P> {
 }
 
 impl<P: Copy + Ord> Refusals<P> {
-    /// Nobody has been refused yet.
+    /// No peer has been refused yet.
     pub const fn new() -> Self {
         Self { recent: BTreeMap::new() }
     }

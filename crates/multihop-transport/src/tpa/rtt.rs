@@ -141,7 +141,7 @@ impl RttEstimator {
         self.samples
     }
 
-    /// Changes of route that samples told of.
+    /// Route changes detected by samples.
     pub const fn route_changes(&self) -> u64 {
         self.route_changes
     }

@@ -42,7 +42,7 @@ pub(super) struct Sender {
 pub(super) enum Choice {
     /// One that timed out.
     Again(u8),
-    /// One of so many bytes that has never been sent; the FIN has none.
+    /// One of this many bytes that has never been sent; the FIN has none.
     New {
         len: u32,
         /// Whether it ends the block.

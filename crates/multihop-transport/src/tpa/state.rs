@@ -52,7 +52,7 @@ named! {
         Normal = "normal",
         /// ACKs do not get through: one segment at a time.
         Congested = "congested",
-        /// The route is broken: one segment at a time, ever more slowly, to find out when it is back.
+        /// The route is broken: one segment at a time, at longer and longer intervals, to find out when it is back.
         Freeze = "freeze",
     }
 }

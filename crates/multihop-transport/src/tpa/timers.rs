@@ -18,7 +18,7 @@ pub(super) enum Timer {
     Persist,
     /// Time to ask whether a silent peer is there.
     KeepAlive,
-    /// Time to ask whether a route is back of which there was no news.
+    /// Time to probe for a route without any notice about it.
     Silence,
     /// The peer has not answered for too long.
     User,

@@ -54,7 +54,7 @@ pub(super) enum Origin {
 pub enum Level {
     /// Among the lowest, 30% as a rule.
     Low,
-    /// Neither, or too few samples to tell.
+    /// Neither, or too few samples to decide.
     #[default]
     Middle,
     /// Among the highest, 30% as a rule.

@@ -17,7 +17,7 @@ pub struct Levels {
     pub silent: bool,
 }
 
-/// Which metrics tell congestion.
+/// Which metrics indicate congestion.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Identify {
     /// IDD high and STT low.

@@ -1,4 +1,4 @@
-//! ADTCP: the receiver tells why packets are lost, and the sender acts on it (Z. Fu, B. Greenstein,
+//! ADTCP: the receiver reports why packets are lost, and the sender reacts (Z. Fu, B. Greenstein,
 //! X. Meng, S. Lu, Design and Implementation of a TCP-Friendly Transport Protocol for Ad Hoc
 //! Wireless Networks, ICNP 2002).
 //!
@@ -26,7 +26,7 @@ pub struct AdtcpConfig {
     pub option_kind: u8,
     /// What the receiver compares a sample with.
     pub density: DensityConfig,
-    /// Which metrics tell congestion.
+    /// Which metrics indicate congestion.
     pub identify: Identify,
     /// What the sender does on a timeout that is no congestion.
     pub disconnected: Standby,

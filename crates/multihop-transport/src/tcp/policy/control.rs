@@ -1,4 +1,4 @@
-//! The port of a congestion control, and what the endpoint tells it.
+//! The interface of a congestion control, and its inputs.
 
 use multihop_core::{Duration, Instant, Notice};
 
@@ -36,7 +36,7 @@ pub(in crate::tcp) trait Policy {
         self.base_mut().restart();
     }
 
-    /// News from the layers below.
+    /// A notice from the layers below.
     fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
 
     /// Bytes that may be in flight, without what duplicate ACKs have added.
@@ -54,7 +54,7 @@ pub(in crate::tcp) trait Policy {
         self.base().ssthresh()
     }
 
-    /// Whether fast recovery goes on until everything sent before it is acknowledged.
+    /// Whether fast recovery continues until everything sent before it is acknowledged.
     fn outlasts_partial_acks(&self) -> bool;
 }
 

@@ -4,7 +4,7 @@ use super::control::{Ack, AckKind, Policy};
 use super::start::{NewRenoConfig, Start};
 use super::window::Window;
 
-/// RFC 6582: a partial ACK shows the next hole, and recovery goes on.
+/// RFC 6582: a partial ACK shows the next hole, and recovery continues.
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct NewReno {
     window: Window,

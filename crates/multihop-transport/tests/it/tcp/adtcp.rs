@@ -49,7 +49,7 @@ fn after_a_loss(state: Option<NetworkState>) -> [u32; 3] {
 }
 
 #[test]
-fn a_third_duplicate_is_answered_by_the_state_told() {
+fn a_third_duplicate_ack_is_handled_by_the_reported_state() {
     // Half of the eight outstanding segments; afterwards one segment above the flight.
     let newreno = [4000, 4000, 2000];
     assert_eq!(after_a_loss(None), newreno, "nothing told");
@@ -126,7 +126,7 @@ fn nor_does_a_state_whose_ack_a_duplicate_has_overtaken() {
 }
 
 #[test]
-fn another_option_kind_tells_nothing() {
+fn another_option_kind_is_ignored() {
     let mut other = adtcp();
     other.adtcp.option_kind = 254;
     let mut s = start(other);
@@ -135,7 +135,7 @@ fn another_option_kind_tells_nothing() {
 }
 
 #[test]
-fn newreno_ignores_what_it_is_told() {
+fn newreno_ignores_reports() {
     let mut s = start(Config { variant: Variant::NewReno, ..adtcp() });
     s.at_ms(100).gets(vec![told(1, CHANNEL_ERROR); 3]).expect([data(1)]);
     s.check(|tcp| (tcp.cwnd(), tcp.told_state()), (4000, None));
@@ -179,7 +179,7 @@ fn a_timeout_without_congestion_is_a_disconnection() {
 }
 
 #[test]
-fn a_timeout_in_congestion_or_without_news_is_newreno_s() {
+fn a_timeout_in_congestion_or_without_reports_is_handled_as_by_newreno() {
     for answer in [told(2, CONGESTION), ack(2)] {
         let mut s = start(adtcp());
         s.at_ms(100).gets([answer]).expect([9, 10].map(data));
@@ -244,6 +244,6 @@ fn with_a_conventional_peer_on_either_side_it_is_newreno() {
     assert!(counters.fast_retransmits > 0 && counters.standbys == 0, "{counters:?}");
     let conventional = transfer([Variant::NewReno, Variant::NewReno], 0.05);
     assert_eq!(*conventional.ends[0].counters(), counters);
-    let told_in_vain = transfer([Variant::NewReno, Variant::Adtcp], 0.05);
-    assert_eq!(*told_in_vain.ends[0].counters(), counters);
+    let ignored_reports = transfer([Variant::NewReno, Variant::Adtcp], 0.05);
+    assert_eq!(*ignored_reports.ends[0].counters(), counters);
 }

@@ -136,7 +136,7 @@ fn back_off_before_the_notice_is_kept() {
 }
 
 #[test]
-fn nothing_outstanding_is_no_news() {
+fn a_notice_without_outstanding_data_is_ignored() {
     let mut s = established(with(ELFN));
     s.app(|tcp| tcp.send_virtual(2 * u64::from(MSS))).expect([data(1), data(2)]);
     s.at_ms(100).gets([ack(3)]).expect([]);
@@ -197,7 +197,7 @@ fn probes_follow_the_round_trip_time_within_bounds() {
 }
 
 #[test]
-fn it_gives_up_if_told_to() {
+fn it_gives_up_after_the_configured_number_of_probes() {
     let mut s = on_standby(with(Standby { max_probes: Some(2), ..ELFN }));
     s.at_ms(2200).expect([data(2)]);
     s.at_ms(4200).expect([data(2)]);

@@ -119,7 +119,7 @@ fn the_window_opens_by_whole_segments_only() {
 }
 
 #[test]
-fn an_old_ack_says_nothing_about_the_window() {
+fn an_old_ack_does_not_change_the_window() {
     let mut s = established(Config { initial_window: 2, ..config() });
     s.app(|tcp| tcp.send_virtual(2000)).expect([data(1), data(2)]);
     s.at_ms(10).gets([window(3, 2500), window(2, 9000)]).expect([]).check(|tcp| tcp.window(), 2500);

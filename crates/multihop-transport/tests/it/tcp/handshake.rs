@@ -158,7 +158,7 @@ fn a_reset_half_open_listener_listens_again() {
 }
 
 #[test]
-fn a_reset_half_open_listener_forgets_nothing_that_it_was_told() {
+fn a_reset_half_open_listener_keeps_its_settings_and_data() {
     let pacing = Some(Pacing::new(PacingConfig::new(BitRate(2_000_000))));
     let mut s = closed(Config { pacing, ..with_handshake() });
     s.app(|tcp| tcp.listen()).gets([other(peer_syn())]).expect([answering(own_syn())]);

@@ -135,7 +135,7 @@ fn a_block_is_accepted_only_after_the_one_before_is_whole() {
 }
 
 #[test]
-fn the_end_of_a_block_waits_like_any_segment_unless_told_otherwise() {
+fn the_end_of_a_block_waits_like_any_segment_by_default() {
     let three = [data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)];
     let seen = [one(), one(), one(), ack(1, &[0, 1, 2], 2)];
     let mut s = established_with(config(), peer_every(3));

@@ -57,7 +57,7 @@ fn what_is_in_flight_as_the_window_closes_times_out_and_waits() {
 }
 
 #[test]
-fn the_news_of_an_ack_of_the_block_before_counts_while_ours_has_none() {
+fn the_window_in_an_ack_of_the_previous_block_counts_until_the_current_block_is_acknowledged() {
     let mut s = established(Config { cwnd_max: 4, ..config() });
     s.app(|tpa| tpa.send_virtual(8000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2), data(1, 3, 3)]);
     s.gets([window(1, &[0, 1, 2, 3], 3, 1)]).expect([data(2, 0, 0)]);
@@ -70,7 +70,7 @@ fn the_news_of_an_ack_of_the_block_before_counts_while_ours_has_none() {
 }
 
 #[test]
-fn an_ack_that_was_overtaken_says_nothing_of_the_window() {
+fn an_overtaken_ack_does_not_change_the_window() {
     let mut s = established(config());
     s.app(|tpa| tpa.send_virtual(3000)).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.gets([window(1, &[0, 1], 1, 1)]).expect([data(1, 2, 2)]);

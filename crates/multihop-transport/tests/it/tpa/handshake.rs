@@ -177,7 +177,7 @@ fn a_reset_half_way_leaves_a_listener_listening() {
 }
 
 #[test]
-fn a_reset_half_way_changes_nothing_that_the_listener_was_told() {
+fn a_reset_during_the_handshake_keeps_the_settings_and_data_of_the_listener() {
     let pacing = Some(PacingConfig::new(BitRate(2_000_000)));
     let mut s = closed(Config { pacing, ..config() });
     s.app(Endpoint::listen).gets([peer_syn(0)]).expect([own_answer(0, 0)]);
@@ -253,7 +253,7 @@ fn impossible_data_is_dropped_and_never_answered() {
 }
 
 #[test]
-fn a_connection_that_is_never_opened_says_nothing() {
+fn a_connection_that_is_never_opened_sends_nothing() {
     let mut s = closed(config());
     s.gets([data(1, 0, 0), ack(0, &[], 0)]).expect([]);
     s.check(|tpa| tpa.counters().dropped, 2);

@@ -99,7 +99,7 @@ fn a_clean_path_needs_no_retransmission() {
 /// A third segment that waits for a fourth is acknowledged by the receiver's timer, later than the
 /// round trips of the others say.
 #[test]
-fn a_timeout_that_does_not_cover_the_hold_expires_in_vain() {
+fn a_timeout_shorter_than_the_hold_expires_needlessly() {
     let of = |covers_hold| {
         let config = Config { ack_policy: AckPolicy::EveryTwo, sink: true, notices: true, ..Config::net() };
         let config = Config { rto: RtoConfig { covers_hold, ..config.rto }, ..config };

@@ -239,7 +239,7 @@ fn a_notice_about_a_probe_does_not_hurry_the_next() {
 }
 
 #[test]
-fn with_news_of_routes_a_frozen_sender_asks_once_and_is_silent_until_the_route_is_back() {
+fn with_notices_a_frozen_sender_probes_once_and_is_silent_until_the_route_is_back() {
     let config = Config { route_notices: true, ..with_notices() };
     let mut s = established(config);
     s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1)]);
