@@ -91,7 +91,7 @@ impl Links<Rng> {
     }
 }
 
-/// Room is made for so many links of a node at a time.
+/// Space for links of a node is allocated in blocks of this many.
 const MORE_LINKS: usize = 8;
 
 /// A link that is good or bad, and turns.

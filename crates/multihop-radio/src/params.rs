@@ -106,7 +106,7 @@ pub enum Fading {
     },
 }
 
-/// Gilbert-Elliott: a link (each direction by itself) is good or bad, and each frame may turn it.
+/// Gilbert-Elliott: each direction of a link is good or bad, and each frame may change its state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
     /// Frame error rate in the good state.
@@ -227,7 +227,7 @@ impl Default for Threshold {
     }
 }
 
-/// A radio as loud as ns-2's that decodes to 250 m and senses to 550 m where nobody interferes.
+/// ns-2's transmit power. Without interference, it decodes up to 250 m and senses up to 550 m.
 impl Default for Sinr {
     fn default() -> Self {
         Self {

@@ -53,7 +53,7 @@ impl Mac {
 
     /// A frame of length `airtime` began that is too weak to disturb the one being received.
     ///
-    /// ns-2 takes it for an announcement; the standard knows nothing of it.
+    /// ns-2 sets its NAV from it; the standard has no such rule.
     pub fn overheard_weak(&mut self, now: Instant, airtime: Duration, config: &MacConfig) {
         if config.params.flavour == Flavour::Ns2 {
             let space = if config.params.eifs { config.contention.eifs } else { Duration::ZERO };

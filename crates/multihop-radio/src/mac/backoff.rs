@@ -22,7 +22,7 @@ impl Backoff {
         matches!(self, Self::Paused { .. })
     }
 
-    /// When the countdown ends, if nobody interrupts it.
+    /// When the countdown ends if nothing interrupts it.
     pub(super) fn expires(self, slot: Duration) -> Instant {
         match self {
             Self::Running { slots, from } => from + slot * u64::from(slots),

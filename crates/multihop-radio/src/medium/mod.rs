@@ -1,4 +1,4 @@
-//! Who hears whom, how loud and how late.
+//! The links of a network: which stations hear a frame, at what power and after what delay.
 
 mod moving;
 mod still;

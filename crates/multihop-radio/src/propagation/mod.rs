@@ -58,8 +58,8 @@ impl Propagation {
     }
 }
 
-/// Time of flight, rounded up to a nanosecond: so that a way in two parts never takes less time
-/// than the same way at once, and nobody hears of a frame too early.
+/// Time of flight, rounded up to a nanosecond, so that delay obeys the triangle inequality and no station hears a
+/// frame too early.
 #[expect(clippy::cast_possible_truncation, reason = "float casts saturate")]
 pub fn delay(distance: f64) -> Duration {
     let nanos = distance / LIGHT_SPEED * 1e9;
