@@ -46,7 +46,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CommandError> {
     drop(progress);
     if let Some(folder) = &args.out {
         // Opened once more, for what other shards have written in the meantime.
-        results(&plan, &*lock(&open(folder, args.shard)?), folder)?;
+        results(&plan, &lock(&open(folder, args.shard)?), folder)?;
     }
     if !args.json {
         output::line(format_args!("{}", table::sweep(&plan, &combinations)))?;
