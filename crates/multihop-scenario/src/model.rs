@@ -7,6 +7,7 @@ use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 use multihop_routing::network::AgentConfig;
 use multihop_routing::{aodv, apdr, dsr, olsr};
+use multihop_transport::connection::{ConnectionConfig, UdpConfig};
 use multihop_transport::{tcp, tpa};
 
 use super::Topology;
@@ -295,6 +296,17 @@ pub enum Protocol {
         /// For both ends.
         config: Box<tpa::Config>,
     },
+}
+
+impl Protocol {
+    /// What makes both ends of a flow.
+    pub fn connections(&self) -> &dyn ConnectionConfig {
+        match self {
+            Self::Udp => &UdpConfig,
+            Self::Tcp { config } => config.as_ref(),
+            Self::Tpa { config } => config.as_ref(),
+        }
+    }
 }
 
 /// Time series to write.

@@ -4,10 +4,7 @@ use std::collections::VecDeque;
 
 use multihop_core::{Duration, FlowId, Instant, NodeId, Notice, Rng};
 use multihop_radio::frame::PacketHandle;
-use multihop_transport::connection::{Connection, Counters, Event, Output, UdpReceiver, UdpSender};
-use multihop_transport::{tcp, tpa};
-use multihop_wire::tcp::SeqNumber;
-use multihop_wire::tpa::BlockSeq;
+use multihop_transport::connection::{self, Connection, Counters, Event, Output};
 
 use super::action::{Action, Loss};
 use super::agenda::Owner;
@@ -171,49 +168,15 @@ fn built_in(
     flow: &Flow,
     hops: &mut impl FnMut(NodeId, NodeId) -> Option<u32>,
 ) -> [Box<dyn Connection>; 2] {
-    match &flow.transport.protocol {
-        Protocol::Udp => [Box::new(UdpSender::new(port_of(id))), Box::new(UdpReceiver::default())],
-        Protocol::Tcp { config } => {
-            let mut config = tcp::Config { sink: !scenario.is_relayed(id), ..config.as_ref().clone() };
-            if config.window_by_hops
-                && let Some(hops) = hops(scenario.in_mesh(flow.from), scenario.in_mesh(flow.to))
-            {
-                config.window_max = tcp::window_for_hops(hops);
-            }
-            if let Some(pacing) = &mut config.pacing {
-                pacing.pacer.bandwidth = scenario.radio.bit_rate();
-            }
-            tcp_pair(scenario.seed, id, &config)
-        }
-        Protocol::Tpa { config } => {
-            let sink = !scenario.is_relayed(id);
-            let mut config = tpa::Config { sink, initial_ttl: INITIAL_TTL, ..config.as_ref().clone() };
-            if let Some(pacing) = &mut config.pacing {
-                pacing.bandwidth = scenario.radio.bit_rate();
-            }
-            tpa_pair(scenario.seed, id, &config)
-        }
-    }
-}
-
-fn tcp_pair(seed: u64, id: FlowId, config: &tcp::Config) -> [Box<dyn Connection>; 2] {
-    [EndId::sender(id), EndId::receiver(id)].map(|end| {
-        let iss = Rng::stream(seed, "tcp/iss", u64::from(end.0)).next_u64() >> 32;
-        let iss = SeqNumber(u32::try_from(iss).expect("32 bits are left"));
-        Box::new(tcp::Endpoint::new(config.clone(), ports(id), iss)) as Box<dyn Connection>
+    let first = EndId::sender(id).0;
+    flow.transport.protocol.connections().ends(&mut connection::Flow {
+        port: port_of(id),
+        sink: !scenario.is_relayed(id),
+        bandwidth: scenario.radio.bit_rate(),
+        initial_ttl: INITIAL_TTL,
+        hops: &mut || hops(scenario.in_mesh(flow.from), scenario.in_mesh(flow.to)),
+        rng: &|purpose, end| Rng::stream(scenario.seed, purpose, u64::from(first + end)),
     })
-}
-
-fn tpa_pair(seed: u64, id: FlowId, config: &tpa::Config) -> [Box<dyn Connection>; 2] {
-    [EndId::sender(id), EndId::receiver(id)].map(|end| {
-        let iss = Rng::stream(seed, "tpa/iss", u64::from(end.0)).next_u64() >> 48;
-        let iss = BlockSeq(u16::try_from(iss).expect("16 bits are left"));
-        Box::new(tpa::Endpoint::new(config.clone(), ports(id), iss)) as Box<dyn Connection>
-    })
-}
-
-fn ports(id: FlowId) -> tcp::Ports {
-    tcp::Ports { local: port_of(id), remote: port_of(id) }
 }
 
 impl Ends {

@@ -13,11 +13,13 @@ pub use crate::event::{Event, SendError};
 use crate::pacing::Pacer;
 use crate::tcp::{Levels, Trip, Values};
 
+mod flow;
 mod tcp;
 mod tpa;
 mod udp;
 
-pub use udp::{UdpReceiver, UdpSender};
+pub use flow::{ConnectionConfig, Flow};
+pub use udp::{UdpConfig, UdpReceiver, UdpSender};
 
 /// One end of a flow.
 ///

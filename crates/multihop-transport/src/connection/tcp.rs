@@ -1,10 +1,32 @@
+use alloc::boxed::Box;
+
 use multihop_core::{Instant, Machine, Notice, Payload};
+use multihop_wire::tcp::SeqNumber;
 
 use super::{
-    Connection, Counters, Data, Measurements, Output, Progress, Reactions, RoundTrip, Segment, pace_of,
+    Connection, ConnectionConfig, Counters, Data, Flow, Measurements, Output, Progress, Reactions, RoundTrip,
+    Segment, pace_of,
 };
 use crate::event::SendError;
-use crate::tcp::{self, Endpoint, State, Trip};
+use crate::tcp::{self, Config, Endpoint, State, Trip, window_for_hops};
+
+impl ConnectionConfig for Config {
+    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+        let mut config = Self { sink: flow.sink, ..self.clone() };
+        if config.window_by_hops
+            && let Some(hops) = (flow.hops)()
+        {
+            config.window_max = window_for_hops(hops);
+        }
+        if let Some(pacing) = &mut config.pacing {
+            pacing.pacer.bandwidth = flow.bandwidth;
+        }
+        flow.pair("tcp/iss", 32, |ports, initial| {
+            let initial = u32::try_from(initial).expect("32 bits are left");
+            Endpoint::new(config.clone(), ports, SeqNumber(initial))
+        })
+    }
+}
 
 impl Connection for Endpoint {
     fn listen(&mut self) {

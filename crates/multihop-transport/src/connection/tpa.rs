@@ -1,9 +1,27 @@
-use multihop_core::{Instant, Machine, Notice, Payload};
+use alloc::boxed::Box;
 
-use super::{Connection, Counters, Data, Output, Progress, RoundTrip, Segment, pace_of};
+use multihop_core::{Instant, Machine, Notice, Payload};
+use multihop_wire::tpa::BlockSeq;
+
+use super::{
+    Connection, ConnectionConfig, Counters, Data, Flow, Output, Progress, RoundTrip, Segment, pace_of,
+};
 use crate::event::SendError;
 use crate::tcp::Trip;
-use crate::tpa::{self, Endpoint, State};
+use crate::tpa::{self, Config, Endpoint, State};
+
+impl ConnectionConfig for Config {
+    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+        let mut config = Self { sink: flow.sink, initial_ttl: flow.initial_ttl, ..self.clone() };
+        if let Some(pacing) = &mut config.pacing {
+            pacing.bandwidth = flow.bandwidth;
+        }
+        flow.pair("tpa/iss", 16, |ports, initial| {
+            let initial = u16::try_from(initial).expect("16 bits are left");
+            Endpoint::new(config.clone(), ports, BlockSeq(initial))
+        })
+    }
+}
 
 impl Connection for Endpoint {
     fn listen(&mut self) {

@@ -1,12 +1,23 @@
 //! UDP: each `send` is a datagram, and nobody answers.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use multihop_core::Instant;
 
-use super::{Connection, Counters, Data, Datagram, Output, Segment};
+use super::{Connection, ConnectionConfig, Counters, Data, Datagram, Flow, Output, Segment};
 use crate::event::{Event, SendError};
 use crate::tcp::Trip;
+
+/// UDP, which has no parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct UdpConfig;
+
+impl ConnectionConfig for UdpConfig {
+    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+        [Box::new(UdpSender::new(flow.port)), Box::new(UdpReceiver::default())]
+    }
+}
 
 /// The sender of a flow of datagrams.
 #[derive(Debug)]

@@ -1,0 +1,47 @@
+//! Both ends of a flow, for drivers that run a whole network.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use multihop_core::{BitRate, Rng};
+
+use super::Connection;
+use crate::event::Ports;
+
+/// A transport with its parameters.
+pub trait ConnectionConfig: fmt::Debug + Send + Sync {
+    /// The sender and the receiver of a flow.
+    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2];
+}
+
+/// The flow for which [`ConnectionConfig`] makes both ends.
+pub struct Flow<'a> {
+    /// Both ports.
+    pub port: u16,
+    /// Whether data counts as read as soon as it arrives.
+    pub sink: bool,
+    /// Bandwidth of the channel, for pacing.
+    pub bandwidth: BitRate,
+    /// The TTL with which packets leave.
+    pub initial_ttl: u8,
+    /// Length of the route, if it never changes.
+    pub hops: &'a mut dyn FnMut() -> Option<u32>,
+    /// The random stream of a purpose, at the sender (0) or the receiver (1).
+    pub rng: &'a dyn Fn(&str, u32) -> Rng,
+}
+
+impl Flow<'_> {
+    /// Makes both ends alike but for their initial sequence numbers of `bits` bits.
+    pub(super) fn pair<C: Connection + 'static>(
+        &self,
+        purpose: &str,
+        bits: u32,
+        make: impl Fn(Ports, u64) -> C,
+    ) -> [Box<dyn Connection>; 2] {
+        let ports = Ports { local: self.port, remote: self.port };
+        [0, 1].map(|end| {
+            let initial = (self.rng)(purpose, end).next_u64() >> (u64::BITS - bits);
+            Box::new(make(ports, initial)) as Box<dyn Connection>
+        })
+    }
+}
