@@ -1,7 +1,7 @@
 //! Scenario files: TOML or JSON text in, a checked [`Scenario`] or every problem out.
 //!
-//! Text becomes a document whose values know their place, overrides are laid on top, the tables read
-//! it, and the checks turn them into what the simulator is given.
+//! Text becomes a document whose values record their position; overrides are applied; the tables read
+//! it; and the checks turn the tables into a [`Scenario`].
 
 mod canonical;
 mod check;
@@ -44,8 +44,8 @@ pub fn set_tpa(config: &mut tpa::Config, parameters: &[(String, String)]) -> Res
 }
 
 impl Scenario {
-    /// Reads and checks a scenario, with `overrides` (dotted path, TOML value or bare string) laid
-    /// on top in their order.
+    /// Reads and checks a scenario, with `overrides` (dotted path, TOML value or bare string)
+    /// applied in their order.
     pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Self, Problems> {
         let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
         let mut faults = Vec::new();

@@ -1,4 +1,4 @@
-//! The checked scenario: whatever the simulator is given has passed every check.
+//! The checked scenario: everything in it has passed every check.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use super::Topology;
 /// One simulation, ready to run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What people call it.
+    /// Name for people and results.
     pub name: String,
     /// Simulated time.
     pub duration: Duration,
-    /// What every metric leaves out at the beginning; shorter than `duration`.
+    /// The start of the run that no metric counts; shorter than `duration`.
     pub warmup: Duration,
     /// Root of every random stream.
     pub seed: u64,
@@ -27,7 +27,7 @@ pub struct Scenario {
     pub radio: RadioParams,
     /// Medium access and the interface queue.
     pub mac: MacParams,
-    /// How addresses are found.
+    /// Address resolution.
     pub arp: ArpKind,
     /// Where the nodes are.
     pub topology: Topology,
@@ -35,7 +35,7 @@ pub struct Scenario {
     pub mobility: Mobility,
     /// Computers behind wires; numbered after the nodes.
     pub hosts: Vec<Host>,
-    /// Who forwards to whom.
+    /// Routing protocol.
     pub routing: Routing,
     /// Traffic, in the order of the file; [`multihop_core::FlowId`] counts along it.
     pub flows: Vec<Flow>,
@@ -50,7 +50,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Metres over which a unicast data frame can be decoded in the absence of everything else.
+    /// Metres over which a unicast data frame can be decoded without interference.
     pub fn decode_range(&self) -> f64 {
         self.radio.decode_range()
     }
@@ -61,17 +61,17 @@ impl Scenario {
         (first..).map(NodeId).zip(&self.hosts)
     }
 
-    /// Whether this is no node of the mesh.
+    /// Whether this is a host and not a node of the mesh.
     pub fn is_host(&self, node: NodeId) -> bool {
         !self.hosts.is_empty() && node.index() >= self.topology.nodes()
     }
 
-    /// Where the mesh sends what is for `node`: itself, or its gateway.
+    /// The node to which the mesh routes packets for `node`: itself, or its gateway.
     pub fn in_mesh(&self, node: NodeId) -> NodeId {
         if self.is_host(node) { self.hosts[node.index() - self.topology.nodes()].gateway } else { node }
     }
 
-    /// Whether another flow passes on what this one delivers.
+    /// Whether another flow relays the data that this one delivers.
     pub fn is_relayed(&self, flow: FlowId) -> bool {
         self.flows.iter().any(|other| matches!(other.app, App::Relay { of, .. } if of == flow))
     }
@@ -103,7 +103,7 @@ pub enum ArpKind {
 
 /// How the nodes move.
 ///
-/// Unless they stand still, where they begin comes from here and not from the topology.
+/// Unless they stand still, their initial positions come from here and not from the topology.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mobility {
     /// Not at all.
@@ -112,10 +112,10 @@ pub enum Mobility {
     RandomWaypoint {
         /// Area, speeds, pauses, start.
         params: RandomWaypointParams,
-        /// Takes the place of the scenario's seed: another seed is the same movement.
+        /// Replaces the scenario's seed, so that runs with other seeds have the same movement.
         pattern: Option<u64>,
     },
-    /// In one direction drawn at random after another.
+    /// In a sequence of directions drawn at random.
     RandomWalk(RandomWalkParams),
     /// Along paths given in advance, one for each node.
     Paths(Vec<Path>),
@@ -124,13 +124,13 @@ pub enum Mobility {
 /// The routing protocol and how its packets travel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routing {
-    /// Who decides.
+    /// The protocol.
     pub protocol: RoutingProtocol,
     /// Bytes of a second IP header in every routed packet.
     pub ip_extra: u32,
 }
 
-/// Who decides about routes.
+/// A routing protocol and its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RoutingProtocol {
     /// Routes that hold for the whole run: fewest hops at the decode range, ties to the lowest
@@ -146,7 +146,7 @@ pub enum RoutingProtocol {
     Dsr(dsr::Config),
     /// RFC 3626.
     Olsr(olsr::Config),
-    /// The same with routes by cost.
+    /// The same with routes of least cost.
     Apdr(apdr::Config),
 }
 
@@ -196,14 +196,14 @@ pub struct Flow {
     pub transport: Transport,
     /// When the application begins; before the end of the run.
     pub start: Duration,
-    /// When it falls silent; after `start`.
+    /// When it ends; after `start`.
     pub stop: Option<Duration>,
     /// Its place among transfers that were drawn at random.
     pub drawn: Option<Drawn>,
 }
 
 impl Flow {
-    /// Whether it begins at its start, and not after another.
+    /// Whether it begins at `start`, and not after another flow.
     pub fn begins_by_itself(&self) -> bool {
         self.drawn.is_none_or(|drawn| drawn.first)
     }
@@ -212,7 +212,7 @@ impl Flow {
 /// A transfer that was drawn at random, and those before and after it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Drawn {
-    /// Whether it begins at its start, or after another.
+    /// Whether it begins at `start`, or after another flow.
     pub first: bool,
     /// Which one follows when it has ended, and how long after.
     pub next: Option<(FlowId, Duration)>,
@@ -221,9 +221,9 @@ pub struct Drawn {
 /// What a flow sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum App {
-    /// Data without end.
+    /// Greedy: always has data to send.
     Ftp,
-    /// So much data, then the end.
+    /// This much data, then the end.
     File {
         /// Application bytes.
         bytes: u64,
@@ -244,16 +244,16 @@ pub enum App {
         /// Payload bytes of each datagram.
         size: u32,
     },
-    /// Datagrams at the best constant rate, which is searched for; over UDP.
+    /// Datagrams at the best constant rate, which the run searches for; over UDP.
     Paced {
         /// Payload bytes of each datagram.
         size: u32,
     },
-    /// What another flow delivers to this one's sender.
+    /// The data that another flow delivers to this one's sender.
     Relay {
         /// The other one.
         of: FlowId,
-        /// Bytes taken from it that have not been acknowledged here, at most.
+        /// Largest number of bytes taken from it that are not acknowledged here.
         buffer: u64,
     },
 }
@@ -284,7 +284,7 @@ pub struct Transport {
 /// A transport protocol and its parameters.
 #[derive(Clone, Debug)]
 pub enum Protocol {
-    /// Datagrams, nothing more.
+    /// Datagrams only.
     Udp,
     /// TCP in one of its variants.
     Tcp {
@@ -325,9 +325,9 @@ pub enum Series {
     Cwnd,
     /// Round-trip time samples.
     Rtt,
-    /// Where congestion control is.
+    /// State of the congestion control.
     State,
-    /// What a paced sender lets out at most, payload.
+    /// Largest payload rate of a paced sender.
     Rate,
     /// Coefficient of variation of a paced sender's round trips.
     Cov,
@@ -341,7 +341,7 @@ pub enum Series {
     Por,
     /// Newest ratio of lost packets there.
     Plr,
-    /// What an ADTCP receiver makes of the network, in bits.
+    /// State of the network as an ADTCP receiver reports it, in bits.
     Network,
     /// Links that packets crossed between sender and receiver.
     Hops,
@@ -385,8 +385,8 @@ pub struct Axis {
 /// One value on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AxisValue {
-    /// As an override takes it.
+    /// In the form of an override.
     pub text: String,
-    /// As results show it.
+    /// In the form that results show.
     pub json: serde_json::Value,
 }

@@ -12,7 +12,7 @@ impl Scenario {
     /// Where a node begins is `at(Instant::ZERO)`; `layout` has it only if the nodes stand still.
     pub fn tracks(&self, layout: &Layout) -> Vec<Track> {
         let movements = self.movements(layout);
-        // Collected, they would stay where the movements were, which take more room.
+        // `collect` would reuse the allocation of the movements, which is larger.
         let mut tracks = Vec::with_capacity(movements.len());
         tracks.extend(movements.into_iter().map(Track::new));
         tracks

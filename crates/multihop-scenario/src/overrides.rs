@@ -2,7 +2,7 @@
 
 use super::document::{Entry, Fault, Node, Origin, Table, Value, shorten};
 
-/// Sets what `overrides` say, in their order.
+/// Applies `overrides` in their order.
 pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], faults: &mut Vec<Fault>) {
     for (index, (key, value)) in overrides.iter().enumerate() {
         let origin = Origin::Override(index);

@@ -95,5 +95,5 @@ impl fmt::Display for Problems {
 
 impl core::error::Error for Problems {}
 
-/// Nobody reads more.
+/// Longest list of problems.
 const LISTED: usize = 100;

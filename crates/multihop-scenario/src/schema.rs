@@ -4,7 +4,7 @@ use schemars::generate::SchemaSettings;
 
 use super::tables::ScenarioTable;
 
-/// What editors and other programs may know about a scenario file.
+/// The schema, for editors and other programs.
 pub fn schema() -> serde_json::Value {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<ScenarioTable>();
     schema.insert("title".into(), "multihop scenario".into());

@@ -1,4 +1,4 @@
-//! The types of single values: numbers with bounds, words, and what is made of them.
+//! The types of single values: numbers with bounds, words, and compositions of them.
 
 use std::borrow::Cow;
 
@@ -42,11 +42,11 @@ macro_rules! numbers {
 numbers! {
     /// A time that may be zero.
     Seconds: 0.0 to 1e9;
-    /// A time that passes.
+    /// A time that is not zero.
     PositiveSeconds: 0.000001 to 1e9;
     /// A length that is not zero.
     Metres: 0.001 to 1e7;
-    /// Metres a second.
+    /// Metres per second.
     Speed: 0.0 to 10000.0;
     /// One coordinate.
     Coordinate: -1e7 to 1e7;
@@ -91,7 +91,7 @@ times! { Seconds PositiveSeconds }
 pub(crate) struct Whole<const MIN: u64, const MAX: u64>(pub(super) u64);
 
 impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
-    /// As a narrower type, which the bounds fit.
+    /// The value in a narrower type that the bounds fit.
     pub(crate) fn to<T: TryFrom<u64, Error: core::fmt::Debug>>(self) -> T {
         T::try_from(self.0).expect("the bounds of the value fit the type")
     }

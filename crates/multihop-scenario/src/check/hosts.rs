@@ -1,4 +1,4 @@
-//! `[[host]]`, and flows that pass on what others deliver.
+//! `[[host]]`, and flows that relay the data of others.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::document::Fault;
 use crate::model::{App, Flow, Host, Protocol};
 use crate::tables::HostTable;
 
-/// Computers on wires.
+/// Computers connected by wires.
 pub(super) fn hosts(tables: &[HostTable], nodes: &Nodes<'_>, faults: &mut Vec<Fault>) -> Option<Vec<Host>> {
     if tables.len() > MOST_HOSTS {
         let message = format!("found {} hosts, allowed: at most {MOST_HOSTS}", tables.len());
@@ -33,7 +33,7 @@ pub(super) fn hosts(tables: &[HostTable], nodes: &Nodes<'_>, faults: &mut Vec<Fa
     checked.into_iter().collect()
 }
 
-/// A relay begins where the flow that it passes on ends, and both are streams.
+/// A relay begins at the node where the relayed flow ends, and both are streams.
 pub(super) fn check_relays(flows: &[Flow], faults: &mut Vec<Fault>) {
     let mut passed_on = BTreeSet::new();
     for (n, flow) in flows.iter().enumerate() {

@@ -30,7 +30,7 @@ pub(super) struct Mover<'a> {
 }
 
 impl Mover<'_> {
-    /// What `table` says.
+    /// The movement that `table` describes.
     pub(super) fn mobility(&self, table: &MobilityTable, faults: &mut Vec<Fault>) -> Option<Mobility> {
         match table {
             MobilityTable::Static(_) => Some(Mobility::Static),
@@ -80,7 +80,7 @@ impl Mover<'_> {
                 return None;
             }
         };
-        // Beyond, the mean length of a trip drowns in rounding errors.
+        // In narrower areas rounding errors hide the mean length of a trip.
         if width.max(height) > NARROWEST * width.min(height) {
             let message =
                 format!("found {width} x {height} m, allowed: one side up to {NARROWEST} times the other");
@@ -90,7 +90,7 @@ impl Mover<'_> {
         Some(Area { width, height })
     }
 
-    /// Refuses what could only be a slip and would never end.
+    /// Refuses so many legs that the scenario is a mistake: the run would hardly end.
     fn limit_legs(&self, per_second: f64, faults: &mut Vec<Fault>) -> Option<()> {
         let nodes = self.topology?.nodes() as f64;
         let legs = nodes * per_second * self.duration.as_secs_f64();
@@ -118,7 +118,7 @@ impl Mover<'_> {
         paths.into_iter().collect::<Option<_>>().map(Mobility::Paths)
     }
 
-    /// The path of a node that stays where the topology has it.
+    /// The path of a node that stays at its position in the topology.
     fn standing(&self, node: usize, key: &str, faults: &mut Vec<Fault>) -> Option<Path> {
         if let Some(Topology::Fixed(layout)) = self.topology {
             let [x, y] = layout.positions[node];
@@ -162,7 +162,7 @@ impl Mover<'_> {
     }
 }
 
-/// The topology of a movement that says where each node begins.
+/// The topology of a movement that gives the initial positions.
 pub(super) fn topology_of(mobility: &Mobility) -> Option<Topology> {
     let Mobility::Paths(paths) = mobility else { return None };
     let begin = |path: &Path| {
@@ -173,7 +173,7 @@ pub(super) fn topology_of(mobility: &Mobility) -> Option<Topology> {
     Some(Topology::Fixed(Layout { names: vec![None; positions.len()], positions, pairs: Vec::new() }))
 }
 
-/// Whether the two say the same thing twice or not at all.
+/// Refuses a topology and a movement that both give the positions, or neither.
 pub(super) fn agree(
     topology: &TopologyTable,
     mobility: Option<&MobilityTable>,
@@ -260,7 +260,7 @@ fn through(waypoints: &[Waypoint], key: &str, faults: &mut Vec<Fault>) -> Option
     }
 }
 
-/// m/s. Slower nodes may as well stand.
+/// m/s. Slower nodes hardly move.
 const SLOWEST: f64 = 1e-6;
 /// Longer side of an area in shorter ones.
 const NARROWEST: f64 = 1e4;

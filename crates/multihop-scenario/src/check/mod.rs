@@ -1,4 +1,4 @@
-//! From the tables people write to the checked [`Scenario`]: what one key says about another.
+//! From the tables of a file to the checked [`Scenario`]: rules between several keys.
 
 mod expected;
 mod hosts;
@@ -221,7 +221,7 @@ fn flow(
     Some(Flow { from, to, app, transport: transport?, start, stop, drawn: None })
 }
 
-/// Who sends to whom.
+/// The flows.
 fn ends<'a>(
     table: &FlowTable,
     nodes: &Nodes<'_>,

@@ -54,7 +54,7 @@ pub(super) fn topology(
         }
         TopologyTable::File(table) => file(table, source, faults)?,
         TopologyTable::Roaming(table) => layouts::roaming(table.spacing.0).0,
-        // Where the movement has no nodes either, that has been refused.
+        // A movement without nodes has been refused already.
         TopologyTable::Mobility(_) => return None,
     };
     Some(Topology::Fixed(layout))

@@ -10,7 +10,7 @@ use crate::tables::{BytesValue, DrawnApp, TrafficTable};
 
 /// As many transfers as can begin before the end, round by round; `before` flows come first.
 ///
-/// Who talks to whom and the sizes depend on the seed alone, not on what becomes of the transfers.
+/// Endpoints and sizes depend on the seed alone, not on the progress of the transfers.
 pub(super) fn draw(
     table: &TrafficTable,
     nodes: usize,

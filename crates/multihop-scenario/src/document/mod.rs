@@ -1,4 +1,4 @@
-//! A parsed document in which every value knows where it came from.
+//! A parsed document in which every value records its position in the source.
 
 mod json;
 mod toml;
@@ -18,14 +18,14 @@ pub enum Source {
     Toml {
         /// The document.
         text: String,
-        /// What messages call it; files it names lie in the same folder.
+        /// Name in messages; the files that it names are in the same folder.
         name: String,
     },
     /// The same structure, from programs.
     Json {
         /// The document.
         text: String,
-        /// What messages call it; files it names lie in the same folder.
+        /// Name in messages; the files that it names are in the same folder.
         name: String,
     },
 }
@@ -43,7 +43,7 @@ impl Source {
         Ok(if is_json { Self::Json { text, name } } else { Self::Toml { text, name } })
     }
 
-    /// What messages call it.
+    /// Name in messages.
     pub fn name(&self) -> &str {
         match self {
             Self::Toml { name, .. } | Self::Json { name, .. } => name,
@@ -69,7 +69,7 @@ impl Source {
         }
     }
 
-    /// Faults with their places spelt out.
+    /// Faults with their line and column.
     pub(super) fn problems(
         &self,
         root: Option<&Node>,
@@ -116,7 +116,7 @@ pub(super) enum Value {
     Bool(bool),
     Array(Vec<Node>),
     Table(Table),
-    /// Dates, nulls, integers beyond any use: described, never accepted.
+    /// Dates, nulls, integers out of range: described in messages, never accepted.
     Strange(&'static str),
 }
 
@@ -142,7 +142,7 @@ pub(super) enum Origin {
     Nowhere,
 }
 
-/// A problem whose place is not yet spelt out.
+/// A problem whose line and column are not yet known.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     /// `None` is where the document has `key`.
@@ -163,7 +163,7 @@ impl Fault {
 }
 
 impl Node {
-    /// A value that nobody wrote.
+    /// A default value.
     pub(super) fn default(json: &serde_json::Value) -> Self {
         json::node(json)
     }
@@ -191,7 +191,7 @@ impl Node {
     }
 }
 
-/// As messages show what was found.
+/// The form in which messages show the value.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -207,11 +207,11 @@ impl fmt::Display for Value {
     }
 }
 
-/// The text of a file, or what is wrong with it.
+/// The text of a file, or an error message.
 pub(super) fn read_text(path: &Path, longest: usize) -> Result<String, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
-    // Not the length in the metadata: devices have none, and no end.
+    // The length in the metadata is not enough: devices report none and never end.
     file.take(longest as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() > longest {
         return Err(format!("found more than {longest} bytes, allowed: up to {longest}"));

@@ -61,7 +61,7 @@ fn table(entries: &DeTable<'_>, origin: Option<Origin>) -> Table {
     entries.iter().map(|(key, value)| (key.get_ref().to_string(), entry((key, value)))).collect()
 }
 
-/// Where a line has so many dots that the tables it may nest would exhaust the stack.
+/// Offset of the first line with so many dots that nested tables could exhaust the stack.
 fn too_deep(text: &str) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -78,5 +78,5 @@ fn deepest_key(line: &str) -> usize {
     line.split([',', '=']).map(|part| part.matches('.').count()).max().unwrap_or(0)
 }
 
-/// Far more than a scenario needs, far less than the stack holds.
+/// Far more than a scenario needs, and far less than the stack allows.
 const DEEPEST: usize = 100;

@@ -79,7 +79,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Notes which keys there would be if `key` had another value, for those who meet one of them.
+    /// Records the keys that other values of `key` allow, for hints in messages.
     pub(crate) fn mention(
         &mut self,
         key: &'static str,
@@ -88,17 +88,17 @@ impl<'a> Keys<'a> {
         self.kinds.push((Some(key), kinds));
     }
 
-    /// Notes which keys there would be in another family of tables.
+    /// Records the keys that other families of tables have, for hints in messages.
     pub(crate) fn mention_families(&mut self, families: fn() -> Vec<(&'static str, Vec<&'static str>)>) {
         self.kinds.push((None, families));
     }
 
-    /// Lets unknown keys pass, since which are known could not be found out.
+    /// Accepts unknown keys, because an error hides which keys are known.
     pub(crate) fn forgive(&mut self) {
         self.table = &NO_KEYS;
     }
 
-    /// Refuses every key that nobody took.
+    /// Refuses every key that was not taken.
     pub(crate) fn close(self, faults: &mut Vec<Fault>) {
         for (key, entry) in self.table {
             if !self.known.contains(key.as_str()) {
@@ -113,7 +113,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// With which value of another key `key` would be one.
+    /// A hint: the value of another key with which `key` is allowed.
     fn elsewhere(&self, key: &str) -> Option<String> {
         self.kinds.iter().find_map(|(by, kinds)| {
             let kinds = kinds();
@@ -137,14 +137,14 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// The known word that a misspelt one probably stands for.
+/// The known word that a misspelt word probably means.
 fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let allowed_edits = word.len().div_ceil(3).clamp(1, 3);
     let near = known.map(|candidate| (edits(word, candidate), candidate));
     near.filter(|(edits, _)| *edits <= allowed_edits).min().map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein's distance, counted in bytes; words of unlike length are far apart unseen.
+/// Levenshtein distance in bytes; words of very different lengths are not compared.
 fn edits(a: &str, b: &str) -> usize {
     if a.len().abs_diff(b.len()) > 3 {
         return usize::MAX;

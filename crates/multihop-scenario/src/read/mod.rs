@@ -19,10 +19,10 @@ use super::document::{Fault, Node};
 
 /// A type that a value of a scenario file can have.
 pub(super) trait Read: JsonSchema + Sized {
-    /// Takes the value, or says what is wrong with it.
+    /// Takes the value, or records a fault.
     fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self>;
 
-    /// What a missing key means where no default is given.
+    /// The value of a missing key that has no default.
     fn absent() -> Option<Self> {
         None
     }
@@ -82,7 +82,7 @@ macro_rules! table {
 }
 pub(super) use table;
 
-/// Defines a table one of whose keys says which other keys there are.
+/// Defines a table in which one key decides which other keys exist.
 macro_rules! kinds {
     ($(#[doc = $doc:literal])* $name:ident by $key:literal $(= $default:literal)? {
         $($(#[doc = $about:literal])* $word:literal => $variant:ident($fields:ty),)*
@@ -215,7 +215,7 @@ impl Object {
     }
 }
 
-/// One of several objects, told apart by the word at `key`.
+/// One of several objects, selected by the word at `key`.
 pub(super) fn kinds_schema<const N: usize>(
     key: &str,
     default: Option<&str>,
@@ -242,7 +242,7 @@ pub(super) fn kinds_schema<const N: usize>(
     schema
 }
 
-/// Notes that `node` is not what is allowed.
+/// Records that `node` is not an allowed value.
 pub(super) fn wrong<T>(node: &Node, path: &str, allowed: &str, faults: &mut Vec<Fault>) -> Option<T> {
     faults.push(Fault::at(node.origin, path, format!("found {}, allowed: {allowed}", node.value)));
     None

@@ -1,5 +1,5 @@
-//! Configurations with keys of their own ([`Settings`]) as parts of a scenario's tables: their keys
-//! are read, described and listed here, by one visitor each.
+//! Configurations that list their keys ([`Settings`]), as parts of a scenario's tables. One visitor
+//! reads the keys; another describes and lists them.
 
 use multihop_core::settings::{Allowed, Key, Settings, Value, Visitor};
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -14,7 +14,7 @@ pub(crate) fn take(settings: &mut dyn Settings, name: &str, keys: &mut Keys<'_>,
     let mut reader = Reader { name, keys, faults, refused: Vec::new(), reason: None };
     settings.keys(&mut reader);
     let refused = reader.refused;
-    // What one value says about another can only be told once each is allowed.
+    // Values are compared with each other only if each is allowed by itself.
     if faults.len() == before {
         faults.extend(refused);
     }
@@ -80,7 +80,7 @@ struct Reader<'a, 'k> {
     name: &'a str,
     keys: &'a mut Keys<'k>,
     faults: &'a mut Vec<Fault>,
-    /// Values that are allowed in themselves, but not beside others.
+    /// Values that are allowed by themselves, but not together with others.
     refused: Vec<Fault>,
     /// Why the keys that follow are not available.
     reason: Option<String>,

@@ -1,4 +1,4 @@
-//! The tables of a scenario file as people write them. What they mean is in `check`.
+//! The tables of a scenario file. Their meaning is in `check`.
 
 mod mobility;
 mod radio;

@@ -144,7 +144,7 @@ fn suffixes_after(belongs: fn(&Kind) -> bool) -> String {
     words.join(", ")
 }
 
-/// Why a text is no name.
+/// Why a text is not a valid name.
 enum Refusal {
     Unknown,
     /// Its parts exist but do not go together.

@@ -11,7 +11,7 @@ pub(crate) struct TcpKind {
     pub(super) variant: Variant,
     pub(super) ack: Ack,
     pub(super) window: Window,
-    /// Whether it stands by when told that a link failed, and what that changes.
+    /// Whether a link failure puts it into stand-by, and what it restores afterwards.
     pub(super) elfn: Option<Restore>,
     /// Adaptive pacing, and by whose clock.
     pub(super) pacing: Option<Clock>,
