@@ -14,14 +14,14 @@ use std::error::Error;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use multihop_core::settings::{Settings, Visitor};
 use multihop_core::{DropReason, Duration, Instant, Machine, NodeId, Rng};
 use multihop_routing::agent::{Input, Output, Routable, RoutingAgent};
 use multihop_routing::message::Message;
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
-use multihop_scenario::{Scenario, Source};
-use multihop_sim::extension::Extensions;
+use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
-use multihop_sim::{Outputs, run, run_with};
+use multihop_sim::{Outputs, run};
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("Five NewReno flows among 50 nodes in 1000 x 1000 m, 60 s\n");
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same network under both ways of routing.
+/// The same network under both routing protocols.
 pub(crate) fn compare(seed: u64, seconds: f64) -> Result<(RunResult, RunResult), Box<dyn Error>> {
     let flows: String = (0..5)
         .map(|n| {
@@ -54,34 +54,52 @@ pub(crate) fn compare(seed: u64, seconds: f64) -> Result<(RunResult, RunResult),
         "duration = {seconds:?}\nwarmup = 10.0\nseed = {seed}\n\
          topology = {{ kind = \"random\", nodes = 50, area = [1000.0, 1000.0] }}\n{flows}"
     );
-    let scenario = Scenario::load(&Source::Toml { text, name: "random.toml".into() }, &[])?;
-    let places = scenario.topology.place(seed)?.positions.into();
-    let greedy = GreedyConfig { places, seed };
-    let extensions = Extensions { routing: Some(&greedy), ..Extensions::default() };
-    Ok((
-        run(&scenario, Outputs::default(), &mut |_| {})?,
-        run_with(&scenario, &extensions, Outputs::default(), &mut |_| {})?,
-    ))
+    let source = Source::Toml { text, name: "random.toml".into() };
+    let extensions = Extensions::default().routing::<GreedyConfig>(GREEDY);
+    let result = |protocol: &str| -> Result<RunResult, Box<dyn Error>> {
+        let protocol = [("routing.protocol".to_owned(), protocol.to_owned())];
+        let scenario = Scenario::load_with(&source, &protocol, &extensions)?;
+        Ok(run(&scenario, Outputs::default(), &mut |_| {})?)
+    };
+    Ok((result("static")?, result("greedy")?))
 }
+
+/// How scenarios name the protocol.
+pub(crate) const GREEDY: Extension =
+    Extension { name: "greedy", version: "1", help: "Greedy geographic forwarding." };
 
 /// The parameters of the protocol.
 #[derive(Clone, Debug)]
 pub(crate) struct GreedyConfig {
-    /// The location service: where every node is.
-    places: Arc<[[f64; 2]]>,
-    seed: u64,
+    /// Mean time between beacons.
+    interval: Duration,
+}
+
+impl Default for GreedyConfig {
+    fn default() -> Self {
+        Self { interval: Duration::from_secs(1) }
+    }
+}
+
+impl Settings for GreedyConfig {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Mean time between beacons, s.").seconds("interval", &mut self.interval, 0.01..=100.0);
+    }
 }
 
 impl AgentConfig for GreedyConfig {
     fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
-        network.agents(|address, _rng| Greedy::new(index(address), self))
+        let places: Arc<[[f64; 2]]> = network.positions.into();
+        network.agents(|address, rng| Greedy::new(index(address), places.clone(), self.interval, rng))
     }
 }
 
 /// One node's agent.
 pub(crate) struct Greedy {
     place: [f64; 2],
+    /// The location service: where every node is.
     places: Arc<[[f64; 2]]>,
+    interval: Duration,
     neighbours: BTreeMap<Ipv4Addr, Neighbour>,
     next_beacon: Instant,
     rng: Rng,
@@ -96,13 +114,13 @@ struct Neighbour {
 }
 
 impl Greedy {
-    fn new(node: usize, config: &GreedyConfig) -> Self {
-        let mut rng = Rng::stream(config.seed, "greedy/beacon", node as u64);
+    fn new(node: usize, places: Arc<[[f64; 2]]>, interval: Duration, mut rng: Rng) -> Self {
         Self {
-            place: config.places[node],
-            places: config.places.clone(),
+            place: places[node],
+            places,
+            interval,
             neighbours: BTreeMap::new(),
-            next_beacon: Instant::ZERO + rng.duration_below(INTERVAL),
+            next_beacon: Instant::ZERO + rng.duration_below(interval),
             rng,
             out: VecDeque::new(),
         }
@@ -124,7 +142,12 @@ impl Greedy {
         // Bad input from a network is ignored: here, a message that is too short for a beacon.
         let (Some(x), Some(y)) = (beacon.first_chunk::<8>(), beacon.last_chunk::<8>()) else { return };
         let place = [f64::from_be_bytes(*x), f64::from_be_bytes(*y)];
-        self.neighbours.insert(from, Neighbour { place, expires: now + PATIENCE });
+        self.neighbours.insert(from, Neighbour { place, expires: now + self.patience() });
+    }
+
+    /// A neighbour expires after three intervals of the longest length without a beacon.
+    fn patience(&self) -> Duration {
+        self.interval * 9 / 2
     }
 }
 
@@ -152,7 +175,7 @@ impl Machine for Greedy {
             return;
         }
         // Uniform in 0.5 to 1.5 intervals, so that neighbours do not synchronise.
-        self.next_beacon = now + INTERVAL / 2 + self.rng.duration_below(INTERVAL);
+        self.next_beacon = now + self.interval / 2 + self.rng.duration_below(self.interval);
         let bytes = self.place.iter().flat_map(|metres| metres.to_be_bytes()).collect();
         let message = Message::Custom { kind: "beacon", bytes };
         self.out.push_back(Output::Message { to: None, ttl: 1, message });
@@ -177,8 +200,3 @@ fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
     let (x, y) = (a[0] - b[0], a[1] - b[1]);
     (x * x + y * y).sqrt()
 }
-
-/// Mean time between beacons.
-const INTERVAL: Duration = Duration::from_secs(1);
-/// A neighbour expires after three intervals of the longest length without a beacon.
-const PATIENCE: Duration = Duration::from_millis(4500);

@@ -16,12 +16,17 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::Parser;
-use multihop_scenario::{Problems, Scenario, Source};
+use multihop_scenario::{Extensions, Problems, Scenario, Source};
 
 use args::{Args, Command};
 
 /// Runs the command; `args` begins with its name. Returns the exit code.
 pub fn main(args: Vec<OsString>) -> i32 {
+    main_with(args, &Extensions::default())
+}
+
+/// The same with user-defined protocols, which scenarios name like the built-in ones.
+pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
     let args = match Args::try_parse_from(args).and_then(Args::check) {
         Ok(args) => args,
         Err(usage) => {
@@ -30,7 +35,7 @@ pub fn main(args: Vec<OsString>) -> i32 {
             return usage.exit_code();
         }
     };
-    match command(args.command) {
+    match command(args.command, extensions) {
         Ok(()) => 0,
         Err(CommandError::Input(problems)) => {
             eprintln!("{problems}");
@@ -63,28 +68,28 @@ enum CommandError {
     Other(anyhow::Error),
 }
 
-fn command(command: Command) -> Result<(), CommandError> {
+fn command(command: Command, extensions: &Extensions) -> Result<(), CommandError> {
     match command {
-        Command::Run(args) => run::run(&args),
-        Command::Sweep(args) => sweep::sweep(&args),
-        Command::Check { file } => check(&file),
-        Command::Motion(args) => motion::motion(&args),
+        Command::Run(args) => run::run(&args, extensions),
+        Command::Sweep(args) => sweep::sweep(&args, extensions),
+        Command::Check { file } => check(&file, extensions),
+        Command::Motion(args) => motion::motion(&args, extensions),
         Command::Send(args) => net::send(&args),
         Command::Recv(args) => net::recv(&args),
         Command::Perf(args) => net::perf(&args),
         Command::Tunnel(args) => net::tunnel(&args),
         Command::Keygen(args) => net::keygen(&args),
         Command::Papers { .. } => Err(anyhow::anyhow!("papers {IN_PYTHON}").into()),
-        Command::Schema => Ok(output::json(&multihop_scenario::schema(), true)?),
+        Command::Schema => Ok(output::json(&multihop_scenario::schema_with(extensions), true)?),
     }
 }
 
 /// Checks a scenario and every combination of its sweep.
-fn check(file: &Path) -> Result<(), CommandError> {
+fn check(file: &Path, extensions: &Extensions) -> Result<(), CommandError> {
     let source = Source::from_file(file)?;
-    let scenario = Scenario::load(&source, &[])?;
+    let scenario = Scenario::load_with(&source, &[], extensions)?;
     if scenario.sweep.is_some() {
-        multihop_sim::sweep::Plan::new(&source, &[])?;
+        multihop_sim::sweep::Plan::new_with(&source, &[], extensions)?;
     }
     Ok(output::line(format_args!("{}: no problems", file.display()))?)
 }

@@ -4,15 +4,16 @@ use std::io::{self, BufWriter, Write};
 
 use anyhow::Context;
 use multihop_core::Duration;
-use multihop_scenario::{Scenario, Source};
+use multihop_scenario::{Extensions, Scenario, Source};
 use multihop_sim::motion::{Format, Motion};
 
 use crate::args::{MotionArgs, MotionFormat};
 use crate::{CommandError, output};
 
 /// Writes the movement of a scenario's nodes.
-pub(crate) fn motion(args: &MotionArgs) -> Result<(), CommandError> {
-    let scenario = Scenario::load(&Source::from_file(&args.file)?, &args.overrides())?;
+pub(crate) fn motion(args: &MotionArgs, extensions: &Extensions) -> Result<(), CommandError> {
+    let source = Source::from_file(&args.file)?;
+    let scenario = Scenario::load_with(&source, &args.overrides(), extensions)?;
     let motion = Motion::of(&scenario).map_err(anyhow::Error::from)?;
     let format = match args.format {
         MotionFormat::Ns2 => Format::Ns2,

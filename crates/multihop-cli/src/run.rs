@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use multihop_scenario::{Scenario, Source};
+use multihop_scenario::{Extensions, Scenario, Source};
 use multihop_sim::Outputs;
 use multihop_sim::results::RunResult;
 
@@ -13,8 +13,9 @@ use crate::progress::ProgressDisplay;
 use crate::{CommandError, output, table};
 
 /// Runs one scenario once.
-pub(crate) fn run(args: &RunArgs) -> Result<(), CommandError> {
-    let scenario = Scenario::load(&Source::from_file(&args.file)?, &args.overrides())?;
+pub(crate) fn run(args: &RunArgs, extensions: &Extensions) -> Result<(), CommandError> {
+    let source = Source::from_file(&args.file)?;
+    let scenario = Scenario::load_with(&source, &args.overrides(), extensions)?;
     if scenario.record.is_some() && args.out.is_none() {
         eprintln!("series of the [record] table are not written: pass --out DIR");
     }

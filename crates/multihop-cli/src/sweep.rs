@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, anyhow};
-use multihop_scenario::Source;
+use multihop_scenario::{Extensions, Source};
 use multihop_sim::batch::{in_order, perform};
 use multihop_sim::journal::{Journal, Shard};
 use multihop_sim::results::RunResult;
@@ -17,11 +17,11 @@ use crate::progress::ProgressDisplay;
 use crate::{CommandError, IN_PYTHON, output, table};
 
 /// Runs every combination of a scenario's axes; runs that the folder already holds are not repeated.
-pub(crate) fn sweep(args: &SweepArgs) -> Result<(), CommandError> {
+pub(crate) fn sweep(args: &SweepArgs, extensions: &Extensions) -> Result<(), CommandError> {
     if args.on.is_some() {
         return Err(anyhow!("sweep --on {IN_PYTHON}").into());
     }
-    let plan = Plan::new(&Source::from_file(&args.file)?, &args.set)?;
+    let plan = Plan::new_with(&Source::from_file(&args.file)?, &args.set, extensions)?;
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let journal = args.out.as_deref().map(|folder| open(folder, args.shard)).transpose()?;
     let mine: Vec<usize> =

@@ -19,6 +19,8 @@ pub trait AgentConfig: fmt::Debug + Send + Sync {
 pub struct Network<'a> {
     /// By node.
     pub addresses: &'a [Ipv4Addr],
+    /// Where the nodes are at `start`, m, for protocols that use geography. By node; empty if unknown.
+    pub positions: &'a [[f64; 2]],
     /// When the agents begin.
     pub start: Instant,
     /// The random stream of each node's agent.

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Number, Value as Json};
 
 use crate::document::{Node, Source, Value, read_text};
+use crate::extension::Extensions;
+use crate::faults::Faults;
 use crate::problem::{Place, Problem, Problems};
 use crate::{check, overrides};
 
@@ -46,9 +48,14 @@ fn files_in(document: &Json, source: &Source) -> Vec<(&'static str, PathBuf)> {
 /// The source with its overrides.
 fn document(source: &Source, overrides: &[(String, String)]) -> Result<Json, Problems> {
     let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
-    let mut faults = Vec::new();
+    let no_extensions = Extensions::default();
+    let mut faults = Faults::new(&no_extensions);
     overrides::apply(&mut root, overrides, &mut faults);
-    if faults.is_empty() { Ok(json(&root)) } else { Err(source.problems(Some(&root), faults, overrides)) }
+    if faults.is_empty() {
+        Ok(json(&root))
+    } else {
+        Err(source.problems(Some(&root), faults.into_list(), overrides))
+    }
 }
 
 fn json(node: &Node) -> Json {

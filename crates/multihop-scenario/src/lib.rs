@@ -7,6 +7,8 @@ mod canonical;
 mod check;
 mod document;
 pub mod draw;
+mod extension;
+mod faults;
 mod model;
 mod motion;
 mod overrides;
@@ -23,38 +25,51 @@ use std::path::Path;
 
 use multihop_transport::tpa;
 
+use faults::Faults;
+
 pub use canonical::{canonical, files};
 pub use document::Source;
+pub use extension::{CustomRouting, Extension, Extensions, RoutingConfig};
 pub use model::{
     App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Host, Mobility, Protocol, Record, Routing,
     RoutingProtocol, Scenario, Series, Sweep, Transport,
 };
 pub use problem::{Place, Problem, Problems};
-pub use schema::schema;
+pub use schema::{schema, schema_with};
 pub use topology::{Layout, NotConnected, Topology};
 
 /// Sets keys of a TPA, `kind` among them, with the names, bounds and messages of scenario files.
 pub fn set_tpa(config: &mut tpa::Config, parameters: &[(String, String)]) -> Result<(), Problems> {
     let source = Source::Toml { text: String::new(), name: "the parameters of TPA".to_owned() };
     let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
-    let mut faults = Vec::new();
+    let no_extensions = Extensions::default();
+    let mut faults = Faults::new(&no_extensions);
     overrides::apply(&mut root, parameters, &mut faults);
     transport::set_tpa(&root, config, &mut faults);
-    if faults.is_empty() { Ok(()) } else { Err(source.problems(Some(&root), faults, parameters)) }
+    if faults.is_empty() { Ok(()) } else { Err(source.problems(Some(&root), faults.into_list(), parameters)) }
 }
 
 impl Scenario {
     /// Reads and checks a scenario, with `overrides` (dotted path, TOML value or bare string)
     /// applied in their order.
     pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Self, Problems> {
+        Self::load_with(source, overrides, &Extensions::default())
+    }
+
+    /// The same for scenarios that may use the user-defined protocols in `extensions`.
+    pub fn load_with(
+        source: &Source,
+        overrides: &[(String, String)],
+        extensions: &Extensions,
+    ) -> Result<Self, Problems> {
         let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
-        let mut faults = Vec::new();
+        let mut faults = Faults::new(extensions);
         overrides::apply(&mut root, overrides, &mut faults);
         let table: Option<tables::ScenarioTable> = read::Read::read(&root, "", &mut faults);
         let scenario = table.and_then(|table| check::scenario(&table, Path::new(source.name()), &mut faults));
         match scenario {
             Some(scenario) if faults.is_empty() => Ok(scenario),
-            _ => Err(source.problems(Some(&root), faults, overrides)),
+            _ => Err(source.problems(Some(&root), faults.into_list(), overrides)),
         }
     }
 }

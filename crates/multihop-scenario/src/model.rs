@@ -11,6 +11,7 @@ use multihop_transport::connection::{ConnectionConfig, UdpConfig};
 use multihop_transport::{tcp, tpa};
 
 use super::Topology;
+use super::extension::{CustomRouting, Extension};
 
 /// One simulation, ready to run.
 #[derive(Clone, Debug)]
@@ -71,7 +72,16 @@ impl Scenario {
         if self.is_host(node) { self.hosts[node.index() - self.topology.nodes()].gateway } else { node }
     }
 
-    /// Whether another flow relays the data that this one delivers.
+    /// The user-defined protocols that it uses, each once.
+    pub fn extensions(&self) -> Vec<Extension> {
+        let mut used = Vec::new();
+        if let RoutingProtocol::Custom(custom) = &self.routing.protocol {
+            used.push(custom.extension);
+        }
+        used
+    }
+
+    /// Whether another flow passes on what this one delivers.
     pub fn is_relayed(&self, flow: FlowId) -> bool {
         self.flows.iter().any(|other| matches!(other.app, App::Relay { of, .. } if of == flow))
     }
@@ -122,7 +132,7 @@ pub enum Mobility {
 }
 
 /// The routing protocol and how its packets travel.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Routing {
     /// The protocol.
     pub protocol: RoutingProtocol,
@@ -131,7 +141,7 @@ pub struct Routing {
 }
 
 /// A routing protocol and its parameters.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum RoutingProtocol {
     /// Routes that hold for the whole run: fewest hops at the decode range, ties to the lowest
     /// node number, except where `next_hops` says otherwise.
@@ -148,6 +158,8 @@ pub enum RoutingProtocol {
     Olsr(olsr::Config),
     /// The same with routes of least cost.
     Apdr(apdr::Config),
+    /// A user-defined protocol.
+    Custom(CustomRouting),
 }
 
 impl RoutingProtocol {
@@ -159,6 +171,7 @@ impl RoutingProtocol {
             Self::Dsr(config) => Some(config),
             Self::Olsr(config) => Some(config),
             Self::Apdr(config) => Some(config),
+            Self::Custom(custom) => Some(&*custom.config),
         }
     }
 
@@ -166,7 +179,9 @@ impl RoutingProtocol {
     pub const fn queue_kind(&self) -> QueueKind {
         match self {
             Self::Dsr(_) => QueueKind::ByPriority,
-            Self::Static { .. } | Self::Aodv(_) | Self::Olsr(_) | Self::Apdr(_) => QueueKind::Single,
+            Self::Static { .. } | Self::Aodv(_) | Self::Olsr(_) | Self::Apdr(_) | Self::Custom(_) => {
+                QueueKind::Single
+            }
         }
     }
 
@@ -179,6 +194,7 @@ impl RoutingProtocol {
             Self::Olsr(_) => "olsr",
             Self::Apdr(config) if config.reservation.is_none() => "apdr",
             Self::Apdr(_) => "apdr-pr",
+            Self::Custom(custom) => custom.extension.name,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! `key=value` on top of a document: `--set`, sweep axes, keyword arguments.
 
 use super::document::{Entry, Fault, Node, Origin, Table, Value, shorten};
+use crate::faults::Faults;
 
 /// Applies `overrides` in their order.
-pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], faults: &mut Vec<Fault>) {
+pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], faults: &mut Faults<'_>) {
     for (index, (key, value)) in overrides.iter().enumerate() {
         let origin = Origin::Override(index);
         let parts: Vec<&str> = key.split('.').collect();

@@ -1,12 +1,39 @@
 //! The JSON Schema of scenario files, from the tables that read them.
 
 use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
 
+use super::extension::{Entry, Extensions, NewRouting};
+use super::read::settings;
 use super::tables::ScenarioTable;
 
 /// The schema, for editors and other programs.
-pub fn schema() -> serde_json::Value {
+pub fn schema() -> Value {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<ScenarioTable>();
     schema.insert("title".into(), "multihop scenario".into());
     schema.into()
+}
+
+/// The same with user-defined protocols.
+pub fn schema_with(extensions: &Extensions) -> Value {
+    let mut schema = schema();
+    let routing = protocols(&mut schema["properties"]["routing"]).expect("[routing] has protocols");
+    routing.extend(extensions.routing.iter().map(routing_schema));
+    schema
+}
+
+/// The alternatives of `[routing]`, each with the keys of one protocol.
+fn protocols(schema: &mut Value) -> Option<&mut Vec<Value>> {
+    if schema.get("oneOf").is_some() {
+        return schema["oneOf"].as_array_mut();
+    }
+    schema.get_mut("allOf")?.as_array_mut()?.iter_mut().find_map(protocols)
+}
+
+fn routing_schema(entry: &Entry<NewRouting>) -> Value {
+    let mut schema = Value::from(settings::schema(&mut [&mut *(entry.make)()]));
+    schema["description"] = entry.extension.help.into();
+    schema["properties"]["protocol"] = json!({ "const": entry.extension.name });
+    schema["required"] = json!(["protocol"]);
+    schema
 }

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use multihop_core::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::document::{Fault, Node, Value};
+use super::document::{Node, Value};
 use super::read::{Read, wrong};
+use crate::faults::Faults;
 
 /// Defines numbers that lie between bounds, both included.
 macro_rules! numbers {
@@ -16,7 +17,7 @@ macro_rules! numbers {
         pub(crate) struct $name(pub(super) f64);
 
         impl Read for $name {
-            fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+            fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
                 number(node).filter(|x| ($low..=$high).contains(x)).map(Self).or_else(|| {
                     wrong(node, path, concat!("a number from ", $low, " to ", $high), faults)
                 })
@@ -98,7 +99,7 @@ impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
 }
 
 impl<const MIN: u64, const MAX: u64> Read for Whole<MIN, MAX> {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         let found = match &node.value {
             Value::Integer(n) => u64::try_from(*n).ok(),
             _ => None,
@@ -140,7 +141,7 @@ macro_rules! words {
             fn read(
                 node: &$crate::document::Node,
                 path: &str,
-                faults: &mut Vec<$crate::document::Fault>,
+                faults: &mut $crate::faults::Faults<'_>,
             ) -> Option<Self> {
                 let found = match &node.value {
                     $crate::document::Value::Text(text) => Self::WORDS.iter().find(|(word, _)| word == text),
@@ -176,13 +177,13 @@ pub(crate) use words;
 pub(crate) struct OrOff<T>(pub(super) Option<T>);
 
 impl<T: Read> Read for OrOff<T> {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         if matches!(&node.value, Value::Text(text) if text == "off") {
             return Some(Self(None));
         }
-        let mut own = Vec::new();
+        let mut own = Faults::new(faults.extensions);
         let value = T::read(node, path, &mut own);
-        faults.extend(own.into_iter().map(|mut fault| {
+        faults.extend(own.into_list().into_iter().map(|mut fault| {
             fault.message.push_str(", or \"off\"");
             fault
         }));
@@ -206,7 +207,7 @@ impl<T: JsonSchema> JsonSchema for OrOff<T> {
 }
 
 impl<T: Read> Read for Option<T> {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         T::read(node, path, faults).map(Some)
     }
 
@@ -216,7 +217,7 @@ impl<T: Read> Read for Option<T> {
 }
 
 impl Read for bool {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         match node.value {
             Value::Bool(b) => Some(b),
             _ => wrong(node, path, "true, false", faults),
@@ -225,7 +226,7 @@ impl Read for bool {
 }
 
 impl Read for String {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         match &node.value {
             Value::Text(text) if !text.is_empty() && text.chars().count() <= LONGEST_TEXT => {
                 Some(text.clone())
@@ -236,7 +237,7 @@ impl Read for String {
 }
 
 impl<T: Read> Read for Vec<T> {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         match &node.value {
             Value::Array(items) => all(items, path, faults),
             _ => wrong(node, path, "an array", faults),
@@ -248,7 +249,7 @@ impl<T: Read, const N: usize> Read for [T; N]
 where
     [T; N]: JsonSchema,
 {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         match &node.value {
             Value::Array(items) if items.len() == N => all(items, path, faults)?.try_into().ok(),
             _ => wrong(node, path, &format!("an array of {N} values"), faults),
@@ -257,7 +258,7 @@ where
 }
 
 /// Reads every item, so that every fault is found.
-fn all<T: Read>(items: &[Node], path: &str, faults: &mut Vec<Fault>) -> Option<Vec<T>> {
+fn all<T: Read>(items: &[Node], path: &str, faults: &mut Faults<'_>) -> Option<Vec<T>> {
     let read: Vec<Option<T>> =
         items.iter().enumerate().map(|(n, item)| T::read(item, &format!("{path}.{n}"), faults)).collect();
     read.into_iter().collect()

@@ -7,7 +7,8 @@ use crate::fingerprint::Fingerprint;
 /// Version and sources of the code that decides results: two builds with the same name find the same.
 pub const BUILD: &str = env!("MULTIHOP_BUILD");
 
-/// The key of a run: a hash of [`BUILD`], the scenario's name and seed, and its canonical document.
+/// The key of a run: a hash of [`BUILD`], the scenario's name and seed, its canonical document, and the
+/// names and versions of the user-defined protocols that it uses.
 ///
 /// Two spellings of one scenario may have different keys; then both are run. Two scenarios that may
 /// differ in their results never share one.
@@ -18,6 +19,9 @@ pub fn key(source: &Source, overrides: &[(String, String)], scenario: &Scenario)
     for part in [BUILD, &scenario.name, &seed, &document] {
         fingerprint.add(part.as_bytes());
         fingerprint.add(b"\n");
+    }
+    for extension in scenario.extensions() {
+        fingerprint.add(format!("{} {}\n", extension.name, extension.version).as_bytes());
     }
     Ok(fingerprint.digits())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use multihop_scenario::{Place, Problem, Problems, Scenario, Source};
+use multihop_scenario::{Extensions, Place, Problem, Problems, Scenario, Source};
 use serde::Serialize;
 
 use crate::interval::{self, Estimate};
@@ -15,6 +15,7 @@ use crate::results::RunResult;
 pub struct Plan {
     source: Source,
     overrides: Vec<(String, String)>,
+    extensions: Extensions,
     keys: Vec<String>,
     combinations: Vec<Combination>,
     seeds: u32,
@@ -73,7 +74,16 @@ pub struct CombinationSummary {
 impl Plan {
     /// Checks every combination of the scenario's axes.
     pub fn new(source: &Source, overrides: &[(String, String)]) -> Result<Self, Problems> {
-        let base = Scenario::load(source, overrides)?;
+        Self::new_with(source, overrides, &Extensions::default())
+    }
+
+    /// The same for scenarios that may use user-defined protocols.
+    pub fn new_with(
+        source: &Source,
+        overrides: &[(String, String)],
+        extensions: &Extensions,
+    ) -> Result<Self, Problems> {
+        let base = Scenario::load_with(source, overrides, extensions)?;
         let Some(sweep) = &base.sweep else {
             let place = Place::Text { name: source.name().to_owned(), at: None };
             let message = "is missing, allowed: a table of axes such as \"topology.hops\" = [1, 2, 4]";
@@ -94,12 +104,13 @@ impl Plan {
             }
             own.reverse();
             values.reverse();
-            let scenario = Scenario::load(source, &[overrides, &own].concat())?;
+            let scenario = Scenario::load_with(source, &[overrides, &own].concat(), extensions)?;
             combinations.push(Combination { overrides: own, values, first_seed: scenario.seed });
         }
         Ok(Self {
             source: source.clone(),
             overrides: overrides.to_vec(),
+            extensions: extensions.clone(),
             keys: sweep.axes.iter().map(|axis| axis.key.clone()).collect(),
             combinations,
             seeds: sweep.seeds,
@@ -133,7 +144,7 @@ impl Plan {
         let seed = own.first_seed.wrapping_add((index % self.seeds as usize) as u64);
         let seed = ("seed".to_owned(), seed.to_string());
         let overrides = [&self.overrides[..], &own.overrides, &[seed]].concat();
-        let scenario = Scenario::load(&self.source, &overrides)?;
+        let scenario = Scenario::load_with(&self.source, &overrides, &self.extensions)?;
         let key = key(&self.source, &overrides, &scenario)?;
         Ok(Run { index, combination, scenario, key, overrides })
     }

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use super::in_folder;
 use crate::document::{Fault, read_text, shorten};
+use crate::faults::Faults;
 use crate::tables::ExpectedTable;
 
 /// Goodput by hops; the file is a JSON object such as `{"1": 1460.0, "2": 720.5}`.
 pub(super) fn expected(
     table: &ExpectedTable,
     source: &Path,
-    faults: &mut Vec<Fault>,
+    faults: &mut Faults<'_>,
 ) -> Option<BTreeMap<u32, f64>> {
     let (path, shown) = in_folder(source, &table.table);
     let goodput = read_text(&path, LONGEST)

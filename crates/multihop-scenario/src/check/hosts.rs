@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use super::{Nodes, bit_rate};
 use crate::document::Fault;
+use crate::faults::Faults;
 use crate::model::{App, Flow, Host, Protocol};
 use crate::tables::HostTable;
 
 /// Computers connected by wires.
-pub(super) fn hosts(tables: &[HostTable], nodes: &Nodes<'_>, faults: &mut Vec<Fault>) -> Option<Vec<Host>> {
+pub(super) fn hosts(tables: &[HostTable], nodes: &Nodes<'_>, faults: &mut Faults<'_>) -> Option<Vec<Host>> {
     if tables.len() > MOST_HOSTS {
         let message = format!("found {} hosts, allowed: at most {MOST_HOSTS}", tables.len());
         faults.push(Fault::at_key("host", message));
@@ -34,7 +35,7 @@ pub(super) fn hosts(tables: &[HostTable], nodes: &Nodes<'_>, faults: &mut Vec<Fa
 }
 
 /// A relay begins at the node where the relayed flow ends, and both are streams.
-pub(super) fn check_relays(flows: &[Flow], faults: &mut Vec<Fault>) {
+pub(super) fn check_relays(flows: &[Flow], faults: &mut Faults<'_>) {
     let mut passed_on = BTreeSet::new();
     for (n, flow) in flows.iter().enumerate() {
         let App::Relay { of, .. } = flow.app else { continue };

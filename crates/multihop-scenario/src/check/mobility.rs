@@ -11,6 +11,7 @@ use multihop_radio::mobility::{
 
 use super::in_folder;
 use crate::document::{Fault, read_text};
+use crate::faults::Faults;
 use crate::model::Mobility;
 use crate::tables::{
     MobilityTable, MovementTable, RandomWalkTable, RandomWaypointTable, SpeedValue, TopologyTable,
@@ -31,7 +32,7 @@ pub(super) struct Mover<'a> {
 
 impl Mover<'_> {
     /// The movement that `table` describes.
-    pub(super) fn mobility(&self, table: &MobilityTable, faults: &mut Vec<Fault>) -> Option<Mobility> {
+    pub(super) fn mobility(&self, table: &MobilityTable, faults: &mut Faults<'_>) -> Option<Mobility> {
         match table {
             MobilityTable::Static(_) => Some(Mobility::Static),
             MobilityTable::RandomWaypoint(table) => self.random_waypoint(table, faults),
@@ -42,7 +43,7 @@ impl Mover<'_> {
         }
     }
 
-    fn random_waypoint(&self, table: &RandomWaypointTable, faults: &mut Vec<Fault>) -> Option<Mobility> {
+    fn random_waypoint(&self, table: &RandomWaypointTable, faults: &mut Faults<'_>) -> Option<Mobility> {
         let area = self.area(table.area.as_ref(), faults)?;
         let params = trips(table, area, faults)?;
         // No trip is shorter on average than a third of the diagonal.
@@ -52,7 +53,7 @@ impl Mover<'_> {
         Some(Mobility::RandomWaypoint { params, pattern: table.pattern.map(|pattern| pattern.0) })
     }
 
-    fn random_walk(&self, table: &RandomWalkTable, faults: &mut Vec<Fault>) -> Option<Mobility> {
+    fn random_walk(&self, table: &RandomWalkTable, faults: &mut Faults<'_>) -> Option<Mobility> {
         let area = self.area(table.area.as_ref(), faults)?;
         let max_speed = table.speed_max.0;
         if max_speed < SLOWEST {
@@ -70,7 +71,7 @@ impl Mover<'_> {
     }
 
     /// Where nodes move at random.
-    fn area(&self, given: Option<&[Metres; 2]>, faults: &mut Vec<Fault>) -> Option<Area> {
+    fn area(&self, given: Option<&[Metres; 2]>, faults: &mut Faults<'_>) -> Option<Area> {
         let [width, height] = match (given, self.topology) {
             (Some(area), _) => area.map(|metres| metres.0),
             (None, Some(Topology::Random { area, .. })) => *area,
@@ -91,7 +92,7 @@ impl Mover<'_> {
     }
 
     /// Refuses so many legs that the scenario is a mistake: the run would hardly end.
-    fn limit_legs(&self, per_second: f64, faults: &mut Vec<Fault>) -> Option<()> {
+    fn limit_legs(&self, per_second: f64, faults: &mut Faults<'_>) -> Option<()> {
         let nodes = self.topology?.nodes() as f64;
         let legs = nodes * per_second * self.duration.as_secs_f64();
         if legs <= MOST_LEGS {
@@ -102,7 +103,7 @@ impl Mover<'_> {
         None
     }
 
-    fn waypoints(&self, table: &WaypointsTable, faults: &mut Vec<Fault>) -> Option<Mobility> {
+    fn waypoints(&self, table: &WaypointsTable, faults: &mut Faults<'_>) -> Option<Mobility> {
         let key = "mobility.waypoints";
         if table.waypoints.is_empty() || table.waypoints.len() > MOST_NODES {
             let message = format!("found {} paths, allowed: 1 to {MOST_NODES}", table.waypoints.len());
@@ -119,7 +120,7 @@ impl Mover<'_> {
     }
 
     /// The path of a node that stays at its position in the topology.
-    fn standing(&self, node: usize, key: &str, faults: &mut Vec<Fault>) -> Option<Path> {
+    fn standing(&self, node: usize, key: &str, faults: &mut Faults<'_>) -> Option<Path> {
         if let Some(Topology::Fixed(layout)) = self.topology {
             let [x, y] = layout.positions[node];
             return through(&[Waypoint { at: Instant::ZERO, place: Point { x, y } }], key, faults);
@@ -133,7 +134,7 @@ impl Mover<'_> {
         &self,
         table: &MovementTable,
         read: fn(&str) -> Result<Vec<Path>, Problem>,
-        faults: &mut Vec<Fault>,
+        faults: &mut Faults<'_>,
     ) -> Option<Mobility> {
         let key = "mobility.file";
         let (path, shown) = in_folder(self.source, &table.file);
@@ -151,7 +152,7 @@ impl Mover<'_> {
         }
     }
 
-    fn same_count(&self, found: usize, key: &str, faults: &mut Vec<Fault>) -> Option<()> {
+    fn same_count(&self, found: usize, key: &str, faults: &mut Faults<'_>) -> Option<()> {
         let wanted = self.topology.map_or(found, Topology::nodes);
         if found == wanted {
             return Some(());
@@ -177,7 +178,7 @@ pub(super) fn topology_of(mobility: &Mobility) -> Option<Topology> {
 pub(super) fn agree(
     topology: &TopologyTable,
     mobility: Option<&MobilityTable>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Faults<'_>,
 ) -> Option<()> {
     use MobilityTable::{Bonnmotion, Ns2, Static, Waypoints};
     let (key, message) = match (topology, mobility) {
@@ -204,7 +205,7 @@ pub(super) fn agree(
 }
 
 /// Speeds and pauses of random waypoint.
-fn trips(table: &RandomWaypointTable, area: Area, faults: &mut Vec<Fault>) -> Option<RandomWaypointParams> {
+fn trips(table: &RandomWaypointTable, area: Area, faults: &mut Faults<'_>) -> Option<RandomWaypointParams> {
     let mut refuse = |key: &str, message: String| {
         faults.push(Fault::at_key(format!("mobility.{key}"), message));
         None
@@ -236,7 +237,7 @@ fn trips(table: &RandomWaypointTable, area: Area, faults: &mut Vec<Fault>) -> Op
     Some(RandomWaypointParams { area, min_speed, max_speed, pause, start })
 }
 
-fn path(list: &[[Coordinate; 3]], key: &str, faults: &mut Vec<Fault>) -> Option<Path> {
+fn path(list: &[[Coordinate; 3]], key: &str, faults: &mut Faults<'_>) -> Option<Path> {
     let early = list.iter().position(|[at, ..]| at.0 < 0.0);
     if let Some(index) = early {
         let message = format!("found {}, allowed: a time from 0", list[index][0].0);
@@ -250,7 +251,7 @@ fn path(list: &[[Coordinate; 3]], key: &str, faults: &mut Vec<Fault>) -> Option<
     through(&list.iter().map(waypoint).collect::<Vec<_>>(), key, faults)
 }
 
-fn through(waypoints: &[Waypoint], key: &str, faults: &mut Vec<Fault>) -> Option<Path> {
+fn through(waypoints: &[Waypoint], key: &str, faults: &mut Faults<'_>) -> Option<Path> {
     match Path::new(waypoints) {
         Ok(path) => Some(path),
         Err(bad) => {

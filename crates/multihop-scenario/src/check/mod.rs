@@ -24,9 +24,10 @@ use super::tables::{
 };
 use super::topology::{Layout, Topology, layouts};
 use super::values::PositiveSeconds;
+use crate::faults::Faults;
 
 /// The scenario that `table` describes; `source` is its name, whose folder files are relative to.
-pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Vec<Fault>) -> Option<Scenario> {
+pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Faults<'_>) -> Option<Scenario> {
     let duration = table.duration.duration();
     let warmup = table.warmup.duration();
     if warmup >= duration {
@@ -89,7 +90,7 @@ fn nodes_and_movement(
     table: &ScenarioTable,
     reach: Option<f64>,
     source: &Path,
-    faults: &mut Vec<Fault>,
+    faults: &mut Faults<'_>,
 ) -> Option<(Topology, Mobility)> {
     mobility::agree(&table.topology, table.mobility.as_ref(), faults)?;
     let mover = |topology| Mover { topology, source, duration: table.duration.duration() };
@@ -147,7 +148,7 @@ impl<'a> Nodes<'a> {
         all
     }
 
-    fn find(&self, node: &NodeRef, path: &str, faults: &mut Vec<Fault>) -> Option<NodeId> {
+    fn find(&self, node: &NodeRef, path: &str, faults: &mut Faults<'_>) -> Option<NodeId> {
         let (found, shown) = match node {
             NodeRef::Number(n) => {
                 let id = u32::try_from(*n).ok().filter(|n| (*n as usize) < self.count);
@@ -175,7 +176,7 @@ fn flows(
     drawn: bool,
     nodes: Option<&Nodes<'_>>,
     duration: PositiveSeconds,
-    faults: &mut Vec<Fault>,
+    faults: &mut Faults<'_>,
 ) -> Option<Vec<Flow>> {
     if (tables.is_empty() && !drawn) || tables.len() > MOST_FLOWS {
         let message = format!("found {} flows, allowed: 1 to {MOST_FLOWS}", tables.len());
@@ -200,7 +201,7 @@ fn flow(
     from_to: Option<(NodeId, NodeId)>,
     duration: PositiveSeconds,
     path: &str,
-    faults: &mut Vec<Fault>,
+    faults: &mut Faults<'_>,
 ) -> Option<Flow> {
     let Both(common, app) = table;
     let start = common.start.duration();
@@ -227,7 +228,7 @@ fn ends<'a>(
     nodes: &Nodes<'_>,
     pairs: &mut impl Iterator<Item = &'a (NodeId, NodeId)>,
     path: &str,
-    faults: &mut Vec<Fault>,
+    faults: &mut Faults<'_>,
 ) -> Option<(NodeId, NodeId)> {
     let Both(common, _) = table;
     let (from, to) = match (&common.from, &common.to) {
@@ -290,7 +291,7 @@ fn transport_of(
     transport: Option<&Transport>,
     app: &App,
     path: &str,
-    faults: &mut Vec<Fault>,
+    faults: &mut Faults<'_>,
 ) -> Option<Transport> {
     let path = format!("{path}.transport");
     let datagrams = matches!(app, App::Cbr { .. } | App::Paced { .. });
@@ -310,7 +311,7 @@ fn transport_of(
     Some(transport.clone())
 }
 
-fn record(table: &RecordTable, duration: Duration, faults: &mut Vec<Fault>) -> Record {
+fn record(table: &RecordTable, duration: Duration, faults: &mut Faults<'_>) -> Record {
     let every = table.every.duration();
     if every > Duration::ZERO && duration.whole(every) > MOST_ROWS {
         let message = format!("found {}, allowed: 0, or at most {MOST_ROWS} values in a run", table.every.0);
@@ -330,7 +331,7 @@ fn record(table: &RecordTable, duration: Duration, faults: &mut Vec<Fault>) -> R
     Record { every, what }
 }
 
-fn sweep(table: &SweepTable, faults: &mut Vec<Fault>) -> Sweep {
+fn sweep(table: &SweepTable, faults: &mut Faults<'_>) -> Sweep {
     let runs = table.axes.iter().try_fold(table.seeds.0, |runs, axis| {
         runs.checked_mul(axis.values.len() as u64).filter(|runs| *runs <= MOST_RUNS)
     });

@@ -6,6 +6,7 @@ use multihop_radio::params::{
 use multihop_radio::phy_profile::PhyProfile;
 
 use crate::document::Fault;
+use crate::faults::Faults;
 use crate::read::Both;
 use crate::tables::{
     FadingTable, MacTable, ModelTable, PathLossTable, PhyTable, RadioTable, RangeTable, SinrTable,
@@ -13,7 +14,7 @@ use crate::tables::{
 };
 
 /// Physical layer and channel.
-pub(super) fn radio(table: &RadioTable, faults: &mut Vec<Fault>) -> Option<RadioParams> {
+pub(super) fn radio(table: &RadioTable, faults: &mut Faults<'_>) -> Option<RadioParams> {
     let Both(phy, Both(channel, model)) = table;
     let model = match model {
         ModelTable::Threshold(table) => Model::Threshold(threshold(table, phy, faults)?),
@@ -36,7 +37,7 @@ pub(super) fn radio(table: &RadioTable, faults: &mut Vec<Fault>) -> Option<Radio
     })
 }
 
-fn threshold(table: &ThresholdTable, phy: &PhyTable, faults: &mut Vec<Fault>) -> Option<Threshold> {
+fn threshold(table: &ThresholdTable, phy: &PhyTable, faults: &mut Faults<'_>) -> Option<Threshold> {
     let ranges = ranges(&table.range, phy.phy, faults)?;
     let mut complete = true;
     for (rate, range) in phy.phy.rate_indices().zip(&ranges) {
@@ -60,7 +61,7 @@ fn threshold(table: &ThresholdTable, phy: &PhyTable, faults: &mut Vec<Fault>) ->
 }
 
 /// The range of each rate, where the table gives one.
-fn ranges(table: &RangeTable, phy: &PhyProfile, faults: &mut Vec<Fault>) -> Option<Vec<Option<f64>>> {
+fn ranges(table: &RangeTable, phy: &PhyProfile, faults: &mut Faults<'_>) -> Option<Vec<Option<f64>>> {
     let given = match table {
         RangeTable::Same(range) => return Some(vec![Some(*range); phy.rates.len()]),
         RangeTable::ByRate(given) => given,
@@ -76,7 +77,7 @@ fn ranges(table: &RangeTable, phy: &PhyProfile, faults: &mut Vec<Fault>) -> Opti
     Some(ranges)
 }
 
-fn sinr(table: &SinrTable, phy: &PhyProfile, faults: &mut Vec<Fault>) -> Sinr {
+fn sinr(table: &SinrTable, phy: &PhyProfile, faults: &mut Faults<'_>) -> Sinr {
     let noise_floor_dbm = table.noise_floor_dbm.map_or_else(|| phy.noise_floor_dbm(), |given| given.0);
     if table.cca_dbm.0 <= noise_floor_dbm {
         let message = format!(

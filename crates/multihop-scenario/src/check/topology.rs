@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::in_folder;
 use crate::document::Fault;
+use crate::faults::Faults;
 use crate::positions;
 use crate::tables::{PositionsTable, TopologyTable};
 use crate::topology::{Layout, Topology, layouts};
@@ -16,7 +17,7 @@ pub(super) fn topology(
     reach: Option<f64>,
     source: &Path,
     seed: u64,
-    faults: &mut Vec<Fault>,
+    faults: &mut Faults<'_>,
 ) -> Option<Topology> {
     let layout = match table {
         TopologyTable::Chain(table) => layouts::chain(table.hops.to(), table.spacing.0),
@@ -60,7 +61,7 @@ pub(super) fn topology(
     Some(Topology::Fixed(layout))
 }
 
-fn file(table: &PositionsTable, source: &Path, faults: &mut Vec<Fault>) -> Option<Layout> {
+fn file(table: &PositionsTable, source: &Path, faults: &mut Faults<'_>) -> Option<Layout> {
     match positions::from_file(&in_folder(source, &table.file).0) {
         Ok(layout) => Some(layout),
         Err(message) => {

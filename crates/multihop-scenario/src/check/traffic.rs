@@ -5,6 +5,7 @@ use multihop_core::{Duration, FlowId, NodeId, Rng};
 use super::{MOST_FLOWS, transport_of};
 use crate::document::Fault;
 use crate::draw::pareto;
+use crate::faults::Faults;
 use crate::model::{App, Drawn, Flow};
 use crate::tables::{BytesValue, DrawnApp, TrafficTable};
 
@@ -17,7 +18,7 @@ pub(super) fn draw(
     seed: u64,
     duration: Duration,
     before: usize,
-    faults: &mut Vec<Fault>,
+    faults: &mut Faults<'_>,
 ) -> Option<Vec<Flow>> {
     let transport = transport_of(Some(&table.transport), &App::File { bytes: 1 }, "traffic", faults);
     let DrawnApp(()) = table.app;

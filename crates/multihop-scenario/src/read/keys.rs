@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Read, join, one_of, wrong};
 use crate::document::{Fault, Node, Table, Value, shorten};
+use crate::faults::Faults;
 
 /// A table of which some keys have been taken.
 pub(crate) struct Keys<'a> {
@@ -12,18 +13,24 @@ pub(crate) struct Keys<'a> {
     path: &'a str,
     known: BTreeSet<&'static str>,
     kinds: Vec<Kinds>,
+    /// Values of the key that says which other keys there are, besides those that [`Keys::take_kind`]
+    /// is given.
+    offered: Vec<&'static str>,
 }
 
 /// What says which other keys there are, and those that go with each of its values: a key, or the
 /// family that the table belongs to.
-type Kinds = (Option<&'static str>, fn() -> Vec<(&'static str, Vec<&'static str>)>);
+type Kinds = (Option<&'static str>, Box<dyn Fn() -> KeysByKind>);
+
+type KeysByKind = Vec<(&'static str, Vec<&'static str>)>;
 
 impl<'a> Keys<'a> {
     /// Opens a table.
-    pub(crate) fn open(node: &'a Node, path: &'a str, faults: &mut Vec<Fault>) -> Option<Self> {
+    pub(crate) fn open(node: &'a Node, path: &'a str, faults: &mut Faults<'_>) -> Option<Self> {
         match &node.value {
             Value::Table(table) => {
-                Some(Self { node, table, path, known: BTreeSet::new(), kinds: Vec::new() })
+                let known = BTreeSet::new();
+                Some(Self { node, table, path, known, kinds: Vec::new(), offered: Vec::new() })
             }
             _ => wrong(node, path, "a table", faults),
         }
@@ -40,7 +47,7 @@ impl<'a> Keys<'a> {
         &mut self,
         key: &'static str,
         default: Option<serde_json::Value>,
-        faults: &mut Vec<Fault>,
+        faults: &mut Faults<'_>,
     ) -> Option<T> {
         let path = self.path_of(key);
         match (self.find(key), default) {
@@ -59,11 +66,11 @@ impl<'a> Keys<'a> {
         key: &'static str,
         default: Option<&'static str>,
         kinds: &'k [(&'static str, K)],
-        faults: &mut Vec<Fault>,
+        faults: &mut Faults<'_>,
     ) -> Option<&'k K> {
         self.known.insert(key);
         let path = self.path_of(key);
-        let allowed = || one_of(kinds.iter().map(|(name, _)| *name));
+        let allowed = || one_of(kinds.iter().map(|(name, _)| *name).chain(self.offered.iter().copied()));
         let find = |wanted: &str| kinds.iter().find(|(name, _)| *name == wanted).map(|(_, kind)| kind);
         match (self.table.get(key).map(|entry| &entry.node), default) {
             (Some(node), _) => {
@@ -80,17 +87,17 @@ impl<'a> Keys<'a> {
     }
 
     /// Records the keys that other values of `key` allow, for hints in messages.
-    pub(crate) fn mention(
-        &mut self,
-        key: &'static str,
-        kinds: fn() -> Vec<(&'static str, Vec<&'static str>)>,
-    ) {
-        self.kinds.push((Some(key), kinds));
+    /// Records the keys that other families of tables have, for hints in messages.
+    pub(crate) fn mention(&mut self, key: &'static str, kinds: impl Fn() -> KeysByKind + 'static) {
+        self.kinds.push((Some(key), Box::new(kinds)));
     }
 
-    /// Records the keys that other families of tables have, for hints in messages.
-    pub(crate) fn mention_families(&mut self, families: fn() -> Vec<(&'static str, Vec<&'static str>)>) {
-        self.kinds.push((None, families));
+    pub(crate) fn offer(&mut self, values: impl Iterator<Item = &'static str>) {
+        self.offered.extend(values);
+    }
+
+    pub(crate) fn mention_families(&mut self, families: impl Fn() -> KeysByKind + 'static) {
+        self.kinds.push((None, Box::new(families)));
     }
 
     /// Accepts unknown keys, because an error hides which keys are known.
@@ -99,7 +106,7 @@ impl<'a> Keys<'a> {
     }
 
     /// Refuses every key that was not taken.
-    pub(crate) fn close(self, faults: &mut Vec<Fault>) {
+    pub(crate) fn close(self, faults: &mut Faults<'_>) {
         for (key, entry) in self.table {
             if !self.known.contains(key.as_str()) {
                 let shown = shorten(key);

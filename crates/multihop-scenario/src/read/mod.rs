@@ -16,11 +16,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 pub(super) use keys::Keys;
 
 use super::document::{Fault, Node};
+use crate::faults::Faults;
 
 /// A type that a value of a scenario file can have.
 pub(super) trait Read: JsonSchema + Sized {
     /// Takes the value, or records a fault.
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self>;
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self>;
 
     /// The value of a missing key that has no default.
     fn absent() -> Option<Self> {
@@ -31,13 +32,19 @@ pub(super) trait Read: JsonSchema + Sized {
 /// A group of keys, all or some of a table's.
 pub(super) trait Fields: Sized {
     /// Takes the keys that belong to the group.
-    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self>;
+    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self>;
 
     /// The keys of the group, whatever their values.
     fn names() -> Vec<&'static str>;
 
     /// Describes the keys, without forbidding others.
     fn schema(generator: &mut SchemaGenerator) -> Schema;
+}
+
+/// A table one of whose keys says which other keys there are.
+pub(super) trait Kinds {
+    /// The values of that key, and the keys that go with each.
+    fn kinds() -> Vec<(&'static str, Vec<&'static str>)>;
 }
 
 /// Defines a table: its keys with their descriptions, types and defaults. A key without a default
@@ -54,7 +61,7 @@ macro_rules! table {
         impl $crate::read::Fields for $name {
             fn take(
                 keys: &mut $crate::read::Keys<'_>,
-                faults: &mut Vec<$crate::document::Fault>,
+                faults: &mut $crate::faults::Faults<'_>,
             ) -> Option<Self> {
                 $(
                     let default = None$(.or_else(|| Some(serde_json::json!($default))))?;
@@ -95,11 +102,11 @@ macro_rules! kinds {
         impl $crate::read::Fields for $name {
             fn take(
                 keys: &mut $crate::read::Keys<'_>,
-                faults: &mut Vec<$crate::document::Fault>,
+                faults: &mut $crate::faults::Faults<'_>,
             ) -> Option<Self> {
                 type Take = fn(
                     &mut $crate::read::Keys<'_>,
-                    &mut Vec<$crate::document::Fault>,
+                    &mut $crate::faults::Faults<'_>,
                 ) -> Option<$name>;
                 const KINDS: &[(&str, Take)] = &[$((
                     $word,
@@ -112,9 +119,7 @@ macro_rules! kinds {
                     keys.forgive();
                     return None;
                 };
-                keys.mention($key, || {
-                    vec![$(($word, <$fields as $crate::read::Fields>::names())),*]
-                });
+                keys.mention($key, <Self as $crate::read::Kinds>::kinds);
                 take(keys, faults)
             }
 
@@ -135,6 +140,12 @@ macro_rules! kinds {
             }
         }
 
+        impl $crate::read::Kinds for $name {
+            fn kinds() -> Vec<(&'static str, Vec<&'static str>)> {
+                vec![$(($word, <$fields as $crate::read::Fields>::names())),*]
+            }
+        }
+
         $crate::read::closed_table!($name, concat!($($doc),*));
     };
 }
@@ -147,7 +158,7 @@ macro_rules! closed_table {
             fn read(
                 node: &$crate::document::Node,
                 path: &str,
-                faults: &mut Vec<$crate::document::Fault>,
+                faults: &mut $crate::faults::Faults<'_>,
             ) -> Option<Self> {
                 $crate::read::whole_table(node, path, faults)
             }
@@ -170,7 +181,7 @@ macro_rules! closed_table {
 pub(super) use closed_table;
 
 /// Takes all keys of a table and refuses others.
-pub(super) fn whole_table<T: Fields>(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<T> {
+pub(super) fn whole_table<T: Fields>(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<T> {
     let mut keys = Keys::open(node, path, faults)?;
     let table = T::take(&mut keys, faults);
     keys.close(faults);
@@ -243,7 +254,7 @@ pub(super) fn kinds_schema<const N: usize>(
 }
 
 /// Records that `node` is not an allowed value.
-pub(super) fn wrong<T>(node: &Node, path: &str, allowed: &str, faults: &mut Vec<Fault>) -> Option<T> {
+pub(super) fn wrong<T>(node: &Node, path: &str, allowed: &str, faults: &mut Faults<'_>) -> Option<T> {
     faults.push(Fault::at(node.origin, path, format!("found {}, allowed: {allowed}", node.value)));
     None
 }
@@ -262,7 +273,7 @@ pub(super) fn join(path: &str, key: &str) -> String {
 pub(super) struct NoKeys;
 
 impl Fields for NoKeys {
-    fn take(_: &mut Keys<'_>, _: &mut Vec<Fault>) -> Option<Self> {
+    fn take(_: &mut Keys<'_>, _: &mut Faults<'_>) -> Option<Self> {
         Some(Self)
     }
 
@@ -276,7 +287,7 @@ impl Fields for NoKeys {
 }
 
 impl<T: Fields> Fields for Box<T> {
-    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self> {
         T::take(keys, faults).map(Self::new)
     }
 
@@ -293,7 +304,7 @@ impl<T: Fields> Fields for Box<T> {
 pub(super) struct Both<A, B>(pub(super) A, pub(super) B);
 
 impl<A: Fields, B: Fields> Fields for Both<A, B> {
-    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self> {
         let (a, b) = (A::take(keys, faults), B::take(keys, faults));
         Some(Self(a?, b?))
     }
@@ -308,7 +319,7 @@ impl<A: Fields, B: Fields> Fields for Both<A, B> {
 }
 
 impl<A: Fields, B: Fields> Read for Both<A, B> {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         whole_table(node, path, faults)
     }
 }

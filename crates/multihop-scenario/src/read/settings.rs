@@ -7,9 +7,10 @@ use serde_json::json;
 
 use super::{Fields, Keys, Object, wrong};
 use crate::document::{Fault, Node, Value as Found};
+use crate::faults::Faults;
 
 /// Takes the keys of a configuration from a table; messages call the configuration `name`.
-pub(crate) fn take(settings: &mut dyn Settings, name: &str, keys: &mut Keys<'_>, faults: &mut Vec<Fault>) {
+pub(crate) fn take(settings: &mut dyn Settings, name: &str, keys: &mut Keys<'_>, faults: &mut Faults<'_>) {
     let before = faults.len();
     let mut reader = Reader { name, keys, faults, refused: Vec::new(), reason: None };
     settings.keys(&mut reader);
@@ -49,7 +50,7 @@ pub(crate) trait Variants: Settings + Default {
 pub(crate) struct Keyed<C>(pub(crate) C);
 
 impl<C: Variants> Fields for Keyed<C> {
-    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self> {
         let mut config = C::default();
         take(&mut config, "this protocol", keys, faults);
         Some(Self(config))
@@ -76,17 +77,17 @@ fn described(variants: &mut [&mut dyn Settings]) -> Vec<Described> {
 }
 
 /// Reads values.
-struct Reader<'a, 'k> {
+struct Reader<'a, 'k, 'f> {
     name: &'a str,
     keys: &'a mut Keys<'k>,
-    faults: &'a mut Vec<Fault>,
+    faults: &'a mut Faults<'f>,
     /// Values that are allowed by themselves, but not together with others.
     refused: Vec<Fault>,
     /// Why the keys that follow are not available.
     reason: Option<String>,
 }
 
-impl Reader<'_, '_> {
+impl Reader<'_, '_, '_> {
     /// The node of a key. Those of keys that are not available are refused.
     fn find(&mut self, name: &'static str) -> Option<Node> {
         let node = self.keys.find(name)?.clone();
@@ -99,7 +100,7 @@ impl Reader<'_, '_> {
     }
 }
 
-impl Visitor for Reader<'_, '_> {
+impl Visitor for Reader<'_, '_, '_> {
     fn name(&self) -> &str {
         self.name
     }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use multihop_radio::mobility::Start;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::document::{Fault, Node, Value};
+use crate::document::{Node, Value};
+use crate::faults::Faults;
 use crate::read::{NoKeys, Read, kinds, table, wrong};
 use crate::values::{Coordinate, Metres, PositiveSeconds, Seconds, Speed, Whole, number, words};
 
@@ -95,7 +96,7 @@ pub(crate) enum SpeedValue {
 }
 
 impl Read for SpeedValue {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         match (number(node), &node.value) {
             (Some(_), _) => Speed::read(node, path, faults).map(Self::Mean),
             (None, Value::Array(_)) => <[Speed; 2]>::read(node, path, faults).map(Self::Between),

@@ -7,7 +7,8 @@ use multihop_radio::phy_profile::{PROFILES, PhyProfile, Preamble, RateIndex};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use crate::document::{Fault, Node, Value};
+use crate::document::{Node, Value};
+use crate::faults::Faults;
 use crate::model::ArpKind;
 use crate::read::{Both, Fields, Keys, NoKeys, Read, kinds, table, wrong};
 use crate::values::{
@@ -209,7 +210,7 @@ words! {
 }
 
 impl Fields for PhyTable {
-    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self> {
         let profiles = PROFILES.map(|phy| (phy.name, phy));
         let Some(&phy) = keys.take_kind("phy", Some(PROFILES[0].name), &profiles, faults) else {
             keys.forgive();
@@ -271,7 +272,7 @@ pub(crate) enum RangeTable {
 }
 
 impl Read for RangeTable {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         match (number(node), &node.value) {
             (Some(_), _) => Metres::read(node, path, faults).map(|range| Self::Same(range.0)),
             (None, Value::Table(_)) => {

@@ -4,13 +4,13 @@ use multihop_core::settings::{Settings, Visitor};
 use multihop_routing::{aodv, apdr, dsr, olsr};
 use serde_json::json;
 
-use super::NodeRef;
+use super::{NodeRef, ProtocolChoice};
 use crate::read::settings::{Keyed, Variants};
 use crate::read::{Both, kinds, table};
 use crate::values::Whole;
 
 /// `[routing]`.
-pub(crate) type RoutingTable = Both<PacketTable, ProtocolTable>;
+pub(crate) type RoutingTable = Both<PacketTable, ProtocolChoice>;
 
 table! {
     /// What holds for every protocol.

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use crate::document::{Entry, Fault, Node, Value};
+use crate::document::{Entry, Node, Value};
+use crate::faults::Faults;
 use crate::model::{Axis, AxisValue};
 use crate::read::{Read, join, wrong};
 use crate::values::Whole;
@@ -22,7 +23,7 @@ pub(crate) struct SweepTable {
 type Seeds = Whole<1, 1_000_000>;
 
 impl Read for SweepTable {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         let Value::Table(table) = &node.value else { return wrong(node, path, "a table", faults) };
         let seeds = match table.get("seeds") {
             Some(entry) => Seeds::read(&entry.node, &join(path, "seeds"), faults),
@@ -38,7 +39,7 @@ impl Read for SweepTable {
 }
 
 /// The axes at `key`: an array is one, a table (from a dotted key without quotes) holds some.
-fn axes(key: &str, entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, faults: &mut Vec<Fault>) {
+fn axes(key: &str, entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, faults: &mut Faults<'_>) {
     match &entry.node.value {
         Value::Array(items) if !items.is_empty() => {
             let value = |item: &Node| AxisValue { text: toml_text(item), json: json_of(item) };

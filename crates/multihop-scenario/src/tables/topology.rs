@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::document::{Fault, Node, Value};
+use crate::document::{Node, Value};
+use crate::faults::Faults;
 use crate::read::{NoKeys, Read, kinds, table, wrong};
 use crate::values::{Coordinate, Metres, Whole};
 
@@ -107,7 +108,7 @@ pub(crate) enum NodeRef {
 }
 
 impl Read for NodeRef {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         match &node.value {
             Value::Integer(n) if u64::try_from(*n).is_ok() => u64::try_from(*n).ok().map(Self::Number),
             Value::Text(name) => Some(Self::Name(name.clone())),

@@ -6,7 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use super::NodeRef;
-use crate::document::{Fault, Node, Value};
+use crate::document::{Node, Value};
+use crate::faults::Faults;
 use crate::model::Transport;
 use crate::read::{Both, NoKeys, Read, kinds, table, whole_table};
 use crate::values::{KilobitsPerSecond, MeanBytes, PositiveSeconds, Seconds, Shape, Whole, words};
@@ -154,7 +155,7 @@ pub(crate) enum BytesValue {
 }
 
 impl Read for BytesValue {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         match &node.value {
             Value::Table(_) => whole_table(node, path, faults).map(Self::Drawn),
             _ => Read::read(node, path, faults).map(Self::Fixed),

@@ -20,6 +20,7 @@ pub(super) use parameters::set_tpa;
 
 use super::document::{Fault, Node, Value};
 use super::read::{Read, one_of, wrong};
+use crate::faults::Faults;
 use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, TcpKind, clamped, congestion_control, delayed, elfn, paced};
 use tpa::{TPA, TpaKind, plain, star};
 
@@ -168,7 +169,7 @@ impl Name {
 }
 
 impl Read for Name {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         let found = match &node.value {
             Value::Text(text) => Self::parse(text),
             _ => Err(Refusal::Unknown),

@@ -10,11 +10,12 @@ use super::tcp::{NEWRENO, TcpParameters};
 use super::tpa::{TPA, TpaParameters};
 use super::{KINDS, Kind, Name, names};
 use crate::document::{Fault, Node, Value};
+use crate::faults::Faults;
 use crate::model::{Protocol, Transport};
 use crate::read::{Keys, Read, settings};
 
 impl Read for Transport {
-    fn read(node: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         if !matches!(node.value, Value::Table(_)) {
             return Name::read(node, path, faults).map(|name| Self::new(&name, Parameters::of(&name.kind)));
         }
@@ -35,7 +36,7 @@ impl Transport {
         Self { name: name.text.clone(), protocol }
     }
 
-    fn take(keys: &mut Keys<'_>, faults: &mut Vec<Fault>) -> Option<Self> {
+    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self> {
         let Some(name) = keys.take::<Name>("kind", None, faults) else {
             keys.forgive();
             return None;
@@ -129,7 +130,7 @@ fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
 }
 
 /// Sets keys of a TPA, `kind` among them, with the names, bounds and messages of scenario files.
-pub(crate) fn set_tpa(node: &Node, config: &mut tpa::Config, faults: &mut Vec<Fault>) -> Option<()> {
+pub(crate) fn set_tpa(node: &Node, config: &mut tpa::Config, faults: &mut Faults<'_>) -> Option<()> {
     let mut keys = Keys::open(node, "", faults)?;
     let name = match keys.find("kind").cloned() {
         Some(kind) => Name::read(&kind, "kind", faults)?,

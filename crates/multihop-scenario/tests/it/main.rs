@@ -3,6 +3,7 @@
 #![expect(clippy::float_cmp, reason = "what is compared was written down exactly")]
 
 mod expected;
+mod extension;
 mod hosts;
 mod layouts;
 mod malformed;

@@ -21,7 +21,7 @@ impl Router {
     pub(super) fn new(scenario: &Scenario, positions: &[Point], extension: Option<&dyn AgentConfig>) -> Self {
         let protocol = &scenario.routing.protocol;
         match (extension.or(protocol.agents()), protocol) {
-            (Some(config), _) => Self::Agents(agents(config, scenario, positions.len())),
+            (Some(config), _) => Self::Agents(agents(config, scenario, positions)),
             (None, RoutingProtocol::Static { next_hops }) => {
                 Self::Fixed(FixedRoutes::new(scenario.decode_range(), positions, next_hops.clone()))
             }
@@ -59,9 +59,11 @@ impl Router {
     }
 }
 
-fn agents(config: &dyn AgentConfig, scenario: &Scenario, nodes: usize) -> Box<dyn AgentTable> {
+fn agents(config: &dyn AgentConfig, scenario: &Scenario, positions: &[Point]) -> Box<dyn AgentTable> {
     let id = |node: usize| NodeId(u32::try_from(node).expect("a checked number of nodes"));
-    let addresses: Vec<_> = (0..nodes).map(|node| id(node).addr()).collect();
+    let addresses: Vec<_> = (0..positions.len()).map(|node| id(node).addr()).collect();
+    let positions: Vec<_> = positions.iter().map(|place| [place.x, place.y]).collect();
     let rng = |node| stream(scenario, "routing", id(node));
-    config.agents(&Network { addresses: &addresses, start: Instant::ZERO, rng: &rng })
+    let network = Network { addresses: &addresses, positions: &positions, start: Instant::ZERO, rng: &rng };
+    config.agents(&network)
 }

@@ -1,0 +1,71 @@
+//! User-defined protocols: how a program makes them known to the readers of scenarios.
+//!
+//! A protocol is registered by its configuration, which lists its keys ([`Settings`]) as those of the
+//! built-in protocols do, and makes what the simulator runs.
+
+use std::sync::Arc;
+
+use multihop_core::settings::Settings;
+use multihop_routing::network::AgentConfig;
+
+use super::tables::built_in_routing;
+
+/// The user-defined protocols of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Extensions {
+    pub(crate) routing: Vec<Entry<NewRouting>>,
+}
+
+/// What users call a user-defined protocol.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Extension {
+    /// In scenario files and results.
+    pub name: &'static str,
+    /// Part of the keys of runs in journals: another version means that finished runs are repeated.
+    pub version: &'static str,
+    /// One sentence, for the JSON Schema.
+    pub help: &'static str,
+}
+
+/// The configuration of a user-defined routing protocol.
+pub trait RoutingConfig: AgentConfig + Settings {}
+
+impl<C: AgentConfig + Settings> RoutingConfig for C {}
+
+/// A user-defined routing protocol as a scenario uses it.
+#[derive(Clone, Debug)]
+pub struct CustomRouting {
+    /// What users call it.
+    pub extension: Extension,
+    /// With the scenario's values of its keys.
+    pub config: Arc<dyn RoutingConfig>,
+}
+
+impl Extensions {
+    /// Adds a routing protocol: `[routing] protocol = "name"`, with the keys of `C` beside it.
+    ///
+    /// # Panics
+    ///
+    /// If there is a routing protocol of that name.
+    #[must_use]
+    pub fn routing<C: RoutingConfig + Default + 'static>(mut self, extension: Extension) -> Self {
+        let taken = self.routing.iter().map(|entry| entry.extension.name);
+        check_name(extension.name, taken.chain(built_in_routing()));
+        self.routing.push(Entry { extension, make: || Box::new(C::default()) });
+        self
+    }
+}
+
+/// A registered protocol.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<F> {
+    pub(crate) extension: Extension,
+    /// A configuration whose keys have their defaults.
+    pub(crate) make: F,
+}
+
+pub(crate) type NewRouting = fn() -> Box<dyn RoutingConfig>;
+
+fn check_name(name: &str, mut taken: impl Iterator<Item = &'static str>) {
+    assert!(!taken.any(|other| other == name), "a second protocol named {name:?}");
+}

@@ -1,0 +1,21 @@
+//! The command `multihop` with user-defined protocols.
+//!
+//!     cargo run --release -p multihop-cli --example my_protocols -- run examples/my_protocols.toml
+//!
+//! Scenarios name the protocols like built-in ones; `sweep`, `check` and `schema` know them as well.
+//! docs/extending.md explains the parts.
+
+#[expect(dead_code, reason = "a program of its own, of which this one uses the protocol")]
+#[path = "greedy.rs"]
+mod greedy;
+
+use multihop_scenario::Extensions;
+
+fn main() {
+    std::process::exit(multihop_cli::main_with(std::env::args_os().collect(), &extensions()));
+}
+
+/// The protocols of this program.
+pub(crate) fn extensions() -> Extensions {
+    Extensions::default().routing::<greedy::GreedyConfig>(greedy::GREEDY)
+}
