@@ -9,6 +9,10 @@
 #[path = "greedy.rs"]
 mod greedy;
 
+#[expect(dead_code, reason = "a program of its own, of which this one uses the protocol")]
+#[path = "stop_and_wait.rs"]
+mod stop_and_wait;
+
 use multihop_scenario::Extensions;
 
 fn main() {
@@ -17,5 +21,7 @@ fn main() {
 
 /// The protocols of this program.
 pub(crate) fn extensions() -> Extensions {
-    Extensions::default().routing::<greedy::GreedyConfig>(greedy::GREEDY)
+    Extensions::default()
+        .transport::<stop_and_wait::StopAndWait>(stop_and_wait::STOP_AND_WAIT)
+        .routing::<greedy::GreedyConfig>(greedy::GREEDY)
 }

@@ -10,12 +10,13 @@ use std::collections::VecDeque;
 use std::error::Error;
 
 use multihop_core::Instant;
-use multihop_scenario::{Scenario, Source};
-use multihop_sim::extension::{Extensions, TransportEnds};
+use multihop_core::settings::{Settings, Visitor};
+use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
-use multihop_sim::{Outputs, run, run_with};
+use multihop_sim::{Outputs, run};
 use multihop_transport::connection::{
-    Connection, Counters, Data, Event, Message, Output, Progress, RoundTrip, Segment, SendError,
+    Connection, ConnectionConfig, Counters, Data, Event, Flow, Message, Output, Progress, RoundTrip, Segment,
+    SendError,
 };
 use multihop_transport::rtt::RttEstimator;
 use multihop_transport::tcp::{self, Trip};
@@ -37,28 +38,51 @@ fn main() -> Result<(), Box<dyn Error>> {
 pub(crate) fn compare(hops: u32, seconds: f64) -> Result<(RunResult, RunResult), Box<dyn Error>> {
     let text = format!(
         "duration = {seconds:?}\nwarmup = 5.0\ntopology = {{ kind = \"chain\", hops = {hops} }}\n\
-         [[flow]]\ntransport = \"newreno\"\n"
+         [[flow]]\n"
     );
-    let scenario = Scenario::load(&Source::Toml { text, name: "chain.toml".into() }, &[])?;
-    let own = |_| Some(stop_and_wait());
-    let extensions = Extensions { transport: Some(&own), ..Extensions::default() };
-    Ok((
-        run_with(&scenario, &extensions, Outputs::default(), &mut |_| {})?,
-        run(&scenario, Outputs::default(), &mut |_| {})?,
-    ))
+    let source = Source::Toml { text, name: "chain.toml".into() };
+    let extensions = Extensions::default().transport::<StopAndWait>(STOP_AND_WAIT);
+    let result = |transport: &str| -> Result<RunResult, Box<dyn Error>> {
+        let transport = [("flow.0.transport".to_owned(), transport.to_owned())];
+        let scenario = Scenario::load_with(&source, &transport, &extensions)?;
+        Ok(run(&scenario, Outputs::default(), &mut |_| {})?)
+    };
+    Ok((result(STOP_AND_WAIT.name)?, result("newreno")?))
 }
 
-/// Both ends of a flow.
-pub(crate) fn stop_and_wait() -> TransportEnds {
-    TransportEnds {
-        name: "stop-and-wait".into(),
-        sender: Box::new(Sender::default()),
-        receiver: Box::new(Receiver::default()),
+/// How scenarios name the protocol.
+pub(crate) const STOP_AND_WAIT: Extension =
+    Extension { name: "stop-and-wait", version: "1", help: "One segment in flight at a time." };
+
+/// The parameters of the protocol.
+#[derive(Clone, Debug)]
+pub(crate) struct StopAndWait {
+    /// Data bytes of a segment. With headers of 20 bytes each, the IP packet of a default one has 1500.
+    segment: u32,
+}
+
+impl Default for StopAndWait {
+    fn default() -> Self {
+        Self { segment: 1460 }
+    }
+}
+
+impl Settings for StopAndWait {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Data bytes of a segment.").whole("segment", &mut self.segment, 1..=1460);
+    }
+}
+
+impl ConnectionConfig for StopAndWait {
+    fn ends(&self, _: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+        [Box::new(Sender::new(self.segment)), Box::new(Receiver::default())]
     }
 }
 
 /// Sends one segment at a time.
-pub(crate) struct Sender {
+struct Sender {
+    /// Data bytes of a segment.
+    segment: u32,
     /// Bytes that the application still has.
     left: u64,
     /// Number of the next new segment.
@@ -79,6 +103,18 @@ struct Waiting {
 }
 
 impl Sender {
+    fn new(segment: u32) -> Self {
+        Self {
+            segment,
+            left: 0,
+            next: 0,
+            waiting: None,
+            rtt: RttEstimator::new(tcp::Config::default().rto),
+            counters: Counters::default(),
+            out: VecDeque::new(),
+        }
+    }
+
     fn on_ack(&mut self, now: Instant, ack: &Message) {
         let number = number_of(ack);
         let Some(acked) = self.waiting.take_if(|waiting| Some(waiting.number) == number) else { return };
@@ -92,20 +128,13 @@ impl Sender {
         if self.waiting.is_some() || self.left == 0 {
             return;
         }
-        let bytes = u32::try_from(self.left).unwrap_or(u32::MAX).min(SEGMENT);
+        let bytes = u32::try_from(self.left).unwrap_or(u32::MAX).min(self.segment);
         self.left -= u64::from(bytes);
         let deadline = now + self.rtt.rto();
         self.waiting = Some(Waiting { bytes, number: self.next, sent: Some(now), deadline });
         self.counters.sent += 1;
         self.out.push_back(segment(self.next, bytes));
         self.next = self.next.wrapping_add(1);
-    }
-}
-
-impl Default for Sender {
-    fn default() -> Self {
-        let rtt = RttEstimator::new(tcp::Config::default().rto);
-        Self { left: 0, next: 0, waiting: None, rtt, counters: Counters::default(), out: VecDeque::new() }
     }
 }
 
@@ -165,7 +194,7 @@ impl Connection for Sender {
 
 /// Takes segments in order and acknowledges each.
 #[derive(Default)]
-pub(crate) struct Receiver {
+struct Receiver {
     /// Number of the next new segment.
     next: u32,
     counters: Counters,
@@ -206,5 +235,3 @@ fn number_of(message: &Message) -> Option<u32> {
 }
 
 const HEADER: usize = 20;
-/// Bytes of data: with headers of 20 bytes each an IP packet has 1500.
-const SEGMENT: u32 = 1460;

@@ -7,12 +7,15 @@ use std::sync::Arc;
 
 use multihop_core::settings::Settings;
 use multihop_routing::network::AgentConfig;
+use multihop_transport::connection::ConnectionConfig;
 
 use super::tables::built_in_routing;
+use super::transport::built_in_transports;
 
 /// The user-defined protocols of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Extensions {
+    pub(crate) transports: Vec<Entry<NewTransport>>,
     pub(crate) routing: Vec<Entry<NewRouting>>,
 }
 
@@ -25,6 +28,20 @@ pub struct Extension {
     pub version: &'static str,
     /// One sentence, for the JSON Schema.
     pub help: &'static str,
+}
+
+/// The configuration of a user-defined transport.
+pub trait TransportConfig: ConnectionConfig + Settings {}
+
+impl<C: ConnectionConfig + Settings> TransportConfig for C {}
+
+/// A user-defined transport as a flow uses it.
+#[derive(Clone, Debug)]
+pub struct CustomTransport {
+    /// What users call it.
+    pub extension: Extension,
+    /// With the flow's values of its keys.
+    pub config: Arc<dyn TransportConfig>,
 }
 
 /// The configuration of a user-defined routing protocol.
@@ -42,6 +59,20 @@ pub struct CustomRouting {
 }
 
 impl Extensions {
+    /// Adds a transport: `transport = "name"`, or a table of this `kind` with the keys of `C`.
+    ///
+    /// # Panics
+    ///
+    /// If there is a transport of that name, or the name has a plus sign, which begins a suffix.
+    #[must_use]
+    pub fn transport<C: TransportConfig + Default + 'static>(mut self, extension: Extension) -> Self {
+        assert!(!extension.name.contains('+'), "a plus sign in the name {:?}", extension.name);
+        let taken = self.transports.iter().map(|entry| entry.extension.name);
+        check_name(extension.name, taken.chain(built_in_transports()));
+        self.transports.push(Entry { extension, make: || Box::new(C::default()) });
+        self
+    }
+
     /// Adds a routing protocol: `[routing] protocol = "name"`, with the keys of `C` beside it.
     ///
     /// # Panics
@@ -64,6 +95,7 @@ pub(crate) struct Entry<F> {
     pub(crate) make: F,
 }
 
+pub(crate) type NewTransport = fn() -> Box<dyn TransportConfig>;
 pub(crate) type NewRouting = fn() -> Box<dyn RoutingConfig>;
 
 fn check_name(name: &str, mut taken: impl Iterator<Item = &'static str>) {

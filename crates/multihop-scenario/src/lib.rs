@@ -29,7 +29,7 @@ use faults::Faults;
 
 pub use canonical::{canonical, files};
 pub use document::Source;
-pub use extension::{CustomRouting, Extension, Extensions, RoutingConfig};
+pub use extension::{CustomRouting, CustomTransport, Extension, Extensions, RoutingConfig, TransportConfig};
 pub use model::{
     App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Host, Mobility, Protocol, Record, Routing,
     RoutingProtocol, Scenario, Series, Sweep, Transport,

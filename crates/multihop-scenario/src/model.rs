@@ -11,7 +11,7 @@ use multihop_transport::connection::{ConnectionConfig, UdpConfig};
 use multihop_transport::{tcp, tpa};
 
 use super::Topology;
-use super::extension::{CustomRouting, Extension};
+use super::extension::{CustomRouting, CustomTransport, Extension};
 
 /// One simulation, ready to run.
 #[derive(Clone, Debug)]
@@ -74,7 +74,16 @@ impl Scenario {
 
     /// The user-defined protocols that it uses, each once.
     pub fn extensions(&self) -> Vec<Extension> {
+        let transports = self.flows.iter().filter_map(|flow| match &flow.transport.protocol {
+            Protocol::Custom(custom) => Some(custom.extension),
+            _ => None,
+        });
         let mut used = Vec::new();
+        for extension in transports {
+            if !used.contains(&extension) {
+                used.push(extension);
+            }
+        }
         if let RoutingProtocol::Custom(custom) = &self.routing.protocol {
             used.push(custom.extension);
         }
@@ -312,6 +321,8 @@ pub enum Protocol {
         /// For both ends.
         config: Box<tpa::Config>,
     },
+    /// A user-defined transport.
+    Custom(CustomTransport),
 }
 
 impl Protocol {
@@ -321,6 +332,7 @@ impl Protocol {
             Self::Udp => &UdpConfig,
             Self::Tcp { config } => config.as_ref(),
             Self::Tpa { config } => config.as_ref(),
+            Self::Custom(custom) => custom.config.as_ref(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use super::extension::{Entry, Extensions, NewRouting};
+use super::extension::{Entry, Extensions, NewRouting, NewTransport};
 use super::read::settings;
 use super::tables::ScenarioTable;
 
@@ -19,6 +19,10 @@ pub fn schema_with(extensions: &Extensions) -> Value {
     let mut schema = schema();
     let routing = protocols(&mut schema["properties"]["routing"]).expect("[routing] has protocols");
     routing.extend(extensions.routing.iter().map(routing_schema));
+    let names = extensions.transports.iter().map(|entry| entry.extension.name.into());
+    alternatives(&mut schema["$defs"]["TransportName"]["enum"]).extend(names);
+    let tables = extensions.transports.iter().map(transport_schema);
+    alternatives(&mut schema["$defs"]["TransportTable"]["anyOf"]).extend(tables);
     schema
 }
 
@@ -28,6 +32,19 @@ fn protocols(schema: &mut Value) -> Option<&mut Vec<Value>> {
         return schema["oneOf"].as_array_mut();
     }
     schema.get_mut("allOf")?.as_array_mut()?.iter_mut().find_map(protocols)
+}
+
+fn alternatives(list: &mut Value) -> &mut Vec<Value> {
+    list.as_array_mut().expect("the schema of transports lists alternatives")
+}
+
+fn transport_schema(entry: &Entry<NewTransport>) -> Value {
+    let mut schema = Value::from(settings::schema(&mut [&mut *(entry.make)()]));
+    schema["description"] = entry.extension.help.into();
+    schema["properties"]["kind"] = json!({ "const": entry.extension.name });
+    schema["required"] = json!(["kind"]);
+    schema["unevaluatedProperties"] = false.into();
+    schema
 }
 
 fn routing_schema(entry: &Entry<NewRouting>) -> Value {

@@ -3,7 +3,6 @@
 
 pub mod batch;
 mod engine;
-pub mod extension;
 mod fingerprint;
 pub mod interval;
 pub mod journal;
@@ -22,4 +21,4 @@ mod world;
 
 pub use key::{BUILD, key};
 pub use observe::Outputs;
-pub use run::{RunError, run, run_with};
+pub use run::{RunError, run};

@@ -4,7 +4,6 @@ use std::io;
 
 use multihop_core::{BitRate, Duration, Instant};
 
-use crate::extension::Extensions;
 use crate::observe::{Observer, Outputs};
 use crate::oracle::ShortestPaths;
 use crate::record::Recorder;
@@ -31,22 +30,12 @@ pub fn run(
     outputs: Outputs,
     progress: &mut dyn FnMut(f64),
 ) -> Result<RunResult, RunError> {
-    run_with(scenario, &Extensions::default(), outputs, progress)
-}
-
-/// Runs a scenario with user-defined protocols.
-pub fn run_with(
-    scenario: &Scenario,
-    extensions: &Extensions<'_>,
-    outputs: Outputs,
-    progress: &mut dyn FnMut(f64),
-) -> Result<RunResult, RunError> {
     let paced = scenario.flows.iter().any(|flow| matches!(flow.app, App::Paced { .. }));
     if !paced {
-        return simulate(scenario, extensions, outputs, progress);
+        return simulate(scenario, outputs, progress);
     }
-    let rate = best_rate(scenario, extensions, &mut |share| progress(share * SEARCH_SHARE))?;
-    let mut result = simulate(&at_rate(scenario, rate), extensions, outputs, &mut |share| {
+    let rate = best_rate(scenario, &mut |share| progress(share * SEARCH_SHARE))?;
+    let mut result = simulate(&at_rate(scenario, rate), outputs, &mut |share| {
         progress(SEARCH_SHARE + share * (1.0 - SEARCH_SHARE));
     })?;
     for (flow, wanted) in result.flows.iter_mut().zip(&scenario.flows) {
@@ -64,14 +53,13 @@ const SEARCH_SHARE: f64 = 0.9;
 
 fn simulate(
     scenario: &Scenario,
-    extensions: &Extensions<'_>,
     outputs: Outputs,
     progress: &mut dyn FnMut(f64),
 ) -> Result<RunResult, RunError> {
     let clock = wall_clock();
     let layout = scenario.topology.place(scenario.seed)?;
     let observer = observer(scenario, &layout, outputs)?;
-    let mut world = World::new(scenario, &layout, extensions, observer);
+    let mut world = World::new(scenario, &layout, observer);
     world.run_until(Instant::ZERO + scenario.warmup);
     world.begin_measuring();
     let end = Instant::ZERO + scenario.duration;
@@ -127,11 +115,7 @@ fn at_rate(scenario: &Scenario, rate: BitRate) -> Scenario {
 /// Goodput grows with the rate until the network saturates, then falls or stays. A coarse geometric
 /// scan finds where, and two finer ones, each over the two steps around the best rate so far, narrow
 /// it to 1%.
-fn best_rate(
-    scenario: &Scenario,
-    extensions: &Extensions<'_>,
-    progress: &mut dyn FnMut(f64),
-) -> Result<BitRate, RunError> {
+fn best_rate(scenario: &Scenario, progress: &mut dyn FnMut(f64)) -> Result<BitRate, RunError> {
     let mut centre = f64::from(scenario.radio.bit_rate().0) / 8.0;
     let mut ratio = 1.25;
     let mut best = (0.0, BitRate(1));
@@ -141,7 +125,7 @@ fn best_rate(
         let mut tried = Vec::new();
         for step in -steps..=steps {
             let rate = rate(centre * libm::pow(ratio, f64::from(step)));
-            let goodput = paced_goodput(&at_rate(scenario, rate), scenario, extensions)?;
+            let goodput = paced_goodput(&at_rate(scenario, rate), scenario)?;
             if goodput > best.0 {
                 best = (goodput, rate);
             }
@@ -160,12 +144,8 @@ fn rate(bits_per_second: f64) -> BitRate {
     BitRate((bits_per_second as u32).max(1))
 }
 
-fn paced_goodput(
-    at_rate: &Scenario,
-    scenario: &Scenario,
-    extensions: &Extensions<'_>,
-) -> Result<f64, RunError> {
-    let result = simulate(at_rate, extensions, Outputs::default(), &mut |_| {})?;
+fn paced_goodput(at_rate: &Scenario, scenario: &Scenario) -> Result<f64, RunError> {
+    let result = simulate(at_rate, Outputs::default(), &mut |_| {})?;
     let paced = scenario.flows.iter().map(|flow| matches!(flow.app, App::Paced { .. }));
     Ok(result.flows.iter().zip(paced).filter(|(_, paced)| *paced).map(|(f, _)| f.goodput_kbps).sum())
 }

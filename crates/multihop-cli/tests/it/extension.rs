@@ -18,13 +18,14 @@ fn run(arguments: &[&str]) -> i32 {
 }
 
 #[test]
-fn a_user_defined_routing_protocol_has_results_series_and_captures() {
+fn user_defined_protocols_have_results_series_and_captures() {
     let folder = Folder::new("extension-run").with("a.toml", SCENARIO);
     let (file, out) = (folder.path().join("a.toml"), folder.path().join("out"));
     let code = run(&["run", file.to_str().unwrap(), "--out", out.to_str().unwrap(), "--trace", "--pcap"]);
     assert_eq!(code, 0);
     let result = std::fs::read_to_string(out.join("result.json")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["flows"][0]["transport"], "stop-and-wait");
     assert!(result["routing"]["packets"]["beacon"].as_u64().unwrap() > 100, "{}", result["routing"]);
     assert!(result["totals"]["goodput_kbps"].as_f64().unwrap() > 1.0, "{}", result["totals"]);
     let series = std::fs::read_to_string(out.join("series.csv")).unwrap();
@@ -56,5 +57,7 @@ fn other_commands_know_user_defined_protocols() {
     assert_eq!(run(&["check", folder.path().join("a.toml").to_str().unwrap()]), 0);
     assert_eq!(run(&["check", folder.path().join("b.toml").to_str().unwrap()]), 2);
     let schema = schema_with(&my_protocols::extensions()).to_string();
-    assert!(schema.contains("Greedy geographic forwarding."), "{schema}");
+    for help in ["Greedy geographic forwarding.", "One segment in flight at a time."] {
+        assert!(schema.contains(help), "{schema}");
+    }
 }

@@ -19,6 +19,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 pub(super) use parameters::set_tpa;
 
 use super::document::{Fault, Node, Value};
+use super::extension::{Entry, Extensions, NewTransport};
 use super::read::{Read, one_of, wrong};
 use crate::faults::Faults;
 use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, TcpKind, clamped, congestion_control, delayed, elfn, paced};
@@ -37,6 +38,8 @@ enum Kind {
     Udp,
     Tcp(TcpKind),
     Tpa(TpaKind),
+    /// A user-defined one.
+    Custom(Entry<NewTransport>),
 }
 
 /// What may follow the name of a kind after a plus sign.
@@ -104,6 +107,7 @@ fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
         (Kind::Udp, Suffix::Pacing) => Err("UDP has no round trips to pace by"),
         (Kind::Tpa(_), Suffix::Ack(_)) => Err("TPA has ACK rules of its own: TPA and TPA*"),
         (Kind::Udp, Suffix::Ack(_)) => Err("UDP has no ACKs"),
+        (Kind::Custom(_), _) => Err("user-defined transports have no suffixes"),
     }
 }
 
@@ -121,6 +125,17 @@ fn extend(
 
 fn find_suffix(word: &str) -> Option<&'static (&'static str, Suffix)> {
     SUFFIXES.iter().find(|(name, _)| *name == word)
+}
+
+fn find_kind(name: &str, extensions: &Extensions) -> Option<Kind> {
+    let built_in = KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| kind.clone());
+    let custom = || extensions.transports.iter().find(|entry| entry.extension.name == name);
+    built_in.or_else(|| custom().copied().map(Kind::Custom))
+}
+
+/// The names of the built-in transports, without suffixes.
+pub(super) fn built_in_transports() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|(name, _)| *name)
 }
 
 /// Every name, with the suffixes that go with it in any order.
@@ -153,12 +168,12 @@ enum Refusal {
 }
 
 impl Name {
-    fn parse(text: &str) -> Result<Self, Refusal> {
+    fn parse(text: &str, extensions: &Extensions) -> Result<Self, Refusal> {
         let text = text.replace(STAR_FOR_SHELLS, STAR);
         let mut words = text.split('+');
         let base = words.next().unwrap_or_default();
-        let (_, kind) = KINDS.iter().find(|(name, _)| *name == base).ok_or(Refusal::Unknown)?;
-        let mut named = (base.to_owned(), kind.clone());
+        let kind = find_kind(base, extensions).ok_or(Refusal::Unknown)?;
+        let mut named = (base.to_owned(), kind);
         for word in words {
             let suffix = find_suffix(word).ok_or(Refusal::Unknown)?;
             named = extend(&named, suffix).map_err(Refusal::Senseless)?;
@@ -171,7 +186,7 @@ impl Name {
 impl Read for Name {
     fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         let found = match &node.value {
-            Value::Text(text) => Self::parse(text),
+            Value::Text(text) => Self::parse(text, faults.extensions),
             _ => Err(Refusal::Unknown),
         };
         match found {
@@ -181,7 +196,8 @@ impl Read for Name {
                 None
             }
             Err(Refusal::Unknown) => {
-                let kinds = one_of(KINDS.iter().map(|(name, _)| *name));
+                let custom = faults.extensions.transports.iter().map(|entry| entry.extension.name);
+                let kinds = one_of(built_in_transports().chain(custom));
                 let allowed = format!(
                     "{kinds}, tpa-star for tpa*, after a TCP kind {}, after a TPA kind {}, or a table of parameters",
                     suffixes_after(|kind| matches!(kind, Kind::Tcp(_))),

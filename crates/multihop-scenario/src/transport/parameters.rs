@@ -10,6 +10,7 @@ use super::tcp::{NEWRENO, TcpParameters};
 use super::tpa::{TPA, TpaParameters};
 use super::{KINDS, Kind, Name, names};
 use crate::document::{Fault, Node, Value};
+use crate::extension::{CustomTransport, Entry, Extension, NewTransport, TransportConfig};
 use crate::faults::Faults;
 use crate::model::{Protocol, Transport};
 use crate::read::{Keys, Read, settings};
@@ -32,6 +33,9 @@ impl Transport {
             Parameters::Udp => Protocol::Udp,
             Parameters::Tcp(tcp) => Protocol::Tcp { config: Box::new(tcp.config) },
             Parameters::Tpa(tpa) => Protocol::Tpa { config: Box::new(tpa.config) },
+            Parameters::Custom(extension, config) => {
+                Protocol::Custom(CustomTransport { extension, config: config.into() })
+            }
         };
         Self { name: name.text.clone(), protocol }
     }
@@ -41,7 +45,8 @@ impl Transport {
             keys.forgive();
             return None;
         };
-        keys.mention_families(families);
+        let custom = faults.extensions.transports.clone();
+        keys.mention_families(move || families(&custom));
         let mut parameters = Parameters::of(&name.kind);
         let Some(list) = parameters.settings() else {
             let message = format!("{:?} has no table form, allowed: transport = {0:?}", name.text);
@@ -58,6 +63,7 @@ enum Parameters {
     Udp,
     Tcp(TcpParameters),
     Tpa(TpaParameters),
+    Custom(Extension, Box<dyn TransportConfig>),
 }
 
 impl Parameters {
@@ -66,6 +72,7 @@ impl Parameters {
             Kind::Udp => Self::Udp,
             Kind::Tcp(kind) => Self::Tcp(kind.parameters()),
             Kind::Tpa(kind) => Self::Tpa(kind.parameters(tpa::Config::paper())),
+            Kind::Custom(entry) => Self::Custom(entry.extension, (entry.make)()),
         }
     }
 
@@ -75,15 +82,18 @@ impl Parameters {
             Self::Udp => None,
             Self::Tcp(tcp) => Some(tcp),
             Self::Tpa(tpa) => Some(tpa),
+            Self::Custom(_, config) => Some(&mut **config),
         }
     }
 }
 
 /// The keys of each family, for hints about a key of another one.
-fn families() -> Vec<(&'static str, Vec<&'static str>)> {
+fn families(custom: &[Entry<NewTransport>]) -> Vec<(&'static str, Vec<&'static str>)> {
     let tcp = settings::names(&mut NEWRENO.parameters());
     let tpa = settings::names(&mut TPA.parameters(tpa::Config::paper()));
-    vec![("a TCP kind", tcp), ("a TPA kind", tpa)]
+    let keys_of = |entry: &Entry<NewTransport>| (entry.extension.name, settings::names(&mut *(entry.make)()));
+    let custom = custom.iter().map(keys_of);
+    [("a TCP kind", tcp), ("a TPA kind", tpa)].into_iter().chain(custom).collect()
 }
 
 impl JsonSchema for Transport {
@@ -119,7 +129,7 @@ fn family(about: &str, belongs: fn(&Kind) -> bool) -> Schema {
 /// A kind on top of each preset or profile: what a key that nobody sets can be.
 fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
     match kind {
-        Kind::Udp => Vec::new(),
+        Kind::Udp | Kind::Custom(_) => Vec::new(),
         Kind::Tcp(kind) => {
             tcp::PRESETS.iter().map(|(_, preset)| Parameters::Tcp(kind.on_top_of(&preset()))).collect()
         }

@@ -2,7 +2,8 @@
 
 use multihop_core::settings::{Settings, Visitor};
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
-use multihop_scenario::{Extension, Extensions, RoutingProtocol, Scenario, Source, schema_with};
+use multihop_scenario::{Extension, Extensions, Protocol, RoutingProtocol, Scenario, Source, schema_with};
+use multihop_transport::connection::{Connection, ConnectionConfig, Flow};
 
 /// A protocol with one key and no agents.
 #[derive(Debug, Default)]
@@ -22,8 +23,14 @@ impl AgentConfig for Gossip {
     }
 }
 
+impl ConnectionConfig for Gossip {
+    fn ends(&self, _: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+        unreachable!("no scenario is run")
+    }
+}
+
 fn extensions() -> Extensions {
-    Extensions::default().routing::<Gossip>(extension("gossip"))
+    Extensions::default().transport::<Gossip>(extension("whisper")).routing::<Gossip>(extension("gossip"))
 }
 
 fn extension(name: &'static str) -> Extension {
@@ -31,9 +38,17 @@ fn extension(name: &'static str) -> Extension {
 }
 
 fn load(routing: &str) -> Result<Scenario, String> {
+    read(routing, "\"newreno\"")
+}
+
+fn load_flow(transport: &str) -> Result<Scenario, String> {
+    read("", transport)
+}
+
+fn read(routing: &str, transport: &str) -> Result<Scenario, String> {
     let text = format!(
         "duration = 1.0\ntopology = {{ kind = \"chain\", hops = 1 }}\nrouting = {{ {routing} }}\n\
-         [[flow]]\ntransport = \"newreno\"\n"
+         [[flow]]\ntransport = {transport}\n"
     );
     let source = Source::Toml { text, name: "test.toml".into() };
     Scenario::load_with(&source, &[], &extensions()).map_err(|problems| problems.to_string())
@@ -65,9 +80,34 @@ fn messages_know_user_defined_protocols() {
 }
 
 #[test]
+fn a_user_defined_transport_has_a_name_and_a_table_form() {
+    let scenario = load_flow("\"whisper\"").unwrap();
+    assert_eq!(scenario.flows[0].transport.name, "whisper");
+    let scenario = load_flow("{ kind = \"whisper\", fanout = 3 }").unwrap();
+    assert_eq!(scenario.extensions(), [extension("whisper")]);
+    let Protocol::Custom(custom) = &scenario.flows[0].transport.protocol else { panic!("not custom") };
+    assert_eq!(format!("{:?}", custom.config), "Gossip { fanout: 3 }");
+}
+
+#[test]
+fn messages_know_user_defined_transports() {
+    let message = |transport| load_flow(transport).unwrap_err();
+    let found = message("\"wisper\"");
+    assert!(found.contains("\"tpa*-ap-3\", \"whisper\", "), "{found}");
+    let found = message("{ kind = \"whisper\", fannout = 1 }");
+    assert!(found.ends_with("is not a key here, did you mean \"fanout\"?"), "{found}");
+    let found = message("{ kind = \"newreno\", fanout = 1 }");
+    assert!(found.ends_with("is not a key here, allowed with whisper"), "{found}");
+    let found = message("\"whisper+da\"");
+    assert!(found.ends_with("but user-defined transports have no suffixes"), "{found}");
+}
+
+#[test]
 fn the_schema_describes_user_defined_protocols() {
     let schema = schema_with(&extensions()).to_string();
-    for part in ["\"const\":\"gossip\"", "Rumours.", "Neighbours that hear each rumour."] {
+    for part in
+        ["\"const\":\"gossip\"", "\"const\":\"whisper\"", "Rumours.", "Neighbours that hear each rumour."]
+    {
         assert!(schema.contains(part), "{part}");
     }
 }

@@ -15,10 +15,9 @@ use super::ip::Ip;
 use super::losses::LossMonitor;
 use super::relay::Relay;
 use crate::engine::Rank;
-use crate::extension::Extensions;
 use crate::oracle::Oracle;
 use crate::packet::{Body, INITIAL_TTL, port_of};
-use multihop_scenario::{App, Flow, Layout, Protocol, Scenario};
+use multihop_scenario::{App, Flow, Layout, Scenario};
 
 /// All flows and their ends.
 pub(super) struct Ends {
@@ -64,22 +63,15 @@ impl Ends {
     pub(super) fn new(
         scenario: &Scenario,
         layout: &Layout,
-        extensions: &Extensions<'_>,
         mut hops: impl FnMut(NodeId, NodeId) -> Option<u32>,
     ) -> Self {
         let mut ends = Vec::with_capacity(2 * scenario.flows.len());
         let mut flows = Vec::with_capacity(scenario.flows.len());
         for (id, flow) in (0..).map(FlowId).zip(&scenario.flows) {
-            let datagrams = matches!(flow.transport.protocol, Protocol::Udp);
-            let custom = extensions.transport.filter(|_| !datagrams).and_then(|make| make(id));
-            let (transport, pair) = match custom {
-                Some(own) => (own.name, [own.sender, own.receiver]),
-                None => (flow.transport.name.clone(), built_in(scenario, id, flow, &mut hops)),
-            };
-            ends.extend(pair);
+            ends.extend(connections(scenario, id, flow, &mut hops));
             flows.push(FlowState {
                 stats: FlowStats::default(),
-                transport,
+                transport: flow.transport.name.clone(),
                 next: flow.begins_by_itself().then_some(Instant::ZERO + flow.start),
                 running: false,
                 unacked: 0,
@@ -162,7 +154,7 @@ impl Ends {
 const STRAY: Duration = Duration::from_secs(240);
 
 /// Applications read whatever arrives, but for those that pass it on.
-fn built_in(
+fn connections(
     scenario: &Scenario,
     id: FlowId,
     flow: &Flow,

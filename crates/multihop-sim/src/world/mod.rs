@@ -37,7 +37,6 @@ use self::losses::LossMonitor;
 use self::routing::Router;
 use self::wires::Wires;
 use crate::engine::{Key, Rank};
-use crate::extension::Extensions;
 use crate::observe::Observer;
 use crate::packet::Body;
 use multihop_scenario::{Layout, Scenario};
@@ -55,22 +54,14 @@ pub(crate) struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    pub(crate) fn new(
-        scenario: &'a Scenario,
-        layout: &Layout,
-        extensions: &Extensions<'_>,
-        observer: Observer,
-    ) -> Self {
+    pub(crate) fn new(scenario: &'a Scenario, layout: &Layout, observer: Observer) -> Self {
         let mut tracks = scenario.tracks(layout);
         let positions: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let wires = Wires::new(scenario);
         let agenda = Agenda::new(count(tracks.len()), count(scenario.flows.len()), count(wires.len()));
-        let mut ip = Ip::new(
-            Router::new(scenario, &positions, extensions.routing),
-            Links::new(tracks.len(), scenario.arp),
-            wires,
-        );
-        let ends = Ends::new(scenario, layout, extensions, |from, to| ip.hops(from, to));
+        let mut ip =
+            Ip::new(Router::new(scenario, &positions), Links::new(tracks.len(), scenario.arp), wires);
+        let ends = Ends::new(scenario, layout, |from, to| ip.hops(from, to));
         let mut world = Self {
             context: Context::new(scenario, agenda, observer),
             pending: Vec::new(),

@@ -16,7 +16,7 @@ fn run(text: &str, turns: bool) -> (RunResult, bool) {
     let source = Source::Toml { text: text.to_owned(), name: "wide.toml".to_owned() };
     let scenario = Scenario::load(&source, &[]).unwrap();
     let layout = scenario.topology.place(scenario.seed).unwrap();
-    let mut world = World::new(&scenario, &layout, &Extensions::default(), Observer::default());
+    let mut world = World::new(&scenario, &layout, Observer::default());
     let overlap = world.air.reorders;
     world.air.reorders &= !turns;
     world.run_until(Instant::ZERO + scenario.duration);
@@ -62,7 +62,7 @@ fn a_receiver_whose_sender_gave_up_measures_no_more() {
     let source = Source::Toml { text: LEFT.to_owned(), name: "x.toml".to_owned() };
     let scenario = Scenario::load(&source, &[]).unwrap();
     let layout = scenario.topology.place(scenario.seed).unwrap();
-    let mut world = World::new(&scenario, &layout, &Extensions::default(), Observer::default());
+    let mut world = World::new(&scenario, &layout, Observer::default());
     world.run_until(Instant::ZERO + Duration::from_secs(400));
     let stats = |world: &World<'_>| world.ends.flows[0].stats.clone();
     let before = stats(&world);
@@ -77,7 +77,7 @@ fn a_receiver_whose_sender_gave_up_measures_no_more() {
 
 fn run_watched(scenario: &Scenario, watched: bool) -> RunResult {
     let layout = scenario.topology.place(scenario.seed).unwrap();
-    let mut world = World::new(scenario, &layout, &Extensions::default(), Observer::default());
+    let mut world = World::new(scenario, &layout, Observer::default());
     assert!(world.ends.losses.is_some());
     world.ends.losses = world.ends.losses.filter(|_| watched);
     world.begin_measuring();

@@ -8,13 +8,13 @@ mod greedy;
 mod stop_and_wait;
 
 use multihop_core::FlowId;
-use multihop_scenario::{Scenario, Source};
-use multihop_sim::extension::Extensions;
+use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
-use multihop_sim::{Outputs, run_with};
-use multihop_transport::connection::{Connection, Data, Event, Output, Segment};
+use multihop_sim::sweep::Plan;
+use multihop_sim::{Outputs, run};
+use multihop_transport::connection::{Connection, ConnectionConfig, Data, Event, Flow, Output, Segment};
 
-use crate::support::ran_with;
+use crate::support::ran_scenario;
 
 #[test]
 fn stop_and_wait_over_one_hop_takes_a_segment_and_an_ack_in_turn() {
@@ -49,26 +49,32 @@ fn stop_and_wait_repairs_what_the_channel_loses() {
 fn lossy(loss: f64) -> RunResult {
     let text = format!(
         "duration = 10000.0\nradio = {{ loss = {loss:?} }}\ntopology = {{ kind = \"chain\", hops = 2 }}\n\
-         [[flow]]\napp = \"file\"\nbytes = 100_000\ntransport = \"newreno\"\n"
+         [[flow]]\napp = \"file\"\nbytes = 100_000\ntransport = \"stop-and-wait\"\n"
     );
-    let own = |_| Some(stop_and_wait::stop_and_wait());
-    let extensions = Extensions { transport: Some(&own), ..Extensions::default() };
-    run_with(&scenario(text), &extensions, Outputs::default(), &mut |_| {}).unwrap()
+    run(&scenario(text), Outputs::default(), &mut |_| {}).unwrap()
 }
 
 #[test]
 fn a_sender_repeats_until_it_is_answered() {
     use multihop_core::Instant;
-    let mut ends = stop_and_wait::stop_and_wait();
+    let mut flow = Flow {
+        port: 1,
+        sink: true,
+        bandwidth: multihop_core::BitRate(2_000_000),
+        initial_ttl: 64,
+        hops: &mut || None,
+        rng: &|_, _| unreachable!("nothing is random"),
+    };
+    let [mut sender, _] = stop_and_wait::StopAndWait::default().ends(&mut flow);
     let drain =
         |end: &mut dyn Connection, now| std::iter::from_fn(|| end.poll_output(now)).collect::<Vec<_>>();
-    ends.sender.send(Instant::ZERO, Data::Virtual(100)).unwrap();
-    let first = drain(&mut *ends.sender, Instant::ZERO);
-    let later = ends.sender.poll_timeout().unwrap();
-    ends.sender.handle_timeout(later);
-    let second = drain(&mut *ends.sender, later);
+    sender.send(Instant::ZERO, Data::Virtual(100)).unwrap();
+    let first = drain(&mut *sender, Instant::ZERO);
+    let later = sender.poll_timeout().unwrap();
+    sender.handle_timeout(later);
+    let second = drain(&mut *sender, later);
     assert_eq!(first, second);
-    let counters = ends.sender.counters();
+    let counters = sender.counters();
     assert_eq!((counters.sent, counters.retransmitted, counters.timeouts), (2, 1, 1));
     // The receiver delivers once and answers twice.
     let [Output::Segment(segment)] = &first[..] else { panic!("{first:?}") };
@@ -77,20 +83,18 @@ fn a_sender_repeats_until_it_is_answered() {
         let mut outputs = drain(&mut *ends.receiver, later);
         let Some(Output::Segment(ack @ Segment::Custom(_))) = outputs.pop() else { panic!("no answer") };
         assert_eq!(outputs.pop(), delivered.map(|bytes| Output::Event(Event::Delivered(bytes))));
-        ends.sender.receive(later, ack, None);
+        sender.receive(later, ack, None);
     }
-    assert_eq!(drain(&mut *ends.sender, later), [Output::Event(Event::Acked(100))]);
-    assert_eq!(ends.sender.round_trip(), None, "no sample: Karn's rule");
-    assert_eq!(ends.sender.poll_timeout(), None);
+    assert_eq!(drain(&mut *sender, later), [Output::Event(Event::Acked(100))]);
+    assert_eq!(sender.round_trip(), None, "no sample: Karn's rule");
+    assert_eq!(sender.poll_timeout(), None);
 }
 
 #[test]
 fn the_series_of_a_user_defined_transport_are_recorded() {
     let text = "duration = 5.0\ntopology = { kind = \"chain\", hops = 2 }\n\
-                record = { every = 0.0, what = [\"cwnd\", \"rtt\"] }\n[[flow]]\ntransport = \"newreno\"\n";
-    let own = |_| Some(stop_and_wait::stop_and_wait());
-    let extensions = Extensions { transport: Some(&own), ..Extensions::default() };
-    let found = ran_with(&scenario(text.into()), &extensions);
+                record = { every = 0.0, what = [\"cwnd\", \"rtt\"] }\n[[flow]]\ntransport = \"stop-and-wait\"\n";
+    let found = ran_scenario(&scenario(text.into()));
     let of = |series: &str| found.record.lines().filter(|row| row.contains(series)).count() as u64;
     assert_eq!(of(",cwnd,1"), 1, "the window never changes");
     // Each segment brings a sample, except one that may be in flight at the end.
@@ -99,13 +103,11 @@ fn the_series_of_a_user_defined_transport_are_recorded() {
 }
 
 #[test]
-fn only_the_flows_that_are_asked_for_get_another_transport() {
+fn a_user_defined_transport_runs_beside_built_in_ones() {
     let text = "duration = 30.0\nmac = { arp = \"oracle\" }\ntopology = { kind = \"parallel\" }\n\
-                [[flow]]\ntransport = \"reno\"\n[[flow]]\ntransport = \"reno\"\n\
+                [[flow]]\ntransport = \"reno\"\n[[flow]]\ntransport = { kind = \"stop-and-wait\", segment = 500 }\n\
                 [[flow]]\nfrom = 0\nto = 1\napp = \"cbr\"\nrate_kbps = 10.0\n";
-    let own = |flow: FlowId| (flow != FlowId(0)).then(stop_and_wait::stop_and_wait);
-    let extensions = Extensions { transport: Some(&own), ..Extensions::default() };
-    let found = run_with(&scenario(text.into()), &extensions, Outputs::default(), &mut |_| {}).unwrap();
+    let found = run(&scenario(text.into()), Outputs::default(), &mut |_| {}).unwrap();
     let names: Vec<_> = found.flows.iter().map(|flow| flow.transport.as_str()).collect();
     assert_eq!(names, ["reno", "stop-and-wait", "udp"]);
     let delivered: Vec<_> = found.flows.iter().map(|flow| flow.segments_delivered).collect();
@@ -127,6 +129,25 @@ fn greedy_forwarding_finds_its_way_where_there_is_one() {
     assert!(reached >= 3, "{reached} flows of five");
 }
 
+#[test]
+fn another_version_of_a_protocol_is_another_run() {
+    let text = "duration = 5.0\ntopology = { kind = \"chain\", hops = 1 }\n[[flow]]\n[sweep]\n\
+                \"flow.0.transport\" = [\"stop-and-wait\", \"newreno\"]\n";
+    let source = Source::Toml { text: text.into(), name: "test.toml".into() };
+    let keys = |version| {
+        let extension = Extension { version, ..stop_and_wait::STOP_AND_WAIT };
+        let extensions = Extensions::default().transport::<stop_and_wait::StopAndWait>(extension);
+        let overrides = [("flow.0.transport".to_owned(), "newreno".to_owned())];
+        let plan = Plan::new_with(&source, &overrides, &extensions).unwrap();
+        [0, 1].map(|index| plan.run(index).unwrap().key)
+    };
+    let (first, second) = (keys("1"), keys("2"));
+    assert_ne!(first[0], second[0]);
+    assert_eq!(first[1], second[1], "a run that does not use the protocol");
+}
+
 fn scenario(text: String) -> Scenario {
-    Scenario::load(&Source::Toml { text, name: "test.toml".into() }, &[]).unwrap()
+    let extensions =
+        Extensions::default().transport::<stop_and_wait::StopAndWait>(stop_and_wait::STOP_AND_WAIT);
+    Scenario::load_with(&Source::Toml { text, name: "test.toml".into() }, &[], &extensions).unwrap()
 }

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use multihop_core::{Duration, FlowId, Instant};
-use multihop_sim::extension::{Extensions, TransportEnds};
+use multihop_core::{Duration, Instant};
 use multihop_transport::connection::{
     Connection, Counters, Data, Event, Message, Output, Segment, SendError,
 };
 use multihop_transport::tcp::Trip;
 
-use crate::support::{ran_with, scenario};
+use crate::support::{ran_scenario, scenario, transport};
 
 /// Sends what its script says: when, in ms, and the number of the message.
 struct Scripted {
@@ -69,22 +68,18 @@ impl Connection for Scripted {
 #[test]
 fn retransmissions_and_fairness_by_hand() {
     // Over 8 s flow 0 delivers four messages and sends three of them again, one twice; flow 1 delivers two.
-    let scripts: [&[(u64, u8)]; 2] = [
+    let scripts: [&'static [(u64, u8)]; 2] = [
         &[(500, 0), (900, 0), (1500, 1), (1600, 1), (1700, 1), (4500, 2), (7000, 3), (7500, 3)],
         &[(1000, 0), (5000, 1)],
     ];
-    let ends = |flow: FlowId| {
-        Some(TransportEnds {
-            name: "script".into(),
-            sender: Scripted::new(scripts[flow.index()]),
-            receiver: Scripted::new(&[]),
-        })
-    };
     let text = "duration = 8.0\n[mac]\narp = \"oracle\"\n[topology]\nkind = \"chain\"\nhops = 1\n\
                 [[flow]]\ntransport = \"newreno\"\n\
                 [[flow]]\nfrom = 0\nto = 1\ntransport = \"newreno\"\n";
-    let extensions = Extensions { transport: Some(&ends), ..Extensions::default() };
-    let result = ran_with(&scenario(text), &extensions).result;
+    let mut scenario = scenario(text);
+    for (flow, script) in scenario.flows.iter_mut().zip(scripts) {
+        flow.transport = transport(move || [Scripted::new(script), Scripted::new(&[])]);
+    }
+    let result = ran_scenario(&scenario).result;
     let of = |flow: usize| {
         let flow = &result.flows[flow];
         (flow.segments_sent, flow.segments_retransmitted, flow.segments_delivered, flow.retransmission_index)

@@ -4,15 +4,14 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use multihop_core::{Duration, FlowId, Instant, LostSegment, Notice, SegmentId};
-use multihop_sim::extension::{Extensions, TransportEnds};
+use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
 use multihop_transport::connection::{
     Connection, Counters, Data, Event as Happening, Message, Output, Segment, SendError,
 };
 use multihop_transport::tcp::Trip;
 
 use crate::routing::PROTOCOLS;
-use crate::support::{Event, Ran, events, ran_with, scenario};
+use crate::support::{Event, Ran, events, ran, ran_scenario, scenario, transport};
 
 /// A chain of three hops. Node 2 is out of everybody's reach from second 33 to second 77.
 pub(crate) fn chain(routing: &str) -> String {
@@ -102,15 +101,12 @@ impl Connection for Talker {
 /// Runs with talkers at both ends of every flow; what the sender of the first flow heard.
 pub(crate) fn talk(text: &str) -> (Ran, Vec<(f64, Notice)>) {
     let heard = Heard::default();
-    let ends = |_| {
-        Some(TransportEnds {
-            name: "talker".into(),
-            sender: Box::new(Talker::new(&heard)),
-            receiver: Box::new(Talker::new(&Heard::default())),
-        })
-    };
-    let extensions = Extensions { transport: Some(&ends), ..Extensions::default() };
-    let ran = ran_with(&scenario(text), &extensions);
+    let of_sender = heard.clone();
+    let talkers =
+        transport(move || [Box::new(Talker::new(&of_sender)), Box::new(Talker::new(&Heard::default()))]);
+    let mut scenario = scenario(text);
+    scenario.flows.iter_mut().for_each(|flow| flow.transport = talkers.clone());
+    let ran = ran_scenario(&scenario);
     let heard = heard.lock().unwrap().clone();
     (ran, heard)
 }
@@ -220,7 +216,7 @@ fn routes_that_never_change_are_known_from_the_start() {
 #[test]
 fn connections_that_do_not_listen_are_left_alone() {
     for (_, routing) in PROTOCOLS {
-        let ran = ran_with(&scenario(&chain(routing)), &Extensions::default());
+        let ran = ran(&chain(routing));
         assert_eq!(events(&ran.trace).filter(|event| event.kind == "icmp").count(), 0, "{routing}");
     }
     // A connection that listens beside one that does not.
@@ -229,16 +225,11 @@ fn connections_that_do_not_listen_are_left_alone() {
         chain("{ protocol = \"aodv\" }")
     );
     let heard = Heard::default();
-    let ends = |flow| {
-        let talker = || Box::new(Talker::new(&heard));
-        (flow == FlowId(0)).then(|| TransportEnds {
-            name: "talker".into(),
-            sender: talker(),
-            receiver: talker(),
-        })
-    };
-    let extensions = Extensions { transport: Some(&ends), ..Extensions::default() };
-    let ran = ran_with(&scenario(&text), &extensions);
+    let of_both = heard.clone();
+    let mut scenario = scenario(&text);
+    scenario.flows[0].transport =
+        transport(move || [Box::new(Talker::new(&of_both)), Box::new(Talker::new(&of_both))]);
+    let ran = ran_scenario(&scenario);
     let trace = || events(&ran.trace);
     let lost = |kind: &str| trace().filter(|e| (e.what, e.kind, e.node) == ("D", kind, 1)).count();
     let told = trace().filter(|e| (e.what, e.kind) == ("s", "icmp")).count();

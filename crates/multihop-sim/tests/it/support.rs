@@ -1,13 +1,15 @@
 //! Scenarios run through the crate's public face, and what they leave behind.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use multihop_core::NodeId;
-use multihop_scenario::{Scenario, Source};
-use multihop_sim::extension::Extensions;
+use multihop_core::settings::{Settings, Visitor};
+use multihop_scenario::{CustomTransport, Extension, Protocol, Scenario, Source, Transport};
 use multihop_sim::results::RunResult;
-use multihop_sim::{Outputs, run, run_with};
+use multihop_sim::{Outputs, run};
+use multihop_transport::connection::{Connection, ConnectionConfig, Flow};
 use multihop_wire::{dot11, radiotap};
 
 /// All that a run says.
@@ -33,19 +35,44 @@ pub(crate) fn result(text: &str) -> RunResult {
 
 /// Everything.
 pub(crate) fn ran(text: &str) -> Ran {
-    ran_with(&scenario(text), &Extensions::default())
+    ran_scenario(&scenario(text))
 }
 
-/// Everything, with user-defined protocols.
-pub(crate) fn ran_with(scenario: &Scenario, extensions: &Extensions<'_>) -> Ran {
+/// The same of a scenario that a test has changed.
+pub(crate) fn ran_scenario(scenario: &Scenario) -> Ran {
     let (trace, pcap, record) = (Shared::default(), Shared::default(), Shared::default());
     let outputs = Outputs {
         trace: Some(Box::new(trace.clone())),
         pcap: Some(Box::new(pcap.clone())),
         record: Some(Box::new(record.clone())),
     };
-    let result = run_with(scenario, extensions, outputs, &mut |_| {}).unwrap();
+    let result = run(scenario, outputs, &mut |_| {}).unwrap();
     Ran { result, trace: trace.text(), pcap: pcap.take(), record: record.text() }
+}
+
+/// A transport that consists of these ends.
+pub(crate) fn transport(ends: impl Fn() -> [Box<dyn Connection>; 2] + Send + Sync + 'static) -> Transport {
+    let extension = Extension { name: "test", version: "1", help: "For a test." };
+    let custom = CustomTransport { extension, config: Arc::new(FromFn(ends)) };
+    Transport { name: extension.name.to_owned(), protocol: Protocol::Custom(custom) }
+}
+
+struct FromFn<F>(F);
+
+impl<F: Fn() -> [Box<dyn Connection>; 2] + Send + Sync> ConnectionConfig for FromFn<F> {
+    fn ends(&self, _: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+        (self.0)()
+    }
+}
+
+impl<F> Settings for FromFn<F> {
+    fn keys(&mut self, _: &mut dyn Visitor) {}
+}
+
+impl<F> fmt::Debug for FromFn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FromFn")
+    }
 }
 
 /// A line of the trace.

@@ -18,9 +18,9 @@ pub(super) enum Router {
 }
 
 impl Router {
-    pub(super) fn new(scenario: &Scenario, positions: &[Point], extension: Option<&dyn AgentConfig>) -> Self {
+    pub(super) fn new(scenario: &Scenario, positions: &[Point]) -> Self {
         let protocol = &scenario.routing.protocol;
-        match (extension.or(protocol.agents()), protocol) {
+        match (protocol.agents(), protocol) {
             (Some(config), _) => Self::Agents(agents(config, scenario, positions)),
             (None, RoutingProtocol::Static { next_hops }) => {
                 Self::Fixed(FixedRoutes::new(scenario.decode_range(), positions, next_hops.clone()))
