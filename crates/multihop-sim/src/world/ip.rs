@@ -259,7 +259,7 @@ impl Ip {
     /// Keeps a packet for a node's agent.
     fn ticket(
         &mut self,
-        context: &mut Context<'_>,
+        context: &Context<'_>,
         node: NodeId,
         from: Option<NodeId>,
         handle: PacketHandle,

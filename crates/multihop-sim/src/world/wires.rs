@@ -89,7 +89,7 @@ impl Wires {
     }
 
     /// The run is over.
-    pub(super) fn end_packets(&mut self, context: &mut Context<'_>) {
+    pub(super) fn end_packets(&self, context: &mut Context<'_>) {
         for wire in &self.0 {
             for sent in &wire.packets {
                 let packet = context.packets.get(sent.packet);

@@ -7,7 +7,6 @@ mod greedy;
 #[path = "../../../../examples/stop_and_wait.rs"]
 mod stop_and_wait;
 
-use multihop_core::FlowId;
 use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
 use multihop_sim::sweep::Plan;
@@ -65,7 +64,7 @@ fn a_sender_repeats_until_it_is_answered() {
         hops: &mut || None,
         rng: &|_, _| unreachable!("nothing is random"),
     };
-    let [mut sender, _] = stop_and_wait::StopAndWait::default().ends(&mut flow);
+    let [mut sender, mut receiver] = stop_and_wait::StopAndWait::default().ends(&mut flow);
     let drain =
         |end: &mut dyn Connection, now| std::iter::from_fn(|| end.poll_output(now)).collect::<Vec<_>>();
     sender.send(Instant::ZERO, Data::Virtual(100)).unwrap();
@@ -79,8 +78,8 @@ fn a_sender_repeats_until_it_is_answered() {
     // The receiver delivers once and answers twice.
     let [Output::Segment(segment)] = &first[..] else { panic!("{first:?}") };
     for delivered in [Some(100), None] {
-        ends.receiver.receive(later, segment.clone(), None);
-        let mut outputs = drain(&mut *ends.receiver, later);
+        receiver.receive(later, segment.clone(), None);
+        let mut outputs = drain(&mut *receiver, later);
         let Some(Output::Segment(ack @ Segment::Custom(_))) = outputs.pop() else { panic!("no answer") };
         assert_eq!(outputs.pop(), delivered.map(|bytes| Output::Event(Event::Delivered(bytes))));
         sender.receive(later, ack, None);
@@ -116,7 +115,7 @@ fn a_user_defined_transport_runs_beside_built_in_ones() {
 
 #[test]
 fn greedy_forwarding_finds_its_way_where_there_is_one() {
-    let (shortest, greedy) = greedy::compare(1, 30.0).unwrap();
+    let (shortest, greedy) = greedy::compare(5, 30.0).unwrap();
     let beacons = greedy.routing.packets["beacon"];
     assert!((900..1100).contains(&beacons), "{beacons} beacons of 50 nodes in 20 s");
     // 20 bytes of IP, 8 of UDP and two numbers.
