@@ -229,7 +229,7 @@ impl Ip {
     }
 
     /// The packets that agents hold, and those on wires.
-    pub(super) fn end_packets(&mut self, context: &mut Context<'_>) {
+    pub(super) fn end_packets(&self, context: &mut Context<'_>) {
         self.wires.end_packets(context);
         for (handle, holder) in (0..).map(PacketHandle).zip(&self.with_agents) {
             if let Some(node) = *holder {
