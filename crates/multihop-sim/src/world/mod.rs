@@ -1,8 +1,8 @@
 //! A network in virtual time: everything that exists in one run, and the loop that moves it on.
 //!
-//! The parts own their state, a file each: `air` (stations and frames in flight), `link` (address
-//! resolution), `ip` (routing and forwarding), `ends` (transports), `applications`. A part is handed
-//! the [`Context`] that all share, and asks the others for an [`Action`]; [`World::act`] does it.
+//! The parts own their state: [`Air`] (stations and frames in flight), [`Ip`] (routing, forwarding,
+//! address resolution) and [`Ends`] (transports and applications). Each call hands a part the
+//! [`Context`] that all share. A part asks the others for an [`Action`]; [`World::act`] applies it.
 
 mod action;
 mod agenda;
