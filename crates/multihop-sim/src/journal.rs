@@ -20,7 +20,7 @@ use crate::results::RunResult;
 /// One finished run; one line of a journal.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Entry {
-    /// Identifies the run; see [`crate::key`].
+    /// Identifies the run; see [`crate::key()`].
     pub key: String,
     /// The build that made it.
     pub version: String,

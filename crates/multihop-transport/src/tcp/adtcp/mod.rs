@@ -22,7 +22,7 @@ pub(super) use meter::{Meter, Packet};
 /// Settings of ADTCP that are not the window's.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct AdtcpConfig {
-    /// Option kind of the state, one of [`StateOption::KINDS`].
+    /// Option kind of the state, one of `multihop_wire::tcp::StateOption::KINDS`.
     pub option_kind: u8,
     /// What the receiver compares a sample with.
     pub density: DensityConfig,
