@@ -17,7 +17,7 @@ UDP_IP_BYTES = 28
 TCP_IP_BYTES = 40
 PREAMBLE = {"long": 192.0, "short": 96.0}  # with the PLCP header
 
-# Mean back-off before a frame: ns-2 draws 0..CW-1 slots, the standard 0..CW.
+# Mean backoff before a frame: ns-2 draws 0..CW-1 slots, the standard 0..CW.
 MEAN_BACKOFF = {"ns2": SLOT * (CW_MIN - 1) / 2, "standard": SLOT * CW_MIN / 2}
 
 
@@ -43,7 +43,7 @@ class Radio:
         return self.frame(size, self.basic_rate)
 
     def exchange(self, ip_bytes: int, *, rts: bool) -> float:
-        """From one packet's DIFS to the end of its ACK, with the mean back-off, us."""
+        """From one packet's DIFS to the end of its ACK, with the mean backoff, us."""
         announced = self.control(RTS_BYTES) + self.control(CTS_BYTES) + 2 * SIFS if rts else 0.0
         acknowledged = self.data(ip_bytes) + SIFS + self.control(ACK_BYTES)
         return DIFS + MEAN_BACKOFF[self.flavour] + announced + acknowledged

@@ -4,7 +4,7 @@ from multihop.airtime import Radio
 
 
 def test_an_exchange_added_up_by_hand() -> None:
-    # DIFS 50, back-off 15 * 20, RTS 192 + 160, CTS and ACK 192 + 112, data 192 + 8 * 1528 / 2,
+    # DIFS 50, backoff 15 * 20, RTS 192 + 160, CTS and ACK 192 + 112, data 192 + 8 * 1528 / 2,
     # three SIFS of 10
     assert Radio().exchange(1500, rts=True) == 50 + 300 + 352 + 304 + 6304 + 304 + 3 * 10
     assert Radio().exchange(1500, rts=False) == 50 + 300 + 6304 + 10 + 304

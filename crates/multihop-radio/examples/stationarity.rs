@@ -1,7 +1,7 @@
-//! Speed and places of many nodes under random waypoint over time, as CSV.
+//! Prints speeds and positions of many random-waypoint nodes over time, as CSV.
 //!
 //! `stationarity START MIN MAX PAUSE`: `stationary` or `classic`, speeds in m/s, the pause in s.
-//! `multihop papers run validation-stationarity` compares what comes out with closed forms.
+//! `multihop papers run validation-stationarity` compares the output with closed forms.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -85,7 +85,7 @@ impl State {
         Self { speed: (x * x + y * y).sqrt(), place: leg.at(now) }
     }
 
-    /// The square of half the side around the centre.
+    /// Whether the node is in the central square with half the side length of the area.
     fn in_the_middle(&self) -> bool {
         let central = |x: f64, side: f64| (x - side / 2.0).abs() < side / 4.0;
         central(self.place.x, AREA.width) && central(self.place.y, AREA.height)

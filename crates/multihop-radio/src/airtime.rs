@@ -6,7 +6,7 @@ use crate::frame::{BROADCAST, Outgoing};
 use crate::params::{MacParams, RadioParams, Timing};
 use crate::phy_profile::{ACK_BYTES, PhyProfile, RateIndex};
 
-/// Frame sizes and rates of one scenario, with the fixed airtimes worked out.
+/// Frame sizes, rates and precomputed airtimes of one scenario.
 #[derive(Clone, Debug)]
 pub struct Airtime {
     /// An RTS.
@@ -33,7 +33,7 @@ struct Sizes {
 }
 
 impl Airtime {
-    /// Works out the airtimes of a scenario.
+    /// Computes the airtimes of a scenario.
     pub fn new(radio: &RadioParams, mac: &MacParams) -> Self {
         let llc = if mac.llc { 8 } else { 0 };
         let (sizes, plcp, basic_rate) = match mac.timing {

@@ -1,4 +1,4 @@
-//! Losses that have no cause in the radio model: at random, or in bursts.
+//! Artificial losses on top of the radio model: independent, or in bursts.
 
 use multihop_core::{NodeId, Rng};
 
@@ -6,8 +6,8 @@ use crate::params::{Burst, RadioParams};
 
 /// Decides which frames and packets a link loses.
 ///
-/// Each direction of each link has its own streams: the n-th frame on a link meets the same fate
-/// whatever happens on others.
+/// Each direction of each link has its own random streams: whether the n-th frame on a link is lost does not depend
+/// on other links.
 #[derive(Clone, Debug)]
 pub struct ChannelError {
     seed: u64,
@@ -20,7 +20,7 @@ pub struct ChannelError {
 }
 
 impl ChannelError {
-    /// All links, none of which has carried anything.
+    /// The channel of a run in which no link has carried anything yet.
     pub fn new(params: &RadioParams, seed: u64) -> Self {
         Self {
             seed,
@@ -33,7 +33,7 @@ impl ChannelError {
         }
     }
 
-    /// Whether a frame that was received without error is nevertheless damaged. Ask once a frame.
+    /// Whether an otherwise correctly received frame is damaged. Call once per frame.
     #[inline]
     pub fn damages_frame(&mut self, from: NodeId, to: NodeId) -> bool {
         (self.frame_loss > 0.0 || self.burst.is_some()) && self.link_damages_frame(from, to)
@@ -48,14 +48,14 @@ impl ChannelError {
         at_random || in_burst
     }
 
-    /// Whether a packet is lost that the MAC has delivered. Ask once a packet.
+    /// Whether a packet is lost after the MAC has delivered it. Call once per packet.
     pub fn loses_packet(&mut self, from: NodeId, to: NodeId) -> bool {
         self.loss > 0.0 && self.packets.draws(self.seed, "radio/loss", from, to).chance(self.loss)
     }
 }
 
-/// What each direction of each link has, from the first time that it is asked for: by sender, in the
-/// order of receivers. Nodes that move come to have links with nearly all others.
+/// A value for each direction of each link, created at first use: by sender, sorted by receiver. Moving nodes come to
+/// have links to nearly all others.
 #[derive(Clone, Debug)]
 struct Links<T> {
     by_sender: Vec<Vec<(NodeId, T)>>,
@@ -68,7 +68,7 @@ impl<T> Default for Links<T> {
 }
 
 impl<T> Links<T> {
-    /// `new` makes it from what names the link.
+    /// `new` creates the value from the number of the link.
     fn of(&mut self, from: NodeId, to: NodeId, new: impl FnOnce(u64) -> T) -> &mut T {
         if from.index() >= self.by_sender.len() {
             self.by_sender.resize_with(from.index() + 1, Vec::new);
@@ -91,10 +91,10 @@ impl Links<Rng> {
     }
 }
 
-/// Space for links of a node is allocated in blocks of this many.
+/// Space for the links of a node is allocated in blocks of this many.
 const MORE_LINKS: usize = 8;
 
-/// A link that is good or bad, and turns.
+/// The two-state Markov chain of one link (Gilbert-Elliott).
 #[derive(Clone, Debug)]
 struct Bursts {
     rng: Rng,
@@ -104,12 +104,12 @@ struct Bursts {
 impl Bursts {
     fn new(seed: u64, link: u64, burst: &Burst) -> Self {
         let mut rng = Rng::stream(seed, "radio/burst", link);
-        // As if the link had been in use for ever; one that never turns starts good.
+        // Drawn from the steady state; a link that never changes state starts good.
         let bad = rng.unit() * (burst.p + burst.r) < burst.p;
         Self { rng, bad }
     }
 
-    /// The frame meets the state that the one before left behind, then may turn it.
+    /// The frame is judged by the current state; afterwards the state may change.
     fn damages(&mut self, burst: &Burst) -> bool {
         let (damage, turn) = if self.bad { (burst.bad, burst.r) } else { (burst.good, burst.p) };
         let damaged = self.rng.chance(damage);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_perfect_channel_loses_nothing_and_remembers_nothing() {
+    fn a_perfect_channel_loses_nothing_and_stores_nothing() {
         let mut perfect = channel(|_| ());
         assert!(!fates(&mut perfect, 1000).contains(&true));
         assert!(!perfect.loses_packet(A, B));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_has_only_the_streams_that_are_drawn_from() {
+    fn a_link_creates_only_the_streams_that_it_uses() {
         let mut lossy = channel(|p| p.frame_loss = 0.1);
         for n in (1..21).map(NodeId) {
             lossy.damages_frame(A, n);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_state_loses_some_frames_and_a_good_one_others() {
+    fn loss_rates_of_good_and_bad_state_add_up() {
         let burst = Burst { good: 0.02, bad: 0.5, p: 0.05, r: 0.2 };
         let mut bursty = channel(|params| params.burst = Some(burst));
         let n = 200_000;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn new_links_are_as_often_bad_as_old_ones() {
+    fn links_start_in_the_steady_state() {
         let mut bursty = channel(|p| p.burst = Some(Burst { good: 0.0, bad: 1.0, p: 0.1, r: 0.1 }));
         let bad = (0..10_000).filter(|&n| bursty.damages_frame(NodeId(n), B)).count();
         assert!(bad.abs_diff(5_000) < 200, "{bad} of 10000");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn traffic_elsewhere_does_not_change_the_fate_of_a_link() {
+    fn traffic_on_other_links_does_not_change_the_losses_of_a_link() {
         let world = || {
             channel(|p| {
                 p.frame_loss = 0.3;

@@ -4,20 +4,20 @@
 //! phase by comparison with the previous symbol. Both reduce to one formula: the probability that the wrong one of two
 //! correlated signals correlates better.
 
-/// A modulation of code words with differential phases: DSSS and CCK.
+/// A modulation by code words with differential phase: DSSS or CCK.
 pub(crate) struct Scheme {
     /// Bits per symbol.
     pub(crate) bits: f64,
-    /// Channel width over the symbol rate: the energy of a symbol over the noise density, at a SINR of 1.
+    /// Channel width / symbol rate, which is symbol energy / noise density at a SINR of 1.
     pub(crate) spreading: f64,
-    /// Numbers of wrong code words, each with the magnitude of their correlation with the right one.
+    /// Wrong code words: how many have which magnitude of correlation with the right one.
     pub(crate) words: &'static [(f64, f64)],
     /// The number of neighbouring phases, and their correlation over two symbols.
     pub(crate) phases: (f64, f64),
 }
 
 impl Scheme {
-    /// Probability that `bits` all arrive, at a linear ratio of signal to interference and noise.
+    /// Probability that all `bits` are received without error at a linear SINR.
     pub(crate) fn success(&self, sinr: f64, bits: f64) -> f64 {
         libm::pow(1.0 - self.symbol_error(sinr), bits / self.bits)
     }
@@ -27,13 +27,13 @@ impl Scheme {
         let energy = self.spreading * sinr;
         let word: f64 = self.words.iter().map(|&(count, rho)| count * mistaken(energy, rho)).sum();
         let (count, rho) = self.phases;
-        // Comparing two symbols means telling apart signals that are two symbols long.
+        // A phase error confuses signals that are two symbols long.
         (word + count * mistaken(2.0 * energy, rho)).min(1.0)
     }
 }
 
-/// Probability that white noise makes a signal look more like another one of equal energy, given its energy over the
-/// noise density and the magnitude of their correlation. Neither phase is known.
+/// Probability that white noise makes a signal correlate better with another one of equal energy, given energy / noise
+/// density and the magnitude of their correlation. Both carrier phases are unknown.
 ///
 /// Proakis, Digital Communications, appendix B: `Q1(a, b) - exp(-(a^2 + b^2) / 2) I0(ab) / 2`,
 /// here as the integral over half a turn of Simon and Alouini, Digital Communication over Fading
@@ -59,7 +59,7 @@ fn mistaken(energy: f64, correlation: f64) -> f64 {
     (1.0 - ratio * ratio) * sum / (2.0 * COSINES.len() as f64)
 }
 
-/// An exponent at which an error no longer changes the last bit of a success probability.
+/// With this exponent, an error is too unlikely to change the last bit of a success probability.
 const NEVER: f64 = 38.0;
 
 /// Cosines of the midpoints of 24 equal parts of half a turn.

@@ -1,29 +1,28 @@
-//! What goes on the air.
+//! Frames, and the packets that the MAC transmits in them.
 
 use multihop_core::{Duration, NodeId};
 
-/// The receiver address that means everybody.
+/// The broadcast address.
 pub const BROADCAST: NodeId = NodeId(u32::MAX);
 
-/// A frame as stations exchange it. What it carries is named by a handle; the bytes stay with the
-/// driver.
+/// A frame on the air. Its packet is named by a handle; the driver keeps the bytes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Frame {
-    /// What kind of frame.
+    /// The kind.
     pub kind: FrameKind,
-    /// Who sends it.
+    /// The transmitter.
     pub from: NodeId,
-    /// Whom it is for, or [`BROADCAST`].
+    /// The receiver, or [`BROADCAST`].
     pub to: NodeId,
-    /// How long the exchange goes on after this frame: the duration field, whole microseconds.
+    /// The duration field: remaining time of the exchange after this frame, whole microseconds.
     pub nav: Duration,
     /// Sequence number (data only), 12 bits.
     pub sequence: u16,
-    /// Whether it was sent before.
+    /// The retry bit: whether this is a retransmission.
     pub retry: bool,
     /// Bytes of the MAC frame, checksum included.
     pub bytes: u32,
-    /// What a data frame carries.
+    /// The packet in a data frame.
     pub body: PacketHandle,
 }
 
@@ -52,7 +51,7 @@ pub enum FrameKind {
 pub struct PacketHandle(pub u32);
 
 impl PacketHandle {
-    /// Of frames that carry no packet.
+    /// The handle in frames that carry no packet.
     pub const NONE: Self = Self(u32::MAX);
 }
 

@@ -1,4 +1,4 @@
-//! Who is near: a uniform grid over the plane.
+//! A uniform grid over the plane that finds the nodes near a point.
 
 use multihop_core::NodeId;
 
@@ -23,11 +23,10 @@ impl Point {
     }
 }
 
-/// Nodes by where they are.
+/// Nodes, indexed by position.
 ///
-/// Cells are as large as asked for, or larger where a wide and empty plane would need many more
-/// cells than there are nodes. The border cells reach to infinity, so that a node may leave the
-/// rectangle in which all started.
+/// Cells have the requested size, or a larger one if a wide and sparse plane would need many more cells than there
+/// are nodes. The border cells reach to infinity, so that a node may leave the rectangle in which all started.
 #[derive(Clone, Debug)]
 pub struct Grid {
     corner: Point,
@@ -42,8 +41,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Nodes 0, 1, ... at `points`, in cells of about `cell` metres: best the usual radius of
-    /// [`Self::within`].
+    /// Nodes 0, 1, ... at `points`, in cells of about `cell` metres. The usual radius of [`Self::within`] is a good size.
     pub fn new(cell: f64, points: &[Point]) -> Self {
         assert!(cell > 0.0, "cells of {cell} m have no size");
         let (corner, width, height) = extent(points);
@@ -73,7 +71,7 @@ impl Grid {
         self.places[node.index()]
     }
 
-    /// Puts a node elsewhere.
+    /// Moves a node.
     pub fn move_to(&mut self, node: NodeId, to: Point) {
         let from = self.cell_of(self.places[node.index()]);
         if from == self.cell_of(to) {
@@ -107,7 +105,7 @@ impl Grid {
                 while next != NOBODY {
                     if self.places[next as usize].distance_squared(centre) <= radius * radius {
                         if found.len() == found.capacity() {
-                            // There may be a list for every node: doubling would leave half empty.
+                            // There may be a list for every node; doubling the capacity would leave half of it empty.
                             found.reserve_exact(8 + found.len() / 8);
                         }
                         found.push(NodeId(next));
@@ -147,7 +145,7 @@ impl Grid {
         row * self.columns + column
     }
 
-    /// Column and row of a place, the nearest ones if it lies outside.
+    /// Column and row of a point; the nearest ones if it is outside.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -239,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_hears_two_hops_each_way() {
+    fn a_chain_finds_two_hops_in_each_direction() {
         let places: Vec<Point> =
             (0..10).map(|i| Point { x: f64::from(i) * 200.0 - 1000.0, y: 0.0 }).collect();
         let grid = Grid::new(550.0, &places);
@@ -251,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn two_nodes_a_light_year_apart_cost_a_few_cells() {
+    fn two_nodes_a_light_year_apart_need_few_cells() {
         let grid = Grid::new(550.0, &[Point::default(), Point { x: 9.46e15, y: -9.46e15 }]);
         assert!(grid.first.len() <= 8, "{} cells", grid.first.len());
     }

@@ -1,5 +1,5 @@
-//! 802.11 DCF and the world it lives in: who hears whom, how loud, what a receiver makes of it,
-//! and when a station may send. Deterministic: the same seed gives the same bits everywhere.
+//! 802.11: DCF, receivers, error rates, propagation and mobility. Deterministic: the same seed gives the same bits on
+//! every machine.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod airtime;

@@ -1,4 +1,4 @@
-//! What a scenario may choose about radio and MAC. The defaults are ns-2's.
+//! The radio and MAC parameters of a scenario. The defaults are ns-2's.
 
 use multihop_core::{BitRate, Duration};
 
@@ -14,13 +14,13 @@ pub struct RadioParams {
     pub rate: RateIndex,
     /// The rate of RTS, CTS, ACK and broadcasts.
     pub basic_rate: RateIndex,
-    /// What precedes every frame.
+    /// The preamble of every frame.
     pub preamble: &'static Preamble,
     /// How reception is decided.
     pub model: Model,
-    /// Chance that a data packet is lost on one hop after the MAC has delivered it.
+    /// Probability that a data packet is lost on one hop after the MAC has delivered it.
     pub loss: f64,
-    /// Chance that one frame is received in error (the MAC retries).
+    /// Probability that a frame is received in error (the MAC retries).
     pub frame_loss: f64,
     /// Bursts of frame errors on each link.
     pub burst: Option<Burst>,
@@ -35,7 +35,7 @@ pub enum Model {
     Sinr(Sinr),
 }
 
-/// ns-2's rules of reception.
+/// ns-2's reception model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
     /// Metres up to which a frame can be decoded, for each rate of the profile.
@@ -46,7 +46,7 @@ pub struct Threshold {
     pub capture_db: f64,
 }
 
-/// Signal to interference and noise.
+/// The SINR model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sinr {
     /// Transmit power, dBm.
@@ -59,7 +59,7 @@ pub struct Sinr {
     pub fading: Fading,
     /// Thermal noise and noise figure together, over the width of a channel, dBm.
     pub noise_floor_dbm: f64,
-    /// Energy of all signals together at which the medium counts as busy, dBm.
+    /// Total received power at which the medium is busy, dBm.
     pub cca_dbm: f64,
     /// Weakest frame that a receiver locks to, dBm.
     pub sensitivity_dbm: f64,
@@ -113,48 +113,47 @@ pub struct Burst {
     pub good: f64,
     /// Frame error rate in the bad state.
     pub bad: f64,
-    /// Chance of turning bad, for each frame.
+    /// Probability per frame of changing to the bad state.
     pub p: f64,
-    /// Chance of turning good, for each frame.
+    /// Probability per frame of changing to the good state.
     pub r: f64,
 }
 
 /// The MAC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MacParams {
-    /// Whose rules.
+    /// Whose rules apply.
     pub flavour: Flavour,
-    /// Whose frame sizes.
+    /// Whose frame sizes apply.
     pub timing: Timing,
-    /// Frames of at least this many bytes (as the flavour counts them) are announced by RTS;
-    /// `None` announces none.
+    /// Frames of at least this many bytes (as the flavour counts them) use RTS; `None`: no frame does.
     pub rts_threshold: Option<u32>,
-    /// Whether a station that heard an error waits longer.
+    /// Whether a station waits longer after a reception error (EIFS).
     pub eifs: bool,
-    /// 8 bytes of LLC/SNAP in every data frame.
+    /// Whether every data frame has 8 bytes of LLC/SNAP.
     pub llc: bool,
-    /// Packets in the interface queue.
+    /// Length of the interface queue, packets.
     pub queue: usize,
-    /// How routing messages overtake others there.
+    /// How the interface queue prefers routing messages.
     pub queue_kind: QueueKind,
-    /// Transmissions of an RTS, or of a data frame without RTS; `None` has no limit.
+    /// Limit of transmissions of an RTS, or of a data frame without RTS; `None`: no limit.
     pub short_retry: Option<u32>,
-    /// Transmissions of a data frame after RTS; `None` has no limit.
+    /// Limit of transmissions of a data frame after RTS; `None`: no limit.
     pub long_retry: Option<u32>,
-    /// Time a packet spends between IP and MAC, each way.
+    /// Time that a packet takes between IP and MAC, in each direction.
     pub link_delay: Duration,
 }
 
-/// How routing messages overtake others in the interface queue.
+/// How the interface queue prefers routing messages.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum QueueKind {
-    /// One queue; they go to its head, the newest first (ns-2's PriQueue).
+    /// One queue; routing messages go to its head, the newest first (ns-2's PriQueue).
     Single,
-    /// They have a queue of their own, served first and in order (CMUPriQueue, which DSR runs on).
+    /// Routing messages have their own queue, served first and in order (CMUPriQueue, which DSR uses).
     ByPriority,
 }
 
-/// Whose rules the MAC follows where ns-2 departs from the standard.
+/// Which rules the MAC follows where ns-2 deviates from the standard.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Flavour {
     /// ns-2's Mac802_11.
@@ -163,7 +162,7 @@ pub enum Flavour {
     Standard,
 }
 
-/// Whose frame sizes and rates count.
+/// Which frame sizes and rates apply.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Timing {
     /// Frames of IEEE 802.11: RTS 20, CTS and ACK 14, data header 28 bytes, behind preamble and PLCP header.

@@ -9,13 +9,13 @@ pub struct RtoConfig {
     pub initial: Duration,
     /// Lower bound.
     pub min: Duration,
-    /// Upper bound, back-off included.
+    /// Upper bound, backoff included.
     pub max: Duration,
     /// Tick of the clock: samples are read in whole ticks, and the variance term is at least one.
     pub granularity: Duration,
-    /// The back-off factor stops growing here.
+    /// The backoff factor stops growing here.
     pub backoff_limit: u32,
-    /// Once the back-off factor is larger than this, the estimate counts as stale: its value moves
+    /// Once the backoff factor is larger than this, the estimate counts as stale: its value moves
     /// into the variance, and the next sample starts afresh. `None` keeps it.
     pub forget_above: Option<u32>,
     /// The timeout data starts with if the SYN was lost. `None` leaves the estimate alone.
@@ -48,7 +48,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes one sample, of a packet that was sent exactly once (Karn's rule). Ends the back-off.
+    /// Takes one sample, of a packet that was sent exactly once (Karn's rule). Ends the backoff.
     pub fn sample(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
         self.samples += 1;
@@ -85,7 +85,7 @@ impl RttEstimator {
         }
     }
 
-    /// Back to the initial timeout, without back-off, until the next sample.
+    /// Back to the initial timeout, without backoff, until the next sample.
     pub fn restart(&mut self) {
         self.base = self.config.initial;
         self.backoff = 1;
@@ -102,7 +102,7 @@ impl RttEstimator {
         }
     }
 
-    /// The retransmission timeout, back-off included; never zero.
+    /// The retransmission timeout, backoff included; never zero.
     pub fn rto(&self) -> Duration {
         let rto = self.base.saturating_mul(u64::from(self.backoff));
         rto.min(self.config.max).max(FLOOR)

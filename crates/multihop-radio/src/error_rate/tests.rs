@@ -39,7 +39,7 @@ fn dbpsk_is_half_e_to_the_minus_signal_to_noise() {
 
 #[test]
 fn dqpsk_loses_2_3_db_to_coherent_detection() {
-    // Coherent QPSK has a bit error rate of 1e-5 at 9.59 dB, DQPSK about 2.3 dB later (Proakis).
+    // Coherent QPSK has a bit error rate of 1e-5 at 9.59 dB; DQPSK needs about 2.3 dB more (Proakis).
     let bit_error = |db: f64| mistaken(4.0 * from_db(db), FRAC_1_SQRT_2);
     assert!(bit_error(9.59 + 2.2) > 1e-5 && bit_error(9.59 + 2.4) < 1e-5);
 }
@@ -61,8 +61,8 @@ fn cosines_are_those_of_the_midpoints() {
     }
 }
 
-/// IEEE 802.11 (2016) 16.4.6.6: the chips themselves, white noise, and a receiver that picks the
-/// strongest correlation and compares its phase with the symbol before.
+/// IEEE 802.11 (2016) 16.4.6.6: simulates the chips, white noise, and a receiver that picks the strongest correlation
+/// and compares its phase with that of the previous symbol.
 #[test]
 fn cck_error_rates_match_a_simulated_demodulator() {
     for (rate, scheme, words, sinr, trials) in
@@ -79,13 +79,13 @@ fn cck_error_rates_match_a_simulated_demodulator() {
             let turned = phase.0 * before.0 + phase.1 * before.1;
             let across = phase.1 * before.0 - phase.0 * before.1;
             wrong += u32::from(got != sent || turned < across.abs());
-            // The right word's phase even after a wrong one: a lost frame cannot be lost twice.
+            // The phase of the right word even after an error: one error already loses the frame.
             before = phase;
         }
         let (measured, bound) =
             (f64::from(wrong) / f64::from(u32::try_from(trials).unwrap()), scheme.symbol_error(sinr));
         println!("{rate} at {sinr}: simulated {measured}, bound {bound}");
-        // A union bound: never below what happens, four standard errors apart, and little above.
+        // A union bound is never below the simulated rate (allow four standard errors), and here little above.
         let error = (bound / f64::from(u32::try_from(trials).unwrap())).sqrt();
         assert!(
             measured < bound + 4.0 * error && measured > 0.8 * bound - 4.0 * error,
@@ -112,7 +112,7 @@ fn word(p2: u32, p3: u32, p4: u32) -> [Complex; 8] {
     chips.map(|quarters| [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][quarters as usize % 4])
 }
 
-/// The word that looks best when `sent` arrives in noise, and the correlation with the sent one.
+/// The word that correlates best when `sent` arrives in noise, and its correlation.
 fn receive(words: &[[Complex; 8]], sent: usize, sigma: f64, rng: &mut Rng) -> (usize, Complex) {
     let heard = words[sent].map(|(re, im)| {
         let (x, y) = crate::propagation::normals(rng);
@@ -136,7 +136,7 @@ fn from_marcum_q(energy: f64, correlation: f64) -> f64 {
     let spread = (1.0 - correlation * correlation).sqrt();
     let a = (energy / 2.0 * (1.0 - spread)).sqrt();
     let b = (energy / 2.0 * (1.0 + spread)).sqrt();
-    // x exp(-(x^2 + a^2) / 2) I0(a x), integrated from b to where nothing is left.
+    // x exp(-(x^2 + a^2) / 2) I0(a x), integrated from b to where it vanishes.
     let density = |x: f64| x * libm::exp(-(x - a) * (x - a) / 2.0) * scaled_i0(a * x);
     let (steps, width) = (4_000, 12.0);
     let h = width / f64::from(steps);
@@ -163,7 +163,7 @@ fn scaled_i0(x: f64) -> f64 {
         / f64::from(n)
 }
 
-/// The ratio at which 1024 bytes arrive with this probability.
+/// The SINR at which 1024 bytes are received with this probability.
 fn sinr_for(rate: &Rate, probability: f64) -> f64 {
     let (mut low, mut high) = (1e-3, 1e3);
     for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! When a station may send: carrier sense, NAV, interframe spaces, back-off.
+//! Channel access: carrier sense, NAV, interframe spaces, backoff.
 
 use multihop_core::{Duration, Instant};
 
@@ -6,14 +6,13 @@ use super::{Backoff, Contention, Mac, MacConfig, Phase};
 use crate::params::Flavour;
 
 impl Mac {
-    /// Whether [`Mac::deadline`] may be another when the medium has turned busy or idle.
+    /// Whether [`Mac::deadline`] may change when the medium turns busy or idle.
     #[inline]
     pub fn waits_for_carrier(&self) -> bool {
         !self.backoff.is_idle()
     }
 
-    /// Whether the end of what is arriving may end an exchange, so that [`Mac::is_unsettled`] turns
-    /// true.
+    /// Whether the end of the current reception may end an exchange, so that [`Mac::is_unsettled`] becomes true.
     #[inline]
     pub fn gives_up_at_idle(&self) -> bool {
         self.response_may_be_arriving
@@ -23,7 +22,7 @@ impl Mac {
     #[inline]
     pub fn carrier_busy(&mut self, now: Instant, config: &MacConfig) {
         self.carrier_busy = true;
-        // IEEE 802.11 §9.2.3.4: EIFS once, after the error itself.
+        // IEEE 802.11 §9.2.3.4: EIFS applies only directly after the error.
         self.heard_error = false;
         self.backoff.pause(now, config.contention.slot);
     }
@@ -39,7 +38,7 @@ impl Mac {
         self.resume_backoff(now, config);
     }
 
-    /// A frame ended that could not be understood.
+    /// A frame ended that could not be decoded.
     #[inline]
     pub fn receive_error(&mut self, now: Instant, config: &MacConfig) {
         if config.params.eifs {
@@ -51,7 +50,7 @@ impl Mac {
         }
     }
 
-    /// A frame of length `airtime` began that is too weak to disturb the one being received.
+    /// A frame of `airtime` began that is too weak to disturb the one being received.
     ///
     /// ns-2 sets its NAV from it; the standard has no such rule.
     pub fn overheard_weak(&mut self, now: Instant, airtime: Duration, config: &MacConfig) {
@@ -61,9 +60,9 @@ impl Mac {
         }
     }
 
-    /// A new packet: back-off first, except where the standard allows sending at once.
+    /// Begins with a new packet: backoff first, unless the standard allows immediate transmission.
     pub(super) fn begin_access(&mut self, now: Instant, config: &MacConfig) {
-        // Behind a CTS or ACK that goes first, the end of that frame starts the back-off.
+        // If a CTS or ACK is due first, the end of that frame starts the backoff.
         let behind_reply = self.sifs_ends != Instant::FAR_FUTURE && self.is_idle(now);
         if self.backoff.is_idle() && !behind_reply {
             let at_once = config.params.flavour == Flavour::Standard && self.is_idle(now);
@@ -76,7 +75,7 @@ impl Mac {
         self.resume_backoff(now, config);
     }
 
-    /// Starts a countdown (paused until the medium is idle).
+    /// Draws a backoff (paused until the medium is idle).
     pub(super) fn draw_backoff(&mut self, config: &MacConfig) {
         let bound = match config.params.flavour {
             // ns-2 draws 0..cw-1, the standard 0..cw.
@@ -94,8 +93,7 @@ impl Mac {
         self.own.contention_window = config.contention.cw_min;
     }
 
-    /// Lets a paused countdown run if nothing keeps the station from sending but the NAV, whose end
-    /// is known.
+    /// Resumes a paused backoff if only the NAV keeps the station from transmitting: its end is known.
     #[inline]
     pub(super) fn resume_backoff(&mut self, now: Instant, config: &MacConfig) {
         if self.carrier_busy || self.phase != Phase::Idle || !self.backoff.is_paused() {
@@ -112,7 +110,7 @@ impl Mac {
         self.backoff.resume(from);
     }
 
-    /// Idle by carrier sense, by NAV, and with nothing of its own on the air.
+    /// Whether carrier sense and NAV are idle and the station transmits nothing itself.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         !self.carrier_busy && self.phase == Phase::Idle && self.nav <= now
     }

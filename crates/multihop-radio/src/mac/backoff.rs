@@ -1,11 +1,11 @@
-//! The countdown before a transmission.
+//! The backoff counter.
 
 use multihop_core::{Duration, Instant};
 
 /// Slots to wait while the medium is idle.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Backoff {
-    /// No countdown.
+    /// No backoff.
     Idle,
     /// The medium is busy.
     Paused { slots: u32 },
@@ -22,7 +22,7 @@ impl Backoff {
         matches!(self, Self::Paused { .. })
     }
 
-    /// When the countdown ends if nothing interrupts it.
+    /// When the backoff ends if nothing interrupts it.
     pub(super) fn expires(self, slot: Duration) -> Instant {
         match self {
             Self::Running { slots, from } => from + slot * u64::from(slots),
@@ -30,7 +30,7 @@ impl Backoff {
         }
     }
 
-    /// The medium turned busy: only whole slots have counted.
+    /// The medium turned busy: only whole slots count.
     pub(super) fn pause(&mut self, now: Instant, slot: Duration) {
         if let Self::Running { slots, from } = *self {
             let elapsed = now.saturating_since(from).whole(slot);
@@ -66,6 +66,6 @@ mod tests {
         assert_eq!(b, Backoff::Paused { slots: 3 });
         b.resume(at(200));
         b.pause(at(190), SLOT);
-        assert_eq!(b, Backoff::Paused { slots: 3 }, "the interframe space is no slot");
+        assert_eq!(b, Backoff::Paused { slots: 3 }, "the interframe space does not count as a slot");
     }
 }

@@ -1,4 +1,4 @@
-//! What a station has done.
+//! Counters of one station.
 
 use multihop_core::Duration;
 
@@ -11,17 +11,17 @@ pub struct Counters {
     pub cts: u64,
     /// Acknowledgements sent.
     pub ack: u64,
-    /// Unicast data frames sent, repetitions included.
+    /// Unicast data frames sent, retries included.
     pub data: u64,
     /// Broadcast frames sent.
     pub broadcast: u64,
-    /// RTS frames that no CTS answered.
+    /// RTS frames without a CTS.
     pub rts_failures: u64,
-    /// Data frames that no ACK answered.
+    /// Data frames without an ACK.
     pub data_failures: u64,
-    /// Packets given up at the retry limit.
+    /// Packets dropped at the retry limit.
     pub retry_drops: u64,
-    /// Data frames received twice.
+    /// Duplicate data frames received.
     pub duplicates: u64,
     /// Receptions lost to another frame.
     pub collisions: u64,

@@ -1,16 +1,16 @@
-//! Frames received twice because their ACK was lost.
+//! Detection of frames received again because their ACK was lost.
 
 use multihop_core::NodeId;
 
 /// The last sequence number received from each neighbour.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Duplicates {
-    /// In order of first contact: a station hears few others, and a scan beats a search.
+    /// In order of first contact: a station hears few others, so a linear scan is faster than a search.
     last: Vec<(NodeId, u16)>,
 }
 
 impl Duplicates {
-    /// Notes a frame; true if it was there before.
+    /// Records a frame; true if it is a duplicate.
     pub(super) fn seen(&mut self, from: NodeId, sequence: u16) -> bool {
         match self.last.iter_mut().find(|(node, _)| *node == from) {
             Some((_, last)) => std::mem::replace(last, sequence) == sequence,

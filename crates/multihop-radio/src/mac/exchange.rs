@@ -1,4 +1,4 @@
-//! Who answers what: RTS, CTS, data, ACK.
+//! The frame exchange: RTS, CTS, data, ACK.
 
 use multihop_core::{Duration, Instant, NodeId};
 
@@ -7,11 +7,11 @@ use crate::airtime::whole_micros;
 use crate::frame::{BROADCAST, Frame, FrameKind};
 use crate::params::Flavour;
 
-/// ns-2's allowance for the flight of a frame.
+/// The propagation delay that ns-2 assumes.
 const MAX_PROPAGATION: Duration = Duration::from_micros(2);
 
 impl Mac {
-    /// A good frame ended. True if it carries a packet for this station (not seen before).
+    /// A frame was received without error. True if it carries a new packet for this station.
     #[inline]
     pub fn receive(&mut self, now: Instant, frame: &Frame, config: &MacConfig) -> bool {
         self.heard_error = false;
@@ -81,7 +81,7 @@ impl Mac {
 
     fn receive_data(&mut self, now: Instant, data: &Frame, config: &MacConfig) -> bool {
         if config.params.flavour == Flavour::Ns2 && is_announced(data.bytes, config) {
-            // Only as the end of an exchange that we agreed to.
+            // Only the data that our CTS answered.
             if self.phase != Phase::Cts {
                 return false;
             }
@@ -101,13 +101,13 @@ impl Mac {
     fn acknowledge(&mut self, now: Instant, to: NodeId, config: &MacConfig) {
         let bytes = config.airtime.ack_bytes();
         self.own.reply = Some(Frame::control(FrameKind::Ack, self.id, to, Duration::ZERO, bytes));
-        // ns-2: while we wait for an answer ourselves, the ACK waits too.
+        // ns-2: no ACK while the station itself waits for a response.
         if self.response_due == Instant::FAR_FUTURE {
             self.go_on(now, config);
         }
     }
 
-    /// Whether an RTS may be answered now.
+    /// Whether an RTS may be answered with a CTS now.
     fn may_answer(&mut self, now: Instant, config: &MacConfig) -> bool {
         match config.params.flavour {
             Flavour::Ns2 => self.phase == Phase::Idle && self.own.reply.is_none(),
@@ -118,7 +118,7 @@ impl Mac {
         }
     }
 
-    /// Whether data that came without RTS may be acknowledged.
+    /// Whether data without RTS may be acknowledged.
     fn may_acknowledge(&mut self, now: Instant, config: &MacConfig) -> bool {
         if config.params.flavour == Flavour::Standard {
             self.abandon_wait(now, config);
@@ -126,14 +126,14 @@ impl Mac {
         self.own.reply.is_none()
     }
 
-    /// IEEE 802.11 §9.2.8: any other valid frame means that the awaited answer will not come.
+    /// IEEE 802.11 §9.2.8: any other valid frame means that the expected response will not come.
     fn abandon_wait(&mut self, now: Instant, config: &MacConfig) {
         if matches!(self.phase, Phase::Rts | Phase::Data) {
             self.give_up_waiting(now, config);
         }
     }
 
-    /// After an exchange, or a part of it: what comes next?
+    /// Starts the next step after an exchange or a part of it.
     pub(super) fn go_on(&mut self, now: Instant, config: &MacConfig) {
         self.phase = Phase::Idle;
         let cts_received = self.own.service.is_some_and(|s| s.announced == Announced::Yes);
@@ -179,7 +179,7 @@ impl Mac {
         })
     }
 
-    /// The medium was taken at the last moment: contend again.
+    /// The medium turned busy at the last moment: contend again.
     fn start_over(&mut self, now: Instant, config: &MacConfig) {
         if let Some(Announced::Yes) = self.own.service.map(|s| s.announced) {
             self.own.service.as_mut().expect("just looked").announced = Announced::NotYet;
@@ -245,12 +245,12 @@ impl Mac {
         self.transmit(now, reply, Phase::Cts, airtime.cts, wait, config)
     }
 
-    /// From the start of a frame to the moment when its answer is overdue.
+    /// Time from the start of a frame until its response is overdue.
     fn answer_after(&self, frame: Duration, answer: Duration, config: &MacConfig) -> Duration {
         let Contention { slot, sifs, .. } = config.contention;
         match config.params.flavour {
             Flavour::Ns2 => frame + MAX_PROPAGATION + sifs + answer + MAX_PROPAGATION,
-            // IEEE 802.11 §9.2.8: SIFS, a slot, and the preamble by which an answer shows itself.
+            // IEEE 802.11 §9.2.8: SIFS, a slot, and the preamble that announces the response.
             Flavour::Standard => frame + sifs + slot + config.airtime.plcp,
         }
     }

@@ -1,8 +1,7 @@
-//! 802.11 DCF: one station's rules for when to send and how to answer (IEEE 802.11 §9.2, and
-//! ns-2's Mac802_11 where the flavour says so).
+//! 802.11 DCF: one station's channel access and frame exchanges (IEEE 802.11 §9.2, or ns-2's Mac802_11, by flavour).
 //!
-//! The station is told what it hears ([`Mac::receive`], [`Mac::receive_error`]), when the medium
-//! around it turns busy or idle, and when its deadline comes; it answers with frames to send.
+//! Inputs are received frames ([`Mac::receive`], [`Mac::receive_error`]), the medium turning busy or idle, and
+//! deadlines; outputs are frames to transmit.
 //! After any call the driver takes [`Mac::poll_done`], then calls [`Mac::serve`].
 
 mod access;
@@ -35,7 +34,7 @@ pub struct MacConfig {
     pub airtime: Airtime,
     /// The intervals and windows of channel access.
     pub contention: Contention,
-    /// Unicast data frames of at least this many bytes are announced by RTS.
+    /// Unicast data frames of at least this many bytes use RTS.
     announced_from: u32,
 }
 
@@ -58,37 +57,37 @@ pub struct Contention {
 
 /// One station.
 ///
-/// What every frame of others touches is here, in the order of memory, and is one cache line: among
-/// thousands of stations each is out of the cache when its turn comes. The rest is elsewhere: with it
-/// a station had 512 bytes, so that these lines fell into a quarter of the cache.
+/// Fields that every overheard frame touches stand here, in memory order, and fill one cache line: among thousands of
+/// stations, each one is out of the cache when its turn comes. All other state is in a box: inline, a station had 512
+/// bytes, so that these lines fell into a quarter of the cache sets.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Mac {
     backoff: Backoff,
-    /// When the frame that follows another by SIFS goes out.
+    /// When the frame that follows another after SIFS is due.
     sifs_ends: Instant,
-    /// When the answer to our frame is overdue, or our own frame is over where none is expected.
+    /// When the response to our frame is overdue; if none is expected, when our frame ends.
     response_due: Instant,
     idle_since: Instant,
-    /// Others have announced that they use the medium until then.
+    /// Other stations have reserved the medium until then.
     nav: Instant,
     phase: Phase,
-    /// The answer was overdue, but something was just arriving: its end decides (standard flavour).
+    /// The response was overdue during a reception, whose end decides (standard flavour).
     response_may_be_arriving: bool,
     carrier_busy: bool,
-    /// The last thing heard was garbage (standard flavour: EIFS instead of DIFS).
+    /// The last reception was an error (standard flavour: EIFS instead of DIFS).
     heard_error: bool,
     id: NodeId,
     own: Box<Own>,
 }
 
-/// What only the station's own traffic touches.
+/// State that only the station's own traffic touches.
 #[derive(Clone, Debug)]
 struct Own {
     done: Option<Done>,
     service: Option<Service>,
     queue: Queue,
-    /// The CTS or ACK that is owed.
+    /// The CTS or ACK to send.
     reply: Option<Frame>,
     contention_window: u32,
     short_count: u32,
@@ -99,60 +98,60 @@ struct Own {
     counters: Counters,
 }
 
-/// The packet that the MAC works on.
+/// The packet in service.
 #[derive(Clone, Copy, Debug)]
 struct Service {
     out: Outgoing,
     sequence: u16,
     announced: Announced,
-    /// Sent before: the retry bit of its data frame.
+    /// The retry bit of its data frame.
     data_retry: bool,
     /// The retry bit of its RTS.
     rts_retry: bool,
 }
 
-/// Where the packet in service stands with RTS and CTS.
+/// RTS/CTS state of the packet in service.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Announced {
-    /// Short or broadcast: no RTS.
+    /// No RTS: the packet is short or broadcast.
     Never,
-    /// An RTS has to be answered first.
+    /// An RTS must be answered first.
     NotYet,
-    /// The CTS is there.
+    /// The CTS has arrived.
     Yes,
 }
 
-/// What the station itself has on the air or waits for (ns-2's transmit state).
+/// What the station is transmitting or waiting for (ns-2's transmit state).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
     Idle,
-    /// RTS sent, CTS awaited.
+    /// RTS sent, CTS expected.
     Rts,
-    /// CTS sent; in the ns2 flavour also: data awaited.
+    /// CTS sent; in the ns2 flavour also: data expected.
     Cts,
-    /// Data sent, ACK awaited (none after a broadcast).
+    /// Data sent, ACK expected (none after a broadcast).
     Data,
     /// Sending an ACK.
     Ack,
 }
 
-/// A frame that starts now.
+/// The start of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transmission {
     /// The frame.
     pub frame: Frame,
-    /// How long it lasts.
+    /// Its airtime.
     pub airtime: Duration,
-    /// At what rate, after preamble and PLCP header.
+    /// The rate after preamble and PLCP header.
     pub rate: RateIndex,
 }
 
-/// A packet that the MAC has finished with.
+/// The outcome of a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Done {
     /// The packet.
     pub out: Outgoing,
-    /// Whether it was acknowledged (a broadcast counts as such); if not, the retry limit was met.
+    /// Whether it was acknowledged (a broadcast counts as such); otherwise the retry limit was reached.
     pub delivered: bool,
 }
 
@@ -205,7 +204,7 @@ impl Mac {
         }
     }
 
-    /// Queues a packet; gives back the one that finds no room.
+    /// Queues a packet; returns the one that is dropped if the queue is full.
     pub fn enqueue(&mut self, out: Outgoing) -> Option<Outgoing> {
         self.own.queue.push(out)
     }
@@ -232,24 +231,24 @@ impl Mac {
         self.begin_access(now, config);
     }
 
-    /// The packet that was finished by the last call, if one was.
+    /// The packet that the last call finished, if any.
     pub fn poll_done(&mut self) -> Option<Done> {
         self.own.done.take()
     }
 
-    /// Whether [`Mac::poll_done`] or [`Mac::serve`] have something to do.
+    /// Whether [`Mac::poll_done`] or [`Mac::serve`] has something to do.
     #[inline]
     pub fn is_unsettled(&self) -> bool {
         self.own.done.is_some() || (self.own.service.is_none() && !self.own.queue.is_empty())
     }
 
-    /// When [`Mac::handle_timeout`] has work to do ([`Instant::FAR_FUTURE`]: never).
+    /// When to call [`Mac::handle_timeout`] ([`Instant::FAR_FUTURE`]: never).
     #[inline]
     pub fn deadline(&self, config: &MacConfig) -> Instant {
         self.sifs_ends.min(self.response_due).min(self.backoff.expires(config.contention.slot))
     }
 
-    /// Does what is due at `now`; may start a transmission.
+    /// Handles a deadline; may start a transmission.
     pub fn handle_timeout(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
         if self.response_due <= now {
             self.response_due = Instant::FAR_FUTURE;
@@ -271,7 +270,7 @@ impl Mac {
         &self.own.counters
     }
 
-    /// Counts so far, to add what the receiver saw.
+    /// Counts so far, for the receiver to add its own.
     pub fn counters_mut(&mut self) -> &mut Counters {
         &mut self.own.counters
     }
@@ -281,7 +280,7 @@ impl Mac {
         &self.own.queue
     }
 
-    /// The interface queue, for purging a lost neighbour's packets.
+    /// The interface queue, from which packets to a lost neighbour are removed.
     pub fn queue_mut(&mut self) -> &mut Queue {
         &mut self.own.queue
     }
@@ -291,7 +290,7 @@ impl Mac {
         self.own.service.as_ref().map(|s| &s.out)
     }
 
-    /// Whether a packet is announced by RTS.
+    /// Whether a packet needs an RTS.
     fn announces(&self, out: &Outgoing, config: &MacConfig) -> bool {
         out.to != BROADCAST && is_announced(config.airtime.data_bytes(out), config)
     }
@@ -302,8 +301,8 @@ fn is_announced(bytes: u32, config: &MacConfig) -> bool {
     bytes >= config.announced_from
 }
 
-/// The shortest unicast data frame that is announced by RTS. ns-2 counts the PLCP preamble and header as part of the
-/// frame and announces at the threshold; the standard, above it.
+/// The shortest unicast data frame that needs an RTS. ns-2 counts the PLCP preamble and header as part of the frame
+/// and uses RTS at the threshold; the standard uses it above the threshold.
 fn announced_from(phy: &PhyProfile, params: &MacParams) -> u32 {
     let Some(threshold) = params.rts_threshold else { return u32::MAX };
     match params.flavour {

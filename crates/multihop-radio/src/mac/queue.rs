@@ -21,14 +21,14 @@ impl Queue {
         Self { packets: VecDeque::new(), urgent: VecDeque::new(), kind, length: length.max(2) }
     }
 
-    /// Takes a packet in; gives back the one that finds no room.
+    /// Queues a packet; returns the one that is dropped if the queue is full.
     pub fn push(&mut self, out: Outgoing) -> Option<Outgoing> {
         match self.kind {
             QueueKind::Single if out.urgent => {
                 self.packets.push_front(out);
                 if self.packets.len() >= self.length { self.packets.pop_back() } else { None }
             }
-            // One less than the nominal length: ns-2 drops when the queue *would become* full.
+            // One less than the nominal length: ns-2 drops the packet that would fill the queue.
             QueueKind::Single => push_back(&mut self.packets, self.length - 1, out),
             QueueKind::ByPriority if out.urgent => push_back(&mut self.urgent, self.length, out),
             QueueKind::ByPriority => push_back(&mut self.packets, self.length, out),
@@ -40,7 +40,7 @@ impl Queue {
         self.urgent.pop_front().or_else(|| self.packets.pop_front())
     }
 
-    /// Takes out every packet that `which` picks, the next one first.
+    /// Removes and returns every packet that `which` selects, in queue order.
     pub fn remove_if(&mut self, which: impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
         let mut removed = Vec::new();
         for queue in [&mut self.urgent, &mut self.packets] {
@@ -53,17 +53,17 @@ impl Queue {
         removed
     }
 
-    /// Packets waiting, the next one first.
+    /// Packets in the queue, next one first.
     pub fn iter(&self) -> impl Iterator<Item = &Outgoing> {
         self.urgent.iter().chain(&self.packets)
     }
 
-    /// Packets waiting.
+    /// Number of packets in the queue.
     pub fn len(&self) -> usize {
         self.urgent.len() + self.packets.len()
     }
 
-    /// Whether nothing waits.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.urgent.is_empty() && self.packets.is_empty()
     }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn urgent_packets_go_first_and_push_out_the_last() {
+    fn urgent_packets_go_first_and_drop_the_last_packet() {
         let mut q = Queue::new(QueueKind::Single, 4);
         for n in 0..3 {
             q.push(packet(n, 1, false));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn by_priority_each_kind_waits_in_order_and_has_its_own_room() {
+    fn by_priority_each_kind_has_its_own_queue_and_limit() {
         let mut q = Queue::new(QueueKind::ByPriority, 3);
         for n in 0..3 {
             assert_eq!(q.push(packet(n, 1, false)), None);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_for_a_lost_neighbour_come_out_in_order() {
+    fn packets_for_a_lost_neighbour_are_removed_in_order() {
         let mut q = Queue::new(QueueKind::Single, 50);
         for n in 0..6 {
             q.push(packet(n, n % 2, false));

@@ -1,4 +1,4 @@
-//! What happens when an answer does not come.
+//! Missing responses: retries and the retry limits.
 
 use multihop_core::Instant;
 
@@ -7,7 +7,7 @@ use crate::frame::BROADCAST;
 use crate::params::Flavour;
 
 impl Mac {
-    /// The answer to our frame is overdue, or our frame is over where none is expected.
+    /// The response to our frame is overdue, or our frame has ended and none is expected.
     pub(super) fn response_overdue(&mut self, now: Instant, config: &MacConfig) {
         let awaits_answer = match self.phase {
             Phase::Rts => true,
@@ -21,7 +21,7 @@ impl Mac {
         self.give_up_waiting(now, config);
     }
 
-    /// Ends the wait for an answer, or one's own broadcast, CTS or ACK.
+    /// Ends the wait for a response, or the transmission of a broadcast, CTS or ACK.
     pub(super) fn give_up_waiting(&mut self, now: Instant, config: &MacConfig) {
         self.stop_waiting();
         match self.phase {
@@ -38,7 +38,7 @@ impl Mac {
         self.response_may_be_arriving = false;
     }
 
-    /// The packet in service is done with.
+    /// Finishes the packet in service.
     pub(super) fn finish(&mut self, delivered: bool, config: &MacConfig) {
         let service = self.own.service.take().expect("only a packet in service can be finished");
         self.own.done = Some(Done { out: service.out, delivered });
@@ -80,7 +80,7 @@ impl Mac {
     fn drop_packet(&mut self, config: &MacConfig) {
         self.own.counters.retry_drops += 1;
         self.finish(false, config);
-        // IEEE 802.11 §9.2.5.2; in ns-2 the next packet draws its own.
+        // IEEE 802.11 §9.2.5.2; in ns-2 the next packet draws its own backoff.
         if config.params.flavour == Flavour::Standard {
             self.draw_backoff(config);
         }

@@ -1,5 +1,5 @@
-//! One station against hand-drawn timelines. 2 Mb/s data, 1 Mb/s basic rate, long preamble:
-//! RTS 352, CTS and ACK 304, data of 1500 bytes 6304 us.
+//! One station against timelines computed by hand. 2 Mb/s data, 1 Mb/s basic rate, long preamble: RTS 352, CTS and
+//! ACK 304, data of 1500 bytes 6304 us.
 
 use super::*;
 use crate::frame::PacketHandle;
@@ -34,7 +34,7 @@ impl Bench {
         self.mac.serve(now, &self.config);
     }
 
-    /// Runs the next deadline, and says when it was.
+    /// Runs the next deadline and returns its time.
     fn step(&mut self) -> (Instant, Option<Transmission>) {
         let at = self.mac.deadline(&self.config);
         assert!(at < Instant::FAR_FUTURE, "nothing to wait for");
@@ -51,7 +51,7 @@ impl Bench {
         }
     }
 
-    /// A frame arrives whose last bit comes at `end`.
+    /// Receives a frame whose last bit arrives at `end`.
     fn hears(&mut self, from: Instant, end: Instant, frame: &Frame) -> bool {
         self.mac.carrier_busy(from, &self.config);
         let delivered = self.mac.receive(end, frame, &self.config);
@@ -81,7 +81,7 @@ impl Bench {
 const DIFS: Duration = Duration::from_micros(50);
 
 #[test]
-fn four_way_exchange_to_the_microsecond() {
+fn a_four_way_exchange_is_exact_to_the_microsecond() {
     let mut b = bench(Flavour::Ns2, Some(0));
     b.sends(us(1000), packet(7));
     let (rts_at, rts) = b.next_frame();
@@ -103,14 +103,14 @@ fn four_way_exchange_to_the_microsecond() {
     b.hears(ack_end - Duration::from_micros(304), ack_end, &ack);
     assert_eq!(b.mac.poll_done(), Some(Done { out: packet(7), delivered: true }));
 
-    // The post-back-off is the next packet's back-off.
+    // The next packet inherits the post-backoff.
     b.sends(ack_end, packet(8));
     let (next_at, _) = b.next_frame();
     assert!(Bench::slots(next_at, ack_end, DIFS) <= 30);
 }
 
 #[test]
-fn receiver_answers_after_sifs() {
+fn a_receiver_responds_after_sifs() {
     let mut b = bench(Flavour::Ns2, Some(0));
     b.hears(us(0), us(352), &b.to_me(FrameKind::Rts, 30 + 304 + 6304 + 304));
     let (at, cts) = b.next_frame();
@@ -131,7 +131,7 @@ fn receiver_answers_after_sifs() {
 }
 
 #[test]
-fn an_rts_goes_out_seven_times() {
+fn an_rts_is_transmitted_seven_times() {
     let mut b = bench(Flavour::Ns2, Some(0));
     b.sends(us(0), packet(1));
     let mut sent = Vec::new();
@@ -140,7 +140,7 @@ fn an_rts_goes_out_seven_times() {
     while b.mac.poll_done().is_none() {
         let (at, transmission) = b.step();
         if let Some(t) = transmission {
-            assert!(Bench::slots(at, idle, DIFS) < window, "back-off from the window of {window}");
+            assert!(Bench::slots(at, idle, DIFS) < window, "backoff from the window of {window}");
             sent.push(t.frame.retry);
             // RTS 352 + 2 + SIFS 10 + CTS 304 + 2.
             assert_eq!(b.mac.deadline(&b.config), at + Duration::from_micros(670));
@@ -153,7 +153,7 @@ fn an_rts_goes_out_seven_times() {
 }
 
 #[test]
-fn data_goes_out_four_times_each_after_a_fresh_rts() {
+fn data_is_transmitted_four_times_each_after_a_new_rts() {
     let mut b = bench(Flavour::Ns2, Some(0));
     b.sends(us(0), packet(1));
     let mut kinds = Vec::new();
@@ -181,14 +181,14 @@ fn backoff_pauses_while_the_medium_is_busy_and_keeps_whole_slots() {
 }
 
 #[test]
-fn nav_keeps_silent_and_a_difs_follows_it() {
+fn a_station_defers_during_the_nav_and_a_difs_after_it() {
     let mut b = bench(Flavour::Ns2, Some(0));
     let others_rts = Frame::control(FrameKind::Rts, PEER, OTHER, Duration::from_micros(6942), 20);
     b.hears(us(0), us(352), &others_rts);
     b.sends(us(400), packet(1));
     let (at, _) = b.next_frame();
     assert!(Bench::slots(at, us(352 + 6942), DIFS) <= 30);
-    // And an RTS that arrives meanwhile is not answered.
+    // An RTS that arrives during the NAV is not answered.
     let mut b = bench(Flavour::Ns2, Some(0));
     b.hears(us(0), us(352), &others_rts);
     b.hears(us(400), us(752), &b.to_me(FrameKind::Rts, 6942));
@@ -197,9 +197,9 @@ fn nav_keeps_silent_and_a_difs_follows_it() {
 }
 
 #[test]
-fn a_packet_that_comes_while_a_cts_is_suppressed_is_sent_all_the_same() {
+fn a_packet_that_arrives_while_a_cts_is_suppressed_is_still_sent() {
     let others_rts = Frame::control(FrameKind::Rts, PEER, OTHER, Duration::from_micros(6942), 20);
-    // In the SIFS after the RTS, with the medium taken by the NAV or, at the last moment, by a frame.
+    // In the SIFS after the RTS, the NAV is set or a frame arrives at the last moment.
     for nav in [true, false] {
         let mut b = bench(Flavour::Ns2, Some(0));
         if nav {
@@ -236,13 +236,13 @@ fn a_weak_frame_over_the_cts_delays_the_data_to_the_end_of_its_nav() {
     b.mac.carrier_idle(cts_end, &b.config);
     assert_eq!(b.step(), (cts_end + Duration::from_micros(10), None));
     let (at, again) = b.next_frame();
-    assert_eq!(again.kind, FrameKind::Rts, "the exchange begins anew");
+    assert_eq!(again.kind, FrameKind::Rts, "the exchange starts over");
     let idle = weak_at + Duration::from_micros(6304 + 364);
     assert!(Bench::slots(at, idle, DIFS) <= 62, "from the doubled window");
 }
 
 #[test]
-fn an_error_costs_eifs_and_in_ns2_a_difs_more() {
+fn an_error_is_followed_by_eifs_and_in_ns2_also_difs() {
     for (flavour, space) in [(Flavour::Ns2, 364 + 50), (Flavour::Standard, 364)] {
         let mut b = bench(flavour, Some(0));
         b.mac.carrier_busy(us(0), &b.config);
@@ -263,7 +263,7 @@ fn an_error_costs_eifs_and_in_ns2_a_difs_more() {
 }
 
 #[test]
-fn the_standard_sends_at_once_on_an_idle_medium() {
+fn the_standard_transmits_immediately_on_an_idle_medium() {
     let mut b = bench(Flavour::Standard, None);
     b.sends(us(1000), packet(1));
     assert_eq!(b.mac.deadline(&b.config), us(1000));
@@ -272,7 +272,7 @@ fn the_standard_sends_at_once_on_an_idle_medium() {
 }
 
 #[test]
-fn the_standard_backs_off_after_a_drop_too() {
+fn the_standard_backs_off_after_a_drop() {
     let mut b = bench(Flavour::Standard, None);
     b.sends(us(1000), packet(1));
     while b.mac.poll_done().is_none() {
@@ -283,11 +283,11 @@ fn the_standard_backs_off_after_a_drop_too() {
     let given_up = us(2_000_000);
     b.mac.resume_backoff(given_up, &b.config);
     b.sends(given_up, packet(2));
-    assert_eq!(b.next_frame().0, given_up + Duration::from_micros(9 * 20), "it inherits the back-off");
+    assert_eq!(b.next_frame().0, given_up + Duration::from_micros(9 * 20), "it inherits the backoff");
 }
 
 #[test]
-fn the_standard_waits_for_the_end_of_what_arrives_at_the_timeout() {
+fn the_standard_extends_the_timeout_to_the_end_of_a_reception() {
     let mut b = bench(Flavour::Standard, None);
     b.sends(us(1000), packet(1));
     let (at, _) = b.next_frame();
@@ -320,7 +320,7 @@ fn a_broadcast_is_sent_once_and_not_answered() {
 }
 
 #[test]
-fn short_data_goes_without_rts_and_counts_against_the_short_limit() {
+fn data_without_rts_counts_against_the_short_retry_limit() {
     let mut b = bench(Flavour::Ns2, Some(3000));
     b.sends(us(0), packet(1));
     let mut sent = 0;
@@ -334,7 +334,7 @@ fn short_data_goes_without_rts_and_counts_against_the_short_limit() {
 }
 
 #[test]
-fn the_threshold_counts_what_the_flavour_counts() {
+fn the_rts_threshold_includes_the_plcp_header_only_in_ns2() {
     // IP 40 + header 28 = 68 bytes; ns-2 adds 24 for the PLCP.
     let tcp_ack = Outgoing { bytes: 40, ..packet(1) };
     for (flavour, threshold, announced) in [

@@ -1,4 +1,4 @@
-//! The links of a network: which stations hear a frame, at what power and after what delay.
+//! The links of a network: which stations receive a frame, at what power and after what delay.
 
 mod moving;
 mod still;
@@ -15,12 +15,12 @@ use crate::propagation::{self, Propagation};
 
 /// One direction of a pair of stations that can sense each other.
 ///
-/// Small, for a frame in flight has one for each station that hears it.
+/// Kept small: a frame in flight has one for each station that hears it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// The station that hears.
     pub to: NodeId,
-    /// Nanoseconds of flight times 16, and the [`Zone`] of this distance.
+    /// Propagation delay in ns times 16, plus the [`Zone`] of this distance.
     delay_and_zone: u32,
     /// Received power without fading, mW.
     pub power_mw: f64,
@@ -29,12 +29,12 @@ pub struct Link {
 const ZONE_BITS: usize = 4;
 const _: () = assert!(MOST_RATES < 1 << ZONE_BITS, "a zone for each rate, and one beyond all");
 
-/// A ring around a sender, from 0 at the centre: the same rates are decoded everywhere in it (threshold model). A rate
-/// is decoded in the zone where its range ends and in all nearer ones.
+/// A ring around a transmitter within which the same rates are decoded (threshold model), numbered from 0 at the centre.
+/// A rate is decoded in the zone where its range ends and in all nearer ones.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Zone(u32);
 
-/// From where a frame is sent, and when.
+/// Where and when a frame is transmitted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Origin {
     place: Point,
@@ -46,9 +46,9 @@ pub struct Origin {
 pub struct Medium {
     hearing: Hearing,
     nodes: Nodes,
-    /// Metres beyond which nothing is heard.
+    /// Distance beyond which nothing is sensed, metres.
     reach: f64,
-    /// No node moves faster, m/s.
+    /// The speed that no node exceeds, m/s.
     fastest: f64,
 }
 
@@ -58,7 +58,7 @@ enum Nodes {
     Moving(Moving),
 }
 
-/// What is heard at what distance.
+/// Reception as a function of distance.
 #[derive(Clone, Debug)]
 enum Hearing {
     Threshold { sense_range: f64, zones: Zones },
@@ -75,7 +75,7 @@ struct Zones {
 }
 
 impl Origin {
-    /// When the frame is sent.
+    /// When the transmission starts.
     pub fn at(self) -> Instant {
         self.at
     }
@@ -89,26 +89,26 @@ impl Link {
         Self { to, delay_and_zone: nanos << ZONE_BITS | zone.0, power_mw }
     }
 
-    /// Time of flight.
+    /// Propagation delay.
     #[inline]
     pub fn delay(&self) -> Duration {
         Duration::from_nanos(u64::from(self.delay_and_zone >> ZONE_BITS))
     }
 
-    /// Whether a frame whose rate carries to `farthest` can be decoded if nothing interferes.
+    /// Whether a frame whose rate is decoded up to `farthest` can be decoded here if nothing interferes.
     #[inline]
     pub fn is_within(&self, farthest: Zone) -> bool {
         self.delay_and_zone & ((1 << ZONE_BITS) - 1) <= farthest.0
     }
 
-    /// Nearest first, ties to the lowest number.
+    /// Sort key: nearest first, then lowest number.
     fn order(&self) -> u64 {
         u64::from(self.delay_and_zone >> ZONE_BITS) << 32 | u64::from(self.to.0)
     }
 }
 
 impl Medium {
-    /// The links of nodes on these tracks.
+    /// The network of nodes on these tracks.
     pub fn new(radio: &RadioParams, mut tracks: Vec<Track>, seed: u64) -> Self {
         let hearing = Hearing::new(&radio.model, seed);
         let reach = hearing.reach();
@@ -122,7 +122,7 @@ impl Medium {
         Self { hearing, nodes, reach, fastest }
     }
 
-    /// Replaces `links` by those to the stations that hear `node` at `now`, nearest first.
+    /// Replaces `links` by the links from `node` to the stations that hear it at `now`, nearest first.
     pub fn links_of(&mut self, node: NodeId, now: Instant, links: &mut Vec<Link>) -> Origin {
         links.clear();
         let place = match &mut self.nodes {
@@ -135,7 +135,7 @@ impl Medium {
         Origin { place, at: now }
     }
 
-    /// The last zone where a frame at `rate` is decoded.
+    /// The farthest zone where a frame at `rate` is decoded.
     #[inline]
     pub fn farthest(&self, rate: RateIndex) -> Zone {
         match &self.hearing {
@@ -144,18 +144,18 @@ impl Medium {
         }
     }
 
-    /// Whether any station may hear two frames that were sent from there.
+    /// Whether some station may hear both of two transmissions.
     pub fn may_share_hearers(&self, a: Origin, b: Origin) -> bool {
         let apart = a.at.max(b.at) - a.at.min(b.at);
         a.place.distance(b.place) <= 2.0 * self.reach + self.fastest * apart.as_secs_f64()
     }
 
-    /// No frame takes longer to its farthest hearer.
+    /// An upper bound of the propagation delay.
     pub fn longest_delay(&self) -> Duration {
         propagation::delay(self.reach)
     }
 
-    /// Power in mW of a frame sent at `at` from `from` over `link`, fading included.
+    /// Received power in mW over `link` at `at`, fading included.
     pub fn power_mw(&self, from: NodeId, link: &Link, at: Instant) -> f64 {
         match &self.hearing {
             Hearing::Sinr { propagation, .. } => link.power_mw * propagation.fade(from, link.to, at),
@@ -172,14 +172,14 @@ impl Hearing {
             }
             Model::Sinr(sinr) => Self::Sinr {
                 propagation: Propagation::new(sinr, seed),
-                // A signal 10 dB below the noise raises it by 0.4 dB; weaker ones are left out.
-                // DEVIATION sinr-2: what is left out is no interference either.
+                // A signal 10 dB below the noise raises it by 0.4 dB; weaker ones are ignored.
+                // DEVIATION sinr-2: ignored signals add no interference either.
                 weakest_mw: propagation::dbm_to_mw(sinr.noise_floor_dbm - 10.0),
             },
         }
     }
 
-    /// Metres beyond which nothing is heard.
+    /// Distance beyond which nothing is sensed, metres.
     fn reach(&self) -> f64 {
         match self {
             Self::Threshold { sense_range, .. } => *sense_range,
@@ -187,7 +187,7 @@ impl Hearing {
         }
     }
 
-    /// The link from `from` to `to`, if `to` hears anything.
+    /// The link from `from` to `to`, unless `to` is out of reach.
     #[inline]
     fn link(&self, from: NodeId, to: NodeId, distance: f64) -> Option<Link> {
         let (power_mw, zone) = match self {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_heard_two_hops_far_nearest_first() {
+    fn links_of_a_chain_reach_two_hops_nearest_first() {
         let positions: Vec<_> = (0..6).map(|n| Point { x: 200.0 * f64::from(n), y: 0.0 }).collect();
         let mut medium = Medium::new(&RadioParams::default(), still(&positions), 1);
         let links = links(&mut medium, 2, Instant::ZERO);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_from_within_twice_the_reach_may_meet_at_a_station() {
+    fn transmitters_within_twice_the_reach_may_share_a_hearer() {
         let row: Vec<_> = [0.0, 1100.0, 1100.1].map(|x| Point { x, y: 0.0 }).to_vec();
         let mut medium = Medium::new(&RadioParams::default(), still(&row), 1);
         let [a, b, c] = [0, 1, 2].map(|n| medium.links_of(NodeId(n), Instant::ZERO, &mut Vec::new()));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_frames_may_carry_farther() {
+    fn lower_rates_may_have_longer_ranges() {
         let range = vec![300.0, 250.0, 200.0, 150.0];
         let model = Model::Threshold(Threshold { range, ..Threshold::default() });
         let radio = RadioParams { model, ..RadioParams::default() };

@@ -1,4 +1,4 @@
-//! A network that moves: places are exact at each frame, and only nodes that may be near are asked.
+//! Links between moving nodes: positions are exact for each frame, and only nodes that may be near are examined.
 
 use multihop_core::{Duration, Instant, MANY_NODES, NodeId, prefetch};
 
@@ -6,22 +6,22 @@ use super::{Hearing, Link};
 use crate::grid::{Grid, Point};
 use crate::mobility::Track;
 
-/// For a while (an *epoch*) nobody can move farther than half of `slack`, so that whoever hears a
-/// node during it was within reach and slack when it began.
+/// During an *epoch* no node can move farther than half of `slack`. A node that hears another one during the epoch
+/// was therefore within reach + slack of it when the epoch began.
 #[derive(Clone, Debug)]
 pub(super) struct Moving {
     tracks: Vec<Track>,
     reach: f64,
     slack: f64,
-    /// Places at the beginning of the epoch.
+    /// Positions at the beginning of the epoch.
     grid: Grid,
     epoch: Duration,
     epoch_ends: Instant,
-    /// Who may hear each node in this epoch, in the order of its last frame; empty if there was none.
+    /// Candidates that may hear each node in this epoch, in the order of its last frame; empty before its first one.
     near: Vec<Vec<NodeId>>,
 }
 
-/// Slack as a share of the reach: more makes epochs longer and the lists of candidates, too.
+/// Slack / reach. A larger value makes epochs longer, and also the lists of candidates.
 const SLACK: f64 = 0.1;
 
 impl Moving {
@@ -31,7 +31,7 @@ impl Moving {
         let epoch = Duration::from_secs_f64(slack / (2.0 * fastest));
         Self {
             near: vec![Vec::new(); tracks.len()],
-            // Cells of half the radius: fewer candidates outside the circle.
+            // Cells of half the radius yield fewer candidates outside the circle.
             grid: Grid::new((reach + slack) / 2.0, &places),
             tracks,
             reach,
@@ -54,7 +54,7 @@ impl Moving {
         }
         let near = &mut self.near[from.index()];
         if near.is_empty() {
-            // A node is near itself, so that the list is never empty again; it stays at the end.
+            // The node itself is put at the end, so that an examined list is never empty.
             self.grid.within(self.grid.place(from), self.reach + self.slack, near);
             let itself = near.iter().position(|&node| node == from).expect("it is 0 m away");
             let last = near.len() - 1;
@@ -72,7 +72,7 @@ impl Moving {
             let to = near[index];
             let distance = place.distance(self.tracks[to.index()].at(now));
             let Some(link) = hearing.link(from, to, distance) else { continue };
-            // Little moves between two frames: nearly always the end is where it belongs.
+            // Nodes move little between two frames, so the link nearly always belongs at the end.
             if link.order() >= last {
                 last = link.order();
                 links.push(link);
@@ -102,7 +102,7 @@ impl Moving {
     }
 }
 
-/// Puts a link where it belongs.
+/// Inserts a link in order.
 #[cold]
 fn insert(links: &mut Vec<Link>, link: Link) {
     let before = links.iter().rposition(|other| other.order() < link.order());
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn hears_exactly_those_within_reach() {
+    fn links_are_exactly_those_within_reach() {
         let mut medium = Medium::new(&RadioParams::default(), tracks(), 1);
         let mut truth = tracks();
         let mut rng = Rng::stream(9, "test", 0);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_share_a_hearer_are_known_to() {
+    fn transmissions_with_a_common_hearer_may_share_hearers() {
         let mut medium = Medium::new(&RadioParams::default(), tracks(), 1);
         let mut rng = Rng::stream(9, "test", 1);
         let (mut now, mut before) = (Instant::ZERO, Vec::new());

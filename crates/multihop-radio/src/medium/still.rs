@@ -1,4 +1,4 @@
-//! A network that stands still: every link is worked out once.
+//! Links between stationary nodes: each is computed once.
 
 use multihop_core::NodeId;
 
@@ -7,9 +7,9 @@ use crate::grid::{Grid, Point};
 
 #[derive(Clone, Debug)]
 pub(super) struct Still {
-    /// Those of node 0, those of node 1, ...
+    /// The links of node 0, those of node 1, and so on.
     links: Vec<Link>,
-    /// Where each node's links begin; one more than there are nodes.
+    /// Index of each node's first link, and one past the last link.
     first: Vec<usize>,
     places: Vec<Point>,
 }

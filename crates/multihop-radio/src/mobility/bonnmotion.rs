@@ -1,4 +1,4 @@
-//! Movements in BonnMotion's native format: a line for each node, of times and places in turn.
+//! Movements in BonnMotion's native format: one line for each node with its waypoints (time, x, y).
 
 use std::io;
 
@@ -6,10 +6,10 @@ use super::path::{Path, Waypoint};
 use super::text::{MOST_NODES, Problem, coordinate, lines, seconds, time};
 use crate::grid::Point;
 
-/// Reads the path of each node from its line: `0.0 5.0 5.0 12.5 30.0 40.0` is to be at (5, 5) at the
-/// start and at (30, 40) after 12.5 s.
+/// Reads the path of each node from its line: `0.0 5.0 5.0 12.5 30.0 40.0` starts at (5, 5) and reaches (30, 40) after
+/// 12.5 s.
 ///
-/// Lines that start with `#` are skipped, but for the mark of a file in three dimensions.
+/// Lines that start with `#` are skipped, except `#3D`, which is refused.
 pub fn read(text: &str) -> Result<Vec<Path>, Problem> {
     let mut paths = Vec::new();
     for (line, content) in lines(text)? {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_node() {
+    fn each_line_is_a_node() {
         let paths =
             read("# model\n0.0 5.0 5.0 12.5 30.0 40.0 20.0 30.0 40.0 21 30 41\n\n3 -1 2\r\n").unwrap();
         let waypoints = |n: usize| {

@@ -5,31 +5,30 @@ use crate::grid::Point;
 /// A straight movement at constant speed, or a pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leg {
-    /// When the node sets out.
+    /// When the node starts.
     pub start: Instant,
-    /// From where.
+    /// Where it starts.
     pub from: Point,
     /// When it arrives; [`Instant::FAR_FUTURE`]: it stays for ever.
     pub end: Instant,
-    /// Where to.
+    /// Where it ends.
     pub to: Point,
 }
 
-/// When two nodes come within range of each other, and when they part.
+/// When two nodes come into range of each other, and when they leave it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Crossings {
-    /// The first instant within range, unless they were before.
+    /// The first instant within range, if they were not before.
     pub enters: Option<Instant>,
-    /// The first instant out of range after they were within.
+    /// The first instant out of range, after being in range.
     pub leaves: Option<Instant>,
 }
 
-/// When two nodes on these legs come within `range` metres or part, later than `now` and not later
-/// than `until` or the end of either leg.
+/// When two nodes on these legs enter or leave a distance of `range` metres, later than `now` and not later than
+/// `until` or the end of either leg.
 ///
-/// Exact to the nanosecond: [`Leg::at`] is no farther than `range` at `enters` and farther a
-/// nanosecond before, the other way round at `leaves`. A contact that begins and ends between two
-/// nanoseconds is none.
+/// Exact to the nanosecond: at `enters` the distance by [`Leg::at`] is at most `range`, and one nanosecond earlier it
+/// is larger; the converse holds for `leaves`. A contact that begins and ends between two nanoseconds is not reported.
 pub fn crossings(a: &Leg, b: &Leg, range: f64, now: Instant, until: Instant) -> Crossings {
     let from = now.max(a.start).max(b.start);
     let span = until.min(a.end).min(b.end).saturating_since(from).as_nanos();
@@ -55,7 +54,7 @@ pub fn crossings(a: &Leg, b: &Leg, range: f64, now: Instant, until: Instant) -> 
 }
 
 impl Leg {
-    /// Where the node is.
+    /// The position at `now`.
     #[inline]
     pub fn at(&self, now: Instant) -> Point {
         if now <= self.start || self.stays() {
@@ -67,7 +66,7 @@ impl Leg {
         self.on_the_way(now)
     }
 
-    /// The same for an instant not before the start and before the end.
+    /// The same for an instant within the leg: not before the start, and before the end.
     #[inline]
     pub(super) fn on_the_way(&self, now: Instant) -> Point {
         debug_assert!(self.start <= now && now < self.end && (!self.stays() || self.from == self.to));
@@ -89,9 +88,9 @@ impl Leg {
         Self { start, from: place, end, to: place }
     }
 
-    /// From `from` to `to` at `speed` metres a second, at least a nanosecond long.
+    /// From `from` to `to` at `speed` m/s, at least a nanosecond long.
     ///
-    /// What takes longer than [`LONGEST_TRIP`] ends on the way.
+    /// A trip that would take longer than [`LONGEST_TRIP`] is cut short.
     pub(super) fn trip(start: Instant, from: Point, to: Point, speed: f64) -> Self {
         let seconds = from.distance(to) / speed;
         if seconds > LONGEST_TRIP {
@@ -108,14 +107,13 @@ impl Leg {
     }
 }
 
-/// Between `a` and `b`, never outside by a rounding error.
+/// Interpolates between `a` and `b`; rounding never leads outside.
 fn between(a: f64, b: f64, share: f64) -> f64 {
     let place = a + (b - a) * share;
     lower(higher(place, lower(a, b)), higher(a, b))
 }
 
-/// The lower of two, an instruction for processors: unlike `min`, it does not care for NaN, and this
-/// is done for each frame and neighbour.
+/// The lower of two in one instruction: unlike `min`, it ignores NaN. It runs for each frame and neighbour.
 fn lower(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
@@ -125,12 +123,12 @@ fn higher(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// Nanoseconds below 2^63, as which they are one instruction to convert.
+/// Nanoseconds, which are below 2^63: signed integers convert to floats in one instruction.
 fn float(time: Duration) -> f64 {
     time.as_nanos().cast_signed() as f64
 }
 
-/// One node as seen from another: at `from`, the place relative to it and the velocity.
+/// Position and velocity of one node relative to another, at `from`.
 struct Approach {
     place: (f64, f64),
     velocity: (f64, f64),
@@ -142,13 +140,13 @@ impl Approach {
         Self { place: (q.x - p.x, q.y - p.y), velocity: (w.0 - v.0, w.1 - v.1) }
     }
 
-    /// Nanoseconds until they are nearest, 0 if they part.
+    /// Nanoseconds until the distance is smallest; 0 if the nodes move apart.
     fn nearest(&self) -> u64 {
         let speed_squared = dot(self.velocity, self.velocity);
         if speed_squared > 0.0 { nanos(-dot(self.place, self.velocity) / speed_squared) } else { 0 }
     }
 
-    /// Nanoseconds until the distance is `range`: coming closer, and parting.
+    /// Nanoseconds until the distance is `range`: while approaching, and while moving apart.
     fn estimates(&self, range: f64) -> (u64, u64) {
         let speed_squared = dot(self.velocity, self.velocity);
         let closing = -dot(self.place, self.velocity);
@@ -158,8 +156,8 @@ impl Approach {
     }
 }
 
-/// The first of `low + 1..=high` for which `holds`; it does not at `low`, does at `high`, and turns
-/// once. `guess` makes it quick.
+/// The first of `low + 1..=high` for which `holds` is true. It must be false at `low`, true at `high`, and change once.
+/// A good `guess` makes the search quick.
 fn first(mut low: u64, mut high: u64, guess: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let mut step = 1;
     let mut probe = guess;
@@ -193,7 +191,7 @@ fn nanos(seconds: f64) -> u64 {
     Duration::from_secs_f64(seconds).as_nanos()
 }
 
-/// Seconds: 31 years. Slower nodes may as well stand.
+/// Longest trip, seconds (31 years). Slower nodes hardly move.
 const LONGEST_TRIP: f64 = 1e9;
 
 #[cfg(test)]
@@ -218,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leg_is_straight_and_ends_where_it_should() {
+    fn a_leg_is_straight_and_ends_at_its_end() {
         let leg = Leg { start: at(10.0), from: point(0.0, 5.0), end: at(20.0), to: point(30.0, -35.0) };
         assert_eq!(leg.at(Instant::ZERO), leg.from);
         assert_eq!(leg.at(at(10.0)), leg.from);
@@ -229,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_for_ever_stays() {
+    fn a_pause_without_end_does_not_move() {
         let leg = Leg::pause(at(1.0), point(3.0, 4.0), Instant::FAR_FUTURE);
         for now in [Instant::ZERO, at(5.0), at(1e9), Instant::FAR_FUTURE] {
             assert_eq!(leg.at(now), point(3.0, 4.0));
@@ -250,8 +248,8 @@ mod tests {
     }
 
     #[test]
-    fn crossings_by_hand() {
-        // A node passes a standing one at 30 m distance: within 50 m from 40 m before to 40 m after.
+    fn crossings_agree_with_hand_computed_ones() {
+        // A node passes a stationary one at a distance of 30 m: they are within 50 m for 80 m of its way.
         let stands = Leg::pause(at(0.0), point(0.0, 0.0), Instant::FAR_FUTURE);
         let passes = Leg::trip(at(0.0), point(-100.0, 30.0), point(100.0, 30.0), 10.0);
         let whole = crossings(&stands, &passes, 50.0, at(0.0), at(100.0));
@@ -271,21 +269,21 @@ mod tests {
     }
 
     #[test]
-    fn crossings_are_looked_for_while_both_legs_last() {
+    fn crossings_are_searched_only_while_both_legs_last() {
         let waits = Leg { start: at(20.0), from: point(0.0, 0.0), end: at(30.0), to: point(0.0, 100.0) };
         let passes = Leg::trip(at(0.0), point(-100.0, 0.0), point(900.0, 0.0), 10.0);
-        // 50 m apart at 5 s, when the other has not set out, and again at 15 s.
+        // They are 50 m apart at 5 s, before the second leg starts, and again at 15 s.
         assert_eq!(crossings(&waits, &passes, 50.0, at(0.0), at(100.0)), Crossings::default());
         let enters = crossings(&waits, &passes, 150.0, at(0.0), at(100.0));
         assert_eq!((enters.enters, enters.leaves.is_some()), (None, true));
     }
 
     #[test]
-    fn rounding_never_leads_outside() {
+    fn rounding_never_leads_outside_the_leg() {
         let mut rng = Rng::stream(3, "test", 0);
         for _ in 0..100_000 {
             let (a, b) = (rng.range(-1e3, 1e3), rng.range(-1e3, 1e3));
-            // The share of a leg of years rounds to 1 before its end.
+            // In a leg of years, the elapsed share rounds to 1 before the end.
             for share in [1.0, 1.0_f64.next_down(), 5e-324, rng.unit()] {
                 assert!((a.min(b)..=a.max(b)).contains(&between(a, b, share)), "{a} {b} {share}");
             }
@@ -330,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_guess_only_takes_longer() {
+    fn a_bad_guess_does_not_change_the_result() {
         for (turn, guess) in
             [(1, 500), (700, 0), (700, 699), (700, 700), (700, 701), (1000, 1), (5, u64::MAX)]
         {

@@ -1,5 +1,5 @@
-//! How nodes move: each along straight legs, one after another, so that its place is known exactly
-//! at every instant.
+//! Mobility models. A node moves along straight legs, one after another, so that its position is known exactly at
+//! every instant.
 
 pub mod bonnmotion;
 mod leg;

@@ -15,37 +15,37 @@ pub struct Area {
     pub height: f64,
 }
 
-/// Gives one node's legs one after another, without end.
+/// Generates the legs of one node, without end.
 #[derive(Clone, Debug)]
 pub enum Movement {
-    /// Stays where it is.
+    /// Does not move.
     Still(Point),
-    /// From one place drawn at random to the next.
+    /// Travels from one random point to the next.
     RandomWaypoint(RandomWaypoint),
-    /// In one direction drawn at random after another, reflected at the borders.
+    /// Travels in random directions, reflected at the borders.
     RandomWalk(RandomWalk),
-    /// Along a path given in advance.
+    /// Follows a given path.
     Path(Follow),
 }
 
-/// Where a node is: its current leg, advanced as time is asked for. Time never runs back.
+/// The position of a node over time: its current leg, advanced on request. Time must not decrease.
 ///
-/// One cache line: a frame asks for the places of all nodes around.
+/// One cache line: each frame needs the positions of all nodes around.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Track {
     leg: Leg,
-    /// Elsewhere, so that the legs of many nodes fit into the cache.
+    /// Boxed, so that the legs of many nodes fit into the cache.
     movement: Box<Movement>,
 }
 
 impl Area {
-    /// A place, every one equally likely.
+    /// A uniformly distributed point.
     pub(super) fn draw(self, rng: &mut Rng) -> Point {
         Point { x: rng.range(0.0, self.width), y: rng.range(0.0, self.height) }
     }
 
-    /// Panics if there is no room to move.
+    /// Panics if the area is empty.
     pub(super) fn check(self) {
         assert!(
             self.width > 0.0 && self.height > 0.0 && self.width.is_finite() && self.height.is_finite(),
@@ -57,13 +57,13 @@ impl Area {
 }
 
 impl Movement {
-    /// Along `path`, to stay at its end.
+    /// Follows `path` and stays at its end.
     pub fn along(path: Path) -> Self {
         Self::Path(Follow::new(path))
     }
 
-    /// The next leg: the first starts at [`Instant::ZERO`], each other when and where the one before
-    /// ended. One without end is given again and again.
+    /// The next leg. The first starts at [`Instant::ZERO`], each other one when and where the previous one ended. A leg
+    /// without end is returned again and again.
     pub fn next_leg(&mut self) -> Leg {
         match self {
             Self::Still(place) => Leg::pause(Instant::ZERO, *place, Instant::FAR_FUTURE),
@@ -73,10 +73,10 @@ impl Movement {
         }
     }
 
-    /// Metres a second that are never exceeded.
+    /// A speed that is never exceeded, m/s.
     ///
-    /// But for rounding of times to a nanosecond and of places to a double: in any time the node
-    /// moves no farther than this allows, plus a micrometre.
+    /// Times are rounded to a nanosecond and positions to a double: in any interval the node moves no farther than this
+    /// speed allows, plus a micrometre.
     pub fn speed_limit(&self) -> f64 {
         match self {
             Self::Still(_) => 0.0,
@@ -88,7 +88,7 @@ impl Movement {
 }
 
 impl Track {
-    /// At the start of `movement`.
+    /// A track at the start of `movement`.
     pub fn new(mut movement: Movement) -> Self {
         let leg = movement.next_leg();
         Self { leg, movement: Box::new(movement) }
@@ -104,7 +104,7 @@ impl Track {
         self.leg.on_the_way(now)
     }
 
-    /// What the node does at `now`; at the end of a leg, the next one.
+    /// The leg at `now`; at the end of a leg, the next one.
     #[inline]
     pub fn leg(&mut self, now: Instant) -> &Leg {
         if self.leg.end <= now {
@@ -113,7 +113,7 @@ impl Track {
         &self.leg
     }
 
-    /// As [`Movement::speed_limit`].
+    /// See [`Movement::speed_limit`].
     pub fn speed_limit(&self) -> f64 {
         self.movement.speed_limit()
     }

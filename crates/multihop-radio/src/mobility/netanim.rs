@@ -1,4 +1,4 @@
-//! Animations for NetAnim, ns-3's viewer: XML of places over time.
+//! Animations for NetAnim, ns-3's viewer: XML with positions over time.
 
 use std::io;
 
@@ -7,8 +7,8 @@ use multihop_core::{Duration, Instant};
 use super::movement::Track;
 use super::text::seconds;
 
-/// Writes where the nodes are at the start and every `every` until `until`; a node that has not
-/// moved is left out.
+/// Writes the positions of the nodes at the start and every `every` until `until`, leaving out nodes that have not
+/// moved.
 pub fn write(
     tracks: &mut [Track],
     every: Duration,
@@ -36,7 +36,7 @@ pub fn write(
     writeln!(out, "</anim>")
 }
 
-/// Of the format, which NetAnim 3.108 and later read.
+/// Version of the format, which NetAnim 3.108 and later read.
 const VERSION: &str = "netanim-3.108";
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod tests {
     use crate::grid::Point;
 
     #[test]
-    fn places_are_written_as_they_change() {
+    fn positions_are_written_when_they_change() {
         let at = |secs| Instant::ZERO + Duration::from_secs(secs);
         let path =
             [(0, 0.0), (2, 20.0)].map(|(secs, x)| Waypoint { at: at(secs), place: Point { x, y: 1.5 } });

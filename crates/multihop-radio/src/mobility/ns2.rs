@@ -1,4 +1,4 @@
-//! Movements as ns-2 scripts, which setdest, BonnMotion and SUMO write and ns-3 reads too.
+//! Movements as ns-2 scripts, which setdest, BonnMotion and SUMO write and ns-3 also reads.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,9 +12,9 @@ use crate::grid::Point;
 
 /// Reads the path of each node, from 0.
 ///
-/// As in ns-2: `$node_(0) set X_ 5.0` (and `Y_`) says where a node starts; `$ns_ at 2.0 "$node_(0)
-/// setdest 30.0 40.0 1.5"` sends it from wherever it is then to a place at a speed, instead of what
-/// it did before; speed 0 stops it. What is said about `$god_` and behind `#` is skipped.
+/// As in ns-2: `$node_(0) set X_ 5.0` (and `Y_`) sets where a node starts. `$ns_ at 2.0 "$node_(0) setdest 30.0 40.0
+/// 1.5"` moves it from its position at that time to a point at a speed, and replaces its previous movement; speed 0
+/// stops it. Statements about `$god_` and text after `#` are skipped.
 pub fn read(text: &str) -> Result<Vec<Path>, Problem> {
     let mut nodes = BTreeMap::new();
     let mut last = 1;
@@ -53,10 +53,10 @@ pub fn write(paths: &[Path], out: &mut impl io::Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What a file says about a node.
+/// The statements of a file about one node.
 #[derive(Default)]
 struct Node {
-    /// Where it is first mentioned.
+    /// The line of its first statement.
     line: usize,
     x: Option<f64>,
     y: Option<f64>,
@@ -85,7 +85,7 @@ impl Node {
     }
 }
 
-/// Where a node at `place` goes if it is given `commands`, in order of time.
+/// The path of a node that starts at `place` and executes `commands`, in order of time.
 fn follow(place: Point, commands: &[Command]) -> Path {
     let mut leg = Leg::pause(Instant::ZERO, place, Instant::FAR_FUTURE);
     let mut waypoints = vec![Waypoint { at: Instant::ZERO, place }];
@@ -124,7 +124,7 @@ fn statement(content: &str, line: usize, nodes: &mut BTreeMap<u32, Node>) -> Res
     match axis {
         "X_" => node.x = Some(coordinate(value)?),
         "Y_" => node.y = Some(coordinate(value)?),
-        // Some write a height, which changes nothing on a plane.
+        // Some files give a height, which has no effect on a plane.
         "Z_" => drop(coordinate(value)?),
         _ => return Err(unknown(content)),
     }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_lines_does_not_matter_but_among_commands_of_one_instant() {
+    fn the_order_of_lines_matters_only_among_commands_of_one_instant() {
         let later = "$ns_ at 4 \"$node_(0) setdest 0 0 5\"\n";
         let first = "$ns_ at 0 \"$node_(0) setdest 20 0 10\"\n";
         assert_eq!(one(&format!("{later}{first}")), one(&format!("{first}{later}")));

@@ -7,7 +7,7 @@ use super::movement::Movement;
 use super::text::FARTHEST;
 use crate::grid::Point;
 
-/// A place and when a node is there.
+/// A point and the time when a node is there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Waypoint {
     /// When.
@@ -16,23 +16,23 @@ pub struct Waypoint {
     pub place: Point,
 }
 
-/// A movement given in advance: straight and at constant speed from each waypoint to the next.
+/// A given movement: straight and at constant speed from each waypoint to the next.
 ///
-/// The node waits at the first waypoint for its time and stays at the last. Paths are equal if the
-/// waypoints at which speed or direction may change are.
+/// The node waits at the first waypoint until its time, and stays at the last. Paths are equal if the waypoints at
+/// which speed or direction may change are equal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// The first at time zero, times ascending, never three in a row at one place, the last two at
-    /// different ones.
+    /// Begins at time zero, in ascending order of time. No three in a row are at one point, and the last two are at
+    /// different points.
     waypoints: Vec<Waypoint>,
     /// m/s.
     speed_limit: f64,
 }
 
-/// A waypoint that no path can have.
+/// An invalid waypoint.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BadWaypoint {
-    /// Its place in the list, from 0.
+    /// Its index in the list, from 0.
     pub index: usize,
     /// What was found and what is allowed.
     pub message: String,
@@ -46,7 +46,7 @@ pub struct Follow {
 }
 
 impl Path {
-    /// Through `waypoints`, in ascending order of time. A waypoint may be given twice.
+    /// The path through `waypoints`, which are in ascending order of time. A waypoint may be given twice.
     pub fn new(waypoints: &[Waypoint]) -> Result<Self, BadWaypoint> {
         let bad = |index, message| Err(BadWaypoint { index, message });
         if waypoints.is_empty() {
@@ -54,7 +54,7 @@ impl Path {
         }
         for (index, waypoint) in waypoints.iter().enumerate() {
             let Point { x, y } = waypoint.place;
-            // Not a comparison that NaN passes.
+            // Written so that NaN fails.
             if !(x.abs() <= FARTHEST && y.abs() <= FARTHEST) {
                 return bad(index, format!("found ({x}, {y}), allowed: -{FARTHEST:e} to {FARTHEST:e} m"));
             }
@@ -78,7 +78,7 @@ impl Path {
         Ok(Self::through(waypoints.iter().copied()))
     }
 
-    /// What `movement` does until `until`, to stay there.
+    /// Records `movement` until `until`, where the path ends.
     pub fn of(mut movement: Movement, until: Instant) -> Self {
         let mut waypoints = Vec::new();
         loop {
@@ -96,7 +96,7 @@ impl Path {
         &self.waypoints
     }
 
-    /// One or more good waypoints, in order of time; of several at one time only the first counts.
+    /// The path through one or more valid waypoints, in order of time; of several at one time only the first counts.
     pub(super) fn through(waypoints: impl Iterator<Item = Waypoint>) -> Self {
         let mut kept: Vec<Waypoint> = Vec::new();
         for waypoint in waypoints {
@@ -150,7 +150,7 @@ impl fmt::Display for BadWaypoint {
 
 impl core::error::Error for BadWaypoint {}
 
-/// Metres a second.
+/// Highest speed, m/s.
 pub const FASTEST: f64 = 10_000.0;
 
 #[cfg(test)]
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_movement_is_the_same_path() {
+    fn paths_of_the_same_movement_are_equal() {
         let short = path(&[(0.0, 1.0, 1.0), (9.0, 1.0, 1.0), (10.0, 2.0, 1.0)]).unwrap();
         let long = path(&[
             (3.0, 1.0, 1.0),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recorded_ends_where_the_movement_was() {
+    fn a_recorded_path_ends_at_the_last_position() {
         let whole = path(&[(0.0, 0.0, 0.0), (10.0, 100.0, 0.0)]).unwrap();
         let half = Path::of(Movement::along(whole), Instant::ZERO + Duration::from_secs(5));
         assert_eq!(half, path(&[(0.0, 0.0, 0.0), (5.0, 50.0, 0.0)]).unwrap());

@@ -4,11 +4,11 @@ use super::leg::Leg;
 use super::movement::Area;
 use crate::grid::Point;
 
-/// Random walk: spells of exponential length, each in one direction and at one speed, reflected at
-/// the borders.
+/// Random walk: intervals ("spells") of exponential length, each in one direction and at one speed, reflected at the
+/// borders.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomWalkParams {
-    /// Where the nodes are.
+    /// The area of movement.
     pub area: Area,
     /// Speeds are uniform up to here, m/s.
     pub max_speed: f64,
@@ -30,7 +30,7 @@ pub struct RandomWalk {
 }
 
 impl RandomWalk {
-    /// The movement of `node`. Panics on parameters that allow none.
+    /// The movement of `node`. Panics on invalid parameters.
     pub fn new(params: RandomWalkParams, seed: u64, node: NodeId) -> Self {
         params.area.check();
         assert!(
@@ -95,7 +95,7 @@ fn time_to_border(place: f64, velocity: f64, border: f64) -> f64 {
     }
 }
 
-/// Where the node is after `time`: at the border if that is when it gets there.
+/// The coordinate after `time`; exactly the border if the node reaches it then.
 fn advance(place: f64, velocity: f64, border: f64, time: f64, to_border: f64) -> f64 {
     if time >= to_border {
         return if velocity > 0.0 { border } else { 0.0 };

@@ -4,29 +4,28 @@ use super::leg::Leg;
 use super::movement::Area;
 use crate::grid::Point;
 
-/// Random waypoint: to a place drawn uniformly, at a speed drawn uniformly, then a pause.
+/// Random waypoint: a trip to a uniformly drawn point at a uniformly drawn speed, then a pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomWaypointParams {
-    /// Where the nodes are.
+    /// The area of movement.
     pub area: Area,
-    /// The slowest, m/s; may be 0 in a classic start only.
+    /// Lowest speed, m/s; may be 0 only with a classic start.
     pub min_speed: f64,
-    /// The fastest, m/s.
+    /// Highest speed, m/s.
     pub max_speed: f64,
-    /// How long a node rests after each trip.
+    /// How long a node pauses after each trip.
     pub pause: Duration,
-    /// What the first leg is.
+    /// How the movement begins.
     pub start: Start,
 }
 
 /// How random waypoint begins.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Start {
-    /// As if the nodes had moved for ever (random trip): speed, density and pauses are the same at
-    /// all times.
+    /// In the steady state (random trip): the distributions of speed, position and pauses are the same at all times.
     Stationary,
-    /// As CMU's setdest does: places uniform, everyone pauses first. The mean speed decays, the
-    /// nodes drift to the middle.
+    /// As CMU's setdest does: positions are uniform and all nodes pause first. The mean speed then decays, and the nodes
+    /// concentrate in the middle.
     Classic,
 }
 
@@ -50,24 +49,24 @@ impl RandomWaypointParams {
     /// A mobility pattern of Holland and Vaidya: no pauses, speeds uniform within a tenth of
     /// `mean_speed`.
     ///
-    /// With the same seed (the number of the pattern), another mean speed gives the same places in
-    /// the same order, at a time scaled by the ratio of the speeds.
+    /// With the same seed (the number of the pattern), another mean speed gives the same points in the same order, and
+    /// times scale with the ratio of the speeds.
     pub fn pattern(area: Area, mean_speed: f64, start: Start) -> Self {
         let (min_speed, max_speed) = (0.9 * mean_speed, 1.1 * mean_speed);
         Self { area, min_speed, max_speed, pause: Duration::ZERO, start }
     }
 
-    /// Panics if there is no such movement.
+    /// Panics if the parameters are invalid.
     fn check(&self) {
         self.area.check();
         let (min, max) = (self.min_speed, self.max_speed);
         assert!(0.0 <= min && min <= max && max > 0.0 && max.is_finite(), "no speed from {min} to {max} m/s");
-        assert!(min > 0.0 || self.start == Start::Classic, "without a least speed nothing is stationary");
+        assert!(min > 0.0 || self.start == Start::Classic, "a stationary start needs a lowest speed above 0");
     }
 }
 
 impl RandomWaypoint {
-    /// The movement of `node`. Panics on parameters that allow none.
+    /// The movement of `node`. Panics on invalid parameters.
     pub fn new(params: RandomWaypointParams, seed: u64, node: NodeId) -> Self {
         params.check();
         let mut rng = Rng::stream(seed, "mobility", u64::from(node.0));
@@ -107,12 +106,12 @@ fn after_trip(params: &RandomWaypointParams, rng: &mut Rng) -> Next {
 
 fn trip(params: &RandomWaypointParams, rng: &mut Rng) -> Next {
     let to = params.area.draw(rng);
-    // Not the other way round: a speed of 0 must not be drawn.
+    // Subtracted from the maximum, so that a speed of 0 is never drawn.
     let speed = params.max_speed - (params.max_speed - params.min_speed) * rng.unit();
     Next::Trip { to, speed }
 }
 
-/// Place and first leg of a node seen at a time drawn from a long run (Navidi and Camp 2004).
+/// Position and first leg of a node at a random time of a long run (Navidi and Camp 2004).
 fn stationary(params: &RandomWaypointParams, rng: &mut Rng) -> (Point, Next) {
     if rng.chance(pause_share(params)) {
         let place = params.area.draw(rng);
@@ -128,7 +127,7 @@ fn stationary(params: &RandomWaypointParams, rng: &mut Rng) -> (Point, Next) {
     (place, Next::Trip { to, speed: speed.min(params.max_speed) })
 }
 
-/// Ends of a trip, with a probability proportional to its length.
+/// Start and end of a trip, drawn with a probability proportional to its length.
 fn long_trip(area: Area, rng: &mut Rng) -> (Point, Point) {
     let diagonal = Point::default().distance(Point { x: area.width, y: area.height });
     loop {
@@ -139,19 +138,19 @@ fn long_trip(area: Area, rng: &mut Rng) -> (Point, Point) {
     }
 }
 
-/// The share of time that a node pauses.
+/// The fraction of time that a node pauses.
 pub(super) fn pause_share(params: &RandomWaypointParams) -> f64 {
     let pause = params.pause.as_secs_f64();
     pause / (pause + mean_trip(params.area) * mean_slowness(params.min_speed, params.max_speed))
 }
 
-/// Seconds a metre takes on average over the trips.
+/// Mean time per metre over the trips, s/m.
 pub(super) fn mean_slowness(min: f64, max: f64) -> f64 {
-    // Where they are nearly the same, the quotient below is 0/0.
+    // If they are nearly equal, the quotient is 0/0.
     if max - min <= 1e-6 * max { 2.0 / (min + max) } else { libm::log(max / min) / (max - min) }
 }
 
-/// Metres between two places drawn uniformly, on average.
+/// Mean distance between two uniformly drawn points, metres.
 pub(super) fn mean_trip(area: Area) -> f64 {
     let (a, b) = (area.width, area.height);
     let d = (a * a + b * b).sqrt();

@@ -3,12 +3,10 @@ use multihop_core::{Duration, Instant};
 use super::path::{Path, Waypoint};
 use crate::grid::Point;
 
-/// The roaming node of TPA's testbed (section 4.5): three nodes stand in a chain, the fourth walks
-/// along it and back.
+/// The roaming node of TPA's testbed (section 4.5): three nodes form a chain, and the fourth walks along it and back.
 ///
-/// It walks on a parallel, `spacing` metres aside, from beside the first node (one hop from it) to
-/// beside the third (three hops) and back, stopping for 40 s beside each; a leg takes 20 s. After
-/// 280 s it stays.
+/// It walks on a parallel line at a distance of `spacing` metres, from beside the first node (one hop) to beside the
+/// third (three hops) and back. It stops for 40 s beside each node; a leg takes 20 s. After 280 s it stays.
 pub fn roaming(spacing: f64) -> ([Point; 3], Path) {
     let chain = [0.0, 1.0, 2.0].map(|n| Point { x: n * spacing, y: 0.0 });
     let stops = [0, 1, 2, 1, 0].map(|n: usize| Point { x: chain[n].x, y: spacing });
@@ -40,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn the_node_is_never_out_of_reach() {
+    fn the_node_is_always_in_range_of_the_chain() {
         let (chain, path) = roaming(200.0);
         assert!((Movement::along(path.clone()).speed_limit() - 10.0).abs() < 1e-12);
         let mut track = Track::new(Movement::along(path));

@@ -1,4 +1,4 @@
-//! What the models promise: continuity, limits, and the distributions of the literature.
+//! Properties of the models: continuity, limits, and the distributions of the literature.
 
 use multihop_core::{Duration, Instant, NodeId};
 
@@ -54,7 +54,7 @@ fn assert_mean(samples: &[f64], expected: f64) {
     assert!((mean - expected).abs() < 4.0 * error, "{mean} +- {error} instead of {expected}");
 }
 
-/// What `measure` says of many nodes at one time.
+/// `measure` of many nodes at one time.
 fn sample(params: RandomWaypointParams, seconds: f64, measure: impl Fn(&Leg, Point) -> f64) -> Vec<f64> {
     (0..20_000)
         .map(|node| {
@@ -70,7 +70,7 @@ fn indicator(condition: bool) -> f64 {
 }
 
 #[test]
-fn legs_follow_each_other_inside_the_area_and_below_the_limit() {
+fn legs_are_contiguous_inside_the_area_and_below_the_speed_limit() {
     for mut movement in [
         random_waypoint(waypoint(Start::Stationary), 1, 0),
         random_waypoint(waypoint(Start::Classic), 1, 0),
@@ -96,7 +96,7 @@ fn legs_follow_each_other_inside_the_area_and_below_the_limit() {
 }
 
 #[test]
-fn a_movement_depends_on_seed_and_node_alone() {
+fn a_movement_depends_only_on_seed_and_node() {
     let places = |movement| {
         let mut track = Track::new(movement);
         (0..50_u32).map(|n| track.at(at(f64::from(n) * 20.0))).collect::<Vec<_>>()
@@ -109,7 +109,7 @@ fn a_movement_depends_on_seed_and_node_alone() {
 }
 
 #[test]
-fn a_track_is_where_its_legs_are_however_seldom_it_is_asked() {
+fn a_position_does_not_depend_on_earlier_queries() {
     let mut often = Track::new(random_walk(3, 0));
     for n in 0..10_000_u32 {
         often.at(at(f64::from(n) * 0.1));
@@ -131,7 +131,7 @@ fn closed_forms_agree_with_published_numbers() {
 }
 
 #[test]
-fn speed_and_pauses_of_a_random_trip_are_the_same_at_all_times() {
+fn speeds_and_pauses_of_a_random_trip_are_stationary() {
     let params = waypoint(Start::Stationary);
     let share = pause_share(&params);
     for seconds in [0.0, 1000.0] {
@@ -161,7 +161,7 @@ fn residual_pauses_are_uniform() {
 /// On a line of length 1, moving nodes have density 6x(1 - x): 0.6875 of them are in the middle
 /// half, and the variance is 1/20 (Bettstetter, Resta and Santi 2003).
 #[test]
-fn the_density_of_a_random_trip_on_a_line_is_its_closed_form() {
+fn the_density_of_a_random_trip_on_a_line_has_its_closed_form() {
     let line =
         RandomWaypointParams { area: Area { width: 1000.0, height: 0.1 }, ..waypoint(Start::Stationary) };
     let pausing = pause_share(&line);
@@ -174,7 +174,7 @@ fn the_density_of_a_random_trip_on_a_line_is_its_closed_form() {
 }
 
 #[test]
-fn the_density_of_a_random_trip_is_the_same_at_all_times() {
+fn the_density_of_a_random_trip_is_stationary() {
     let density = |seconds| {
         let middle = |Point { x, y }| (250.0..750.0).contains(&x) && (150.0..450.0).contains(&y);
         estimate(&sample(waypoint(Start::Stationary), seconds, |_, place| indicator(middle(place))))
@@ -187,7 +187,7 @@ fn the_density_of_a_random_trip_is_the_same_at_all_times() {
 }
 
 #[test]
-fn a_classic_start_slows_down_and_gathers_in_the_middle() {
+fn with_a_classic_start_nodes_slow_down_and_concentrate_in_the_middle() {
     let classic = RandomWaypointParams { pause: Duration::ZERO, ..waypoint(Start::Classic) };
     let speeds = |seconds| sample(classic, seconds, |leg, _| speed(leg));
     assert_mean(&speeds(0.0), 10.5);
@@ -200,13 +200,13 @@ fn a_classic_start_slows_down_and_gathers_in_the_middle() {
 }
 
 #[test]
-fn everyone_pauses_first_in_a_classic_start() {
+fn with_a_classic_start_all_nodes_pause_first() {
     let moving = |seconds| sample(waypoint(Start::Classic), seconds, |leg, _| indicator(speed(leg) > 0.0));
     assert!(moving(29.9).iter().all(|&moves| moves < 0.5));
     assert!(moving(30.0).iter().all(|&moves| moves > 0.5));
 }
 
-/// One node, long enough: what its time went into, in 100 batches.
+/// The time shares of one node over a long run, in 100 batches.
 #[test]
 fn the_long_run_of_one_node_agrees_with_the_sampler() {
     let params = waypoint(Start::Classic);
@@ -235,7 +235,7 @@ fn the_long_run_of_one_node_agrees_with_the_sampler() {
 }
 
 #[test]
-fn a_pattern_visits_the_same_places_at_any_speed() {
+fn a_pattern_visits_the_same_points_at_any_speed() {
     for start in [Start::Classic, Start::Stationary] {
         let track = |mean: f64| {
             let params = RandomWaypointParams::pattern(Area { width: 1500.0, height: 300.0 }, mean, start);
@@ -245,7 +245,7 @@ fn a_pattern_visits_the_same_places_at_any_speed() {
         for mean in [10.0, 20.0, 30.0] {
             let mut fast = track(mean);
             for part in 0..=1000_u32 {
-                // Of a run of 3600/v seconds, 3600 m at the mean speed.
+                // A run of 3600/v seconds is 3600 m long at the mean speed.
                 let metres = f64::from(part) * 3.6;
                 let apart = slow.at(at(metres / 2.0)).distance(fast.at(at(metres / mean)));
                 assert!(apart < 1e-5, "{apart} m apart after {metres} m at {mean} m/s");
@@ -266,7 +266,7 @@ fn the_speeds_of_a_pattern_are_within_a_tenth_of_their_mean() {
 }
 
 #[test]
-fn a_reflected_walk_goes_on_at_the_same_speed() {
+fn reflection_keeps_the_speed() {
     let params = RandomWalkParams {
         area: Area { width: 50.0, height: 30.0 },
         max_speed: 20.0,
@@ -292,7 +292,7 @@ fn a_reflected_walk_goes_on_at_the_same_speed() {
 }
 
 #[test]
-fn a_walk_is_uniform_in_place_speed_and_direction_at_all_times() {
+fn position_speed_and_direction_of_a_walk_are_always_uniform() {
     for seconds in [0.0, 1000.0] {
         let nodes: Vec<_> = (0..20_000)
             .map(|node| {
@@ -325,14 +325,14 @@ fn spells_of_a_walk_are_exponential() {
 }
 
 #[test]
-#[should_panic(expected = "nothing is stationary")]
-fn a_stationary_start_needs_a_least_speed() {
+#[should_panic(expected = "needs a lowest speed above 0")]
+fn a_stationary_start_needs_a_lowest_speed() {
     random_waypoint(RandomWaypointParams { min_speed: 0.0, ..waypoint(Start::Stationary) }, 1, 0);
 }
 
 #[test]
 #[should_panic(expected = "has no room")]
-fn an_area_needs_room() {
+fn an_area_must_not_be_empty() {
     let area = Area { width: 0.0, height: 5.0 };
     random_waypoint(RandomWaypointParams { area, ..waypoint(Start::Classic) }, 1, 0);
 }

@@ -1,10 +1,10 @@
-//! What the readers of movement files share: limits, numbers, problems.
+//! Shared by the readers of movement files: limits, numbers, problems.
 
 use core::fmt;
 
 use multihop_core::{Duration, Instant};
 
-/// What is wrong with a file of movements.
+/// An error in a movement file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
     /// From 1.
@@ -21,7 +21,7 @@ impl fmt::Display for Problem {
 
 impl core::error::Error for Problem {}
 
-/// The lines of a file that say something, numbered from 1.
+/// The non-empty lines of a file, numbered from 1.
 pub(super) fn lines(text: &str) -> Result<impl Iterator<Item = (usize, &str)>, Problem> {
     if text.len() > LONGEST_FILE {
         let message = format!("found {} bytes, allowed: up to {LONGEST_FILE}", text.len());
@@ -63,7 +63,7 @@ pub(super) fn shorten(text: &str) -> &str {
 pub const FARTHEST: f64 = 1e7;
 /// Seconds.
 pub const LATEST: f64 = 1e9;
-/// Bytes of a file of movements.
+/// Most bytes of a movement file.
 pub const LONGEST_FILE: usize = 64 << 20;
-/// Nodes of a file of movements.
+/// Most nodes of a movement file.
 pub const MOST_NODES: usize = 100_000;

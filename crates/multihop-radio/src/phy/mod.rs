@@ -1,4 +1,4 @@
-//! What a receiver makes of the signals around it.
+//! Receivers: which of the signals at a station are decoded.
 
 pub mod sinr;
 pub mod threshold;
@@ -9,7 +9,7 @@ use self::sinr::SinrReceiver;
 use self::threshold::ThresholdReceiver;
 use crate::params::{Model, RadioParams};
 
-/// One station's receiver, of the scenario's model.
+/// The receiver of one station.
 #[derive(Clone, Debug)]
 pub enum Receiver {
     /// Fixed ranges and pairwise capture.
@@ -43,7 +43,7 @@ impl Receiver {
         }
     }
 
-    /// Whether the medium counts as busy, apart from our own transmission.
+    /// Whether the medium is busy, apart from our own transmission.
     pub fn is_busy(&self) -> bool {
         match self {
             Self::Threshold(receiver) => receiver.is_busy(),
@@ -52,16 +52,16 @@ impl Receiver {
     }
 }
 
-/// What became of a signal at one receiver.
+/// The outcome of a signal at one receiver.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Verdict {
-    /// The receiver was never set to it.
+    /// The receiver never locked to it.
     Ignored,
-    /// It ended while the station itself was sending.
+    /// It ended while the station itself was transmitting.
     Deaf,
     /// Received.
     Good,
-    /// Too weak, or overrun by the station's own transmission.
+    /// Too weak, or interrupted by the station's own transmission.
     Error,
     /// Lost to another signal.
     Collision,

@@ -1,4 +1,4 @@
-//! A receiver that weighs a frame against noise and everything else on the air.
+//! The SINR receiver, which judges a frame against noise and all other signals.
 
 use multihop_core::{Instant, Rng};
 
@@ -10,13 +10,13 @@ use crate::propagation::{dbm_to_mw, from_db};
 /// A transmission as it arrives at one station.
 #[derive(Clone, Copy, Debug)]
 pub struct Signal {
-    /// Names the transmission.
+    /// Number of the transmission.
     pub id: u64,
     /// Received power, mW.
     pub power_mw: f64,
     /// Rate of the bits after the PLCP header.
     pub rate: RateIndex,
-    /// When the PLCP preamble and header are over.
+    /// When the PLCP preamble and header end.
     pub preamble_end: Instant,
     /// When the last bit arrives.
     pub end: Instant,
@@ -26,9 +26,8 @@ pub struct Signal {
 
 /// One station's receiver.
 ///
-/// It locks to the first signal it can decode, leaves it only for a much stronger one during the
-/// preamble or to transmit, and judges it piece by piece: each stretch between two changes of the
-/// interference by the error rate at that stretch's ratio of signal to interference and noise.
+/// It locks to the first signal that it can decode, and leaves it only for a much stronger one during the preamble,
+/// or to transmit. It judges the frame in pieces: each interval of constant interference by the error rate at its SINR.
 #[derive(Clone, Debug)]
 pub struct SinrReceiver {
     phy: &'static PhyProfile,
@@ -37,9 +36,9 @@ pub struct SinrReceiver {
     sensitivity_mw: f64,
     /// Ratio of powers, linear.
     capture: f64,
-    /// What is on the air, in the order of arrival.
+    /// Signals on the air, in order of arrival.
     heard: Vec<Heard>,
-    /// All of `heard`.
+    /// Sum of the powers in `heard`.
     energy_mw: f64,
     reception: Option<Reception>,
     /// Our own transmission lasts until then.
@@ -48,7 +47,7 @@ pub struct SinrReceiver {
 }
 
 impl SinrReceiver {
-    /// An idle receiver; `rng` decides about frames that may or may not be decoded.
+    /// An idle receiver; `rng` decides whether a frame is decoded.
     pub fn new(phy: &'static PhyProfile, params: &Sinr, rng: Rng) -> Self {
         Self {
             phy,
@@ -76,7 +75,7 @@ impl SinrReceiver {
 
     /// The last bit of a signal has arrived.
     ///
-    /// A reception that was given up, for a stronger frame or to transmit, counts as ignored.
+    /// An abandoned reception, for a stronger frame or to transmit, counts as ignored.
     pub fn signal_ends(&mut self, now: Instant, id: u64) -> Verdict {
         self.judge(now);
         self.heard.retain(|heard| heard.id != id);
@@ -106,7 +105,7 @@ impl SinrReceiver {
         now >= self.transmitting_until && signal.power_mw >= self.sensitivity_mw && takes_over
     }
 
-    /// Judges the stretch up to `now`, through which the interference was what it is.
+    /// Judges the interval up to `now`, during which the interference was constant.
     fn judge(&mut self, now: Instant) {
         let Some(id) = self.reception.as_ref().map(|reception| reception.signal.id) else { return };
         let interference = self.energy_without(Some(id));
@@ -115,7 +114,7 @@ impl SinrReceiver {
         }
     }
 
-    /// Summed anew each time: adding and subtracting would leave rounding errors behind.
+    /// Summed anew each time: adding and subtracting would accumulate rounding errors.
     fn energy_without(&self, id: Option<u64>) -> f64 {
         self.heard.iter().filter(|heard| Some(heard.id) != id).map(|heard| heard.power_mw).sum()
     }
@@ -132,9 +131,9 @@ struct Heard {
 struct Reception {
     signal: Signal,
     judged_to: Instant,
-    /// Chance that all is well so far.
+    /// Probability that all bits so far are without error.
     intact: f64,
-    /// The same chance without the interference.
+    /// The same probability without interference.
     intact_alone: f64,
 }
 
@@ -147,7 +146,7 @@ impl Reception {
         let (from, signal) = (self.judged_to, &self.signal);
         let preamble = until.min(signal.preamble_end).saturating_since(from);
         let (header, rate) = (&phy.rates[0], phy.rate(signal.rate));
-        // DEVIATION sinr-3: at the lowest rate also behind a short preamble, whose header has 2 Mb/s.
+        // DEVIATION sinr-3: headers are judged at the lowest rate, also after a short preamble, which uses 2 Mb/s.
         let preamble_bits = preamble.as_nanos() as f64 / (1e9 / f64::from(header.bit_rate.0));
         let body = until.min(signal.end).saturating_since(from.max(signal.preamble_end));
         let whole = signal.end.saturating_since(signal.preamble_end);

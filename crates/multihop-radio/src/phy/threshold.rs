@@ -4,7 +4,7 @@ use multihop_core::Instant;
 
 use super::Verdict;
 
-/// What one station's receiver is doing.
+/// One station's receiver.
 #[derive(Clone, Debug, Default)]
 pub struct ThresholdReceiver {
     current: Option<Current>,
@@ -24,33 +24,33 @@ struct Current {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
     Good,
-    /// Too weak to decode, or our own transmission ran over it.
+    /// Too weak to decode, or interrupted by our own transmission.
     Spoiled,
-    /// Another frame came too close to it.
+    /// Another frame was too strong.
     Collided,
 }
 
-/// A frame that reaches a station.
+/// A frame that arrives at a station.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Names the transmission.
+    /// Number of the transmission.
     pub id: u64,
     /// Received power, in any linear unit.
     pub power: f64,
-    /// Whether it comes from within the decoding range.
+    /// Whether the transmitter is within decode range.
     pub decodable: bool,
     /// When its last bit arrives.
     pub end: Instant,
 }
 
-/// What the first bit of a frame did to a receiver.
+/// The effect of the start of a frame on a receiver.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Effect {
     /// It occupies the idle receiver.
     Occupied,
-    /// It is so weak that the frame being received survives.
+    /// It is too weak to disturb the frame being received.
     TooWeakToDisturb,
-    /// It and the frame being received are both lost.
+    /// Both it and the frame being received are lost.
     Collided,
 }
 
@@ -71,8 +71,8 @@ impl ThresholdReceiver {
         if current.power >= capture * arrival.power {
             return Effect::TooWeakToDisturb;
         }
-        // A stronger newcomer does not win either: ns-2 has no late capture. The frame that ends
-        // later occupies the receiver.
+        // A stronger second frame is not captured either: ns-2 has no late capture. The frame that ends later occupies the
+        // receiver.
         if arrival.end > current.end {
             *current =
                 Current { id: arrival.id, power: arrival.power, end: arrival.end, state: State::Collided };
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_from_beyond_the_decoding_range_occupies_the_receiver_too() {
+    fn a_frame_from_beyond_the_decode_range_occupies_the_receiver() {
         let mut r = ThresholdReceiver::default();
         r.signal_starts(at(0), &arrival(1, 400.0, 100), CAPTURE);
         assert!(r.is_busy());
@@ -159,13 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn a_nearer_interferer_destroys_both_however_strong_it_is() {
+    fn a_nearer_interferer_destroys_both_frames() {
         for metres in [355.0, 20.0] {
             let mut r = ThresholdReceiver::default();
             r.signal_starts(at(0), &arrival(1, 200.0, 100), CAPTURE);
             assert_eq!(r.signal_starts(at(50), &arrival(2, metres, 150), CAPTURE), Effect::Collided);
             assert_eq!(r.signal_ends(at(100), 1), Verdict::Ignored);
-            assert!(r.is_busy(), "the later one goes on");
+            assert!(r.is_busy(), "the later frame still occupies it");
             assert_eq!(r.signal_ends(at(150), 2), Verdict::Collision);
         }
     }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_station_that_sends_hears_nothing() {
+    fn a_transmitting_station_receives_nothing() {
         let mut r = ThresholdReceiver::default();
         r.transmit(at(100));
         r.signal_starts(at(50), &arrival(1, 200.0, 150), CAPTURE);

@@ -40,7 +40,7 @@ pub static DOT11B: PhyProfile = PhyProfile {
 const BARKER: f64 = 22.0;
 const CCK: f64 = 16.0;
 
-/// Neighbouring phases of DQPSK.
+/// DQPSK: number of neighbouring phases, and their correlation.
 const QUADRATURE: (f64, f64) = (2.0, FRAC_1_SQRT_2);
 
 static DBPSK: Scheme = Scheme { bits: 1.0, spreading: BARKER, words: &[], phases: (1.0, 0.0) };
@@ -54,8 +54,8 @@ static DQPSK: Scheme = Scheme { bits: 2.0, spreading: BARKER, words: &[], phases
 pub(crate) static CCK_5_5: Scheme =
     Scheme { bits: 4.0, spreading: CCK, words: &[(3.0, 0.0)], phases: QUADRATURE };
 
-/// d2, d3, d4 are quarter turns: 64 words, 6 of which differ from the right one by one of them, 12
-/// by two, 8 by three, and 37 in half a turn somewhere.
+/// d2, d3, d4 are multiples of a quarter turn, which gives 64 words. From the right one, 6 differ by one quarter turn,
+/// 12 by two, 8 by three, and 37 have a difference of half a turn (correlation 0).
 pub(crate) static CCK_11: Scheme = Scheme {
     bits: 8.0,
     spreading: CCK,

@@ -1,7 +1,7 @@
-//! Everything that one physical layer fixes, as one value.
+//! PHY profiles: everything that one physical layer fixes, as one value.
 //!
-//! A profile is one file of this folder and one row of [`PROFILES`]. The MAC's timing, airtimes, error rates, noise,
-//! the fields of captures, and the words of scenarios all come from it.
+//! A profile is one file of this folder and one row of [`PROFILES`]. MAC timing, airtimes, error rates, noise, the
+//! radiotap fields of captures and the names in scenarios all come from it.
 
 mod dot11b;
 
@@ -16,9 +16,9 @@ pub(crate) use self::dot11b::{CCK_5_5, CCK_11};
 /// The profiles that a scenario can choose, the default first.
 pub static PROFILES: [&PhyProfile; 1] = [&DOT11B];
 
-/// One physical layer. Profiles are equal if their names are.
+/// One physical layer. Profiles are equal if their names are equal.
 pub struct PhyProfile {
-    /// Its word in scenarios.
+    /// Its name in scenarios.
     pub name: &'static str,
     /// Slot time.
     pub slot: Duration,
@@ -28,7 +28,7 @@ pub struct PhyProfile {
     pub cw_min: u32,
     /// Largest contention window, slots.
     pub cw_max: u32,
-    /// The forms of preamble and PLCP header, the default first.
+    /// The preambles with PLCP headers, the default first.
     pub preambles: &'static [Preamble],
     /// The rates in ascending order, at most [`MOST_RATES`]. PLCP headers are judged by the error curve of the first.
     pub rates: &'static [Rate],
@@ -38,34 +38,34 @@ pub struct PhyProfile {
     pub basic_rate: RateIndex,
     /// Airtime of a MAC frame of this many bytes after preamble and PLCP header.
     pub body_time: fn(BitRate, u32) -> Duration,
-    /// Channel width, Hz: the band whose noise a receiver collects.
+    /// Channel width, Hz: the bandwidth of the receiver's noise.
     pub channel_width: f64,
-    /// The channel that captures name.
+    /// The channel written to captures.
     pub channel: Channel,
 }
 
 /// A preamble with the PLCP header that follows it.
 #[derive(Debug, PartialEq)]
 pub struct Preamble {
-    /// Its word in scenarios.
+    /// Its name in scenarios.
     pub name: &'static str,
-    /// Airtime of both.
+    /// Airtime of preamble and header.
     pub time: Duration,
-    /// Whether captures call it short.
+    /// Whether captures mark it as short.
     pub is_short: bool,
 }
 
 /// A bit rate with its modulation.
 pub struct Rate {
-    /// Its word in scenarios.
+    /// Its name in scenarios.
     pub name: &'static str,
     /// Bits per second.
     pub bit_rate: BitRate,
-    /// Probability that this many bits all arrive, at a linear ratio of signal to interference and noise.
+    /// Probability that all `bits` are received without error at a linear SINR.
     pub success: fn(sinr: f64, bits: f64) -> f64,
 }
 
-/// A rate by its place in [`PhyProfile::rates`].
+/// A rate, by its index in [`PhyProfile::rates`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RateIndex(pub u8);
 
@@ -78,7 +78,7 @@ pub struct Channel {
     pub flags: u16,
 }
 
-/// Links number the distances to which rates carry in four bits.
+/// A link numbers the ranges of the rates with four bits.
 pub const MOST_RATES: usize = 14;
 
 /// Bytes of an ACK, checksum included (IEEE 802.11 §7.2.1.3).
@@ -90,18 +90,18 @@ impl PhyProfile {
         PROFILES.into_iter().find(|profile| profile.name == name)
     }
 
-    /// The rate at this place.
+    /// The rate at this index.
     #[inline]
     pub fn rate(&self, index: RateIndex) -> &'static Rate {
         &self.rates[usize::from(index.0)]
     }
 
-    /// Places of all rates, slowest first.
+    /// Indices of all rates, lowest rate first.
     pub fn rate_indices(&self) -> impl Iterator<Item = RateIndex> + use<> {
         (0..).map(RateIndex).take(self.rates.len())
     }
 
-    /// The place of the rate of this name.
+    /// The index of the rate of this name.
     pub fn rate_named(&self, name: &str) -> Option<RateIndex> {
         self.rate_indices().find(|&index| self.rate(index).name == name)
     }
@@ -129,7 +129,7 @@ impl PhyProfile {
         self.sifs + self.difs() + ack
     }
 
-    /// Bytes that the default preamble and PLCP header would be at the lowest rate, as ns-2 counts them.
+    /// Airtime of the default preamble and PLCP header in bytes at the lowest rate, as ns-2 counts them.
     pub fn plcp_bytes(&self) -> u32 {
         let bits = self.preambles[0].time.as_nanos() * u64::from(self.rates[0].bit_rate.0) / 1_000_000_000;
         u32::try_from(bits / 8).expect("a preamble takes microseconds")

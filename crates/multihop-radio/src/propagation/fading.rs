@@ -4,7 +4,7 @@ use super::normals;
 use crate::params::Fading;
 
 impl Fading {
-    /// The power factor of one pair at one moment, a pure function of its arguments.
+    /// The power factor of one pair at one time, a pure function of its arguments.
     pub(super) fn factor(&self, seed: u64, pair: u64, at: Instant) -> f64 {
         let Some((k, coherence)) = self.rician() else { return 1.0 };
         let interval = at.as_nanos() / coherence.as_nanos().max(1);
@@ -14,9 +14,9 @@ impl Fading {
         (steady * steady + y * y) / (2.0 * (k + 1.0))
     }
 
-    /// A factor that one draw in a thousand exceeds, or fewer.
+    /// A factor that at most one draw in a thousand exceeds.
     pub(super) fn luckiest(&self) -> f64 {
-        // Rayleigh's; a line of sight only makes good luck rarer.
+        // The quantile of Rayleigh fading; a line of sight only makes high factors rarer.
         if self.rician().is_some() { libm::log(1000.0) } else { 1.0 }
     }
 

@@ -1,4 +1,4 @@
-//! How loud a node is at another: path loss, shadowing, fading, and how long the signal flies.
+//! Propagation: path loss, shadowing, fading, and delay.
 
 mod fading;
 mod path_loss;
@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant, NodeId, Rng};
 
 use crate::params::{Fading, PathLoss, Sinr};
 
-/// Metres a second, rounded as ns-2 has it.
+/// Metres per second, rounded as in ns-2.
 pub const LIGHT_SPEED: f64 = 3e8;
 
 /// Received power between any two nodes; the same in both directions.
@@ -21,8 +21,7 @@ pub struct Propagation {
 }
 
 impl Propagation {
-    /// The world of one run. Nothing is drawn until it is asked for, and asking in another order
-    /// gives the same answers.
+    /// The propagation of one run. Values are computed on demand, and do not depend on the order of queries.
     pub fn new(params: &Sinr, seed: u64) -> Self {
         Self {
             seed,
@@ -38,12 +37,12 @@ impl Propagation {
         self.transmit_mw * self.path_loss.gain(distance) * self.shadowing(a, b)
     }
 
-    /// What fading makes of the mean power at this moment, as a factor whose mean is 1.
+    /// The factor by which fading changes the mean power at this time; its mean is 1.
     pub fn fade(&self, a: NodeId, b: NodeId, at: Instant) -> f64 {
         self.fading.factor(self.seed, pair(a, b), at)
     }
 
-    /// Metres beyond which no more than one signal in a thousand is as strong as `weakest_mw`.
+    /// The distance beyond which at most one signal in a thousand is as strong as `weakest_mw`, metres.
     pub fn reach(&self, weakest_mw: f64) -> f64 {
         let luckiest = from_db(LUCKY_SIGMAS * self.shadowing_db) * self.fading.luckiest();
         self.path_loss.distance(weakest_mw / (self.transmit_mw * luckiest))
@@ -58,12 +57,12 @@ impl Propagation {
     }
 }
 
-/// Time of flight, rounded up to a nanosecond, so that delay obeys the triangle inequality and no station hears a
-/// frame too early.
+/// Propagation delay, rounded up to a nanosecond, so that it obeys the triangle inequality and no station hears a frame
+/// too early.
 #[expect(clippy::cast_possible_truncation, reason = "float casts saturate")]
 pub fn delay(distance: f64) -> Duration {
     let nanos = distance / LIGHT_SPEED * 1e9;
-    // Signed numbers take fewer instructions to convert, and this is done for each frame and station.
+    // Signed integers convert in fewer instructions, and this runs for each frame and station.
     let whole = nanos as i64;
     Duration::from_nanos(whole.saturating_add(i64::from((whole as f64) < nanos)).cast_unsigned())
 }
@@ -73,7 +72,7 @@ pub fn dbm_to_mw(dbm: f64) -> f64 {
     from_db(dbm)
 }
 
-/// dBm from milliwatts; nothing at all is minus infinity.
+/// dBm from milliwatts; 0 mW is minus infinity.
 pub fn mw_to_dbm(mw: f64) -> f64 {
     10.0 * libm::log10(mw)
 }
@@ -100,7 +99,7 @@ pub(crate) fn normals(rng: &mut Rng) -> (f64, f64) {
     }
 }
 
-/// Exceeded by one normal draw in a thousand.
+/// The value that one standard normal draw in a thousand exceeds.
 const LUCKY_SIGMAS: f64 = 3.09;
 
 #[cfg(test)]

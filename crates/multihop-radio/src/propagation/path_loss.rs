@@ -7,9 +7,9 @@ impl PathLoss {
     /// ns-2's radio: the 914 MHz `WaveLAN` card, antennas at 1.5 m.
     pub const NS2: Self = Self::TwoRay { frequency: 914e6, height: 1.5 };
 
-    /// Received over transmitted power at a distance in metres, never more than 1.
+    /// Received / transmitted power at a distance in metres, at most 1.
     ///
-    /// Two-ray uses only + - * / and so is exact to the last bit everywhere.
+    /// Two-ray uses only + - * / and so gives the same bits on every machine.
     pub fn gain(&self, distance: f64) -> f64 {
         let gain = match *self {
             Self::TwoRay { frequency, height } if distance <= crossover(frequency, height) => {
@@ -41,12 +41,12 @@ impl PathLoss {
     }
 }
 
-/// Metres at which free space gives way to d^-4; both laws agree there.
+/// The distance where free space and d^-4 meet, metres.
 pub(super) fn crossover(frequency: f64, height: f64) -> f64 {
     height * height / friis(frequency)
 }
 
-/// Metres at which Friis' formula gives a gain of 1: wavelength / 4 pi.
+/// The distance at which Friis' formula gives a gain of 1, metres: wavelength / 4 pi.
 fn friis(frequency: f64) -> f64 {
     LIGHT_SPEED / frequency / (4.0 * PI)
 }

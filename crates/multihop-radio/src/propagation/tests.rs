@@ -25,11 +25,11 @@ fn two_ray_gives_the_thresholds_and_ranges_of_ns2() {
     close(two_ray.distance(1.559e-11 / NS2_TRANSMIT), 550.02, 1e-5);
     // Friis by hand at 50 m: wavelength 0.32823 m.
     close(NS2_TRANSMIT * two_ray.gain(50.0), 7.691e-8, 2e-4);
-    assert!(two_ray.gain(0.0) >= 1.0, "ns-2 loses nothing over no distance");
+    assert!(two_ray.gain(0.0) >= 1.0, "ns-2 has no loss at distance 0");
 }
 
 #[test]
-fn both_laws_meet_at_the_crossover_and_distance_undoes_gain() {
+fn path_loss_is_continuous_and_distance_inverts_gain() {
     let at = crossover(914e6, 1.5);
     close(PathLoss::NS2.gain(at * 0.999_999), PathLoss::NS2.gain(at * 1.000_001), 1e-4);
     let indoors = PathLoss::LogDistance { exponent: 3.0, reference_db: 40.05 };
@@ -41,7 +41,7 @@ fn both_laws_meet_at_the_crossover_and_distance_undoes_gain() {
 }
 
 #[test]
-fn log_distance_loses_ten_n_decibels_a_decade() {
+fn log_distance_loses_ten_n_decibels_per_decade() {
     let law = PathLoss::LogDistance { exponent: 3.0, reference_db: 40.05 };
     for (metres, db) in [(1.0, -40.05), (10.0, -70.05), (100.0, -100.05)] {
         close(mw_to_dbm(law.gain(metres)), db, 1e-12);
@@ -58,14 +58,14 @@ fn the_default_has_the_ranges_of_ns2() {
 }
 
 #[test]
-fn signals_fly_at_three_hundred_metres_a_microsecond() {
+fn signals_travel_three_hundred_metres_per_microsecond() {
     assert_eq!(delay(250.0), Duration::from_nanos(834));
-    assert!(delay(250.0) * 2 >= delay(500.0), "in two parts it takes no less");
+    assert!(delay(250.0) * 2 >= delay(500.0), "the triangle inequality");
     assert_eq!(delay(0.0), Duration::ZERO);
 }
 
 #[test]
-fn shadowing_is_normal_in_decibels_and_the_same_both_ways() {
+fn shadowing_is_normal_in_decibels_and_symmetric() {
     let (plain, shadowed) = (world(|_| ()), world(|p| p.shadowing_db = 6.0));
     let deviation = |a: u32, b: u32| {
         let power = |w: &Propagation| mw_to_dbm(w.mean_power_mw(NodeId(a), NodeId(b), 200.0));
@@ -105,7 +105,7 @@ fn rician_power_has_the_moments_of_a_noncentral_chi_square() {
 }
 
 #[test]
-fn a_fade_holds_for_its_interval_and_whatever_was_asked_before() {
+fn a_fade_is_constant_in_its_interval_and_independent_of_earlier_queries() {
     let faded = world(|p| p.fading = Fading::Rayleigh { coherence: Duration::from_millis(10) });
     let fade = |a, b, ns| faded.fade(NodeId(a), NodeId(b), Instant::from_nanos(ns)).to_bits();
     let late = fade(1, 2, 20_000_000);
@@ -121,7 +121,7 @@ fn a_fade_holds_for_its_interval_and_whatever_was_asked_before() {
 }
 
 #[test]
-fn beyond_reach_one_signal_in_a_thousand_is_heard_at_most() {
+fn beyond_reach_at_most_one_signal_in_a_thousand_is_heard() {
     let world = world(|p| {
         p.shadowing_db = 4.0;
         p.fading = Fading::Rayleigh { coherence: Duration::from_millis(1) };

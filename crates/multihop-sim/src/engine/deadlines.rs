@@ -8,7 +8,7 @@ use multihop_core::{Instant, NodeId};
 
 /// Things that happen at the same instant happen in this order.
 ///
-/// Two stations whose back-off ends in the same slot must both send, and collide: so timers come
+/// Two stations whose backoff ends in the same slot must both send, and collide: so timers come
 /// before the starts of signals. A frame that ends as another starts is not disturbed by it: so
 /// ends come before everything.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

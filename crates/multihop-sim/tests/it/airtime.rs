@@ -1,7 +1,7 @@
 //! One hop against the arithmetic of its frames.
 //!
-//! A lone sender's cycle is DIFS, back-off, perhaps RTS and CTS, data and ACK, with SIFS between.
-//! Its only random part is the back-off: 8.9 slots (179 us) of standard deviation, so that the mean of
+//! A lone sender's cycle is DIFS, backoff, perhaps RTS and CTS, data and ACK, with SIFS between.
+//! Its only random part is the backoff: 8.9 slots (179 us) of standard deviation, so that the mean of
 //! 20,000 cycles of at least 1.8 ms has a standard error of at most 179 / 1800 / sqrt(20,000) =
 //! 0.07%.
 
@@ -77,8 +77,8 @@ fn udp_over_one_hop_is_the_airtime_of_its_frames_in_the_standard_flavour() {
     saturated_udp("standard", 15.5);
 }
 
-/// Segments and ACKs that took turns would need one cycle each. The two stations' back-offs overlap,
-/// which saves less than a mean back-off a segment. In one cycle of 15 or so they meet in the same
+/// Segments and ACKs that took turns would need one cycle each. The two stations' backoffs overlap,
+/// which saves less than a mean backoff a segment. In one cycle of 15 or so they meet in the same
 /// slot, which costs an RTS, or a whole frame without RTS.
 #[test]
 fn tcp_over_one_hop_lies_near_segments_and_acks_in_turns() {

@@ -55,7 +55,7 @@ fn cycle(tables: &str) -> f64 {
 #[test]
 fn more_bytes_take_more_time() {
     let plain = cycle("");
-    // The same seed draws the same back-offs; at 2 Mb/s a byte lasts 4 us.
+    // The same seed draws the same backoffs; at 2 Mb/s a byte lasts 4 us.
     for (tables, bytes) in
         [("[routing]\nip_extra = 20", 20.0), ("[mac]\nllc = true", 8.0), ("[routing]\nip_extra = 8", 8.0)]
     {

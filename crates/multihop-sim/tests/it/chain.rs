@@ -6,7 +6,7 @@
 //! the sender of the ACK begins its interframe space when its ACK ends, and everybody else when they
 //! have received it, later by the time of flight. If the ACK's sender and another station then
 //! wait for the same number of slots, the signal of the first reaches the second in the very instant
-//! in which that one's back-off ends. Here timers come before arrivals: both send, and
+//! in which that one's backoff ends. Here timers come before arrivals: both send, and
 //! both frames are lost. ns-2 does the same: its timers and arrivals are sums of the same numbers, so
 //! that the instants are equal, its scheduler runs events of one instant in the order in which
 //! they were entered, and the timer was entered an interframe space before, the arrival just a time
@@ -105,7 +105,7 @@ fn two_back_offs_of_one_length_after_an_ack_end_in_two_lost_frames() {
             assert_eq!(second.at - first.at, RTS + ONE_HOP + SIFS);
         }
     }
-    // With 31 slots to choose from and left-over back-offs, one exchange in about 20.
+    // With 31 slots to choose from and left-over backoffs, one exchange in about 20.
     assert!(ties > 5, "{ties} ties");
 }
 

@@ -7,7 +7,7 @@ use multihop_sim::{Outputs, run};
 
 use crate::support::{ran, scenario};
 
-/// Everything that draws random numbers: placement, back-off, shadowing, fading, losses, traffic.
+/// Everything that draws random numbers: placement, backoff, shadowing, fading, losses, traffic.
 const BUSY: &str = "\
 duration = 6.0
 warmup = 1.0

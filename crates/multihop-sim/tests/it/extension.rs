@@ -18,7 +18,7 @@ use crate::support::ran_scenario;
 #[test]
 fn stop_and_wait_over_one_hop_takes_a_segment_and_an_ack_in_turn() {
     let (own, _) = stop_and_wait::compare(1, 30.0).unwrap();
-    // Two exchanges with RTS/CTS and the mean back-off of 300 us, 7644 us and 1804 us, and 50 us
+    // Two exchanges with RTS/CTS and the mean backoff of 300 us, 7644 us and 1804 us, and 50 us
     // between IP and MAC for each.
     let expected = 1460.0 * 8.0 / (7.644 + 1.804 + 0.1);
     let found = own.totals.goodput_kbps;

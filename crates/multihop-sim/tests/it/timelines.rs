@@ -1,6 +1,6 @@
 //! Hidden and exposed terminals, event by event.
 //!
-//! Single datagrams are sent at chosen instants. Only the back-offs are random; each is read off
+//! Single datagrams are sent at chosen instants. Only the backoffs are random; each is read off
 //! the first frame that follows it, and every other instant is worked out by hand.
 
 use crate::support::{Kind, Ran, Sent, ran};
@@ -107,7 +107,7 @@ fn a_hidden_station_keeps_the_receiver_deaf() {
         assert_eq!(ours.len() as u64, tries + 3, "the last RTS was answered");
         assert!(ran.result.flows.iter().all(|flow| flow.segments_delivered == 1));
     }
-    assert!(failures >= 20, "every run has at least one, for the data lasts longer than a back-off");
+    assert!(failures >= 20, "every run has at least one, for the data lasts longer than a backoff");
 }
 
 /// With the other link 60 m nearer, the senders sense each other (540 m), and node 0 waits.

@@ -129,7 +129,7 @@ impl Config {
     }
 
     /// ns-2.27, from the time of the TCP-AP paper (2005): minimum timeout 1 s, initial 6 s, tick
-    /// 10 ms, initial window 2, impatient NewReno, limited transmit, back-off up to 64 times.
+    /// 10 ms, initial window 2, impatient NewReno, limited transmit, backoff up to 64 times.
     pub const fn ns2_2005() -> Self {
         let rfc = Self::rfc();
         Self {

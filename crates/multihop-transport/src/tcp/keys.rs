@@ -67,7 +67,7 @@ impl Config {
             &mut self.rto.granularity,
             TICK,
         );
-        keys.about("The back-off factor of the timeout stops growing here.").whole(
+        keys.about("The backoff factor of the timeout stops growing here.").whole(
             "backoff_limit",
             &mut self.rto.backoff_limit,
             1..=1_000_000,

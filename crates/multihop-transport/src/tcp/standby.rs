@@ -6,7 +6,7 @@
 //!
 //! * The retransmission timer is off, and no data leaves but one probe per `interval`, the first one
 //!   `at_once` or an interval after the start. ACKs of the peer's data are sent as usual. Probes are not paced.
-//! * Window, threshold, timeout and back-off stay as they are. A timeout has sent the sender back to
+//! * Window, threshold, timeout and backoff stay as they are. A timeout has sent the sender back to
 //!   the first hole, as any timeout does; a notice has not.
 //! * An ACK ends it (`exit`). The window and the timeout are then set (`restore`), the timer starts
 //!   afresh, and only then is the ACK taken as any other.

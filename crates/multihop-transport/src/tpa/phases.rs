@@ -99,7 +99,7 @@ impl Endpoint {
         }
     }
 
-    /// The trouble is over. The back-off stays until the next round trip is measured: a timeout that is
+    /// The trouble is over. The backoff stays until the next round trip is measured: a timeout that is
     /// too short would else never be corrected, for ACKs that come late are no samples.
     fn calm_down(&mut self) {
         if self.phases.phase == Phase::Freeze {

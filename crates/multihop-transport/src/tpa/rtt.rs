@@ -9,7 +9,7 @@ pub struct RtoConfig {
     pub initial: Duration,
     /// Lower bound.
     pub min: Duration,
-    /// Upper bound, back-off included.
+    /// Upper bound, backoff included.
     pub max: Duration,
     /// Upper bound while frozen; `None` has no other.
     pub freeze_max: Option<Duration>,
@@ -73,7 +73,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes one sample. Ends the back-off.
+    /// Takes one sample. Ends the backoff.
     pub fn sample(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
         self.samples += 1;
@@ -106,7 +106,7 @@ impl RttEstimator {
         self.backoff = self.backoff.saturating_mul(2);
     }
 
-    /// The retransmission timeout, back-off included; never zero.
+    /// The retransmission timeout, backoff included; never zero.
     pub fn rto(&self) -> Duration {
         // DEVIATION tpa-1: samples leave out what the receiver waits; the timeout may add it.
         let hold = if self.config.covers_hold { self.hold } else { Duration::ZERO };

@@ -37,7 +37,7 @@ fn signal(id: u64, dbm: f64, start_us: u64) -> Signal {
     }
 }
 
-/// Starts at the given microseconds and ends in that order; the verdicts by id.
+/// Plays signals (dBm, start in us) that end in the same order, and returns the verdicts by id.
 fn play(params: &Sinr, heard: &[(f64, u64)]) -> Vec<Verdict> {
     let mut receiver = receiver(params);
     let signals: Vec<Signal> = (0..).zip(heard).map(|(id, &(dbm, start))| signal(id, dbm, start)).collect();
@@ -64,7 +64,7 @@ fn a_frame_alone_is_received_if_the_receiver_can_lock_to_it() {
 }
 
 #[test]
-fn noise_alone_makes_errors_at_the_rate_of_the_error_curve() {
+fn noise_alone_causes_errors_at_the_rate_of_the_error_curve() {
     let params = Sinr { sensitivity_dbm: -100.0, ..Sinr::default() };
     let mut receiver = receiver(&params);
     let weak = -92.2;
@@ -104,12 +104,12 @@ fn interference_before_and_after_the_frame_does_no_harm() {
 }
 
 #[test]
-fn each_stretch_is_judged_at_its_own_ratio() {
+fn each_interval_is_judged_at_its_own_sinr() {
     let params = params();
     let mut receiver = receiver(&params);
     let wanted = signal(1, -80.0, 0);
     receiver.signal_starts(at(0), &wanted);
-    // Half of the preamble alone, then interference to the middle of the body.
+    // Half of the preamble without interference, then interference until the middle of the body.
     receiver.signal_starts(at(96), &signal(2, -81.2, 96));
     receiver.signal_ends(at(2192), 2);
     receiver.judge(wanted.end);
@@ -129,15 +129,15 @@ fn each_stretch_is_judged_at_its_own_ratio() {
 fn a_much_stronger_frame_takes_over_in_the_preamble_only() {
     let gap = [(-75.0, 0), (-65.0, 100)];
     assert_eq!(play(&params(), &gap), [Ignored, Good]);
-    // Not strong enough to take over, and yet it destroys.
+    // The second frame is not strong enough to take over, but destroys the first.
     assert_eq!(play(&params(), &[(-75.0, 0), (-65.1, 100)]), [Collision, Ignored]);
     assert_eq!(play(&params(), &[(-75.0, 0), (-65.0, 192)]), [Collision, Ignored]);
-    // The first frame is much stronger than the second: nothing happens to it.
+    // The first frame is much stronger and survives.
     assert_eq!(play(&params(), &[(-65.0, 0), (-75.0, 100)]), [Good, Ignored]);
 }
 
 #[test]
-fn a_transmitter_is_deaf() {
+fn a_transmitting_station_receives_nothing() {
     let mut receiver = receiver(&params());
     let (before, during, after) = (signal(1, -60.0, 0), signal(2, -60.0, 5_000), signal(3, -60.0, 10_000));
     receiver.signal_starts(at(0), &before);
@@ -151,7 +151,7 @@ fn a_transmitter_is_deaf() {
 }
 
 #[test]
-fn the_medium_is_busy_when_locked_or_when_signals_add_up() {
+fn the_medium_is_busy_when_locked_or_when_total_power_is_high() {
     let mut receiver = receiver(&params());
     receiver.signal_starts(at(0), &signal(1, -84.0, 0));
     assert!(receiver.is_busy(), "locked, although below the energy threshold");
@@ -184,7 +184,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 proptest! {
     #[test]
-    fn nothing_is_left_when_all_is_silent(ops in prop::collection::vec(op(), 0..200)) {
+    fn no_energy_is_left_after_all_signals_have_ended(ops in prop::collection::vec(op(), 0..200)) {
         let mut receiver = receiver(&params());
         let (mut now, mut id) = (0, 0);
         let mut on_air = Vec::new();

@@ -1,4 +1,4 @@
-//! Retransmission timeout and back-off, RFC 6298 and RFC 5681 §3.1.
+//! Retransmission timeout and backoff, RFC 6298 and RFC 5681 §3.1.
 
 use multihop_core::Duration;
 use multihop_transport::tcp::{Config, Event, State};

@@ -1,4 +1,4 @@
-//! Normal, congested, freeze (§3.3, §3.5), with link-failure notices and without; the back-off.
+//! Normal, congested, freeze (§3.3, §3.5), with link-failure notices and without; the backoff.
 
 use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, SegmentId};
 use multihop_transport::tpa::{Config, Endpoint, Input, Phase};
