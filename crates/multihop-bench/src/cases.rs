@@ -34,17 +34,17 @@ pub(crate) enum Family {
     Moving,
 }
 
-/// 802.11 at 2 Mb/s, RTS before every frame, ranges of 250 and 550 m, ARP as in ns-2. TCP is NewReno
-/// with a window of 20 segments of 1460 bytes and an ACK for each. Nodes that move do so by random
-/// waypoint at 1 to 20 m/s without pauses, from its stationary distribution on.
+/// 802.11 at 2 Mb/s, RTS before every frame, ranges of 250 and 550 m, ARP as in ns-2. TCP is NewReno with a window of 20
+/// segments of 1460 bytes and an ACK for each. Mobile nodes move by random waypoint in its steady state, at 1 to 20 m/s
+/// without pauses.
 pub(crate) const CASES: &[Case] = &[
     small("chain-1", 2, chain),
     small("chain-4", 5, chain),
     small("chain-8", 9, chain),
-    // Ten stations send to the eleventh, more than fits.
+    // Ten stations send to the eleventh, more than the channel carries.
     small("saturated-10", 11, cell),
     small("cross", 9, cross),
-    // From here on 50 nodes to the square kilometre; a TCP flow for every ten.
+    // From here on there are 50 nodes per square kilometre, and one TCP flow for every ten nodes.
     mobile("mobile-50-aodv", 50, networks::mobile_aodv),
     mobile("mobile-50-olsr", 50, networks::mobile_olsr),
     mobile("mobile-50-dsr", 50, networks::mobile_dsr),
@@ -67,7 +67,7 @@ const fn mobile(name: &'static str, nodes: u32, text: fn(Size) -> anyhow::Result
     Case { counted: [20.0, 60.0], watched: true, ..small(name, nodes, text) }
 }
 
-/// Times below 10 ms cannot be measured: smaller networks run longer.
+/// Times below 10 ms cannot be measured, so smaller networks run longer.
 const fn large(name: &'static str, nodes: u32, networks: u32, until: f64, family: Family) -> Case {
     let text = match family {
         Family::Still => networks::random,
@@ -81,7 +81,7 @@ const fn large(name: &'static str, nodes: u32, networks: u32, until: f64, family
 const STAGE: [f64; 2] = [5.0, 6.0];
 
 impl Case {
-    /// The one with this name.
+    /// The case with this name.
     pub(crate) fn named(name: &str) -> anyhow::Result<&'static Self> {
         CASES
             .iter()

@@ -5,22 +5,22 @@ use std::thread;
 
 use serde::Serialize;
 
-/// The state of the machine at one moment; Linux only.
+/// The state of the machine at one time; Linux only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
-    /// Seconds since the machine began, then those that processors spent: on everything, on this
-    /// process and those it has waited for.
+    /// Seconds since boot. The next fields are CPU seconds: of all processes, and of this process and the children it has
+    /// waited for.
     up: f64,
     busy: f64,
     own: f64,
     load: [f64; 3],
 }
 
-/// The load between two moments.
+/// The load between two times.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Load {
     processors: usize,
-    /// Mean number of processes that ran or wanted to, over 1, 5 and 15 minutes, at the beginning.
+    /// Load averages over 1, 5 and 15 minutes at the beginning.
     average_before: [f64; 3],
     /// At the end.
     average_after: [f64; 3],
@@ -62,7 +62,7 @@ impl Moment {
 }
 
 impl Load {
-    /// Whether times measured meanwhile are meaningful.
+    /// Whether times measured during this load are meaningful.
     pub(crate) fn is_quiet(&self) -> bool {
         self.others <= QUIET
     }
@@ -85,9 +85,9 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> {
     text.split_whitespace().map_while(|word| word.parse().ok())
 }
 
-/// Linux reports CPU times in these fractions of a second.
+/// Clock ticks per second, the unit of CPU times in Linux.
 const TICKS: f64 = 100.0;
-/// Processors that other work may occupy on a quiet machine.
+/// Most processors that other work occupies on a quiet machine.
 const QUIET: f64 = 0.1;
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
     const MOMENT: Moment = Moment { up: 100.0, busy: 50.0, own: 10.0, load: [0.5, 0.2, 0.1] };
 
     #[test]
-    fn what_others_do_is_told_apart() {
+    fn load_of_other_processes_is_separated_from_our_own() {
         let after = Moment { up: 110.0, busy: 65.0, own: 20.0, load: [2.0, 0.5, 0.2] };
         let load = MOMENT.until(after);
         assert!((load.others - 0.5).abs() < 1e-12);
@@ -111,10 +111,10 @@ mod tests {
     }
 
     #[test]
-    fn the_system_tells() {
+    fn the_system_reports_its_load() {
         if !cfg!(target_os = "linux") {
             return println!("skipped: needs Linux");
         }
-        assert!(Moment::now().expect("/proc is there").up > 0.0);
+        assert!(Moment::now().expect("/proc exists").up > 0.0);
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Stretch<'a> {
     pub(crate) times: [f64; 2],
 }
 
-/// The cost of one stretch, or of several together.
+/// The cost of one stretch, or of several in total.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Sample {
     pub(crate) sim_seconds: f64,

@@ -8,15 +8,14 @@ use multihop_radio::grid::Point;
 use multihop_radio::mobility::Track;
 use multihop_scenario::{Scenario, Source};
 
-/// A scenario that lasts until `to`, of which everything before `from` is warm-up; its text leaves
-/// both out.
+/// A scenario that lasts until `to`, with a warm-up until `from`; `text` must contain neither.
 pub(crate) fn load(text: &str, from: f64, to: f64) -> anyhow::Result<Scenario> {
     let source = Source::Toml { text: text.to_owned(), name: "benchmark".to_owned() };
     let times = [("duration", to), ("warmup", from)].map(|(key, time)| (key.to_owned(), format!("{time:?}")));
     Ok(Scenario::load(&source, &times)?)
 }
 
-/// How many nodes, and the root of the random streams.
+/// Number of nodes, and seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     pub(crate) nodes: u32,
@@ -35,7 +34,7 @@ pub(crate) fn cross(_: Size) -> anyhow::Result<String> {
     Ok(format!("topology = {{ kind = \"cross\" }}\n{TCP}{TCP}"))
 }
 
-/// One station in the middle of a circle, and all others send to it.
+/// A circle of stations that all send to the one in the middle.
 #[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of some size")]
 pub(crate) fn cell(size: Size) -> anyhow::Result<String> {
     let senders = size.nodes - 1;
@@ -46,23 +45,23 @@ pub(crate) fn cell(size: Size) -> anyhow::Result<String> {
     Ok(format!("topology = {{ kind = \"list\", positions = [[0.0, 0.0]{circle}] }}\n{flows}"))
 }
 
-/// Nodes at a fixed density, every tenth of which sends as far as [`HOPS`] reach.
+/// Nodes at a fixed density; every tenth sends over [`HOPS`] hops.
 ///
-/// Some nodes may be cut off: 10,000 nodes are almost never all connected. They do not send.
+/// Some nodes may be isolated, since 10,000 nodes are almost never all connected. They do not send.
 pub(crate) fn random(size: Size) -> anyhow::Result<String> {
     with_datagrams(&place(size, ", connected = false"))
 }
 
-/// The same with nodes that move, so that AODV has to search again and again.
+/// The same with mobile nodes, so that AODV repeats route discoveries.
 ///
-/// Searches go one hop farther than [`HOPS`] at most. Seven hops are all of a network of 100 nodes, and
-/// three times as many nodes of a large one, where each then sent 1.6 times as many frames.
+/// A route discovery reaches at most one hop farther than [`HOPS`]. Seven hops would cover all of a network of 100
+/// nodes and three times as many nodes of a large one, where each node then sent 1.6 times as many frames.
 pub(crate) fn moving(size: Size) -> anyhow::Result<String> {
     let aodv = "routing = { protocol = \"aodv\", ttl_start = 3, ttl_threshold = 3, net_diameter = 4 }\n";
     with_datagrams(&format!("{}{MOVEMENT}{aodv}", place(size, "")))
 }
 
-/// Nodes that move, a tenth as many TCP flows between any of them, and AODV as ns-2 has it.
+/// Mobile nodes with AODV as in ns-2; one TCP flow for every ten nodes, between arbitrary nodes.
 pub(crate) fn mobile_aodv(size: Size) -> anyhow::Result<String> {
     mobile(size, "protocol = \"aodv\", preset = \"ns2\", link_failure = \"mac\"")
 }
@@ -93,7 +92,7 @@ fn place(size: Size, more: &str) -> String {
     )
 }
 
-/// Every tenth node sends as far as [`HOPS`] reach at the beginning.
+/// Every tenth node sends to a node that is [`HOPS`] hops away at the beginning.
 fn with_datagrams(network: &str) -> anyhow::Result<String> {
     let empty = load(&format!("{network}{}", cbr(0, 1, 0.0, 1.0, 512)), 0.0, 1.0)?;
     let layout = empty.topology.place(empty.seed)?;
@@ -130,7 +129,7 @@ fn cbr(from: u32, to: u32, start: f64, kbps: f64, bytes: u32) -> String {
     )
 }
 
-/// For each node those within `range`, itself included.
+/// For each node, the nodes within `range`, itself included.
 fn neighbours(positions: &[[f64; 2]], range: f64) -> Vec<Vec<u32>> {
     let mut by_x: Vec<(u32, &[f64; 2])> = (0..).zip(positions).collect();
     by_x.sort_by(|(_, a), (_, b)| a[0].total_cmp(&b[0]));
@@ -146,7 +145,7 @@ fn neighbours(positions: &[[f64; 2]], range: f64) -> Vec<Vec<u32>> {
     positions.iter().map(near).collect()
 }
 
-/// The lowest of the nodes that are [`HOPS`] away, or as many as there are; none without neighbours.
+/// The lowest node at a distance of [`HOPS`] hops, or at the largest smaller distance; none without neighbours.
 fn farthest(neighbours: &[Vec<u32>], from: u32) -> Option<u32> {
     let mut reached = BTreeSet::from([from]);
     let mut frontier = reached.clone();
@@ -171,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_those_in_range() {
+    fn neighbours_are_the_nodes_in_range() {
         let places = [[300.0, 0.0], [0.0, 0.0], [150.0, 200.0], [250.0, 0.0]];
         let sorted = |mut nodes: Vec<u32>| {
             nodes.sort_unstable();
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_farthest_is_three_hops_away_or_as_far_as_it_goes() {
+    fn the_farthest_node_is_at_most_three_hops_away() {
         let row: Vec<_> = (0..5).map(|n| [200.0 * f64::from(n), 0.0]).collect();
         let neighbours = neighbours(&row, 250.0);
         assert_eq!(farthest(&neighbours, 0), Some(3));

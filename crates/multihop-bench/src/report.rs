@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::rows::{Report, Row, Spread};
 use crate::targets::{TargetResult, verdicts};
 
-/// A table, and the targets.
+/// The table, and the targets.
 pub(crate) fn text(report: &Report) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);

@@ -1,4 +1,4 @@
-//! The measurements of each scenario, and what follows from them.
+//! The measurements of each scenario, and values derived from them.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::scaling::Scaling;
 pub(crate) struct Row {
     pub(crate) scenario: &'static str,
     pub(crate) nodes: u32,
-    /// Number of networks with different seeds that count together.
+    /// Number of networks with different seeds, whose costs are added.
     pub(crate) networks: u32,
     /// The measured interval for time, in simulated seconds.
     pub(crate) timed: [f64; 2],
@@ -39,9 +39,9 @@ pub(crate) struct Row {
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Memory {
     pub(crate) peak_bytes: Option<u64>,
-    /// Of runs of [`WATCHED`](crate::targets::WATCHED) simulated seconds.
+    /// Peaks of runs of [`WATCHED`](crate::targets::WATCHED) simulated seconds.
     pub(crate) peak_bytes_over_time: Option<[u64; 2]>,
-    /// Number of nodes and peak of a smaller network of the same kind, run as long as the first of these.
+    /// Number of nodes and peak of a smaller network of the same kind, whose run is as long as the first of these.
     pub(crate) peak_bytes_of_few: Option<(u32, u64)>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Spread {
 }
 
 impl Row {
-    /// `samples` are runs of equal length, at least one; `events` are those of any.
+    /// `samples` are one or more runs of equal length; `events` are those of any run.
     pub(crate) fn new(
         case: &Case,
         samples: &[Sample],
@@ -104,8 +104,8 @@ impl Row {
         self.frames as f64 / self.sim_seconds / f64::from(self.nodes)
     }
 
-    /// Memory per node: the difference to a smaller network, divided by the difference in nodes. This leaves the
-    /// program itself out.
+    /// Memory per node: the difference to a smaller network, divided by the difference in nodes. This excludes the program
+    /// itself.
     pub(crate) fn bytes_per_node(&self) -> Option<f64> {
         let Memory { peak_bytes, peak_bytes_over_time, peak_bytes_of_few } = self.memory;
         let (few, bytes) = peak_bytes_of_few?;

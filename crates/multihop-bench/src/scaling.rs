@@ -27,7 +27,7 @@ pub(crate) struct Scaling {
 }
 
 impl Scaling {
-    /// `None` on a machine with one processor. `seconds` are simulated, of each run.
+    /// Measures runs of `seconds` simulated seconds each; `None` on a machine with one processor.
     pub(crate) fn measure(case: &Case, seconds: f64, rounds: usize) -> anyhow::Result<Option<Self>> {
         let threads = machine::processors();
         if threads < 2 {
@@ -40,7 +40,7 @@ impl Scaling {
             .collect::<Result<_, _>>()?;
         let before = Moment::now();
         let (mut alone, mut together) = (f64::INFINITY, f64::INFINITY);
-        // In turns, so that both meet the same machine.
+        // Alternating, so that both meet the same load.
         for _ in 0..rounds.max(1) {
             alone = alone.min(time(&scenarios, 1)?);
             together = together.min(time(&scenarios, threads)?);
@@ -49,7 +49,7 @@ impl Scaling {
         Ok(Some(Self { runs, threads, seconds_alone: alone, seconds_together: together, load }))
     }
 
-    /// Of what as many times the throughput would be.
+    /// Throughput / (threads * throughput of one thread).
     pub(crate) fn share_of_linear(&self) -> f64 {
         self.seconds_alone / (self.threads as f64 * self.seconds_together)
     }
@@ -76,5 +76,5 @@ fn time(scenarios: &[Scenario], threads: usize) -> anyhow::Result<f64> {
     Ok(begin.elapsed().as_secs_f64())
 }
 
-/// Enough that little is lost while the last one runs alone.
+/// Enough that little time is lost while the last run is alone.
 const RUNS_PER_THREAD: usize = 16;

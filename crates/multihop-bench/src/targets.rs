@@ -54,8 +54,8 @@ pub(crate) fn verdicts(Report { rows, scaling, .. }: &Report) -> Vec<TargetResul
     verdicts
 }
 
-/// Wall seconds that ns-3 took for a simulated second of the same network: version 3.37 as Debian
-/// packages it (optimised), on another machine, of two cores, with nothing else to do.
+/// Wall-clock seconds that ns-3 took per simulated second of the same network: version 3.37 as packaged by Debian
+/// (optimised), on another machine with two cores and no other load.
 const NS3: [(&str, f64); 3] = [("mobile-50-aodv", 0.19), ("mobile-50-olsr", 0.18), ("mobile-50-dsr", 0.18)];
 
 fn against_ns3(row: &Row) -> Option<TargetResult> {
@@ -69,11 +69,11 @@ fn against_ns3(row: &Row) -> Option<TargetResult> {
 fn events_per_second(row: &Row) -> Option<TargetResult> {
     NS3.iter().find(|(name, _)| *name == row.scenario)?;
     let events = row.events_per_sim_second() / row.seconds_per_sim_second();
-    let what = "million events per second of processor time";
+    let what = "million events per second of CPU time";
     Some(TargetResult::new(row.scenario, what, events * 1e-6, Bound::AtLeast(5.0)))
 }
 
-/// Costs in a larger network over those in the smallest of its family.
+/// Costs in a larger network relative to those in the smallest one of its family.
 fn growth(rows: &[Row]) -> impl Iterator<Item = TargetResult> {
     [Family::Still, Family::Moving].into_iter().flat_map(|family| {
         let mut members = rows.iter().filter(move |row| family_of(row) == Some(family));
@@ -84,7 +84,7 @@ fn growth(rows: &[Row]) -> impl Iterator<Item = TargetResult> {
 
 fn grown(base: &Row, row: &Row) -> Vec<TargetResult> {
     let instructions = base.instructions.zip(row.instructions).map(|costs| ("instructions", costs));
-    let time = ("processor time", (base.time(), row.time()));
+    let time = ("CPU time", (base.time(), row.time()));
     let of = |(what, (before, after)): (&str, (Cost, Cost))| {
         let (event, frame) = (after.per_event / before.per_event, after.per_frame / before.per_frame);
         let verdict = |what, ratio| TargetResult::new(row.scenario, what, ratio, Bound::AtMost(1.5));
@@ -101,7 +101,7 @@ fn grown(base: &Row, row: &Row) -> Vec<TargetResult> {
     let mut verdicts: Vec<_> = instructions.into_iter().chain(time).flat_map(of).collect();
     // Only networks with equal load per node can be compared.
     let load = row.frames_per_node_second() / base.frames_per_node_second();
-    let what = format!("times as many frames a node and second as {}", base.scenario);
+    let what = format!("times as many frames per node and second as {}", base.scenario);
     verdicts.push(TargetResult::new(row.scenario, what, load, Bound::AtMost(1.3)));
     verdicts
 }
@@ -126,8 +126,8 @@ fn family_of(row: &Row) -> Option<Family> {
     CASES.iter().find(|case| case.name == row.scenario)?.family
 }
 
-/// Simulated seconds of the runs that show whether memory grows: in the first, caches and tables
-/// that have a limit have filled.
+/// Simulated seconds of the runs that show whether memory grows. In the shorter one, caches and tables with a limit are
+/// already full.
 pub(crate) const WATCHED: [f64; 2] = [1000.0, 4000.0];
 
 #[cfg(test)]
@@ -176,12 +176,12 @@ mod tests {
             [
                 "random-1000       1.32 times the instructions per frame of random-100, and each reaches 1.20 times as many stations (target: at most 1.5, met)",
                 "random-1000       1.10 times the instructions per frame and station of random-100 (target: at most 1.5, met)",
-                "random-1000       1.25 times the processor time per frame of random-100, and each reaches 1.00 times as many stations (target: at most 1.5, met)",
-                "random-1000       1.25 times the processor time per frame and station of random-100 (target: at most 1.5, met)",
+                "random-1000       1.25 times the CPU time per frame of random-100, and each reaches 1.00 times as many stations (target: at most 1.5, met)",
+                "random-1000       1.25 times the CPU time per frame and station of random-100 (target: at most 1.5, met)",
                 "mobile-1000       2.20 times the instructions per frame of mobile-100, and each reaches 1.10 times as many stations (target: at most 1.5, MISSED)",
                 "mobile-1000       2.00 times the instructions per frame and station of mobile-100 (target: at most 1.5, MISSED)",
-                "mobile-1000       2.00 times the processor time per frame of mobile-100, and each reaches 1.00 times as many stations (target: at most 1.5, MISSED)",
-                "mobile-1000       2.00 times the processor time per frame and station of mobile-100 (target: at most 1.5, MISSED)",
+                "mobile-1000       2.00 times the CPU time per frame of mobile-100, and each reaches 1.00 times as many stations (target: at most 1.5, MISSED)",
+                "mobile-1000       2.00 times the CPU time per frame and station of mobile-100 (target: at most 1.5, MISSED)",
             ]
         );
     }
@@ -191,10 +191,10 @@ mod tests {
         let [few, mut many] = ["random-100", "random-1000"].map(|name| row(name, 1.0, COST));
         many.frames *= 14;
         let texts = texts(vec![few, many]);
-        let load = texts.iter().find(|text| text.contains("frames a node")).unwrap();
+        let load = texts.iter().find(|text| text.contains("frames per node")).unwrap();
         assert_eq!(
             load,
-            "random-1000       1.40 times as many frames a node and second as random-100 (target: at most 1.3, MISSED)"
+            "random-1000       1.40 times as many frames per node and second as random-100 (target: at most 1.3, MISSED)"
         );
     }
 

@@ -9,17 +9,17 @@ pub enum DropReason {
     QueueFull,
     /// No route to the destination.
     NoRoute,
-    /// The next hop's address was not found, or a newer packet took the place of the waiting one.
+    /// The next hop's MAC address was not found, or a newer packet replaced the waiting one.
     Arp,
     /// A cached route was out of date.
     Stale,
     /// Lost to the `loss` channel model after the MAC had delivered it.
     ChannelError,
-    /// Passed through more nodes than allowed.
+    /// The TTL expired.
     Ttl,
-    /// Waited in a routing buffer for too long, or was pushed out of it.
+    /// Timed out in a routing buffer, or was displaced from it by newer packets.
     BufferTimeout,
-    /// Still under way when the run ended.
+    /// In transit when the run ended.
     End,
 }
 
@@ -52,7 +52,7 @@ impl DropReason {
         }
     }
 
-    /// The four letters of a trace line, as the CMU trace format writes them.
+    /// The code in a trace line, as in the CMU trace format.
     pub const fn code(self) -> &'static str {
         match self {
             Self::RetryLimit => "RET",

@@ -1,11 +1,11 @@
 use core::fmt;
 use core::net::Ipv4Addr;
 
-/// A node: its place in the scenario's list, from 0.
+/// A node: its index in the scenario's list, from 0.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct NodeId(pub u32);
 
-/// A flow: its place in the scenario's list, from 0.
+/// A flow: its index in the scenario's list, from 0.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FlowId(pub u32);
 
@@ -20,7 +20,7 @@ impl NodeId {
         Ipv4Addr::from_bits(Self::NETWORK + 1 + self.0)
     }
 
-    /// The node that has `addr`, if it lies in the simulated network.
+    /// The node with address `addr`, if it is in the simulated network.
     pub const fn from_addr(addr: Ipv4Addr) -> Option<Self> {
         match addr.to_bits().checked_sub(Self::NETWORK + 1) {
             Some(n) if n < 0x00ff_fffe => Some(Self(n)),
@@ -28,7 +28,7 @@ impl NodeId {
         }
     }
 
-    /// The node's MAC address: locally administered, 02:00 and the number.
+    /// The node's MAC address: locally administered, 02:00 followed by the number.
     pub const fn mac(self) -> [u8; 6] {
         let n = self.0.to_be_bytes();
         [2, 0, n[0], n[1], n[2], n[3]]
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_count_up_and_back() {
+    fn addresses_count_up_and_map_back_to_nodes() {
         assert_eq!(NodeId(0).addr(), Ipv4Addr::new(10, 0, 0, 1));
         assert_eq!(NodeId(255).addr(), Ipv4Addr::new(10, 0, 1, 0));
         for n in [0, 1, 9_999, 0x00ff_fffd] {

@@ -1,10 +1,10 @@
-//! News that crosses layers, as typed values. Only the wire formats know it as bytes.
+//! Cross-layer notices, as typed values.
 
-/// Typed news from the layers below, which a transport may use or ignore. The driver delivers it to the
-/// connections with the peer that it concerns, so that routing never names transport nor transport routing.
+/// A notice from the layers below, which a transport may use or ignore. The driver delivers it to the connections with
+/// the peer that it concerns, so that routing and transport do not depend on each other.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Notice {
-    /// A segment met a broken link.
+    /// A segment was dropped because of a link failure.
     LinkFailed(LostSegment),
     /// This host has no route to the peer any more.
     RouteLost,
@@ -17,14 +17,14 @@ pub enum Notice {
     },
 }
 
-/// A segment that was dropped at a broken link.
+/// A segment that was dropped because of a link failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LostSegment {
-    /// Port of the end that transmitted it.
+    /// Source port.
     pub source: u16,
-    /// Port of the end that it was for.
+    /// Destination port.
     pub destination: u16,
-    /// The transport protocol, and which of its segments.
+    /// The transport protocol, and the identity of the segment.
     pub segment: SegmentId,
 }
 
@@ -37,10 +37,10 @@ pub enum SegmentId {
     Tpa {
         /// Number of its block.
         block: u16,
-        /// Its place in the block.
+        /// Its position in the block.
         position: u8,
     },
-    /// The start of the header of a user-defined transport, filled up with zeros.
+    /// The start of the header of a user-defined transport, padded with zeros.
     Custom([u8; 16]),
     /// No particular segment: an ACK of TPA, or a protocol without notices.
     Other,

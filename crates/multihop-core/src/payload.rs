@@ -1,13 +1,13 @@
 use alloc::vec::Vec;
 
-/// Application data in a packet: real bytes, or only a length where the contents do not matter.
+/// Application data in a packet: bytes, or only a length if the contents do not matter.
 ///
-/// Virtual data reads as zeros when it has to become bytes (a capture file, say).
+/// Virtual data becomes zeros where bytes are needed, for example in a capture file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Payload {
     /// The data itself.
     Bytes(Vec<u8>),
-    /// This many bytes that cost no memory.
+    /// This many bytes, which need no memory.
     Virtual(u32),
 }
 
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn virtual_data_reads_as_zeros() {
+    fn virtual_data_is_emitted_as_zeros() {
         let mut out = alloc::vec![7];
         Payload::Virtual(2).emit(&mut out);
         Payload::from(alloc::vec![9]).emit(&mut out);

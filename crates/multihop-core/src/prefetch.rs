@@ -1,10 +1,9 @@
-//! A hint to the processor.
+//! A prefetch hint for the processor.
 
-/// With fewer nodes than this, what a frame asks of each fits into a processor's second-level cache.
+/// With fewer nodes than this, the data that a frame needs of each fits into a processor's second-level cache.
 pub const MANY_NODES: usize = 1000;
 
-/// Has the processor fetch the cache line where `value` begins while it does other things: worth its
-/// instruction with [`MANY_NODES`].
+/// Prefetches the cache line at the start of `value`. Worth an instruction from [`MANY_NODES`] on.
 #[inline]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]

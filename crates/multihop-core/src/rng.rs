@@ -9,10 +9,10 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// The stream of one purpose ("mac/backoff") and one thing (a node, a flow).
+    /// The stream of one purpose ("mac/backoff") and one object (a node, a flow).
     ///
-    /// Streams are independent: a draw added to one never shifts another, so that two protocols
-    /// can be compared under the same placement, mobility and channel.
+    /// Streams are independent: an additional draw from one never shifts another, so that two protocols can be compared
+    /// under the same placement, mobility and channel.
     pub fn stream(seed: u64, purpose: &str, index: u64) -> Self {
         // FNV-1a of the name, then SplitMix64 over name, seed and index.
         let name = purpose.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -40,7 +40,7 @@ impl Rng {
         result
     }
 
-    /// A whole number below `bound`, every one equally likely (Lemire's method).
+    /// A uniformly distributed whole number below `bound` (Lemire's method).
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the method compares the low half and returns the high one"
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn draws_what_the_reference_implementation_draws() {
+    fn draws_agree_with_the_reference_implementation() {
         let mut ours = Rng::stream(1, "test", 0);
         let mut seed = [0; 32];
         for (bytes, word) in seed.chunks_mut(8).zip(ours.state) {

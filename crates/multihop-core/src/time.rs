@@ -1,16 +1,15 @@
-//! Integer nanoseconds. 802.11 slots are microseconds, but a 200 m flight takes 0.67 of one.
+//! Time as integer nanoseconds. 802.11 counts microseconds, but a propagation delay over 200 m is 0.67 us.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-/// A moment: nanoseconds since the start of the run (or, in a driver, since it started).
+/// An instant: nanoseconds since the start of the run, or of the program on real sockets.
 #[derive(Clone, Copy, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Instant(u64);
 
-/// A length of time in nanoseconds.
+/// A duration in nanoseconds.
 ///
-/// Not `core::time::Duration`, whose two fields cost the simulator's inner loop a carry at every
-/// addition.
+/// Not `core::time::Duration`: its two fields need a carry at every addition, which costs time in the simulator.
 #[derive(Clone, Copy, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Duration(u64);
 
@@ -26,10 +25,10 @@ pub fn earliest<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than everything that happens.
+    /// Later than any event.
     pub const FAR_FUTURE: Self = Self(u64::MAX);
 
-    /// The moment `nanos` nanoseconds after the start.
+    /// The instant `nanos` nanoseconds after the start.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
@@ -53,7 +52,7 @@ impl Instant {
 impl Duration {
     /// No time at all.
     pub const ZERO: Self = Self(0);
-    /// The longest time there is (584 years).
+    /// The longest duration (584 years).
     pub const MAX: Self = Self(u64::MAX);
 
     /// A number of nanoseconds.
@@ -76,7 +75,7 @@ impl Duration {
         Self(secs * 1_000_000_000)
     }
 
-    /// Seconds to the nearest nanosecond; negative and NaN become zero, too long becomes [`Self::MAX`].
+    /// Seconds, rounded to the nearest nanosecond. Negative values and NaN become zero, too long ones [`Self::MAX`].
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -111,7 +110,7 @@ impl Duration {
         Self(self.0.saturating_mul(factor))
     }
 
-    /// How many whole `unit`s fit.
+    /// `self / unit`, rounded down.
     pub const fn whole(self, unit: Self) -> u64 {
         self.0 / unit.0
     }
@@ -229,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_deadline_is_later_than_any() {
+    fn none_is_later_than_any_deadline() {
         let at = Instant::from_nanos(5);
         assert_eq!(earliest(None, Some(at)), Some(at));
         assert_eq!(earliest(Some(at), None), Some(at));

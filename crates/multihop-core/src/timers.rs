@@ -10,7 +10,7 @@ pub struct Timers<K, const N: usize> {
 }
 
 impl<K: Copy + PartialEq, const N: usize> Timers<K, N> {
-    /// All timers stopped. Ties fall in the order of `kinds`.
+    /// All timers stopped. `kinds` decides the order of ties.
     pub const fn new(kinds: [K; N]) -> Self {
         Self { kinds, at: [None; N] }
     }
@@ -25,7 +25,7 @@ impl<K: Copy + PartialEq, const N: usize> Timers<K, N> {
         self.at[self.slot(kind)] = None;
     }
 
-    /// When `kind` falls due.
+    /// The deadline of `kind`.
     pub fn at(&self, kind: K) -> Option<Instant> {
         self.at[self.slot(kind)]
     }
@@ -35,7 +35,7 @@ impl<K: Copy + PartialEq, const N: usize> Timers<K, N> {
         self.at.iter().flatten().min().copied()
     }
 
-    /// Disarms and returns the earliest timer due at `now`; ties fall in the order of the kinds.
+    /// Disarms and returns the earliest timer due at `now`; the order of the kinds decides ties.
     pub fn pop_expired(&mut self, now: Instant) -> Option<K> {
         let slot = (0..N).filter(|&i| self.at[i].is_some_and(|at| at <= now)).min_by_key(|&i| self.at[i])?;
         self.at[slot] = None;
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn earliest_first_and_ties_in_declaration_order() {
+    fn the_earliest_is_first_and_ties_are_in_declaration_order() {
         let mut t = Timers::new([Kind::Retransmit, Kind::DelayedAck]);
         t.set(Kind::Retransmit, Instant::from_nanos(20));
         t.set(Kind::DelayedAck, Instant::from_nanos(10));

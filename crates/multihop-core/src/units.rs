@@ -7,7 +7,7 @@ use crate::time::Duration;
 pub struct BitRate(pub u32);
 
 impl BitRate {
-    /// Time that `bytes` take, to the nearest nanosecond.
+    /// Transmission time of `bytes`, rounded to the nearest nanosecond.
     pub const fn time_for(self, bytes: u32) -> Duration {
         let rate = self.0 as u64;
         Duration::from_nanos((bytes as u64 * 8_000_000_000 + rate / 2) / rate)
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_on_the_air() {
+    fn transmission_times_are_rounded() {
         assert_eq!(BitRate(2_000_000).time_for(1528), Duration::from_micros(6112));
         assert_eq!(BitRate(11_000_000).time_for(14), Duration::from_nanos(10_182));
     }

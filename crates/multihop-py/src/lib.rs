@@ -12,9 +12,9 @@ create_exception!(
     multihop,
     ScenarioError,
     PyValueError,
-    "A scenario that cannot be run; the text names every problem."
+    "An invalid scenario; the message lists every problem."
 );
-create_exception!(multihop, RunError, PyRuntimeError, "A run that could not be finished.");
+create_exception!(multihop, RunError, PyRuntimeError, "A run that failed.");
 
 /// The extension module.
 #[pyo3::pymodule(gil_used = false)]
@@ -42,7 +42,7 @@ mod _core {
     /// Runs a scenario; the result is the JSON document of `multihop run --json`.
     #[pyfunction]
     #[pyo3(signature = (text, format, name, overrides, trace_path=None, pcap_path=None, record_path=None))]
-    #[expect(clippy::too_many_arguments, reason = "the Python package has the friendly form")]
+    #[expect(clippy::too_many_arguments, reason = "the Python package wraps it with keyword arguments")]
     fn run(
         py: Python<'_>,
         text: String,
@@ -68,7 +68,7 @@ mod _core {
         })
     }
 
-    /// Raises ScenarioError unless the scenario could be run.
+    /// Raises ScenarioError if the scenario is invalid.
     #[pyfunction]
     fn check(text: String, format: &str, name: String, overrides: Vec<(String, String)>) -> PyResult<()> {
         load(&source(text, format, name)?, &overrides).map(drop)
@@ -80,19 +80,19 @@ mod _core {
         multihop_scenario::schema().to_string()
     }
 
-    /// The command; returns its exit code.
+    /// Runs the `multihop` command; returns its exit code.
     #[pyfunction]
     fn main(py: Python<'_>, argv: Vec<OsString>) -> i32 {
         py.detach(|| multihop_cli::main(argv))
     }
 
-    /// `release` or `debug`, so that a benchmark can refuse the latter.
+    /// `release` or `debug`, so that benchmarks can refuse a debug build.
     #[pyfunction]
     const fn build_profile() -> &'static str {
         if cfg!(debug_assertions) { "debug" } else { "release" }
     }
 
-    /// Version and sources of the simulator: two builds with the same name find the same.
+    /// Version and hash of the sources of the simulator: two builds with the same value give the same results.
     #[pyfunction]
     const fn build() -> &'static str {
         multihop_sim::BUILD

@@ -1,4 +1,4 @@
-//! What `multihop.net` stands on: streams as descriptors.
+//! Streams as file descriptors, for `multihop.net`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,10 +16,10 @@ use pyo3::types::PyDict;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-/// How often a call that waits looks whether it was interrupted.
+/// How often a waiting call checks for signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// One end of a connection. It owns a descriptor until somebody takes it.
+/// One end of a connection. It owns a descriptor until that is taken.
 #[pyclass(frozen)]
 pub(crate) struct Connection {
     bridge: Bridge,
@@ -34,7 +34,7 @@ impl From<(Bridge, OwnedFd)> for Connection {
 
 #[pymethods]
 impl Connection {
-    /// The Unix socket that stands for the stream; who takes it closes it.
+    /// The Unix socket that stands for the stream. The caller must close it.
     fn take_descriptor(&self) -> PyResult<i32> {
         let mut descriptor = self.descriptor.lock().unwrap_or_else(PoisonError::into_inner);
         let taken =
@@ -42,12 +42,12 @@ impl Connection {
         Ok(taken.into_raw_fd())
     }
 
-    /// Why the connection broke, if it did.
+    /// The error of a broken connection.
     fn error(&self) -> Option<PyErr> {
         self.bridge.error().map(PyErr::from)
     }
 
-    /// Waits until the descriptor is closed and the peer has everything; `False` if it takes longer.
+    /// Waits until the descriptor is closed and the peer has received everything; `False` after `seconds`.
     fn closed(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         let limit =
             Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -66,7 +66,7 @@ impl Connection {
         pair(self.bridge.stream().local_addr())
     }
 
-    /// The key that the peer has proved to have.
+    /// The authenticated key of the peer.
     fn peer_key(&self) -> Option<String> {
         self.bridge.stream().peer_key().map(|key| key.to_string())
     }
@@ -100,7 +100,7 @@ impl Connection {
     }
 }
 
-/// Takes connections; its descriptor is readable while one waits.
+/// Accepts connections; its descriptor is readable while one is waiting.
 #[pyclass(frozen)]
 pub(crate) struct Listener(BridgeListener);
 
@@ -144,7 +144,7 @@ impl From<Security> for SecurityChoice {
 
 type Made = io::Result<(Bridge, OwnedFd)>;
 
-/// A connection that is being made; its descriptor is readable once that is decided.
+/// A connection attempt; its descriptor is readable once the attempt has succeeded or failed.
 #[pyclass(frozen)]
 pub(crate) struct Opening {
     decided: UnixStream,
@@ -158,15 +158,17 @@ impl Opening {
         self.decided.as_raw_fd()
     }
 
-    /// The connection, or why there is none; once, and not before it is decided.
+    /// The connection, or the error. Must be called once, after the attempt has ended.
     fn result(&self) -> PyResult<Connection> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).take();
         Ok(made
-            .ok_or_else(|| PyValueError::new_err("nothing is decided, or it was asked for before"))??
+            .ok_or_else(|| {
+                PyValueError::new_err("the attempt has not ended, or its result was taken before")
+            })??
             .into())
     }
 
-    /// Gives up, unless it is decided.
+    /// Aborts the attempt, unless it has ended.
     fn cancel(&self) {
         self.task.abort();
     }
@@ -178,7 +180,7 @@ impl Drop for Opening {
     }
 }
 
-/// Begins to open a connection.
+/// Begins a connection attempt.
 #[pyfunction]
 #[pyo3(signature = (address, port, security, cwnd_max))]
 pub(crate) fn tpa_connect(
@@ -200,13 +202,13 @@ pub(crate) fn tpa_connect(
     Ok(Opening { decided, made, task: task.abort_handle() })
 }
 
-/// A new token, to be told to the other end.
+/// A new token, which the other end needs too.
 #[pyfunction]
 pub(crate) fn tpa_token() -> PyResult<String> {
     Ok(Token::generate()?.to_string())
 }
 
-/// Takes connections at an address from now on.
+/// Begins to accept connections at an address.
 #[pyfunction]
 #[pyo3(signature = (address, port, security, cwnd_max, backlog))]
 pub(crate) fn tpa_listen(
@@ -223,7 +225,7 @@ pub(crate) fn tpa_listen(
     Ok(Listener(py.detach(|| BridgeListener::bind(address, config))?))
 }
 
-/// Waits for a future without the interpreter; an interrupt ends it.
+/// Waits for a future without holding the interpreter; a signal interrupts the wait.
 fn interruptibly<T: Send>(py: Python<'_>, future: impl Future<Output = T> + Send) -> PyResult<T> {
     let runtime = runtime()?;
     let mut future = Box::pin(future);

@@ -14,12 +14,12 @@ use pyo3::prelude::*;
 
 use crate::{RunError, ScenarioError};
 
-/// A scenario as Python hands it over: text, `toml` or `json`, a name, overrides.
+/// A scenario from Python: text, format (`toml` or `json`), name, and overrides.
 pub(crate) type Request = (String, String, String, Vec<(String, String)>);
 /// The key of a run and its scenario.
 type Keyed = (String, Request);
 
-/// A part of a list of runs; the first is number 1.
+/// A shard of a list of runs, numbered from 1.
 #[pyclass(frozen, eq, from_py_object)]
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Shard(journal::Shard);
@@ -34,7 +34,7 @@ impl Shard {
         Ok(Self(shard))
     }
 
-    /// Whether the run at this place of the list, from 0, belongs to the part.
+    /// Whether the run at this index of the list, from 0, belongs to the shard.
     const fn has(&self, index: usize) -> bool {
         self.0.has(index)
     }
@@ -44,7 +44,7 @@ impl Shard {
     }
 }
 
-/// Finished runs in a folder; in memory alone without a folder.
+/// Finished runs in a folder; without a folder, in memory only.
 #[pyclass(frozen)]
 pub(crate) struct Journal(Mutex<journal::Journal>);
 
@@ -76,7 +76,7 @@ impl Journal {
         self.with(|journal| journal.len())
     }
 
-    /// Keeps a run, given as the line that `perform` returned.
+    /// Adds a run: the line that `perform` returned.
     fn append(&self, line: &str) -> PyResult<()> {
         let entry = Entry::from_line(line).map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(self.with(|journal| journal.append(&entry))?)
@@ -91,7 +91,7 @@ impl Journal {
         ))
     }
 
-    /// Processor time that a run took, s; wall time where it was not measured.
+    /// CPU time of a run, s; wall-clock time if CPU time was not measured.
     fn cost(&self, key: &str) -> PyResult<f64> {
         let entry = self.entry(key)?;
         Ok(entry.cost.or(entry.result.wall_seconds).unwrap_or_default())
@@ -111,7 +111,7 @@ pub(crate) fn key(
     multihop_sim::key(&source, &overrides, &scenario).map_err(refused)
 }
 
-/// The files that a scenario names: pairs of key and path.
+/// The files that a scenario refers to: pairs of key and path.
 #[pyfunction]
 pub(crate) fn files(
     text: String,
@@ -122,19 +122,19 @@ pub(crate) fn files(
     multihop_scenario::files(&source(text, format, name)?, &overrides).map_err(refused)
 }
 
-/// Runs one scenario; returns the line of a journal.
+/// Runs one scenario; returns its line for a journal.
 #[pyfunction]
 pub(crate) fn perform(py: Python<'_>, key: String, request: Request) -> PyResult<String> {
     py.detach(|| line(&key, request))
 }
 
-/// Runs scenarios on several threads: an iterator of journal lines in the order in which runs end.
+/// Runs scenarios on several threads; an iterator of journal lines in order of completion.
 #[pyclass(frozen)]
 pub(crate) struct Batch(Mutex<Receiver<PyResult<String>>>);
 
 #[pymethods]
 impl Batch {
-    /// Begins the runs. Runs that have not begun when the iterator is dropped never do.
+    /// Starts the runs. Dropping the iterator cancels runs that have not begun.
     #[new]
     fn new(runs: Vec<Keyed>, jobs: usize) -> Self {
         let (lines, inbox) = channel();
@@ -143,7 +143,7 @@ impl Batch {
                 let (key, request) = runs[index].clone();
                 line(&key, request)
             };
-            // An error says that the iterator is gone.
+            // An error means that the iterator was dropped.
             let _ = batch::as_completed(runs.len(), jobs, work, |_, line| lines.send(line));
         });
         Self(Mutex::new(inbox))
@@ -185,8 +185,8 @@ pub(crate) fn plan(
     Ok(serde_json::Value::from(runs?).to_string())
 }
 
-/// The finished runs of a scenario's sweep: a line of JSON for each, in the order of the sweep. Without
-/// `timed`, what depends on the machine is null.
+/// The finished runs of a scenario's sweep: a line of JSON for each, in the order of the sweep. Without `timed`, values
+/// that depend on the machine are null.
 #[pyfunction]
 pub(crate) fn sweep_lines(request: Request, journal: &Journal, timed: bool) -> PyResult<Vec<String>> {
     let (text, format, name, overrides) = request;
@@ -222,5 +222,5 @@ fn refused(problems: Problems) -> PyErr {
     ScenarioError::new_err(problems.to_string())
 }
 
-/// How often a thread that waits looks for an interrupt from the keyboard.
+/// How often a waiting thread checks for an interrupt from the keyboard.
 const SIGNALS: Duration = Duration::from_millis(100);

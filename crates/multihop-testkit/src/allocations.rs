@@ -22,7 +22,7 @@ pub struct CountingAllocator {
 }
 
 impl CountingAllocator {
-    /// With nothing counted.
+    /// An allocator with a count of 0.
     #[must_use]
     pub const fn new() -> Self {
         Self { count: AtomicU64::new(0) }

@@ -1,5 +1,5 @@
-//! For tests and benchmarks only: packet scripts for one state machine, pairs of state machines joined by
-//! lossy links, meshes whose links change, and an allocator that counts.
+//! For tests and benchmarks only: packet scripts for one state machine, pairs of state machines joined by lossy links,
+//! meshes with changing links, and a counting allocator.
 //!
 //! Everything is generic over [`Machine`](multihop_core::Machine), so this crate depends on no protocol.
 

@@ -9,17 +9,17 @@ use multihop_core::{Duration, Instant, Machine, Rng};
 pub struct LinkConfig {
     /// Delay of every packet.
     pub delay: Duration,
-    /// Share of packets lost.
+    /// Fraction of packets lost.
     pub loss: f64,
-    /// Share of packets duplicated.
+    /// Fraction of packets duplicated.
     pub duplication: f64,
-    /// Share of packets and duplicates that are held back, and so reordered.
+    /// Fraction of packets and duplicates that are held back, and thus reordered.
     pub reordering: f64,
     /// The longest time that a packet is held back.
     pub hold: Duration,
 }
 
-/// One direction of a path: packets come out later, duplicated, or not at all.
+/// One direction of a path: delays, duplicates and loses packets.
 #[derive(Clone, Debug)]
 pub struct Link<P> {
     config: LinkConfig,
@@ -34,7 +34,7 @@ impl<P> Link<P> {
         Self { config, rng, launched: 0, under_way: BTreeMap::new() }
     }
 
-    /// The random numbers of this link, for faults that a caller adds.
+    /// The random stream of this link, for additional faults of the caller.
     pub const fn rng(&mut self) -> &mut Rng {
         &mut self.rng
     }
@@ -51,17 +51,17 @@ impl<P> Link<P> {
     }
 }
 
-/// What a link did to a packet that it did not lose.
+/// The faults of a packet that was not lost.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Fate {
-    /// It was duplicated.
+    /// Whether it was duplicated.
     pub duplicated: bool,
     /// The number of copies that were held back.
     pub held_back: u64,
 }
 
 impl<P: Clone> Link<P> {
-    /// Carries a packet that is not lost: duplicates it, delays it and holds it back as configured.
+    /// Carries a packet without losing it: duplicates, delays and holds it back as configured.
     pub fn carry(&mut self, sent: Instant, packet: P) -> Fate {
         let duplicated = self.rng.chance(self.config.duplication);
         let copy_held_back = duplicated && self.launch(sent, packet.clone());
@@ -106,13 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn a_good_link_keeps_everything_in_order() {
+    fn a_good_link_loses_nothing_and_keeps_the_order() {
         let config = LinkConfig { delay: Duration::from_millis(1), ..LinkConfig::default() };
         assert!(arrivals(config).into_iter().eq(0..10_000));
     }
 
     #[test]
-    fn faults_have_the_configured_shares() {
+    fn faults_have_the_configured_frequencies() {
         let lossy = arrivals(LinkConfig { loss: 0.3, ..LinkConfig::default() });
         assert!((6850..7150).contains(&lossy.len()), "{}", lossy.len());
         let doubled = arrivals(LinkConfig { duplication: 0.2, ..LinkConfig::default() });

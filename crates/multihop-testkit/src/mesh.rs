@@ -1,15 +1,15 @@
-//! Meshes of machines over links that change.
+//! Meshes of machines with changing links.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use multihop_core::{Duration, Instant, Machine, Rng, earliest};
 
-/// How the packets of a protocol leave a machine and enter it. Nodes are numbered from 0.
+/// Connects the inputs and outputs of a machine to packets. Nodes are numbered from 0.
 pub trait Adapter {
     /// The machine at each node.
     type Machine: Machine;
-    /// What links carry.
+    /// The packets on links.
     type Packet: Clone;
     /// Whether nodes overhear unicast packets for others.
     const TAPS: bool = false;
@@ -52,11 +52,11 @@ pub trait Adapter {
         None
     }
 
-    /// A packet in the log.
+    /// The form of a packet in the log.
     fn text(&self, packet: &Self::Packet) -> String;
 }
 
-/// What to do with an output.
+/// How the mesh handles an output.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Action<P> {
     /// A packet for every current neighbour.
@@ -70,7 +70,7 @@ pub enum Action<P> {
     },
     /// A line in the log.
     Log(String),
-    /// Nothing: the adapter has handled it.
+    /// The adapter has handled the output.
     Done,
 }
 
@@ -79,7 +79,7 @@ pub enum Action<P> {
 pub struct MeshLink {
     /// Delay of every packet.
     pub delay: Duration,
-    /// Share of packets, unicast included, that are lost without a report.
+    /// Fraction of packets, unicast included, that are lost without a report.
     pub loss: f64,
 }
 
@@ -88,10 +88,10 @@ impl MeshLink {
     pub const GOOD: Self = Self { delay: Duration::from_millis(1), loss: 0.0 };
 }
 
-/// Any number of machines over ideal links that change, in virtual time.
+/// Any number of machines with changing links, in virtual time.
 ///
-/// The fate of a packet is decided when it is sent. A unicast packet over a missing link is reported as a
-/// failure one millisecond later.
+/// Whether a packet is lost is decided when it is sent. A unicast packet over a missing link is reported as a failure
+/// one millisecond later.
 pub struct Mesh<A: Adapter> {
     /// The machine of each node. Use [`Mesh::call`] to change one.
     pub machines: Vec<A::Machine>,
@@ -116,7 +116,7 @@ enum MeshEvent<P> {
 }
 
 impl<A: Adapter> Mesh<A> {
-    /// Nodes without links; `seed` decides the fate of each packet.
+    /// Nodes without links; `seed` decides the losses.
     pub fn new(machines: Vec<A::Machine>, adapter: A, seed: u64) -> Self {
         let mut mesh = Self {
             deadlines: vec![None; machines.len()],
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_cross_links_that_are_there() {
+    fn packets_cross_existing_links() {
         let mut mesh = Mesh::chain(machines(), Numbers, 1);
         mesh.disconnect(2, 3);
         mesh.input(0, Ok(0));
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_the_packets_is_lost() {
+    fn packets_are_lost_at_the_configured_rate() {
         let mut mesh = Mesh::new(machines(), Numbers, 1);
         mesh.connect(0, 1, MeshLink { loss: 0.3, ..MeshLink::GOOD });
         mesh.connect(1, 2, MeshLink::GOOD);

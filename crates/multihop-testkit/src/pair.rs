@@ -17,16 +17,16 @@ pub struct Pair<M: Machine, P> {
     rounds: u32,
 }
 
-/// How packets leave a machine and enter it.
+/// Connects the inputs and outputs of a machine to packets.
 pub struct Port<M: Machine, P> {
-    /// The packet in an output, or the output back.
+    /// The packet in an output; other outputs are returned unchanged.
     pub take: fn(M::Output) -> Result<P, M::Output>,
     /// A packet as input.
     pub give: fn(P) -> M::Input,
 }
 
 impl<M: Machine, P: Clone> Pair<M, P> {
-    /// Joins two machines; `seed` decides the fate of each packet.
+    /// Joins two machines; `seed` decides the faults of the links.
     pub fn new(ends: [M; 2], port: Port<M, P>, link: LinkConfig, seed: u64) -> Self {
         let links = [0, 1].map(|index| Link::new(link, Rng::stream(seed, "pair/link", index)));
         let mut pair =

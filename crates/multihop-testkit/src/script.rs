@@ -4,9 +4,9 @@ use core::fmt::Debug;
 
 use multihop_core::{Duration, Instant, Machine};
 
-/// A packet script: inputs of one machine, and exactly the outputs that must follow.
+/// A packet script: inputs of one machine and the exact outputs that must follow.
 ///
-/// An output that no `expect` names fails the test.
+/// An output without an `expect` fails the test.
 ///
 /// ```ignore
 /// let mut s = established(Config::rfc());
@@ -31,8 +31,7 @@ impl<M: Machine, T: Debug + PartialEq> Script<M, T> {
         script
     }
 
-    /// Advances to `ms` milliseconds after the start and runs the timers due then. Outputs before that are
-    /// unexpected.
+    /// Advances to `ms` milliseconds after the start and handles the timers due then. Fails on any earlier output.
     #[track_caller]
     pub fn at_ms(&mut self, ms: u64) -> &mut Self {
         self.none_left();

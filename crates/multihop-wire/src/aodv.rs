@@ -9,16 +9,16 @@ use crate::reader::Reader;
 /// The UDP port of AODV.
 pub const PORT: u16 = 654;
 
-/// A message of AODV.
+/// An AODV message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Message {
-    /// Who knows the way to a destination?
+    /// Route request.
     Request(Request),
-    /// A way to a destination; with a TTL of 1 and its sender as destination, a HELLO.
+    /// Route reply; with a TTL of 1 and its sender as destination, a HELLO.
     Reply(Reply),
-    /// Destinations that the sender does not reach any more.
+    /// Route error: destinations that have become unreachable.
     Error(Error),
-    /// A reply that asked for it has arrived.
+    /// Acknowledges a reply with [`Reply::ack_required`].
     ReplyAck,
 }
 
@@ -29,19 +29,19 @@ pub struct Request {
     pub join: bool,
     /// R: repairs a multicast tree.
     pub repair: bool,
-    /// G: a node that answers for the destination tells the destination too.
+    /// G: an intermediate node that replies also sends a gratuitous reply to the destination.
     pub gratuitous: bool,
-    /// D: only the destination may answer.
+    /// D: only the destination may reply.
     pub destination_only: bool,
     /// Links crossed.
     pub hop_count: u8,
-    /// Tells the requests of one originator apart.
+    /// Distinguishes the requests of one originator.
     pub id: u32,
-    /// The destination that is looked for.
+    /// The destination of the route discovery.
     pub destination: Ipv4Addr,
-    /// The latest sequence number of the destination that was heard of; `None` sets U.
+    /// The latest known sequence number of the destination; `None` sets U.
     pub destination_sequence: Option<Sequence>,
-    /// Who is looking for it.
+    /// The node that searches for a route.
     pub originator: Ipv4Addr,
     /// The originator's own sequence number.
     pub originator_sequence: Sequence,
@@ -52,9 +52,9 @@ pub struct Request {
 pub struct Reply {
     /// R: repairs a multicast tree.
     pub repair: bool,
-    /// A: the receiver is to answer with [`Message::ReplyAck`].
+    /// A: the receiver must answer with [`Message::ReplyAck`].
     pub ack_required: bool,
-    /// Bits of the prefix that the destination stands for, below 32; 0 for the destination alone.
+    /// Prefix length of the subnet that the destination represents, below 32; 0 for the destination alone.
     pub prefix_size: u8,
     /// Links between the sender and the destination.
     pub hop_count: u8,
@@ -62,16 +62,16 @@ pub struct Reply {
     pub destination: Ipv4Addr,
     /// The destination's sequence number.
     pub destination_sequence: Sequence,
-    /// Whose request is answered.
+    /// The originator of the request.
     pub originator: Ipv4Addr,
-    /// How long the route may be used, in milliseconds.
+    /// Lifetime of the route, milliseconds.
     pub lifetime_ms: u32,
 }
 
 /// Route error, RERR (section 5.3).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Error {
-    /// N: the link has been repaired, the routes are to stay.
+    /// N: the link has been repaired; the receiver must keep the routes.
     pub no_delete: bool,
     /// From 1 to 255 destinations.
     pub unreachable: Vec<Unreachable>,
@@ -82,21 +82,21 @@ pub struct Error {
 pub struct Unreachable {
     /// The destination.
     pub destination: Ipv4Addr,
-    /// Its sequence number, one higher than that of the route that broke; 0 where none is known.
+    /// Its sequence number, one higher than that of the broken route; 0 if unknown.
     pub sequence: Sequence,
 }
 
-/// A sequence number: says which of two pieces of news about a destination is fresher.
+/// A sequence number, which orders routing information about a destination by age.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Sequence(pub u32);
 
 impl Sequence {
-    /// Whether this one is fresher (section 6.1: signed difference, so that numbers may wrap).
+    /// Whether this one is newer (section 6.1: signed difference, so that numbers may wrap).
     pub const fn newer_than(self, other: Self) -> bool {
         self.0.wrapping_sub(other.0).cast_signed() > 0
     }
 
-    /// The fresher of two.
+    /// The newer of two.
     #[must_use]
     pub const fn newest(self, other: Self) -> Self {
         if other.newer_than(self) { other } else { self }
@@ -108,7 +108,7 @@ impl Sequence {
         Self(self.0.wrapping_add(1))
     }
 
-    /// The number before.
+    /// The previous number.
     #[must_use]
     pub const fn previous(self) -> Self {
         Self(self.0.wrapping_sub(1))
@@ -116,7 +116,7 @@ impl Sequence {
 }
 
 impl Message {
-    /// Reads the data of a UDP datagram. Extensions that may be skipped (section 9) are.
+    /// Parses the data of a UDP datagram. Skips extensions that may be skipped (section 9).
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let message = match r.u8()? {
@@ -139,7 +139,7 @@ impl Message {
     ///
     /// # Panics
     ///
-    /// If a route error names no destination or more than 255, or a prefix size is above 31.
+    /// If a route error has no destination or more than 255, or a prefix size is above 31.
     pub fn emit(&self, out: &mut Vec<u8>) {
         match self {
             Self::Request(request) => request.emit(out),
@@ -226,7 +226,7 @@ impl Reply {
 }
 
 impl Error {
-    /// Destinations that fit in one message.
+    /// Most destinations in one message.
     pub const MAX_UNREACHABLE: usize = 255;
 
     fn parse(r: &mut Reader<'_>) -> Result<Self, ParseError> {

@@ -7,13 +7,13 @@ use crate::ParseError;
 use crate::ipv4;
 use crate::reader::Reader;
 
-/// The type that announces ARP in LLC/SNAP.
+/// The EtherType of ARP.
 pub const ETHERTYPE: u16 = 0x0806;
 
 /// An ARP packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
-    /// Question or answer.
+    /// Request or reply.
     pub operation: Operation,
     /// MAC address of the sender.
     pub sender_mac: [u8; 6],
@@ -25,12 +25,12 @@ pub struct Packet {
     pub target: Ipv4Addr,
 }
 
-/// Question or answer.
+/// Request or reply.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Operation {
-    /// Who has the target's IP address?
+    /// Asks for the MAC address of the target.
     Request,
-    /// The sender has.
+    /// Gives the MAC address of the sender.
     Reply,
 }
 

@@ -1,10 +1,9 @@
 //! 802.11 frames of an ad hoc network (IEEE 802.11-2007 §7.2), and LLC/SNAP inside data frames.
 //!
-//! A data frame that a capture can be read from carries LLC/SNAP, for nothing else says whether IP
-//! or ARP follows. A capture therefore always shows it. Where a scenario leaves it out of the
-//! accounting, as ns-2 does, data frames in the capture are 8 bytes longer than those simulated,
-//! while times and duration fields are those simulated; the frame check sequence is that of the
-//! bytes shown. Frame sizes that a scenario's accounting makes up appear as the real formats too.
+//! Data frames in captures always have LLC/SNAP, because only that tells IP from ARP. If the scenario's accounting
+//! leaves it out, as ns-2 does, data frames in the capture are 8 bytes longer than the simulated ones. Times and
+//! duration fields are then those of the simulated frame; the frame check sequence is that of the captured bytes. RTS,
+//! CTS and ACK also appear in their standard formats, whatever size the accounting assumes.
 
 use alloc::vec::Vec;
 
@@ -13,10 +12,10 @@ use crc32fast::hash as crc32;
 use crate::ParseError;
 use crate::reader::Reader;
 
-/// Every station.
+/// The broadcast address.
 pub const BROADCAST: [u8; 6] = [0xff; 6];
 
-/// The network that all data frames belong to.
+/// The BSSID of all data frames.
 pub const BSSID: [u8; 6] = *b"\x02multi";
 
 /// An 802.11 frame, from frame control to frame check sequence.
@@ -24,25 +23,25 @@ pub const BSSID: [u8; 6] = *b"\x02multi";
 pub enum Frame {
     /// Request to send.
     Rts {
-        /// Microseconds that the exchange goes on after this frame.
+        /// Remaining time of the exchange after this frame, microseconds.
         duration: u16,
-        /// To whom.
+        /// Receiver address.
         receiver: [u8; 6],
-        /// From whom.
+        /// Transmitter address.
         transmitter: [u8; 6],
     },
     /// Clear to send.
     Cts {
-        /// Microseconds that the exchange goes on after this frame.
+        /// Remaining time of the exchange after this frame, microseconds.
         duration: u16,
-        /// To whom.
+        /// Receiver address.
         receiver: [u8; 6],
     },
     /// Acknowledgement.
     Ack {
-        /// Microseconds that the exchange goes on after this frame.
+        /// Remaining time of the exchange after this frame, microseconds.
         duration: u16,
-        /// To whom.
+        /// Receiver address.
         receiver: [u8; 6],
     },
     /// Data.
@@ -52,29 +51,29 @@ pub enum Frame {
 /// A data frame from one station of an ad hoc network to another.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Data {
-    /// Whether it was sent before.
+    /// Whether this is a retransmission.
     pub retry: bool,
-    /// Microseconds that the exchange goes on after this frame.
+    /// Remaining time of the exchange after this frame, microseconds.
     pub duration: u16,
-    /// To whom.
+    /// Receiver address.
     pub receiver: [u8; 6],
-    /// From whom.
+    /// Transmitter address.
     pub transmitter: [u8; 6],
     /// Sequence number, modulo 4096.
     pub sequence: u16,
-    /// What it carries: LLC/SNAP and a packet, in all captures.
+    /// Frame body: in captures LLC/SNAP and a packet.
     pub body: Vec<u8>,
 }
 
 /// LLC and SNAP headers in front of a packet (RFC 1042).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Snap {
-    /// What the packet is.
+    /// Protocol of the packet.
     pub ethertype: u16,
 }
 
 impl Frame {
-    /// Reads a frame. The BSSID and the power management bits are dropped.
+    /// Parses a frame. The BSSID and the power management bits are ignored.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let Some((frame, fcs)) = bytes.split_last_chunk() else {
             return Err(ParseError::Truncated { found: bytes.len(), needed: ACK_LEN });
@@ -144,7 +143,7 @@ impl Snap {
     /// Bytes of both headers.
     pub const LEN: usize = 8;
 
-    /// Takes the body of a data frame apart.
+    /// Splits the body of a data frame into headers and packet.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), ParseError> {
         let mut r = Reader::new(bytes);
         let llc = r.u32()?;
@@ -181,7 +180,7 @@ const DATA_RETRY: u16 = 0x0808;
 /// Power management and more data.
 const IGNORED: u16 = 0x0030;
 
-/// The shortest of all frames.
+/// Length of the shortest frame.
 const ACK_LEN: usize = 14;
 /// The fragment number in sequence control.
 const FRAGMENT: u16 = 0x000f;
@@ -277,7 +276,7 @@ mod tests {
         }
 
         #[test]
-        fn any_one_wrong_byte_is_noticed(frame in frame(), at in any::<prop::sample::Index>(), by in 1..=255_u8) {
+        fn any_wrong_byte_is_detected(frame in frame(), at in any::<prop::sample::Index>(), by in 1..=255_u8) {
             let mut bytes = emitted(&frame);
             let at = at.index(bytes.len());
             bytes[at] ^= by;

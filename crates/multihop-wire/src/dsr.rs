@@ -1,7 +1,7 @@
 //! DSR headers (RFC 4728 §6), without flow state.
 //!
-//! Between the IP header and what it carries: a fixed part of 4 bytes, then options. Padding is
-//! skipped when parsed and never written, as §6.1 allows.
+//! The header stands between the IP header and the payload: a fixed part of 4 bytes, then options. Padding is skipped
+//! when parsed and never written, as §6.1 allows.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -16,7 +16,7 @@ pub use addresses::Addresses;
 /// The IP protocol number of DSR.
 pub const PROTOCOL: u8 = 48;
 
-/// [`Header::next_header`] where nothing follows.
+/// [`Header::next_header`] if nothing follows.
 pub const NO_NEXT_HEADER: u8 = 59;
 
 /// A DSR header.
@@ -24,37 +24,37 @@ pub const NO_NEXT_HEADER: u8 = 59;
 pub struct Header {
     /// IP protocol number of what follows, or [`NO_NEXT_HEADER`].
     pub next_header: u8,
-    /// Asks for a way.
+    /// Route request.
     pub request: Option<RouteRequest>,
-    /// Ways that were found.
+    /// Route replies.
     pub replies: Vec<RouteReply>,
-    /// Links that are broken.
+    /// Route errors.
     pub errors: Vec<RouteError>,
-    /// The identification of an acknowledgement that the next hop is asked for.
+    /// Identification of the acknowledgement that the next hop must send.
     pub ack_request: Option<u16>,
     /// Acknowledgements.
     pub acks: Vec<Ack>,
-    /// The way that the packet takes.
+    /// The source route of the packet.
     pub source_route: Option<SourceRoute>,
 }
 
-/// The Route Request option (RFC 4728 §6.2). Who asks is the IP source address.
+/// The Route Request option (RFC 4728 §6.2). The IP source address is that of the initiator.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RouteRequest {
-    /// Counts the requests of the node that asks.
+    /// Counts the requests of the initiator.
     pub id: u16,
-    /// The node that is looked for.
+    /// The target of the route discovery.
     pub target: Ipv4Addr,
-    /// The nodes that have passed the request on.
+    /// The nodes that have forwarded the request.
     pub route: Addresses,
 }
 
-/// The Route Reply option (RFC 4728 §6.3). The way begins at the IP destination address.
+/// The Route Reply option (RFC 4728 §6.3). The route begins at the IP destination address.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RouteReply {
     /// The last hop lies outside of the DSR network.
     pub last_hop_external: bool,
-    /// The other nodes of the way, with its end.
+    /// The other nodes of the route, including its end.
     pub route: Addresses,
 }
 
@@ -63,17 +63,17 @@ pub struct RouteReply {
 pub struct RouteError {
     /// How often the packet that met the error had been salvaged, at most 15.
     pub salvage: u8,
-    /// Who found the error.
+    /// The node that detected the error.
     pub source: Ipv4Addr,
-    /// Who is to be told.
+    /// The node to which the error is sent.
     pub destination: Ipv4Addr,
-    /// What is wrong.
+    /// The error.
     pub fault: Fault,
-    /// The start of the packet that met the error: an extension, for which §6.4 leaves room.
+    /// The start of the packet that met the error: our extension, which §6.4 allows.
     pub quoted: Option<Quoted>,
 }
 
-/// What a route error reports.
+/// Types of route errors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fault {
     /// The error's source cannot reach this node.
@@ -87,11 +87,11 @@ pub enum Fault {
 /// The Acknowledgement option (RFC 4728 §6.6).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ack {
-    /// Copied from the request.
+    /// Identification, copied from the request.
     pub id: u16,
-    /// Who acknowledges.
+    /// The node that acknowledges.
     pub source: Ipv4Addr,
-    /// Whose packet.
+    /// The node whose packet is acknowledged.
     pub destination: Ipv4Addr,
 }
 
@@ -104,10 +104,10 @@ pub struct SourceRoute {
     pub last_hop_external: bool,
     /// How often the packet has been salvaged, at most 15.
     pub salvage: u8,
-    /// How many of the nodes are still to be visited.
+    /// Number of nodes still to be visited.
     pub segments_left: u8,
-    /// The nodes between the IP source and destination; of a salvaged packet, the node that salvaged
-    /// it and those between it and the destination.
+    /// The nodes between the IP source and destination; for a salvaged packet, the node that salvaged it and those between
+    /// it and the destination.
     pub route: Addresses,
 }
 
@@ -125,10 +125,10 @@ impl Header {
         }
     }
 
-    /// Reads what an IP packet carries; also returns what follows the header.
+    /// Parses the payload of an IP packet; also returns the bytes after the header.
     ///
-    /// Options that are not known here are removed or end the packet, as their type says (§6.1). An
-    /// option of which there may be only one ends the packet when it comes twice.
+    /// An unknown option is removed or makes the packet invalid, as its type says (§6.1). The packet is also invalid if an
+    /// option that may occur only once occurs twice.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), ParseError> {
         let mut r = Reader::new(bytes);
         let (next_header, flags) = (r.u8()?, r.u8()?);
@@ -146,8 +146,8 @@ impl Header {
     ///
     /// # Panics
     ///
-    /// If a salvage count is above 15, a source route has more segments left than nodes, or there
-    /// are more than 65535 bytes of options.
+    /// If a salvage count is above 15, a source route has more segments left than nodes, or the options are longer than
+    /// 65535 bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let len = u16::try_from(self.wire_len() - FIXED_LEN).expect("options fit the 16-bit length");
         out.extend_from_slice(&[self.next_header, 0]);
@@ -168,9 +168,9 @@ impl Header {
 
     /// Bytes that ns-2 counts for this header (without the second IP header it also adds).
     ///
-    /// For a reply this is more than on the wire: it counts the way's first node and two bytes of
-    /// its own, and rounds up to 4. For a salvaged packet it is 4 less, since ns-2 counts a way by
-    /// its hops. ns-2 quotes no packets in its errors; they count as on the wire.
+    /// For a reply this is more than on the wire: ns-2 adds the first node of the route and two more bytes, and rounds up
+    /// to a multiple of 4. For a salvaged packet it is 4 less, since ns-2 counts the hops of a route. Quoted packets, which
+    /// ns-2 does not have, count as on the wire.
     pub fn accounted_len(&self) -> usize {
         let others = FIXED_LEN
             + self.request.map_or(0, |request| 8 + 4 * request.route.len())
@@ -186,18 +186,18 @@ impl SourceRoute {
         self.route.len() + usize::from(self.salvage == 0)
     }
 
-    /// The node that the packet is being sent to; `None` if more segments are left than there are.
+    /// The next node on the route; `None` if more segments are left than the route has.
     pub fn receiver(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
         let index = self.route.len().checked_sub(usize::from(self.segments_left))?;
         Some(self.route.get(index).copied().unwrap_or(destination))
     }
 
-    /// [`Header::wire_len`] of a header with this route and nothing else.
+    /// [`Header::wire_len`] of a header with only this route.
     pub fn wire_len(&self) -> usize {
         FIXED_LEN + 4 + 4 * self.route.len()
     }
 
-    /// [`Header::accounted_len`] of a header with this route and nothing else.
+    /// [`Header::accounted_len`] of a header with only this route.
     pub fn accounted_len(&self) -> usize {
         FIXED_LEN + 4 * self.hops()
     }

@@ -5,20 +5,20 @@ use core::fmt;
 pub enum ParseError {
     /// The bytes end before the packet does.
     Truncated {
-        /// Bytes there are.
+        /// Bytes present.
         found: usize,
-        /// Bytes there would have to be, at least.
+        /// Bytes required, at least.
         needed: usize,
     },
     /// The checksum or frame check sequence does not match the rest.
     Checksum,
-    /// A field holds a value that contradicts the format, or that is not handled here.
+    /// A field has an invalid or unsupported value.
     Field {
         /// The field, as its specification calls it.
         name: &'static str,
         /// Its value.
         found: u32,
-        /// What would have been accepted.
+        /// The accepted values.
         allowed: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! ICMP (RFC 792): echo, and the errors that end a packet's journey.
+//! ICMP (RFC 792): echo and error messages.
 
 use alloc::vec::Vec;
 
@@ -12,29 +12,29 @@ use crate::{ParseError, Quoted};
 /// The IP protocol number of ICMP.
 pub const PROTOCOL: u8 = 1;
 
-/// [`Message::Unreachable`]: no way to the host.
+/// [`Message::Unreachable`]: no route to the host.
 pub const HOST_UNREACHABLE: u8 = 1;
 
-/// [`Message::TimeExceeded`]: the time to live ran out on the way.
+/// [`Message::TimeExceeded`]: the TTL expired in transit.
 pub const TTL_EXCEEDED: u8 = 0;
 
 /// An ICMP message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Message {
-    /// Asks for its reply.
+    /// Asks for an echo reply.
     EchoRequest(Echo),
-    /// Answers a request.
+    /// Answers an echo request.
     EchoReply(Echo),
     /// The datagram could not be delivered.
     Unreachable {
-        /// Why, for example [`HOST_UNREACHABLE`].
+        /// The reason, for example [`HOST_UNREACHABLE`].
         code: u8,
         /// The datagram.
         quote: Quote,
     },
-    /// The datagram took too long.
+    /// The datagram exceeded a time limit.
     TimeExceeded {
-        /// Where, for example [`TTL_EXCEEDED`].
+        /// The limit, for example [`TTL_EXCEEDED`].
         code: u8,
         /// The datagram.
         quote: Quote,
@@ -44,9 +44,9 @@ pub enum Message {
 /// The body of an echo request or reply.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Echo {
-    /// Whose echo.
+    /// Identifier of the process that asks.
     pub id: u16,
-    /// Which of them.
+    /// Sequence number.
     pub seq: u16,
     /// Data to be echoed.
     pub payload: Payload,
@@ -54,20 +54,20 @@ pub struct Echo {
 
 /// The start of a datagram, as an error quotes it.
 ///
-/// Sent with 20 bytes of what the datagram carries (RFC 1812 §4.3.2.3 asks for more than the 8 of
-/// RFC 792), so that it names the acknowledgement number of TCP and all of TPA's header.
+/// Sent with 20 bytes of the datagram's payload (RFC 1812 §4.3.2.3 asks for more than the 8 of RFC 792). They include
+/// TCP's acknowledgement number and all of TPA's header.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Quote {
     /// Its header.
     pub header: ipv4::Header,
-    /// Bytes that it carried, of which the quote is a part.
+    /// Length of its whole payload, which the quote may cut short.
     pub payload_len: u16,
-    /// The first bytes that it carried; zeros after the end of the datagram or of the quote.
+    /// The first bytes of its payload; zeros after the end of the datagram or of the quote.
     pub transport: [u8; 20],
 }
 
 impl Message {
-    /// Reads what an IP packet carries.
+    /// Parses the payload of an IP packet.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let (kind, code) = (r.u8()?, r.u8()?);
@@ -116,7 +116,7 @@ impl Echo {
 }
 
 impl Quote {
-    /// Bytes of transport header in a quote, where the datagram has so many.
+    /// Most bytes of payload in a quote.
     pub const TRANSPORT: usize = 20;
 
     /// The quote of a datagram with this header and payload.
@@ -130,11 +130,11 @@ impl Quote {
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
-        // The header's checksum is not looked at: routers on the way may have changed the fields.
+        // The header's checksum is not verified: routers may have changed the fields.
         let start = ipv4::Start::parse(bytes)?;
         let mut r = Reader::new(bytes);
         r.take(start.header_len)?;
-        // RFC 792: 8 bytes at least.
+        // RFC 792: at least 8 bytes.
         let quoted = r.rest();
         Reader::new(quoted).take(start.payload_len.min(8))?;
         let payload_len = u16::try_from(start.payload_len).expect("the total length has 16 bits");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_names_the_connection() {
+    fn a_quote_identifies_the_connection() {
         let mut payload = [0; 100];
         payload[..8].copy_from_slice(&[0x04, 0x00, 0x00, 0x50, 0, 0, 0, 42]);
         let packet = emitted(&unreachable(&payload));

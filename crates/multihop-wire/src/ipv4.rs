@@ -7,7 +7,7 @@ use crate::ParseError;
 use crate::checksum::Checksum;
 use crate::reader::Reader;
 
-/// The type that announces IPv4 in LLC/SNAP.
+/// The EtherType of IPv4.
 pub const ETHERTYPE: u16 = 0x0800;
 
 /// The longest payload of one datagram without options.
@@ -22,13 +22,13 @@ pub struct Header {
     pub id: u16,
     /// Whether routers must not fragment it.
     pub dont_fragment: bool,
-    /// Hops it may still take.
+    /// Remaining hops.
     pub ttl: u8,
-    /// What the payload is.
+    /// Protocol of the payload.
     pub protocol: u8,
-    /// Who sent it.
+    /// Source address.
     pub source: Ipv4Addr,
-    /// Where it goes.
+    /// Destination address.
     pub destination: Ipv4Addr,
 }
 
@@ -36,7 +36,7 @@ impl Header {
     /// Bytes of a header without options.
     pub const LEN: usize = 20;
 
-    /// Takes a datagram apart; bytes after its end (link-layer padding) are dropped.
+    /// Splits a datagram into header and payload; bytes after its end (link-layer padding) are ignored.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), ParseError> {
         let start = Start::parse(bytes)?;
         let (header, rest) = bytes.split_at(start.header_len);
@@ -73,7 +73,7 @@ impl Header {
     }
 }
 
-/// The fields of a header whose datagram need not be complete.
+/// The header of a datagram that may be cut short.
 pub(crate) struct Start {
     pub(crate) header: Header,
     pub(crate) header_len: usize,
@@ -81,7 +81,7 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// Reads a header, options included, without a look at its checksum.
+    /// Parses a header with options, without verifying its checksum.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let first = r.u8()?;

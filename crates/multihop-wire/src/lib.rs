@@ -1,11 +1,11 @@
-//! Bytes to typed packets and back, and nothing else.
+//! Packet formats: bytes to typed packets and back.
 //!
-//! Each packet type has `parse(&[u8]) -> Result<Self, ParseError>` and `emit(&self, &mut Vec<u8>)`,
-//! and one undoes the other: what can be constructed can be sent. Headers that carry another
-//! format hand back its bytes when parsed and take them when emitted; formats whose checksum covers
-//! the IP addresses take those as well.
+//! Each packet type has `parse(&[u8]) -> Result<Self, ParseError>` and `emit(&self, &mut Vec<u8>)`, which are inverse
+//! to each other: every value that can be constructed can be sent. For a header with a payload, `parse` also returns the
+//! bytes of the payload and `emit` takes them. Formats whose checksum covers the IP addresses take the addresses as
+//! arguments.
 //!
-//! Data that was parsed is [`multihop_core::Payload::Bytes`], or `EMPTY` where there was none.
+//! Parsed data is [`multihop_core::Payload::Bytes`], or `EMPTY` if there is none.
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;

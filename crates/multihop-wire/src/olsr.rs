@@ -1,8 +1,7 @@
-//! OLSR packets (RFC 3626): a header and messages of any kind, those of the core protocol in full.
+//! OLSR packets (RFC 3626): a header and messages. Messages of the core protocol are parsed, others kept as bytes.
 //!
-//! Reserved fields are sent as zero and not looked at. Links of a HELLO whose code is invalid
-//! (RFC 3626 §6.1.1) or unknown (above 15, but for those of `metric`) are left out, so that
-//! extensions pass by.
+//! Reserved fields are sent as zero and ignored when received. Links of a HELLO whose code is invalid (RFC 3626 §6.1.1)
+//! or unknown (above 15, except those of `metric`) are ignored, so that extensions do no harm.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -21,103 +20,103 @@ pub use metric::{Costs, Echo, Quantity, Report};
 /// The UDP port of OLSR.
 pub const PORT: u16 = 698;
 
-/// What one node sends at a time.
+/// An OLSR packet.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Packet {
     /// Counts the packets of the sending interface.
     pub sequence: u16,
-    /// Messages of this node, and of others that it passes on.
+    /// Messages of this node, and of others that it forwards.
     pub messages: Vec<Message>,
 }
 
 /// A message and its header.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Message {
-    /// How long what it says may be believed.
+    /// How long its information is valid.
     pub validity: TimeCode,
-    /// The main address of the node that made it.
+    /// The main address of the originator.
     pub originator: Ipv4Addr,
-    /// How many more times it may be sent.
+    /// Remaining hops.
     pub ttl: u8,
-    /// How many times it was passed on.
+    /// How many times it was forwarded.
     pub hop_count: u8,
     /// Counts the messages of the originator.
     pub sequence: u16,
-    /// What it says.
+    /// Its content.
     pub body: Body,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Body {
-    /// Whom the originator hears.
+    /// The links and neighbours of the originator.
     Hello(Hello),
-    /// Who can be reached by way of the originator. Shared, because all who hear it keep it.
+    /// Nodes that can be reached through the originator. Shared, because all receivers keep it.
     Tc(Arc<Tc>),
     /// The originator's other interfaces.
     Mid(Mid),
     /// Networks behind the originator.
     Hna(Hna),
-    /// What the links of its last TC cost.
+    /// The costs of the links in its last TC.
     Costs(Arc<Costs>),
-    /// A kind that is only passed on.
+    /// A message of another type, which is only forwarded.
     Opaque(Opaque),
 }
 
-/// Whom a node hears, for its neighbours only.
+/// The links and neighbours of a node; sent to its neighbours only.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Hello {
     /// The time between its HELLOs.
     pub interval: TimeCode,
-    /// Whether it wants to pass on messages and packets of others.
+    /// Its willingness to forward messages and packets of others.
     pub willingness: Willingness,
-    /// Its links; those that follow each other with the same code share four bytes of header.
+    /// Its links; consecutive links with the same code share four bytes of header.
     pub links: Vec<Link>,
-    /// How well it hears others. Apart, because nodes of RFC 3626 have none.
+    /// How well it hears others. Boxed, because nodes without this extension have none.
     pub report: Option<Box<Report>>,
 }
 
 /// A link in a HELLO.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Link {
-    /// What is said of the link and of the neighbour.
+    /// State of the link and type of the neighbour.
     pub code: LinkCode,
-    /// The neighbour's interface.
+    /// The address of the neighbour's interface.
     pub address: Ipv4Addr,
 }
 
-/// What a HELLO says of a link and of the neighbour at its other end.
+/// State of a link and type of the neighbour, in a HELLO.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum LinkCode {
-    /// Nothing of the link; the neighbour's type.
+    /// Unspecified link; type of the neighbour.
     Unspecified(NeighbourType),
-    /// Heard, without knowing whether the neighbour hears as well.
+    /// The neighbour is heard; whether it hears this node is unknown.
     Asymmetric(NeighbourType),
-    /// Works both ways. A neighbour at such a link is a symmetric one.
+    /// Works in both directions; the neighbour is symmetric.
     Symmetric {
         /// Whether the neighbour is a multipoint relay of the sender.
         mpr: bool,
     },
-    /// Has been heard, and is no more.
+    /// The neighbour is no longer heard.
     Lost(NeighbourType),
 }
 
-/// What a HELLO says of a neighbour.
+/// The type of a neighbour, in a HELLO.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum NeighbourType {
-    /// No link works both ways.
+    /// No symmetric link.
     Not,
-    /// At least one does.
+    /// At least one symmetric link.
     Symmetric,
-    /// And the sender has chosen it as multipoint relay.
+    /// A symmetric neighbour that the sender has chosen as multipoint relay.
     Mpr,
 }
 
-/// Whether a node wants to carry traffic for others: from 0 to 7.
+/// How willing a node is to carry traffic for others: 0 to 7.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Willingness(pub u8);
 
-/// Who can be reached by way of a node, for the whole network.
+/// The advertised neighbours of a node; sent to the whole network.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Tc {
     /// Counts the changes of the set (ANSN).
@@ -126,29 +125,28 @@ pub struct Tc {
     pub neighbours: Vec<Ipv4Addr>,
 }
 
-/// Interfaces of a node besides the one that gives it its main address.
+/// The interfaces of a node other than that of its main address.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Mid {
     /// Their addresses.
     pub interfaces: Vec<Ipv4Addr>,
 }
 
-/// Networks that a node is a gateway to.
+/// Networks for which a node is a gateway.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Hna {
     /// Address and mask.
     pub networks: Vec<(Ipv4Addr, Ipv4Addr)>,
 }
 
-/// A message of a kind that is not handled here.
+/// A message of an unknown type.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Opaque {
     kind: u8,
     bytes: Vec<u8>,
 }
 
-/// A time in one byte: C (1 + a/16) 2^b with C = 1/16 s, a in the upper and b in the lower half
-/// (RFC 3626 §18.3).
+/// A time in one byte: C (1 + a/16) 2^b with C = 1/16 s, a in the upper and b in the lower four bits (RFC 3626 §18.3).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TimeCode(pub u8);
 
@@ -156,7 +154,7 @@ impl Packet {
     /// Bytes of the header.
     pub const HEADER_LEN: usize = 4;
 
-    /// Reads what a UDP datagram carries; bytes after the packet's length are dropped.
+    /// Parses the data of a UDP datagram; bytes after the packet's length are ignored.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let len = usize::from(r.u16()?);
@@ -210,7 +208,7 @@ impl Message {
             }
     }
 
-    /// Reads the first message, and says how long it is.
+    /// Parses the first message and returns its length.
     fn parse(bytes: &[u8]) -> Result<(Self, usize), ParseError> {
         let mut r = Reader::new(bytes);
         let kind = r.u8()?;
@@ -322,7 +320,7 @@ impl Hello {
 }
 
 impl LinkCode {
-    /// What is said of the neighbour.
+    /// The type of the neighbour.
     pub const fn neighbour(self) -> NeighbourType {
         match self {
             Self::Symmetric { mpr: true } => NeighbourType::Mpr,
@@ -366,11 +364,11 @@ impl LinkCode {
 impl Willingness {
     /// Carries nothing for others.
     pub const NEVER: Self = Self(0);
-    /// Would rather not.
+    /// Carries little traffic for others.
     pub const LOW: Self = Self(1);
-    /// As most nodes.
+    /// The default.
     pub const DEFAULT: Self = Self(3);
-    /// Rather this node than others.
+    /// Is preferred to other nodes.
     pub const HIGH: Self = Self(6);
     /// Is always a multipoint relay.
     pub const ALWAYS: Self = Self(7);
@@ -394,17 +392,17 @@ impl Hna {
 }
 
 impl Opaque {
-    /// A message of a kind other than those of RFC 3626, which are 1 to 4, and that of [`Costs`].
+    /// A message of this type; `None` for the types of RFC 3626 (1 to 4) and that of [`Costs`].
     pub fn new(kind: u8, bytes: Vec<u8>) -> Option<Self> {
         (!matches!(kind, HELLO..=HNA | metric::COSTS)).then_some(Self { kind, bytes })
     }
 
-    /// Its kind.
+    /// Its message type.
     pub const fn kind(&self) -> u8 {
         self.kind
     }
 
-    /// What it carries.
+    /// Its content.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -437,7 +435,7 @@ fn opaque(kind: u8, body: &[u8]) -> Body {
     Body::Opaque(Opaque { kind, bytes: body.to_vec() })
 }
 
-/// What follows a header that was read, if `len` bytes count from the header's start.
+/// The bytes after a parsed header, of an item of `len` bytes that includes the header.
 fn sized<'a>(
     r: &mut Reader<'a>,
     name: &'static str,

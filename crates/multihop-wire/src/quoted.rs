@@ -13,12 +13,12 @@ pub struct Quoted {
     pub destination: Ipv4Addr,
     /// IP protocol number.
     pub protocol: u8,
-    /// The first 20 bytes of what IP carried: ports, and the sequence number of TCP or TPA.
+    /// The first 20 bytes of the IP payload: ports, and the sequence number of TCP or TPA.
     pub transport: [u8; 20],
 }
 
 impl Quoted {
-    /// Reads which segment was lost. UDP is taken to carry TPA.
+    /// The segment that was lost. UDP is assumed to carry TPA.
     pub fn lost_segment(&self) -> LostSegment {
         let [a, b, c, d, header @ ..] = self.transport;
         let segment = match self.protocol {
@@ -31,6 +31,6 @@ impl Quoted {
     }
 }
 
-/// The IP protocol number for experiments (RFC 3692), which user-defined transports have. So has TPA
-/// straight over IP, whose driver must read quotes itself.
+/// The IP protocol number for experiments (RFC 3692), used by user-defined transports. TPA directly over IP has the same
+/// number; its driver must parse quotes itself.
 pub const PROTOCOL_EXPERIMENT: u8 = 253;

@@ -1,4 +1,4 @@
-//! Radiotap headers, version 0: what a capture says about a frame in addition to its bytes.
+//! Radiotap headers, version 0: metadata of a captured frame.
 //!
 //! Frames end with their frame check sequence.
 

@@ -4,7 +4,7 @@ use multihop_core::Payload;
 
 use crate::ParseError;
 
-/// Takes fields off the front of a packet; numbers are big-endian, as in all Internet protocols.
+/// Reads fields from the front of a packet; numbers are big-endian, as in all Internet protocols.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
-        Ok(self.take(N)?.try_into().expect("take returns as many as asked"))
+        Ok(self.take(N)?.try_into().expect("take returns N bytes"))
     }
 
     pub(crate) fn u8(&mut self) -> Result<u8, ParseError> {
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         &self.bytes[self.at..]
     }
 
-    /// The rest as data that belongs to the packet.
+    /// The rest as payload.
     pub(crate) fn payload(self) -> Payload {
         match self.rest() {
             [] => Payload::EMPTY,

@@ -15,14 +15,14 @@ mod options;
 /// The IP protocol number of TCP.
 pub const PROTOCOL: u8 = 6;
 
-/// A TCP segment: what endpoints exchange, and what goes on the wire.
+/// A TCP segment.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Segment {
     /// Source port.
     pub source: u16,
     /// Destination port.
     pub destination: u16,
-    /// Number of the first byte (of the SYN or FIN itself where there is one and no data before it).
+    /// Sequence number of the first byte, or of the SYN or FIN if no data precedes it.
     pub seq: SeqNumber,
     /// Next byte expected, if the ACK bit is set.
     pub ack: Option<SeqNumber>,
@@ -55,7 +55,7 @@ pub struct Options {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks, RFC 2018 §3, in order of report.
     pub sack: SackBlocks,
-    /// What an ADTCP receiver makes of the network.
+    /// The network state that an ADTCP receiver has identified.
     pub state: Option<StateOption>,
 }
 
@@ -84,7 +84,7 @@ pub struct StateOption {
     pub state: NetworkState,
 }
 
-/// What ails a network in the view of an ADTCP receiver; nothing, if no bit is set.
+/// The state of a network as identified by an ADTCP receiver; no bit set: normal.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct NetworkState(u8);
 
@@ -94,11 +94,11 @@ impl StateOption {
 }
 
 impl NetworkState {
-    /// Nothing is wrong.
+    /// Normal.
     pub const NORMAL: Self = Self(0);
     /// Queues build up and overflow.
     pub const CONGESTION: Self = Self(1);
-    /// Packets take another way than before.
+    /// The path of the packets has changed.
     pub const ROUTE_CHANGE: Self = Self(2);
     /// Packets are lost at random.
     pub const CHANNEL_ERROR: Self = Self(4);
@@ -115,7 +115,7 @@ impl NetworkState {
         self.0
     }
 
-    /// Both.
+    /// Both states.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -127,8 +127,8 @@ impl NetworkState {
 }
 
 impl Segment {
-    /// Reads what an IP packet between these addresses carries. The urgent pointer and the bits that
-    /// have no field here are dropped.
+    /// Parses the payload of an IP packet between these addresses. The urgent pointer and control bits without a field here
+    /// are ignored.
     pub fn parse(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let ports = (r.u16()?, r.u16()?);
@@ -160,13 +160,13 @@ impl Segment {
         })
     }
 
-    /// Appends the segment, with the checksum that these addresses give.
+    /// Appends the segment, with the checksum for these addresses.
     pub fn emit(&self, source: Ipv4Addr, destination: Ipv4Addr, out: &mut Vec<u8>) {
         self.emit_header(source, destination, out);
         self.payload.emit(out);
     }
 
-    /// The start of the segment, as errors quote it.
+    /// The start of the segment, as ICMP errors quote it.
     pub fn quoted(&self, source: Ipv4Addr, destination: Ipv4Addr) -> Quoted {
         let mut header = Vec::with_capacity(MAX_HEADER_LEN);
         self.emit_header(source, destination, &mut header);
@@ -206,7 +206,7 @@ impl Segment {
 }
 
 impl SackBlocks {
-    /// Adds the block from `left` up to but not including `right`; false if there is no room.
+    /// Adds the block from `left` up to but not including `right`; false if the list is full.
     pub fn push(&mut self, left: SeqNumber, right: SeqNumber) -> bool {
         let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
         *slot = (left, right);

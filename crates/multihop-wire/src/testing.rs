@@ -1,4 +1,4 @@
-//! What the property tests of several formats share.
+//! Strategies shared by the property tests of several formats.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ pub(crate) fn payload() -> impl Strategy<Value = Payload> {
         .prop_map(|bytes| if bytes.is_empty() { Payload::EMPTY } else { Payload::Bytes(bytes) })
 }
 
-/// What may happen to a packet on its way.
+/// Damage to a packet in transit.
 #[derive(Clone, Debug)]
 pub(crate) struct Damage {
     edits: Vec<(Index, u8)>,

@@ -1,6 +1,6 @@
 //! TPA segments (Anastasi, Ancillotti, Conti and Passarella, "Design and performance evaluation of a
-//! transport protocol for ad hoc networks", §3.1) in two framings: 12 bytes inside UDP, and 16 bytes
-//! straight over IP. Byte by byte: `docs/wire.md`.
+//! transport protocol for ad hoc networks", §3.1) in two framings: a header of 12 bytes inside UDP, and of 16 bytes
+//! directly over IP. Described byte by byte in `docs/wire.md`.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -20,56 +20,56 @@ pub use options::{AckPolicy, Options, VERSION};
 /// The IP protocol number: for experiments (RFC 3692).
 pub const PROTOCOL: u8 = PROTOCOL_EXPERIMENT;
 
-/// The most segments that a block can have: what fits into a bitmap.
+/// Most segments of a block: the size of a bitmap.
 pub const MAX_BLOCK: u8 = 12;
 
-/// How segments are put into packets.
+/// How segments are encapsulated.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Framing {
-    /// 12 bytes inside UDP, which has the ports and the checksum.
+    /// A header of 12 bytes inside UDP, which has the ports and the checksum.
     #[default]
     Udp,
-    /// 16 bytes straight over IP, with narrower block numbers and windows.
+    /// A header of 16 bytes directly over IP, with narrower block numbers and windows.
     Ip,
 }
 
-/// A TPA segment: what endpoints exchange, and what goes on the wire.
+/// A TPA segment.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Segment {
     /// Source port.
     pub source: u16,
     /// Destination port.
     pub destination: u16,
-    /// The block that the data belongs to; without data, the block the sender is at.
+    /// The block of the data; without data, the sender's current block.
     pub block: BlockSeq,
-    /// Number of this transmission within its block; of a SYN, of the try.
+    /// Number of this transmission within its block; for a SYN, of the attempt.
     pub tx_seq: u8,
-    /// What the segment is for, besides acknowledging.
+    /// The purpose of the segment besides acknowledging.
     pub body: Body,
-    /// What has arrived, if the ACK bit is set.
+    /// The acknowledgement, if the ACK bit is set.
     pub ack: Option<Ack>,
     /// The sender is congested or frozen (`txStat`).
     pub congested: bool,
-    /// Segments that the sender of this one has room for.
+    /// Receive window, segments.
     pub window: u16,
 }
 
-/// What a segment is for, besides acknowledging.
+/// The purpose of a segment besides acknowledging.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Body {
-    /// A bare ACK, or without an ACK a probe.
+    /// A pure ACK; without an ACK, a probe.
     #[default]
     Empty,
     /// One segment of a block.
     Data {
         /// Its place in the block, below [`MAX_BLOCK`].
         position: u8,
-        /// Whether the block ends here.
+        /// Whether it is the last of the block.
         last: bool,
         /// At least one byte.
         payload: Payload,
     },
-    /// No more data; it takes a place in the block, and ends it.
+    /// No more data. It occupies a position in the block and ends it.
     Fin {
         /// Its place in the block, below [`MAX_BLOCK`].
         position: u8,
@@ -80,16 +80,16 @@ pub enum Body {
     Reset,
 }
 
-/// What has arrived of one block.
+/// An acknowledgement: which segments of a block have arrived.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Ack {
     /// The block.
     pub block: BlockSeq,
-    /// Every segment of it that has arrived.
+    /// The segments of it that have arrived.
     pub bitmap: Bitmap,
-    /// The transmission that made the receiver send this ACK; if it was held, the one since which.
+    /// The transmission that caused this ACK; for a held ACK, the first one that it acknowledges.
     pub tx_seq: u8,
-    /// The receiver's interval timer made this ACK.
+    /// Whether the receiver's interval timer caused this ACK.
     pub held: bool,
 }
 
@@ -120,24 +120,23 @@ impl Framing {
         BlockSeq((start.0 as u64).wrapping_add(n) as u16 & self.block_mask())
     }
 
-    /// How far `block` lies after `from`; negative if before. Serial arithmetic: of the two ways round
-    /// the short one counts.
+    /// How far `block` is after `from`; negative if before. Serial arithmetic: the shorter of the two distances counts.
     pub const fn distance(self, from: BlockSeq, block: BlockSeq) -> i32 {
         let unused = match self {
             Self::Udp => 0,
             Self::Ip => 4,
         };
-        // The sign of the shifted difference is that of the narrow one.
+        // The shift moves the sign bit of the narrow difference to that of 16 bits.
         (block.0.wrapping_sub(from.0) << unused).cast_signed() as i32 >> unused
     }
 
-    /// Reads which segment is quoted, from the first 20 bytes of what IP carried.
+    /// Which segment is quoted, from the first 20 bytes of the IP payload.
     pub fn quoted(self, transport: &[u8; 20]) -> SegmentId {
         let t = transport;
         let (block, word) = match self {
-            // Behind ports, length and checksum of UDP.
+            // After the UDP header.
             Self::Udp => (u16::from_be_bytes([t[8], t[9]]), u16::from_be_bytes([t[10], t[11]])),
-            // Behind ports and checksum.
+            // After ports and checksum.
             Self::Ip => split_block(u32::from_be_bytes([t[6], t[7], t[8], t[9]])),
         };
         let data = Bitmap::from_wire(word >> 4);
@@ -157,7 +156,7 @@ impl Framing {
 }
 
 impl Segment {
-    /// Reads what a UDP datagram between these ports carries.
+    /// Parses the data of a UDP datagram between these ports.
     pub fn parse_in_udp(bytes: &[u8], source: u16, destination: u16) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let (block, data) = (r.u16()?, r.u16()?);
@@ -168,7 +167,7 @@ impl Segment {
         fields.segment(source, destination, r.payload())
     }
 
-    /// Reads what an IP packet between these addresses carries.
+    /// Parses the payload of an IP packet between these addresses.
     pub fn parse_over_ip(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let (from, to, _checksum) = (r.u16()?, r.u16()?, r.u16()?);
@@ -185,7 +184,7 @@ impl Segment {
         fields.segment(from, to, r.payload())
     }
 
-    /// What a notice calls this segment.
+    /// The identity of this segment in notices.
     pub const fn id(&self) -> SegmentId {
         match self.body {
             Body::Data { position, .. } | Body::Fin { position } => {
@@ -195,7 +194,7 @@ impl Segment {
         }
     }
 
-    /// The start of the UDP datagram with this segment, as errors quote it.
+    /// The start of the UDP datagram with this segment, as ICMP errors quote it.
     ///
     /// # Panics
     ///
@@ -219,7 +218,7 @@ impl Segment {
         Quoted { source, destination, protocol: udp::PROTOCOL, transport }
     }
 
-    /// Appends what a UDP datagram carries: header and data.
+    /// Appends header and data for a UDP datagram.
     pub fn emit_in_udp(&self, out: &mut Vec<u8>) {
         self.emit_header_in_udp(out);
         self.emit_data(out);
@@ -234,8 +233,8 @@ impl Segment {
         out.extend_from_slice(&f.window.to_be_bytes());
     }
 
-    /// Appends what an IP packet carries, with the checksum that these addresses give. Of block numbers
-    /// the low 12 bits are sent; a window above 255 is sent as 255.
+    /// Appends header and data for an IP packet, with the checksum for these addresses. Only the low 12 bits of block numbers
+    /// are sent; a window above 255 is sent as 255.
     pub fn emit_over_ip(&self, source: Ipv4Addr, destination: Ipv4Addr, out: &mut Vec<u8>) {
         let start = out.len();
         let f = Fields::of(self);
@@ -262,7 +261,7 @@ impl Segment {
         }
     }
 
-    /// Bytes on the wire, below which are those of UDP or IP.
+    /// Bytes on the wire, without those of UDP or IP.
     pub fn wire_len(&self, framing: Framing) -> usize {
         let options = if matches!(self.body, Body::Syn(_)) { Options::WIRE_LEN } else { 0 };
         framing.header_len() + options + self.data_len()
@@ -277,7 +276,7 @@ impl Segment {
     }
 }
 
-/// The header but for ports and checksum, as both framings have it.
+/// The header without ports and checksum, as in both framings.
 struct Fields {
     block: u16,
     /// BitmapData and flags.
@@ -357,7 +356,7 @@ impl Fields {
     }
 }
 
-/// BlockSeq, and BitmapData with the flags, of the first four bytes behind ports and checksum.
+/// Splits the first four bytes after ports and checksum into BlockSeq, and BitmapData with the flags.
 const fn split_block(front: u32) -> (u16, u16) {
     ((front >> 20) as u16, (front >> 4 & 0xffff) as u16)
 }

@@ -27,7 +27,7 @@ impl Datagram {
     /// Bytes of the header.
     pub const HEADER_LEN: usize = 8;
 
-    /// Reads what an IP packet between these addresses carries; a checksum of 0 was not computed.
+    /// Parses the payload of an IP packet between these addresses; a checksum of 0 means that none was computed.
     pub fn parse(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let ports = (r.u16()?, r.u16()?);
@@ -45,7 +45,7 @@ impl Datagram {
         Ok(Self { source: ports.0, destination: ports.1, payload: r.payload() })
     }
 
-    /// Appends the datagram, with the checksum that these addresses give.
+    /// Appends the datagram, with the checksum for these addresses.
     ///
     /// # Panics
     ///
@@ -64,7 +64,7 @@ impl Datagram {
     }
 }
 
-/// RFC 768: 0 says that there is no checksum.
+/// RFC 768: 0 means that there is no checksum.
 pub(crate) fn checksum_field(sum: Checksum) -> [u8; 2] {
     match sum.finish() {
         0 => [0xff; 2],
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_of_zero_is_sent_as_ones_and_received_as_none() {
+    fn a_computed_checksum_of_zero_is_sent_as_ones() {
         // The two bytes of data bring the sum to ffff: 1400+0003 + 0011+000a + 0000+0000+000a + ebd7.
         let datagram = Datagram { source: 0, destination: 0, payload: vec![0xeb, 0xd7].into() };
         let mut packet = emitted(&datagram);

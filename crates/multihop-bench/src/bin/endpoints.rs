@@ -1,5 +1,5 @@
-//! Speed of the transports alone: two endpoints in virtual time with a path of 10 ms between them and no
-//! network, in segments per second.
+//! Speed of the transports without a network: two endpoints in virtual time with a delay of 10 ms, in segments per
+//! second.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -119,7 +119,7 @@ struct Calls<M, S> {
 impl<M: Machine, S> EndpointPair<M, S> {
     fn measure(mut self, segments: u64) -> anyhow::Result<SegmentCost> {
         if self.data == Data::Bytes {
-            // Acknowledged bytes are queued anew, so the queue keeps this length.
+            // Acknowledged bytes are replaced by new ones, so the queue keeps this length.
             self.push(256 * 1024);
         }
         self.drain();

@@ -1,5 +1,5 @@
-//! Speed of TPA on real sockets: a stream over loopback, both ends in this process, encrypted and plain,
-//! with the windows that there are.
+//! Speed of TPA on real sockets: a stream over loopback with both ends in this process, encrypted and plain, with
+//! several windows.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,19 +12,19 @@ use comfy_table::{CellAlignment, Table, presets};
 use multihop_net::{Config, Security, Token, TpaListener, TpaStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Send bytes over loopback; measure time, processor time and datagrams.
+/// Send bytes over loopback; measure wall-clock time, CPU time and datagrams.
 #[derive(Parser)]
 struct Args {
-    /// Megabytes in each run, of all connections together.
+    /// Megabytes in each run, total of all connections.
     #[arg(long, value_name = "MB", default_value_t = 200)]
     megabytes: usize,
-    /// Connections at once, on one socket of the listener.
+    /// Parallel connections, on one socket of the listener.
     #[arg(long, value_name = "N", default_value_t = 1)]
     connections: usize,
     /// Only the runs whose name contains this.
     #[arg(long, value_name = "NAME", default_value = "")]
     filter: String,
-    /// One thread for everything, as a profiler likes it.
+    /// Use a single thread, which is easier to profile.
     #[arg(long)]
     single: bool,
 }
@@ -123,15 +123,15 @@ fn counts(stream: &TpaStream) -> Counts {
     (stats.datagrams_sent, stats.counters.retransmitted, round_trip)
 }
 
-/// Time that processors have spent on this process, by the user and by the system.
+/// CPU time of this process, user and system.
 fn cpu_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // Behind the name, which may contain blanks: state is the first field, utime and stime the 12th and 13th.
+    // After the name, which may contain spaces: state is the first field, utime and stime the 12th and 13th.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let ticks: f64 = fields.next()?.parse::<f64>().ok()? + fields.next()?.parse::<f64>().ok()?;
     Some(ticks / TICKS)
 }
 
-/// In a second, on every Linux of the last decades (`getconf CLK_TCK`).
+/// Clock ticks per second (`getconf CLK_TCK`), 100 on every Linux of the last decades.
 const TICKS: f64 = 100.0;
 const CHUNK: usize = 64 * 1024;

@@ -1,23 +1,23 @@
-//! What a key is: its name, its description, and the values that it allows.
+//! Keys: name, description, and allowed values.
 
 use core::fmt;
 
 /// One key of a configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
-    /// In scenario files.
+    /// Its name in scenario files.
     pub name: &'static str,
-    /// What it means, with its unit.
+    /// Its description, with the unit.
     pub help: &'a str,
     /// The values that it allows.
     pub allowed: Allowed<'a>,
-    /// A word that it allows besides.
+    /// A word that is also allowed.
     pub or: Option<&'static str>,
-    /// The default; `None` if it depends on something else.
+    /// The default; `None` if it depends on other settings.
     pub value: Option<Value>,
 }
 
-/// The values that a key allows. `Display` writes them as error messages do.
+/// The values that a key allows. `Display` is the form of error messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Allowed<'a> {
     /// `true` and `false`.
@@ -26,7 +26,7 @@ pub enum Allowed<'a> {
     Whole(u64, u64),
     /// Finite numbers between two bounds, both included.
     Number(f64, f64),
-    /// Some words.
+    /// One of these words.
     Words(&'a [&'static str]),
 }
 
@@ -44,13 +44,13 @@ pub enum Value {
 }
 
 impl Key<'_> {
-    /// A text as a value of the key, if it is one of its words.
+    /// `text` as a value of the key, if it is an allowed word.
     pub fn word(&self, text: &str) -> Option<Value> {
         let words = if let Allowed::Words(words) = self.allowed { words } else { &[] };
         words.iter().chain(&self.or).find(|word| **word == text).map(|word| Value::Word(word))
     }
 
-    /// A whole number as a value of the key, if it lies within the bounds.
+    /// A whole number as a value of the key, if it is within the bounds.
     pub fn whole(&self, n: i128) -> Option<Value> {
         match self.allowed {
             Allowed::Whole(min, max) => {
@@ -61,7 +61,7 @@ impl Key<'_> {
         }
     }
 
-    /// A number as a value of the key, if it lies within the bounds.
+    /// A number as a value of the key, if it is within the bounds.
     pub fn number(&self, x: f64) -> Option<Value> {
         match self.allowed {
             Allowed::Number(min, max) => (min..=max).contains(&x).then_some(Value::Number(x)),
@@ -97,7 +97,7 @@ impl fmt::Display for Allowed<'_> {
     }
 }
 
-/// A bound as people write it: 0.001, 10.0, 1e6.
+/// A bound in readable form: 0.001, 10.0, 1e6.
 struct Bound(f64);
 
 impl fmt::Display for Bound {

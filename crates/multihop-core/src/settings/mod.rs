@@ -1,4 +1,4 @@
-//! Configurations with named keys: what scenario files, `--set` and sweeps can change.
+//! Configurations with named keys, which scenario files, `--set` and sweeps can change.
 //!
 //! A configuration lists its keys in [`Settings::keys`], one call per key: the name, the field, the
 //! allowed values and a description. Readers of files and options, the JSON Schema and suggestions for
@@ -16,20 +16,20 @@ pub use allowed::{Allowed, Key, Value};
 
 /// A configuration with keys.
 pub trait Settings {
-    /// Offers every key to `keys`. The order matters where a key changes the default of a later one.
+    /// Calls `keys` for every key. The order matters if a key changes the default of a later one.
     fn keys(&mut self, keys: &mut dyn Visitor);
 }
 
-/// What goes through the keys of a configuration: a reader, or what describes them.
+/// Visits the keys of a configuration: reads their values, or describes them.
 pub trait Visitor {
-    /// What the user calls the configuration, for messages: a protocol or a short name.
+    /// The name of the configuration in messages: a protocol or a short name.
     fn name(&self) -> &str;
 
-    /// The user's value of a key, if there is an allowed one.
+    /// The user's value of a key, if given and allowed.
     fn key(&mut self, key: &Key<'_>) -> Option<Value>;
 
-    /// A key whose value is `true`, `false`, or a table of further keys (which `inner` takes, and which
-    /// means `true`): whether it is on, if the user says so. `current` is what holds otherwise.
+    /// A key whose value is `true`, `false`, or a table of further keys for `inner` (which implies `true`). Returns the
+    /// user's choice, if given; `current` is the default.
     fn switch_or_table(
         &mut self,
         name: &'static str,
@@ -38,8 +38,8 @@ pub trait Visitor {
         help: &str,
     ) -> Option<bool>;
 
-    /// Lists keys that would exist if the configuration were of another kind. Whoever uses one reads the
-    /// name of the configuration and `reason`.
+    /// Lists keys that exist only in another kind of configuration. The error message for such a key has the name of the
+    /// configuration and `reason`.
     fn unavailable(&mut self, reason: &str, list: &mut dyn FnMut(&mut dyn Visitor));
 
     /// Refuses the value of a key because of another one.
@@ -47,13 +47,13 @@ pub trait Visitor {
 }
 
 impl<'k> dyn Visitor + 'k {
-    /// A key with this description: what it means, with its unit. A method of [`About`] follows.
+    /// Begins a key with this description, which includes the unit. A method of [`About`] must follow.
     pub fn about<'a>(&'a mut self, help: &'a str) -> About<'a, 'k> {
         About { keys: self, help }
     }
 }
 
-/// A key that has a description; one method per type of field. Each returns whether the user gave it.
+/// A key with its description. There is one method for each type of field; it returns whether the user gave the key.
 pub struct About<'a, 'k> {
     keys: &'a mut (dyn Visitor + 'k),
     help: &'a str,
@@ -69,7 +69,7 @@ impl About<'_, '_> {
         })
     }
 
-    /// A whole number between bounds, both included and both values of `T`.
+    /// A whole number between two bounds, both included, which must be values of `T`.
     pub fn whole<T>(self, name: &'static str, field: &mut T, range: RangeInclusive<u64>) -> bool
     where
         T: Copy + TryFrom<u64> + TryInto<u64>,
@@ -80,7 +80,7 @@ impl About<'_, '_> {
         })
     }
 
-    /// The same, with `None` unless it is set.
+    /// The same, but `None` unless the user gave it.
     pub fn whole_if_set<T>(
         self,
         name: &'static str,
@@ -96,7 +96,7 @@ impl About<'_, '_> {
         })
     }
 
-    /// The same with `None` for `"off"`.
+    /// The same, with `"off"` for `None`.
     pub fn whole_or_off<T>(
         self,
         name: &'static str,
@@ -123,7 +123,7 @@ impl About<'_, '_> {
         })
     }
 
-    /// The same with `None` for `"off"`.
+    /// The same, with `"off"` for `None`.
     pub fn seconds_or_off(
         self,
         name: &'static str,
@@ -136,7 +136,7 @@ impl About<'_, '_> {
         })
     }
 
-    /// A number between bounds in a field of thousandths.
+    /// A number between two bounds; the field counts thousandths.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
     pub fn thousandths(self, name: &'static str, field: &mut u16, range: RangeInclusive<f64>) -> bool {
         let value = Some(Value::Number(f64::from(*field) / 1e3));
@@ -145,7 +145,7 @@ impl About<'_, '_> {
         })
     }
 
-    /// A share from 0 to 1 in a field of millionths.
+    /// A fraction from 0 to 1; the field counts millionths.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
     pub fn millionths(self, name: &'static str, field: &mut u32) -> bool {
         let value = Some(Value::Number(f64::from(*field) / 1e6));
@@ -154,7 +154,7 @@ impl About<'_, '_> {
         })
     }
 
-    /// One of some words, each of which stands for a value.
+    /// One of several words, each of which stands for a value.
     pub fn word<T: Copy + PartialEq>(
         self,
         name: &'static str,
@@ -169,7 +169,7 @@ impl About<'_, '_> {
         chosen.is_some()
     }
 
-    /// The same for values that cannot be compared, such as presets; `current` is the word that holds.
+    /// The same for values that cannot be compared, such as presets; `current` is the word of the current value.
     pub fn choice<T: Copy>(
         self,
         name: &'static str,
@@ -221,5 +221,5 @@ fn number(value: Value) -> f64 {
 }
 
 const OFF: &str = "off";
-/// Longer times stand for "never" and are not shown as a default.
+/// Longer times mean "never" and are not shown as a default.
 const LONGEST_SHOWN: Duration = Duration::from_secs(1_000_000_000);

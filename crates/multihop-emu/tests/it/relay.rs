@@ -37,7 +37,7 @@ fn a_perfect_relay_forwards_everything_in_both_directions() {
 }
 
 #[test]
-fn faults_have_the_configured_shares() {
+fn faults_have_the_configured_frequencies() {
     let settings = Settings { loss: 0.2, duplicate: 0.05, corrupt: 0.01, ..Settings::default() };
     let (client, relay, target) = start(settings);
     let mut arrived = 0;

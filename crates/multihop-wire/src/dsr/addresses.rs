@@ -2,7 +2,7 @@ use core::fmt;
 use core::net::Ipv4Addr;
 use core::ops::Deref;
 
-/// A list of up to 16 addresses, in place.
+/// A list of up to 16 addresses, stored inline.
 #[derive(Clone, Copy)]
 pub struct Addresses {
     len: u8,
@@ -17,7 +17,7 @@ impl Addresses {
     /// No addresses.
     pub const EMPTY: Self = Self { len: 0, list: [Ipv4Addr::UNSPECIFIED; Self::MAX] };
 
-    /// Appends an address; false if there is no room for it.
+    /// Appends an address; false if the list is full.
     #[must_use]
     pub fn push(&mut self, address: Ipv4Addr) -> bool {
         match self.list.get_mut(usize::from(self.len)) {
@@ -35,7 +35,7 @@ impl Addresses {
         self.len = u8::try_from(len).map_or(self.len, |len| len.min(self.len));
     }
 
-    /// These addresses in their order; `None` if they are too many.
+    /// A list of these addresses; `None` if there are too many.
     pub fn collect(addresses: impl IntoIterator<Item = Ipv4Addr>) -> Option<Self> {
         let mut list = Self::EMPTY;
         addresses.into_iter().all(|address| list.push(address)).then_some(list)

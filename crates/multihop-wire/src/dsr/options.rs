@@ -1,4 +1,4 @@
-//! The options, byte for byte.
+//! Parsing and emitting of the options.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -44,8 +44,8 @@ impl Header {
                 let route = source_route(r)?;
                 only("source route", self.source_route.replace(route).is_none())?;
             }
-            // DEVIATION dsr-2: of an unknown option only "drop the packet" is obeyed; otherwise it
-            // is removed, and no error is sent for it.
+            // DEVIATION dsr-2: an unknown option drops the packet if its type says so; otherwise it is
+            // removed, and no error is sent.
             other if other & HANDLING == HANDLING_DROP => {
                 let allowed = "0 to 3, 32, 96, 160, 224 or one that may be removed";
                 return Err(ParseError::Field { name: "option type", found: u32::from(other), allowed });
@@ -138,7 +138,7 @@ impl SourceRoute {
     }
 }
 
-/// `None` for the errors of flow state and for those that nobody has defined.
+/// `None` for flow-state errors and undefined types.
 fn route_error(mut r: Reader<'_>) -> Result<Option<RouteError>, ParseError> {
     let (code, salvage) = (r.u8()?, r.u8()? & SALVAGE_MAX);
     let (source, destination) = (r.address()?, r.address()?);
@@ -148,7 +148,7 @@ fn route_error(mut r: Reader<'_>) -> Result<Option<RouteError>, ParseError> {
         OPTION_NOT_SUPPORTED => Fault::OptionNotSupported(r.u8()?),
         _ => return Ok(None),
     };
-    // §6.4: what is left over is an extension. Others than this one are dropped.
+    // §6.4: remaining bytes are an extension. Unknown extensions are ignored.
     let extension = r.rest();
     let quoted = if extension.len() == QUOTED_LEN { Some(quoted(Reader::new(extension))?) } else { None };
     Ok(Some(RouteError { salvage, source, destination, fault, quoted }))
@@ -161,7 +161,11 @@ fn source_route(mut r: Reader<'_>) -> Result<SourceRoute, ParseError> {
     let segments_left = (bits & 0x3f) as u8;
     if usize::from(segments_left) > route.len() {
         let found = u32::from(segments_left);
-        return Err(ParseError::Field { name: "segments left", found, allowed: "the addresses listed" });
+        return Err(ParseError::Field {
+            name: "segments left",
+            found,
+            allowed: "up to the number of addresses",
+        });
     }
     Ok(SourceRoute {
         first_hop_external: bits & 0x8000 != 0,
@@ -177,7 +181,7 @@ fn quoted(mut r: Reader<'_>) -> Result<Quoted, ParseError> {
     Ok(Quoted { protocol, source: r.address()?, destination: r.address()?, transport: r.array()? })
 }
 
-/// The rest of an option, all of it addresses.
+/// Parses the rest of an option as addresses.
 fn addresses(mut r: Reader<'_>) -> Result<Addresses, ParseError> {
     let mut list = Addresses::EMPTY;
     while !r.is_empty() {
@@ -211,7 +215,7 @@ const SOURCE_ROUTE: u8 = 96;
 const ACK_REQUEST: u8 = 160;
 const PAD_1: u8 = 224;
 
-/// RFC 4728 §6.1: these two bits say what a node does with an option that it does not know.
+/// RFC 4728 §6.1: these two bits say how a node handles an unknown option.
 const HANDLING: u8 = 0x60;
 const HANDLING_DROP: u8 = 0x60;
 
@@ -219,7 +223,7 @@ const NODE_UNREACHABLE: u8 = 1;
 const FLOW_STATE_NOT_SUPPORTED: u8 = 2;
 const OPTION_NOT_SUPPORTED: u8 = 3;
 
-/// Protocol, a reserved byte, source, destination, and 20 bytes of what the packet carried.
+/// Protocol, a reserved byte, source, destination, and 20 bytes of the packet's payload.
 const QUOTED_LEN: usize = 30;
 
 const EXTERNAL_REPLY: u8 = 0x80;

@@ -70,7 +70,7 @@ fn a_route_error_quotes_the_packet_in_an_extension() {
     options.extend([6, 0, 10, 0, 0, 1, 10, 0, 0, 3]);
     options.extend([9; 20]);
     check(&Header { errors: vec![error], ..no_payload() }, &options);
-    // An extension of another length is not ours.
+    // An extension of another length is ignored.
     options.pop();
     options[1] -= 1;
     options.splice(0..0, [NO_NEXT_HEADER, 0, 0, 45]);
@@ -122,7 +122,7 @@ fn padding_and_options_that_may_be_removed_are_skipped() {
 fn refusals_say_why() {
     let field = |name, found, allowed| ParseError::Field { name, found, allowed };
     assert_eq!(Header::parse(&[6, 0x80, 0, 0]), Err(field("flow state header", 1, "0")));
-    assert_eq!(refused(&[96, 2, 0, 1]), field("segments left", 1, "the addresses listed"));
+    assert_eq!(refused(&[96, 2, 0, 1]), field("segments left", 1, "up to the number of addresses"));
     assert_eq!(refused(&[160, 2, 0, 1, 160, 2, 0, 1]), field("acknowledgement request", 2, "1"));
     assert!(matches!(refused(&[97, 0]), ParseError::Field { name: "option type", found: 97, .. }));
     let mut long = vec![2, 1 + 17 * 4, 0];

@@ -1,57 +1,56 @@
-//! What links cost: an extension of HELLO and of the messages that are flooded, which nodes of
-//! RFC 3626 skip or pass on unread.
+//! Link costs: an extension of HELLO, and a flooded message. Nodes without the extension ignore the first and forward
+//! the second.
 //!
-//! In a HELLO it is two groups of links whose codes RFC 3626 §6.1.1 leaves to the future, and which
-//! it has nodes discard when they do not know them. What a TC's links cost is a message of a kind for
-//! private use (§18.4) that follows the TC.
+//! In a HELLO, the extension is two groups of links with codes that RFC 3626 §6.1.1 reserves and that nodes discard if
+//! unknown. The costs of a TC's links are a message of a type for private use (§18.4) that follows the TC.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use crate::reader::Reader;
 
-/// What a number says of a link.
+/// The quantity that a link's number measures.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Quantity {
-    /// How long a message takes, in microseconds.
+    /// Delay of a message, microseconds.
     Delay,
-    /// In a HELLO the share of messages that arrive, in millionths; in a flooded message how often a
-    /// packet is sent until it and its acknowledgement have arrived, in thousandths.
+    /// In a HELLO, the fraction of messages received, in millionths. In a flooded message, the expected number of
+    /// transmissions until a packet and its acknowledgement have arrived (ETX), in thousandths.
     Transmissions,
 }
 
-/// What a HELLO says besides: when it left, and how well others are heard.
+/// The extension of a HELLO: when it was sent, and how well others are heard.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Report {
     /// Counts the HELLOs of the sender.
     pub number: u16,
-    /// What `heard` says.
+    /// The quantity in `heard`.
     pub quantity: Quantity,
-    /// The sender's clock when it left, in microseconds.
+    /// The sender's clock at transmission, microseconds.
     pub stamp: u32,
     /// Neighbours' interfaces, and how well they are heard.
     pub heard: Vec<(Ipv4Addr, u32)>,
-    /// The last stamps of neighbours, for clocks that do not agree.
+    /// The last timestamps of neighbours, for clocks that are not synchronised.
     pub echoes: Vec<Echo>,
 }
 
-/// A neighbour's stamp, sent back to it.
+/// A neighbour's timestamp, echoed to it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Echo {
     /// The neighbour's interface.
     pub address: Ipv4Addr,
-    /// What its last HELLO was stamped with.
+    /// The timestamp of its last HELLO.
     pub stamp: u32,
     /// The clock of this report's sender when that HELLO arrived.
     pub arrived: u32,
 }
 
-/// What the links of a TC cost.
+/// The costs of the links of a TC.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Costs {
-    /// That of the TC (ANSN).
+    /// The sequence number of the TC (ANSN).
     pub sequence: u16,
-    /// What the costs are.
+    /// The quantity in `costs`.
     pub quantity: Quantity,
     /// One for each neighbour of the TC, in the order of addresses.
     pub costs: Vec<u32>,
@@ -61,16 +60,16 @@ pub struct Costs {
 pub(super) const REPORT: u8 = 16;
 pub(super) const ECHOES: u8 = 17;
 
-/// The kind of message that carries [`Costs`].
+/// The message type of [`Costs`].
 pub(super) const COSTS: u8 = 144;
 
 impl Report {
-    /// Bytes of the groups without their headers.
+    /// Lengths of the groups without their headers.
     pub(super) fn sizes(&self) -> [usize; 2] {
         [8 + 8 * self.heard.len(), 12 * self.echoes.len()]
     }
 
-    /// Reads the content of a group with code [`REPORT`], if it is one of ours.
+    /// Parses a group with code [`REPORT`]; `None` if it is not this extension.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut r = Reader::new(bytes);
         let (number, quantity, _reserved) = (r.u16().ok()?, r.u8().ok()?, r.u8().ok()?);
@@ -79,7 +78,7 @@ impl Report {
         Some(Self { number, quantity, stamp, heard, echoes: Vec::new() })
     }
 
-    /// Reads the content of a group with code [`ECHOES`], if it is one of ours.
+    /// Parses a group with code [`ECHOES`]; `None` if it is not this extension.
     pub(super) fn parse_echoes(bytes: &[u8]) -> Option<Vec<Echo>> {
         let echo = |[address, stamp, arrived]: [u32; 3]| Echo { address: address.into(), stamp, arrived };
         Some(words(bytes)?.map(echo).collect())
@@ -109,7 +108,7 @@ impl Costs {
         4 + 4 * self.costs.len()
     }
 
-    /// Reads the content of a message, if it is one of ours.
+    /// Parses a message; `None` if it is not this extension.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut r = Reader::new(bytes);
         let (sequence, quantity, _reserved) = (r.u16().ok()?, r.u8().ok()?, r.u8().ok()?);
@@ -141,7 +140,7 @@ impl Quantity {
     }
 }
 
-/// Numbers in groups of so many, if the bytes are as many.
+/// Numbers in groups of `N`; `None` if the length is not a multiple of a group.
 fn words<const N: usize>(bytes: &[u8]) -> Option<impl Iterator<Item = [u32; N]>> {
     let (words, rest) = bytes.as_chunks::<4>();
     let whole = rest.is_empty() && words.len().is_multiple_of(N);

@@ -152,7 +152,7 @@ fn known_bytes_of_a_report() {
     assert_eq!((&hello.links, &hello.report), (&vec![], &Some(Box::new(report))));
     assert_eq!(emitted(&packet), bytes);
     let unknown = [16, 0, 0, 12, 0, 7, 9, 0, 0, 0, 1, 2];
-    assert_eq!(links(&unknown), Ok(vec![]), "a quantity that is not known here is left out");
+    assert_eq!(links(&unknown), Ok(vec![]), "an unknown quantity is ignored");
 }
 
 #[test]
@@ -166,9 +166,9 @@ fn known_bytes_of_costs() {
 }
 
 #[test]
-fn invalid_and_unknown_link_codes_are_left_out() {
+fn invalid_and_unknown_link_codes_are_ignored() {
     let good = [6, 0, 0, 8, 10, 0, 0, 2];
-    // Symmetric link to no neighbour, neighbour type 3, codes above 15 whatever they hold.
+    // A symmetric link to a non-neighbour, neighbour type 3, and codes above 15.
     for bad in [[2, 0, 0, 8, 1, 2, 3, 4], [13, 0, 0, 8, 1, 2, 3, 4], [16, 0, 0, 8, 1, 2, 3, 4]] {
         let expected = Link { code: LinkCode::Symmetric { mpr: false }, address: [10, 0, 0, 2].into() };
         assert_eq!(links(&[bad, good].concat()), Ok(vec![expected]));

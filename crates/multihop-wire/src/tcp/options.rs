@@ -9,14 +9,14 @@ use crate::reader::Reader;
 impl Options {
     /// Bytes that the options take, padding included: a multiple of 4, at most 40.
     ///
-    /// SACK blocks that do not fit beside the other options are not sent, the last first.
+    /// SACK blocks that do not fit are left out, beginning with the last.
     pub fn wire_len(&self) -> usize {
         let blocks = self.sack_sent().len();
         let sack = if blocks == 0 { 0 } else { SACK_HEADER + blocks * SACK_BLOCK };
         (self.len_without_sack() + sack).next_multiple_of(4)
     }
 
-    /// Unknown kinds, and known ones whose length is not theirs, are skipped.
+    /// Options of unknown kind or wrong length are skipped.
     pub(super) fn parse(mut bytes: &[u8]) -> Result<Self, ParseError> {
         let mut options = Self::default();
         while let Some((&kind, after)) = bytes.split_first() {
@@ -61,7 +61,7 @@ impl Options {
         if !edges.is_empty() {
             put(out, SACK, &[edges.as_flattened()]);
         }
-        // Padding in front, so that timestamps alone are aligned as RFC 7323 appendix A shows them.
+        // Padding comes first, so that timestamps alone are aligned as in RFC 7323 appendix A.
         let padding = end - out.len();
         out.splice(start..start, core::iter::repeat_n(NOP, padding));
     }
@@ -94,7 +94,7 @@ impl Options {
         lens.iter().filter(|(present, _)| *present).map(|(_, len)| len).sum()
     }
 
-    /// As many blocks as there is room for.
+    /// The blocks that fit.
     fn sack_sent(&self) -> &[(SeqNumber, SeqNumber)] {
         let room = (MAX_LEN - self.len_without_sack() - SACK_HEADER) / SACK_BLOCK;
         let blocks = self.sack.as_slice();
@@ -120,7 +120,7 @@ fn sack_blocks(value: &[u8]) -> SackBlocks {
     sack
 }
 
-/// The data offset reaches 60 bytes, 20 of which are the fixed header.
+/// The longest header has 60 bytes, 20 of which are fixed.
 const MAX_LEN: usize = 40;
 /// Kind and length.
 const SACK_HEADER: usize = 2;

@@ -16,7 +16,7 @@ fn blocks(blocks: &[(u32, u32)]) -> SackBlocks {
     sack
 }
 
-/// Options that fit, so that all of them come back.
+/// Options that all fit, so that none is lost.
 fn options() -> impl Strategy<Value = Options> {
     let timestamps = any::<Option<(u32, u32)>>();
     let state = proptest::option::of((StateOption::KINDS, any::<u8>()));
@@ -146,7 +146,7 @@ fn sack_blocks_that_do_not_fit_are_not_sent() {
 }
 
 #[test]
-fn a_fifth_block_finds_no_room() {
+fn a_fifth_sack_block_is_refused() {
     let mut sack = blocks(&[(1, 2), (3, 4), (5, 6), (7, 8)]);
     assert!(!sack.push(SeqNumber(9), SeqNumber(10)));
     assert_eq!(sack.as_slice().len(), 4);
@@ -163,7 +163,7 @@ fn unknown_and_misshapen_options_are_skipped() {
 }
 
 #[test]
-fn option_lengths_that_lead_nowhere_are_refused() {
+fn invalid_option_lengths_are_refused() {
     let length = |found| ParseError::Field { name: "option length", found, allowed: "2 or more" };
     assert_eq!(parsed(&[1, 1, 8, 0]), Err(length(0)));
     assert_eq!(parsed(&[1, 1, 8, 1]), Err(length(1)));

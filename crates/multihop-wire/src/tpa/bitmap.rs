@@ -10,7 +10,7 @@ impl Bitmap {
     /// No position.
     pub const EMPTY: Self = Self(0);
 
-    /// This position; none if there is no such position.
+    /// The set of one position; empty if the position is invalid.
     pub const fn one(position: u8) -> Self {
         if position < MAX_BLOCK { Self(1 << position) } else { Self::EMPTY }
     }
@@ -20,12 +20,12 @@ impl Bitmap {
         if n < MAX_BLOCK { Self((1 << n) - 1) } else { Self(ALL) }
     }
 
-    /// Whether there is no position.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// How many positions there are.
+    /// The number of positions.
     #[expect(clippy::cast_possible_truncation, reason = "at most 12")]
     pub const fn len(self) -> u8 {
         self.0.count_ones() as u8
@@ -36,7 +36,7 @@ impl Bitmap {
         !Self(self.0 & Self::one(position).0).is_empty()
     }
 
-    /// Whether all of `other` are among them.
+    /// Whether it contains all positions of `other`.
     pub const fn covers(self, other: Self) -> bool {
         other.0 & !self.0 == 0
     }
@@ -51,7 +51,7 @@ impl Bitmap {
         })
     }
 
-    /// From a field of 12 bits, whose most significant one stands for position 0.
+    /// From a field of 12 bits, the most significant of which is position 0.
     pub(super) const fn from_wire(bits: u16) -> Self {
         Self(bits.reverse_bits() >> 4)
     }

@@ -1,4 +1,4 @@
-//! What a SYN announces: type, length of the value, value.
+//! The options of a SYN: each has a type, the length of the value, and the value.
 
 use alloc::vec::Vec;
 
@@ -8,27 +8,27 @@ use super::MAX_BLOCK;
 use crate::ParseError;
 use crate::reader::Reader;
 
-/// The version of the protocol that is spoken here.
+/// The implemented version of the protocol.
 pub const VERSION: u8 = 1;
 
-/// What the sender of a SYN announces.
+/// The options of a SYN.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Options {
-    /// Version of the protocol; 0 if the SYN does not say.
+    /// Version of the protocol; 0 if the SYN has no such option.
     pub version: u8,
-    /// The longest payload it takes.
+    /// The longest payload that the sender accepts.
     pub mss: u16,
-    /// Segments in each of its blocks.
+    /// Number of segments in its blocks.
     pub block_size: u8,
-    /// The most segments it ever has in flight.
+    /// The largest window it uses, segments.
     pub cwnd_max: u8,
-    /// How it wants its data to be acknowledged.
+    /// The ACK policy that it requests for its data.
     pub ack_policy: AckPolicy,
-    /// Whether it makes use of link-failure notices.
+    /// Whether it uses link-failure notices.
     pub takes_notices: bool,
-    /// The TTL that its packets start with.
+    /// The initial TTL of its packets.
     pub initial_ttl: u8,
-    /// How long it may hold an ACK back, in microseconds.
+    /// Longest time that it delays an ACK, microseconds.
     pub ack_interval: u32,
     /// Its shortest retransmission timeout, in microseconds.
     pub rto_min: u32,
@@ -48,7 +48,7 @@ impl Options {
     /// Bytes of all options.
     pub const WIRE_LEN: usize = 9 * HEADER + 1 + 2 + 1 + 1 + 1 + 1 + 1 + 4 + 4;
 
-    /// Unknown types are skipped; what is not announced has its default.
+    /// Unknown types are skipped; missing options have their defaults.
     pub(super) fn parse(data: &Payload) -> Result<Self, ParseError> {
         let mut options = Self { version: 0, ..Self::default() };
         let mut bytes = match data {

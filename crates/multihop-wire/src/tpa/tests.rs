@@ -39,7 +39,7 @@ fn body() -> impl Strategy<Value = Body> {
     ]
 }
 
-/// With numbers and windows that the framing has room for.
+/// Segments whose block numbers and windows fit the framing.
 fn segment(framing: Framing) -> impl Strategy<Value = Segment> {
     let ack = any::<(u16, u16, u8, bool)>().prop_map(move |(block, bitmap, tx_seq, held)| Ack {
         block: framing.block_after(BlockSeq(block), 0),
@@ -117,7 +117,7 @@ fn a_syn_is_its_header_and_all_options() {
 }
 
 #[test]
-fn unknown_options_and_padding_are_skipped_and_known_ones_must_be_right() {
+fn unknown_options_and_padding_are_skipped_and_known_ones_must_be_valid() {
     let mut bytes = in_udp(&Segment { body: Body::Syn(Options::default()), ..Segment::default() });
     bytes.extend([0, 77, 3, 1, 2, 3, 0, 0, 3, 1, 5]);
     let syn = Segment::parse_in_udp(&bytes, 0, 0).unwrap();
@@ -191,7 +191,7 @@ fn block_numbers_wrap_in_each_framing() {
 }
 
 #[test]
-fn a_quote_names_the_data_segment_in_it() {
+fn a_quote_identifies_its_data_segment() {
     let segment = known();
     let expected = SegmentId::Tpa { block: 0x0abc, position: 1 };
     let over_ip: [u8; 20] = [&over_ip(&segment)[..], &[0; 3]].concat().try_into().unwrap();

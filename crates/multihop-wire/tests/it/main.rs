@@ -1,4 +1,4 @@
-//! What this crate writes, read by others.
+//! Packets of this crate, parsed by tshark.
 
 mod aodv;
 mod dsr;

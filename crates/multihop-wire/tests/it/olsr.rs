@@ -74,7 +74,7 @@ fn every_kind_of_message() {
     );
     assert_eq!(rows[2][..5], ["20", "703", "99", "6", "16"]);
     assert_eq!(rows[2][18], "01020304");
-    // The extension of the HELLO looks like two more groups of links, that of the TC like bytes.
+    // tshark shows the extension of the HELLO as two more groups of links, and that of the TC as bytes.
     assert_eq!(rows[3][2..5], ["1,2,144", "6,6,6", "80,24,24"]);
     assert_eq!(rows[3][11..13], ["10,1,3,16,17", "8,8,12,20,16"]);
     assert!(rows[3][13].starts_with("10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,0.7.0.0,"));

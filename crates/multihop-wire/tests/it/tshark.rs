@@ -17,7 +17,7 @@ use crate::pcapng::PcapngWriter;
 pub(crate) const A: NodeId = NodeId(0);
 pub(crate) const B: NodeId = NodeId(1);
 
-/// A capture in the making.
+/// A capture under construction.
 pub(crate) struct Capture {
     name: &'static str,
     frames: Vec<Vec<u8>>,
@@ -29,7 +29,7 @@ impl Capture {
         Self { name, frames: Vec::new(), checks: CHECKS }
     }
 
-    /// Adds a frame behind a radiotap header: frame n at n ms, with a short preamble at 11 Mb/s.
+    /// Adds a frame with a radiotap header: frame n at n ms, with a short preamble at 11 Mb/s.
     fn frame(&mut self, frame: &Frame) {
         let tsft = self.frames.len() as u64 * 1_000;
         let mut bytes = Vec::new();
@@ -68,7 +68,7 @@ impl Capture {
         self.ip(icmp::PROTOCOL, &bytes);
     }
 
-    /// What tshark prints for `fields`, frame by frame, and that it finds no fault.
+    /// What tshark prints for `fields`, frame by frame; fails if it finds an error.
     pub(crate) fn read(&self, fields: &[&str]) -> Option<Vec<Vec<String>>> {
         let mut rows = self.read_any(&[fields, FAULTS].concat())?;
         for row in &mut rows {
@@ -121,14 +121,14 @@ impl Capture {
     }
 }
 
-/// Off or partly off by default.
+/// Checks that are off or partly off by default.
 const CHECKS: &[&str] =
     &["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum", "wlan.check_checksum"];
 
-/// Where tshark says what it finds wrong: checksums, lengths, options.
+/// The fields in which tshark reports errors of checksums, lengths and options.
 const FAULTS: &[&str] = &["_ws.malformed", "_ws.expert.severity", "_ws.expert.message"];
 
-/// tshark's severity of a warning. Below it are comments, and notes such as that a frame is a retry.
+/// tshark's severity of a warning. Comments and notes, such as on retries, have lower ones.
 const WARNING: u32 = 0x0060_0000;
 
 fn header(protocol: u8) -> ipv4::Header {
@@ -149,7 +149,7 @@ fn segment_bytes(segment: &Segment) -> Vec<u8> {
     out
 }
 
-/// Takes the rows of a capture, or ends the test if there is no tshark.
+/// The rows of a capture; returns from the test if tshark is missing.
 macro_rules! rows {
     ($capture:expr, $fields:expr) => {
         match $capture.read(&$fields) {
@@ -312,7 +312,7 @@ fn icmp_messages() {
 #[test]
 fn icmp_quote_of_a_longer_segment() {
     let mut capture = Capture::new("quote");
-    // The TCP checksum covers data that is not quoted, and tshark does not let that pass.
+    // The TCP checksum covers data that is not quoted, which tshark reports as an error.
     capture.checks = &["ip.check_checksum", "wlan.check_checksum"];
     capture.icmp(&Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote: quote_of_data(1_460) });
     let rows = rows!(
@@ -414,7 +414,7 @@ fn tcp_segments_with_sack_and_data() {
             "wlan.fcs.status",
         ]
     );
-    // tshark counts the edges of blocks from the first acknowledgement number that it sees, 1001.
+    // tshark shows the edges of blocks relative to the first acknowledgement number, 1001.
     let (left, right) = ("2000,5000,8000", "3460,6460,9460");
     let expected = ["500", "1001", "0x0019", "1461", "56", "1", "12", "11", "3", left, right, "1"];
     assert_eq!(rows[0], expected);
@@ -451,7 +451,7 @@ fn tcp_reset() {
     let mut capture = Capture::new("reset");
     let reset = Segment { rst: true, seq: SeqNumber(5_000), ..Segment::default() };
     capture.ip(tcp::PROTOCOL, &segment_bytes(&reset));
-    // Every reset is worth a warning to tshark.
+    // tshark warns about every reset.
     if let Some(rows) =
         capture.read_any(&["_ws.malformed", "tcp.seq_raw", "tcp.flags", "tcp.checksum.status"])
     {
@@ -460,7 +460,7 @@ fn tcp_reset() {
 }
 
 #[test]
-fn damage_is_seen() {
+fn damage_is_detected() {
     let mut capture = Capture::new("damage");
     let segment = Segment { payload: Payload::Virtual(10), ..Segment::default() };
     capture.ip(tcp::PROTOCOL, &segment_bytes(&segment));
