@@ -1,6 +1,6 @@
 //! The stations, and what signals do to them.
 
-use multihop_core::{DropReason, Duration, Instant, NodeId};
+use multihop_core::{DropReason, Duration, Instant, NodeId, Rng};
 use multihop_radio::channel_error::ChannelError;
 use multihop_radio::frame::{BROADCAST, FrameKind, Outgoing, PacketHandle};
 use multihop_radio::mac::{Counters, Mac, MacConfig, Transmission};
@@ -15,7 +15,6 @@ use super::action::Action;
 use super::agenda::Direction;
 use super::context::Context;
 use super::flights::{Flight, Flights};
-use super::stream;
 use multihop_scenario::Scenario;
 
 /// The radio side of the network: stations, the medium between them, frames in flight.
@@ -313,7 +312,7 @@ impl Air {
 
 impl Station {
     fn new(scenario: &Scenario, config: &MacConfig, node: NodeId) -> Self {
-        let stream = |purpose| stream(scenario, purpose, node);
+        let stream = |purpose| Rng::stream(scenario.seed, purpose, u64::from(node.0));
         Self {
             mac: Mac::new(node, config, stream("mac/backoff")),
             receiver: Receiver::new(&scenario.radio, stream("radio/reception")),

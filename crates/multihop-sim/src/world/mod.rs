@@ -23,7 +23,7 @@ mod relay;
 mod routing;
 mod wires;
 
-use multihop_core::{DropReason, Instant, NodeId, Rng, earliest};
+use multihop_core::{DropReason, Instant, NodeId, earliest};
 use multihop_radio::frame::PacketHandle;
 
 use self::action::Action;
@@ -256,11 +256,6 @@ impl<'a> World<'a> {
 
 fn count(n: usize) -> u32 {
     u32::try_from(n).expect("checked numbers of nodes, flows and hosts")
-}
-
-/// The stream of one purpose and node.
-fn stream(scenario: &Scenario, purpose: &str, node: NodeId) -> Rng {
-    Rng::stream(scenario.seed, purpose, u64::from(node.0))
 }
 
 #[cfg(test)]

@@ -2,14 +2,13 @@
 
 mod fixed;
 
-use multihop_core::{Instant, NodeId};
+use multihop_core::{Instant, NodeId, Rng};
 use multihop_radio::grid::Point;
 use multihop_routing::agent::{RouteChanges, RoutingAgent};
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_scenario::{RoutingProtocol, Scenario};
 
 use self::fixed::FixedRoutes;
-use super::stream;
 
 /// The source of next hops.
 pub(super) enum Router {
@@ -63,7 +62,7 @@ fn agents(config: &dyn AgentConfig, scenario: &Scenario, positions: &[Point]) ->
     let id = |node: usize| NodeId(u32::try_from(node).expect("a checked number of nodes"));
     let addresses: Vec<_> = (0..positions.len()).map(|node| id(node).addr()).collect();
     let positions: Vec<_> = positions.iter().map(|place| [place.x, place.y]).collect();
-    let rng = |node| stream(scenario, "routing", id(node));
+    let rng = |node| Rng::stream(scenario.seed, "routing", u64::from(id(node).0));
     let network = Network { addresses: &addresses, positions: &positions, start: Instant::ZERO, rng: &rng };
     config.agents(&network)
 }
