@@ -49,6 +49,6 @@ impl Motion {
     }
 
     fn paths(self) -> Vec<Path> {
-        self.movements.into_iter().map(|movement| Path::of(movement, self.until)).collect()
+        self.movements.into_iter().map(|movement| movement.recorded(self.until)).collect()
     }
 }

@@ -93,7 +93,7 @@ mod tests {
         };
         let paths: Vec<_> = (0..5)
             .map(|n| Movement::RandomWalk(RandomWalk::new(params, 1, NodeId(n))))
-            .map(|movement| Path::of(movement, Instant::from_nanos(900_000_000_000)))
+            .map(|movement| movement.recorded(Instant::from_nanos(900_000_000_000)))
             .collect();
         let mut text = Vec::new();
         write(&paths, &mut text).unwrap();

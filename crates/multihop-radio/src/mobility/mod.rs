@@ -1,6 +1,7 @@
 //! Mobility models. A node moves along straight legs, one after another, so that its position is known exactly at
 //! every instant.
 
+mod area;
 pub mod bonnmotion;
 mod leg;
 mod movement;
@@ -12,8 +13,9 @@ mod random_waypoint;
 mod roaming;
 mod text;
 
+pub use area::Area;
 pub use leg::{Crossings, Leg, crossings};
-pub use movement::{Area, Movement, Track};
+pub use movement::{Movement, Track};
 pub use path::{BadWaypoint, FASTEST, Follow, Path, Waypoint};
 pub use random_walk::{RandomWalk, RandomWalkParams};
 pub use random_waypoint::{RandomWaypoint, RandomWaypointParams, Start};

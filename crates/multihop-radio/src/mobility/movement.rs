@@ -1,19 +1,12 @@
-use multihop_core::{Instant, Rng};
+//! One node's movement, whichever model it follows, and where the node is on it.
+
+use multihop_core::Instant;
 
 use super::leg::Leg;
-use super::path::{Follow, Path};
+use super::path::{Follow, Path, Waypoint};
 use super::random_walk::RandomWalk;
 use super::random_waypoint::RandomWaypoint;
 use crate::grid::Point;
-
-/// The rectangle from the origin to (`width`, `height`), metres.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Area {
-    /// Eastward.
-    pub width: f64,
-    /// Northward.
-    pub height: f64,
-}
 
 /// Generates the legs of one node, without end.
 #[derive(Clone, Debug)]
@@ -39,27 +32,23 @@ pub struct Track {
     movement: Box<Movement>,
 }
 
-impl Area {
-    /// A uniformly distributed point.
-    pub(super) fn draw(self, rng: &mut Rng) -> Point {
-        Point { x: rng.range(0.0, self.width), y: rng.range(0.0, self.height) }
-    }
-
-    /// Panics if the area is empty.
-    pub(super) fn check(self) {
-        assert!(
-            self.width > 0.0 && self.height > 0.0 && self.width.is_finite() && self.height.is_finite(),
-            "an area of {} m x {} m has no room",
-            self.width,
-            self.height
-        );
-    }
-}
-
 impl Movement {
     /// Follows `path` and stays at its end.
     pub fn along(path: Path) -> Self {
         Self::Path(Follow::new(path))
+    }
+
+    /// The movement until `until`, where the path ends.
+    pub fn recorded(mut self, until: Instant) -> Path {
+        let mut waypoints = Vec::new();
+        loop {
+            let leg = self.next_leg();
+            waypoints.push(Waypoint { at: leg.start, place: leg.from });
+            if leg.end >= until {
+                waypoints.push(Waypoint { at: until, place: leg.at(until) });
+                return Path::through(waypoints.into_iter());
+            }
+        }
     }
 
     /// The next leg. The first starts at [`Instant::ZERO`], each other one when and where the previous one ended. A leg

@@ -3,7 +3,6 @@ use core::fmt;
 use multihop_core::{Duration, Instant};
 
 use super::leg::Leg;
-use super::movement::Movement;
 use super::text::FARTHEST;
 use crate::grid::Point;
 
@@ -76,19 +75,6 @@ impl Path {
             }
         }
         Ok(Self::through(waypoints.iter().copied()))
-    }
-
-    /// Records `movement` until `until`, where the path ends.
-    pub fn of(mut movement: Movement, until: Instant) -> Self {
-        let mut waypoints = Vec::new();
-        loop {
-            let leg = movement.next_leg();
-            waypoints.push(Waypoint { at: leg.start, place: leg.from });
-            if leg.end >= until {
-                waypoints.push(Waypoint { at: until, place: leg.at(until) });
-                return Self::through(waypoints.into_iter());
-            }
-        }
     }
 
     /// The waypoints, the first at time zero.
@@ -170,7 +156,7 @@ mod tests {
     fn a_node_waits_at_the_first_waypoint_and_stays_at_the_last() {
         let path =
             path(&[(10.0, 0.0, 0.0), (20.0, 100.0, 0.0), (25.0, 100.0, 0.0), (30.0, 100.0, 50.0)]).unwrap();
-        let mut movement = Movement::along(path);
+        let mut movement = Follow::new(path);
         assert!((movement.speed_limit() - 10.0).abs() < 1e-12);
         let ends: Vec<_> = (0..6)
             .map(|_| movement.next_leg())
@@ -193,14 +179,6 @@ mod tests {
             (99.0, 2.0, 1.0),
         ]);
         assert_eq!(long.unwrap(), short);
-        assert_eq!(Path::of(Movement::along(short.clone()), Instant::ZERO + Duration::from_secs(50)), short);
-    }
-
-    #[test]
-    fn a_recorded_path_ends_at_the_last_position() {
-        let whole = path(&[(0.0, 0.0, 0.0), (10.0, 100.0, 0.0)]).unwrap();
-        let half = Path::of(Movement::along(whole), Instant::ZERO + Duration::from_secs(5));
-        assert_eq!(half, path(&[(0.0, 0.0, 0.0), (5.0, 50.0, 0.0)]).unwrap());
     }
 
     #[test]

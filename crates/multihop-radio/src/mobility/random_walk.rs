@@ -1,7 +1,7 @@
 use multihop_core::{Duration, Instant, NodeId, Rng};
 
+use super::area::Area;
 use super::leg::Leg;
-use super::movement::Area;
 use crate::grid::Point;
 
 /// Random walk: intervals ("spells") of exponential length, each in one direction and at one speed, reflected at the

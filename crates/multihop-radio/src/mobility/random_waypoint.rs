@@ -1,7 +1,7 @@
 use multihop_core::{Duration, Instant, NodeId, Rng};
 
+use super::area::Area;
 use super::leg::Leg;
-use super::movement::Area;
 use crate::grid::Point;
 
 /// Random waypoint: a trip to a uniformly drawn point at a uniformly drawn speed, then a pause.

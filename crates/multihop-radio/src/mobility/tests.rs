@@ -338,6 +338,16 @@ fn an_area_must_not_be_empty() {
 }
 
 #[test]
+fn a_recorded_movement_is_the_path_up_to_that_time() {
+    let place = |seconds, x| Waypoint { at: at(seconds), place: Point { x, y: 0.0 } };
+    let path = |list: &[Waypoint]| Path::new(list).unwrap();
+    let whole = path(&[place(0.0, 0.0), place(10.0, 100.0)]);
+    let recorded = |seconds| Movement::along(whole.clone()).recorded(at(seconds));
+    assert_eq!(recorded(50.0), whole);
+    assert_eq!(recorded(5.0), path(&[place(0.0, 0.0), place(5.0, 50.0)]));
+}
+
+#[test]
 fn movements_survive_a_round_trip_through_both_formats() {
     let paths: Vec<_> = (0..8)
         .map(|node| {
@@ -346,7 +356,7 @@ fn movements_survive_a_round_trip_through_both_formats() {
             } else {
                 random_waypoint(waypoint(Start::Stationary), 2, node)
             };
-            Path::of(movement, at(900.0))
+            movement.recorded(at(900.0))
         })
         .collect();
     let mut text = Vec::new();

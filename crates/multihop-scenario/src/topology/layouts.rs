@@ -133,7 +133,7 @@ pub(crate) fn diamond(spacing: f64) -> Layout {
 /// TPA section 4.5: N1, N2 and N3 stand in a row, N4 walks along them and back and sends to N1.
 pub(crate) fn roaming(spacing: f64) -> (Layout, Vec<Path>) {
     let (row, walk) = mobility::roaming(spacing);
-    let standing = row.map(|place| Path::of(Movement::Still(place), Instant::ZERO));
+    let standing = row.map(|place| Movement::Still(place).recorded(Instant::ZERO));
     let paths: Vec<Path> = standing.into_iter().chain([walk]).collect();
     let mut layout = Layout::default();
     for (path, name) in paths.iter().zip(["N1", "N2", "N3", "N4"]) {
