@@ -4,12 +4,14 @@
 
 pub mod airtime;
 pub mod channel_error;
+pub mod decibels;
 mod error_rate;
 pub mod frame;
 pub mod grid;
 pub mod mac;
 pub mod medium;
 pub mod mobility;
+mod normal;
 pub mod params;
 pub mod phy;
 pub mod phy_profile;

@@ -2,8 +2,11 @@
 
 use multihop_core::{BitRate, Duration};
 
+use crate::decibels::from_db;
 use crate::phy_profile::{DOT11B, PhyProfile, Preamble, RateIndex};
-use crate::propagation::from_db;
+
+pub use crate::propagation::fading::Fading;
+pub use crate::propagation::path_loss::PathLoss;
 
 /// The physical layer and the channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,44 +69,6 @@ pub struct Sinr {
     /// How much stronger a second frame must be to take over a receiver in the preamble of the
     /// first, in dB.
     pub capture_db: f64,
-}
-
-/// Attenuation over distance.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PathLoss {
-    /// Free space to the crossover, then d^-4 (two-ray ground).
-    TwoRay {
-        /// Carrier frequency, Hz.
-        frequency: f64,
-        /// Height of both antennas, m.
-        height: f64,
-    },
-    /// `reference_db` at 1 m, then 10 n dB a decade.
-    LogDistance {
-        /// Path-loss exponent n.
-        exponent: f64,
-        /// Loss at 1 m, dB.
-        reference_db: f64,
-    },
-}
-
-/// Block fading: one draw for each pair of nodes and coherence time, the same in both directions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Fading {
-    /// None.
-    None,
-    /// No line of sight.
-    Rayleigh {
-        /// How long a draw holds.
-        coherence: Duration,
-    },
-    /// A line of sight `k` times as strong (linear) as the rest.
-    Rician {
-        /// Ratio of line of sight to scattered power, linear.
-        k: f64,
-        /// How long a draw holds.
-        coherence: Duration,
-    },
 }
 
 /// Gilbert-Elliott: each direction of a link is good or bad, and each frame may change its state.

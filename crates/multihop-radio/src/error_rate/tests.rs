@@ -3,8 +3,8 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 use multihop_core::Rng;
 
 use super::*;
+use crate::decibels::from_db;
 use crate::phy_profile::{CCK_5_5, CCK_11, DOT11B, Rate};
-use crate::propagation::from_db;
 
 const BITS_OF_1024_BYTES: f64 = 8192.0;
 
@@ -115,7 +115,7 @@ fn word(p2: u32, p3: u32, p4: u32) -> [Complex; 8] {
 /// The word that correlates best when `sent` arrives in noise, and its correlation.
 fn receive(words: &[[Complex; 8]], sent: usize, sigma: f64, rng: &mut Rng) -> (usize, Complex) {
     let heard = words[sent].map(|(re, im)| {
-        let (x, y) = crate::propagation::normals(rng);
+        let (x, y) = crate::normal::normals(rng);
         (re + sigma * x, im + sigma * y)
     });
     let correlate = |word: &[Complex; 8]| {

@@ -7,6 +7,7 @@ use multihop_core::{Duration, Instant, NodeId};
 
 use self::moving::Moving;
 use self::still::Still;
+use crate::decibels::dbm_to_mw;
 use crate::grid::Point;
 use crate::mobility::Track;
 use crate::params::{Model, PathLoss, RadioParams, Threshold};
@@ -174,7 +175,7 @@ impl Hearing {
                 propagation: Propagation::new(sinr, seed),
                 // A signal 10 dB below the noise raises it by 0.4 dB; weaker ones are ignored.
                 // DEVIATION sinr-2: ignored signals add no interference either.
-                weakest_mw: propagation::dbm_to_mw(sinr.noise_floor_dbm - 10.0),
+                weakest_mw: dbm_to_mw(sinr.noise_floor_dbm - 10.0),
             },
         }
     }

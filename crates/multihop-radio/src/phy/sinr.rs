@@ -3,9 +3,9 @@
 use multihop_core::{Instant, Rng};
 
 use super::Verdict;
+use crate::decibels::{dbm_to_mw, from_db};
 use crate::params::Sinr;
 use crate::phy_profile::{PhyProfile, RateIndex};
-use crate::propagation::{dbm_to_mw, from_db};
 
 /// A transmission as it arrives at one station.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,25 @@
 use multihop_core::{Duration, Instant, Rng};
 
-use super::normals;
-use crate::params::Fading;
+use crate::normal::normals;
+
+/// Block fading: one draw for each pair of nodes and coherence time, the same in both directions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fading {
+    /// None.
+    None,
+    /// No line of sight.
+    Rayleigh {
+        /// How long a draw holds.
+        coherence: Duration,
+    },
+    /// A line of sight `k` times as strong (linear) as the rest.
+    Rician {
+        /// Ratio of line of sight to scattered power, linear.
+        k: f64,
+        /// How long a draw holds.
+        coherence: Duration,
+    },
+}
 
 impl Fading {
     /// The power factor of one pair at one time, a pure function of its arguments.

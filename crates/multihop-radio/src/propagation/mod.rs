@@ -1,14 +1,15 @@
 //! Propagation: path loss, shadowing, fading, and delay.
 
-mod fading;
-mod path_loss;
+pub(crate) mod fading;
+pub(crate) mod path_loss;
 
 use multihop_core::{Duration, Instant, NodeId, Rng};
 
-use crate::params::{Fading, PathLoss, Sinr};
-
-/// Metres per second, rounded as in ns-2.
-pub const LIGHT_SPEED: f64 = 3e8;
+use crate::decibels::{dbm_to_mw, from_db};
+use crate::normal::normals;
+use crate::params::Sinr;
+use fading::Fading;
+use path_loss::{LIGHT_SPEED, PathLoss};
 
 /// Received power between any two nodes; the same in both directions.
 #[derive(Clone, Debug)]
@@ -67,36 +68,9 @@ pub fn delay(distance: f64) -> Duration {
     Duration::from_nanos(whole.saturating_add(i64::from((whole as f64) < nanos)).cast_unsigned())
 }
 
-/// Milliwatts from dBm.
-pub fn dbm_to_mw(dbm: f64) -> f64 {
-    from_db(dbm)
-}
-
-/// dBm from milliwatts; 0 mW is minus infinity.
-pub fn mw_to_dbm(mw: f64) -> f64 {
-    10.0 * libm::log10(mw)
-}
-
-/// A ratio from decibels.
-pub(crate) fn from_db(db: f64) -> f64 {
-    libm::pow(10.0, db / 10.0)
-}
-
 /// The number of an unordered pair of nodes.
 fn pair(a: NodeId, b: NodeId) -> u64 {
     u64::from(a.min(b).0) << 32 | u64::from(a.max(b).0)
-}
-
-/// Two independent draws from the standard normal distribution (Marsaglia's polar method).
-pub(crate) fn normals(rng: &mut Rng) -> (f64, f64) {
-    loop {
-        let (x, y) = (rng.range(-1.0, 1.0), rng.range(-1.0, 1.0));
-        let s = x * x + y * y;
-        if s > 0.0 && s < 1.0 {
-            let scale = (-2.0 * libm::log(s) / s).sqrt();
-            return (x * scale, y * scale);
-        }
-    }
 }
 
 /// The value that one standard normal draw in a thousand exceeds.

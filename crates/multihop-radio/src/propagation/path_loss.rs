@@ -1,7 +1,25 @@
 use std::f64::consts::PI;
 
-use super::{LIGHT_SPEED, from_db};
-use crate::params::PathLoss;
+use crate::decibels::from_db;
+
+/// Attenuation over distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PathLoss {
+    /// Free space to the crossover, then d^-4 (two-ray ground).
+    TwoRay {
+        /// Carrier frequency, Hz.
+        frequency: f64,
+        /// Height of both antennas, m.
+        height: f64,
+    },
+    /// `reference_db` at 1 m, then 10 n dB a decade.
+    LogDistance {
+        /// Path-loss exponent n.
+        exponent: f64,
+        /// Loss at 1 m, dB.
+        reference_db: f64,
+    },
+}
 
 impl PathLoss {
     /// ns-2's radio: the 914 MHz `WaveLAN` card, antennas at 1.5 m.
@@ -50,3 +68,6 @@ pub(super) fn crossover(frequency: f64, height: f64) -> f64 {
 fn friis(frequency: f64) -> f64 {
     LIGHT_SPEED / frequency / (4.0 * PI)
 }
+
+/// Metres per second, rounded as in ns-2.
+pub(crate) const LIGHT_SPEED: f64 = 3e8;

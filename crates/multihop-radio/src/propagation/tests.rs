@@ -1,5 +1,6 @@
 use super::path_loss::crossover;
 use super::*;
+use crate::decibels::mw_to_dbm;
 
 /// Watts, ns-2's `Phy/WirelessPhy set Pt_`.
 const NS2_TRANSMIT: f64 = 0.281_838_15;
