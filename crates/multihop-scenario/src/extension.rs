@@ -1,4 +1,4 @@
-//! User-defined protocols: how a program makes them known to the readers of scenarios.
+//! User-defined protocols: what a program says about each.
 //!
 //! A protocol is registered by its configuration, which lists its keys ([`Settings`]) as those of the
 //! built-in protocols do, and makes what the simulator runs.
@@ -8,9 +8,6 @@ use std::sync::Arc;
 use multihop_core::settings::Settings;
 use multihop_routing::network::AgentConfig;
 use multihop_transport::connection::ConnectionConfig;
-
-use super::tables::built_in_routing;
-use super::transport::built_in_transports;
 
 /// The user-defined protocols of a program.
 #[derive(Clone, Debug, Default)]
@@ -58,35 +55,6 @@ pub struct CustomRouting {
     pub config: Arc<dyn RoutingConfig>,
 }
 
-impl Extensions {
-    /// Adds a transport: `transport = "name"`, or a table of this `kind` with the keys of `C`.
-    ///
-    /// # Panics
-    ///
-    /// If there is a transport of that name, or the name has a plus sign, which begins a suffix.
-    #[must_use]
-    pub fn transport<C: TransportConfig + Default + 'static>(mut self, extension: Extension) -> Self {
-        assert!(!extension.name.contains('+'), "a plus sign in the name {:?}", extension.name);
-        let taken = self.transports.iter().map(|entry| entry.extension.name);
-        check_name(extension.name, taken.chain(built_in_transports()));
-        self.transports.push(Entry { extension, make: || Box::new(C::default()) });
-        self
-    }
-
-    /// Adds a routing protocol: `[routing] protocol = "name"`, with the keys of `C` beside it.
-    ///
-    /// # Panics
-    ///
-    /// If there is a routing protocol of that name.
-    #[must_use]
-    pub fn routing<C: RoutingConfig + Default + 'static>(mut self, extension: Extension) -> Self {
-        let taken = self.routing.iter().map(|entry| entry.extension.name);
-        check_name(extension.name, taken.chain(built_in_routing()));
-        self.routing.push(Entry { extension, make: || Box::new(C::default()) });
-        self
-    }
-}
-
 /// A registered protocol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<F> {
@@ -97,7 +65,3 @@ pub(crate) struct Entry<F> {
 
 pub(crate) type NewTransport = fn() -> Box<dyn TransportConfig>;
 pub(crate) type NewRouting = fn() -> Box<dyn RoutingConfig>;
-
-fn check_name(name: &str, mut taken: impl Iterator<Item = &'static str>) {
-    assert!(!taken.any(|other| other == name), "a second protocol named {name:?}");
-}

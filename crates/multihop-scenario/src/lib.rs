@@ -15,6 +15,7 @@ mod overrides;
 mod positions;
 mod problem;
 mod read;
+mod register;
 mod schema;
 mod tables;
 mod topology;
