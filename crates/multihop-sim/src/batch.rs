@@ -1,4 +1,4 @@
-//! Lists of runs: several threads work them off.
+//! Executes lists of runs on several threads.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -26,8 +26,8 @@ pub fn perform(key: &str, scenario: &Scenario) -> Result<Entry, RunError> {
     Ok(Entry { key, version, cost, result, series: series.into_text() })
 }
 
-/// Calls `work` for every number below `count` on `jobs` threads, and `done` with each answer as soon
-/// as it is there. An error from `done` ends the list.
+/// Calls `work` for every number below `count` on `jobs` threads, and `done` with each answer as soon as it is
+/// available. An error from `done` ends the list.
 pub fn as_completed<T: Send, E>(
     count: usize,
     jobs: usize,
@@ -78,7 +78,7 @@ pub fn in_order<T: Send, E>(
 struct Buffer(Arc<Mutex<Vec<u8>>>);
 
 impl Buffer {
-    /// The text, if there is any.
+    /// The text; `None` if it is empty.
     fn into_text(self) -> Option<String> {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let text = String::from_utf8(bytes).expect("series are ASCII");
@@ -96,7 +96,7 @@ impl Write for Buffer {
     }
 }
 
-/// Processor time of this thread. No result depends on it.
+/// CPU time of this thread. No result depends on it.
 #[cfg(unix)]
 fn thread_time() -> Option<Duration> {
     nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).ok().map(Duration::from)

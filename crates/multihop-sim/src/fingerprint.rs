@@ -1,4 +1,4 @@
-//! A hash that identifies a text. The build script uses it, too.
+//! A hash that identifies a text; also used by the build script.
 
 /// FNV-1a with 128 bits. Not cryptographic: collisions can be constructed.
 pub(crate) struct Fingerprint(u128);

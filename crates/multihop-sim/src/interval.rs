@@ -25,8 +25,8 @@ pub fn estimate(values: &[f64], level: f64) -> Option<Estimate> {
     Some(Estimate { mean, half_width })
 }
 
-/// The interval of one long correlated series, cut into `batches` of equal length. Values left over at
-/// the front, where a warm-up would be, are dropped. `None` if a batch would be empty.
+/// The interval of one long correlated series, divided into `batches` of equal length. A remainder is dropped at the
+/// front, where the warm-up is. `None` if a batch would be empty.
 pub fn batch_means(values: &[f64], batches: usize, level: f64) -> Option<Estimate> {
     let length = values.len().checked_div(batches)?;
     let used = &values[values.len() - length * batches..];
@@ -34,8 +34,8 @@ pub fn batch_means(values: &[f64], batches: usize, level: f64) -> Option<Estimat
     estimate(&batches.map(|batch| sum(batch.iter().copied()) / length as f64).collect::<Vec<_>>(), level)
 }
 
-/// The two-sided quantile of Student's distribution: a variable of `freedom` degrees lies within ±t
-/// with probability `level`.
+/// The two-sided quantile t of Student's distribution: a variable with `freedom` degrees of freedom is within ±t with
+/// probability `level`.
 pub fn student_t(freedom: f64, level: f64) -> f64 {
     let outside = |t: f64| incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5);
     let (mut low, mut high) = (0.0, 1e6);
@@ -46,7 +46,7 @@ pub fn student_t(freedom: f64, level: f64) -> f64 {
     high
 }
 
-/// Neumaier's compensated sum: the rounding errors of many additions do not add up.
+/// Neumaier's compensated sum, which avoids the accumulation of rounding errors.
 fn sum(values: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
     for value in values {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn small_values_beside_large_ones_are_not_lost() {
+    fn small_values_are_not_lost_beside_large_ones() {
         assert_eq!(sum([1e16, 1.0, 1.0, -1e16].into_iter()).to_bits(), 2.0_f64.to_bits());
     }
 }

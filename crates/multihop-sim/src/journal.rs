@@ -1,9 +1,8 @@
 //! Finished runs in a folder, so that an interrupted list of runs can be resumed.
 //!
-//! `runs.jsonl` holds one line of JSON for each run, in the order in which the runs ended. Shards of
-//! one list write separate files beside it (`runs-1-of-4.jsonl`); opening the folder reads them all. A
-//! line is an [`Entry`]; `docs/scenarios.md` describes it for readers of the files. Lines of older
-//! versions, which lack the cost and the series, are read too.
+//! `runs.jsonl` holds one line of JSON for each run, in order of completion. Shards of one list write separate files
+//! beside it (`runs-1-of-4.jsonl`); opening the folder reads them all. A line is an [`Entry`], whose format is described
+//! in `docs/scenarios.md`. Lines of older versions, without cost and series, can also be read.
 
 use core::fmt;
 use core::str::FromStr;
@@ -24,7 +23,7 @@ pub struct Entry {
     pub key: String,
     /// The build that made it.
     pub version: String,
-    /// Processor time that the run took, s; wall time where the system does not measure it.
+    /// CPU time of the run, s; wall-clock time if the system does not measure CPU time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// The result of the run.
@@ -46,7 +45,7 @@ impl Entry {
     }
 }
 
-/// One part of a list of runs that several machines share.
+/// One part of a list of runs that is divided between several machines.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Shard {
     number: usize,
@@ -54,23 +53,23 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Which part this is, from 1.
+    /// Number of this part, from 1.
     pub const fn number(self) -> usize {
         self.number
     }
 
-    /// How many parts there are.
+    /// Number of parts.
     pub const fn of(self) -> usize {
         self.of
     }
 
-    /// Whether the run at this place of the list, from 0, belongs to the part.
+    /// Whether the run at this index of the list, from 0, belongs to the part.
     pub const fn has(self, index: usize) -> bool {
         index % self.of == self.number - 1
     }
 }
 
-/// As `--shard` takes it: `I/N`.
+/// The syntax of `--shard`: `I/N`.
 impl FromStr for Shard {
     type Err = ShardError;
 
@@ -89,24 +88,24 @@ impl fmt::Display for Shard {
     }
 }
 
-/// A text that is no shard.
+/// An invalid shard.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("allowed: I/N with I from 1 to N")]
 pub struct ShardError;
 
-/// The runs that have finished, and the file that the next one is appended to.
+/// The finished runs, and the file to which the next one is appended.
 #[derive(Debug, Default)]
 pub struct Journal {
-    /// `None` in memory alone.
+    /// `None` without a file.
     path: Option<PathBuf>,
-    /// Open from the first entry on.
+    /// Opened at the first entry.
     file: Option<File>,
     /// Lines by their keys.
     lines: BTreeMap<String, String>,
 }
 
 impl Journal {
-    /// Reads what a folder holds; entries are appended to the shard's file, or to `runs.jsonl`.
+    /// Reads the journals of a folder; new entries are appended to the shard's file, or to `runs.jsonl`.
     pub fn open(folder: &Path, shard: Option<Shard>) -> io::Result<Self> {
         let name = match shard {
             Some(Shard { number, of }) => format!("runs-{number}-of-{of}.jsonl"),
@@ -125,7 +124,7 @@ impl Journal {
         self.lines.contains_key(key)
     }
 
-    /// How many runs have finished.
+    /// The number of finished runs.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
@@ -140,14 +139,14 @@ impl Journal {
         Entry::from_line(self.lines.get(key)?).ok()
     }
 
-    /// Keeps a finished run.
+    /// Adds a finished run.
     pub fn append(&mut self, entry: &Entry) -> io::Result<()> {
         let line = entry.to_line();
         if let (None, Some(path)) = (&self.file, &self.path) {
             self.file = Some(appended(path)?);
         }
         if let Some(file) = &mut self.file {
-            // In one call, so that lines of two processes do not mix.
+            // A single call, so that lines of two processes do not mix.
             file.write_all(format!("{line}\n").as_bytes())?;
         }
         self.lines.insert(entry.key.clone(), line);
@@ -170,7 +169,7 @@ fn lines(folder: &Path) -> io::Result<BTreeMap<String, String>> {
     Ok(lines)
 }
 
-/// What every line has, whatever the version that wrote it.
+/// The fields of lines of all versions.
 #[derive(Deserialize)]
 struct Keyed {
     key: String,

@@ -1,17 +1,17 @@
-//! What identifies a run.
+//! Keys, which identify runs.
 
 use multihop_scenario::{Problems, Scenario, Source, canonical};
 
 use crate::fingerprint::Fingerprint;
 
-/// Version and sources of the code that decides results: two builds with the same name find the same.
+/// Version and hash of the sources that decide results: two builds with the same value give the same results.
 pub const BUILD: &str = env!("MULTIHOP_BUILD");
 
 /// The key of a run: a hash of [`BUILD`], the scenario's name and seed, its canonical document, and the
 /// names and versions of the user-defined protocols that it uses.
 ///
-/// Two spellings of one scenario may have different keys; then both are run. Two scenarios that may
-/// differ in their results never share one.
+/// Two spellings of one scenario may have different keys; then both are run. Two scenarios whose results may differ
+/// never have the same key.
 pub fn key(source: &Source, overrides: &[(String, String)], scenario: &Scenario) -> Result<String, Problems> {
     let document = canonical(source, overrides)?;
     let seed = scenario.seed.to_string();

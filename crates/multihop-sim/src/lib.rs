@@ -1,4 +1,4 @@
-//! Virtual time: engine, nodes, results.
+//! The simulator: runs scenarios in virtual time and computes their results.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod batch;

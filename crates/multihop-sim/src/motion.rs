@@ -7,29 +7,29 @@ use multihop_radio::mobility::{Movement, Path, Track, bonnmotion, netanim, ns2};
 
 use multihop_scenario::{NotConnected, Scenario};
 
-/// How the nodes of a scenario move, from the start of a run to its end.
+/// The movement of a scenario's nodes over a whole run.
 #[derive(Clone, Debug)]
 pub struct Motion {
     movements: Vec<Movement>,
     until: Instant,
 }
 
-/// Formats of files of movements.
+/// Formats of movement files.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
-    /// An ns-2 script such as setdest writes: where each node starts, and each of its turns.
+    /// An ns-2 script like those of setdest: start and waypoints of each node.
     Ns2,
-    /// `BonnMotion`'s native format: each node's turns in a line.
+    /// `BonnMotion`'s native format: one line with the waypoints of each node.
     Bonnmotion,
-    /// XML for ns-3's viewer: where the nodes are every so often.
+    /// XML for ns-3's viewer, with the positions of the nodes at intervals.
     Netanim {
-        /// Time between two frames, more than none.
+        /// The interval, longer than zero.
         every: Duration,
     },
 }
 
 impl Motion {
-    /// Places the nodes as a run with the scenario's seed does.
+    /// The movement in a run with the scenario's seed.
     pub fn of(scenario: &Scenario) -> Result<Self, NotConnected> {
         let layout = scenario.topology.place(scenario.seed)?;
         let until = Instant::ZERO + scenario.duration;

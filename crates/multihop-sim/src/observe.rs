@@ -1,5 +1,5 @@
-//! What a run leaves behind beside its result: counts of drops and of routing, and the outputs that
-//! were asked for. Nothing here changes what happens.
+//! Observes a run: counts drops and routing messages, and writes the requested outputs. An observer never changes a
+//! result.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use crate::packet::{Body, Packet, Pool};
 use crate::record::Recorder;
 use crate::trace::{Capture, Event, TextTrace};
 
-/// Where a run writes, if anything is wanted beside the result.
+/// The outputs of a run beside its result.
 #[derive(Default)]
 pub struct Outputs {
     /// One line for each packet event.
@@ -24,22 +24,22 @@ pub struct Outputs {
     pub record: Option<Box<dyn Write + Send>>,
 }
 
-/// Watches a run.
+/// Observes a run.
 #[derive(Default)]
 pub(crate) struct Observer {
     trace: Option<TextTrace>,
     capture: Option<Capture>,
     recorder: Option<Recorder>,
     counts: Counts,
-    /// The first thing that went wrong while writing; nothing is written after it.
+    /// The first write error; nothing is written after it.
     failure: Option<io::Error>,
 }
 
-/// Packets by what became of them.
+/// Counts of packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) drops: BTreeMap<DropReason, u64>,
-    /// Times that a data packet needed a next hop.
+    /// Number of times that a data packet needed a next hop.
     pub(crate) routed: u64,
     /// Routing messages sent, and their bytes, by kind.
     pub(crate) routing: BTreeMap<&'static str, (u64, u64)>,
@@ -54,12 +54,12 @@ impl Observer {
         Self { trace, capture, recorder, ..Self::default() }
     }
 
-    /// Whether anything is written while the run goes on.
+    /// Whether anything is written during the run.
     pub(crate) fn writes(&self) -> bool {
         self.trace.is_some() || self.capture.is_some() || self.recorder.is_some()
     }
 
-    /// Time between two rows of the recorded series, if there are such rows.
+    /// Interval between rows of the recorded series, if they have an interval.
     pub(crate) fn record_every(&self) -> Option<Duration> {
         self.recorder.as_ref().and_then(Recorder::every)
     }
@@ -68,7 +68,7 @@ impl Observer {
         &self.counts
     }
 
-    /// The warm-up is over.
+    /// Restarts the counts at the end of the warm-up.
     pub(crate) fn restart(&mut self) {
         self.counts = Counts::default();
     }
@@ -82,7 +82,7 @@ impl Observer {
         self.line(now, node, packet, Event::Sent);
     }
 
-    /// `hops`: links that the packet has crossed, with the last.
+    /// `hops`: links that the packet has crossed, including the last.
     pub(crate) fn received(&mut self, now: Instant, node: NodeId, packet: &Packet, hops: u8) {
         self.line(now, node, packet, Event::Received { hops });
         if let (Some(recorder), Some(flow)) = (&mut self.recorder, packet.flow()) {
@@ -124,7 +124,7 @@ impl Observer {
         }
     }
 
-    /// A sender has done something.
+    /// The state of a sender may have changed.
     pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: impl FnOnce() -> Option<Progress>) {
         if let Some(recorder) = &mut self.recorder
             && let Some(sender) = sender()
@@ -159,7 +159,7 @@ impl Observer {
         }
     }
 
-    /// Closes what was written.
+    /// Completes the outputs.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.failure.map_or(Ok(()), Err)?;
         self.trace.map_or(Ok(()), TextTrace::finish)?;
@@ -174,7 +174,7 @@ impl Observer {
     }
 }
 
-/// Remembers the first failure.
+/// Keeps the first failure.
 fn keep(failure: &mut Option<io::Error>, result: io::Result<()>) {
     if let Err(error) = result {
         failure.get_or_insert(error);

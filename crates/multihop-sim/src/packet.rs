@@ -1,4 +1,4 @@
-//! Packets inside the simulator, and the pool they live in.
+//! Packets inside the simulator, and their pool.
 
 use std::sync::Arc;
 
@@ -9,33 +9,32 @@ use multihop_transport::connection::{Datagram, Message, Segment};
 use multihop_wire::dsr::SourceRoute;
 use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, tcp, tpa, udp};
 
-/// What a node sends to another: an IP packet or an ARP message.
+/// An IP packet or an ARP message.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// Names the packet for as long as it travels.
+    /// Unique number of the packet.
     pub uid: u64,
-    /// When the sender made it.
+    /// When the sender created it.
     pub created: Instant,
     /// Source address.
     pub source: NodeId,
     /// Final destination.
     pub destination: NodeId,
-    /// Nodes it may still pass through.
+    /// Remaining hops.
     pub ttl: u8,
-    /// Links it has crossed.
+    /// Links that it has crossed.
     pub hops: u8,
     /// Bytes of a second IP header.
     pub ip_extra: u32,
-    /// How long the data that it answers was on its way. No bytes on the air: a real receiver echoes
-    /// a timestamp.
+    /// One-way delay of the data that it acknowledges. It has no bytes on the air: a real receiver would echo a timestamp.
     pub there: Option<Duration>,
-    /// The way it goes, where it carries that (DSR).
+    /// The source route, if it has one (DSR).
     pub route: Option<Arc<SourceRoute>>,
-    /// What it carries.
+    /// Its content.
     pub body: Body,
 }
 
-/// What a packet carries.
+/// The content of a packet.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A TCP segment.
@@ -46,7 +45,7 @@ pub enum Body {
     Udp(Datagram),
     /// A segment of a user-defined transport.
     Custom {
-        /// The flow it belongs to.
+        /// Its flow.
         flow: FlowId,
         /// Header and data.
         message: Message,
@@ -60,7 +59,7 @@ pub enum Body {
         /// Whether it overtakes data in the interface queue.
         urgent: bool,
     },
-    /// A router's answer to a packet that it cannot forward (ICMP destination unreachable), and that packet.
+    /// ICMP destination unreachable, with the packet that could not be forwarded.
     Unreachable(Box<Packet>),
     /// Address resolution.
     Arp(Arp),
@@ -69,9 +68,9 @@ pub enum Body {
 /// An ARP message between nodes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Arp {
-    /// Who has the destination's address?
+    /// Asks for the destination's MAC address.
     Request,
-    /// I have.
+    /// Gives the source's MAC address.
     Reply,
 }
 
@@ -79,16 +78,16 @@ pub enum Arp {
 pub const INITIAL_TTL: u8 = 64;
 
 const IP_HEADER: u32 = 20;
-/// In front of the header of a user-defined transport.
+/// Bytes of the ports, which precede the header of a user-defined transport.
 const PORTS: usize = 4;
 const ARP_BYTES: u32 = 28;
-/// ICMP header, quoted IP header, and what is quoted of its payload.
+/// ICMP header, quoted IP header, and quoted bytes of its payload.
 const ICMP_UNREACHABLE: usize = 8 + 20 + 20;
 /// Ports of flow 0; flow n has both ports n higher.
 const FIRST_PORT: u16 = 1024;
 
 impl Body {
-    /// What a packet of this flow carries.
+    /// The content of a packet with a segment of this flow.
     pub(crate) fn of(flow: FlowId, segment: Segment) -> Self {
         match segment {
             Segment::Tcp(segment) => Self::Tcp(segment),
@@ -98,7 +97,7 @@ impl Body {
         }
     }
 
-    /// The segment that it carries for an end of a flow.
+    /// The segment for an end of a flow, if it has one.
     pub(crate) fn into_segment(self) -> Option<Segment> {
         match self {
             Self::Tcp(segment) => Some(Segment::Tcp(segment)),
@@ -153,7 +152,7 @@ impl Packet {
         matches!(self.body, Body::Routing { urgent: true, .. })
     }
 
-    /// What a notice says of the packet, where it is lost.
+    /// The identity of the packet's segment in a link-failure notice.
     pub(crate) fn lost_segment(&self) -> LostSegment {
         let (source, destination, segment) = match &self.body {
             Body::Tcp(segment) => (segment.source, segment.destination, SegmentId::Tcp(segment.seq.0)),
@@ -183,7 +182,7 @@ impl Packet {
     }
 }
 
-/// Both ports of a flow, and the start of the header behind them.
+/// Both ports of a flow, followed by the start of the header.
 fn with_ports(port: u16, header: &[u8]) -> [u8; 20] {
     let [a, b] = port.to_be_bytes();
     let mut out = [0; 20];
@@ -192,7 +191,7 @@ fn with_ports(port: u16, header: &[u8]) -> [u8; 20] {
     out
 }
 
-/// The first bytes, filled up with zeros.
+/// The first `N` bytes, padded with zeros.
 fn start_of<const N: usize>(bytes: &[u8]) -> [u8; N] {
     core::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0))
 }
@@ -212,8 +211,8 @@ pub fn port_of(flow: FlowId) -> u16 {
         .expect("a scenario has fewer flows than ports")
 }
 
-/// Packets under way, by handle. A packet lives as long as somebody holds it: a queue, the MAC that
-/// may have to send it again, a frame in the air.
+/// Packets in transit, by handle. A packet lives as long as it has a holder: a queue, a MAC that may retransmit it, a
+/// frame in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     packets: Vec<Option<(Packet, u32)>>,
@@ -221,11 +220,11 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Takes a packet in, held once.
+    /// Adds a packet with one holder.
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketHandle {
         let index = self.free.pop().unwrap_or_else(|| {
             self.packets.push(None);
-            u32::try_from(self.packets.len() - 1).expect("fewer than 2^32 packets under way")
+            u32::try_from(self.packets.len() - 1).expect("fewer than 2^32 packets are in transit")
         });
         self.packets[index as usize] = Some((packet, 1));
         PacketHandle(index)
@@ -235,12 +234,12 @@ impl Pool {
         &self.packets[handle.0 as usize].as_ref().expect(HELD).0
     }
 
-    /// One more holder.
+    /// Adds a holder.
     pub(crate) fn hold(&mut self, handle: PacketHandle) {
         self.packets[handle.0 as usize].as_mut().expect(HELD).1 += 1;
     }
 
-    /// One holder less; the last one ends the packet.
+    /// Removes a holder; the packet ends with its last holder.
     pub(crate) fn release(&mut self, handle: PacketHandle) {
         let slot = &mut self.packets[handle.0 as usize];
         let (_, holders) = slot.as_mut().expect(HELD);
@@ -251,14 +250,14 @@ impl Pool {
         }
     }
 
-    /// The packet of its only holder, to be changed.
+    /// The packet, mutable for its only holder.
     pub(crate) fn get_mut(&mut self, handle: PacketHandle) -> &mut Packet {
         let (packet, holders) = self.packets[handle.0 as usize].as_mut().expect(HELD);
         debug_assert_eq!(*holders, 1, "a packet that changes has one holder");
         packet
     }
 
-    /// One holder's own packet, which it may change: a copy if there are other holders.
+    /// A packet that one holder may change: a copy if there are other holders.
     pub(crate) fn claim(&mut self, handle: PacketHandle) -> PacketHandle {
         let (packet, holders) = self.packets[handle.0 as usize].as_mut().expect(HELD);
         if *holders == 1 {
@@ -269,7 +268,7 @@ impl Pool {
         self.insert(copy)
     }
 
-    /// Takes the packet out for its only holder.
+    /// Removes the packet and gives it to its only holder.
     pub(crate) fn take(&mut self, handle: PacketHandle) -> Packet {
         let (packet, holders) = self.packets[handle.0 as usize].take().expect(HELD);
         debug_assert_eq!(holders, 1, "a packet taken out has one holder");
@@ -278,7 +277,7 @@ impl Pool {
     }
 }
 
-const HELD: &str = "a handle is only kept by those who hold the packet";
+const HELD: &str = "only holders of a packet keep its handle";
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -300,19 +299,19 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_packet_lives_until_its_last_holder_lets_go() {
+    fn a_packet_ends_when_its_last_holder_releases_it() {
         let mut pool = Pool::default();
         let a = pool.insert(packet(1));
         pool.hold(a);
         pool.release(a);
         assert_eq!(pool.get(a).uid, 1);
         pool.release(a);
-        assert_eq!(pool.insert(packet(2)), a, "its place is used again");
+        assert_eq!(pool.insert(packet(2)), a, "its slot is reused");
         assert_eq!(pool.take(a).uid, 2);
     }
 
     #[test]
-    fn whoever_claims_a_packet_leaves_it_to_the_others() {
+    fn claiming_a_shared_packet_copies_it() {
         let mut pool = Pool::default();
         let a = pool.insert(packet(1));
         pool.hold(a);
@@ -322,11 +321,11 @@ pub(crate) mod tests {
         assert_eq!(pool.claim(a), a, "the packet itself");
         pool.get_mut(a).ttl = 1;
         assert_eq!(pool.take(a).ttl, 1);
-        assert_eq!(pool.insert(packet(2)), a, "its place is used again");
+        assert_eq!(pool.insert(packet(2)), a, "its slot is reused");
     }
 
     #[test]
-    fn sizes_and_flows() {
+    fn packets_have_the_right_sizes_and_flows() {
         assert_eq!(packet(1).bytes(), 1488);
         assert_eq!(packet(1).flow(), Some(FlowId(3)));
     }

@@ -1,4 +1,4 @@
-//! Series over time, as tidy CSV: one value to a row.
+//! Series over time, as tidy CSV: one value per row.
 
 use std::io::{self, Write};
 
@@ -8,14 +8,14 @@ use multihop_transport::connection::{Measurements, Progress};
 use crate::oracle::ShortestPaths;
 use multihop_scenario::{Record, Series};
 
-/// Writes the series that a scenario asks for.
+/// Writes the series of a scenario's `[record]` table.
 pub(crate) struct Recorder {
     out: Box<dyn Write + Send>,
     every: Duration,
     what: Vec<Series>,
     flows: Vec<FlowSeries>,
     queues: Vec<usize>,
-    /// If wanted.
+    /// `None` unless the scenario records them.
     shortest: Option<ShortestPaths>,
 }
 
@@ -48,12 +48,12 @@ impl Recorder {
         })
     }
 
-    /// Time between two rows of each series; `None` writes each change.
+    /// Interval between rows of each series; `None` writes each change.
     pub(crate) fn every(&self) -> Option<Duration> {
         (self.every > Duration::ZERO).then_some(self.every)
     }
 
-    /// A sender has done something.
+    /// The state of a sender may have changed.
     pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: &Progress) -> io::Result<()> {
         let before = self.flows[flow.index()].sender.replace(*sender);
         if self.every().is_some() {
@@ -67,7 +67,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// An ADTCP receiver has done something.
+    /// The state of an ADTCP receiver may have changed.
     pub(crate) fn measured(&mut self, now: Instant, flow: FlowId, receiver: &Measurements) -> io::Result<()> {
         let before = self.flows[flow.index()].receiver.replace(*receiver);
         if self.every().is_some() || before == Some(*receiver) {
@@ -101,7 +101,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// A node's interface queue has so many packets.
+    /// A node's interface queue has `len` packets.
     pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: usize) -> io::Result<()> {
         let changed = std::mem::replace(&mut self.queues[node.index()], len) != len;
         if changed && self.every().is_none() && self.wants(Series::Queue) {
@@ -110,7 +110,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// One row of everything.
+    /// One row of every series.
     pub(crate) fn rows(&mut self, now: Instant) -> io::Result<()> {
         self.catch_up(now)?;
         for flow in (0..self.flows.len()).map(|n| FlowId(u32::try_from(n).expect("a checked number"))) {
@@ -174,7 +174,7 @@ impl Recorder {
         self.row(now, "flow", flow.0, name, value)
     }
 
-    /// Data delivered since the last row, over the time since then.
+    /// Goodput since the last row.
     fn goodput_row(&mut self, now: Instant, flow: FlowId) -> io::Result<()> {
         let series = &mut self.flows[flow.index()];
         let seconds = (now - series.delivered_since).as_secs_f64();
@@ -196,7 +196,7 @@ impl Recorder {
         writeln!(self.out, "{},{subject},{id},{series},{value}", now.as_secs_f64())
     }
 
-    /// Shortest paths change by themselves: what has happened to them goes before what happens next.
+    /// Writes the changes of shortest paths until `now`, which must precede later rows.
     fn catch_up(&mut self, now: Instant) -> io::Result<()> {
         let every_change = self.every().is_none();
         let Some(paths) = &mut self.shortest else { return Ok(()) };
@@ -209,24 +209,24 @@ impl Recorder {
     }
 }
 
-/// Without a value if there is no path.
+/// The value is empty if there is no path.
 fn shortest_row(out: &mut impl Write, now: Instant, flow: FlowId, hops: Option<u32>) -> io::Result<()> {
     let value = hops.map(|hops| hops.to_string()).unwrap_or_default();
     writeln!(out, "{},flow,{},shortest,{value}", now.as_secs_f64(), flow.0)
 }
 
-/// Series that senders show.
+/// Series of senders.
 const OF_SENDERS: [Series; 5] = [Series::Cwnd, Series::Rtt, Series::State, Series::Rate, Series::Cov];
 
-/// Series that ADTCP receivers show.
+/// Series of ADTCP receivers.
 const OF_RECEIVERS: [Series; 6] =
     [Series::Idd, Series::Iad, Series::Stt, Series::Por, Series::Plr, Series::Network];
 
-/// States by the numbers that stand for them in the series: values of tidy data are numbers.
+/// States by their numbers in the series, whose values must be numbers.
 const STATES: [&str; 7] =
     ["normal", "slow-start", "congestion-avoidance", "fast-recovery", "congested", "freeze", "stand-by"];
 
-/// What a series is called in the file, and its value now.
+/// The name of a series in the file, and its current value.
 fn shown(sender: &Progress, series: Series) -> Option<(&'static str, f64)> {
     match series {
         Series::Cwnd => Some(("cwnd", sender.cwnd)),
@@ -238,7 +238,7 @@ fn shown(sender: &Progress, series: Series) -> Option<(&'static str, f64)> {
     }
 }
 
-/// What a receiver's series is called in the file, and its value now.
+/// The name of a receiver's series in the file, and its current value.
 fn measured(receiver: &Measurements, series: Series) -> (&'static str, f64) {
     let metrics = &receiver.metrics;
     match series {

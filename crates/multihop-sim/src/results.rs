@@ -1,7 +1,7 @@
-//! What one run found. The fields are the keys of the JSON document, in its order.
+//! The result of a run. The fields are the keys of the JSON document, in its order.
 //!
-//! Every key is always there; a quantity of which nothing was measured is `null` (`None`), never
-//! NaN. Rates are in kb/s (1000 bits), MB are 10^6 bytes.
+//! Every key is always present. A quantity that could not be measured is `null` (`None`), never NaN. Rates are in kb/s
+//! (1000 bits), MB are 10^6 bytes.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ pub struct RunResult {
     pub seed: u64,
     /// Simulated time, warm-up included.
     pub sim_seconds: f64,
-    /// Wall time of the run. This and `events_per_second` are the only keys that may differ between two
-    /// identical runs; they are `null` in files that are to be compared.
+    /// Wall-clock time of the run. This and `events_per_second` are the only keys that may differ between two identical
+    /// runs; they are `null` in files for comparison.
     pub wall_seconds: Option<f64>,
     /// Events handled.
     pub events: u64,
-    /// Events handled in each second of wall time.
+    /// Events handled per second of wall-clock time.
     pub events_per_second: Option<f64>,
     /// In the order of the scenario.
     pub flows: Vec<FlowResult>,
@@ -31,14 +31,14 @@ pub struct RunResult {
     pub mac: MacResult,
     /// Over all nodes.
     pub routing: RoutingResult,
-    /// `null` unless the scenario gives powers.
+    /// `null` unless the scenario has an `[energy]` table.
     pub energy: Option<EnergyResult>,
-    /// Packets dropped after warm-up, by reason; reasons that never occurred are left out.
+    /// Packets dropped after warm-up, by reason; reasons that never occurred are omitted.
     pub drops: BTreeMap<String, u64>,
 }
 
 impl RunResult {
-    /// Without what depends on the machine: the same bytes for the same run.
+    /// The result without values that depend on the machine: the same bytes for the same run.
     #[must_use]
     pub fn timeless(self) -> Self {
         Self { wall_seconds: None, events_per_second: None, ..self }
@@ -48,7 +48,7 @@ impl RunResult {
 /// One flow, after warm-up.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct FlowResult {
-    /// Place in the scenario, from 0.
+    /// Index in the scenario, from 0.
     pub id: u32,
     /// Number of the sending node.
     pub from: u32,
@@ -60,11 +60,11 @@ pub struct FlowResult {
     pub transport: String,
     /// When the application began, s.
     pub start: f64,
-    /// When it ended, s; the end of the run if it never did.
+    /// When it ended, s; at the latest the end of the run.
     pub stop: f64,
-    /// Application bytes delivered in order, over the time the flow was active.
+    /// Application bytes delivered in order, over the time in which the flow was active.
     pub goodput_kbps: f64,
-    /// Bytes acknowledged at the sender, over the same time; `null` for a transport without ACKs.
+    /// Bytes acknowledged at the sender over the same time; `null` for a transport without ACKs.
     pub acked_kbps: Option<f64>,
     /// Retransmitted segments / distinct segments delivered; `null` if none was delivered.
     pub retransmission_index: Option<f64>,
@@ -78,26 +78,24 @@ pub struct FlowResult {
     pub out_of_order: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Time from sender to receiver, ms; `null` if no segment arrived.
+    /// One-way delay, ms; `null` if no segment arrived.
     pub delay_ms: Option<Summary>,
     /// The sender's round-trip samples, ms; `null` if there was none.
     pub rtt_ms: Option<Summary>,
     /// Links that delivered segments crossed; `null` if none arrived.
     pub mean_hops: Option<f64>,
-    /// Links of the true shortest path: the mean over the time from `start` to `stop` in which there
-    /// was one. `null` if there never was, and in very large networks that move.
+    /// Mean number of links of the true shortest path, over the time from `start` to `stop` in which there was one. `null`
+    /// if there never was, and in very large mobile networks.
     pub shortest_hops: Option<f64>,
-    /// Links that delivered segments crossed / links of the shortest path when each arrived; segments
-    /// that arrived when there was none are left out. Below 1 only where paths lengthen while segments
-    /// are under way.
+    /// Links that delivered segments crossed / links of the shortest path when each arrived; segments that arrived when
+    /// there was none are left out. Below 1 only if paths lengthen while segments are in transit.
     pub stretch: Option<f64>,
-    /// Share of the time from `start` to `stop` in which there was no path.
+    /// Fraction of the time from `start` to `stop` without a path.
     pub partitioned: Option<f64>,
-    /// What a chain as long as the shortest path was measured to deliver, averaged over the same
-    /// time, nothing while there was no path: Holland & Vaidya's Equation 3.1. `null` unless the
-    /// scenario gives the measurements.
+    /// Holland & Vaidya's Equation 3.1: the measured goodput of a chain as long as the shortest path, averaged over the same
+    /// time; 0 while there was no path. `null` unless the scenario has the measurements.
     pub expected_goodput_kbps: Option<f64>,
-    /// Why segments were lost, and whether that was seen. Only there for ADTCP.
+    /// Causes of losses, and how they were identified. Only present for ADTCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identification: Option<Identification>,
 }
@@ -105,31 +103,29 @@ pub struct FlowResult {
 /// How ADTCP classified the losses of a flow.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Identification {
-    /// Data segments lost on the way, by cause: `congestion` (a queue overflowed), `channel-error`
-    /// (also where a MAC gave up on a link that exists), `route-change`, `disconnection` (there was
-    /// no path).
+    /// Data segments lost, by cause: `congestion` (a queue overflowed), `channel-error` (also if a MAC gave up on an
+    /// existing link), `route-change`, `disconnection` (there was no path).
     pub losses: BTreeMap<String, u64>,
-    /// By cause: in which state the receiver was at the moment of the loss. Several may hold at once.
+    /// By cause: the states of the receiver at the time of the loss. Several states may hold at once.
     pub states: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Congestion or not, by the receiver's metrics at the moment of the loss: both metrics together.
+    /// Identification of congestion by both of the receiver's metrics at the time of the loss.
     pub joint: Accuracy,
-    /// The same by the delays' differences alone.
+    /// The same by the inter-packet delay difference (IDD) only.
     pub idd: Accuracy,
-    /// The same by the throughput alone.
+    /// The same by the short-term throughput (STT) only.
     pub stt: Accuracy,
     /// The same by the state that the receiver had reported when the sender acted on the loss.
     pub acted: Accuracy,
 }
 
-/// How reliably congestion was distinguished from other causes of loss.
+/// How reliably congestion was told from other causes of loss.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Accuracy {
     /// Losses judged.
     pub losses: u64,
-    /// Share of them judged wrongly; `null` if there were none.
+    /// Fraction of them judged wrongly; `null` if there were none.
     pub wrong: Option<f64>,
-    /// Share of them that were congestion and not recognised as such, so that TCP would have slowed
-    /// down more.
+    /// Fraction of them that were unrecognised congestion, for which TCP would have reduced its rate more.
     pub incompatible: Option<f64>,
 }
 
@@ -147,15 +143,15 @@ pub struct Summary {
 /// Over all flows.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Totals {
-    /// Sum of the flows' goodput; what a relay passes on counts once.
+    /// Sum of the flows' goodput; data that a relay forwards counts once.
     pub goodput_kbps: f64,
     /// Jain's fairness index of the flows' goodput; `null` if nothing was delivered.
     pub jain: Option<f64>,
-    /// Mean of the index over windows of 2 s in which something was delivered; `null` without any.
+    /// Mean of the index over windows of 2 s in which something was delivered; `null` if there were none.
     pub jain_instant: Option<f64>,
-    /// Mean of the flows' indices, each weighted by what the flow delivered; `null` if nothing was.
+    /// Mean of the flows' indices, weighted by the segments delivered; `null` if none was delivered.
     pub retransmission_index: Option<f64>,
-    /// Sum of the flows' expected goodput; `null` if no flow has one.
+    /// Sum of the flows' expected goodput; `null` if no flow has it.
     pub expected_goodput_kbps: Option<f64>,
 }
 
@@ -164,13 +160,13 @@ pub struct Totals {
 pub struct MacResult {
     /// Frames sent, by kind: `rts`, `cts`, `data`, `ack`, `broadcast`.
     pub frames: BTreeMap<String, u64>,
-    /// Frames that a receiver in range lost to another frame.
+    /// Frames that a receiver in range lost because of another frame.
     pub collisions: u64,
     /// Frames retransmitted because no CTS or ACK arrived.
     pub retries: u64,
     /// Packets dropped after the last retry.
     pub drops: u64,
-    /// Time on the air of all frames / simulated time; above 1 where the channel is reused in space.
+    /// Airtime of all frames / simulated time; above 1 with spatial reuse.
     pub airtime_share: f64,
 }
 
@@ -183,11 +179,11 @@ pub struct RoutingResult {
     pub bytes: BTreeMap<String, u64>,
     /// Packets dropped without a valid route / packets routed; `null` if none was routed.
     pub invalid_routes: Option<f64>,
-    /// How often a packet had another next hop than the previous one at the same node to the same
-    /// destination within 10 s. Left out where it is not counted (`count_changes` under OLSR).
+    /// How often a packet had another next hop than the previous packet at the same node to the same destination within
+    /// 10 s. Omitted if it is not counted (`count_changes` under OLSR).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route_changes: Option<u64>,
-    /// Of these, the returns to a next hop that was left less than 10 s before.
+    /// Of these, the returns to a next hop that was abandoned less than 10 s before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oscillations: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! One scenario, one seed, one result.
+//! Runs one scenario with one seed.
 
 use std::io;
 
@@ -23,8 +23,8 @@ pub enum RunError {
     Write(#[from] io::Error),
 }
 
-/// Runs a scenario. `progress` is called with the completed share, from 0 to 1: first at the end of the
-/// warm-up, then regularly.
+/// Runs a scenario. Calls `progress` with the completed fraction, from 0 to 1: first at the end of the warm-up, then
+/// regularly.
 pub fn run(
     scenario: &Scenario,
     outputs: Outputs,
@@ -46,9 +46,9 @@ pub fn run(
 
 /// Number of progress reports of a run.
 const REPORTS: u64 = 200;
-/// Steps of a scan for the best rate within one step of the scan before it.
+/// Steps of a scan for the best rate within one step of the previous scan.
 const FINER: i32 = 5;
-/// Share of the search for the best rate in the progress of a run with paced flows.
+/// Fraction of the progress that the search for the best rate takes in a run with paced flows.
 const SEARCH_SHARE: f64 = 0.9;
 
 fn simulate(
@@ -92,8 +92,8 @@ fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -> io::Resul
     Ok(Observer::new(trace, capture, recorder))
 }
 
-/// Wall time since the call. No result but `wall_seconds` and `events_per_second` depends on it.
-#[expect(clippy::disallowed_methods, reason = "wall_seconds is wall time")]
+/// Wall-clock time since the call. Only `wall_seconds` and `events_per_second` depend on it.
+#[expect(clippy::disallowed_methods, reason = "wall_seconds is wall-clock time")]
 fn wall_clock() -> impl Fn() -> std::time::Duration {
     let begin = std::time::Instant::now();
     move || begin.elapsed()
@@ -110,17 +110,16 @@ fn at_rate(scenario: &Scenario, rate: BitRate) -> Scenario {
     scenario
 }
 
-/// The constant rate, the same for every paced flow, at which they deliver most together.
+/// The constant rate, the same for every paced flow, with the highest total goodput.
 ///
-/// Goodput grows with the rate until the network saturates, then falls or stays. A coarse geometric
-/// scan finds where, and two finer ones, each over the two steps around the best rate so far, narrow
-/// it to 1%.
+/// Goodput grows with the rate until the network saturates, then falls or stays. A coarse geometric scan finds the
+/// maximum, and two finer ones, each over the two steps around the best rate so far, narrow it to 1%.
 fn best_rate(scenario: &Scenario, progress: &mut dyn FnMut(f64)) -> Result<BitRate, RunError> {
     let mut centre = f64::from(scenario.radio.bit_rate().0) / 8.0;
     let mut ratio = 1.25;
     let mut best = (0.0, BitRate(1));
-    // Beyond saturation, goodput at different rates may differ by chance only: of the rates nearly as
-    // good as the best, the lowest is nearest to the saturation point.
+    // Beyond saturation, goodput may vary only by chance. Of the rates nearly as good as the best, the
+    // lowest is nearest to the saturation point.
     for (round, steps, nearly) in [(0, 10, 0.95), (1, FINER, 1.0), (2, FINER, 1.0)] {
         let mut tried = Vec::new();
         for step in -steps..=steps {

@@ -2,18 +2,18 @@
 
 use crate::results::Summary;
 
-/// Durations counted in buckets 1% wide, so that quantiles cost no memory that grows with the run.
+/// Durations counted in buckets 1% wide, so that the memory for quantiles does not grow with the run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
     count: u64,
     sum: f64,
     /// The lowest bucket with a value. Bucket 0 holds everything up to [`SMALLEST`].
     lowest: usize,
-    /// From that on up to the highest with a value.
+    /// Counts from `lowest` to the highest bucket with a value.
     buckets: Vec<u32>,
 }
 
-/// Seconds; below, quantiles are not resolved.
+/// Seconds; quantiles below this are not resolved.
 const SMALLEST: f64 = 1e-6;
 /// Ratio of a bucket's upper to its lower bound.
 const RATIO: f64 = 1.01;
@@ -28,7 +28,7 @@ impl Histogram {
         *counter = counter.saturating_add(1);
     }
 
-    /// Extremes are few: room for no more than them.
+    /// Extreme values are few, so the capacity is exact.
     fn make_room(&mut self, bucket: usize) {
         if self.buckets.is_empty() {
             self.lowest = bucket;
@@ -56,7 +56,7 @@ impl Histogram {
     }
 
     fn quantile(&self, share: f64) -> f64 {
-        // DEVIATION stats-1: to within half the width of a bucket.
+        // DEVIATION stats-1: accurate to half the width of a bucket.
         let wanted = share * self.count as f64;
         let mut seen = 0_u64;
         let bucket = self.buckets.iter().position(|&n| {
@@ -68,8 +68,8 @@ impl Histogram {
     }
 }
 
-/// The times of a flow, or, once there will be no more of them, only what results say of them: a run
-/// may have thousands of flows, one after the other.
+/// The times of a flow while they are collected; afterwards only their summary, since a run may have thousands of flows
+/// one after another.
 #[derive(Clone, Debug)]
 pub(crate) enum Times {
     Coming(Histogram),
@@ -86,23 +86,23 @@ impl Times {
     pub(crate) fn add(&mut self, seconds: f64) {
         match self {
             Self::Coming(histogram) => histogram.add(seconds),
-            // Of a packet that somebody held for minutes.
+            // From a packet that was held for minutes.
             Self::Over(_) => {}
         }
     }
 
-    /// Nothing is added from here on.
+    /// Ends the collection.
     pub(crate) fn close(&mut self) {
         *self = Self::Over(self.summary_ms());
     }
 
-    /// Whether there may be more of them.
+    /// Whether times are still collected.
     #[cfg(test)]
     pub(crate) fn is_coming(&self) -> bool {
         matches!(self, Self::Coming(_))
     }
 
-    /// As [`Histogram::summary_ms`].
+    /// See [`Histogram::summary_ms`].
     pub(crate) fn summary_ms(&self) -> Option<Summary> {
         match self {
             Self::Coming(histogram) => histogram.summary_ms(),
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_to_within_half_a_percent() {
+    fn quantiles_are_accurate_to_half_a_percent() {
         let mut h = Histogram::default();
         assert_eq!(h.summary_ms(), None);
         for n in 1..=1000 {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_values_find_a_bucket() {
+    fn extreme_values_have_buckets() {
         for seconds in [0.0, 1e-12, 1e9, 1e300] {
             let mut h = Histogram::default();
             h.add(seconds);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_are_over_say_what_they_said() {
+    fn closing_keeps_the_summary() {
         let mut times = Times::default();
         times.add(0.25);
         let before = times.summary_ms();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn jain_of_equal_and_single_shares() {
+    fn jains_index_of_equal_and_single_shares() {
         assert_eq!(jain([2.0, 2.0, 2.0, 2.0].into_iter()), Some(1.0));
         assert_eq!(jain([8.0, 0.0, 0.0, 0.0].into_iter()), Some(0.25));
         assert_eq!(jain([0.0, 0.0].into_iter()), None);

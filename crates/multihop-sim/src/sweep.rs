@@ -1,4 +1,4 @@
-//! Sweeps: every combination of the values of some axes, each with the same seeds.
+//! Sweeps: every combination of the values of the axes, each with the same seeds.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::journal::Journal;
 use crate::key::{BUILD, key};
 use crate::results::RunResult;
 
-/// The runs of a scenario's `[sweep]` table, all of them checked.
+/// The checked runs of a scenario's `[sweep]` table.
 #[derive(Clone, Debug)]
 pub struct Plan {
     source: Source,
@@ -32,9 +32,9 @@ struct Combination {
 /// One run of a plan.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Place in the plan, from 0.
+    /// Index in the plan, from 0.
     pub index: usize,
-    /// Which combination of the axes it belongs to, from 0.
+    /// Index of its combination of the axes, from 0.
     pub combination: usize,
     /// The scenario, its seed included.
     pub scenario: Scenario,
@@ -61,7 +61,7 @@ pub struct SweepResult {
 /// Estimates over the seeds of one combination.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CombinationSummary {
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
     /// Sum of the flows' goodput, kb/s.
     pub goodput_kbps: Option<Estimate>,
@@ -117,12 +117,12 @@ impl Plan {
         })
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     pub fn runs(&self) -> usize {
         self.combinations.len() * self.seeds as usize
     }
 
-    /// How many combinations of the axes there are.
+    /// The number of combinations of the axes.
     pub fn combinations(&self) -> usize {
         self.combinations.len()
     }
@@ -149,7 +149,7 @@ impl Plan {
         Ok(Run { index, combination, scenario, key, overrides })
     }
 
-    /// Adds to a result its place in the sweep.
+    /// Adds its place in the sweep to a result.
     pub fn label(&self, run: &Run, result: RunResult) -> SweepResult {
         let values = self.values(run.combination).iter().cloned();
         let sweep = self.keys.iter().cloned().zip(values).collect();
@@ -173,7 +173,7 @@ impl SweepResult {
         serde_json::to_string(self).expect("every key of a result is a string")
     }
 
-    /// Without what depends on the machine: the same bytes for the same run.
+    /// The result without values that depend on the machine: the same bytes for the same run.
     #[must_use]
     pub fn timeless(self) -> Self {
         Self { result: self.result.timeless(), ..self }

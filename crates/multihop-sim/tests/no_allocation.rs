@@ -1,15 +1,15 @@
-//! Once warm, an event costs no allocation.
+//! After a warm-up, events cause no allocations.
 
 use multihop_scenario::{Scenario, Source};
 use multihop_sim::{Outputs, run};
 use multihop_testkit::CountingAllocator;
 
-/// The only test of this program, so that nobody else is counted.
+/// The only test of this program, so that no other allocations are counted.
 #[test]
 fn a_warm_run_allocates_nothing() {
     let [short, long] = [100, 300].map(allocations_and_events);
     assert!(long.1 > short.1 + 1_000_000, "{} events more", long.1 - short.1);
-    // What is left: reports of progress, and places of tables that a rare event is the first to need.
+    // The remaining ones are progress reports, and table entries that rare events create.
     assert!(long.0 < short.0 + 100, "{} allocations more", long.0 - short.0);
 }
 

@@ -1,16 +1,15 @@
-//! The next deadline of everything that can have one.
+//! The event queue: the next deadline of everything that can have one.
 //!
-//! Whatever waits (a station's MAC, a frame in flight, a connection) owns a *slot* and has at most
-//! one deadline, which can be moved or taken back: nothing is cancelled lazily, so nothing stays
-//! behind. A heap of slots with four children to a node, and each slot's place in it.
+//! Everything that can have a deadline (a station's MAC, a frame in flight, a connection) owns a *slot* with at most
+//! one deadline, which can be moved or removed. Removal is immediate, so the queue holds no stale entries. The queue is
+//! a 4-ary heap of slots, with the position of each slot in it.
 
 use multihop_core::{Instant, NodeId};
 
-/// Things that happen at the same instant happen in this order.
+/// The order of simultaneous events.
 ///
-/// Two stations whose backoff ends in the same slot must both send, and collide: so timers come
-/// before the starts of signals. A frame that ends as another starts is not disturbed by it: so
-/// ends come before everything.
+/// Two stations whose backoff ends in the same slot must both transmit and collide, so timers come before the starts of
+/// signals. A frame that ends as another starts is not disturbed by it, so ends come first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Rank {
     SignalEnd = 0,
@@ -19,10 +18,10 @@ pub(crate) enum Rank {
     Application = 3,
 }
 
-/// A place in the total order: instant, rank, node, slot.
+/// A key in the total order of events: instant, rank, node, slot.
 ///
-/// One number, from the most significant bit: 64 bits of nanoseconds, 2 of rank, 32 of node, 30 of
-/// slot; comparing two of them is what the queue does most.
+/// One number, because the queue mostly compares keys. From the most significant bit: 64 bits of nanoseconds, 2 of
+/// rank, 32 of node, 30 of slot.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Key(u128);
 
@@ -55,7 +54,7 @@ impl Key {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deadlines {
     heap: Vec<Key>,
-    /// Where each slot's key lies in the heap.
+    /// Position of each slot's key in the heap.
     place: Vec<u32>,
     version: u64,
 }
@@ -64,15 +63,15 @@ const ABSENT: u32 = u32::MAX;
 const CHILDREN: usize = 4;
 
 impl Deadlines {
-    /// No deadlines, with room for `slots` slots.
+    /// A queue without deadlines, with capacity for `slots` slots.
     pub(crate) fn with_slots(slots: usize) -> Self {
         Self { heap: Vec::with_capacity(slots), place: vec![ABSENT; slots], version: 0 }
     }
 
-    /// One more slot.
+    /// Adds a slot.
     pub(crate) fn add_slot(&mut self) -> u32 {
         self.place.push(ABSENT);
-        u32::try_from(self.place.len() - 1).expect("fewer than 2^30 things wait")
+        u32::try_from(self.place.len() - 1).expect("there are fewer than 2^30 slots")
     }
 
     /// The earliest deadline.
@@ -81,7 +80,7 @@ impl Deadlines {
         self.heap.first().copied()
     }
 
-    /// Sets or moves the deadline of the slot that the key names.
+    /// Sets or moves the deadline of the slot in the key.
     pub(crate) fn set(&mut self, key: Key) {
         let place = self.place[key.slot() as usize];
         if place == ABSENT {
@@ -101,12 +100,12 @@ impl Deadlines {
         }
     }
 
-    /// Differs from before if the earliest deadline does.
+    /// Changes whenever the earliest deadline changes.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
 
-    /// Takes back the deadline of `slot`, if it has one.
+    /// Removes the deadline of `slot`, if it has one.
     pub(crate) fn clear(&mut self, slot: u32) {
         let place = std::mem::replace(&mut self.place[slot as usize], ABSENT);
         if place == ABSENT {
@@ -124,7 +123,7 @@ impl Deadlines {
         }
     }
 
-    /// How many deadlines there are.
+    /// The number of deadlines.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.heap.len()
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn simultaneous_events_fall_in_the_documented_order() {
+    fn simultaneous_events_have_the_documented_order() {
         let mut d = Deadlines::with_slots(6);
         let order = [
             key(5, Rank::Application, 9, 0),
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_a_sorted_map_under_any_moves() {
+    fn agrees_with_a_sorted_map_under_any_operations() {
         let mut rng = Rng::stream(3, "test", 0);
         let mut d = Deadlines::with_slots(40);
         let mut model = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Virtual time: what happens next, in a total order.
+//! Virtual time: events in a total order.
 
 mod deadlines;
 

@@ -1,4 +1,4 @@
-//! Hop counts from one node to all others, kept up while links appear and break.
+//! Hop counts from one node to all others, updated as links appear and break.
 
 use std::collections::VecDeque;
 
@@ -7,20 +7,20 @@ use multihop_radio::grid::{Grid, Point};
 
 use super::links::Link;
 
-/// Who has a link to whom.
+/// The neighbours of each node.
 #[derive(Debug)]
 pub(super) struct Graph {
     neighbours: Vec<Vec<NodeId>>,
 }
 
-/// Hops from one node to each other.
+/// Hop counts from one node to each other.
 #[derive(Debug)]
 pub(super) struct Hops {
-    /// [`UNREACHED`] where no path leads.
+    /// [`UNREACHED`] if there is no path.
     to: Vec<u32>,
-    /// Nodes whose neighbours are to be looked at.
+    /// Nodes whose neighbours are to be examined.
     frontier: VecDeque<NodeId>,
-    /// Nodes to which no path is known while one is looked for.
+    /// Nodes that have lost their paths, while new ones are searched.
     lost: Vec<NodeId>,
 }
 
@@ -33,7 +33,7 @@ impl Graph {
         graph
     }
 
-    /// Links between all that are no farther apart than `range`.
+    /// The graph of links between nodes at most `range` apart.
     pub(super) fn of_places(places: &[Point], range: f64) -> Self {
         let grid = Grid::new(range, places);
         let mut near = Vec::new();
@@ -44,7 +44,7 @@ impl Graph {
         Self { neighbours: neighbours.collect() }
     }
 
-    /// A link appears or breaks.
+    /// Adds or removes a link.
     pub(super) fn change(&mut self, [a, b]: Link, up: bool) {
         for (node, other) in [(a, b), (b, a)] {
             let neighbours = &mut self.neighbours[node.index()];
@@ -56,7 +56,7 @@ impl Graph {
         }
     }
 
-    /// Hops between two nodes; nothing farther away is looked at.
+    /// Hops between two nodes. Nodes farther away are not examined.
     pub(super) fn hops_between(&self, from: NodeId, to: NodeId) -> Option<u32> {
         let mut hops = Hops::nowhere(self.nodes(), from);
         hops.frontier.push_back(from);
@@ -85,8 +85,8 @@ impl Hops {
         Some(self.to[node.index()]).filter(|&hops| hops != UNREACHED)
     }
 
-    /// A link of `graph` has appeared or broken, and nothing else since the last call. Says whether
-    /// that made a difference.
+    /// Updates the counts after one link of `graph` has appeared or broken. Must be called for every change; true if a
+    /// count has changed.
     pub(super) fn follow(&mut self, graph: &Graph, [a, b]: Link, up: bool) -> bool {
         let (near, far) = if self.to[a.index()] <= self.to[b.index()] { (a, b) } else { (b, a) };
         let (near_hops, far_hops) = (self.to[near.index()], self.to[far.index()]);
@@ -99,8 +99,8 @@ impl Hops {
             }
             return shorter;
         }
-        // The ends of a link differ by one hop or by none; a path over it crosses it away from here,
-        // and is as short through any other neighbour that is as near.
+        // The hop counts of a link's ends differ by at most one. Shortest paths cross the link from the
+        // nearer end to the farther one, and are as short through any other neighbour as near as the former.
         let lost = near_hops < far_hops && graph.of(far).iter().all(|n| self.to[n.index()] != near_hops);
         if lost {
             self.repair(graph, far);
@@ -108,9 +108,9 @@ impl Hops {
         lost
     }
 
-    /// No neighbour of `start` is nearer any more.
+    /// Repairs the counts after `start` has lost its last nearer neighbour.
     fn repair(&mut self, graph: &Graph, start: NodeId) {
-        // Nearer ones come first, so that it is known which of the nodes before each are lost.
+        // In order of distance, so that when a node is examined, all lost nodes before it are known.
         self.frontier.push_back(start);
         while let Some(node) = self.frontier.pop_front() {
             let hops = self.to[node.index()];
@@ -137,7 +137,7 @@ impl Hops {
         Self { to, frontier: VecDeque::new(), lost: Vec::new() }
     }
 
-    /// Breadth first from the frontier to whatever is nearer that way than was known, or to `goal`.
+    /// Breadth-first search from the frontier over nodes whose counts decrease, or until `goal`.
     fn spread(&mut self, graph: &Graph, goal: Option<NodeId>) {
         while let Some(node) = self.frontier.pop_front() {
             if Some(node) == goal {
@@ -163,10 +163,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_up_is_what_is_found_anew() {
+    fn updated_hop_counts_equal_recomputed_ones() {
         let mut rng = Rng::stream(1, "test", 0);
         let mut differences = [0, 0];
-        // From sparse networks, which fall apart, to dense ones.
+        // From sparse networks, which are partitioned, to dense ones.
         for (nodes, chance) in [(2, 0.5), (6, 0.3), (12, 0.12), (12, 0.3), (20, 0.15)] {
             let pairs: Vec<_> =
                 (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| [NodeId(a), NodeId(b)])).collect();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_linked_up_to_the_range() {
+    fn nodes_are_linked_up_to_the_range() {
         let places = [0.0, 250.0, 500.1, 700.0].map(|x| Point { x, y: 0.0 });
         let graph = Graph::of_places(&places, 250.0);
         assert_eq!(graph.neighbours, [vec![NodeId(1)], vec![NodeId(0)], vec![NodeId(3)], vec![NodeId(2)]]);

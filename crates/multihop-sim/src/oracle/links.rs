@@ -1,4 +1,4 @@
-//! When links appear and break.
+//! The times at which links appear and break.
 
 use std::collections::VecDeque;
 
@@ -6,25 +6,25 @@ use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::grid::Grid;
 use multihop_radio::mobility::{Leg, Track, crossings};
 
-/// The links of moving nodes, found for a stretch of time after another: what is known of them does
-/// not grow with the run, and only nodes that may meet within a stretch are looked at.
+/// The link changes of moving nodes, computed for one interval after another. Memory therefore does not grow with the
+/// run, and only pairs that may meet within an interval are examined.
 #[derive(Debug)]
 pub(super) struct Links {
     tracks: Vec<Track>,
     range: f64,
     until: Instant,
     stretch: Duration,
-    /// No nodes farther apart at the beginning of a stretch come within range before its end.
+    /// Nodes farther apart than this at the beginning of an interval cannot come into range before its end.
     reach: f64,
-    /// All changes up to then have been found.
+    /// All changes until this time have been found.
     found_to: Instant,
-    /// Those that have not been taken, in the order of time.
+    /// Changes that have not been taken yet, in order of time.
     coming: VecDeque<Change>,
-    /// Where everyone was at the beginning of the stretch.
+    /// Positions at the beginning of the interval.
     grid: Grid,
-    /// What each node does in the stretch: the legs of node 0, those of node 1, ...
+    /// The legs in the interval: those of node 0, those of node 1, and so on.
     legs: Vec<Leg>,
-    /// Where each node's legs begin; one more than there are nodes.
+    /// Index of each node's first leg, and one past the last leg.
     first: Vec<usize>,
 }
 
@@ -34,20 +34,20 @@ pub(super) type Link = [NodeId; 2];
 /// A link appears or breaks.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Change {
-    /// From when on.
+    /// When.
     pub(super) at: Instant,
     pub(super) link: Link,
-    /// Whether it appears.
+    /// Whether the link appears.
     pub(super) up: bool,
 }
 
 impl Links {
-    /// Those between nodes no farther apart than `range`, before `until`.
+    /// Links between nodes at most `range` apart, before `until`.
     pub(super) fn new(mut tracks: Vec<Track>, range: f64, until: Instant) -> Self {
         let fastest = tracks.iter().map(Track::speed_limit).fold(0.0, f64::max);
         let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let seconds = (range / (4.0 * fastest)).clamp(SHORTEST_STRETCH, LONGEST_STRETCH);
-        // A millimetre for the rounding of places and times.
+        // A millimetre for the rounding of positions and times.
         let reach = range + 2.0 * fastest * seconds + 1e-3;
         Self {
             range,
@@ -63,7 +63,7 @@ impl Links {
         }
     }
 
-    /// Links at time zero; before anything else is asked.
+    /// Links at time zero. Must be called first.
     pub(super) fn at_first(&self) -> Vec<Link> {
         let mut links = Vec::new();
         self.each_near_pair(|link @ [a, b]| {
@@ -82,7 +82,7 @@ impl Links {
         self.coming.pop_front_if(|change| change.at <= now)
     }
 
-    /// Finds the changes of the next stretch.
+    /// Finds the changes in the next interval.
     fn find(&mut self) {
         let (begin, end) = (self.found_to, (self.found_to + self.stretch).min(self.until));
         self.legs.clear();
@@ -100,7 +100,7 @@ impl Links {
         self.found_to = end;
     }
 
-    /// One leg of each at a time, for as long as both last.
+    /// Finds the changes of one link, for each pair of legs that overlap in time.
     fn find_pair(&self, link: Link, begin: Instant, end: Instant, found: &mut Vec<Change>) {
         let [mut a, mut b] = link.map(|node| self.first[node.index()]);
         let mut now = begin;
@@ -118,7 +118,7 @@ impl Links {
         }
     }
 
-    /// Pairs that may meet before the end of the stretch.
+    /// Calls `what` for each pair that may meet before the end of the interval.
     fn each_near_pair(&self, mut what: impl FnMut(Link)) {
         let mut near = Vec::new();
         let nodes = u32::try_from(self.tracks.len()).expect("a checked number of nodes");
@@ -129,7 +129,7 @@ impl Links {
     }
 }
 
-/// From `begin` on, each where the one before ended, until `end` or after it.
+/// Adds the legs that cover `begin` to `end`.
 fn add_legs(track: &mut Track, begin: Instant, end: Instant, legs: &mut Vec<Leg>) {
     let mut now = begin;
     loop {
@@ -142,7 +142,7 @@ fn add_legs(track: &mut Track, begin: Instant, end: Instant, legs: &mut Vec<Leg>
     }
 }
 
-/// Seconds. In longer stretches more pairs may meet; in shorter ones each is looked at more often.
+/// Seconds. In longer intervals more pairs may meet; in shorter ones each pair is examined more often.
 const SHORTEST_STRETCH: f64 = 1.0;
-/// Seconds, whatever the speed: a node may turn often.
+/// Seconds, at any speed: a node may turn often.
 const LONGEST_STRETCH: f64 = 10.0;

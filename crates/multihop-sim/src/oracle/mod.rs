@@ -1,8 +1,7 @@
-//! What no protocol knows: the true shortest path between two nodes, at every instant of a run.
+//! The true shortest path between two nodes at every instant of a run, which no protocol knows.
 //!
-//! Two nodes have a link while they are no farther apart than the decode range. Movement is exact,
-//! so the instants at which links appear and break are solved for, to the nanosecond, and the hop
-//! counts between the ends of a flow are constant in between.
+//! Two nodes have a link while their distance is at most the decode range. Movement is exact, so the instants at which
+//! links appear and break are computed to the nanosecond. Between them, the hop counts of flows are constant.
 
 mod hops;
 mod links;
@@ -15,27 +14,27 @@ use self::hops::{Graph, Hops};
 use self::links::Links;
 use multihop_scenario::{Layout, Scenario, Series};
 
-/// What results say of shortest paths.
+/// The shortest-path metrics of results.
 #[derive(Debug)]
 pub(crate) struct Oracle {
     paths: ShortestPaths,
-    /// Of each flow.
+    /// For each flow.
     spells: Vec<Spell>,
 }
 
-/// The shortest path between the ends of each flow, as time goes on.
+/// The shortest path between the ends of each flow over time.
 #[derive(Debug)]
 pub(crate) struct ShortestPaths {
     flows: Vec<(NodeId, NodeId)>,
     /// `None`: there is no path.
     hops: Vec<Option<u32>>,
-    /// Flows that have another path since the last step.
+    /// Flows whose path changed in the last step.
     changed: Vec<FlowId>,
     begun: bool,
     moving: Option<Moving>,
 }
 
-/// Links that come and go, and the hop counts that follow from them.
+/// Changing links, and the resulting hop counts.
 #[derive(Debug)]
 struct Moving {
     links: Links,
@@ -43,22 +42,22 @@ struct Moving {
     from_senders: BTreeMap<NodeId, Hops>,
 }
 
-/// How long a flow's shortest path has been what it is, and what it was before.
+/// A flow's current shortest path since when, and the times of earlier ones.
 #[derive(Debug)]
 struct Spell {
     hops: Option<u32>,
     since: Instant,
-    /// Nothing counts from here on.
+    /// The end of the measurement.
     until: Instant,
     before: TimeByHops,
 }
 
-/// For how long the shortest path had each number of hops; `None`: there was no path.
+/// How long the shortest path had each number of hops; `None`: no path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TimeByHops(BTreeMap<Option<u32>, Duration>);
 
 impl Oracle {
-    /// As [`ShortestPaths::of`].
+    /// See [`ShortestPaths::of`].
     pub(crate) fn new(scenario: &Scenario, layout: &Layout) -> Option<Self> {
         let paths = ShortestPaths::of(scenario, layout)?;
         let flows = scenario.flows.iter().take(paths.flows.len());
@@ -66,25 +65,24 @@ impl Oracle {
         Some(Self { paths, spells })
     }
 
-    /// Whether the path of a flow is followed.
+    /// Whether the path of a flow is computed.
     pub(crate) fn knows(&self, flow: FlowId) -> bool {
         flow.index() < self.spells.len()
     }
 
-    /// Hops between the ends of a flow at `now`, which never runs back; `None`: there is no path, or
-    /// it is not known.
+    /// Hops between the ends of a flow at `now`, which must not decrease; `None`: there is no path, or it is not known.
     pub(crate) fn hops(&mut self, now: Instant, flow: FlowId) -> Option<u32> {
         self.catch_up(now);
         self.paths.hops(flow)
     }
 
-    /// What was before does not count.
+    /// Restarts the measurement.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.catch_up(now);
         self.spells.iter_mut().for_each(|spell| spell.restart(now));
     }
 
-    /// A flow ended; what comes does not count.
+    /// Ends the measurement of a flow.
     pub(crate) fn flow_ended(&mut self, now: Instant, flow: FlowId) {
         self.catch_up(now);
         if let Some(spell) = self.spells.get_mut(flow.index()) {
@@ -92,7 +90,7 @@ impl Oracle {
         }
     }
 
-    /// How the time of each flow that is followed divides up, from its start to its end or to `now`.
+    /// For each flow with a known path, its time by hops, from its start to its end or to `now`.
     pub(crate) fn times(mut self, now: Instant) -> Vec<TimeByHops> {
         self.catch_up(now);
         self.spells.iter_mut().for_each(|spell| spell.turn(now, None));
@@ -109,10 +107,10 @@ impl Oracle {
 }
 
 impl ShortestPaths {
-    /// Those of a scenario's flows, up to the end of the run.
+    /// The shortest paths of a scenario's flows until the end of the run.
     ///
-    /// `None` if nodes move and are more than [`MOST_MOVING`], unless the scenario asks for what
-    /// follows from it.
+    /// `None` if there are more than [`MOST_MOVING`] moving nodes, unless the scenario asks for a metric that needs the
+    /// paths.
     pub(crate) fn of(scenario: &Scenario, layout: &Layout) -> Option<Self> {
         let mut tracks = scenario.tracks(layout);
         let moving = tracks.iter().any(|track| track.speed_limit() > 0.0);
@@ -121,7 +119,7 @@ impl ShortestPaths {
         if moving && tracks.len() > MOST_MOVING && !asked {
             return None;
         }
-        // Transfers that are drawn at random come last; there may be thousands in a run.
+        // Randomly drawn transfers come last; there may be thousands in a run.
         let given = scenario.flows.iter().take_while(|flow| flow.drawn.is_none());
         let flows: Vec<_> =
             given.map(|flow| (scenario.in_mesh(flow.from), scenario.in_mesh(flow.to))).collect();
@@ -137,18 +135,18 @@ impl ShortestPaths {
         Some(Self::standing(&Graph::of_places(&places, range), flows))
     }
 
-    /// Hops between the ends of a flow since the last step; `None`: no path, or it is not followed.
+    /// Hops between the ends of a flow since the last step; `None`: no path, or it is not known.
     pub(crate) fn hops(&self, flow: FlowId) -> Option<u32> {
         self.hops.get(flow.index()).copied().flatten()
     }
 
-    /// How many flows are followed: the first ones.
+    /// The number of flows with known paths, which are the first ones.
     pub(crate) fn len(&self) -> usize {
         self.hops.len()
     }
 
-    /// Goes on to the next instant, not after `now`, at which a path becomes another. The first is
-    /// time zero, for all; after `None` the paths are those at `now`.
+    /// Advances to the next instant, not after `now`, at which a path changes. The first one is time zero, for all flows;
+    /// after `None` the paths are those at `now`.
     pub(crate) fn step(&mut self, now: Instant) -> Option<Instant> {
         if !std::mem::replace(&mut self.begun, true) {
             return Some(Instant::ZERO);
@@ -170,12 +168,12 @@ impl ShortestPaths {
         None
     }
 
-    /// Flows that have another path since the last step.
+    /// Flows whose path changed in the last step.
     pub(crate) fn changed(&self) -> &[FlowId] {
         &self.changed
     }
 
-    /// Paths that stay as they are.
+    /// Paths in a network without movement.
     fn standing(graph: &Graph, flows: Vec<(NodeId, NodeId)>) -> Self {
         let hops = flows.iter().map(|&(from, to)| graph.hops_between(from, to)).collect();
         Self::new(flows, hops, None)
@@ -197,7 +195,7 @@ impl ShortestPaths {
 }
 
 impl Moving {
-    /// Goes on to the next instant, not after `now`, at which a hop count may be another.
+    /// Advances to the next instant, not after `now`, at which a hop count may change.
     fn step(&mut self, now: Instant) -> Option<Instant> {
         loop {
             let first = self.links.next_change(now)?;
@@ -227,7 +225,7 @@ impl Spell {
         self.before = TimeByHops::default();
     }
 
-    /// From `at` on there are so many hops.
+    /// From `at` on, the path has this many hops.
     fn turn(&mut self, at: Instant, hops: Option<u32>) {
         let time = at.min(self.until).saturating_since(self.since);
         if time > Duration::ZERO {
@@ -239,7 +237,7 @@ impl Spell {
 }
 
 impl TimeByHops {
-    /// Mean hops over the time in which there was a path.
+    /// Mean hops over the time with a path.
     pub(crate) fn mean(&self) -> Option<f64> {
         let connected = self.0.iter().filter_map(|(hops, time)| Some(((*hops)?, time.as_secs_f64())));
         let (sum, seconds) = connected
@@ -247,15 +245,15 @@ impl TimeByHops {
         (seconds > 0.0).then(|| sum / seconds)
     }
 
-    /// Share of the time in which there was no path; `None` if there was no time.
+    /// Fraction of the time without a path; `None` if the time is zero.
     pub(crate) fn partitioned(&self) -> Option<f64> {
         let without = self.0.get(&None).map_or(0.0, |time| time.as_secs_f64());
         let seconds = self.seconds();
         (seconds > 0.0).then(|| without / seconds)
     }
 
-    /// Holland & Vaidya's Equation 3.1: the goodput of a chain with as many hops, averaged over time;
-    /// nothing while there is no path. `None` if there was no time.
+    /// Holland & Vaidya's Equation 3.1: the goodput of a chain with as many hops, averaged over time; 0 while there is no
+    /// path. `None` if the time is zero.
     ///
     /// A path longer than every chain in the table counts as the longest.
     pub(crate) fn expected_kbps(&self, chain_kbps: &BTreeMap<u32, f64>) -> Option<f64> {
@@ -273,7 +271,7 @@ impl TimeByHops {
     }
 }
 
-/// Moving nodes of which the shortest paths are found without being asked for.
+/// With more moving nodes, shortest paths are computed only on request.
 const MOST_MOVING: usize = 1000;
 
 #[cfg(test)]

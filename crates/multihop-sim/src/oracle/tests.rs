@@ -22,10 +22,10 @@ fn along(paths: &[&[(f64, f64, f64)]]) -> Vec<Track> {
     paths.iter().map(|list| Track::new(Movement::along(path(list)))).collect()
 }
 
-/// From when on the shortest path of one flow has so many hops.
+/// Times at which the shortest path of one flow changes, and its hops from then on.
 type Changes = Vec<(Instant, Option<u32>)>;
 
-/// All changes of each flow's shortest path, looked for at once or every so often.
+/// All changes of each flow's shortest path, computed in one call or at intervals.
 fn changes(mut paths: ShortestPaths, every: Option<Duration>, until: Instant) -> Vec<Changes> {
     let mut changes = vec![Vec::new(); paths.flows.len()];
     let mut now = Instant::ZERO;
@@ -57,7 +57,7 @@ fn hops(changes: &Changes, now: Instant) -> Option<u32> {
     changes[changes.partition_point(|&(at, _)| at <= now) - 1].1
 }
 
-/// Hops at one instant, from the places at that instant alone.
+/// Hops at one instant, from the positions at that instant only.
 fn by_sampling(tracks: &[Track], (from, to): (NodeId, NodeId), now: Instant) -> Option<u32> {
     let places: Vec<_> = tracks.iter().map(|track| track.clone().at(now)).collect();
     let mut reached = vec![false; places.len()];
@@ -76,13 +76,13 @@ fn by_sampling(tracks: &[Track], (from, to): (NodeId, NodeId), now: Instant) -> 
         }
         frontier = next;
     }
-    unreachable!("some round finds nobody new")
+    unreachable!("some round finds no new node")
 }
 
-/// A relay passes between two nodes 400 m apart, on a line 150 m from theirs, at 10 m/s. It is within
-/// 250 m of the one at x for 200 m before and after x.
+/// A relay moves at 10 m/s on a line 150 m from two nodes that are 400 m apart. It is within 250 m of a node at x for
+/// 200 m before and after x.
 #[test]
-fn a_relay_that_passes_by() {
+fn a_passing_relay_connects_two_nodes() {
     let tracks = along(&[
         &[(0.0, 0.0, 0.0)],
         &[(0.0, 400.0, 0.0)],
@@ -98,7 +98,7 @@ fn a_relay_that_passes_by() {
     assert_eq!(found[2], [(at(0.0), None), (at(70.0), Some(1)), (at(110.0) + left, None)]);
 }
 
-/// The direct link breaks at a known time, and the relay takes over until it leaves as well.
+/// The direct link breaks at a known time; a relay then connects the nodes until it leaves too.
 #[test]
 fn a_path_lengthens_and_breaks() {
     let tracks = along(&[
@@ -125,7 +125,7 @@ fn a_path_lengthens_and_breaks() {
     assert_eq!(seconds, [(None, 20.0), (Some(1), 5.0), (Some(2), 55.0)]);
 }
 
-/// All movements against brute force: at instants closely spaced, and on both sides of every change.
+/// All movements against brute force, at closely spaced instants and on both sides of every change.
 #[test]
 fn random_motion_agrees_with_dense_sampling() {
     let area = Area { width: 1000.0, height: 600.0 };
@@ -189,7 +189,7 @@ fn expected_goodput_of_a_worked_example() {
 }
 
 #[test]
-fn no_time_and_no_path() {
+fn zero_time_and_no_path_have_no_metrics() {
     let time = |hops, from, until| {
         let mut spell = Spell::new(at(from));
         spell.turn(at(0.0), hops);
@@ -209,10 +209,10 @@ fn scenario(text: &str) -> Scenario {
     Scenario::load(&source, &[]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// Nodes that stand are looked at once and found by a grid; the same nodes, one of which moves a
-/// little at the end, by pairs.
+/// The links of stationary nodes are computed once with a grid. If one of the same nodes moves a little at the end, they
+/// are computed by pairs.
 #[test]
-fn standing_and_moving_nodes_are_found_alike() {
+fn stationary_and_moving_nodes_have_the_same_paths() {
     let mut rng = Rng::stream(4, "test", 0);
     for _ in 0..20 {
         let places: Vec<_> =
@@ -225,7 +225,7 @@ fn standing_and_moving_nodes_are_found_alike() {
 }
 
 #[test]
-fn very_many_moving_nodes_are_looked_at_only_if_asked() {
+fn paths_of_very_many_moving_nodes_are_computed_only_on_request() {
     let area = Area { width: 500.0, height: 500.0 };
     let walk = RandomWalkParams { area, max_speed: 1.0, mean_spell: Duration::from_secs(10) };
     let walkers = |nodes: u32| {

@@ -1,7 +1,7 @@
-//! Frames as bytes: what each node's interface sends, and what it receives for itself.
+//! Captures: the frames that each node's interface transmits, and those that it receives for itself.
 //!
-//! A node does not show what it overhears, so that each interface looks like a capture taken on
-//! that node, and one TCP connection appears once at each end.
+//! Overheard frames are left out, so that each interface looks like a capture taken on that node, and a TCP connection
+//! appears once at each end.
 
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
@@ -32,7 +32,7 @@ impl Capture {
         Ok(Self { file, short_preamble, bytes: Vec::new() })
     }
 
-    /// A frame that `node` begins to send, or has received, at `at`.
+    /// Adds a frame that `node` begins to transmit, or has received, at `at`.
     pub(crate) fn frame(
         &mut self,
         at: Instant,
@@ -86,7 +86,7 @@ fn dot11_frame(sent: &Transmission, packets: &Pool) -> dot11::Frame {
 fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
     let packet = packets.get(handle);
     let mut out = Vec::with_capacity(1600);
-    // DEVIATION capture-1: shown whether or not `llc` counts its 8 bytes on the air.
+    // DEVIATION capture-1: always written, even if the scenario does not count its 8 bytes (`llc`).
     if let Body::Arp(message) = packet.body {
         dot11::Snap { ethertype: arp::ETHERTYPE }.emit(&mut out);
         arp_packet(from, packet.destination, message).emit(&mut out);
@@ -96,7 +96,7 @@ fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
     let (protocol, carried) = carried(packet);
     let header = ipv4::Header {
         tos: 0,
-        // Names the packet to people who follow it through the capture.
+        // Lets people follow the packet through the capture.
         id: u16::try_from(packet.uid & 0xffff).expect("16 bits are left"),
         dont_fragment: true,
         ttl: packet.ttl,
@@ -108,7 +108,7 @@ fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
     out
 }
 
-/// Protocol number and bytes of what an IP packet carries, behind the DSR header if it has one.
+/// Protocol number and bytes of the payload of an IP packet, including the DSR header if it has one.
 fn carried(packet: &Packet) -> (u8, Vec<u8>) {
     let (protocol, carried) = payload(packet);
     let Some(route) = &packet.route else { return (protocol, carried) };
@@ -124,10 +124,9 @@ fn quote(lost: &Packet) -> icmp::Quote {
     icmp::Quote { header, payload_len: 20, transport }
 }
 
-/// Protocol number and bytes of the rest. A second IP header (`ip_extra`) is accounting, and not
-/// shown.
+/// Protocol number and bytes after the DSR header. A second IP header (`ip_extra`) is only accounting and is not written.
 fn payload(packet: &Packet) -> (u8, Vec<u8>) {
-    // DEVIATION capture-2: neither is `ip_extra`.
+    // DEVIATION capture-2: `ip_extra` is not written.
     let (source, destination) = (packet.source.addr(), ip(packet.destination));
     let mut out = Vec::with_capacity(1500);
     match &packet.body {

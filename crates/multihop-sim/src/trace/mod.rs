@@ -1,4 +1,4 @@
-//! What happened to each packet: as lines of text, and as a capture file.
+//! Packet traces as lines of text, and capture files.
 
 mod capture;
 mod pcapng;
@@ -11,16 +11,16 @@ use multihop_wire::tpa;
 pub(crate) use self::capture::Capture;
 use crate::packet::{Arp, Body, Packet};
 
-/// One line for each event, in the columns of Table 1 of Holland and Vaidya (1999), and some more.
+/// Writes one line for each event, with the columns of Table 1 of Holland and Vaidya (1999) and some more.
 pub(crate) struct TextTrace {
     out: Box<dyn Write + Send>,
 }
 
-/// What happens to packets.
+/// Packet events.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Event {
     Sent,
-    /// Over so many links.
+    /// Received, after this many hops.
     Received {
         hops: u8,
     },
@@ -67,8 +67,8 @@ impl TextTrace {
     }
 }
 
-/// The number that a packet carries, or a dash: TCP's sequence or acknowledgement number, a
-/// datagram's place, TPA's block with the place in it, or with what has arrived of it.
+/// The number of a packet, or a dash: TCP's sequence or acknowledgement number, a datagram's index, TPA's block with the
+/// position in it or the bitmap of an ACK.
 struct Number<'a>(&'a Packet);
 
 impl std::fmt::Display for Number<'_> {

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use multihop_core::Instant;
 
-/// Writes a capture file of 802.11 frames, each with a radiotap header in front.
+/// Writes a capture file of 802.11 frames with radiotap headers.
 ///
 /// Time starts at the epoch: a packet at 1.5 s has the date 1970-01-01 00:00:01.5.
 #[derive(Debug)]
 pub(crate) struct PcapngWriter<W> {
     out: W,
     interfaces: usize,
-    /// Kept so that a packet costs no allocation.
+    /// Reused, so that a packet needs no allocation.
     block: Vec<u8>,
 }
 
@@ -55,7 +55,7 @@ impl<W: Write> PcapngWriter<W> {
         self.end()
     }
 
-    /// Hands back the destination, flushed.
+    /// Flushes and returns the destination.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -133,7 +133,7 @@ const END_OF_OPTIONS: u32 = 0;
 const COMMENT: u16 = 1;
 const IF_NAME: u16 = 2;
 const IF_TSRESOL: u16 = 9;
-/// The negative power of ten.
+/// The resolution of timestamps, as a negative power of ten.
 const NANOSECONDS: u8 = 9;
 
 #[cfg(test)]
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn head_of_a_file() {
+    fn a_file_begins_with_its_interfaces() {
         let expected = [
             &[0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..],
             &[0xff; 8],
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_format_cannot_hold_is_refused_and_leaves_the_file_whole() {
+    fn invalid_packets_are_refused_and_leave_the_file_intact() {
         let mut capture = capture();
         let head = capture.out.len();
         let error = capture.packet(2, Instant::ZERO, &[], None).unwrap_err();

@@ -1,4 +1,4 @@
-//! What one part of a network asks of the others.
+//! Actions that one part of a network requests from the others.
 
 use multihop_core::{DropReason, FlowId, NodeId, Notice};
 use multihop_radio::frame::{Outgoing, PacketHandle};
@@ -7,17 +7,17 @@ use super::agenda::Direction;
 use super::flow::Arrival;
 use super::ids::{EndId, FlightId};
 
-/// Done by [`World::act`](super::World::act) when the part that asked has returned.
+/// Applied by [`World::act`](super::World::act) after the requesting part has returned.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     // Of the air:
-    /// A frame goes on passing stations.
+    /// Continues a frame's passage over stations.
     ResumeFlight(FlightId),
     /// A station's MAC takes its next packet.
     Serve(NodeId),
     /// A station passes the packet of a data frame to the layer above.
     Deliver { node: NodeId, from: NodeId, is_unicast: bool, packet: PacketHandle },
-    /// A packet arrives at a node's IP or MAC.
+    /// Moves a packet to a node's IP or MAC.
     Arrive { node: NodeId, packet: PacketHandle, direction: Direction },
     /// A station's MAC has given up on a packet.
     LinkFailed { node: NodeId, out: Outgoing },
@@ -25,39 +25,39 @@ pub(super) enum Action {
     // Of IP:
     /// A packet arrives from a neighbour.
     ReceiveIp { node: NodeId, from: NodeId, packet: PacketHandle },
-    /// A neighbour cannot be reached with this packet.
+    /// A packet could not be delivered to a neighbour.
     Unreachable { node: NodeId, next_hop: NodeId, packet: PacketHandle, reason: DropReason },
-    /// Packets that wait for a lost neighbour go back to the agent.
+    /// Returns packets that wait for a lost neighbour to the agent.
     Purge { node: NodeId, next_hop: NodeId },
-    /// Packets that wait for a neighbour, and are for this destination or for any, are dropped.
+    /// Drops packets that wait for a neighbour and have this destination, or any destination if `None`.
     Discard { node: NodeId, next_hop: NodeId, destination: Option<NodeId> },
-    /// A node tells the source of a packet that it cannot be forwarded.
+    /// Notifies the source of a packet that it cannot be forwarded.
     TellSource { node: NodeId, packet: PacketHandle },
-    /// A routing agent has more to say.
+    /// Takes the outputs of a routing agent.
     DrainRouter(NodeId),
 
     // Of the ends:
-    /// A packet arrives at its destination.
+    /// Receives a packet at its destination.
     Receive { node: NodeId, packet: PacketHandle },
-    /// News for a node's connections with a peer.
+    /// Delivers a notice to a node's connections with a peer.
     Notify { node: NodeId, peer: NodeId, notice: Notice },
-    /// News for one end.
+    /// Delivers a notice to one end.
     NotifyEnd { end: EndId, notice: Notice },
-    /// An end has more to say.
+    /// Takes the outputs of an end.
     DrainEnd(EndId),
-    /// A segment has been taken in; `delivered` is what the end had counted before.
+    /// A segment has been received; `delivered` is the end's count before it.
     Arrived { end: EndId, arrival: Arrival, delivered: u64 },
-    /// Data that arrived on a flow is passed on.
+    /// Forwards data that arrived on a flow.
     Relay(FlowId),
-    /// A relay ends if nothing more will come.
+    /// Ends a relay if no more data will arrive.
     EndRelay(FlowId),
 
     // Of the monitor of losses:
-    /// A packet of a flow has been dropped; asked only if [`Context::reports_losses`].
+    /// A packet of a flow has been dropped; requested only if [`Context::reports_losses`].
     ///
     /// [`Context::reports_losses`]: super::context::Context::reports_losses
     Lost(Loss),
-    /// The routing protocol knows of the packet that a MAC gave up on.
+    /// The routing protocol has handled the packet that a MAC gave up on.
     ForgetGivenUp,
 }
 

@@ -1,4 +1,4 @@
-//! What happens next: the deadline of everything that can have one, and packets between IP and MAC.
+//! The agenda: deadlines, and packets between IP and MAC.
 
 use std::collections::VecDeque;
 
@@ -8,23 +8,23 @@ use multihop_radio::frame::PacketHandle;
 use super::ids::{EndId, FlightId};
 use crate::engine::{Deadlines, Key, Rank};
 
-/// Everything that waits, except the frames that are passing stations (see [`Flights`]).
+/// All future events, except those of frames that are passing stations (see [`Flights`]).
 ///
 /// [`Flights`]: super::flights::Flights
 #[derive(Debug)]
 pub(super) struct Agenda {
     deadlines: Deadlines,
-    /// Whom each deadline belongs to.
+    /// The owner of each slot.
     owners: Vec<Owner>,
     passages: Passages,
     nodes: u32,
     flows: u32,
 }
 
-/// What can have a deadline.
+/// Owners of deadlines.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
-    /// A frame in flight: its next first or last bit arrives somewhere.
+    /// A frame in flight, whose first or last bit arrives at its next station.
     Flight(FlightId),
     /// A station's MAC.
     Mac(NodeId),
@@ -46,19 +46,19 @@ pub(super) enum Owner {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
     key: Key,
-    /// On the way up other nodes that heard it may hold it, too.
+    /// On the way up, other nodes that received it may also hold it.
     pub(super) packet: PacketHandle,
     pub(super) direction: Direction,
 }
 
-/// Where a packet between IP and MAC is going.
+/// The direction of a packet between IP and MAC.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Direction {
     Up { from: NodeId },
     Down { next_hop: NodeId },
 }
 
-/// All passages take equally long, so that they need no heap: the next one comes first.
+/// A queue, ordered by time. It needs no heap, because all passages take equally long.
 #[derive(Debug, Default)]
 struct Passages {
     queue: VecDeque<Passage>,
@@ -66,8 +66,7 @@ struct Passages {
 }
 
 impl Agenda {
-    /// Slots for everything that exists from the start, by kind, then by number. Flights add theirs
-    /// when they are first needed.
+    /// Slots for everything that exists from the start, by kind, then by number. Slots for flights are added on demand.
     pub(super) fn new(nodes: u32, flows: u32, wires: u32) -> Self {
         let mut owners = Vec::new();
         owners.extend((0..nodes).map(|n| Owner::Mac(NodeId(n))));
@@ -81,7 +80,7 @@ impl Agenda {
         Self { deadlines, owners, passages: Passages::default(), nodes, flows }
     }
 
-    /// What comes next.
+    /// The next event.
     #[inline]
     pub(super) fn first(&self) -> Option<Key> {
         earliest(self.deadlines.first(), self.passages.first())
@@ -93,7 +92,7 @@ impl Agenda {
         self.deadlines.version() + self.passages.version
     }
 
-    /// Whom a key belongs to.
+    /// The owner of a key.
     pub(super) fn owner(&self, key: Key) -> Owner {
         self.owners[key.slot() as usize]
     }
@@ -126,23 +125,23 @@ impl Agenda {
         self.deadlines.set(key);
     }
 
-    /// A flight's deadline has come.
+    /// Removes the deadline of a flight.
     pub(super) fn clear(&mut self, key: Key) {
         self.deadlines.clear(key.slot());
     }
 
-    /// A packet will arrive at a node's IP or MAC.
+    /// Schedules the arrival of a packet at a node's IP or MAC.
     pub(super) fn pass(&mut self, at: Instant, node: NodeId, packet: PacketHandle, direction: Direction) {
         let key = Key::new(at, Rank::Timer, node, self.slot(Owner::Link(node)));
         self.passages.push(Passage { key, packet, direction });
     }
 
-    /// Whether a passage is what happens at `key`.
+    /// Whether the event at `key` is a passage.
     pub(super) fn is_passage(&self, key: Key) -> bool {
         self.passages.first() == Some(key)
     }
 
-    /// The next packet that arrives at `key`.
+    /// The next packet whose passage ends at `key`.
     pub(super) fn pop_passage(&mut self, key: Key) -> Option<Passage> {
         self.passages.queue.pop_front_if(|passage| passage.key == key)
     }
@@ -178,7 +177,7 @@ impl Passages {
     fn push(&mut self, passage: Passage) {
         self.version += u64::from(self.first().is_none_or(|first| passage.key < first));
         self.queue.push_back(passage);
-        // Frames that pass stations at the same time do not always deliver in order.
+        // Overlapping frames do not always deliver in order.
         let mut place = self.queue.len() - 1;
         while place > 0 && passage.key < self.queue[place - 1].key {
             self.queue.swap(place - 1, place);

@@ -1,4 +1,4 @@
-//! The stations, and what signals do to them.
+//! The stations, and the effect of signals on them.
 
 use multihop_core::{DropReason, Duration, Instant, NodeId, Rng};
 use multihop_radio::channel_error::ChannelError;
@@ -26,13 +26,13 @@ pub(super) struct Air {
     /// Ratio of powers at which a reception survives (threshold model).
     capture: f64,
     pub(super) flights: Flights,
-    /// Whether the routing protocol wants to know of frames for other stations.
+    /// Whether the routing protocol uses overheard frames.
     pub(super) taps: bool,
-    /// Whether frames that no station hears both of may pass in any order.
+    /// Whether overlapping frames may be processed in any order if no station hears both.
     pub(super) reorders: bool,
 }
 
-/// Who wants to know of frames for other stations.
+/// Takes overheard frames.
 pub(super) trait Taps {
     /// A station received a frame for another one without error.
     fn overhear(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle);
@@ -40,14 +40,14 @@ pub(super) trait Taps {
 
 /// One node's radio.
 ///
-/// In this order in memory, a pair of cache lines: see [`Mac`].
+/// The layout in memory, a pair of cache lines, is explained at [`Mac`].
 #[repr(C, align(128))]
 pub(super) struct Station {
     receiver: Receiver,
     pub(super) busy_since: Instant,
-    /// Time spent receiving, whatever came of it.
+    /// Time spent receiving, with or without success.
     pub(super) receiving: Duration,
-    /// The deadline that the queue of events knows.
+    /// The deadline in the agenda.
     armed: Instant,
     pub(super) mac: Mac,
 }
@@ -74,7 +74,7 @@ impl Air {
         }
     }
 
-    /// The warm-up is over.
+    /// Restarts the counters at the end of the warm-up.
     pub(super) fn restart(&mut self, now: Instant) {
         for station in &mut self.stations {
             *station.mac.counters_mut() = Counters::default();
@@ -83,7 +83,7 @@ impl Air {
         }
     }
 
-    /// A packet enters a station's interface queue; `urgent` ones go ahead of others.
+    /// Adds a packet to a station's interface queue; `urgent` ones precede others.
     pub(super) fn enqueue(
         &mut self,
         context: &mut Context<'_>,
@@ -99,13 +99,13 @@ impl Air {
         self.settle(context, node);
     }
 
-    /// Takes packets back from a station's interface queue.
+    /// Removes packets from a station's interface queue.
     pub(super) fn take_queued(&mut self, node: NodeId, which: impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
         self.stations[node.index()].mac.queue_mut().remove_if(which)
     }
 
-    /// Drops packets, but no routing messages, that wait for a neighbour to get to this destination,
-    /// or to any.
+    /// Drops packets other than routing messages that wait for a neighbour and have this destination, or any destination if
+    /// `None`.
     pub(super) fn discard(
         &mut self,
         context: &mut Context<'_>,
@@ -125,7 +125,7 @@ impl Air {
         }
     }
 
-    /// The packets that wait for a MAC, or that one has in hand, are dropped.
+    /// Drops the packets in interface queues and in service.
     pub(super) fn end_packets(&self, context: &mut Context<'_>) {
         for (id, station) in (0..).map(NodeId).zip(&self.stations) {
             for out in station.mac.in_service().into_iter().chain(station.mac.queue().iter()) {
@@ -148,15 +148,14 @@ impl Air {
         self.settle(context, node);
     }
 
-    /// After anything has happened to a station's MAC: finished packets, the next packet, the next
-    /// deadline.
+    /// Updates the state after an event at a station's MAC: finished packets, the next packet, the next deadline.
     #[inline]
     fn settle(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];
         if station.mac.is_unsettled() {
             if let Some(done) = station.mac.poll_done() {
                 if !done.delivered {
-                    // What the layers above make of it comes before the MAC's next packet.
+                    // The layers above react before the MAC takes its next packet.
                     context.ask(Action::LinkFailed { node, out: done.out });
                     context.ask(Action::Serve(node));
                     return;
@@ -176,7 +175,7 @@ impl Air {
         self.settle(context, node);
     }
 
-    /// After the carrier has come or gone: only the next deadline may have changed.
+    /// Updates the deadline after a change of the carrier.
     #[inline]
     fn rearm(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];

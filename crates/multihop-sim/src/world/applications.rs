@@ -1,4 +1,4 @@
-//! Applications: what they have to send, when they begin, pause and end, and relays between flows.
+//! Applications: their data, start, pauses and end, and relays between flows.
 
 use multihop_core::{FlowId, Instant, earliest};
 use multihop_transport::connection::Data;
@@ -14,7 +14,7 @@ use multihop_scenario::draw::{exponential, pareto};
 use multihop_scenario::{App, Drawn};
 
 impl Ends {
-    /// The application's next step is due.
+    /// Handles the next step of an application.
     pub(super) fn handle_application(&mut self, context: &mut Context<'_>, id: FlowId) {
         let stop = context.scenario.flows[id.index()].stop.map(|stop| Instant::ZERO + stop);
         if stop.is_some_and(|stop| stop <= context.now) {
@@ -56,7 +56,7 @@ impl Ends {
         self.send(context, id, amount.map_or(Data::Endless, Data::Virtual));
     }
 
-    /// The application hands over what it has to send; it ends if its connection takes no more.
+    /// Hands the application's data to its connection; the application ends if the connection accepts no more.
     fn send(&mut self, context: &mut Context<'_>, id: FlowId, data: Data) {
         let end = EndId::sender(id);
         match self.ends[end.index()].send(context.now, data) {
@@ -100,7 +100,7 @@ impl Ends {
         context.agenda.arm(Owner::Application(id), Rank::Application, flow.from, at);
     }
 
-    /// The other end has more of what the application sent.
+    /// The other end has acknowledged data of the application.
     pub(super) fn acked(&mut self, context: &mut Context<'_>, id: FlowId, bytes: u64) {
         let flow = &context.scenario.flows[id.index()];
         let state = &mut self.flows[id.index()];
@@ -124,7 +124,7 @@ impl Ends {
         self.arm_application(context, id);
     }
 
-    /// More data has arrived on a flow: it is passed on, if a relay waits for it.
+    /// Forwards newly arrived data of a flow, if it has a relay.
     pub(super) fn relay_arrival(&mut self, context: &mut Context<'_>, from: FlowId, arrived: u64) {
         if let Some(relay) = &mut self.flows[from.index()].relay {
             relay.waiting += arrived;
@@ -132,7 +132,7 @@ impl Ends {
         }
     }
 
-    /// Passes on what has arrived on a flow, as far as there is room.
+    /// Forwards data that has arrived on a flow, as far as the relay's buffer allows.
     pub(super) fn relay(&mut self, context: &mut Context<'_>, from: FlowId) {
         let Some(onto) = self.flows[from.index()].relay.map(|relay| relay.onto) else { return };
         if !self.flows[onto.index()].running {
@@ -143,14 +143,14 @@ impl Ends {
             let (receiver, sender) = (EndId::receiver(from), EndId::sender(onto));
             drop(self.ends[receiver.index()].read(bytes));
             let sent = self.ends[sender.index()].send(context.now, Data::Virtual(bytes.into()));
-            debug_assert!(sent.is_ok(), "a relay that runs is open");
+            debug_assert!(sent.is_ok(), "the connection of a running relay is open");
             context.ask(Action::DrainEnd(sender));
             context.ask(Action::DrainEnd(receiver));
         }
         context.ask(Action::EndRelay(from));
     }
 
-    /// The flow that carries it on has delivered this many bytes of it.
+    /// The second flow of a relay has delivered this many bytes.
     pub(super) fn relayed(&mut self, context: &mut Context<'_>, from: FlowId, bytes: u64) {
         if let Some(relay) = &mut self.flows[from.index()].relay {
             relay.held = relay.held.saturating_sub(bytes);
@@ -165,7 +165,7 @@ impl Ends {
         }
     }
 
-    /// What is left to acknowledge is known once nothing more comes.
+    /// Once no more data arrives, the bytes left to acknowledge are known.
     pub(super) fn end_relay(&mut self, context: &mut Context<'_>, from: FlowId) {
         let Some(relay) = self.flows[from.index()].relay else { return };
         if !relay.ended || relay.waiting > 0 || !self.flows[relay.onto.index()].running {

@@ -1,8 +1,8 @@
-//! Whose address is known, and which packets wait for one.
+//! Address resolution: known addresses, and packets that wait for one.
 //!
-//! `ns2` is the CMU extensions' ARP, which Holland and Vaidya found holding TCP's packets until the
-//! end of the run: one held packet for each destination, and nothing ever happens by itself.
-//! `queueing` is what they ask for. `oracle` knows everybody.
+//! `ns2` is the ARP of the CMU extensions: it holds one packet for each destination and has no timer, so that a packet
+//! may wait until the end of the run (Holland and Vaidya). `queueing` has the improvements that they ask for. `oracle`
+//! knows all addresses.
 
 use std::collections::VecDeque;
 
@@ -11,35 +11,35 @@ use multihop_radio::frame::PacketHandle;
 
 use multihop_scenario::ArpKind;
 
-/// One node's table of addresses.
+/// The ARP table of one node.
 #[derive(Debug)]
 pub(super) struct AddressTable {
     kind: ArpKind,
-    /// Neighbours whose address is known, for good. A node that moves comes to know nearly all others.
+    /// Neighbours with known addresses, which never expire. A moving node comes to know nearly all others.
     known: Vec<NodeId>,
-    /// In the order of neighbours.
+    /// Sorted by neighbour.
     searches: Vec<(NodeId, Search)>,
 }
 
-/// For an address that is not known.
+/// The search for an address.
 #[derive(Debug, Default)]
 struct Search {
     held: VecDeque<PacketHandle>,
     requests: u32,
-    /// When to ask again (`queueing`).
+    /// When to repeat the request (`queueing`).
     retry_at: Option<Instant>,
 }
 
-/// What became of a packet that needs an address.
+/// The outcome for a packet that needs an address.
 #[derive(Debug)]
 pub(super) enum Resolution {
     /// The address is known.
     Known(PacketHandle),
-    /// The packet is held; a request must go out. An older one may have lost its place.
+    /// The packet is held and a request must be sent. An older packet may have been displaced.
     Asked { displaced: Option<PacketHandle> },
-    /// A request is already out; the packet is held, or found no room.
+    /// A request has already been sent. The packet is held, or refused because the buffer is full.
     Waiting { refused: Option<PacketHandle> },
-    /// Nobody answers.
+    /// There was no answer.
     Failed(Vec<PacketHandle>),
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Expiry {
     pub(super) failed: Vec<PacketHandle>,
 }
 
-/// ns-2 gives up at the packet after the third request.
+/// ns-2 gives up at the first packet after the third request.
 const MAX_REQUESTS: u32 = 3;
 /// Packets that `queueing` holds for each destination.
 const HELD: usize = 16;
@@ -63,7 +63,7 @@ impl AddressTable {
         Self { kind, known: Vec::new(), searches: Vec::new() }
     }
 
-    /// Hands back the packet if `next_hop`'s address is known; else holds it.
+    /// Returns the packet if `next_hop`'s address is known; otherwise holds it.
     pub(super) fn resolve(&mut self, now: Instant, next_hop: NodeId, packet: PacketHandle) -> Resolution {
         let kind = self.kind;
         if kind == ArpKind::Oracle || self.known.binary_search(&next_hop).is_ok() {
@@ -76,7 +76,7 @@ impl AddressTable {
         }
     }
 
-    /// The address of `neighbour` is known from now on. Gives back what waited for it.
+    /// Learns the address of `neighbour` and returns the packets that waited for it.
     pub(super) fn learn(&mut self, neighbour: NodeId) -> VecDeque<PacketHandle> {
         match self.known.binary_search(&neighbour) {
             Ok(_) => VecDeque::new(),
@@ -88,7 +88,7 @@ impl AddressTable {
         }
     }
 
-    /// The search for an address, which is made if need be.
+    /// The search for an address, created if necessary.
     fn search(&mut self, next_hop: NodeId) -> &mut Search {
         let at = self.place(next_hop).unwrap_or_else(|at| {
             self.searches.insert(at, (next_hop, Search::default()));
@@ -101,7 +101,7 @@ impl AddressTable {
         self.searches.binary_search_by_key(&next_hop, |search| search.0)
     }
 
-    /// Deals with one overdue answer.
+    /// Handles one overdue answer.
     pub(super) fn handle_timeout(&mut self, now: Instant) -> Option<Expiry> {
         let &mut (next_hop, ref mut search) =
             self.searches.iter_mut().find(|(_, search)| search.retry_at.is_some_and(|at| at <= now))?;
@@ -136,7 +136,7 @@ impl Search {
         }
         self.requests += 1;
         let displaced = self.held.pop_front();
-        // Room for no more than the one.
+        // Never more than one.
         self.held.reserve_exact(1);
         self.held.push_back(packet);
         Resolution::Asked { displaced }
@@ -173,10 +173,10 @@ mod tests {
         assert!(matches!(resolve(1), Resolution::Asked { displaced: None }));
         assert!(matches!(resolve(2), Resolution::Asked { displaced: Some(p) } if p.0 == 1));
         assert!(matches!(resolve(3), Resolution::Asked { displaced: Some(p) } if p.0 == 2));
-        let Resolution::Failed(failed) = resolve(4) else { panic!("three requests are enough") };
+        let Resolution::Failed(failed) = resolve(4) else { panic!("not failed after three requests") };
         assert_eq!(numbers(failed), [3, 4]);
-        assert!(matches!(resolve(5), Resolution::Asked { displaced: None }), "counting starts anew");
-        assert_eq!(table.deadline(), None, "nothing happens by itself");
+        assert!(matches!(resolve(5), Resolution::Asked { displaced: None }), "the count restarts");
+        assert_eq!(table.deadline(), None, "there is no timer");
         assert_eq!(numbers(table.learn(PEER)), [5]);
         assert!(matches!(table.resolve(Instant::ZERO, PEER, PacketHandle(6)), Resolution::Known(_)));
     }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oracle_knows_everybody() {
+    fn the_oracle_knows_all_addresses() {
         let mut table = AddressTable::new(ArpKind::Oracle);
         assert!(matches!(table.resolve(Instant::ZERO, PEER, PacketHandle(1)), Resolution::Known(_)));
     }

@@ -1,5 +1,4 @@
-//! What all parts of a network share: the clock, the agenda, the packets, the observer, and the
-//! actions that one part asks of the others.
+//! State that all parts of a network share: clock, agenda, packets, observer, and requested actions.
 
 use multihop_core::{DropReason, Duration, Instant, NodeId};
 use multihop_radio::frame::PacketHandle;
@@ -10,20 +9,20 @@ use crate::observe::Observer;
 use crate::packet::{Body, INITIAL_TTL, Packet, Pool};
 use multihop_scenario::Scenario;
 
-/// Handed to every part of a network when it has something to do.
+/// Passed to a part of a network in every call.
 pub(super) struct Context<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) now: Instant,
-    /// Nothing from here on happens in the current call of `run_until`.
+    /// The end of the current call of `run_until`.
     pub(super) horizon: Instant,
-    /// How many things have happened.
+    /// Number of events so far.
     pub(super) events: u64,
     pub(super) agenda: Agenda,
     pub(super) packets: Pool,
     pub(super) observer: Observer,
-    /// The last one comes next, see [`World::act`](super::World::act).
+    /// A stack: the last one is next, see [`World::act`](super::World::act).
     pub(super) actions: Vec<Action>,
-    /// Whether somebody wants to know of every lost packet.
+    /// Whether every lost packet must be reported.
     pub(super) reports_losses: bool,
     next_uid: u64,
 }
@@ -44,13 +43,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Asks another part to do something after this one has returned, after what it has asked
-    /// before.
+    /// Requests an action, to be applied after the current part has returned and after its earlier requests.
     pub(super) fn ask(&mut self, action: Action) {
         self.actions.push(action);
     }
 
-    /// A new packet.
+    /// Creates a packet.
     pub(super) fn packet(&mut self, source: NodeId, destination: NodeId, body: Body) -> PacketHandle {
         self.next_uid += 1;
         self.packets.insert(Packet {
@@ -67,18 +65,18 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// A packet leaves its source.
+    /// Records that a packet leaves its source.
     pub(super) fn note_sent(&mut self, node: NodeId, packet: PacketHandle) {
         self.observer.sent(self.now, node, self.packets.get(packet));
     }
 
-    /// A packet is lost, which one holder had.
+    /// Drops a packet of one holder.
     pub(super) fn drop_packet(&mut self, node: NodeId, packet: PacketHandle, reason: DropReason) {
         self.note_drop(node, packet, reason);
         self.packets.release(packet);
     }
 
-    /// A packet is lost here. Others may hold it.
+    /// Records that a packet was lost here. It may have other holders.
     pub(super) fn note_drop(&mut self, node: NodeId, packet: PacketHandle, reason: DropReason) {
         let packet = self.packets.get(packet);
         self.observer.dropped(self.now, node, packet, reason);

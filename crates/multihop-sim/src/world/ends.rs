@@ -1,4 +1,4 @@
-//! Transports: what sits at the two ends of each flow.
+//! Transports: the connections at both ends of each flow.
 
 use std::collections::VecDeque;
 
@@ -21,45 +21,45 @@ use multihop_scenario::{App, Flow, Layout, Scenario};
 
 /// All flows and their ends.
 pub(super) struct Ends {
-    /// Two for each flow: its sender, then its receiver.
+    /// Two for each flow: sender, then receiver.
     pub(super) ends: Vec<Box<dyn Connection>>,
     pub(super) flows: Vec<FlowState>,
     pub(super) windows: Windows,
-    /// Those whose application has ended, in that order, for as long as something may still come of them.
+    /// Flows whose application has ended, in that order, while packets of them may still exist.
     pub(super) ended: VecDeque<FlowId>,
-    /// If the shortest paths are known.
+    /// `None` if shortest paths are not computed.
     pub(super) oracle: Option<Oracle>,
     pub(super) losses: Option<LossMonitor>,
 }
 
-/// One flow's application, and what is measured.
+/// The application of one flow, and its measurements.
 pub(super) struct FlowState {
     pub(super) stats: FlowStats,
-    /// What results call the transport.
+    /// Name of the transport in results.
     pub(super) transport: String,
-    /// What the application does next.
+    /// When the application's next step is due.
     pub(super) next: Option<Instant>,
     pub(super) running: bool,
-    /// Bytes of the file in transfer that are not acknowledged yet.
+    /// Bytes of the current file that are not acknowledged yet.
     pub(super) unacked: u64,
     /// Round-trip samples noted so far.
     rtt_samples: u64,
     pub(super) rng: Rng,
-    /// How long the newest data took to the receiver.
+    /// One-way delay of the newest data.
     there: Option<Duration>,
-    /// Who passes on what arrives, if somebody does.
+    /// The relay that forwards arriving data, if there is one.
     pub(super) relay: Option<Relay>,
 }
 
 impl FlowState {
-    /// Whether what it delivers goes no further.
+    /// Whether no relay forwards its data.
     pub(super) fn ends_here(&self) -> bool {
         self.relay.is_none()
     }
 }
 
 impl Ends {
-    /// `hops` gives the length of the route between two nodes, if there is one.
+    /// `hops` returns the length of the route between two nodes, if there is one.
     pub(super) fn new(
         scenario: &Scenario,
         layout: &Layout,
@@ -92,7 +92,7 @@ impl Ends {
         Self { ends, flows, windows, ended: VecDeque::new(), oracle, losses }
     }
 
-    /// The warm-up is over: what was measured so far does not count.
+    /// Restarts the measurements at the end of the warm-up.
     pub(super) fn restart(&mut self, now: Instant) {
         for flow in self.ids() {
             let counters = self.counters(flow);
@@ -111,7 +111,7 @@ impl Ends {
         &*self.ends[id.index()]
     }
 
-    /// Whether a flow's sender learns what has arrived.
+    /// Whether a flow's transport has ACKs.
     pub(super) fn acknowledges(&self, flow: FlowId) -> bool {
         self.end(EndId::sender(flow)).is_acknowledged()
     }
@@ -127,8 +127,8 @@ impl Ends {
         self.ended.push_back(flow);
     }
 
-    /// No more is measured of flows of which nothing can come any more, though one end was never told:
-    /// a receiver waits for ever for a sender that gave up.
+    /// Ends the measurement of flows that can have no more packets, although one end still waits: a receiver waits for ever
+    /// for a sender that gave up.
     pub(super) fn close_abandoned(&mut self, now: Instant) {
         for _ in 0..self.ended.len() {
             let ended = |flow: FlowId| self.flows[flow.index()].stats.ended.unwrap_or(now);
@@ -142,7 +142,7 @@ impl Ends {
         }
     }
 
-    /// What a flow's ends have counted.
+    /// The counters of both ends of a flow.
     pub(super) fn counters(&self, flow: FlowId) -> Counters {
         let [sender, receiver] =
             [EndId::sender(flow), EndId::receiver(flow)].map(|end| self.end(end).counters());
@@ -150,10 +150,10 @@ impl Ends {
     }
 }
 
-/// By then packets of a connection are gone: 2 MSL (RFC 9293 §3.4.2).
+/// After this time no packets of a connection exist: 2 MSL (RFC 9293 §3.4.2).
 const STRAY: Duration = Duration::from_secs(240);
 
-/// Applications read whatever arrives, but for those that pass it on.
+/// Applications read data immediately, except relays.
 fn connections(
     scenario: &Scenario,
     id: FlowId,
@@ -172,7 +172,7 @@ fn connections(
 }
 
 impl Ends {
-    /// Receivers listen, and applications wait for their start.
+    /// Lets receivers listen, and schedules the start of applications.
     pub(super) fn start(&mut self, context: &mut Context<'_>, ip: &mut Ip) {
         for flow in self.ids() {
             self.ends[EndId::receiver(flow).index()].listen();
@@ -183,7 +183,7 @@ impl Ends {
         }
     }
 
-    /// A packet arrived at its destination.
+    /// Receives a packet at its destination.
     pub(super) fn receive(
         &mut self,
         context: &mut Context<'_>,
@@ -212,7 +212,7 @@ impl Ends {
         }
     }
 
-    /// A segment has been taken in, and the outputs of the end have been handled.
+    /// Measures a received segment after the end's outputs have been handled.
     pub(super) fn note_arrival(
         &mut self,
         context: &Context<'_>,
@@ -227,16 +227,16 @@ impl Ends {
         }
     }
 
-    /// Whether a flow's transport makes use of notices.
+    /// Whether a flow's transport uses notices.
     pub(super) fn takes_notices(&self, flow: FlowId) -> bool {
         self.ends.get(EndId::sender(flow).index()).is_some_and(|end| end.wants_notices())
     }
 
-    /// News for this node's connections with `peer`, or for the one that a notice quotes.
+    /// Delivers a notice to this node's connections with `peer`, or to the one whose segment it contains.
     pub(super) fn notify(&self, context: &mut Context<'_>, node: NodeId, peer: NodeId, notice: Notice) {
         for flow in self.ids() {
             let Some(end) = end_at(context.scenario, flow, node, peer) else { continue };
-            // DSR tells of every link, whether anybody listens or not.
+            // DSR reports every link failure, whether or not a transport uses notices.
             let concerns_it = match &notice {
                 Notice::LinkFailed(lost) => lost.source == port_of(flow) && self.takes_notices(flow),
                 _ => true,
@@ -267,7 +267,7 @@ impl Ends {
         ip.send(context, source, packet);
     }
 
-    /// Takes the outputs of an end, and its next deadline. Pauses where other parts have to act.
+    /// Takes the outputs of an end, and its next deadline. Pauses if other parts must act first.
     pub(super) fn drain(&mut self, context: &mut Context<'_>, ip: &mut Ip, end: EndId) {
         let id = end.flow();
         while let Some(output) = self.ends[end.index()].poll_output(context.now) {
@@ -312,7 +312,7 @@ impl Ends {
         }
     }
 
-    /// A packet of a flow has been dropped.
+    /// Measures the loss of a packet.
     pub(super) fn note_loss(&mut self, context: &Context<'_>, loss: &Loss) {
         let is_segment = loss.carries_data && loss.source == context.scenario.flows[loss.flow.index()].from;
         if let Some(losses) = self.losses.as_mut().filter(|_| is_segment) {
@@ -330,7 +330,7 @@ impl Ends {
         self.relay_arrival(context, id, bytes);
     }
 
-    /// New round-trip samples, and the recorded series.
+    /// Measures new round-trip samples, and records series.
     fn note_progress(&mut self, context: &mut Context<'_>, sender: EndId) {
         let end = &self.ends[sender.index()];
         let state = &mut self.flows[sender.flow().index()];
@@ -350,7 +350,7 @@ impl Ends {
     }
 }
 
-/// Routes that never change are as long as they are from the start.
+/// Announces path lengths that are known from the start, because routes are fixed.
 fn tell_known_paths(context: &mut Context<'_>, ip: &mut Ip, id: FlowId) {
     let scenario = context.scenario;
     let flow = &scenario.flows[id.index()];
@@ -365,7 +365,7 @@ fn tell_known_paths(context: &mut Context<'_>, ip: &mut Ip, id: FlowId) {
     }
 }
 
-/// The end of a flow at `node`, if the other end is at `peer`. To routing, a host is its gateway.
+/// The end of a flow at `node`, if the other end is at `peer`. For routing, a host is its gateway.
 fn end_at(scenario: &Scenario, id: FlowId, node: NodeId, peer: NodeId) -> Option<EndId> {
     let flow = &scenario.flows[id.index()];
     let is_peer = |end| scenario.in_mesh(end) == scenario.in_mesh(peer);

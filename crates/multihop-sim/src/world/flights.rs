@@ -11,29 +11,29 @@ use crate::engine::{Key, Rank};
 /// All frames in flight.
 #[derive(Default)]
 pub(super) struct Flights {
-    /// Without the one that is being advanced.
+    /// `None` for the one that is being advanced, and for free slots.
     pub(super) all: Vec<Option<Box<Flight>>>,
-    /// Those that are over, in the order in which they ended, whoever passed first: the next frame
-    /// takes the latest one's slot, which decides ties.
+    /// Free slots in the order in which their frames ended (not that of processing). The next frame takes the last one; slots
+    /// decide ties.
     pub(super) idle: Vec<(Key, FlightId)>,
-    /// Those whose first or last bit is just passing the stations, and where it arrives next; the
-    /// earliest comes last. There are never many, however large the network is.
+    /// Frames whose first or last bit is passing stations, with the key of its next arrival; the earliest is last. There are
+    /// few even in large networks.
     pub(super) passing: Vec<(Key, FlightId)>,
     pub(super) next_signal: u64,
 }
 
-/// A frame on its way.
+/// A frame in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Flight {
     pub(super) transmission: Transmission,
-    /// Names the transmission.
+    /// Number of the transmission.
     pub(super) signal: u64,
     pub(super) origin: Origin,
-    /// The links over which it is heard; never none.
+    /// The links over which it is heard; not empty.
     pub(super) links: Vec<Link>,
-    /// The link where something happens next.
+    /// Index of the link with the next event.
     pub(super) next: usize,
-    /// Whether that is the arrival of the last bit.
+    /// Whether the next event is the arrival of the last bit.
     pub(super) ending: bool,
     pub(super) slot: u32,
 }
@@ -43,7 +43,7 @@ impl Flight {
         self.origin.at()
     }
 
-    /// When the first bits, or the last, leave the antenna.
+    /// When the first bit, or the last if `ending`, left the antenna.
     pub(super) fn wave_began(&self) -> Instant {
         self.began() + if self.ending { self.transmission.airtime } else { Duration::ZERO }
     }
@@ -53,12 +53,12 @@ impl Flight {
         self.wave_began() + self.links[self.next].delay()
     }
 
-    /// Where the next bit comes in the order of events.
+    /// The key of the next event.
     pub(super) fn key(&self) -> Key {
         self.key_at(self.next)
     }
 
-    /// Where the bit on a link comes in the order of events.
+    /// The key of the event on a link.
     pub(super) fn key_at(&self, link: usize) -> Key {
         let link = &self.links[link];
         let rank = if self.ending { Rank::SignalEnd } else { Rank::SignalStart };
@@ -67,13 +67,13 @@ impl Flight {
 }
 
 impl Flights {
-    /// Where the next bit of those that are passing arrives.
+    /// The key of the next arrival among passing frames.
     #[inline]
     pub(super) fn first(&self) -> Option<Key> {
         self.passing.last().map(|&(key, _)| key)
     }
 
-    /// It is about to arrive.
+    /// Removes that frame from the passing ones.
     pub(super) fn take_first(&mut self) {
         self.passing.pop();
     }
@@ -97,7 +97,7 @@ impl Flights {
     }
 }
 
-/// Puts an item where it belongs: nearly always at the end.
+/// Inserts an item in order, nearly always at the end.
 fn insert(items: &mut Vec<(Key, FlightId)>, item: (Key, FlightId), in_order: fn(Key, Key) -> bool) {
     let mut place = items.len();
     items.push(item);

@@ -1,4 +1,4 @@
-//! What is measured of each flow after warm-up.
+//! Measurements of each flow after warm-up.
 
 use multihop_core::{Duration, Instant};
 use multihop_transport::connection::Counters;
@@ -20,22 +20,22 @@ pub(crate) struct FlowStats {
     pub(crate) delivered_bytes: u64,
     /// Application bytes acknowledged at the sender.
     pub(crate) acked_bytes: u64,
-    /// Segments or datagrams that brought something new.
+    /// Segments or datagrams with new data.
     arrivals: u64,
-    /// Links that these crossed.
+    /// Total links that these crossed.
     hops: u64,
-    /// Links that segments crossed which arrived while there was a path.
+    /// Total links crossed by segments that arrived while there was a path.
     hops_while_connected: u64,
-    /// Links of that path at their arrival.
+    /// Total links of the shortest paths at their arrival.
     shortest_hops: u64,
     pub(crate) delay: Times,
     pub(crate) rtt: Times,
-    /// What the ends had counted at the end of the warm-up.
+    /// The counters of the ends at the end of the warm-up.
     pub(crate) before: Counters,
 }
 
 impl FlowStats {
-    /// The application begins, or goes on after a pause.
+    /// The application begins, or continues after a pause.
     pub(super) fn activate(&mut self, now: Instant) {
         self.began.get_or_insert(now);
         self.active_since.get_or_insert(now);
@@ -48,7 +48,7 @@ impl FlowStats {
         }
     }
 
-    /// Both ends are gone: nothing is measured any more.
+    /// Ends the measurement, after both ends have closed.
     pub(super) fn close(&mut self) {
         self.delay.close();
         self.rtt.close();
@@ -59,7 +59,7 @@ impl FlowStats {
         self.active + self.active_since.map_or(Duration::ZERO, |since| now - since)
     }
 
-    /// The warm-up is over: forget what was measured.
+    /// Restarts the measurements at the end of the warm-up.
     pub(super) fn restart(&mut self, now: Instant, counts: Counters) {
         *self = Self {
             began: self.began,
@@ -70,7 +70,7 @@ impl FlowStats {
         };
     }
 
-    /// A packet brought something new.
+    /// Measures a packet with new data.
     ///
     /// `shortest`: links of the shortest path between the flow's ends, if there is one and it is known.
     pub(super) fn arrived(&mut self, now: Instant, arrival: Arrival, shortest: Option<u32>) {
@@ -94,12 +94,12 @@ impl FlowStats {
     }
 }
 
-/// What is left of a packet for the measurements once its contents have been handed over.
+/// The data of a packet that is measured after its contents have been handed over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub(super) created: Instant,
     pub(super) hops: u8,
-    /// How long the data that it answers was on its way.
+    /// One-way delay of the data that it acknowledges.
     there: Option<Duration>,
 }
 
@@ -108,17 +108,17 @@ impl Arrival {
         Self { created: packet.created, hops: packet.hops, there: packet.there }
     }
 
-    /// Both ways of the round trip that ends with it.
+    /// The round trip that ends with it, by direction.
     pub(super) fn trip(&self, now: Instant) -> Option<tcp::Trip> {
         self.there.map(|there| tcp::Trip { there, back: now - self.created })
     }
 }
 
-/// Fairness over short times: Jain's index of each window in which something was delivered.
+/// Short-term fairness: Jain's index of each window in which something was delivered.
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {
     end: Instant,
-    /// Of each flow; nothing of those that another passes on.
+    /// Bytes of each flow; `None` for flows whose data a relay forwards.
     bytes: Vec<Option<u64>>,
     sum: f64,
     count: u32,
@@ -127,7 +127,7 @@ pub(crate) struct Windows {
 const WINDOW: Duration = Duration::from_secs(2);
 
 impl Windows {
-    /// `ends`: for each flow whether what it delivers goes no further.
+    /// `ends`: for each flow, whether no relay forwards its data.
     pub(super) fn new(ends: impl Iterator<Item = bool>, from: Instant) -> Self {
         Self { end: from + WINDOW, bytes: ends.map(|ends| ends.then_some(0)).collect(), sum: 0.0, count: 0 }
     }
@@ -171,12 +171,12 @@ mod tests {
     }
 
     #[test]
-    fn fairness_of_windows_skips_the_silent_ones() {
+    fn fairness_skips_windows_without_deliveries() {
         let mut w = Windows::new([true; 2].into_iter(), s(0));
         w.add(s(0), 0, 100);
         w.add(s(1), 1, 100);
         w.add(s(11), 0, 50);
-        // 0..2 s: both alike; 10..12 s: one alone.
+        // 0..2 s: both equal; 10..12 s: one only.
         assert_eq!(w.clone().mean(s(12)), Some(0.75));
         assert_eq!(w.mean(s(11)), Some(1.0), "a window that has not ended does not count");
     }

@@ -1,12 +1,12 @@
-//! Names of the things that the parts of a network hold.
+//! Indices of the objects that the parts of a network own.
 
 use multihop_core::FlowId;
 
-/// A place in the table of ends.
+/// An index into the table of ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct EndId(pub(super) u32);
 
-/// A place in the table of flights.
+/// An index into the table of flights.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlightId(pub(super) u32);
 

@@ -1,4 +1,4 @@
-//! IP at every node: routing, forwarding, and what a node is told of failures.
+//! IP at every node: routing, forwarding, and reports of failures.
 
 use std::net::Ipv4Addr;
 
@@ -21,10 +21,10 @@ use crate::packet::{Arp, Body, Packet};
 pub(super) struct Ip {
     router: Router,
     links: Links,
-    /// By handle: the node whose agent has the packet, if one has.
+    /// By handle: the node whose agent holds the packet, if any.
     with_agents: Vec<Option<NodeId>>,
     wires: Wires,
-    /// Changes of routes before the warm-up ended.
+    /// Route changes during the warm-up.
     changes_before: RouteChanges,
 }
 
@@ -33,12 +33,12 @@ impl Ip {
         Self { router, links, with_agents: Vec::new(), wires, changes_before: RouteChanges::default() }
     }
 
-    /// The warm-up is over.
+    /// Restarts the counters at the end of the warm-up.
     pub(super) fn restart(&mut self) {
         self.changes_before = self.router.route_changes().unwrap_or_default();
     }
 
-    /// Changes of routes since the warm-up ended.
+    /// Route changes since the end of the warm-up.
     pub(super) fn route_changes(&self) -> Option<RouteChanges> {
         self.router.route_changes().map(|changes| changes.since(self.changes_before))
     }
@@ -48,18 +48,18 @@ impl Ip {
         self.router.hops(from, to)
     }
 
-    /// Whether the routing protocol uses frames addressed to other stations.
+    /// Whether the routing protocol uses overheard frames.
     pub(super) fn wants_overheard(&self) -> bool {
         self.router.wants_overheard()
     }
 
-    /// A packet of this node's own.
+    /// Sends a packet that originates at this node.
     pub(super) fn send(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
         context.note_sent(node, packet);
         self.route(context, node, None, packet);
     }
 
-    /// A packet from a neighbour, or from the other end of a wire.
+    /// Receives a packet from a neighbour, or from the other end of a wire.
     pub(super) fn receive(
         &mut self,
         context: &mut Context<'_>,
@@ -90,7 +90,7 @@ impl Ip {
         self.route(context, node, Some(from), packet);
     }
 
-    /// An ARP message from a neighbour.
+    /// Receives an ARP message from a neighbour.
     pub(super) fn receive_arp(
         &mut self,
         context: &mut Context<'_>,
@@ -102,12 +102,12 @@ impl Ip {
         self.links.receive_arp(context, node, from, arp, packet);
     }
 
-    /// A neighbour has not answered a node's request for its address in time.
+    /// Handles an ARP timeout at a node.
     pub(super) fn handle_link_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
         self.links.handle_timeout(context, node);
     }
 
-    /// A message of the routing protocol from a neighbour, which other nodes may be about to read.
+    /// Receives a routing message from a neighbour. Other nodes may still hold the packet.
     pub(super) fn receive_message(
         &mut self,
         context: &mut Context<'_>,
@@ -127,7 +127,7 @@ impl Ip {
         }
     }
 
-    /// A neighbour does not answer.
+    /// A neighbour is unreachable.
     pub(super) fn unreachable(
         &mut self,
         context: &mut Context<'_>,
@@ -166,8 +166,7 @@ impl Ip {
         self.wires.handle_timeout(context, wire);
     }
 
-    /// Takes the outputs of a node's agent, and its next deadline. Pauses where other parts have to
-    /// act.
+    /// Takes the outputs of a node's agent, and its next deadline. Pauses if other parts must act first.
     pub(super) fn drain_router(&mut self, context: &mut Context<'_>, node: NodeId) {
         while let Some(output) = self.router.agent_mut(node).and_then(|agent| agent.poll_output(context.now))
         {
@@ -181,7 +180,7 @@ impl Ip {
         context.agenda.arm(Owner::Router(node), Rank::Timer, node, at);
     }
 
-    /// Packets for a lost neighbour come back from the interface queue to the agent.
+    /// Returns packets for a lost neighbour from the interface queue to the agent.
     pub(super) fn take_back(
         &mut self,
         context: &mut Context<'_>,
@@ -209,7 +208,7 @@ impl Ip {
         }
     }
 
-    /// A packet could not be forwarded: its source wants to know.
+    /// Notifies the source of a packet that it could not be forwarded.
     pub(super) fn tell_source(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
         let lost = context.packets.get(packet);
         if lost.source == node {
@@ -223,12 +222,12 @@ impl Ip {
         self.send(context, node, answer);
     }
 
-    /// The packets that wait for an address at a node.
+    /// The packets that wait for address resolution at a node.
     pub(super) fn held(&self, node: NodeId) -> impl Iterator<Item = PacketHandle> {
         self.links.held(node)
     }
 
-    /// The packets that agents hold, and those on wires.
+    /// Drops the packets that agents hold, and those on wires.
     pub(super) fn end_packets(&self, context: &mut Context<'_>) {
         self.wires.end_packets(context);
         for (handle, holder) in (0..).map(PacketHandle).zip(&self.with_agents) {
@@ -256,7 +255,7 @@ impl Ip {
         self.input_to_router(context, node, Input::Packet(packet));
     }
 
-    /// Keeps a packet for a node's agent.
+    /// Stores a packet for a node's agent.
     fn ticket(
         &mut self,
         context: &Context<'_>,
@@ -342,7 +341,7 @@ impl Ip {
 }
 
 impl Taps for Ip {
-    /// Not inlined where frames end: most networks have no use for it.
+    /// Not inlined into the hot code that ends frames, since most networks do not use it.
     #[inline(never)]
     fn overhear(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
         let packet = context.packets.get(packet);
@@ -367,7 +366,7 @@ fn node_at(address: Ipv4Addr) -> NodeId {
     NodeId::from_addr(address).expect("agents only know addresses of the simulated network")
 }
 
-/// News for the connection that a lost packet belongs to.
+/// The notice for the connection of a lost packet.
 fn notice_of(node: NodeId, lost: &Packet) -> Action {
     Action::Notify { node, peer: lost.destination, notice: Notice::LinkFailed(lost.lost_segment()) }
 }

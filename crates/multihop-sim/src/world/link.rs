@@ -1,4 +1,4 @@
-//! Between IP and MAC: a packet needs the next hop's address before it enters the interface queue.
+//! The layer between IP and MAC: resolves the next hop's address before a packet enters the interface queue.
 
 use multihop_core::{DropReason, NodeId};
 use multihop_radio::frame::{BROADCAST, PacketHandle};
@@ -22,7 +22,7 @@ impl Links {
         Self { tables: (0..nodes).map(|_| AddressTable::new(arp)).collect() }
     }
 
-    /// IP hands a packet down for `next_hop` ([`BROADCAST`]: for every neighbour).
+    /// Sends a packet of IP to `next_hop` ([`BROADCAST`]: to every neighbour).
     pub(super) fn pass_down(
         &mut self,
         context: &mut Context<'_>,
@@ -52,7 +52,7 @@ impl Links {
         self.arm(context, node);
     }
 
-    /// A neighbour has not answered a node's request in time.
+    /// Handles an ARP timeout at a node.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
         while let Some(expiry) = self.tables[node.index()].handle_timeout(context.now) {
             if expiry.ask_again {
@@ -63,7 +63,7 @@ impl Links {
         self.arm(context, node);
     }
 
-    /// An ARP message arrived. Any of them tells its sender's address.
+    /// Receives an ARP message. Every message contains its sender's address.
     pub(super) fn receive_arp(
         &mut self,
         context: &mut Context<'_>,
@@ -85,7 +85,7 @@ impl Links {
         self.arm(context, node);
     }
 
-    /// The packets that wait for addresses at a node.
+    /// The packets that wait for address resolution at a node.
     pub(super) fn held(&self, node: NodeId) -> impl Iterator<Item = PacketHandle> {
         self.tables[node.index()].held()
     }
@@ -104,11 +104,11 @@ fn send_arp(context: &mut Context<'_>, node: NodeId, to: NodeId, arp: Arp) {
     let packet = context.packet(node, to, Body::Arp(arp));
     context.note_sent(node, packet);
     let next_hop = if arp == Arp::Request { BROADCAST } else { to };
-    // DEVIATION arp-1: at once; ns-2 waits 5 us.
+    // DEVIATION arp-1: sent at once; ns-2 waits 5 us.
     context.ask(Action::Arrive { node, packet, direction: Direction::Down { next_hop } });
 }
 
-/// No neighbour has this address.
+/// Address resolution has failed.
 fn give_up(
     context: &mut Context<'_>,
     node: NodeId,

@@ -1,5 +1,5 @@
-//! Why segments of an ADTCP are lost, and what its ends think of it. Nothing here changes what
-//! happens: whether links exist is asked of a second set of tracks.
+//! The true causes of losses of ADTCP flows, and how their ends identify them. This monitor changes no result: it finds
+//! links with its own copy of the tracks.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,15 @@ use crate::packet::Packet;
 use crate::results::{Accuracy, Identification};
 use multihop_scenario::{Layout, Scenario};
 
-/// Watches the losses of every ADTCP.
+/// Monitors the losses of all ADTCP flows.
 #[derive(Debug)]
 pub(super) struct LossMonitor {
     tracks: Vec<Track>,
-    /// Metres over which a link exists.
+    /// Length of the longest link, metres.
     range: f64,
     /// The packet that a MAC has just given up on, and whether the link to its next hop exists.
     given_up: Option<(u64, bool)>,
-    /// By flow; `None`: no ADTCP.
+    /// By flow; `None`: not ADTCP.
     flows: Vec<Option<Tally>>,
 }
 
@@ -34,7 +34,7 @@ enum Cause {
     Congestion,
     /// The channel damaged it, or the MAC gave up on a link that exists.
     ChannelError,
-    /// Its route had ceased to hold, though there was another path.
+    /// Its route had failed, but there was another path.
     RouteChange,
     /// There was no path.
     Disconnection,
@@ -43,20 +43,19 @@ enum Cause {
 /// One flow's losses.
 #[derive(Clone, Debug, Default)]
 struct Tally {
-    /// At the moment of each loss, by what the receiver's metrics said then: in the order of
-    /// [`RULES`].
+    /// Losses as judged by the receiver's metrics at the time of each loss, in the order of [`RULES`].
     by_rule: [Score; RULES.len()],
-    /// How often the receiver was in each state when a packet was lost for each cause.
+    /// By cause: how often the receiver was in each state at the time of a loss.
     states: [BTreeMap<&'static str, u64>; Cause::ALL.len()],
-    /// When the sender acted on it, by the state it had been told.
+    /// Losses as judged by the state that the sender knew when it reacted.
     acted: Score,
-    /// Losses by cause that the sender has not acted on.
+    /// Losses by cause to which the sender has not reacted yet.
     pending: [u64; Cause::ALL.len()],
-    /// Times that it acted: fast retransmits and timeouts.
+    /// Number of reactions of the sender: fast retransmits and timeouts.
     actions: u64,
 }
 
-/// Losses by cause: all, and those that were taken for congestion.
+/// Losses by cause: all, and those judged as congestion.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     lost: [u64; Cause::ALL.len()],
@@ -64,7 +63,7 @@ struct Score {
 }
 
 impl LossMonitor {
-    /// `None` if no flow is an ADTCP.
+    /// `None` if no flow is ADTCP.
     pub(super) fn new(scenario: &Scenario, layout: &Layout, ends: &[Box<dyn Connection>]) -> Option<Self> {
         let flow = |n: usize| {
             let id = FlowId(u32::try_from(n).expect("a checked number of flows"));
@@ -80,7 +79,7 @@ impl LossMonitor {
         })
     }
 
-    /// The warm-up is over.
+    /// Restarts the counts at the end of the warm-up.
     pub(super) fn restart(&mut self) {
         for tally in self.flows.iter_mut().flatten() {
             *tally = Tally { actions: tally.actions, ..Tally::default() };
@@ -106,13 +105,13 @@ impl LossMonitor {
         })
     }
 
-    /// A MAC gives up on a packet.
+    /// Records that a MAC gives up on a packet.
     pub(super) fn give_up(&mut self, now: Instant, packet: &Packet, node: NodeId, next_hop: NodeId) {
         let [a, b] = [node, next_hop].map(|id| self.tracks[id.index()].at(now));
         self.given_up = Some((packet.uid, a.distance(b) <= self.range));
     }
 
-    /// A packet of a flow has been dropped; `connected`: whether there was a path.
+    /// Records the loss of a packet of a flow; `connected`: whether there was a path.
     pub(super) fn note_loss(&mut self, loss: &Loss, connected: bool, receiver: Option<Measurements>) {
         let Some(Some(tally)) = self.flows.get_mut(loss.flow.index()) else { return };
         let on_live_link = self.given_up == Some((loss.uid, true));
@@ -128,14 +127,14 @@ impl LossMonitor {
         tally.lose(cause, &levels, state);
     }
 
-    /// A sender may have acted on losses.
+    /// Records possible reactions of a sender to losses.
     pub(super) fn note_action(&mut self, flow: FlowId, reactions: Reactions) {
         if let Some(tally) = &mut self.flows[flow.index()] {
             tally.act(reactions.count, reactions.reported);
         }
     }
 
-    /// The routing protocol has been told, and has dropped the packet or found another path.
+    /// Must be called after the routing protocol has dropped the packet or found another path.
     pub(super) fn forget_given_up(&mut self) {
         self.given_up = None;
     }
@@ -195,7 +194,7 @@ impl Cause {
     }
 }
 
-/// The names of what is set.
+/// The names of the states that are set.
 fn names(state: NetworkState) -> impl Iterator<Item = &'static str> {
     let bits = [
         (NetworkState::CONGESTION, "congestion"),
@@ -216,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_by_hand() {
+    fn fractions_agree_with_hand_computed_ones() {
         let mut tally = Tally::default();
         let late = Levels { idd: Level::High, ..Levels::default() };
         let congested = Levels { stt: Level::Low, ..late };
@@ -229,7 +228,7 @@ mod tests {
         assert_eq!(joint, accuracy(4, Some(0.5), Some(0.25)));
         assert_eq!(idd, accuracy(4, Some(0.5), Some(0.0)));
         assert_eq!(stt, accuracy(4, Some(0.5), Some(0.25)));
-        // The sender acts once on all of them, and has been told of congestion.
+        // The sender reacts once to all of them, after a report of congestion.
         tally.act(1, Some(NetworkState::CONGESTION));
         tally.act(1, Some(NetworkState::NORMAL));
         tally.act(2, Some(NetworkState::NORMAL));

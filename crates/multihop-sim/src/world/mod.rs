@@ -1,8 +1,8 @@
-//! A network in virtual time: everything that exists in one run, and the loop that moves it on.
+//! A network in virtual time: all state of one run, and the event loop.
 //!
-//! The parts own their state: [`Air`] (stations and frames in flight), [`Ip`] (routing, forwarding,
-//! address resolution) and [`Ends`] (transports and applications). Each call hands a part the
-//! [`Context`] that all share. A part asks the others for an [`Action`]; [`World::act`] applies it.
+//! The parts own their state: [`Air`] (stations and frames in flight), [`Ip`] (routing, forwarding, address resolution)
+//! and [`Ends`] (transports and applications). Every call of a part gets the shared [`Context`]. A part requests an
+//! [`Action`] from the others; [`World::act`] applies it.
 
 mod action;
 mod agenda;
@@ -41,10 +41,10 @@ use crate::observe::Observer;
 use crate::packet::Body;
 use multihop_scenario::{Layout, Scenario};
 
-/// Everything that exists in one run.
+/// All state of one run.
 pub(crate) struct World<'a> {
     context: Context<'a>,
-    /// What has been asked for and not been done yet; the last one comes next.
+    /// Requested actions that have not been applied yet; the last one is next.
     pending: Vec<Action>,
     air: Air,
     ip: Ip,
@@ -86,7 +86,7 @@ impl<'a> World<'a> {
         self.schedule_recorder();
     }
 
-    /// Runs everything that happens before `end`.
+    /// Handles all events before `end`.
     pub(crate) fn run_until(&mut self, end: Instant) {
         self.context.horizon = end;
         loop {
@@ -124,7 +124,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Does what has been asked for: each action with everything that it leads to, then the next.
+    /// Applies the requested actions. Actions that result from an action are applied before the next one.
     #[inline]
     fn act(&mut self) {
         if !self.context.actions.is_empty() {
@@ -166,8 +166,8 @@ impl<'a> World<'a> {
                 air.discard(context, node, next_hop, destination);
             }
             Action::TellSource { node, packet } => {
-                // DEVIATION icmp-1: only transports that listen to notices are told, so that the others are
-                // measured as they were published, without this traffic.
+                // DEVIATION icmp-1: only transports that use notices get them, so that the others are measured
+                // without this traffic, as they were published.
                 let flow = context.packets.get(packet).flow();
                 if flow.is_some_and(|flow| ends.takes_notices(flow)) {
                     ip.tell_source(context, node, packet);
@@ -189,7 +189,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Packets arrive at a node's IP or MAC.
+    /// Handles the arrival of packets at a node's IP or MAC.
     fn handle_passages(&mut self, key: Key) {
         while let Some(passage) = self.context.agenda.pop_passage(key) {
             self.arrive(key.node(), passage.packet, passage.direction);
@@ -215,7 +215,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A neighbour cannot be reached with this packet.
+    /// A packet could not be delivered to a neighbour.
     fn unreachable(&mut self, node: NodeId, next_hop: NodeId, packet: PacketHandle, reason: DropReason) {
         let context = &mut self.context;
         let losses = self.ends.losses.as_mut().filter(|_| reason == DropReason::RetryLimit);

@@ -1,4 +1,4 @@
-//! From what was counted to the result of a run.
+//! Computes the result of a run from its counters.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::stats::jain;
 use multihop_scenario::Energy;
 
 impl World<'_> {
-    /// The warm-up is over: whatever was counted so far does not count.
+    /// Restarts all measurements at the end of the warm-up.
     pub(crate) fn begin_measuring(&mut self) {
         let now = self.context.now;
         self.ends.restart(now);
@@ -24,7 +24,7 @@ impl World<'_> {
         self.context.observer.restart();
     }
 
-    /// The run is over. Packets still under way are dropped with the reason `end`.
+    /// Ends the run. Packets still in transit are dropped with the reason `end`.
     pub(crate) fn finish(mut self, wall: std::time::Duration) -> (RunResult, Observer) {
         self.end_packets();
         let paths = self.ends.oracle.take().map(|oracle| oracle.times(self.context.now)).unwrap_or_default();
@@ -74,13 +74,13 @@ impl World<'_> {
         air.end_packets(context);
     }
 
-    /// Whether a flow has begun, or would have, had the run lasted.
+    /// Whether a flow is part of the result: it has begun, or does not depend on the end of an earlier flow.
     fn is_shown(&self, id: FlowId) -> bool {
         let begun = self.ends.flows[id.index()].stats.began.is_some();
         begun || self.context.scenario.flows[id.index()].begins_by_itself()
     }
 
-    /// `paths`: how the flow's time divides up by the hops of its shortest path, if they are known.
+    /// `paths`: the flow's time by hops of its shortest path, if known.
     fn flow_result(&self, id: FlowId, paths: Option<&TimeByHops>) -> FlowResult {
         let flow = &self.context.scenario.flows[id.index()];
         let state = &self.ends.flows[id.index()];
@@ -160,7 +160,7 @@ impl World<'_> {
         }
     }
 
-    /// Over all flows; what was delivered counts where it went no further.
+    /// Totals over all flows; data that a relay forwards counts only at its last flow.
     fn totals(&self, flows: &[FlowResult]) -> Totals {
         let ended = || flows.iter().filter(|f| self.ends.flows[f.id as usize].ends_here());
         let delivered: u64 = flows.iter().map(|f| f.segments_delivered).sum();
@@ -169,7 +169,7 @@ impl World<'_> {
             goodput_kbps: ended().map(|f| f.goodput_kbps).sum(),
             jain: jain(ended().map(|f| f.goodput_kbps)),
             jain_instant: self.ends.windows.clone().mean(self.context.now),
-            // The flows' indices weighted by what each delivered come to the sums' ratio.
+            // The mean of the flows' indices, weighted by segments delivered, is the ratio of the sums.
             retransmission_index: (delivered > 0).then(|| retransmitted as f64 / delivered as f64),
             expected_goodput_kbps: flows.iter().filter_map(|f| f.expected_goodput_kbps).reduce(|a, b| a + b),
         }
@@ -186,9 +186,10 @@ impl World<'_> {
     }
 }
 
-/// A station that receives while it sends is only sending.
+/// Time in which a station both transmits and receives counts as transmitting.
 fn joules(powers: &Energy, seconds: f64, station: &Station) -> f64 {
-    // DEVIATION energy-1: a busy receiver receives, whatever comes of it; ns-2 charges by frames.
+    // DEVIATION energy-1: a busy receiver counts as receiving, even without success; ns-2 charges
+    // by frames.
     let transmitting = station.mac.counters().transmitting.as_secs_f64().min(seconds);
     let receiving = station.receiving.as_secs_f64().min(seconds - transmitting);
     powers.transmit * transmitting

@@ -1,10 +1,9 @@
 //! Frames in flight: each begins, then ends, at one station after another, nearest first.
 //!
-//! A frame takes a few microseconds to pass all stations. Another frame may pass other stations
-//! meanwhile; in a large network it mostly does, far away. Overlapping frames are ordered only if
-//! some station can hear both: nothing that happens at one frame's stations while it passes reaches
-//! another's within that time, see [`Air::may_reorder`]. Frames that may share a hearer, and
-//! everything that has a deadline, happen in the order of their keys.
+//! A frame takes a few microseconds to pass all stations. In a large network, other frames mostly pass other stations
+//! at the same time, far away. Overlapping frames are ordered only if some station can hear both: an event at one
+//! frame's stations while it passes cannot affect the stations of the other within that time, see [`Air::may_reorder`].
+//! Frames that may share a hearer, and everything with a deadline, are handled in the order of their keys.
 
 use multihop_core::{Instant, MANY_NODES, NodeId, earliest, prefetch};
 use multihop_radio::frame::PacketHandle;
@@ -19,14 +18,12 @@ use super::ids::FlightId;
 use crate::engine::{Key, Rank};
 
 impl Air {
-    /// Whether frames may pass their stations at the same time in any order, if no station hears
-    /// both.
+    /// Whether overlapping frames may be processed in any order if no station hears both.
     ///
-    /// What a signal does to a station must reach no other one before all signals that are passing
-    /// now have passed: a station answers after SIFS at the earliest, and what it tells the layers
-    /// above takes a while to get there (except in the standard flavour, which may drop a packet at
-    /// the end of a signal). Nor may anybody ask for the order: an output that is written line by
-    /// line, or an observer of all nodes together.
+    /// The effect of a signal on a station must not reach other stations before all signals that are passing now have
+    /// passed. This holds if SIFS, the earliest response, and the link delay to the layers above are long enough; in the
+    /// standard flavour, which may drop a packet at the end of a signal, it does not hold. Nothing may depend on the order
+    /// either: no output that is written line by line, and no monitor of all nodes.
     pub(super) fn may_reorder(&self, context: &Context<'_>) -> bool {
         let pass = self.medium.longest_delay();
         let mac = &self.config.params;
@@ -35,7 +32,7 @@ impl Air {
         settled_first && !self.taps && !context.reports_losses && !context.observer.writes()
     }
 
-    /// A frame leaves the antenna.
+    /// Starts a transmission.
     pub(super) fn launch(&mut self, context: &mut Context<'_>, node: NodeId, transmission: Transmission) {
         let body = transmission.frame.body;
         context.observer.frame(context.now, node, &transmission, &self.config.airtime, &context.packets);
@@ -62,9 +59,8 @@ impl Air {
         self.flights.passes(key, id);
     }
 
-    /// The first or the last bit of a frame reaches the next station, and those after it, for as
-    /// long as nothing that matters to them comes in between. A frame `resumes` after other parts
-    /// have acted on what happened at a station.
+    /// Moves the first or last bit of a frame to the next station, and to those after it until another event must come
+    /// first. A frame `resumes` after other parts have acted on an event at a station.
     #[inline(never)]
     pub(super) fn advance_flight(
         &mut self,
@@ -92,7 +88,7 @@ impl Air {
         self.flights.all[id.index()] = Some(flight);
     }
 
-    /// The next bit of the other frames that are passing, as far as it matters to this one.
+    /// The next event of the passing frames that may share a hearer with this one.
     #[inline]
     fn first_pass_near(&self, flight: &Flight) -> Option<Key> {
         let Flights { all, passing, .. } = &self.flights;
@@ -111,7 +107,7 @@ impl Air {
         others: &mut Others,
     ) -> Progress {
         if flight.next == 0 && self.stations.len() >= MANY_NODES {
-            // Processors fetch the other line of a pair by themselves.
+            // The processor prefetches the other line of a pair itself.
             flight.links.iter().for_each(|link| prefetch(&self.stations[link.to.index()]));
         }
         if !flight.ending {
@@ -120,7 +116,7 @@ impl Air {
             }
             flight.next = 0;
             flight.ending = true;
-            // By then all others have passed, however far they are.
+            // By then all other frames have passed, even distant ones.
             let all_are_near = self.flights.first() == others.near;
             if !all_are_near || !others.let_pass(context, flight.at(), || flight.key()) {
                 return Progress::Waits;
@@ -129,7 +125,7 @@ impl Air {
         self.last_bits_arrive(context, taps, flight, others)
     }
 
-    /// First bits arrive at one station after another; true if it was the last one.
+    /// Moves the first bit from station to station; true if it has reached the last one.
     #[inline]
     fn first_bits_arrive(
         &mut self,
@@ -150,7 +146,7 @@ impl Air {
         true
     }
 
-    /// Last bits arrive at one station after another, until other parts have to act.
+    /// Moves the last bit from station to station until other parts must act.
     #[inline]
     fn last_bits_arrive(
         &mut self,
@@ -180,7 +176,7 @@ impl Air {
         Progress::Pauses
     }
 
-    /// The frame is over everywhere.
+    /// Ends a frame after its last station.
     fn land(&mut self, context: &mut Context<'_>, id: FlightId, flight: &Flight) {
         if flight.transmission.frame.body != PacketHandle::NONE {
             context.packets.release(flight.transmission.frame.body);
@@ -189,23 +185,23 @@ impl Air {
     }
 }
 
-/// How far a frame has come.
+/// The state of a frame after an advance.
 enum Progress {
-    /// Its first bit has passed everybody.
+    /// Its first bit has passed all stations.
     Waits,
     /// Its first or its last bit is passing.
     Passes,
-    /// It goes on when other parts have acted on what happened.
+    /// It continues after other parts have acted.
     Pauses,
     IsOver,
 }
 
-/// Everything but the frame that is being advanced.
+/// The next events other than those of the frame that is being advanced.
 struct Others {
-    /// The next bit of other frames that are passing.
+    /// The next event of other passing frames.
     near: Option<Key>,
     first: Option<Key>,
-    /// Nothing happens before.
+    /// No event is earlier.
     until: Instant,
     version: u64,
 }
@@ -217,8 +213,7 @@ impl Others {
         Self { near, first, until, version: context.agenda.version() }
     }
 
-    /// Whether what happens at `at`, and has a certain key, comes before everything else; if so, it
-    /// is the next event.
+    /// Whether the event at `at` with this key precedes all others; if so, it is counted as the next event.
     #[inline]
     fn let_pass(&mut self, context: &mut Context<'_>, at: Instant, key: impl Fn() -> Key) -> bool {
         if context.agenda.version() != self.version {
@@ -233,4 +228,4 @@ impl Others {
     }
 }
 
-const AWAY: &str = "no other frame is advanced meanwhile";
+const AWAY: &str = "only one frame is advanced at a time";

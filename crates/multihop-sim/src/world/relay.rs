@@ -1,18 +1,18 @@
-//! Connections in two parts: an application that passes on what one flow delivers over another.
+//! Split connections: an application that forwards the data of one flow over another.
 
 use multihop_core::FlowId;
 
-/// Between the receiver of one flow and the sender of the next.
+/// A relay between the receiver of one flow and the sender of the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relay {
-    /// The flow that carries it on.
+    /// The next flow.
     pub(super) onto: FlowId,
     buffer: u64,
-    /// Bytes taken from the receiver, and not yet acknowledged to the sender.
+    /// Bytes taken from the receiver and not yet acknowledged to the sender.
     pub(super) held: u64,
-    /// Bytes that wait at the receiver.
+    /// Bytes waiting at the receiver.
     pub(super) waiting: u64,
-    /// Nothing more will come.
+    /// Whether no more data will arrive.
     pub(super) ended: bool,
 }
 
@@ -21,7 +21,7 @@ impl Relay {
         Self { onto, buffer, held: 0, waiting: 0, ended: false }
     }
 
-    /// Takes as much as there is room for.
+    /// Takes as many bytes as the buffer allows.
     pub(super) fn take(&mut self) -> u32 {
         let bytes = self.waiting.min(self.buffer.saturating_sub(self.held));
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! Whole networks, looked at from inside.
+//! Tests of whole networks that need access to internal state.
 
 use multihop_core::{Duration, FlowId};
 
@@ -29,7 +29,7 @@ fn wide(more: &str) -> String {
 }
 
 #[test]
-fn frames_that_take_no_turns_do_the_same() {
+fn reordering_distant_frames_does_not_change_the_result() {
     let (result, overlap) = run(&wide(""), false);
     assert!(overlap && result.events > 100_000);
     let (in_turns, _) = run(&wide(""), true);
@@ -38,16 +38,16 @@ fn frames_that_take_no_turns_do_the_same() {
 }
 
 #[test]
-fn far_signals_and_close_layers_keep_the_order() {
+fn frames_are_not_reordered_with_long_delays_or_a_short_link_delay() {
     let far = wide("[radio]\nsense_range = 3100.0\n");
-    assert!(!run(&far, false).1, "an answer may be sent before a frame has passed all");
+    assert!(!run(&far, false).1, "a response may be sent before a frame has passed all stations");
     let close = wide("mac = { link_delay = 0.0 }\n");
-    assert!(!run(&close, false).1, "a packet may be up before a frame has passed all");
+    assert!(!run(&close, false).1, "a packet may reach IP before a frame has passed all stations");
     let standard = wide("mac = { flavour = \"standard\" }\n");
-    assert!(!run(&standard, false).1, "a station may give up while a frame passes");
+    assert!(!run(&standard, false).1, "a station may drop a packet while a frame passes");
 }
 
-/// Node 1 leaves while the first file is on its way; nodes 0 and 2 go on.
+/// Node 1 leaves during the first file; nodes 0 and 2 continue.
 const LEFT: &str = "duration = 9000.0\n\
     topology = { kind = \"list\", positions = [[0.0, 0.0], [200.0, 0.0], [0.0, 200.0]] }\n\
     [mobility]\nkind = \"waypoints\"\n\
@@ -58,7 +58,7 @@ const LEFT: &str = "duration = 9000.0\n\
     [[flow]]\nfrom = 0\nto = 2\napp = \"file\"\nbytes = 10_000\ntransport = \"newreno\"\nstart = 1000.0\n";
 
 #[test]
-fn a_receiver_whose_sender_gave_up_measures_no_more() {
+fn measurement_ends_at_a_receiver_whose_sender_gave_up() {
     let source = Source::Toml { text: LEFT.to_owned(), name: "x.toml".to_owned() };
     let scenario = Scenario::load(&source, &[]).unwrap();
     let layout = scenario.topology.place(scenario.seed).unwrap();
@@ -67,7 +67,7 @@ fn a_receiver_whose_sender_gave_up_measures_no_more() {
     let stats = |world: &World<'_>| world.ends.flows[0].stats.clone();
     let before = stats(&world);
     assert!(before.ended.is_some() && !world.ends.is_over(FlowId(0)));
-    assert!(before.delay.is_coming(), "packets may still be under way");
+    assert!(before.delay.is_coming(), "packets may still be in transit");
     world.run_until(Instant::ZERO + Duration::from_secs(2000));
     let after = stats(&world);
     assert!(!after.delay.is_coming() && !after.rtt.is_coming() && !world.ends.is_over(FlowId(0)));
@@ -86,7 +86,7 @@ fn run_watched(scenario: &Scenario, watched: bool) -> RunResult {
 }
 
 #[test]
-fn who_watches_changes_nothing() {
+fn monitoring_losses_changes_nothing() {
     let text = "duration = 40.0\n[radio]\nloss = 0.01\n\
                 [topology]\nkind = \"random\"\nnodes = 12\narea = [400.0, 800.0]\nconnected = false\n\
                 [mobility]\nkind = \"random-waypoint\"\nspeed = [10.0, 30.0]\n\
@@ -94,7 +94,7 @@ fn who_watches_changes_nothing() {
     let source = Source::Toml { text: text.to_owned(), name: "x.toml".to_owned() };
     let scenario = Scenario::load(&source, &[]).unwrap();
     let mut watched = run_watched(&scenario, true);
-    let found = watched.flows[0].identification.take().expect("the flow is an ADTCP");
+    let found = watched.flows[0].identification.take().expect("the flow is ADTCP");
     assert!(found.losses["channel-error"] > 0 && found.losses["route-change"] > 0, "{found:?}");
     assert_eq!(watched, run_watched(&scenario, false));
 }

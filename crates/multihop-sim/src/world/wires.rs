@@ -1,7 +1,7 @@
-//! Hosts behind wires: a gateway's link to a computer without a radio.
+//! Wires: links from gateways to hosts, which have no radio.
 //!
-//! In the mesh a packet to or from a host travels as one to or from its gateway, so that no routing
-//! protocol has to know of hosts.
+//! In the mesh, a packet to or from a host has the address of its gateway, so that routing protocols need not know of
+//! hosts.
 
 use std::collections::VecDeque;
 
@@ -22,16 +22,16 @@ pub(super) struct Wires(Vec<Wire>);
 #[derive(Debug)]
 struct Wire {
     host: Host,
-    /// Who hears what is sent.
+    /// The receiver.
     far: NodeId,
     near: NodeId,
-    /// When the last of what was sent has left.
+    /// When the last packet so far has been transmitted.
     free: Instant,
     /// In the order of arrival.
     packets: VecDeque<OnWire>,
 }
 
-/// A packet that waits to leave, is leaving, or is on its way.
+/// A packet that is queued, being transmitted, or propagating.
 #[derive(Debug)]
 struct OnWire {
     leaves: Instant,
@@ -40,7 +40,7 @@ struct OnWire {
 }
 
 impl Wires {
-    /// Of each host: towards it, then from it.
+    /// For each host: the direction towards it, then that from it.
     pub(super) fn new(scenario: &Scenario) -> Self {
         let wire = |host: &Host, near, far| Wire {
             host: *host,
@@ -57,19 +57,19 @@ impl Wires {
         self.0.len()
     }
 
-    /// Sends a packet by wire, if one leads from `node` to where it goes; says whether it did.
+    /// Sends a packet over the wire from `node` to its destination, if there is one; true if it was sent.
     pub(super) fn send(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) -> bool {
         if self.0.is_empty() {
             return false;
         }
-        // A host has one link, whoever the packet is for.
+        // A host has only one link, for all destinations.
         let (destination, is_host) =
             (context.packets.get(packet).destination, context.scenario.is_host(node));
         let takes = |wire: &Wire| wire.near == node && (wire.far == destination || is_host);
         let Some(place) = self.0.iter().position(takes) else { return false };
         let going = context.packets.get_mut(packet);
         going.route = None;
-        // A second IP header belongs to the mesh.
+        // A second IP header is only used in the mesh.
         let bytes = going.bytes() - going.ip_extra;
         if !self.0[place].send(context.now, packet, bytes) {
             context.drop_packet(node, packet, DropReason::QueueFull);
@@ -78,7 +78,7 @@ impl Wires {
         true
     }
 
-    /// Packets arrive at the far end of a wire.
+    /// Handles the arrival of packets at the far end of a wire.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>, wire: u32) {
         let now = context.now;
         let Wire { near, far, packets, .. } = &mut self.0[wire as usize];
@@ -88,7 +88,7 @@ impl Wires {
         self.arm(context, wire as usize);
     }
 
-    /// The run is over.
+    /// Drops the packets on wires at the end of the run.
     pub(super) fn end_packets(&self, context: &mut Context<'_>) {
         for wire in &self.0 {
             for sent in &wire.packets {
@@ -106,7 +106,7 @@ impl Wires {
 }
 
 impl Wire {
-    /// Takes a packet, unless the queue is full.
+    /// Sends a packet, unless the queue is full.
     fn send(&mut self, now: Instant, packet: PacketHandle, bytes: u32) -> bool {
         let waiting = self.packets.len() - self.packets.partition_point(|sent| sent.leaves <= now);
         if waiting >= self.host.queue {

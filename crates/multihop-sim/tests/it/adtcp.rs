@@ -1,4 +1,4 @@
-//! ADTCP in the simulator: the true causes of losses, and how they are told.
+//! ADTCP in the simulator: the true causes of losses, and their identification.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use multihop_sim::results::{Identification, RunResult};
 
 use crate::support::{events, ran, result};
 
-/// Nodes in a row 200 m apart and what else is said, with an ADTCP from the first to the last.
+/// A chain of nodes 200 m apart with further keys, and an ADTCP flow from the first node to the last.
 fn chain(hops: u32, more: &str) -> String {
     format!(
         "duration = 60.0\n{more}\n[topology]\nkind = \"chain\"\nhops = {hops}\n[[flow]]\ntransport = \"adtcp\"\n"
@@ -14,7 +14,7 @@ fn chain(hops: u32, more: &str) -> String {
 }
 
 fn identification(result: &RunResult) -> &Identification {
-    result.flows[0].identification.as_ref().expect("the flow is an ADTCP")
+    result.flows[0].identification.as_ref().expect("the flow is ADTCP")
 }
 
 /// Causes that occurred.
@@ -23,9 +23,9 @@ fn causes(result: &RunResult) -> BTreeMap<&str, u64> {
     losses.iter().filter(|(_, n)| **n > 0).map(|(cause, &n)| (cause.as_str(), n)).collect()
 }
 
-/// Node 1, in the middle, leaves after 20 s. Routes are fixed; node 2 would be another way.
-fn leaving(other_way: bool) -> String {
-    let aside = if other_way { 100.0 } else { 600.0 };
+/// Node 1, in the middle, leaves after 20 s. Routes are fixed; a path through node 2 may exist.
+fn leaving(other_path: bool) -> String {
+    let aside = if other_path { 100.0 } else { 600.0 };
     format!(
         "duration = 60.0\n\
          [mac]\narp = \"oracle\"\n\
@@ -48,14 +48,14 @@ fn channel_errors_are_the_drops_of_data_that_the_trace_shows() {
     assert_eq!(found.joint.losses, lost as u64);
     assert_eq!(found.joint.incompatible, Some(0.0));
     let states: u64 = found.states["channel-error"].values().sum();
-    assert!(states >= lost as u64, "one state at least for each: {found:?}");
+    assert!(states >= lost as u64, "at least one state for each: {found:?}");
     let [joint, idd, stt] = [found.joint, found.idd, found.stt].map(|accuracy| accuracy.wrong.unwrap());
-    assert!(joint <= idd && joint <= stt, "both metrics together are wrong more rarely: {found:?}");
+    assert!(joint <= idd && joint <= stt, "both metrics together are wrong less often: {found:?}");
     assert!(found.acted.losses > 0 && found.acted.losses <= found.joint.losses);
 }
 
 #[test]
-fn a_queue_that_overflows_is_congestion() {
+fn a_queue_overflow_is_congestion() {
     let text = "duration = 30.0\n[mac]\nqueue = 5\n[topology]\nkind = \"chain\"\nhops = 2\n\
                 [routing]\nprotocol = \"static\"\n\
                 [[flow]]\ntransport = \"adtcp\"\n\
@@ -64,13 +64,13 @@ fn a_queue_that_overflows_is_congestion() {
     assert_eq!(causes(&result).keys().collect::<Vec<_>>(), [&"congestion"]);
     let found = identification(&result);
     let missed = found.joint.incompatible.unwrap();
-    // There is nothing else to be wrong about.
+    // No other error is possible.
     assert!((found.joint.wrong.unwrap() - missed).abs() < 1e-9 && missed < 1.0);
     assert!(result.flows[1].identification.is_none());
 }
 
 #[test]
-fn a_mac_that_gives_up_on_a_good_link_is_a_channel_error() {
+fn reaching_the_retry_limit_on_an_existing_link_is_a_channel_error() {
     let result = result(&chain(
         2,
         "[radio]\nframe_loss = 0.3\n[mac]\nshort_retry = 3\nlong_retry = 2\n[routing]\nprotocol = \"static\"",
@@ -80,7 +80,7 @@ fn a_mac_that_gives_up_on_a_good_link_is_a_channel_error() {
 }
 
 #[test]
-fn a_lost_link_is_a_change_of_route_while_there_is_another_way() {
+fn a_link_failure_is_a_route_change_if_another_path_exists() {
     let with = result(&leaving(true));
     assert_eq!(causes(&with).keys().collect::<Vec<_>>(), [&"route-change"]);
     let without = result(&leaving(false));
@@ -97,7 +97,7 @@ fn a_lost_link_is_a_change_of_route_while_there_is_another_way() {
 }
 
 #[test]
-fn metrics_as_series() {
+fn receiver_metrics_are_recorded() {
     let what = ["idd", "iad", "stt", "por", "plr", "network"];
     let record = |every: f64| format!("[record]\nevery = {every:?}\nwhat = {what:?}\n[radio]\nloss = 0.02");
     let rows = |every: f64| -> BTreeMap<String, Vec<f64>> {
@@ -121,7 +121,7 @@ fn metrics_as_series() {
 }
 
 #[test]
-fn warm_up_is_left_out() {
+fn losses_in_the_warm_up_do_not_count() {
     let lossy = "[radio]\nloss = 0.02\n[routing]\nprotocol = \"static\"";
     let all = identification(&result(&chain(3, lossy))).joint.losses;
     let late = identification(&result(&chain(3, &format!("warmup = 30.0\n{lossy}")))).joint.losses;
@@ -129,7 +129,7 @@ fn warm_up_is_left_out() {
 }
 
 #[test]
-fn only_an_adtcp_reports() {
+fn only_adtcp_has_identification() {
     let result = result(&chain(2, "").replace("adtcp", "newreno"));
     assert!(result.flows[0].identification.is_none());
     assert!(!serde_json::to_string(&result).unwrap().contains("identification"));

@@ -1,4 +1,4 @@
-//! One hop against the arithmetic of its frames.
+//! Goodput over one hop against computed airtimes.
 //!
 //! A lone sender's cycle is DIFS, backoff, perhaps RTS and CTS, data and ACK, with SIFS between.
 //! Its only random part is the backoff: 8.9 slots (179 us) of standard deviation, so that the mean of
@@ -12,7 +12,7 @@ const SIFS: f64 = 10.0;
 const DIFS: f64 = 50.0;
 const SLOT: f64 = 20.0;
 
-/// Microseconds of frames; RTS, CTS and ACK at 1 Mb/s.
+/// Airtimes in microseconds; RTS, CTS and ACK at 1 Mb/s.
 #[derive(Clone, Copy)]
 struct Airtime {
     plcp: f64,
@@ -24,12 +24,12 @@ impl Airtime {
         self.plcp + 8.0 * bytes
     }
 
-    /// With an IP packet of `bytes` behind 24 bytes of header and before 4 of checksum.
+    /// A data frame with an IP packet of `bytes`: 24 bytes of header and 4 of checksum.
     fn data(self, bytes: f64) -> f64 {
         self.plcp + 8.0 * (bytes + 28.0) / self.rate
     }
 
-    /// From one packet to the next.
+    /// Time from one packet to the next.
     fn cycle(self, bytes: f64, rts: bool, slots: f64) -> f64 {
         let announcement = if rts { self.control(20.0) + SIFS + self.control(14.0) + SIFS } else { 0.0 };
         DIFS + slots * SLOT + announcement + self.data(bytes) + SIFS + self.control(14.0)
@@ -68,20 +68,20 @@ fn saturated_udp(flavour: &str, mean_slots: f64) {
 }
 
 #[test]
-fn udp_over_one_hop_is_the_airtime_of_its_frames_in_the_ns2_flavour() {
+fn udp_goodput_over_one_hop_follows_from_airtimes_in_the_ns2_flavour() {
     saturated_udp("ns2", 15.0);
 }
 
 #[test]
-fn udp_over_one_hop_is_the_airtime_of_its_frames_in_the_standard_flavour() {
+fn udp_goodput_over_one_hop_follows_from_airtimes_in_the_standard_flavour() {
     saturated_udp("standard", 15.5);
 }
 
-/// Segments and ACKs that took turns would need one cycle each. The two stations' backoffs overlap,
-/// which saves less than a mean backoff a segment. In one cycle of 15 or so they meet in the same
-/// slot, which costs an RTS, or a whole frame without RTS.
+/// If segments and ACKs alternated strictly, each would need one cycle. The backoffs of the two stations overlap, which
+/// saves less than a mean backoff per segment. In about one cycle of 15 they end in the same slot, which costs an RTS,
+/// or a whole frame without RTS.
 #[test]
-fn tcp_over_one_hop_lies_near_segments_and_acks_in_turns() {
+fn tcp_goodput_over_one_hop_is_near_that_of_alternating_segments_and_acks() {
     for (rate, rate_word) in RATES {
         for rts in [true, false] {
             let airtime = Airtime { plcp: 192.0, rate };
@@ -93,7 +93,7 @@ fn tcp_over_one_hop_lies_near_segments_and_acks_in_turns() {
             let all_meet = if rts { 0.98 } else { 0.95 };
             assert!(
                 found > all_meet && found < all_overlap,
-                "{rate_word}, RTS {rts}: {found} of taking turns, not in {all_meet}..{all_overlap}"
+                "{rate_word}, RTS {rts}: {found} of alternating frames, not in {all_meet}..{all_overlap}"
             );
             assert_eq!(result.flows[0].segments_retransmitted, 0);
         }

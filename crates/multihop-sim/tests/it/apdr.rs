@@ -12,28 +12,28 @@ fn diamond(routing: &str, seed: u64) -> String {
 }
 
 #[test]
-fn routes_swing_between_two_ways_where_delay_decides() {
+fn routes_oscillate_between_two_paths_if_delay_decides() {
     let turns = |routing| {
         let found = result(&diamond(routing, 1)).routing;
         (found.route_changes.unwrap(), found.oscillations.unwrap())
     };
     assert_eq!(turns("protocol = \"olsr\", count_changes = true"), (0, 0));
     let (changes, back) = turns("protocol = \"apdr\", weight = 0.8");
-    assert!(changes > 10 && back > 5, "{changes} changes, of which {back} went back");
+    assert!(changes > 10 && back > 5, "{changes} changes, of which {back} were returns");
 }
 
 #[test]
-fn hellos_measure_the_queue_only_if_they_wait_in_it() {
+fn hellos_measure_queueing_delay_only_without_priority() {
     let changes = |wait| {
         let routing = format!("protocol = \"apdr\", hellos_wait = {wait}");
         result(&diamond(&routing, 1)).routing.route_changes.unwrap()
     };
     let (waiting, first) = (changes(true), changes(false));
-    assert!(waiting > first, "{waiting} changes where HELLOs wait, {first} where they go first");
+    assert!(waiting > first, "{waiting} changes if HELLOs are queued, {first} if they have priority");
 }
 
 #[test]
-fn the_same_seed_gives_the_same_run() {
+fn the_same_seed_gives_the_same_result() {
     for keys in ["clocks = \"echoed\"", "metric = \"etx\"", "weight = 0.8"] {
         let text = diamond(&format!("protocol = \"apdr\", {keys}"), 3);
         let (mut one, other) = (ran(&text), ran(&text));
@@ -44,8 +44,8 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 #[test]
-fn paths_that_are_kept_change_rarely_and_own_load_makes_few_circles() {
-    // Route changes, and packets whose TTL ended.
+fn hysteresis_reduces_route_changes_and_without_own_load_loops_are_rare() {
+    // Route changes, and packets whose TTL expired.
     let sums = |keys: &str| {
         let routing = format!("protocol = \"apdr\", weight = 0.8, {keys}");
         (1..5).map(|seed| result(&diamond(&routing, seed))).fold((0, 0), |(changes, circles), result| {
@@ -60,7 +60,7 @@ fn paths_that_are_kept_change_rarely_and_own_load_makes_few_circles() {
 }
 
 #[test]
-fn reserved_paths_do_not_change_and_each_direction_has_its_own() {
+fn reserved_paths_do_not_change_and_directions_are_independent() {
     let keys = ["on_break = \"hold\"", "on_break = \"reselect\""];
     for keys in keys {
         let ran = ran(&diamond(&format!("protocol = \"apdr-pr\", {keys}"), 1));

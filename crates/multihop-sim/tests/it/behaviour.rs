@@ -1,4 +1,4 @@
-//! Small networks end to end: each key of a scenario does what it says.
+//! Small networks end to end: the effect of each key of a scenario.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use multihop_sim::results::RunResult;
 
 use crate::support::{Kind, ran, result};
 
-/// A chain with one flow; `tables` goes before `[topology]`, and `flow` into `[[flow]]`.
+/// A chain with one flow; `tables` is inserted before `[topology]`, and `flow` into `[[flow]]`.
 fn chain(hops: u32, seconds: f64, tables: &str, flow: &str) -> String {
     format!(
         "duration = {seconds:?}\n{tables}\n[topology]\nkind = \"chain\"\nhops = {hops}\n[[flow]]\n{flow}\n"
@@ -18,7 +18,7 @@ fn drops(result: &RunResult, reason: &str) -> u64 {
 }
 
 #[test]
-fn a_file_ends_with_its_last_byte_acknowledged() {
+fn a_file_ends_when_its_last_byte_is_acknowledged() {
     let flow = "app = \"file\"\nbytes = 200000\nstart = 2.0\ntransport = \"newreno\"";
     let flow = &result(&chain(2, 60.0, "", flow)).flows[0];
     assert_eq!(flow.start, 2.0);
@@ -31,7 +31,7 @@ fn a_file_ends_with_its_last_byte_acknowledged() {
 }
 
 #[test]
-fn pareto_files_count_over_the_time_of_their_transfer() {
+fn goodput_of_pareto_files_excludes_pauses() {
     let goodput = |pause: f64| {
         let flow = format!(
             "app = \"pareto\"\nmean_bytes = 60000.0\nshape = 2.5\nmean_pause = {pause:?}\ntransport = \"newreno\""
@@ -72,20 +72,20 @@ fn the_mac_repairs_damaged_frames() {
         result(&chain(1, 100.0, &tables, flow))
     };
     let standard = run(0.1, "standard");
-    // One frame in ten is damaged: 1/0.81 tries for data and its ACK, and for the RTS and CTS before
-    // each. The standard deviation of the sum over 2500 datagrams is 3%.
+    // One frame in ten is damaged: data with its ACK needs 1/0.81 attempts, and so does each RTS with
+    // its CTS. The standard deviation of the sum over 2500 datagrams is 3%.
     let tries = 1.0 / 0.81;
     let expected = 2500.0 * (tries * tries - 1.0);
     let retries = standard.mac.retries as f64;
     assert!((retries / expected - 1.0).abs() < 0.12, "{retries} retries, expected {expected}");
-    // In ns-2 a station that has sent a CTS is deaf to another RTS until the data is overdue.
+    // In ns-2 a station that has sent a CTS ignores another RTS until the data is overdue.
     assert!(run(0.1, "ns2").mac.retries as f64 > 1.1 * expected);
     assert!(standard.flows[0].segments_delivered as f64 > 0.99 * 2500.0);
     assert_eq!(run(0.0, "standard").mac.retries, 0);
 }
 
 #[test]
-fn packets_lost_after_the_mac_are_the_transports_business() {
+fn packets_lost_after_the_mac_are_left_to_the_transport() {
     let flow = "app = \"cbr\"\nrate_kbps = 400.0\nsize = 500";
     let lossy = result(&chain(1, 50.0, "[radio]\nloss = 0.1", flow));
     assert_eq!(lossy.mac.retries, 0);
@@ -101,7 +101,7 @@ fn packets_lost_after_the_mac_are_the_transports_business() {
 const TOO_FAR: &str = "[routing]\nnext_hops = [[0, 3, 3]]";
 
 #[test]
-fn an_unreachable_next_hop_costs_seven_rts_a_packet() {
+fn an_unreachable_next_hop_costs_seven_rts_per_packet() {
     let flow = "app = \"cbr\"\nrate_kbps = 10.0\nsize = 500";
     let ran = ran(&chain(3, 10.0, &format!("[mac]\narp = \"oracle\"\n{TOO_FAR}"), flow));
     assert_eq!(ran.result.totals.goodput_kbps, 0.0);
@@ -116,7 +116,7 @@ fn an_unreachable_next_hop_costs_seven_rts_a_packet() {
 }
 
 #[test]
-fn an_address_that_nobody_has_is_asked_for_in_vain() {
+fn address_resolution_of_an_unknown_address_fails() {
     let flow = "app = \"cbr\"\nrate_kbps = 10.0\nsize = 500";
     for arp in ["ns2", "queueing"] {
         let result = result(&chain(3, 10.0, &format!("[mac]\narp = \"{arp}\"\n{TOO_FAR}"), flow));
@@ -127,7 +127,7 @@ fn an_address_that_nobody_has_is_asked_for_in_vain() {
 }
 
 #[test]
-fn packets_in_a_circle_meet_their_ttl() {
+fn packets_in_a_routing_loop_are_dropped_by_ttl() {
     // One datagram.
     let flow = "app = \"cbr\"\nrate_kbps = 1.0\nsize = 500";
     let ran = ran(&chain(3, 3.9, "[routing]\nnext_hops = [[0, 3, 1], [1, 3, 0]]", flow));
@@ -138,14 +138,14 @@ fn packets_in_a_circle_meet_their_ttl() {
 }
 
 #[test]
-fn three_ways_to_find_an_address() {
+fn kinds_of_address_resolution_differ_as_documented() {
     // Four datagrams in the time that a request and its reply take, some 3 ms.
     let flow = "app = \"cbr\"\nrate_kbps = 4000.0\nsize = 250\nstop = 0.1";
     let run = |arp: &str| result(&chain(1, 1.0, &format!("[mac]\nqueue = 500\narp = \"{arp}\""), flow));
     let [ns2, queueing, oracle] = [run("ns2"), run("queueing"), run("oracle")];
-    assert!(drops(&ns2, "arp") > 0, "a newer packet takes the place of the one held");
+    assert!(drops(&ns2, "arp") > 0, "a newer packet displaces the one held");
     assert_eq!(ns2.flows[0].segments_delivered + drops(&ns2, "arp"), ns2.flows[0].segments_sent);
-    assert!(ns2.mac.frames["broadcast"] > 1, "each packet asks anew");
+    assert!(ns2.mac.frames["broadcast"] > 1, "each packet causes a request");
     assert_eq!(queueing.mac.frames["broadcast"], 1);
     assert_eq!(oracle.mac.frames["broadcast"], 0);
     for other in [queueing, oracle] {
@@ -154,20 +154,20 @@ fn three_ways_to_find_an_address() {
     }
 }
 
-/// ns-3 3.37 with its table-based DSSS error model, nodes 200 m apart, RTS before every frame:
-/// newreno with an ACK for each segment, and the best paced UDP, kb/s over 1 to 8 hops. There ACK
-/// frames go out at 2 Mb/s, which makes one hop 1% faster.
+/// ns-3 3.37 with its table-based DSSS error model, nodes 200 m apart, RTS before every frame: newreno with an ACK for
+/// each segment, and the best paced UDP, kb/s over 1 to 8 hops. In ns-3, ACK frames use 2 Mb/s, which makes one hop 1%
+/// faster.
 const NS3_TCP: [f64; 8] = [1268.0, 636.0, 411.0, 336.0, 302.0, 290.0, 285.0, 282.0];
 const NS3_UDP: [f64; 8] = [1538.0, 782.0, 523.0, 480.0, 492.0, 457.0, 454.0, 434.0];
 
 #[test]
-fn chains_under_the_sinr_model_lie_near_those_of_ns3() {
+fn chains_under_the_sinr_model_are_near_those_of_ns3() {
     let tables = "warmup = 5.0\n[radio]\nmodel = \"sinr\"\n\
                   [mac]\nflavour = \"standard\"\nllc = true\narp = \"oracle\"";
     for (hops, (tcp, udp)) in (1..).zip(NS3_TCP.into_iter().zip(NS3_UDP)) {
         let found = result(&chain(hops, 60.0, tables, "transport = \"newreno\"")).totals.goodput_kbps;
         assert!((0.93..1.15).contains(&(found / tcp)), "TCP, {hops} hops: {found} kb/s, ns-3 {tcp}");
-        // At 97% of ns-3's best rate everything arrives here too.
+        // At 97% of ns-3's best rate, all datagrams arrive here too.
         let flow = format!("app = \"cbr\"\nrate_kbps = {:?}\nsize = 1460", 0.97 * udp);
         let found = result(&chain(hops, 30.0, tables, &flow)).totals.goodput_kbps;
         assert!(found / udp > 0.96, "UDP, {hops} hops: {found} kb/s, ns-3 {udp}");
@@ -193,7 +193,7 @@ fn energy_is_power_times_time() {
     assert!((on_air - 20.0 * result.mac.airtime_share).abs() < 1e-9);
     let delivered_mb = result.totals.goodput_kbps * 20.0 / 8e3;
     assert!((sending.joules_per_mb.unwrap() - on_air / delivered_mb).abs() < 1e-6);
-    // What one sends the other receives, but for a frame at either end of the time measured.
+    // Each receives what the other transmits, except frames at the borders of the measured time.
     let (_, receiving) = energy("transmit = 0.0\nreceive = 1.0\nidle = 0.0");
     for node in 0..2 {
         let difference = sending.node_joules[node] - receiving.node_joules[1 - node];
@@ -202,7 +202,7 @@ fn energy_is_power_times_time() {
 }
 
 #[test]
-fn the_warm_up_and_the_rest_make_up_the_whole() {
+fn counts_of_warm_up_and_measurement_add_up_to_the_whole_run() {
     let run = |warmup: f64, seconds: f64| {
         result(&chain(3, seconds, &format!("warmup = {warmup:?}"), "transport = \"newreno\""))
     };
@@ -220,7 +220,7 @@ fn the_warm_up_and_the_rest_make_up_the_whole() {
     let kilobits = |result: &RunResult, seconds: f64| result.flows[0].goodput_kbps * seconds;
     let sum = kilobits(&first, 5.0) + kilobits(&rest, 15.0);
     assert!((kilobits(&whole, 20.0) - sum).abs() < 1e-6);
-    // A flow that ended before counts for nothing.
+    // A flow that ended during the warm-up has no results.
     let over = result(&chain(1, 10.0, "warmup = 5.0", "transport = \"newreno\"\nstop = 4.0"));
     assert_eq!((over.flows[0].goodput_kbps, over.flows[0].segments_sent), (0.0, 0));
     assert_eq!(over.mac.frames.values().sum::<u64>(), 0);
@@ -246,7 +246,7 @@ fn recorded_series_agree_with_the_totals() {
     assert_eq!(goodput.len(), 19, "every 0.5 s, the end excluded");
     let flow = &sampled.result.flows[0];
     let kilobits: f64 = goodput.iter().map(|(_, kbps)| kbps * 0.5).sum();
-    // Data under way when the application stops arrives after it; all of it counts.
+    // Data in transit when the application stops arrives later, and counts.
     assert!((kilobits - flow.goodput_kbps * 8.0).abs() < 1e-6, "{kilobits} kb");
     assert!(values(&sampled.record, "hops").iter().all(|&(_, hops)| hops == 2.0));
 

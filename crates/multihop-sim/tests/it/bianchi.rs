@@ -5,7 +5,7 @@
 
 use crate::support::result;
 
-/// Minimal window and how often it doubles.
+/// Minimum window, and the number of times that it doubles.
 const WINDOW: f64 = 32.0;
 const DOUBLINGS: i32 = 5;
 const SLOT: f64 = 20.0;
@@ -19,7 +19,7 @@ const ACK: f64 = 304.0;
 /// 1516 bytes at 2 Mb/s.
 const DATA: f64 = 6256.0;
 
-/// The chance that a station sends in a slot if its frames collide with chance `p`.
+/// The probability that a station transmits in a slot if its frames collide with probability `p`.
 fn attempts(p: f64) -> f64 {
     let series: f64 = (0..DOUBLINGS).map(|i| (2.0 * p).powi(i)).sum();
     2.0 / (1.0 + WINDOW + p * WINDOW * series)
@@ -56,7 +56,7 @@ fn measured(stations: i32, rts: bool) -> f64 {
     };
     let places: Vec<_> = (0..stations).map(place).collect();
     let threshold = if rts { "0" } else { "\"off\"" };
-    // The capacity, divided, and half as much again; full queues cover the unfairness.
+    // 1.5 times each station's share of the capacity, so that all queues are full despite unfairness.
     let rate = 2400.0 / f64::from(stations);
     let flows: String = (0..stations)
         .map(|n| {
@@ -64,7 +64,7 @@ fn measured(stations: i32, rts: bool) -> f64 {
             format!("[[flow]]\nfrom = {n}\nto = {to}\napp = \"cbr\"\nrate_kbps = {rate:?}\nsize = 1460\n")
         })
         .collect();
-    // No capture: in the model every collision is fatal.
+    // Without capture, because in the model every collision destroys both frames.
     let text = format!(
         "duration = 150.0\nwarmup = 30.0\n\
          [radio]\ncapture_db = 100.0\n\
@@ -76,9 +76,9 @@ fn measured(stations: i32, rts: bool) -> f64 {
     result(&text).totals.goodput_kbps
 }
 
-/// Two-station values of the model are known to four digits.
+/// The model's values for two stations are known to four digits.
 #[test]
-fn the_fixed_point_is_bianchis() {
+fn the_fixed_point_agrees_with_published_values() {
     for (stations, tau) in [(2, 0.05704), (5, 0.04785), (10, 0.03731), (20, 0.02642), (50, 0.01539)] {
         assert!((fixed_point(stations) - tau).abs() < 1e-5, "{stations} stations");
     }

@@ -1,4 +1,4 @@
-//! What tshark reads in the capture of a TCP connection over four hops, with some UDP against it.
+//! Captures of a TCP connection over four hops with UDP in the other direction, read by tshark.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ rate_kbps = 10.0
 size = 500
 ";
 
-/// Checks that are off unless one asks for them.
+/// Checks that are off by default.
 const CHECKS: [&str; 6] = [
     "ip.check_checksum:TRUE",
     "tcp.check_checksum:TRUE",
@@ -51,7 +51,7 @@ impl Capture {
         Self { ran, path }
     }
 
-    /// The values of `fields` in each frame that `filter` lets through.
+    /// The values of `fields` in each frame that matches `filter`.
     pub(crate) fn read(&self, filter: &str, options: &[&str], fields: &[&str]) -> Vec<Vec<String>> {
         let mut tshark = tshark();
         tshark.arg("-r").arg(&self.path).args(["-n", "-T", "fields", "-E", "separator=;", "-Y", filter]);
@@ -70,7 +70,7 @@ impl Capture {
 
 impl Drop for Capture {
     fn drop(&mut self) {
-        // The next run would write it anew.
+        // The next run would overwrite it.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -88,8 +88,8 @@ pub(crate) fn tshark_is_missing() -> bool {
     missing
 }
 
-/// Every frame is shown where it was sent and, if it came through, where it was received; so the
-/// analysis of sequence numbers would see everything twice, and is off.
+/// Every frame is shown at its transmitter and, if received, at its receiver. The analysis of sequence numbers is off,
+/// because it would see everything twice.
 const NO_ANALYSIS: &[&str] = &["tcp.analyze_sequence_numbers:FALSE"];
 
 #[test]
@@ -116,7 +116,7 @@ fn tshark_understands_every_layer_of_every_frame() {
         };
         *layers.entry(protocols.as_str()).or_insert(0_u64) += 1;
         assert_eq!(malformed, "", "{row:?}");
-        // Chats and notes (a frame is a retry, a SYN opens a connection) lie below warnings.
+        // Chats and notes (a frame is a retry, a SYN opens a connection) are less severe than warnings.
         let warned = severities.split(',').filter_map(|s| s.parse::<u32>().ok()).any(|s| s >= 0x0060_0000);
         assert!(!warned, "{messages}");
         assert_eq!(fcs, "1", "good, in {row:?}");
@@ -129,14 +129,14 @@ fn tshark_understands_every_layer_of_every_frame() {
     let expected =
         ["wlan", "wlan:llc:arp", "wlan:llc:ip:tcp", "wlan:llc:ip:tcp:data", "wlan:llc:ip:udp:data"];
     assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expected);
-    // One frame for each that was sent, and some for those that were received.
+    // One frame for each transmission, and more for receptions.
     let sent: u64 = capture.ran.result.mac.frames.values().sum();
     assert_eq!(capture.ran.sent().len() as u64, sent);
     assert!(rows.len() as u64 > sent);
 }
 
-/// RTS, CTS and data say how long the exchange goes on: SIFS 10, CTS and ACK 304 us, data 192 us and
-/// 4 us a byte at 2 Mb/s.
+/// Duration fields of RTS, CTS and data have the remaining time of the exchange: SIFS 10, CTS and ACK 304 us, data 192
+/// us and 4 us per byte at 2 Mb/s.
 #[test]
 fn duration_fields_and_retry_bits_are_right() {
     if tshark_is_missing() {
@@ -155,7 +155,7 @@ fn duration_fields_and_retry_bits_are_right() {
     ];
     let rows = capture.read("frame", NO_ANALYSIS, &fields);
     let mac = |node: &str| format!("02:00:00:00:00:{:02x}", node.parse::<u8>().unwrap());
-    // By node: the duration field of its last RTS, and of the last CTS that it got.
+    // By node: the duration field of its last RTS, and of the last CTS that it received.
     let mut announced = BTreeMap::new();
     let mut granted = BTreeMap::new();
     let mut last_sequence = BTreeMap::new();
@@ -190,13 +190,13 @@ fn duration_fields_and_retry_bits_are_right() {
             other => panic!("a frame of type {other}"),
         }
     }
-    assert!(repeated > 0, "some frames were repeated");
+    assert!(repeated > 0, "some frames were retransmitted");
 }
 
-/// On the sender's interface tshark follows the connection as it would on a real one. All that it
-/// remarks has a cause that the simulator counted.
+/// On the sender's interface, tshark follows the connection as on a real one. All its remarks have a cause that the
+/// simulator counted.
 #[test]
-fn every_remark_of_the_tcp_analysis_has_its_cause() {
+fn every_remark_of_the_tcp_analysis_has_a_counted_cause() {
     if tshark_is_missing() {
         return;
     }
@@ -242,7 +242,7 @@ fn every_remark_of_the_tcp_analysis_has_its_cause() {
             panic!("one value for each field: {row:?}")
         };
         let is = |field: &String| !field.is_empty();
-        // Either word means that tshark has seen, or missed, these bytes before.
+        // Both words mean that tshark has seen, or missed, these bytes before.
         let again = is(retransmission) || is(out_of_order);
         if again && retry == "1" {
             found.mac_retries += 1;
@@ -261,16 +261,16 @@ fn every_remark_of_the_tcp_analysis_has_its_cause() {
     assert_eq!(found, expected(ran, &captured, &rows));
 }
 
-/// What tshark remarks on.
+/// Remarks of tshark.
 #[derive(Debug, Default, Eq, PartialEq)]
 struct Remarks {
-    /// Segments seen again because the MAC repeated the frame.
+    /// Segments seen again because the MAC retransmitted the frame.
     mac_retries: usize,
-    /// Segments that TCP sent again.
+    /// Segments that TCP retransmitted.
     retransmissions: usize,
-    /// Segments missing: the MAC gave them up before their first data frame.
+    /// Missing segments: the MAC dropped them before their first data frame.
     gaps: usize,
-    /// ACKs with the number of the one before.
+    /// ACKs with the number of the previous one.
     duplicate_acks: usize,
 }
 
@@ -286,7 +286,7 @@ fn expected(ran: &Ran, captured: &BTreeSet<u64>, rows: &[Vec<String>]) -> Remark
     };
     let acks = at_0("r", "ack");
     let duplicate_acks = acks.windows(2).filter(|pair| pair[0].1 == pair[1].1).count();
-    // A gap: new segments that never went on the air, before one that did.
+    // A gap: new segments that were never transmitted, followed by one that was.
     let mut numbers = BTreeSet::new();
     let mut gaps = 0;
     let mut missing = false;

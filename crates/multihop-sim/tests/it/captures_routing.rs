@@ -1,5 +1,5 @@
-//! What tshark reads in captures of routing protocols: the same as our own decoders of the same bytes,
-//! and as many messages as the run counted.
+//! Captures of routing protocols: tshark and our own parsers read the same values, and as many messages as the run
+//! counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -11,7 +11,7 @@ use crate::capture::{Capture, tshark_is_missing};
 use crate::notices;
 use crate::support::{Captured, Ran, events, packets, ran};
 
-/// Datagrams over a chain of three hops whose third node goes away and comes back.
+/// Datagrams over a chain of three hops whose third node leaves and returns.
 fn broken_chain(routing: &str) -> Ran {
     ran(&format!(
         "duration = 60.0\nrouting = {routing}\n[mac]\narp = \"oracle\"\n\
@@ -24,7 +24,7 @@ fn broken_chain(routing: &str) -> Ran {
 
 /// An IP packet in a capture.
 struct Packet {
-    /// Whether the capture shows it at the node that sent it.
+    /// Whether the capture shows it at its transmitter.
     sent: bool,
     header: ipv4::Header,
     payload: Vec<u8>,
@@ -43,7 +43,7 @@ impl Packet {
         Some(Self { sent, header, payload: payload.to_vec() })
     }
 
-    /// What a datagram to a port carries.
+    /// The data of a datagram to `port`.
     fn datagram(&self, port: u16) -> Option<Vec<u8>> {
         if self.header.protocol != udp::PROTOCOL {
             return None;
@@ -61,8 +61,8 @@ fn ip_packets(ran: &Ran) -> Vec<Packet> {
     packets(&ran.pcap).filter_map(|captured| Packet::parse(&captured)).collect()
 }
 
-/// Packets of each kind: frames that repeat a packet, or show it at its receiver, do not count.
-/// Those that were given up before their first data frame do.
+/// Counts packets of each kind. Retransmitted frames, and packets at their receivers, do not count. Packets that the MAC
+/// dropped before their first data frame do.
 fn count<M>(ran: &Ran, messages: &[(Packet, M)], kind: impl Fn(&M) -> &'static str) -> BTreeMap<String, u64> {
     let mut seen = BTreeSet::new();
     let mut counts = BTreeMap::new();
@@ -87,7 +87,7 @@ fn bit(flag: bool) -> String {
     u8::from(flag).to_string()
 }
 
-/// Nothing that tshark would warn of.
+/// Fails if tshark reports a warning.
 fn assert_no_fault(capture: &Capture, filter: &str) {
     let fields = ["frame.number", "_ws.malformed", "_ws.expert.severity", "_ws.expert.message"];
     for row in capture.read(filter, &[], &fields) {
@@ -128,7 +128,7 @@ const AODV: [&str; 18] = [
     "aodv.unreach_dest_ip",
 ];
 
-/// The values of the fields above, as our decoder sees them.
+/// The values of the fields above, by our parser.
 fn aodv_row(message: &aodv::Message) -> Vec<String> {
     let mut row = BTreeMap::new();
     match message {
@@ -223,7 +223,7 @@ const OLSR: [&str; 12] = [
     "olsr.htime",
 ];
 
-/// The values of the fields above but for the last two, as our decoder sees them.
+/// The values of the fields above except the last two, by our parser.
 fn olsr_row(packet: &olsr::Packet) -> Vec<String> {
     let messages = &packet.messages;
     let hellos = || {
@@ -308,7 +308,7 @@ const DSR: [&str; 11] = [
     "dsr.option.srcrt.segsleft",
 ];
 
-/// The values of the fields above, as our decoder sees them.
+/// The values of the fields above, by our parser.
 fn dsr_row(header: &dsr::Header) -> Vec<String> {
     let hex = |n: u8| format!("0x{n:02x}");
     let unreachable = |error: &dsr::RouteError| match error.fault {
@@ -376,7 +376,7 @@ fn tshark_reads_the_quotes_in_unreachable_messages() {
     let capture = Capture::of(ran, "icmp");
     assert_no_fault(&capture, "icmp");
     let rows = capture.read("icmp", &[], &["icmp.type", "icmp.code", "ip.src", "ip.dst", "ip.proto"]);
-    // Sent, and received; the node that met the break tells the source of a packet for node 3.
+    // Once sent, once received: the node at the link failure notifies the source of a packet for node 3.
     let row = ["3", "1", "10.0.0.2,10.0.0.1", "10.0.0.1,10.0.0.4", "1,253"].map(String::from);
     assert_eq!(rows, [row.clone(), row]);
 }

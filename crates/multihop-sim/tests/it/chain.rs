@@ -1,22 +1,22 @@
-//! What a chain of nodes 200 m apart carries, in the ns2 flavour with RTS before every frame.
+//! Goodput of chains of nodes 200 m apart, in the ns2 flavour with RTS before every frame.
 //!
-//! The figures to compare with come from an independent program that follows the same rules. Paced
-//! flows agree to 3%, greedy ones where nothing overflows. For 3 hops and from 5 on greedy flows carry
-//! less here, in part because of one rule that the two programs settle differently. After an exchange,
-//! the sender of the ACK begins its interframe space when its ACK ends, and everybody else when they
-//! have received it, later by the time of flight. If the ACK's sender and another station then
-//! wait for the same number of slots, the signal of the first reaches the second in the very instant
-//! in which that one's backoff ends. Here timers come before arrivals: both send, and
-//! both frames are lost. ns-2 does the same: its timers and arrivals are sums of the same numbers, so
-//! that the instants are equal, its scheduler runs events of one instant in the order in which
-//! they were entered, and the timer was entered an interframe space before, the arrival just a time
-//! of flight before. (The standard too means a slot to be long enough that nobody notices a signal
-//! that began in it.) If arrivals came first, the sender of the ACK would win each of these ties.
-//! That accounts for the difference at 3 and 5 hops; at 6 to 10 for a part, and the rest is open.
+//! The figures for comparison come from an independent program that follows the same rules. Paced flows agree to 3%, and
+//! so do greedy ones if no queue overflows. Over 3 hops, and over 5 or more, greedy flows have less goodput here. One
+//! reason is a tie that the two programs resolve differently:
 //!
-//! That matters so much because a greedy source floods the chain: over 3 hops node 0 sends more
-//! than node 1 can forward, for the reason that
-//! `after_the_last_hop_the_source_may_send_314_us_before_the_relay` shows.
+//! After an exchange, the transmitter of the ACK begins its interframe space when its ACK ends. All other stations begin
+//! theirs when they have received it, later by the propagation delay. If the transmitter of the ACK and another station
+//! then wait for the same number of slots, the signal of the first reaches the second at the very instant at which the
+//! backoff of the second ends. Here timers come before arrivals, so both transmit and both frames are lost.
+//!
+//! ns-2 does the same. Its timers and arrivals are sums of the same numbers, so the instants are equal. Its scheduler
+//! runs simultaneous events in the order in which they were scheduled: the timer an interframe space earlier, the arrival
+//! only a propagation delay earlier. (In the standard too, a slot is long enough that no station notices a signal that
+//! began in it.) If arrivals came first, the transmitter of the ACK would win each of these ties. That explains the
+//! difference at 3 and 5 hops, and part of it at 6 to 10; the rest is unexplained.
+//!
+//! The tie matters because a greedy source overloads the chain: over 3 hops, node 0 sends more than node 1 can forward,
+//! as `after_the_last_hop_the_source_may_send_314_us_before_the_relay` shows.
 
 use crate::support::{Kind, Sent, ran, result, udp_chain};
 
@@ -29,11 +29,11 @@ const SIFS: u64 = 10_000;
 const DIFS: u64 = 50_000;
 const EIFS: u64 = 364_000;
 const SLOT: u64 = 20_000;
-/// Flight over 200 and 400 m.
+/// Propagation delay over 200 and 400 m.
 const ONE_HOP: u64 = 667;
 const TWO_HOPS: u64 = 1_334;
 
-/// By number of hops: the other program's figure, and by how much ours may differ from it.
+/// By number of hops: the figure of the other program, and the allowed difference.
 const GREEDY: [(u32, f64, f64); 10] = [
     (1, 1537.0, 0.01),
     (2, 767.0, 0.01),
@@ -58,7 +58,7 @@ fn greedy_datagrams_over_one_to_ten_hops() {
     }
 }
 
-/// The other program tried rates 3% apart, ours end 1% apart.
+/// The other program tried rates 3% apart; ours are finally 1% apart.
 #[test]
 fn paced_datagrams_keep_a_quarter_of_the_channel() {
     for (hops, expected) in [(2, 768.0), (3, 520.0), (4, 380.0), (6, 378.0), (8, 365.0), (10, 365.0)] {
@@ -72,7 +72,7 @@ fn paced_datagrams_keep_a_quarter_of_the_channel() {
 
 /// Both nodes of one link send, so that they contend after each ACK.
 #[test]
-fn two_back_offs_of_one_length_after_an_ack_end_in_two_lost_frames() {
+fn equal_backoffs_after_an_ack_lose_both_frames() {
     let sent = ran("duration = 3.0\n\
          [mac]\narp = \"oracle\"\n\
          [topology]\nkind = \"list\"\npositions = [[0.0, 0.0], [200.0, 0.0]]\n\
@@ -88,16 +88,16 @@ fn two_back_offs_of_one_length_after_an_ack_end_in_two_lost_frames() {
         let idle = ack.at + ACK + DIFS;
         let others_idle = idle + ONE_HOP;
         if first.node == ack.node {
-            assert_eq!((first.at - idle) % SLOT, 0, "the ACK's sender counts from its end");
+            assert_eq!((first.at - idle) % SLOT, 0, "the ACK's transmitter counts from its end");
         } else {
-            assert_eq!((first.at - others_idle) % SLOT, 0, "the others count from its arrival");
+            assert_eq!((first.at - others_idle) % SLOT, 0, "other stations count from its arrival");
         }
         if second.kind == Kind::Rts {
             ties += 1;
             assert_eq!((first.node, second.node), (ack.node, 1 - ack.node));
-            assert_eq!(second.at - first.at, ONE_HOP, "in the instant in which the other RTS arrives");
-            assert_eq!(next.kind, Kind::Rts, "no CTS answers either");
-            // Each hears the end of the other's RTS, and takes it for an error.
+            assert_eq!(second.at - first.at, ONE_HOP, "at the instant at which the other RTS arrives");
+            assert_eq!(next.kind, Kind::Rts, "neither is answered by a CTS");
+            // Each hears the end of the other's RTS as an error.
             let heard = if next.node == first.node { second.at } else { first.at } + ONE_HOP + RTS;
             assert_eq!((next.at - heard - EIFS - DIFS) % SLOT, 0);
         } else {
@@ -105,13 +105,13 @@ fn two_back_offs_of_one_length_after_an_ack_end_in_two_lost_frames() {
             assert_eq!(second.at - first.at, RTS + ONE_HOP + SIFS);
         }
     }
-    // With 31 slots to choose from and left-over backoffs, one exchange in about 20.
+    // With 31 slots and remaining backoffs, about one exchange in 20.
     assert!(ties > 5, "{ties} ties");
 }
 
-/// Over three hops the ACK of node 3 is too weak to be understood at node 1 (400 m), which
-/// therefore waits EIFS after it. Node 0 (600 m) does not hear that ACK at all: it waits EIFS after
-/// the data frame of node 2, which it heard as an error, and EIFS ends just 50 us after the ACK.
+/// Over three hops, the ACK of node 3 is too weak to be decoded at node 1 (400 m), which therefore waits EIFS after it.
+/// Node 0 (600 m) does not sense that ACK. It waits EIFS after the data frame of node 2, which it received as an error;
+/// this EIFS ends only 50 us after the ACK.
 #[test]
 fn after_the_last_hop_the_source_may_send_314_us_before_the_relay() {
     let sent = ran(&udp_chain(3, 2000.0, 3.0, 1)).sent();
@@ -151,8 +151,8 @@ fn exchange([rts, cts, data, ack]: [&Sent; 4], from: u32, to: u32) -> bool {
     assert_eq!(cts.at - rts.at, RTS + ONE_HOP + SIFS);
     assert_eq!(data.at - cts.at, CTS + ONE_HOP + SIFS);
     assert_eq!(ack.at - data.at, DATA + ONE_HOP + SIFS);
-    // What is left of the exchange after each frame: 3 SIFS + CTS + data + ACK and so on, without
-    // the time of flight.
+    // The remaining time of the exchange after each frame: 3 SIFS + CTS + data + ACK and so on,
+    // without propagation delays.
     assert_eq!(
         [rts, cts, data, ack].map(|frame| frame.duration),
         [30 + 304 + 6256 + 304, 20 + 6256 + 304, 10 + 304, 0]

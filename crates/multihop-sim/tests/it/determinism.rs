@@ -1,4 +1,4 @@
-//! Same scenario, same seed: same bytes.
+//! The same scenario and seed give the same bytes.
 
 use multihop_scenario::Source;
 use multihop_sim::batch::in_order;
@@ -46,14 +46,14 @@ what = [\"cwnd\", \"rtt\", \"hops\", \"queue\", \"goodput\"]
 [energy]
 ";
 
-/// The result without what the wall clock says.
+/// The result without wall-clock times.
 fn json(mut result: multihop_sim::results::RunResult) -> String {
     (result.wall_seconds, result.events_per_second) = (None, None);
     serde_json::to_string(&result).unwrap()
 }
 
 #[test]
-fn two_runs_leave_the_same_bytes() {
+fn two_runs_write_the_same_bytes() {
     let [one, two] = [ran(BUSY), ran(BUSY)];
     assert!(one.result.totals.goodput_kbps > 0.0 && one.record.lines().count() > 100);
     assert!(one.pcap.len() > 100_000 && one.trace.lines().count() > 1_000);
@@ -64,22 +64,22 @@ fn two_runs_leave_the_same_bytes() {
 }
 
 #[test]
-fn another_seed_is_another_run() {
+fn another_seed_gives_another_result() {
     let [one, two] = [ran(BUSY), ran(&BUSY.replace("seed = 3", "seed = 4"))];
     assert!(one.trace != two.trace && one.pcap != two.pcap);
 }
 
 #[test]
-fn outputs_change_nothing() {
+fn outputs_do_not_change_the_result() {
     let unseen = run(&scenario(BUSY), Outputs::default(), &mut |_| {}).unwrap();
     let seen = ran(BUSY).result;
-    // The recorder's rows are events of their own.
+    // Rows of the recorder are additional events.
     let events = seen.events;
     assert_eq!(json(multihop_sim::results::RunResult { events, ..unseen }), json(seen));
 }
 
 #[test]
-fn the_number_of_jobs_changes_nothing() {
+fn the_number_of_jobs_does_not_change_results() {
     let text = format!("{BUSY}[sweep]\nseeds = 2\n\"flow.0.transport\" = [\"newreno\", \"reno\"]\n");
     let plan = Plan::new(&Source::Toml { text, name: "sweep.toml".to_owned() }, &[]).unwrap();
     let lines = |jobs| {
@@ -102,9 +102,9 @@ fn the_number_of_jobs_changes_nothing() {
     assert_eq!(one, lines(2));
 }
 
-/// Random streams are split by purpose: the paths between the same places are the same.
+/// Random streams are separate by purpose, so positions and channels stay the same.
 #[test]
-fn another_transport_leaves_the_nodes_where_they_were() {
+fn another_transport_does_not_change_positions() {
     let other = BUSY.replace("transport = \"newreno\"", "transport = \"tcp-2\"");
     let [one, two] = [scenario(BUSY), scenario(&other)];
     assert_eq!(one.topology.place(one.seed).unwrap(), two.topology.place(two.seed).unwrap());
@@ -113,7 +113,7 @@ fn another_transport_leaves_the_nodes_where_they_were() {
     for (one, two) in one.result.flows.iter().zip(&two.result.flows) {
         assert_eq!(one.mean_hops, two.mean_hops, "flow {}", one.id);
     }
-    // Who sends datagrams when does not depend on the others either.
+    // The times of datagrams do not depend on other flows either.
     let datagrams = |trace: &str| -> Vec<String> {
         let sent = trace.lines().filter(|line| line.starts_with("s\t") && line.contains("\tcbr\t"));
         sent.map(|line| line.split('\t').nth(1).unwrap().to_owned()).collect()

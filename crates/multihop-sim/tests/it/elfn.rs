@@ -1,19 +1,18 @@
-//! TCP with explicit link failure notification, from the node that meets a break to the segment that
-//! its sender probes with.
+//! TCP with explicit link failure notification (ELFN), from the node at the link failure to the probes of the sender.
 
 use multihop_core::DropReason;
 
 use crate::notices::chain;
 use crate::support::{Event, Ran, events, ran};
 
-/// Node 2 of three hops is away from second 33 to second 77.
+/// A chain of three hops whose node 2 is away from second 33 to second 77.
 fn broken(routing: &str, transport: &str) -> Ran {
     let series = "[record]\nevery = 0\nwhat = [\"state\"]\n";
     let text = chain(routing).replace("\"newreno\"", transport) + series;
     ran(&text)
 }
 
-/// When the sender went on stand-by for the first time, and when it left.
+/// When the sender first entered stand-by, and when it left it.
 fn standby(ran: &Ran) -> (f64, f64) {
     let states: Vec<(f64, f64)> = ran
         .record
@@ -31,12 +30,12 @@ fn standby(ran: &Ran) -> (f64, f64) {
 /// The number of stand-by in the series.
 const STAND_BY: f64 = 6.0;
 
-/// The first news of that kind at the sender.
+/// The first notification of that kind at the sender.
 fn news<'a>(ran: &'a Ran, kind: &str) -> Event<'a> {
     events(&ran.trace).find(|event| (event.what, event.kind, event.node) == ("r", kind, 0)).unwrap()
 }
 
-/// Data segments that leave the sender during stand-by.
+/// Data segments that the sender transmits during stand-by.
 fn probes(ran: &Ran) -> Vec<(f64, u64)> {
     let (from, to) = standby(ran);
     events(&ran.trace)
@@ -46,14 +45,14 @@ fn probes(ran: &Ran) -> Vec<(f64, u64)> {
         .collect()
 }
 
-/// The data segment that met a break first.
+/// The first data segment that met the link failure.
 fn victim(ran: &Ran, reason: DropReason) -> Event<'_> {
     let lost = |event: &Event<'_>| (event.what, event.kind, event.reason) == ("D", "tcp", reason.code());
     events(&ran.trace).find(|event| event.at > 33.0 && lost(event)).unwrap()
 }
 
-/// Stand-by begins with the news of `kind`; then there is a probe every two seconds, of the segment
-/// that the news was about, until the path is back.
+/// Stand-by begins with a notification of `kind`. Until the path is restored, the sender then probes every two seconds
+/// with the segment in the notification.
 fn assert_probing(ran: &Ran, kind: &str, reason: DropReason) {
     let (from, to) = standby(ran);
     assert_eq!(news(ran, kind).at, from);
@@ -70,15 +69,15 @@ fn assert_probing(ran: &Ran, kind: &str, reason: DropReason) {
 const LOWEST: &str = "{ kind = \"elfn\", preset = \"ns2-1999\", window_max = 8, probe = \"lowest-lost\" }";
 
 #[test]
-fn over_dsr_the_route_error_names_the_segment() {
+fn over_dsr_the_route_error_identifies_the_segment() {
     let ran = broken("{ protocol = \"dsr\" }", LOWEST);
-    // The segment itself waited for another way.
+    // The segment itself waited for another route.
     assert_probing(&ran, "rerr", DropReason::NoRoute);
     assert_eq!(events(&ran.trace).filter(|event| event.kind == "icmp").count(), 0);
 }
 
 #[test]
-fn over_aodv_icmp_names_the_segment() {
+fn over_aodv_icmp_identifies_the_segment() {
     for routing in ["{ protocol = \"aodv\" }", "{ protocol = \"aodv\", preset = \"uu\" }"] {
         let ran = broken(routing, LOWEST);
         assert_probing(&ran, "icmp", DropReason::RetryLimit);
@@ -89,31 +88,31 @@ fn over_aodv_icmp_names_the_segment() {
 }
 
 #[test]
-fn over_olsr_it_is_told_when_the_mac_or_the_table_knows() {
-    // One segment at a time, so that no link is taken for broken before one is.
+fn over_olsr_the_mac_or_the_routing_table_causes_the_notification() {
+    // One segment at a time, so that no link is reported as broken before one is.
     let alone = "{ kind = \"elfn\", preset = \"ns2-1999\", window_max = 1 }";
     let ran = broken("{ protocol = \"olsr\", link_failure = \"mac\" }", alone);
     assert_probing(&ran, "icmp", DropReason::RetryLimit);
-    // HELLOs hold for 6 s; a segment that left before the source's own table knew is told of.
+    // HELLOs are valid for 6 s; only a segment that left before the source's table changed is reported.
     let ran = broken("{ protocol = \"olsr\" }", LOWEST);
     let (from, to) = standby(&ran);
     assert!((33.0 - 2.5 + 6.0..33.0 + 6.0 + 5.5).contains(&from) && to > 77.0, "{from} to {to}");
     let ran = broken("{ protocol = \"olsr\", tell_source = false }", LOWEST);
-    assert!(!ran.record.contains(",state,6"), "nobody told it");
+    assert!(!ran.record.contains(",state,6"), "there was no notification");
 }
 
-/// The route error of AODV reaches the source first, and quotes nothing.
+/// AODV's route error, which quotes no packet, reaches the source first.
 #[test]
-fn over_aodv_with_hellos_there_is_no_news_of_the_break() {
+fn over_aodv_with_hellos_there_is_no_notification() {
     let ran = broken("{ protocol = \"aodv\", link_failure = \"hello\" }", LOWEST);
     let icmp = |event: &Event<'_>| event.kind == "icmp" && (33.0..77.0).contains(&event.at);
     assert_eq!(events(&ran.trace).filter(icmp).count(), 0);
     assert!(events(&ran.trace).any(|event| (event.what, event.kind, event.node) == ("r", "rerr", 0)));
 }
 
-/// Pacing, delayed ACKs and stand-by do not get in each other's way.
+/// Pacing, delayed ACKs and stand-by work together.
 #[test]
-fn it_composes_with_pacing_and_delayed_acks() {
+fn elfn_works_with_pacing_and_delayed_acks() {
     for name in ["tcp-ap+elfn+da", "elfn+ap", "newreno+elfn+dyn"] {
         let table = format!("{{ kind = \"{name}\", probe = \"lowest-lost\" }}");
         let ran = broken("{ protocol = \"aodv\", preset = \"uu\" }", &table);
@@ -121,7 +120,7 @@ fn it_composes_with_pacing_and_delayed_acks() {
         assert!((33.0..34.0).contains(&from) && to > 77.0, "{name}: {from} to {to}");
         let probes = probes(&ran);
         assert_eq!(probes.len() as f64, ((to - from) / 2.0).floor(), "{name}");
-        // Paced segments never leave together.
+        // Paced segments are never transmitted together.
         let sent: Vec<f64> = events(&ran.trace)
             .filter(|event| (event.what, event.kind, event.node) == ("s", "tcp", 0))
             .filter(|event| (25.0..33.0).contains(&event.at) || event.at > to + 5.0)
@@ -134,9 +133,9 @@ fn it_composes_with_pacing_and_delayed_acks() {
     }
 }
 
-/// Not ELFN, but told by the same route errors.
+/// TPA uses the same route errors.
 #[test]
-fn tpa_takes_the_notices_of_dsr() {
+fn tpa_uses_the_notices_of_dsr() {
     for (notices, freezes) in [(true, true), (false, false)] {
         let ran = broken("{ protocol = \"dsr\" }", &format!("{{ kind = \"tpa-3\", notices = {notices} }}"));
         let told = news(&ran, "rerr").at;

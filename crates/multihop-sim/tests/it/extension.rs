@@ -1,9 +1,9 @@
 //! User-defined protocols: the examples that docs/extending.md walks through.
 
-#[expect(dead_code, reason = "main prints what the tests look at")]
+#[expect(dead_code, reason = "only main uses the output that the tests examine")]
 #[path = "../../../../examples/greedy.rs"]
 mod greedy;
-#[expect(dead_code, reason = "main prints what the tests look at")]
+#[expect(dead_code, reason = "only main uses the output that the tests examine")]
 #[path = "../../../../examples/stop_and_wait.rs"]
 mod stop_and_wait;
 
@@ -16,13 +16,13 @@ use multihop_transport::connection::{Connection, ConnectionConfig, Data, Event, 
 use crate::support::ran_scenario;
 
 #[test]
-fn stop_and_wait_over_one_hop_takes_a_segment_and_an_ack_in_turn() {
+fn stop_and_wait_goodput_over_one_hop_follows_from_airtimes() {
     let (own, _) = stop_and_wait::compare(1, 30.0).unwrap();
     // Two exchanges with RTS/CTS and the mean backoff of 300 us, 7644 us and 1804 us, and 50 us
     // between IP and MAC for each.
     let expected = 1460.0 * 8.0 / (7.644 + 1.804 + 0.1);
     let found = own.totals.goodput_kbps;
-    assert!((found / expected - 1.0).abs() < 0.02, "{found} kb/s, by arithmetic {expected}");
+    assert!((found / expected - 1.0).abs() < 0.02, "{found} kb/s, computed {expected}");
     let flow = &own.flows[0];
     assert_eq!(
         (flow.transport.as_str(), flow.segments_retransmitted, flow.timeouts),
@@ -33,10 +33,10 @@ fn stop_and_wait_over_one_hop_takes_a_segment_and_an_ack_in_turn() {
 }
 
 #[test]
-fn stop_and_wait_repairs_what_the_channel_loses() {
+fn stop_and_wait_recovers_losses() {
     let found = lossy(0.2);
     let flow = &found.flows[0];
-    // Two hops each way: a round trip survives with a probability of 0.8^4.
+    // Two hops in each direction: a round trip succeeds with a probability of 0.8^4.
     let tries = flow.segments_sent as f64 / flow.segments_delivered as f64;
     assert!((tries * 0.8_f64.powi(4) - 1.0).abs() < 0.15, "{tries} tries for each segment");
     assert_eq!(flow.segments_sent, flow.segments_retransmitted + 69, "a file of 100 kB has 69 segments");
@@ -54,7 +54,7 @@ fn lossy(loss: f64) -> RunResult {
 }
 
 #[test]
-fn a_sender_repeats_until_it_is_answered() {
+fn a_sender_retransmits_until_it_gets_an_ack() {
     use multihop_core::Instant;
     let mut flow = Flow {
         port: 1,
@@ -75,12 +75,12 @@ fn a_sender_repeats_until_it_is_answered() {
     assert_eq!(first, second);
     let counters = sender.counters();
     assert_eq!((counters.sent, counters.retransmitted, counters.timeouts), (2, 1, 1));
-    // The receiver delivers once and answers twice.
+    // The receiver delivers once and acknowledges twice.
     let [Output::Segment(segment)] = &first[..] else { panic!("{first:?}") };
     for delivered in [Some(100), None] {
         receiver.receive(later, segment.clone(), None);
         let mut outputs = drain(&mut *receiver, later);
-        let Some(Output::Segment(ack @ Segment::Custom(_))) = outputs.pop() else { panic!("no answer") };
+        let Some(Output::Segment(ack @ Segment::Custom(_))) = outputs.pop() else { panic!("no ACK") };
         assert_eq!(outputs.pop(), delivered.map(|bytes| Output::Event(Event::Delivered(bytes))));
         sender.receive(later, ack, None);
     }
@@ -114,7 +114,7 @@ fn a_user_defined_transport_runs_beside_built_in_ones() {
 }
 
 #[test]
-fn greedy_forwarding_finds_its_way_where_there_is_one() {
+fn greedy_forwarding_delivers_if_a_path_exists() {
     let (shortest, greedy) = greedy::compare(5, 30.0).unwrap();
     let beacons = greedy.routing.packets["beacon"];
     assert!((900..1100).contains(&beacons), "{beacons} beacons of 50 nodes in 20 s");
@@ -129,7 +129,7 @@ fn greedy_forwarding_finds_its_way_where_there_is_one() {
 }
 
 #[test]
-fn another_version_of_a_protocol_is_another_run() {
+fn another_version_of_a_protocol_gives_another_key() {
     let text = "duration = 5.0\ntopology = { kind = \"chain\", hops = 1 }\n[[flow]]\n[sweep]\n\
                 \"flow.0.transport\" = [\"stop-and-wait\", \"newreno\"]\n";
     let source = Source::Toml { text: text.into(), name: "test.toml".into() };

@@ -1,6 +1,6 @@
-//! Tests of the whole crate through its public face.
+//! Tests of the crate through its public API.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
-#![expect(clippy::float_cmp, reason = "what is compared was written down exactly")]
+#![expect(clippy::float_cmp, reason = "compared values are exact")]
 
 mod adtcp;
 mod airtime;

@@ -1,4 +1,4 @@
-//! Metrics of flows whose every message is written down here.
+//! Metrics of flows with scripted messages, computed by hand.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,7 +10,7 @@ use multihop_transport::tcp::Trip;
 
 use crate::support::{ran_scenario, scenario, transport};
 
-/// Sends what its script says: when, in ms, and the number of the message.
+/// Sends messages by a script: the time in ms, and the number of the message.
 struct Scripted {
     script: VecDeque<(u64, u8)>,
     seen: BTreeSet<u8>,
@@ -66,8 +66,8 @@ impl Connection for Scripted {
 }
 
 #[test]
-fn retransmissions_and_fairness_by_hand() {
-    // Over 8 s flow 0 delivers four messages and sends three of them again, one twice; flow 1 delivers two.
+fn retransmission_index_and_fairness_agree_with_hand_computed_ones() {
+    // In 8 s, flow 0 delivers four messages and retransmits three of them, one twice; flow 1 delivers two.
     let scripts: [&'static [(u64, u8)]; 2] = [
         &[(500, 0), (900, 0), (1500, 1), (1600, 1), (1700, 1), (4500, 2), (7000, 3), (7500, 3)],
         &[(1000, 0), (5000, 1)],
@@ -90,7 +90,7 @@ fn retransmissions_and_fairness_by_hand() {
     assert_eq!(result.totals.retransmission_index, Some(4.0 / 6.0));
     // 4 kB and 2 kB: 6^2 / (2 (4^2 + 2^2)).
     assert_eq!(result.totals.jain, Some(0.9));
-    // 0..2 s: two and one, 3^2 / (2 (2^2 + 1)); 2..4 s: silence, skipped; 4..6 s: one each; 6..8 s: one and
+    // 0..2 s: two and one, 3^2 / (2 (2^2 + 1)); 2..4 s: none, skipped; 4..6 s: one each; 6..8 s: one and
     // none.
     let expected = (0.9 + 1.0 + 0.5) / 3.0;
     let found = result.totals.jain_instant.unwrap();

@@ -1,4 +1,4 @@
-//! Networks whose nodes move.
+//! Mobile networks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -27,14 +27,14 @@ fn busy(seed: u64, routing: &str) -> String {
     text
 }
 
-/// What became of the datagrams of a run.
+/// The fates of a run's datagrams.
 #[derive(Debug, Default)]
 struct Journeys {
     sent: usize,
     arrived: usize,
-    /// Datagrams that came back to a node they had left.
+    /// Datagrams that returned to a node that they had left.
     revisits: usize,
-    /// Datagrams dropped because they had passed through too many nodes.
+    /// Datagrams dropped because their TTL expired.
     ttl: usize,
 }
 
@@ -57,18 +57,18 @@ fn journeys(trace: &str) -> Journeys {
     journeys
 }
 
-/// Whether one copy of a packet was at the same node twice. Where an ACK of the MAC gets lost there
-/// are two copies, and both may pass a node, after as many hops.
+/// Whether one copy of a packet was at the same node twice. If a MAC ACK is lost there are two copies, and both may pass
+/// a node after the same number of hops.
 fn comes_back(visits: &[Event<'_>]) -> bool {
     visits.iter().enumerate().any(|(n, later)| {
         visits[..n].iter().any(|earlier| earlier.node == later.node && earlier.hops < later.hops)
     })
 }
 
-/// Sequence numbers keep AODV's routes free of loops. A packet may still meet a node again that it
-/// has left when a repair leads it back, so that the node before the broken link stays with its word.
+/// Sequence numbers keep AODV's routes free of loops. With local repair, a packet may still return to a node that it has
+/// left.
 #[test]
-fn under_aodv_no_packet_comes_back_to_a_node() {
+fn under_aodv_no_packet_returns_to_a_node() {
     let [ns2, rest @ ..] = PROTOCOLS;
     let unrepaired = ("aodv ns2 mac, without repair", "{ protocol = \"aodv\", local_repair = \"off\" }");
     for (name, routing) in [unrepaired, rest[0], rest[1], rest[2]] {
@@ -86,7 +86,7 @@ fn under_aodv_no_packet_comes_back_to_a_node() {
 }
 
 #[test]
-fn every_datagram_arrives_or_is_seen_to_go_no_further() {
+fn every_datagram_arrives_or_is_dropped_with_a_trace_line() {
     for (name, routing) in PROTOCOLS {
         let ran = ran(&busy(3, routing).replace("duration = 60.0", "duration = 30.0"));
         let over: BTreeSet<u64> =
@@ -95,7 +95,7 @@ fn every_datagram_arrives_or_is_seen_to_go_no_further() {
             .filter(|e| (e.what, e.kind) == ("s", "cbr") && !over.contains(&e.uid))
             .map(|e| (e.at, e.node))
             .collect();
-        assert!(lost.is_empty(), "{name}: sent and never seen again {lost:?}");
+        assert!(lost.is_empty(), "{name}: neither received nor dropped: {lost:?}");
     }
 }
 
@@ -111,7 +111,7 @@ fn everything(routing: &str, transport: &str) -> String {
 }
 
 #[test]
-fn two_runs_with_agents_that_move_leave_the_same_bytes() {
+fn two_mobile_runs_write_the_same_bytes() {
     for (name, routing) in PROTOCOLS {
         let text = everything(routing, "newreno");
         let [one, two]: [Ran; 2] = [ran(&text), ran(&text)];
@@ -122,10 +122,9 @@ fn two_runs_with_agents_that_move_leave_the_same_bytes() {
     }
 }
 
-/// Where the nodes are, who sends datagrams when, and which random numbers the agents draw first, do
-/// not depend on the transports.
+/// Positions, times of datagrams, and the first random numbers of the agents do not depend on the transports.
 #[test]
-fn another_transport_leaves_the_motion_as_it_was() {
+fn another_transport_does_not_change_the_movement() {
     let olsr = PROTOCOLS[5].1;
     let texts = ["newreno", "tcp-2"].map(|transport| everything(olsr, transport));
     let [one, two] = texts.each_ref().map(|text| {
@@ -140,7 +139,7 @@ fn another_transport_leaves_the_motion_as_it_was() {
     assert!(one == two && one[0] != one[14]);
     let [one, two] = texts.map(|text| ran(&text));
     assert!(one.trace != two.trace);
-    // Each node sends its own HELLOs when it would have sent them anyway.
+    // Each node sends its HELLOs at the same times.
     let hellos = |trace: &str| -> Vec<String> {
         let sent = events(trace).filter(|e| (e.what, e.kind) == ("s", "hello"));
         sent.take(30).map(|e| format!("{} {}", e.node, e.at)).collect()
@@ -148,7 +147,7 @@ fn another_transport_leaves_the_motion_as_it_was() {
     assert_eq!(hellos(&one.trace), hellos(&two.trace));
 }
 
-/// Two sources send to node 2 through node 1, more than it can pass on, and node 2 goes away.
+/// Two sources send to node 2 through node 1, more than that can forward; then node 2 leaves.
 fn overloaded(routing: &str) -> String {
     format!(
         "duration = 40.0\nrouting = {routing}\n[mac]\narp = \"oracle\"\n\
@@ -159,17 +158,17 @@ fn overloaded(routing: &str) -> String {
     )
 }
 
-/// AODV clears the queue of packets for a neighbour that the MAC cannot reach; DSR takes them back.
-/// With HELLOs AODV lets the MAC try them all, and so does OLSR.
+/// AODV removes packets for an unreachable neighbour from the queue; DSR takes them back. With HELLOs, AODV lets the MAC
+/// try all of them, and so does OLSR.
 #[test]
-fn the_queue_for_a_lost_neighbour_is_cleared_where_the_protocol_does_so() {
+fn packets_queued_for_a_lost_neighbour_are_handled_as_in_each_protocol() {
     for (name, routing) in PROTOCOLS {
         let ran = ran(&overloaded(routing));
         for (reason, letters) in [("retry-limit", "RET"), ("no-route", "NRTE"), ("queue-full", "IFQ")] {
             let shown = events(&ran.trace).filter(|e| e.what == "D" && e.reason == letters).count() as u64;
             assert_eq!(ran.result.drops.get(reason).copied().unwrap_or(0), shown, "{name}: {reason}");
         }
-        // Drops at the node before the break, by their time.
+        // Drops at the node before the link failure, by time.
         let lost: Vec<Event<'_>> =
             events(&ran.trace).filter(|e| e.what == "D" && e.node == 1 && e.reason != "IFQ").collect();
         let given_up: Vec<f64> = lost.iter().filter(|e| e.reason == "RET").map(|e| e.at).collect();
@@ -182,7 +181,7 @@ fn the_queue_for_a_lost_neighbour_is_cleared_where_the_protocol_does_so() {
             "dsr" => assert!(given_up.is_empty() && lost.len() > 40, "{name}: {lost:?}"),
             "aodv ns2 hello" | "aodv uu hello" => {
                 assert!(given_up.len() > 1, "{name}: {given_up:?}");
-                // What finds no route has just arrived, one packet after another.
+                // Packets without a route have just arrived, one after another.
                 let routeless: Vec<_> = lost.iter().filter(|e| e.reason == "NRTE").collect();
                 assert!(!routeless.is_empty(), "{name}: {lost:?}");
                 assert!(routeless.iter().all(|e| at_once(e.at) == 1), "{name}: {lost:?}");
@@ -192,7 +191,7 @@ fn the_queue_for_a_lost_neighbour_is_cleared_where_the_protocol_does_so() {
                 // Seven RTS, the window growing each time, take longer than this.
                 assert!(given_up.windows(2).all(|pair| pair[1] - pair[0] > 0.005), "{name}: {given_up:?}");
             }
-            other => panic!("what does {other} do?"),
+            other => panic!("unknown protocol {other}"),
         }
     }
 }

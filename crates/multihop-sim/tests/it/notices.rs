@@ -1,5 +1,4 @@
-//! What transports hear from the layers below when a node in the middle of their path goes away and
-//! comes back.
+//! Notices to transports when a node in the middle of their path leaves and returns.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -13,7 +12,7 @@ use multihop_transport::tcp::Trip;
 use crate::routing::PROTOCOLS;
 use crate::support::{Event, Ran, events, ran, ran_scenario, scenario, transport};
 
-/// A chain of three hops. Node 2 is out of everybody's reach from second 33 to second 77.
+/// A chain of three hops. Node 2 is out of reach from second 33 to second 77.
 pub(crate) fn chain(routing: &str) -> String {
     format!(
         "duration = 120.0\nrouting = {routing}\n[mac]\narp = \"oracle\"\n\
@@ -27,10 +26,10 @@ pub(crate) fn chain(routing: &str) -> String {
 const GONE: f64 = 33.0;
 const BACK: f64 = 77.0;
 
-/// What an end heard, and when, in seconds.
+/// The notices of an end with their times, s.
 type Heard = Arc<Mutex<Vec<(f64, Notice)>>>;
 
-/// Sends a numbered message every 0.1 s, and writes down what it is told of the path.
+/// Sends a numbered message every 0.1 s, and records its notices.
 struct Talker {
     next: Option<Instant>,
     number: u32,
@@ -98,7 +97,7 @@ impl Connection for Talker {
     }
 }
 
-/// Runs with talkers at both ends of every flow; what the sender of the first flow heard.
+/// Runs with talkers at both ends of every flow; returns the notices of the first flow's sender.
 pub(crate) fn talk(text: &str) -> (Ran, Vec<(f64, Notice)>) {
     let heard = Heard::default();
     let of_sender = heard.clone();
@@ -111,7 +110,7 @@ pub(crate) fn talk(text: &str) -> (Ran, Vec<(f64, Notice)>) {
     (ran, heard)
 }
 
-/// A notice without what it carries.
+/// The kind of a notice.
 fn name(notice: &Notice) -> &'static str {
     match notice {
         Notice::LinkFailed(_) => "link failed",
@@ -121,8 +120,8 @@ fn name(notice: &Notice) -> &'static str {
     }
 }
 
-/// What was heard of a break: first a path of three hops, then in any order what `broken` lists, at
-/// last a path of three hops again.
+/// Checks the notices: first a path of three hops, then those in `broken` in any order, finally the restored path of
+/// three hops.
 fn assert_story(heard: &[(f64, Notice)], broken: &[&str]) {
     let mut names: Vec<_> = heard.iter().map(|(_, notice)| name(notice)).collect();
     assert_eq!(names.len(), broken.len() + 3, "{heard:#?}");
@@ -148,24 +147,24 @@ fn link_failure(heard: &[(f64, Notice)]) -> (f64, LostSegment) {
     failure
 }
 
-/// The lost segment is a message that the sender had sent a moment before.
+/// The lost segment is a message that the sender sent shortly before.
 fn assert_own(at: f64, lost: &LostSegment) {
     assert_eq!((lost.source, lost.destination), (1024, 1024));
     let SegmentId::Custom(header) = lost.segment else { panic!("{lost:?}") };
     let number = u32::from_be_bytes(header[..4].try_into().unwrap());
     assert_eq!(header[4..8], [0xab; 4]);
     let sent = 20.0 + 0.1 * f64::from(number);
-    assert!((0.0..0.2).contains(&(at - sent)), "message {number}, heard of at {at} s");
+    assert!((0.0..0.2).contains(&(at - sent)), "message {number}, notice at {at} s");
 }
 
 #[test]
-fn aodv_tells_the_source_by_icmp() {
+fn aodv_notifies_the_source_by_icmp() {
     for routing in ["{ protocol = \"aodv\" }", "{ protocol = \"aodv\", preset = \"uu\" }"] {
         let (ran, heard) = talk(&chain(routing));
         assert_story(&heard, &["link failed", "route lost"]);
         let (at, lost) = link_failure(&heard);
         assert_own(at, &lost);
-        // It comes from the node that met the break, when it arrives.
+        // The notice comes with the ICMP message from the node at the link failure.
         let icmp: Vec<Event<'_>> = events(&ran.trace).filter(|event| event.kind == "icmp").collect();
         let [sent, received] = icmp[..] else { panic!("{icmp:?}") };
         assert_eq!((sent.what, sent.node, sent.to), ("s", 1, 0));
@@ -189,10 +188,10 @@ fn the_route_error_of_dsr_carries_the_quote() {
     assert!((error.at - at).abs() < 1e-9);
 }
 
-/// HELLOs of node 2 are missed from second 33 on; the last came up to 2.5 s before. What they say
-/// holds for 6 s, and the neighbour's next HELLO, or its next TC, passes it on.
+/// HELLOs of node 2 are missing from second 33 on; the last came up to 2.5 s earlier. They are valid for 6 s, after which
+/// the neighbour's next HELLO or TC announces the loss.
 #[test]
-fn olsr_finds_out_when_the_hold_time_is_over() {
+fn olsr_detects_the_link_failure_after_the_hold_time() {
     let (ran, heard) = talk(&chain("{ protocol = \"olsr\", tell_source = false }"));
     assert_story(&heard, &["route lost"]);
     let lost = heard[1].0;
@@ -205,21 +204,20 @@ fn olsr_finds_out_when_the_hold_time_is_over() {
 }
 
 #[test]
-fn routes_that_never_change_are_known_from_the_start() {
+fn fixed_routes_are_known_from_the_start() {
     let text = chain("{ protocol = \"static\" }").replace("duration = 120.0", "duration = 25.0");
     let (_, heard) = talk(&text);
     assert_eq!(heard, [(0.0, Notice::PathInfo { hops: 3 })]);
 }
 
-/// TCP as it was published does without: there is no such traffic for it, and what others hear of
-/// theirs does not reach it.
+/// Standard TCP uses no notices: there is no ICMP traffic for it, and it does not get those of other flows.
 #[test]
-fn connections_that_do_not_listen_are_left_alone() {
+fn connections_without_notices_cause_no_icmp() {
     for (_, routing) in PROTOCOLS {
         let ran = ran(&chain(routing));
         assert_eq!(events(&ran.trace).filter(|event| event.kind == "icmp").count(), 0, "{routing}");
     }
-    // A connection that listens beside one that does not.
+    // A connection that uses notices beside one that does not.
     let text = format!(
         "{}[[flow]]\nfrom = 0\nto = 3\nstart = 20.5\ntransport = \"newreno\"\n",
         chain("{ protocol = \"aodv\" }")
@@ -233,7 +231,7 @@ fn connections_that_do_not_listen_are_left_alone() {
     let trace = || events(&ran.trace);
     let lost = |kind: &str| trace().filter(|e| (e.what, e.kind, e.node) == ("D", kind, 1)).count();
     let told = trace().filter(|e| (e.what, e.kind) == ("s", "icmp")).count();
-    assert!(lost("tcp") > 0, "the other connection lost segments as well");
+    assert!(lost("tcp") > 0, "the other connection also lost segments");
     assert!((1..=lost("data")).contains(&told), "{told} messages for {} packets", lost("data"));
     for (_, notice) in heard.lock().unwrap().iter() {
         assert!(!matches!(notice, Notice::LinkFailed(lost) if lost.source != 1024), "{notice:?}");

@@ -1,4 +1,4 @@
-//! What results say of true shortest paths.
+//! Shortest-path metrics of results.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use multihop_sim::{Outputs, run};
 
 use crate::support::{ran, result, scenario};
 
-/// Two nodes stand 400 m apart; the third goes past between them at 10 m/s, 250 m from the first
-/// at 50 s and 250 m from the second at 30 s.
+/// Two stationary nodes 400 m apart; a third one moves between them at 10 m/s, and is 250 m from the first at 50 s and
+/// 250 m from the second at 30 s.
 fn ferry(tables: &str) -> String {
     format!(
         "duration = 80.0\nwarmup = 10.0\n{tables}\n[mac]\narp = \"oracle\"\n\
@@ -27,7 +27,7 @@ fn close(value: Option<f64>, expected: f64) {
 }
 
 #[test]
-fn nodes_that_move_have_the_paths_that_were_worked_out() {
+fn paths_of_moving_nodes_agree_with_hand_computed_ones() {
     let mut ferry = scenario(&ferry(""));
     ferry.expected = Some(BTreeMap::from([(1, 1000.0), (2, 600.0)]));
     let found = run(&ferry, Outputs::default(), &mut |_| {}).unwrap();
@@ -48,7 +48,7 @@ fn nodes_that_move_have_the_paths_that_were_worked_out() {
 }
 
 #[test]
-fn without_measured_chains_nothing_is_expected() {
+fn without_measured_chains_there_is_no_expected_goodput() {
     let found = result(&ferry(""));
     assert_eq!(found.totals.expected_goodput_kbps, None);
     assert!(found.flows.iter().all(|flow| flow.expected_goodput_kbps.is_none()));
@@ -81,7 +81,7 @@ fn shortest_paths_are_recorded_at_their_changes_and_at_intervals() {
 }
 
 #[test]
-fn a_detour_is_a_stretched_path() {
+fn stretch_is_the_length_of_a_detour() {
     let flow = |next_hops: &str| -> FlowResult {
         let text = format!(
             "duration = 20.0\nwarmup = 1.0\n[mac]\narp = \"oracle\"\n\
@@ -100,7 +100,7 @@ fn a_detour_is_a_stretched_path() {
 }
 
 #[test]
-fn what_was_never_connected_has_no_path() {
+fn unconnected_nodes_have_no_path() {
     let mut apart = scenario(
         "duration = 5.0\n[topology]\nkind = \"list\"\npositions = [[0.0, 0.0], [251.0, 0.0]]\n\
          [[flow]]\nfrom = 0\nto = 1\ntransport = \"reno\"\n\

@@ -1,5 +1,4 @@
-//! Adaptive pacing in networks, as in the study `pacing` but shorter: AODV, RTS/CTS before every data
-//! frame.
+//! Adaptive pacing in networks, as in the experiment `pacing` but shorter: AODV, RTS/CTS before every data frame.
 
 use multihop_sim::results::RunResult;
 
@@ -50,13 +49,16 @@ fn repeats(result: &RunResult) -> f64 {
 }
 
 #[test]
-fn a_paced_flow_carries_more_than_newreno_and_loses_next_to_nothing() {
+fn a_paced_flow_has_more_goodput_than_newreno_and_few_retransmissions() {
     for hops in [4, 8, 12] {
         let [newreno, paced] = ["\"newreno\"", "\"tcp-ap\""].map(|name| result(&chain(hops, name)));
         let gain = paced.totals.goodput_kbps / newreno.totals.goodput_kbps;
         assert!(gain > 1.02, "{hops} hops: {gain} times as much");
         let (before, after) = (repeats(&newreno), repeats(&paced));
-        assert!(after < 0.01 && before > 5.0 * after, "{hops} hops: {before} of segments repeated, {after}");
+        assert!(
+            after < 0.01 && before > 5.0 * after,
+            "{hops} hops: retransmission index {before}, paced {after}"
+        );
     }
 }
 
@@ -70,7 +72,7 @@ fn two_paced_flows_share_a_cross() {
 
 /// TCP-AP, Figure 10: flow 0 from 30 s on, flow 1 until 60 s.
 #[test]
-fn a_paced_flow_makes_room_for_another_and_takes_it_back() {
+fn a_paced_flow_yields_to_another_and_recovers_its_rate() {
     let flows = flow("\"tcp-ap\"", "start = 30\n") + &flow("\"tcp-ap\"", "stop = 60\n");
     let text = network("kind = \"cross\"", "aodv", 90, &flows);
     let record = ran(&recorded(&text, "\"goodput\"")).record;
@@ -79,7 +81,7 @@ fn a_paced_flow_makes_room_for_another_and_takes_it_back() {
     let (second, left) = (goodput("0", (35.0, 60.0)), goodput("0", (65.0, 90.0)));
     assert!(shared < 0.75 * alone, "{alone} kb/s, then {shared}");
     assert!((0.5..2.0).contains(&(second / shared)), "{second} kb/s beside {shared}");
-    assert!(left > 0.85 * alone, "{left} kb/s, {alone} for the one before");
+    assert!(left > 0.85 * alone, "{left} kb/s, {alone} for the earlier flow");
 }
 
 #[test]
@@ -96,19 +98,19 @@ fn the_pacer_knows_the_length_of_the_path_under_every_routing_protocol() {
 }
 
 #[test]
-fn who_is_not_paced_has_no_rate() {
+fn flows_without_pacing_have_no_rate() {
     let record = ran(&recorded(&chain(2, "\"newreno\""), "\"rate\", \"cov\"")).record;
     assert_eq!(record.lines().count(), 1, "{record}");
 }
 
-/// The timer makes most ACKs: 100 ms that the sender must not take for the network's.
+/// Most ACKs are sent by the delay timer; the sender must not count its 100 ms as network delay.
 #[test]
-fn the_receivers_hold_is_not_in_the_round_trip_that_paces() {
+fn the_ack_delay_is_not_part_of_the_round_trip_for_pacing() {
     let rate = |ap_rtt: &str| {
         let transport = format!("{{ kind = \"tcp-ap+dyn\", ap_rtt = \"{ap_rtt}\" }}");
         let ran = ran(&recorded(&chain(4, &transport), "\"rate\""));
         let rtt = ran.result.flows[0].rtt_ms.unwrap().mean;
-        assert!(rtt > 100.0, "the connection's own round trips have it: {rtt} ms");
+        assert!(rtt > 100.0, "the connection's round trips include it: {rtt} ms");
         mean(&values(&ran.record, "0", "rate_kbps", (20.0, 120.0)))
     };
     let (net, timed) = (rate("net"), rate("timed"));
@@ -116,7 +118,7 @@ fn the_receivers_hold_is_not_in_the_round_trip_that_paces() {
 }
 
 #[test]
-fn pacing_composes_with_link_failure_notices_and_with_delayed_acks() {
+fn pacing_works_with_link_failure_notices_and_delayed_acks() {
     let text = network("kind = \"chain\", hops = 4", "dsr", 60, &flow("\"elfn+ap+da\"", ""));
     let ran = ran(&recorded(&text, "\"rate\""));
     assert!(ran.result.totals.goodput_kbps > 200.0);

@@ -1,4 +1,4 @@
-//! Routing protocols in networks that stand still.
+//! Routing protocols in stationary networks.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use multihop_sim::{Outputs, run};
 
 use crate::support::{events, ran, result, scenario};
 
-/// Every protocol in each of the ways in which published studies ran it.
+/// Every protocol in each configuration of the published studies.
 pub(crate) const PROTOCOLS: [(&str, &str); 6] = [
     ("aodv ns2 mac", "{ protocol = \"aodv\" }"),
     ("aodv ns2 hello", "{ protocol = \"aodv\", link_failure = \"hello\" }"),
@@ -18,14 +18,14 @@ pub(crate) const PROTOCOLS: [(&str, &str); 6] = [
     ("olsr", "{ protocol = \"olsr\" }"),
 ];
 
-/// Pairs that are tried in each placement.
+/// Pairs in each placement.
 const PAIRS: usize = 10;
-/// When the first begins: OLSR knows everybody by then.
+/// When the first pair begins, s: OLSR has converged by then.
 const SETTLED: usize = 30;
 /// Datagrams of each pair, one every half a second.
 const DATAGRAMS: u32 = 8;
 
-/// 50 nodes in a square of 1 km, and pairs that talk one after another.
+/// 50 nodes in a square of 1 km, and pairs that exchange data one after another.
 fn placement(seed: u64, routing: &str) -> Scenario {
     let mut text = format!(
         "duration = {}.0\nseed = {seed}\nrouting = {routing}\n[mac]\narp = \"queueing\"\n\
@@ -46,7 +46,7 @@ fn placement(seed: u64, routing: &str) -> Scenario {
     scenario(&text)
 }
 
-/// Links between each pair of the scenario's flows, at least.
+/// Length of the shortest path of each flow of the scenario.
 fn shortest(scenario: &Scenario) -> Vec<Option<u32>> {
     let places = scenario.topology.place(scenario.seed).unwrap().positions;
     let range = scenario.decode_range();
@@ -71,20 +71,19 @@ fn shortest(scenario: &Scenario) -> Vec<Option<u32>> {
     scenario.flows.iter().map(|flow| hops(flow.from.index(), flow.to.index())).collect()
 }
 
-/// What a protocol made of the pairs of some placements.
+/// The results of a protocol over several placements.
 #[derive(Default)]
 struct Served {
     pairs: u32,
-    /// Pairs that always went the shortest way.
+    /// Pairs that always used the shortest path.
     shortest: u32,
-    /// Sum and maximum of the hops' ratios to the shortest way's.
+    /// Sum and maximum of hops / hops of the shortest path.
     stretch: f64,
     longest: f64,
     delivered: u64,
 }
 
-/// 8 placements, or as many as `MULTIHOP_PLACEMENTS` says. Each protocol serves every pair that is
-/// connected at all.
+/// 8 placements, or the number in `MULTIHOP_PLACEMENTS`. Each protocol must serve every connected pair.
 #[test]
 fn every_connected_pair_of_fifty_nodes_is_served() {
     let placements = std::env::var("MULTIHOP_PLACEMENTS").map_or(8, |n| n.parse().unwrap());
@@ -107,8 +106,8 @@ fn every_connected_pair_of_fifty_nodes_is_served() {
                         served.longest = served.longest.max(stretch);
                         served.delivered += flow.segments_delivered;
                     }
-                    (Some(_), None) => panic!("{name}, seed {seed}: nothing came through of {flow:?}"),
-                    (None, hops) => assert_eq!(hops, None, "{name}, seed {seed}: there is no way"),
+                    (Some(_), None) => panic!("{name}, seed {seed}: nothing was delivered of {flow:?}"),
+                    (None, hops) => assert_eq!(hops, None, "{name}, seed {seed}: there is no path"),
                 }
             }
         }
@@ -118,7 +117,7 @@ fn every_connected_pair_of_fifty_nodes_is_served() {
         println!("{name:<15}  {pairs:>5}  {share:>9.4}  {shortest:>8}  {stretch:>12.3}  {longest:>5.2}");
         assert!(share > 0.99, "{name}: {share} of all datagrams");
         let most = if name == "olsr" { 1.0 } else { 1.15 };
-        assert!(stretch <= most, "{name}: {stretch} times the shortest way");
+        assert!(stretch <= most, "{name}: {stretch} times the shortest path");
     }
 }
 
@@ -130,17 +129,16 @@ fn chain(routing: &str, arp: &str, seconds: f64) -> String {
     )
 }
 
-/// Contention makes the MAC give up on neighbours that are there. AODV finds them again within
-/// fractions of a second; DSR's requests, broadcast into a busy channel, get lost, and then it does
-/// not ask again for two seconds.
+/// Contention makes the MAC give up on neighbours within range. AODV finds them again within fractions of a second.
+/// DSR's requests, broadcast on a busy channel, are lost, and it does not repeat them for two seconds.
 #[test]
-fn tcp_over_a_chain_gets_what_the_protocols_patience_leaves() {
+fn goodput_over_a_chain_depends_on_how_soon_discovery_is_repeated() {
     let goodput = |routing: &str| result(&chain(routing, "ns2", 120.0)).totals.goodput_kbps;
     let shares = [0.75..0.95, 0.9..1.05, 0.7..0.9, 0.85..1.05, 0.35..0.6, 0.6..1.0];
     let mut expected: Vec<_> =
         PROTOCOLS.into_iter().zip(shares).map(|((name, routing), share)| (name, routing, share)).collect();
     let hasty = "{ protocol = \"dsr\", request_period = 0.05 }";
-    expected.push(("dsr, asking again after 0.2 s", hasty, 0.8..1.0));
+    expected.push(("dsr, repeating requests after 0.2 s", hasty, 0.8..1.0));
     let fixed = goodput("{ protocol = \"static\" }");
     println!("static {fixed:.0} kb/s");
     for (name, routing, share) in expected {
@@ -150,8 +148,8 @@ fn tcp_over_a_chain_gets_what_the_protocols_patience_leaves() {
     }
 }
 
-/// Whenever nothing arrives for half a second, it is less than two seconds (and the time of the next
-/// search) since the next node on the way of a request missed it.
+/// Whenever nothing arrives for half a second, the next node on the path of a request missed it less than two seconds
+/// (and the time of the next discovery) earlier.
 #[test]
 fn dsr_stalls_after_lost_requests() {
     let ran = ran(&chain("{ protocol = \"dsr\" }", "ns2", 120.0));

@@ -1,4 +1,4 @@
-//! Stale routes: a path exists most of the time, and TCP gets next to nothing over it.
+//! Stale routes: TCP has almost no goodput although a path exists most of the time.
 
 use crate::support::{Event, events, ran, result};
 
@@ -13,7 +13,7 @@ fn fast(seed: u64) -> String {
     )
 }
 
-/// Events at which a person would look: what the two ends send and receive, and every drop.
+/// The relevant events: what both ends send and receive, and every drop.
 fn condensed(trace: &str) -> Vec<Event<'_>> {
     let ends = [1, 2];
     events(trace)
@@ -22,11 +22,11 @@ fn condensed(trace: &str) -> Vec<Event<'_>> {
         .collect()
 }
 
-/// The seed was searched for: see `search_for_starving_connections`.
+/// Found by `search_for_starving_connections`.
 const STARVING: u64 = 1186;
 
-/// Section 5.1 and Table 1 of the paper: no segment is acknowledged in 120 s, although there is nearly
-/// always a path. Packets for nodes that have moved on wait with ARP until the end.
+/// Section 5.1 and Table 1 of the paper: no segment is acknowledged in 120 s, although there is nearly always a path.
+/// Packets for nodes that have moved away wait for ARP until the end.
 #[test]
 fn a_connection_starves_on_stale_routes() {
     let ran = ran(&fast(STARVING));
@@ -41,14 +41,14 @@ fn a_connection_starves_on_stale_routes() {
     }
     assert!(share > 0.95, "{share}");
     assert_eq!(flow.acked_kbps, Some(0.0));
-    // The retransmission timer doubles from 6 s on.
+    // The retransmission timeout doubles from 6 s on.
     let sent: Vec<f64> = table.iter().filter(|e| e.what == "s" && e.kind == "tcp").map(|e| e.at).collect();
     assert_eq!(sent, [0.0, 6.0, 18.0, 42.0, 90.0]);
     let dropped = |reason: &str| table.iter().filter(|e| e.reason == reason).count();
-    assert!(dropped("NRTE") + dropped("STAL") > 0, "a stale route was found out");
+    assert!(dropped("NRTE") + dropped("STAL") > 0, "a stale route was detected");
     let held = table.iter().filter(|e| e.reason == "END" && e.node > 2).count();
     assert!(held >= 1, "a packet of the connection is still at a node that should forward it");
-    // That it waits for an address is seen from what happens if all addresses are known.
+    // With all addresses known, the connection does not starve: ARP is the cause.
     let known = result(&fast(STARVING).replace("arp = \"ns2\"", "arp = \"oracle\""));
     assert!(known.flows[0].acked_kbps > Some(10.0), "{:?}", known.flows[0]);
 }

@@ -1,4 +1,4 @@
-//! Scenarios run through the crate's public face, and what they leave behind.
+//! Runs of scenarios through the public API, with all their outputs.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -12,10 +12,10 @@ use multihop_sim::{Outputs, run};
 use multihop_transport::connection::{Connection, ConnectionConfig, Flow};
 use multihop_wire::{dot11, radiotap};
 
-/// All that a run says.
+/// All outputs of a run.
 pub(crate) struct Ran {
     pub(crate) result: RunResult,
-    /// Packet events, one to a line.
+    /// Packet events, one per line.
     pub(crate) trace: String,
     /// The capture file.
     pub(crate) pcap: Vec<u8>,
@@ -28,17 +28,17 @@ pub(crate) fn scenario(text: &str) -> Scenario {
     Scenario::load(&source, &[]).unwrap_or_else(|problems| panic!("{problems}\nin\n{text}"))
 }
 
-/// The result alone.
+/// Runs a scenario without outputs.
 pub(crate) fn result(text: &str) -> RunResult {
     run(&scenario(text), Outputs::default(), &mut |_| {}).unwrap()
 }
 
-/// Everything.
+/// Runs a scenario with all outputs.
 pub(crate) fn ran(text: &str) -> Ran {
     ran_scenario(&scenario(text))
 }
 
-/// The same of a scenario that a test has changed.
+/// The same for a scenario that a test has modified.
 pub(crate) fn ran_scenario(scenario: &Scenario) -> Ran {
     let (trace, pcap, record) = (Shared::default(), Shared::default(), Shared::default());
     let outputs = Outputs {
@@ -50,7 +50,7 @@ pub(crate) fn ran_scenario(scenario: &Scenario) -> Ran {
     Ran { result, trace: trace.text(), pcap: pcap.take(), record: record.text() }
 }
 
-/// A transport that consists of these ends.
+/// A transport with these ends.
 pub(crate) fn transport(ends: impl Fn() -> [Box<dyn Connection>; 2] + Send + Sync + 'static) -> Transport {
     let extension = Extension { name: "test", version: "1", help: "For a test." };
     let custom = CustomTransport { extension, config: Arc::new(FromFn(ends)) };
@@ -80,7 +80,7 @@ impl<F> fmt::Debug for FromFn<F> {
 pub(crate) struct Event<'a> {
     /// `s`, `r`, `f` or `D`.
     pub(crate) what: &'a str,
-    /// In seconds.
+    /// Seconds.
     pub(crate) at: f64,
     pub(crate) node: u32,
     /// Number of the segment or datagram; `-` for others.
@@ -143,14 +143,14 @@ impl Write for Shared {
     }
 }
 
-/// A frame as it left a node.
+/// A transmitted frame.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sent {
-    /// When its first bit did, in ns.
+    /// When its first bit left the antenna, ns.
     pub(crate) at: u64,
     pub(crate) node: u32,
     pub(crate) kind: Kind,
-    /// The receiver; `None` for everybody.
+    /// The receiver; `None` for broadcasts.
     pub(crate) to: Option<u32>,
     /// The duration field, in us.
     pub(crate) duration: u16,
@@ -201,7 +201,7 @@ pub(crate) fn packets(mut file: &[u8]) -> impl Iterator<Item = Captured<'_>> {
     })
 }
 
-/// An interface shows what its node sends, and what it receives for itself.
+/// The frame, if the packet is a transmission: interfaces also show received frames.
 fn sent(packet: &Captured<'_>) -> Option<Sent> {
     let (_, frame) = radiotap::Header::parse(packet.bytes).unwrap();
     let frame = dot11::Frame::parse(frame).unwrap();
@@ -228,7 +228,7 @@ fn node(mac: [u8; 6]) -> u32 {
     u32::from_be_bytes(mac[2..].try_into().unwrap())
 }
 
-/// A chain whose first node sends datagrams of 1460 bytes to its last, and no time goes to ARP.
+/// A chain whose first node sends datagrams of 1460 bytes to its last, without ARP traffic.
 pub(crate) fn udp_chain(hops: u32, rate_kbps: f64, seconds: f64, seed: u64) -> String {
     format!(
         "duration = {:?}\nwarmup = 10.0\nseed = {seed}\n\

@@ -50,7 +50,7 @@ fn combinations_share_seeds_and_the_last_axis_varies_fastest() {
 }
 
 #[test]
-fn a_key_depends_on_what_decides_the_run() {
+fn a_key_depends_on_everything_that_affects_the_result() {
     let keys = |text: &str| {
         let plan = plan(text, &[]).unwrap();
         (0..plan.runs()).map(|index| plan.run(index).unwrap().key).collect::<Vec<_>>()
@@ -114,7 +114,7 @@ fn shards_divide_a_list() {
 }
 
 #[test]
-fn no_axes_is_one_combination() {
+fn a_sweep_without_axes_has_one_combination() {
     let text = SWEPT.split("\"flow.*").next().unwrap();
     let plan = plan(text, &[]).unwrap();
     assert_eq!((plan.runs(), plan.combinations()), (3, 1));
@@ -144,7 +144,7 @@ fn answers_are_in_order_for_any_number_of_threads() {
     for jobs in [0, 1, 2, 7, 100] {
         let mut answers = Vec::new();
         let work = |index: usize| {
-            // The first ones take longest.
+            // The first calls take longest.
             std::thread::sleep(Duration::from_millis(if index < 3 { 10 } else { 0 }));
             index * index
         };
@@ -159,7 +159,7 @@ fn answers_are_in_order_for_any_number_of_threads() {
 
 #[test]
 fn two_jobs_run_in_parallel() {
-    // Each of the two waits for the other.
+    // Each job waits for the other.
     let (to_second, first_came) = mpsc::sync_channel(1);
     let (to_first, second_came) = mpsc::sync_channel(1);
     let waits = [std::sync::Mutex::new(second_came), std::sync::Mutex::new(first_came)];

@@ -1,7 +1,7 @@
 //! Hidden and exposed terminals, event by event.
 //!
-//! Single datagrams are sent at chosen instants. Only the backoffs are random; each is read off
-//! the first frame that follows it, and every other instant is worked out by hand.
+//! Single datagrams are sent at chosen instants. Only the backoffs are random; each is derived from the first frame that
+//! follows it, and all other instants are computed by hand.
 
 use crate::support::{Kind, Ran, Sent, ran};
 
@@ -14,21 +14,21 @@ const SIFS: u64 = 10_000;
 const DIFS: u64 = 50_000;
 const EIFS: u64 = 364_000;
 const SLOT: u64 = 20_000;
-/// Between IP and MAC.
+/// Link delay between IP and MAC.
 const LINK: u64 = 25_000;
-/// From the start of an RTS to the moment when its CTS is overdue: RTS, SIFS, CTS and twice 2 us.
+/// From the start of an RTS until its CTS is overdue: RTS, SIFS, CTS and twice 2 us.
 const NO_CTS: u64 = RTS + SIFS + CTS + 4_000;
 
-/// Time of flight over so many metres, in ns rounded up.
+/// Propagation delay, ns rounded up.
 fn flight(metres: u64) -> u64 {
     (10 * metres).div_ceil(3)
 }
 
-/// Four nodes on a line at `x`: the second flow's datagram goes out `later` after the first's.
+/// Four nodes on a line at `x`; the second flow's datagram is sent `later` seconds after the first's.
 fn two_links(x: [f64; 4], [first, second]: [(u32, u32); 2], later: f64, seed: u64, flavour: &str) -> Ran {
     let places: Vec<_> = x.iter().map(|x| format!("[{x:?}, 0.0]")).collect();
     let flow = |(from, to), start: f64| {
-        // One datagram: the next would come after the end.
+        // One datagram: the next would be sent after the end.
         format!(
             "[[flow]]\nfrom = {from}\nto = {to}\napp = \"cbr\"\nrate_kbps = 10.0\nsize = 1460\nstart = {start:?}\n"
         )
@@ -43,7 +43,7 @@ fn two_links(x: [f64; 4], [first, second]: [(u32, u32); 2], later: f64, seed: u6
     ))
 }
 
-/// Slots from `from` to `at`, which must be whole.
+/// Slots between `from` and `at`, which must be whole.
 fn slots(at: u64, from: u64) -> u64 {
     assert!(at >= from, "sent at {at} ns, not allowed before {from}");
     assert_eq!((at - from) % SLOT, 0, "{at} is no slot boundary after {from}");
@@ -70,10 +70,10 @@ fn assert_exchange(frames: &[Sent], from: u32, to: u32, at: u64) {
 /// 600 m apart, with the sender's receiver 400 m from the hidden node.
 const HIDDEN: [f64; 4] = [0.0, 200.0, 600.0, 800.0];
 
-/// Node 2's data keeps node 1's receiver busy (400 m: an error), so that no RTS of node 0, which
-/// hears nothing of it, gets through until node 1 has waited EIFS.
+/// Node 2's data keeps node 1's receiver busy (400 m: an error). No RTS of node 0, which does not sense that data,
+/// succeeds until node 1 has waited EIFS.
 #[test]
-fn a_hidden_station_keeps_the_receiver_deaf() {
+fn a_hidden_terminal_blocks_the_receiver() {
     let mut failures = 0;
     for seed in 1..=20 {
         let ran = two_links(HIDDEN, [(2, 3), (0, 1)], 0.004, seed, "ns2");
@@ -91,7 +91,7 @@ fn a_hidden_station_keeps_the_receiver_deaf() {
         let mut window = 31;
         let mut tries = 0;
         for (n, rts) in ours.iter().enumerate().take_while(|(_, frame)| frame.kind == Kind::Rts) {
-            assert!(slots(rts.at, free + DIFS) < window, "try {n} with a window of {window}");
+            assert!(slots(rts.at, free + DIFS) < window, "attempt {n} with a window of {window}");
             let answered = rts.at + RTS + flight(200) + SIFS >= deaf_until
                 && rts.at + flight(200) >= data_reaches_1 + DATA;
             tries += 1;
@@ -107,10 +107,10 @@ fn a_hidden_station_keeps_the_receiver_deaf() {
         assert_eq!(ours.len() as u64, tries + 3, "the last RTS was answered");
         assert!(ran.result.flows.iter().all(|flow| flow.segments_delivered == 1));
     }
-    assert!(failures >= 20, "every run has at least one, for the data lasts longer than a backoff");
+    assert!(failures >= 20, "every run has at least one, because the data lasts longer than a backoff");
 }
 
-/// With the other link 60 m nearer, the senders sense each other (540 m), and node 0 waits.
+/// With the other link 60 m nearer, the senders sense each other (540 m) and node 0 waits.
 #[test]
 fn a_sender_within_sense_range_waits() {
     for seed in 1..=20 {
@@ -118,7 +118,7 @@ fn a_sender_within_sense_range_waits() {
         let sent = ran.sent();
         let theirs = of(&sent, [2, 3]);
         assert_exchange(&theirs, 2, 3, theirs[0].at);
-        // An error to node 0: EIFS, and in ns-2 a DIFS. Node 3's ACK is too far away to be sensed.
+        // Node 0 receives an error: EIFS, and in ns-2 also DIFS. Node 3's ACK is too far away to be sensed.
         let data_over = theirs[2].at + DATA + flight(540);
         let ours = of(&sent, [0, 1]);
         assert!(slots(ours[0].at, data_over + EIFS + DIFS) <= 30);
@@ -128,7 +128,7 @@ fn a_sender_within_sense_range_waits() {
 }
 
 #[test]
-fn saturated_hidden_senders_collide_and_those_in_sense_range_hardly() {
+fn hidden_senders_collide_much_more_often_than_those_in_sense_range() {
     let retries = |x: f64| {
         let text = format!(
             "duration = 20.0\n[mac]\narp = \"oracle\"\n\
@@ -144,11 +144,10 @@ fn saturated_hidden_senders_collide_and_those_in_sense_range_hardly() {
     assert!(hidden > 0.3 && sensed < 0.1, "share of failed tries: hidden {hidden}, sensed {sensed}");
 }
 
-/// Node 1 sends to node 0, away from node 2, which would disturb nobody by sending to node 3, but
-/// hears the RTS, obeys its duration field, and waits EIFS after the ACK of node 0, 400 m away, that
-/// it does not understand.
+/// Node 1 sends to node 0, away from node 2. Node 2 would disturb no one by sending to node 3, but it hears the RTS, sets
+/// its NAV, and waits EIFS after the ACK of node 0, which it cannot decode at 400 m.
 #[test]
-fn an_exposed_sender_waits_though_it_need_not() {
+fn an_exposed_sender_defers_unnecessarily() {
     for (flavour, after_error) in [("ns2", EIFS + DIFS), ("standard", EIFS)] {
         for seed in 1..=10 {
             let ran = two_links([0.0, 200.0, 400.0, 600.0], [(1, 0), (2, 3)], 0.004, seed, flavour);

@@ -18,7 +18,7 @@ fn chain(hops: u32, transport: &str, tables: &str) -> String {
 }
 
 #[test]
-fn nothing_is_sent_twice_over_one_clean_hop() {
+fn there_are_no_retransmissions_over_one_perfect_hop() {
     for kind in KINDS {
         let result = result(&chain(1, &format!("{kind:?}"), ""));
         let flow = &result.flows[0];
@@ -29,7 +29,7 @@ fn nothing_is_sent_twice_over_one_clean_hop() {
 }
 
 #[test]
-fn a_file_arrives_whole_and_the_flow_ends() {
+fn a_file_arrives_completely_and_the_flow_ends() {
     for kind in KINDS {
         let text = format!(
             "duration = 200.0\n[radio]\nloss = 0.05\n[topology]\nkind = \"chain\"\nhops = 3\n\
@@ -45,9 +45,9 @@ fn a_file_arrives_whole_and_the_flow_ends() {
     }
 }
 
-/// A trace counted by hand gives what the result says.
+/// Counts from the trace equal those of the result.
 #[test]
-fn counts_are_those_of_the_trace() {
+fn counters_agree_with_the_trace() {
     for kind in KINDS {
         let ran = ran(&chain(3, &format!("{kind:?}"), "[radio]\nloss = 0.05"));
         let data = || events(&ran.trace).filter(|event| event.kind == "tpa");
@@ -70,7 +70,7 @@ fn counts_are_those_of_the_trace() {
     }
 }
 
-/// Block and place in it.
+/// Block and position in it.
 fn place(number: &str) -> (u32, u32) {
     let (block, position) = number.split_once('.').unwrap();
     (block.parse().unwrap(), position.parse().unwrap())
@@ -80,8 +80,8 @@ const ACK_INHIBITION: &str = include_str!("../../../../scenarios/ack-inhibition.
 const BROKEN: f64 = 39.556;
 const RESTORED: f64 = 50.92;
 
-/// Data segments that first left while ACKs did not get through and timers had begun to expire, and
-/// which of them arrived in that time.
+/// Data segments first transmitted while ACKs were lost and timers had begun to expire, and those of them that arrived in
+/// that time.
 fn in_the_gap(transport: &str) -> (Vec<String>, Vec<String>) {
     let ran = ran(&ACK_INHIBITION.replace("tpa-3", transport));
     let of = |what: &'static str, node: u32| {
@@ -92,7 +92,7 @@ fn in_the_gap(transport: &str) -> (Vec<String>, Vec<String>) {
     let acks = |from: f64, to: f64| {
         events(&ran.trace).any(|e| (e.what, e.node, e.kind) == ("r", 0, "ack") && e.at > from && e.at < to)
     };
-    assert!(acks(39.0, BROKEN) && !acks(BROKEN + 0.02, RESTORED), "{transport}: ACKs are what is missing");
+    assert!(acks(39.0, BROKEN) && !acks(BROKEN + 0.02, RESTORED), "{transport}: only ACKs are missing");
     let mut earlier = BTreeSet::new();
     let mut fresh = Vec::new();
     for event in of("s", 0) {
@@ -107,9 +107,9 @@ fn in_the_gap(transport: &str) -> (Vec<String>, Vec<String>) {
     (fresh, delivered)
 }
 
-/// Appendix B of the TPA paper, Figure 23: segment after segment of the block, one for each expiry.
+/// Appendix B of the TPA paper, Figure 23: each timeout transmits another segment of the block.
 #[test]
-fn tpa_moves_on_while_its_acks_are_lost() {
+fn tpa_transmits_new_segments_while_its_acks_are_lost() {
     let (fresh, delivered) = in_the_gap("tpa-3");
     assert!((6..=7).contains(&fresh.len()), "{fresh:?}");
     assert_eq!(delivered, fresh);
@@ -119,7 +119,7 @@ fn tpa_moves_on_while_its_acks_are_lost() {
 }
 
 #[test]
-fn tcp_sends_one_segment_again_while_its_acks_are_lost() {
+fn tcp_retransmits_one_segment_while_its_acks_are_lost() {
     for transport in ["tcp-2", "tcp-3", "newreno"] {
         let (fresh, _) = in_the_gap(transport);
         assert!(fresh.is_empty(), "{transport}: {fresh:?}");
@@ -128,7 +128,7 @@ fn tcp_sends_one_segment_again_while_its_acks_are_lost() {
 
 /// Node 2 of three hops is away from second 33 to second 77 (see `notices`).
 #[test]
-fn only_a_tpa_that_takes_notices_is_told_of_broken_links() {
+fn link_failures_are_notified_only_if_tpa_uses_notices() {
     for (notices, told) in [("true", true), ("false", false)] {
         let transport = format!("{{ kind = \"tpa-3\", notices = {notices} }}");
         let text = crate::notices::chain("{ protocol = \"aodv\" }").replace("\"newreno\"", &transport);
@@ -136,13 +136,13 @@ fn only_a_tpa_that_takes_notices_is_told_of_broken_links() {
         let icmp = events(&ran.trace).filter(|e| e.kind == "icmp").count();
         assert_eq!(icmp > 0, told, "{icmp} messages");
         let late = |e: &Event<'_>| (e.what, e.node, e.kind) == ("r", 3, "tpa") && e.at > 78.0;
-        assert!(events(&ran.trace).filter(late).count() > 100, "it goes on when node 2 is back");
+        assert!(events(&ran.trace).filter(late).count() > 100, "it resumes when node 2 is back");
     }
 }
 
 /// With notices, timeouts mean congestion: only a notice freezes the sender.
 #[test]
-fn a_notice_freezes_the_sender_whoever_finds_routes() {
+fn a_notice_freezes_the_sender_under_every_routing_protocol() {
     let record = "[record]\nevery = 0.0\nwhat = [\"state\"]\n";
     for protocol in ["aodv", "dsr", "olsr"] {
         let text = crate::notices::chain(&format!("{{ protocol = {protocol:?} }}"))
@@ -153,15 +153,15 @@ fn a_notice_freezes_the_sender_whoever_finds_routes() {
             (columns[3] == "state" && columns[4] == "5").then(|| columns[0].parse::<f64>().unwrap())
         });
         let frozen: Vec<f64> = frozen.collect();
-        // Node 2 goes at second 30, and is out of reach at 33. HELLOs of OLSR may be lost before.
+        // Node 2 leaves at second 30 and is out of reach at 33. OLSR's HELLOs may be lost earlier.
         assert!(frozen.iter().any(|at| (30.0..36.0).contains(at)), "{protocol}: frozen at {frozen:?} s");
     }
 }
 
-/// Before it is silent a sender asks once, or routing on demand would have nothing to look for the route
-/// with; then every `silence_max`, until the route is back.
+/// Before it becomes silent a sender probes once, because an on-demand protocol needs a packet to start a route
+/// discovery. It then probes every `silence_max` until the route is restored.
 #[test]
-fn a_sender_with_news_of_routes_asks_before_it_is_silent() {
+fn a_sender_with_route_notices_probes_once_before_it_is_silent() {
     let text = crate::notices::chain("{ protocol = \"aodv\" }")
         .replace("\"newreno\"", "{ kind = \"tpa-3\", notices = true, route_notices = true }");
     let ran = ran(&text);
@@ -171,15 +171,15 @@ fn a_sender_with_news_of_routes_asks_before_it_is_silent() {
     let told = at_sender("r", "icmp").find(|at| *at > 33.0).unwrap();
     let asked: Vec<f64> = at_sender("s", "tpa").filter(|at| (told..77.0).contains(at)).collect();
     let search = at_sender("s", "rreq").find(|at| *at > told).unwrap();
-    assert!(asked[0] - told < 1.0 && search - asked[0] < 0.1, "told at {told}, asked at {asked:?}");
+    assert!(asked[0] - told < 1.0 && search - asked[0] < 0.1, "notice at {told}, probes at {asked:?}");
     assert!(asked.windows(2).all(|pair| (9.9..10.5).contains(&(pair[1] - pair[0]))), "{asked:?}");
     let arrived = events(&ran.trace).filter(|e| (e.what, e.node, e.kind) == ("r", 3, "tpa") && e.at > 77.0);
     assert!(arrived.map(|e| e.at).next().unwrap() < 77.0 + 11.0);
 }
 
-/// What the series show, and that the window holds.
+/// The recorded series, and the limit of the window.
 #[test]
-fn series_of_a_sender() {
+fn a_sender_has_series_of_window_and_state() {
     let record = "[record]\nevery = 0.0\nwhat = [\"cwnd\", \"rtt\", \"state\", \"rate\", \"cov\", \"hops\"]";
     let text = chain(4, "\"tpa-ap-3\"", &format!("{record}\n[radio]\nloss = 0.05"));
     let ran = ran(&text);
@@ -197,8 +197,7 @@ fn series_of_a_sender() {
     assert!(values("hops").iter().all(|hops| *hops == 4.0));
 }
 
-/// UDP datagrams between the flow's ports with the 12 bytes of a TPA header: 20 bytes above IP, as
-/// many as TCP's.
+/// UDP datagrams between the flow's ports with the 12 bytes of a TPA header: 20 bytes after the IP header, as for TCP.
 #[test]
 fn captures_show_tpa_in_udp() {
     let ran = ran(&chain(2, "\"tpa-2\"", ""));
@@ -230,11 +229,11 @@ fn captures_show_tpa_in_udp() {
         }
     }
     assert!(data > 1000 && acks > 500, "{data} segments, {acks} ACKs");
-    // SYN and SYN+ACK, received and sent on.
+    // SYN and SYN+ACK, each received and forwarded.
     assert_eq!(syns, 4);
 }
 
-/// tshark has no reader for TPA itself: all below is right, and the payload is what `wire.md` says.
+/// tshark has no dissector for TPA. It finds the lower layers correct, and the payload is as described in `wire.md`.
 #[test]
 fn tshark_reads_the_datagrams_around_tpa() {
     if tshark_is_missing() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::support::{result, scenario};
 
-/// Two at a time among six nodes in a row.
+/// Two transfers at a time in a chain of six nodes.
 fn transfers(seconds: u32, seed: u64, bytes: &str) -> String {
     format!(
         "duration = {seconds}.0\nseed = {seed}\ntopology = {{ kind = \"chain\", hops = 5 }}\n\
@@ -14,7 +14,7 @@ fn transfers(seconds: u32, seed: u64, bytes: &str) -> String {
 }
 
 #[test]
-fn each_begins_when_the_one_before_has_been_over_for_a_while() {
+fn each_transfer_begins_a_pause_after_the_end_of_the_previous_one() {
     let flows = result(&transfers(60, 1, "50_000")).flows;
     assert!(flows.len() > 10, "{} transfers", flows.len());
     let (first, second) = (flows[0].start, flows[1].start);
@@ -31,7 +31,7 @@ fn each_begins_when_the_one_before_has_been_over_for_a_while() {
 }
 
 #[test]
-fn pairs_and_sizes_come_from_the_seed_and_do_not_depend_on_the_end() {
+fn pairs_and_sizes_depend_only_on_the_seed() {
     let drawn = |seconds, seed| {
         let text = transfers(seconds, seed, "{ pareto = { mean = 50_000, shape = 2.0 } }");
         let flows = scenario(&text).flows;

@@ -1,4 +1,4 @@
-//! Hosts behind wires, and connections in two parts.
+//! Hosts behind wires, and split connections.
 
 use super::support::{events, ran, result, scenario};
 
@@ -17,7 +17,7 @@ fn flow(from: &str, to: &str, rest: &str) -> String {
 const SPLIT: &str = "app = \"relay\"\nof = 0\ntransport = \"newreno\"";
 
 #[test]
-fn a_packet_takes_its_transmission_and_the_delay() {
+fn a_packet_takes_transmission_time_plus_delay() {
     let cbr = "app = \"cbr\"\nrate_kbps = 10.0\nsize = 972\nstop = 20.0";
     let ran = ran(&chain("static", "rate_kbps = 100.0\ndelay = 0.25", &flow("3", "\"server\"", cbr)));
     // 1000 bytes with IP and UDP headers at 100 kb/s, and a quarter of a second.
@@ -31,20 +31,20 @@ fn a_packet_takes_its_transmission_and_the_delay() {
 }
 
 #[test]
-fn a_full_queue_drops_and_the_wire_carries_its_rate() {
+fn a_wire_has_a_queue_limit_and_a_rate() {
     let cbr = "app = \"cbr\"\nrate_kbps = 300.0\nsize = 972";
     let text = chain("static", "rate_kbps = 100.0\nqueue = 5", &flow("3", "4", cbr));
     let result = result(&text);
     let goodput = result.flows[0].goodput_kbps;
     assert!((goodput - 97.2).abs() < 1.0, "{goodput}");
     assert!(result.drops["queue-full"] > 1000, "{:?}", result.drops);
-    // Five wait, one is leaving.
+    // Five are queued, one is being transmitted.
     let longest = result.flows[0].delay_ms.as_ref().unwrap().p95;
     assert!((longest - (6.0 * 80.0 + 10.0)).abs() < 15.0, "{longest}");
 }
 
 #[test]
-fn every_routing_protocol_reaches_a_host_and_is_reached_by_it() {
+fn hosts_send_and_receive_under_every_routing_protocol() {
     for routing in ["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr"] {
         for (from, to) in [("0", "\"server\""), ("\"server\"", "0")] {
             let tcp = "transport = \"tcp-2\"\nstart = 20.0";
@@ -53,14 +53,14 @@ fn every_routing_protocol_reaches_a_host_and_is_reached_by_it() {
             assert!(found.goodput_kbps > 200.0, "{routing} {from} {to}: {}", found.goodput_kbps);
             assert_eq!(found.mean_hops, Some(4.0), "{routing}");
             let other = events(&ran.trace).find(|e| e.node == 4 && !["tcp", "ack", "syn"].contains(&e.kind));
-            assert_eq!(other, None, "a host hears nothing of the mesh");
+            assert_eq!(other, None, "a host gets no traffic of the mesh");
         }
     }
 }
 
 #[test]
-fn news_of_a_broken_path_reaches_the_sender_and_a_host_hears_none() {
-    // The relay in the middle walks away at 30 s; AODV tells the source.
+fn link_failures_are_notified_to_nodes_but_not_to_hosts() {
+    // The relay in the middle leaves at 30 s; AODV notifies the source.
     let text = "duration = 40.0\n[topology]\nkind = \"list\"\n\
         positions = [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]]\n[mobility]\nkind = \"waypoints\"\n\
         waypoints = [[], [[0.0, 200.0, 0.0], [30.0, 200.0, 0.0], [31.0, 200.0, 900.0]], []]\n\
@@ -74,7 +74,7 @@ fn news_of_a_broken_path_reaches_the_sender_and_a_host_hears_none() {
 }
 
 #[test]
-fn a_relay_passes_on_every_byte_and_ends() {
+fn a_relay_forwards_every_byte_and_ends() {
     for transport in ["newreno", "tpa*-3"] {
         let file = format!("app = \"file\"\nbytes = 300000\ntransport = \"{transport}\"");
         let flows = flow("0", "3", &file) + &flow("3", "\"server\"", SPLIT);
@@ -83,14 +83,14 @@ fn a_relay_passes_on_every_byte_and_ends() {
         let bytes = |kbps: f64, from: f64, to: f64| (kbps * 125.0 * (to - from)).round();
         assert_eq!(bytes(first.goodput_kbps, first.start, first.stop), 300_000.0, "{transport}");
         assert_eq!(bytes(second.goodput_kbps, second.start, second.stop), 300_000.0, "{transport}");
-        assert_eq!(ran.result.totals.goodput_kbps, second.goodput_kbps, "what arrived once counts once");
+        assert_eq!(ran.result.totals.goodput_kbps, second.goodput_kbps, "relayed data counts once");
         assert!(second.stop > first.stop && second.stop < 30.0, "{} {}", first.stop, second.stop);
         assert!(events(&ran.trace).any(|e| e.kind == "fin" && e.node == 4 && e.what == "r"));
     }
 }
 
 #[test]
-fn a_slow_wire_holds_the_first_part_back() {
+fn a_slow_wire_limits_the_first_flow_of_a_relay() {
     for transport in ["newreno", "tpa*-3"] {
         let flows = flow("0", "3", &format!("transport = \"{transport}\"")) + &flow("3", "4", SPLIT);
         let [quick, slow] = ["rate_kbps = 10000.0", "rate_kbps = 50.0"].map(|rate| {
@@ -98,7 +98,7 @@ fn a_slow_wire_holds_the_first_part_back() {
             [result.flows[0].goodput_kbps, result.flows[1].goodput_kbps]
         });
         assert!(quick[0] > 300.0 && quick[1] > 0.98 * quick[0], "{quick:?}");
-        // Besides what the wire carries: the buffer of the relay, and what a receiver may hold.
+        // In addition to the wire's goodput: the buffers of the relay and the receiver.
         let ahead = (slow[0] - slow[1]) * 60.0 * 125.0;
         assert!(slow[1] < 50.0 && slow[1] > 40.0, "{slow:?}");
         assert!(ahead > 65_536.0 && ahead < 65_536.0 + 77.0 * 1460.0, "{transport}: {ahead}");
@@ -106,7 +106,7 @@ fn a_slow_wire_holds_the_first_part_back() {
 }
 
 #[test]
-fn a_relay_that_begins_late_finds_what_has_arrived() {
+fn a_relay_that_begins_late_forwards_earlier_data() {
     let file = "app = \"file\"\nbytes = 20000\ntransport = \"newreno\"";
     let flows = flow("0", "3", file) + &flow("3", "4", &format!("{SPLIT}\nstart = 30.0"));
     let result = result(&chain("static", "", &flows));
@@ -115,7 +115,7 @@ fn a_relay_that_begins_late_finds_what_has_arrived() {
 }
 
 #[test]
-fn hosts_are_no_part_of_the_shortest_path() {
+fn shortest_paths_exclude_hosts() {
     let text = chain("static", "", &flow("0", "4", "transport = \"newreno\""));
     let recorded = ran(&format!("{text}[record]\nevery = 10.0\nwhat = [\"shortest\"]\n")).record;
     assert!(recorded.lines().skip(1).all(|line| line.ends_with("shortest,3")), "{recorded}");

@@ -30,7 +30,7 @@ DIFFERENCE = (
     "its ACK; the others begin when they have heard it, a propagation delay later. If two of them then wait the same number of slots, "
     "the frame of the first arrives at the second exactly when its backoff ends. Here the timer comes first, so both send and both "
     "frames are lost, as in one slot of 802.11. Two time lines to the nanosecond are tests: "
-    "`two_back_offs_of_one_length_after_an_ack_end_in_two_lost_frames` and "
+    "`equal_backoffs_after_an_ack_lose_both_frames` and "
     "`after_the_last_hop_the_source_may_send_314_us_before_the_relay` (`cargo test -p multihop-sim --test it chain`). From 6 hops on "
     "this explains only a part; the rest is open."
 )

@@ -1,15 +1,15 @@
-//! Routes that hold for the whole run.
+//! Static routes.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use multihop_core::NodeId;
 use multihop_radio::grid::{Grid, Point};
 
-/// Fewest hops over links that decode, ties to the lowest number; next hops given by hand go first.
+/// Shortest paths over links within decode range, ties to the lowest number; configured next hops take precedence.
 pub(in crate::world) struct FixedRoutes {
     neighbours: Neighbours,
     by_hand: BTreeMap<(NodeId, NodeId), NodeId>,
-    /// For each destination asked for so far: every node's next hop.
+    /// For each destination needed so far: the next hop of every node.
     towards: Vec<Option<Box<[u32]>>>,
 }
 
@@ -26,7 +26,7 @@ impl FixedRoutes {
     pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
         let mut node = from;
         let limit = u32::try_from(self.towards.len()).expect("a checked number of nodes");
-        // Next hops given by hand may lead in a circle.
+        // Configured next hops may form a loop.
         for hops in 0..limit {
             if node == to {
                 return Some(hops);
@@ -36,7 +36,7 @@ impl FixedRoutes {
         None
     }
 
-    /// The neighbour of `node` through which `destination` is reached.
+    /// The next hop of `node` to `destination`.
     pub(in crate::world) fn next_hop(&mut self, node: NodeId, destination: NodeId) -> Option<NodeId> {
         if !self.by_hand.is_empty()
             && let Some(&via) = self.by_hand.get(&(node, destination))
@@ -49,11 +49,11 @@ impl FixedRoutes {
     }
 }
 
-/// Who decodes whom.
+/// The neighbours of each node.
 struct Neighbours {
-    /// Those of node 0, those of node 1, ...; each in ascending order.
+    /// Neighbours of node 0, of node 1, and so on; each list in ascending order.
     all: Vec<NodeId>,
-    /// Where each node's begin; one more than there are nodes.
+    /// Index of each node's first neighbour, and one past the last neighbour.
     first: Vec<usize>,
 }
 
@@ -78,7 +78,7 @@ impl Neighbours {
     }
 }
 
-/// Breadth first from the destination; a node's next hop is its lowest neighbour one hop nearer.
+/// Breadth-first search from the destination; a node's next hop is its lowest neighbour that is one hop nearer.
 fn shortest_paths(neighbours: &Neighbours, destination: NodeId) -> Box<[u32]> {
     let mut hops = vec![NOWHERE; neighbours.nodes()];
     let mut next = vec![NOWHERE; neighbours.nodes()];
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn fewest_hops_and_the_lowest_neighbour() {
+    fn routes_have_fewest_hops_and_the_lowest_neighbour() {
         // A diamond: 0 - {1, 2} - 3.
         let mut r = routes(&[(0.0, 0.0), (150.0, 150.0), (150.0, -150.0), (300.0, 0.0)], BTreeMap::new());
         assert_eq!(r.next_hop(NodeId(0), NodeId(3)), Some(NodeId(1)));
@@ -118,14 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn no_way_to_a_node_out_of_range() {
+    fn there_is_no_route_to_a_node_out_of_range() {
         let mut r = routes(&[(0.0, 0.0), (251.0, 0.0)], BTreeMap::new());
         assert_eq!(r.next_hop(NodeId(0), NodeId(1)), None);
         assert_eq!(r.next_hop(NodeId(0), NodeId(9)), None, "no such node");
     }
 
     #[test]
-    fn next_hops_by_hand_go_first() {
+    fn configured_next_hops_take_precedence() {
         let by_hand = BTreeMap::from([((NodeId(0), NodeId(2)), NodeId(2))]);
         let mut r = routes(&[(0.0, 0.0), (200.0, 0.0), (400.0, 0.0)], by_hand);
         assert_eq!(r.next_hop(NodeId(0), NodeId(2)), Some(NodeId(2)));

@@ -40,18 +40,18 @@ impl Router {
         Some(agents.agent(node.index()))
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub(super) fn agent_mut(&mut self, node: NodeId) -> Option<&mut dyn RoutingAgent> {
         let Self::Agents(agents) = self else { return None };
         Some(agents.agent_mut(node.index()))
     }
 
-    /// Whether agents use frames that are addressed to other stations.
+    /// Whether agents use overheard frames.
     pub(super) fn wants_overheard(&self) -> bool {
         self.agent(NodeId(0)).is_some_and(RoutingAgent::wants_overheard)
     }
 
-    /// Changes of routes in use, where the agents count them.
+    /// Changes of routes in use, if the agents count them.
     pub(super) fn route_changes(&self) -> Option<RouteChanges> {
         let Self::Agents(agents) = self else { return None };
         agents.route_changes()
