@@ -1,4 +1,4 @@
-# The front door. `make help` lists what it opens.
+# Entry points for developers; `make help` lists them.
 
 PYTHON ?= python3
 .DEFAULT_GOAL := help
@@ -16,32 +16,32 @@ package:
 	@$(PYTHON) tools/build.py package
 
 .PHONY: demo
-demo: package ## five transports on a chain and a cross: tables here, pictures in out/demo.html
+demo: package ## Compare five transports on a chain and a cross: tables here, figures in out/demo.html
 	@.venv/bin/python -m multihop.demo
 
 .PHONY: test
-test: ## Everything that CI runs; one step alone: python3 tools/test.py STEP
+test: ## Run everything that CI runs; for a single step: python3 tools/test.py STEP
 	@$(PYTHON) tools/test.py
 
 .PHONY: bench
-bench: ## Fixed scenarios up to 10,000 nodes, counted and held against their targets (many minutes)
+bench: ## Measure fixed scenarios of up to 10,000 nodes and compare them with their targets (many minutes)
 	@cargo run --quiet --release --locked -p multihop-bench
 	@cargo run --quiet --release --locked -p multihop-bench --bin endpoints
 
 .PHONY: validate
-validate: package ## Make docs/validation again: radio, chains, routing, movement
+validate: package ## Repeat the validation studies and rewrite docs/validation
 	@.venv/bin/multihop papers run validation --out out/validation --markdown docs/validation
 
 .PHONY: papers
-papers: package ## The papers' experiments, few and short runs: out/papers/report.html
+papers: package ## Repeat the papers' experiments with few and short runs: out/papers/report.html
 	@.venv/bin/multihop papers run --quick
 
 .PHONY: papers-full
-papers-full: package ## The same at the papers' lengths and repetitions (hours), into docs/papers
+papers-full: package ## The same with the papers' run lengths and repetitions (hours), into docs/papers
 	@.venv/bin/multihop papers run --full --markdown docs/papers
 
 .PHONY: lint
-lint: ## Formatting, clippy, ruff and mypy, without running any test
+lint: ## Check formatting, clippy, ruff and mypy, without tests
 	@$(PYTHON) tools/test.py fmt clippy ruff mypy
 
 .PHONY: fmt
@@ -52,5 +52,5 @@ fmt: ## Format Rust and Python
 	@.venv/bin/ruff format --quiet .
 
 .PHONY: clean
-clean: ## Remove everything that can be built again
+clean: ## Remove everything that can be rebuilt
 	@rm -rf target fuzz/target .venv out .mypy_cache .ruff_cache .pytest_cache

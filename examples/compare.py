@@ -1,4 +1,4 @@
-"""Compare two transports on a layout of one's own: `.venv/bin/python examples/compare.py`."""
+"""Compare two transports on a custom layout: `.venv/bin/python examples/compare.py`."""
 
 import multihop
 

@@ -1,4 +1,4 @@
-"""A figure of one's own, goodput over the length of a chain: `.venv/bin/python examples/figure.py`."""
+"""A custom figure, goodput over the length of a chain: `.venv/bin/python examples/figure.py`."""
 
 import multihop
 from multihop import report

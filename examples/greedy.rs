@@ -7,7 +7,7 @@
 //! otherwise the packet is dropped. This is the greedy mode of GPSR (Karp and Kung,
 //! MobiCom 2000) without its perimeter mode, and with a location service that knows everything.
 //! docs/extending.md explains the parts.
-#![expect(clippy::print_stdout, reason = "a table is what this program is for")]
+#![expect(clippy::print_stdout, reason = "this program prints a table")]
 
 use std::collections::{BTreeMap, VecDeque};
 use std::error::Error;
@@ -64,7 +64,7 @@ pub(crate) fn compare(seed: u64, seconds: f64) -> Result<(RunResult, RunResult),
     Ok((result("static")?, result("greedy")?))
 }
 
-/// How scenarios name the protocol.
+/// The name of the protocol in scenarios.
 pub(crate) const GREEDY: Extension =
     Extension { name: "greedy", version: "1", help: "Greedy geographic forwarding." };
 
@@ -97,7 +97,7 @@ impl AgentConfig for GreedyConfig {
 /// One node's agent.
 pub(crate) struct Greedy {
     place: [f64; 2],
-    /// The location service: where every node is.
+    /// The location service: positions of all nodes.
     places: Arc<[[f64; 2]]>,
     interval: Duration,
     neighbours: BTreeMap<Ipv4Addr, Neighbour>,

@@ -5,11 +5,11 @@
 //! Scenarios name the protocols like built-in ones; `sweep`, `check` and `schema` know them as well.
 //! docs/extending.md explains the parts.
 
-#[expect(dead_code, reason = "a program of its own, of which this one uses the protocol")]
+#[expect(dead_code, reason = "another program, of which this one uses only the protocol")]
 #[path = "greedy.rs"]
 mod greedy;
 
-#[expect(dead_code, reason = "a program of its own, of which this one uses the protocol")]
+#[expect(dead_code, reason = "another program, of which this one uses only the protocol")]
 #[path = "stop_and_wait.rs"]
 mod stop_and_wait;
 

@@ -4,7 +4,7 @@
 //!
 //! One segment is in flight at a time. The next one leaves when its ACK has arrived; if none comes, the
 //! segment is retransmitted. docs/extending.md explains the parts.
-#![expect(clippy::print_stdout, reason = "a table is what this program is for")]
+#![expect(clippy::print_stdout, reason = "this program prints a table")]
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -50,7 +50,7 @@ pub(crate) fn compare(hops: u32, seconds: f64) -> Result<(RunResult, RunResult),
     Ok((result(STOP_AND_WAIT.name)?, result("newreno")?))
 }
 
-/// How scenarios name the protocol.
+/// The name of the protocol in scenarios.
 pub(crate) const STOP_AND_WAIT: Extension =
     Extension { name: "stop-and-wait", version: "1", help: "One segment in flight at a time." };
 

@@ -69,12 +69,12 @@ def package() -> None:
 
 
 class MissingError(Exception):
-    """Something that only the user can install."""
+    """A missing program that the user must install."""
 
 
 def requirements() -> list[str]:
-    """What pyproject.toml asks for: to build, to run and to test."""
-    import tomllib  # Python 3.11; make_venv says so when it is older
+    """The requirements in pyproject.toml: to build, to run and to test."""
+    import tomllib  # Python 3.11; older versions were refused in main
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     return [
@@ -95,7 +95,7 @@ def make_venv() -> None:
 
 
 def apt_install(name: str) -> bool:
-    """Install a Debian package if this user may; whether it worked."""
+    """Install a Debian package if this user may; true on success."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return False
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -105,13 +105,13 @@ def apt_install(name: str) -> bool:
 
 
 def need_cargo() -> None:
-    """Say where Rust comes from when it is not there."""
+    """Raise an error that says where to get Rust if cargo is missing."""
     if shutil.which("cargo") is None:
         raise MissingError("cargo was not found; install Rust from https://rustup.rs")
 
 
 def bin_dir() -> Path:
-    """Where the virtual environment keeps its commands."""
+    """The folder of the virtual environment's commands."""
     return VENV / "bin"
 
 
@@ -122,11 +122,11 @@ def pip(*arguments: str | Path) -> None:
 
 
 def run(*command: str | Path) -> None:
-    """Run a command in the project; an exception if it fails."""
+    """Run a command in the project; raises an exception if it fails."""
     subprocess.run(command, cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 11):  # noqa: UP036, whoever starts this may have an older one
+    if sys.version_info < (3, 11):  # noqa: UP036, the user may have an older one
         sys.exit(f"build: Python 3.11 or newer is needed, this is {sys.version.split()[0]}")
     sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tags of departures from a specification agree between code and docs/deviations.md.
+"""Check that the deviation tags in the code agree with docs/deviations.md.
 
 In code: `// DEVIATION aodv-4: no gratuitous RREP.` In the document: a heading, list item or table
 row that begins with `aodv-4`.
@@ -19,7 +19,7 @@ IN_DOCUMENT = re.compile(r"^\s*(?:#+|[|*-])\s*[`*\[]*([a-z][a-z0-9-]*-\d+)\b", r
 
 
 def main() -> int:
-    """Print every tag that only one side has."""
+    """Print every tag that is missing on one side."""
     in_code: dict[str, Path] = {}
     for path in tree.files():
         if path.suffix in {".rs", ".py", ".c", ".h"} and path.parts[0] != "tools":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every crate and wheel that multihop is built from has a licence of the list below."""
+"""Check that every crate and wheel in multihop has an allowed licence."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ ALLOWED = {
     "Unlicense",
     "Zlib",
 }
-# Tools that run during the build or the tests and leave nothing in the result.
+# Tools of the build or the tests that are not part of the result.
 ALLOWED_IN_TOOLS = ALLOWED | {"MPL-2.0"}
 TOOLS = {"cbindgen", "hypothesis", "pathspec"}
 
-# Wheels that state their licence in words, and the identifier these words mean.
+# Wheels that state their licence in words, with the corresponding identifier.
 WORDS = {
     "Apache License, Version 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
@@ -80,7 +80,7 @@ def crates() -> Iterator[tuple[str, str]]:
 
 
 def is_linked(dependency: dict[str, Any]) -> bool:
-    """Whether a dependency is more than a help for tests."""
+    """Whether a dependency is more than a development dependency."""
     return any(kind["kind"] != "dev" for kind in dependency["dep_kinds"])
 
 
@@ -92,7 +92,7 @@ def wheels() -> Iterator[tuple[str, str]]:
 
 
 def wheel_licence(metadata: Any) -> str:
-    """The licence expression, or what classifiers or a short licence field say."""
+    """The licence expression, or the licence in the classifiers or a short licence field."""
     if expression := metadata["License-Expression"]:
         return str(expression)
     classifiers = metadata.get_all("Classifier") or []
@@ -103,8 +103,8 @@ def wheel_licence(metadata: Any) -> str:
 
 
 def permits(expression: str, allowed: set[str]) -> bool:
-    """Whether an SPDX expression can be met with the allowed licences alone."""
-    # `MIT/Apache-2.0` is the old way to write OR; an exception only adds rights.
+    """Whether an SPDX expression can be satisfied with allowed licences only."""
+    # `MIT/Apache-2.0` is the old syntax of OR; an exception only adds rights.
     expression = re.sub(r" WITH [\w.-]+", "", expression.replace("/", " OR "))
     tokens = re.findall(r"[()]|[^\s()]+", expression)
     permitted = alternatives(tokens, allowed)
@@ -112,7 +112,7 @@ def permits(expression: str, allowed: set[str]) -> bool:
 
 
 def alternatives(tokens: list[str], allowed: set[str]) -> bool:
-    """Take `a OR b ...` off the front of `tokens`; whether one of them is allowed."""
+    """Parse `a OR b ...` at the front of `tokens`; true if one of them is allowed."""
     permitted = conjunction(tokens, allowed)
     while tokens[:1] == ["OR"]:
         del tokens[0]
@@ -121,7 +121,7 @@ def alternatives(tokens: list[str], allowed: set[str]) -> bool:
 
 
 def conjunction(tokens: list[str], allowed: set[str]) -> bool:
-    """Take `a AND b ...` off the front of `tokens`; whether all of them are allowed."""
+    """Parse `a AND b ...` at the front of `tokens`; true if all of them are allowed."""
     permitted = licence(tokens, allowed)
     while tokens[:1] == ["AND"]:
         del tokens[0]
@@ -130,7 +130,7 @@ def conjunction(tokens: list[str], allowed: set[str]) -> bool:
 
 
 def licence(tokens: list[str], allowed: set[str]) -> bool:
-    """Take a name or `( ... )` off the front of `tokens`; whether it is allowed."""
+    """Parse a name or `( ... )` at the front of `tokens`; true if it is allowed."""
     token = tokens.pop(0) if tokens else ""
     if token != "(":
         return token in allowed

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nothing in the tree names a place that exists on one machine only."""
+"""Check that no file contains a path that exists on one machine only."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import sys
 
 import tree
 
-# Split, so that this file does not name them.
+# Split, so that this file does not contain them.
 PLACES = re.compile(r"(?<![\w.~$})*/-])/" + r"(?:work|root|tmp|home/\w+|Users/\w+)(?=[/\s'\"`.,;:)\]]|$)")
 
 
 def main() -> int:
-    """Print every line that names such a place."""
+    """Print every line with such a path."""
     problems = []
     checked = 0
     for path in tree.files():
@@ -23,7 +23,7 @@ def main() -> int:
             for number, line in enumerate(text.splitlines(), 1):
                 if PLACES.search(line):
                     problems.append(f"{path}:{number}: {line.strip()}")
-    print("\n".join(problems) or f"{checked} files, none names a place of one machine")
+    print("\n".join(problems) or f"{checked} files, none with a path of one machine")
     return 1 if problems else 0
 
 

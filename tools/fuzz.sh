@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Fuzzes the decoders on stable Rust, each target for a while.
+# Fuzz the parsers on stable Rust, each target for a given time.
 #
 #   tools/fuzz.sh                 all targets, 5 s each
 #   tools/fuzz.sh 60 tcp udp      these, 60 s each
 #
-# What was learnt stays in fuzz/corpus, inputs that crash in fuzz/artifacts.
+# The corpus is kept in fuzz/corpus, crashing inputs in fuzz/artifacts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,8 +30,8 @@ main() {
     return "$crashed"
 }
 
-# cargo-fuzz without its nightly: coverage from LLVM's own pass. With --target, the flags stay away
-# from build scripts.
+# As cargo-fuzz does, but without nightly: coverage comes from LLVM's own pass. With --target, the flags do not apply to
+# build scripts.
 build() {
     local flags=(
         -Cpasses=sancov-module

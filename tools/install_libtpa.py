@@ -21,10 +21,10 @@ SONAME = "libtpa.so.0"
 
 
 def main() -> int:
-    """Copy everything to its place."""
+    """Copy all files to their destinations."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("prefix", type=Path)
-    parser.add_argument("--built", type=Path, help="where libtpa.so and libtpa.a are")
+    parser.add_argument("--built", type=Path, help="folder with libtpa.so and libtpa.a")
     options = parser.parse_args()
     prefix: Path = options.prefix.resolve()
     for place, file in files(options.built or build(), prefix).items():
@@ -41,14 +41,14 @@ def main() -> int:
 
 
 def build() -> Path:
-    """Build the libraries; where they are."""
+    """Build the libraries and return their folder."""
     command = ["cargo", "build", "--release", "--locked", "-p", "multihop-capi"]
     subprocess.run(command, cwd=ROOT, check=True)
     return ROOT / "target" / "release"
 
 
 def files(built: Path, prefix: Path) -> dict[Path, Path]:
-    """What is copied: from the second to the first."""
+    """The files to copy: destination, source."""
     return {
         prefix / "lib" / SONAME: built / "libtpa.so",
         prefix / "lib" / "libtpa.a": built / "libtpa.a",
@@ -58,7 +58,7 @@ def files(built: Path, prefix: Path) -> dict[Path, Path]:
 
 
 def version() -> str:
-    """That of the workspace."""
+    """The version of the workspace."""
     found = re.search(r'^version = "(.+)"$', (ROOT / "Cargo.toml").read_text(encoding="utf-8"), re.MULTILINE)
     assert found is not None
     return found[1]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where a benchmark's instructions go, by source file.
+"""Count a benchmark's instructions by source file.
 
 python3 tools/instructions.py mobile-50-dsr                    simulated seconds 20 to 30
 python3 tools/instructions.py mobile-10000 --from 5 --to 5.3   another stretch of simulated seconds
@@ -32,14 +32,14 @@ LIBRARY = "Rust's library"
 
 
 def main() -> int:
-    """Count one case and print the files that have the most of it."""
+    """Count one case and print the files with the most instructions."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("case", help="a scenario of `make bench`")
     parser.add_argument("--from", dest="begin", type=float, default=STRETCH[0], metavar="S")
     parser.add_argument("--to", dest="end", type=float, default=STRETCH[1], metavar="S")
-    parser.add_argument("--misses", action="store_true", help="count what a cache of 2 MB misses as well")
+    parser.add_argument("--misses", action="store_true", help="also count the misses of a 2 MB cache")
     options = parser.parse_args()
     build = ["cargo", "build", "--quiet", "--profile", "profiling", "--locked", "-p", "multihop-bench"]
     subprocess.run(build, cwd=ROOT, check=True)
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def run(options: argparse.Namespace, found: Path) -> dict[str, float]:
-    """Run the case under callgrind; what the benchmark says of it."""
+    """Run the case under callgrind and return the benchmark's output."""
     tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={found}"]
     tool += CACHES if options.misses else ()
     times = ["--from", str(options.begin), "--seconds", str(options.end)]
@@ -82,7 +82,7 @@ def by_file(lines: Iterable[str]) -> tuple[dict[str, Counter[str]], list[str]]:
             if place[1] == "fl" or (not place[1].startswith("c") and name != LIBRARY):
                 current = name
         elif line.startswith("calls="):
-            # The next line is what the callee cost, which it has itself.
+            # The next line has the cost of the callee, which is counted there.
             is_of_callee = True
         elif re.match(r"[+\-*\d]", line):
             if not is_of_callee:
@@ -93,7 +93,7 @@ def by_file(lines: Iterable[str]) -> tuple[dict[str, Counter[str]], list[str]]:
 
 
 def short(path: str) -> str:
-    """A file of ours from its crate on, another's library."""
+    """The path of our own file from its crate on, or the library of another file."""
     if "/crates/" in path:
         return path.split("/crates/")[1].replace("/src/", "/")
     if "/library/" in path:
@@ -104,7 +104,7 @@ def short(path: str) -> str:
 
 
 def report(case: str, frames: float, files: dict[str, Counter[str]], events: list[str]) -> None:
-    """A row for each file with a share worth showing."""
+    """A row for each file with a significant share."""
     missed = {"D1mr", "D1mw"}, {"DLmr", "DLmw"}
     has_misses = missed[0] <= set(events)
 

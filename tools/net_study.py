@@ -39,9 +39,9 @@ def main() -> int:
     """Run one study and write its page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("study", choices=["lossy", "local", "relay"])
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each run")
+    parser.add_argument("--seconds", type=float, default=20.0, help="duration of each run")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each case")
-    parser.add_argument("--jobs", type=int, default=3, help="runs at a time, where the path is the limit")
+    parser.add_argument("--jobs", type=int, default=3, help="parallel runs, in studies whose bottleneck is the path")
     parser.add_argument("--megabytes", type=int, default=10, help="for relay: size of the file")
     options = parser.parse_args()
     build()
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def build() -> None:
-    """Build what is measured."""
+    """Build the measured programs."""
     cargo = ["cargo", "build", "--release", "--locked", "--quiet"]
     subprocess.run([*cargo, "-p", "multihop-cli", "-p", "multihop-emu"], cwd=ROOT, check=True)
     subprocess.run([*cargo], cwd=ROOT / "tools" / "quic", check=True)
@@ -62,16 +62,16 @@ def build() -> None:
 
 @dataclass(frozen=True)
 class Flow:
-    """A program that sends for a while, and the one that it sends to."""
+    """A sending program and its server."""
 
     name: str
     server: str
     client: str
-    read: Callable[[dict[str, Any]], float]  # Mb/s that arrived
+    read: Callable[[dict[str, Any]], float]  # received Mb/s
 
 
 def flows(host: str, seconds: float) -> list[Flow]:
-    """What is compared; QUIC and TPA give their bytes from the first to the last that arrived."""
+    """The compared programs; QUIC and TPA report bytes over the time from the first to the last received."""
 
     def tpa(cwnd_max: int) -> Flow:
         keys = f"--plain --set cwnd_max={cwnd_max}"
@@ -141,7 +141,7 @@ Goodput, Mb/s, by the share of packets lost:
 
 
 def over_path(flow: Flow, losses: str, seed: int, options: argparse.Namespace) -> float:
-    """One run; Mb/s, 0 if it came to nothing."""
+    """Goodput of one run, Mb/s; 0 if it failed."""
     path = f"{EMU} path --rate 2 --delay 20 --queue 50 {losses} --seed {seed + 1}"
     command = [
         *shlex.split(path),
@@ -162,14 +162,14 @@ def over_path(flow: Flow, losses: str, seed: int, options: argparse.Namespace) -
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run took."""
+    """The costs of one run."""
 
     mbps: float
     cpu_per_gb: float
 
 
 def local(options: argparse.Namespace) -> str:
-    """Throughput and processor time where the network costs nothing."""
+    """Throughput and CPU time without a limiting network."""
     parts = []
     for place, host in [("Loopback", "127.0.0.1"), ("A veth pair between two namespaces", "10.0.0.2")]:
         compared = local_flows(host, options.seconds)
@@ -222,7 +222,7 @@ def local_flows(host: str, seconds: float) -> list[Flow]:
 
 
 def new_token() -> str:
-    """A token, as a receiver makes one that was told nothing about security."""
+    """A token, as made by a receiver without security options."""
     command = [MULTIHOP, "recv", "--listen", "127.0.0.1:0", "--to", tempfile.gettempdir()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as receiver:
         assert receiver.stdout is not None
@@ -232,7 +232,7 @@ def new_token() -> str:
 
 
 def read_token(lines: Iterable[str]) -> str:
-    """The word of the line that says it."""
+    """The token in the line that contains it."""
     return next(line.split()[1] for line in lines if line.startswith("token: "))
 
 
@@ -258,7 +258,7 @@ def cost(flow: Flow, place: str, options: argparse.Namespace) -> Cost:
 
 
 def processor_seconds() -> float:
-    """Of all programs that were started here and have ended."""
+    """CPU time of all child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -305,7 +305,7 @@ Make this page again: COMMAND.
 
 
 def by_relay(file: Path, cwnd_max: int) -> float:
-    """Sealed, between sockets of this host; the seconds it took."""
+    """Transfer a file with encryption between sockets of this host; returns the seconds it took."""
     keys = ["--set", f"cwnd_max={cwnd_max}"]
     with tempfile.TemporaryDirectory() as into:
         receiver = [MULTIHOP, "recv", "--listen", "127.0.0.1:7460", "--to", into, "--once", *keys]
@@ -327,7 +327,7 @@ def by_relay(file: Path, cwnd_max: int) -> float:
 
 
 def by_path(file: Path, cwnd_max: int) -> float:
-    """Plain, between namespaces; the seconds it took."""
+    """Transfer a file without encryption between namespaces; returns the seconds it took."""
     keys = f"--plain --quiet --set cwnd_max={cwnd_max}"
     with tempfile.TemporaryDirectory() as into:
         far = f"{MULTIHOP} recv --listen 10.77.0.2 --to {into} {keys}"
@@ -348,13 +348,13 @@ def same(sent: Path, received: Path) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown: a text, then numbers."""
+    """A Markdown table whose first column is text and the others numbers."""
     lines = [columns, ["---", *["--:"] * (len(columns) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def mean(values: Sequence[float], digits: int = 3) -> str:
-    """A mean with its interval of 95%."""
+    """A mean with its 95% interval."""
     if len(values) < 2:
         return f"{values[0]:.{digits}f}"
     half = T95.get(len(values), 2.0) * statistics.stdev(values) / len(values) ** 0.5

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the commands whose output the documents show, and put in what they print now.
+"""Run the commands whose output the documents quote, and update the quotations.
 
 A block of a document that shows an output stands below a comment that names the command:
 
@@ -54,7 +54,7 @@ class Shown:
     output: str
 
     def with_output(self, output: str) -> str:
-        """The same block with another output."""
+        """The block with another output."""
         return f"<!-- prints: {self.command} -->\n\n```\n{output}```\n"
 
 
@@ -79,7 +79,7 @@ def run(command: str) -> str:
 
 
 def same(a: str, b: str) -> bool:
-    """Whether two outputs differ in nothing but how long they took."""
+    """Whether two outputs are equal except for run times."""
     return TOOK.sub("", a) == TOOK.sub("", b)
 
 

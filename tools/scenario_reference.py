@@ -17,7 +17,7 @@ from typing import Any
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "scenarios.md"
 BEGIN = "<!-- made by tools/scenario_reference.py -->"
 END = "<!-- end -->"
-# Fewer equal keys than this are described again.
+# Fewer equal keys than this are repeated.
 FEW = 4
 
 Node = dict[str, Any]
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
 
 
 def insert(text: str, tables: str) -> str:
-    """The document with other tables between the marks."""
+    """The document with new tables between the marks."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
@@ -53,7 +53,7 @@ def reference(schema: Node) -> str:
 
 
 def once(sections: Iterable[Section]) -> Iterator[Section]:
-    """The sections, where keys that an earlier section describes alike are only named."""
+    """The sections; keys with the same description in an earlier section are only named."""
     first: dict[str, str] = {}
     for section in sections:
         shared: dict[str, list[str]] = {}
@@ -66,14 +66,14 @@ def once(sections: Iterable[Section]) -> Iterator[Section]:
 
 @dataclass
 class Section:
-    """One table of the file, or what it has for one value of its kind."""
+    """One table of the file, or its keys for one value of its kind."""
 
     title: str
     about: str
     rows: list[str] = field(default_factory=list)
 
     def without(self, shared: dict[str, list[str]]) -> Section:
-        """The section with a sentence in place of rows that other sections have."""
+        """The section with a reference in place of rows that other sections have."""
         about = [self.about]
         for title, rows in shared.items():
             keys = ", ".join(row.split(" | ")[0].removeprefix("| ") for row in rows)
@@ -92,7 +92,7 @@ class Section:
 
 
 class Walk:
-    """Goes through a schema, from the file down to its innermost tables."""
+    """Walks through a schema, from the file to its innermost tables."""
 
     def __init__(self, schema: Node) -> None:
         self.definitions: Node = schema.get("$defs", {})
@@ -115,7 +115,7 @@ class Walk:
             yield from self.kind(path, kind)
 
     def kind(self, path: str, kind: Node) -> Iterator[Section]:
-        """What a table has for one value of its kind; nothing if that is nothing."""
+        """The section of a table's keys for one value of its kind, unless there are none."""
         name = kind_key(kind)
         word = kind["properties"][name]["const"]
         parts = self.parts(kind)
@@ -151,19 +151,19 @@ class Walk:
                 yield option, False
 
     def options(self, key: Node) -> list[Node]:
-        """The alternatives of a value, nested ones too, `null` left out."""
+        """The alternatives of a value, including nested ones, without `null`."""
         whole = self.resolve(key)
         if "anyOf" not in whole:
             return [] if whole.get("type") == "null" else [key]
         return [option for part in whole["anyOf"] for option in self.options(part)]
 
     def allowed(self, key: Node, path: str, name: str) -> str:
-        """The values a key may have."""
+        """The allowed values of a key."""
         inner = f"{path}.{name}" if path else name
         return " or ".join(dict.fromkeys(self.one(option, inner) for option in self.options(key)))
 
     def one(self, option: Node, path: str) -> str:
-        """The values of one alternative."""
+        """The allowed values of one alternative."""
         node = self.resolve(option)
         kind = node.get("type")
         if "enum" in node:
@@ -192,12 +192,12 @@ class Walk:
         return f"array of {count} x {element}" if count else f"array of {element}"
 
     def parts(self, node: Node) -> list[Node]:
-        """A table and the groups of keys that make it up."""
+        """A table and the groups of keys in it."""
         whole = self.resolve(node)
         return [whole, *(part for group in whole.get("allOf", []) for part in self.parts(group))]
 
     def resolve(self, node: Node) -> Node:
-        """What a reference points to."""
+        """The target of a reference."""
         while "$ref" in node:
             node = self.definitions[node["$ref"].rsplit("/", 1)[1]]
         return node
@@ -208,7 +208,7 @@ class Walk:
 
 
 def kind_row(name: str, key: Node, kinds: list[Node]) -> str:
-    """The key that says which other keys there are."""
+    """The key that selects the other keys."""
     words = [(kind["properties"][name]["const"], kind.get("description", "")) for kind in kinds]
     default = show(key["default"]) if "default" in key else "required"
     meaning = "<br>".join(f"{show(word)}: {cell(about)}" for word, about in words)
@@ -216,7 +216,7 @@ def kind_row(name: str, key: Node, kinds: list[Node]) -> str:
 
 
 def kind_key(kind: Node) -> str:
-    """The key whose value makes a kind what it is."""
+    """The key whose value selects a kind."""
     return next(str(name) for name, key in kind["properties"].items() if "const" in key)
 
 
@@ -226,7 +226,7 @@ def ordered(keys: Node) -> list[tuple[str, Node]]:
 
 
 def bounds(node: Node) -> str:
-    """The numbers that are allowed."""
+    """The allowed numbers."""
     kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
     if "string" in kinds:
         return "text"
@@ -239,7 +239,7 @@ def bounds(node: Node) -> str:
 
 
 def short(value: float) -> str:
-    """A number for people."""
+    """A number in readable form."""
     if abs(value) >= 2**63:
         return "2^64 - 1"
     text = f"{value:g}" if isinstance(value, float) or abs(value) >= 1e7 else f"{value}"
@@ -247,7 +247,7 @@ def short(value: float) -> str:
 
 
 def show(value: object) -> str:
-    """A value as TOML writes it."""
+    """A value in TOML syntax."""
     if value == {}:
         return ""
     if isinstance(value, dict):
@@ -256,7 +256,7 @@ def show(value: object) -> str:
 
 
 def toml(value: object) -> str:
-    """A single value in TOML."""
+    """A scalar in TOML syntax."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -265,7 +265,7 @@ def toml(value: object) -> str:
 
 
 def cell(text: str) -> str:
-    """Text that fits into a table."""
+    """Text escaped for a table cell."""
     return re.sub(r"\s+", " ", text).replace("|", "\\|").strip()
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Everything that CI runs.
+"""Run everything that CI runs.
 
     python3 tools/test.py             all steps, in order
     python3 tools/test.py fmt mypy    only these
@@ -31,7 +31,7 @@ PYTHON = str(build.bin_dir() / "python")
 
 
 def main(arguments: list[str]) -> int:
-    """Run the named steps, or all, and add up."""
+    """Run the named steps, or all, and add up their counts."""
     if arguments == ["--list"]:
         print("\n".join(STEPS))
         return 0
@@ -52,21 +52,21 @@ def main(arguments: list[str]) -> int:
 
 @dataclass
 class Counts:
-    """What a step found."""
+    """The counts of a step."""
 
     passed: int = 0
     failed: int = 0
     skipped: list[str] = field(default_factory=list)
 
     def add(self, other: Counts) -> None:
-        """Add another step's."""
+        """Add another step's counts."""
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
 
 
 def timed(name: str, step: Callable[[], Counts]) -> Counts:
-    """Run one step and say how long it took."""
+    """Run one step and print how long it took."""
     print(f"== {name}", flush=True)
     start = time.monotonic()
     try:
@@ -89,7 +89,7 @@ def summarise(total: Counts, failed_steps: Sequence[str]) -> None:
 
 
 def check(*command: str, env: dict[str, str] | None = None) -> Counts:
-    """A command that passes or fails as a whole."""
+    """Run a command that passes or fails as a whole."""
     code, lines = stream(command, env)
     skipped = [reason for line in lines if (reason := skip_reason(line))]
     if code != 0:
@@ -98,7 +98,7 @@ def check(*command: str, env: dict[str, str] | None = None) -> Counts:
 
 
 def cargo_test() -> Counts:
-    """The Rust tests, with what each of them prints, so that skips are seen."""
+    """Run the Rust tests and show their output, so that skips are counted."""
     install_tools()
     command = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"]
     code, lines = stream(command)
@@ -124,12 +124,12 @@ def count_cargo(lines: Sequence[str], code: int) -> Counts:
     counts.passed -= len(skips)
     counts.skipped += skips.values()
     if code != 0 and counts.failed == 0:
-        counts.failed = 1  # it did not compile, or a test process died
+        counts.failed = 1  # compilation failed, or a test process crashed
     return counts
 
 
 def pytest() -> Counts:
-    """The Python tests, against the installed wheel."""
+    """Run the Python tests against the installed wheel."""
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.xml"
         code, _ = stream([PYTHON, "-m", "pytest", "--quiet", f"--junitxml={report}"])
@@ -154,25 +154,25 @@ def count_pytest(report: Path, code: int) -> Counts:
 
 
 def wheel() -> Counts:
-    """Build the wheel and install it in .venv, as the tests below need it."""
+    """Build the wheel and install it in .venv for the next steps."""
     return check(sys.executable, "tools/build.py", "package")
 
 
 def in_venv(*command: str) -> Counts:
-    """A tool of the virtual environment."""
+    """Run a tool of the virtual environment."""
     build.venv()
     return check(PYTHON, "-m", *command)
 
 
 def doc() -> Counts:
-    """The documentation of every item, private ones too, without a warning."""
+    """Build the documentation of all items, including private ones, without warnings."""
     flags = {"RUSTDOCFLAGS": "-D warnings"}
     options = ["--workspace", "--locked", "--no-deps", "--document-private-items", "--keep-going", "--quiet"]
     return check("cargo", "doc", *options, env=flags)
 
 
 def install_tools() -> None:
-    """Programs that tests use, and skip without: to read packet traces, to go through the tunnel."""
+    """Install programs without which tests are skipped: readers of captures, a tunnel client."""
     for name in ("tshark", "nginx", "curl"):
         path = os.environ.get("PATH", "") + ":/usr/sbin"
         if shutil.which(name, path=path) is None and not build.apt_install(name):
@@ -180,12 +180,12 @@ def install_tools() -> None:
 
 
 def skip_reason(line: str) -> str | None:
-    """What follows `skipped:` at the start of a line."""
+    """The reasons after `skipped:` at the start of lines."""
     return line.removeprefix("skipped:").strip() if line.startswith("skipped:") else None
 
 
 def stream(command: Sequence[str], env: dict[str, str] | None = None) -> tuple[int, list[str]]:
-    """Run a command, show what it prints as it comes, and keep it."""
+    """Run a command, show its output as it comes, and return it."""
     print("$ " + " ".join(command), flush=True)
     lines = []
     with subprocess.Popen(
@@ -205,7 +205,7 @@ def stream(command: Sequence[str], env: dict[str, str] | None = None) -> tuple[i
 
 
 def script(name: str) -> Callable[[], Counts]:
-    """A check of tools/."""
+    """A step that runs a check of tools/."""
     return lambda: check(sys.executable, f"tools/{name}.py")
 
 

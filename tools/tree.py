@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def files() -> list[Path]:
-    """Everything that git keeps or would keep, relative to the root."""
+    """Files that git tracks or would track, relative to the root."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
     paths = (ROOT / name for name in listed.split("\0") if name)

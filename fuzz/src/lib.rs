@@ -1,9 +1,9 @@
-//! What the targets share. Run them with `tools/fuzz.sh`.
+//! Helpers of the fuzz targets. Run the targets with `tools/fuzz.sh`.
 
 use multihop_radio::mobility::{Movement, Path, Track};
 
-/// Puts the right checksum at `at`, if that is inside the packet: a fuzzer does not guess it, and
-/// most of a decoder lies behind it.
+/// Writes the correct checksum at `at`, if that is inside the packet: a fuzzer cannot guess it, and most of a parser is
+/// only reached with it.
 pub fn set_checksum(packet: &mut [u8], at: usize, checksum: impl Fn(&[u8]) -> u16) {
     if packet.len() >= at + 2 {
         packet[at..at + 2].fill(0);
@@ -12,7 +12,7 @@ pub fn set_checksum(packet: &mut [u8], at: usize, checksum: impl Fn(&[u8]) -> u1
     }
 }
 
-/// Both say where every node is, wherever one of them has a waypoint.
+/// Checks that both give the same positions at every waypoint of either.
 pub fn assert_same_paths(ones: &[Path], others: &[Path]) {
     assert_eq!(ones.len(), others.len());
     for (one, other) in ones.iter().zip(others) {
@@ -23,7 +23,7 @@ pub fn assert_same_paths(ones: &[Path], others: &[Path]) {
 
 fn assert_same_places(path: &Path, other: &Path) {
     let mut track = Track::new(Movement::along(other.clone()));
-    // Later, a double of seconds does not tell nanoseconds apart.
+    // For later times, seconds as a double cannot distinguish nanoseconds.
     for waypoint in path.waypoints().iter().take_while(|waypoint| waypoint.at.as_secs_f64() < 1e6) {
         let apart = track.at(waypoint.at).distance(waypoint.place);
         assert!(apart < 1e-3, "{apart} m apart at {}", waypoint.at);

@@ -1,4 +1,4 @@
-//! What parses as AODV survives being sent.
+//! A parsed AODV message can be emitted, and parses to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

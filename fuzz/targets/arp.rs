@@ -1,4 +1,4 @@
-//! What parses as ARP survives being sent.
+//! A parsed ARP packet can be emitted, and parses to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

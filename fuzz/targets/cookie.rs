@@ -1,4 +1,4 @@
-//! A cookie is good for the address and time that it was made for, and for no other.
+//! A cookie is valid only for the address and time for which it was made.
 #![no_main]
 
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ fuzz_target!(|input: ([u8; 32], [u8; 16], [Place; 2], [u32; 2])| {
     cookie(key, shown, places.map(address), seconds);
 });
 
-/// IPv6 or not, and an address and port of either.
+/// Whether it is IPv6, the bytes of the address, and the port.
 type Place = (bool, [u8; 16], u16);
 
 fn address((is_v6, bytes, port): Place) -> SocketAddr {

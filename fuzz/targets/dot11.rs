@@ -1,4 +1,4 @@
-//! What parses as an 802.11 frame, or as LLC/SNAP, survives being sent.
+//! Parsed 802.11 frames and LLC/SNAP headers can be emitted, and parse to the same values.
 #![no_main]
 
 use crc32fast::hash as crc32;

@@ -1,5 +1,4 @@
-//! Two hubs, a lossy network and an attacker: no sequence of events breaks a hub, and it keeps
-//! its limits.
+//! Two hubs, a lossy network and an attacker: no sequence of events makes a hub panic or exceed its limits.
 #![no_main]
 
 use std::collections::VecDeque;
@@ -7,7 +6,7 @@ use std::net::SocketAddr;
 
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, Rng};
-use multihop_net::hub::{FailureCause, IncomingDatagram, DeliveryFailure, Hub, Id, Environment};
+use multihop_net::hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
 use multihop_net::{Config, Identity, Limits, Peers, Security, Token};
 
 fuzz_target!(|data: &[u8]| {
@@ -75,7 +74,7 @@ impl Net {
                     *byte ^= 1 << (operation >> 4 & 7);
                 }
             }),
-            // From elsewhere, and once more from where it was.
+            // From another address, and again from its own.
             (6, _) => {
                 self.under_way.extend(self.under_way.front().cloned());
                 self.deliver([SocketAddr::from(([203, 0, 113, argument], 1)); 2], |_| ());
@@ -88,7 +87,8 @@ impl Net {
             (9, _) => {
                 let (bytes, after) = rest.split_at(usize::from(argument).min(rest.len()));
                 *rest = after;
-                let datagram = IncomingDatagram { from: PLACES[1 - end], local: None, ttl: Some(argument), bytes };
+                let datagram =
+                    IncomingDatagram { from: PLACES[1 - end], local: None, ttl: Some(argument), bytes };
                 self.hubs[end].receive(self.now, datagram);
             }
             (10, _) if end == 0 => self.ids[0].extend(self.hubs[0].accept()),
@@ -133,16 +133,16 @@ impl Net {
             while let Some(transmit) = hub.poll_transmit(self.now, &mut bytes) {
                 assert!(transmit.len > 0 && transmit.len == bytes.len());
                 said += 1;
-                assert!(said < 1000, "no end of output");
+                assert!(said < 1000, "the output does not end");
                 let bytes = std::mem::take(&mut bytes);
                 if transmit.to == PLACES[1 - end] && self.under_way.len() < 200 {
                     self.under_way.push_back((end, bytes));
                 }
             }
             while hub.poll_event().is_some() {}
-            assert!(hub.poll_timeout().is_none_or(|at| at > self.now), "a timer that does not end");
+            assert!(hub.poll_timeout().is_none_or(|at| at > self.now), "a timer is due again");
         }
-        // Those that are held, those that wait or come, and those that linger.
+        // Connections that are open, waiting or beginning, and lingering.
         assert!(self.hubs[0].len() <= self.ids[0].len() + 6 + 3);
     }
 }

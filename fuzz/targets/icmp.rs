@@ -1,4 +1,4 @@
-//! What parses as ICMP survives being sent.
+//! A parsed ICMP message can be emitted, and parses to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

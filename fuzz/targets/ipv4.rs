@@ -1,4 +1,4 @@
-//! What parses as IPv4 survives being sent.
+//! A parsed IPv4 datagram can be emitted, and parses to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

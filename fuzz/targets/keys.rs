@@ -1,4 +1,4 @@
-//! A text is a key, a token or neither, and each key and token has one text.
+//! A text is a key, a token, or neither; each key and token has exactly one text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

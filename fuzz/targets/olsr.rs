@@ -1,4 +1,4 @@
-//! What parses as OLSR survives being sent.
+//! A parsed OLSR packet can be emitted, and parses to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

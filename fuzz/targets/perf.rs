@@ -1,4 +1,4 @@
-//! Messages of a measurement: a parsed message emits the same bytes.
+//! Messages of `perf`: a parsed message emits the same bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

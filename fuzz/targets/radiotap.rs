@@ -1,4 +1,4 @@
-//! What parses as a radiotap header survives being sent.
+//! A parsed radiotap header can be emitted, and parses to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any text is a scenario or a list of problems; a scenario of few nodes can be placed, and a short
-//! one run.
+//! Any text is a scenario or gives a list of problems. A scenario with few nodes can be placed, and a short one can be
+//! run.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

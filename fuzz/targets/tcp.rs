@@ -1,4 +1,4 @@
-//! What parses as TCP survives being sent.
+//! A parsed TCP segment can be emitted, and parses to the same value.
 #![no_main]
 
 use std::net::Ipv4Addr;

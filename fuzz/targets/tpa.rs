@@ -1,4 +1,4 @@
-//! What parses as TPA, in either framing, survives being sent.
+//! A parsed TPA segment, in either framing, can be emitted, and parses to the same value.
 #![no_main]
 
 use std::net::Ipv4Addr;

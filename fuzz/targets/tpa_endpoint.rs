@@ -1,4 +1,4 @@
-//! A TPA endpoint takes any segments, at any time, with bounded memory and without a panic.
+//! A TPA endpoint handles any segments at any time, with bounded memory and without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,8 @@ use multihop_transport::tpa::{Config, Endpoint, Input, Output, Ports};
 use multihop_wire::tpa::{Ack, BlockSeq, Body, Options, Segment};
 
 fuzz_target!(|data: &[u8]| {
-    let config = Config { mss: 100, recv_buffer: Some(1000), linger: Duration::from_secs(9), ..Config::net() };
+    let config =
+        Config { mss: 100, recv_buffer: Some(1000), linger: Duration::from_secs(9), ..Config::net() };
     let mut tpa = Endpoint::new(config, Ports { local: 1, remote: 2 }, BlockSeq(0));
     tpa.connect();
     let mut now = Instant::ZERO;
@@ -51,5 +52,5 @@ fn drain(tpa: &mut Endpoint, now: Instant) {
             assert!(flight < window);
         }
     }
-    panic!("no end of output");
+    panic!("the output does not end");
 }

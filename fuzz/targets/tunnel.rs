@@ -1,4 +1,4 @@
-//! Targets of a tunnel: parsed from bytes or text, they emit the same.
+//! Targets of a tunnel: parsed from bytes or text, they emit the same bytes or text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,6 +14,6 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(Entrance { target, .. }) = text.parse::<Entrance>() {
         assert_eq!(target.to_string().parse(), Ok(target));
     }
-    // What these have read they do not write.
+    // These types are only parsed, never written.
     let _ = (text.parse::<Rule>(), local(text));
 });

@@ -1,4 +1,4 @@
-//! What parses as UDP survives being sent.
+//! A parsed UDP datagram can be emitted, and parses to the same value.
 #![no_main]
 
 use std::net::Ipv4Addr;

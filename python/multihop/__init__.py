@@ -1,4 +1,4 @@
-"""Reliable transport over networks of several wireless hops, simulated.
+"""Simulation of reliable transport over multi-hop wireless networks.
 
 >>> import multihop
 >>> result = multihop.run(

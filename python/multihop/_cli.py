@@ -1,4 +1,4 @@
-"""The command `multihop` of the Python package: the Rust command, and what Python adds to it."""
+"""The command `multihop` of the Python package: the Rust command with subcommands in Python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from multihop import _core
 
 def main() -> int:
     """Run the command with the arguments of this process."""
-    # Python's handler would wait for the runs that have begun to end.
+    # Python's handler would wait until the current runs have ended.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     match sys.argv[1:]:
         case ["papers", *rest]:

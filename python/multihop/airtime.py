@@ -1,4 +1,4 @@
-"""How long 802.11 frames take, from the numbers of the standard: an oracle for the simulator."""
+"""Airtimes of 802.11 frames, computed from the standard, to check the simulator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEAN_BACKOFF = {"ns2": SLOT * (CW_MIN - 1) / 2, "standard": SLOT * CW_MIN / 2}
 
 @dataclass(frozen=True)
 class Radio:
-    """Rates in Mb/s, and whose rules."""
+    """Rates in Mb/s, and the flavour of the rules."""
 
     rate: float = 2.0
     basic_rate: float = 1.0
@@ -35,7 +35,7 @@ class Radio:
         return PREAMBLE[self.preamble] + 8 * size / rate
 
     def data(self, ip_bytes: int) -> float:
-        """The frame that carries an IP packet, us."""
+        """A frame with an IP packet, us."""
         return self.frame(ip_bytes + DATA_HEADER_BYTES, self.rate)
 
     def control(self, size: int) -> float:
@@ -49,11 +49,11 @@ class Radio:
         return DIFS + MEAN_BACKOFF[self.flavour] + announced + acknowledged
 
     def udp_kbps(self, payload: int, *, rts: bool) -> float:
-        """Payload over one hop when the sender always has a datagram."""
+        """Goodput over one hop from a greedy source of datagrams."""
         return 8000 * payload / self.exchange(payload + UDP_IP_BYTES, rts=rts)
 
     def tcp_kbps(self, payload: int, *, rts: bool, segments_per_ack: int = 1) -> float:
-        """Payload over one hop if segments and ACKs took turns and never met."""
+        """Goodput over one hop if segments and ACKs alternate and never collide."""
         segment = self.exchange(payload + TCP_IP_BYTES, rts=rts)
         ack = self.exchange(TCP_IP_BYTES, rts=rts)
         return 8000 * payload * segments_per_ack / (segments_per_ack * segment + ack)

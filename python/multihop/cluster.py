@@ -1,4 +1,4 @@
-"""Runs on a Dask cluster, whose workers need nothing but this package.
+"""Runs on a Dask cluster, whose workers need only this package.
 
 dask scheduler                        # on one machine
 dask worker tcp://HOST:8786           # on the others
@@ -15,11 +15,11 @@ from multihop import _core
 from multihop.scenario import Run, toml_value
 
 RETRIES = 3
-"""How many times a run is repeated whose worker was lost."""
+"""How often a run is repeated if its worker is lost."""
 
 
 class ClusterError(RuntimeError):
-    """A cluster that cannot perform the runs."""
+    """The cluster cannot perform the runs."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Parcel:
 
 
 def lines(address: str, runs: Sequence[Run]) -> Iterator[str]:
-    """Lines of a journal, in the order in which the runs end."""
+    """Lines of a journal, in order of completion."""
     try:
         from distributed import Client, as_completed
     except ImportError as error:
@@ -53,7 +53,7 @@ def lines(address: str, runs: Sequence[Run]) -> Iterator[str]:
 
 
 def pack(run: Run) -> Parcel:
-    """Add the files that a scenario names; on the worker they lie in its folder."""
+    """Add the files that a scenario refers to; on the worker they are in the run's folder."""
     files: dict[str, bytes] = {}
     renamed: list[tuple[str, str]] = []
     for key, name in _core.files(*run.request):

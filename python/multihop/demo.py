@@ -1,4 +1,4 @@
-"""What several hops do to TCP, and what five transports make of it: a chain of four hops, and a cross.
+"""Compare five transports over several hops: a chain of four hops, and a cross.
 
     python -m multihop.demo [--out FILE] [--seeds N] [--seconds S]
 
@@ -49,7 +49,7 @@ LAYOUTS = {
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a run."""
+    """A metric of a run."""
 
     title: str
     of: Callable[[Result], float | None]
@@ -93,10 +93,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def scenario(layout: str, transport: str, seed: int, seconds: float) -> dict[str, Any]:
-    """One run: ns-2's 802.11 at 2 Mb/s, 200 m a hop, routes that never change."""
+    """One run: ns-2's 802.11 at 2 Mb/s, 200 m per hop, static routes."""
     flow: dict[str, Any] = {"transport": transport}
     if not transport.startswith("tpa"):
-        # The shortest timeout is 0.2 s, as TPA's.
+        # The minimum timeout is 0.2 s, like TPA's.
         flow["transport"] = {"kind": transport, "preset": "ns2-2.30"}
     return {
         "name": f"demo-{layout}-{transport}",
@@ -122,12 +122,12 @@ def measure(seeds: int, seconds: float) -> Found:
 
 
 def columns(layout: str) -> list[str]:
-    """The metrics that make sense there."""
+    """The metrics that apply to a layout."""
     return [name for name in METRICS if LAYOUTS[layout].flows > 1 or name in OF_ONE_FLOW]
 
 
 def percent(share: float | None) -> float | None:
-    """Of a share; none where nothing was delivered."""
+    """A fraction as a percentage; empty if nothing was delivered."""
     return None if share is None else 100.0 * share
 
 
@@ -143,7 +143,7 @@ def print_table(found: Found, layout: str) -> None:
 
 
 def page_of(found: Found, options: argparse.Namespace) -> report.Report:
-    """The same with pictures, and what the numbers mean."""
+    """The same with figures and explanations."""
     page = report.Report("Five transports over several hops")
     page.text(
         "Each station hears its neighbours and must not send while they do, so that the segments of one "
@@ -172,7 +172,7 @@ def page_of(found: Found, options: argparse.Namespace) -> report.Report:
 
 
 def caption(name: str, seeds: int) -> str:
-    """What a picture shows."""
+    """The caption of a figure."""
     about = {
         "goodput": "Application data delivered in order, all flows together",
         "again": "Segments retransmitted, as a share of the segments delivered",

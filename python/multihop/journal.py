@@ -13,7 +13,7 @@ __all__ = ["Journal", "Shard"]
 
 
 class Journal:
-    """A line of JSON for each run, by its key; kept in memory alone without a folder."""
+    """A line of JSON for each run, by its key; without a folder, kept in memory only."""
 
     def __init__(self, folder: Path | None = None, shard: Shard | None = None) -> None:
         if folder is not None:
@@ -27,7 +27,7 @@ class Journal:
         return len(self.core)
 
     def append(self, line: str) -> None:
-        """Keep a run, given as the line that performing it returned."""
+        """Add a run: the line that performing it returned."""
         self.core.append(line)
 
     def result(self, key: str) -> Result:
@@ -36,5 +36,5 @@ class Journal:
         return Result.of(json.loads(result), series)
 
     def cost(self, key: str) -> float:
-        """Processor time that a run took, s; wall time where it was not measured."""
+        """CPU time of a run, s; wall-clock time if CPU time was not measured."""
         return self.core.cost(key)

@@ -46,8 +46,8 @@ __all__ = [
     "start_server",
 ]
 
-LIMIT = 2**16  # asyncio's own: bytes that a reader keeps
-LINGER = 60.0  # seconds that closing waits for the peer, as libtpa does
+LIMIT = 2**16  # asyncio's default: bytes that a reader buffers
+LINGER = 60.0  # seconds that closing waits for the peer, as in libtpa
 
 Address = tuple[str, int]
 Connected = Callable[[asyncio.StreamReader, "StreamWriter"], Awaitable[None] | None]
@@ -81,7 +81,7 @@ async def start_server(
     limit: int = LIMIT,
     backlog: int = 100,
 ) -> Server:
-    """Take connections, like `asyncio.start_server`; the callback may be a coroutine function."""
+    """Accept connections, like `asyncio.start_server`; the callback may be a coroutine function."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     address = str(found[0][4][0])
@@ -93,7 +93,7 @@ async def start_server(
 def connect(
     host: str, port: int, *, security: Security, cwnd_max: int | None = None, timeout: float | None = None
 ) -> Socket:
-    """Open a connection and wait until it stands; TimeoutError after so many seconds."""
+    """Open a connection and wait until it is established; raises TimeoutError after `timeout` seconds."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     opening = _core.tpa_connect(str(found[0][4][0]), port, security, cwnd_max)
     if not select.select([opening], [], [], timeout)[0]:
@@ -104,13 +104,13 @@ def connect(
 def listen(
     host: str, port: int, *, security: Security, cwnd_max: int | None = None, backlog: int = 100
 ) -> Listener:
-    """Take connections from now on; `accept` of the result gives them one by one."""
+    """Begin to accept connections; `accept` of the result returns them one by one."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     return Listener(_core.tpa_listen(str(found[0][4][0]), port, security, cwnd_max, backlog))
 
 
 def new_token() -> str:
-    """A secret for `Security.token`, to be told to the other end."""
+    """A secret for `Security.token`, which the other end needs too."""
     return _core.tpa_token()
 
 
@@ -122,14 +122,14 @@ class Socket(socket.socket):
         self._connection = connection
 
     def recv(self, size: int, flags: int = 0) -> bytes:
-        """Like that of any socket; an error if the connection broke."""
+        """Like that of any socket; raises an error if the connection is broken."""
         data = super().recv(size, flags)
         if size and not data:
             self._check()
         return data
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
-        """Like that of any socket; an error if the connection broke."""
+        """Like that of any socket; raises an error if the connection is broken."""
         length = super().recv_into(buffer, nbytes, flags)
         if length == 0:
             self._check()
@@ -152,11 +152,11 @@ class Socket(socket.socket):
             raise
 
     def close(self) -> None:
-        """Close, and wait until the peer has everything: the protocol ends with the process."""
+        """Close, and wait until the peer has received everything: the protocol ends with the process."""
         was_open = self.fileno() != -1
         super().close()
         if was_open and self.fileno() == -1 and not self._connection.closed(LINGER):
-            raise TimeoutError(f"the peer did not get everything within {LINGER:g} s")
+            raise TimeoutError(f"the peer did not receive everything within {LINGER:g} s")
 
     def getpeername(self) -> Address:
         """The peer's address and port."""
@@ -167,11 +167,11 @@ class Socket(socket.socket):
         return self._connection.local_address()
 
     def stats(self) -> dict[str, Any]:
-        """What the connection has seen and done."""
+        """Statistics of the connection."""
         return self._connection.stats()
 
     def peer_key(self) -> str | None:
-        """The key that the peer has proved to have."""
+        """The authenticated key of the peer."""
         return self._connection.peer_key()
 
     def _check(self) -> None:
@@ -180,13 +180,13 @@ class Socket(socket.socket):
 
 
 class Listener:
-    """Takes connections; `fileno` is readable while one waits."""
+    """Accepts connections; `fileno` is readable while one is waiting."""
 
     def __init__(self, listener: _core.Listener) -> None:
         self._listener = listener
 
     def accept(self, timeout: float | None = None) -> tuple[Socket, Address]:
-        """Wait for the next connection; TimeoutError after so many seconds."""
+        """Wait for the next connection; raises TimeoutError after `timeout` seconds."""
         while select.select([self], [], [], timeout)[0]:
             try:
                 connection = self._listener.accept()
@@ -200,11 +200,11 @@ class Listener:
         return self._listener.fileno()
 
     def getsockname(self) -> Address:
-        """Where it listens."""
+        """The address and port on which it listens."""
         return self._listener.address()
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Stop accepting connections."""
         self._listener.close()
 
     def __enter__(self) -> Self:
@@ -215,7 +215,7 @@ class Listener:
 
 
 class StreamWriter(asyncio.StreamWriter):
-    """asyncio's, with the addresses and statistics of TPA."""
+    """asyncio's StreamWriter, with the addresses and statistics of TPA."""
 
     def __init__(
         self,
@@ -237,17 +237,17 @@ class StreamWriter(asyncio.StreamWriter):
         return known[name]() if name in known else super().get_extra_info(name, default)
 
     def stats(self) -> dict[str, Any]:
-        """What the connection has seen and done."""
+        """Statistics of the connection."""
         return self._connection.stats()
 
     async def wait_closed(self) -> None:
-        """Wait until it is closed and the peer has everything: the protocol ends with the process."""
+        """Wait until it is closed and the peer has received everything: the protocol ends with the process."""
         await super().wait_closed()
         await asyncio.get_running_loop().run_in_executor(None, self._connection.closed, LINGER)
 
 
 class Server(asyncio.AbstractServer):
-    """What `start_server` returns."""
+    """The server that `start_server` returns."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, listener: _core.Listener, callback: Connected, limit: int
@@ -259,15 +259,15 @@ class Server(asyncio.AbstractServer):
         loop.add_reader(listener.fileno(), self._accept)
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop that it works in."""
+        """The event loop of the server."""
         return self._loop
 
     def is_serving(self) -> bool:
-        """Whether it takes connections."""
+        """Whether it accepts connections."""
         return not self._closed.done()
 
     async def start_serving(self) -> None:
-        """Nothing: it serves from the start."""
+        """Do nothing: the server accepts connections from the start."""
 
     async def serve_forever(self) -> None:
         """Serve until this is cancelled, then close."""
@@ -278,7 +278,7 @@ class Server(asyncio.AbstractServer):
             await self.wait_closed()
 
     def close(self) -> None:
-        """Take no more connections; those that there are go on."""
+        """Stop accepting connections; existing ones continue."""
         if not self._closed.done():
             self._loop.remove_reader(self._listener.fileno())
             self._listener.close()
@@ -320,7 +320,7 @@ class Server(asyncio.AbstractServer):
 
 
 class _Protocol(asyncio.StreamReaderProtocol):
-    """asyncio's, which learns from the connection why it broke."""
+    """asyncio's StreamReaderProtocol, with the error of a broken connection."""
 
     def __init__(self, connection: _core.Connection, reader: asyncio.StreamReader) -> None:
         super().__init__(reader, loop=asyncio.get_running_loop())

@@ -6,11 +6,11 @@ import sys
 import time
 
 PATIENCE = 2.0
-"""Seconds before the first output; shorter work shows none."""
+"""Seconds before the first output; shorter lists show none."""
 
 
 class Progress:
-    """Shows how many runs have ended and the time left, on standard error."""
+    """Shows the number of finished runs and the remaining time on standard error."""
 
     def __init__(self, what: str, *, quiet: bool = False) -> None:
         self.what = what
@@ -25,7 +25,7 @@ class Progress:
         self.start = time.monotonic()
 
     def step(self) -> None:
-        """Count a run that has ended."""
+        """Count a finished run."""
         self.done += 1
         elapsed = time.monotonic() - self.start
         if self.quiet or elapsed < PATIENCE:
@@ -50,7 +50,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that suits it."""
+    """A time in a suitable unit."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 3600:

@@ -34,7 +34,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
 
 @dataclass(frozen=True)
 class Style:
-    """How a transport is drawn."""
+    """The style of a transport in figures."""
 
     colour: str
     marker: str
@@ -74,7 +74,7 @@ STYLES = {
 }
 
 
-# For what is no transport, by its place in a list.
+# Styles for other curves, by index.
 OTHERS = [
     Style(BLUE, "o"),
     Style(VERMILION, "s", "--"),
@@ -87,12 +87,12 @@ OTHERS = [
 
 
 def known(transport: str) -> bool:
-    """Whether a transport has a look of its own."""
+    """Whether a transport has its own style."""
     return transport.replace("tpa-star", "tpa*").split("+")[0] in STYLES
 
 
 def style(transport: str) -> Style:
-    """The same look for the same transport in every figure."""
+    """The style of a transport, the same in every figure."""
     name = transport.replace("tpa-star", "tpa*")
     return STYLES.get(name) or STYLES.get(name.split("+")[0]) or Style(PURPLE, "x", ":")
 
@@ -128,7 +128,7 @@ class Report:
         self.parts.append(f"<pre>{html.escape(command)}</pre>")
 
     def table(self, table: pl.DataFrame, caption: str, links: Mapping[str, str] = NO_LINKS) -> None:
-        """Add a table; what stands in its first column may lead somewhere."""
+        """Add a table; entries in its first column may be links."""
         head = "".join(f"<th>{html.escape(name)}</th>" for name in table.columns)
         rows = "".join(
             f"<tr>{_cell(first, links.get(str(first)))}{''.join(_cell(value) for value in others)}</tr>"
@@ -145,7 +145,7 @@ class Report:
         self.parts.append(f"<figure>{svg(figure)}<figcaption>{text}</figcaption></figure>")
 
     def write(self, path: str | PathLike[str]) -> Path:
-        """Write the page and say where it is."""
+        """Write the page and return its path."""
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         links = "".join(
@@ -193,7 +193,7 @@ def curve(
     joined: bool = True,
     look: Style | None = None,
 ) -> None:
-    """Draw means with their intervals, in the transport's colours; marks alone unless `joined`."""
+    """Draw means with their intervals in the transport's style; only markers unless `joined`."""
     look = look or style(transport)
     points = list(y)
     halves = [point.half if math.isfinite(point.half) else 0.0 for point in points]
@@ -211,12 +211,12 @@ def curve(
 
 
 def reference(axes: Axes, x: Sequence[float], y: Sequence[float], label: str, line: str) -> None:
-    """Draw what a theory says, in grey and without marks."""
+    """Draw a theoretical curve, in grey and without markers."""
     axes.plot(x, y, color="0.45", linestyle=line, linewidth=1.2, label=label, zorder=1)
 
 
 def svg(figure: Figure) -> str:
-    """The figure as text to be put into a page."""
+    """The figure as SVG text for a page."""
     with drawing():
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})

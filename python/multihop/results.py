@@ -19,7 +19,7 @@ class Result:
 
     data: dict[str, Any]
     series: pl.DataFrame
-    """The series of the scenario's `record` table, one value per row; empty without the table."""
+    """The series of the scenario's `record` table, one value per row; empty if it has none."""
 
     @classmethod
     def of(cls, data: dict[str, Any], series: str) -> Result:
@@ -34,7 +34,7 @@ class Result:
 
     @property
     def seed(self) -> int:
-        """The root of every random stream."""
+        """The seed of the run."""
         return int(self.data["seed"])
 
     @property
@@ -54,7 +54,7 @@ class Result:
 
     @property
     def energy(self) -> dict[str, Any]:
-        """Joules of each node; empty without powers in the scenario."""
+        """Joules of each node; empty if the scenario has no `energy` table."""
         return self._table("energy")
 
     @property
@@ -69,17 +69,17 @@ class Result:
 
     @property
     def events_per_second(self) -> float:
-        """Simulated events in each second of real time."""
+        """Simulated events per second of wall-clock time."""
         return float(self.data["events_per_second"])
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """A row for each flow; a metric in short (`delay_ms`, `rtt_ms`) has a column for each part."""
+        """A row for each flow; summaries (`delay_ms`, `rtt_ms`) have a column for each part."""
         rows = [_flow(flow) for flow in self.data["flows"]]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def report(self, path: str | PathLike[str]) -> Path:
-        """Write an HTML page that needs no other file."""
+        """Write a self-contained HTML page."""
         from multihop.report import Report, names_and_values  # matplotlib takes a second to import
 
         report = Report(f"{self.scenario}, seed {self.seed}")
@@ -99,7 +99,7 @@ class Result:
 
 
 def flattened(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Dotted names for what lies in tables within tables; lists are left out."""
+    """The values of nested tables under dotted names, without lists."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, Mapping):

@@ -42,7 +42,7 @@ def run(
 
 
 def run_all(runs: Iterable[Mapping[str, Any]], *, jobs: int | None = None) -> list[Result]:
-    """Run many scenarios on all processors, or on `jobs` of them; the results keep the order.
+    """Run many scenarios on all processors, or on `jobs` of them; the results have the same order.
 
     Each run is a mapping of what `run` takes by keyword, with the file, if any, under `source`.
     """
@@ -51,7 +51,7 @@ def run_all(runs: Iterable[Mapping[str, Any]], *, jobs: int | None = None) -> li
 
 
 def check(source: Source = None, /, **settings: Any) -> None:
-    """Raise `ScenarioError` if the simulator does not accept a scenario."""
+    """Raise `ScenarioError` if a scenario is invalid."""
     _core.check(*request(source, settings))
 
 

@@ -1,4 +1,4 @@
-"""Lists of runs: on all processors or on a cluster, each kept as soon as it ends."""
+"""Lists of runs on all processors or on a cluster. Each run is saved when it ends."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Where:
     """Where runs are performed."""
 
     jobs: int | None = None
-    """Runs at the same time on this machine; one for each processor if not given."""
+    """Number of parallel runs on this machine; by default one for each processor."""
     on: str | None = None
-    """The address of a Dask scheduler, in place of this machine."""
+    """The address of a Dask scheduler, to be used instead of this machine."""
     shard: Shard | None = None
-    """The part of the list that is run here; all of it if not given."""
+    """The part of the list to run; by default all of it."""
 
 
 def complete(runs: Sequence[Run], journal: Journal, where: Where, progress: Progress | None = None) -> int:
-    """Perform the runs that the journal lacks; returns how many are still missing."""
+    """Perform the runs that are not in the journal; returns how many are still missing."""
     mine = [run for place, run in enumerate(runs) if where.shard is None or where.shard.has(place)]
     missing = list({run.key: run for run in mine if run.key not in journal}.values())
     progress = progress or Progress("")
@@ -41,7 +41,7 @@ def complete(runs: Sequence[Run], journal: Journal, where: Where, progress: Prog
 
 
 def _performed(runs: Sequence[Run], where: Where) -> Iterator[str]:
-    """Lines of a journal, in the order in which the runs end."""
+    """Lines of a journal, in order of completion."""
     if where.on is not None and runs:
         return lines(where.on, runs)
     return _core.Batch([(run.key, run.request) for run in runs], where.jobs or os.cpu_count() or 1)

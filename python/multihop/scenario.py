@@ -1,4 +1,4 @@
-"""The forms of a scenario that a caller may pass, turned into the form that the simulator reads."""
+"""Converts the forms of a scenario that a caller may pass into that of the simulator."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from multihop import _core
 
 Source = str | PathLike[str] | Mapping[str, Any] | None
-"""A TOML or JSON file, the scenario itself, or nothing but the settings."""
+"""A TOML or JSON file, a scenario as a mapping, or nothing besides settings."""
 
 
 class Request(NamedTuple):
-    """A scenario as the simulator reads it."""
+    """A scenario in the form of the simulator."""
 
     text: str
     format: str
@@ -33,7 +33,7 @@ class Run:
 
     @classmethod
     def of(cls, request: Request) -> Run:
-        """Check a scenario; raises `ScenarioError` if the simulator does not accept it."""
+        """Check a scenario; raises `ScenarioError` if it is invalid."""
         return cls(_core.key(*request), request)
 
 
@@ -63,7 +63,7 @@ def flatten(settings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str
 
 
 def toml_value(value: object) -> str:
-    """A Python value as TOML writes it."""
+    """A Python value in TOML syntax."""
     match value:
         case bool() | str():
             return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""How connections over real networks are protected."""
+"""Security of connections over real networks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Security:
 
     @classmethod
     def token(cls, token: str) -> Self:
-        """A shared secret authenticates both ends, such as the token that `multihop recv` prints."""
+        """Authentication of both ends by a shared secret, such as the token that `multihop recv` prints."""
         return cls(token_=token)
 
     @classmethod
@@ -35,7 +35,7 @@ class Security:
         peer: str | None = None,
         known_peers: str | PathLike[str] | None = None,
     ) -> Self:
-        """A private key, a file of `multihop keygen`, and how the peer's key is checked.
+        """Authentication by a private key (a file of `multihop keygen`), and how the peer's key is checked.
 
         `peer` is the public key that the peer must have, or `any`; `known_peers` is a file of the keys
         of peers seen before.

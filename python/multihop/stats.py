@@ -32,7 +32,7 @@ class Interval:
         return self.mean + self.half
 
     def contains(self, value: float) -> bool:
-        """Whether a value lies inside."""
+        """Whether a value is inside."""
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ def interval(values: Iterable[float], level: float = 0.95) -> Interval:
 
 
 def batch_means(values: Sequence[float], batches: int, level: float = 0.95) -> Interval:
-    """The interval of one long correlated series, cut into batches of equal length.
+    """The interval of one long correlated series, divided into batches of equal length.
 
     Values left over at the front, where a warm-up would be, are dropped.
     """

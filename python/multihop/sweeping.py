@@ -1,4 +1,4 @@
-"""Sweeps: every combination of some axes, each with the same seeds."""
+"""Sweeps: every combination of the axes, each with the same seeds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Sweep:
     flows: pl.DataFrame
     """A row for each flow of each run."""
     lines: tuple[str, ...]
-    """The same as JSON, a line for each run, as `multihop sweep --json` prints it."""
+    """The same as lines of JSON, one for each run, as `multihop sweep --json` prints them."""
 
     def mean(self, metric: str = "totals.goodput_kbps", level: float = 0.95) -> pl.DataFrame:
         """Mean and Student-t interval of a metric for each combination of the axes."""
@@ -72,7 +72,7 @@ def sweep(
 
 
 def perform(asked: Request, where: Where, out: Path | None, progress: Progress) -> Sweep:
-    """Perform the missing runs; write the results once none is missing."""
+    """Perform the missing runs; write the results when none is missing."""
     planned = json.loads(_core.plan(*asked))
     runs = [
         Run(run["key"], asked._replace(overrides=[(k, v) for k, v in run["overrides"]])) for run in planned
@@ -80,7 +80,7 @@ def perform(asked: Request, where: Where, out: Path | None, progress: Progress) 
     journal = Journal(out, where.shard)
     complete(runs, journal, where, progress)
     if out is not None:
-        journal = Journal(out, where.shard)  # other shards may have ended meanwhile
+        journal = Journal(out, where.shard)  # other shards may have finished in the meantime
     rows = [
         (dict(run["sweep"]), run["key"], journal.result(run["key"]))
         for run in planned
@@ -95,7 +95,7 @@ def perform(asked: Request, where: Where, out: Path | None, progress: Progress) 
 
 
 def write(found: Sweep, lines: Sequence[str], out: Path) -> None:
-    """Write the files of a sweep that is complete."""
+    """Write the files of a complete sweep."""
     (out / "results.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     found.runs.write_parquet(out / "results.parquet")
     found.flows.write_parquet(out / "flows.parquet")

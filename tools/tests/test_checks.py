@@ -1,4 +1,4 @@
-"""What the checks of the tree accept and refuse."""
+"""Tests of the checks of the source tree."""
 
 from email.parser import HeaderParser
 

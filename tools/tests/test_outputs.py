@@ -1,4 +1,4 @@
-"""What the documents show is what the commands print."""
+"""Outputs quoted in the documents are those of the commands."""
 
 import pytest
 
@@ -30,6 +30,6 @@ def test_the_tutorial_quotes_the_examples(name: str) -> None:
     assert f"\n{code}```\n" in (build.ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
 
-def test_the_time_that_a_run_took_does_not_count() -> None:
+def test_run_times_are_ignored() -> None:
     assert outputs.same("120 simulated s in 0.07 s", "120 simulated s in 1.93 s")
     assert not outputs.same("293.5 kb/s", "293.6 kb/s")

@@ -1,4 +1,4 @@
-"""The counts that `make test` closes with."""
+"""The final counts of `make test`."""
 
 from pathlib import Path
 

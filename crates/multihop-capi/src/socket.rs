@@ -23,7 +23,7 @@ pub(crate) struct Socket {
     state: Mutex<SocketState>,
     /// Signalled when the state is no longer `Connecting`.
     decided: Condvar,
-    /// The last error, until the program asks for it.
+    /// The last error, until the program reads it.
     failure: Mutex<Option<LastError>>,
 }
 

@@ -1,5 +1,5 @@
-//! Emulated networks for real programs, in user space. A seed decides the fate of each packet; the wall clock
-//! decides when it happens.
+//! Emulated networks for real programs, in user space. A seed decides the faults of each packet; the wall clock
+//! decides when they happen.
 //!
 //! An [`EmulatedLink`] is a state machine in virtual time. Two drivers put it between programs: a [`Relay`] between
 //! UDP sockets, which needs no privileges, and a [`Path`] between two network namespaces, which carries every

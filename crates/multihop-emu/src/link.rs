@@ -23,11 +23,11 @@ pub struct Settings {
     /// Mean length of loss bursts, in which every packet is lost; the gaps between them give the share of `loss`.
     /// Below 1 ms losses are independent.
     ///
-    /// This is the model of Gilbert (1960) in time instead of packets: a sender that waits outlasts a burst.
+    /// This is the model of Gilbert (1960) in time instead of packets: waiting lets a burst pass.
     pub burst: Duration,
     /// Share of packets duplicated.
     pub duplicate: f64,
-    /// Share of packets and duplicates that are held back, and so reordered.
+    /// Share of packets and duplicates that are held back, and thus reordered.
     pub reorder: f64,
     /// The longest time that a packet is held back.
     pub hold: Duration,
@@ -98,7 +98,7 @@ impl LinkCounters {
     }
 }
 
-/// One direction of a link: packets come out later, damaged, duplicated, or not at all.
+/// One direction of a link, which delays, damages, duplicates and loses packets.
 #[derive(Clone, Debug)]
 pub struct EmulatedLink {
     settings: Settings,

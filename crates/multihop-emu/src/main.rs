@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use multihop_core::{Duration, Instant};
 use multihop_emu::{Cut, Relay, Settings};
 
-/// Emulated networks for real programs. The seed decides the fate of each packet.
+/// Emulated networks for real programs. The seed decides the faults of each packet.
 #[derive(Parser)]
 struct Command {
     #[command(subcommand)]
@@ -17,7 +17,7 @@ struct Command {
 
 #[derive(Subcommand)]
 enum What {
-    /// Relay UDP datagrams to another address, and the answers back, until interrupted.
+    /// Relay UDP datagrams to another address and back until interrupted.
     Relay {
         /// Address that clients send to.
         #[arg(long, value_name = "ADDR")]
@@ -77,7 +77,7 @@ struct LinkArgs {
     /// Share of packets duplicated.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     duplicate: f64,
-    /// Share of packets held back for up to 20 ms, and so reordered.
+    /// Share of packets held back for up to 20 ms, and thus reordered.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     reorder: f64,
     /// Share of packets with one bit flipped.

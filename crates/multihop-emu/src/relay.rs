@@ -27,7 +27,7 @@ pub struct Relay {
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// RelayShared by the thread and the owner.
+/// State shared by the thread and the owner.
 #[derive(Debug, Default)]
 struct RelayShared {
     stop: AtomicBool,

@@ -1,4 +1,4 @@
-//! How fast one stream over QUIC is, with quinn's defaults. The counterpart of `multihop perf`.
+//! Measures the speed of one QUIC stream with quinn's defaults, as `multihop perf` does for TPA.
 //!
 //!     multihop-quic server 127.0.0.1:7000
 //!     multihop-quic client 127.0.0.1:7000 --seconds 10
@@ -15,9 +15,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 
 #[derive(Parser)]
 enum Command {
-    /// Take one connection, count what arrives on it, and say so.
+    /// Accept one connection, count the received bytes, and report them.
     Server { listen: SocketAddr },
-    /// Send for a while; print what the server got, as JSON.
+    /// Send for a while; print the server's counts as JSON.
     Client {
         to: SocketAddr,
         #[arg(long, default_value_t = 10.0)]
@@ -46,7 +46,7 @@ async fn serve(listen: SocketAddr) -> Result<()> {
     Ok(())
 }
 
-/// Answers with the bytes and the nanoseconds from the first to the last.
+/// Answers with the number of bytes and the nanoseconds from the first to the last.
 async fn count(mut answer: SendStream, mut data: RecvStream) -> Result<()> {
     let (mut bytes, start) = (0_u64, Instant::now());
     let mut buffer = vec![0; 64 * 1024];
@@ -96,14 +96,14 @@ async fn send(to: SocketAddr, length: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Processor time of this process so far, in user and kernel mode.
+/// CPU time of this process so far, in user and kernel mode.
 fn cpu_seconds() -> Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_SELF)?;
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
-/// Takes every certificate: a measurement of speed has no secrets.
+/// Accepts every certificate, because a speed measurement has no secrets.
 #[derive(Debug)]
 struct Anybody(rustls::crypto::CryptoProvider);
 

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The library as it is installed; `None` without what installs it, or compiles for it.
+/// The installed library; `None` if a tool for installing or compiling is missing.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
 fn installed() -> Option<TempDir> {
     for tool in ["cc", "pkg-config", "python3"] {
@@ -96,7 +96,7 @@ fn an_echo_server_and_a_client_that_polls() {
 }
 
 #[test]
-fn the_same_for_those_who_know_the_token() {
+fn a_token_authenticates_client_and_server() {
     echo(Some(multihop_net::Token::generate().unwrap().to_string()));
 }
 

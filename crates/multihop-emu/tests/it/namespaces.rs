@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use multihop_emu::{Chain, Path, Settings};
 
-/// What was made, unless this machine does not let us.
+/// The created object; `None` if this machine does not allow it.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
 fn possible<T>(made: std::io::Result<T>) -> Option<T> {
     match made {
@@ -40,7 +40,7 @@ fn a_path_carries_tcp_at_its_rate() {
 }
 
 #[test]
-fn a_router_without_a_route_says_so() {
+fn a_router_without_a_route_sends_icmp_unreachable() {
     let Some(chain) = possible(Chain::new(3)) else { return };
     let address = (chain.address(), 7000);
     let far = chain.hosts[3].run(|| UdpSocket::bind(address)).unwrap().unwrap();
