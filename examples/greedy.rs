@@ -90,7 +90,9 @@ impl Settings for GreedyConfig {
 impl AgentConfig for GreedyConfig {
     fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
         let places: Arc<[[f64; 2]]> = network.positions.into();
-        network.agents(|address, rng| Greedy::new(index(address), places.clone(), self.interval, rng))
+        network.agents("greedy/beacon", |address, rng| {
+            Greedy::new(index(address), places.clone(), self.interval, rng)
+        })
     }
 }
 

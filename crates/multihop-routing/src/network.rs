@@ -23,8 +23,8 @@ pub struct Network<'a> {
     pub positions: &'a [[f64; 2]],
     /// When the agents begin.
     pub start: Instant,
-    /// The random stream of each node's agent.
-    pub rng: &'a dyn Fn(usize) -> Rng,
+    /// Root of the agents' random streams.
+    pub seed: u64,
 }
 
 /// Agents of one protocol, by node.
@@ -42,13 +42,15 @@ pub trait AgentTable {
 }
 
 impl Network<'_> {
-    /// An agent for each node.
+    /// An agent for each node, with its random stream of this purpose.
     pub fn agents<A: RoutingAgent + 'static>(
         &self,
+        purpose: &str,
         mut agent: impl FnMut(Ipv4Addr, Rng) -> A,
     ) -> Box<dyn AgentTable> {
-        let agents = self.addresses.iter().enumerate();
-        Box::new(agents.map(|(node, &address)| agent(address, (self.rng)(node))).collect::<Vec<A>>())
+        let streams = (0..).map(|node| Rng::stream(self.seed, purpose, node));
+        let agents = self.addresses.iter().zip(streams).map(|(&address, rng)| agent(address, rng));
+        Box::new(agents.collect::<Vec<A>>())
     }
 }
 
@@ -65,3 +67,6 @@ impl<A: RoutingAgent> AgentTable for Vec<A> {
         self.iter().map(A::route_changes).sum()
     }
 }
+
+/// The purpose of the random streams of the built-in protocols.
+pub(crate) const STREAM: &str = "routing";

@@ -40,7 +40,7 @@ use self::table::Table;
 use self::timers::Delayed;
 use crate::agent::{Input, Output, RoutingAgent};
 use crate::message::Message as RoutingMessage;
-use crate::network::{AgentConfig, AgentTable, Network};
+use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 
 /// An AODV agent.
 ///
@@ -212,6 +212,6 @@ impl RoutingAgent for Agent {
 impl AgentConfig for Config {
     fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
         let config = Arc::new(self.clone());
-        network.agents(|address, rng| Agent::new(Arc::clone(&config), address, network.start, rng))
+        network.agents(STREAM, |address, rng| Agent::new(Arc::clone(&config), address, network.start, rng))
     }
 }

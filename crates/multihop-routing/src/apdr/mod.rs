@@ -15,7 +15,7 @@ use multihop_wire::dsr::{Addresses, SourceRoute};
 
 use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent, Ticket};
 use crate::message::Message;
-use crate::network::{AgentConfig, AgentTable, Network};
+use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 use crate::olsr;
 
 pub use config::{Config, OnBreak, Reservation};
@@ -170,9 +170,9 @@ impl AgentConfig for Config {
         let olsr = Arc::new(self.olsr.clone());
         let olsr = |address, rng| olsr::Agent::new(network.start, address, Arc::clone(&olsr), rng);
         match self.reservation {
-            None => network.agents(olsr),
+            None => network.agents(STREAM, olsr),
             Some(reservation) => {
-                network.agents(|address, rng| Agent::new(address, olsr(address, rng), reservation))
+                network.agents(STREAM, |address, rng| Agent::new(address, olsr(address, rng), reservation))
             }
         }
     }

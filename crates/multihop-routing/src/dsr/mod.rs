@@ -12,7 +12,7 @@ use multihop_wire::dsr::{Addresses, Fault, Header, NO_NEXT_HEADER, RouteError, S
 
 use crate::agent::{Input, Output, Overheard, Routable, RoutingAgent};
 use crate::message::{DsrMessage, Message};
-use crate::network::{AgentConfig, AgentTable, Network};
+use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 
 mod buffer;
 mod cache;
@@ -274,7 +274,7 @@ impl RoutingAgent for Agent {
 
 impl AgentConfig for Config {
     fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
-        network.agents(|address, rng| Agent::new(address, *self, rng))
+        network.agents(STREAM, |address, rng| Agent::new(address, *self, rng))
     }
 }
 

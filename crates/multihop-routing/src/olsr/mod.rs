@@ -15,7 +15,7 @@ use multihop_wire::olsr::{Body, Message, Packet, TimeCode};
 
 use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
 use crate::message::Message as RoutingMessage;
-use crate::network::{AgentConfig, AgentTable, Network};
+use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 
 use forwarding::{Duplicates, Outbox};
 use gauges::micros;
@@ -507,7 +507,7 @@ impl RoutingAgent for Agent {
 impl AgentConfig for Config {
     fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
         let config = Arc::new(self.clone());
-        network.agents(|address, rng| Agent::new(network.start, address, config.clone(), rng))
+        network.agents(STREAM, |address, rng| Agent::new(network.start, address, config.clone(), rng))
     }
 }
 

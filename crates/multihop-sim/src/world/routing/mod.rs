@@ -2,7 +2,7 @@
 
 mod fixed;
 
-use multihop_core::{Instant, NodeId, Rng};
+use multihop_core::{Instant, NodeId};
 use multihop_radio::grid::Point;
 use multihop_routing::agent::{RouteChanges, RoutingAgent};
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
@@ -62,7 +62,6 @@ fn agents(config: &dyn AgentConfig, scenario: &Scenario, positions: &[Point]) ->
     let id = |node: usize| NodeId(u32::try_from(node).expect("a checked number of nodes"));
     let addresses: Vec<_> = (0..positions.len()).map(|node| id(node).addr()).collect();
     let positions: Vec<_> = positions.iter().map(|place| [place.x, place.y]).collect();
-    let rng = |node| Rng::stream(scenario.seed, "routing", u64::from(id(node).0));
-    let network = Network { addresses: &addresses, positions: &positions, start: Instant::ZERO, rng: &rng };
-    config.agents(&network)
+    let (start, seed) = (Instant::ZERO, scenario.seed);
+    config.agents(&Network { addresses: &addresses, positions: &positions, start, seed })
 }
