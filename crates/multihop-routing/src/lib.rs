@@ -14,4 +14,5 @@ pub mod dsr;
 pub mod message;
 pub mod network;
 pub mod olsr;
+pub mod protocol;
 mod settings;

@@ -2,17 +2,25 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::any::Any;
 use core::fmt;
 use core::net::Ipv4Addr;
 
+use multihop_core::settings::Settings;
 use multihop_core::{Instant, Rng};
 
 use crate::agent::{RouteChanges, RoutingAgent};
 
-/// A routing protocol with its parameters.
-pub trait AgentConfig: fmt::Debug + Send + Sync {
+/// A routing protocol with its parameters, which [`Settings`] lists.
+pub trait AgentConfig: Settings + Any + fmt::Debug + Send + Sync {
     /// An agent for each node, usually by [`Network::agents`].
     fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable>;
+
+    /// Whether routing messages have an interface queue of their own, as under DSR in ns-2. Otherwise
+    /// they go to the head of the one queue.
+    fn separate_queue(&self) -> bool {
+        false
+    }
 }
 
 /// The nodes for which [`AgentConfig`] makes agents.

@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use multihop_core::settings::Settings;
-use multihop_routing::network::AgentConfig;
+use multihop_routing::protocol::{PROTOCOLS, Protocol};
 use multihop_transport::connection::ConnectionConfig;
 
 /// The user-defined protocols of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Extensions {
     pub(crate) transports: Vec<Entry<NewTransport>>,
-    pub(crate) routing: Vec<Entry<NewRouting>>,
+    pub(crate) routing: Vec<RoutingRow>,
 }
 
 /// What users call a user-defined protocol.
@@ -41,21 +41,15 @@ pub struct CustomTransport {
     pub config: Arc<dyn TransportConfig>,
 }
 
-/// The configuration of a user-defined routing protocol.
-pub trait RoutingConfig: AgentConfig + Settings {}
-
-impl<C: AgentConfig + Settings> RoutingConfig for C {}
-
-/// A user-defined routing protocol as a scenario uses it.
-#[derive(Clone, Debug)]
-pub struct CustomRouting {
-    /// What users call it.
-    pub extension: Extension,
-    /// With the scenario's values of its keys.
-    pub config: Arc<dyn RoutingConfig>,
+impl Extensions {
+    /// The built-in routing protocols and those of the program.
+    pub(crate) fn routing_rows(&self) -> impl Iterator<Item = RoutingRow> {
+        let built_in = PROTOCOLS.iter().map(|&protocol| RoutingRow { protocol, extension: None });
+        built_in.chain(self.routing.iter().copied())
+    }
 }
 
-/// A registered protocol.
+/// A user-defined transport.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<F> {
     pub(crate) extension: Extension,
@@ -64,4 +58,14 @@ pub(crate) struct Entry<F> {
 }
 
 pub(crate) type NewTransport = fn() -> Box<dyn TransportConfig>;
-pub(crate) type NewRouting = fn() -> Box<dyn RoutingConfig>;
+
+/// A routing protocol that scenarios can choose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoutingRow {
+    pub(crate) protocol: Protocol,
+    /// If it is user-defined.
+    pub(crate) extension: Option<Extension>,
+}
+
+/// The name of routes that hold for the whole run, which need no agents.
+pub(crate) const STATIC_ROUTES: &str = "static";

@@ -30,10 +30,10 @@ use faults::Faults;
 
 pub use canonical::{canonical, files};
 pub use document::Source;
-pub use extension::{CustomRouting, CustomTransport, Extension, Extensions, RoutingConfig, TransportConfig};
+pub use extension::{CustomTransport, Extension, Extensions, TransportConfig};
 pub use model::{
-    App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Host, Mobility, Protocol, Record, Routing,
-    RoutingProtocol, Scenario, Series, Sweep, Transport,
+    AgentProtocol, App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Host, Mobility, Protocol, Record,
+    Routing, RoutingProtocol, Scenario, Series, Sweep, Transport,
 };
 pub use problem::{Place, Problem, Problems};
 pub use schema::{schema, schema_with};

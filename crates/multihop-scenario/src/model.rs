@@ -1,17 +1,17 @@
 //! The checked scenario: everything in it has passed every check.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use multihop_core::{BitRate, Duration, FlowId, NodeId};
 use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 use multihop_routing::network::AgentConfig;
-use multihop_routing::{aodv, apdr, dsr, olsr};
 use multihop_transport::connection::{ConnectionConfig, UdpConfig};
 use multihop_transport::{tcp, tpa};
 
 use super::Topology;
-use super::extension::{CustomRouting, CustomTransport, Extension};
+use super::extension::{CustomTransport, Extension, STATIC_ROUTES};
 
 /// One simulation, ready to run.
 #[derive(Clone, Debug)]
@@ -84,8 +84,8 @@ impl Scenario {
                 used.push(extension);
             }
         }
-        if let RoutingProtocol::Custom(custom) = &self.routing.protocol {
-            used.push(custom.extension);
+        if let RoutingProtocol::Agents(agents) = &self.routing.protocol {
+            used.extend(agents.extension);
         }
         used
     }
@@ -159,51 +159,35 @@ pub enum RoutingProtocol {
         /// `(node, destination) -> via`.
         next_hops: BTreeMap<(NodeId, NodeId), NodeId>,
     },
-    /// RFC 3561.
-    Aodv(aodv::Config),
-    /// RFC 4728.
-    Dsr(dsr::Config),
-    /// RFC 3626.
-    Olsr(olsr::Config),
-    /// The same with routes of least cost.
-    Apdr(apdr::Config),
-    /// A user-defined protocol.
-    Custom(CustomRouting),
+    /// What the agents of a protocol decide.
+    Agents(AgentProtocol),
+}
+
+/// A routing protocol with an agent at each node.
+#[derive(Clone, Debug)]
+pub struct AgentProtocol {
+    /// In scenario files and results.
+    pub name: &'static str,
+    /// With the scenario's values of its keys.
+    pub config: Arc<dyn AgentConfig>,
+    /// If it is user-defined.
+    pub extension: Option<Extension>,
 }
 
 impl RoutingProtocol {
-    /// What makes the agents; `None` for static routes, which need none.
-    pub fn agents(&self) -> Option<&dyn AgentConfig> {
-        match self {
-            Self::Static { .. } => None,
-            Self::Aodv(config) => Some(config),
-            Self::Dsr(config) => Some(config),
-            Self::Olsr(config) => Some(config),
-            Self::Apdr(config) => Some(config),
-            Self::Custom(custom) => Some(&*custom.config),
-        }
-    }
-
     /// The interface queue that it runs on in ns-2.
-    pub const fn queue_kind(&self) -> QueueKind {
+    pub fn queue_kind(&self) -> QueueKind {
         match self {
-            Self::Dsr(_) => QueueKind::ByPriority,
-            Self::Static { .. } | Self::Aodv(_) | Self::Olsr(_) | Self::Apdr(_) | Self::Custom(_) => {
-                QueueKind::Single
-            }
+            Self::Agents(agents) if agents.config.separate_queue() => QueueKind::ByPriority,
+            Self::Agents(_) | Self::Static { .. } => QueueKind::Single,
         }
     }
 
     /// The name in scenario files and results.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Static { .. } => "static",
-            Self::Aodv(_) => "aodv",
-            Self::Dsr(_) => "dsr",
-            Self::Olsr(_) => "olsr",
-            Self::Apdr(config) if config.reservation.is_none() => "apdr",
-            Self::Apdr(_) => "apdr-pr",
-            Self::Custom(custom) => custom.extension.name,
+            Self::Static { .. } => STATIC_ROUTES,
+            Self::Agents(agents) => agents.name,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! How a program makes its protocols known to the readers of scenarios.
 
-use super::extension::{Entry, Extension, Extensions, RoutingConfig, TransportConfig};
-use super::tables::built_in_routing;
+use multihop_routing::network::AgentConfig;
+use multihop_routing::protocol::Protocol;
+
+use super::extension::{Entry, Extension, Extensions, RoutingRow, STATIC_ROUTES, TransportConfig};
 use super::transport::built_in_transports;
 
 impl Extensions {
@@ -25,10 +27,12 @@ impl Extensions {
     ///
     /// If there is a routing protocol of that name.
     #[must_use]
-    pub fn routing<C: RoutingConfig + Default + 'static>(mut self, extension: Extension) -> Self {
-        let taken = self.routing.iter().map(|entry| entry.extension.name);
-        check_name(extension.name, taken.chain(built_in_routing()));
-        self.routing.push(Entry { extension, make: || Box::new(C::default()) });
+    pub fn routing<C: AgentConfig + Default>(mut self, extension: Extension) -> Self {
+        let Extension { name, help, .. } = extension;
+        let taken = self.routing_rows().map(|row| row.protocol.name);
+        check_name(name, taken.chain([STATIC_ROUTES]));
+        let protocol = Protocol { name, help, config: || Box::new(C::default()) };
+        self.routing.push(RoutingRow { protocol, extension: Some(extension) });
         self
     }
 }

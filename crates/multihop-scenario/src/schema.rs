@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use super::extension::{Entry, Extensions, NewRouting, NewTransport};
+use super::extension::{Entry, Extensions, NewTransport, RoutingRow};
 use super::read::settings;
 use super::tables::ScenarioTable;
 
@@ -47,10 +47,10 @@ fn transport_schema(entry: &Entry<NewTransport>) -> Value {
     schema
 }
 
-fn routing_schema(entry: &Entry<NewRouting>) -> Value {
-    let mut schema = Value::from(settings::schema(&mut [&mut *(entry.make)()]));
-    schema["description"] = entry.extension.help.into();
-    schema["properties"]["protocol"] = json!({ "const": entry.extension.name });
+fn routing_schema(row: &RoutingRow) -> Value {
+    let mut schema = Value::from(settings::schema_of(row.protocol.config));
+    schema["description"] = row.protocol.help.into();
+    schema["properties"]["protocol"] = json!({ "const": row.protocol.name });
     schema["required"] = json!(["protocol"]);
     schema
 }

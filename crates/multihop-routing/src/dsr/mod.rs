@@ -276,6 +276,10 @@ impl AgentConfig for Config {
     fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
         network.agents(STREAM, |address, rng| Agent::new(address, *self, rng))
     }
+
+    fn separate_queue(&self) -> bool {
+        true
+    }
 }
 
 /// A data packet, or a message that follows a source route.

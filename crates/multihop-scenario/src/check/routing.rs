@@ -7,7 +7,7 @@ use crate::document::Fault;
 use crate::faults::Faults;
 use crate::model::{Routing, RoutingProtocol};
 use crate::read::Both;
-use crate::tables::{ProtocolChoice, ProtocolTable, RoutingTable, StaticTable};
+use crate::tables::{ProtocolTable, RoutingTable, StaticTable};
 
 /// Who forwards to whom; `nodes` are those of the topology, if it is right.
 pub(super) fn routing(
@@ -17,25 +17,10 @@ pub(super) fn routing(
 ) -> Option<Routing> {
     let Both(packet, protocol) = table;
     let protocol = match protocol {
-        ProtocolChoice::BuiltIn(table) => built_in(table, nodes, faults)?,
-        ProtocolChoice::Custom(custom) => RoutingProtocol::Custom(custom.clone()),
+        ProtocolTable::Static(table) => fixed(table, nodes?, faults)?,
+        ProtocolTable::Agents(agents) => RoutingProtocol::Agents(agents.clone()),
     };
     Some(Routing { protocol, ip_extra: packet.ip_extra.to() })
-}
-
-fn built_in(
-    table: &ProtocolTable,
-    nodes: Option<&Nodes<'_>>,
-    faults: &mut Faults<'_>,
-) -> Option<RoutingProtocol> {
-    Some(match table {
-        ProtocolTable::Static(table) => fixed(table, nodes?, faults)?,
-        ProtocolTable::Aodv(table) => RoutingProtocol::Aodv(table.0.clone()),
-        ProtocolTable::Dsr(table) => RoutingProtocol::Dsr(table.0),
-        ProtocolTable::Olsr(table) => RoutingProtocol::Olsr(table.0.clone()),
-        ProtocolTable::Apdr(table) => RoutingProtocol::Apdr(table.0.clone()),
-        ProtocolTable::ApdrPr(table) => RoutingProtocol::Apdr(table.0.0.clone()),
-    })
 }
 
 fn fixed(table: &StaticTable, nodes: &Nodes<'_>, faults: &mut Faults<'_>) -> Option<RoutingProtocol> {

@@ -13,9 +13,6 @@ pub(crate) struct Keys<'a> {
     path: &'a str,
     known: BTreeSet<&'static str>,
     kinds: Vec<Kinds>,
-    /// Values of the key that says which other keys there are, besides those that [`Keys::take_kind`]
-    /// is given.
-    offered: Vec<&'static str>,
 }
 
 /// What says which other keys there are, and those that go with each of its values: a key, or the
@@ -30,7 +27,7 @@ impl<'a> Keys<'a> {
         match &node.value {
             Value::Table(table) => {
                 let known = BTreeSet::new();
-                Some(Self { node, table, path, known, kinds: Vec::new(), offered: Vec::new() })
+                Some(Self { node, table, path, known, kinds: Vec::new() })
             }
             _ => wrong(node, path, "a table", faults),
         }
@@ -70,7 +67,7 @@ impl<'a> Keys<'a> {
     ) -> Option<&'k K> {
         self.known.insert(key);
         let path = self.path_of(key);
-        let allowed = || one_of(kinds.iter().map(|(name, _)| *name).chain(self.offered.iter().copied()));
+        let allowed = || one_of(kinds.iter().map(|(name, _)| *name));
         let find = |wanted: &str| kinds.iter().find(|(name, _)| *name == wanted).map(|(_, kind)| kind);
         match (self.table.get(key).map(|entry| &entry.node), default) {
             (Some(node), _) => {
@@ -87,15 +84,11 @@ impl<'a> Keys<'a> {
     }
 
     /// Records the keys that other values of `key` allow, for hints in messages.
-    /// Records the keys that other families of tables have, for hints in messages.
     pub(crate) fn mention(&mut self, key: &'static str, kinds: impl Fn() -> KeysByKind + 'static) {
         self.kinds.push((Some(key), Box::new(kinds)));
     }
 
-    pub(crate) fn offer(&mut self, values: impl Iterator<Item = &'static str>) {
-        self.offered.extend(values);
-    }
-
+    /// Records the keys that other families of tables have, for hints in messages.
     pub(crate) fn mention_families(&mut self, families: impl Fn() -> KeysByKind + 'static) {
         self.kinds.push((None, Box::new(families)));
     }

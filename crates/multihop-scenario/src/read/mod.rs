@@ -227,12 +227,12 @@ impl Object {
 }
 
 /// One of several objects, selected by the word at `key`.
-pub(super) fn kinds_schema<const N: usize>(
+pub(super) fn kinds_schema<'a>(
     key: &str,
     default: Option<&str>,
-    kinds: [(&str, &str, Schema); N],
+    kinds: impl IntoIterator<Item = (&'a str, &'a str, Schema)>,
 ) -> Schema {
-    let alternatives = kinds.map(|(word, about, mut schema)| {
+    let alternatives = kinds.into_iter().map(|(word, about, mut schema)| {
         schema.insert("description".into(), about.trim().into());
         let properties =
             schema.ensure_object().entry("properties").or_insert_with(|| json_schema!({}).into());
@@ -246,7 +246,7 @@ pub(super) fn kinds_schema<const N: usize>(
         }
         schema
     });
-    let mut schema = json_schema!({ "type": "object", "oneOf": Vec::from(alternatives) });
+    let mut schema = json_schema!({ "type": "object", "oneOf": alternatives.collect::<Vec<_>>() });
     if let Some(default) = default {
         schema.insert("properties".into(), serde_json::json!({ key: { "default": default } }));
     }

@@ -2,10 +2,10 @@
 //! reads the keys; another describes and lists them.
 
 use multihop_core::settings::{Allowed, Key, Settings, Value, Visitor};
-use schemars::{Schema, SchemaGenerator, json_schema};
+use schemars::{Schema, json_schema};
 use serde_json::json;
 
-use super::{Fields, Keys, Object, wrong};
+use super::{Keys, Object, wrong};
 use crate::document::{Fault, Node, Value as Found};
 use crate::faults::Faults;
 
@@ -31,49 +31,23 @@ pub(crate) fn names(settings: &mut dyn Settings) -> Vec<&'static str> {
 /// Describes the keys of several variants of a configuration as one group. A default is shown where all
 /// variants agree on it.
 pub(crate) fn schema(variants: &mut [&mut dyn Settings]) -> Schema {
-    let mut object = Object::default();
-    for key in described(variants) {
-        object.described(key.name, key.schema, &key.help, key.default.flatten());
-    }
-    object.schema()
-}
-
-/// A configuration whose presets are among its keys.
-pub(crate) trait Variants: Settings + Default {
-    /// On top of each preset, for the defaults that the schema shows.
-    fn variants() -> Vec<Self> {
-        vec![Self::default()]
-    }
-}
-
-/// A configuration as a group of keys.
-pub(crate) struct Keyed<C>(pub(crate) C);
-
-impl<C: Variants> Fields for Keyed<C> {
-    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self> {
-        let mut config = C::default();
-        take(&mut config, "this protocol", keys, faults);
-        Some(Self(config))
-    }
-
-    fn names() -> Vec<&'static str> {
-        names(&mut C::default())
-    }
-
-    fn schema(_: &mut SchemaGenerator) -> Schema {
-        let mut variants = C::variants();
-        let mut list: Vec<&mut dyn Settings> =
-            variants.iter_mut().map(|variant| variant as &mut dyn Settings).collect();
-        schema(&mut list)
-    }
-}
-
-fn described(variants: &mut [&mut dyn Settings]) -> Vec<Described> {
     let mut all = Describer::default();
     for variant in variants {
         variant.keys(&mut all);
     }
-    all.keys
+    all.schema()
+}
+
+/// Describes the keys of a configuration as one group. A default is shown if it is the same under every
+/// combination of the words that other keys, such as presets, can have.
+pub(crate) fn schema_of<C: Settings + ?Sized>(config: fn() -> Box<C>) -> Schema {
+    let mut all = Describer { words: Some(Combination::default()), ..Describer::default() };
+    loop {
+        config().keys(&mut all);
+        if !all.words.as_mut().is_some_and(Combination::advance) {
+            return all.schema();
+        }
+    }
 }
 
 /// Reads values.
@@ -162,6 +136,8 @@ fn value(key: &Key<'_>, node: &Node) -> Option<Value> {
 struct Describer {
     keys: Vec<Described>,
     unavailable: bool,
+    /// The words that keys are given; without it they keep their defaults.
+    words: Option<Combination>,
 }
 
 struct Described {
@@ -172,7 +148,46 @@ struct Described {
     default: Option<Option<serde_json::Value>>,
 }
 
+/// A choice for each of several lists, in the order in which they turn up.
+#[derive(Default)]
+struct Combination {
+    /// What is chosen, and the length of the list.
+    choices: Vec<(usize, usize)>,
+    made: usize,
+}
+
+impl Combination {
+    /// The choice from the next list.
+    fn choose(&mut self, length: usize) -> usize {
+        if self.made == self.choices.len() {
+            self.choices.push((0, length));
+        }
+        self.made += 1;
+        self.choices[self.made - 1].0
+    }
+
+    /// Begins the next combination, if there is one.
+    fn advance(&mut self) -> bool {
+        self.made = 0;
+        while let Some((chosen, length)) = self.choices.pop() {
+            if chosen + 1 < length {
+                self.choices.push((chosen + 1, length));
+                return true;
+            }
+        }
+        false
+    }
+}
+
 impl Describer {
+    fn schema(self) -> Schema {
+        let mut object = Object::default();
+        for key in self.keys {
+            object.described(key.name, key.schema, &key.help, key.default.flatten());
+        }
+        object.schema()
+    }
+
     fn add(&mut self, name: &'static str, help: &str, schema: Schema, default: Option<serde_json::Value>) {
         let known = self.keys.iter().position(|key| key.name == name);
         let at = known.unwrap_or_else(|| {
@@ -208,7 +223,8 @@ impl Visitor for Describer {
             Value::Word(word) => json!(word),
         });
         self.add(key.name, key.help, schema, default);
-        None
+        let (Allowed::Words(words), Some(combination)) = (key.allowed, &mut self.words) else { return None };
+        Some(Value::Word(words[combination.choose(words.len())]))
     }
 
     fn switch_or_table(

@@ -1,6 +1,5 @@
 //! The tables of a scenario file. Their meaning is in `check`.
 
-mod custom;
 mod mobility;
 mod radio;
 mod routing;
@@ -8,7 +7,6 @@ mod sweep;
 mod topology;
 mod traffic;
 
-pub(super) use custom::{ProtocolChoice, built_in_routing};
 pub(super) use mobility::{
     MobilityTable, MovementTable, RandomWalkTable, RandomWaypointTable, SpeedValue, WaypointsTable,
 };

@@ -1,16 +1,21 @@
-//! `[routing]`.
+//! `[routing]`: the keys that hold for every protocol, and those of the protocol, which its
+//! configuration lists.
 
-use multihop_core::settings::{Settings, Visitor};
-use multihop_routing::{aodv, apdr, dsr, olsr};
+use std::iter;
+
+use multihop_routing::protocol::{PROTOCOLS, Protocol};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::json;
 
-use super::{NodeRef, ProtocolChoice};
-use crate::read::settings::{Keyed, Variants};
-use crate::read::{Both, kinds, table};
+use super::NodeRef;
+use crate::extension::{RoutingRow, STATIC_ROUTES};
+use crate::faults::Faults;
+use crate::model::AgentProtocol;
+use crate::read::{Both, Fields, Keys, kinds_schema, settings, table};
 use crate::values::Whole;
 
 /// `[routing]`.
-pub(crate) type RoutingTable = Both<PacketTable, ProtocolChoice>;
+pub(crate) type RoutingTable = Both<PacketTable, ProtocolTable>;
 
 table! {
     /// What holds for every protocol.
@@ -21,22 +26,12 @@ table! {
     }
 }
 
-kinds! {
-    /// Who forwards to whom.
-    ProtocolTable by "protocol" = "static" {
-        /// Routes of fewest hops between the places at the start; they hold for the whole run.
-        "static" => Static(StaticTable),
-        /// Ad hoc on-demand distance vector (RFC 3561).
-        "aodv" => Aodv(Box<Keyed<aodv::Config>>),
-        /// Dynamic source routing (RFC 4728).
-        "dsr" => Dsr(Keyed<dsr::Config>),
-        /// Optimised link state routing (RFC 3626).
-        "olsr" => Olsr(Keyed<olsr::Config>),
-        /// The same with routes of least average delay (average path-delay routing).
-        "apdr" => Apdr(Keyed<apdr::Config>),
-        /// The same with path reservation: a flow's first packet fixes the path of all that follow.
-        "apdr-pr" => ApdrPr(Keyed<Reserving>),
-    }
+/// Who forwards to whom.
+pub(crate) enum ProtocolTable {
+    /// Routes of fewest hops between the positions at the start.
+    Static(StaticTable),
+    /// What agents decide.
+    Agents(AgentProtocol),
 }
 
 table! {
@@ -48,47 +43,47 @@ table! {
     }
 }
 
-impl Variants for aodv::Config {
-    fn variants() -> Vec<Self> {
-        let presets = [aodv::Preset::Ns2, aodv::Preset::Uu];
-        let failures = [aodv::LinkFailure::Mac, aodv::LinkFailure::Hello];
-        presets.iter().flat_map(|&preset| failures.map(|failure| Self::new(preset, failure))).collect()
+impl Fields for ProtocolTable {
+    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self> {
+        let rows: Vec<_> = faults.extensions.routing_rows().collect();
+        let agents = rows.iter().map(|row| (row.protocol.name, Some(*row)));
+        let kinds: Vec<_> = iter::once((STATIC_ROUTES, None)).chain(agents).collect();
+        let Some(chosen) = keys.take_kind(PROTOCOL, Some(STATIC_ROUTES), &kinds, faults) else {
+            keys.forgive();
+            return None;
+        };
+        keys.mention(PROTOCOL, move || keys_by_protocol(rows.iter().map(|row| &row.protocol)));
+        match chosen {
+            None => StaticTable::take(keys, faults).map(Self::Static),
+            Some(row) => Some(Self::Agents(agents_of(*row, keys, faults))),
+        }
+    }
+
+    fn names() -> Vec<&'static str> {
+        let keys = keys_by_protocol(PROTOCOLS).into_iter().flat_map(|(_, keys)| keys);
+        iter::once(PROTOCOL).chain(keys).collect()
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        let about = "Routes of fewest hops between the places at the start; they hold for the whole run.";
+        let fixed = (STATIC_ROUTES, about, StaticTable::schema(generator));
+        let agents = PROTOCOLS.iter().map(|row| (row.name, row.help, settings::schema_of(row.config)));
+        kinds_schema(PROTOCOL, Some(STATIC_ROUTES), iter::once(fixed).chain(agents))
     }
 }
 
-impl Variants for dsr::Config {}
-
-impl Variants for olsr::Config {
-    fn variants() -> Vec<Self> {
-        vec![Self::um_olsr(), Self::rfc()]
-    }
+fn agents_of(row: RoutingRow, keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> AgentProtocol {
+    let RoutingRow { protocol, extension } = row;
+    let mut config = (protocol.config)();
+    settings::take(&mut *config, protocol.name, keys, faults);
+    AgentProtocol { name: protocol.name, config: config.into(), extension }
 }
 
-impl Variants for apdr::Config {
-    fn variants() -> Vec<Self> {
-        let on = |olsr: olsr::Config| olsr.with_metric(olsr::Metric::default());
-        olsr::Config::variants().into_iter().map(|olsr| Self { olsr: on(olsr), ..Self::default() }).collect()
-    }
+fn keys_by_protocol<'a>(
+    protocols: impl IntoIterator<Item = &'a Protocol>,
+) -> Vec<(&'static str, Vec<&'static str>)> {
+    let keys = |protocol: &Protocol| (protocol.name, settings::names(&mut *(protocol.config)()));
+    iter::once((STATIC_ROUTES, StaticTable::names())).chain(protocols.into_iter().map(keys)).collect()
 }
 
-/// APDR with path reservation.
-pub(crate) struct Reserving(pub(crate) apdr::Config);
-
-impl Settings for Reserving {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        self.0.keys(keys);
-    }
-}
-
-impl Default for Reserving {
-    fn default() -> Self {
-        Self(apdr::Config::reserving())
-    }
-}
-
-impl Variants for Reserving {
-    fn variants() -> Vec<Self> {
-        let reservation = apdr::Config::reserving().reservation;
-        apdr::Config::variants().into_iter().map(|apdr| Self(apdr::Config { reservation, ..apdr })).collect()
-    }
-}
+const PROTOCOL: &str = "protocol";

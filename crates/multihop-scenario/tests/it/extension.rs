@@ -59,8 +59,8 @@ fn a_user_defined_protocol_gets_the_values_of_its_keys() {
     let scenario = load("protocol = \"gossip\", fanout = 3, ip_extra = 20").unwrap();
     assert_eq!(scenario.routing.ip_extra, 20);
     assert_eq!(scenario.extensions(), [extension("gossip")]);
-    let RoutingProtocol::Custom(custom) = &scenario.routing.protocol else { panic!("not custom") };
-    assert_eq!(format!("{:?}", custom.config), "Gossip { fanout: 3 }");
+    let RoutingProtocol::Agents(agents) = &scenario.routing.protocol else { panic!("static routes") };
+    assert_eq!(format!("{:?}", agents.config), "Gossip { fanout: 3 }");
     assert_eq!(scenario.routing.protocol.name(), "gossip");
 }
 

@@ -1,6 +1,9 @@
 //! `[routing]`: what each key does, and what is refused.
 
+use std::any::Any;
+
 use multihop_core::Duration;
+use multihop_routing::network::AgentConfig;
 use multihop_routing::{aodv, apdr, dsr, olsr};
 use multihop_scenario::{Routing, RoutingProtocol};
 use multihop_wire::olsr::{Quantity, Willingness};
@@ -11,32 +14,29 @@ fn routing(keys: &str) -> Routing {
     load(&format!("{SMALLEST}[routing]\n{keys}\n")).routing
 }
 
+fn config<C: AgentConfig + Clone>(protocol: &str, keys: &str) -> C {
+    let RoutingProtocol::Agents(agents) = routing(&format!("protocol = \"{protocol}\"\n{keys}")).protocol
+    else {
+        panic!("static routes")
+    };
+    let config: &dyn Any = &*agents.config;
+    config.downcast_ref::<C>().expect("the protocol's configuration").clone()
+}
+
 fn aodv(keys: &str) -> aodv::Config {
-    match routing(&format!("protocol = \"aodv\"\n{keys}")).protocol {
-        RoutingProtocol::Aodv(config) => config,
-        other => panic!("{other:?}"),
-    }
+    config("aodv", keys)
 }
 
 fn dsr(keys: &str) -> dsr::Config {
-    match routing(&format!("protocol = \"dsr\"\n{keys}")).protocol {
-        RoutingProtocol::Dsr(config) => config,
-        other => panic!("{other:?}"),
-    }
+    config("dsr", keys)
 }
 
 fn olsr(keys: &str) -> olsr::Config {
-    match routing(&format!("protocol = \"olsr\"\n{keys}")).protocol {
-        RoutingProtocol::Olsr(config) => config,
-        other => panic!("{other:?}"),
-    }
+    config("olsr", keys)
 }
 
 fn apdr(keys: &str) -> olsr::Config {
-    match routing(&format!("protocol = \"apdr\"\n{keys}")).protocol {
-        RoutingProtocol::Apdr(config) => config.olsr,
-        other => panic!("{other:?}"),
-    }
+    config::<apdr::Config>("apdr", keys).olsr
 }
 
 fn refused(protocol: &str, keys: &str) -> String {
@@ -211,10 +211,7 @@ fn every_key_of_apdr() {
     let [hello_interval, neighbour_hold, max_jitter] = times;
     let expected = olsr::Config { hello_interval, neighbour_hold, max_jitter, ..olsr }.with_metric(metric);
     assert_eq!(apdr(keys), expected);
-    let reservation = |keys| match routing(&format!("protocol = \"apdr-pr\"\n{keys}")).protocol {
-        RoutingProtocol::Apdr(config) => config.reservation.expect("paths are reserved"),
-        other => panic!("{other:?}"),
-    };
+    let reservation = |keys| config::<apdr::Config>("apdr-pr", keys).reservation.expect("paths are reserved");
     let hold = apdr::Reservation { on_break: apdr::OnBreak::Hold, max_cost: None };
     assert_eq!(reservation(""), hold);
     let keys = "on_break = \"reselect\"\nmax_delay = 0.25";

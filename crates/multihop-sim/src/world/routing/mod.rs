@@ -18,13 +18,11 @@ pub(super) enum Router {
 
 impl Router {
     pub(super) fn new(scenario: &Scenario, positions: &[Point]) -> Self {
-        let protocol = &scenario.routing.protocol;
-        match (protocol.agents(), protocol) {
-            (Some(config), _) => Self::Agents(agents(config, scenario, positions)),
-            (None, RoutingProtocol::Static { next_hops }) => {
+        match &scenario.routing.protocol {
+            RoutingProtocol::Static { next_hops } => {
                 Self::Fixed(FixedRoutes::new(scenario.decode_range(), positions, next_hops.clone()))
             }
-            (None, _) => unreachable!("protocols other than static routes have agents"),
+            RoutingProtocol::Agents(protocol) => Self::Agents(agents(&*protocol.config, scenario, positions)),
         }
     }
 

@@ -1,0 +1,49 @@
+//! The routing protocols, one row each.
+//!
+//! A protocol is a file or folder of this crate whose configuration implements [`AgentConfig`], and a
+//! row of [`PROTOCOLS`]. Drivers and readers of scenarios know no other protocol.
+
+use alloc::boxed::Box;
+
+use crate::network::AgentConfig;
+use crate::{aodv, apdr, dsr, olsr};
+
+/// The built-in protocols.
+pub static PROTOCOLS: &[Protocol] = &[
+    Protocol {
+        name: "aodv",
+        help: "Ad hoc on-demand distance vector (RFC 3561).",
+        config: || Box::new(aodv::Config::default()),
+    },
+    Protocol {
+        name: "dsr",
+        help: "Dynamic source routing (RFC 4728).",
+        config: || Box::new(dsr::Config::default()),
+    },
+    Protocol {
+        name: "olsr",
+        help: "Optimised link state routing (RFC 3626).",
+        config: || Box::new(olsr::Config::default()),
+    },
+    Protocol {
+        name: "apdr",
+        help: "The same with routes of least average delay (average path-delay routing).",
+        config: || Box::new(apdr::Config::default()),
+    },
+    Protocol {
+        name: "apdr-pr",
+        help: "The same with path reservation: a flow's first packet fixes the path of all that follow.",
+        config: || Box::new(apdr::Config::reserving()),
+    },
+];
+
+/// One routing protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Protocol {
+    /// In scenario files and results.
+    pub name: &'static str,
+    /// One sentence, for the JSON Schema.
+    pub help: &'static str,
+    /// Its parameters with their defaults.
+    pub config: fn() -> Box<dyn AgentConfig>,
+}
