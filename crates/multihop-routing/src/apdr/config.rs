@@ -2,7 +2,6 @@
 
 use multihop_core::Duration;
 use multihop_core::settings::{Settings, Visitor};
-use multihop_wire::olsr::Quantity;
 
 use crate::olsr;
 use crate::settings::TIMEOUT;
@@ -48,8 +47,8 @@ impl Settings for Config {
         self.olsr.keys(keys);
         match &mut self.reservation {
             Some(reservation) => {
-                let quantity = self.olsr.metric.map(|metric| metric.quantity);
-                reservation.keys(quantity == Some(Quantity::Delay), keys);
+                let measures_delay = self.olsr.metric.is_some_and(|metric| metric.kind.is_delay);
+                reservation.keys(measures_delay, keys);
             }
             None => self.olsr.switch_keys(keys),
         }

@@ -5,8 +5,7 @@ use std::vec::Vec;
 
 use multihop_core::Rng;
 use multihop_wire::olsr::{
-    self as olsr_wire, Body, Costs, Hello, Link, LinkCode, Packet, Quantity, Report, Tc, TimeCode,
-    Willingness,
+    self as olsr_wire, Body, Costs, Hello, Link, LinkCode, Packet, Report, Tc, TimeCode, Willingness,
 };
 
 use super::*;
@@ -50,7 +49,7 @@ impl Bench {
         let symmetric = LinkCode::Symmetric { mpr: false };
         let links = [OWN, 4].map(|n| Link { code: symmetric, address: node(n) }).to_vec();
         let heard = vec![(node(OWN), cost)];
-        let (number, quantity) = (self.sequence, Quantity::Delay);
+        let (number, quantity) = (self.sequence, olsr::DELAY.quantity);
         let report = Report { number, quantity, stamp: 0, heard, echoes: Vec::new() };
         let interval = TimeCode::at_least(Duration::from_secs(2));
         let report = Some(Box::new(report));

@@ -1,12 +1,14 @@
 //! The parameters of OLSR and their keys.
 
 use alloc::format;
+use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use multihop_core::Duration;
 use multihop_core::settings::{Settings, Visitor};
-use multihop_wire::olsr::{Quantity, Willingness};
+use multihop_wire::olsr::Willingness;
 
+use super::metric::{DELAY, LinkMetric, METRICS};
 use crate::settings::JITTER;
 
 /// The parameters of an agent.
@@ -52,8 +54,8 @@ pub struct Config {
 /// The cost of links and how it is measured. Routes have the least cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
-    /// What is measured.
-    pub quantity: Quantity,
+    /// What a link costs.
+    pub kind: &'static LinkMetric,
     /// How delays are measured.
     pub clocks: Clocks,
     /// Weight of the latest delay in the moving average, in millionths.
@@ -269,10 +271,10 @@ impl Config {
 
 impl Settings for Metric {
     fn keys(&mut self, keys: &mut dyn Visitor) {
-        let quantities = [("delay", Quantity::Delay), ("etx", Quantity::Transmissions)];
-        let about =
-            "What a link costs: the average delay of HELLOs, or the expected number of transmissions (ETX).";
-        keys.about(about).word("metric", &mut self.quantity, &quantities);
+        let kinds: Vec<_> = METRICS.iter().map(|kind| (kind.name, *kind)).collect();
+        let costs: Vec<_> = METRICS.iter().map(|kind| kind.about).collect();
+        let about = format!("What a link costs: {}.", costs.join(", or "));
+        keys.about(&about).word("metric", &mut self.kind, &kinds);
         keys.about("Weight of the latest delay in the average.").millionths("weight", &mut self.weight);
         let clocks = [("synchronised", Clocks::Synchronised), ("echoed", Clocks::Echoed)];
         let about = "How delays are measured: by the stamps of HELLOs, which needs clocks that agree, or by stamps that \
@@ -315,7 +317,7 @@ impl Default for Metric {
     /// Average path-delay routing with the smallest weight of its paper.
     fn default() -> Self {
         Self {
-            quantity: Quantity::Delay,
+            kind: &DELAY,
             clocks: Clocks::Synchronised,
             weight: 200_000,
             hysteresis: 0,

@@ -4,31 +4,14 @@ use core::net::Ipv4Addr;
 
 use alloc::vec::Vec;
 use multihop_core::Instant;
-use multihop_wire::olsr::{Echo, Quantity, Report};
+use multihop_wire::olsr::{Echo, Report};
 
 use super::config::{Clocks, Metric};
+use super::gauge::{Gauge, micros};
 use super::table::Table;
 
 /// Measurements by the interface address of the neighbour.
 pub(super) type Gauges = Table<Ipv4Addr, Gauge>;
-
-/// The measurements of one link.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Gauge {
-    /// Number of the last HELLO.
-    number: u16,
-    /// HELLOs before that number: bit n is set if the n-th before it arrived.
-    seen: u16,
-    /// How many of these bits are valid.
-    span: u8,
-    /// The neighbour's clock when it sent the last HELLO, and this node's clock at arrival.
-    stamp: u32,
-    arrived: u32,
-    /// Moving average of the delay from the neighbour, in ns.
-    average: Option<u64>,
-    /// The neighbour's measurement of the opposite direction.
-    reported: Option<u32>,
-}
 
 impl Gauges {
     /// Handles a HELLO; returns whether the cost of the link has changed.
@@ -40,12 +23,12 @@ impl Gauges {
         metric: &Metric,
         until: Instant,
     ) -> bool {
-        if report.quantity != metric.quantity {
+        if report.quantity != metric.kind.quantity {
             return false;
         }
         let before = self.get(from).copied();
         let mut gauge = before.unwrap_or_default();
-        let cost = before.map(|gauge| gauge.cost(metric));
+        let cost = before.map(|gauge| metric.kind.cost_of(&gauge));
         gauge.count(report.number);
         (gauge.stamp, gauge.arrived) = (report.stamp, micros(now));
         gauge.reported = report.heard.iter().find(|(of, _)| *of == own).map(|&(_, value)| value);
@@ -62,101 +45,47 @@ impl Gauges {
             gauge.take(delay, metric.weight);
         }
         self.put(from, gauge, until);
-        cost != Some(gauge.cost(metric))
+        cost != Some(metric.kind.cost_of(&gauge))
     }
 
     /// The cost of the link to a neighbour; [`ASSUMED`] if it was not measured.
     pub(super) fn cost(&self, to: Ipv4Addr, metric: &Metric) -> u32 {
-        self.get(to).and_then(|gauge| gauge.cost(metric)).unwrap_or(ASSUMED)
+        self.get(to).and_then(|gauge| metric.kind.cost_of(gauge)).unwrap_or(ASSUMED)
     }
 
     /// The content of the next HELLO.
     pub(super) fn report(&self, number: u16, metric: &Metric) -> Report {
         let links = || self.keys().iter().copied().zip(self.values()).take(REPORTED_MAX);
         let heard: Vec<_> =
-            links().filter_map(|(from, gauge)| Some((from, gauge.value(metric.quantity)?))).collect();
+            links().filter_map(|(from, gauge)| Some((from, (metric.kind.measure)(gauge)?))).collect();
         let echoed = metric.clocks == Clocks::Echoed;
         let echo =
             |(address, gauge): (_, &Gauge)| Echo { address, stamp: gauge.stamp, arrived: gauge.arrived };
         let echoes = links().filter(|_| echoed).map(echo).collect();
         // The stamp is set when the HELLO leaves.
-        Report { number, quantity: metric.quantity, stamp: 0, heard, echoes }
+        Report { number, quantity: metric.kind.quantity, stamp: 0, heard, echoes }
     }
-}
-
-impl Gauge {
-    /// Records the number of a HELLO.
-    fn count(&mut self, number: u16) {
-        let step = number.wrapping_sub(self.number);
-        (self.seen, self.span) = match u8::try_from(step) {
-            Ok(step @ 1..COUNTED) if self.span > 0 => (self.seen << step | 1, COUNTED.min(self.span + step)),
-            // The first HELLO, the first after a long gap, or the neighbour has restarted.
-            _ => (1, 1),
-        };
-        self.number = number;
-    }
-
-    fn take(&mut self, micros: u32, weight: u32) {
-        let delay = u64::from(micros) * 1000;
-        let weight = u64::from(weight);
-        self.average = Some(match self.average {
-            None => delay,
-            Some(average) => (weight * delay + (MILLION - weight) * average) / MILLION,
-        });
-    }
-
-    /// The measurement of the direction from the neighbour.
-    fn value(&self, quantity: Quantity) -> Option<u32> {
-        match quantity {
-            Quantity::Delay => self.average.map(|average| u32::try_from(average / 1000).unwrap_or(u32::MAX)),
-            Quantity::Transmissions => {
-                let window = u32::from(self.seen) & ((1 << self.span) - 1);
-                (self.span > 0).then(|| window.count_ones() * 1_000_000 / u32::from(self.span))
-            }
-        }
-    }
-
-    /// The cost of the link to the neighbour, as measured by the neighbour; otherwise that of the
-    /// opposite direction.
-    fn cost(&self, metric: &Metric) -> Option<u32> {
-        let back = self.value(metric.quantity);
-        match metric.quantity {
-            Quantity::Delay => self.reported.or(back),
-            Quantity::Transmissions => {
-                let (there, back) = (u64::from(self.reported.or(back)?), u64::from(back?));
-                // De Couto et al.: a packet and its acknowledgement must arrive; in thousandths.
-                let cost = (1000 * MILLION * MILLION).checked_div(there * back);
-                Some(cost.and_then(|cost| u32::try_from(cost).ok()).unwrap_or(u32::MAX))
-            }
-        }
-    }
-}
-
-/// This node's clock in the format of HELLOs.
-#[expect(clippy::cast_possible_truncation, reason = "stamps wrap")]
-pub(super) const fn micros(now: Instant) -> u32 {
-    (now.as_nanos() / 1000) as u32
 }
 
 /// The cost of a link that was not measured: 10 ms, or 10 transmissions.
 pub(super) const ASSUMED: u32 = 10_000;
 /// Longer delays, from 60 s on, mean that a clock is wrong or was set.
 const IMPLAUSIBLE: u32 = 60_000_000;
-/// The number of HELLOs over which losses are averaged, as in De Couto et al.
-const COUNTED: u8 = 10;
 /// Maximum number of neighbours in a HELLO: with echoes they take 12 kB.
 const REPORTED_MAX: usize = 500;
-const MILLION: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {
+    use multihop_wire::olsr::Quantity;
+
     use super::*;
+    use crate::olsr::metric::{DELAY, ETX, LinkMetric};
 
     const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
     const OTHER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
-    fn metric(quantity: Quantity, clocks: Clocks) -> Metric {
-        Metric { quantity, clocks, weight: 200_000, ..Metric::default() }
+    fn metric(kind: &'static LinkMetric, clocks: Clocks) -> Metric {
+        Metric { kind, clocks, weight: 200_000, ..Metric::default() }
     }
 
     fn at(micros: u64) -> Instant {
@@ -173,11 +102,11 @@ mod tests {
 
     #[test]
     fn delays_are_averaged_from_the_first_on() {
-        let metric = metric(Quantity::Delay, Clocks::Synchronised);
+        let metric = metric(&DELAY, Clocks::Synchronised);
         let mut gauges = Gauges::new();
         assert_eq!(gauges.cost(OTHER, &metric), ASSUMED);
         let mut hello = |number, sent, delay| {
-            let report = report(number, Quantity::Delay, sent);
+            let report = report(number, DELAY.quantity, sent);
             assert!(hear(&mut gauges, u64::from(sent) + delay, &report, &metric));
             gauges.cost(OTHER, &metric)
         };
@@ -186,49 +115,46 @@ mod tests {
         assert_eq!(hello(4, 7_000_000, 2_500), 2_100);
         // The 32-bit clock wraps.
         let wrapped = u64::from(u32::MAX) + 1_001;
-        assert!(hear(&mut gauges, wrapped, &report(5, Quantity::Delay, u32::MAX), &metric));
+        assert!(hear(&mut gauges, wrapped, &report(5, DELAY.quantity, u32::MAX), &metric));
         assert_eq!(gauges.cost(OTHER, &metric), 1_880, "1 ms more");
         // A clock that is ahead, or an hour behind, gives no delay.
         for stamp in [2_000_000_u32, 7_000_000_u32.wrapping_sub(3_600_000_000)] {
-            assert!(!hear(&mut gauges, 1_900_000, &report(6, Quantity::Delay, stamp), &metric));
+            assert!(!hear(&mut gauges, 1_900_000, &report(6, DELAY.quantity, stamp), &metric));
         }
     }
 
     #[test]
     fn the_neighbours_measurement_takes_precedence() {
-        let metric = metric(Quantity::Delay, Clocks::Synchronised);
+        let metric = metric(&DELAY, Clocks::Synchronised);
         let mut gauges = Gauges::new();
         let heard = alloc::vec![(Ipv4Addr::new(10, 0, 0, 3), 5), (OWN, 7_000)];
-        let next = Report { heard, ..report(1, Quantity::Delay, 0) };
+        let next = Report { heard, ..report(1, DELAY.quantity, 0) };
         assert!(hear(&mut gauges, 1_000, &next, &metric));
         assert_eq!(gauges.cost(OTHER, &metric), 7_000);
         assert_eq!(gauges.report(9, &metric).heard, [(OTHER, 1_000)]);
-        assert!(
-            !hear(&mut gauges, 5_000, &report(2, Quantity::Transmissions, 0), &metric),
-            "another quantity"
-        );
+        assert!(!hear(&mut gauges, 5_000, &report(2, ETX.quantity, 0), &metric), "another quantity");
     }
 
     #[test]
     fn round_trips_need_no_synchronised_clocks() {
-        let metric = metric(Quantity::Delay, Clocks::Echoed);
+        let metric = metric(&DELAY, Clocks::Echoed);
         let mut gauges = Gauges::new();
-        assert!(hear(&mut gauges, 500, &report(1, Quantity::Delay, 77), &metric));
+        assert!(hear(&mut gauges, 500, &report(1, DELAY.quantity, 77), &metric));
         assert_eq!(gauges.cost(OTHER, &metric), ASSUMED);
         assert_eq!(gauges.report(1, &metric).echoes, [Echo { address: OTHER, stamp: 77, arrived: 500 }]);
         // Sent at 1000 here, arrived at 900_000 there, kept for 40_000, returned at 44_000 here.
         let echo = Echo { address: OWN, stamp: 1_000, arrived: 900_000 };
-        let back = Report { echoes: alloc::vec![echo], ..report(2, Quantity::Delay, 940_000) };
+        let back = Report { echoes: alloc::vec![echo], ..report(2, DELAY.quantity, 940_000) };
         assert!(hear(&mut gauges, 44_000, &back, &metric));
         assert_eq!(gauges.cost(OTHER, &metric), 1_500);
     }
 
     #[test]
     fn missing_hello_numbers_are_losses() {
-        let metric = metric(Quantity::Transmissions, Clocks::Synchronised);
+        let metric = metric(&ETX, Clocks::Synchronised);
         let mut gauges = Gauges::new();
         let mut after = |number| {
-            hear(&mut gauges, 0, &report(number, Quantity::Transmissions, 0), &metric);
+            hear(&mut gauges, 0, &report(number, ETX.quantity, 0), &metric);
             gauges.cost(OTHER, &metric)
         };
         assert_eq!(after(0xffff), 1_000);
@@ -240,11 +166,11 @@ mod tests {
         assert_eq!(after(11), 1_000, "the last ten arrived");
         assert_eq!(after(50), 1_000, "restarts after a long gap");
         let heard = alloc::vec![(OWN, 500_000)];
-        let next = Report { heard, ..report(51, Quantity::Transmissions, 0) };
+        let next = Report { heard, ..report(51, ETX.quantity, 0) };
         hear(&mut gauges, 0, &next, &metric);
         assert_eq!(gauges.cost(OTHER, &metric), 2_000, "half are lost in the opposite direction");
         let heard = alloc::vec![(OWN, 0)];
-        let next = Report { heard, ..report(52, Quantity::Transmissions, 0) };
+        let next = Report { heard, ..report(52, ETX.quantity, 0) };
         hear(&mut gauges, 0, &next, &metric);
         assert_eq!(gauges.cost(OTHER, &metric), u32::MAX);
     }

@@ -18,7 +18,7 @@ use crate::message::Message as RoutingMessage;
 use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 
 use forwarding::{Duplicates, Outbox};
-use gauges::micros;
+use gauge::micros;
 use links::Links;
 use mid::Interfaces;
 use neighbours::{Change, Neighbours, Selectors};
@@ -34,11 +34,13 @@ use watch::Watch;
 mod cheapest;
 mod config;
 mod forwarding;
+mod gauge;
 mod gauges;
 mod held;
 mod hello;
 mod hysteresis;
 mod links;
+mod metric;
 mod mid;
 mod mpr;
 mod neighbours;
@@ -53,6 +55,7 @@ mod usage;
 mod watch;
 
 pub use config::{Advertised, Clocks, Config, Hysteresis, LinkFailure, Metric};
+pub use metric::{DELAY, ETX, LinkMetric, METRICS};
 pub use routes::Route;
 
 /// The OLSR agent of a node with one interface.

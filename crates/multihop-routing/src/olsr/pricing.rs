@@ -157,7 +157,7 @@ impl Agent {
 
     pub(super) fn learn_costs(&mut self, message: &Message, costs: &Arc<Costs>, until: Instant) {
         let Some(pricing) = &mut self.pricing else { return };
-        if costs.quantity == pricing.metric.quantity {
+        if costs.quantity == pricing.metric.kind.quantity {
             let before = pricing.prices.get(message.originator);
             self.stale.routes |= before != Some(costs);
             pricing.prices.put(message.originator, costs.clone(), until);
@@ -169,6 +169,6 @@ impl Agent {
         let Pricing { metric, gauges, .. } = &**self.pricing.as_ref()?;
         let via = |main| self.neighbours.get(main).and_then(|neighbour| neighbour.via).unwrap_or(main);
         let costs = tc.neighbours.iter().map(|&main| gauges.cost(via(main), metric)).collect();
-        Some(Body::Costs(Arc::new(Costs { sequence: tc.sequence, quantity: metric.quantity, costs })))
+        Some(Body::Costs(Arc::new(Costs { sequence: tc.sequence, quantity: metric.kind.quantity, costs })))
     }
 }

@@ -2,7 +2,7 @@
 
 use multihop_core::Notice;
 use multihop_wire::olsr::{
-    Costs, Hello, Hna, Link, LinkCode, Mid, NeighbourType, Opaque, Quantity, Report, Tc, Willingness,
+    Costs, Hello, Hna, Link, LinkCode, Mid, NeighbourType, Opaque, Report, Tc, Willingness,
 };
 
 use super::*;
@@ -182,13 +182,13 @@ fn reporting(from: u8, number: u16, stamp: u32, links: &[(LinkCode, u8)], heard:
     let mut message = hello(from, links, Willingness::DEFAULT);
     let heard = heard.iter().map(|&(of, value)| (node(of), value)).collect();
     let Body::Hello(hello) = &mut message.body else { unreachable!("made above") };
-    let report = Report { number, quantity: Quantity::Delay, stamp, heard, echoes: Vec::new() };
+    let report = Report { number, quantity: DELAY.quantity, stamp, heard, echoes: Vec::new() };
     hello.report = Some(Box::new(report));
     message
 }
 
 fn costs(originator: u8, sequence: u16, ansn: u16, costs: &[u32]) -> Message {
-    let costs = Costs { sequence: ansn, quantity: Quantity::Delay, costs: costs.to_vec() };
+    let costs = Costs { sequence: ansn, quantity: DELAY.quantity, costs: costs.to_vec() };
     flooded(originator, sequence, Body::Costs(Arc::new(costs)))
 }
 

@@ -6,7 +6,7 @@ use multihop_core::Duration;
 use multihop_routing::network::AgentConfig;
 use multihop_routing::{aodv, apdr, dsr, olsr};
 use multihop_scenario::{Routing, RoutingProtocol};
-use multihop_wire::olsr::{Quantity, Willingness};
+use multihop_wire::olsr::Willingness;
 
 use super::{SMALLEST, load, refused_with};
 
@@ -197,9 +197,9 @@ fn every_key_of_apdr() {
     assert_eq!(apdr(""), olsr.clone().with_metric(metric));
     let keys = "metric = \"etx\"\nweight = 0.75\nclocks = \"echoed\"\nhellos_wait = false\n\
         hysteresis = 0.2\nhold = 10\nown_load = true\nhello_interval = 1";
-    let (quantity, clocks) = (Quantity::Transmissions, olsr::Clocks::Echoed);
+    let (kind, clocks) = (&olsr::ETX, olsr::Clocks::Echoed);
     let metric = olsr::Metric {
-        quantity,
+        kind,
         clocks,
         weight: 750_000,
         hysteresis: 200_000,

@@ -9,15 +9,9 @@ use core::net::Ipv4Addr;
 
 use crate::reader::Reader;
 
-/// The quantity that a link's number measures.
+/// The quantity that a link's number measures: 0 delay, 1 expected transmissions (ETX). Metrics choose further ones.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Quantity {
-    /// Delay of a message, microseconds.
-    Delay,
-    /// In a HELLO, the fraction of messages received, in millionths. In a flooded message, the expected number of
-    /// transmissions until a packet and its acknowledgement have arrived (ETX), in thousandths.
-    Transmissions,
-}
+pub struct Quantity(pub u8);
 
 /// The extension of a HELLO: when it was sent, and how well others are heard.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -73,7 +67,7 @@ impl Report {
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut r = Reader::new(bytes);
         let (number, quantity, _reserved) = (r.u16().ok()?, r.u8().ok()?, r.u8().ok()?);
-        let (quantity, stamp) = (Quantity::parse(quantity)?, r.u32().ok()?);
+        let (quantity, stamp) = (Quantity(quantity), r.u32().ok()?);
         let heard = words::<2>(r.rest())?.map(|[address, value]| (address.into(), value)).collect();
         Some(Self { number, quantity, stamp, heard, echoes: Vec::new() })
     }
@@ -86,7 +80,7 @@ impl Report {
 
     pub(super) fn emit(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.number.to_be_bytes());
-        out.extend_from_slice(&[self.quantity.byte(), 0]);
+        out.extend_from_slice(&[self.quantity.0, 0]);
         out.extend_from_slice(&self.stamp.to_be_bytes());
         for (address, value) in &self.heard {
             out.extend_from_slice(&address.octets());
@@ -112,31 +106,14 @@ impl Costs {
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut r = Reader::new(bytes);
         let (sequence, quantity, _reserved) = (r.u16().ok()?, r.u8().ok()?, r.u8().ok()?);
-        let quantity = Quantity::parse(quantity)?;
+        let quantity = Quantity(quantity);
         Some(Self { sequence, quantity, costs: words(r.rest())?.map(|[cost]| cost).collect() })
     }
 
     pub(super) fn emit(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.sequence.to_be_bytes());
-        out.extend_from_slice(&[self.quantity.byte(), 0]);
+        out.extend_from_slice(&[self.quantity.0, 0]);
         self.costs.iter().for_each(|cost| out.extend_from_slice(&cost.to_be_bytes()));
-    }
-}
-
-impl Quantity {
-    const fn parse(byte: u8) -> Option<Self> {
-        match byte {
-            0 => Some(Self::Delay),
-            1 => Some(Self::Transmissions),
-            _ => None,
-        }
-    }
-
-    const fn byte(self) -> u8 {
-        match self {
-            Self::Delay => 0,
-            Self::Transmissions => 1,
-        }
     }
 }
 

@@ -98,13 +98,13 @@ fn packets() -> [Vec<Body>; 4] {
     };
     let report = Report {
         number: 7,
-        quantity: Quantity::Delay,
+        quantity: Quantity(0),
         stamp: 1_000_000,
         heard: vec![(address(2), 1_500)],
         echoes: vec![Echo { address: address(2), stamp: 9, arrived: 10 }],
     };
     let reporting = Hello { report: Some(Box::new(report)), ..hello.clone() };
-    let costs = Costs { sequence: 258, quantity: Quantity::Delay, costs: vec![1_500, 2_000] };
+    let costs = Costs { sequence: 258, quantity: Quantity(0), costs: vec![1_500, 2_000] };
     let tc = Arc::new(Tc { sequence: 258, neighbours: vec![address(2), address(3)] });
     let mid = Mid { interfaces: vec![[10, 1, 0, 1].into(), [10, 2, 0, 1].into()] };
     let network = ([10, 9, 0, 0].into(), [255, 255, 0, 0].into());

@@ -47,7 +47,7 @@ fn costs_are_valid_only_with_their_tc_and_until_they_expire() {
     assert_eq!(b.agent.cost(node(4)), Some(3_500), "too few");
     b.gets(2, vec![costs(2, 14, 2, &[500, 600, 700])]);
     assert_eq!((b.agent.cost(node(4)), b.agent.cost(node(5))), (Some(1_600), Some(1_700)));
-    let other = Costs { sequence: 2, quantity: Quantity::Transmissions, costs: vec![1; 3] };
+    let other = Costs { sequence: 2, quantity: ETX.quantity, costs: vec![1; 3] };
     b.gets(2, vec![flooded(2, 15, Body::Costs(Arc::new(other)))]);
     assert_eq!(b.agent.cost(node(5)), Some(1_700), "another quantity");
     b.at_ms(60_000);

@@ -66,7 +66,7 @@ fn run(b: &mut Bench, op: Op) {
             let mut message = hello(from, &links, Willingness(willingness));
             if let (Some(reported), Body::Hello(hello)) = (reported, &mut message.body) {
                 let (heard, stamp) = (vec![(node(OWN), reported)], reported.wrapping_mul(1_000));
-                let quantity = Quantity::Delay;
+                let quantity = DELAY.quantity;
                 let report = Report { number: b.sequence, quantity, stamp, heard, echoes: Vec::new() };
                 hello.report = Some(Box::new(report));
             }

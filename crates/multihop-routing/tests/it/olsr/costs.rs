@@ -1,12 +1,11 @@
 //! Routes by cost in whole networks.
 
-use multihop_routing::olsr::{Clocks, Metric};
-use multihop_wire::olsr::Quantity;
+use multihop_routing::olsr::{Clocks, DELAY, ETX, LinkMetric, Metric};
 
 use super::*;
 
-fn by_cost(quantity: Quantity, clocks: Clocks) -> Config {
-    Config::um_olsr().with_metric(Metric { quantity, clocks, ..Metric::default() })
+fn by_cost(kind: &'static LinkMetric, clocks: Clocks) -> Config {
+    Config::um_olsr().with_metric(Metric { kind, clocks, ..Metric::default() })
 }
 
 #[track_caller]
@@ -28,12 +27,10 @@ fn expect_all_reached(field: &mut Field) {
 
 #[test]
 fn every_metric_reaches_all_nodes() {
-    for (seed, quantity, clocks) in [
-        (1, Quantity::Delay, Clocks::Synchronised),
-        (2, Quantity::Delay, Clocks::Echoed),
-        (3, Quantity::Transmissions, Clocks::Synchronised),
-    ] {
-        let mut field = Field::new(40, 0.27, seed, &by_cost(quantity, clocks));
+    for (seed, kind, clocks) in
+        [(1, &DELAY, Clocks::Synchronised), (2, &DELAY, Clocks::Echoed), (3, &ETX, Clocks::Synchronised)]
+    {
+        let mut field = Field::new(40, 0.27, seed, &by_cost(kind, clocks));
         field.run(60);
         expect_all_reached(&mut field);
     }
@@ -44,7 +41,7 @@ fn plain_olsr_and_olsr_with_a_metric_interoperate() {
     for seed in [4, 5] {
         let config = |node: usize| {
             let plain = if node.is_multiple_of(4) { Config::rfc() } else { Config::um_olsr() };
-            let delays = by_cost(Quantity::Delay, Clocks::Synchronised);
+            let delays = by_cost(&DELAY, Clocks::Synchronised);
             if node.is_multiple_of(2) { plain } else { delays }
         };
         let mut field = Field::mixed(40, 0.27, seed, config);
@@ -59,7 +56,7 @@ fn plain_olsr_and_olsr_with_a_metric_interoperate() {
 fn slow_links_are_avoided() {
     // 0 reaches 2 through 1 or through 3; the links of one of them are slower.
     for (slow, way) in [(1, 3), (3, 1)] {
-        let mut field = Field::new(4, 0.0, 6, &by_cost(Quantity::Delay, Clocks::Synchronised));
+        let mut field = Field::new(4, 0.0, 6, &by_cost(&DELAY, Clocks::Synchronised));
         for (a, b) in [(0, 1), (1, 2), (0, 3), (3, 2)] {
             let delay = Duration::from_millis(if a == slow || b == slow { 8 } else { 2 });
             field.mesh.connect(a, b, MeshLink { delay, ..MeshLink::GOOD });

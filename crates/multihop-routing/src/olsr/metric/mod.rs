@@ -1,0 +1,70 @@
+//! What links cost.
+//!
+//! A metric is one file of this folder and one row of [`METRICS`]. It turns the measurements of HELLOs
+//! into a cost; routes have the least sum of costs.
+
+mod delay;
+mod etx;
+
+use core::fmt;
+
+use multihop_wire::olsr::Quantity;
+
+use super::gauge::Gauge;
+
+pub use delay::DELAY;
+pub use etx::ETX;
+
+/// The metrics that a scenario can choose, the default first.
+pub static METRICS: &[&LinkMetric] = &[&DELAY, &ETX];
+
+/// One metric. Metrics are equal if their names are.
+pub struct LinkMetric {
+    /// Its word in scenarios.
+    pub name: &'static str,
+    /// What a link costs under it, for the description of the key.
+    pub about: &'static str,
+    /// Its number in messages.
+    pub quantity: Quantity,
+    /// Whether costs are delays in microseconds, which `max_delay` can limit.
+    pub is_delay: bool,
+    /// What HELLOs report of the direction from a neighbour; `None` before a measurement.
+    pub(super) measure: fn(&Gauge) -> Option<u32>,
+    /// The cost of the link to a neighbour, from the measurements `there` and `back`. That of the
+    /// opposite direction stands in for `there` until the neighbour reports.
+    pub(super) cost: fn(there: u32, back: Option<u32>) -> Option<u32>,
+}
+
+impl LinkMetric {
+    /// The cost of the link to the neighbour; `None` if it was not measured.
+    pub(super) fn cost_of(&self, gauge: &Gauge) -> Option<u32> {
+        let back = (self.measure)(gauge);
+        (self.cost)(gauge.reported.or(back)?, back)
+    }
+}
+
+impl PartialEq for LinkMetric {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for LinkMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_differ_in_name_and_number() {
+        for (n, metric) in METRICS.iter().enumerate() {
+            for other in &METRICS[..n] {
+                assert!(metric != other && metric.quantity != other.quantity, "{metric:?} and {other:?}");
+            }
+        }
+    }
+}
