@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from multihop import _core
+import multihop._core as _core
 
 
 def main() -> int:

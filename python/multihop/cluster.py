@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from multihop import _core
+import multihop._core as _core
 from multihop.scenario import Run, toml_value
 
 RETRIES = 3

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from multihop import _core
+import multihop._core as _core
 from multihop.cluster import ClusterError
 from multihop.journal import Shard
 from multihop.progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from multihop import _core
+import multihop._core as _core
 from multihop._core import Shard
 from multihop.results import Result
 

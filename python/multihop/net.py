@@ -30,7 +30,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Self
 
-from multihop import _core
+import multihop._core as _core
 from multihop.security import Security
 
 __all__ = [

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from multihop import _core
+import multihop._core as _core
 from multihop.results import Result
 from multihop.scenario import Source, request
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from multihop import _core
+import multihop._core as _core
 from multihop.cluster import lines
 from multihop.journal import Journal, Shard
 from multihop.progress import Progress

@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from multihop import _core
+import multihop._core as _core
 
 Source = str | PathLike[str] | Mapping[str, Any] | None
 """A TOML or JSON file, a scenario as a mapping, or nothing besides settings."""

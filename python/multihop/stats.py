@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from multihop import _core
+import multihop._core as _core
 from multihop._core import student_t
 
 __all__ = ["Interval", "batch_means", "format_mean", "interval", "student_t"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from multihop import _core
+import multihop._core as _core
 from multihop.journal import Journal, Shard
 from multihop.progress import Progress
 from multihop.results import Result, flattened

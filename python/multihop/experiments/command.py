@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from multihop import _core
+import multihop._core as _core
 from multihop.cluster import ClusterError
 from multihop.experiments import pages
 from multihop.experiments.catalogue import EXPERIMENTS, find

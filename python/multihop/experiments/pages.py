@@ -9,7 +9,7 @@ from typing import Protocol
 import polars as pl
 from matplotlib.figure import Figure
 
-from multihop import _core
+import multihop._core as _core
 from multihop.experiments import claims, figures
 from multihop.experiments.declare import VALIDATION, Metric
 from multihop.experiments.study import Study, Values

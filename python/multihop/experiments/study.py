@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from multihop import _core
+import multihop._core as _core
 from multihop.experiments.declare import (
     Axis,
     Cell,

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from multihop import _core, sweeping
+import multihop._core as _core
+from multihop import sweeping
 from multihop.experiments.catalogue import find
 from multihop.experiments.study import Experiment, Study
 from multihop.journal import Journal

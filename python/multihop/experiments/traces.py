@@ -11,7 +11,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from multihop import _core, report
+import multihop._core as _core
+from multihop import report
 from multihop.experiments.study import Study, Values
 
 SHOWN = 40

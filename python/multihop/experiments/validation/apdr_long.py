@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from multihop import _core, report
+import multihop._core as _core
+from multihop import report
 from multihop.experiments.declare import Effort
 from multihop.experiments.measures import frame
 from multihop.experiments.study import Study
