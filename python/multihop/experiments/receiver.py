@@ -44,9 +44,7 @@ def receiver(study: Study) -> None:
 
 def against_queue(study: Study, cell: Values) -> None:
     """IDD and STT over the fullest queue at the same instant."""
-    samples = pl.concat([wide(study, cell, seed) for seed in range(1, study.seeds + 1)]).drop_nulls(
-        ["idd_ms", "stt"]
-    )
+    samples = pl.concat([wide(study, cell, seed) for seed in study.each_seed()]).drop_nulls(["idd_ms", "stt"])
     full = samples.filter(pl.col("queue") > CAPACITY / 2)
     high = full.filter(pl.col("idd_ms") > samples["idd_ms"].quantile(1 - SHARE))
     low = full.filter(pl.col("stt") < samples["stt"].quantile(SHARE))
@@ -95,7 +93,7 @@ def error_and_loss(study: Study) -> None:
     for cell in cells:
         means = [
             float(found)
-            for seed in range(1, study.seeds + 1)
+            for seed in study.each_seed()
             if isinstance(found := wide(study, cell, seed)["plr"].mean(), float)
         ]
         error = float(cell[0].removeprefix("static, ").split("%")[0])

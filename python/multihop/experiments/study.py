@@ -149,7 +149,7 @@ class Study:
         self.seeds = self.effort.seeds
         self.refused = {cell: text for cell in self.cells() if (text := self.problem(cell))}
         while True:
-            runs = [Run.of(self.request(c, s)) for s in range(1, self.seeds + 1) for c in self.accepted()]
+            runs = [Run.of(self.request(c, s)) for s in self.each_seed() for c in self.accepted()]
             before = len(self.journal)
             if where is None:
                 self.missing = sum(run.key not in self.journal for run in runs)
@@ -183,7 +183,7 @@ class Study:
         samples: Samples = {}
         if cell in self.refused:
             return samples
-        for seed in range(1, self.seeds + 1):
+        for seed in self.each_seed():
             for batch, document in enumerate(self._documents(cell, seed)):
                 value = pick(document, metric)
                 if value is not None:
@@ -224,9 +224,13 @@ class Study:
         """Add a verdict to the report; none if it is not decided."""
         self.found.append(Verdict(text, word(held), why, differs))
 
-    def results(self, cell: Values, seeds: int = 0) -> list[Result]:
+    def each_seed(self, most: int | None = None) -> range:
+        """The seeds that were run, or the first of them."""
+        return range(1, min(self.seeds, most or self.seeds) + 1)
+
+    def results(self, cell: Values, most: int | None = None) -> list[Result]:
         """The runs of a cell: all of them, or those of the first seeds."""
-        return [self.result(cell, seed) for seed in range(1, (seeds or self.seeds) + 1)]
+        return [self.result(cell, seed) for seed in self.each_seed(most)]
 
     def problem(self, cell: Values) -> str:
         """Why the simulator does not accept a cell; nothing if it does."""

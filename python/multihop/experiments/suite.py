@@ -91,7 +91,7 @@ def keep(study: Study, folder: Path) -> None:
     rows = []
     for cell in study.accepted():
         axes = {axis.name: str(value) for axis, value in zip(study.experiment.axes, cell, strict=True)}
-        for seed in range(1, study.seeds + 1):
+        for seed in study.each_seed():
             key = _core.key(*study.request(cell, seed))
             if key in study.journal:
                 rows.append((axes, key, study.journal.result(key)))

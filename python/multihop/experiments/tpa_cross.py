@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -93,7 +94,7 @@ def explain(study: Study) -> None:
 def account(study: Study, cell: Values) -> list[Waits]:
     """What the flows of a cell wait for, by traces."""
     found = []
-    for seed in range(1, FEWER + 1):
+    for seed in study.each_seed(FEWER):
         with traced(study, cell, seed) as trace:
             found.append(Waits.read(trace, START))
     return found
@@ -113,7 +114,7 @@ def accounts(study: Study, waits: Mapping[Values, list[Waits]]) -> pl.DataFrame:
     """A row of the account for each cell."""
     rows = []
     for cell, runs in waits.items():
-        goodput = sum(result.goodput_kbps for result in study.results(cell, FEWER)) / FEWER
+        goodput = fmean(result.goodput_kbps for result in study.results(cell, FEWER))
         silent = quiet(runs)
         parts = [f"{per_flow(runs, of):.0f}" for of in ACCOUNT.values()]
         name = ", ".join(map(str, cell))

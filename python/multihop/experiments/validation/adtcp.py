@@ -214,10 +214,9 @@ def throughput(study: Study) -> None:
     )
     rows = []
     for kind, case in product(KINDS, ("moving", "and 5% error")):
-        times = [
-            silence for seed in range(1, TRACED + 1) for silence in silences(study, (case, 20, kind), seed)
-        ]
-        share = 100 * sum(times) / (TRACED * SECONDS)
+        seeds = study.each_seed(TRACED)
+        times = [silence for seed in seeds for silence in silences(study, (case, 20, kind), seed)]
+        share = 100 * sum(times) / (len(seeds) * SECONDS)
         rows.append([f"{kind}, {case}", f"{share:.0f}%", len(times), f"{max(times, default=0.0):.0f}"])
     columns = ["", "of the time in silences above 1 s", "how many", "longest, s"]
     study.table(

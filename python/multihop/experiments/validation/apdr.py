@@ -88,7 +88,7 @@ METRICS = (
 def explain(study: Study) -> None:
     """Read from traces why segments come out of order, and how long they take."""
     found = {
-        (window, name): [trace(study, (window, name), seed) for seed in range(1, study.seeds + 1)]
+        (window, name): [trace(study, (window, name), seed) for seed in study.each_seed()]
         for window in (WINDOW, WINDOWS[-1])
         for name in CHOICES
         if name != "APDR-PR"
@@ -100,7 +100,8 @@ def explain(study: Study) -> None:
 
 def trace(study: Study, cell: Values, seed: int) -> Traced:
     """What became of the segments of one run."""
-    with traced(study, cell, seed, TRACED_SECONDS) as path:
+    duration = study.result(cell, seed).data["sim_seconds"]
+    with traced(study, cell, seed, min(TRACED_SECONDS, duration)) as path:
         return read(path)
 
 

@@ -145,7 +145,7 @@ def lost(study: Study) -> None:
     codes = [code for code in CODES if any(one.reasons[code] for one in found.values())]
     rows = []
     for name, one in found.items():
-        sent = TRACED * total(study.result((name, FAST)).data, "segments_sent")
+        sent = len(study.each_seed(TRACED)) * total(study.result((name, FAST)).data, "segments_sent")
         shares = [f"{100 * one.reasons[code] / sent:.2f}" for code in codes]
         silent = f"{one.mean_run / PER_SECOND:.2f}" if one.runs else "-"
         rows.append([name, *shares, silent, len(one.runs)])
@@ -160,7 +160,7 @@ def lost(study: Study) -> None:
 def read(study: Study, name: str) -> Losses:
     """Where one protocol loses datagrams at 20 m/s."""
     losses = Losses()
-    for seed in range(1, TRACED + 1):
+    for seed in study.each_seed(TRACED):
         with traced(study, (name, FAST), seed) as trace:
             losses.add(trace)
     return losses

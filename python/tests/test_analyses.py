@@ -1,0 +1,91 @@
+"""What experiments do with finished runs, on runs as short as each analysis can take."""
+
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from multihop.experiments import pages
+from multihop.experiments.catalogue import EXPERIMENTS, find
+from multihop.experiments.declare import Effort
+from multihop.experiments.study import Experiment, Study
+from multihop.experiments.suite import Suite
+from multihop.experiments.validation import apdr_long
+from multihop.journal import Journal
+from multihop.runs import Where
+
+ELSEWHERE = {
+    "validation-stationarity": "is an example of multihop-radio, which cargo builds",
+    "validation-apdr-long": "watches a process",
+}
+# Some read fixed times of a run, or need packets on every path.
+SECONDS = {
+    "ap-cov": 40.0,
+    "tpa-ack-inhibition": 60.0,
+    "adtcp-metrics": 110.0,
+    "elfn-zero": 60.0,
+    "validation-adtcp-accuracy": 250.0,
+    "validation-adtcp-crowded": 250.0,
+    "validation-adtcp-throughput": 250.0,
+    "validation-apdr-diamond": 70.0,
+    "validation-adtcp-settings": 30.0,
+    "validation-apdr-networks": 80.0,
+    "validation-chain": 32.0,
+    "validation-pacing-response": 90.0,
+    "validation-placements": 120.0,
+}
+ANALYSED = [one for one in EXPERIMENTS if one.more is not None and one.id not in ELSEWHERE]
+
+
+def shortened(experiment: Experiment) -> Experiment:
+    """One seed, a few seconds."""
+    scenario: Any = experiment.scenario
+    starts = [float(flow.get("start", 0.0)) for flow in scenario.get("flow", [])]
+    begun = max(chain([scenario.get("warmup", 0.0)], starts))
+    duration = SECONDS.get(experiment.id, begun + 4.0)
+    settings = {**experiment.quick.settings, "duration": duration}
+    return replace(experiment, quick=Effort(1, settings, experiment.quick.keep))
+
+
+@pytest.mark.parametrize("experiment", ANALYSED, ids=lambda one: one.id)
+def test_every_analysis_runs_and_its_page_can_be_written(experiment: Experiment, tmp_path: Path) -> None:
+    study = Suite(tmp_path, full=False, where=Where(), quiet=True).study(shortened(experiment))
+    assert study.failed == ""
+    assert study.parts or study.found
+    pages.markdown([study], "command", tmp_path / "pages")
+    page = (tmp_path / "pages" / f"{experiment.page}.md").read_text("utf-8")
+    assert f"## {experiment.id}: {experiment.title}" in page
+
+
+def test_memory_of_a_process_is_watched_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apdr_long, "EVERY", 0.002)
+    experiment = find("validation-apdr-long")
+    seen = apdr_long.watch({**experiment.scenario, "seed": 1, "duration": 60.0})
+    assert seen.found["events"] > 0
+    assert 0 < seen.samples[0].live < seen.samples[0].resident
+    assert seen.cpu <= seen.wall
+
+
+def test_memory_is_compared_at_the_end_of_each_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    def watch(asked: dict[str, Any]) -> apdr_long.Run:
+        samples = [apdr_long.Sample(0.01 * n, 20_000_000 + 1000 * n, 10_000_000) for n in range(1, 801)]
+        return apdr_long.Run({"events": 1e6, "flows": 10, "ended": asked["duration"] / 1000}, 9.0, samples)
+
+    monkeypatch.setattr(apdr_long, "watch", watch)
+    experiment = find("validation-apdr-long")
+    study = Study(experiment, experiment.full, Journal())
+    apdr_long.memory(study)
+    (verdict,) = study.found
+    assert verdict.text == "Memory after 8 h is within 2% of that after 1 h"
+    assert verdict.verdict == "not held"
+    assert verdict.why == "20.79 MB, 20.10 MB, +3.4%"
+    taken, held = (part[0] for part in study.parts[:2] if isinstance(part, tuple))
+    assert isinstance(taken, pl.DataFrame)
+    assert isinstance(held, pl.DataFrame)
+    assert taken["run"].to_list() == ["8 h", "1 h"]
+    assert taken["ended"].to_list() == ["29", "4"]
+    assert held.columns == ["MB after", *(f"{n} h" for n in range(1, 9))]
+    assert held["8 h"].to_list() == ["20.79", "10.00"]
