@@ -5,7 +5,7 @@ PYTHON ?= python3
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build target/release/multihop, and the Python package with the same command in .venv
@@ -29,8 +29,12 @@ bench: ## Measure fixed scenarios of up to 10,000 nodes and compare them with th
 	@cargo run --quiet --release --locked -p multihop-bench --bin endpoints
 
 .PHONY: validate
-validate: package ## Repeat the validation studies and rewrite docs/validation
-	@.venv/bin/multihop papers run validation --out out/validation --markdown docs/validation
+validate: package ## Repeat the validation studies with short runs, into out/validation
+	@.venv/bin/multihop papers run validation --out out/validation --markdown out/validation/pages
+
+.PHONY: validate-full
+validate-full: package ## The same at full length (hours), into docs/validation
+	@.venv/bin/multihop papers run validation --full --out out/validation --markdown docs/validation
 
 .PHONY: papers
 papers: package ## Repeat the papers' experiments with few and short runs: out/papers/report.html

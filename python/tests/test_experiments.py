@@ -291,6 +291,28 @@ def test_the_command_runs_resumes_and_reports(
     assert all((tmp_path / "docs" / f"short-{n}.svg").is_file() for n in range(1, len(SHORT.plots) + 1))
 
 
+def test_short_runs_do_not_replace_a_page_of_full_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("multihop.experiments.command.find", lambda _: SHORT)
+    out, docs = str(tmp_path / "out"), tmp_path / "docs"
+    arguments = ["run", "short", "--jobs", "1", "--out", out, "--markdown", str(docs)]
+    assert command.main([*arguments, "--full"]) == 0
+    written = (docs / "none.md").read_bytes()
+    capsys.readouterr()
+    assert command.main(arguments) == 2
+    assert f"{docs / 'none.md'}: written from full runs; run with --full" in capsys.readouterr().err
+    assert (docs / "none.md").read_bytes() == written
+    assert command.main([*arguments[:-1], str(tmp_path / "other")]) == 0
+
+
+def test_the_index_lists_pages_that_other_commands_wrote(study: Study, tmp_path: Path) -> None:
+    (tmp_path / "sockets.md").write_text("# Real sockets\n\nText.\n")
+    index = pages.markdown([study], "command", tmp_path).read_text()
+    assert "* [Real sockets](sockets.md)" in index
+    assert index == pages.markdown([study], "command", tmp_path).read_text()
+
+
 def test_parts_of_the_runs_make_the_whole(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,11 @@ def _run(options: argparse.Namespace) -> int:
     suite = Suite(options.out, options.full, where)
     studies = []
     chosen = experiments(options.id)
+    kept = [] if options.full or options.markdown is None else pages.replaced(chosen, options.markdown)
+    if kept:
+        why = "written from full runs; run with --full, or name another folder"
+        print(f"multihop papers: {', '.join(kept)}: {why}", file=sys.stderr)
+        return 2
     for number, experiment in enumerate(chosen, 1):
         print(f"[{number} of {len(chosen)}] {experiment.id}", file=sys.stderr, flush=True)
         studies.append(suite.study(experiment))

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 import multihop._core as _core
 from multihop.experiments import claims, figures
 from multihop.experiments.declare import VALIDATION, Metric
-from multihop.experiments.study import Study, Values
+from multihop.experiments.study import Experiment, Study, Values
 from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN
 from multihop.progress import duration
 from multihop.report import NO_LINKS, Report, drawing
@@ -124,9 +124,26 @@ def markdown(studies: Sequence[Study], command: str, folder: Path) -> Path:
         page.write(folder)
     index = Markdown(TITLE, "README")
     summary(index, studies, command, links)
+    others = other_pages(folder, {f"{study.experiment.page}.md" for study in studies})
+    if others:
+        index.heading("Pages written by other commands")
+        index.bullets(others)
     index.heading("Pictures")
     index.bullets(pictures)
     return index.write(folder)
+
+
+def other_pages(folder: Path, written: set[str]) -> list[str]:
+    """Links to the pages in a folder that this report has not written."""
+    found = sorted(path for path in folder.glob("*.md") if path.name not in {*written, "README.md"})
+    titles = (path.read_text("utf-8").splitlines()[0].removeprefix("# ") for path in found)
+    return [f"[{title}]({path.name})" for title, path in zip(titles, found, strict=True)]
+
+
+def replaced(experiments: Iterable[Experiment], folder: Path) -> list[str]:
+    """The pages in a folder whose full runs short ones of these experiments would replace."""
+    names = {one.page: folder / f"{one.page}.md" for one in experiments if one.quick is not one.full}
+    return [str(path) for path in names.values() if path.is_file() and FULL in path.read_text("utf-8")]
 
 
 def summary(page: Page, studies: Sequence[Study], command: str, links: Mapping[str, str]) -> None:
@@ -199,7 +216,7 @@ def section(page: Page, study: Study) -> None:
     if experiment.unstated:
         page.text("What the paper does not state:")
         page.bullets(f"{one.what}: {one.chosen}, because {one.why}" for one in experiment.unstated)
-    effort = "--full" if study.effort is experiment.full else "--quick"
+    effort = FULL if study.effort is experiment.full else "--quick"
     page.command(f"multihop papers run {experiment.id} {effort}")
 
 
@@ -292,6 +309,7 @@ def _escaped(text: str) -> str:
 
 
 TITLE = "Experiments, run again"
+FULL = "--full"
 VERDICTS = (HELD, NOT_HELD, NOT_DECIDED, NOT_RUN)
 SUMMARY = (
     "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
