@@ -114,6 +114,25 @@ mod tests {
     }
 
     #[test]
+    fn quantiles_of_scipy_to_ten_digits() {
+        // scipy.stats.t.ppf((1 + level) / 2, freedom)
+        for (freedom, level, t) in [
+            (1.0, 0.95, 12.706_204_736_2),
+            (2.0, 0.95, 4.302_652_729_7),
+            (3.0, 0.95, 3.182_446_305_28),
+            (4.0, 0.90, 2.131_846_786_33),
+            (9.0, 0.90, 1.833_112_932_66),
+            (9.0, 0.95, 2.262_157_162_8),
+            (10.0, 0.99, 3.169_272_672_62),
+            (29.0, 0.95, 2.045_229_642_13),
+            (120.0, 0.95, 1.979_930_405_08),
+        ] {
+            let found = student_t(freedom, level);
+            assert!((found / t - 1.0).abs() < 1e-10, "{freedom} {level}: {found} {t}");
+        }
+    }
+
+    #[test]
     fn worked_example() {
         // Mean 5, sample variance 10/4, standard error sqrt(0.5), t(4, 95%) = 2.776.
         let found = estimate(&[3.0, 4.0, 5.0, 6.0, 7.0], 0.95).unwrap();
