@@ -33,7 +33,7 @@ validate: package ## Repeat the validation studies with short runs, into out/val
 	@.venv/bin/multihop papers run validation --out out/validation --markdown out/validation/pages
 
 .PHONY: validate-full
-validate-full: package ## The same at full length (hours), into docs/validation
+validate-full: package ## The same with full run lengths (hours), into docs/validation
 	@.venv/bin/multihop papers run validation --full --out out/validation --markdown docs/validation
 
 .PHONY: papers

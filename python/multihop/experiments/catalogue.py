@@ -4,34 +4,11 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from multihop.experiments import (
-    across,
-    adtcp,
-    apdr,
-    elfn,
-    elfn_notices,
-    tcp_ap,
-    tcp_ap_flows,
-    tpa,
-    tpa_cross,
-    tpa_simulation,
-)
+from multihop.experiments.papers.catalogue import EXPERIMENTS as PAPERS
 from multihop.experiments.study import Experiment
 from multihop.experiments.validation.catalogue import EXPERIMENTS as VALIDATION
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *tpa.EXPERIMENTS,
-    *tpa_cross.EXPERIMENTS,
-    *tpa_simulation.EXPERIMENTS,
-    *tcp_ap.EXPERIMENTS,
-    *tcp_ap_flows.EXPERIMENTS,
-    *elfn.EXPERIMENTS,
-    *elfn_notices.EXPERIMENTS,
-    *adtcp.EXPERIMENTS,
-    *apdr.EXPERIMENTS,
-    *across.EXPERIMENTS,
-    *VALIDATION,
-)
+EXPERIMENTS: tuple[Experiment, ...] = (*PAPERS, *VALIDATION)
 
 
 def find(name: str) -> Experiment:

@@ -25,28 +25,19 @@ NAMES = "experiments, papers, or validation; the experiments of all papers if no
 def main(arguments: Sequence[str]) -> int:
     """Run the command; returns its exit code."""
     parser = argparse.ArgumentParser(
-        prog="multihop papers",
-        description="Experiments of the papers and of the validation",
+        prog="multihop papers", description="Experiments of the papers and of the validation"
     )
     commands = parser.add_subparsers(dest="command", required=True)
     listed = commands.add_parser("list", help="name the experiments")
     shown = commands.add_parser("show", help="what the paper did and found, and how it is run here")
     shown.add_argument("id")
     run = commands.add_parser("run", help="run experiments, put ours beside theirs")
-    run.add_argument(
-        "id",
-        nargs="*",
-        help=NAMES,
-    )
+    run.add_argument("id", nargs="*", help=NAMES)
     effort = run.add_mutually_exclusive_group()
     effort.add_argument("--quick", action="store_true", help="few seeds, short runs (the default)")
     effort.add_argument("--full", action="store_true", help="lengths and repetitions of the papers")
     report = commands.add_parser("report", help="a report of what has been run: full runs where there are")
-    report.add_argument(
-        "id",
-        nargs="*",
-        help=NAMES,
-    )
+    report.add_argument("id", nargs="*", help=NAMES)
     run.add_argument("--jobs", type=_positive, metavar="N", help="runs at the same time")
     run.add_argument("--on", metavar="ADDRESS", help="of a Dask scheduler")
     run.add_argument("--shard", type=Shard.parse, metavar="I/N", help="only one of N parts of the runs")

@@ -101,25 +101,31 @@ class Claim:
 
 
 def versus(
-    text: str, metric: str, axis: str, of: Any, against: Any, at: Cell | None = None, **more: Any
+    text: str,
+    metric: str,
+    of: Any,
+    against: Any,
+    *,
+    axis: str = "transport",
+    at: Cell | None = None,
+    size: float = 0.0,
+    **more: Any,
 ) -> Claim:
-    """A claim about two values of one axis, with the same values of others."""
+    """A claim about two values of one axis, with the same values of others.
+
+    It says that the metric of the first is at least that of the second, unless other bounds are given, or
+    the `size` of a growth or decline.
+    """
+    if size:
+        more["at_least" if size > 0 else "at_most"] = gain(size)
+    elif not more.keys() & {"at_least", "at_most"}:
+        more["at_least"] = 1.0
     return Claim(text, metric, {axis: of, **(at or {})}, {axis: against, **(at or {})}, **more)
 
 
 def gain(size: float) -> float:
-    """The bound for a gain of which the paper gives the size: half of it must be there."""
+    """The bound for a growth or decline of which the paper gives the size: half of it must be there."""
     return 1 + size / 2
-
-
-def more(size: float) -> float | None:
-    """The lower bound that a growth of this size gives; none for a decline."""
-    return gain(size) if size > 0 else None
-
-
-def less(size: float) -> float | None:
-    """The upper bound that a decline of this size gives; none for a growth."""
-    return gain(size) if size < 0 else None
 
 
 @dataclass(frozen=True)

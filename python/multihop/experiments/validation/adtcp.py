@@ -8,18 +8,9 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
-from multihop.experiments.adtcp import AREA, STREAMS, TCP, UNSTATED, tcp
-from multihop.experiments.declare import (
-    Axis,
-    Claim,
-    Document,
-    Effort,
-    Metric,
-    Plot,
-    Settings,
-    versus,
-)
+from multihop.experiments.declare import Axis, Claim, Document, Effort, Metric, Plot, Settings, versus
 from multihop.experiments.measures import frame, ratio
+from multihop.experiments.papers.adtcp import AREA, STREAMS, TCP, UNSTATED, tcp
 from multihop.experiments.study import Study, Values
 from multihop.experiments.traces import traced
 from multihop.experiments.validation.part import Page
@@ -71,15 +62,11 @@ def delivered(document: Document) -> float:
 
 GOODPUT = Metric("goodput", "goodput over the whole run, kb/s", delivered)
 TIMEOUTS = Metric("timeouts", "timeouts in 300 s", "flows.0.timeouts")
-WRONG = [
-    Metric(rule, f"wrong, {words}, % of losses", f"flows.0.identification.{rule}.wrong", 100.0)
-    for rule, words in RULES.items()
-]
+WRONG = [Metric(rule, f"wrong, {words}, % of losses", f"flows.0.identification.{rule}.wrong", 100.0) for rule, words in RULES.items()]
 INCOMPATIBLE = [
-    Metric(f"{rule}-incompatible", f"incompatible, {RULES[rule]}, % of losses",
-           f"flows.0.identification.{rule}.incompatible", 100.0)
+    Metric(f"{rule}-incompatible", f"incompatible, {RULES[rule]}, % of losses", f"flows.0.identification.{rule}.incompatible", 100.0)
     for rule in ("joint", "acted")
-]  # fmt: skip
+]
 ALONE, STREAMED = "alone", "with three streams"
 ALL_SPEEDS = (0, 5, 10, 20)
 
@@ -139,11 +126,9 @@ ACCURACY = PAGE.experiment(
     metrics=(*WRONG, *INCOMPATIBLE),
     spread="speed",
     claims=tuple(sentences()),
-    plots=tuple(
-        Plot("line", metric.name, x="speed", by="streams", caption=f"{metric.label}, 1% channel error.") for metric in WRONG
-    ),
+    plots=tuple(Plot("line", metric.name, x="speed", by="streams", caption=f"{metric.label}, 1% channel error.") for metric in WRONG),
     more=congestion,
-)  # fmt: skip
+)
 
 
 def overflows(study: Study) -> None:
@@ -152,13 +137,8 @@ def overflows(study: Study) -> None:
     for cell in study.accepted():
         runs = identification(study, cell)
         lost = sum(one["losses"]["congestion"] for one in runs)
-        missed = [
-            sum(one[rule]["losses"] * (one[rule]["incompatible"] or 0.0) for one in runs)
-            for rule in ("joint", "idd", "stt")
-        ]
-        rows.append(
-            [f"{cell[0]:g} kb/s, S = {cell[1]}", lost, *(f"{100 * (1 - n / lost):.0f}%" for n in missed)]
-        )
+        missed = [sum(one[rule]["losses"] * (one[rule]["incompatible"] or 0.0) for one in runs) for rule in ("joint", "idd", "stt")]
+        rows.append([f"{cell[0]:g} kb/s, S = {cell[1]}", lost, *(f"{100 * (1 - n / lost):.0f}%" for n in missed)])
     columns = ["", "lost to full queues", *(f"seen by {RULES[rule]}" for rule in ("joint", "idd", "stt"))]
     study.table(frame(columns, rows), "Segments that overflowing queues dropped")
 
@@ -169,18 +149,9 @@ CROWDED = PAGE.experiment(
     "Nodes at rest, no channel error, and streams of 180 or 400 kb/s each.",
     TWELVE,
     unstated=UNSTATED,
-    scenario={
-        **BASE,
-        "flow": [*BASE["flow"], *STREAMS],
-        "mobility": {"kind": "static"},
-        "topology": {**AREA, "connected": True},
-    },
+    scenario={**BASE, "flow": [*BASE["flow"], *STREAMS], "mobility": {"kind": "static"}, "topology": {**AREA, "connected": True}},
     axes=[
-        Axis(
-            "rate",
-            {rate: {f"flow.{n}.rate_kbps": rate for n in (1, 2, 3)} for rate in (180.0, 400.0)},
-            "kb/s",
-        ),
+        Axis("rate", {rate: {f"flow.{n}.rate_kbps": rate for n in (1, 2, 3)} for rate in (180.0, 400.0)}, "kb/s"),
         Axis("samples", {s: {"flow.0.transport.samples": s} for s in (30, 100, 1000)}, "S"),
     ],
     metrics=(Metric("lost", "segments lost to full queues", "flows.0.identification.losses.congestion"),),
@@ -198,10 +169,7 @@ def throughput(study: Study) -> None:
     """Show ratios, and what a source does with its time."""
     rows = []
     for case, speed in product(CASES, (5, 20)):
-        found = (
-            ratio(study, "goodput", (case, speed, "adtcp"), (case, speed, k))
-            for k in ("newreno", "newreno+elfn")
-        )
+        found = (ratio(study, "goodput", (case, speed, "adtcp"), (case, speed, k)) for k in ("newreno", "newreno+elfn"))
         rows.append([f"{case}, {speed} m/s", *found])
     study.table(frame(["", "ADTCP / NewReno", "ADTCP / NewReno with ELFN"], rows), "Ratios, run by run")
     study.text(
@@ -219,10 +187,7 @@ def throughput(study: Study) -> None:
         share = 100 * sum(times) / (len(seeds) * SECONDS)
         rows.append([f"{kind}, {case}", f"{share:.0f}%", len(times), f"{max(times, default=0.0):.0f}"])
     columns = ["", "of the time in silences above 1 s", "how many", "longest, s"]
-    study.table(
-        frame(columns, rows),
-        f"What a source does with its time at 20 m/s, by the traces of seeds 1 to {TRACED}",
-    )
+    study.table(frame(columns, rows), f"What a source does with its time at 20 m/s, by the traces of seeds 1 to {TRACED}")
 
 
 def silences(study: Study, cell: Values, seed: int) -> list[float]:
@@ -253,15 +218,12 @@ THROUGHPUT = PAGE.experiment(
     metrics=(GOODPUT, TIMEOUTS),
     spread="transport",
     claims=[
-        versus(f"{case}, {speed} m/s: ADTCP delivers more than NewReno", "goodput", "transport", "adtcp", "newreno",
-               {"case": case, "speed": speed}, at_least=1.0)
+        versus(f"{case}, {speed} m/s: ADTCP delivers more than NewReno", "goodput", "adtcp", "newreno", at={"case": case, "speed": speed})
         for case, speed in product(CASES, (5, 20))
     ],
-    plots=(
-        Plot("bar", "goodput", x="case", by="transport", panel="speed", caption="Goodput of one connection, with 95% intervals."),
-    ),
+    plots=(Plot("bar", "goodput", x="case", by="transport", panel="speed", caption="Goodput of one connection, with 95% intervals."),),
     more=throughput,
-)  # fmt: skip
+)
 ADDRESSES = PAGE.experiment(
     "adtcp-addresses",
     "what the ARP of ns-2 costs",
@@ -272,11 +234,7 @@ ADDRESSES = PAGE.experiment(
     "64 s in seed 3, since nothing arrives that could change the state. With known addresses all transports are alike within their intervals, and moving leaves little to gain. ",
     TWELVE,
     unstated=UNSTATED,
-    scenario={
-        **BASE,
-        "mobility": {"kind": "random-waypoint", "speed": 20.0},
-        "topology": {**AREA, "connected": False},
-    },
+    scenario={**BASE, "mobility": {"kind": "random-waypoint", "speed": 20.0}, "topology": {**AREA, "connected": False}},
     axes=[TRANSPORTS, Axis("addresses", {"ARP of ns-2": {}, "known": {"mac.arp": "oracle"}})],
     metrics=(GOODPUT,),
     spread="addresses",

@@ -96,18 +96,12 @@ def watch(asked: dict[str, Any]) -> Run:
     """Run a scenario in a process of its own, which is looked at meanwhile."""
     begun = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, _core.__file__, str(EVERY)],
-        input=json.dumps(asked),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
+        [sys.executable, "-c", CHILD, _core.__file__, str(EVERY)], input=json.dumps(asked), stdout=subprocess.PIPE, text=True, check=True
     )
     wall = time.monotonic() - begun
     *lines, found = done.stdout.splitlines()
     parts = [line.split() for line in lines]
-    return Run(
-        json.loads(found), wall, [Sample(float(cpu), int(held), int(live)) for cpu, held, live in parts]
-    )
+    return Run(json.loads(found), wall, [Sample(float(cpu), int(held), int(live)) for cpu, held, live in parts])
 
 
 def at_parts(run: Run) -> list[tuple[float, float]]:
@@ -142,24 +136,12 @@ def memory(study: Study) -> None:
         ]
         for length, run in ((hours, long), (hours / PARTS, short))
     ]
-    columns = [
-        "run",
-        "wall, s",
-        "processor, s",
-        "million events",
-        "transfers begun",
-        "ended",
-        "peak memory, MB",
-    ]
+    columns = ["run", "wall, s", "processor, s", "million events", "transfers begun", "ended", "peak memory, MB"]
     study.table(frame(columns, rows), "What the runs take")
     rows = [
-        [name, *(f"{held[what] / 1e6:.2f}" for held in parts)]
-        for name, what in (("resident", RESIDENT), ("given out by malloc", LIVE))
+        [name, *(f"{held[what] / 1e6:.2f}" for held in parts)] for name, what in (("resident", RESIDENT), ("given out by malloc", LIVE))
     ]
-    study.table(
-        frame(["MB after", *(f"{hours * n / PARTS:g} h" for n in range(1, PARTS + 1))], rows),
-        "Memory over time",
-    )
+    study.table(frame(["MB after", *(f"{hours * n / PARTS:g} h" for n in range(1, PARTS + 1))], rows), "Memory over time")
     study.text(
         "Resident is also the interpreter, the program's text, and what malloc keeps for later. What a result says of each transfer has its "
         "place from the start, so that a long run begins with more memory than a short one. The times of a transfer are counted in "

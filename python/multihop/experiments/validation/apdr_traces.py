@@ -11,13 +11,7 @@ from statistics import fmean
 
 SENDER, RECEIVER = 0, 4
 FIRST_HOPS = (1, 5)
-LOST = {
-    "IFQ": "queue full",
-    "RET": "given up by the MAC",
-    "NRTE": "no route",
-    "TTL": "in loops",
-    "ARP": "address unknown",
-}
+LOST = {"IFQ": "queue full", "RET": "given up by the MAC", "NRTE": "no route", "TTL": "in loops", "ARP": "address unknown"}
 OTHER_RELAY, SAME_RELAY = "overtaken, other relay", "overtaken, same relay"
 CAUSES = (OTHER_RELAY, SAME_RELAY, *LOST.values())
 

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import math
 
-from multihop.airtime import (
-    ACK_BYTES,
-    CTS_BYTES,
-    CW_MIN,
-    DIFS,
-    RTS_BYTES,
-    SIFS,
-    SLOT,
-    UDP_IP_BYTES,
-    Radio,
-)
+from multihop.airtime import ACK_BYTES, CTS_BYTES, CW_MIN, DIFS, RTS_BYTES, SIFS, SLOT, UDP_IP_BYTES, Radio
 from multihop.experiments.declare import GOODPUT, Axis, Claim, Effort, Plot, Settings
 from multihop.experiments.validation.part import Page
 
@@ -69,8 +59,7 @@ def attempt_probability(n: int) -> float:
 
 
 BIANCHI = Page(
-    "bianchi",
-    "G. Bianchi, Performance Analysis of the IEEE 802.11 Distributed Coordination Function, IEEE JSAC 18(3), 2000",
+    "bianchi", "G. Bianchi, Performance Analysis of the IEEE 802.11 Distributed Coordination Function, IEEE JSAC 18(3), 2000"
 ).experiment(
     "bianchi",
     "saturation throughput of one cell",
@@ -94,11 +83,7 @@ BIANCHI = Page(
     metrics=(GOODPUT,),
     reference="the model",
     published={
-        "goodput": {
-            (access, n): saturation_kbps(n, rts=rts)
-            for access, rts in (("basic", False), ("RTS/CTS", True))
-            for n in STATIONS
-        }
+        "goodput": {(access, n): saturation_kbps(n, rts=rts) for access, rts in (("basic", False), ("RTS/CTS", True)) for n in STATIONS}
     },
     claims=[Claim("Goodput agrees", "goodput", {}, near=0.03)],
     plots=(

@@ -38,33 +38,17 @@ DIFFERENCE = (
 
 def theory(study: Study) -> None:
     """Compare with what hops that share the air can carry."""
-    means = {
-        cell: found.mean / CAPACITY for cell in study.accepted() if (found := study.mean("goodput", cell))
-    }
+    means = {cell: found.mean / CAPACITY for cell in study.accepted() if (found := study.mean("goodput", cell))}
     shared = {f"{h} hops": means["greedy UDP", h] * h - 1 for h in (1, 2, 3)}
     study.found.append(worst("Up to three hops a greedy source carries C/h", shared, LIMIT))
     for sender, text, first, low, high in (
-        (
-            "UDP at the best rate",
-            "From four hops the best rate lies between C/5 and C/4",
-            4,
-            1 / 5,
-            1 / 4 * (1 + LIMIT),
-        ),
-        (
-            "greedy UDP",
-            "From five hops a greedy source carries about C/7: between C/8 and C/6",
-            5,
-            1 / 8,
-            1 / 6,
-        ),
+        ("UDP at the best rate", "From four hops the best rate lies between C/5 and C/4", 4, 1 / 5, 1 / 4 * (1 + LIMIT)),
+        ("greedy UDP", "From five hops a greedy source carries about C/7: between C/8 and C/6", 5, 1 / 8, 1 / 6),
     ):
         shares = [means[sender, h] for h in HOPS if h >= first]
         why = f"found C/{1 / min(shares):.2f} to C/{1 / max(shares):.2f}"
         study.verdict(text, low <= min(shares) and max(shares) <= high, why)
-    study.text(
-        f"C, the arithmetic of one hop, is {CAPACITY:.0f} kb/s; C/4 is {CAPACITY / 4:.0f} and C/7 {CAPACITY / 7:.0f} kb/s."
-    )
+    study.text(f"C, the arithmetic of one hop, is {CAPACITY:.0f} kb/s; C/4 is {CAPACITY / 4:.0f} and C/7 {CAPACITY / 7:.0f} kb/s.")
     draw(study)
 
 
@@ -86,10 +70,7 @@ def draw(study: Study) -> None:
     study.figure(figure, "Goodput of one flow over a chain, with 95% intervals.")
 
 
-CHAIN = Page(
-    "chain",
-    "J. Li, C. Blake, D. De Couto, H. Lee, R. Morris, Capacity of Ad Hoc Wireless Networks, MobiCom 2001",
-).experiment(
+CHAIN = Page("chain", "J. Li, C. Blake, D. De Couto, H. Lee, R. Morris, Capacity of Ad Hoc Wireless Networks, MobiCom 2001").experiment(
     "chain",
     "capacity of a chain",
     "How much do several hops carry? Stations that hear each other share the air: h hops carry C/h up to three hops; from four "
@@ -104,10 +85,7 @@ CHAIN = Page(
         "topology": {"kind": "chain", "spacing": 200.0},
         "routing": {"protocol": "static"},
     },
-    axes=[
-        Axis("sender", {name: {"flow": [flow]} for name, flow in SENDERS.items()}),
-        axis("hops", "topology.hops", list(HOPS), "hops"),
-    ],
+    axes=[Axis("sender", {name: {"flow": [flow]} for name, flow in SENDERS.items()}), axis("hops", "topology.hops", list(HOPS), "hops")],
     metrics=(GOODPUT,),
     reference="the prototype",
     published={"goodput": {(s, h): float(v) for s, t in PROTOTYPE.items() for h, v in enumerate(t, 1)}},

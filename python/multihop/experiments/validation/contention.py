@@ -9,18 +9,7 @@ from __future__ import annotations
 
 import random
 
-from multihop.airtime import (
-    ACK_BYTES,
-    CTS_BYTES,
-    CW_MIN,
-    DIFS,
-    MEAN_BACKOFF,
-    RTS_BYTES,
-    SIFS,
-    SLOT,
-    TCP_IP_BYTES,
-    Radio,
-)
+from multihop.airtime import ACK_BYTES, CTS_BYTES, CW_MIN, DIFS, MEAN_BACKOFF, RTS_BYTES, SIFS, SLOT, TCP_IP_BYTES, Radio
 
 CW_MAX = 1023
 SEGMENTS = 20_000

@@ -5,31 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from multihop.experiments.declare import (
-    Axis,
-    Claim,
-    Document,
-    Effort,
-    Metric,
-    Plot,
-    versus,
-)
+from multihop.experiments.declare import Axis, Claim, Document, Effort, Metric, Plot, versus
 from multihop.experiments.measures import frame, mean, total, weighted
 from multihop.experiments.study import Study
 from multihop.experiments.traces import traced
 from multihop.experiments.validation.losses import Losses
 from multihop.experiments.validation.part import Page
-from multihop.experiments.validation.protocols import (
-    AODV,
-    AODV_HELLO,
-    DSR,
-    OLSR,
-    OLSR_MAC,
-    PROTOCOLS,
-    UU,
-    UU_HELLO,
-    protocols,
-)
+from multihop.experiments.validation.protocols import AODV, AODV_HELLO, DSR, OLSR, OLSR_MAC, PROTOCOLS, UU, UU_HELLO, protocols
 
 FLOWS, PER_SECOND, PAYLOAD = 10, 4, 512
 WARMUP, STAGGER, STOP = 20.0, 1.025, 195.0  # s; the sources take turns, 25 ms after each other
@@ -70,11 +52,7 @@ PACKETS = Metric("packets", "control packets / datagram delivered", lambda one: 
 BYTES = Metric("bytes", "control bytes / datagram delivered", lambda one: control(one, "bytes"))
 INVALID = Metric("invalid", "packets dropped for want of a route, %", "routing.invalid_routes", 100.0)
 DELAY = Metric("delay", "mean delay, ms", delay)
-STRETCH = Metric(
-    "stretch",
-    "links crossed / links of the shortest path",
-    lambda one: weighted(one, lambda flow: flow["stretch"]),
-)
+STRETCH = Metric("stretch", "links crossed / links of the shortest path", lambda one: weighted(one, lambda flow: flow["stretch"]))
 PARTITIONED = Metric("partitioned", "share of time without a path", "flows.*.partitioned")
 SETTING = (
     "50 nodes under random waypoint with a stationary start and no pauses, speeds uniform from v/2 to 3v/2, so that the same seed at "
@@ -109,24 +87,23 @@ def speeds(*values: int) -> Axis:
 def orders(area: str) -> list[Claim]:
     """What the literature says of the protocols."""
     claims = [
-        Claim(f"{name} at 5 m/s, {area}: above 95% arrive, as Broch and others found", "delivery",
-              {"protocol": name, "speed": 5}, at_least=95.0, by_mean=True)
+        Claim(
+            f"{name} at 5 m/s, {area}: above 95% arrive, as Broch and others found",
+            "delivery",
+            {"protocol": name, "speed": 5},
+            at_least=95.0,
+            by_mean=True,
+        )
         for name in (AODV, UU, DSR)
-    ]  # fmt: skip
+    ]
     pairs = [(f"{mac} delivers more than {hello}", mac, hello) for hello, mac in BY_MAC.items()]
     pairs += [
-        (
-            f"The sooner a silent neighbour is given up, the more arrives: {sooner} before {later}",
-            sooner,
-            later,
-        )
+        (f"The sooner a silent neighbour is given up, the more arrives: {sooner} before {later}", sooner, later)
         for sooner, later in pairwise(NEIGHBOUR_LIFE)
     ]
     for text, of, against in pairs:
         at = {"speed": FAST}
-        claims.append(
-            versus(f"{text}, 20 m/s, {area}", "delivery", "protocol", of, against, at, at_least=1.0)
-        )
+        claims.append(versus(f"{text}, 20 m/s, {area}", "delivery", of, against, axis="protocol", at=at))
     return claims
 
 
@@ -209,18 +186,29 @@ SQUARE = PAGE.experiment(
     metrics=(DELIVERY, PACKETS, BYTES, INVALID, DELAY, STRETCH, PARTITIONED),
     spread="speed",
     claims=[
-        Claim("At rest every protocol delivers at least 98%", "delivery", {"speed": AT_REST}, at_least=98.0, by_mean=True,
-              each={"protocol": list(PROTOCOLS)}),
+        Claim(
+            "At rest every protocol delivers at least 98%",
+            "delivery",
+            {"speed": AT_REST},
+            at_least=98.0,
+            by_mean=True,
+            each={"protocol": list(PROTOCOLS)},
+        ),
         *orders("square"),
-        Claim("OLSR at rest takes shortest paths: a stretch below 1.005", "stretch", {"protocol": OLSR, "speed": AT_REST}, at_most=1.005,
-              by_mean=True),
+        Claim(
+            "OLSR at rest takes shortest paths: a stretch below 1.005",
+            "stretch",
+            {"protocol": OLSR, "speed": AT_REST},
+            at_most=1.005,
+            by_mean=True,
+        ),
     ],
     plots=tuple(
         Plot("line", metric.name, x="speed", by="protocol", caption=f"{metric.label}, 1000 m x 1000 m, with 95% intervals.")
         for metric in (DELIVERY, PACKETS, BYTES, DELAY, STRETCH)
     ),
     more=lost,
-)  # fmt: skip
+)
 STRIP = PAGE.experiment(
     "mobile-strip",
     "moving nodes in 1500 m x 300 m",
@@ -231,10 +219,8 @@ STRIP = PAGE.experiment(
     metrics=(DELIVERY, PACKETS, BYTES, INVALID, DELAY, STRETCH, PARTITIONED),
     spread="speed",
     claims=orders("strip"),
-    plots=(
-        Plot("line", "delivery", x="speed", by="protocol", caption="Datagrams delivered, 1500 m x 300 m, with 95% intervals."),
-    ),
-)  # fmt: skip
+    plots=(Plot("line", "delivery", x="speed", by="protocol", caption="Datagrams delivered, 1500 m x 300 m, with 95% intervals."),),
+)
 FORGETFUL = f"{DSR}, routes forgotten after 3 s"
 KNOWN = f"{OLSR}, addresses known"
 PLAIN = f"{AODV}, no local repair"
@@ -287,12 +273,23 @@ CAUSES = PAGE.experiment(
     ],
     metrics=(DELIVERY, PACKETS, DELAY, STRETCH),
     claims=[
-        versus("DSR's losses at 20 m/s come from routes that its caches never forget: without them more arrives", "delivery",
-               "protocol", FORGETFUL, DSR, at_least=1.0),
-        versus("OLSR's mean delay is that of datagrams which ns-2's ARP holds: with known addresses it is shorter", "delay",
-               "protocol", KNOWN, OLSR, at_most=1.0),
-        versus("Local repair lengthens the paths of AODV (ns2)", "stretch", "protocol", PLAIN, AODV, at_most=1.0),
+        versus(
+            "DSR's losses at 20 m/s come from routes that its caches never forget: without them more arrives",
+            "delivery",
+            FORGETFUL,
+            DSR,
+            axis="protocol",
+        ),
+        versus(
+            "OLSR's mean delay is that of datagrams which ns-2's ARP holds: with known addresses it is shorter",
+            "delay",
+            KNOWN,
+            OLSR,
+            axis="protocol",
+            at_most=1.0,
+        ),
+        versus("Local repair lengthens the paths of AODV (ns2)", "stretch", PLAIN, AODV, axis="protocol", at_most=1.0),
     ],
     more=causes,
-)  # fmt: skip
+)
 EXPERIMENTS = (SQUARE, STRIP, CAUSES)

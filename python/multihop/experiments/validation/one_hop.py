@@ -28,18 +28,10 @@ PREAMBLES = Axis("preamble", {name: {"radio.preamble": name} for name in ("long"
 ACCESS = Axis("access", {"RTS/CTS": {"mac.rts_threshold": 0}, "basic": {"mac.rts_threshold": "off"}})
 RATE = Axis("rate", {rate: {"radio.rate": name} for rate, name in RATES.items()}, "data rate, Mb/s")
 # A source that always has a packet.
-GREEDY = Axis(
-    "rate",
-    {rate: {**keys, "flow.0.rate_kbps": 1000 * rate} for rate, keys in RATE.values.items()},
-    RATE.label,
-)
+GREEDY = Axis("rate", {rate: {**keys, "flow.0.rate_kbps": 1000 * rate} for rate, keys in RATE.values.items()}, RATE.label)
 # The window fits into the queue, so that nothing is lost.
 TRANSPORTS = Axis(
-    "transport",
-    {
-        kind: {"flow": [{"app": "ftp", "transport": {"kind": kind, "window_max": 20}}]}
-        for kind in ("newreno", "newreno+da")
-    },
+    "transport", {kind: {"flow": [{"app": "ftp", "transport": {"kind": kind, "window_max": 20}}]} for kind in ("newreno", "newreno+da")}
 )
 SETTING = (
     f"Two stations; {PAYLOAD} bytes of payload; basic rate 1 Mb/s; 60 s simulated, the first 5 s not counted. The mean backoff is 15 "
@@ -50,9 +42,7 @@ SETTING = (
 def arithmetic() -> dict[Values, float]:
     """DIFS, mean backoff, [RTS, SIFS, CTS, SIFS,] data, SIFS, ACK, repeated; kb/s."""
     return {
-        (flavour, preamble, access, rate): Radio(rate, 1.0, preamble, flavour).udp_kbps(
-            PAYLOAD, rts=access == "RTS/CTS"
-        )
+        (flavour, preamble, access, rate): Radio(rate, 1.0, preamble, flavour).udp_kbps(PAYLOAD, rts=access == "RTS/CTS")
         for flavour in FLAVOURS.values
         for preamble in PREAMBLES.values
         for access in ACCESS.values
@@ -97,9 +87,15 @@ def overlap(study: Study) -> None:
         case = " ".join(str(value) for value in cell)
         errors[case] = measured.mean / expected - 1
         difference = f"{errors[case]:+.2%}"
-        rows.append({**{n: str(v) for n, v in at.items()}, "measured, kb/s": str(measured),
-                     "expected, kb/s": f"{expected:.1f}", "difference": difference,
-                     "in turns, kb/s": f"{in_turns:.1f}"})  # fmt: skip
+        rows.append(
+            {
+                **{n: str(v) for n, v in at.items()},
+                "measured, kb/s": str(measured),
+                "expected, kb/s": f"{expected:.1f}",
+                "difference": difference,
+                "in turns, kb/s": f"{in_turns:.1f}",
+            }
+        )
     study.found.append(worst("NewReno: goodput agrees", errors, 0.02))
     study.table(pl.DataFrame(rows), "Goodput beside the model")
 
@@ -108,10 +104,7 @@ def models(at: Mapping[str, Any]) -> tuple[float, float]:
     """What the slot-by-slot model and the plain arithmetic expect, kb/s."""
     radio = Radio(at["rate"], 1.0, at["preamble"], at["flavour"])
     rts, acks = at["access"] == "RTS/CTS", 2 if at["transport"].endswith("+da") else 1
-    return (
-        tcp_kbps(radio, PAYLOAD, rts=rts, segments_per_ack=acks),
-        radio.tcp_kbps(PAYLOAD, rts=rts, segments_per_ack=acks),
-    )
+    return (tcp_kbps(radio, PAYLOAD, rts=rts, segments_per_ack=acks), radio.tcp_kbps(PAYLOAD, rts=rts, segments_per_ack=acks))
 
 
 TCP = Page("one-hop", "a slot-by-slot model").experiment(

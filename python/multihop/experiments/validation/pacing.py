@@ -8,19 +8,7 @@ from typing import Any
 import polars as pl
 
 from multihop import report
-from multihop.experiments.declare import (
-    FAIRNESS,
-    GOODPUT,
-    INSTANT,
-    Axis,
-    Claim,
-    Effort,
-    Metric,
-    Plot,
-    axis,
-    transports,
-    versus,
-)
+from multihop.experiments.declare import FAIRNESS, GOODPUT, INSTANT, Axis, Claim, Effort, Metric, Plot, axis, transports, versus
 from multihop.experiments.measures import DROPS, frame, mean
 from multihop.experiments.study import Study, Values
 from multihop.experiments.traces import traced
@@ -56,10 +44,7 @@ PAGE = Page("pacing", PAPER, SETTING)
 
 def more_than(text: str, of: str, against: str, lengths: Sequence[int]) -> list[Claim]:
     """One transport delivers more than another, a claim for each length."""
-    return [
-        versus(f"{text} over {h} hops", "goodput", "transport", of, against, {"hops": h}, at_least=1.0)
-        for h in lengths
-    ]
+    return [versus(f"{text} over {h} hops", "goodput", of, against, at={"hops": h}) for h in lengths]
 
 
 CHAIN = PAGE.experiment(
@@ -76,18 +61,22 @@ CHAIN = PAGE.experiment(
     claims=[
         *more_than("TCP-AP delivers more than NewReno", "tcp-ap", "newreno", HOPS),
         *(
-            versus(f"TCP-AP loses less than a tenth of NewReno's packets over {h} hops", "drops", "transport",
-                   "tcp-ap", "newreno", {"hops": h}, at_most=0.1)
+            versus(
+                f"TCP-AP loses less than a tenth of NewReno's packets over {h} hops",
+                "drops",
+                "tcp-ap",
+                "newreno",
+                at={"hops": h},
+                at_most=0.1,
+            )
             for h in HOPS
         ),
         *more_than("TCP-AP delivers more than NewReno with dynamic ACKs", "tcp-ap", "newreno+dyn", (10, 12)),
         *more_than("Dynamic ACKs help TCP-AP", "tcp-ap+dyn", "tcp-ap", HOPS),
         *more_than("TCP-AP with synchronised clocks is above NewReno with a window of h/4", "tcp-ap-sync", "tcp-cwl", HOPS),
     ],
-    plots=(
-        Plot("line", "goodput", x="hops", by="transport", caption="Goodput of one flow over a chain, with 95% intervals."),
-    ),
-)  # fmt: skip
+    plots=(Plot("line", "goodput", x="hops", by="transport", caption="Goodput of one flow over a chain, with 95% intervals."),),
+)
 
 
 def best(study: Study) -> None:
@@ -106,14 +95,7 @@ WINDOW = PAGE.experiment(
     "network.",
     Effort(3),
     scenario=BASE,
-    axes=[
-        LENGTHS,
-        Axis(
-            "window",
-            {n: {"flow.0.transport": {"kind": "newreno", "window_max": n}} for n in CLAMPS},
-            "segments",
-        ),
-    ],
+    axes=[LENGTHS, Axis("window", {n: {"flow.0.transport": {"kind": "newreno", "window_max": n}} for n in CLAMPS}, "segments")],
     metrics=(GOODPUT,),
     spread="window",
     more=best,
@@ -135,9 +117,9 @@ TWO_FLOWS = PAGE.experiment(
     ),
     claims=[
         Claim("Two TCP-AP flows share the cross: Jain's index above 99% over 500 s", "fairness", {"transport": "tcp-ap"}, at_least=99.0),
-        versus("Over 2 s as well they share better than two NewReno flows", "instant", "transport", "tcp-ap", "newreno", at_least=1.0),
+        versus("Over 2 s as well they share better than two NewReno flows", "instant", "tcp-ap", "newreno"),
     ],
-)  # fmt: skip
+)
 # s: the first flow ends, the second begins, both phases are over; not counted at the beginning of each phase.
 FIRST_ENDS, SECOND_BEGINS, ENDS, SETTLING, EVERY = 60, 30, 90, 5, 2
 PHASES = {
@@ -150,13 +132,9 @@ PHASES = {
 
 def phases(study: Study) -> None:
     """Goodput over time, and in each phase."""
-    found = {
-        cell[0]: [phase(study.results(cell), *span) for span in PHASES.values()] for cell in study.accepted()
-    }
+    found = {cell[0]: [phase(study.results(cell), *span) for span in PHASES.values()] for cell in study.accepted()}
     rows = [[kind, *means] for kind, means in found.items()]
-    study.table(
-        frame(["transport", *PHASES], rows), f"Means, kb/s, without the first {SETTLING} s of each phase"
-    )
+    study.table(frame(["transport", *PHASES], rows), f"Means, kb/s, without the first {SETTLING} s of each phase")
     _, first, second, after = found["tcp-ap"]
     left = found["newreno"][3]
     text = "A second TCP-AP flow gets its share of the cross: more than two thirds of the first's"
@@ -177,9 +155,7 @@ def draw(study: Study, cell: Values) -> None:
         report.curve(axes, times, means, look, f"flow {flow}")
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8)
-    caption = (
-        f"{cell[0]}: flow 0 ends at {FIRST_ENDS} s, flow 1 begins at {SECOND_BEGINS} s; with 95% intervals."
-    )
+    caption = f"{cell[0]}: flow 0 ends at {FIRST_ENDS} s, flow 1 begins at {SECOND_BEGINS} s; with 95% intervals."
     study.figure(figure, caption)
 
 
@@ -204,10 +180,7 @@ RESPONSE = PAGE.experiment(
         **BASE,
         **CROSS,
         "duration": float(ENDS),
-        "flow": [
-            {"transport": "newreno", "stop": FIRST_ENDS},
-            {"transport": "newreno", "start": SECOND_BEGINS},
-        ],
+        "flow": [{"transport": "newreno", "stop": FIRST_ENDS}, {"transport": "newreno", "start": SECOND_BEGINS}],
         "record": {"every": EVERY, "what": ["goodput"]},
     },
     axes=[transports(RESPONSE_KINDS)],

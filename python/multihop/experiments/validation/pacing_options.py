@@ -37,11 +37,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "window_max = 4": {"window_max": 4},
     'preset = "rfc"': {"preset": "rfc"},
 }
-NETWORKS: dict[str, dict[str, Any]] = {
-    "4 hops": {"topology.hops": 4},
-    "8 hops": {"topology.hops": 8},
-    "cross": CROSS,
-}
+NETWORKS: dict[str, dict[str, Any]] = {"4 hops": {"topology.hops": 4}, "8 hops": {"topology.hops": 8}, "cross": CROSS}
 WITHOUT: dict[str, dict[str, Any]] = {
     "window h/4": {"kind": "tcp-cwl"},
     "TCP-AP, same clock": {"kind": "tcp-ap-sync"},
@@ -66,20 +62,17 @@ SINGLE = PAGE.experiment(
     "study of pacing, 220 s each, the first 20 s not counted. `pacing_k` is shown for what it does to TCP; it was made for TPA.",
     Effort(5),
     scenario=BASE,
-    axes=[
-        Axis("network", NETWORKS),
-        Axis("option", {name: {"flow.*.transport": PAPER | keys} for name, keys in OPTIONS.items()}),
-    ],
+    axes=[Axis("network", NETWORKS), Axis("option", {name: {"flow.*.transport": PAPER | keys} for name, keys in OPTIONS.items()})],
     metrics=(GOODPUT, DROPS, FAIRNESS, INSTANT),
     spread="network",
     claims=[
         versus(
             f"The mean absolute deviation stands in for the standard deviation: at least 95% of the goodput, {name}",
             "goodput",
-            "option",
             'cov = "mad"',
             PAPERS,
-            {"network": name},
+            axis="option",
+            at={"network": name},
             at_least=0.95,
         )
         for name in NETWORKS

@@ -19,9 +19,7 @@ class Page:
     setting: str = ""
     """Ends the description of each experiment."""
 
-    def experiment(
-        self, name: str, title: str, found: str, quick: Effort, *, full: Effort | None = None, **more: Any
-    ) -> Experiment:
+    def experiment(self, name: str, title: str, found: str, quick: Effort, *, full: Effort | None = None, **more: Any) -> Experiment:
         """An experiment of this page."""
         return Experiment(
             id=f"validation-{name}",

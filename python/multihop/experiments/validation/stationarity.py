@@ -62,10 +62,7 @@ def movements(study: Study) -> None:
     found = {name: run(start) for name, start in STARTS.items()}
     expected = closed_forms()
     judge(study, found, expected)
-    for quantity, label in (
-        ("speed", "mean speed of all nodes, m/s"),
-        ("middle", "share of nodes in the middle quarter of the area"),
-    ):
+    for quantity, label in (("speed", "mean speed of all nodes, m/s"), ("middle", "share of nodes in the middle quarter of the area")):
         figure, axes = report.new_figure("time, s", label)
         times = found["stationary"].filter(quantity=quantity)["time"].to_list()
         report.reference(axes, times, [expected[quantity]] * len(times), "closed form", "--")
@@ -77,13 +74,9 @@ def movements(study: Study) -> None:
     profile(study, found, expected)
     rows: list[list[object]] = [["closed form", "", *(f"{expected[quantity]:.4f}" for quantity in NAMES)]]
     rows += [
-        [STARTS[name].label, time, *(cell(table, quantity, time) for quantity in NAMES)]
-        for name, table in found.items()
-        for time in SHOWN
+        [STARTS[name].label, time, *(cell(table, quantity, time) for quantity in NAMES)] for name, table in found.items() for time in SHOWN
     ]
-    study.table(
-        frame(["start", "time, s", *NAMES.values()], rows), "Means over the nodes, with 95% intervals"
-    )
+    study.table(frame(["start", "time, s", *NAMES.values()], rows), "Means over the nodes, with 95% intervals")
     for paragraph in FORMULAS:
         study.text(paragraph)
 
@@ -150,9 +143,7 @@ def strips(cells: Values, pausing: float) -> list[float]:
 
 def judge(study: Study, found: Mapping[str, pl.DataFrame], expected: Mapping[str, float]) -> None:
     """Compare each start with the closed forms."""
-    stationary = found["stationary"].with_columns(
-        away=(pl.col("mean") - pl.col("quantity").replace_strict(expected)) / pl.col("error")
-    )
+    stationary = found["stationary"].with_columns(away=(pl.col("mean") - pl.col("quantity").replace_strict(expected)) / pl.col("error"))
     worst = stationary.sort(pl.col("away").abs()).row(-1, named=True)
     study.verdict(
         "Stationary start: speed, pauses and density are the closed forms at all times, within "
@@ -160,9 +151,7 @@ def judge(study: Study, found: Mapping[str, pl.DataFrame], expected: Mapping[str
         abs(worst["away"]) < MOST_ERRORS,
         f"largest {worst['away']:+.1f}, {worst['quantity']} at {worst['time']} s",
     )
-    last = found["classic"].filter(
-        pl.col("time") == pl.col("time").max(), pl.col("quantity").is_in(list(NAMES))
-    )
+    last = found["classic"].filter(pl.col("time") == pl.col("time").max(), pl.col("quantity").is_in(list(NAMES)))
     away = {q: abs(m - expected[q]) / e for q, m, e in last.select("quantity", "mean", "error").iter_rows()}
     text = "Classic start from 1 m/s: the closed forms hold in the end"
     study.verdict(text, max(away.values()) < MOST_ERRORS, f"largest {max(away.values()):.1f} standard errors")
@@ -251,11 +240,7 @@ STATIONARITY = Page(
     "`classic` with a least speed of 0 is what most published simulations used (setdest, version 1). Seed 1; 95% intervals over the nodes. The "
     "movements come from `crates/multihop-radio/examples/stationarity.rs`, which cargo builds: run this in the source tree.",
     Effort(0),
-    scenario={
-        "duration": 10.0,
-        "topology": {"kind": "chain", "hops": 1},
-        "flow": [{"transport": "udp", "app": "paced"}],
-    },
+    scenario={"duration": 10.0, "topology": {"kind": "chain", "hops": 1}, "flow": [{"transport": "udp", "app": "paced"}]},
     axes=(),
     metrics=(),
     more=movements,

@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from multihop.experiments.declare import (
-    FAIRNESS,
-    GOODPUT,
-    HOPS,
-    INSTANT,
-    RTX,
-    Axis,
-    Effort,
-    Metric,
-    Plot,
-    Unstated,
-    axis,
-    transports,
-)
+from multihop.experiments.declare import FAIRNESS, GOODPUT, HOPS, INSTANT, RTX, Axis, Effort, Metric, Plot, Unstated, axis, transports
 from multihop.experiments.study import Experiment
 
 PAPER = "Across papers"
-EVERY = ["reno", "newreno", "tcp-2", "tcp-3", "tcp-uc", "tcp-cwl", "tcp-ap", "tcp-ap+da", "elfn", "adtcp",
-         "tpa-2", "tpa-3", "tpa*-2", "tpa*-3", "tpa-ap-2", "tpa-ap-3", "tpa*-ap-3"]  # fmt: skip
+EVERY = [
+    "reno",
+    "newreno",
+    "tcp-2",
+    "tcp-3",
+    "tcp-uc",
+    "tcp-cwl",
+    "tcp-ap",
+    "tcp-ap+da",
+    "elfn",
+    "adtcp",
+    "tpa-2",
+    "tpa-3",
+    "tpa*-2",
+    "tpa*-3",
+    "tpa-ap-2",
+    "tpa-ap-3",
+    "tpa*-ap-3",
+]
 BEST = ["newreno", "tcp-3", "tcp-ap", "elfn", "adtcp", "tpa*-3", "tpa*-ap-3"]
 ENERGY = Metric("energy", "energy, J per MB", "energy.joules_per_mb")
-OURS = Unstated(
-    "constants of the transports",
-    "the default of each",
-    "one table needs one ground: AODV as in ns-2 with MAC feedback",
-)
+OURS = Unstated("constants of the transports", "the default of each", "one table needs one ground: AODV as in ns-2 with MAC feedback")
 
 
 def between(count: int, start: float = 20.0) -> list[dict[str, Any]]:
@@ -79,14 +79,7 @@ TRANSPORTS = Experiment(
     unstated=(OURS,),
     plots=(
         Plot("bar", "goodput", x="transport", panel="layout", apart=True, caption="Aggregate goodput."),
-        Plot(
-            "bar",
-            "energy",
-            x="transport",
-            panel="layout",
-            apart=True,
-            caption="Energy of all nodes for each MB delivered.",
-        ),
+        Plot("bar", "energy", x="transport", panel="layout", apart=True, caption="Energy of all nodes for each MB delivered."),
     ),
 )
 PROTOCOLS = Axis(
@@ -100,11 +93,7 @@ PROTOCOLS = Axis(
     "",
 )
 # As dense as 50 nodes on a square kilometre, whatever their number.
-NODES = Axis(
-    "nodes",
-    {n: {"topology.nodes": n, "topology.area": [(n * 20_000.0) ** 0.5] * 2} for n in (10, 25, 50, 100)},
-    "nodes",
-)
+NODES = Axis("nodes", {n: {"topology.nodes": n, "topology.area": [(n * 20_000.0) ** 0.5] * 2} for n in (10, 25, 50, 100)}, "nodes")
 ROUTING = Experiment(
     id="all-routing",
     paper=PAPER,
@@ -117,9 +106,7 @@ ROUTING = Experiment(
     quick=Effort(3, {"duration": 50.0}, {"nodes": [10, 25, 50], "transport": ["newreno", "elfn", "tpa*-3"]}),
     full=Effort(20),
     unstated=(OURS,),
-    plots=(
-        Plot("line", "goodput", x="nodes", by="transport", panel="routing", caption="Aggregate goodput."),
-    ),
+    plots=(Plot("line", "goodput", x="nodes", by="transport", panel="routing", caption="Aggregate goodput."),),
 )
 THREE = ("tpa*-3", "tcp-ap", "newreno")
 MIXED = Experiment(
@@ -143,20 +130,12 @@ MIXED = Experiment(
         GOODPUT,
         FAIRNESS,
         INSTANT,
-        *(
-            Metric(
-                f"flow{i + 1}", f"flow {i + 1} ({THREE[i % 3]} when mixed), kb/s", f"flows.{i}.goodput_kbps"
-            )
-            for i in range(6)
-        ),
+        *(Metric(f"flow{i + 1}", f"flow {i + 1} ({THREE[i % 3]} when mixed), kb/s", f"flows.{i}.goodput_kbps") for i in range(6)),
     ),
     quick=Effort(4, {"duration": 120.0}),
     full=Effort(30),
     unstated=(OURS,),
-    plots=(
-        Plot("bar", "goodput", x="flows", caption="Aggregate goodput."),
-        Plot("bar", "fairness", x="flows", caption="Jain's index."),
-    ),
+    plots=(Plot("bar", "goodput", x="flows", caption="Aggregate goodput."), Plot("bar", "fairness", x="flows", caption="Jain's index.")),
 )
 SERVER, GATEWAY = "server", 4
 MESH, WIRE = {"from": 0, "to": GATEWAY}, {"from": GATEWAY, "to": SERVER}
@@ -204,10 +183,7 @@ def gateway(id: str, title: str, way: Callable[[list[dict[str, Any]]], list[dict
         found="Four hops to a gateway, a wire of 10 Mb/s to a server: one TCP from end to end, or a trunk of its own in the mesh and "
         "NewReno in the wire, spliced at the gateway. Sent again: both trunks together.",
         scenario={**BASE, "host": [{"gateway": GATEWAY, "name": SERVER}]},
-        axes=[
-            axis("delay", "host.0.delay", [0.001, 0.02, 0.1], "delay of the wire, s"),
-            Axis("connection", connections),
-        ],
+        axes=[axis("delay", "host.0.delay", [0.001, 0.02, 0.1], "delay of the wire, s"), Axis("connection", connections)],
         metrics=(Metric("goodput", "goodput from end to end, kb/s", "flows.0.goodput_kbps"), RTX, ENERGY),
         quick=Effort(4, {"duration": 80.0}),
         full=Effort(30),

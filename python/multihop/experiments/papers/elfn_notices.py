@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from multihop.experiments.declare import ACKED, EXPECTED, Axis, Effort, Metric, Plot, Unstated, versus
-from multihop.experiments.elfn import FAST, RENO, SPEEDS, kinds, moving, tcp
 from multihop.experiments.measures import difference, frame, mean
+from multihop.experiments.papers.elfn import FAST, RENO, SPEEDS, kinds, moving, tcp
 from multihop.experiments.study import Study
 
-SHARE = Metric(
-    "share", "share of the expected throughput", "flows.0.acked_kbps", per="flows.0.expected_goodput_kbps"
-)
+SHARE = Metric("share", "share of the expected throughput", "flows.0.acked_kbps", per="flows.0.expected_goodput_kbps")
 TWENTY = Effort(20)
 ELFN = tcp("elfn")
 RARE, SOON = tcp("elfn", probe_interval=30.0), tcp("elfn", probe_interval="rtt")
@@ -39,10 +37,7 @@ def shares(study: Study) -> None:
     highest = max(max(study.samples("share", cell).values()) for cell in study.accepted())
     text = "no pattern carries more than is expected of it"
     study.verdict(text, highest <= 1, f"most: {highest:.2f}")
-    study.table(
-        frame(["difference of shares", *(f"{v} m/s" for v in speeds)], rows),
-        "Differences, pattern by pattern",
-    )
+    study.table(frame(["difference of shares", *(f"{v} m/s" for v in speeds)], rows), "Differences, pattern by pattern")
 
 
 PROBES = moving(
@@ -50,34 +45,19 @@ PROBES = moving(
     "Figures 11 and 12, section 6",
     "explicit notices, and how often to probe",
     "ELFN brings throughput closer to what is expected at every speed; probes every 2 s do best, every 30 s worse than Reno.",
-    axes=[
-        SPEEDS,
-        kinds(
-            {
-                "reno": RENO,
-                **{f"elfn, {s} s": tcp("elfn", probe_interval=float(s)) for s in (2, 4, 6, 10, 15, 30)},
-            }
-        ),
-    ],
+    axes=[SPEEDS, kinds({"reno": RENO, **{f"elfn, {s} s": tcp("elfn", probe_interval=float(s)) for s in (2, 4, 6, 10, 15, 30)}})],
     metrics=(ACKED, EXPECTED, SHARE),
     quick=Effort(20, keep=FAST),
     claims=[
-        versus(f"ELFN with probes every 2 s carries more than Reno{what}", metric, "transport", "elfn, 2 s", "reno",
-               at_least=1.0, each=FAST)
+        versus(f"ELFN with probes every 2 s carries more than Reno{what}", metric, "elfn, 2 s", "reno", each=FAST)
         for metric, what in (("acked", ""), ("share", ", as a share of what is expected"))
     ]
     + [
-        versus(f"probes every 30 s carry less than probes every 2 s{what}", metric, "transport", "elfn, 30 s", "elfn, 2 s",
-               at_most=1.0, each=FAST)
+        versus(f"probes every 30 s carry less than probes every 2 s{what}", metric, "elfn, 30 s", "elfn, 2 s", at_most=1.0, each=FAST)
         for metric, what in (("acked", ""), ("share", ", as a share of what is expected"))
     ]
-    + [
-        versus("probes every 30 s carry less than Reno at 30 m/s", "acked", "transport", "elfn, 30 s", "reno", at_most=1.0,
-               at={"speed": 30})
-    ],
-    unstated=(
-        Unstated("probe intervals between 2 and 30 s", "4, 6, 10, 15 s", "the text names the ends alone"),
-    ),
+    + [versus("probes every 30 s carry less than Reno at 30 m/s", "acked", "elfn, 30 s", "reno", at={"speed": 30}, at_most=1.0)],
+    unstated=(Unstated("probe intervals between 2 and 30 s", "4, 6, 10, 15 s", "the text names the ends alone"),),
     plots=(
         Plot("line", "acked", x="speed", by="transport", caption="Throughput over mean speed."),
         Plot(
@@ -97,7 +77,7 @@ PROBES = moving(
         ),
     ),
     more=shares,
-)  # fmt: skip
+)
 
 
 class Spell(NamedTuple):
@@ -163,26 +143,14 @@ def worth(study: Study) -> None:
     """Compare each option with its base."""
     found = {name: difference(study, "share", (30, name), (30, base)) for name, (_, base) in OPTIONS.items()}
     rows = [
-        [name, base, mean(study, "share", (30, name)), mean(study, "share", (30, base)), found[name]]
-        for name, (_, base) in OPTIONS.items()
+        [name, base, mean(study, "share", (30, name)), mean(study, "share", (30, base)), found[name]] for name, (_, base) in OPTIONS.items()
     ]
-    study.table(
-        frame(["changed", "base", "share", "share of the base", "difference"], rows),
-        "Differences, pattern by pattern",
-    )
-    window, timeout, lowest = (
-        found[f"{key}"] for key in ('restore = "window"', 'restore = "rto-window"', 'probe = "lowest-lost"')
-    )
-    study.verdict(
-        "a window of one after a break has little effect: below 0.1", abs(window.mean) < 0.1, str(window)
-    )
+    study.table(frame(["changed", "base", "share", "share of the base", "difference"], rows), "Differences, pattern by pattern")
+    window, timeout, lowest = (found[f"{key}"] for key in ('restore = "window"', 'restore = "rto-window"', 'probe = "lowest-lost"'))
+    study.verdict("a window of one after a break has little effect: below 0.1", abs(window.mean) < 0.1, str(window))
     text = "the timeout of a new connection has a larger effect, for the worse"
     study.verdict(text, timeout.high < 0 and timeout.mean < window.mean, str(timeout))
-    study.verdict(
-        "the choice of the packet that probes has almost no effect: below 0.05",
-        abs(lowest.mean) < 0.05,
-        str(lowest),
-    )
+    study.verdict("the choice of the packet that probes has almost no effect: below 0.05", abs(lowest.mean) < 0.05, str(lowest))
 
 
 SINGLE = moving(
@@ -207,15 +175,9 @@ def other_routing(study: Study) -> None:
     """Compare with Reno over the same routing."""
     rows = []
     for name in ROUTINGS:
-        gains = [
-            difference(study, "share", (30, name, kind), (30, name, "reno"))
-            for kind in ("elfn, 2 s", "elfn, rtt")
-        ]
+        gains = [difference(study, "share", (30, name, kind), (30, name, "reno")) for kind in ("elfn, 2 s", "elfn, rtt")]
         rows.append([name, *gains])
-    study.table(
-        frame(["routing", "elfn, 2 s, less reno", "elfn, rtt, less reno"], rows),
-        "Differences of shares, pattern by pattern",
-    )
+    study.table(frame(["routing", "elfn, 2 s, less reno", "elfn, rtt, less reno"], rows), "Differences of shares, pattern by pattern")
     study.text(
         "Under AODV 2 s are too long: Reno's first timeout, 1 s, requests a new route before the first probe would. Probes that follow the "
         "round-trip time gain there, too."

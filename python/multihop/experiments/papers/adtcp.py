@@ -10,21 +10,9 @@ import math
 import random
 from typing import Any
 
-from multihop.experiments import findings
-from multihop.experiments.declare import (
-    FAIRNESS,
-    GOODPUT,
-    Axis,
-    Claim,
-    Effort,
-    Metric,
-    Plot,
-    Settings,
-    Unstated,
-    gain,
-    versus,
-)
-from multihop.experiments.receiver import receiver
+from multihop.experiments.declare import FAIRNESS, GOODPUT, Axis, Claim, Effort, Metric, Plot, Settings, Unstated, gain, versus
+from multihop.experiments.papers import findings
+from multihop.experiments.papers.receiver import receiver
 from multihop.experiments.study import Experiment
 
 PAPER = "ADTCP"
@@ -50,35 +38,19 @@ BASE: dict[str, Any] = {
 }
 PERIODS = ((50.0, 250.0), (100.0, 200.0), (130.0, 170.0))
 STREAMS = [
-    {
-        "app": "cbr",
-        "from": 2 + 2 * i,
-        "to": 3 + 2 * i,
-        "rate_kbps": 180.0,
-        "size": 512,
-        "start": start,
-        "stop": stop,
-    }
+    {"app": "cbr", "from": 2 + 2 * i, "to": 3 + 2 * i, "rate_kbps": 180.0, "size": 512, "start": start, "stop": stop}
     for i, (start, stop) in enumerate(PERIODS)
 ]
 WITH_STREAMS = [*BASE["flow"], *STREAMS]
 ERROR = {"radio.loss": 0.05}
 SPEEDS = Axis(
-    "speed",
-    {0: {"mobility": {"kind": "static"}}, **{v: {"mobility.speed": float(v)} for v in (1, 5, 10, 15, 20)}},
-    "mean speed, m/s",
+    "speed", {0: {"mobility": {"kind": "static"}}, **{v: {"mobility.speed": float(v)} for v in (1, 5, 10, 15, 20)}}, "mean speed, m/s"
 )
 UNSTATED = (
     Unstated(
-        "which nodes the streams connect, and their packets",
-        "2 to 3, 4 to 5, 6 to 7; 512 bytes",
-        "the text gives rate and times alone",
+        "which nodes the streams connect, and their packets", "2 to 3, 4 to 5, 6 to 7; 512 bytes", "the text gives rate and times alone"
     ),
-    Unstated(
-        "the range of speeds",
-        "0.9 to 1.1 times the mean, as in the paper on ELFN",
-        "one speed is given for each point",
-    ),
+    Unstated("the range of speeds", "0.9 to 1.1 times the mean, as in the paper on ELFN", "one speed is given for each point"),
     Unstated("the minimum RTO and the clock", "1 s, 10 ms", "the defaults of ns-2 in 2002"),
 )
 ALONE = Metric("goodput", "throughput of the TCP flow, kb/s", "flows.0.goodput_kbps")
@@ -97,24 +69,12 @@ ACCURACY_RUNS = Experiment(
     "metrics, far fewer than with one; with three streams less than 5%, against 20 to 30% with one. Fewer than 2% are incompatible: congestion "
     "that is not seen.",
     scenario={**BASE, "radio": {"loss": 0.01}, "flow": [{"from": 0, "to": 1, "transport": tcp("adtcp")}]},
-    axes=[
-        Axis(
-            "streams",
-            {"none": {}, "three": {"flow": [{"from": 0, "to": 1, "transport": tcp("adtcp")}, *STREAMS]}},
-        ),
-        SPEEDS,
-    ],
+    axes=[Axis("streams", {"none": {}, "three": {"flow": [{"from": 0, "to": 1, "transport": tcp("adtcp")}, *STREAMS]}}), SPEEDS],
     metrics=ACCURACY,
     quick=Effort(6, keep={"speed": [0, 5, 20]}),
     full=Effort(50),
     claims=[
-        Claim(
-            "at most 20% are wrong, alone",
-            "joint",
-            {"streams": "none"},
-            at_most=20.0,
-            each={"speed": [0, 5, 20]},
-        ),
+        Claim("at most 20% are wrong, alone", "joint", {"streams": "none"}, at_most=20.0, each={"speed": [0, 5, 20]}),
         Claim(
             "at most 5% are wrong, with three streams",
             "joint",
@@ -123,13 +83,7 @@ ACCURACY_RUNS = Experiment(
             each={"speed": [0, 5, 20]},
             differs=findings.MORE_ROUTE_CHANGES,
         ),
-        Claim(
-            "fewer than 2% are incompatible",
-            "incompatible",
-            {},
-            at_most=2.0,
-            each={"streams": ["none", "three"], "speed": [0, 5, 20]},
-        ),
+        Claim("fewer than 2% are incompatible", "incompatible", {}, at_most=2.0, each={"streams": ["none", "three"], "speed": [0, 5, 20]}),
         Claim(
             "both metrics are wrong less often than IDD alone",
             "joint",
@@ -150,13 +104,9 @@ ACCURACY_RUNS = Experiment(
         ),
     ],
     unstated=UNSTATED,
-    plots=(
-        Plot("line", "joint", x="speed", by="streams", caption="Wrong identifications with both metrics."),
-    ),
+    plots=(Plot("line", "joint", x="speed", by="streams", caption="Wrong identifications with both metrics."),),
 )
-SETTINGS = Axis(
-    "case", {"mobility": {}, "5% error": ERROR, "5% error, streams": {**ERROR, "flow": WITH_STREAMS}}, ""
-)
+SETTINGS = Axis("case", {"mobility": {}, "5% error": ERROR, "5% error, streams": {**ERROR, "flow": WITH_STREAMS}}, "")
 THROUGHPUT = Experiment(
     id="adtcp-throughput",
     paper=PAPER,
@@ -173,17 +123,15 @@ THROUGHPUT = Experiment(
         versus(
             "ADTCP delivers 100% more than NewReno",
             "goodput",
-            "transport",
             "adtcp",
             "newreno",
-            at_least=gain(1.0),
+            size=1.0,
             each={"case": ["mobility", "5% error", "5% error, streams"], "speed": [5, 20]},
             differs=findings.LITTLE_TO_GAIN,
         ),
         versus(
             "ADTCP comes within 30% of ELFN",
             "goodput",
-            "transport",
             "adtcp",
             "elfn",
             at_least=0.7,
@@ -191,11 +139,7 @@ THROUGHPUT = Experiment(
         ),
     ],
     unstated=UNSTATED,
-    plots=(
-        Plot(
-            "line", "goodput", x="speed", by="transport", panel="case", caption="Throughput over mean speed."
-        ),
-    ),
+    plots=(Plot("line", "goodput", x="speed", by="transport", panel="case", caption="Throughput over mean speed."),),
 )
 # Section 5.2: the ends stand at the edges, so that all connections cross in the middle.
 EDGES = [[x, y] for y in (250.0, 350.0, 450.0, 550.0) for x in (0.0, WIDTH)]
@@ -230,21 +174,10 @@ FRIENDLY = Experiment(
     title="does ADTCP take from NewReno?",
     found="Four connections between nodes at the edges. Two NewReno get as much beside two ADTCP as beside two NewReno; four ADTCP deliver more than "
     "four NewReno.",
-    scenario={
-        **BASE,
-        "radio": {"loss": 0.05},
-        "flow": CROSSWISE,
-    },
+    scenario={**BASE, "radio": {"loss": 0.05}, "flow": CROSSWISE},
     drawn=edges,
     axes=[
-        Axis(
-            "flows",
-            {
-                name: {f"flow.{i}.transport": tcp(kind) for i, kind in enumerate(kinds)}
-                for name, kinds in MIXES.items()
-            },
-            "flows",
-        )
+        Axis("flows", {name: {f"flow.{i}.transport": tcp(kind) for i, kind in enumerate(kinds)} for name, kinds in MIXES.items()}, "flows")
     ],
     metrics=(
         GOODPUT,
@@ -260,35 +193,14 @@ FRIENDLY = Experiment(
         versus(
             "two NewReno get at least 90% beside two ADTCP of what they get beside two NewReno",
             "pair",
-            "flows",
             "2 + 2",
             "4 NewReno",
+            axis="flows",
             at_least=0.9,
         ),
-        versus(
-            "NewReno flow 1 gets as much beside ADTCP: at least 90%",
-            "one",
-            "flows",
-            "2 + 2",
-            "4 NewReno",
-            at_least=0.9,
-        ),
-        versus(
-            "NewReno flow 2 gets as much beside ADTCP: at least 90%",
-            "two",
-            "flows",
-            "2 + 2",
-            "4 NewReno",
-            at_least=0.9,
-        ),
-        versus(
-            "four ADTCP deliver more than four NewReno",
-            "goodput",
-            "flows",
-            "4 ADTCP",
-            "4 NewReno",
-            at_least=1.0,
-        ),
+        versus("NewReno flow 1 gets as much beside ADTCP: at least 90%", "one", "2 + 2", "4 NewReno", axis="flows", at_least=0.9),
+        versus("NewReno flow 2 gets as much beside ADTCP: at least 90%", "two", "2 + 2", "4 NewReno", axis="flows", at_least=0.9),
+        versus("four ADTCP deliver more than four NewReno", "goodput", "4 ADTCP", "4 NewReno", axis="flows"),
     ],
     unstated=(
         *UNSTATED,
@@ -321,11 +233,7 @@ AWAY = [
 ]
 CHANNELS = Axis(
     "channel",
-    {
-        "clear": {},
-        "weak signal": {"radio.frame_loss": 0.25},
-        "walking": {"mobility": {"kind": "waypoints", "waypoints": AWAY}},
-    },
+    {"clear": {}, "weak signal": {"radio.frame_loss": 0.25}, "walking": {"mobility": {"kind": "waypoints", "waypoints": AWAY}}},
     "",
 )
 TESTBED = Experiment(
@@ -340,17 +248,10 @@ TESTBED = Experiment(
         "mac": {"flavour": "standard", "rts_threshold": 0},
         "topology": {"kind": "chain", "hops": 4},
         "routing": {"protocol": "static"},
-        "flow": [
-            {"from": 0, "to": 4, "transport": PATIENT},
-            {"from": 0, "to": 4, "transport": {"kind": "reno", **LINUX}},
-        ],
+        "flow": [{"from": 0, "to": 4, "transport": PATIENT}, {"from": 0, "to": 4, "transport": {"kind": "reno", **LINUX}}],
     },
     axes=[CHANNELS],
-    metrics=(
-        Metric("adtcp", "ADTCP, kb/s", "flows.0.goodput_kbps"),
-        Metric("reno", "Reno, kb/s", "flows.1.goodput_kbps"),
-        FAIRNESS,
-    ),
+    metrics=(Metric("adtcp", "ADTCP, kb/s", "flows.0.goodput_kbps"), Metric("reno", "Reno, kb/s", "flows.1.goodput_kbps"), FAIRNESS),
     quick=Effort(5),
     full=Effort(20, {"duration": 1500.0}),
     claims=[
@@ -383,15 +284,9 @@ TESTBED = Experiment(
     ],
     unstated=(
         Unstated("the weak signal", "25% of frames to or from every node are lost", "no measure is given"),
+        Unstated("the walk", "60 m and back at 2 m/s, twice; the last link breaks at 250 m", "disconnections are mentioned, no path"),
         Unstated(
-            "the walk",
-            "60 m and back at 2 m/s, twice; the last link breaks at 250 m",
-            "disconnections are mentioned, no path",
-        ),
-        Unstated(
-            "27 MB or a time",
-            "transfers without end over a fixed time",
-            "throughput over a time that both share compares them alike",
+            "27 MB or a time", "transfers without end over a fixed time", "throughput over a time that both share compares them alike"
         ),
     ),
     plots=(

@@ -9,24 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from multihop.experiments import findings
-from multihop.experiments.declare import (
-    FAIRNESS,
-    HOPS,
-    Axis,
-    Claim,
-    Effort,
-    Metric,
-    Plot,
-    Unstated,
-    axis,
-    gain,
-    less,
-    more,
-    rows,
-    transports,
-    versus,
-)
+from multihop.experiments.declare import FAIRNESS, HOPS, Axis, Claim, Effort, Metric, Plot, Unstated, axis, rows, transports, versus
+from multihop.experiments.papers import findings
 from multihop.experiments.study import Experiment
 from multihop.experiments.traces import inhibition
 
@@ -48,27 +32,19 @@ TESTBED = {
 AODV = {"protocol": "aodv", "preset": "uu", "link_failure": "hello"}
 OLSR = {"protocol": "olsr"}
 # 180 m of a range of 250 m: 40 log10(250 / 180) = 5.7 dB above the sensitivity, two-ray ground.
-FADING = {
-    "radio.model": "sinr",
-    "topology.spacing": 180.0,
-    "radio.fading": {"kind": "rician", "k": 6.0, "coherence": 0.1},
-}
+FADING = {"radio.model": "sinr", "topology.spacing": 180.0, "radio.fading": {"kind": "rician", "k": 6.0, "coherence": 0.1}}
 RADIOS = Axis("radio", {"threshold": {}, "fading": FADING}, "radio")
 RADIO = Unstated(
     "how the links at the limit of their range fade",
     "two radios: fixed ranges, and SINR with Rician fading (K = 6, coherence 0.1 s) at 180 m of 250 m, a margin of 5.7 dB",
     "the testbed's gains are about links that fade; tpa-fading sweeps the margin",
 )
-LAPTOPS = Unstated(
-    "the rate of RTS, CTS and ACK", "1 Mb/s", "the lowest rate that every card of 802.11b must know"
-)
+LAPTOPS = Unstated("the rate of RTS, CTS and ACK", "1 Mb/s", "the lowest rate that every card of 802.11b must know")
 
 
 def better(text: str, metric: str, over: list[str], of: list[str], size: float, differs: str = "") -> Claim:
     """The best of TPA's configurations against the best of TCP's, as the paper compares them."""
-    lowest = metric == "rtx"
-    bounds: dict[str, Any] = {"at_least": more(size), "at_most": less(size)}
-    return versus(text, metric, "transport", of, over, lowest=lowest, differs=differs, **bounds)
+    return versus(text, metric, of, over, size=size, lowest=metric == "rtx", differs=differs)
 
 
 WHY = {
@@ -97,10 +73,7 @@ CHAINS = Axis(
     | {
         "3 hops, CBR": {
             "topology.hops": 3,
-            "flow": [
-                {"transport": "newreno", "start": 30.0},
-                {"from": 2, "to": 1, "app": "cbr", "rate_kbps": 192.0, "size": 512},
-            ],
+            "flow": [{"transport": "newreno", "start": 30.0}, {"from": 2, "to": 1, "app": "cbr", "rate_kbps": 192.0, "size": 512}],
         }
     },
     "",
@@ -109,9 +82,7 @@ FIRST = Metric("goodput", "throughput, kb/s", "flows.0.goodput_kbps")
 FIRST_RTX = Metric("rtx", "retransmission index, %", "flows.0.retransmission_index", 100.0)
 
 
-def chain(
-    id: str, place: str, routing: dict[str, Any], sizes: dict[str, tuple[float, float]], **more: Any
-) -> Experiment:
+def chain(id: str, place: str, routing: dict[str, Any], sizes: dict[str, tuple[float, float]], **more: Any) -> Experiment:
     """Section 4.3: transports over chains of the testbed."""
     claims = []
     for length, (throughput, retransmissions) in sizes.items():
@@ -119,9 +90,7 @@ def chain(
             if size == 0:
                 continue
             what = "delivers more" if metric == "goodput" else "retransmits less"
-            one = better(
-                f"{length}: TPA {what} than TCP ({size:+.1%}), best configurations", metric, TCPS, TPAS, size
-            )
+            one = better(f"{length}: TPA {what} than TCP ({size:+.1%}), best configurations", metric, TCPS, TPAS, size)
             claims += [beside(one, {"chain": length, "radio": radio}) for radio in RADIOS.values]
     return Experiment(
         id=id,
@@ -137,14 +106,7 @@ def chain(
         claims=claims,
         unstated=(RADIO, LAPTOPS, Unstated("the size of the CBR's datagrams", "512 bytes", "a usual size")),
         plots=(
-            Plot(
-                "bar",
-                "goodput",
-                x="chain",
-                by="transport",
-                panel="radio",
-                caption="Throughput, 90% intervals.",
-            ),
+            Plot("bar", "goodput", x="chain", by="transport", panel="radio", caption="Throughput, 90% intervals."),
             Plot(
                 "bar",
                 "rtx",
@@ -180,21 +142,14 @@ TABLE_3 = """
 
 def both_radios(printed: dict[tuple[Any, ...], Any]) -> dict[tuple[Any, ...], Any]:
     """A table of transports and chains, beside either radio."""
-    return {
-        (length, radio, name): value for (name, length), value in printed.items() for radio in RADIOS.values
-    }
+    return {(length, radio, name): value for (name, length), value in printed.items() for radio in RADIOS.values}
 
 
 CHAIN_AODV = chain(
     "tpa-chain-aodv",
     "Figures 5 to 9, section 4.3.1",
     AODV,
-    {
-        "2 hops": (0.075, -0.83),
-        "3 hops": (0.065, -0.71),
-        "4 hops": (0.12, -0.60),
-        "3 hops, CBR": (0.20, -0.90),
-    },
+    {"2 hops": (0.075, -0.83), "3 hops": (0.065, -0.71), "4 hops": (0.12, -0.60), "3 hops, CBR": (0.20, -0.90)},
     found="One file transfer of 180 s over 1 to 4 hops, and over 3 hops beside a stream of 192 kb/s. With one hop TPA and TCP are "
     "level within 2%; with more, TPA delivers 6.5 to 20% more in the best configurations and retransmits 60 to 90% less.",
 )
@@ -202,17 +157,9 @@ CHAIN_OLSR = chain(
     "tpa-chain-olsr",
     "Tables 2 and 3, section 4.3.2",
     OLSR,
-    {
-        "2 hops": (0.055, 0.0),
-        "3 hops": (0.11, -0.975),
-        "4 hops": (0.055, -0.93),
-        "3 hops, CBR": (0.08, -0.96),
-    },
+    {"2 hops": (0.055, 0.0), "3 hops": (0.11, -0.975), "4 hops": (0.055, -0.93), "3 hops, CBR": (0.08, -0.96)},
     found="The same over OLSR: TPA delivers 5.5 to 11% more in the best configurations and retransmits 93 to 98% less.",
-    published={
-        "goodput": both_radios(rows(OLSR_NAMES, LENGTHS, TABLE_2)),
-        "rtx": both_radios(rows(OLSR_NAMES, LENGTHS, TABLE_3)),
-    },
+    published={"goodput": both_radios(rows(OLSR_NAMES, LENGTHS, TABLE_2)), "rtx": both_radios(rows(OLSR_NAMES, LENGTHS, TABLE_3))},
 )
 
 RATES = Experiment(
@@ -222,11 +169,7 @@ RATES = Experiment(
     title="4 hops at 5.5 and 11 Mb/s over OLSR",
     found="At 5.5 Mb/s TPA delivers about 10% more and retransmits about 80% less, at 11 Mb/s 4% more and 80% less.",
     scenario={**TESTBED, "topology": {"kind": "chain", "hops": 4}, "routing": OLSR},
-    axes=[
-        axis("rate", "radio.rate", ["5.5M", "11M"], "rate"),
-        RADIOS,
-        transports(TCPS + TPAS, tcp=LINUX, tpa=TPA),
-    ],
+    axes=[axis("rate", "radio.rate", ["5.5M", "11M"], "rate"), RADIOS, transports(TCPS + TPAS, tcp=LINUX, tpa=TPA)],
     metrics=(FIRST, FIRST_RTX),
     quick=Effort(5, {"duration": 120.0}),
     full=Effort(5, most=20),
@@ -235,31 +178,18 @@ RATES = Experiment(
         versus(
             f"{rate}: TPA {what}, best configurations",
             metric,
-            "transport",
             TPAS,
             TCPS,
-            lowest=metric == "rtx",
-            at_least=more(change),
-            at_most=less(change),
             at={"rate": rate, "radio": "fading"},
+            size=change,
+            lowest=metric == "rtx",
             differs=WHY["fading", metric],
         )
         for rate, size in (("5.5M", 0.10), ("11M", 0.04))
-        for what, metric, change in (
-            (f"delivers {size:.0%} more", "goodput", size),
-            ("retransmits 80% less", "rtx", -0.8),
-        )
+        for what, metric, change in ((f"delivers {size:.0%} more", "goodput", size), ("retransmits 80% less", "rtx", -0.8))
     ],
-    unstated=(
-        RADIO,
-        LAPTOPS,
-        Unstated(
-            "the range at the higher rates", "as at 2 Mb/s", "the nodes were placed at the limit of each"
-        ),
-    ),
-    plots=(
-        Plot("bar", "goodput", x="rate", by="transport", panel="radio", caption="Throughput, 90% intervals."),
-    ),
+    unstated=(RADIO, LAPTOPS, Unstated("the range at the higher rates", "as at 2 Mb/s", "the nodes were placed at the limit of each")),
+    plots=(Plot("bar", "goodput", x="rate", by="transport", panel="radio", caption="Throughput, 90% intervals."),),
 )
 
 FADING_SWEEP = Experiment(
@@ -271,11 +201,7 @@ FADING_SWEEP = Experiment(
     "frames fade. The margin is 40 log10(250 m / spacing): 8.9, 7.2, 5.7, 3.9 dB.",
     scenario={**TESTBED, "topology": {"kind": "chain", "hops": 3}, "routing": AODV},
     axes=[
-        Axis(
-            "spacing",
-            {d: {**FADING, "topology.spacing": float(d)} for d in (150, 165, 180, 200)},
-            "distance of neighbours, m",
-        ),
+        Axis("spacing", {d: {**FADING, "topology.spacing": float(d)} for d in (150, 165, 180, 200)}, "distance of neighbours, m"),
         transports([*TCPS, "tpa*-3"], tcp=LINUX, tpa=TPA),
     ],
     metrics=(
@@ -288,15 +214,7 @@ FADING_SWEEP = Experiment(
     full=Effort(10),
     level=0.90,
     unstated=(RADIO,),
-    plots=(
-        Plot(
-            "line",
-            "goodput",
-            x="spacing",
-            by="transport",
-            caption="Throughput over 3 hops of AODV, 90% intervals.",
-        ),
-    ),
+    plots=(Plot("line", "goodput", x="spacing", by="transport", caption="Throughput over 3 hops of AODV, 90% intervals."),),
 )
 
 BOTH = Axis("routing", {"OLSR": {"routing": OLSR}, "AODV": {"routing": AODV}}, "")
@@ -309,12 +227,7 @@ CROSS_TESTBED = Experiment(
     title="two connections that cross in the testbed",
     found="Two transfers of 240 s. Over OLSR TPA*-3 has 18% more mean throughput and retransmits 73% less; over AODV 5% more and 60% less. "
     "Both are unfair, and each connection does better with TPA.",
-    scenario={
-        **TESTBED,
-        "duration": 270.0,
-        "topology": {"kind": "cross-testbed"},
-        "flow": [{"transport": "newreno", "start": 30.0}] * 2,
-    },
+    scenario={**TESTBED, "duration": 270.0, "topology": {"kind": "cross-testbed"}, "flow": [{"transport": "newreno", "start": 30.0}] * 2},
     axes=[BOTH, RADIOS, transports(["tcp-3", "tpa*-3"], tcp=LINUX, tpa=TPA)],
     metrics=(
         MEAN,
@@ -330,12 +243,10 @@ CROSS_TESTBED = Experiment(
         versus(
             f"{routing}: TPA*-3 {what}",
             metric,
-            "transport",
             "tpa*-3",
             "tcp-3",
-            at_least=more(change),
-            at_most=less(change),
             at={"routing": routing, "radio": "fading"},
+            size=change,
             differs=WHY["fading", metric],
         )
         for routing, throughput, again in (("OLSR", 0.18, -0.73), ("AODV", 0.05, -0.60))
@@ -345,16 +256,7 @@ CROSS_TESTBED = Experiment(
         )
     ],
     unstated=(RADIO, LAPTOPS),
-    plots=(
-        Plot(
-            "bar",
-            "goodput",
-            x="routing",
-            by="transport",
-            panel="radio",
-            caption="Mean throughput, 90% intervals.",
-        ),
-    ),
+    plots=(Plot("bar", "goodput", x="routing", by="transport", panel="radio", caption="Mean throughput, 90% intervals."),),
 )
 
 ROAMING = Experiment(
@@ -379,66 +281,33 @@ ROAMING = Experiment(
     level=0.90,
     claims=[
         versus(
-            "TPA*-3 delivers 12% more over OLSR",
-            "goodput",
-            "transport",
-            "tpa*-3",
-            "tcp-3",
-            at_least=gain(0.12),
-            at={"routing": "OLSR"},
-            differs=findings.ROAMING,
+            "TPA*-3 delivers 12% more over OLSR", "goodput", "tpa*-3", "tcp-3", at={"routing": "OLSR"}, size=0.12, differs=findings.ROAMING
         ),
         versus(
-            "TPA*-3 delivers 12% more over AODV",
-            "goodput",
-            "transport",
-            "tpa*-3",
-            "tcp-3",
-            at_least=gain(0.12),
-            at={"routing": "AODV"},
-            differs=findings.ROAMING,
+            "TPA*-3 delivers 12% more over AODV", "goodput", "tpa*-3", "tcp-3", at={"routing": "AODV"}, size=0.12, differs=findings.ROAMING
         ),
         versus(
-            "TPA*-3 retransmits 73% less over OLSR",
-            "rtx",
-            "transport",
-            "tpa*-3",
-            "tcp-3",
-            at_most=gain(-0.73),
-            at={"routing": "OLSR"},
-            differs=findings.ROAMING,
+            "TPA*-3 retransmits 73% less over OLSR", "rtx", "tpa*-3", "tcp-3", at={"routing": "OLSR"}, size=-0.73, differs=findings.ROAMING
         ),
         versus(
             "both deliver 25% less over AODV",
             "goodput",
-            "routing",
             "AODV",
             "OLSR",
-            at_most=gain(-0.25),
+            axis="routing",
+            size=-0.25,
             each={"transport": ["tcp-3", "tpa*-3"]},
             differs=findings.ROAMING_AODV,
         ),
     ],
     unstated=(
-        Unstated(
-            "where the positions P1 to P3 are",
-            "beside the nodes, 200 m apart",
-            "1, 2 and 3 hops to N1, as the text says",
-        ),
+        Unstated("where the positions P1 to P3 are", "beside the nodes, 200 m apart", "1, 2 and 3 hops to N1, as the text says"),
         LAPTOPS,
     ),
     plots=(
         Plot("bar", "goodput", x="routing", by="transport", caption="Throughput, 90% intervals."),
-        Plot(
-            "time",
-            "hops",
-            by="transport",
-            panel="routing",
-            caption="Path length of delivered segments over time, seed 1.",
-        ),
-        Plot(
-            "time", "goodput_kbps", by="transport", panel="routing", caption="Throughput over time, seed 1."
-        ),
+        Plot("time", "hops", by="transport", panel="routing", caption="Path length of delivered segments over time, seed 1."),
+        Plot("time", "goodput_kbps", by="transport", panel="routing", caption="Throughput over time, seed 1."),
     ),
 )
 # The ACKs come back over relays of their own, of which one is out of reach from 39.56 s to 50.92 s.
@@ -452,31 +321,16 @@ INHIBITION = Experiment(
     scenario={
         "duration": 60.0,
         "mac": {"arp": "oracle"},
-        "topology": {
-            "kind": "list",
-            "positions": [
-                [0.0, 0.0],
-                [200.0, 0.0],
-                [400.0, 0.0],
-                [600.0, 0.0],
-                [400.0, 100.0],
-                [200.0, 100.0],
-            ],
-        },
+        "topology": {"kind": "list", "positions": [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0], [600.0, 0.0], [400.0, 100.0], [200.0, 100.0]]},
         "mobility": {"kind": "waypoints", "waypoints": [[], [], [], [], WALKS_AWAY, []]},
-        "routing": {
-            "protocol": "static",
-            "next_hops": [[3, 0, 4], [4, 0, 5], [5, 0, 0], [0, 3, 1], [1, 3, 2], [2, 3, 3]],
-        },
+        "routing": {"protocol": "static", "next_hops": [[3, 0, 4], [4, 0, 5], [5, 0, 0], [0, 3, 1], [1, 3, 2], [2, 3, 3]]},
         "flow": [{"from": 0, "to": 3, "transport": "newreno"}],
     },
     axes=[transports(["tcp-3", "tpa-3"], tcp=LINUX, tpa=TPA)],
     metrics=(FIRST, FIRST_RTX, Metric("timeouts", "timeouts", "flows.0.timeouts")),
     quick=Effort(1),
     full=Effort(1),
-    unstated=(
-        Unstated("when the route breaks and is found again", "39.56 s and 50.92 s", "the times of the trace"),
-    ),
+    unstated=(Unstated("when the route breaks and is found again", "39.56 s and 50.92 s", "the times of the trace"),),
     more=inhibition,
 )
 EXPERIMENTS = (INHIBITION, CHAIN_AODV, CHAIN_OLSR, RATES, FADING_SWEEP, CROSS_TESTBED, ROAMING)

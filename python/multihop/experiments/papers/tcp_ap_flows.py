@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from multihop.experiments import findings
-from multihop.experiments.declare import (
-    FAIRNESS,
-    GOODPUT,
-    HOPS,
-    Axis,
-    Claim,
-    Effort,
-    Metric,
-    Plot,
-    Unstated,
-    axis,
-    gain,
-    transports,
-    versus,
-)
+from multihop.experiments.declare import FAIRNESS, GOODPUT, HOPS, Axis, Claim, Effort, Metric, Plot, Unstated, axis, transports, versus
+from multihop.experiments.papers import findings
+from multihop.experiments.papers.tcp_ap import BARS, BASE, BASIC, PAPER, TWO, VARIANTS, steady
 from multihop.experiments.study import Experiment
-from multihop.experiments.tcp_ap import BARS, BASE, BASIC, PAPER, TWO, VARIANTS, steady
 
 
 def fairer(by: str, at_least: float, **more: Any) -> Claim:
     """TCP-AP against NewReno, Jain's index."""
     claim = f"TCP-AP is fairer than NewReno{by}"
-    return versus(claim, "fairness", "transport", "tcp-ap", "newreno", at_least=at_least, **more)
+    return versus(claim, "fairness", "tcp-ap", "newreno", at_least=at_least, **more)
 
 
 PARALLEL = steady(
@@ -35,26 +21,13 @@ PARALLEL = steady(
     "Figures 16 and 17, section 5.1.2",
     "two flows side by side",
     "One NewReno flow takes nearly all, the other gets about 10%; with TCP-AP both get the same, and together more than with NewReno.",
-    scenario={
-        "topology": {"kind": "parallel"},
-        "flow": TWO,
-        "record": {"every": 1.0, "what": ["goodput", "cov"]},
-    },
+    scenario={"topology": {"kind": "parallel"}, "flow": TWO, "record": {"every": 1.0, "what": ["goodput", "cov"]}},
     claims=[
-        Claim(
-            "TCP-AP is fair: Jain's index above 0.99", "fairness", {"transport": ["tcp-ap"]}, at_least=99.0
-        ),
-        versus(
-            "TCP-AP delivers more than NewReno", "goodput", "transport", "tcp-ap", "newreno", at_least=1.0
-        ),
+        Claim("TCP-AP is fair: Jain's index above 0.99", "fairness", {"transport": ["tcp-ap"]}, at_least=99.0),
+        versus("TCP-AP delivers more than NewReno", "goodput", "tcp-ap", "newreno"),
         fairer(" by a quarter", 1.25, differs=findings.ALTERNATING),
     ],
-    plots=(
-        Plot(
-            "time", "cov", by="transport", caption="Coefficient of variation over time, seed 1 (Figure 17)."
-        ),
-        *BARS,
-    ),
+    plots=(Plot("time", "cov", by="transport", caption="Coefficient of variation over time, seed 1 (Figure 17)."), *BARS),
 )
 ASYMMETRIC = steady(
     "ap-asymmetric",
@@ -64,23 +37,8 @@ ASYMMETRIC = steady(
     scenario={"topology": {"kind": "asymmetric-parallel"}, "flow": TWO},
     claims=[
         fairer("", 1.1),
-        versus(
-            "delayed ACKs make TCP-AP fairer still",
-            "fairness",
-            "transport",
-            "tcp-ap+dyn",
-            "tcp-ap",
-            at_least=1.0,
-        ),
-        versus(
-            "NewReno delivers more in all than TCP-AP",
-            "goodput",
-            "transport",
-            "newreno",
-            "tcp-ap",
-            at_least=1.0,
-            differs=findings.NEWRENO_ALONE,
-        ),
+        versus("delayed ACKs make TCP-AP fairer still", "fairness", "tcp-ap+dyn", "tcp-ap"),
+        versus("NewReno delivers more in all than TCP-AP", "goodput", "newreno", "tcp-ap", differs=findings.NEWRENO_ALONE),
     ],
     plots=BARS,
 )
@@ -92,11 +50,7 @@ GRID = steady(
     "none starves, FTP 1 and 6 still get more. In a symmetric layout TCP-AP is perfectly fair.",
     scenario={"topology": {"kind": "grid"}, "flow": [{"transport": "newreno"}] * 6},
     axes=[axis("layout", "topology.kind", ["grid", "grid-symmetric"]), transports(VARIANTS)],
-    metrics=(
-        GOODPUT,
-        FAIRNESS,
-        *(Metric(f"ftp{n}", f"FTP {n}, kb/s", f"flows.{n - 1}.goodput_kbps") for n in range(1, 7)),
-    ),
+    metrics=(GOODPUT, FAIRNESS, *(Metric(f"ftp{n}", f"FTP {n}, kb/s", f"flows.{n - 1}.goodput_kbps") for n in range(1, 7))),
     claims=[
         fairer(" by half", 1.5, at={"layout": "grid"}, differs=findings.GRID_STARVES_LESS),
         Claim(
@@ -112,9 +66,7 @@ GRID = steady(
     ),
     unstated=(
         Unstated(
-            "the symmetric layout",
-            "the lines of a hexagram",
-            "the paper does not show it: positions of all six flows are alike here",
+            "the symmetric layout", "the lines of a hexagram", "the paper does not show it: positions of all six flows are alike here"
         ),
     ),
 )
@@ -127,11 +79,7 @@ DENSITY = steady(
     axes=[
         Axis(
             "spacing",
-            {
-                200: {},
-                100: {"topology.hops": 14, "topology.spacing": 100.0},
-                66.7: {"topology.hops": 21, "topology.spacing": 66.667},
-            },
+            {200: {}, 100: {"topology.hops": 14, "topology.spacing": 100.0}, 66.7: {"topology.hops": 21, "topology.spacing": 66.667}},
             "distance of neighbours, m",
         ),
         transports(["newreno", "tcp-ap"]),
@@ -141,12 +89,12 @@ DENSITY = steady(
         versus(
             "TCP-AP delivers the same within 15% on a chain twice as dense",
             "goodput",
-            "spacing",
             100,
             200,
+            axis="spacing",
+            at={"transport": "tcp-ap"},
             at_least=0.85,
             at_most=1.15,
-            at={"transport": "tcp-ap"},
         )
     ],
     plots=(Plot("line", "goodput", x="spacing", by="transport", caption="Goodput over 1400 m."),),
@@ -158,12 +106,7 @@ RANDOM = Experiment(
     place="Figure 21, section 5.1.5",
     title="120 nodes at random, ten flows",
     found="NewReno lets five of ten flows almost starve; with TCP-AP none starves, at 6% less aggregate goodput.",
-    scenario={
-        **BASE,
-        "topology": {"kind": "random", "nodes": 120, "area": [2500.0, 1000.0]},
-        "flow": RANDOM_FLOWS,
-        "warmup": 20.0,
-    },
+    scenario={**BASE, "topology": {"kind": "random", "nodes": 120, "area": [2500.0, 1000.0]}, "flow": RANDOM_FLOWS, "warmup": 20.0},
     axes=[transports(VARIANTS)],
     metrics=(GOODPUT, FAIRNESS, HOPS),
     quick=Effort(8, {"duration": 60.0}),
@@ -173,7 +116,6 @@ RANDOM = Experiment(
         versus(
             "TCP-AP costs at most twice the paper's 6% of goodput",
             "goodput",
-            "transport",
             "tcp-ap",
             "newreno",
             at_least=0.88,
@@ -208,46 +150,26 @@ ONOFF = Experiment(
     full=Effort(10, {"duration": 2000.0}),
     published={"fairness": {(0.0, "newreno"): 64.0}},
     claims=[
-        versus(
-            "TCP-AP's goodput grows from no pause to 1 s",
-            "goodput",
-            "pause",
-            1.0,
-            0.0,
-            at_least=1.1,
-            at={"transport": "tcp-ap"},
-        ),
+        versus("TCP-AP's goodput grows from no pause to 1 s", "goodput", 1.0, 0.0, axis="pause", at={"transport": "tcp-ap"}, at_least=1.1),
         versus(
             "NewReno's goodput stays within 10%",
             "goodput",
-            "pause",
             1.0,
             0.0,
+            axis="pause",
+            at={"transport": "newreno"},
             at_least=0.9,
             at_most=1.1,
-            at={"transport": "newreno"},
             differs=findings.PAUSES_FREE_THE_AIR,
         ),
-        Claim(
-            "TCP-AP is fair without pauses", "fairness", {"transport": "tcp-ap", "pause": 0.0}, at_least=95.0
-        ),
+        Claim("TCP-AP is fair without pauses", "fairness", {"transport": "tcp-ap", "pause": 0.0}, at_least=95.0),
     ],
     unstated=(
         BASIC,
-        Unstated(
-            "what without pauses means",
-            "files follow each other at once",
-            "the text equates it with a file without end",
-        ),
+        Unstated("what without pauses means", "files follow each other at once", "the text equates it with a file without end"),
     ),
     plots=(
-        Plot(
-            "line",
-            "goodput",
-            x="pause",
-            by="transport",
-            caption="Goodput while transferring, both flows together.",
-        ),
+        Plot("line", "goodput", x="pause", by="transport", caption="Goodput while transferring, both flows together."),
         Plot("line", "fairness", x="pause", by="transport", caption="Jain's index."),
     ),
 )
@@ -263,25 +185,9 @@ ONOFF_RANDOM = Experiment(
     quick=Effort(8, {"duration": 80.0}),
     full=Effort(10, {"duration": 600.0}),
     claims=[
-        versus(
-            "TCP-AP delivers 91% more than NewReno",
-            "goodput",
-            "transport",
-            "tcp-ap",
-            "newreno",
-            at_least=gain(0.91),
-            differs=findings.SHORT_ROUTES,
-        ),
-        versus(
-            "with delayed ACKs 58% more",
-            "goodput",
-            "transport",
-            "tcp-ap+da",
-            "newreno+da",
-            at_least=gain(0.58),
-            differs=findings.SHORT_ROUTES,
-        ),
-        versus("TCP-AP is fairer", "fairness", "transport", "tcp-ap", "newreno", at_least=1.0),
+        versus("TCP-AP delivers 91% more than NewReno", "goodput", "tcp-ap", "newreno", size=0.91, differs=findings.SHORT_ROUTES),
+        versus("with delayed ACKs 58% more", "goodput", "tcp-ap+da", "newreno+da", size=0.58, differs=findings.SHORT_ROUTES),
+        versus("TCP-AP is fairer", "fairness", "tcp-ap", "newreno"),
     ],
     unstated=RANDOM.unstated,
     plots=(

@@ -16,13 +16,7 @@ SHARE = 0.30
 """The highest, or lowest, of the samples that count as high, or low (section 3.1)."""
 LONG = 60.0
 """Seconds that a figure over time shows."""
-LABELS = {
-    "idd_ms": "IDD, ms",
-    "iad_ms": "IAD, ms",
-    "stt": "STT, packets/s",
-    "por": "POR",
-    "plr": "PLR",
-}
+LABELS = {"idd_ms": "IDD, ms", "iad_ms": "IAD, ms", "stt": "STT, packets/s", "por": "POR", "plr": "PLR"}
 
 
 def receiver(study: Study) -> None:
@@ -33,12 +27,7 @@ def receiver(study: Study) -> None:
     for cell in study.select({"case": ["static, streams", "static, 5% error"]}):
         over_time(study, cell, ("iad_ms", "idd_ms"), f"IDD beside IAD, {cell[0]}, seed 1 (Figure 1)")
     for cell in study.select({"case": "5 m/s"}):
-        over_time(
-            study,
-            cell,
-            ("por", "plr"),
-            "POR and PLR at 5 m/s, seed 1; lines where the path has another length",
-        )
+        over_time(study, cell, ("por", "plr"), "POR and PLR at 5 m/s, seed 1; lines where the path has another length")
     error_and_loss(study)
 
 
@@ -91,16 +80,10 @@ def error_and_loss(study: Study) -> None:
     figure, axes = report.new_figure("channel error, %", "mean PLR")
     cells = [cell for cell in study.accepted() if cell[0].startswith("static,") and "error" in cell[0]]
     for cell in cells:
-        means = [
-            float(found)
-            for seed in study.each_seed()
-            if isinstance(found := wide(study, cell, seed)["plr"].mean(), float)
-        ]
+        means = [float(found) for seed in study.each_seed() if isinstance(found := wide(study, cell, seed)["plr"].mean(), float)]
         error = float(cell[0].removeprefix("static, ").split("%")[0])
         found_mean = interval(means, study.experiment.level)
-        axes.errorbar(
-            [error], [found_mean.mean], yerr=[found_mean.half], color=report.BLUE, marker="o", capsize=3
-        )
+        axes.errorbar([error], [found_mean.mean], yerr=[found_mean.half], color=report.BLUE, marker="o", capsize=3)
     axes.set_ylim(bottom=0)
     study.figure(figure, "PLR of nodes at rest over the channel error: means of the runs' means.")
 
@@ -108,16 +91,12 @@ def error_and_loss(study: Study) -> None:
 def wide(study: Study, cell: Values, seed: int) -> pl.DataFrame:
     """A row for each instant: what the receiver of flow 0 measured, and the fullest queue."""
     series = study.result(cell, seed).series
-    queue = (
-        series.filter(pl.col("series") == "queue").group_by("time").agg(pl.col("value").max().alias("queue"))
-    )
+    queue = series.filter(pl.col("series") == "queue").group_by("time").agg(pl.col("value").max().alias("queue"))
     measured = series.filter(pl.col("series").is_in(list(LABELS)), pl.col("id") == 0)
     table = measured.pivot("series", index="time", values="value")
     empty = [pl.lit(None, pl.Float64).alias(name) for name in LABELS if name not in table.columns]
     columns = ["time", *LABELS]
-    return (
-        table.with_columns(empty).select(columns).join(queue, on="time").sort("time").with_columns(seed=seed)
-    )
+    return table.with_columns(empty).select(columns).join(queue, on="time").sort("time").with_columns(seed=seed)
 
 
 def of(part: pl.DataFrame, whole: pl.DataFrame) -> str:

@@ -9,14 +9,14 @@ from typing import Any
 
 import polars as pl
 
-from multihop.experiments import findings
 from multihop.experiments.declare import GOODPUT, Axis, Claim, Effort, column, transports, versus
 from multihop.experiments.measures import frame, mean, total
+from multihop.experiments.papers import findings
+from multihop.experiments.papers.tpa import TCPS, TPA, TPAS, better
+from multihop.experiments.papers.tpa_simulation import CROSS_ROWS, FLOW, NS2, TEN_RUNS, table
+from multihop.experiments.papers.waits import Waits
 from multihop.experiments.study import Study, Values
-from multihop.experiments.tpa import TCPS, TPA, TPAS, better
-from multihop.experiments.tpa_simulation import CROSS_ROWS, FLOW, NS2, TEN_RUNS, table
 from multihop.experiments.traces import traced
-from multihop.experiments.waits import Waits
 
 SECONDS, START = 500.0, 20.0
 FEWER = 5  # seeds
@@ -56,12 +56,7 @@ def in_order(study: Study, text: str, goodput: Mapping[str, float], differs: str
 
 def explain(study: Study) -> None:
     """Compare the rows, and account for their time."""
-    in_order(
-        study,
-        "The rows come in the paper's order",
-        {row: mean(study, "goodput", (row,)).mean for row in CROSS_ROWS},
-        findings.CROSS,
-    )
+    in_order(study, "The rows come in the paper's order", {row: mean(study, "goodput", (row,)).mean for row in CROSS_ROWS}, findings.CROSS)
     fairest = {row: mean(study, "instant", (row,)).mean for row in (*TCPS, "tpa-3", "tpa*-3")}
     least, most = min(fairest["tpa-3"], fairest["tpa*-3"]), max(fairest[row] for row in TCPS)
     text = "TPA with a window of 3 is fairer over 2 s than every TCP"
@@ -69,9 +64,7 @@ def explain(study: Study) -> None:
     rows = []
     for row in CROSS_ROWS:
         results = study.results((row,))
-        rows.append(
-            [row, *(f"{sum(of(r.data) for r in results) / len(results):.0f}" for of in TOTALS.values())]
-        )
+        rows.append([row, *(f"{sum(of(r.data) for r in results) / len(results):.0f}" for of in TOTALS.values())])
     study.table(
         frame(["transport", *TOTALS], rows),
         "What a run of 500 s does, both flows together. A timeout of TPA is a segment's own timer, which by itself retransmits nothing; "
@@ -124,15 +117,7 @@ def accounts(study: Study, waits: Mapping[Values, list[Waits]]) -> pl.DataFrame:
 
 def above(tpa: str, tcp: str) -> Claim:
     """One row of TPA against the row of TCP with the same window."""
-    return versus(
-        f"{tpa} delivers more than {tcp}",
-        "goodput",
-        "transport",
-        tpa,
-        tcp,
-        at_least=1.0,
-        differs=findings.CROSS,
-    )
+    return versus(f"{tpa} delivers more than {tcp}", "goodput", tpa, tcp, differs=findings.CROSS)
 
 
 CROSS = table(
@@ -152,8 +137,8 @@ CROSS = table(
     claims=[
         better("TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06, differs=findings.CROSS),
         better("TPA is 4% fairer over 2 s, best configurations", "instant", TCPS, TPAS, 0.04, differs=findings.CROSS),
-        versus("TPA is as fair over the whole run, best configurations", "fairness", "transport", TPAS, TCPS, at_least=0.97, at_most=1.03),
-        versus("TCP-uc retransmits at least 1.5 times as much as TCP-2", "rtx", "transport", "tcp-uc", "tcp-2", at_least=1.5),
+        versus("TPA is as fair over the whole run, best configurations", "fairness", TPAS, TCPS, at_least=0.97, at_most=1.03),
+        versus("TCP-uc retransmits at least 1.5 times as much as TCP-2", "rtx", "tcp-uc", "tcp-2", at_least=1.5),
         Claim("TCP's goodput agrees with Table 4", "goodput", {"transport": TCPS}, near=0.05),
         Claim("TPA's goodput agrees with Table 4", "goodput", {"transport": TPAS}, near=0.05),
         above("tpa-2", "tcp-2"),
@@ -162,7 +147,7 @@ CROSS = table(
     ],
     quick=TEN_RUNS,
     more=explain,
-)  # fmt: skip
+)
 
 
 def hellos(study: Study) -> None:
@@ -259,10 +244,7 @@ RULED = replace(
     "that covers the delay of an ACK, nor a rule for the end of a block; its intervals and thresholds are its own.",
     axes=[
         transports(TPAS, tpa=TPA),
-        Axis(
-            "rule",
-            {name: {f"flow.*.transport.{k}": v for k, v in keys.items()} for name, keys in RULES.items()},
-        ),
+        Axis("rule", {name: {f"flow.*.transport.{k}": v for k, v in keys.items()} for name, keys in RULES.items()}),
     ],
     metrics=(GOODPUT,),
     quick=TEN_RUNS,
@@ -293,9 +275,7 @@ BOTH = replace(
     found="The end of a block is acknowledged at once (ack_block_end), and the timeout covers the time for which an ACK is held "
     "(rto_covers_hold).",
     axes=[transports(TCPS + TPAS, tcp=NS2, tpa={**TPA, "ack_block_end": True, "rto_covers_hold": True})],
-    claims=[
-        Claim("TPA's goodput with both rules agrees with Table 4", "goodput", {"transport": TPAS}, near=0.01)
-    ],
+    claims=[Claim("TPA's goodput with both rules agrees with Table 4", "goodput", {"transport": TPAS}, near=0.01)],
     plots=(),
     more=both,
 )

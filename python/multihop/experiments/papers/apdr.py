@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from multihop.experiments import findings
 from multihop.experiments.declare import (
     CHANGES,
     GOODPUT,
@@ -22,6 +21,7 @@ from multihop.experiments.declare import (
     axis,
     versus,
 )
+from multihop.experiments.papers import findings
 from multihop.experiments.study import Experiment
 
 PAPER = "APDR"
@@ -30,21 +30,11 @@ OLSR = {"protocol": "olsr", "count_changes": True}
 REORDERED = Metric("reordered", "segments out of order", "flows.*.out_of_order")
 RADIO = {"rate": "11M"}
 UNSTATED = (
-    Unstated(
-        "the range and power of the radios",
-        "250 m, 550 m sensed",
-        "OPNET's model is not described; the distances fit these ranges",
-    ),
-    Unstated(
-        "RTO minimum, window", "RFC 6298 and 64 segments", "the text refers to another for TCP's parameters"
-    ),
+    Unstated("the range and power of the radios", "250 m, 550 m sensed", "OPNET's model is not described; the distances fit these ranges"),
+    Unstated("RTO minimum, window", "RFC 6298 and 64 segments", "the text refers to another for TCP's parameters"),
 )
 TCP = {"kind": "newreno", "preset": "rfc"}
-BASE: dict[str, Any] = {
-    "radio": RADIO,
-    "mac": {"flavour": "standard", "rts_threshold": "off"},
-    "routing": {"protocol": "olsr"},
-}
+BASE: dict[str, Any] = {"radio": RADIO, "mac": {"flavour": "standard", "rts_threshold": "off"}, "routing": {"protocol": "olsr"}}
 OSCILLATION = Experiment(
     id="apdr-oscillation",
     paper=PAPER,
@@ -67,34 +57,27 @@ OSCILLATION = Experiment(
     full=Effort(10),
     published={"reordered": {(0.2,): 551.0, (0.4,): 1121.0, (0.6,): 5052.0, (0.8,): 29081.0}},
     claims=[
-        versus("weight 0.8 reorders more segments than 0.2", "reordered", "weight", 0.8, 0.2, at_least=1.0),
-        versus("the route changes more often with weight 0.8", "changes", "weight", 0.8, 0.2, at_least=1.0),
-        versus("weight 0.8 delivers less than 0.2", "goodput", "weight", 0.8, 0.2, at_most=1.0),
+        versus("weight 0.8 reorders more segments than 0.2", "reordered", 0.8, 0.2, axis="weight"),
+        versus("the route changes more often with weight 0.8", "changes", 0.8, 0.2, axis="weight"),
+        versus("weight 0.8 delivers less than 0.2", "goodput", 0.8, 0.2, axis="weight", at_most=1.0),
     ],
-    unstated=(
-        *UNSTATED,
-        Unstated(
-            "where S and D stand",
-            "as in Figure 2: rows 400 m apart, neighbours 200 m",
-            "the figure's measures",
-        ),
-    ),
+    unstated=(*UNSTATED, Unstated("where S and D stand", "as in Figure 2: rows 400 m apart, neighbours 200 m", "the figure's measures")),
     plots=(
         Plot("line", "goodput", x="weight", caption="Throughput over the weight."),
-        Plot(
-            "line",
-            "reordered",
-            x="weight",
-            caption="Segments out of order; diamonds are the paper's (of 1800 s).",
-        ),
+        Plot("line", "reordered", x="weight", caption="Segments out of order; diamonds are the paper's (of 1800 s)."),
         Plot("time", "cwnd", by="weight", panel="weight", caption="Congestion window over time, seed 1."),
     ),
 )
 # Section 4: ten connections at a time, each a Pareto file, the next after two MSL.
 TRAFFIC = {
-    "count": 10, "app": "file", "transport": TCP, "bytes": {"pareto": {"mean": 2_000_000, "shape": 2.0}},
-    "first": 50.0, "gap": [0.0, 5.0], "restart": 240.0,
-}  # fmt: skip
+    "count": 10,
+    "app": "file",
+    "transport": TCP,
+    "bytes": {"pareto": {"mean": 2_000_000, "shape": 2.0}},
+    "first": 50.0,
+    "gap": [0.0, 5.0],
+    "restart": 240.0,
+}
 NODES = Axis("nodes", {n: {"topology.nodes": n} for n in range(10, 71, 10)}, "nodes")
 # 10% of what arrives is damaged: of frames, which the MAC sends again, or of packets.
 ERRORS = Axis("error", {"frames": {"radio.frame_loss": 0.10}, "packets": {"radio.loss": 0.10}}, "damaged:")
@@ -110,24 +93,14 @@ MEASURED = (
     Metric("goodput", "throughput of a transfer, kb/s", "flows.*.goodput_kbps"),
     CHANGES,
     RTT,
-    Metric(
-        "reordered", "segments out of order, %", "flows.*.out_of_order", 100.0, "flows.*.segments_delivered"
-    ),
+    Metric("reordered", "segments out of order, %", "flows.*.out_of_order", 100.0, "flows.*.segments_delivered"),
     HOPS,
     INVALID,
     OSCILLATIONS,
-    Metric(
-        "collisions", "receptions lost to others, per data frame", "mac.collisions", 1.0, "mac.frames.data"
-    ),
+    Metric("collisions", "receptions lost to others, per data frame", "mac.collisions", 1.0, "mac.frames.data"),
 )
-HOURS = Unstated(
-    "8 hours of one placement, or several",
-    "8 hours of four seeds",
-    "one placement says nothing about the next",
-)
-DAMAGE = Unstated(
-    "what the 10% of channel error are a share of", "both: frames, packets", "the text does not say"
-)
+HOURS = Unstated("8 hours of one placement, or several", "8 hours of four seeds", "one placement says nothing about the next")
+DAMAGE = Unstated("what the 10% of channel error are a share of", "both: frames, packets", "the text does not say")
 
 
 def goodput(panel: str = "error") -> Plot:
@@ -135,9 +108,7 @@ def goodput(panel: str = "error") -> Plot:
     return Plot("line", "goodput", x="nodes", by="routing", panel=panel, caption="Throughput.")
 
 
-def network(
-    id: str, place: str, title: str, found: str, routings: dict[str, dict[str, Any]], **more: Any
-) -> Experiment:
+def network(id: str, place: str, title: str, found: str, routings: dict[str, dict[str, Any]], **more: Any) -> Experiment:
     """Sections 6 to 8: files between nodes drawn at random, over OLSR and something else."""
     return Experiment(
         id=id,
@@ -159,10 +130,10 @@ def network(
 def dense(text: str, metric: str, of: Any, against: Any, *, less: bool = False) -> Iterator[Claim]:
     """A claim about two kinds of routing in dense networks, for either kind of channel error."""
     bound = {"at_most": 1.0} if less else {"at_least": 1.0}
-    more = {**bound, "each": {"nodes": [30, 50]}, "differs": findings.TC_COST}
+    more: dict[str, Any] = {**bound, "each": {"nodes": [30, 50]}, "differs": findings.TC_COST}
     for error in ERRORS.values:
         at = {"error": error}
-        yield versus(f"{text} ({error} damaged)", metric, "routing", of, against, at, **more)
+        yield versus(f"{text} ({error} damaged)", metric, of, against, axis="routing", at=at, **more)
 
 
 def apdr(**more: Any) -> dict[str, Any]:
@@ -210,17 +181,7 @@ STATIC = network(
         *dense("their round trips are smaller", "rtt", "apdr-pr", "olsr", less=True),
         *dense("they reorder less", "reordered", "apdr-pr", "olsr", less=True),
     ],
-    plots=(
-        goodput(),
-        Plot(
-            "line",
-            "reordered",
-            x="nodes",
-            by="routing",
-            panel="error",
-            caption="Segments out of order.",
-        ),
-    ),
+    plots=(goodput(), Plot("line", "reordered", x="nodes", by="routing", panel="error", caption="Segments out of order.")),
 )
 PR_MOBILE = network(
     "apdr-pr-mobile",

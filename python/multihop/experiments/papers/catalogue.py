@@ -1,0 +1,19 @@
+"""The experiments of the papers, in the order of the report."""
+
+from __future__ import annotations
+
+from multihop.experiments.papers import across, adtcp, apdr, elfn, elfn_notices, tcp_ap, tcp_ap_flows, tpa, tpa_cross, tpa_simulation
+from multihop.experiments.study import Experiment
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *tpa.EXPERIMENTS,
+    *tpa_cross.EXPERIMENTS,
+    *tpa_simulation.EXPERIMENTS,
+    *tcp_ap.EXPERIMENTS,
+    *tcp_ap_flows.EXPERIMENTS,
+    *elfn.EXPERIMENTS,
+    *elfn_notices.EXPERIMENTS,
+    *adtcp.EXPERIMENTS,
+    *apdr.EXPERIMENTS,
+    *across.EXPERIMENTS,
+)
