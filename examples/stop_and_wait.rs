@@ -9,8 +9,8 @@
 use std::collections::VecDeque;
 use std::error::Error;
 
-use multihop_core::Instant;
 use multihop_core::settings::{Settings, Visitor};
+use multihop_core::{Instant, Payload};
 use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
 use multihop_sim::{Outputs, run};
@@ -20,6 +20,7 @@ use multihop_transport::connection::{
 };
 use multihop_transport::rtt::RttEstimator;
 use multihop_transport::tcp::{self, Trip};
+use multihop_transport::{ByteQueue, SendQueue};
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("Goodput over a chain of 200 m hops, kb/s (60 s, seed 1)\n");
@@ -74,90 +75,130 @@ impl Settings for StopAndWait {
 }
 
 impl ConnectionConfig for StopAndWait {
-    fn ends(&self, _: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
-        [Box::new(Sender::new(self.segment)), Box::new(Receiver::default())]
+    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+        [flow.sink; 2].map(|sink| Box::new(End::new(self.segment, sink)) as Box<dyn Connection>)
     }
 }
 
-/// Sends one segment at a time.
-struct Sender {
+/// One end: sends one segment at a time, and acknowledges each that it receives.
+struct End {
     /// Data bytes of a segment.
     segment: u32,
-    /// Bytes that the application still has.
-    left: u64,
+    /// Whether nobody reads what arrives.
+    sink: bool,
+    /// What the application has sent and the peer has not acknowledged.
+    queue: SendQueue,
+    /// The place in the queue that the next new segment begins at.
+    position: u64,
     /// Number of the next new segment.
     next: u32,
     waiting: Option<Waiting>,
     rtt: RttEstimator,
+    /// Number of the next new segment of the peer.
+    expected: u32,
+    /// What has arrived and has not been read.
+    arrived: ByteQueue,
     counters: Counters,
     out: VecDeque<Output>,
 }
 
 /// The segment in flight.
 struct Waiting {
-    bytes: u32,
+    data: Payload,
     number: u32,
     /// When it left; `None` once it has been retransmitted (Karn's rule).
     sent: Option<Instant>,
     deadline: Instant,
 }
 
-impl Sender {
-    fn new(segment: u32) -> Self {
+impl End {
+    fn new(segment: u32, sink: bool) -> Self {
+        let queue = SendQueue::new();
         Self {
             segment,
-            left: 0,
+            sink,
+            position: queue.end(),
+            queue,
             next: 0,
             waiting: None,
             rtt: RttEstimator::new(tcp::Config::default().rto),
+            expected: 0,
+            arrived: ByteQueue::default(),
             counters: Counters::default(),
             out: VecDeque::new(),
         }
     }
 
-    fn on_ack(&mut self, now: Instant, ack: &Message) {
-        let number = number_of(ack);
-        let Some(acked) = self.waiting.take_if(|waiting| Some(waiting.number) == number) else { return };
+    fn send_next(&mut self, now: Instant) {
+        let left = self.queue.end() - self.position;
+        if self.waiting.is_some() || left == 0 {
+            return;
+        }
+        let bytes = u32::try_from(left).unwrap_or(u32::MAX).min(self.segment);
+        let data = self.queue.payload(self.position, bytes);
+        self.position += u64::from(bytes);
+        self.counters.sent += 1;
+        self.out.push_back(segment(self.next, data.clone()));
+        let deadline = now + self.rtt.rto();
+        self.waiting = Some(Waiting { data, number: self.next, sent: Some(now), deadline });
+        self.next = self.next.wrapping_add(1);
+    }
+
+    fn on_ack(&mut self, now: Instant, number: u32) {
+        let Some(acked) = self.waiting.take_if(|waiting| waiting.number == number) else { return };
         if let Some(sent) = acked.sent {
             self.rtt.sample(now - sent);
         }
-        self.out.push_back(Output::Event(Event::Acked(u64::from(acked.bytes))));
+        self.queue.release(self.position);
+        self.out.push_back(Output::Event(Event::Acked(acked.data.len() as u64)));
     }
 
-    fn send_next(&mut self, now: Instant) {
-        if self.waiting.is_some() || self.left == 0 {
-            return;
+    fn on_data(&mut self, number: u32, data: Payload) {
+        if number == self.expected {
+            self.expected = number.wrapping_add(1);
+            self.counters.delivered += 1;
+            self.out.push_back(Output::Event(Event::Delivered(data.len() as u64)));
+            if !self.sink {
+                self.arrived.push(data);
+            }
         }
-        let bytes = u32::try_from(self.left).unwrap_or(u32::MAX).min(self.segment);
-        self.left -= u64::from(bytes);
-        let deadline = now + self.rtt.rto();
-        self.waiting = Some(Waiting { bytes, number: self.next, sent: Some(now), deadline });
-        self.counters.sent += 1;
-        self.out.push_back(segment(self.next, bytes));
-        self.next = self.next.wrapping_add(1);
+        // A duplicate means that the ACK was lost: acknowledge it once more.
+        self.out.push_back(segment(number, Payload::EMPTY));
     }
 }
 
-impl Connection for Sender {
+impl Connection for End {
     fn send(&mut self, now: Instant, data: Data) -> Result<(), SendError> {
-        self.left = self.left.saturating_add(match data {
-            Data::Bytes(bytes) => bytes.len() as u64,
-            Data::Virtual(bytes) => bytes,
-            Data::Endless => u64::MAX,
-        });
+        match data {
+            Data::Bytes(bytes) => self.queue.push(bytes.into()),
+            Data::Virtual(bytes) => self.queue.push_virtual(bytes),
+            Data::Endless => self.queue.push_endless(),
+        }
         self.send_next(now);
         Ok(())
     }
 
-    fn shutdown(&mut self, _now: Instant) {
-        (self.left, self.waiting) = (0, None);
+    fn read(&mut self, max: u32) -> Payload {
+        self.arrived.read(max)
     }
 
-    fn receive(&mut self, now: Instant, segment: Segment, _trip: Option<Trip>) {
-        if let Segment::Custom(ack) = segment {
-            self.on_ack(now, &ack);
+    fn set_mss(&mut self, mss: u16) {
+        self.segment = self.segment.min(u32::from(mss).saturating_sub(HEADER as u32)).max(1);
+    }
+
+    fn shutdown(&mut self, _now: Instant) {
+        self.queue.finish(self.position);
+    }
+
+    fn receive(&mut self, now: Instant, arrived: Segment, _trip: Option<Trip>) {
+        let Segment::Custom(Message { header, data }) = arrived else { return };
+        let Some(number) = header.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)) else { return };
+        if data.is_empty() {
+            self.on_ack(now, number);
+            self.send_next(now);
+        } else {
+            self.on_data(number, data);
         }
-        self.send_next(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -168,7 +209,7 @@ impl Connection for Sender {
         self.counters.timeouts += 1;
         self.counters.sent += 1;
         self.counters.retransmitted += 1;
-        self.out.push_back(segment(waiting.number, waiting.bytes));
+        self.out.push_back(segment(waiting.number, waiting.data.clone()));
     }
 
     fn poll_output(&mut self, _now: Instant) -> Option<Output> {
@@ -192,46 +233,11 @@ impl Connection for Sender {
     }
 }
 
-/// Takes segments in order and acknowledges each.
-#[derive(Default)]
-struct Receiver {
-    /// Number of the next new segment.
-    next: u32,
-    counters: Counters,
-    out: VecDeque<Output>,
-}
-
-impl Connection for Receiver {
-    fn receive(&mut self, _now: Instant, arrived: Segment, _trip: Option<Trip>) {
-        let Segment::Custom(message) = arrived else { return };
-        let Some(number) = number_of(&message) else { return };
-        if number == self.next {
-            self.next = number.wrapping_add(1);
-            self.counters.delivered += 1;
-            self.out.push_back(Output::Event(Event::Delivered(u64::from(message.data))));
-        }
-        // A duplicate means that the ACK was lost: acknowledge it once more.
-        self.out.push_back(segment(number, 0));
-    }
-
-    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
-        self.out.pop_front()
-    }
-
-    fn counters(&self) -> Counters {
-        self.counters
-    }
-}
-
 /// A segment, or its ACK if it has no data: the number, padded to the length of a TCP header.
-fn segment(number: u32, data: u32) -> Output {
+fn segment(number: u32, data: Payload) -> Output {
     let mut header = number.to_be_bytes().to_vec();
     header.resize(HEADER, 0);
     Output::Segment(Segment::Custom(Message { header, data }))
-}
-
-fn number_of(message: &Message) -> Option<u32> {
-    message.header.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
 }
 
 const HEADER: usize = 20;

@@ -117,7 +117,7 @@ impl Packet {
             Body::Tcp(segment) => segment.header_len() + segment.payload.len(),
             Body::Tpa(segment) => udp::Datagram::HEADER_LEN + segment.wire_len(tpa::Framing::Udp),
             Body::Udp(datagram) => udp::Datagram::HEADER_LEN + datagram.size as usize,
-            Body::Custom { message, .. } => PORTS + message.header.len() + message.data as usize,
+            Body::Custom { message, .. } => PORTS + message.header.len() + message.data.len(),
             Body::Routing { bytes, .. } => return *bytes,
             Body::Unreachable(_) => ICMP_UNREACHABLE,
         };

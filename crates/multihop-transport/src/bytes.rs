@@ -1,3 +1,5 @@
+//! Application data in order: bytes, and stretches of which only the length matters.
+
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -5,7 +7,7 @@ use multihop_core::Payload;
 
 /// A queue of application data. Virtual stretches cost nothing, however long.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ByteQueue {
+pub struct ByteQueue {
     chunks: VecDeque<Chunk>,
     len: u64,
 }
@@ -17,11 +19,13 @@ enum Chunk {
 }
 
 impl ByteQueue {
-    pub(crate) fn len(&self) -> u64 {
+    /// Bytes in the queue.
+    pub fn len(&self) -> u64 {
         self.len
     }
 
-    pub(crate) fn push(&mut self, payload: Payload) {
+    /// Adds data at the end.
+    pub fn push(&mut self, payload: Payload) {
         let bytes = match payload {
             Payload::Virtual(n) => return self.push_virtual(u64::from(n)),
             Payload::Bytes(bytes) => bytes,
@@ -34,7 +38,8 @@ impl ByteQueue {
         }
     }
 
-    pub(crate) fn push_virtual(&mut self, n: u64) {
+    /// Adds `n` virtual bytes at the end.
+    pub fn push_virtual(&mut self, n: u64) {
         self.len = self.len.saturating_add(n);
         match self.chunks.back_mut() {
             Some(Chunk::Virtual(last)) => *last = last.saturating_add(n),
@@ -43,8 +48,21 @@ impl ByteQueue {
         }
     }
 
+    /// Whether the queue has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Takes at most `max` bytes from the front.
+    pub fn read(&mut self, max: u32) -> Payload {
+        let len = u64::from(max).min(self.len);
+        let data = self.slice(0, u32::try_from(len).unwrap_or(max));
+        self.discard(len);
+        data
+    }
+
     /// A copy of `len` bytes from `offset`, which must be there.
-    pub(crate) fn slice(&self, offset: u64, len: u32) -> Payload {
+    pub fn slice(&self, offset: u64, len: u32) -> Payload {
         let (mut skip, mut left) = (offset, u64::from(len));
         let mut copied: Option<Vec<u8>> = None;
         for chunk in &self.chunks {
@@ -68,7 +86,7 @@ impl ByteQueue {
     }
 
     /// Takes as many bytes from the front as fit; returns how many those are.
-    pub(crate) fn read_into(&mut self, into: &mut [u8]) -> usize {
+    pub fn read_into(&mut self, into: &mut [u8]) -> usize {
         let mut taken = 0;
         while taken < into.len()
             && let Some(chunk) = self.chunks.front_mut()
@@ -86,7 +104,7 @@ impl ByteQueue {
     }
 
     /// Drops the first `n` bytes.
-    pub(crate) fn discard(&mut self, n: u64) {
+    pub fn discard(&mut self, n: u64) {
         let mut left = n.min(self.len);
         self.len -= left;
         while let Some(chunk) = self.chunks.front_mut() {
@@ -101,7 +119,7 @@ impl ByteQueue {
     }
 
     /// Drops everything after the first `len` bytes.
-    pub(crate) fn truncate(&mut self, len: u64) {
+    pub fn truncate(&mut self, len: u64) {
         while self.len > len {
             let excess = self.len - len;
             let Some(chunk) = self.chunks.back_mut() else { return };

@@ -18,4 +18,6 @@ pub mod rtt;
 pub mod tcp;
 pub mod tpa;
 
+pub use bytes::ByteQueue;
 pub use event::Output;
+pub use sendq::SendQueue;

@@ -1,4 +1,4 @@
-//! What both transports keep of the data to be sent.
+//! What a transport keeps of the data to be sent.
 
 use multihop_core::Payload;
 
@@ -7,7 +7,7 @@ use crate::event::SendError;
 
 /// Data that the peer has not acknowledged, by position in the stream (the first byte is at 1).
 #[derive(Clone, Debug)]
-pub(crate) struct SendQueue {
+pub struct SendQueue {
     first: u64,
     data: ByteQueue,
     /// Whether `data` ends in an endless source.
@@ -15,20 +15,23 @@ pub(crate) struct SendQueue {
 }
 
 impl SendQueue {
-    pub(crate) fn new() -> Self {
+    /// No data.
+    pub fn new() -> Self {
         Self { first: 1, data: ByteQueue::default(), endless: false }
     }
 
     /// The position after the last byte.
-    pub(crate) fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.first + self.data.len()
     }
 
-    pub(crate) fn push(&mut self, payload: Payload) {
+    /// Adds data at the end.
+    pub fn push(&mut self, payload: Payload) {
         self.data.push(payload);
     }
 
-    pub(crate) fn push_virtual(&mut self, n: u64) {
+    /// Adds `n` virtual bytes at the end.
+    pub fn push_virtual(&mut self, n: u64) {
         self.data.push_virtual(n.min(ENDLESS.saturating_sub(self.data.len())));
     }
 
@@ -41,13 +44,14 @@ impl SendQueue {
         }
     }
 
-    pub(crate) fn push_endless(&mut self) {
+    /// Adds virtual bytes without end.
+    pub fn push_endless(&mut self) {
         self.push_virtual(ENDLESS);
         self.endless = true;
     }
 
     /// No data follows, and what an endless source has not sent yet (from `sent` on) is not sent.
-    pub(crate) fn finish(&mut self, sent: u64) {
+    pub fn finish(&mut self, sent: u64) {
         if self.endless {
             self.data.truncate(sent.saturating_sub(self.first));
             self.endless = false;
@@ -55,12 +59,12 @@ impl SendQueue {
     }
 
     /// At most `len` bytes from `position`.
-    pub(crate) fn payload(&self, position: u64, len: u32) -> Payload {
+    pub fn payload(&self, position: u64, len: u32) -> Payload {
         self.data.slice(position - self.first, len)
     }
 
     /// Everything before `position` has arrived. Returns how many bytes that frees.
-    pub(crate) fn release(&mut self, position: u64) -> u64 {
+    pub fn release(&mut self, position: u64) -> u64 {
         let freed = position.min(self.end()).saturating_sub(self.first);
         self.data.discard(freed);
         self.first += freed;
@@ -68,8 +72,14 @@ impl SendQueue {
     }
 
     /// What has not arrived is not sent any more.
-    pub(crate) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         *self = Self { first: self.end(), ..Self::new() };
+    }
+}
+
+impl Default for SendQueue {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

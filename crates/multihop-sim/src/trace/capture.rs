@@ -155,7 +155,7 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
         Body::Custom { flow, message } => {
             out.extend_from_slice(&port_of(*flow).to_be_bytes().repeat(2));
             out.extend_from_slice(&message.header);
-            out.resize(out.len() + message.data as usize, 0);
+            message.data.emit(&mut out);
             (PROTOCOL_EXPERIMENT, out)
         }
         Body::Arp(_) => unreachable!("ARP is not carried by IP"),

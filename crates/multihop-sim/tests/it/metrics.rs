@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use multihop_core::{Duration, Instant};
+use multihop_core::{Duration, Instant, Payload};
 use multihop_transport::connection::{
     Connection, Counters, Data, Event, Message, Output, Segment, SendError,
 };
@@ -39,7 +39,7 @@ impl Connection for Scripted {
             && self.seen.insert(message.header[0])
         {
             self.counters.delivered += 1;
-            self.out.push_back(Output::Event(Event::Delivered(u64::from(message.data))));
+            self.out.push_back(Output::Event(Event::Delivered(message.data.len() as u64)));
         }
     }
 
@@ -47,7 +47,7 @@ impl Connection for Scripted {
         if let Some((_, number)) = self.script.pop_front() {
             self.counters.sent += 1;
             self.counters.retransmitted += u64::from(!self.seen.insert(number));
-            let message = Message { header: vec![number], data: 1000 };
+            let message = Message { header: vec![number], data: Payload::Virtual(1000) };
             self.out.push_back(Output::Segment(Segment::Custom(message)));
         }
     }

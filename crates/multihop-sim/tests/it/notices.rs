@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
+use multihop_core::{Duration, Instant, LostSegment, Notice, Payload, SegmentId};
 use multihop_transport::connection::{
     Connection, Counters, Data, Event as Happening, Message, Output, Segment, SendError,
 };
@@ -66,7 +66,7 @@ impl Connection for Talker {
     fn receive(&mut self, _now: Instant, segment: Segment, _trip: Option<Trip>) {
         let Segment::Custom(message) = segment else { return };
         self.counters.delivered += 1;
-        self.out.push_back(Output::Event(Happening::Delivered(u64::from(message.data))));
+        self.out.push_back(Output::Event(Happening::Delivered(message.data.len() as u64)));
     }
 
     fn notice(&mut self, now: Instant, notice: Notice) {
@@ -80,7 +80,8 @@ impl Connection for Talker {
             let header = [self.number.to_be_bytes(), [0xab; 4]].concat();
             self.number += 1;
             self.counters.sent += 1;
-            self.out.push_back(Output::Segment(Segment::Custom(Message { header, data: 512 })));
+            self.out
+                .push_back(Output::Segment(Segment::Custom(Message { header, data: Payload::Virtual(512) })));
         }
     }
 

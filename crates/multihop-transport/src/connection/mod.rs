@@ -13,6 +13,7 @@ pub use crate::event::{Event, SendError};
 use crate::pacing::Pacer;
 use crate::tcp::{Levels, Trip, Values};
 
+mod endpoint;
 mod flow;
 mod tcp;
 mod tpa;
@@ -27,7 +28,7 @@ pub use udp::{UdpConfig, UdpReceiver, UdpSender};
 /// [`poll_output`](Self::poll_output), then asks [`poll_timeout`](Self::poll_timeout) when to come back. `now`
 /// never goes backwards. A transport implements what it has; the defaults are those of an end without
 /// set-up, windows and timers.
-pub trait Connection {
+pub trait Connection: Send {
     /// Waits for the other end to connect.
     fn listen(&mut self) {}
 
@@ -43,6 +44,19 @@ pub trait Connection {
     fn read(&mut self, _max: u32) -> Payload {
         Payload::EMPTY
     }
+
+    /// Copies bytes that have arrived in order into `into`; returns how many.
+    fn read_into(&mut self, into: &mut [u8]) -> usize {
+        let max = u32::try_from(into.len()).unwrap_or(u32::MAX);
+        let mut data = Vec::new();
+        self.read(max).emit(&mut data);
+        into[..data.len()].copy_from_slice(&data);
+        data.len()
+    }
+
+    /// New segments have at most `mss` bytes from now on, which is what the path carries: data of TCP and TPA,
+    /// header and data of a user-defined transport. Only drivers on real sockets know this.
+    fn set_mss(&mut self, _mss: u16) {}
 
     /// Closes this side once everything queued has been sent (an endless source stops here).
     fn shutdown(&mut self, _now: Instant) {}
@@ -145,10 +159,10 @@ pub struct Datagram {
 /// A segment of a user-defined transport.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Message {
-    /// The header, byte by byte, behind four bytes of ports.
+    /// The header, byte by byte.
     pub header: Vec<u8>,
-    /// Bytes of application data behind it, whose contents do not matter.
-    pub data: u32,
+    /// Application data behind it.
+    pub data: Payload,
 }
 
 /// What a connection gives to its driver.

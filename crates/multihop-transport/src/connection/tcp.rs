@@ -5,7 +5,7 @@ use multihop_wire::tcp::SeqNumber;
 
 use super::{
     Connection, ConnectionConfig, Counters, Data, Flow, Measurements, Output, Progress, Reactions, RoundTrip,
-    Segment, pace_of,
+    Segment, endpoint::endpoint_calls, pace_of,
 };
 use crate::event::SendError;
 use crate::tcp::{self, Config, Endpoint, State, Trip, window_for_hops};
@@ -29,32 +29,10 @@ impl ConnectionConfig for Config {
 }
 
 impl Connection for Endpoint {
-    fn listen(&mut self) {
-        self.listen();
-    }
-
-    fn connect(&mut self) {
-        self.connect();
-    }
-
-    fn send(&mut self, _now: Instant, data: Data) -> Result<(), SendError> {
-        match data {
-            Data::Bytes(bytes) => self.send(bytes.into()),
-            Data::Virtual(bytes) => self.send_virtual(bytes),
-            Data::Endless => self.send_forever(),
-        }
-    }
-
-    fn read(&mut self, max: u32) -> Payload {
-        self.read(max)
-    }
+    endpoint_calls!(Tcp, tcp);
 
     fn shutdown(&mut self, _now: Instant) {
         self.close();
-    }
-
-    fn abort(&mut self) {
-        self.abort();
     }
 
     fn receive(&mut self, now: Instant, segment: Segment, trip: Option<Trip>) {
@@ -68,46 +46,8 @@ impl Connection for Endpoint {
         );
     }
 
-    fn notice(&mut self, now: Instant, notice: Notice) {
-        self.handle(now, tcp::Input::Notice(notice));
-    }
-
     fn wants_notices(&self) -> bool {
         self.config().elfn.is_some()
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        Machine::handle_timeout(self, now);
-    }
-
-    fn poll_output(&mut self, now: Instant) -> Option<Output> {
-        Some(match Machine::poll_output(self, now)? {
-            tcp::Output::Segment(segment) => Output::Segment(Segment::Tcp(segment)),
-            tcp::Output::Event(event) => Output::Event(event),
-        })
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        Machine::poll_timeout(self)
-    }
-
-    fn is_closed(&self) -> bool {
-        self.state() == State::Closed
-    }
-
-    fn counters(&self) -> Counters {
-        let counters = self.counters();
-        Counters {
-            sent: counters.data_sent,
-            retransmitted: counters.retransmitted,
-            timeouts: counters.timeouts,
-            delivered: counters.delivered,
-            out_of_order: counters.out_of_order,
-        }
-    }
-
-    fn round_trip(&self) -> Option<RoundTrip> {
-        Some(RoundTrip { latest: self.rtt().latest()?, samples: self.rtt().samples() })
     }
 
     fn progress(&self) -> Option<Progress> {

@@ -4,7 +4,8 @@ use multihop_core::{Instant, Machine, Notice, Payload};
 use multihop_wire::tpa::BlockSeq;
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, Flow, Output, Progress, RoundTrip, Segment, pace_of,
+    Connection, ConnectionConfig, Counters, Data, Flow, Output, Progress, RoundTrip, Segment,
+    endpoint::endpoint_calls, pace_of,
 };
 use crate::event::SendError;
 use crate::tcp::Trip;
@@ -24,32 +25,18 @@ impl ConnectionConfig for Config {
 }
 
 impl Connection for Endpoint {
-    fn listen(&mut self) {
-        self.listen();
+    endpoint_calls!(Tpa, tpa);
+
+    fn read_into(&mut self, into: &mut [u8]) -> usize {
+        self.read_into(into)
     }
 
-    fn connect(&mut self) {
-        self.connect();
-    }
-
-    fn send(&mut self, _now: Instant, data: Data) -> Result<(), SendError> {
-        match data {
-            Data::Bytes(bytes) => self.send(bytes.into()),
-            Data::Virtual(bytes) => self.send_virtual(bytes),
-            Data::Endless => self.send_forever(),
-        }
-    }
-
-    fn read(&mut self, max: u32) -> Payload {
-        self.read(max)
+    fn set_mss(&mut self, mss: u16) {
+        self.set_mss(mss);
     }
 
     fn shutdown(&mut self, _now: Instant) {
         self.shutdown();
-    }
-
-    fn abort(&mut self) {
-        self.abort();
     }
 
     fn receive(&mut self, now: Instant, segment: Segment, _trip: Option<Trip>) {
@@ -57,46 +44,8 @@ impl Connection for Endpoint {
         self.handle(now, tpa::Input::Segment(segment));
     }
 
-    fn notice(&mut self, now: Instant, notice: Notice) {
-        self.handle(now, tpa::Input::Notice(notice));
-    }
-
     fn wants_notices(&self) -> bool {
         self.config().notices
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        Machine::handle_timeout(self, now);
-    }
-
-    fn poll_output(&mut self, now: Instant) -> Option<Output> {
-        Some(match Machine::poll_output(self, now)? {
-            tpa::Output::Segment(segment) => Output::Segment(Segment::Tpa(segment)),
-            tpa::Output::Event(event) => Output::Event(event),
-        })
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        Machine::poll_timeout(self)
-    }
-
-    fn is_closed(&self) -> bool {
-        self.state() == State::Closed
-    }
-
-    fn counters(&self) -> Counters {
-        let counters = self.counters();
-        Counters {
-            sent: counters.data_sent,
-            retransmitted: counters.retransmitted,
-            timeouts: counters.timeouts,
-            delivered: counters.delivered,
-            out_of_order: counters.out_of_order,
-        }
-    }
-
-    fn round_trip(&self) -> Option<RoundTrip> {
-        Some(RoundTrip { latest: self.rtt().latest()?, samples: self.rtt().samples() })
     }
 
     fn progress(&self) -> Option<Progress> {

@@ -94,10 +94,7 @@ impl Receiver {
 
     /// Takes at most `max` bytes.
     pub(super) fn read(&mut self, max: u32) -> Payload {
-        let len = u64::from(max).min(self.ready.len());
-        let data = self.ready.slice(0, u32::try_from(len).unwrap_or(max));
-        self.ready.discard(len);
-        data
+        self.ready.read(max)
     }
 
     /// See [`Endpoint::read_into`](super::Endpoint::read_into).

@@ -1,0 +1,71 @@
+//! The calls of [`Connection`](super::Connection) that the endpoints of TCP and TPA answer alike.
+
+/// Expands to these calls, in an `impl Connection for Endpoint`. `$Segment` is the variant of
+/// [`Segment`](super::Segment), `$protocol` the module of the endpoint.
+macro_rules! endpoint_calls {
+    ($Segment:ident, $protocol:ident) => {
+        fn listen(&mut self) {
+            self.listen();
+        }
+
+        fn connect(&mut self) {
+            self.connect();
+        }
+
+        fn send(&mut self, _now: Instant, data: Data) -> Result<(), SendError> {
+            match data {
+                Data::Bytes(bytes) => self.send(bytes.into()),
+                Data::Virtual(bytes) => self.send_virtual(bytes),
+                Data::Endless => self.send_forever(),
+            }
+        }
+
+        fn read(&mut self, max: u32) -> Payload {
+            self.read(max)
+        }
+
+        fn abort(&mut self) {
+            self.abort();
+        }
+
+        fn notice(&mut self, now: Instant, notice: Notice) {
+            self.handle(now, $protocol::Input::Notice(notice));
+        }
+
+        fn handle_timeout(&mut self, now: Instant) {
+            Machine::handle_timeout(self, now);
+        }
+
+        fn poll_output(&mut self, now: Instant) -> Option<Output> {
+            Some(match Machine::poll_output(self, now)? {
+                $protocol::Output::Segment(segment) => Output::Segment(Segment::$Segment(segment)),
+                $protocol::Output::Event(event) => Output::Event(event),
+            })
+        }
+
+        fn poll_timeout(&self) -> Option<Instant> {
+            Machine::poll_timeout(self)
+        }
+
+        fn is_closed(&self) -> bool {
+            self.state() == State::Closed
+        }
+
+        fn counters(&self) -> Counters {
+            let counters = self.counters();
+            Counters {
+                sent: counters.data_sent,
+                retransmitted: counters.retransmitted,
+                timeouts: counters.timeouts,
+                delivered: counters.delivered,
+                out_of_order: counters.out_of_order,
+            }
+        }
+
+        fn round_trip(&self) -> Option<RoundTrip> {
+            Some(RoundTrip { latest: self.rtt().latest()?, samples: self.rtt().samples() })
+        }
+    };
+}
+
+pub(super) use endpoint_calls;
