@@ -93,13 +93,13 @@ impl Net {
             }
             (10, _) if end == 0 => self.ids[0].extend(self.hubs[0].accept()),
             (10, _) => self.connect(),
-            (11, Some(id)) => drop(self.hubs[end].write(id, &vec![argument; usize::from(argument) * 20])),
+            (11, Some(id)) => drop(self.hubs[end].write(self.now, id, &vec![argument; usize::from(argument) * 20])),
             (12, Some(id)) => drop(self.hubs[end].read(id, &mut [0; 1000])),
-            (13, Some(id)) => drop(self.hubs[end].shutdown(id)),
+            (13, Some(id)) => drop(self.hubs[end].shutdown(self.now, id)),
             (14, Some(id)) if argument < 64 => self.hubs[end].abort(id),
             (14, Some(id)) if argument < 128 => {
                 self.ids[end].retain(|kept| *kept != id);
-                self.hubs[end].release(id);
+                self.hubs[end].release(self.now, id);
             }
             (15, _) => self.fail(end, argument),
             _ => {}

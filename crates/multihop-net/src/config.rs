@@ -8,12 +8,15 @@ use multihop_transport::tpa;
 
 use crate::error::Error;
 use crate::keys::{Identity, KeyCheck, KnownPeers, PublicKey, Token};
+use crate::transport::{CustomTransport, TransportName};
 
 /// The configuration of a listener or a stream.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The protocol: the profile for real networks unless it is changed.
     pub transport: tpa::Config,
+    /// A user-defined transport for the data. `transport` then opens, watches and closes connections.
+    pub custom: Option<CustomTransport>,
     /// Who may connect, and whether traffic is encrypted.
     pub security: Security,
     /// Limits of a listener.
@@ -82,7 +85,20 @@ impl Config {
     /// The defaults with this security, for which there is no default.
     pub fn new(security: Security) -> Self {
         let transport = tpa::Config { keepalive: Some(KEEPALIVE), ..tpa::Config::net() };
-        Self { transport, security, limits: Limits::default(), socket: SocketOptions::default() }
+        Self {
+            transport,
+            custom: None,
+            security,
+            limits: Limits::default(),
+            socket: SocketOptions::default(),
+        }
+    }
+}
+
+impl Config {
+    /// What the peer must use as well.
+    pub(crate) fn transport_name(&self) -> TransportName {
+        self.custom.as_ref().map_or(TransportName::TPA, |custom| custom.name)
     }
 }
 

@@ -88,7 +88,7 @@ impl SharedHub {
         self.kick.notify_one();
     }
 
-    fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         Instant::ZERO + Duration::from(self.epoch.elapsed())
     }
 

@@ -4,6 +4,7 @@ use std::io;
 
 use crate::keys::PublicKey;
 pub use crate::protection::encrypted::message::Reason;
+use crate::transport::TransportName;
 
 /// Why a connection failed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -41,6 +42,14 @@ pub enum Error {
     /// The peer proved a key other than the expected one.
     #[error("connection refused: the peer's key is {0}, not the expected one")]
     WrongKey(PublicKey),
+    /// The listener uses another transport.
+    #[error("connection refused: this end uses the transport {ours}, the listener {theirs}")]
+    WrongTransport {
+        /// The transport of this end.
+        ours: TransportName,
+        /// The transport of the listener.
+        theirs: TransportName,
+    },
 }
 
 impl From<Error> for io::Error {
@@ -54,7 +63,7 @@ impl From<Error> for io::Error {
             Error::Closed => io::ErrorKind::BrokenPipe,
             Error::TooMany => io::ErrorKind::ResourceBusy,
             Error::Declined(Reason::WrongToken) | Error::WrongKey(_) => io::ErrorKind::PermissionDenied,
-            Error::Declined(_) => io::ErrorKind::ConnectionRefused,
+            Error::Declined(_) | Error::WrongTransport { .. } => io::ErrorKind::ConnectionRefused,
         };
         Self::new(kind, error)
     }

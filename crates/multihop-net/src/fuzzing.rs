@@ -16,6 +16,7 @@ use crate::protection::cookie::CookieKey;
 use crate::protection::encrypted::credentials::Credentials;
 use crate::protection::encrypted::session::{Hello, Session};
 use crate::protection::encrypted::{Proof, Rotation, SecureDatagram};
+use crate::transport::TransportName;
 use crate::{perf, tunnel};
 
 /// A parsed datagram of the encrypted protocol emits the same bytes.
@@ -90,7 +91,8 @@ impl SessionPair {
             false => Proof::of_token(&Token::from_bytes([1; 15])),
         };
         let rotation = Rotation { datagrams: 3, age: Duration::from_secs(5) };
-        let credentials = Arc::new(Credentials { proof, peers: Peers::Any, rotation });
+        let credentials =
+            Arc::new(Credentials { transport: TransportName::TPA, proof, peers: Peers::Any, rotation });
         let caller = Session::initiate(&credentials, 1, &Zeroizing::new([1; 32]));
         let mut ends =
             Self { sessions: vec![caller], credentials, sent: [vec![], vec![]], now: Instant::ZERO };

@@ -15,6 +15,7 @@ mod protection;
 mod socket;
 mod stats;
 mod stream;
+mod transport;
 
 #[cfg(unix)]
 pub mod bridge;
@@ -33,3 +34,4 @@ pub use keys::{Identity, KnownPeers, PublicKey, Token};
 pub use listener::TpaListener;
 pub use stats::Stats;
 pub use stream::TpaStream;
+pub use transport::{CustomTransport, TransportName};

@@ -56,7 +56,8 @@ impl TpaListener {
 
 impl Drop for TpaListener {
     fn drop(&mut self) {
-        self.shared.lock().hub.stop_listening();
+        let now = self.shared.now();
+        self.shared.lock().hub.stop_listening(now);
         self.shared.kick();
     }
 }

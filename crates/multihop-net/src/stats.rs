@@ -59,7 +59,8 @@ pub(crate) struct Traffic {
 }
 
 impl Stats {
-    pub(crate) fn of(endpoint: &Endpoint, traffic: Traffic, hops: Option<u8>) -> Self {
+    /// What a TPA endpoint knows.
+    pub(crate) fn of(endpoint: &Endpoint) -> Self {
         let rtt = endpoint.rtt();
         Self {
             state: endpoint.state().name(),
@@ -71,16 +72,29 @@ impl Stats {
             window: endpoint.window(),
             flight: endpoint.flight(),
             mss: endpoint.mss(),
-            hops,
+            hops: None,
             pacing_gap: endpoint.pacer().and_then(|pacer| pacer.gap()).map(Into::into),
             unacked: endpoint.unacked(),
             unread: endpoint.unread(),
+            datagrams_sent: 0,
+            datagrams_received: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            notices: 0,
+            counters: *endpoint.counters(),
+        }
+    }
+
+    /// The same with what the hub knows.
+    pub(crate) fn with(self, traffic: Traffic, hops: Option<u8>) -> Self {
+        Self {
+            hops,
             datagrams_sent: traffic.datagrams_sent,
             datagrams_received: traffic.datagrams_received,
             bytes_sent: traffic.bytes_sent,
             bytes_received: traffic.bytes_received,
             notices: traffic.notices,
-            counters: *endpoint.counters(),
+            ..self
         }
     }
 }

@@ -120,7 +120,7 @@ impl AsyncRead for TpaStream {
 impl AsyncWrite for TpaStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let mut state = self.shared.lock();
-        let n = state.hub.write(self.id, data)?;
+        let n = state.hub.write(self.shared.now(), self.id, data)?;
         if n == 0 && !data.is_empty() {
             return self.wait(&mut state, Side::Write, cx);
         }
@@ -134,7 +134,7 @@ impl AsyncWrite for TpaStream {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut state = self.shared.lock();
-        if state.hub.shutdown(self.id)? {
+        if state.hub.shutdown(self.shared.now(), self.id)? {
             return Poll::Ready(Ok(()));
         }
         self.shared.kick();
@@ -144,6 +144,7 @@ impl AsyncWrite for TpaStream {
 
 impl Drop for TpaStream {
     fn drop(&mut self) {
-        self.with(|state| state.hub.release(self.id));
+        let now = self.shared.now();
+        self.with(|state| state.hub.release(now, self.id));
     }
 }

@@ -2,10 +2,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use multihop_core::{Duration, Instant, Machine, Notice, Payload};
-use multihop_transport::tpa::{self, Endpoint, Input, State};
+use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
+use multihop_transport::connection::{Data, Event, Segment as Carried};
+use multihop_transport::tpa::State;
 use multihop_wire::tpa::{Body, Segment};
 
+use super::endpoint::Endpoint;
 use super::paths::Paths;
 use super::recent::RecentDatagrams;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
@@ -16,7 +18,7 @@ use crate::stats::Traffic;
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) paths: Paths,
-    pub(super) endpoint: Endpoint,
+    pub(super) endpoint: Box<dyn Endpoint>,
     pub(super) protection: Protection,
     pub(super) holder: Holder,
     /// Whether it is in the hub's list of connections that may have something to send.
@@ -86,7 +88,7 @@ struct PortClosed {
 
 impl Connection {
     /// A connection that an application opens.
-    pub(super) fn outgoing(peer: SocketAddr, endpoint: Endpoint, protection: Protection) -> Self {
+    pub(super) fn outgoing(peer: SocketAddr, endpoint: Box<dyn Endpoint>, protection: Protection) -> Self {
         Self {
             paths: Paths::new(peer),
             endpoint,
@@ -109,7 +111,7 @@ impl Connection {
     /// A connection that the peer opens with `datagram`.
     pub(super) fn incoming(
         datagram: &IncomingDatagram<'_>,
-        endpoint: Endpoint,
+        endpoint: Box<dyn Endpoint>,
         protection: Protection,
     ) -> Self {
         let holder = Holder::HalfOpen;
@@ -118,7 +120,7 @@ impl Connection {
 
     pub(super) fn on_segment(&mut self, now: Instant, ttl: Option<u8>, segment: Segment) {
         self.port_closed = None;
-        self.endpoint.handle(now, Input::Segment(segment));
+        self.endpoint.receive(now, Carried::Tpa(segment), None);
         self.measure_path(now, ttl);
     }
 
@@ -133,7 +135,7 @@ impl Connection {
             && self.hops != Some(hops)
         {
             self.hops = Some(hops);
-            self.endpoint.handle(now, Input::Notice(Notice::PathInfo { hops }));
+            self.endpoint.notice(now, Notice::PathInfo { hops });
         }
     }
 
@@ -141,10 +143,16 @@ impl Connection {
     pub(super) fn on_sent(&mut self, segment: Option<&Segment>, datagram: &[u8]) {
         self.traffic.datagrams_sent += 1;
         self.traffic.bytes_sent += datagram.len() as u64;
-        self.recent.push(segment, datagram);
+        self.recent.push(segment.and_then(|segment| self.named(segment)), datagram);
         if let Some(closed) = &mut self.port_closed {
             closed.unanswered = closed.unanswered.saturating_add(1);
         }
+    }
+
+    /// The segment as a notice names it, if it had data or FIN.
+    fn named(&self, segment: &Segment) -> Option<LostSegment> {
+        let id = Some(self.endpoint.id_of(segment)).filter(|&id| id != SegmentId::Other)?;
+        Some(LostSegment { source: segment.source, destination: segment.destination, segment: id })
     }
 
     /// A datagram was not delivered; returns whether that ends the connection.
@@ -155,7 +163,7 @@ impl Connection {
             return self.on_syn_failure(closed);
         }
         if let Some(Some(lost)) = self.recent.find(failure.quoted) {
-            self.endpoint.handle(now, Input::Notice(Notice::LinkFailed(lost)));
+            self.endpoint.notice(now, Notice::LinkFailed(lost));
         }
         self.update_life();
         closed && (self.abort_last_ack() || self.is_peer_gone(now))
@@ -195,16 +203,16 @@ impl Connection {
         self.recent.find(start).is_some()
     }
 
-    pub(super) fn on_event(&mut self, event: tpa::Event) {
+    pub(super) fn on_event(&mut self, event: Event) {
         match event {
-            tpa::Event::Connected => self.on_connected(),
-            tpa::Event::PeerClosed => self.peer_closed = true,
-            tpa::Event::Reset => self.on_lost(|connection| connection.reset_error()),
-            tpa::Event::TimedOut => self.on_lost(|connection| match connection.life {
+            Event::Connected => self.on_connected(),
+            Event::PeerClosed => self.peer_closed = true,
+            Event::Reset => self.on_lost(|connection| connection.reset_error()),
+            Event::TimedOut => self.on_lost(|connection| match connection.life {
                 Life::Opening { unreachable: true } => Error::Unreachable,
                 _ => Error::TimedOut,
             }),
-            tpa::Event::Delivered(_) | tpa::Event::Acked(_) | tpa::Event::Closed => {}
+            Event::Delivered(_) | Event::Acked(_) | Event::Closed => {}
         }
     }
 
@@ -263,7 +271,7 @@ impl Connection {
     }
 
     /// See [`Hub::write`](super::Hub::write).
-    pub(super) fn write(&mut self, data: &[u8], room: usize) -> Result<usize, Error> {
+    pub(super) fn write(&mut self, now: Instant, data: &[u8], room: usize) -> Result<usize, Error> {
         self.check()?;
         if self.sending != Sending::Open {
             return Err(Error::Closed);
@@ -271,7 +279,7 @@ impl Connection {
         let waiting = usize::try_from(self.endpoint.unacked()).unwrap_or(usize::MAX);
         let len = data.len().min(room.saturating_sub(waiting));
         if len > 0 {
-            self.endpoint.send(Payload::Bytes(data[..len].to_vec())).map_err(|_| Error::Closed)?;
+            self.endpoint.send(now, Data::Bytes(data[..len].to_vec())).map_err(|_| Error::Closed)?;
         }
         Ok(len)
     }
@@ -288,12 +296,12 @@ impl Connection {
     }
 
     /// See [`Hub::shutdown`](super::Hub::shutdown).
-    pub(super) fn shutdown(&mut self) -> Result<bool, Error> {
+    pub(super) fn shutdown(&mut self, now: Instant) -> Result<bool, Error> {
         self.check()?;
         if self.sending == Sending::Open {
             self.sending = Sending::Closing;
         }
-        self.endpoint.shutdown();
+        self.endpoint.shutdown(now);
         Ok(self.peer_has_all())
     }
 

@@ -8,7 +8,7 @@ use multihop_wire::tpa::{MAX_BLOCK, Segment};
 
 use super::connection::{Connection, Holder};
 use super::limit::{self, Limit};
-use super::{Hub, HubEvent, Id, mss_of};
+use super::{Hub, HubEvent, Id, Role, mss_of};
 use crate::config::Limits;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
 use crate::error::Error;
@@ -40,6 +40,14 @@ impl Hub {
             }
             Unprotected::Duplicate => {
                 connection.paths.on_authentic(now, datagram.from, Freshness::Duplicate);
+            }
+            Unprotected::WrongTransport { answer, error } => {
+                connection.fail(error);
+                let reset = tpa::reset_for(&answer);
+                let mut bytes = Vec::new();
+                connection.protection.protect(now, &reset, &mut bytes);
+                self.reply(datagram.from, datagram.local, bytes);
+                self.events.push_back(HubEvent::Changed(id));
             }
             Unprotected::NewCookie => connection.endpoint.connect_again(),
             Unprotected::WrongKey(key) => {
@@ -126,7 +134,7 @@ impl Hub {
                 self.wake(before);
             }
         }
-        let mut endpoint = self.endpoint(datagram.from, &protection);
+        let mut endpoint = self.endpoint(datagram.from, &protection, Role::Listener);
         endpoint.listen();
         let mut connection = Connection::incoming(&datagram, endpoint, protection);
         connection.on_segment(now, datagram.ttl, segment);

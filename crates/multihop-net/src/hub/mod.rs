@@ -8,17 +8,20 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-use multihop_core::{Instant, Machine};
-use multihop_transport::tpa::{self, Endpoint, Ports, Refusals};
+use multihop_core::{BitRate, Instant, Rng};
+use multihop_transport::connection::{self as transport, Flow};
+use multihop_transport::tpa::{self, Ports, Refusals};
 use multihop_wire::tpa::BlockSeq;
 
 mod connection;
 mod demux;
+mod endpoint;
 mod input;
 mod limit;
 mod output;
 mod paths;
 mod recent;
+mod shim;
 mod slots;
 
 pub use crate::datagram::{DeliveryFailure, Entropy, FailureCause, IncomingDatagram, PathMtu, Transmit};
@@ -29,14 +32,18 @@ use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::protection::{Acceptor, Protection};
 use crate::stats::Stats;
+use crate::transport::CustomTransport;
 use connection::{Connection, Holder};
 use demux::Demux;
+use endpoint::Endpoint;
 use limit::{HandshakeLimit, Warnings};
+use shim::Shim;
 use slots::Slots;
 
 /// Many connections on one socket.
 pub struct Hub {
     config: tpa::Config,
+    custom: Option<CustomTransport>,
     limits: Limits,
     /// The port of the socket.
     port: u16,
@@ -87,11 +94,12 @@ impl Hub {
     /// A hub without connections, for a socket with this port.
     pub fn new(config: &Config, port: u16, environment: Environment) -> Result<Self, Error> {
         let Environment { mut entropy, path_mtu } = environment;
-        let acceptor = Acceptor::new(&config.security, &mut entropy);
+        let acceptor = Acceptor::new(&config.security, config.transport_name(), &mut entropy);
         let mut transport = config.transport.clone();
         transport.mss = transport.mss.saturating_sub(acceptor.overhead());
         Ok(Self {
             config: transport,
+            custom: config.custom.clone(),
             limits: config.limits.clone(),
             port,
             listening: false,
@@ -120,11 +128,11 @@ impl Hub {
     }
 
     /// Accepts no more connections, and aborts those that no application has accepted.
-    pub fn stop_listening(&mut self) {
+    pub fn stop_listening(&mut self, now: Instant) {
         self.listening = false;
         for id in std::mem::take(&mut self.backlog) {
             self.abort(id);
-            self.release(id);
+            self.release(now, id);
         }
     }
 
@@ -143,7 +151,7 @@ impl Hub {
         while self.demux.collides(protection.destinations(peer)) {
             protection = self.acceptor.initiate(&mut self.entropy);
         }
-        let mut endpoint = self.endpoint(peer, &protection);
+        let mut endpoint = self.endpoint(peer, &protection, Role::Initiator);
         endpoint.connect();
         let id = self.insert(Connection::outgoing(peer, endpoint, protection));
         self.wake(id);
@@ -173,10 +181,10 @@ impl Hub {
     }
 
     /// Takes as much of `data` as there is room for; 0 if there is none now.
-    pub fn write(&mut self, id: Id, data: &[u8]) -> Result<usize, Error> {
+    pub fn write(&mut self, now: Instant, id: Id, data: &[u8]) -> Result<usize, Error> {
         let room = self.limits.send_buffer;
         let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
-        let taken = connection.write(data, room)?;
+        let taken = connection.write(now, data, room)?;
         if taken > 0 {
             self.wake(id);
         }
@@ -194,9 +202,9 @@ impl Hub {
     }
 
     /// Closes our side after everything written. True when the peer has all of it.
-    pub fn shutdown(&mut self, id: Id) -> Result<bool, Error> {
+    pub fn shutdown(&mut self, now: Instant, id: Id) -> Result<bool, Error> {
         let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
-        let done = connection.shutdown()?;
+        let done = connection.shutdown(now)?;
         self.wake(id);
         Ok(done)
     }
@@ -210,10 +218,10 @@ impl Hub {
     }
 
     /// The application is done with a connection: it closes in the background.
-    pub fn release(&mut self, id: Id) {
+    pub fn release(&mut self, now: Instant, id: Id) {
         if let Some(connection) = self.connections.get_mut(id) {
             connection.holder = Holder::Released;
-            connection.endpoint.close();
+            connection.endpoint.close(now);
             self.wake(id);
         }
     }
@@ -226,7 +234,7 @@ impl Hub {
     /// The statistics of a connection.
     pub fn stats(&self, id: Id) -> Option<Stats> {
         let connection = self.connections.get(id)?;
-        Some(Stats::of(&connection.endpoint, connection.traffic, connection.hops))
+        Some(connection.endpoint.stats().with(connection.traffic, connection.hops))
     }
 
     /// The peer of a connection.
@@ -267,15 +275,38 @@ impl Hub {
         self.lingering.len()
     }
 
-    fn endpoint(&mut self, peer: SocketAddr, protection: &Protection) -> Endpoint {
+    fn endpoint(&mut self, peer: SocketAddr, protection: &Protection, role: Role) -> Box<dyn Endpoint> {
         let mut iss = [0; 2];
         (self.entropy)(&mut iss);
         let ports = Ports { local: self.port, remote: peer.port() };
-        let mut endpoint = Endpoint::new(self.config.clone(), ports, BlockSeq(u16::from_be_bytes(iss)));
+        let tpa = tpa::Endpoint::new(self.config.clone(), ports, BlockSeq(u16::from_be_bytes(iss)));
+        let mut endpoint: Box<dyn Endpoint> = match self.custom.clone() {
+            None => Box::new(tpa),
+            Some(custom) => Box::new(Shim::new(tpa, self.custom_end(&custom, role))),
+        };
         if let Some(mtu) = (self.path_mtu)(peer) {
             endpoint.set_mss(mss_of(mtu, peer, protection));
         }
         endpoint
+    }
+
+    /// The end of a user-defined transport at this host.
+    fn custom_end(&mut self, custom: &CustomTransport, role: Role) -> Box<dyn transport::Connection> {
+        let mut seed = [0; 8];
+        (self.entropy)(&mut seed);
+        let seed = u64::from_be_bytes(seed);
+        let [initiator, listener] = custom.config.ends(&mut Flow {
+            port: self.port,
+            sink: false,
+            bandwidth: BANDWIDTH,
+            initial_ttl: self.config.initial_ttl,
+            hops: &mut || None,
+            rng: &|purpose, end| Rng::stream(seed, purpose, end.into()),
+        });
+        match role {
+            Role::Initiator => initiator,
+            Role::Listener => listener,
+        }
     }
 
     fn insert(&mut self, connection: Connection) -> Id {
@@ -305,6 +336,15 @@ fn mss_of(mtu: u16, peer: SocketAddr, protection: &Protection) -> u16 {
     mtu.max(min).saturating_sub(headers)
 }
 
+/// Who opens a connection.
+#[derive(Clone, Copy, Debug)]
+enum Role {
+    Initiator,
+    Listener,
+}
+
+/// The default of TPA's pacing: nobody knows the bandwidth of a real path.
+const BANDWIDTH: BitRate = BitRate(2_000_000);
 const UDP_HEADER: u16 = 8;
 const TPA_HEADER: u16 = 12;
 /// The smallest path MTU that Linux accepts (`net.ipv4.route.min_pmtu`).

@@ -1,7 +1,8 @@
 //! Output: datagrams to send, and what becomes of a connection that has nothing more to send.
 
-use multihop_core::{Instant, Machine};
-use multihop_transport::tpa::{self, State};
+use multihop_core::Instant;
+use multihop_transport::connection::{Event, Output, Segment as Carried};
+use multihop_transport::tpa::State;
 use multihop_wire::tpa::Segment;
 
 use super::connection::Holder;
@@ -26,7 +27,7 @@ impl Hub {
                 return Some(self.record_sent(id, None, &out[start..]));
             }
             match connection.endpoint.poll_output(now) {
-                Some(tpa::Output::Segment(segment)) => {
+                Some(Output::Segment(Carried::Tpa(segment))) => {
                     if connection.fail_if_refused(&segment) {
                         self.events.push_back(HubEvent::Changed(id));
                         continue;
@@ -36,7 +37,8 @@ impl Hub {
                         return Some(self.record_sent(id, Some(&segment), &out[start..]));
                     }
                 }
-                Some(tpa::Output::Event(event)) => self.on_event(id, event),
+                Some(Output::Segment(_)) => debug_assert!(false, "endpoints send segments of TPA"),
+                Some(Output::Event(event)) => self.on_event(id, event),
                 None => {
                     self.ready.pop_front();
                     self.settle(id);
@@ -67,10 +69,10 @@ impl Hub {
         }
     }
 
-    fn on_event(&mut self, id: Id, event: tpa::Event) {
+    fn on_event(&mut self, id: Id, event: Event) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.on_event(event);
-        if event == tpa::Event::Connected && connection.holder == Holder::HalfOpen {
+        if event == Event::Connected && connection.holder == Holder::HalfOpen {
             self.half_open -= 1;
             connection.holder = Holder::Application;
             self.backlog.push_back(id);

@@ -1,7 +1,6 @@
 //! Recently sent datagrams: an ICMP report counts only if it quotes one of them.
 
-use multihop_core::{LostSegment, SegmentId};
-use multihop_wire::tpa::Segment;
+use multihop_core::LostSegment;
 
 /// The starts of the last datagrams, to recognise one when a router quotes it.
 #[derive(Debug, Default)]
@@ -19,13 +18,13 @@ struct SentDatagram {
 }
 
 impl RecentDatagrams {
-    /// Records a datagram, and the segment that it carries.
-    pub(super) fn push(&mut self, segment: Option<&Segment>, datagram: &[u8]) {
+    /// Records a datagram, and the segment with data or FIN that it carries.
+    pub(super) fn push(&mut self, segment: Option<LostSegment>, datagram: &[u8]) {
         let len = datagram.len().min(START);
         let sent = &mut self.all[self.next];
         sent.start[..len].copy_from_slice(&datagram[..len]);
         sent.len = u8::try_from(len).unwrap_or(u8::MAX);
-        sent.segment = segment.and_then(lost);
+        sent.segment = segment;
         self.next = (self.next + 1) % KEPT;
     }
 
@@ -47,13 +46,6 @@ impl SentDatagram {
     }
 }
 
-/// The segment as a notice names it, if it had data or FIN.
-fn lost(segment: &Segment) -> Option<LostSegment> {
-    let (source, destination) = (segment.source, segment.destination);
-    let id = Some(segment.id()).filter(|&id| id != SegmentId::Other);
-    id.map(|segment| LostSegment { source, destination, segment })
-}
-
 /// More than a window, its retransmissions and the ACKs in between.
 const KEPT: usize = 16;
 /// A header, plain or encrypted.
@@ -61,19 +53,14 @@ const START: usize = 16;
 
 #[cfg(test)]
 mod tests {
-    use multihop_core::Payload;
-    use multihop_wire::tpa::{BlockSeq, Body};
+    use multihop_core::SegmentId;
 
     use super::*;
 
     fn send(recent: &mut RecentDatagrams, position: u8) -> Vec<u8> {
-        let payload = Payload::Bytes(vec![position; 100]);
-        let body = Body::Data { position, last: false, payload };
-        let block = BlockSeq(0xabc);
-        let segment = Segment { source: 7, destination: 9, block, body, ..Segment::default() };
-        let mut datagram = Vec::new();
-        segment.emit_in_udp(&mut datagram);
-        recent.push(Some(&segment), &datagram);
+        let segment = SegmentId::Tpa { block: 0xabc, position };
+        let datagram = vec![position; 100];
+        recent.push(Some(LostSegment { source: 7, destination: 9, segment }), &datagram);
         datagram
     }
 
@@ -113,8 +100,7 @@ mod tests {
     #[test]
     fn a_segment_without_data_is_found_but_gives_no_notice() {
         let mut recent = RecentDatagrams::default();
-        let mut datagram = Vec::new();
-        Segment::default().emit_in_udp(&mut datagram);
+        let datagram = [1; 12];
         recent.push(None, &datagram);
         assert!(matches!(recent.find(&datagram), Some(None)));
     }

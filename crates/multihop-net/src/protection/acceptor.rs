@@ -10,9 +10,10 @@ use super::destination::Destination;
 use super::encrypted::OVERHEAD;
 use super::encrypted::acceptor::EncryptedAcceptor;
 use super::outcome::FirstContact;
-use super::plain::{PlainAcceptor, PlainSession};
+use super::plain::PlainAcceptor;
 use crate::config::Security;
 use crate::datagram::{Entropy, IncomingDatagram};
+use crate::transport::TransportName;
 
 /// Opens connections for the application, and decides which peers may open one.
 pub(crate) enum Acceptor {
@@ -23,14 +24,16 @@ pub(crate) enum Acceptor {
 }
 
 impl Acceptor {
-    pub(crate) fn new(security: &Security, entropy: &mut Entropy) -> Self {
+    pub(crate) fn new(security: &Security, transport: TransportName, entropy: &mut Entropy) -> Self {
         let mut secret = [0; 32];
         entropy(&mut secret);
         match security {
-            Security::Plain => Self::Plain(PlainAcceptor::new(secret)),
-            Security::Token(token) => Self::Encrypted(EncryptedAcceptor::with_token(token, secret)),
+            Security::Plain => Self::Plain(PlainAcceptor::new(transport, secret)),
+            Security::Token(token) => {
+                Self::Encrypted(EncryptedAcceptor::with_token(token, transport, secret))
+            }
             Security::Keys { identity, peers } => {
-                Self::Encrypted(EncryptedAcceptor::with_keys(identity, peers, secret))
+                Self::Encrypted(EncryptedAcceptor::with_keys(identity, peers, transport, secret))
             }
         }
     }
@@ -46,7 +49,7 @@ impl Acceptor {
     /// The protection of a connection that this end opens.
     pub(crate) fn initiate(&self, entropy: &mut Entropy) -> Protection {
         match self {
-            Self::Plain(_) => Protection::Plain(PlainSession::default()),
+            Self::Plain(acceptor) => Protection::Plain(acceptor.session()),
             Self::Encrypted(acceptor) => Protection::Encrypted(Box::new(acceptor.initiate(entropy))),
         }
     }
@@ -82,9 +85,9 @@ impl Acceptor {
         entropy: &mut Entropy,
     ) -> Result<(Protection, Segment), Option<Vec<u8>>> {
         match self {
-            Self::Plain(_) => {
+            Self::Plain(acceptor) => {
                 let syn = Segment::parse_in_udp(datagram.bytes, ports.0, ports.1).map_err(|_| None)?;
-                Ok((Protection::Plain(PlainSession::default()), syn))
+                Ok((Protection::Plain(acceptor.session()), syn))
             }
             Self::Encrypted(acceptor) => {
                 let (session, syn) = acceptor.accept(datagram, ports.1, entropy)?;

@@ -12,6 +12,7 @@ mod destination;
 pub(crate) mod encrypted;
 mod outcome;
 mod plain;
+mod syn;
 
 pub(crate) use acceptor::Acceptor;
 pub(crate) use connection::Protection;

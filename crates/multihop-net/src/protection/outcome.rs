@@ -3,13 +3,22 @@
 use multihop_wire::tpa::Segment;
 
 use super::encrypted::Freshness;
+use crate::error::Error;
 use crate::keys::PublicKey;
+use crate::transport::TransportName;
 
 /// What a datagram for a connection turned out to be.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Unprotected {
     /// A segment of this connection, and its place among the sender's datagrams if it was encrypted.
     Segment(Segment, Option<Freshness>),
+    /// The answer to our SYN, from a peer with another transport.
+    WrongTransport {
+        /// The answer.
+        answer: Segment,
+        /// What each end uses.
+        error: Error,
+    },
     /// An authentic datagram that has arrived before.
     Duplicate,
     /// A cookie: the SYN must be retransmitted at once, with the cookie in it.
@@ -18,6 +27,16 @@ pub(crate) enum Unprotected {
     WrongKey(PublicKey),
     /// Forged, malformed or of no use in this state.
     Ignored,
+}
+
+impl Unprotected {
+    /// The answer to our SYN, from a peer that uses the transport `theirs`.
+    pub(super) fn answer(segment: Segment, ours: TransportName, theirs: TransportName) -> Self {
+        if ours == theirs {
+            return Self::Segment(segment, None);
+        }
+        Self::WrongTransport { answer: segment, error: Error::WrongTransport { ours, theirs } }
+    }
 }
 
 /// What to do with a datagram that belongs to no connection.

@@ -1,19 +1,21 @@
-//! The plain protocol, and the cookies in its SYNs: an option that this driver adds, and that endpoints do
-//! not see.
+//! The plain protocol, and the cookies in its SYNs.
 
 use multihop_core::Instant;
-use multihop_wire::tpa::{Ack, BlockSeq, Body, Framing, Segment};
+use multihop_wire::tpa::{Ack, BlockSeq, Body, Segment};
 
 use super::cookie::{Cookie, CookieKey};
 use super::encrypted::SecureDatagram;
 use super::encrypted::acceptor::refusal;
 use super::encrypted::message::Reason;
 use super::outcome::{FirstContact, Unprotected};
+use super::syn;
 use crate::datagram::IncomingDatagram;
+use crate::transport::TransportName;
 
 /// The state of a plain connection.
 #[derive(Debug, Default)]
 pub(crate) struct PlainSession {
+    transport: TransportName,
     /// The number of our SYN, while it is not answered.
     syn: Option<BlockSeq>,
     /// The listener's cookie; zeros ask for one.
@@ -24,16 +26,17 @@ pub(crate) struct PlainSession {
 
 /// Accepts every peer that receives what is sent to its address.
 pub(crate) struct PlainAcceptor {
+    transport: TransportName,
     cookies: CookieKey,
 }
 
 impl PlainSession {
     /// Appends the datagram of `segment`.
     pub(super) fn emit(&mut self, segment: &Segment, out: &mut Vec<u8>) {
-        segment.emit_in_udp(out);
+        syn::emit(segment, self.transport, out);
         if matches!(segment.body, Body::Syn(_)) && segment.ack.is_none() {
             self.syn = Some(segment.block);
-            put(&self.cookie, out);
+            syn::put(syn::COOKIE, &self.cookie, out);
         }
     }
 
@@ -46,6 +49,7 @@ impl PlainSession {
                 return self.on_cookie(cookie);
             }
             self.syn = None;
+            return Unprotected::answer(segment, self.transport, syn::transport(bytes));
         }
         Unprotected::Segment(segment, None)
     }
@@ -62,8 +66,13 @@ impl PlainSession {
 }
 
 impl PlainAcceptor {
-    pub(super) fn new(key: [u8; 32]) -> Self {
-        Self { cookies: CookieKey::new(key) }
+    pub(super) fn new(transport: TransportName, key: [u8; 32]) -> Self {
+        Self { transport, cookies: CookieKey::new(key) }
+    }
+
+    /// The state of a new connection.
+    pub(super) fn session(&self) -> PlainSession {
+        PlainSession { transport: self.transport, ..PlainSession::default() }
     }
 
     /// What to do with a datagram that belongs to no connection.
@@ -109,45 +118,18 @@ fn cookie_reply(syn: &Segment, cookie: &Cookie) -> Vec<u8> {
     let mut out = Vec::with_capacity(ANSWER_LEN);
     let bare =
         Segment { source: syn.destination, destination: syn.source, ack: Some(ack), ..Segment::default() };
-    bare.emit_in_udp(&mut out);
-    out[FLAGS] |= SYN;
-    put(cookie, &mut out);
+    syn::emit_header(&bare, &mut out);
+    syn::put(syn::COOKIE, cookie, &mut out);
     out
-}
-
-fn put(cookie: &Cookie, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[KIND, LEN]);
-    out.extend_from_slice(cookie);
 }
 
 /// The cookie among the options of a SYN.
 fn find(syn: &[u8]) -> Option<Cookie> {
-    let mut options = syn.get(HEADER..)?;
-    loop {
-        let (&kind, after) = options.split_first()?;
-        if kind == PAD {
-            options = after;
-            continue;
-        }
-        let (&len, after) = after.split_first()?;
-        let (value, rest) = after.split_at_checked(usize::from(len))?;
-        if kind == KIND {
-            return value.try_into().ok();
-        }
-        options = rest;
-    }
+    syn::find(syn::COOKIE, syn)?.try_into().ok()
 }
 
-const HEADER: usize = Framing::Udp.header_len();
-/// The offset of the flags, and the SYN flag.
-const FLAGS: usize = 3;
-const SYN: u8 = 2;
-/// The option: its type, and the length of its value.
-const KIND: u8 = 10;
-const LEN: u8 = 16;
-/// An option of one byte.
-const PAD: u8 = 0;
-const ANSWER_LEN: usize = HEADER + 2 + LEN as usize;
+/// A header, and a cookie with type and length.
+const ANSWER_LEN: usize = syn::HEADER + 2 + size_of::<Cookie>();
 /// A slow initiator may need a second one.
 const MAX_COOKIES: u8 = 3;
 
@@ -179,7 +161,8 @@ mod tests {
 
     #[test]
     fn a_new_peer_gets_a_cookie_and_connects_with_it() {
-        let (acceptor, mut initiator) = (PlainAcceptor::new([1; 32]), PlainSession::default());
+        let (acceptor, mut initiator) =
+            (PlainAcceptor::new(TransportName::TPA, [1; 32]), PlainSession::default());
         let first = syn(&mut initiator);
         let FirstContact::Reply(answer) = first_contact(&acceptor, 0, &first) else {
             panic!("no cookie yet")
@@ -197,10 +180,10 @@ mod tests {
 
     #[test]
     fn a_syn_shorter_than_the_answer_gets_none() {
-        let acceptor = PlainAcceptor::new([1; 32]);
+        let acceptor = PlainAcceptor::new(TransportName::TPA, [1; 32]);
         let whole = syn(&mut PlainSession::default());
         // One-byte padding options after the version.
-        let padded = |len: usize| [&whole[..HEADER + 3], &vec![0; len - HEADER - 3]].concat();
+        let padded = |len: usize| [&whole[..syn::HEADER + 3], &vec![0; len - syn::HEADER - 3]].concat();
         assert!(matches!(first_contact(&acceptor, 0, &padded(ANSWER_LEN - 1)), FirstContact::Ignore));
         let FirstContact::Reply(answer) = first_contact(&acceptor, 0, &padded(ANSWER_LEN)) else {
             panic!("long enough")

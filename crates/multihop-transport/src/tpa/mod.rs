@@ -30,7 +30,7 @@ mod transmissions;
 pub use config::{Config, Fill, PROFILES, Profile};
 pub use counters::Counters;
 pub use multihop_wire::tpa::{AckPolicy, Framing};
-pub use refusals::Refusals;
+pub use refusals::{Refusals, reset_for};
 pub use rtt::{RtoConfig, RttEstimator, Weights};
 pub use state::{Phase, State};
 
@@ -241,6 +241,11 @@ impl Endpoint {
     /// Payload bytes of a full segment of the next block.
     pub fn mss(&self) -> u32 {
         self.mss
+    }
+
+    /// The block numbers of our SYN and, once it has arrived, of the peer's.
+    pub fn syn_blocks(&self) -> (BlockSeq, BlockSeq) {
+        (self.send.iss, self.recv.irs)
     }
 
     /// Bytes queued and not acknowledged.

@@ -40,7 +40,7 @@ impl<P: Copy + Ord> Default for Refusals<P> {
 }
 
 /// The reset that the sender of `segment` believes: it names the sender's own block.
-pub(super) fn reset_for(segment: &Segment) -> Segment {
+pub fn reset_for(segment: &Segment) -> Segment {
     Segment {
         source: segment.destination,
         destination: segment.source,

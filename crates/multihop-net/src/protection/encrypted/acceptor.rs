@@ -19,6 +19,7 @@ use crate::keys::{Identity, Token};
 use crate::protection::cookie::CookieKey;
 use crate::protection::destination::Destination;
 use crate::protection::outcome::FirstContact;
+use crate::transport::TransportName;
 
 /// What all encrypted connections of a socket share.
 pub(crate) struct EncryptedAcceptor {
@@ -28,17 +29,22 @@ pub(crate) struct EncryptedAcceptor {
 
 impl EncryptedAcceptor {
     /// Accepts peers that know the token. `secret` is the key of the cookies.
-    pub(crate) fn with_token(token: &Token, secret: [u8; 32]) -> Self {
-        Self::new(Proof::of_token(token), Peers::Any, secret)
+    pub(crate) fn with_token(token: &Token, transport: TransportName, secret: [u8; 32]) -> Self {
+        Self::new(Proof::of_token(token), Peers::Any, transport, secret)
     }
 
     /// Accepts peers with an authorised key. `secret` is the key of the cookies.
-    pub(crate) fn with_keys(identity: &Identity, peers: &Peers, secret: [u8; 32]) -> Self {
-        Self::new(Proof::Keys(identity.clone()), peers.clone(), secret)
+    pub(crate) fn with_keys(
+        identity: &Identity,
+        peers: &Peers,
+        transport: TransportName,
+        secret: [u8; 32],
+    ) -> Self {
+        Self::new(Proof::Keys(identity.clone()), peers.clone(), transport, secret)
     }
 
-    fn new(proof: Proof, peers: Peers, secret: [u8; 32]) -> Self {
-        let credentials = Arc::new(Credentials { proof, peers, rotation: Rotation::DEFAULT });
+    fn new(proof: Proof, peers: Peers, transport: TransportName, secret: [u8; 32]) -> Self {
+        let credentials = Arc::new(Credentials { transport, proof, peers, rotation: Rotation::DEFAULT });
         Self { credentials, cookies: CookieKey::new(secret) }
     }
 

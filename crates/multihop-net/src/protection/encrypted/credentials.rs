@@ -6,9 +6,11 @@ use super::noise::Proof;
 use super::traffic::Rotation;
 use crate::config::Peers;
 use crate::keys::{KeyCheck, PublicKey};
+use crate::transport::TransportName;
 
 /// How the connections of a socket prove their identity, and which peers they accept.
 pub(crate) struct Credentials {
+    pub(crate) transport: TransportName,
     pub(crate) proof: Proof,
     /// Whose keys are accepted; with a token there are none.
     pub(crate) peers: Peers,

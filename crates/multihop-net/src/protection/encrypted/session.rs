@@ -15,6 +15,7 @@ use super::noise::{Ephemeral, NoiseHandshake, Proof};
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
 use crate::protection::outcome::Unprotected;
+use crate::protection::syn;
 
 /// The protection of one encrypted connection.
 pub(crate) struct Session {
@@ -227,6 +228,7 @@ impl Session {
             return Unprotected::Ignored;
         };
         let Some(syn_ack) = parse(&payload, ports) else { return Unprotected::Ignored };
+        let (ours, theirs) = (self.credentials.transport, syn::transport(&payload));
         let copies = InitiatorCopies {
             answer: noise.to_vec(),
             syn_ack: syn_ack.clone(),
@@ -237,7 +239,7 @@ impl Session {
             Proof::Keys(_) => self.stage = Stage::Confirming { handshake, remote, copies },
             Proof::Token(_) => self.establish(handshake, remote, Unconfirmed::Initiator(copies)),
         }
-        Unprotected::Segment(syn_ack, None)
+        Unprotected::answer(syn_ack, ours, theirs)
     }
 
     /// The initiator's last handshake message, around `segment` if that has no data.
@@ -268,7 +270,7 @@ impl Session {
     fn send_answer(&mut self, segment: &Segment, out: &mut Vec<u8>) {
         let Stage::Responding(responding) = &mut self.stage else { return };
         if responding.answer.is_empty() {
-            segment.emit_in_udp(&mut responding.payload);
+            syn::emit(segment, self.credentials.transport, &mut responding.payload);
             let noise = responding.handshake.write(&responding.payload);
             let (receiver, sender) = (responding.remote, self.index);
             SecureDatagram::Answer { receiver, sender, noise: &noise }.emit(&mut responding.answer);
@@ -343,7 +345,7 @@ impl Initiating {
             0 => &[0; SHORTEST][..],
             _ if self.hello.is_empty() => {
                 let mut payload = Vec::new();
-                syn.emit_in_udp(&mut payload);
+                syn::emit(syn, credentials.transport, &mut payload);
                 // Padding options (type 0), so that the hello is as long as its answer.
                 payload.resize(payload.len().max(SHORTEST - KEY_LEN), 0);
                 self.hello = self.handshake.write(&payload);

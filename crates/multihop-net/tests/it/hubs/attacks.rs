@@ -40,10 +40,10 @@ fn a_replayed_handshake_makes_no_connection() {
         let (mut net, transfer, heard) = overheard(&config);
         let (at, id) = transfer.from;
         net.hub(at).abort(id);
-        net.hub(at).release(id);
+        net.release(at, id);
         net.wait(seconds(1));
         let (to, answerer) = transfer.to.unwrap();
-        net.hub(to).release(answerer);
+        net.release(to, answerer);
         net.wait(seconds(1));
         assert_eq!(net.hub(listener()).len(), 0, "{name}");
         for round in 0..3 {

@@ -1,6 +1,6 @@
 //! Reports of failed deliveries by routers, the peer's host and the system.
 
-use multihop_net::{Error, Stats};
+use multihop_net::Stats;
 
 use super::*;
 
@@ -85,11 +85,11 @@ fn a_peer_that_was_killed_is_given_up_in_seconds() {
         all[0].len += 5000;
         let (at, id) = all[0].from;
         let data = [0; 5000];
-        assert_eq!(net.hub(at).write(id, &data), Ok(5000));
+        assert_eq!(net.write(at, id, &data), Ok(5000));
         net.wait(seconds(2));
-        assert_eq!(net.hub(at).write(id, &data), Ok(5000), "{name}: too soon");
+        assert_eq!(net.write(at, id, &data), Ok(5000), "{name}: too soon");
         net.wait(seconds(4));
-        assert_eq!(net.hub(at).write(id, &data), Err(Error::Reset), "{name}");
+        assert_eq!(net.write(at, id, &data), Err(Error::Reset), "{name}");
     }
 }
 
@@ -100,14 +100,14 @@ fn a_peer_that_leaves_after_the_last_message_is_no_error() {
         let (mut net, mut all) = busy(&config);
         let ((at, id), (there, other)) = (all[0].from, all[0].to.unwrap());
         net.run(ms(100), &mut all, |_| false);
-        assert_eq!(net.hub(there).shutdown(other), Ok(false));
+        assert_eq!(net.shutdown(there, other), Ok(false));
         net.wait(ms(100));
         assert_eq!(net.hub(at).read(id, &mut [0; 9]), Ok(Some(0)), "{name}");
         net.hubs.remove(&there);
         net.broken = Some((at, FailureCause::PortClosed, None));
-        assert_eq!(net.hub(at).shutdown(id), Ok(false), "{name}");
+        assert_eq!(net.shutdown(at, id), Ok(false), "{name}");
         net.wait(ms(10));
-        assert_eq!(net.hub(at).shutdown(id), Ok(true), "{name}");
+        assert_eq!(net.shutdown(at, id), Ok(true), "{name}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use multihop_core::{Duration, Instant, Machine, Rng, earliest};
 use multihop_net::hub::{DeliveryFailure, Entropy, Environment, FailureCause, Hub, Id, IncomingDatagram};
-use multihop_net::{Config, Identity, Peers, Security, Token};
+use multihop_net::{Config, Error, Identity, Peers, Security, Token};
 use multihop_testkit::{Link, LinkConfig};
 
 mod attacks;
@@ -83,6 +83,21 @@ impl Net {
 
     fn hub(&mut self, at: SocketAddr) -> &mut Hub {
         self.hubs.get_mut(&at).expect("a hub's address")
+    }
+
+    fn write(&mut self, at: SocketAddr, id: Id, data: &[u8]) -> Result<usize, Error> {
+        let now = self.now;
+        self.hub(at).write(now, id, data)
+    }
+
+    fn shutdown(&mut self, at: SocketAddr, id: Id) -> Result<bool, Error> {
+        let now = self.now;
+        self.hub(at).shutdown(now, id)
+    }
+
+    fn release(&mut self, at: SocketAddr, id: Id) {
+        let now = self.now;
+        self.hub(at).release(now, id);
     }
 
     /// A caller at `from` that has begun to send to the listener at `to`.
@@ -218,7 +233,7 @@ impl Transfer {
         if net.hub(at).is_connected(id) == Ok(true) && self.sent < self.len {
             let end = self.len.min(self.sent + 4096);
             let data: Vec<u8> = (self.sent..end).map(byte).collect();
-            self.sent += net.hub(at).write(id, &data).unwrap();
+            self.sent += net.write(at, id, &data).unwrap();
         }
         if self.to.is_none() {
             let listener = net.hub(at).peer(id).unwrap();

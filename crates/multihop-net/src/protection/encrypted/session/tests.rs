@@ -7,12 +7,18 @@ use super::super::traffic::{Freshness, Rotation};
 use super::*;
 use crate::config::Peers;
 use crate::keys::{Identity, KnownPeers, Token};
+use crate::transport::TransportName;
 
 const PORTS: (u16, u16) = (1, 2);
 const NEWEST: Option<Freshness> = Some(Freshness::Newest);
 
 fn credentials(proof: Proof, peers: Peers) -> Arc<Credentials> {
-    Arc::new(Credentials { proof, peers, rotation: Rotation { datagrams: 8, ..Rotation::DEFAULT } })
+    Arc::new(Credentials {
+        transport: TransportName::TPA,
+        proof,
+        peers,
+        rotation: Rotation { datagrams: 8, ..Rotation::DEFAULT },
+    })
 }
 
 fn token() -> Arc<Credentials> {

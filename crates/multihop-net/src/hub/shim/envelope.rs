@@ -1,0 +1,86 @@
+//! The messages of a user-defined transport as segments, in the connection that TPA has opened.
+//!
+//! A message is a data segment at position 0, with LAST and ACK. Its two block numbers are those of the SYNs of
+//! both ends, so that a late datagram of an earlier connection is not taken for one of this connection. The
+//! payload is the length of the header (two bytes), the header, and the data.
+
+use multihop_core::{Payload, SegmentId};
+use multihop_transport::connection::Message;
+use multihop_transport::tpa;
+use multihop_wire::tpa::{Ack, Body, MAX_BLOCK, Segment};
+
+/// The segment that carries `message`; `None` for a header that is too long.
+pub(super) fn put(control: &tpa::Endpoint, message: &Message) -> Option<Segment> {
+    let header_len = u16::try_from(message.header.len()).ok()?;
+    let mut payload = Vec::with_capacity(usize::from(PREFIX) + message.header.len() + message.data.len());
+    payload.extend_from_slice(&header_len.to_be_bytes());
+    payload.extend_from_slice(&message.header);
+    message.data.emit(&mut payload);
+    let (block, theirs) = control.syn_blocks();
+    let ports = control.ports();
+    Some(Segment {
+        source: ports.local,
+        destination: ports.remote,
+        block,
+        body: Body::Data { position: 0, last: true, payload: payload.into() },
+        ack: Some(Ack { block: theirs, ..Ack::default() }),
+        window: WINDOW,
+        ..Segment::default()
+    })
+}
+
+/// Whether a segment is an envelope of this connection.
+pub(super) fn is_of(control: &tpa::Endpoint, segment: &Segment) -> bool {
+    let (ours, theirs) = control.syn_blocks();
+    segment.block == theirs && segment.ack.is_some_and(|ack| ack.block == ours)
+}
+
+/// The message in the payload of an envelope; `None` if there is none.
+pub(super) fn take(payload: Payload) -> Option<Message> {
+    let Payload::Bytes(mut header) = payload else { return None };
+    let len = usize::from(u16::from_be_bytes(*header.first_chunk()?)) + usize::from(PREFIX);
+    let data = (len <= header.len()).then(|| header.split_off(len))?;
+    header.drain(..usize::from(PREFIX));
+    Some(Message { header, data: data.into() })
+}
+
+/// What a notice calls an envelope: the start of the message's header.
+pub(super) fn id(payload: &Payload) -> SegmentId {
+    let Some(message) = take(payload.clone()) else { return SegmentId::Other };
+    let mut start = [0; 16];
+    let len = message.header.len().min(start.len());
+    start[..len].copy_from_slice(&message.header[..len]);
+    SegmentId::Custom(start)
+}
+
+/// Bytes in front of a message.
+pub(super) const PREFIX: u16 = 2;
+/// The window of the stream that TPA carries, which is empty.
+const WINDOW: u16 = MAX_BLOCK as u16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_that_is_no_message_is_rejected() {
+        for bytes in [&[][..], &[0], &[0, 1], &[0, 3, 1, 2], &[255, 255, 1]] {
+            assert_eq!(take(bytes.to_vec().into()), None, "{bytes:?}");
+        }
+        let message =
+            |header: &[u8], data: &[u8]| Message { header: header.to_vec(), data: data.to_vec().into() };
+        assert_eq!(take(vec![0, 0].into()), Some(message(&[], &[])));
+        assert_eq!(take(vec![0, 2, 7, 8, 9].into()), Some(message(&[7, 8], &[9])));
+    }
+
+    #[test]
+    fn a_notice_names_the_start_of_the_header() {
+        let id_of = |header: &[u8]| id(&[&[0, 20][..], header].concat().into());
+        let long: Vec<u8> = (1..=20).collect();
+        assert_eq!(id_of(&long), SegmentId::Custom(*long.first_chunk().unwrap()));
+        assert_eq!(
+            id(&vec![0, 1, 9].into()),
+            SegmentId::Custom([9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+        );
+    }
+}

@@ -1,0 +1,338 @@
+//! A user-defined transport in the place of TPA.
+//!
+//! A TPA endpoint without data opens, watches and closes the connection, so that cookies, keys, resets,
+//! keepalives and FIN are those of TPA. After the handshake the messages of the user-defined transport travel in
+//! [envelopes](envelope). FIN follows when the peer has acknowledged all data.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use multihop_core::{Instant, Notice, SegmentId, earliest};
+use multihop_transport::connection::{Connection, Counters, Data, Event, Output, Segment, SendError};
+use multihop_transport::tcp::Trip;
+use multihop_transport::tpa::{self, State};
+use multihop_wire::tpa::{Body, Options, Segment as TpaSegment};
+
+use super::endpoint::Endpoint;
+use crate::stats::Stats;
+
+mod envelope;
+
+/// A user-defined transport, and the TPA endpoint that opens and closes its connection.
+pub(super) struct Shim {
+    control: tpa::Endpoint,
+    inner: Box<dyn Connection>,
+    stage: Stage,
+    /// Whether the connection began by listening.
+    passive: bool,
+    /// Data that the inner transport has not got yet.
+    queue: VecDeque<Data>,
+    /// Bytes that the application has sent and the peer has not acknowledged.
+    unacked: u64,
+    /// Bytes that have arrived and the application has not read.
+    unread: u64,
+    /// Bytes that may wait to be read before further data is dropped.
+    capacity: u64,
+    /// Whether the application has closed our side.
+    closing: bool,
+    /// Whether the application reads what the peer sends.
+    reads: bool,
+    bytes_acked: u64,
+    bytes_delivered: u64,
+}
+
+/// What the inner transport may do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Stage {
+    /// Nothing yet: the handshake is in progress.
+    Opening,
+    Open,
+    /// Nothing any more.
+    Over,
+}
+
+impl Shim {
+    /// A connection that `control` opens and that `inner` uses.
+    pub(super) fn new(control: tpa::Endpoint, inner: Box<dyn Connection>) -> Self {
+        let config = control.config();
+        let default = tpa::Config::DEFAULT_BUFFER * u32::from(config.mss);
+        let capacity = config.recv_buffer.unwrap_or(default).into();
+        Self {
+            control,
+            inner,
+            stage: Stage::Opening,
+            passive: false,
+            queue: VecDeque::new(),
+            unacked: 0,
+            unread: 0,
+            capacity,
+            closing: false,
+            reads: true,
+            bytes_acked: 0,
+            bytes_delivered: 0,
+        }
+    }
+
+    /// Starts the inner transport when the handshake has ended.
+    fn update_stage(&mut self) {
+        match (self.stage, self.control.state()) {
+            (Stage::Opening | Stage::Open, State::Closed) => self.stage = Stage::Over,
+            (Stage::Opening, State::Listen | State::SynSent | State::SynReceived) => {}
+            (Stage::Opening, _) => {
+                self.stage = Stage::Open;
+                self.limit_messages();
+                if self.passive { self.inner.listen() } else { self.inner.connect() }
+            }
+            (Stage::Open | Stage::Over, _) => {}
+        }
+    }
+
+    /// Messages must fit into the segments that both ends and the path take.
+    fn limit_messages(&mut self) {
+        let mss = u16::try_from(self.control.mss()).unwrap_or(u16::MAX);
+        self.inner.set_mss(mss.saturating_sub(envelope::PREFIX));
+    }
+
+    /// Takes a message of the peer. It shows that the peer is alive and that our SYN ACK has arrived, which the
+    /// TPA endpoint learns from the same segment without its data.
+    fn on_envelope(&mut self, now: Instant, segment: TpaSegment) {
+        let is_ours = envelope::is_of(&self.control, &segment);
+        let TpaSegment { body: Body::Data { payload, .. }, .. } = segment.clone() else { return };
+        if !is_ours || self.stage == Stage::Over {
+            return;
+        }
+        self.control.receive(now, Segment::Tpa(TpaSegment { body: Body::Empty, ..segment }), None);
+        self.update_stage();
+        let Some(message) = envelope::take(payload) else { return };
+        let has_room = message.data.is_empty() || self.unread < self.capacity;
+        if self.stage == Stage::Open && has_room {
+            self.inner.receive(now, Segment::Custom(message), None);
+        }
+    }
+
+    /// Hands over the data, and closes once the peer has all of it.
+    fn pass_on(&mut self, now: Instant) {
+        while self.stage == Stage::Open
+            && let Some(data) = self.queue.pop_front()
+        {
+            if self.inner.send(now, data).is_err() {
+                self.fail();
+            }
+        }
+        if self.closing && self.unacked == 0 {
+            self.control.shutdown();
+        }
+    }
+
+    /// What the application learns of an event of the inner transport. Opening and closing are not its task.
+    fn on_event(&mut self, event: Event) -> Option<Event> {
+        match event {
+            Event::Delivered(bytes) => {
+                self.unread += bytes;
+                self.bytes_delivered += bytes;
+                if !self.reads {
+                    self.fail();
+                    return Some(Event::Reset);
+                }
+            }
+            Event::Acked(bytes) => {
+                self.unacked = self.unacked.saturating_sub(bytes);
+                self.bytes_acked += bytes;
+            }
+            Event::Reset | Event::TimedOut => self.fail(),
+            Event::Connected | Event::PeerClosed | Event::Closed => return None,
+        }
+        Some(event)
+    }
+
+    /// The inner transport cannot go on.
+    fn fail(&mut self) {
+        self.control.abort();
+        self.stage = Stage::Over;
+    }
+}
+
+impl Connection for Shim {
+    fn listen(&mut self) {
+        self.passive = true;
+        self.control.listen();
+    }
+
+    fn connect(&mut self) {
+        self.control.connect();
+    }
+
+    fn send(&mut self, _now: Instant, data: Data) -> Result<(), SendError> {
+        if self.closing || matches!(self.control.state(), State::Closed | State::Linger) {
+            return Err(SendError::Closed);
+        }
+        let Data::Bytes(bytes) = data else { return Err(SendError::Endless) };
+        self.unacked += bytes.len() as u64;
+        self.queue.push_back(Data::Bytes(bytes));
+        Ok(())
+    }
+
+    fn read_into(&mut self, into: &mut [u8]) -> usize {
+        let taken = self.inner.read_into(into);
+        self.unread = self.unread.saturating_sub(taken as u64);
+        taken
+    }
+
+    fn set_mss(&mut self, mss: u16) {
+        self.control.set_mss(mss);
+        self.limit_messages();
+    }
+
+    fn shutdown(&mut self, now: Instant) {
+        self.closing = true;
+        self.pass_on(now);
+    }
+
+    fn abort(&mut self) {
+        self.fail();
+    }
+
+    fn receive(&mut self, now: Instant, segment: Segment, trip: Option<Trip>) {
+        match segment {
+            Segment::Tpa(segment @ TpaSegment { body: Body::Data { .. }, .. }) => {
+                self.on_envelope(now, segment);
+            }
+            segment => self.control.receive(now, segment, trip),
+        }
+    }
+
+    fn notice(&mut self, now: Instant, notice: Notice) {
+        self.control.notice(now, notice);
+        if self.stage == Stage::Open {
+            self.inner.notice(now, notice);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        Connection::handle_timeout(&mut self.control, now);
+        if self.stage == Stage::Open {
+            self.inner.handle_timeout(now);
+        }
+    }
+
+    fn poll_output(&mut self, now: Instant) -> Option<Output> {
+        loop {
+            self.update_stage();
+            self.pass_on(now);
+            if let Some(output) = Connection::poll_output(&mut self.control, now) {
+                return Some(output);
+            }
+            if self.stage != Stage::Open {
+                return None;
+            }
+            match self.inner.poll_output(now)? {
+                Output::Segment(Segment::Custom(message)) => {
+                    if let Some(segment) = envelope::put(&self.control, &message) {
+                        return Some(Output::Segment(Segment::Tpa(segment)));
+                    }
+                }
+                Output::Segment(_) => {}
+                Output::Event(event) => {
+                    if let Some(event) = self.on_event(event) {
+                        return Some(Output::Event(event));
+                    }
+                }
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let inner = self.inner.poll_timeout().filter(|_| self.stage == Stage::Open);
+        earliest(Connection::poll_timeout(&self.control), inner)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.control.state() == State::Closed
+    }
+
+    fn counters(&self) -> Counters {
+        self.inner.counters()
+    }
+}
+
+impl Endpoint for Shim {
+    fn state(&self) -> State {
+        self.control.state()
+    }
+
+    fn peer(&self) -> &Options {
+        self.control.peer()
+    }
+
+    fn connect_again(&mut self) {
+        self.control.connect_again();
+    }
+
+    fn gives_way_to(&self, segment: &TpaSegment) -> bool {
+        self.control.gives_way_to(segment)
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.reads = false;
+        if self.unread > 0 {
+            self.abort();
+        } else {
+            self.shutdown(now);
+        }
+    }
+
+    fn unacked(&self) -> u64 {
+        self.unacked
+    }
+
+    fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    fn id_of(&self, segment: &TpaSegment) -> SegmentId {
+        match &segment.body {
+            Body::Data { payload, .. } => envelope::id(payload),
+            _ => segment.id(),
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        let (counters, control) = (self.inner.counters(), Stats::of(&self.control));
+        let progress = self.inner.progress();
+        let latest = self.inner.round_trip().map(|round_trip| round_trip.latest.into());
+        Stats {
+            phase: progress.map_or(control.phase, |progress| progress.state),
+            rtt: latest.or(control.rtt),
+            latest_rtt: latest.or(control.latest_rtt),
+            cwnd: progress.map_or(control.cwnd, |progress| segments(progress.cwnd)),
+            unacked: self.unacked,
+            unread: self.unread,
+            counters: tpa::Counters {
+                data_sent: counters.sent,
+                retransmitted: counters.retransmitted,
+                timeouts: counters.timeouts,
+                delivered: counters.delivered,
+                out_of_order: counters.out_of_order,
+                bytes_acked: self.bytes_acked,
+                bytes_delivered: self.bytes_delivered,
+                ..control.counters
+            },
+            ..control
+        }
+    }
+}
+
+impl fmt::Debug for Shim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shim")
+            .field("control", &self.control)
+            .field("stage", &self.stage)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A congestion window as statistics show it.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
+fn segments(cwnd: f64) -> u8 {
+    cwnd as u8
+}
