@@ -39,15 +39,41 @@ pub use problem::{Place, Problem, Problems};
 pub use schema::{schema, schema_with};
 pub use topology::{Layout, NotConnected, Topology};
 
-/// Sets keys of a TPA, `kind` among them, with the names, bounds and messages of scenario files.
-pub fn set_tpa(config: &mut tpa::Config, parameters: &[(String, String)]) -> Result<(), Problems> {
-    let source = Source::Toml { text: String::new(), name: "the parameters of TPA".to_owned() };
+/// Chooses the transport of a real network: `kind` and its keys in `parameters`, with the names, bounds and
+/// messages of scenario files. Keys of TPA, and those in `usual`, change `tpa`. A user-defined transport is
+/// returned, with its own keys.
+pub fn set_transport(
+    tpa: &mut tpa::Config,
+    usual: &[(String, String)],
+    parameters: &[(String, String)],
+    extensions: &Extensions,
+) -> Result<Option<CustomTransport>, Problems> {
+    let kind = parameters.iter().rfind(|(key, _)| key == "kind");
+    let is_custom =
+        |(_, kind): &(_, String)| extensions.transports.iter().any(|entry| entry.extension.name == kind);
+    if kind.is_some_and(is_custom) {
+        take_transport(tpa, usual, extensions)?;
+        return take_transport(tpa, parameters, extensions);
+    }
+    // Together, because a profile among the parameters replaces what is not set.
+    take_transport(tpa, &[usual, parameters].concat(), extensions)
+}
+
+fn take_transport(
+    tpa: &mut tpa::Config,
+    parameters: &[(String, String)],
+    extensions: &Extensions,
+) -> Result<Option<CustomTransport>, Problems> {
+    let source = Source::Toml { text: String::new(), name: "the parameters of the transport".to_owned() };
     let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
-    let no_extensions = Extensions::default();
-    let mut faults = Faults::new(&no_extensions);
+    let mut faults = Faults::new(extensions);
     overrides::apply(&mut root, parameters, &mut faults);
-    transport::set_tpa(&root, config, &mut faults);
-    if faults.is_empty() { Ok(()) } else { Err(source.problems(Some(&root), faults.into_list(), parameters)) }
+    let custom = transport::take(&root, tpa, &mut faults);
+    if faults.is_empty() {
+        Ok(custom)
+    } else {
+        Err(source.problems(Some(&root), faults.into_list(), parameters))
+    }
 }
 
 impl Scenario {

@@ -144,7 +144,7 @@ pub(crate) struct KeygenArgs {
     pub(crate) file: PathBuf,
 }
 
-/// Security and TPA parameters: the same for all commands.
+/// Security and transport: the same for all commands.
 #[derive(Args)]
 pub(crate) struct NetArgs {
     /// No protection: anybody can connect, eavesdrop and modify traffic.
@@ -163,7 +163,11 @@ pub(crate) struct NetArgs {
     /// File of known peers' keys, in place of multihop/known_peers in the user's data folder.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
     pub(crate) known_peers: Option<PathBuf>,
-    /// Set a TPA parameter by its name in scenario files: cwnd_max=12, user_timeout=60, kind=tpa-ap-2.
+    /// Transport, by its name in scenario files: a kind of TPA, or a user-defined transport. Both ends must use
+    /// the same one.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) transport: Option<String>,
+    /// Set a parameter of the transport by its name in scenario files: cwnd_max=12, user_timeout=60.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
     /// Log more; repeat for even more.

@@ -15,6 +15,7 @@ use std::time::Duration;
 use anyhow::Context;
 use multihop_net::TpaListener;
 use multihop_net::tunnel::Address;
+use multihop_scenario::Extensions;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -62,9 +63,10 @@ async fn listen(
     address: &Address,
     args: &NetArgs,
     usual: settings::Usual<'_>,
+    extensions: &Extensions,
     say: impl Fn(String) -> anyhow::Result<()>,
 ) -> Result<TpaListener, CommandError> {
-    let (config, token) = settings::listening(args, usual)?;
+    let (config, token) = settings::listening(args, usual, extensions)?;
     let at = first(address).await.with_context(|| format!("cannot listen on {address}"))?;
     let listener = TpaListener::bind(at, config).await.with_context(|| format!("cannot listen on {at}"))?;
     say(format!("listening on {}", listener.local_addr()))?;

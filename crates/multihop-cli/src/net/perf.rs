@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use multihop_net::perf::{self, Amount, EndTotals, Outcome, Plan, Sample};
 use multihop_net::{Config, Security, TpaStream, dial};
+use multihop_scenario::Extensions;
 use serde_json::{Value, json};
 
 use super::args::PerfArgs;
@@ -14,15 +15,15 @@ use super::{listen, run, settings};
 use crate::{CommandError, output};
 
 /// Measures the goodput to a listening end, or is that end.
-pub(crate) fn perf(args: &PerfArgs) -> Result<(), CommandError> {
+pub(crate) fn perf(args: &PerfArgs, extensions: &Extensions) -> Result<(), CommandError> {
     match (&args.listen, &args.server) {
         (Some(address), _) => run(args.net.verbose, async {
             let say = |line: String| output::line(format_args!("{line}"));
-            let listener = listen(address, &args.net, &[], say).await?;
+            let listener = listen(address, &args.net, &[], extensions, say).await?;
             Ok(perf::serve(&listener, served).await.context("cannot accept connections any more")?)
         }),
         (None, Some(server)) => {
-            let config = settings::connecting(&args.net, &[])?;
+            let config = settings::connecting(&args.net, &[], extensions)?;
             run(args.net.verbose, async {
                 let stream = dial(server, &config).await;
                 let stream = stream.with_context(|| format!("cannot connect to {server}"))?;

@@ -8,6 +8,7 @@ use anyhow::Context;
 use indicatif::MultiProgress;
 use multihop_net::TpaListener;
 use multihop_net::files::{self, Options, Served, Target, Watcher};
+use multihop_scenario::Extensions;
 
 use super::args::RecvArgs;
 use super::bar::{Bar, sentence};
@@ -15,7 +16,7 @@ use super::{listen, run};
 use crate::{CommandError, output};
 
 /// Receives files and folders.
-pub(crate) fn recv(args: &RecvArgs) -> Result<(), CommandError> {
+pub(crate) fn recv(args: &RecvArgs, extensions: &Extensions) -> Result<(), CommandError> {
     let into_stream = args.to == Path::new("-");
     if !into_stream {
         make(&args.to).with_context(|| format!("cannot create the folder {}", args.to.display()))?;
@@ -28,7 +29,7 @@ pub(crate) fn recv(args: &RecvArgs) -> Result<(), CommandError> {
             }
             output::line(format_args!("{line}"))
         };
-        let listener = listen(&args.listen, &args.net, &args.transfer.usual(), say).await?;
+        let listener = listen(&args.listen, &args.net, &args.transfer.usual(), extensions, say).await?;
         if into_stream { stream(args, &listener).await } else { folder(args, &listener).await }
     })
 }

@@ -6,6 +6,7 @@ use anyhow::Context;
 use indicatif::MultiProgress;
 use multihop_net::files::{self, Options, Sources};
 use multihop_net::{TpaStream, dial};
+use multihop_scenario::Extensions;
 
 use super::args::SendArgs;
 use super::bar::Bar;
@@ -13,8 +14,8 @@ use super::{run, settings};
 use crate::{CommandError, output};
 
 /// Sends files and folders to a receiver.
-pub(crate) fn send(args: &SendArgs) -> Result<(), CommandError> {
-    let config = settings::connecting(&args.net, &args.transfer.usual())?;
+pub(crate) fn send(args: &SendArgs, extensions: &Extensions) -> Result<(), CommandError> {
+    let config = settings::connecting(&args.net, &args.transfer.usual(), extensions)?;
     let options = Options { patience: args.transfer.patience, ..Options::default() };
     run(args.net.verbose, async {
         let sources = sources(args).map_err(anyhow::Error::from)?;

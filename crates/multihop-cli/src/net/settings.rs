@@ -1,19 +1,23 @@
-//! From arguments to how TPA works and who the other end may be.
+//! From arguments to the transport and who the other end may be.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
-use multihop_net::{Config, Identity, KnownPeers, Peers, Security, Token};
-use multihop_scenario::set_tpa;
+use multihop_net::{Config, CustomTransport, Identity, KnownPeers, Peers, Security, Token, TransportName};
+use multihop_scenario::{Extension, Extensions, set_transport};
 
 use super::args::NetArgs;
 use crate::CommandError;
 
-/// What a command sets of TPA, unless its user does.
+/// What a command sets of TPA, unless its user chooses another value.
 pub(super) type Usual<'a> = &'a [(&'a str, String)];
 
 /// For the listening end: without a security mode it makes a token, which peers must know.
-pub(super) fn listening(args: &NetArgs, usual: Usual<'_>) -> Result<(Config, Option<Token>), CommandError> {
+pub(super) fn listening(
+    args: &NetArgs,
+    usual: Usual<'_>,
+    extensions: &Extensions,
+) -> Result<(Config, Option<Token>), CommandError> {
     if let Some(security) = security(args)? {
         if let Security::Keys { peers: Peers::Known(known), .. } = &security
             && known.is_empty()
@@ -22,23 +26,33 @@ pub(super) fn listening(args: &NetArgs, usual: Usual<'_>) -> Result<(Config, Opt
                 "--key: no peer's key is known, so every connection is refused: pass --peer KEY, or add a line to the file of known peers"
             );
         }
-        return Ok((config(args, usual, security)?, None));
+        return Ok((config(args, usual, extensions, security)?, None));
     }
     let token = Token::generate().context("cannot make a token")?;
-    Ok((config(args, usual, Security::Token(token.clone()))?, Some(token)))
+    Ok((config(args, usual, extensions, Security::Token(token.clone()))?, Some(token)))
 }
 
 /// For the end that connects.
-pub(super) fn connecting(args: &NetArgs, usual: Usual<'_>) -> Result<Config, CommandError> {
+pub(super) fn connecting(
+    args: &NetArgs,
+    usual: Usual<'_>,
+    extensions: &Extensions,
+) -> Result<Config, CommandError> {
     let security = security(args)?
         .ok_or_else(|| CommandError::Usage("no security mode: pass --token, --key or --plain".to_owned()))?;
-    config(args, usual, security)
+    config(args, usual, extensions, security)
 }
 
-fn config(args: &NetArgs, usual: Usual<'_>, security: Security) -> Result<Config, CommandError> {
+fn config(
+    args: &NetArgs,
+    usual: Usual<'_>,
+    extensions: &Extensions,
+    security: Security,
+) -> Result<Config, CommandError> {
     let mut config = Config::new(security);
-    let usual = usual.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
-    set(&mut config, &usual.chain(args.set.iter().cloned()).collect::<Vec<_>>())?;
+    let kind = args.transport.iter().map(|name| ("kind".to_owned(), name.clone()));
+    let parameters: Vec<_> = kind.chain(args.set.iter().cloned()).collect();
+    set(&mut config, usual, &parameters, extensions)?;
     Ok(config)
 }
 
@@ -82,13 +96,36 @@ fn data_folder() -> anyhow::Result<PathBuf> {
         .ok_or_else(|| anyhow!("neither XDG_DATA_HOME nor HOME is set: pass --known-peers FILE"))
 }
 
-/// Sets parameters of TPA, with the names, bounds and messages that they have in scenario files.
-fn set(config: &mut Config, parameters: &[(String, String)]) -> Result<(), CommandError> {
+/// Chooses the transport and sets its parameters, with the names, bounds and messages of scenario files.
+fn set(
+    config: &mut Config,
+    usual: Usual<'_>,
+    parameters: &[(String, String)],
+    extensions: &Extensions,
+) -> Result<(), CommandError> {
     // A profile has no keepalive, which NAT on real networks needs.
-    let keepalive =
-        config.transport.keepalive.map(|time| ("keepalive".to_owned(), time.as_secs_f64().to_string()));
-    let parameters: Vec<_> = keepalive.into_iter().chain(parameters.iter().cloned()).collect();
-    set_tpa(&mut config.transport, &parameters).map_err(|problems| CommandError::Usage(problems.to_string()))
+    let keepalive = config.transport.keepalive.map(|time| ("keepalive", time.as_secs_f64().to_string()));
+    let usual = keepalive.into_iter().chain(usual.iter().cloned());
+    let usual: Vec<_> = usual.map(|(key, value)| (key.to_owned(), value)).collect();
+    let custom = set_transport(&mut config.transport, &usual, parameters, extensions)
+        .map_err(|problems| CommandError::Usage(problems.to_string()))?;
+    config.custom = custom.map(on_real_sockets).transpose()?;
+    Ok(())
+}
+
+/// A user-defined transport with the name by which two ends recognise it.
+fn on_real_sockets(custom: multihop_scenario::CustomTransport) -> Result<CustomTransport, CommandError> {
+    let Extension { name, version, .. } = custom.extension;
+    let name = format!("{name}/{version}");
+    let problem = || {
+        format!(
+            "transport {name}: found a name of {} bytes, allowed: at most {}",
+            name.len(),
+            TransportName::MAX
+        )
+    };
+    let name = TransportName::new(&name).ok_or_else(|| CommandError::Usage(problem()))?;
+    Ok(CustomTransport { name, config: custom.config })
 }
 
 #[cfg(test)]
@@ -98,7 +135,7 @@ mod tests {
     fn with(parameters: &[(&str, &str)]) -> Result<Config, CommandError> {
         let mut config = Config::new(Security::Plain);
         let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        set(&mut config, &parameters.iter().map(owned).collect::<Vec<_>>())?;
+        set(&mut config, &[], &parameters.iter().map(owned).collect::<Vec<_>>(), &Extensions::default())?;
         Ok(config)
     }
 

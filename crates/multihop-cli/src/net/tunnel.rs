@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use multihop_net::tunnel::{self, Dialer};
+use multihop_scenario::Extensions;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -14,16 +15,16 @@ use super::{first, listen, run, settings};
 use crate::{CommandError, output};
 
 /// Runs one end of a tunnel until it is interrupted.
-pub(crate) fn tunnel(args: &TunnelArgs) -> Result<(), CommandError> {
+pub(crate) fn tunnel(args: &TunnelArgs, extensions: &Extensions) -> Result<(), CommandError> {
     match (&args.listen, &args.gateway) {
         (Some(address), _) => run(args.net.verbose, async {
             let say = |line: String| output::line(format_args!("{line}"));
-            let listener = listen(address, &args.net, &usual(), say).await?;
+            let listener = listen(address, &args.net, &usual(), extensions, say).await?;
             let served = tunnel::gateway(&listener, args.allow.clone()).await;
             Ok(served.context("cannot accept connections any more")?)
         }),
         (None, Some(gateway)) => {
-            let config = settings::connecting(&args.net, &usual())?;
+            let config = settings::connecting(&args.net, &usual(), extensions)?;
             run(args.net.verbose, async {
                 let at = first(gateway).await.with_context(|| format!("cannot resolve {gateway}"))?;
                 if args.fallback_tcp {

@@ -16,7 +16,7 @@ use multihop_transport::pacing::Clock;
 use multihop_transport::tcp::{Restore, Variant};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-pub(super) use parameters::set_tpa;
+pub(super) use parameters::take;
 
 use super::document::{Fault, Node, Value};
 use super::extension::{Entry, Extensions, NewTransport};

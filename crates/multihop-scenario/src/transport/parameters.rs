@@ -139,20 +139,32 @@ fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
     }
 }
 
-/// Sets keys of a TPA, `kind` among them, with the names, bounds and messages of scenario files.
-pub(crate) fn set_tpa(node: &Node, config: &mut tpa::Config, faults: &mut Faults<'_>) -> Option<()> {
+/// Reads the transport of a real network: changes the configuration of TPA, or makes a user-defined one.
+pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) -> Option<CustomTransport> {
     let mut keys = Keys::open(node, "", faults)?;
     let name = match keys.find("kind").cloned() {
         Some(kind) => Name::read(&kind, "kind", faults)?,
         None => Name { text: "tpa".to_owned(), kind: Kind::Tpa(TPA) },
     };
-    let Kind::Tpa(kind) = name.kind else {
-        faults.push(Fault::at_key("kind", format!("found {:?}, allowed: the kinds of TPA", name.text)));
-        return None;
+    let mut parameters = match &name.kind {
+        Kind::Tpa(kind) => Parameters::Tpa(kind.parameters(tpa.clone())),
+        kind @ Kind::Custom(_) => Parameters::of(kind),
+        Kind::Udp | Kind::Tcp(_) => {
+            let custom =
+                faults.extensions.transports.iter().map(|entry| format!(", {}", entry.extension.name));
+            let allowed = format!("the kinds of TPA{}", custom.collect::<String>());
+            faults.push(Fault::at_key("kind", format!("found {:?}, allowed: {allowed}", name.text)));
+            return None;
+        }
     };
-    let mut parameters = kind.parameters(config.clone());
-    settings::take(&mut parameters, &name.text, &mut keys, faults);
+    settings::take(parameters.settings()?, &name.text, &mut keys, faults);
     keys.close(faults);
-    *config = parameters.config;
-    Some(())
+    match parameters {
+        Parameters::Custom(extension, config) => Some(CustomTransport { extension, config: config.into() }),
+        Parameters::Tpa(parameters) => {
+            *tpa = parameters.config;
+            None
+        }
+        Parameters::Udp | Parameters::Tcp(_) => None,
+    }
 }
