@@ -2,7 +2,7 @@
 
 #[expect(dead_code, reason = "the tests call the command themselves")]
 #[path = "../../../../examples/my_protocols.rs"]
-mod my_protocols;
+pub(crate) mod my_protocols;
 
 use multihop_scenario::schema_with;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use super::Folder;
 const SCENARIO: &str = include_str!("../../../../examples/my_protocols.toml");
 
 /// The exit code of the program.
-fn run(arguments: &[&str]) -> i32 {
+pub(crate) fn run(arguments: &[&str]) -> i32 {
     let all = ["my_protocols"].iter().chain(arguments).map(Into::into).collect();
     multihop_cli::main_with(all, &my_protocols::extensions())
 }

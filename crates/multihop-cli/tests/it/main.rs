@@ -7,6 +7,7 @@ mod motion;
 mod net;
 mod run;
 mod sweep;
+mod transport;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

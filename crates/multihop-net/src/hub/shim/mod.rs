@@ -173,8 +173,11 @@ impl Connection for Shim {
     }
 
     fn read_into(&mut self, into: &mut [u8]) -> usize {
-        let taken = self.inner.read_into(into);
-        self.unread = self.unread.saturating_sub(taken as u64);
+        // More may have arrived, of which the event has not been polled.
+        let unread = usize::try_from(self.unread).unwrap_or(usize::MAX);
+        let max = into.len().min(unread);
+        let taken = self.inner.read_into(&mut into[..max]);
+        self.unread -= taken as u64;
         taken
     }
 
