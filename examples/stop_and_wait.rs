@@ -183,7 +183,7 @@ impl Connection for End {
     }
 
     fn set_mss(&mut self, mss: u16) {
-        self.segment = self.segment.min(u32::from(mss).saturating_sub(HEADER as u32)).max(1);
+        self.segment = self.segment.min(u32::from(mss.saturating_sub(HEADER))).max(1);
     }
 
     fn shutdown(&mut self, _now: Instant) {
@@ -236,8 +236,8 @@ impl Connection for End {
 /// A segment, or its ACK if it has no data: the number, padded to the length of a TCP header.
 fn segment(number: u32, data: Payload) -> Output {
     let mut header = number.to_be_bytes().to_vec();
-    header.resize(HEADER, 0);
+    header.resize(usize::from(HEADER), 0);
     Output::Segment(Segment::Custom(Message { header, data }))
 }
 
-const HEADER: usize = 20;
+const HEADER: u16 = 20;
