@@ -41,7 +41,9 @@ def main() -> int:
     parser.add_argument("study", choices=["lossy", "local", "relay"])
     parser.add_argument("--seconds", type=float, default=20.0, help="duration of each run")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each case")
-    parser.add_argument("--jobs", type=int, default=3, help="parallel runs, in studies whose bottleneck is the path")
+    parser.add_argument(
+        "--jobs", type=int, default=3, help="parallel runs, in studies whose bottleneck is the path"
+    )
     parser.add_argument("--megabytes", type=int, default=10, help="for relay: size of the file")
     options = parser.parse_args()
     build()

@@ -42,7 +42,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="set a key for every run"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="keep finished runs in this folder and write the results there")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep runs and write results in this folder")
     parser.add_argument("--shard", metavar="I/N", help="run one of N parts")
     parser.add_argument("--jobs", type=int, metavar="N", help="ignored; the workers decide")
     parser.add_argument("--json", action="store_true", help="print each result as one line of JSON")

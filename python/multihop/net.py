@@ -241,7 +241,7 @@ class StreamWriter(asyncio.StreamWriter):
         return self._connection.stats()
 
     async def wait_closed(self) -> None:
-        """Wait until it is closed and the peer has received everything: the protocol ends with the process."""
+        """Wait until it is closed and the peer has everything: the protocol ends with the process."""
         await super().wait_closed()
         await asyncio.get_running_loop().run_in_executor(None, self._connection.closed, LINGER)
 
