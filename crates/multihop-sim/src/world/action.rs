@@ -5,14 +5,12 @@ use multihop_radio::frame::{Outgoing, PacketHandle};
 
 use super::agenda::Direction;
 use super::flow::Arrival;
-use super::ids::{EndId, FlightId};
+use super::ids::EndId;
 
 /// Applied by [`World::act`](super::World::act) after the requesting part has returned.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     // Of the air:
-    /// Continues a frame's passage over stations.
-    ResumeFlight(FlightId),
     /// A station's MAC takes its next packet.
     Serve(NodeId),
     /// A station passes the packet of a data frame to the layer above.

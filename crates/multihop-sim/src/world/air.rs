@@ -281,7 +281,7 @@ impl Air {
         if delivered {
             debug_assert_eq!(frame.kind, FrameKind::Data, "only data frames carry packets");
             let (from, is_unicast, packet) = (frame.from, frame.to != BROADCAST, frame.body);
-            if context.actions.is_empty() {
+            if !context.has_asked() {
                 self.deliver(context, to, from, is_unicast, packet);
             } else {
                 context.ask(Action::Deliver { node: to, from, is_unicast, packet });

@@ -8,6 +8,7 @@ use super::agenda::Owner;
 use super::context::Context;
 use super::ends::Ends;
 use super::ids::EndId;
+use super::ip::Ip;
 use super::relay::Relay;
 use crate::engine::Rank;
 use multihop_scenario::draw::{exponential, pareto};
@@ -15,17 +16,17 @@ use multihop_scenario::{App, Drawn};
 
 impl Ends {
     /// Handles the next step of an application.
-    pub(super) fn handle_application(&mut self, context: &mut Context<'_>, id: FlowId) {
+    pub(super) fn handle_application(&mut self, context: &mut Context<'_>, ip: &mut Ip, id: FlowId) {
         let stop = context.scenario.flows[id.index()].stop.map(|stop| Instant::ZERO + stop);
         if stop.is_some_and(|stop| stop <= context.now) {
             self.stop_application(context, id);
         } else {
-            self.step_application(context, id);
+            self.step_application(context, ip, id);
         }
         self.arm_application(context, id);
     }
 
-    fn step_application(&mut self, context: &mut Context<'_>, id: FlowId) {
+    fn step_application(&mut self, context: &mut Context<'_>, ip: &mut Ip, id: FlowId) {
         let (now, app) = (context.now, context.scenario.flows[id.index()].app);
         let state = &mut self.flows[id.index()];
         let first = state.stats.began.is_none();
@@ -38,7 +39,7 @@ impl Ends {
             App::Pareto { mean_bytes, shape, .. } => Some(pareto(&mut state.rng, mean_bytes, shape)),
             App::Cbr { rate, size } => {
                 state.next = Some(now + rate.time_for(size));
-                return self.send(context, id, Data::Virtual(size.into()));
+                return self.send(context, ip, id, Data::Virtual(size.into()));
             }
             App::Relay { of, .. } => {
                 state.unacked = u64::MAX;
@@ -53,14 +54,14 @@ impl Ends {
         if first {
             self.ends[EndId::sender(id).index()].connect();
         }
-        self.send(context, id, amount.map_or(Data::Endless, Data::Virtual));
+        self.send(context, ip, id, amount.map_or(Data::Endless, Data::Virtual));
     }
 
     /// Hands the application's data to its connection; the application ends if the connection accepts no more.
-    fn send(&mut self, context: &mut Context<'_>, id: FlowId, data: Data) {
+    fn send(&mut self, context: &mut Context<'_>, ip: &mut Ip, id: FlowId, data: Data) {
         let end = EndId::sender(id);
         match self.ends[end.index()].send(context.now, data) {
-            Ok(()) => context.ask(Action::DrainEnd(end)),
+            Ok(()) => self.drain(context, ip, end),
             Err(_) => self.end_application(context, id),
         }
     }

@@ -20,8 +20,10 @@ pub(super) struct Context<'a> {
     pub(super) agenda: Agenda,
     pub(super) packets: Pool,
     pub(super) observer: Observer,
-    /// A stack: the last one is next, see [`World::act`](super::World::act).
-    pub(super) actions: Vec<Action>,
+    /// Requested actions that have not been applied yet.
+    actions: Vec<Action>,
+    /// How many of `actions` are in order: the last one of these is next.
+    ordered: usize,
     /// Whether every lost packet must be reported.
     pub(super) reports_losses: bool,
     next_uid: u64,
@@ -38,6 +40,7 @@ impl<'a> Context<'a> {
             packets: Pool::default(),
             observer,
             actions: Vec::new(),
+            ordered: 0,
             reports_losses: false,
             next_uid: 0,
         }
@@ -46,6 +49,20 @@ impl<'a> Context<'a> {
     /// Requests an action, to be applied after the current part has returned and after its earlier requests.
     pub(super) fn ask(&mut self, action: Action) {
         self.actions.push(action);
+    }
+
+    /// Whether an action has been requested since the last one was taken.
+    #[inline]
+    pub(super) fn has_asked(&self) -> bool {
+        self.actions.len() > self.ordered
+    }
+
+    /// Takes the next action. The latest requests come first, in the order in which they were made.
+    pub(super) fn next_action(&mut self) -> Option<Action> {
+        self.actions[self.ordered..].reverse();
+        let action = self.actions.pop();
+        self.ordered = self.actions.len();
+        action
     }
 
     /// Creates a packet.

@@ -205,10 +205,10 @@ impl Ends {
             connection.receive(context.now, segment, arrival.trip(context.now));
         }
         self.drain(context, ip, end);
-        if context.actions.is_empty() {
-            self.note_arrival(context, end, arrival, delivered);
-        } else {
+        if context.has_asked() {
             context.ask(Action::Arrived { end, arrival, delivered });
+        } else {
+            self.note_arrival(context, end, arrival, delivered);
         }
     }
 
@@ -275,7 +275,7 @@ impl Ends {
                 Output::Segment(segment) => self.transmit(context, ip, end, Body::of(id, segment)),
                 Output::Event(event) => self.handle_event(context, end, event),
             }
-            if !context.actions.is_empty() {
+            if context.has_asked() {
                 context.ask(Action::DrainEnd(end));
                 return;
             }
@@ -339,7 +339,9 @@ impl Ends {
             state.stats.rtt.add(trip.latest.as_secs_f64());
         }
         context.observer.progress(context.now, sender.flow(), || end.progress());
-        if let (Some(losses), Some(reactions)) = (&mut self.losses, end.reactions()) {
+        if let Some(losses) = &mut self.losses
+            && let Some(reactions) = end.reactions()
+        {
             losses.note_action(sender.flow(), reactions);
         }
     }

@@ -104,8 +104,9 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
+    /// Of a packet that has just crossed its last link.
     pub(super) fn of(packet: &Packet) -> Self {
-        Self { created: packet.created, hops: packet.hops, there: packet.there }
+        Self { created: packet.created, hops: packet.hops.saturating_add(1), there: packet.there }
     }
 
     /// The round trip that ends with it, by direction.

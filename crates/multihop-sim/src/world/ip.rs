@@ -67,10 +67,10 @@ impl Ip {
         from: NodeId,
         packet: PacketHandle,
     ) {
-        let arrived = context.packets.get_mut(packet);
-        arrived.hops = arrived.hops.saturating_add(1);
+        let arrived = context.packets.get(packet);
+        let hops = arrived.hops.saturating_add(1);
         if arrived.destination == node {
-            context.observer.received(context.now, node, arrived, arrived.hops);
+            context.observer.received(context.now, node, arrived, hops);
             if let Body::Unreachable(lost) = &arrived.body {
                 let action = notice_of(node, lost);
                 context.ask(action);
@@ -80,6 +80,9 @@ impl Ip {
             }
             return;
         }
+        let packet = context.packets.claim(packet);
+        let arrived = context.packets.get_mut(packet);
+        arrived.hops = hops;
         arrived.ttl -= 1;
         if arrived.ttl == 0 {
             // DEVIATION ip-1: no ICMP time exceeded.
@@ -171,7 +174,7 @@ impl Ip {
         while let Some(output) = self.router.agent_mut(node).and_then(|agent| agent.poll_output(context.now))
         {
             self.apply_router_output(context, node, output);
-            if !context.actions.is_empty() {
+            if context.has_asked() {
                 context.ask(Action::DrainRouter(node));
                 return;
             }

@@ -31,6 +31,7 @@ use self::agenda::{Agenda, Direction, Owner};
 use self::air::Air;
 use self::context::Context;
 use self::ends::Ends;
+use self::ids::FlightId;
 use self::ip::Ip;
 use self::link::Links;
 use self::losses::LossMonitor;
@@ -44,8 +45,6 @@ use multihop_scenario::{Layout, Scenario};
 /// All state of one run.
 pub(crate) struct World<'a> {
     context: Context<'a>,
-    /// Requested actions that have not been applied yet; the last one is next.
-    pending: Vec<Action>,
     air: Air,
     ip: Ip,
     ends: Ends,
@@ -64,7 +63,6 @@ impl<'a> World<'a> {
         let ends = Ends::new(scenario, layout, |from, to| ip.hops(from, to));
         let mut world = Self {
             context: Context::new(scenario, agenda, observer),
-            pending: Vec::new(),
             air: Air::new(scenario, tracks, ip.wants_overheard()),
             ip,
             ends,
@@ -111,32 +109,40 @@ impl<'a> World<'a> {
                 if !is_passing {
                     context.agenda.clear(key);
                 }
-                self.air.advance_flight(context, &mut self.ip, flight, false);
+                self.advance_flight(flight);
             }
             Owner::Mac(node) => self.air.handle_mac_timeout(context, node),
             Owner::Link(_) if context.agenda.is_passage(key) => self.handle_passages(key),
             Owner::Link(node) => self.ip.handle_link_timeout(context, node),
             Owner::Router(node) => self.ip.handle_router_timeout(context, node),
             Owner::End(end) => self.ends.handle_timeout(context, &mut self.ip, end),
-            Owner::Application(flow) => self.ends.handle_application(context, flow),
+            Owner::Application(flow) => self.ends.handle_application(context, &mut self.ip, flow),
             Owner::Recorder => self.record_row(),
             Owner::Wire(wire) => self.ip.handle_wire(context, wire),
+        }
+    }
+
+    /// Moves a frame on; where it pauses, the other parts act.
+    #[inline]
+    fn advance_flight(&mut self, flight: FlightId) {
+        let mut resumes = false;
+        while self.air.advance_flight(&mut self.context, &mut self.ip, flight, resumes) {
+            self.act_in_order();
+            resumes = true;
         }
     }
 
     /// Applies the requested actions. Actions that result from an action are applied before the next one.
     #[inline]
     fn act(&mut self) {
-        if !self.context.actions.is_empty() {
+        if self.context.has_asked() {
             self.act_in_order();
         }
     }
 
     #[inline(never)]
     fn act_in_order(&mut self) {
-        loop {
-            self.pending.extend(self.context.actions.drain(..).rev());
-            let Some(action) = self.pending.pop() else { break };
+        while let Some(action) = self.context.next_action() {
             self.apply(action);
         }
     }
@@ -144,7 +150,6 @@ impl<'a> World<'a> {
     fn apply(&mut self, action: Action) {
         let Self { context, air, ip, ends, .. } = self;
         match action {
-            Action::ResumeFlight(flight) => air.advance_flight(context, ip, flight, true),
             Action::Serve(node) => air.serve(context, node),
             Action::Deliver { node, from, is_unicast, packet } => {
                 air.deliver(context, node, from, is_unicast, packet);
@@ -203,10 +208,7 @@ impl<'a> World<'a> {
             Direction::Up { from } => match context.packets.get(packet).body {
                 Body::Arp(arp) => ip.receive_arp(context, node, from, arp, packet),
                 Body::Routing { .. } => ip.receive_message(context, node, from, packet),
-                _ => {
-                    let packet = context.packets.claim(packet);
-                    ip.receive(context, node, from, packet);
-                }
+                _ => ip.receive(context, node, from, packet),
             },
             Direction::Down { next_hop } => {
                 let urgent = context.packets.get(packet).is_urgent();

@@ -10,7 +10,6 @@ use multihop_radio::frame::PacketHandle;
 use multihop_radio::mac::Transmission;
 use multihop_radio::params::Flavour;
 
-use super::action::Action;
 use super::air::{Air, Taps};
 use super::context::Context;
 use super::flights::{Flight, Flights};
@@ -60,15 +59,15 @@ impl Air {
     }
 
     /// Moves the first or last bit of a frame to the next station, and to those after it until another event must come
-    /// first. A frame `resumes` after other parts have acted on an event at a station.
-    #[inline(never)]
+    /// first. Returns whether the frame pauses for other parts to act on an event at a station; it `resumes` afterwards.
+    #[inline]
     pub(super) fn advance_flight(
         &mut self,
         context: &mut Context<'_>,
         taps: &mut impl Taps,
         id: FlightId,
         resumes: bool,
-    ) {
+    ) -> bool {
         let mut flight = self.flights.all[id.index()].take().expect(AWAY);
         let near = self.first_pass_near(&flight);
         let mut others = Others::of(context, near);
@@ -82,10 +81,11 @@ impl Air {
         match progress {
             Progress::Waits => context.agenda.arm_flight(flight.key()),
             Progress::Passes => self.flights.passes(flight.key(), id),
-            Progress::Pauses => context.ask(Action::ResumeFlight(id)),
+            Progress::Pauses => {}
             Progress::IsOver => self.land(context, id, &flight),
         }
         self.flights.all[id.index()] = Some(flight);
+        matches!(progress, Progress::Pauses)
     }
 
     /// The next event of the passing frames that may share a hearer with this one.
@@ -134,16 +134,16 @@ impl Air {
         others: &mut Others,
     ) -> bool {
         let (began, farthest) = (flight.wave_began(), self.medium.farthest(flight.transmission.rate));
-        self.signal_starts(context, flight, &flight.links[flight.next], farthest);
-        for next in flight.next + 1..flight.links.len() {
-            let link = &flight.links[next];
+        let mut next = flight.next;
+        loop {
+            self.signal_starts(context, flight, &flight.links[next], farthest);
+            next += 1;
+            let Some(link) = flight.links.get(next) else { return true };
             if !others.let_pass(context, began + link.delay(), || flight.key_at(next)) {
                 flight.next = next;
                 return false;
             }
-            self.signal_starts(context, flight, link, farthest);
         }
-        true
     }
 
     /// Moves the last bit from station to station until other parts must act.
@@ -156,24 +156,20 @@ impl Air {
         others: &mut Others,
     ) -> Progress {
         let began = flight.wave_began();
-        self.signal_ends(context, taps, flight, &flight.links[flight.next]);
-        for next in flight.next + 1..flight.links.len() {
-            if !context.actions.is_empty() {
+        let mut next = flight.next;
+        loop {
+            self.signal_ends(context, taps, flight, &flight.links[next]);
+            next += 1;
+            if context.has_asked() {
                 flight.next = next;
                 return Progress::Pauses;
             }
-            let link = &flight.links[next];
+            let Some(link) = flight.links.get(next) else { return Progress::IsOver };
             if !others.let_pass(context, began + link.delay(), || flight.key_at(next)) {
                 flight.next = next;
                 return Progress::Passes;
             }
-            self.signal_ends(context, taps, flight, link);
         }
-        if context.actions.is_empty() {
-            return Progress::IsOver;
-        }
-        flight.next = flight.links.len();
-        Progress::Pauses
     }
 
     /// Ends a frame after its last station.
