@@ -2,4 +2,5 @@
 
 mod aodv;
 mod dsr;
+mod keys;
 mod olsr;

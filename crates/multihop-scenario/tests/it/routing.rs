@@ -85,8 +85,6 @@ fn every_key_of_aodv() {
         neighbour_life = 6\nbuffer_packets = 65\nbuffer_life = 15\nrelease_spacing = 0.03\njitter = 0.04\n\
         rate_limit = \"off\"\nreply_ttl = 31\nmax_repair_ttl = 7";
     let expected = aodv::Config {
-        preset: aodv::Preset::Uu,
-        link_failure: aodv::LinkFailure::Mac,
         expanding_ring: false,
         local_repair: aodv::LocalRepair::Rfc,
         gratuitous_replies: true,
@@ -104,7 +102,6 @@ fn every_key_of_aodv() {
         node_traversal: ms(100),
         timeout_buffer: 5,
         network_wide_requests: 6,
-        max_wait: Duration::MAX,
         tick: Some(ms(250)),
         hello_interval: ms(1500),
         hello_jitter: ms(125),
@@ -116,6 +113,7 @@ fn every_key_of_aodv() {
         rate_limit: None,
         reply_ttl: 31,
         max_repair_ttl: 7,
+        ..aodv::Config::new(aodv::Preset::Uu, aodv::LinkFailure::Mac)
     };
     assert_eq!(aodv(keys), expected);
     assert_eq!(aodv("max_wait = 3").max_wait, s(3));

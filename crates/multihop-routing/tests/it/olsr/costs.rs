@@ -1,6 +1,6 @@
 //! Routes by cost in whole networks.
 
-use multihop_routing::olsr::{Clocks, DELAY, ETX, LinkMetric, Metric};
+use multihop_routing::olsr::{Clocks, DELAY, LinkMetric, METRICS, Metric};
 
 use super::*;
 
@@ -27,9 +27,9 @@ fn expect_all_reached(field: &mut Field) {
 
 #[test]
 fn every_metric_reaches_all_nodes() {
-    for (seed, kind, clocks) in
-        [(1, &DELAY, Clocks::Synchronised), (2, &DELAY, Clocks::Echoed), (3, &ETX, Clocks::Synchronised)]
-    {
+    let clocks = [Clocks::Synchronised, Clocks::Echoed];
+    let all = METRICS.iter().flat_map(|&kind| clocks.map(|clocks| (kind, clocks)));
+    for (seed, (kind, clocks)) in (1..).zip(all) {
         let mut field = Field::new(40, 0.27, seed, &by_cost(kind, clocks));
         field.run(60);
         expect_all_reached(&mut field);

@@ -1,0 +1,71 @@
+//! The keys of every protocol.
+
+use multihop_core::settings::{Allowed, Key, Settings, Value, Visitor};
+use multihop_routing::protocol::PROTOCOLS;
+
+/// Gives one key another value than its default.
+struct Change {
+    /// How many keys come before it.
+    place: usize,
+    seen: usize,
+    key: Option<&'static str>,
+}
+
+impl Change {
+    fn reaches(&mut self, key: &'static str) -> bool {
+        self.seen += 1;
+        let reached = self.seen == self.place + 1;
+        self.key = if reached { Some(key) } else { self.key };
+        reached
+    }
+}
+
+impl Visitor for Change {
+    fn name(&self) -> &str {
+        ""
+    }
+
+    fn key(&mut self, key: &Key<'_>) -> Option<Value> {
+        if !self.reaches(key.name) {
+            return None;
+        }
+        let values = match key.allowed {
+            Allowed::Switch => vec![Value::Switch(false), Value::Switch(true)],
+            Allowed::Whole(min, max) => vec![Value::Whole(min), Value::Whole(max)],
+            Allowed::Number(min, max) => vec![Value::Number(min), Value::Number(max)],
+            Allowed::Words(words) => words.iter().map(|word| Value::Word(word)).collect(),
+        };
+        values.into_iter().find(|value| Some(*value) != key.value)
+    }
+
+    fn switch_or_table(
+        &mut self,
+        name: &'static str,
+        current: bool,
+        _: &mut dyn Settings,
+        _: &str,
+    ) -> Option<bool> {
+        self.reaches(name).then_some(!current)
+    }
+
+    fn unavailable(&mut self, _: &str, _: &mut dyn FnMut(&mut dyn Visitor)) {}
+
+    fn refuse(&mut self, _: &'static str, _: String) {}
+}
+
+#[test]
+fn every_key_changes_the_configuration() {
+    for protocol in PROTOCOLS {
+        let default = format!("{:?}", (protocol.config)());
+        let mut changed = 0;
+        for place in 0.. {
+            let mut config = (protocol.config)();
+            let mut change = Change { place, seen: 0, key: None };
+            config.keys(&mut change);
+            let Some(key) = change.key else { break };
+            assert_ne!(format!("{config:?}"), default, "{key} of {}", protocol.name);
+            changed += 1;
+        }
+        assert!(changed > 10, "{changed} keys of {}", protocol.name);
+    }
+}
