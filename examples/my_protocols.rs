@@ -2,7 +2,12 @@
 //!
 //!     cargo run --release -p multihop-cli --example my_protocols -- run examples/my_protocols.toml
 //!
-//! Scenarios name the protocols like built-in ones; `sweep`, `check` and `schema` know them as well.
+//! Scenarios name the protocols like built-in ones; `sweep`, `check` and `schema` know them as well. The transport
+//! also runs over real sockets, between two such programs:
+//!
+//!     my_protocols recv --to inbox --transport stop-and-wait
+//!     my_protocols send FILE HOST --transport stop-and-wait --token ...
+//!
 //! docs/extending.md explains the parts.
 
 #[expect(dead_code, reason = "another program, of which this one uses only the protocol")]
