@@ -21,8 +21,10 @@ struct Ends {
     hubs: [Hub; 2],
     /// From each end to the other.
     links: [Link<Vec<u8>>; 2],
-    /// Datagrams with a bit that one end has sent.
+    /// The datagrams of both ends.
     sent: Vec<Vec<u8>>,
+    /// Whether nothing arrives any more.
+    cut: bool,
     initiated: Id,
     accepted: Option<Id>,
 }
@@ -40,7 +42,7 @@ impl Ends {
         let initiated = initiator.connect(address(LISTENER)).unwrap();
         let links = [0, 1].map(|end| Link::new(faults, Rng::stream(1, "test/link", end)));
         let (now, hubs) = (Instant::ZERO, [listener, initiator]);
-        Self { now, hubs, links, sent: Vec::new(), initiated, accepted: None }
+        Self { now, hubs, links, sent: Vec::new(), cut: false, initiated, accepted: None }
     }
 
     /// Everything that happens now, and then time up to the next deadline. False if there is none.
@@ -62,7 +64,9 @@ impl Ends {
             while let Some(bytes) = self.links[end].poll_output(self.now) {
                 let from = address(end);
                 let datagram = IncomingDatagram { from, local: None, ttl: Some(64), bytes: &bytes };
-                self.hubs[1 - end].receive(self.now, datagram);
+                if !self.cut {
+                    self.hubs[1 - end].receive(self.now, datagram);
+                }
             }
             self.hubs[end].handle_timeout(self.now);
         }
@@ -75,6 +79,13 @@ impl Ends {
             if let Err(error) = self.hubs[INITIATOR].is_connected(self.initiated) {
                 return error;
             }
+            assert!(self.step(), "nothing happens any more");
+        }
+    }
+
+    /// Waits until data can flow.
+    fn connect(&mut self) {
+        while self.accepted.is_none() || self.hubs[INITIATOR].is_connected(self.initiated) != Ok(true) {
             assert!(self.step(), "nothing happens any more");
         }
     }
@@ -192,6 +203,33 @@ fn two_ends_with_different_transports_learn_both_names() {
             assert!(ends.hubs[LISTENER].is_empty(), "{security:?}: the listener is reset at once");
         }
     }
+}
+
+#[test]
+fn a_peer_that_is_gone_is_noticed_with_and_without_data_in_flight() {
+    for data in [&b""[..], b"data"] {
+        let configs = [0, 1].map(|_| config(Security::Plain, Some(stop_and_wait())));
+        let limit = configs[0].transport.user_timeout.unwrap() + configs[0].transport.keepalive.unwrap();
+        let mut ends = Ends::new(configs, GOOD);
+        ends.connect();
+        ends.cut = true;
+        ends.hubs[INITIATOR].write(ends.now, ends.initiated, data).unwrap();
+        let end = ends.now + limit + Duration::from_secs(1);
+        while ends.now < end && ends.step() {}
+        let read = ends.hubs[INITIATOR].read(ends.initiated, &mut [0; 9]);
+        assert_eq!(read, Err(Error::TimedOut), "{} bytes in flight", data.len());
+    }
+}
+
+#[test]
+fn an_abort_resets_the_peer() {
+    let configs = [0, 1].map(|_| config(Security::Plain, Some(stop_and_wait())));
+    let mut ends = Ends::new(configs, GOOD);
+    ends.connect();
+    ends.hubs[INITIATOR].abort(ends.initiated);
+    while ends.step() {}
+    let read = ends.hubs[LISTENER].read(ends.accepted.unwrap(), &mut [0; 9]);
+    assert_eq!(read, Err(Error::Reset));
 }
 
 #[test]
