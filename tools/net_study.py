@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""TPA on real sockets beside kernel TCP and QUIC; writes docs/validation/net-*.md.
+"""Compare TPA on real sockets with kernel TCP and QUIC; writes docs/validation/net-*.md.
 
     python3 tools/net_study.py lossy     a slow path that loses packets (needs root)
-    python3 tools/net_study.py local     loopback and a veth pair: what a byte costs (veth needs root)
-    python3 tools/net_study.py relay     files through a relay that loses, doubles, reorders and damages
+    python3 tools/net_study.py local     CPU time per byte on loopback and a veth pair (veth needs root)
+    python3 tools/net_study.py relay     files through a relay that loses, duplicates, reorders and damages datagrams
 
-The clock is the wall's: other programs on the machine change what is measured. Needs iperf3.
+Times are wall-clock times, so other programs on the machine affect the results. Needs iperf3.
 """
 
 from __future__ import annotations
@@ -122,21 +122,21 @@ def lossy(options: argparse.Namespace) -> str:
     rows = [[flow.name, *(mean(found[flow.name, loss]) for loss in LOSSES)] for flow in compared]
     return f"""# TPA, TCP and QUIC over a slow path with losses
 
-How much gets through when packets are lost, not by congestion but by the air?
+Measures goodput when the channel loses packets, without congestion.
 
 ## Setting
 
 Two network namespaces with a user-space link between them (`multihop-emu path`): 2 Mb/s, 20 ms each way, a queue of
-50 packets, packets of up to 1500 bytes. Losses are drawn for each packet and direction, ACKs too; bursts last for 50 ms in
-the mean, 8 packets at the full rate. One flow of {options.seconds:g} s from a start with an empty path, its beginning included; {options.seeds} runs of
-each case with other losses, {options.jobs} at a time; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by
+50 packets, packets of up to 1500 bytes. Losses are random for each packet in both directions, ACKs included; bursts last 50 ms in
+the mean, 8 packets at the full rate. Each run has one flow of {options.seconds:g} s, measured from its start; {options.seeds} runs of
+each case with different losses, {options.jobs} in parallel; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by
 iperf3, its congestion control set explicitly. QUIC is quinn with its defaults. TPA is plain, in its profile for real networks.
 
-Make this page again: COMMAND.
+Command: COMMAND.
 
 ## Results
 
-Goodput, Mb/s, by the share of packets lost:
+Goodput, Mb/s, by packet loss:
 
 {table(["transport", *LOSSES], rows)}
 """
@@ -180,21 +180,21 @@ def local(options: argparse.Namespace) -> str:
             [name, mean([run.mbps for run in costs], 0), mean([run.cpu_per_gb for run in costs], 1)]
             for name, costs in runs.items()
         ]
-        columns = ["transport", "Mb/s", "processor seconds for 10^9 bytes"]
+        columns = ["transport", "Mb/s", "CPU seconds per 10^9 bytes"]
         parts.append(f"{place}:\n\n{table(columns, rows)}")
     load = os.getloadavg()[1]
     return f"""# What a byte costs
 
-TPA is not made to be fast where the network is; so what does its own machinery cost, beside that of TCP in the kernel and of QUIC?
+Measures the CPU time of TPA per byte, compared with TCP in the kernel and QUIC, if the network is not the bottleneck.
 
 ## Setting
 
-One flow of {options.seconds:g} s, {options.seeds} runs, 95% Student-t intervals. Both ends on one machine with {os.cpu_count()} processors, which
-had other things to do as well (load {load:.1f}). Processor time is that of all programs of a run, in user and kernel mode, for each
-10^9 bytes delivered. TCP is the kernel's ({os.uname().release}) by iperf3; QUIC is quinn with its defaults; TPA is `multihop perf`, sealed by a
-token where it does not say plain.
+One flow of {options.seconds:g} s, {options.seeds} runs, 95% Student-t intervals. Both ends are on one machine with {os.cpu_count()} processors, which
+had other load too (load average {load:.1f}). CPU time is that of all programs of a run, in user and kernel mode, per
+10^9 bytes delivered. TCP is the kernel's ({os.uname().release}) by iperf3; QUIC is quinn with its defaults; TPA is `multihop perf`, encrypted with a
+token unless marked as plain.
 
-Make this page again: COMMAND.
+Command: COMMAND.
 
 ## Results
 
@@ -203,12 +203,12 @@ Make this page again: COMMAND.
 
 
 def local_flows(host: str, seconds: float) -> list[Flow]:
-    """Plain and sealed TPA, one TCP, QUIC."""
+    """Plain and encrypted TPA, one TCP, QUIC."""
     compared = flows(host, seconds)
     token = new_token()
     sealed = [
         Flow(
-            f"{flow.name}, sealed",
+            f"{flow.name}, encrypted",
             flow.server.replace("--plain", f"--token {token}"),
             flow.client.replace("--plain", f"--token {token}"),
             flow.read,
@@ -285,20 +285,20 @@ def relay(options: argparse.Namespace) -> str:
                 share = f"{mbps / RELAY_RATE:.0%}"
                 rows.append([f"{name}, cwnd_max {cwnd_max}", "yes", f"{seconds:.0f}", f"{mbps:.2f}", share])
                 print(rows[-1], flush=True)
-    columns = ["way", "hash matches", "seconds", "Mb/s", "of the relay's rate"]
+    columns = ["configuration", "hash matches", "seconds", "Mb/s", "of the relay's rate"]
     return f"""# A file through a bad relay
 
-Does it arrive as it was, and how long does that take?
+Measures whether a file arrives intact, and how long the transfer takes.
 
 ## Setting
 
-A file of {options.megabytes} MB of random bytes by `multihop send` and `multihop recv` on one machine; between them {RELAY_RATE:g} Mb/s, and
-of the datagrams in each direction 20% are lost, 5% arrive twice, 10% are held back for up to 20 ms and overtaken, 1% arrive with one bit
-turned over (`multihop-emu relay` and `path`, seed 1). The hash is SHA-256 of the whole file. A relay between sockets gives what it
-has damaged a new UDP checksum, which no real link does and the bare protocol relies on; so plain TPA goes over the
-link between namespaces, which damages packets below UDP.
+A file of {options.megabytes} MB of random bytes by `multihop send` and `multihop recv` on one machine. The relay between them has {RELAY_RATE:g} Mb/s;
+of the datagrams in each direction 20% are lost, 5% duplicated, 10% held back for up to 20 ms and thus reordered, and 1% have one bit
+flipped (`multihop-emu relay` and `path`, seed 1). The hash is SHA-256 of the whole file. A relay between sockets sends damaged
+datagrams with a new, correct UDP checksum, unlike real links, and plain TPA relies on that checksum. Plain TPA is therefore
+measured over the link between namespaces, which damages packets below UDP.
 
-Make this page again: COMMAND.
+Command: COMMAND.
 
 ## Results
 

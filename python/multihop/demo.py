@@ -82,9 +82,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="multihop.demo", description="Five transports over hops")
-    parser.add_argument("--out", type=Path, default=Path("out/demo.html"), help="page to write")
-    parser.add_argument("--seeds", type=int, default=10, help="runs of each point, at least 2")
+    parser = argparse.ArgumentParser(
+        prog="multihop.demo", description="Compare five transports over several hops"
+    )
+    parser.add_argument("--out", type=Path, default=Path("out/demo.html"), help="HTML page to write")
+    parser.add_argument("--seeds", type=int, default=10, help="number of runs of each point, at least 2")
     parser.add_argument("--seconds", type=float, default=180.0, help="simulated time of each run")
     options = parser.parse_args(arguments)
     if options.seeds < 2:

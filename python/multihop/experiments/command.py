@@ -28,26 +28,30 @@ def main(arguments: Sequence[str]) -> int:
         prog="multihop papers", description="Experiments of the papers and of the validation"
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    listed = commands.add_parser("list", help="name the experiments")
-    shown = commands.add_parser("show", help="what the paper did and found, and how it is run here")
+    listed = commands.add_parser("list", help="list the experiments")
+    shown = commands.add_parser(
+        "show", help="show the experiment and findings of the paper, and how it is run here"
+    )
     shown.add_argument("id")
-    run = commands.add_parser("run", help="run experiments, put ours beside theirs")
+    run = commands.add_parser("run", help="run experiments and compare the results with the papers")
     run.add_argument("id", nargs="*", help=NAMES)
     effort = run.add_mutually_exclusive_group()
-    effort.add_argument("--quick", action="store_true", help="few seeds, short runs (the default)")
-    effort.add_argument("--full", action="store_true", help="lengths and repetitions of the papers")
-    report = commands.add_parser("report", help="a report of what has been run: full runs where there are")
+    effort.add_argument("--quick", action="store_true", help="few seeds and short runs (the default)")
+    effort.add_argument("--full", action="store_true", help="run lengths and repetitions as in the papers")
+    report = commands.add_parser("report", help="report finished runs, full ones if available")
     report.add_argument("id", nargs="*", help=NAMES)
-    run.add_argument("--jobs", type=_positive, metavar="N", help="runs at the same time")
-    run.add_argument("--on", metavar="ADDRESS", help="of a Dask scheduler")
-    run.add_argument("--shard", type=Shard.parse, metavar="I/N", help="only one of N parts of the runs")
+    run.add_argument("--jobs", type=_positive, metavar="N", help="number of parallel runs")
+    run.add_argument("--on", metavar="ADDRESS", help="run on a cluster: the address of a Dask scheduler")
+    run.add_argument("--shard", type=Shard.parse, metavar="I/N", help="run only one of N parts")
     for one in (run, report):
         one.add_argument(
-            "--out", type=Path, default=Path("out/papers"), metavar="DIR", help="where runs and report go"
+            "--out", type=Path, default=Path("out/papers"), metavar="DIR", help="folder for runs and report"
         )
-        one.add_argument("--markdown", type=Path, metavar="DIR", help="write the report as Markdown, too")
+        one.add_argument(
+            "--markdown", type=Path, metavar="DIR", help="also write the report as Markdown into this folder"
+        )
     for one in (listed, shown, run, report):
-        one.add_argument("--json", action="store_true", help="one JSON document on standard output")
+        one.add_argument("--json", action="store_true", help="print one JSON document on standard output")
     options = parser.parse_args(arguments)
     try:
         return {"list": _list, "show": _show, "run": _run, "report": _report}[options.command](options)
@@ -143,7 +147,7 @@ def _report(options: argparse.Namespace) -> int:
 def _publish(options: argparse.Namespace, studies: Sequence[Study], command: str) -> int:
     """Write the report in every form that is asked for."""
     runs, cost = sum(study.runs for study in studies), sum(study.cost for study in studies)
-    print(f"{len(studies)} experiments, {runs} runs, {cost:.0f} s of processor time", file=sys.stderr)
+    print(f"{len(studies)} experiments, {runs} runs, {cost:.0f} s of CPU time", file=sys.stderr)
     print(f"report: {pages.html(studies, command, options.out / 'report.html')}", file=sys.stderr)
     if options.markdown is not None:
         print(f"report: {pages.markdown(studies, command, options.markdown)}", file=sys.stderr)

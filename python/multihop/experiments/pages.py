@@ -150,7 +150,7 @@ def summary(page: Page, studies: Sequence[Study], command: str, links: Mapping[s
     """How the report was made, and what our numbers say to every claim."""
     runs, cost = sum(study.runs for study in studies), sum(study.cost for study in studies)
     page.text(
-        f"{len(studies)} experiments, {runs} runs, {duration(cost)} of processor time, by {_core.build()}. "
+        f"{len(studies)} experiments, {runs} runs, {duration(cost)} of CPU time, by {_core.build()}. "
         + SUMMARY
     )
     page.command(command)
@@ -171,8 +171,8 @@ def _entry(study: Study) -> dict[str, str]:
         "paper": experiment.paper if experiment.sheet else f"{experiment.paper}, {experiment.place}",
         "how much": "full" if study.effort is experiment.full else "quick",
         "runs": str(study.runs),
-        "processor time": duration(study.cost),
-        "on the wall": duration(study.wall),
+        "CPU time": duration(study.cost),
+        "wall-clock time": duration(study.wall),
         "claims": counted(verdicts([study])),
     }
 
@@ -198,7 +198,7 @@ def section(page: Page, study: Study) -> None:
     page.heading(f"{experiment.id}: {experiment.title}", experiment.id)
     page.text(f"{experiment.paper}, {experiment.place}. {experiment.found}")
     if study.runs:
-        took = f"{duration(study.cost)} of processor time, {duration(study.wall)} on the wall"
+        took = f"{duration(study.cost)} of CPU time, {duration(study.wall)} of wall-clock time"
         page.text(f"{study.runs} runs, {took}.")
     if study.failed:
         page.text(f"Failed: {study.failed}")
@@ -314,8 +314,8 @@ VERDICTS = (HELD, NOT_HELD, NOT_DECIDED, NOT_RUN)
 SUMMARY = (
     "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
     "the same placements, movements and channels. A claim is held, not held, or not decided: the "
-    "interval of the paired difference lies above its bound, below it, or on both sides. Where a paper "
-    "gives the size of a gain, half of it must be there. What was not run is said where it belongs. "
-    "Processor time is what the runs cost, time on the wall what they took beside whatever else the machine "
-    "had to do. Each section has the command that makes its runs."
+    "interval of the paired difference lies above its bound, below it, or on both sides. If a paper "
+    "gives the size of a gain, a claim holds if at least half of it is reached. Experiments that were "
+    "not run are marked in their sections. CPU time is the cost of the runs; wall-clock time also "
+    "depends on the other load of the machine. Each section has the command for its runs."
 )

@@ -55,7 +55,7 @@ PAGE = Page("apdr", PAPER)
 QUICK, FULL = Effort(3, {"duration": 600.0}), Effort(4)
 SETTING = (
     f"The diamond of the report's Figure 2: 11 Mb/s, no RTS/CTS, no channel error, one NewReno connection from S to D from {START:.0f} s on, "
-    "1800 s (600 s with --quick). The report ran OPNET, once, with the TCP parameters of another paper; here it is the simulator's "
+    "1800 s (600 s with --quick). The report has one OPNET run with the TCP parameters of another paper. Here TCP has the simulator's "
     "`preset = rfc`."
 )
 
@@ -124,17 +124,17 @@ def causes(study: Study, found: dict[tuple[int, str], list[Traced]]) -> None:
     rows = [[name, window, *(interval(run.causes[cause] for run in runs) for cause in CAUSES)] for (window, name), runs in found.items()]
     study.table(
         frame(["routing", "window", *CAUSES], rows),
-        f"Why segments come out of order, by packet traces of {TRACED_SECONDS:.0f} s: each arrival above the number expected, by what had "
-        "become of the first copy of the segment expected. Overtaken: it was still in flight and came later; by a segment that began with "
-        "the other relay of S, or with the same one and took another path further on. The other columns: it was lost, and every segment "
-        "behind it counts until it was retransmitted",
+        f"Why segments come out of order, by packet traces of {TRACED_SECONDS:.0f} s: arrivals above the number expected, by the fate of "
+        "the first copy of the expected segment. Overtaken: it was still in flight and arrived later; it was overtaken by a segment through "
+        "the other relay of S, or through the same relay and then another path. The other columns: it was lost, and every later segment "
+        "counts until it was retransmitted",
     )
     study.text(
-        f"With a window of {WINDOWS[-1]} segments the queue of 50 overflows, and each overflow puts the segments behind it out of order: what "
-        "OLSR reorders are its own losses, and whatever makes the window smaller, as oscillating routes do, makes them fewer. The report's "
-        "Table 1 rises with the weight, and its MAC dropped no data. With a window that fits the queue reordering rises here too, though "
-        "not as far as from 551 to 29081 segments: how often S changes its relay, and how many segments a change reorders, is in the "
-        "next table."
+        f"With a window of {WINDOWS[-1]} segments, the queue of 50 overflows, and after each loss later segments arrive out of order. OLSR's "
+        "reordering therefore comes from its own losses; oscillating routes reduce the window and thus these losses. In the report's Table "
+        "1, reordering rises with the weight from 551 to 29081 segments, and the MAC drops no data. With a window that fits the queue, "
+        "reordering rises here too, but less. The next table shows how often S changes its relay, and how many segments a change "
+        "reorders."
     )
 
 
@@ -171,8 +171,8 @@ def delays(study: Study, found: dict[str, list[Traced]]) -> None:
     axes.legend(fontsize=8)
     study.figure(figure, "Delay of segments, and where the route changes, seed 1 (Figures 3, 4).")
     study.text(
-        "The highest peaks are loops. What S knows of the other path is as old as the last TC; while S and its relay each consider the "
-        "other's path cheaper, packets go back and forth between them, and those whose TTL does not expire arrive seconds late."
+        "The highest peaks are loops. The information of S about the other path is as old as the last TC. While S and its relay each "
+        "consider the other's path cheaper, packets go back and forth between them, and those whose TTL does not expire arrive seconds late."
     )
 
 
@@ -180,13 +180,13 @@ AT = {"window": WINDOW}
 SWING = PAGE.experiment(
     "apdr-diamond",
     "one flow and two paths",
-    "Does a route chosen by delay oscillate between two paths, the more the greater the weight of the latest delay, and does TCP pay for it, "
-    f"as in section 5? {SETTING} There are at most {WINDOW} segments of 1460 bytes in flight (65535 bytes: no window scaling), and other "
-    "windows beside it. Segments out of order are arrivals above the number expected. TTL expired: packets in loops, because nodes knew "
-    "different costs, those of 5 s ago from afar. An oscillating route loses packets: they run in loops or meet full queues, frames on the "
-    "two paths collide more often than the MAC retries them, and a HELLO that is dropped from a queue invalidates the route after the third: "
-    "routes are missing where nothing moves, as the report saw too (section 7). One path is as fast as two that share the air, so that "
-    "there is nothing to gain but shorter round trips.",
+    "Measures whether a route chosen by delay oscillates between two paths, whether oscillation grows with the weight of the latest delay, "
+    f"and whether it reduces TCP's throughput, as in section 5. {SETTING} There are at most {WINDOW} segments of 1460 bytes in flight "
+    "(65535 bytes: no window scaling); other windows follow below. Segments out of order are arrivals above the number expected. TTL "
+    "expired: packets in loops, because nodes knew different costs; those of distant links are up to 5 s old. Oscillation loses packets: "
+    "packets loop or meet full queues; frames of the two paths collide more often than the MAC retries them; and after the third HELLO "
+    "dropped from a queue a link is considered lost. Routes are therefore missing although no node moves, as in the report (section 7). The "
+    "two paths share the channel, so that together they are no faster than one; the only gain is a shorter round-trip time.",
     QUICK,
     full=FULL,
     scenario=DIAMOND,
@@ -196,7 +196,7 @@ SWING = PAGE.experiment(
     ],
     metrics=METRICS,
     claims=[
-        versus("APDR oscillates where OLSR stays: APDR 0.2 changes routes more often", "changes", LOW, "OLSR", axis="routing", at=AT),
+        versus("APDR oscillates and OLSR does not: APDR 0.2 changes routes more often", "changes", LOW, "OLSR", axis="routing", at=AT),
         versus("A greater weight changes routes more often (Figure 3): 0.8 above 0.2", "changes", HIGH, LOW, axis="routing", at=AT),
         versus("OLSR delivers more than APDR 0.2", "goodput", "OLSR", LOW, axis="routing", at=AT),
         versus("Throughput falls with the weight (Figure 5): 0.2 above 0.8", "goodput", LOW, HIGH, axis="routing", at=AT),
@@ -226,19 +226,20 @@ SWING = PAGE.experiment(
 KEPT = PAGE.experiment(
     "apdr-variants",
     "one flow and two paths, with remedies",
-    "Paths that are kept hop by hop (hysteresis, own load) are kept only while they lead on (docs/models/apdr.md). With hysteresis routes "
-    "change less often, and no fewer packets are lost: what loses them are nodes that know different costs. A reserved path, which packets "
-    f"carry, is not affected: it never changes, loses nothing, and delivers what OLSR does (validation-apdr-diamond). {SETTING}",
+    "Paths that are kept hop by hop (hysteresis, own load) are kept only while that cannot cause a loop (docs/models/apdr.md). With "
+    "hysteresis, routes change less often, but as many packets are lost, because the cause is that nodes know different costs. A reserved "
+    "path, which packets carry, does not have this problem: it never changes, loses nothing, and delivers as much as OLSR "
+    f"(validation-apdr-diamond). {SETTING}",
     QUICK,
     full=FULL,
     scenario=DIAMOND,
     axes=[Axis("routing", {name: {"routing": routing} for name, routing in VARIANTS.items()})],
     metrics=METRICS,
     claims=[
-        versus("Hysteresis makes changes rarer", "changes", HYSTERESIS, HIGH, axis="routing", at_most=1.0),
-        versus("Hysteresis delivers more than APDR 0.8 without", "goodput", HYSTERESIS, HIGH, axis="routing"),
-        versus("Without its own load a node changes less often", "changes", OWN_LOAD, HIGH, axis="routing", at_most=1.0),
-        versus("Without its own load a node delivers more", "goodput", OWN_LOAD, HIGH, axis="routing"),
+        versus("Hysteresis reduces route changes", "changes", HYSTERESIS, HIGH, axis="routing", at_most=1.0),
+        versus("APDR 0.8 delivers more with hysteresis than without", "goodput", HYSTERESIS, HIGH, axis="routing"),
+        versus("A node changes routes less often if its own load does not count", "changes", OWN_LOAD, HIGH, axis="routing", at_most=1.0),
+        versus("APDR 0.8 delivers more if a node's own load does not count", "goodput", OWN_LOAD, HIGH, axis="routing"),
     ],
 )
 LOADS = (1, 2, 4, 8, 16, 32)  # segments
@@ -306,7 +307,7 @@ def correlation(x: Sequence[float], y: Sequence[float]) -> float:
 LINKS = PAGE.experiment(
     "apdr-links",
     "what the metric measures",
-    f"Is the delay that the metric sees that of packets? Six connections with windows of {LOADS[0]} to {LOADS[-1]} segments, for links under "
+    f"Is the delay that the metric measures that of packets? Six connections with windows of {LOADS[0]} to {LOADS[-1]} segments, for links under "
     "little and much load, on reserved paths among 30 nodes that stand still, 300 s, by the packet trace: for each link the mean time of "
     "HELLOs, which is what the metric averages, and the mean time of data packets from IP to IP of the next node, retries included.",
     Effort(1),

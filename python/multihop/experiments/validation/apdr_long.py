@@ -136,20 +136,20 @@ def memory(study: Study) -> None:
         ]
         for length, run in ((hours, long), (hours / PARTS, short))
     ]
-    columns = ["run", "wall, s", "processor, s", "million events", "transfers begun", "ended", "peak memory, MB"]
-    study.table(frame(columns, rows), "What the runs take")
+    columns = ["run", "wall-clock time, s", "CPU time, s", "million events", "transfers begun", "ended", "peak memory, MB"]
+    study.table(frame(columns, rows), "Costs of the runs")
     rows = [
         [name, *(f"{held[what] / 1e6:.2f}" for held in parts)] for name, what in (("resident", RESIDENT), ("given out by malloc", LIVE))
     ]
     study.table(frame(["MB after", *(f"{hours * n / PARTS:g} h" for n in range(1, PARTS + 1))], rows), "Memory over time")
     study.text(
-        "Resident is also the interpreter, the program's text, and what malloc keeps for later. What a result says of each transfer has its "
-        "place from the start, so that a long run begins with more memory than a short one. The times of a transfer are counted in "
-        "buckets until both its ends are closed or, since the receiver of a sender that gives up never learns of it, until its packets are "
-        "gone (2 MSL); from then on only their means and quantiles are kept. What malloc has given out changes by "
-        f"{parts[-1][LIVE] / parts[0][LIVE] - 1:+.1%} between the first of these times and the last. That is bounded by the number of nodes: each comes to meet "
-        "all others, and keeps for each that it has met an address, a sequence number and a stream of channel errors; tables and queues keep "
-        "room for the most that they ever held."
+        "Resident memory includes the interpreter, the code of the program, and freed memory that malloc keeps. Space for the results of all "
+        "transfers is allocated at the start, so that a long run begins with more memory than a short one. The times of a transfer are "
+        "counted in buckets until both its ends have closed. If a sender gives up, its receiver never learns of it; the times are then "
+        "counted until no packets of the transfer can exist (2 MSL). After that only means and quantiles are kept. The memory allocated by "
+        f"malloc changes by {parts[-1][LIVE] / parts[0][LIVE] - 1:+.1%} between the first of these times and the last. The number of nodes "
+        "bounds it: each node meets all others in time, and keeps an address, a sequence number and a random stream for channel errors for "
+        "each of them; tables and queues keep the capacity of their largest size."
     )
     draw(study, long, hours)
 
@@ -171,10 +171,10 @@ def draw(study: Study, run: Run, hours: float) -> None:
 LONG = Page("apdr-long", PAPER).experiment(
     "apdr-long",
     "APDR for eight hours",
-    "What do eight simulated hours of seventy walking nodes take, and is the memory of the process after eight hours what it is after one? "
+    "Measures the CPU time and memory of eight simulated hours with seventy walking nodes, and whether memory grows. "
     f"{LARGEST} nodes, {ROUTING}, ten transfers at a time, otherwise as in validation-apdr-networks, seed 1; an 8-hour run, as in the report's "
-    f"section 4; one hour with --quick. Every {EVERY:g} s the process notes its processor time, its resident memory (/proc) and what malloc has given out and not "
-    "got back (mallinfo2); simulated time is assumed to pass as processor time does. A separate process runs an eighth of that time for comparison.",
+    f"section 4; one hour with --quick. Every {EVERY:g} s the process records its CPU time, its resident memory (/proc) and the memory that malloc "
+    "has allocated and not freed (mallinfo2); simulated time is assumed to pass in proportion to CPU time. A separate process runs an eighth of that time for comparison.",
     Effort(0, {"duration": 3600.0}),
     full=Effort(0),
     scenario={**BASE, "duration": 8 * 3600.0, "routing": ROUTINGS[ROUTING]},

@@ -50,16 +50,16 @@ def delay(document: Document) -> float | None:
 DELIVERY = Metric("delivery", "datagrams delivered, %", delivery)
 PACKETS = Metric("packets", "control packets / datagram delivered", lambda one: control(one, "packets"))
 BYTES = Metric("bytes", "control bytes / datagram delivered", lambda one: control(one, "bytes"))
-INVALID = Metric("invalid", "packets dropped for want of a route, %", "routing.invalid_routes", 100.0)
+INVALID = Metric("invalid", "packets dropped without a route, %", "routing.invalid_routes", 100.0)
 DELAY = Metric("delay", "mean delay, ms", delay)
 STRETCH = Metric("stretch", "links crossed / links of the shortest path", lambda one: weighted(one, lambda flow: flow["stretch"]))
 PARTITIONED = Metric("partitioned", "share of time without a path", "flows.*.partitioned")
 SETTING = (
-    "50 nodes under random waypoint with a stationary start and no pauses, speeds uniform from v/2 to 3v/2, so that the same seed at "
-    f"another v is the same movement at another pace; speed 0 means {REST:g} m/s. The nodes' mean speed is 0.91 v. {FLOWS} flows between "
-    f"{2 * FLOWS} nodes, {PER_SECOND} datagrams of {PAYLOAD} bytes a second each, the sources in turn; 200 s simulated, flows from "
-    f"{WARMUP:g} s to {STOP:g} s; range 250 m, 2 Mb/s data, 1 Mb/s basic rate, ns2 flavour and ARP, RTS/CTS; no second IP header for any "
-    "protocol, so that the air is the same for all; DSR without flow state. 'MAC' and 'HELLO' say how broken links are found."
+    "50 nodes under random waypoint with a stationary start and no pauses. Speeds are uniform from v/2 to 3v/2, so that the same seed at "
+    f"another v gives the same movement at another pace; v = 0 stands for {REST:g} m/s. The mean speed of the nodes is 0.91 v. {FLOWS} flows "
+    f"between {2 * FLOWS} nodes, each with {PER_SECOND} datagrams of {PAYLOAD} bytes per second, sent in turn; 200 s simulated, flows from "
+    f"{WARMUP:g} s to {STOP:g} s; range 250 m, 2 Mb/s data, 1 Mb/s basic rate, ns2 flavour and ARP, RTS/CTS. No protocol has a second IP "
+    "header, so that all use the channel alike; DSR is without flow state. 'MAC' and 'HELLO' say how link failures are detected."
 )
 PAPER = (
     "J. Broch, D. Maltz, D. Johnson, Y.-C. Hu, J. Jetcheva, A Performance Comparison of Multi-Hop Wireless Ad Hoc Network Routing "
@@ -85,7 +85,7 @@ def speeds(*values: int) -> Axis:
 
 
 def orders(area: str) -> list[Claim]:
-    """What the literature says of the protocols."""
+    """Claims of the literature about the protocols."""
     claims = [
         Claim(
             f"{name} at 5 m/s, {area}: above 95% arrive, as Broch and others found",
@@ -98,7 +98,7 @@ def orders(area: str) -> list[Claim]:
     ]
     pairs = [(f"{mac} delivers more than {hello}", mac, hello) for hello, mac in BY_MAC.items()]
     pairs += [
-        (f"The sooner a silent neighbour is given up, the more arrives: {sooner} before {later}", sooner, later)
+        (f"A shorter timeout of silent neighbours delivers more: {sooner} before {later}", sooner, later)
         for sooner, later in pairwise(NEIGHBOUR_LIFE)
     ]
     for text, of, against in pairs:
@@ -112,10 +112,10 @@ def lost(study: Study) -> None:
     found = {name: read(study, name) for name in PROTOCOLS}
     for hello in (AODV_HELLO, UU_HELLO):
         unnoticed, life = found[hello].mean_run / PER_SECOND, NEIGHBOUR_LIFE[hello]
-        text = f"{hello}: a broken link takes datagrams for half to all of the {life:g} s that a neighbour may be silent"
+        text = f"{hello}: datagrams are lost on a failed link for half to all of the {life:g} s that a neighbour may be silent"
         study.verdict(text, life / 2 <= unnoticed <= life, f"{unnoticed:.2f} s")
     for mac in (AODV, UU):
-        text = f"{mac}: a broken link takes one datagram, in the mean fewer than 1.2"
+        text = f"{mac}: one datagram is lost on a failed link, fewer than 1.2 in the mean"
         study.verdict(text, found[mac].mean_run < 1.2, f"{found[mac].mean_run:.2f}")
     for paragraph in reasons(study, found):
         study.text(paragraph)
@@ -126,11 +126,11 @@ def lost(study: Study) -> None:
         shares = [f"{100 * one.reasons[code] / sent:.2f}" for code in codes]
         silent = f"{one.mean_run / PER_SECOND:.2f}" if one.runs else "-"
         rows.append([name, *shares, silent, len(one.runs)])
-    columns = ["protocol", *(CODES[code] for code in codes), "given up in a row, s", "broken links met"]
+    columns = ["protocol", *(CODES[code] for code in codes), "given up in a row, s", "failed links met"]
     study.table(
         frame(columns, rows),
-        f"Datagrams lost at 20 m/s, in % of those sent, by the traces of seeds 1 to {TRACED}; for how long one node's MAC gave up on one "
-        "flow's datagrams without a break (their number / 4); and how often it began to",
+        f"Datagrams lost at 20 m/s, in % of those sent, by the traces of seeds 1 to {TRACED}; how long a node's MAC gave up on "
+        "consecutive datagrams of one flow (their number / 4); and the number of such periods",
     )
 
 
@@ -144,7 +144,7 @@ def read(study: Study, name: str) -> Losses:
 
 
 def reasons(study: Study, found: dict[str, Losses]) -> list[str]:
-    """Why they order as they do."""
+    """Explanations of the order of the protocols."""
 
     def arrive(name: str, speed: int = FAST) -> float:
         return mean(study, "delivery", (name, speed)).mean
@@ -155,31 +155,31 @@ def reasons(study: Study, found: dict[str, Losses]) -> list[str]:
     silent = {name: one.mean_run / PER_SECOND for name, one in found.items() if one.runs}
     apart = mean(study, "partitioned", (AODV, 1)).mean
     return [
-        "How soon a broken link is noticed decides what arrives. The MAC notices with the first datagram. With HELLOs a node continues to "
-        f"send to a neighbour that has left: by the traces for {silent[UU_HELLO]:.1f} s of the 2.05 s for which AODV-UU allows a neighbour "
-        f"to be silent, and for {silent[AODV_HELLO]:.1f} s of the 4.5 s of ns-2's AODV. OLSR allows 6 s; its runs are shorter "
-        f"({silent[OLSR]:.1f} s), since other news often changes the route before, but it meets broken links more often. At 20 m/s "
-        f"{arrive(UU_HELLO):.0f}%, {arrive(AODV_HELLO):.0f}% and {arrive(OLSR):.0f}% arrive, in this order; with link failures from the "
-        f"MAC the same protocols deliver {arrive(UU):.0f}%, {arrive(AODV):.0f}% and {arrive(OLSR_MAC):.0f}%. At rest, where no link breaks, "
-        f"these differences disappear. At 1 m/s the users of the MAC lose about what cannot arrive: AODV (ns2) {100 - arrive(AODV, 1):.1f}%, "
-        f"while there is no path for {apart:.1%} of the time.",
-        f"OLSR with link failures from the MAC stays behind AODV. It meets broken links {len(found[OLSR_MAC].runs)} times, AODV (uu) "
-        f"{len(found[UU].runs)} times: AODV requests a new route and gets one that exists; OLSR computes it from HELLOs of up to 6 s and TCs "
-        "of up to 15 s ago. Nodes that know different things send datagrams in loops, as those show whose TTL expired, which happens with "
-        "no other protocol.",
-        f"What it costs. OLSR sends its HELLOs and TCs whether they are needed or not: at rest {packets(OLSR):.2f} packets for each datagram, "
-        f"against {packets(UU):.2f} of AODV (uu) and {packets(DSR):.2f} of DSR. On demand, every break is paid for with a search: "
-        f"{packets(UU, FAST):.1f} at 20 m/s. AODV with HELLOs pays for both. Part of the rise with HELLOs is that fewer datagrams are "
-        "left to divide by.",
+        "Delivery depends on how soon a link failure is detected. The MAC detects it with the first datagram. With HELLOs, a node continues "
+        f"to send to a neighbour that has left: by the traces, for {silent[UU_HELLO]:.1f} s of the 2.05 s for which AODV-UU lets a neighbour "
+        f"be silent, and for {silent[AODV_HELLO]:.1f} s of the 4.5 s of ns-2's AODV. OLSR allows 6 s. Its periods are shorter "
+        f"({silent[OLSR]:.1f} s), because other messages often change the route earlier, but it meets failed links more often. At 20 m/s, "
+        f"AODV-UU, ns-2's AODV and OLSR deliver {arrive(UU_HELLO):.0f}%, {arrive(AODV_HELLO):.0f}% and {arrive(OLSR):.0f}% with HELLOs, and "
+        f"{arrive(UU):.0f}%, {arrive(AODV):.0f}% and {arrive(OLSR_MAC):.0f}% with link failures from the MAC. At rest, where no link fails, "
+        "these differences disappear. At 1 m/s, losses with link failures from the MAC are about what cannot be delivered: AODV (ns2) loses "
+        f"{100 - arrive(AODV, 1):.1f}%, and there is no path for {apart:.1%} of the time.",
+        f"OLSR with link failures from the MAC delivers less than AODV. It meets failed links {len(found[OLSR_MAC].runs)} times, AODV (uu) "
+        f"{len(found[UU].runs)} times. AODV requests a new route and gets one that exists; OLSR computes routes from HELLOs up to 6 s old "
+        "and TCs up to 15 s old. Nodes with different information send datagrams in loops, as expired TTLs show; they occur with no other "
+        "protocol.",
+        f"Costs: OLSR sends its HELLOs and TCs whether or not they are needed: at rest {packets(OLSR):.2f} packets per datagram, while AODV "
+        f"(uu) sends {packets(UU):.2f} and DSR {packets(DSR):.2f}. On-demand protocols need a route discovery for every link failure: AODV "
+        f"(uu) sends {packets(UU, FAST):.1f} packets per datagram at 20 m/s. AODV with HELLOs has both costs. The increase with HELLOs is "
+        "partly due to fewer delivered datagrams, by which the packets are divided.",
     ]
 
 
 SQUARE = PAGE.experiment(
     "mobile-square",
     "moving nodes in 1000 m x 1000 m",
-    "How much does each routing protocol deliver when nodes move, at what cost, and does what it loses follow from how it works? The "
-    "answers of the literature hold for their speeds: uniform from 0 to 20 m/s with a classic start, which is 3 to 5 m/s for most of a "
-    "run (see stationarity).",
+    "How much does each routing protocol deliver when nodes move, at what cost, and do its mechanisms explain its losses? The results of "
+    "the literature hold for its speeds: uniform from 0 to 20 m/s with a classic start, which means 3 to 5 m/s for most of a run (see "
+    "stationarity).",
     TEN,
     scenario=BASE,
     axes=[protocols(**PROTOCOLS), speeds(AT_REST, 1, 5, 10, FAST)],
@@ -212,7 +212,7 @@ SQUARE = PAGE.experiment(
 STRIP = PAGE.experiment(
     "mobile-strip",
     "moving nodes in 1500 m x 300 m",
-    "The same in the strip of the literature.",
+    "The same in an area of 1500 m x 300 m, as in the literature.",
     TEN,
     scenario={**BASE, "topology": {**BASE["topology"], "area": [1500.0, 300.0]}},
     axes=[protocols(**PROTOCOLS), speeds(AT_REST, 5, FAST)],
@@ -228,35 +228,35 @@ RINGED = f"{AODV}, no local repair, first request of TTL 1"
 
 
 def causes(study: Study) -> None:
-    """Say what the changes show."""
+    """Explain the effects of the changes."""
 
     def at(metric: str, name: str) -> float:
         return mean(study, metric, (name,)).mean
 
     study.text(
-        "DSR sends a datagram that meets a broken link by another route: in the traces of seeds 1 to 3 no datagram was lost because a MAC "
-        "gave up on it, and up to 10 m/s no protocol delivers more. At 20 m/s too many of the routes in its caches, which never forget, are "
-        "broken: datagrams wait, take detours and lose their places in queues. With routes that are forgotten after 3 s it delivers "
+        "When a datagram meets a failed link, DSR sends it along another route: in the traces of seeds 1 to 3, no datagram was lost at a "
+        "MAC's retry limit, and up to 10 m/s no protocol delivers more. At 20 m/s, too many routes in its caches are broken, because they "
+        "never expire: datagrams wait, take detours and are displaced from queues. If routes expire after 3 s, it delivers "
         f"{at('delivery', FORGETFUL):.1f}% instead of {at('delivery', DSR):.1f}%."
     )
     study.text(
-        f"Mean delays are those of a few datagrams. OLSR's {at('delay', OLSR):.0f} ms at 20 m/s are {at('delay', KNOWN):.0f} ms if addresses "
-        "are known: ns-2's ARP holds one datagram for each neighbour that has not answered, until there is another for it. Delivery does "
-        "not change, since the held ones are few."
+        f"A few datagrams dominate the mean delays. OLSR's {at('delay', OLSR):.0f} ms at 20 m/s fall to {at('delay', KNOWN):.0f} ms if "
+        "addresses are known: ns-2's ARP holds one datagram for each neighbour that has not answered, until there is another datagram for "
+        "it. Delivery does not change, because few datagrams are held."
     )
     study.text(
-        "OLSR's paths are shortest at rest, by design. Among moving nodes its figure is of what still arrives, which is what had few links "
-        f"to cross. AODV (ns2) has longer paths than AODV (uu): {at('stretch', AODV):.2f} against {at('stretch', UU):.2f} at 20 m/s. Local "
-        f"repair, which joins a detour to the path so far, is half of it: without, {at('stretch', PLAIN):.2f}. That its first request "
-        "already reaches five links, where that of uu reaches one, does not explain the rest "
-        f"({at('stretch', RINGED):.2f} with one)."
+        "At rest, OLSR's paths are shortest by design. With movement, its stretch is that of the datagrams that still arrive, which had few "
+        f"links to cross. AODV (ns2) has longer paths than AODV (uu): a stretch of {at('stretch', AODV):.2f} and {at('stretch', UU):.2f} at "
+        "20 m/s. Half of the difference comes from local repair, which appends a detour to the path so far: without it, the stretch is "
+        f"{at('stretch', PLAIN):.2f}. The first request of AODV (ns2) reaches five links and that of AODV (uu) one link, but this does not "
+        f"explain the rest ({at('stretch', RINGED):.2f} with one link)."
     )
 
 
 CAUSES = PAGE.experiment(
     "mobile-causes",
     "one thing changed at 20 m/s in the square",
-    "Does what a protocol loses follow from how it works?",
+    "Do its mechanisms explain the losses of a protocol?",
     TEN,
     scenario=BASE,
     axes=[
@@ -274,14 +274,14 @@ CAUSES = PAGE.experiment(
     metrics=(DELIVERY, PACKETS, DELAY, STRETCH),
     claims=[
         versus(
-            "DSR's losses at 20 m/s come from routes that its caches never forget: without them more arrives",
+            "DSR's losses at 20 m/s come from routes that never expire in its caches: it delivers more if they do",
             "delivery",
             FORGETFUL,
             DSR,
             axis="protocol",
         ),
         versus(
-            "OLSR's mean delay is that of datagrams which ns-2's ARP holds: with known addresses it is shorter",
+            "OLSR's mean delay comes from datagrams that ns-2's ARP holds: it is shorter with known addresses",
             "delay",
             KNOWN,
             OLSR,
