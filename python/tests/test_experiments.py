@@ -186,6 +186,9 @@ def test_the_validation_is_a_group() -> None:
         "validation-one-hop-udp",
         "validation-one-hop-tcp",
     ]
+    assert {one.paper for one in command.experiments(["apdr"])} == {"APDR"}
+    assert {one.page for one in command.experiments(["validation-apdr"])} == {"apdr"}
+    assert all(one.paper == VALIDATION for one in command.experiments(["validation-apdr"]))
     assert all(one.paper != VALIDATION for one in command.experiments([]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +163,17 @@ def experiments(names: Sequence[str]) -> list[Experiment]:
 
 
 def _named(name: str) -> list[Experiment]:
-    return [one for one in EXPERIMENTS if name in (file_name(one.paper), one.sheet)] or [find(name)]
+    """A name may be that of an experiment, a paper or a page, in this order."""
+    kinds: tuple[Callable[[Experiment], str], ...] = (
+        lambda one: one.id,
+        lambda one: file_name(one.paper),
+        lambda one: one.sheet,
+        lambda one: f"{file_name(one.paper)}-{one.sheet}",
+    )
+    for kind in kinds:
+        if found := [one for one in EXPERIMENTS if kind(one) == name]:
+            return found
+    return [find(name)]
 
 
 def _print(study: Study) -> None:

@@ -126,7 +126,7 @@ def markdown(studies: Sequence[Study], command: str, folder: Path) -> Path:
     summary(index, studies, command, links)
     others = other_pages(folder, {f"{study.experiment.page}.md" for study in studies})
     if others:
-        index.heading("Pages written by other commands")
+        index.heading("Other pages")
         index.bullets(others)
     index.heading("Pictures")
     index.bullets(pictures)
