@@ -66,6 +66,6 @@ fn every_key_changes_the_configuration() {
             assert_ne!(format!("{config:?}"), default, "{key} of {}", protocol.name);
             changed += 1;
         }
-        assert!(changed > 10, "{changed} keys of {}", protocol.name);
+        assert!(changed > 0, "no keys of {}", protocol.name);
     }
 }

