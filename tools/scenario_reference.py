@@ -97,14 +97,14 @@ class Walk:
     def __init__(self, schema: Node) -> None:
         self.definitions: Node = schema.get("$defs", {})
 
-    def sections(self, path: str, node: Node, *, many: bool = False) -> Iterator[Section]:
+    def sections(self, path: str, node: Node, about: str = "", *, many: bool = False) -> Iterator[Section]:
         """The section of a table, of its kinds, and of the tables below it."""
         parts = self.parts(node)
         keys = {name: key for part in parts for name, key in part.get("properties", {}).items()}
         required = {name for part in parts for name in part.get("required", [])}
         kinds = [kind for part in parts for kind in part.get("oneOf", [])]
         title = f"[[{path}]]" if many else f"[{path}]"
-        section = Section(f"`{title}`" if path else "The file", self.about(node))
+        section = Section(f"`{title}`" if path else "The file", self.about(node) or about)
         if kinds:
             name = kind_key(kinds[0])
             section.rows.append(kind_row(name, keys.pop(name, {}), kinds))
@@ -131,7 +131,8 @@ class Walk:
         """The sections of tables inside a table."""
         for name, key in ordered(keys):
             for table, many in self.tables(key):
-                yield from self.sections(f"{path}.{name}" if path else name, table, many=many)
+                inner = f"{path}.{name}" if path else name
+                yield from self.sections(inner, table, key.get("description", ""), many=many)
 
     def row(self, path: str, name: str, key: Node, required: bool) -> str:
         """One key."""

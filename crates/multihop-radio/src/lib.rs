@@ -8,6 +8,7 @@ pub mod decibels;
 mod error_rate;
 pub mod frame;
 pub mod grid;
+mod keys;
 pub mod mac;
 pub mod medium;
 pub mod mobility;

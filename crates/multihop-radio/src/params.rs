@@ -138,6 +138,21 @@ pub enum Timing {
 }
 
 impl RadioParams {
+    /// The defaults of a PHY profile.
+    pub fn new(phy: &'static PhyProfile) -> Self {
+        let range = vec![250.0; phy.rates.len()];
+        Self {
+            phy,
+            rate: phy.data_rate,
+            basic_rate: phy.basic_rate,
+            preamble: &phy.preambles[0],
+            model: Model::Threshold(Threshold { range, ..Threshold::default() }),
+            loss: 0.0,
+            frame_loss: 0.0,
+            burst: None,
+        }
+    }
+
     /// The bit rate of unicast data.
     pub fn bit_rate(&self) -> BitRate {
         self.phy.rate(self.rate).bit_rate
@@ -172,16 +187,7 @@ impl Default for MacParams {
 
 impl Default for RadioParams {
     fn default() -> Self {
-        Self {
-            phy: &DOT11B,
-            rate: DOT11B.data_rate,
-            basic_rate: DOT11B.basic_rate,
-            preamble: &DOT11B.preambles[0],
-            model: Model::Threshold(Threshold::default()),
-            loss: 0.0,
-            frame_loss: 0.0,
-            burst: None,
-        }
+        Self::new(&DOT11B)
     }
 }
 

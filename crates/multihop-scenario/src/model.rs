@@ -228,9 +228,10 @@ pub struct Drawn {
 }
 
 /// What a flow sends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum App {
     /// Greedy: always has data to send.
+    #[default]
     Ftp,
     /// This much data, then the end.
     File {

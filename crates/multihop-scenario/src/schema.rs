@@ -4,13 +4,14 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::extension::{Entry, Extensions, NewTransport, RoutingRow};
-use super::read::settings;
+use super::read::describe;
 use super::tables::ScenarioTable;
 
 /// The schema, for editors and other programs.
 pub fn schema() -> Value {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<ScenarioTable>();
     schema.insert("title".into(), "multihop scenario".into());
+    schema.insert("description".into(), "A simulation of a wireless multihop network.".into());
     schema.into()
 }
 
@@ -39,7 +40,7 @@ fn alternatives(list: &mut Value) -> &mut Vec<Value> {
 }
 
 fn transport_schema(entry: &Entry<NewTransport>) -> Value {
-    let mut schema = Value::from(settings::schema(&mut [&mut *(entry.make)()]));
+    let mut schema = Value::from(describe::schema(&mut [&mut *(entry.make)()]));
     schema["description"] = entry.extension.help.into();
     schema["properties"]["kind"] = json!({ "const": entry.extension.name });
     schema["required"] = json!(["kind"]);
@@ -48,7 +49,7 @@ fn transport_schema(entry: &Entry<NewTransport>) -> Value {
 }
 
 fn routing_schema(row: &RoutingRow) -> Value {
-    let mut schema = Value::from(settings::schema_of(row.protocol.config));
+    let mut schema = Value::from(describe::schema_of(|keys| (row.protocol.config)().keys(keys)));
     schema["description"] = row.protocol.help.into();
     schema["properties"]["protocol"] = json!({ "const": row.protocol.name });
     schema["required"] = json!(["protocol"]);

@@ -1,6 +1,6 @@
 //! The keys of every protocol.
 
-use multihop_core::settings::{Allowed, Key, Settings, Value, Visitor};
+use multihop_core::settings::{Allowed, Given, Key, Table, Value, Visitor};
 use multihop_routing::protocol::PROTOCOLS;
 
 /// Gives one key another value than its default.
@@ -34,18 +34,27 @@ impl Visitor for Change {
             Allowed::Whole(min, max) => vec![Value::Whole(min), Value::Whole(max)],
             Allowed::Number(min, max) => vec![Value::Number(min), Value::Number(max)],
             Allowed::Words(words) => words.iter().map(|word| Value::Word(word)).collect(),
+            _ => panic!("{} takes {:?}", key.name, key.allowed),
         };
-        values.into_iter().find(|value| Some(*value) != key.value)
+        values.into_iter().find(|value| Some(value) != key.value.as_ref())
     }
 
-    fn switch_or_table(
+    fn key_or_table(&mut self, key: &Key<'_>, _: &mut dyn FnMut(&mut dyn Visitor)) -> Option<Given> {
+        self.key(key).map(Given::Value)
+    }
+
+    fn table(&mut self, table: &Table<'_>, _: &mut dyn FnMut(&mut dyn Visitor)) -> bool {
+        panic!("the table {} may change nothing", table.name)
+    }
+
+    fn kinds(
         &mut self,
         name: &'static str,
-        current: bool,
-        _: &mut dyn Settings,
-        _: &str,
-    ) -> Option<bool> {
-        self.reaches(name).then_some(!current)
+        _: Option<usize>,
+        _: &[(&'static str, &str)],
+        _: &mut dyn FnMut(usize, &mut dyn Visitor),
+    ) {
+        panic!("{name} may change nothing")
     }
 
     fn unavailable(&mut self, _: &str, _: &mut dyn FnMut(&mut dyn Visitor)) {}

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::{Nodes, bit_rate};
+use super::Nodes;
 use crate::document::Fault;
 use crate::faults::Faults;
 use crate::model::{App, Flow, Host, Protocol};
-use crate::tables::HostTable;
+use crate::read::settings::Keyed;
+use crate::tables::{HostTable, bit_rate};
 
 /// Computers connected by wires.
-pub(super) fn hosts(tables: &[HostTable], nodes: &Nodes<'_>, faults: &mut Faults<'_>) -> Option<Vec<Host>> {
+pub(super) fn hosts(
+    tables: &[Keyed<HostTable>],
+    nodes: &Nodes<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Vec<Host>> {
     if tables.len() > MOST_HOSTS {
         let message = format!("found {} hosts, allowed: at most {MOST_HOSTS}", tables.len());
         faults.push(Fault::at_key("host", message));
@@ -17,7 +22,7 @@ pub(super) fn hosts(tables: &[HostTable], nodes: &Nodes<'_>, faults: &mut Faults
     }
     let mut names: BTreeSet<&str> = nodes.names.keys().copied().collect();
     let mut checked = Vec::with_capacity(tables.len());
-    for (n, table) in tables.iter().enumerate() {
+    for (n, Keyed(table)) in tables.iter().enumerate() {
         if let Some(name) = &table.name
             && !names.insert(name)
         {
@@ -26,9 +31,9 @@ pub(super) fn hosts(tables: &[HostTable], nodes: &Nodes<'_>, faults: &mut Faults
         let gateway = nodes.find(&table.gateway, &format!("host.{n}.gateway"), faults);
         checked.push(gateway.map(|gateway| Host {
             gateway,
-            rate: bit_rate(table.rate_kbps.0),
-            delay: table.delay.duration(),
-            queue: table.queue.to(),
+            rate: bit_rate(table.rate_kbps),
+            delay: table.delay,
+            queue: table.queue,
         }));
     }
     checked.into_iter().collect()

@@ -13,12 +13,8 @@ use super::in_folder;
 use crate::document::{Fault, read_text};
 use crate::faults::Faults;
 use crate::model::Mobility;
-use crate::tables::{
-    MobilityTable, MovementTable, RandomWalkTable, RandomWaypointTable, SpeedValue, TopologyTable,
-    WaypointsTable,
-};
+use crate::tables::{MobilityTable, RandomWalkTable, RandomWaypointTable, SpeedValue, TopologyTable};
 use crate::topology::{Layout, Topology};
-use crate::values::{Coordinate, Metres};
 
 /// How the nodes of a topology move.
 pub(super) struct Mover<'a> {
@@ -34,46 +30,46 @@ impl Mover<'_> {
     /// The movement that `table` describes.
     pub(super) fn mobility(&self, table: &MobilityTable, faults: &mut Faults<'_>) -> Option<Mobility> {
         match table {
-            MobilityTable::Static(_) => Some(Mobility::Static),
+            MobilityTable::Static => Some(Mobility::Static),
             MobilityTable::RandomWaypoint(table) => self.random_waypoint(table, faults),
             MobilityTable::RandomWalk(table) => self.random_walk(table, faults),
-            MobilityTable::Waypoints(table) => self.waypoints(table, faults),
-            MobilityTable::Ns2(table) => self.file(table, ns2::read, faults),
-            MobilityTable::Bonnmotion(table) => self.file(table, bonnmotion::read, faults),
+            MobilityTable::Waypoints(paths) => self.waypoints(paths, faults),
+            MobilityTable::Ns2(file) => self.file(file, ns2::read, faults),
+            MobilityTable::Bonnmotion(file) => self.file(file, bonnmotion::read, faults),
         }
     }
 
     fn random_waypoint(&self, table: &RandomWaypointTable, faults: &mut Faults<'_>) -> Option<Mobility> {
-        let area = self.area(table.area.as_ref(), faults)?;
+        let area = self.area(table.area, faults)?;
         let params = trips(table, area, faults)?;
         // No trip is shorter on average than a third of the diagonal.
         let diagonal = (area.width * area.width + area.height * area.height).sqrt();
         let trip = diagonal / (3.0 * params.max_speed);
         self.limit_legs(2.0 / (trip + params.pause.as_secs_f64()), faults)?;
-        Some(Mobility::RandomWaypoint { params, pattern: table.pattern.map(|pattern| pattern.0) })
+        Some(Mobility::RandomWaypoint { params, pattern: table.pattern })
     }
 
     fn random_walk(&self, table: &RandomWalkTable, faults: &mut Faults<'_>) -> Option<Mobility> {
-        let area = self.area(table.area.as_ref(), faults)?;
-        let max_speed = table.speed_max.0;
+        let area = self.area(table.area, faults)?;
+        let max_speed = table.speed_max;
         if max_speed < SLOWEST {
             let message = format!("found {max_speed}, allowed: at least {SLOWEST}");
             faults.push(Fault::at_key("mobility.speed_max", message));
             return None;
         }
         let reflections = max_speed / area.width + max_speed / area.height;
-        self.limit_legs(1.0 / table.leg_mean.0 + reflections, faults)?;
+        self.limit_legs(1.0 / table.leg_mean + reflections, faults)?;
         Some(Mobility::RandomWalk(RandomWalkParams {
             area,
             max_speed,
-            mean_spell: table.leg_mean.duration(),
+            mean_spell: Duration::from_secs_f64(table.leg_mean),
         }))
     }
 
     /// Where nodes move at random.
-    fn area(&self, given: Option<&[Metres; 2]>, faults: &mut Faults<'_>) -> Option<Area> {
+    fn area(&self, given: Option<[f64; 2]>, faults: &mut Faults<'_>) -> Option<Area> {
         let [width, height] = match (given, self.topology) {
-            (Some(area), _) => area.map(|metres| metres.0),
+            (Some(area), _) => area,
             (None, Some(Topology::Random { area, .. })) => *area,
             (None, _) => {
                 let message = "is missing, as only the topology random has an area: [width, height]";
@@ -103,19 +99,19 @@ impl Mover<'_> {
         None
     }
 
-    fn waypoints(&self, table: &WaypointsTable, faults: &mut Faults<'_>) -> Option<Mobility> {
+    fn waypoints(&self, table: &[Vec<[f64; 3]>], faults: &mut Faults<'_>) -> Option<Mobility> {
         let key = "mobility.waypoints";
-        if table.waypoints.is_empty() || table.waypoints.len() > MOST_NODES {
-            let message = format!("found {} paths, allowed: 1 to {MOST_NODES}", table.waypoints.len());
+        if table.is_empty() || table.len() > MOST_NODES {
+            let message = format!("found {} paths, allowed: 1 to {MOST_NODES}", table.len());
             faults.push(Fault::at_key(key, message));
             return None;
         }
-        self.same_count(table.waypoints.len(), key, faults)?;
+        self.same_count(table.len(), key, faults)?;
         let path = |(node, list): (usize, &Vec<_>)| {
             let key = format!("{key}.{node}");
             if list.is_empty() { self.standing(node, &key, faults) } else { path(list, &key, faults) }
         };
-        let paths: Vec<Option<Path>> = table.waypoints.iter().enumerate().map(path).collect();
+        let paths: Vec<Option<Path>> = table.iter().enumerate().map(path).collect();
         paths.into_iter().collect::<Option<_>>().map(Mobility::Paths)
     }
 
@@ -132,12 +128,12 @@ impl Mover<'_> {
 
     fn file(
         &self,
-        table: &MovementTable,
+        file: &str,
         read: fn(&str) -> Result<Vec<Path>, Problem>,
         faults: &mut Faults<'_>,
     ) -> Option<Mobility> {
         let key = "mobility.file";
-        let (path, shown) = in_folder(self.source, &table.file);
+        let (path, shown) = in_folder(self.source, file);
         let text = read_text(&path, LONGEST_FILE).map_err(|error| format!("{shown}: {error}"));
         let paths = text.and_then(|text| read(&text).map_err(|problem| format!("{shown}:{problem}")));
         match paths {
@@ -185,12 +181,12 @@ pub(super) fn agree(
         (TopologyTable::Roaming(_), Some(_)) => {
             ("mobility", "the topology roaming brings its movement, allowed: no such table")
         }
-        (TopologyTable::Random(table), Some(mobility))
-            if table.connected == Some(true) && !matches!(mobility, Static(_)) =>
+        (TopologyTable::Random { connected: Some(true), .. }, Some(mobility))
+            if !matches!(mobility, Static) =>
         {
             ("topology.connected", "nodes that move begin elsewhere, allowed: false, or mobility \"static\"")
         }
-        (TopologyTable::Mobility(_), mobility)
+        (TopologyTable::Mobility, mobility)
             if !matches!(mobility, Some(Waypoints(_) | Ns2(_) | Bonnmotion(_))) =>
         {
             (
@@ -210,17 +206,17 @@ fn trips(table: &RandomWaypointTable, area: Area, faults: &mut Faults<'_>) -> Op
         faults.push(Fault::at_key(format!("mobility.{key}"), message));
         None
     };
-    let start = table.start.0;
+    let start = table.start;
     let [min_speed, max_speed] = match table.speed {
-        SpeedValue::Mean(mean) if mean.0 < SLOWEST => {
-            return refuse("speed", format!("found {}, allowed: at least {SLOWEST}", mean.0));
+        SpeedValue::Mean(mean) if mean < SLOWEST => {
+            return refuse("speed", format!("found {mean}, allowed: at least {SLOWEST}"));
         }
         SpeedValue::Mean(_) if table.pause.is_some() => {
             let message = "is not a key here, allowed with speed = [slowest, fastest]";
             return refuse("pause", message.to_owned());
         }
-        SpeedValue::Mean(mean) => return Some(RandomWaypointParams::pattern(area, mean.0, start)),
-        SpeedValue::Between(speeds) => speeds.map(|speed| speed.0),
+        SpeedValue::Mean(mean) => return Some(RandomWaypointParams::pattern(area, mean, start)),
+        SpeedValue::Between(speeds) => speeds,
     };
     if table.pattern.is_some() {
         return refuse("pattern", "is not a key here, allowed with one number as speed".to_owned());
@@ -233,20 +229,20 @@ fn trips(table: &RandomWaypointTable, area: Area, faults: &mut Faults<'_>) -> Op
     if max_speed < least {
         return refuse("speed.1", format!("found {max_speed}, allowed: at least {least}"));
     }
-    let pause = table.pause.map_or(Duration::ZERO, |pause| pause.duration());
+    let pause = table.pause.unwrap_or(Duration::ZERO);
     Some(RandomWaypointParams { area, min_speed, max_speed, pause, start })
 }
 
-fn path(list: &[[Coordinate; 3]], key: &str, faults: &mut Faults<'_>) -> Option<Path> {
-    let early = list.iter().position(|[at, ..]| at.0 < 0.0);
+fn path(list: &[[f64; 3]], key: &str, faults: &mut Faults<'_>) -> Option<Path> {
+    let early = list.iter().position(|[at, ..]| *at < 0.0);
     if let Some(index) = early {
-        let message = format!("found {}, allowed: a time from 0", list[index][0].0);
+        let message = format!("found {}, allowed: a time from 0", list[index][0]);
         faults.push(Fault::at_key(format!("{key}.{index}.0"), message));
         return None;
     }
-    let waypoint = |[at, x, y]: &[Coordinate; 3]| Waypoint {
-        at: Instant::ZERO + Duration::from_secs_f64(at.0),
-        place: Point { x: x.0, y: y.0 },
+    let waypoint = |&[at, x, y]: &[f64; 3]| Waypoint {
+        at: Instant::ZERO + Duration::from_secs_f64(at),
+        place: Point { x, y },
     };
     through(&list.iter().map(waypoint).collect::<Vec<_>>(), key, faults)
 }

@@ -3,7 +3,6 @@
 mod expected;
 mod hosts;
 mod mobility;
-mod radio;
 mod routing;
 mod topology;
 mod traffic;
@@ -11,39 +10,37 @@ mod traffic;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use multihop_core::{BitRate, Duration, FlowId, NodeId};
-use multihop_radio::params::RadioParams;
+use multihop_core::{Duration, NodeId};
+use multihop_radio::params::MacParams;
 
 use self::mobility::Mover;
 use super::document::Fault;
-use super::model::{App, Energy, Flow, Host, Mobility, Protocol, Record, Scenario, Sweep, Transport};
+use super::model::{App, Flow, Host, Mobility, Protocol, Record, Scenario, Sweep, Transport};
+use super::read::settings::Keyed;
 use super::read::{Both, one_of};
 use super::tables::{
-    AppTable, FlowTable, HostTable, MobilityTable, NodeRef, RecordTable, ScenarioTable, SweepTable,
-    TopologyTable,
+    FlowTable, HostTable, MobilityTable, NodeRef, Parts, Run, ScenarioTable, SweepTable, TopologyTable,
 };
 use super::topology::{Layout, Topology, layouts};
-use super::values::PositiveSeconds;
 use crate::faults::Faults;
 
 /// The scenario that `table` describes; `source` is its name, whose folder files are relative to.
 pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Faults<'_>) -> Option<Scenario> {
-    let duration = table.duration.duration();
-    let warmup = table.warmup.duration();
+    let Both(Keyed(run), table) = table;
+    let (duration, warmup) = (Duration::from_secs_f64(run.duration), Duration::from_secs_f64(run.warmup));
     if warmup >= duration {
-        let message = format!("found {}, allowed: less than duration, {}", table.warmup.0, table.duration.0);
+        let message = format!("found {}, allowed: less than duration, {}", run.warmup, run.duration);
         faults.push(Fault::at_key("warmup", message));
     }
-    let radio = radio::radio(&table.radio, faults);
-    let reach = radio.as_ref().map(RadioParams::decode_range);
-    let (topology, mobility) = nodes_and_movement(table, reach, source, faults).unzip();
+    let radio = &table.radio.0;
+    let (topology, mobility) = nodes_and_movement(run, table, radio.decode_range(), source, faults).unzip();
     let nodes = topology.as_ref().map(Nodes::of);
     let routing = routing::routing(&table.routing, nodes.as_ref(), faults);
     let queue_kind = routing.as_ref().map(|routing| routing.protocol.queue_kind());
     let hosts = nodes.as_ref().and_then(|nodes| hosts::hosts(&table.host, nodes, faults));
     let places =
         nodes.as_ref().zip(hosts.as_ref()).map(|(nodes, hosts)| nodes.with_hosts(&table.host, hosts));
-    let mut flows = flows(&table.flow, table.traffic.is_some(), places.as_ref(), table.duration, faults);
+    let mut flows = flows(&table.flow, table.traffic.is_some(), places.as_ref(), run.duration, faults);
     if let Some(flows) = &flows {
         hosts::check_relays(flows, faults);
     }
@@ -51,35 +48,31 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Faults
         let drawn = traffic::draw(
             traffic,
             nodes.count,
-            table.seed.0,
+            run.seed,
             duration,
             flows.as_ref().map_or(0, Vec::len),
             faults,
         );
         flows = flows.zip(drawn).map(|(flows, drawn)| [flows, drawn].concat());
     }
-    let record = table.record.as_ref().map(|record| self::record(record, duration, faults));
-    let expected = table.expected.as_ref().map(|table| expected::expected(table, source, faults));
+    let record = table.record.as_ref().map(|Keyed(record)| self::record(record, duration, faults));
+    let expected = table.expected.as_ref().map(|Keyed(table)| expected::expected(table, source, faults));
     let sweep = table.sweep.as_ref().map(|sweep| self::sweep(sweep, faults));
     Some(Scenario {
-        name: name(table, source),
+        name: name(run, source),
         duration,
         warmup,
-        seed: table.seed.0,
-        radio: radio?,
-        mac: radio::mac(&table.mac, queue_kind?),
-        arp: table.mac.arp.0,
+        seed: run.seed,
+        radio: radio.clone(),
+        mac: MacParams { queue_kind: queue_kind?, ..table.mac.0.mac.clone() },
+        arp: table.mac.0.arp,
         topology: topology?,
         mobility: mobility?,
         hosts: hosts?,
         routing: routing?,
         flows: flows?,
         record,
-        energy: table.energy.as_ref().map(|watts| Energy {
-            transmit: watts.transmit.0,
-            receive: watts.receive.0,
-            idle: watts.idle.0,
-        }),
+        energy: table.energy.as_ref().map(|Keyed(energy)| *energy),
         expected: expected.flatten(),
         sweep,
     })
@@ -87,25 +80,29 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Faults
 
 /// Where the nodes are and how they move: each may come from the other.
 fn nodes_and_movement(
-    table: &ScenarioTable,
-    reach: Option<f64>,
+    run: &Run,
+    table: &Parts,
+    reach: f64,
     source: &Path,
     faults: &mut Faults<'_>,
 ) -> Option<(Topology, Mobility)> {
-    mobility::agree(&table.topology, table.mobility.as_ref(), faults)?;
-    let mover = |topology| Mover { topology, source, duration: table.duration.duration() };
-    if let (TopologyTable::Mobility(_), Some(table)) = (&table.topology, &table.mobility) {
+    let topology = &table.topology.0;
+    let movement = table.mobility.as_ref().map(|Keyed(table)| table);
+    mobility::agree(topology, movement, faults)?;
+    let duration = Duration::from_secs_f64(run.duration);
+    let mover = |topology| Mover { topology, source, duration };
+    if let (TopologyTable::Mobility, Some(table)) = (topology, movement) {
         let mobility = mover(None).mobility(table, faults)?;
         return Some((mobility::topology_of(&mobility)?, mobility));
     }
-    let still = matches!(table.mobility, None | Some(MobilityTable::Static(_)));
-    let topology = topology::topology(&table.topology, still, reach, source, table.seed.0, faults)?;
-    let mobility = match (&table.topology, &table.mobility) {
-        (TopologyTable::Roaming(roaming), _) => Mobility::Paths(layouts::roaming(roaming.spacing.0).1),
+    let still = matches!(movement, None | Some(MobilityTable::Static));
+    let placed = topology::topology(topology, still, reach, source, run.seed, faults)?;
+    let mobility = match (topology, movement) {
+        (TopologyTable::Roaming(spacing), _) => Mobility::Paths(layouts::roaming(*spacing).1),
         (_, None) => Mobility::Static,
-        (_, Some(table)) => mover(Some(&topology)).mobility(table, faults)?,
+        (_, Some(table)) => mover(Some(&placed)).mobility(table, faults)?,
     };
-    Some((topology, mobility))
+    Some((placed, mobility))
 }
 
 /// A file that a scenario names, and how messages show it.
@@ -115,10 +112,10 @@ pub(crate) fn in_folder(source: &Path, file: &str) -> (PathBuf, String) {
     (path, shown)
 }
 
-fn name(table: &ScenarioTable, source: &Path) -> String {
+fn name(run: &Run, source: &Path) -> String {
     let stem =
         || source.file_stem().map_or_else(|| "scenario".into(), |stem| stem.to_string_lossy().into_owned());
-    table.name.clone().unwrap_or_else(stem)
+    run.name.clone().unwrap_or_else(stem)
 }
 
 /// How nodes may be called, and which pairs the layout has.
@@ -138,9 +135,9 @@ impl<'a> Nodes<'a> {
     }
 
     /// And hosts, which are numbered after them.
-    fn with_hosts(&self, tables: &'a [HostTable], hosts: &[Host]) -> Self {
+    fn with_hosts(&self, tables: &'a [Keyed<HostTable>], hosts: &[Host]) -> Self {
         let mut all = self.clone();
-        for table in tables.iter().take(hosts.len()) {
+        for Keyed(table) in tables.iter().take(hosts.len()) {
             let id = NodeId(u32::try_from(all.count).expect("a checked number of nodes"));
             all.count += 1;
             all.names.extend(table.name.as_deref().map(|name| (name, id)));
@@ -175,7 +172,7 @@ fn flows(
     tables: &[FlowTable],
     drawn: bool,
     nodes: Option<&Nodes<'_>>,
-    duration: PositiveSeconds,
+    duration: f64,
     faults: &mut Faults<'_>,
 ) -> Option<Vec<Flow>> {
     if (tables.is_empty() && !drawn) || tables.len() > MOST_FLOWS {
@@ -199,27 +196,26 @@ fn flows(
 fn flow(
     table: &FlowTable,
     from_to: Option<(NodeId, NodeId)>,
-    duration: PositiveSeconds,
+    duration: f64,
     path: &str,
     faults: &mut Faults<'_>,
 ) -> Option<Flow> {
-    let Both(common, app) = table;
-    let start = common.start.duration();
-    let stop = common.stop.map(|stop| stop.duration());
-    if start >= duration.duration() {
-        let message = format!("found {}, allowed: less than duration, {}", common.start.0, duration.0);
+    let Both(Keyed(common), Both(travel, Keyed(app))) = table;
+    if common.start >= duration {
+        let message = format!("found {}, allowed: less than duration, {duration}", common.start);
         faults.push(Fault::at_key(format!("{path}.start"), message));
     }
+    let start = Duration::from_secs_f64(common.start);
+    let stop = common.stop.map(Duration::from_secs_f64);
     if let (Some(found), Some(stop)) = (common.stop, stop)
         && stop <= start
     {
-        let message = format!("found {}, allowed: more than start, {}", found.0, common.start.0);
+        let message = format!("found {found}, allowed: more than start, {}", common.start);
         faults.push(Fault::at_key(format!("{path}.stop"), message));
     }
-    let app = self::app(app);
-    let transport = transport_of(common.transport.as_ref(), &app, path, faults);
+    let transport = transport_of(travel.transport.as_ref(), app, path, faults);
     let (from, to) = from_to?;
-    Some(Flow { from, to, app, transport: transport?, start, stop, drawn: None })
+    Some(Flow { from, to, app: *app, transport: transport?, start, stop, drawn: None })
 }
 
 /// The flows.
@@ -230,7 +226,7 @@ fn ends<'a>(
     path: &str,
     faults: &mut Faults<'_>,
 ) -> Option<(NodeId, NodeId)> {
-    let Both(common, _) = table;
+    let Both(Keyed(common), _) = table;
     let (from, to) = match (&common.from, &common.to) {
         (None, None) => match pairs.next() {
             Some(pair) => return Some(*pair),
@@ -262,30 +258,6 @@ fn ends<'a>(
     Some((from, to))
 }
 
-fn app(table: &AppTable) -> App {
-    match table {
-        AppTable::Ftp(_) => App::Ftp,
-        AppTable::File(file) => App::File { bytes: file.bytes.0 },
-        AppTable::Pareto(pareto) => App::Pareto {
-            mean_bytes: pareto.mean_bytes.0,
-            shape: pareto.shape.0,
-            mean_pause: pareto.mean_pause.duration(),
-        },
-        AppTable::Cbr(cbr) => App::Cbr { rate: bit_rate(cbr.rate_kbps.0), size: cbr.size.to() },
-        AppTable::Paced(paced) => App::Paced { size: paced.size.to() },
-        AppTable::Relay(relay) => App::Relay { of: FlowId(relay.of.to()), buffer: relay.buffer.0 },
-    }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "0.001 to 1e6 kb/s are 1 to 1e9 b/s"
-)]
-fn bit_rate(kbps: f64) -> BitRate {
-    BitRate((kbps * 1000.0).round().max(1.0) as u32)
-}
-
 /// The transport, which must suit the application: datagrams or a stream.
 fn transport_of(
     transport: Option<&Transport>,
@@ -311,34 +283,32 @@ fn transport_of(
     Some(transport.clone())
 }
 
-fn record(table: &RecordTable, duration: Duration, faults: &mut Faults<'_>) -> Record {
-    let every = table.every.duration();
-    if every > Duration::ZERO && duration.whole(every) > MOST_ROWS {
-        let message = format!("found {}, allowed: 0, or at most {MOST_ROWS} values in a run", table.every.0);
+fn record(record: &Record, duration: Duration, faults: &mut Faults<'_>) -> Record {
+    let Record { every, what } = record;
+    if *every > Duration::ZERO && duration.whole(*every) > MOST_ROWS {
+        let found = every.as_secs_f64();
+        let message = format!("found {found}, allowed: 0, or at most {MOST_ROWS} values in a run");
         faults.push(Fault::at_key("record.every", message));
     }
-    let mut what = Vec::new();
-    for (n, series) in table.what.iter().enumerate() {
-        if what.contains(&series.0) {
+    for (n, series) in what.iter().enumerate() {
+        if what[..n].contains(series) {
             faults.push(Fault::at_key(format!("record.what.{n}"), "is listed twice"));
-        } else {
-            what.push(series.0);
         }
     }
     if what.is_empty() {
         faults.push(Fault::at_key("record.what", "found an empty array, allowed: at least one series"));
     }
-    Record { every, what }
+    record.clone()
 }
 
 fn sweep(table: &SweepTable, faults: &mut Faults<'_>) -> Sweep {
-    let runs = table.axes.iter().try_fold(table.seeds.0, |runs, axis| {
+    let runs = table.axes.iter().try_fold(u64::from(table.seeds), |runs, axis| {
         runs.checked_mul(axis.values.len() as u64).filter(|runs| *runs <= MOST_RUNS)
     });
     if runs.is_none() {
         faults.push(Fault::at_key("sweep", format!("allowed: at most {MOST_RUNS} runs")));
     }
-    Sweep { seeds: table.seeds.to(), axes: table.axes.clone() }
+    Sweep { seeds: table.seeds, axes: table.axes.clone() }
 }
 
 /// Names that a message lists.

@@ -20,7 +20,7 @@ pub(super) fn routing(
         ProtocolTable::Static(table) => fixed(table, nodes?, faults)?,
         ProtocolTable::Agents(agents) => RoutingProtocol::Agents(agents.clone()),
     };
-    Some(Routing { protocol, ip_extra: packet.ip_extra.to() })
+    Some(Routing { protocol, ip_extra: packet.0.ip_extra })
 }
 
 fn fixed(table: &StaticTable, nodes: &Nodes<'_>, faults: &mut Faults<'_>) -> Option<RoutingProtocol> {

@@ -7,7 +7,9 @@ use crate::document::Fault;
 use crate::draw::pareto;
 use crate::faults::Faults;
 use crate::model::{App, Drawn, Flow};
-use crate::tables::{BytesValue, DrawnApp, TrafficTable};
+use crate::read::Both;
+use crate::read::settings::Keyed;
+use crate::tables::{Bytes, TrafficTable};
 
 /// As many transfers as can begin before the end, round by round; `before` flows come first.
 ///
@@ -20,12 +22,12 @@ pub(super) fn draw(
     before: usize,
     faults: &mut Faults<'_>,
 ) -> Option<Vec<Flow>> {
-    let transport = transport_of(Some(&table.transport), &App::File { bytes: 1 }, "traffic", faults);
-    let DrawnApp(()) = table.app;
-    let first = table.first.duration();
-    let [least, most] = table.gap.map(|gap| gap.0);
+    let Both(Keyed(table), travel) = table;
+    let transport = transport_of(Some(&travel.transport), &App::File { bytes: 1 }, "traffic", faults);
+    let first = Duration::from_secs_f64(table.first);
+    let [least, most] = table.gap;
     if first >= duration {
-        let message = format!("found {}, allowed: less than duration, {duration}", table.first.0);
+        let message = format!("found {}, allowed: less than duration, {duration}", table.first);
         faults.push(Fault::at_key("traffic.first", message));
         return None;
     }
@@ -37,7 +39,7 @@ pub(super) fn draw(
         faults.push(Fault::at_key("traffic", "a transfer needs two nodes"));
         return None;
     }
-    let (count, pause) = (usize::from(table.count.to::<u16>()), table.restart.duration());
+    let (count, pause) = (table.count, table.restart);
     let rounds = usize::try_from((duration - first).whole(pause)).unwrap_or(usize::MAX).saturating_add(1);
     if rounds.saturating_mul(count).saturating_add(before) > MOST_FLOWS {
         let message = format!("there may be more than {MOST_FLOWS} transfers before the end");
@@ -77,9 +79,9 @@ fn pair(rng: &mut Rng, nodes: usize) -> (NodeId, NodeId) {
     (NodeId(from), NodeId(if other < from { other } else { other + 1 }))
 }
 
-fn size(rng: &mut Rng, bytes: &BytesValue) -> u64 {
-    match bytes {
-        BytesValue::Fixed(bytes) => bytes.0,
-        BytesValue::Drawn(sizes) => pareto(rng, sizes.pareto.mean.0, sizes.pareto.shape.0),
+fn size(rng: &mut Rng, bytes: &Bytes) -> u64 {
+    match *bytes {
+        Bytes::Fixed(bytes) => bytes,
+        Bytes::Pareto { mean, shape } => pareto(rng, mean, shape),
     }
 }

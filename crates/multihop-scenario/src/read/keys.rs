@@ -51,7 +51,7 @@ impl<'a> Keys<'a> {
             (Some(node), _) => T::read(node, &path, faults),
             (None, Some(default)) => T::read(&Node::default(&default), &path, faults),
             (None, None) => T::absent().or_else(|| {
-                faults.push(Fault::at(self.node.origin, path, "is missing"));
+                self.missing(key, faults);
                 None
             }),
         }
@@ -81,6 +81,16 @@ impl<'a> Keys<'a> {
                 None
             }
         }
+    }
+
+    /// Records that a required key is missing.
+    pub(crate) fn missing(&self, key: &str, faults: &mut Faults<'_>) {
+        faults.push(Fault::at(self.node.origin, self.path_of(key), "is missing"));
+    }
+
+    /// Whether there are keys that have not been taken.
+    pub(crate) fn has_unknown(&self) -> bool {
+        self.table.keys().any(|key| !self.known.contains(key.as_str()))
     }
 
     /// Records the keys that other values of `key` allow, for hints in messages.

@@ -1,13 +1,14 @@
 //! From nodes to typed values: every key is read once, and every fault is kept.
 //!
-//! The keys of a protocol are listed by its configuration (`settings.rs`). The macros below define the
-//! other tables in one place: names, types, defaults and descriptions. Reading, defaults and the JSON
-//! Schema follow from them.
+//! A table lists its keys ([`multihop_core::settings::Settings`]): radio, MAC and protocols in their
+//! crates, the others in `tables`. One visitor reads the keys (`settings.rs`), another describes them
+//! (`describe.rs`). The macro below says which tables a file has.
 //!
-//! Serde reads none of this: a derived `Deserialize` stops at the first error, knows no bounds, and
-//! loses the place of a value once it is inside a flattened or tagged table. Users get every problem
-//! of a file at once, each with its line, column and key. `toml` gives the spans, `schemars` the schema.
+//! Serde does not read the tables. A derived `Deserialize` stops at the first error, knows no bounds, and
+//! loses the position of a value inside a flattened or tagged table. Users get every problem of a file
+//! at once, each with line, column and key. `toml` gives the positions, `schemars` the schema.
 
+pub(crate) mod describe;
 mod keys;
 pub(crate) mod settings;
 
@@ -15,7 +16,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 pub(super) use keys::Keys;
 
-use super::document::{Fault, Node};
+use super::document::{Fault, Node, Value};
 use crate::faults::Faults;
 
 /// A type that a value of a scenario file can have.
@@ -34,17 +35,8 @@ pub(super) trait Fields: Sized {
     /// Takes the keys that belong to the group.
     fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self>;
 
-    /// The keys of the group, whatever their values.
-    fn names() -> Vec<&'static str>;
-
     /// Describes the keys, without forbidding others.
     fn schema(generator: &mut SchemaGenerator) -> Schema;
-}
-
-/// A table one of whose keys says which other keys there are.
-pub(super) trait Kinds {
-    /// The values of that key, and the keys that go with each.
-    fn kinds() -> Vec<(&'static str, Vec<&'static str>)>;
 }
 
 /// Defines a table: its keys with their descriptions, types and defaults. A key without a default
@@ -70,10 +62,6 @@ macro_rules! table {
                 Some(Self { $($field: $field?,)* })
             }
 
-            fn names() -> Vec<&'static str> {
-                vec![$(stringify!($field)),*]
-            }
-
             fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 let mut object = $crate::read::Object::default();
                 $(
@@ -88,68 +76,6 @@ macro_rules! table {
     };
 }
 pub(super) use table;
-
-/// Defines a table in which one key decides which other keys exist.
-macro_rules! kinds {
-    ($(#[doc = $doc:literal])* $name:ident by $key:literal $(= $default:literal)? {
-        $($(#[doc = $about:literal])* $word:literal => $variant:ident($fields:ty),)*
-    }) => {
-        $(#[doc = $doc])*
-        pub(crate) enum $name {
-            $($(#[doc = $about])* $variant($fields),)*
-        }
-
-        impl $crate::read::Fields for $name {
-            fn take(
-                keys: &mut $crate::read::Keys<'_>,
-                faults: &mut $crate::faults::Faults<'_>,
-            ) -> Option<Self> {
-                type Take = fn(
-                    &mut $crate::read::Keys<'_>,
-                    &mut $crate::faults::Faults<'_>,
-                ) -> Option<$name>;
-                const KINDS: &[(&str, Take)] = &[$((
-                    $word,
-                    |keys, faults| {
-                        <$fields as $crate::read::Fields>::take(keys, faults).map($name::$variant)
-                    },
-                )),*];
-                let default = None$(.or(Some($default)))?;
-                let Some(take) = keys.take_kind($key, default, KINDS, faults) else {
-                    keys.forgive();
-                    return None;
-                };
-                keys.mention($key, <Self as $crate::read::Kinds>::kinds);
-                take(keys, faults)
-            }
-
-            fn names() -> Vec<&'static str> {
-                let mut names = vec![$key];
-                $(names.extend(<$fields as $crate::read::Fields>::names());)*
-                names
-            }
-
-            fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                let default: Option<&str> = None$(.or(Some($default)))?;
-                let kinds = [$((
-                    $word,
-                    concat!($($about),*),
-                    <$fields as $crate::read::Fields>::schema(generator),
-                )),*];
-                $crate::read::kinds_schema($key, default, kinds)
-            }
-        }
-
-        impl $crate::read::Kinds for $name {
-            fn kinds() -> Vec<(&'static str, Vec<&'static str>)> {
-                vec![$(($word, <$fields as $crate::read::Fields>::names())),*]
-            }
-        }
-
-        $crate::read::closed_table!($name, concat!($($doc),*));
-    };
-}
-pub(super) use kinds;
 
 /// A table that has the keys of one group and no others.
 macro_rules! closed_table {
@@ -269,37 +195,6 @@ pub(super) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// No keys at all.
-pub(super) struct NoKeys;
-
-impl Fields for NoKeys {
-    fn take(_: &mut Keys<'_>, _: &mut Faults<'_>) -> Option<Self> {
-        Some(Self)
-    }
-
-    fn names() -> Vec<&'static str> {
-        Vec::new()
-    }
-
-    fn schema(_: &mut SchemaGenerator) -> Schema {
-        Object::default().schema()
-    }
-}
-
-impl<T: Fields> Fields for Box<T> {
-    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self> {
-        T::take(keys, faults).map(Self::new)
-    }
-
-    fn names() -> Vec<&'static str> {
-        T::names()
-    }
-
-    fn schema(generator: &mut SchemaGenerator) -> Schema {
-        T::schema(generator)
-    }
-}
-
 /// A table made of two groups of keys.
 pub(super) struct Both<A, B>(pub(super) A, pub(super) B);
 
@@ -309,12 +204,15 @@ impl<A: Fields, B: Fields> Fields for Both<A, B> {
         Some(Self(a?, b?))
     }
 
-    fn names() -> Vec<&'static str> {
-        [A::names(), B::names()].concat()
-    }
-
     fn schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "allOf": [A::schema(generator), B::schema(generator)] })
+        let (a, b) = (A::schema(generator), B::schema(generator));
+        let is_plain = |schema: &Schema| schema.get("properties").is_some() && schema.get("oneOf").is_none();
+        if !is_plain(&a) || !is_plain(&b) {
+            return json_schema!({ "allOf": [a, b] });
+        }
+        let mut all = serde_json::Value::from(a);
+        describe::unite(&mut all, b.into());
+        Schema::try_from(all).expect("a description is an object")
     }
 }
 
@@ -338,4 +236,30 @@ impl<A: Fields, B: Fields> JsonSchema for Both<A, B> {
         schema.insert("unevaluatedProperties".into(), false.into());
         schema
     }
+}
+
+impl<T: Read> Read for Option<T> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
+        T::read(node, path, faults).map(Some)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<T: Read> Read for Vec<T> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
+        match &node.value {
+            Value::Array(items) => all(items, path, faults),
+            _ => wrong(node, path, "an array", faults),
+        }
+    }
+}
+
+/// Reads every item, so that every fault is found.
+fn all<T: Read>(items: &[Node], path: &str, faults: &mut Faults<'_>) -> Option<Vec<T>> {
+    let read: Vec<Option<T>> =
+        items.iter().enumerate().map(|(n, item)| T::read(item, &format!("{path}.{n}"), faults)).collect();
+    read.into_iter().collect()
 }

@@ -1,19 +1,28 @@
-//! Configurations that list their keys ([`Settings`]), as parts of a scenario's tables. One visitor
-//! reads the keys; another describes and lists them.
+//! Configurations that list their keys ([`Settings`]), as parts of a scenario's tables: the reader.
 
-use multihop_core::settings::{Allowed, Key, Settings, Value, Visitor};
-use schemars::{Schema, json_schema};
-use serde_json::json;
+use multihop_core::settings::{Allowed, Given, Key, Settings, Table, Value, Visitor};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::{Keys, Object, wrong};
+use super::describe::{self, Describer, default_of};
+use super::{Fields, Keys, Read, wrong};
 use crate::document::{Fault, Node, Value as Found};
 use crate::faults::Faults;
 
 /// Takes the keys of a configuration from a table; messages call the configuration `name`.
 pub(crate) fn take(settings: &mut dyn Settings, name: &str, keys: &mut Keys<'_>, faults: &mut Faults<'_>) {
+    take_listed(&mut |reader| settings.keys(reader), name, keys, faults);
+}
+
+/// The same for keys that a function lists.
+fn take_listed(
+    list: &mut dyn FnMut(&mut dyn Visitor),
+    name: &str,
+    keys: &mut Keys<'_>,
+    faults: &mut Faults<'_>,
+) {
     let before = faults.len();
     let mut reader = Reader { name, keys, faults, refused: Vec::new(), reason: None };
-    settings.keys(&mut reader);
+    list(&mut reader);
     let refused = reader.refused;
     // Values are compared with each other only if each is allowed by itself.
     if faults.len() == before {
@@ -21,32 +30,48 @@ pub(crate) fn take(settings: &mut dyn Settings, name: &str, keys: &mut Keys<'_>,
     }
 }
 
-/// The names of a configuration's keys, whether or not they are available.
-pub(crate) fn names(settings: &mut dyn Settings) -> Vec<&'static str> {
-    let mut list = Describer::default();
-    settings.keys(&mut list);
-    list.keys.into_iter().map(|key| key.name).collect()
+/// A configuration whose keys a table has.
+pub(crate) fn listed<C: Settings + Default>(keys: &mut dyn Visitor) -> C {
+    let mut config = C::default();
+    config.keys(keys);
+    config
 }
 
-/// Describes the keys of several variants of a configuration as one group. A default is shown where all
-/// variants agree on it.
-pub(crate) fn schema(variants: &mut [&mut dyn Settings]) -> Schema {
-    let mut all = Describer::default();
-    for variant in variants {
-        variant.keys(&mut all);
+/// A configuration as a group of keys.
+pub(crate) struct Keyed<C>(pub(crate) C);
+
+impl<C: Settings + Default> Fields for Keyed<C> {
+    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self> {
+        let mut config = C::default();
+        take(&mut config, "this protocol", keys, faults);
+        Some(Self(config))
     }
-    all.schema()
+
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        describe::schema_of(|keys| C::default().keys(keys))
+    }
 }
 
-/// Describes the keys of a configuration as one group. A default is shown if it is the same under every
-/// combination of the words that other keys, such as presets, can have.
-pub(crate) fn schema_of<C: Settings + ?Sized>(config: fn() -> Box<C>) -> Schema {
-    let mut all = Describer { words: Some(Combination::default()), ..Describer::default() };
-    loop {
-        config().keys(&mut all);
-        if !all.words.as_mut().is_some_and(Combination::advance) {
-            return all.schema();
-        }
+impl<C: Settings + Default> Read for Keyed<C> {
+    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
+        let before = faults.len();
+        super::whole_table(node, path, faults).filter(|_| faults.len() == before)
+    }
+}
+
+impl<C: Settings + Default> JsonSchema for Keyed<C> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Keyed".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Self::schema(generator);
+        schema.insert("unevaluatedProperties".into(), false.into());
+        schema
     }
 }
 
@@ -61,16 +86,31 @@ struct Reader<'a, 'k, 'f> {
     reason: Option<String>,
 }
 
-impl Reader<'_, '_, '_> {
+impl<'k> Reader<'_, 'k, '_> {
     /// The node of a key. Those of keys that are not available are refused.
-    fn find(&mut self, name: &'static str) -> Option<Node> {
-        let node = self.keys.find(name)?.clone();
+    fn find(&mut self, name: &'static str) -> Option<&'k Node> {
+        let node = self.keys.find(name)?;
         if let Some(reason) = &self.reason {
             let message = format!("{:?} {reason}", self.name);
             self.refused.push(Fault::at(node.origin, self.keys.path_of(name), message));
             return None;
         }
         Some(node)
+    }
+
+    /// The same for a key that the user may have to give.
+    fn find_or_miss(&mut self, name: &'static str, required: bool) -> Option<&'k Node> {
+        let node = self.find(name);
+        if node.is_none() && required {
+            self.keys.missing(name, self.faults);
+        }
+        node
+    }
+
+    fn whole_table(&mut self, node: &Node, path: &str, list: &mut dyn FnMut(&mut dyn Visitor)) {
+        let Some(mut keys) = Keys::open(node, path, self.faults) else { return };
+        take_listed(list, self.name, &mut keys, self.faults);
+        keys.close(self.faults);
     }
 }
 
@@ -80,33 +120,66 @@ impl Visitor for Reader<'_, '_, '_> {
     }
 
     fn key(&mut self, key: &Key<'_>) -> Option<Value> {
-        let node = self.find(key.name)?;
+        let node = self.find_or_miss(key.name, key.required)?;
         let path = self.keys.path_of(key.name);
-        value(key, &node).or_else(|| wrong(&node, &path, &key.to_string(), self.faults))
+        if let (Some(word), Found::Text(text)) = (key.or, &node.value)
+            && text == word
+        {
+            return Some(Value::Word(word));
+        }
+        read(&key.allowed, key, node, &path, self.faults)
     }
 
-    fn switch_or_table(
+    fn key_or_table(&mut self, key: &Key<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> Option<Given> {
+        let node = self.find_or_miss(key.name, key.required)?;
+        let path = self.keys.path_of(key.name);
+        if matches!(node.value, Found::Table(_)) {
+            self.whole_table(node, &path, keys);
+            return Some(Given::Table);
+        }
+        if let Some(value) = single(&key.allowed, node) {
+            return Some(Given::Value(value));
+        }
+        let mut inner = Describer::default();
+        keys(&mut inner);
+        let allowed = format!("{key}, or a table such as {}", inner.example(key.value.as_ref()));
+        wrong(node, &path, &allowed, self.faults)
+    }
+
+    fn table(&mut self, table: &Table<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> bool {
+        if let Some(node) = self.find_or_miss(table.name, table.required) {
+            self.whole_table(node, &self.keys.path_of(table.name), keys);
+            return true;
+        }
+        if let Some(default) = table.default {
+            let node = Node::default(&default_of(default));
+            self.whole_table(&node, &self.keys.path_of(table.name), keys);
+        }
+        false
+    }
+
+    fn kinds(
         &mut self,
         name: &'static str,
-        _: bool,
-        inner: &mut dyn Settings,
-        _: &str,
-    ) -> Option<bool> {
-        let node = self.find(name)?;
-        let path = self.keys.path_of(name);
-        match node.value {
-            Found::Bool(on) => Some(on),
-            Found::Table(_) => {
-                let mut keys = Keys::open(&node, &path, self.faults)?;
-                take(inner, self.name, &mut keys, self.faults);
-                keys.close(self.faults);
-                Some(true)
-            }
-            _ => {
-                let example =
-                    names(inner).first().map_or_else(String::new, |key| format!("{{ {key} = 0.5 }}"));
-                wrong(&node, &path, &format!("true, false, or a table such as {example}"), self.faults)
-            }
+        default: Option<usize>,
+        kinds: &[(&'static str, &str)],
+        keys: &mut dyn FnMut(usize, &mut dyn Visitor),
+    ) {
+        let words: Vec<_> = kinds.iter().zip(0..).map(|((word, _), kind)| (*word, kind)).collect();
+        let default = default.map(|kind| kinds[kind].0);
+        let Some(&kind) = self.keys.take_kind(name, default, &words, self.faults) else {
+            self.keys.forgive();
+            return;
+        };
+        keys(kind, self);
+        if self.keys.has_unknown() {
+            let names = words.iter().map(|&(word, kind)| {
+                let mut described = Describer::default();
+                keys(kind, &mut described);
+                (word, described.names())
+            });
+            let names: Vec<_> = names.collect();
+            self.keys.mention(name, move || names.clone());
         }
     }
 
@@ -121,131 +194,55 @@ impl Visitor for Reader<'_, '_, '_> {
     }
 }
 
-fn value(key: &Key<'_>, node: &Node) -> Option<Value> {
+/// The value of a node, if it is an allowed one.
+pub(crate) fn value(
+    allowed: &Allowed<'_>,
+    node: &Node,
+    path: &str,
+    faults: &mut Faults<'_>,
+) -> Option<Value> {
+    read(allowed, allowed, node, path, faults)
+}
+
+/// The value of a node, or a fault that shows `shown` as what is allowed.
+fn read(
+    allowed: &Allowed<'_>,
+    shown: &dyn core::fmt::Display,
+    node: &Node,
+    path: &str,
+    faults: &mut Faults<'_>,
+) -> Option<Value> {
+    match (allowed, &node.value) {
+        (Allowed::List(each, count), Found::Array(items)) if count.is_none_or(|n| n == items.len()) => {
+            let item = |(n, item)| value(each, item, &format!("{path}.{n}"), faults);
+            // Every item is read, so that every fault is found.
+            let read: Vec<Option<Value>> = items.iter().enumerate().map(item).collect();
+            read.into_iter().collect::<Option<_>>().map(Value::List)
+        }
+        (Allowed::Either(one, other), found) => {
+            match [one, other].into_iter().find(|allowed| is_of_type(allowed, found)) {
+                Some(allowed) => value(allowed, node, path, faults),
+                None => wrong(node, path, &shown.to_string(), faults),
+            }
+        }
+        _ => single(allowed, node).or_else(|| wrong(node, path, &shown.to_string(), faults)),
+    }
+}
+
+fn single(allowed: &Allowed<'_>, node: &Node) -> Option<Value> {
     match &node.value {
-        Found::Bool(on) => key.switch(*on),
-        Found::Integer(n) => key.whole(*n),
-        Found::Float(x) => key.number(*x),
-        Found::Text(text) => key.word(text),
+        Found::Bool(on) => allowed.switch(*on),
+        Found::Integer(n) => allowed.whole(*n),
+        Found::Float(x) => allowed.number(*x),
+        Found::Text(text) => allowed.text(text),
         _ => None,
     }
 }
 
-/// Collects descriptions.
-#[derive(Default)]
-struct Describer {
-    keys: Vec<Described>,
-    unavailable: bool,
-    /// The words that keys are given; without it they keep their defaults.
-    words: Option<Combination>,
-}
-
-struct Described {
-    name: &'static str,
-    help: String,
-    schema: Schema,
-    /// `None` until a variant has the key; `Some(None)` if there is none, or variants differ.
-    default: Option<Option<serde_json::Value>>,
-}
-
-/// A choice for each of several lists, in the order in which they turn up.
-#[derive(Default)]
-struct Combination {
-    /// What is chosen, and the length of the list.
-    choices: Vec<(usize, usize)>,
-    made: usize,
-}
-
-impl Combination {
-    /// The choice from the next list.
-    fn choose(&mut self, length: usize) -> usize {
-        if self.made == self.choices.len() {
-            self.choices.push((0, length));
-        }
-        self.made += 1;
-        self.choices[self.made - 1].0
+const fn is_of_type(allowed: &Allowed<'_>, found: &Found) -> bool {
+    match found {
+        Found::Integer(_) | Found::Float(_) => matches!(allowed, Allowed::Whole(..) | Allowed::Number(..)),
+        Found::Array(_) => matches!(allowed, Allowed::List(..)),
+        _ => false,
     }
-
-    /// Begins the next combination, if there is one.
-    fn advance(&mut self) -> bool {
-        self.made = 0;
-        while let Some((chosen, length)) = self.choices.pop() {
-            if chosen + 1 < length {
-                self.choices.push((chosen + 1, length));
-                return true;
-            }
-        }
-        false
-    }
-}
-
-impl Describer {
-    fn schema(self) -> Schema {
-        let mut object = Object::default();
-        for key in self.keys {
-            object.described(key.name, key.schema, &key.help, key.default.flatten());
-        }
-        object.schema()
-    }
-
-    fn add(&mut self, name: &'static str, help: &str, schema: Schema, default: Option<serde_json::Value>) {
-        let known = self.keys.iter().position(|key| key.name == name);
-        let at = known.unwrap_or_else(|| {
-            self.keys.push(Described { name, help: help.to_owned(), schema, default: None });
-            self.keys.len() - 1
-        });
-        if !self.unavailable {
-            let all = &mut self.keys[at].default;
-            *all = Some(if all.is_none() || *all == Some(default.clone()) { default } else { None });
-        }
-    }
-}
-
-impl Visitor for Describer {
-    fn name(&self) -> &str {
-        ""
-    }
-
-    fn key(&mut self, key: &Key<'_>) -> Option<Value> {
-        let mut schema = match key.allowed {
-            Allowed::Switch => json_schema!({ "type": "boolean" }),
-            Allowed::Whole(min, max) => json_schema!({ "type": "integer", "minimum": min, "maximum": max }),
-            Allowed::Number(min, max) => json_schema!({ "type": "number", "minimum": min, "maximum": max }),
-            Allowed::Words(words) => json_schema!({ "type": "string", "enum": words }),
-        };
-        if let Some(word) = key.or {
-            schema = json_schema!({ "anyOf": [schema, { "const": word }] });
-        }
-        let default = key.value.map(|value| match value {
-            Value::Switch(on) => json!(on),
-            Value::Whole(n) => json!(n),
-            Value::Number(x) => json!(x),
-            Value::Word(word) => json!(word),
-        });
-        self.add(key.name, key.help, schema, default);
-        let (Allowed::Words(words), Some(combination)) = (key.allowed, &mut self.words) else { return None };
-        Some(Value::Word(words[combination.choose(words.len())]))
-    }
-
-    fn switch_or_table(
-        &mut self,
-        name: &'static str,
-        current: bool,
-        inner: &mut dyn Settings,
-        help: &str,
-    ) -> Option<bool> {
-        let mut table = schema(&mut [inner]);
-        table.insert("unevaluatedProperties".into(), false.into());
-        let schema = json_schema!({ "anyOf": [{ "type": "boolean" }, table] });
-        self.add(name, help, schema, Some(json!(current)));
-        None
-    }
-
-    fn unavailable(&mut self, _: &str, list: &mut dyn FnMut(&mut dyn Visitor)) {
-        let outer = std::mem::replace(&mut self.unavailable, true);
-        list(self);
-        self.unavailable = outer;
-    }
-
-    fn refuse(&mut self, _: &'static str, _: String) {}
 }

@@ -1,117 +1,151 @@
 //! `[mobility]`.
 
-use std::borrow::Cow;
+use core::ops::RangeInclusive;
 
+use multihop_core::Duration;
+use multihop_core::settings::{Allowed, Settings, Value, Visitor};
 use multihop_radio::mobility::Start;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::document::{Node, Value};
-use crate::faults::Faults;
-use crate::read::{NoKeys, Read, kinds, table, wrong};
-use crate::values::{Coordinate, Metres, PositiveSeconds, Seconds, Speed, Whole, number, words};
+use super::{LONGEST_TEXT, METRES, SECONDS, TIME_SPAN};
+use crate::read::settings::listed;
 
-kinds! {
-    /// How the nodes move. Where nodes that move begin is said here and not by the topology, which
-    /// says how many there are and what they are called.
-    MobilityTable by "kind" = "static" {
-        /// Not at all.
-        "static" => Static(NoKeys),
-        /// From one place drawn uniformly to the next, straight and at a speed drawn uniformly.
-        "random-waypoint" => RandomWaypoint(RandomWaypointTable),
-        /// In one direction drawn uniformly after another, reflected at the borders.
-        "random-walk" => RandomWalk(RandomWalkTable),
-        /// Along paths in the scenario.
-        "waypoints" => Waypoints(WaypointsTable),
-        /// Along the paths of an ns-2 script, as setdest, BonnMotion and SUMO write it.
-        "ns2" => Ns2(MovementTable),
-        /// Along the paths of a file in BonnMotion's native format.
-        "bonnmotion" => Bonnmotion(MovementTable),
+/// How the nodes move. Where nodes that move begin is said here and not by the topology, which says how
+/// many there are and what they are called.
+#[derive(Default)]
+pub(crate) enum MobilityTable {
+    #[default]
+    Static,
+    RandomWaypoint(RandomWaypointTable),
+    RandomWalk(RandomWalkTable),
+    /// For each node its list of time, x and y.
+    Waypoints(Vec<Vec<[f64; 3]>>),
+    /// The file, relative to the scenario's folder.
+    Ns2(String),
+    /// The same.
+    Bonnmotion(String),
+}
+
+impl Settings for MobilityTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let kinds = [
+            ("static", "Not at all."),
+            (
+                "random-waypoint",
+                "From one place drawn uniformly to the next, straight and at a speed drawn uniformly.",
+            ),
+            ("random-walk", "In one direction drawn uniformly after another, reflected at the borders."),
+            ("waypoints", "Along paths in the scenario."),
+            ("ns2", "Along the paths of an ns-2 script, as setdest, BonnMotion and SUMO write it."),
+            ("bonnmotion", "Along the paths of a file in BonnMotion's native format."),
+        ];
+        keys.kinds("kind", Some(0), &kinds, &mut |kind, keys| {
+            *self = match kind {
+                0 => Self::Static,
+                1 => Self::RandomWaypoint(listed(keys)),
+                2 => Self::RandomWalk(listed(keys)),
+                3 => Self::Waypoints(waypoints(keys)),
+                4 => Self::Ns2(file(keys)),
+                _ => Self::Bonnmotion(file(keys)),
+            }
+        });
     }
 }
 
-table! {
-    /// From one place drawn uniformly to the next.
-    RandomWaypointTable {
-        /// Width and height, m; those of the topology random if not given.
-        area: Option<[Metres; 2]>,
-        /// Slowest and fastest, m/s; or one number v, for speeds from 0.9 v to 1.1 v without pauses,
-        /// so that another v is the same movement with the time scaled.
-        speed: SpeedValue,
-        /// Rest after each trip, s; 0 if not given.
-        pause: Option<Seconds>,
-        /// How the movement begins: stationary is as if it had gone on for ever, classic as setdest
-        /// does it, with uniform places and a pause.
-        start: StartWord = "stationary",
-        /// With one number as speed: the pattern is drawn from this number, so that each run has
-        /// the same movement; from the seed if not given.
-        pattern: Option<Whole<0, { u64::MAX }>>,
-    }
-}
-
-table! {
-    /// In one direction drawn uniformly after another.
-    RandomWalkTable {
-        /// Width and height, m; those of the topology random if not given.
-        area: Option<[Metres; 2]>,
-        /// Speeds are uniform from 0 to this, m/s.
-        speed_max: Speed,
-        /// Mean time in one direction, s; times are exponential.
-        leg_mean: PositiveSeconds,
-    }
-}
-
-table! {
-    /// Along paths in the scenario.
-    WaypointsTable {
-        /// For each node its path: a list of [time, x, y], s and m. A node waits at the first, goes
-        /// straight to each in turn and stays at the last; one with an empty list stays where the
-        /// topology has it.
-        waypoints: Vec<Vec<[Coordinate; 3]>>,
-    }
-}
-
-table! {
-    /// Along paths in another file.
-    MovementTable {
-        /// The file, relative to the scenario's folder.
-        file: String,
-    }
-}
-
-words! {
-    /// How random waypoint begins.
-    StartWord(Start) {
-        "stationary" => Start::Stationary,
-        "classic" => Start::Classic,
-    }
+/// Random waypoint.
+pub(crate) struct RandomWaypointTable {
+    /// Width and height, m.
+    pub(crate) area: Option<[f64; 2]>,
+    pub(crate) speed: SpeedValue,
+    pub(crate) pause: Option<Duration>,
+    pub(crate) start: Start,
+    pub(crate) pattern: Option<u64>,
 }
 
 /// One mean speed, or the slowest and the fastest, m/s.
 #[derive(Clone, Copy)]
 pub(crate) enum SpeedValue {
     /// Speeds are within a tenth of it.
-    Mean(Speed),
+    Mean(f64),
     /// Slowest and fastest.
-    Between([Speed; 2]),
+    Between([f64; 2]),
 }
 
-impl Read for SpeedValue {
-    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
-        match (number(node), &node.value) {
-            (Some(_), _) => Speed::read(node, path, faults).map(Self::Mean),
-            (None, Value::Array(_)) => <[Speed; 2]>::read(node, path, faults).map(Self::Between),
-            _ => wrong(node, path, "a number, or two such as [1.0, 20.0]", faults),
+impl Default for RandomWaypointTable {
+    fn default() -> Self {
+        let speed = SpeedValue::Mean(0.0);
+        Self { area: None, speed, pause: None, start: Start::Stationary, pattern: None }
+    }
+}
+
+impl Settings for RandomWaypointTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about(AREA).numbers_if_set("area", &mut self.area, METRES);
+        let about = "Slowest and fastest, m/s; or one number v, for speeds from 0.9 v to 1.1 v without pauses, \
+                     so that another v is the same movement with the time scaled.";
+        let (mean, both) = (SPEED.into(), SPEED.into());
+        let allowed = Allowed::Either(&mean, &Allowed::List(&both, Some(2)));
+        match keys.about(about).required().value("speed", allowed, None) {
+            Some(Value::List(speeds)) => self.speed = SpeedValue::Between(numbers(speeds)),
+            Some(mean) => self.speed = SpeedValue::Mean(mean.into_number()),
+            None => {}
         }
+        let about = "Rest after each trip, s; 0 if not given.";
+        keys.about(about).seconds_if_set("pause", &mut self.pause, SECONDS);
+        let about = "How the movement begins: stationary is as if it had gone on for ever, classic as setdest \
+                     does it, with uniform places and a pause.";
+        let starts = [("stationary", Start::Stationary), ("classic", Start::Classic)];
+        keys.about(about).word("start", &mut self.start, &starts);
+        let about = "With one number as speed: the pattern is drawn from this number, so that each run has the \
+                     same movement; from the seed if not given.";
+        keys.about(about).whole_if_set("pattern", &mut self.pattern, 0..=u64::MAX);
     }
 }
 
-impl JsonSchema for SpeedValue {
-    fn schema_name() -> Cow<'static, str> {
-        "SpeedValue".into()
-    }
+/// Random walk.
+#[derive(Default)]
+pub(crate) struct RandomWalkTable {
+    /// Width and height, m.
+    pub(crate) area: Option<[f64; 2]>,
+    pub(crate) speed_max: f64,
+    /// s.
+    pub(crate) leg_mean: f64,
+}
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let (mean, between) = (generator.subschema_for::<Speed>(), generator.subschema_for::<[Speed; 2]>());
-        json_schema!({ "anyOf": [mean, between] })
+impl Settings for RandomWalkTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about(AREA).numbers_if_set("area", &mut self.area, METRES);
+        let about = "Speeds are uniform from 0 to this, m/s.";
+        keys.about(about).required().number("speed_max", &mut self.speed_max, SPEED);
+        let about = "Mean time in one direction, s; times are exponential.";
+        keys.about(about).required().number("leg_mean", &mut self.leg_mean, TIME_SPAN);
     }
 }
+
+fn waypoints(keys: &mut dyn Visitor) -> Vec<Vec<[f64; 3]>> {
+    let about = "For each node its path: a list of [time, x, y], s and m. A node waits at the first, goes \
+                 straight to each in turn and stays at the last; one with an empty list stays where the \
+                 topology has it.";
+    let coordinate = Allowed::Number(-1e7, 1e7);
+    let waypoint = Allowed::List(&coordinate, Some(3));
+    let path = Allowed::List(&waypoint, None);
+    let given = keys.about(about).required().value("waypoints", Allowed::List(&path, None), None);
+    let path = |path: Value| path.into_list().into_iter().map(|place| numbers(place.into_list())).collect();
+    given.map(|paths| paths.into_list().into_iter().map(path).collect()).unwrap_or_default()
+}
+
+fn file(keys: &mut dyn Visitor) -> String {
+    let mut file = String::new();
+    let about = "The file, relative to the scenario's folder.";
+    keys.about(about).required().text("file", &mut file, LONGEST_TEXT);
+    file
+}
+
+/// The numbers of a list that has as many.
+pub(super) fn numbers<const N: usize>(list: Vec<Value>) -> [f64; N] {
+    let mut numbers = list.into_iter().map(Value::into_number);
+    core::array::from_fn(|_| numbers.next().expect("a list of the allowed length"))
+}
+
+const AREA: &str = "Width and height, m; those of the topology random if not given.";
+/// m/s.
+const SPEED: RangeInclusive<f64> = 0.0..=10_000.0;

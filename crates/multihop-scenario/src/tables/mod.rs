@@ -1,4 +1,4 @@
-//! The tables of a scenario file. Their meaning is in `check`.
+//! The tables of a scenario file: keys, defaults, bounds, descriptions. Their meaning is in `check`.
 
 mod mobility;
 mod radio;
@@ -7,127 +7,215 @@ mod sweep;
 mod topology;
 mod traffic;
 
-pub(super) use mobility::{
-    MobilityTable, MovementTable, RandomWalkTable, RandomWaypointTable, SpeedValue, WaypointsTable,
-};
-pub(super) use radio::{
-    FadingTable, MacTable, ModelTable, PathLossTable, PhyTable, RadioTable, RangeTable, SinrTable,
-    ThresholdTable,
-};
-pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
-pub(super) use sweep::SweepTable;
-pub(super) use topology::{NodeRef, PositionsTable, TopologyTable};
-pub(super) use traffic::{AppTable, BytesValue, DrawnApp, FlowTable, TrafficTable};
+use core::ops::RangeInclusive;
 
+use multihop_core::settings::{Allowed, Settings, Value, Visitor};
+use multihop_core::{BitRate, Duration};
 use serde_json::json;
 
-use super::model::Series;
-use super::read::table;
-use super::values::{KilobitsPerSecond, PositiveSeconds, Seconds, Watts, Whole, words};
+use super::model::{Energy, Record, Series};
+use super::read::settings::Keyed;
+use super::read::{Both, table};
+
+pub(super) use mobility::{MobilityTable, RandomWalkTable, RandomWaypointTable, SpeedValue};
+pub(super) use radio::{MacTable, RadioTable};
+pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
+pub(super) use sweep::SweepTable;
+pub(super) use topology::TopologyTable;
+pub(super) use traffic::{Bytes, FlowTable, TrafficTable};
+
+/// A simulation of a wireless multihop network.
+pub(crate) type ScenarioTable = Both<Keyed<Run>, Parts>;
+
+/// What is simulated, and for how long.
+pub(crate) struct Run {
+    pub(crate) name: Option<String>,
+    /// s.
+    pub(crate) duration: f64,
+    /// s.
+    pub(crate) warmup: f64,
+    pub(crate) seed: u64,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self { name: None, duration: 1.0, warmup: 0.0, seed: 1 }
+    }
+}
+
+impl Settings for Run {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "What results call the scenario; the file's name without its ending if not given.";
+        keys.about(about).text_if_set("name", &mut self.name, LONGEST_TEXT);
+        keys.about("Simulated time, s.").required().number("duration", &mut self.duration, TIME_SPAN);
+        let about = "Time at the beginning that every metric leaves out, s.";
+        keys.about(about).number("warmup", &mut self.warmup, SECONDS);
+        keys.about("Root of every random stream.").whole("seed", &mut self.seed, 0..=u64::MAX);
+    }
+}
 
 table! {
-    /// A simulation of a wireless multihop network.
-    ScenarioTable {
-        /// What results call the scenario; the file's name without its ending if not given.
-        name: Option<String>,
-        /// Simulated time, s.
-        duration: PositiveSeconds,
-        /// Time at the beginning that every metric leaves out, s.
-        warmup: Seconds = 0.0,
-        /// Root of every random stream.
-        seed: Whole<0, { u64::MAX }> = 1,
+    /// The tables of the file.
+    Parts {
         /// Physical layer and channel.
         radio: RadioTable = json!({}),
         /// Medium access and the interface queue.
         mac: MacTable = json!({}),
         /// Where the nodes are.
-        topology: TopologyTable,
-        /// How they move; not at all without this table.
-        mobility: Option<MobilityTable>,
+        topology: Keyed<TopologyTable>,
+        /// How they move; not at all without this table. Where nodes that move begin is said here and not
+        /// by the topology, which says how many there are and what they are called.
+        mobility: Option<Keyed<MobilityTable>>,
         /// Who forwards to whom.
         routing: RoutingTable = json!({}),
-        /// Computers without a radio, each on a wire to a node.
-        host: Vec<HostTable> = json!([]),
+        /// Computers without a radio, each on a wire to a node. Hosts are numbered after the nodes. The
+        /// mesh carries what is for a host, or from it, to and from its gateway.
+        host: Vec<Keyed<HostTable>> = json!([]),
         /// Traffic.
         flow: Vec<FlowTable> = json!([]),
-        /// Transfers between nodes drawn at random.
+        /// Transfers between nodes drawn at random: so many at a time, and another after each.
         traffic: Option<TrafficTable>,
         /// Time series to write.
-        record: Option<RecordTable>,
+        record: Option<Keyed<Record>>,
         /// What `multihop sweep` varies.
         sweep: Option<SweepTable>,
-        /// Electrical powers of a radio; without this table no energy is reported.
-        energy: Option<EnergyTable>,
+        /// Electrical powers of a radio, W; without this table no energy is reported.
+        energy: Option<Keyed<Energy>>,
         /// What chains were measured to deliver, for the goodput that is to be expected.
-        expected: Option<ExpectedTable>,
+        expected: Option<Keyed<ExpectedTable>>,
     }
 }
 
-table! {
-    /// Time series to write.
-    RecordTable {
-        /// Time between two values, s; 0 writes each change.
-        every: Seconds = 0.5,
-        /// Which series.
-        what: Vec<SeriesWord>,
+impl Default for Record {
+    fn default() -> Self {
+        Self { every: Duration::from_millis(500), what: Vec::new() }
     }
 }
 
-table! {
-    /// A computer without a radio, on a wire to a node. Hosts are numbered after the nodes. The mesh
-    /// carries what is for a host, or from it, to and from its gateway.
-    HostTable {
-        /// The node at the other end of the wire.
-        gateway: NodeRef,
-        /// What flows call the host, besides its number.
-        name: Option<String>,
-        /// Of the wire, either way, kb/s.
-        rate_kbps: KilobitsPerSecond = 10_000.0,
-        /// Of the wire, one way, s.
-        delay: Seconds = 0.01,
-        /// Packets that may wait at either end.
-        queue: Whole<1, 1_000_000> = 50,
+impl Settings for Record {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "Time between two values, s; 0 writes each change.";
+        keys.about(about).seconds("every", &mut self.every, SECONDS);
+        let words = SERIES.map(|(word, _)| word);
+        let allowed = Allowed::List(&Allowed::Words(&words), None);
+        let given = keys.about("Which series.").required().value("what", allowed, None);
+        let series = |value: Value| SERIES.into_iter().find(|(word, _)| value == Value::Word(word));
+        let given = given.map_or_else(Vec::new, Value::into_list).into_iter();
+        self.what = given.filter_map(series).map(|(_, series)| series).collect();
     }
 }
 
-table! {
-    /// Electrical powers of a radio, W.
-    EnergyTable {
-        /// While transmitting.
-        transmit: Watts = 1.4,
-        /// While receiving.
-        receive: Watts = 0.9,
-        /// While doing neither.
-        idle: Watts = 0.05,
+const SERIES: [(&str, Series); 15] = [
+    ("cwnd", Series::Cwnd),
+    ("rtt", Series::Rtt),
+    ("state", Series::State),
+    ("rate", Series::Rate),
+    ("cov", Series::Cov),
+    ("idd", Series::Idd),
+    ("iad", Series::Iad),
+    ("stt", Series::Stt),
+    ("por", Series::Por),
+    ("plr", Series::Plr),
+    ("network", Series::Network),
+    ("hops", Series::Hops),
+    ("shortest", Series::Shortest),
+    ("queue", Series::Queue),
+    ("goodput", Series::Goodput),
+];
+
+/// A computer without a radio, on a wire to a node.
+pub(crate) struct HostTable {
+    pub(crate) gateway: NodeRef,
+    pub(crate) name: Option<String>,
+    pub(crate) rate_kbps: f64,
+    pub(crate) delay: Duration,
+    pub(crate) queue: usize,
+}
+
+impl Default for HostTable {
+    fn default() -> Self {
+        let (gateway, delay) = (NodeRef::Number(0), Duration::from_millis(10));
+        Self { gateway, name: None, rate_kbps: 10_000.0, delay, queue: 50 }
     }
 }
 
-table! {
-    /// What chains were measured to deliver.
-    ExpectedTable {
-        /// A JSON file of hops and kb/s, such as {"1": 1460.0, "2": 720.5}, from 1 hop on without
-        /// gaps; relative to the scenario's folder.
-        table: String,
+impl Settings for HostTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "The node at the other end of the wire.";
+        if let Some(gateway) = keys.about(about).required().value("gateway", Allowed::Node, None) {
+            self.gateway = gateway.into();
+        }
+        let about = "What flows call the host, besides its number.";
+        keys.about(about).text_if_set("name", &mut self.name, LONGEST_TEXT);
+        let about = "Of the wire, either way, kb/s.";
+        keys.about(about).number("rate_kbps", &mut self.rate_kbps, KILOBITS_PER_SECOND);
+        keys.about("Of the wire, one way, s.").seconds("delay", &mut self.delay, SECONDS);
+        keys.about("Packets that may wait at either end.").whole("queue", &mut self.queue, 1..=1_000_000);
     }
 }
 
-words! {
-    /// Kinds of time series.
-    SeriesWord(Series) {
-        "cwnd" => Series::Cwnd,
-        "rtt" => Series::Rtt,
-        "state" => Series::State,
-        "rate" => Series::Rate,
-        "cov" => Series::Cov,
-        "idd" => Series::Idd,
-        "iad" => Series::Iad,
-        "stt" => Series::Stt,
-        "por" => Series::Por,
-        "plr" => Series::Plr,
-        "network" => Series::Network,
-        "hops" => Series::Hops,
-        "shortest" => Series::Shortest,
-        "queue" => Series::Queue,
-        "goodput" => Series::Goodput,
+impl Default for Energy {
+    fn default() -> Self {
+        Self { transmit: 1.4, receive: 0.9, idle: 0.05 }
     }
 }
+
+impl Settings for Energy {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("While transmitting.").number("transmit", &mut self.transmit, WATTS);
+        keys.about("While receiving.").number("receive", &mut self.receive, WATTS);
+        keys.about("While doing neither.").number("idle", &mut self.idle, WATTS);
+    }
+}
+
+/// What chains were measured to deliver.
+#[derive(Default)]
+pub(crate) struct ExpectedTable {
+    pub(crate) table: String,
+}
+
+impl Settings for ExpectedTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "A JSON file of hops and kb/s, such as {\"1\": 1460.0, \"2\": 720.5}, from 1 hop on \
+                     without gaps; relative to the scenario's folder.";
+        keys.about(about).required().text("table", &mut self.table, LONGEST_TEXT);
+    }
+}
+
+/// A node by its number or by its name.
+#[derive(Clone)]
+pub(crate) enum NodeRef {
+    /// From 0.
+    Number(u64),
+    /// As the layout gives it.
+    Name(String),
+}
+
+impl From<Value> for NodeRef {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Whole(n) => Self::Number(n),
+            name => Self::Name(name.into_text()),
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "0.001 to 1e6 kb/s are 1 to 1e9 b/s"
+)]
+pub(crate) fn bit_rate(kbps: f64) -> BitRate {
+    BitRate((kbps * 1000.0).round().max(1.0) as u32)
+}
+
+/// Names of scenarios, hosts and files.
+const LONGEST_TEXT: usize = 500;
+/// A time that may be zero.
+const SECONDS: RangeInclusive<f64> = 0.0..=1e9;
+/// A time that is not zero.
+const TIME_SPAN: RangeInclusive<f64> = 0.000_001..=1e9;
+/// A length that is not zero.
+const METRES: RangeInclusive<f64> = 0.001..=1e7;
+const KILOBITS_PER_SECOND: RangeInclusive<f64> = 0.001..=1e6;
+const WATTS: RangeInclusive<f64> = 0.0..=1e6;

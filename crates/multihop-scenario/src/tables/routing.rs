@@ -3,26 +3,31 @@
 
 use std::iter;
 
+use multihop_core::settings::{Allowed, Settings, Value, Visitor};
 use multihop_routing::protocol::{PROTOCOLS, Protocol};
 use schemars::{Schema, SchemaGenerator};
-use serde_json::json;
 
 use super::NodeRef;
 use crate::extension::{RoutingRow, STATIC_ROUTES};
 use crate::faults::Faults;
 use crate::model::AgentProtocol;
-use crate::read::{Both, Fields, Keys, kinds_schema, settings, table};
-use crate::values::Whole;
+use crate::read::settings::Keyed;
+use crate::read::{Both, Fields, Keys, describe, kinds_schema, settings};
 
 /// `[routing]`.
-pub(crate) type RoutingTable = Both<PacketTable, ProtocolTable>;
+pub(crate) type RoutingTable = Both<Keyed<PacketTable>, ProtocolTable>;
 
-table! {
-    /// What holds for every protocol.
-    PacketTable {
-        /// Bytes of a second IP header in every routed packet: 20 in ns-2 under AODV-UU, DSR and
-        /// UM-OLSR.
-        ip_extra: Whole<0, 60> = 0,
+/// What holds for every protocol.
+#[derive(Default)]
+pub(crate) struct PacketTable {
+    pub(crate) ip_extra: u32,
+}
+
+impl Settings for PacketTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "Bytes of a second IP header in every routed packet: 20 in ns-2 under AODV-UU, DSR and \
+                     UM-OLSR.";
+        keys.about(about).whole("ip_extra", &mut self.ip_extra, 0..=60);
     }
 }
 
@@ -34,12 +39,22 @@ pub(crate) enum ProtocolTable {
     Agents(AgentProtocol),
 }
 
-table! {
-    /// Routes that hold for the whole run.
-    StaticTable {
-        /// Routes that differ from the shortest, each as [node, destination, via]: at node, packets
-        /// for destination go to via.
-        next_hops: Vec<[NodeRef; 3]> = json!([]),
+/// Routes that hold for the whole run.
+#[derive(Default)]
+pub(crate) struct StaticTable {
+    /// Each node, destination and next hop.
+    pub(crate) next_hops: Vec<Vec<NodeRef>>,
+}
+
+impl Settings for StaticTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "Routes that differ from the shortest, each as [node, destination, via]: at node, packets \
+                     for destination go to via.";
+        let route = Allowed::List(&Allowed::Node, Some(3));
+        let none = Value::List(Vec::new());
+        let given = keys.about(about).value("next_hops", Allowed::List(&route, None), Some(none));
+        let route = |route: Value| route.into_list().into_iter().map(NodeRef::from).collect();
+        self.next_hops = given.map_or_else(Vec::new, Value::into_list).into_iter().map(route).collect();
     }
 }
 
@@ -54,20 +69,17 @@ impl Fields for ProtocolTable {
         };
         keys.mention(PROTOCOL, move || keys_by_protocol(rows.iter().map(|row| &row.protocol)));
         match chosen {
-            None => StaticTable::take(keys, faults).map(Self::Static),
+            None => Keyed::take(keys, faults).map(|Keyed(table)| Self::Static(table)),
             Some(row) => Some(Self::Agents(agents_of(*row, keys, faults))),
         }
     }
 
-    fn names() -> Vec<&'static str> {
-        let keys = keys_by_protocol(PROTOCOLS).into_iter().flat_map(|(_, keys)| keys);
-        iter::once(PROTOCOL).chain(keys).collect()
-    }
-
     fn schema(generator: &mut SchemaGenerator) -> Schema {
         let about = "Routes of fewest hops between the places at the start; they hold for the whole run.";
-        let fixed = (STATIC_ROUTES, about, StaticTable::schema(generator));
-        let agents = PROTOCOLS.iter().map(|row| (row.name, row.help, settings::schema_of(row.config)));
+        let fixed = (STATIC_ROUTES, about, Keyed::<StaticTable>::schema(generator));
+        let agents = PROTOCOLS
+            .iter()
+            .map(|row| (row.name, row.help, describe::schema_of(|keys| (row.config)().keys(keys))));
         kinds_schema(PROTOCOL, Some(STATIC_ROUTES), iter::once(fixed).chain(agents))
     }
 }
@@ -82,8 +94,10 @@ fn agents_of(row: RoutingRow, keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> A
 fn keys_by_protocol<'a>(
     protocols: impl IntoIterator<Item = &'a Protocol>,
 ) -> Vec<(&'static str, Vec<&'static str>)> {
-    let keys = |protocol: &Protocol| (protocol.name, settings::names(&mut *(protocol.config)()));
-    iter::once((STATIC_ROUTES, StaticTable::names())).chain(protocols.into_iter().map(keys)).collect()
+    let keys = |protocol: &Protocol| (protocol.name, describe::names(&mut *(protocol.config)()));
+    iter::once((STATIC_ROUTES, describe::names(&mut StaticTable::default())))
+        .chain(protocols.into_iter().map(keys))
+        .collect()
 }
 
 const PROTOCOL: &str = "protocol";

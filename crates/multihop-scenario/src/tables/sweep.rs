@@ -2,39 +2,38 @@
 
 use std::borrow::Cow;
 
+use multihop_core::settings::{Allowed, Value as Number};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use crate::document::{Entry, Node, Value};
 use crate::faults::Faults;
 use crate::model::{Axis, AxisValue};
-use crate::read::{Read, join, wrong};
-use crate::values::Whole;
+use crate::read::{Read, describe, join, settings, wrong};
 
 /// Repetitions, and the axes in the order of the text.
 pub(crate) struct SweepTable {
     /// Runs of each combination.
-    pub(crate) seeds: Seeds,
+    pub(crate) seeds: u32,
     /// What varies.
     pub(crate) axes: Vec<Axis>,
 }
-
-/// Runs of each combination.
-type Seeds = Whole<1, 1_000_000>;
 
 impl Read for SweepTable {
     fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
         let Value::Table(table) = &node.value else { return wrong(node, path, "a table", faults) };
         let seeds = match table.get("seeds") {
-            Some(entry) => Seeds::read(&entry.node, &join(path, "seeds"), faults),
-            None => Some(Whole(1)),
+            Some(entry) => settings::value(&SEEDS, &entry.node, &join(path, "seeds"), faults),
+            None => Some(Number::Whole(1)),
         };
+        let Some(Number::Whole(seeds)) = seeds else { return None };
         let mut ranked = Vec::new();
         for (key, entry) in table.iter().filter(|(key, _)| *key != "seeds") {
             axes(key, entry, path, &mut ranked, faults);
         }
         ranked.sort_by_key(|(rank, _)| *rank);
-        Some(Self { seeds: seeds?, axes: ranked.into_iter().map(|(_, axis)| axis).collect() })
+        let seeds = u32::try_from(seeds).expect("at most a million");
+        Some(Self { seeds, axes: ranked.into_iter().map(|(_, axis)| axis).collect() })
     }
 }
 
@@ -93,10 +92,10 @@ impl JsonSchema for SweepTable {
         "SweepTable".into()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut seeds = generator.subschema_for::<Seeds>();
-        seeds.insert("default".into(), 1.into());
-        seeds.insert("description".into(), "Runs of each combination.".into());
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut seeds = describe::type_of(&SEEDS);
+        seeds["default"] = 1.into();
+        seeds["description"] = "Runs of each combination.".into();
         json_schema!({
             "description": "What `multihop sweep` varies: every combination of the axes, each with the same \
                 seeds. An axis is the dotted path of a key and the values it takes.",
@@ -108,3 +107,6 @@ impl JsonSchema for SweepTable {
         })
     }
 }
+
+/// Runs of each combination.
+const SEEDS: Allowed<'static> = Allowed::Whole(1, 1_000_000);

@@ -1,128 +1,118 @@
 //! `[topology]`.
 
-use std::borrow::Cow;
+use multihop_core::settings::{Allowed, Settings, Value, Visitor};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use super::mobility::numbers;
+use super::{LONGEST_TEXT, METRES};
+use crate::topology::{Layout, layouts};
 
-use crate::document::{Node, Value};
-use crate::faults::Faults;
-use crate::read::{NoKeys, Read, kinds, table, wrong};
-use crate::values::{Coordinate, Metres, Whole};
-
-kinds! {
-    /// Where the nodes are.
-    TopologyTable by "kind" {
-        /// Nodes in a row; the first sends to the last.
-        "chain" => Chain(ChainTable),
-        /// Two chains of five nodes that share the middle one.
-        "cross" => Cross(SpacingTable),
-        /// Two chains of four nodes that cross between their middle links; nodes N1 to N8.
-        "cross-testbed" => CrossTestbed(SpacingTable),
-        /// Two chains of five nodes side by side.
-        "parallel" => Parallel(ParallelTable),
-        /// The upper chain is three hops longer at each end.
-        "asymmetric-parallel" => AsymmetricParallel(ParallelTable),
-        /// 5 x 5 nodes; three flows run left to right and three bottom to top.
-        "grid" => Grid(SpacingTable),
-        /// Six crossing flows whose positions are alike: the lines of a hexagram.
-        "grid-symmetric" => GridSymmetric(SpacingTable),
-        /// Two disjoint routes of four hops from S to D.
-        "diamond" => Diamond(SpacingTable),
-        /// Three nodes in a row and a fourth, N4, that walks along them and back, and sends to N1.
-        "roaming" => Roaming(SpacingTable),
-        /// Uniform in a rectangle, drawn anew for each seed.
-        "random" => Random(RandomTable),
-        /// Positions in the scenario.
-        "list" => List(ListTable),
-        /// Positions in another file.
-        "file" => File(PositionsTable),
-        /// The nodes of the movement, which must be waypoints, ns2 or bonnmotion.
-        "mobility" => Mobility(NoKeys),
-    }
-}
-
-table! {
-    /// Nodes in a row.
-    ChainTable {
-        /// Links; there is one node more.
-        hops: Whole<1, 99_999>,
-        /// Distance between neighbours, m.
-        spacing: Metres = 200.0,
-    }
-}
-
-table! {
-    /// A layout of fixed size.
-    SpacingTable {
-        /// Distance between neighbours, m.
-        spacing: Metres = 200.0,
-    }
-}
-
-table! {
-    /// Two chains.
-    ParallelTable {
-        /// Distance between neighbours, m.
-        spacing: Metres = 200.0,
-        /// Distance between the chains, m.
-        gap: Metres = 400.0,
-    }
-}
-
-table! {
-    /// Uniform in a rectangle.
-    RandomTable {
-        /// How many nodes.
-        nodes: Whole<1, 100_000>,
-        /// Width and height, m.
-        area: [Metres; 2],
-        /// Whether to draw again until every node can reach every other at the decode range; true
-        /// if not given and the nodes stand still, never if they move.
+/// Where the nodes are.
+pub(crate) enum TopologyTable {
+    /// The layout of a paper.
+    Fixed(Layout),
+    /// TPA's roaming node; the distance between neighbours.
+    Roaming(f64),
+    Random {
+        nodes: u32,
+        area: [f64; 2],
         connected: Option<bool>,
+    },
+    List(Vec<[f64; 2]>),
+    /// The file, relative to the scenario's folder.
+    File(String),
+    /// The nodes of the movement.
+    Mobility,
+}
+
+impl Default for TopologyTable {
+    fn default() -> Self {
+        Self::Fixed(Layout::default())
     }
 }
 
-table! {
-    /// Positions in the scenario.
-    ListTable {
-        /// One [x, y] for each node, m; y grows downwards.
-        positions: Vec<[Coordinate; 2]>,
+impl Settings for TopologyTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.kinds("kind", None, &KINDS, &mut |kind, keys| {
+            *self = match kind {
+                0 => Self::Fixed(chain(keys)),
+                1 => Self::Fixed(layouts::cross(spacing(keys))),
+                2 => Self::Fixed(layouts::cross_testbed(spacing(keys))),
+                3 => Self::Fixed(two_chains(layouts::parallel, keys)),
+                4 => Self::Fixed(two_chains(layouts::asymmetric_parallel, keys)),
+                5 => Self::Fixed(layouts::grid(spacing(keys))),
+                6 => Self::Fixed(layouts::grid_symmetric(spacing(keys))),
+                7 => Self::Fixed(layouts::diamond(spacing(keys))),
+                8 => Self::Roaming(spacing(keys)),
+                9 => random(keys),
+                10 => Self::List(positions(keys)),
+                11 => Self::File(file(keys)),
+                _ => Self::Mobility,
+            }
+        });
     }
 }
 
-table! {
-    /// Positions in another file.
-    PositionsTable {
-        /// A CSV file with columns x and y (and name), or a GraphML file (ending .graphml or .xml)
-        /// whose nodes have data x and y; relative to the scenario's folder.
-        file: String,
-    }
+const KINDS: [(&str, &str); 13] = [
+    ("chain", "Nodes in a row; the first sends to the last."),
+    ("cross", "Two chains of five nodes that share the middle one."),
+    ("cross-testbed", "Two chains of four nodes that cross between their middle links; nodes N1 to N8."),
+    ("parallel", "Two chains of five nodes side by side."),
+    ("asymmetric-parallel", "The upper chain is three hops longer at each end."),
+    ("grid", "5 x 5 nodes; three flows run left to right and three bottom to top."),
+    ("grid-symmetric", "Six crossing flows whose positions are alike: the lines of a hexagram."),
+    ("diamond", "Two disjoint routes of four hops from S to D."),
+    ("roaming", "Three nodes in a row and a fourth, N4, that walks along them and back, and sends to N1."),
+    ("random", "Uniform in a rectangle, drawn anew for each seed."),
+    ("list", "Positions in the scenario."),
+    ("file", "Positions in another file."),
+    ("mobility", "The nodes of the movement, which must be waypoints, ns2 or bonnmotion."),
+];
+
+fn spacing(keys: &mut dyn Visitor) -> f64 {
+    let mut spacing = 200.0;
+    keys.about("Distance between neighbours, m.").number("spacing", &mut spacing, METRES);
+    spacing
 }
 
-/// A node by its number or by its name.
-pub(crate) enum NodeRef {
-    /// From 0.
-    Number(u64),
-    /// As the layout gives it.
-    Name(String),
+fn chain(keys: &mut dyn Visitor) -> Layout {
+    let mut hops = 1;
+    keys.about("Links; there is one node more.").required().whole("hops", &mut hops, 1..=99_999);
+    layouts::chain(hops, spacing(keys))
 }
 
-impl Read for NodeRef {
-    fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
-        match &node.value {
-            Value::Integer(n) if u64::try_from(*n).is_ok() => u64::try_from(*n).ok().map(Self::Number),
-            Value::Text(name) => Some(Self::Name(name.clone())),
-            _ => wrong(node, path, "the number or the name of a node", faults),
-        }
-    }
+fn two_chains(layout: fn(f64, f64) -> Layout, keys: &mut dyn Visitor) -> Layout {
+    let spacing = spacing(keys);
+    let mut gap = 400.0;
+    keys.about("Distance between the chains, m.").number("gap", &mut gap, METRES);
+    layout(spacing, gap)
 }
 
-impl JsonSchema for NodeRef {
-    fn schema_name() -> Cow<'static, str> {
-        "NodeRef".into()
-    }
+fn random(keys: &mut dyn Visitor) -> TopologyTable {
+    let (mut nodes, mut area) = (1, [1.0; 2]);
+    keys.about("How many nodes.").required().whole("nodes", &mut nodes, 1..=100_000);
+    keys.about("Width and height, m.").required().numbers("area", &mut area, METRES);
+    let about = "Whether to draw again until every node can reach every other at the decode range; true if not \
+                 given and the nodes stand still, never if they move.";
+    let connected = match keys.about(about).value("connected", Allowed::Switch, None) {
+        Some(Value::Switch(connected)) => Some(connected),
+        _ => None,
+    };
+    TopologyTable::Random { nodes, area, connected }
+}
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string" }] })
-    }
+fn positions(keys: &mut dyn Visitor) -> Vec<[f64; 2]> {
+    let coordinate = Allowed::Number(-1e7, 1e7);
+    let position = Allowed::List(&coordinate, Some(2));
+    let about = "One [x, y] for each node, m; y grows downwards.";
+    let given = keys.about(about).required().value("positions", Allowed::List(&position, None), None);
+    let position = |position: Value| numbers(position.into_list());
+    given.map(|positions| positions.into_list().into_iter().map(position).collect()).unwrap_or_default()
+}
+
+fn file(keys: &mut dyn Visitor) -> String {
+    let mut file = String::new();
+    let about = "A CSV file with columns x and y (and name), or a GraphML file (ending .graphml or .xml) whose \
+                 nodes have data x and y; relative to the scenario's folder.";
+    keys.about(about).required().text("file", &mut file, LONGEST_TEXT);
+    file
 }

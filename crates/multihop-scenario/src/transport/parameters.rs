@@ -13,7 +13,7 @@ use crate::document::{Fault, Node, Value};
 use crate::extension::{CustomTransport, Entry, Extension, NewTransport, TransportConfig};
 use crate::faults::Faults;
 use crate::model::{Protocol, Transport};
-use crate::read::{Keys, Read, settings};
+use crate::read::{Keys, Read, describe, settings};
 
 impl Read for Transport {
     fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self> {
@@ -89,9 +89,9 @@ impl Parameters {
 
 /// The keys of each family, for hints about a key of another one.
 fn families(custom: &[Entry<NewTransport>]) -> Vec<(&'static str, Vec<&'static str>)> {
-    let tcp = settings::names(&mut NEWRENO.parameters());
-    let tpa = settings::names(&mut TPA.parameters(tpa::Config::paper()));
-    let keys_of = |entry: &Entry<NewTransport>| (entry.extension.name, settings::names(&mut *(entry.make)()));
+    let tcp = describe::names(&mut NEWRENO.parameters());
+    let tpa = describe::names(&mut TPA.parameters(tpa::Config::paper()));
+    let keys_of = |entry: &Entry<NewTransport>| (entry.extension.name, describe::names(&mut *(entry.make)()));
     let custom = custom.iter().map(keys_of);
     [("a TCP kind", tcp), ("a TPA kind", tpa)].into_iter().chain(custom).collect()
 }
@@ -121,7 +121,7 @@ fn family(about: &str, belongs: fn(&Kind) -> bool) -> Schema {
         "type": "object",
         "properties": { "kind": { "description": "Short name.", "type": "string", "enum": kinds } },
         "required": ["kind"],
-        "allOf": [settings::schema(&mut list)],
+        "allOf": [describe::schema(&mut list)],
         "unevaluatedProperties": false,
     })
 }

@@ -184,7 +184,7 @@ fn ranges_that_contradict_each_other() {
     );
     assert_eq!(
         with("radio", "range = true"),
-        "x.toml:8:9: radio.range: found true, allowed: a number of metres, or a table such as { \"2M\" = 250.0 }"
+        "x.toml:8:9: radio.range: found true, allowed: a number from 0.001 to 1e7, or a table such as { 1M = 250.0 }"
     );
     assert_eq!(
         with("radio", "model = \"sinr\"\ncca_dbm = -99"),

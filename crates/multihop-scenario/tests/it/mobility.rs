@@ -234,7 +234,7 @@ fn speeds() {
     assert_eq!(waypoint(""), "x.toml:6:1: mobility.speed: is missing");
     assert_eq!(
         waypoint("speed = \"fast\""),
-        "x.toml:8:9: mobility.speed: found \"fast\", allowed: a number, or two such as [1.0, 20.0]"
+        "x.toml:8:9: mobility.speed: found \"fast\", allowed: a number from 0.0 to 10000.0, or an array of 2 values"
     );
     assert_eq!(
         waypoint("speed = [0, 20]"),

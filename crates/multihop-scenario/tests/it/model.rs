@@ -373,11 +373,11 @@ fn axes_keep_the_order_of_the_file() {
 #[test]
 fn the_schema_describes_every_key() {
     let schema = schema();
-    let definitions = &schema["$defs"];
-    let rate = &definitions["MacTable"]["properties"]["rts_threshold"];
+    let tables = &schema["properties"];
+    let rate = &tables["mac"]["properties"]["rts_threshold"];
     assert_eq!(rate["default"], 0);
     assert!(rate["description"].as_str().unwrap().starts_with("Frames of at least"));
-    let topology = definitions["TopologyTable"]["oneOf"].as_array().unwrap();
+    let topology = tables["topology"]["oneOf"].as_array().unwrap();
     assert_eq!(topology.len(), 13);
     assert_eq!(topology[0]["properties"]["kind"]["const"], "chain");
     assert_eq!(topology[0]["required"], serde_json::json!(["hops", "kind"]));

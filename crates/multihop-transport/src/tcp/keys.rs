@@ -160,7 +160,8 @@ fn probing_keys(standby: &mut Standby, keys: &mut dyn Visitor) {
     let help =
         "Time between probes on stand-by, s, or \"rtt\": four smoothed round-trip times, from 0.2 to 2 s.";
     let allowed = Allowed::Number(*TIMEOUT.start(), *TIMEOUT.end());
-    let key = Key { name: "probe_interval", help, allowed, or: Some("rtt"), value: Some(value) };
+    let key =
+        Key { name: "probe_interval", help, allowed, or: Some("rtt"), value: Some(value), required: false };
     match keys.key(&key) {
         Some(Value::Number(seconds)) => {
             standby.interval = ProbeInterval::Fixed(Duration::from_secs_f64(seconds))

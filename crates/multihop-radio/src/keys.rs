@@ -1,0 +1,223 @@
+//! The keys of radio and MAC in scenario files.
+
+use core::ops::RangeInclusive;
+
+use multihop_core::Duration;
+use multihop_core::settings::{Given, Settings, Table, Value, Visitor};
+
+use crate::params::{
+    Burst, Fading, Flavour, MacParams, Model, PathLoss, RadioParams, Sinr, Threshold, Timing,
+};
+use crate::phy_profile::{PROFILES, PhyProfile, RateIndex};
+
+impl Settings for RadioParams {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        self.phy_keys(keys);
+        let about = "Chance that a data packet is lost on one hop after the MAC has delivered it.";
+        keys.about(about).number("loss", &mut self.loss, CHANCE);
+        let about = "Chance that one frame is received in error; the MAC retries.";
+        keys.about(about).number("frame_loss", &mut self.frame_loss, CHANCE);
+        let mut burst = Burst { good: 0.0, bad: 1.0, p: 0.0, r: 0.0 };
+        let about = "Bursts of frame errors on each link (Gilbert-Elliott): a link is good or bad, and each \
+                     frame may turn it.";
+        if keys.about(about).table("burst", &mut |keys| burst.keys(keys)) {
+            self.burst = Some(burst);
+        }
+        self.model_keys(keys);
+    }
+}
+
+impl RadioParams {
+    /// The profile, which decides which rates and preambles there are.
+    fn phy_keys(&mut self, keys: &mut dyn Visitor) {
+        let profiles = PROFILES.map(|phy| (phy.name, phy));
+        if let Some(phy) = keys.about("Physical layer.").choice("phy", Some(PROFILES[0].name), &profiles) {
+            *self = Self::new(phy);
+        }
+        let rates: Vec<_> = self.phy.rate_indices().map(|rate| (self.phy.rate(rate).name, rate)).collect();
+        keys.about("Bit rate of unicast data.").word("rate", &mut self.rate, &rates);
+        keys.about("Bit rate of RTS, CTS, ACK and broadcasts.").word(
+            "basic_rate",
+            &mut self.basic_rate,
+            &rates,
+        );
+        let preambles: Vec<_> = self.phy.preambles.iter().map(|preamble| (preamble.name, preamble)).collect();
+        let about = "What precedes every frame: for 802.11b, long takes 192 us, short 96 us.";
+        keys.about(about).word("preamble", &mut self.preamble, &preambles);
+    }
+
+    fn model_keys(&mut self, keys: &mut dyn Visitor) {
+        let kinds = [
+            ("threshold", "Fixed ranges and pairwise capture, as in ns-2."),
+            ("sinr", "Signal to interference and noise over the frame."),
+        ];
+        let (phy, in_use) = (self.phy, [self.rate, self.basic_rate]);
+        keys.kinds("model", Some(0), &kinds, &mut |kind, keys| {
+            self.model = match kind {
+                0 => Model::Threshold(threshold(phy, in_use, keys)),
+                _ => Model::Sinr(sinr(phy, keys)),
+            }
+        });
+    }
+}
+
+impl Settings for Burst {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Frame error rate of a good link.").number("good", &mut self.good, CHANCE);
+        keys.about("Frame error rate of a bad link.").number("bad", &mut self.bad, CHANCE);
+        let about = "Chance of turning bad, for each frame.";
+        keys.about(about).required().number("p", &mut self.p, CHANCE);
+        let about = "Chance of turning good, for each frame.";
+        keys.about(about).required().number("r", &mut self.r, CHANCE);
+    }
+}
+
+/// ns-2's rules; every rate `in_use` needs a range.
+fn threshold(phy: &PhyProfile, in_use: [RateIndex; 2], keys: &mut dyn Visitor) -> Threshold {
+    let mut threshold = Threshold::default();
+    let ranges = ranges(phy, keys);
+    for (rate, range) in phy.rate_indices().zip(&ranges) {
+        if range.is_none() && in_use.contains(&rate) {
+            keys.refuse("range", format!("has no range for {:?}, a rate in use", phy.rate(rate).name));
+        }
+    }
+    let about = "Metres at which a frame is sensed.";
+    keys.about(about).number("sense_range", &mut threshold.sense_range, METRES);
+    let longest = ranges.iter().flatten().copied().fold(0.0, f64::max);
+    if threshold.sense_range < longest {
+        let found = threshold.sense_range;
+        keys.refuse("sense_range", format!("found {found}, allowed: at least range, {longest}"));
+    }
+    let about = "How much stronger the first frame must be to survive a second, dB.";
+    keys.about(about).number("capture_db", &mut threshold.capture_db, DECIBELS);
+    // No frame is sent at a rate without a range.
+    threshold.range = ranges.into_iter().map(|range| range.unwrap_or(0.0)).collect();
+    threshold
+}
+
+/// The range of each rate, where the user gives one.
+fn ranges(phy: &PhyProfile, keys: &mut dyn Visitor) -> Vec<Option<f64>> {
+    let mut ranges = vec![None; phy.rates.len()];
+    let about =
+        "Metres at which a frame can be decoded: one number, or a table with one for each rate in use.";
+    let default = 250.0;
+    let given =
+        keys.about(about).value_or_table("range", METRES.into(), Some(Value::Number(default)), &mut |keys| {
+            for (rate, range) in phy.rates.iter().zip(&mut ranges) {
+                keys.about("").number_if_set(rate.name, range, METRES);
+            }
+        });
+    match given {
+        Some(Given::Table) => ranges,
+        Some(Given::Value(range)) => vec![Some(range.into_number()); phy.rates.len()],
+        None => vec![Some(default); phy.rates.len()],
+    }
+}
+
+fn sinr(phy: &PhyProfile, keys: &mut dyn Visitor) -> Sinr {
+    let mut sinr = Sinr::default();
+    keys.about("Transmit power, dBm.").number("tx_power_dbm", &mut sinr.tx_power_dbm, DBM);
+    let table = Table {
+        name: "path_loss",
+        help: "Attenuation over distance.",
+        required: false,
+        default: Some(&[("kind", "two-ray")]),
+    };
+    keys.table(&table, &mut |keys| path_loss(&mut sinr.path_loss, keys));
+    let about = "Standard deviation of log-normal shadowing, dB; one draw for each pair of nodes.";
+    keys.about(about).number("shadowing_db", &mut sinr.shadowing_db, DECIBELS);
+    let help = "Fading, constant over a coherence time.";
+    let table = Table { name: "fading", help, required: false, default: Some(&[("kind", "none")]) };
+    keys.table(&table, &mut |keys| fading(&mut sinr.fading, keys));
+    let mut noise_floor_dbm = None;
+    let about = "Thermal noise over the channel width and the noise figure together, dBm. The default has a \
+                 noise figure of 7 dB: -93.55 dBm for 802.11b.";
+    keys.about(about).number_if_set("noise_floor_dbm", &mut noise_floor_dbm, DBM);
+    sinr.noise_floor_dbm = noise_floor_dbm.unwrap_or_else(|| phy.noise_floor_dbm());
+    let about = "Energy at which the medium counts as busy, dBm.";
+    keys.about(about).number("cca_dbm", &mut sinr.cca_dbm, DBM);
+    if sinr.cca_dbm <= sinr.noise_floor_dbm {
+        let (found, floor) = (sinr.cca_dbm, sinr.noise_floor_dbm);
+        let allowed = format!("above noise_floor_dbm, {floor}, or the medium is always busy");
+        keys.refuse("cca_dbm", format!("found {found}, allowed: {allowed}"));
+    }
+    let about = "Weakest frame that a receiver locks to, dBm.";
+    keys.about(about).number("sensitivity_dbm", &mut sinr.sensitivity_dbm, DBM);
+    let about = "How much stronger a second frame must be to take over a receiver in the preamble of the \
+                 first, dB.";
+    keys.about(about).number("capture_db", &mut sinr.capture_db, DECIBELS);
+    sinr
+}
+
+fn path_loss(path_loss: &mut PathLoss, keys: &mut dyn Visitor) {
+    let kinds = [
+        ("log-distance", "The loss at 1 m, then 10 n dB a decade."),
+        ("two-ray", "Free space up to the crossover, then the fourth power of distance."),
+    ];
+    keys.kinds("kind", None, &kinds, &mut |kind, keys| {
+        *path_loss = if kind == 0 {
+            let (mut exponent, mut reference_db) = (3.0, 40.05);
+            keys.about("n.").number("exponent", &mut exponent, 1.0..=10.0);
+            let about = "Loss at 1 m, dB; the default is free space at 2.4 GHz.";
+            keys.about(about).number("reference_db", &mut reference_db, DECIBELS);
+            PathLoss::LogDistance { exponent, reference_db }
+        } else {
+            let (mut frequency, mut height) = (914e6, 1.5);
+            keys.about("Carrier frequency, Hz.").number("frequency", &mut frequency, 1e6..=1e12);
+            keys.about("Height of both antennas, m.").number("height", &mut height, METRES);
+            PathLoss::TwoRay { frequency, height }
+        };
+    });
+}
+
+fn fading(fading: &mut Fading, keys: &mut dyn Visitor) {
+    let kinds = [
+        ("none", "No fading."),
+        ("rayleigh", "No line of sight."),
+        ("rician", "A line of sight and scattered waves."),
+    ];
+    keys.kinds("kind", None, &kinds, &mut |kind, keys| {
+        let (mut k, mut coherence) = (4.0, Duration::from_millis(100));
+        if kind == 2 {
+            let about = "Power of the line of sight / that of the rest, linear.";
+            keys.about(about).number("k", &mut k, 0.0..=1e6);
+        }
+        if kind > 0 {
+            keys.about("How long a draw holds, s.").seconds("coherence", &mut coherence, 1e-6..=1e9);
+        }
+        *fading = match kind {
+            0 => Fading::None,
+            1 => Fading::Rayleigh { coherence },
+            _ => Fading::Rician { k, coherence },
+        };
+    });
+}
+
+impl Settings for MacParams {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let flavours = [("ns2", Flavour::Ns2), ("standard", Flavour::Standard)];
+        let about = "Whose rules hold where ns-2 departs from IEEE 802.11.";
+        keys.about(about).word("flavour", &mut self.flavour, &flavours);
+        let timings = [("dsss", Timing::Standard), ("ns2-1999", Timing::Ns2Of1999)];
+        let about = "Whose frame sizes count: those of the standard, or the accounting of the papers of 1999 \
+                     to 2001.";
+        keys.about(about).word("timing", &mut self.timing, &timings);
+        let about = "Frames of at least this many bytes, as the flavour counts them, are announced by RTS.";
+        keys.about(about).whole_or_off("rts_threshold", &mut self.rts_threshold, 0..=100_000);
+        let about = "Whether a station that heard an error waits longer (EIFS).";
+        keys.about(about).switch("eifs", &mut self.eifs);
+        keys.about("Whether every data frame carries 8 bytes of LLC/SNAP.").switch("llc", &mut self.llc);
+        keys.about("Packets in the interface queue.").whole("queue", &mut self.queue, 1..=1_000_000);
+        let about = "Transmissions of an RTS, or of a data frame without RTS.";
+        keys.about(about).whole_or_off("short_retry", &mut self.short_retry, 1..=1_000_000);
+        let about = "Transmissions of a data frame after RTS.";
+        keys.about(about).whole_or_off("long_retry", &mut self.long_retry, 1..=1_000_000);
+        let about = "Time a packet spends between IP and MAC, each way, s.";
+        keys.about(about).seconds("link_delay", &mut self.link_delay, 0.0..=1e9);
+    }
+}
+
+const CHANCE: RangeInclusive<f64> = 0.0..=1.0;
+const METRES: RangeInclusive<f64> = 0.001..=1e7;
+const DECIBELS: RangeInclusive<f64> = 0.0..=200.0;
+const DBM: RangeInclusive<f64> = -300.0..=100.0;

@@ -1,0 +1,300 @@
+//! Configurations that list their keys ([`Settings`]), as parts of the JSON Schema.
+
+use multihop_core::settings::{Allowed, Given, Key, Settings, Table, Value, Visitor};
+use schemars::Schema;
+use serde_json::{Map, Value as Json, json};
+
+/// The names of a configuration's keys, whether or not they are available.
+pub(crate) fn names(settings: &mut dyn Settings) -> Vec<&'static str> {
+    let mut described = Describer::default();
+    settings.keys(&mut described);
+    described.names()
+}
+
+/// Describes the keys of several variants of a configuration as one group. A default is shown where all
+/// variants agree on it.
+pub(crate) fn schema(variants: &mut [&mut dyn Settings]) -> Schema {
+    let mut all = Describer::default();
+    for variant in variants {
+        variant.keys(&mut all);
+    }
+    Schema::try_from(all.schema()).expect("a description is an object")
+}
+
+/// Describes the keys that `list` lists as one group. A default is shown if it is the same under every
+/// combination of the words that other keys, such as presets, can have.
+pub(crate) fn schema_of(list: impl Fn(&mut dyn Visitor)) -> Schema {
+    let mut all = Describer { words: Some(Combination::default()), ..Describer::default() };
+    loop {
+        list(&mut all);
+        if !all.words.as_mut().is_some_and(Combination::advance) {
+            return Schema::try_from(all.schema()).expect("a description is an object");
+        }
+    }
+}
+
+/// The keys and values that hold without a table, as a document.
+pub(super) fn default_of(default: &[(&'static str, &'static str)]) -> Json {
+    default.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect::<Map<_, _>>().into()
+}
+
+/// Collects the descriptions of the keys of one table.
+#[derive(Default)]
+pub(crate) struct Describer {
+    keys: Vec<Described>,
+    kinds: Option<Kinds>,
+    unavailable: bool,
+    /// The words that keys are given; without it they keep their defaults.
+    words: Option<Combination>,
+}
+
+struct Described {
+    name: &'static str,
+    schema: Json,
+    required: bool,
+    /// `None` until a variant has the key; `Some(None)` if there is none, or variants differ.
+    default: Option<Option<Json>>,
+}
+
+/// The key that decides which others there are, and those that go with each of its values.
+struct Kinds {
+    name: &'static str,
+    default: Option<&'static str>,
+    list: Vec<(&'static str, String, Describer)>,
+}
+
+/// A choice for each of several lists, in the order in which they turn up.
+#[derive(Default)]
+struct Combination {
+    /// What is chosen, and the length of the list.
+    choices: Vec<(usize, usize)>,
+    made: usize,
+}
+
+impl Combination {
+    /// The choice from the next list.
+    fn choose(&mut self, length: usize) -> usize {
+        if self.made == self.choices.len() {
+            self.choices.push((0, length));
+        }
+        self.made += 1;
+        self.choices[self.made - 1].0
+    }
+
+    /// Begins the next combination, if there is one.
+    fn advance(&mut self) -> bool {
+        self.made = 0;
+        while let Some((chosen, length)) = self.choices.pop() {
+            if chosen + 1 < length {
+                self.choices.push((chosen + 1, length));
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Describer {
+    /// Every key, those of all kinds included.
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        let kinds = self.kinds.iter().flat_map(|kinds| {
+            let keys = kinds.list.iter().flat_map(|(_, _, keys)| keys.names());
+            std::iter::once(kinds.name).chain(keys)
+        });
+        self.keys.iter().map(|key| key.name).chain(kinds).collect()
+    }
+
+    /// A table with the first key, as TOML writes it; `usual` is its value if it has no default.
+    pub(super) fn example(&self, usual: Option<&Value>) -> String {
+        let Some(key) = self.keys.first() else { return "{}".to_owned() };
+        let value = key.default.clone().flatten().or_else(|| usual.map(json_of));
+        format!("{{ {} = {} }}", key.name, value.map_or_else(|| "...".to_owned(), |value| value.to_string()))
+    }
+
+    /// The description, without forbidding other keys.
+    fn schema(self) -> Json {
+        let required: Vec<_> = self.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
+        let is_empty = self.keys.is_empty();
+        let properties: Map<_, _> = self.keys.into_iter().map(Described::property).collect();
+        let keys = json!({ "type": "object", "properties": properties, "required": required });
+        match self.kinds {
+            None => keys,
+            Some(kinds) if is_empty => kinds.schema(),
+            Some(kinds) => json!({ "allOf": [keys, kinds.schema()] }),
+        }
+    }
+
+    /// The description of a table that has these keys and no others.
+    fn closed(list: &mut dyn FnMut(&mut dyn Visitor)) -> Json {
+        let mut described = Self::default();
+        list(&mut described);
+        let mut schema = described.schema();
+        schema["unevaluatedProperties"] = false.into();
+        schema
+    }
+
+    fn add(
+        &mut self,
+        name: &'static str,
+        help: &str,
+        mut schema: Json,
+        required: bool,
+        default: Option<Json>,
+    ) {
+        if !help.is_empty() {
+            schema["description"] = help.into();
+        }
+        let known = self.keys.iter().position(|key| key.name == name);
+        let at = known.unwrap_or_else(|| {
+            self.keys.push(Described { name, schema: schema.clone(), required, default: None });
+            self.keys.len() - 1
+        });
+        let key = &mut self.keys[at];
+        unite(&mut key.schema, schema);
+        if !self.unavailable {
+            let all = &mut key.default;
+            *all = Some(if all.is_none() || *all == Some(default.clone()) { default } else { None });
+        }
+    }
+}
+
+impl Described {
+    fn property(self) -> (String, Json) {
+        let mut schema = self.schema;
+        if let Some(default) = self.default.flatten() {
+            schema["default"] = default;
+        }
+        (self.name.to_owned(), schema)
+    }
+}
+
+impl Kinds {
+    /// One of several objects, selected by a word.
+    fn schema(self) -> Json {
+        let Self { name, default, list } = self;
+        let alternative = |(word, help, keys): (&str, String, Describer)| {
+            let mut schema = keys.schema();
+            schema["description"] = help.into();
+            schema["properties"][name] = json!({ "const": word });
+            if default != Some(word) {
+                let required = schema["required"].as_array_mut().expect("a list of keys");
+                required.push(name.into());
+            }
+            schema
+        };
+        let list: Vec<_> = list.into_iter().map(alternative).collect();
+        let mut schema = json!({ "type": "object", "oneOf": list });
+        if let Some(default) = default {
+            schema["properties"] = json!({ name: { "default": default } });
+        }
+        schema
+    }
+}
+
+impl Visitor for Describer {
+    fn name(&self) -> &str {
+        ""
+    }
+
+    fn key(&mut self, key: &Key<'_>) -> Option<Value> {
+        let mut schema = type_of(&key.allowed);
+        if let Some(word) = key.or {
+            schema = json!({ "anyOf": [schema, { "const": word }] });
+        }
+        self.add(key.name, key.help, schema, key.required, key.value.as_ref().map(json_of));
+        let (Allowed::Words(words), Some(combination)) = (&key.allowed, &mut self.words) else { return None };
+        Some(Value::Word(words[combination.choose(words.len())]))
+    }
+
+    fn key_or_table(&mut self, key: &Key<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> Option<Given> {
+        let schema = json!({ "anyOf": [type_of(&key.allowed), Self::closed(keys)] });
+        self.add(key.name, key.help, schema, key.required, key.value.as_ref().map(json_of));
+        None
+    }
+
+    fn table(&mut self, table: &Table<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> bool {
+        self.add(table.name, table.help, Self::closed(keys), table.required, table.default.map(default_of));
+        false
+    }
+
+    fn kinds(
+        &mut self,
+        name: &'static str,
+        default: Option<usize>,
+        kinds: &[(&'static str, &str)],
+        keys: &mut dyn FnMut(usize, &mut dyn Visitor),
+    ) {
+        let default = default.map(|kind| kinds[kind].0);
+        let known = self.kinds.get_or_insert_with(|| {
+            let list = kinds.iter().map(|(word, help)| (*word, (*help).to_owned(), Self::default()));
+            Kinds { name, default, list: list.collect() }
+        });
+        for (kind, (_, _, described)) in known.list.iter_mut().enumerate() {
+            described.words = self.words.take();
+            keys(kind, described);
+            self.words = described.words.take();
+        }
+    }
+
+    fn unavailable(&mut self, _: &str, list: &mut dyn FnMut(&mut dyn Visitor)) {
+        let outer = std::mem::replace(&mut self.unavailable, true);
+        list(self);
+        self.unavailable = outer;
+    }
+
+    fn refuse(&mut self, _: &'static str, _: String) {}
+}
+
+pub(crate) fn type_of(allowed: &Allowed<'_>) -> Json {
+    match allowed {
+        Allowed::Switch => json!({ "type": "boolean" }),
+        Allowed::Whole(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Allowed::Number(min, max) => json!({ "type": "number", "minimum": min, "maximum": max }),
+        Allowed::Words(words) => json!({ "type": "string", "enum": words }),
+        Allowed::Text(_) => json!({ "type": "string" }),
+        Allowed::Node => json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string" }] }),
+        Allowed::List(each, None) => json!({ "type": "array", "items": type_of(each) }),
+        Allowed::List(each, Some(n)) => {
+            json!({ "type": "array", "items": type_of(each), "minItems": n, "maxItems": n })
+        }
+        Allowed::Either(one, other) => json!({ "anyOf": [type_of(one), type_of(other)] }),
+    }
+}
+
+fn json_of(value: &Value) -> Json {
+    match value {
+        Value::Switch(on) => json!(on),
+        Value::Whole(n) => json!(n),
+        Value::Number(x) => json!(x),
+        Value::Word(word) => json!(word),
+        Value::Text(text) => json!(text),
+        Value::List(values) => values.iter().map(json_of).collect(),
+    }
+}
+
+/// Adds to `all` the words and keys that another variant has.
+pub(super) fn unite(all: &mut Json, other: Json) {
+    match (all, other) {
+        (Json::Object(all), Json::Object(other)) => {
+            for (key, value) in other {
+                match all.get_mut(&key) {
+                    Some(known) if ["enum", "properties", "required", "anyOf"].contains(&key.as_str()) => {
+                        unite(known, value)
+                    }
+                    Some(_) => {}
+                    None => _ = all.insert(key, value),
+                }
+            }
+        }
+        (Json::Array(all), Json::Array(other)) => {
+            for (n, value) in other.into_iter().enumerate() {
+                if let Some(known) = all.get_mut(n).filter(|known| known.is_object()) {
+                    unite(known, value);
+                } else if !all.contains(&value) {
+                    all.push(value);
+                }
+            }
+        }
+        _ => {}
+    }
+}
