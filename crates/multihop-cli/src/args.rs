@@ -110,8 +110,8 @@ pub(crate) struct SweepArgs {
     /// Set a key of the scenario for every run.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Write results.jsonl into this folder. Runs that it already holds are not repeated. Its
-    /// journal, runs.jsonl, keeps the series. For packet traces use multihop run.
+    /// Write results.jsonl into this folder. Runs that are already in its journal, runs.jsonl, are not
+    /// repeated. The journal also contains the series. For packet traces use multihop run.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Run one of N parts, for job arrays. The last part to end writes results.jsonl.

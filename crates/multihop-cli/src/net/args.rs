@@ -117,7 +117,7 @@ pub(crate) struct TunnelArgs {
     /// are refused.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "gateway")]
     pub(crate) allow: Vec<Rule>,
-    /// Carry connections to a local port to one target.
+    /// Listen on a local port and carry its connections to one target.
     #[arg(long, value_name = "[ADDRESS:]PORT:HOST:PORT", group = "entrances")]
     pub(crate) forward: Vec<Entrance>,
     /// Serve SOCKS5 on a local port.
@@ -151,7 +151,7 @@ pub(crate) struct NetArgs {
     #[arg(long, group = "security")]
     pub(crate) plain: bool,
     /// Shared secret. A listening end without --plain, --token and --key creates one and prints it. The
-    /// environment variable MULTIHOP_TOKEN works too.
+    /// environment variable MULTIHOP_TOKEN can also contain it.
     #[arg(long, value_name = "WORD", group = "security")]
     pub(crate) token: Option<String>,
     /// File with this end's private key, from multihop keygen.
@@ -160,7 +160,7 @@ pub(crate) struct NetArgs {
     /// Public key that the peer must have.
     #[arg(long, value_name = "KEY", requires = "key")]
     pub(crate) peer: Option<String>,
-    /// File of known peers' keys, in place of multihop/known_peers in the user's data folder.
+    /// File of known peers' keys, instead of multihop/known_peers in the user's data folder.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
     pub(crate) known_peers: Option<PathBuf>,
     /// Transport, by its name in scenario files: a kind of TPA, or a user-defined transport. Both ends must use

@@ -63,7 +63,7 @@ fn security(args: &NetArgs) -> Result<Option<Security>, CommandError> {
     }
     if let Some(key) = &args.key {
         let identity =
-            Identity::load(key).context("cannot read the private key; multihop keygen creates one")?;
+            Identity::load(key).context("cannot read the private key (multihop keygen creates one)")?;
         return Ok(Some(Security::Keys { identity, peers: peers(args)? }));
     }
     let of_environment = || std::env::var("MULTIHOP_TOKEN").ok();

@@ -9,7 +9,7 @@ pub enum TextError {
     #[error("it does not begin with '{0}'")]
     Prefix(&'static str),
     /// Wrong length.
-    #[error("found {found} characters, allowed: {allowed}; hyphens and the prefix do not count")]
+    #[error("length is {found}, allowed: {allowed} characters; hyphens and the prefix do not count")]
     Length {
         /// Characters found, without hyphens and blanks.
         found: usize,

@@ -74,7 +74,7 @@ impl Node {
         let problem = |message| Err(Problem { line: self.line, message });
         if number != expected {
             return problem(format!(
-                "found node {number} but no node {expected}, allowed: all numbers from 0"
+                "found node {number} but no node {expected}, allowed: consecutive numbers from 0"
             ));
         }
         let (Some(x), Some(y)) = (self.x, self.y) else {
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(refused("\n$node_(0) set X_ 1"), "2: found no place of node 0, allowed: X_ and Y_ set");
         assert_eq!(
             refused("$node_(1) set X_ 1\n$node_(1) set Y_ 1"),
-            "1: found node 1 but no node 0, allowed: all numbers from 0"
+            "1: found node 1 but no node 0, allowed: consecutive numbers from 0"
         );
         assert_eq!(refused("$node_(100000) set X_ 1"), "1: found node \"100000\", allowed: 0 to 99999");
         assert_eq!(refused("$node_(-1) set X_ 1"), "1: found node \"-1\", allowed: 0 to 99999");

@@ -222,7 +222,7 @@ fn trips(table: &RandomWaypointTable, area: Area, faults: &mut Faults<'_>) -> Op
         return refuse("pattern", "is not a key here, allowed with one number as speed".to_owned());
     }
     if start == Start::Stationary && min_speed < SLOWEST {
-        let why = "for without a least speed nothing is stationary";
+        let why = "because a stationary start needs a speed above 0";
         return refuse("speed.0", format!("found {min_speed}, allowed: at least {SLOWEST}, {why}"));
     }
     let least = min_speed.max(SLOWEST);

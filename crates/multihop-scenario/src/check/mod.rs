@@ -238,11 +238,11 @@ fn ends<'a>(
             }
         },
         (Some(_), None) => {
-            faults.push(Fault::at_key(format!("{path}.to"), "is missing beside from"));
+            faults.push(Fault::at_key(format!("{path}.to"), "is missing, required together with from"));
             return None;
         }
         (None, Some(_)) => {
-            faults.push(Fault::at_key(format!("{path}.from"), "is missing beside to"));
+            faults.push(Fault::at_key(format!("{path}.from"), "is missing, required together with to"));
             return None;
         }
         (Some(from), Some(to)) => (from, to),

@@ -95,17 +95,17 @@ const SUFFIXES: &[(&str, Suffix)] = &[
 fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
     match (kind, suffix) {
         (Kind::Tcp(tcp), Suffix::Ack(ack)) => Ok(Kind::Tcp(TcpKind { ack, ..*tcp })),
-        (Kind::Tcp(tcp), Suffix::Elfn) if tcp.elfn.is_some() => Err("it stands by already"),
-        (Kind::Tcp(tcp), Suffix::Elfn) if tcp.is_adtcp() => Err("ADTCP finds disconnections by itself"),
+        (Kind::Tcp(tcp), Suffix::Elfn) if tcp.elfn.is_some() => Err("it has stand-by already"),
+        (Kind::Tcp(tcp), Suffix::Elfn) if tcp.is_adtcp() => Err("ADTCP detects disconnections itself"),
         (Kind::Tcp(tcp), Suffix::Elfn) => Ok(Kind::Tcp(TcpKind { elfn: Some(Restore::Keep), ..*tcp })),
-        (Kind::Tpa(_), Suffix::Elfn) => Err("TPA stands by in its own way, told by notices = true"),
-        (Kind::Udp, Suffix::Elfn) => Err("UDP has nothing to hold back"),
+        (Kind::Tpa(_), Suffix::Elfn) => Err("TPA has its own freeze state: use notices = true"),
+        (Kind::Udp, Suffix::Elfn) => Err("UDP retransmits nothing"),
         (Kind::Tcp(tcp), Suffix::Pacing) if tcp.pacing.is_some() => Err("it is paced already"),
         (Kind::Tcp(tcp), Suffix::Pacing) => Ok(Kind::Tcp(paced(*tcp, Clock::Own))),
         (Kind::Tpa(tpa), Suffix::Pacing) if tpa.is_paced() => Err("it is paced already"),
         (Kind::Tpa(tpa), Suffix::Pacing) => Ok(Kind::Tpa(tpa.paced())),
-        (Kind::Udp, Suffix::Pacing) => Err("UDP has no round trips to pace by"),
-        (Kind::Tpa(_), Suffix::Ack(_)) => Err("TPA has ACK rules of its own: TPA and TPA*"),
+        (Kind::Udp, Suffix::Pacing) => Err("UDP does not measure the round trips that pacing needs"),
+        (Kind::Tpa(_), Suffix::Ack(_)) => Err("TPA has its own ACK rules: TPA and TPA*"),
         (Kind::Udp, Suffix::Ack(_)) => Err("UDP has no ACKs"),
         (Kind::Custom(_), _) => Err("user-defined transports have no suffixes"),
     }

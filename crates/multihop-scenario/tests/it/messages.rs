@@ -199,8 +199,8 @@ fn nodes_that_do_not_exist() {
         with("[flow]", "from = 3\nto = 3"),
         "x.toml:7:6: flow.0.to: found 3, allowed: another node than from"
     );
-    assert_eq!(with("[flow]", "from = 0"), "x.toml:5:1: flow.0.to: is missing beside from");
-    assert_eq!(with("[flow]", "to = 0"), "x.toml:5:1: flow.0.from: is missing beside to");
+    assert_eq!(with("[flow]", "from = 0"), "x.toml:5:1: flow.0.to: is missing, required together with from");
+    assert_eq!(with("[flow]", "to = 0"), "x.toml:5:1: flow.0.from: is missing, required together with to");
     let diamond = SMALLEST.replace("chain", "diamond").replace("hops = 4", "");
     assert_eq!(
         refused(&format!("{diamond}from = \"S\"\nto = \"X\"\n")),
@@ -253,13 +253,13 @@ fn a_transport_that_does_not_exist() {
 fn suffixes_that_do_not_go_together() {
     for (name, reason) in [
         ("udp+da", "UDP has no ACKs"),
-        ("udp+elfn", "UDP has nothing to hold back"),
-        ("elfn-w+elfn", "it stands by already"),
-        ("adtcp+elfn", "ADTCP finds disconnections by itself"),
-        ("tpa-2+elfn", "TPA stands by in its own way, told by notices = true"),
-        ("tpa-2+da", "TPA has ACK rules of its own: TPA and TPA*"),
+        ("udp+elfn", "UDP retransmits nothing"),
+        ("elfn-w+elfn", "it has stand-by already"),
+        ("adtcp+elfn", "ADTCP detects disconnections itself"),
+        ("tpa-2+elfn", "TPA has its own freeze state: use notices = true"),
+        ("tpa-2+da", "TPA has its own ACK rules: TPA and TPA*"),
         ("tcp-ap+ap", "it is paced already"),
-        ("udp+ap", "UDP has no round trips to pace by"),
+        ("udp+ap", "UDP does not measure the round trips that pacing needs"),
         ("newreno+da+dyn", "two suffixes decide the same thing"),
     ] {
         assert_eq!(

@@ -238,8 +238,8 @@ fn speeds() {
     );
     assert_eq!(
         waypoint("speed = [0, 20]"),
-        "x.toml:8:10: mobility.speed.0: found 0, allowed: at least 0.000001, for without a least speed nothing is \
-         stationary"
+        "x.toml:8:10: mobility.speed.0: found 0, allowed: at least 0.000001, because a stationary start needs a \
+         speed above 0"
     );
     load(&text(RANDOM, "kind = \"random-waypoint\"\nspeed = [0, 20]\nstart = \"classic\""));
     assert_eq!(waypoint("speed = [20, 2]"), "x.toml:8:14: mobility.speed.1: found 2, allowed: at least 20");

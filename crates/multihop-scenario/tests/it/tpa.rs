@@ -131,7 +131,7 @@ fn parameters_that_do_not_go_together() {
     );
     assert_eq!(
         refused(&SMALLEST.replace("newreno", "tpa-2+da")),
-        "x.toml:6:13: flow.0.transport: found \"tpa-2+da\", but TPA has ACK rules of its own: TPA and TPA*"
+        "x.toml:6:13: flow.0.transport: found \"tpa-2+da\", but TPA has its own ACK rules: TPA and TPA*"
     );
     assert_eq!(
         table("kind = \"tpa-3\", pacing_k = 2"),

@@ -318,13 +318,13 @@ fn errors_name_the_problem() {
     let text = said(&["send", "note", "127.0.0.1"], 2);
     assert!(text.starts_with("multihop: no security mode: pass --token, --key or --plain"), "{text}");
     let text = said(&["send", "note", "127.0.0.1", "--token", "abc"], 2);
-    assert!(text.starts_with("multihop: invalid token: found 3 characters"), "{text}");
+    assert!(text.starts_with("multihop: invalid token: length is 3"), "{text}");
     let text = said(&["send", "note", "::1:80:", "--plain"], 2);
     assert!(text.contains("an IPv6 address needs brackets"), "{text}");
     let text = said(&["send", "note", "127.0.0.1", "--plain", "--set", "cwnd_max=13"], 2);
     assert!(text.contains("cwnd_max: found 13, allowed: a whole number from 1 to 12"), "{text}");
     let text = said(&["send", "note", "127.0.0.1", "--key", "none"], 1);
-    assert!(text.contains("multihop keygen creates one: none: No such file or directory"), "{text}");
+    assert!(text.contains("(multihop keygen creates one): none: No such file or directory"), "{text}");
     let text = said(&["send", "note", "nobody.invalid", "--plain"], 1);
     assert!(text.contains("cannot connect to nobody.invalid:7450: "), "{text}");
     let text = said(&["recv", "--to", "a/b/c", "--plain"], 1);
