@@ -307,9 +307,10 @@ def correlation(x: Sequence[float], y: Sequence[float]) -> float:
 LINKS = PAGE.experiment(
     "apdr-links",
     "what the metric measures",
-    f"Is the delay that the metric measures that of packets? Six connections with windows of {LOADS[0]} to {LOADS[-1]} segments, for links under "
-    "little and much load, on reserved paths among 30 nodes that stand still, 300 s, by the packet trace: for each link the mean time of "
-    "HELLOs, which is what the metric averages, and the mean time of data packets from IP to IP of the next node, retries included.",
+    "Is the delay that the metric measures that of packets? From the packet trace of a run of 300 s: six connections on "
+    f"reserved paths among 30 stationary nodes, with windows of {LOADS[0]} to {LOADS[-1]} segments for different loads. For each link, the "
+    "mean delay of HELLOs, which the metric averages, is compared with the mean delay of data packets from IP to the IP layer of the next "
+    "node, retries included.",
     Effort(1),
     scenario={
         **BASE,
