@@ -24,13 +24,9 @@ pub(crate) fn schema(variants: &mut [&mut dyn Settings]) -> Schema {
 /// Describes the keys that `list` lists as one group. A default is shown if it is the same under every
 /// combination of the words that other keys, such as presets, can have.
 pub(crate) fn schema_of(list: impl Fn(&mut dyn Visitor)) -> Schema {
-    let mut all = Describer { words: Some(Combination::default()), ..Describer::default() };
-    loop {
-        list(&mut all);
-        if !all.words.as_mut().is_some_and(Combination::advance) {
-            return Schema::try_from(all.schema()).expect("a description is an object");
-        }
-    }
+    let mut all = Describer::default();
+    all.explore(list);
+    Schema::try_from(all.schema()).expect("a description is an object")
 }
 
 /// The keys and values that hold without a table, as a document.
@@ -95,6 +91,17 @@ impl Combination {
 }
 
 impl Describer {
+    /// Visits the keys under every combination of the words that they can have.
+    fn explore(&mut self, mut list: impl FnMut(&mut dyn Visitor)) {
+        self.words = Some(Combination::default());
+        loop {
+            list(self);
+            if !self.words.as_mut().is_some_and(Combination::advance) {
+                return;
+            }
+        }
+    }
+
     /// Every key, those of all kinds included.
     pub(super) fn names(&self) -> Vec<&'static str> {
         let kinds = self.kinds.iter().flat_map(|kinds| {
@@ -230,9 +237,11 @@ impl Visitor for Describer {
             Kinds { name, default, list: list.collect() }
         });
         for (kind, (_, _, described)) in known.list.iter_mut().enumerate() {
-            described.words = self.words.take();
-            keys(kind, described);
-            self.words = described.words.take();
+            if self.words.is_some() {
+                described.explore(|described| keys(kind, described));
+            } else {
+                keys(kind, described);
+            }
         }
     }
 

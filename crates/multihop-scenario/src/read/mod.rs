@@ -152,33 +152,6 @@ impl Object {
     }
 }
 
-/// One of several objects, selected by the word at `key`.
-pub(super) fn kinds_schema<'a>(
-    key: &str,
-    default: Option<&str>,
-    kinds: impl IntoIterator<Item = (&'a str, &'a str, Schema)>,
-) -> Schema {
-    let alternatives = kinds.into_iter().map(|(word, about, mut schema)| {
-        schema.insert("description".into(), about.trim().into());
-        let properties =
-            schema.ensure_object().entry("properties").or_insert_with(|| json_schema!({}).into());
-        if let Some(properties) = properties.as_object_mut() {
-            properties.insert(key.to_owned(), serde_json::json!({ "const": word }));
-        }
-        if let Some(required) = schema.get_mut("required").and_then(|required| required.as_array_mut())
-            && default != Some(word)
-        {
-            required.push(key.into());
-        }
-        schema
-    });
-    let mut schema = json_schema!({ "type": "object", "oneOf": alternatives.collect::<Vec<_>>() });
-    if let Some(default) = default {
-        schema.insert("properties".into(), serde_json::json!({ key: { "default": default } }));
-    }
-    schema
-}
-
 /// Records that `node` is not an allowed value.
 pub(super) fn wrong<T>(node: &Node, path: &str, allowed: &str, faults: &mut Faults<'_>) -> Option<T> {
     faults.push(Fault::at(node.origin, path, format!("found {}, allowed: {allowed}", node.value)));

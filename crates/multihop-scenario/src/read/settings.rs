@@ -14,7 +14,7 @@ pub(crate) fn take(settings: &mut dyn Settings, name: &str, keys: &mut Keys<'_>,
 }
 
 /// The same for keys that a function lists.
-fn take_listed(
+pub(crate) fn take_listed(
     list: &mut dyn FnMut(&mut dyn Visitor),
     name: &str,
     keys: &mut Keys<'_>,
@@ -171,6 +171,7 @@ impl Visitor for Reader<'_, '_, '_> {
             self.keys.forgive();
             return;
         };
+        self.name = kinds[kind].0;
         keys(kind, self);
         if self.keys.has_unknown() {
             let names = words.iter().map(|&(word, kind)| {

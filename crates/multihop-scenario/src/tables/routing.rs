@@ -4,15 +4,14 @@
 use std::iter;
 
 use multihop_core::settings::{Allowed, Settings, Value, Visitor};
-use multihop_routing::protocol::{PROTOCOLS, Protocol};
 use schemars::{Schema, SchemaGenerator};
 
 use super::NodeRef;
-use crate::extension::{RoutingRow, STATIC_ROUTES};
+use crate::extension::{Extensions, RoutingRow, STATIC_ROUTES};
 use crate::faults::Faults;
 use crate::model::AgentProtocol;
-use crate::read::settings::Keyed;
-use crate::read::{Both, Fields, Keys, describe, kinds_schema, settings};
+use crate::read::settings::{Keyed, listed};
+use crate::read::{Both, Fields, Keys, describe, settings};
 
 /// `[routing]`.
 pub(crate) type RoutingTable = Both<Keyed<PacketTable>, ProtocolTable>;
@@ -58,46 +57,37 @@ impl Settings for StaticTable {
     }
 }
 
-impl Fields for ProtocolTable {
-    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self> {
-        let rows: Vec<_> = faults.extensions.routing_rows().collect();
-        let agents = rows.iter().map(|row| (row.protocol.name, Some(*row)));
-        let kinds: Vec<_> = iter::once((STATIC_ROUTES, None)).chain(agents).collect();
-        let Some(chosen) = keys.take_kind(PROTOCOL, Some(STATIC_ROUTES), &kinds, faults) else {
-            keys.forgive();
-            return None;
-        };
-        keys.mention(PROTOCOL, move || keys_by_protocol(rows.iter().map(|row| &row.protocol)));
-        match chosen {
-            None => Keyed::take(keys, faults).map(|Keyed(table)| Self::Static(table)),
-            Some(row) => Some(Self::Agents(agents_of(*row, keys, faults))),
-        }
-    }
-
-    fn schema(generator: &mut SchemaGenerator) -> Schema {
+impl ProtocolTable {
+    fn keys(&mut self, rows: &[RoutingRow], keys: &mut dyn Visitor) {
         let about = "Routes of fewest hops between the places at the start; they hold for the whole run.";
-        let fixed = (STATIC_ROUTES, about, Keyed::<StaticTable>::schema(generator));
-        let agents = PROTOCOLS
-            .iter()
-            .map(|row| (row.name, row.help, describe::schema_of(|keys| (row.config)().keys(keys))));
-        kinds_schema(PROTOCOL, Some(STATIC_ROUTES), iter::once(fixed).chain(agents))
+        let agents = rows.iter().map(|row| (row.protocol.name, row.protocol.help));
+        let kinds: Vec<_> = iter::once((STATIC_ROUTES, about)).chain(agents).collect();
+        keys.kinds("protocol", Some(0), &kinds, &mut |kind, keys| {
+            *self = match kind.checked_sub(1) {
+                None => Self::Static(listed(keys)),
+                Some(row) => Self::Agents(agents_of(rows[row], keys)),
+            }
+        });
     }
 }
 
-fn agents_of(row: RoutingRow, keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> AgentProtocol {
+fn agents_of(row: RoutingRow, keys: &mut dyn Visitor) -> AgentProtocol {
     let RoutingRow { protocol, extension } = row;
     let mut config = (protocol.config)();
-    settings::take(&mut *config, protocol.name, keys, faults);
+    config.keys(keys);
     AgentProtocol { name: protocol.name, config: config.into(), extension }
 }
 
-fn keys_by_protocol<'a>(
-    protocols: impl IntoIterator<Item = &'a Protocol>,
-) -> Vec<(&'static str, Vec<&'static str>)> {
-    let keys = |protocol: &Protocol| (protocol.name, describe::names(&mut *(protocol.config)()));
-    iter::once((STATIC_ROUTES, describe::names(&mut StaticTable::default())))
-        .chain(protocols.into_iter().map(keys))
-        .collect()
-}
+impl Fields for ProtocolTable {
+    fn take(keys: &mut Keys<'_>, faults: &mut Faults<'_>) -> Option<Self> {
+        let rows: Vec<_> = faults.extensions.routing_rows().collect();
+        let mut table = Self::Static(StaticTable::default());
+        settings::take_listed(&mut |reader| table.keys(&rows, reader), "this protocol", keys, faults);
+        Some(table)
+    }
 
-const PROTOCOL: &str = "protocol";
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        let rows: Vec<_> = Extensions::default().routing_rows().collect();
+        describe::schema_of(|keys| Self::Static(StaticTable::default()).keys(&rows, keys))
+    }
+}
