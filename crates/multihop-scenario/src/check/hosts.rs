@@ -56,7 +56,7 @@ pub(super) fn check_relays(flows: &[Flow], faults: &mut Faults<'_>) {
         } else if other.to != flow.from {
             refuse(format!("which ends at {}, allowed: a flow that ends at {}", other.to, flow.from));
         } else if !passed_on.insert(of) {
-            refuse("which another flow passes on".to_owned());
+            refuse("which another flow already relays".to_owned());
         }
     }
 }

@@ -121,7 +121,7 @@ impl Mover<'_> {
             let [x, y] = layout.positions[node];
             return through(&[Waypoint { at: Instant::ZERO, place: Point { x, y } }], key, faults);
         }
-        let message = "found no waypoint, allowed where the topology has a place for the node";
+        let message = "found no waypoint, allowed only if the topology has a position for the node";
         faults.push(Fault::at_key(key, message));
         None
     }
@@ -179,12 +179,15 @@ pub(super) fn agree(
     use MobilityTable::{Bonnmotion, Ns2, Static, Waypoints};
     let (key, message) = match (topology, mobility) {
         (TopologyTable::Roaming(_), Some(_)) => {
-            ("mobility", "the topology roaming brings its movement, allowed: no such table")
+            ("mobility", "the topology roaming defines the movement, allowed: no [mobility]")
         }
         (TopologyTable::Random { connected: Some(true), .. }, Some(mobility))
             if !matches!(mobility, Static) =>
         {
-            ("topology.connected", "nodes that move begin elsewhere, allowed: false, or mobility \"static\"")
+            (
+                "topology.connected",
+                "moving nodes do not start at these positions, allowed: false, or mobility \"static\"",
+            )
         }
         (TopologyTable::Mobility, mobility)
             if !matches!(mobility, Some(Waypoints(_) | Ns2(_) | Bonnmotion(_))) =>

@@ -232,7 +232,7 @@ fn ends<'a>(
             Some(pair) => return Some(*pair),
             None => {
                 let count = nodes.pairs.len();
-                let message = format!("from and to are missing, and the layout has {count} pairs to offer");
+                let message = format!("from and to are missing, and the layout has {count} pairs");
                 faults.push(Fault::at_key(path, message));
                 return None;
             }

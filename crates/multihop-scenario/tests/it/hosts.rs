@@ -45,7 +45,7 @@ fn what_is_wrong_with_a_relay() {
         found(&RELAY.replace("from = 4", "from = 3")),
         "flow.1.of: found 0, which ends at 4, allowed: a flow that ends at 3"
     );
-    assert_eq!(found(&RELAY.repeat(2)), "flow.2.of: found 0, which another flow passes on");
+    assert_eq!(found(&RELAY.repeat(2)), "flow.2.of: found 0, which another flow already relays");
     let datagrams = RELAY.replace("newreno", "udp");
     assert!(found(&datagrams).starts_with("flow.1.transport: found \"udp\" under app \"relay\""));
 }

@@ -208,7 +208,7 @@ fn nodes_that_do_not_exist() {
     );
     assert_eq!(
         refused(&format!("{SMALLEST}[[flow]]\ntransport = \"reno\"\n")),
-        "x.toml:7:1: flow.1: from and to are missing, and the layout has 1 pairs to offer"
+        "x.toml:7:1: flow.1: from and to are missing, and the layout has 1 pairs"
     );
     assert_eq!(
         with("routing", "next_hops = [[0, 4, 7], [1, 1, 2], [0, 4, 1], [0, 4, 2]]"),

@@ -64,7 +64,7 @@ fn networks_that_move_need_not_be_connected() {
     load(&text(&format!("{wide}connected = false\n"), mobility));
     assert_eq!(
         refused(&text(&format!("{RANDOM}connected = true\n"), mobility)),
-        "x.toml:6:13: topology.connected: nodes that move begin elsewhere, allowed: false, or mobility \"static\""
+        "x.toml:6:13: topology.connected: moving nodes do not start at these positions, allowed: false, or mobility \"static\""
     );
     load(&text(&format!("{RANDOM}connected = true\n"), "kind = \"static\""));
 }
@@ -195,7 +195,7 @@ fn the_roaming_node_walks_along_the_others() {
     assert_eq!(places(&scenario, 130)[..3], [(0.0, 0.0), (200.0, 0.0), (400.0, 0.0)]);
     assert_eq!(
         refused(&format!("{roaming}[mobility]\nkind = \"static\"\n")),
-        "x.toml:6:1: mobility: the topology roaming brings its movement, allowed: no such table"
+        "x.toml:6:1: mobility: the topology roaming defines the movement, allowed: no [mobility]"
     );
 }
 
@@ -314,7 +314,7 @@ fn waypoints_that_cannot_be() {
     let random = refused(&text(&RANDOM.replace("20", "2"), "kind = \"waypoints\"\nwaypoints = [[], []]"));
     assert!(
         random.starts_with(
-            "x.toml:8:14: mobility.waypoints.0: found no waypoint, allowed where the topology has a place"
+            "x.toml:8:14: mobility.waypoints.0: found no waypoint, allowed only if the topology has a"
         ),
         "{random}"
     );
