@@ -4,7 +4,6 @@ use multihop_core::{DropReason, FlowId, NodeId, Notice};
 use multihop_radio::frame::{Outgoing, PacketHandle};
 
 use super::agenda::Direction;
-use super::flow::Arrival;
 use super::ids::EndId;
 
 /// Applied by [`World::act`](super::World::act) after the requesting part has returned.
@@ -43,8 +42,6 @@ pub(super) enum Action {
     NotifyEnd { end: EndId, notice: Notice },
     /// Takes the outputs of an end.
     DrainEnd(EndId),
-    /// A segment has been received; `delivered` is the end's count before it.
-    Arrived { end: EndId, arrival: Arrival, delivered: u64 },
     /// Forwards data that arrived on a flow.
     Relay(FlowId),
     /// Ends a relay if no more data will arrive.

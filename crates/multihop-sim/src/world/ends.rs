@@ -204,27 +204,11 @@ impl Ends {
         if let Some(segment) = packet.body.into_segment() {
             connection.receive(context.now, segment, arrival.trip(context.now));
         }
-        self.drain(context, ip, end);
-        if context.has_asked() {
-            context.ask(Action::Arrived { end, arrival, delivered });
-        } else {
-            self.note_arrival(context, end, arrival, delivered);
-        }
-    }
-
-    /// Measures a received segment after the end's outputs have been handled.
-    pub(super) fn note_arrival(
-        &mut self,
-        context: &Context<'_>,
-        end: EndId,
-        arrival: Arrival,
-        delivered: u64,
-    ) {
-        if self.end(end).counters().delivered > delivered {
-            let id = end.flow();
+        if connection.counters().delivered > delivered {
             let shortest = self.oracle.as_mut().and_then(|oracle| oracle.hops(context.now, id));
             self.flows[id.index()].stats.arrived(context.now, arrival, shortest);
         }
+        self.drain(context, ip, end);
     }
 
     /// Whether a flow's transport uses notices.

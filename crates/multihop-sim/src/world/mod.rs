@@ -92,21 +92,21 @@ impl<'a> World<'a> {
             let Some(key) = earliest(passing, waiting).filter(|key| key.at() < end) else { break };
             self.context.now = key.at();
             self.context.events += 1;
-            if passing == Some(key) {
-                self.air.flights.take_first();
-            }
-            self.handle(key, passing == Some(key));
+            self.handle(key, passing);
             self.act();
         }
         self.context.now = end;
     }
 
+    /// Handles the event at `key`; `passing` is the first one of the frames that are passing stations.
     #[inline]
-    fn handle(&mut self, key: Key, is_passing: bool) {
+    fn handle(&mut self, key: Key, passing: Option<Key>) {
         let context = &mut self.context;
         match context.agenda.owner(key) {
             Owner::Flight(flight) => {
-                if !is_passing {
+                if passing == Some(key) {
+                    self.air.flights.take_first();
+                } else {
                     context.agenda.clear(key);
                 }
                 self.advance_flight(flight);
@@ -184,9 +184,6 @@ impl<'a> World<'a> {
             Action::Notify { node, peer, notice } => ends.notify(context, node, peer, notice),
             Action::NotifyEnd { end, notice } => ends.notify_end(context, ip, end, notice),
             Action::DrainEnd(end) => ends.drain(context, ip, end),
-            Action::Arrived { end, arrival, delivered } => {
-                ends.note_arrival(context, end, arrival, delivered);
-            }
             Action::Relay(flow) => ends.relay(context, flow),
             Action::EndRelay(flow) => ends.end_relay(context, flow),
             Action::Lost(loss) => ends.note_loss(context, &loss),

@@ -97,7 +97,7 @@ pub trait Connection: Send {
         true
     }
 
-    /// What has been counted.
+    /// What has been counted, with everything that has been received.
     fn counters(&self) -> Counters;
 
     /// The newest round-trip time, if there is one.
