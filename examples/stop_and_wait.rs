@@ -169,11 +169,7 @@ impl End {
 
 impl Connection for End {
     fn send(&mut self, now: Instant, data: Data) -> Result<(), SendError> {
-        match data {
-            Data::Bytes(bytes) => self.queue.push(bytes.into()),
-            Data::Virtual(bytes) => self.queue.push_virtual(bytes),
-            Data::Endless => self.queue.push_endless(),
-        }
+        self.queue.push(data);
         self.send_next(now);
         Ok(())
     }

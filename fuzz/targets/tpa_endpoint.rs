@@ -1,6 +1,7 @@
 //! A TPA endpoint handles any segments at any time, with bounded memory and without a panic.
 #![no_main]
 
+use multihop_transport::connection::Data;
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, Machine};
 use multihop_transport::tpa::{Config, Endpoint, Input, Output, Ports};
@@ -19,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     while let Some((&[operation, argument], after)) = rest.split_first_chunk() {
         rest = after;
         match operation % 8 {
-            0 => drop(tpa.send_virtual(u64::from(argument) * 10)),
+            0 => drop(tpa.send(Data::Virtual(u64::from(argument) * 10))),
             1 => drop(tpa.read(u32::from(argument))),
             2 if argument == 0 => tpa.shutdown(),
             2 | 3 => {

@@ -10,7 +10,7 @@ use multihop_core::{Duration, Instant, Machine};
 ///
 /// ```ignore
 /// let mut s = established(Config::rfc());
-/// s.at_ms(0).app(|tcp| tcp.send_virtual(4 * 1000)).expect([data(1), data(2)]);
+/// s.at_ms(0).app(|tcp| tcp.send(Data::Virtual(4 * 1000))).expect([data(1), data(2)]);
 /// s.at_ms(90).gets([ack(3)]).expect([data(3), data(4)]);
 /// ```
 pub struct Script<M: Machine, T> {

@@ -1,8 +1,10 @@
-//! What both transports with connections have in common: ports, outputs, events, and why data cannot be sent.
+//! What both transports with connections have in common: ports, data, outputs, events, and why data cannot be
+//! sent.
 
+use alloc::vec::Vec;
 use core::{error, fmt};
 
-use multihop_core::LostSegment;
+use multihop_core::{LostSegment, Payload};
 
 /// The two ports of a connection, as seen from one end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -17,6 +19,26 @@ impl Ports {
     /// Whether this end transmitted the segment.
     pub(crate) fn have_sent(self, lost: LostSegment) -> bool {
         (lost.source, lost.destination) == (self.local, self.remote)
+    }
+}
+
+/// What an application has to send.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Data {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// This many bytes whose contents do not matter.
+    Virtual(u64),
+    /// Virtual bytes until the application closes.
+    Endless,
+}
+
+impl From<Payload> for Data {
+    fn from(payload: Payload) -> Self {
+        match payload {
+            Payload::Bytes(bytes) => Self::Bytes(bytes),
+            Payload::Virtual(len) => Self::Virtual(len.into()),
+        }
     }
 }
 

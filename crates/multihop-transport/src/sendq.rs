@@ -3,7 +3,7 @@
 use multihop_core::Payload;
 
 use crate::bytes::ByteQueue;
-use crate::event::SendError;
+use crate::event::{Data, SendError};
 
 /// Data that the peer has not acknowledged, by position in the stream (the first byte is at 1).
 #[derive(Clone, Debug)]
@@ -26,13 +26,15 @@ impl SendQueue {
     }
 
     /// Adds data at the end.
-    pub fn push(&mut self, payload: Payload) {
-        self.data.push(payload);
-    }
-
-    /// Adds `n` virtual bytes at the end.
-    pub fn push_virtual(&mut self, n: u64) {
-        self.data.push_virtual(n.min(ENDLESS.saturating_sub(self.data.len())));
+    pub fn push(&mut self, data: Data) {
+        match data {
+            Data::Bytes(bytes) => self.data.push(Payload::Bytes(bytes)),
+            Data::Virtual(n) => self.data.push_virtual(n.min(ENDLESS.saturating_sub(self.data.len()))),
+            Data::Endless => {
+                self.push(Data::Virtual(ENDLESS));
+                self.endless = true;
+            }
+        }
     }
 
     /// Itself, unless the connection is closed for sending or an endless source is ahead.
@@ -42,12 +44,6 @@ impl SendQueue {
             true => Ok(self),
             false => Err(SendError::Closed),
         }
-    }
-
-    /// Adds virtual bytes without end.
-    pub fn push_endless(&mut self) {
-        self.push_virtual(ENDLESS);
-        self.endless = true;
     }
 
     /// No data follows, and what an endless source has not sent yet (from `sent` on) is not sent.

@@ -2,6 +2,7 @@
 
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
 use multihop_testkit::CountingAllocator;
+use multihop_transport::connection::Data;
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tcp::{Config, Endpoint, Input, Output, Pacing, Ports, Trip, Variant};
 use multihop_transport::tpa;
@@ -32,7 +33,7 @@ fn tpa_allocates_nothing(config: &tpa::Config) {
         .map(|(local, remote)| tpa::Endpoint::new(config.clone(), Ports { local, remote }, BlockSeq(local)));
     receiver.listen();
     sender.connect();
-    sender.send_forever().expect("the connection is open");
+    sender.send(Data::Endless).expect("the connection is open");
     sender.handle(Instant::ZERO, tpa::Input::Notice(Notice::PathInfo { hops: 4 }));
     let mut sent = 0;
     let mut round = |now: Instant| {
@@ -67,7 +68,7 @@ fn allocates_nothing(config: &Config) {
     sender.connect();
     receiver.listen();
     sender.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 1 }));
-    sender.send_forever().expect("the connection is open");
+    sender.send(Data::Endless).expect("the connection is open");
     let mut lost = 0;
     let mut round = |now: Instant| {
         for _ in 0..20 {

@@ -192,7 +192,7 @@ fn tcp_pair(data: Data, lost: u64) -> EndpointPair<tcp::Endpoint, multihop_wire:
     server.listen();
     client.connect();
     if data == Data::Virtual {
-        client.send_forever().expect("the connection is open");
+        client.send(tcp::Data::Endless).expect("the connection is open");
     }
     let calls = Calls::<tcp::Endpoint, _> {
         give: |tcp, now, segment| tcp.handle(now, tcp::Input::Segment(segment)),
@@ -219,7 +219,7 @@ fn tpa_pair(
     server.listen();
     client.connect();
     if data == Data::Virtual {
-        client.send_forever().expect("the connection is open");
+        client.send(tpa::Data::Endless).expect("the connection is open");
     }
     let calls = Calls::<tpa::Endpoint, _> {
         give: |tpa, now, segment| tpa.handle(now, tpa::Input::Segment(segment)),

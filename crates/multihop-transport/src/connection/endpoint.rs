@@ -13,11 +13,7 @@ macro_rules! endpoint_calls {
         }
 
         fn send(&mut self, _now: Instant, data: Data) -> Result<(), SendError> {
-            match data {
-                Data::Bytes(bytes) => self.send(bytes.into()),
-                Data::Virtual(bytes) => self.send_virtual(bytes),
-                Data::Endless => self.send_forever(),
-            }
+            self.send(data)
         }
 
         fn read(&mut self, max: u32) -> Payload {

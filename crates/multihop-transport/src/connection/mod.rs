@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use multihop_core::{Duration, Instant, Notice, Payload};
 use multihop_wire::tcp::NetworkState;
 
-pub use crate::event::{Event, SendError};
+pub use crate::event::{Data, Event, SendError};
 use crate::pacing::Pacer;
 use crate::tcp::{Levels, Trip, Values};
 
@@ -119,17 +119,6 @@ pub trait Connection: Send {
     fn reactions(&self) -> Option<Reactions> {
         None
     }
-}
-
-/// What an application has to send.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Data {
-    /// These bytes.
-    Bytes(Vec<u8>),
-    /// This many bytes whose contents do not matter.
-    Virtual(u64),
-    /// Virtual bytes until [`Connection::shutdown`].
-    Endless,
 }
 
 /// What travels between the two ends of a flow.

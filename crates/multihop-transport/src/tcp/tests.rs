@@ -28,7 +28,7 @@ fn segments(endpoint: &mut Endpoint, now: Instant) -> usize {
 #[test]
 fn the_pacer_spaces_segments_within_the_window() {
     let mut endpoint = endpoint(Some(Duration::from_millis(14)));
-    endpoint.send_forever().unwrap();
+    endpoint.send(Data::Endless).unwrap();
     let mut sent_at = Vec::new();
     let mut now = Instant::ZERO;
     for _ in 0..8 {
@@ -47,14 +47,14 @@ fn the_pacer_spaces_segments_within_the_window() {
 #[test]
 fn without_a_pacer_the_window_leaves_at_once() {
     let mut endpoint = endpoint(None);
-    endpoint.send_forever().unwrap();
+    endpoint.send(Data::Endless).unwrap();
     assert_eq!(segments(&mut endpoint, Instant::ZERO), 4);
 }
 
 #[test]
 fn a_gap_that_shrinks_frees_the_segment_that_waits() {
     let mut endpoint = endpoint(Some(Duration::from_millis(30)));
-    endpoint.send_forever().unwrap();
+    endpoint.send(Data::Endless).unwrap();
     assert_eq!(segments(&mut endpoint, Instant::ZERO), 1);
     let later = Instant::ZERO + Duration::from_millis(11);
     assert_eq!(segments(&mut endpoint, later), 0);
@@ -89,7 +89,7 @@ fn an_adtcp_timeout_without_congestion_starts_standby() {
     endpoint.congestion = Congestion::new(Variant::Adtcp, &endpoint.config.start(1460, 4));
     let Congestion::Adtcp(adtcp) = &mut endpoint.congestion else { unreachable!() };
     adtcp.on_report(NetworkState::NORMAL);
-    endpoint.send_forever().unwrap();
+    endpoint.send(Data::Endless).unwrap();
     segments(&mut endpoint, Instant::ZERO);
     let mut seen = Vec::new();
     while let Some(now) = endpoint.poll_timeout() {

@@ -34,7 +34,7 @@ pub use refusals::{Refusals, reset_for};
 pub use rtt::{RtoConfig, RttEstimator, Weights};
 pub use state::{Phase, State};
 
-pub use crate::event::{Event, Ports, SendError};
+pub use crate::event::{Data, Event, Ports, SendError};
 use crate::pacing::Pacer;
 use crate::sendq::SendQueue;
 use acks::Acks;
@@ -120,18 +120,8 @@ impl Endpoint {
     }
 
     /// Queues data. It waits until the connection is established.
-    pub fn send(&mut self, data: Payload) -> Result<(), SendError> {
-        self.open_queue().map(|queue| queue.push(data))
-    }
-
-    /// Queues `n` virtual bytes.
-    pub fn send_virtual(&mut self, n: u64) -> Result<(), SendError> {
-        self.open_queue().map(|queue| queue.push_virtual(n))
-    }
-
-    /// Sends virtual bytes until [`close`](Self::close) or [`shutdown`](Self::shutdown).
-    pub fn send_forever(&mut self) -> Result<(), SendError> {
-        self.open_queue().map(SendQueue::push_endless)
+    pub fn send(&mut self, data: impl Into<Data>) -> Result<(), SendError> {
+        self.open_queue().map(|queue| queue.push(data.into()))
     }
 
     /// Takes at most `max` bytes that have arrived in order.

@@ -2,6 +2,7 @@
 
 use multihop_core::{Duration, Instant, Machine, Payload};
 use multihop_testkit::{LinkConfig, Pair, Port};
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{Config, Endpoint, Event, Input, Output, Phase, Ports, Variant};
 use multihop_wire::tcp::{NetworkState, Segment, SeqNumber, StateOption, Timestamps};
 
@@ -21,7 +22,7 @@ fn adtcp() -> Config {
 fn start(config: Config) -> Tcp {
     let window = u32::from(config.initial_window);
     let mut s = established(config);
-    s.app(|tcp| tcp.send_forever()).expect((1..=window).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=window).map(data));
     s
 }
 
@@ -218,7 +219,7 @@ fn transfer(variants: [Variant; 2], loss: f64) -> Connection {
         Pair::new(ends.try_into().expect("two ends"), Port { take, give: Input::Segment }, link, 7);
     pair.call(1, Endpoint::listen);
     pair.call(0, Endpoint::connect);
-    pair.call(0, |tcp| tcp.send_virtual(300_000)).expect("the connection is open");
+    pair.call(0, |tcp| tcp.send(Data::Virtual(300_000))).expect("the connection is open");
     let done = pair.drive(Instant::ZERO + Duration::from_secs(1000), |pair| pair.ends[0].unacked() == 0);
     assert!(done && pair.ends[1].counters().bytes_delivered == 300_000);
     pair

@@ -1,6 +1,7 @@
 //! Closing and resetting, RFC 9293 §3.6 and §3.10.7.4, RFC 5961.
 
 use multihop_core::Duration;
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{Config, Event, SendError, State};
 use multihop_wire::tcp::{Segment, SeqNumber};
 
@@ -58,7 +59,7 @@ fn the_peer_closes_first() {
     let mut s = start();
     s.at_ms(0).gets([peer_fin(1)]).expect([event(Event::PeerClosed), own_ack(1, 2)]);
     s.check(|tcp| tcp.state(), State::CloseWait);
-    s.app(|tcp| tcp.send_virtual(1000)).expect([data(1)]);
+    s.app(|tcp| tcp.send(Data::Virtual(1000))).expect([data(1)]);
     s.at_ms(10).gets([peer_ack(2, 1001)]).expect([]);
     s.app(|tcp| tcp.close()).expect([own_fin(1001, 2)]).check(|tcp| tcp.state(), State::LastAck);
     s.at_ms(50).gets([peer_ack(2, 1002)]).expect([event(Event::Closed)]);
@@ -88,10 +89,10 @@ fn a_lost_fin_is_sent_again() {
 fn the_fin_follows_the_last_byte_in_its_segment() {
     let mut s = start();
     s.app(|tcp| {
-        tcp.send_virtual(1500).unwrap();
+        tcp.send(Data::Virtual(1500)).unwrap();
         tcp.close();
     });
-    s.expect([data(1)]).app(|tcp| assert_eq!(tcp.send_forever(), Err(SendError::Closed)));
+    s.expect([data(1)]).app(|tcp| assert_eq!(tcp.send(Data::Endless), Err(SendError::Closed)));
     s.at_ms(10).gets([ack(2)]).expect([ours(|s| {
         s.seq = number(2);
         (s.psh, s.fin) = (true, true);
@@ -102,7 +103,7 @@ fn the_fin_follows_the_last_byte_in_its_segment() {
 #[test]
 fn an_endless_source_stops_at_what_has_been_sent() {
     let mut s = start();
-    s.app(|tcp| tcp.send_forever()).expect([data(1)]);
+    s.app(|tcp| tcp.send(Data::Endless)).expect([data(1)]);
     s.app(|tcp| tcp.close()).expect([]);
     s.at_ms(10).gets([ack(2)]).expect([own_fin(1001, 1)]);
 }
@@ -144,8 +145,8 @@ fn acks_of_the_future_and_of_the_far_past_are_challenged() {
 #[test]
 fn abort_tells_the_peer() {
     let mut s = start();
-    s.app(|tcp| tcp.send_forever()).expect([data(1)]);
+    s.app(|tcp| tcp.send(Data::Endless)).expect([data(1)]);
     let reset = ours(|s| (s.seq, s.rst, s.window) = (number(2), true, 0));
     s.app(|tcp| tcp.abort()).expect([reset]).check(|tcp| tcp.state(), State::Closed);
-    s.at_ms(100_000).expect([]).app(|tcp| assert_eq!(tcp.send_forever(), Err(SendError::Closed)));
+    s.at_ms(100_000).expect([]).app(|tcp| assert_eq!(tcp.send(Data::Endless), Err(SendError::Closed)));
 }

@@ -1,5 +1,6 @@
 //! When the receiver acknowledges: RFC 5681 §4.2, and the dynamic rule of Altman and Jiménez.
 
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{AckRule, Config, DelayedAck};
 
 use super::templates::*;
@@ -76,6 +77,6 @@ fn dynamic_waits_no_longer_than_100_ms() {
 fn data_carries_the_ack() {
     let mut s = receiver(AckRule::Delayed(DelayedAck::Ns2), 64);
     s.at_ms(0).gets([data(1)]).expect([delivered(1)]);
-    s.at_ms(10).app(|tcp| tcp.send_virtual(u64::from(MSS))).expect([data(1)]);
+    s.at_ms(10).app(|tcp| tcp.send(Data::Virtual(u64::from(MSS)))).expect([data(1)]);
     s.at_ms(200).expect([]);
 }

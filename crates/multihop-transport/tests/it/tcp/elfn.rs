@@ -1,6 +1,7 @@
 //! Stand-by after notices of failed links (Holland and Vaidya, section 6).
 
 use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, Payload, SegmentId};
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{
     Config, Event, Exit, Input, Phase, Probe, ProbeInterval, Restore, Standby, State,
 };
@@ -16,7 +17,7 @@ fn with(plan: Standby) -> Config {
 /// Four segments are out; the first made a round trip of 100 ms, and segment 2 met a broken link.
 fn on_standby(config: Config) -> Tcp {
     let mut s = established(config);
-    s.app(|tcp| tcp.send_forever()).expect((1..=4).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
     s.at_ms(100).gets([ack(2)]).expect([data(5), data(6)]);
     s.at_ms(200).gets([broken(2)]).expect([]).check(|tcp| tcp.phase(), Phase::StandBy);
     s
@@ -73,7 +74,7 @@ fn only_new_data_ends_it_with_exit_new() {
 #[test]
 fn the_lowest_lost_segment_is_the_probe() {
     let mut s = established(with(Standby { probe: Probe::LowestLost, ..ELFN }));
-    s.app(|tcp| tcp.send_forever()).expect((1..=4).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
     s.at_ms(200).gets([broken(4), broken(2), broken(3)]).expect([]);
     s.at_ms(2200).expect([data(2)]);
     s.at_ms(3000).gets([broken(1)]).expect([]);
@@ -84,7 +85,7 @@ fn the_lowest_lost_segment_is_the_probe() {
 #[test]
 fn a_probe_beyond_the_hole_makes_the_next_one_fill_it() {
     let mut s = established(with(Standby { probe: Probe::LowestLost, exit: Exit::New, ..ELFN }));
-    s.app(|tcp| tcp.send_forever()).expect((1..=4).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
     s.at_ms(200).gets([broken(3)]).expect([]);
     s.at_ms(2200).expect([data(3)]);
     s.at_ms(2300).gets([ack(1)]).expect([]);
@@ -113,7 +114,7 @@ fn restore_rto_window_waits_as_long_as_a_new_connection() {
 #[test]
 fn restore_threshold_is_congestion_avoidance_at_once() {
     let mut s = established(with(Standby { restore: Restore::Threshold, ..ELFN }));
-    s.app(|tcp| tcp.send_forever()).expect((1..=4).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
     // A timeout sets the threshold to 2.
     s.at_ms(1000).expect([data(1)]);
     s.at_ms(1100).gets([broken(1)]).expect([]);
@@ -125,7 +126,7 @@ fn restore_threshold_is_congestion_avoidance_at_once() {
 #[test]
 fn back_off_before_the_notice_is_kept() {
     let mut s = established(with(ELFN));
-    s.app(|tcp| tcp.send_forever()).expect((1..=4).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
     s.at_ms(1000).expect([data(1)]);
     s.at_ms(3000).expect([data(1)]);
     s.at_ms(3500).gets([broken(1)]).expect([]);
@@ -138,7 +139,7 @@ fn back_off_before_the_notice_is_kept() {
 #[test]
 fn a_notice_without_outstanding_data_is_ignored() {
     let mut s = established(with(ELFN));
-    s.app(|tcp| tcp.send_virtual(2 * u64::from(MSS))).expect([data(1), data(2)]);
+    s.app(|tcp| tcp.send(Data::Virtual(2 * u64::from(MSS)))).expect([data(1), data(2)]);
     s.at_ms(100).gets([ack(3)]).expect([]);
     s.gets([broken(2)]).at_ms(60_000).expect([]).check(|tcp| tcp.counters().standbys, 0);
 }
@@ -146,7 +147,7 @@ fn a_notice_without_outstanding_data_is_ignored() {
 #[test]
 fn only_an_outstanding_segment_of_this_connection_counts() {
     let mut s = established(with(ELFN));
-    s.app(|tcp| tcp.send_forever()).expect((1..=4).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
     s.at_ms(100).gets([ack(2)]).expect([data(5), data(6)]);
     let ours = lost(LOCAL, REMOTE, number(3));
     let others = [
@@ -169,7 +170,7 @@ fn only_an_outstanding_segment_of_this_connection_counts() {
 #[test]
 fn without_the_option_notices_change_nothing() {
     let mut s = established(Config { initial_window: 4, ..reno() });
-    s.app(|tcp| tcp.send_forever()).expect((1..=4).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
     s.gets([broken(1)]).check(|tcp| tcp.phase(), Phase::SlowStart);
     s.at_ms(1000).expect([data(1)]);
 }
@@ -180,7 +181,7 @@ fn probes_follow_the_round_trip_time_within_bounds() {
         let mut config = with(Standby { interval: ProbeInterval::RoundTrips, ..ELFN });
         config.initial_window = 1;
         let mut s = established(config);
-        s.app(|tcp| tcp.send_forever()).expect([data(1)]);
+        s.app(|tcp| tcp.send(Data::Endless)).expect([data(1)]);
         let mut now = 0;
         if let Some(rtt) = rtt_ms {
             now = rtt;
@@ -219,7 +220,7 @@ fn the_peers_data_is_acknowledged_meanwhile() {
 #[test]
 fn newreno_stands_by_amid_recovery_and_goes_on_with_it() {
     let mut s = established(Config { elfn: Some(ELFN), initial_window: 6, ..config() });
-    s.app(|tcp| tcp.send_forever()).expect((1..=6).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=6).map(data));
     s.at_ms(100).gets(acks(1, 3)).expect([data(1)]).check(|tcp| tcp.phase(), Phase::FastRecovery);
     s.at_ms(200).gets([broken(1)]).at_ms(2200).expect([data(1)]);
     // A partial ACK: the next hole is 3, and the window of 6 less 2 plus 1 has room for one more.
@@ -230,7 +231,7 @@ fn newreno_stands_by_amid_recovery_and_goes_on_with_it() {
 fn a_fin_is_probed_like_data() {
     let mut s = established(with(ELFN));
     s.app(|tcp| {
-        tcp.send_virtual(u64::from(MSS)).unwrap();
+        tcp.send(Data::Virtual(u64::from(MSS))).unwrap();
         tcp.close();
     });
     let last = || {

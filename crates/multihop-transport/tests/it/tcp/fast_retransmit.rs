@@ -1,12 +1,13 @@
 //! Reno: fast retransmit and fast recovery, RFC 5681 §3.2.
 
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{Config, Phase};
 
 use super::templates::*;
 
 fn reno_with_window(segments: u16) -> Tcp {
     let mut s = established(Config { initial_window: segments, ..reno() });
-    s.app(|tcp| tcp.send_forever()).expect((1..=u32::from(segments)).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=u32::from(segments)).map(data));
     s
 }
 
@@ -62,7 +63,7 @@ fn nothing_outstanding_means_no_duplicates() {
 #[test]
 fn slow_start_doubles_and_avoidance_adds_one_per_round_trip() {
     let mut s = established(Config { window_max: 4, ..reno() });
-    s.app(|tcp| tcp.send_forever()).expect([data(1)]);
+    s.app(|tcp| tcp.send(Data::Endless)).expect([data(1)]);
     s.at_ms(100).gets([ack(2)]).expect([data(2), data(3)]);
     s.at_ms(200).gets([ack(3), ack(4)]).expect([data(4), data(5), data(6), data(7)]);
     s.check(|tcp| (tcp.cwnd(), tcp.ssthresh()), (4 * MSS, 4 * MSS));

@@ -1,6 +1,7 @@
 //! The peer's window, and ours: RFC 9293 §3.8.6.
 
 use multihop_core::Payload;
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{Config, State};
 
 use super::templates::*;
@@ -28,7 +29,7 @@ fn probe(at: u32) -> Seen {
 fn the_peers_window_bounds_the_flight() {
     let mut s = established(Config { initial_window: 8, ..config() });
     s.at_ms(0).gets([window(1, 2500)]).expect([]);
-    s.app(|tcp| tcp.send_forever()).expect([data(1), data(2)]);
+    s.app(|tcp| tcp.send(Data::Endless)).expect([data(1), data(2)]);
     s.at_ms(10).gets([window(2, 1500)]).expect([]);
     s.at_ms(20).gets([window(2, 3000)]).expect([data(3), data(4)]);
 }
@@ -36,7 +37,7 @@ fn the_peers_window_bounds_the_flight() {
 #[test]
 fn a_closed_window_is_probed_ever_more_slowly() {
     let mut s = established(Config { initial_window: 2, ..config() });
-    s.app(|tcp| tcp.send_virtual(5000)).expect([data(1), data(2)]);
+    s.app(|tcp| tcp.send(Data::Virtual(5000))).expect([data(1), data(2)]);
     s.at_ms(100).gets([window(3, 0)]).expect([]);
     s.at_ms(1100).expect([probe(2001)]);
     s.at_ms(1150).gets([window(3, 0)]).expect([]);
@@ -48,7 +49,7 @@ fn a_closed_window_is_probed_ever_more_slowly() {
 #[test]
 fn a_probe_that_is_taken_moves_the_window() {
     let mut s = established(config());
-    s.at_ms(0).gets([window(1, 0)]).app(|tcp| tcp.send_virtual(1001)).expect([]);
+    s.at_ms(0).gets([window(1, 0)]).app(|tcp| tcp.send(Data::Virtual(1001))).expect([]);
     s.at_ms(1000).expect([probe(1)]);
     let taken = segment(|s| (s.ack, s.window) = (Some(ISS + 2), 3000));
     let rest = segment(|s| {
@@ -121,7 +122,7 @@ fn the_window_opens_by_whole_segments_only() {
 #[test]
 fn an_old_ack_does_not_change_the_window() {
     let mut s = established(Config { initial_window: 2, ..config() });
-    s.app(|tcp| tcp.send_virtual(2000)).expect([data(1), data(2)]);
+    s.app(|tcp| tcp.send(Data::Virtual(2000))).expect([data(1), data(2)]);
     s.at_ms(10).gets([window(3, 2500), window(2, 9000)]).expect([]).check(|tcp| tcp.window(), 2500);
     let newer_data = segment(|s| {
         (s.seq, s.ack, s.window) = (PEER_ISS + 1001, Some(number(2)), 1);
@@ -134,7 +135,7 @@ fn an_old_ack_does_not_change_the_window() {
 #[test]
 fn acks_count_while_our_window_is_closed() {
     let mut s = small_receiver();
-    s.app(|tcp| tcp.send_virtual(3000)).expect([data(1)]);
+    s.app(|tcp| tcp.send(Data::Virtual(3000))).expect([data(1)]);
     s.at_ms(0).gets([data(1), data(2), data(3)]);
     s.expect([delivered(1), ack(2), delivered(1), ack(3), delivered(1), ack(4)]);
     let beyond = segment(|s| {

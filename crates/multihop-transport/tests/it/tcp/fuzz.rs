@@ -1,6 +1,7 @@
 //! Any sequence of operations keeps the invariants and never panics.
 
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice, Payload};
+use multihop_transport::connection::Data;
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tcp::{
     AdtcpConfig, Config, DensityConfig, Endpoint, Event, Input, Output, Pacing, Ports, RoundTrips, State,
@@ -132,7 +133,7 @@ impl Bench {
                 self.tcp.handle(self.now, Input::Notice(Notice::LinkFailed(lost)));
             }
             Op::Send(n) => drop(self.tcp.send(Payload::Bytes(vec![7; n as usize]))),
-            Op::SendForever => drop(self.tcp.send_forever()),
+            Op::SendForever => drop(self.tcp.send(Data::Endless)),
             Op::Read(n) => self.taken += self.tcp.read(n).len() as u64,
             Op::Close => self.tcp.close(),
             Op::Abort => self.tcp.abort(),

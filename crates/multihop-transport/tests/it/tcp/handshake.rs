@@ -1,6 +1,7 @@
 //! Opening a connection, RFC 9293 §3.5.
 
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice, Payload};
+use multihop_transport::connection::Data;
 use multihop_transport::pacing::{Pacer, PacingConfig};
 use multihop_transport::tcp::{Config, Event, Input, Pacing, State};
 use multihop_wire::tcp::{Options, Segment};
@@ -65,7 +66,7 @@ fn active_open() {
 #[test]
 fn data_queued_early_leaves_with_the_handshake() {
     let mut s = connecting(with_handshake());
-    s.app(|tcp| tcp.send_virtual(1000)).expect([]);
+    s.app(|tcp| tcp.send(Data::Virtual(1000))).expect([]);
     s.at_ms(100).gets([answering(peer_syn())]).expect([event(Event::Connected), data(1)]);
 }
 
@@ -97,7 +98,7 @@ fn simultaneous_open() {
 #[test]
 fn a_lost_syn_is_sent_again_and_the_window_starts_at_one() {
     let mut s = connecting(Config { initial_window: 3, ..with_handshake() });
-    s.app(|tcp| tcp.send_forever()).expect([]);
+    s.app(|tcp| tcp.send(Data::Endless)).expect([]);
     s.at_ms(1000).expect([other(own_syn())]);
     s.at_ms(3000).expect([other(own_syn())]);
     s.at_ms(3100).gets([answering(peer_syn())]).expect([event(Event::Connected), data(1)]);
@@ -163,7 +164,7 @@ fn a_reset_half_open_listener_keeps_its_settings_and_data() {
     let mut s = closed(Config { pacing, ..with_handshake() });
     s.app(|tcp| tcp.listen()).gets([other(peer_syn())]).expect([answering(own_syn())]);
     s.app(|tcp| tcp.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 3 })));
-    s.app(|tcp| tcp.send_virtual(1000)).app(|tcp| tcp.close());
+    s.app(|tcp| tcp.send(Data::Virtual(1000))).app(|tcp| tcp.close());
     s.gets([segment(|s| s.rst = true)]).expect([]).check(|tcp| tcp.state(), State::Listen);
     s.check(|tcp| tcp.pacer().and_then(Pacer::hops), Some(3));
     s.gets([other(peer_syn())]).expect([answering(own_syn())]);
@@ -206,5 +207,5 @@ fn the_first_window_is_not_scaled_and_later_ones_are() {
 fn without_a_handshake_data_leaves_at_once() {
     let mut s = closed(Config { mss: 1000, ..Config::ns2_1999() });
     s.app(|tcp| tcp.connect()).expect([event(Event::Connected)]);
-    s.app(|tcp| tcp.send_forever()).expect([data(1)]);
+    s.app(|tcp| tcp.send(Data::Endless)).expect([data(1)]);
 }

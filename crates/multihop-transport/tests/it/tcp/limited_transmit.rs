@@ -1,5 +1,6 @@
 //! RFC 3042.
 
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::Config;
 
 use super::templates::*;
@@ -7,7 +8,7 @@ use super::templates::*;
 fn limited(window_max: u16) -> Tcp {
     let config = Config { limited_transmit: true, initial_window: 3, window_max, ..config() };
     let mut s = established(config);
-    s.app(|tcp| tcp.send_forever()).expect([data(1), data(2), data(3)]);
+    s.app(|tcp| tcp.send(Data::Endless)).expect([data(1), data(2), data(3)]);
     s
 }
 

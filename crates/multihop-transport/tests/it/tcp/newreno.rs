@@ -1,12 +1,13 @@
 //! NewReno, RFC 6582, and ns-2's form of it.
 
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{Config, Phase};
 
 use super::templates::*;
 
 fn start(config: Config, window: u16) -> Tcp {
     let mut s = established(Config { initial_window: window, ..config });
-    s.app(|tcp| tcp.send_forever()).expect((1..=u32::from(window)).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=u32::from(window)).map(data));
     s
 }
 

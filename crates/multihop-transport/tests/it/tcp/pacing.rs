@@ -2,6 +2,7 @@
 //! four hops is RTT / 2 + 8 ms. The history is one sample, so that nothing varies.
 
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
+use multihop_transport::connection::Data;
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tcp::{Config, Event, Input, Pacing, RoundTrips, Standby, Trip};
 use multihop_wire::tcp::Segment;
@@ -19,7 +20,7 @@ fn paced(round_trips: RoundTrips, initial_window: u16) -> Tcp {
 fn paced_by(pacing: Pacing, initial_window: u16) -> Tcp {
     let mut s = established(Config { pacing: Some(pacing), initial_window, ..config() });
     s.app(|tcp| tcp.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 4 })));
-    s.app(|tcp| tcp.send_forever());
+    s.app(|tcp| tcp.send(Data::Endless));
     s
 }
 
@@ -130,7 +131,7 @@ fn what_stand_by_found_outstanding_is_no_sample_either() {
         let config = Config { elfn: Some(Standby::elfn()), pacing: Some(pacing()), ..config() };
         let mut s = established(Config { initial_window: 4, ..config });
         s.app(|tcp| tcp.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 4 })));
-        s.app(|tcp| tcp.send_forever()).expect([data(1), data(2), data(3), data(4)]);
+        s.app(|tcp| tcp.send(Data::Endless)).expect([data(1), data(2), data(3), data(4)]);
         s.acked(100, 2, 60, 32).expect([data(5)]).gap_is(Some(54));
         s.at_ms(110).gets(fails.then(|| broken(4))).expect([]);
         s.acked(111, 3, 600, 412).gap_is(Some(gap)).expect([]);
@@ -162,7 +163,7 @@ fn the_handshake_is_no_sample() {
     s.app(|tcp| tcp.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 4 })));
     s.app(|tcp| {
         tcp.connect();
-        tcp.send_forever()
+        tcp.send(Data::Endless)
     });
     s.expect([segment(|s| {
         (s.source, s.destination, s.seq, s.ack) = (LOCAL, REMOTE, ISS, None);

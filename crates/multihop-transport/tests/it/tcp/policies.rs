@@ -1,5 +1,6 @@
 //! CUBIC, Vegas and Westwood over a path with one bottleneck.
 
+use multihop_transport::connection::Data;
 use std::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, Machine};
@@ -30,7 +31,7 @@ impl Path {
             .map(|(local, remote)| Endpoint::new(config.clone(), Ports { local, remote }, SeqNumber(0)));
         ends[1].listen();
         ends[0].connect();
-        ends[0].send_forever().expect("it is open");
+        ends[0].send(Data::Endless).expect("it is open");
         let [gap, delay] = [gap, delay].map(Duration::from_millis);
         let (flying, now) = (Default::default(), Instant::ZERO);
         let mut path = Self { ends, flying, gap, delay, free: now, now, loses: false };

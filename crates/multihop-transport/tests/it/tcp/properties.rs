@@ -2,6 +2,7 @@
 
 use multihop_core::{Duration, Instant, Machine, Notice, Payload};
 use multihop_testkit::{LinkConfig, Pair, Port};
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{
     AckRule, Config, DelayedAck, Endpoint, Event, Input, Output, PartialAckTimer, Ports, Standby, State,
     Variant,
@@ -129,7 +130,7 @@ proptest! {
     fn virtual_bytes_are_counted_once(config in configs(), link in links(), seed: u64) {
         let config = Config { sink: true, ..config };
         let mut pair = connect(&config, link, seed);
-        pair.call(0, |tcp| tcp.send_virtual(200_000)).unwrap();
+        pair.call(0, |tcp| tcp.send(Data::Virtual(200_000))).unwrap();
         let done = pair.drive(Instant::ZERO + Duration::from_secs(40_000), |pair| pair.ends[0].unacked() == 0);
         prop_assert!(done, "{} left at {}", pair.ends[0].unacked(), pair.now());
         let delivered: u64 = pair.events[1]
@@ -155,7 +156,7 @@ proptest! {
         let elfn = Some(Standby { max_probes: None, ..plan });
         let config = Config { sink: true, elfn, ..config };
         let mut pair = connect(&config, link, seed);
-        pair.call(0, |tcp| tcp.send_virtual(200_000)).unwrap();
+        pair.call(0, |tcp| tcp.send(Data::Virtual(200_000))).unwrap();
         let mut steps = 0;
         let done = pair.drive(Instant::ZERO + Duration::from_secs(100_000), |pair| {
             steps += 1;
@@ -182,7 +183,7 @@ fn a_perfect_link_needs_no_retransmission() {
     for config in [Config::rfc(), Config::ns2_1999(), Config::ns2_2005(), Config::ns2_2_30(), Config::linux()]
     {
         let mut pair = connect(&Config { sink: true, ..config }, link, 1);
-        pair.call(0, Endpoint::send_forever).unwrap();
+        pair.call(0, |tcp| tcp.send(Data::Endless)).unwrap();
         let end = Instant::ZERO + Duration::from_secs(10);
         pair.drive(end, |pair| pair.now() >= end);
         let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());

@@ -1,6 +1,7 @@
 //! Retransmission timeout and backoff, RFC 6298 and RFC 5681 §3.1.
 
 use multihop_core::Duration;
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{Config, Event, State};
 
 use super::templates::*;
@@ -8,7 +9,7 @@ use super::templates::*;
 #[test]
 fn backs_off_until_a_segment_sent_once_is_acknowledged() {
     let mut s = established(config());
-    s.app(|tcp| tcp.send_forever()).expect([data(1)]);
+    s.app(|tcp| tcp.send(Data::Endless)).expect([data(1)]);
     s.at_ms(1000).expect([data(1)]);
     s.at_ms(3000).expect([data(1)]);
     s.at_ms(7000).expect([data(1)]);
@@ -27,7 +28,7 @@ fn backs_off_until_a_segment_sent_once_is_acknowledged() {
 #[test]
 fn goes_back_to_the_first_hole_and_skips_what_arrived() {
     let mut s = established(Config { initial_window: 6, ..config() });
-    s.app(|tcp| tcp.send_forever()).expect((1..=6).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=6).map(data));
     s.at_ms(1000).expect([data(1)]);
     s.check(|tcp| (tcp.cwnd(), tcp.ssthresh(), tcp.flight()), (MSS, 3 * MSS, MSS));
     s.at_ms(1100).gets([ack(2)]).expect([data(2), data(3)]);
@@ -39,11 +40,11 @@ fn goes_back_to_the_first_hole_and_skips_what_arrived() {
 #[test]
 fn the_threshold_is_held_while_the_same_segment_times_out() {
     let mut s = established(Config { initial_window: 8, ..config() });
-    s.app(|tcp| tcp.send_forever()).expect((1..=8).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=8).map(data));
     s.at_ms(1000).expect([data(1)]).check(|tcp| tcp.ssthresh(), 4 * MSS);
     s.at_ms(3000).expect([data(1)]).check(|tcp| tcp.ssthresh(), 4 * MSS);
     let mut s = established(Config { initial_window: 8, mss: 1000, ..Config::ns2_1999() });
-    s.app(|tcp| tcp.send_forever()).expect((1..=8).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=8).map(data));
     s.at_ms(6000).expect([data(1)]).check(|tcp| tcp.ssthresh(), 4 * MSS);
     s.at_ms(18_000).expect([data(1)]).check(|tcp| tcp.ssthresh(), 2 * MSS);
 }
@@ -51,7 +52,7 @@ fn the_threshold_is_held_while_the_same_segment_times_out() {
 #[test]
 fn the_timer_restarts_with_each_new_ack_and_stops_with_the_last() {
     let mut s = established(Config { initial_window: 2, ..config() });
-    s.app(|tcp| tcp.send_virtual(2 * u64::from(MSS))).expect([data(1), data(2)]);
+    s.app(|tcp| tcp.send(Data::Virtual(2 * u64::from(MSS)))).expect([data(1), data(2)]);
     s.at_ms(900).gets([ack(2)]).expect([]);
     // The sample of 900 ms makes the timeout 900 + 4 * 450 ms.
     s.at_ms(3600).expect([data(2)]);
@@ -62,7 +63,7 @@ fn the_timer_restarts_with_each_new_ack_and_stops_with_the_last() {
 #[test]
 fn gives_up_after_the_last_retry() {
     let mut s = established(Config { max_retries: Some(2), ..config() });
-    s.app(|tcp| tcp.send_forever()).expect([data(1)]);
+    s.app(|tcp| tcp.send(Data::Endless)).expect([data(1)]);
     s.at_ms(1000).expect([data(1)]);
     s.at_ms(3000).expect([data(1)]);
     s.at_ms(7000).expect([event(Event::TimedOut)]).check(|tcp| tcp.state(), State::Closed);
@@ -72,7 +73,7 @@ fn gives_up_after_the_last_retry() {
 fn presets_time_out_as_their_simulators_did() {
     let first_timeout = |config| {
         let mut s = established(Config { mss: 1000, initial_window: 1, ..config });
-        s.app(|tcp| tcp.send_forever()).expect([data(1)]);
+        s.app(|tcp| tcp.send(Data::Endless)).expect([data(1)]);
         s.at_ms(100).gets([ack(2)]).expect([data(2), data(3)]);
         s.machine.rtt().rto()
     };

@@ -1,5 +1,6 @@
 //! Selective acknowledgement, RFC 2018 and RFC 6675.
 
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{Config, Phase};
 
 use super::templates::*;
@@ -29,7 +30,7 @@ fn the_receiver_reports_what_it_holds_newest_first() {
 #[test]
 fn two_losses_are_repaired_in_one_round_trip() {
     let mut s = established(Config { initial_window: 8, ..with_sack() });
-    s.app(|tcp| tcp.send_forever()).expect((1..=8).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=8).map(data));
     // 1 and 3 are lost.
     s.at_ms(100).gets([sack(1, &[(2, 3)]), sack(1, &[(4, 5), (2, 3)])]).expect([]);
     // Pipe is 5: 1 sent again, 3 not known lost, 6 to 8 under way. The window is 4.
@@ -48,7 +49,7 @@ fn two_losses_are_repaired_in_one_round_trip() {
 #[test]
 fn after_a_timeout_only_holes_are_sent_again() {
     let mut s = established(Config { initial_window: 4, ..with_sack() });
-    s.app(|tcp| tcp.send_virtual(4 * u64::from(MSS))).expect((1..=4).map(data));
+    s.app(|tcp| tcp.send(Data::Virtual(4 * u64::from(MSS)))).expect((1..=4).map(data));
     s.at_ms(1000).expect([data(1)]);
     // The receiver says again what it holds.
     s.at_ms(1100).gets([sack(2, &[(3, 4)])]).expect([data(2)]);
@@ -59,7 +60,7 @@ fn after_a_timeout_only_holes_are_sent_again() {
 #[test]
 fn blocks_outside_the_flight_are_ignored() {
     let mut s = established(Config { initial_window: 4, ..with_sack() });
-    s.app(|tcp| tcp.send_forever()).expect((1..=4).map(data));
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
     s.at_ms(100).gets([sack(1, &[(8, 9), (3, 2), (1, 60)])]).expect([]);
     s.check(|tcp| (tcp.phase(), tcp.counters().dup_acks), (Phase::SlowStart, 1));
 }

@@ -1,6 +1,7 @@
 //! Timestamps, RFC 7323.
 
 use multihop_core::{Duration, Payload};
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{Config, Event};
 use multihop_wire::tcp::{Options, Segment, Timestamps};
 
@@ -55,7 +56,7 @@ fn full(seq: u32) -> impl FnOnce(&mut Segment) {
 fn options_take_their_room_and_every_ack_is_a_sample() {
     let mut s = connected(Config { initial_window: 2, ..stamped() });
     s.check(|tcp| (tcp.mss(), tcp.rtt().latest()), (1000, Some(Duration::from_millis(50))));
-    s.app(|tcp| tcp.send_virtual(9000)).expect([1, 2].map(|n| own(stamps(50, 7000), full(n))));
+    s.app(|tcp| tcp.send(Data::Virtual(9000))).expect([1, 2].map(|n| own(stamps(50, 7000), full(n))));
     s.at_ms(150).gets([peer(7100, 50, |s| s.ack = Some(number(2)))]);
     s.expect([3, 4].map(|n| own(stamps(150, 7100), full(n))));
     s.at_ms(170).gets([peer(7120, 50, |s| s.ack = Some(number(3)))]);
@@ -66,7 +67,7 @@ fn options_take_their_room_and_every_ack_is_a_sample() {
 #[test]
 fn a_retransmitted_segment_is_a_sample_because_the_echo_tells_which() {
     let mut s = connected(stamped());
-    s.app(|tcp| tcp.send_virtual(1000)).expect([own(stamps(50, 7000), |s| {
+    s.app(|tcp| tcp.send(Data::Virtual(1000))).expect([own(stamps(50, 7000), |s| {
         full(1)(s);
         s.psh = true;
     })]);

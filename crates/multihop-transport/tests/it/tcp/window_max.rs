@@ -1,6 +1,7 @@
 //! The sender's clamp, and the windows that go with it.
 
 use multihop_core::{Instant, Machine, Notice};
+use multihop_transport::connection::Data;
 use multihop_transport::tcp::{Config, Input, window_for_hops};
 
 use super::templates::*;
@@ -8,7 +9,7 @@ use super::templates::*;
 #[test]
 fn never_more_than_the_clamp_is_in_flight() {
     let mut s = established(Config { initial_window: 4, window_max: 2, ..config() });
-    s.app(|tcp| tcp.send_forever()).expect([data(1), data(2)]);
+    s.app(|tcp| tcp.send(Data::Endless)).expect([data(1), data(2)]);
     for n in 2..20 {
         s.at_ms(u64::from(n) * 10).gets([ack(n)]).expect([data(n + 1)]);
     }
@@ -28,7 +29,7 @@ fn the_optimal_window_follows_the_route() {
         s.app(|tcp| tcp.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops })));
     };
     path(&mut s, 10);
-    s.app(|tcp| tcp.send_forever()).expect([data(1), data(2), data(3)]);
+    s.app(|tcp| tcp.send(Data::Endless)).expect([data(1), data(2), data(3)]);
     s.check(|tcp| (tcp.cwnd(), tcp.ssthresh()), (3 * MSS, 3 * MSS));
     path(&mut s, 4);
     s.at_ms(10).gets([ack(2), ack(3)]).expect([]).gets([ack(4)]).expect([data(4)]);
@@ -59,12 +60,12 @@ fn a_clamp_above_65535_bytes_turns_window_scaling_on() {
 fn after_a_pause_the_window_starts_again() {
     let window_after = |idle_restart| {
         let mut s = established(Config { initial_window: 2, idle_restart, ..config() });
-        s.app(|tcp| tcp.send_virtual(4 * u64::from(MSS))).expect([data(1), data(2)]);
+        s.app(|tcp| tcp.send(Data::Virtual(4 * u64::from(MSS)))).expect([data(1), data(2)]);
         s.at_ms(100).gets([ack(2), ack(3)]).expect([data(3), data(4)]);
         s.at_ms(200).gets([ack(5)]).expect([]).check(|tcp| tcp.cwnd(), 5 * MSS);
-        s.at_ms(1100).app(|tcp| tcp.send_virtual(u64::from(MSS))).expect([data(5)]);
+        s.at_ms(1100).app(|tcp| tcp.send(Data::Virtual(u64::from(MSS)))).expect([data(5)]);
         s.at_ms(1150).gets([ack(6)]).expect([]).check(|tcp| tcp.cwnd(), 6 * MSS);
-        s.at_ms(2200).app(|tcp| tcp.send_virtual(9 * u64::from(MSS)));
+        s.at_ms(2200).app(|tcp| tcp.send(Data::Virtual(9 * u64::from(MSS))));
         let seen = s.machine.flight() / MSS;
         s.expect((6..6 + seen).map(data));
         seen
@@ -75,7 +76,7 @@ fn after_a_pause_the_window_starts_again() {
 #[test]
 fn a_partial_segment_waits_for_room_but_the_tail_leaves() {
     let mut s = established(Config { initial_window: 2, ..config() });
-    s.app(|tcp| tcp.send_virtual(1500)).expect([
+    s.app(|tcp| tcp.send(Data::Virtual(1500))).expect([
         data(1),
         segment(|s| {
             (s.source, s.destination) = (LOCAL, REMOTE);
@@ -99,7 +100,7 @@ fn nagle_holds_the_tail_while_data_is_outstanding() {
             s.payload = multihop_core::Payload::Virtual(100);
         })
     };
-    s.app(|tcp| tcp.send_virtual(100)).expect([small(1)]);
-    s.app(|tcp| tcp.send_virtual(100)).expect([]);
+    s.app(|tcp| tcp.send(Data::Virtual(100))).expect([small(1)]);
+    s.app(|tcp| tcp.send(Data::Virtual(100))).expect([]);
     s.at_ms(50).gets([segment(|s| s.ack = Some(ISS + 101))]).expect([small(101)]);
 }

@@ -1,6 +1,7 @@
 //! When the receiver acknowledges (§3.6).
 
 use multihop_core::Duration;
+use multihop_transport::connection::Data;
 use multihop_transport::tpa::Config;
 use multihop_wire::tpa::Options;
 
@@ -94,7 +95,7 @@ fn an_ack_that_no_segment_made_names_none() {
     let mut s = established(config());
     s.at_ms(0).gets([data(1, 0, 3)]).expect([one()]);
     s.at_ms(90).gets([segment(|_| {})]).expect([ack(1, &[0], 131)]);
-    s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     let before = s.machine.rtt().samples();
     s.at_ms(600).gets([ack(1, &[0, 1], 129)]).check(|tpa| tpa.rtt().samples(), before);
 }
@@ -150,7 +151,7 @@ fn the_end_of_a_block_waits_like_any_segment_by_default() {
 #[test]
 fn an_ack_that_is_due_rides_on_data() {
     let mut s = established(config());
-    s.app(|tpa| tpa.send_virtual(3000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(10).gets([data(1, 0, 0)]).expect([one()]);
     // The second segment makes an ACK due, and acknowledges ours, so that more leaves.
     let both = segment(|s| {

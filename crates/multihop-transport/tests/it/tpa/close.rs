@@ -1,6 +1,7 @@
 //! Closing: each direction alone, in order or by reset.
 
 use multihop_core::{Duration, Payload};
+use multihop_transport::connection::Data;
 use multihop_transport::tpa::{Config, Endpoint, Event, SendError, State};
 use multihop_wire::tpa::{BlockSeq, Body, Options};
 
@@ -20,9 +21,9 @@ fn fin(block: u16, position: u8, tx_seq: u8) -> Seen {
 #[test]
 fn a_fin_takes_the_next_place_of_the_block_and_is_timed() {
     let mut s = established(config());
-    s.app(|tpa| tpa.send_virtual(1000)).expect([data(1, 0, 0)]);
+    s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
     s.app(Endpoint::shutdown).expect([own_fin(1, 1, 1)]).check(Endpoint::state, State::FinSent);
-    s.app(|tpa| assert_eq!(tpa.send_virtual(1), Err(SendError::Closed)));
+    s.app(|tpa| assert_eq!(tpa.send(Data::Virtual(1)), Err(SendError::Closed)));
     s.at_ms(500).gets([ack(1, &[0], 0)]).expect([]);
     let again = own(1, |s| (s.body, s.tx_seq, s.congested) = (Body::Fin { position: 1 }, 2, true));
     s.at_ms(1000).expect([again]);
@@ -38,7 +39,7 @@ fn a_fin_takes_the_next_place_of_the_block_and_is_timed() {
 fn after_a_full_block_a_fin_opens_a_new_one() {
     let mut s = established(Config { cwnd_max: 4, ..config() });
     s.app(|tpa| {
-        tpa.send_virtual(4000).expect("the connection is open");
+        tpa.send(Data::Virtual(4000)).expect("the connection is open");
         tpa.shutdown();
     });
     s.expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2), data(1, 3, 3)]);
@@ -49,8 +50,8 @@ fn after_a_full_block_a_fin_opens_a_new_one() {
 #[test]
 fn an_endless_source_stops_at_what_has_been_sent() {
     let mut s = established(config());
-    s.app(Endpoint::send_forever).expect([data(1, 0, 0), data(1, 1, 1)]);
-    s.app(|tpa| assert_eq!(tpa.send_virtual(1), Err(SendError::Endless)));
+    s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| assert_eq!(tpa.send(Data::Virtual(1)), Err(SendError::Endless)));
     s.app(Endpoint::close).expect([]);
     s.at_ms(10).gets([ack(1, &[0, 1], 1)]).expect([own_fin(1, 2, 2)]);
     s.gets([ack(1, &[0, 1, 2], 2)]).expect([]);
@@ -62,7 +63,7 @@ fn the_peer_may_close_first() {
     s.gets([fin(1, 1, 1)]).expect([]).check(Endpoint::state, State::Established);
     s.gets([data(1, 0, 0)]).expect([delivered(1000), event(Event::PeerClosed), ack(1, &[0, 1], 0)]);
     s.check(Endpoint::state, State::PeerClosed);
-    s.app(|tpa| tpa.send_virtual(1000)).expect([data(1, 0, 0)]);
+    s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
     s.app(Endpoint::shutdown).expect([own_fin(1, 1, 1)]).check(Endpoint::state, State::LastAck);
     s.gets([ack(1, &[0, 1], 1)]).expect([]).check(Endpoint::state, State::Linger);
     s.at_ms(120_000).expect([event(Event::Closed)]);
@@ -144,14 +145,14 @@ fn a_peer_that_never_answers_ends_the_connection() {
     let mut config = Config { user_timeout: Some(Duration::from_secs(10)), ..config() };
     config.rto.max = Duration::from_secs(60);
     let mut s = established(config.clone());
-    s.at_ms(5000).app(|tpa| tpa.send_virtual(1000)).expect([data(1, 0, 0)]);
+    s.at_ms(5000).app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
     for (at, tx_seq) in [(6000, 1), (7000, 2), (9000, 3), (13_000, 4)] {
         s.at_ms(at).expect([slow(1, 0, tx_seq)]);
     }
     s.at_ms(15_000).expect([event(Event::TimedOut)]).check(Endpoint::state, State::Closed);
     // Whoever owes nothing is not given up.
     let mut s = established(config);
-    s.app(|tpa| tpa.send_virtual(1000)).expect([data(1, 0, 0)]);
+    s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
     s.at_ms(900).gets([ack(1, &[0], 0)]).expect([]);
     s.at_ms(500_000).expect([]);
 }

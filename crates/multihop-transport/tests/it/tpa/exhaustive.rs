@@ -1,5 +1,6 @@
 //! Every loss pattern of the first twelve packets: two machines, two blocks of two segments.
 
+use multihop_transport::connection::Data;
 use std::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, Machine, earliest};
@@ -90,7 +91,7 @@ fn every_pattern(config: &Config) {
         let mut run = Run::new(&config, lost);
         run.ends[1].listen();
         run.ends[0].connect();
-        run.ends[0].send_virtual(4000).expect("the connection is open");
+        run.ends[0].send(Data::Virtual(4000)).expect("the connection is open");
         run.ends[0].close();
         run.drain();
         let over = run.finish();

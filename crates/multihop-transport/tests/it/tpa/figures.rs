@@ -2,7 +2,8 @@
 //! timeout, and in the second round. Congestion control is kept out, as there.
 
 use multihop_core::Duration;
-use multihop_transport::tpa::{Config, Endpoint, Phase};
+use multihop_transport::connection::Data;
+use multihop_transport::tpa::{Config, Phase};
 
 use super::templates::*;
 
@@ -19,7 +20,7 @@ fn blocks_of_12(config: Config) -> Config {
 #[test]
 fn figure_2a_an_ack_slides_the_window_over_the_block() {
     let mut s = established(open());
-    s.app(|tpa| tpa.send_virtual(6000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.app(|tpa| tpa.send(Data::Virtual(6000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(100).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]);
     // The block is over: nothing of the next leaves before all of it is acknowledged.
     s.at_ms(150).gets([ack(1, &[0, 1, 2], 2)]).expect([]);
@@ -32,7 +33,7 @@ fn figure_2a_an_ack_slides_the_window_over_the_block() {
 #[test]
 fn figure_2b_a_timeout_slides_it_as_well_and_nothing_is_sent_again_yet() {
     let mut s = established(blocks_of_12(open()));
-    s.app(|tpa| tpa.send_virtual(12_000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.app(|tpa| tpa.send(Data::Virtual(12_000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(100).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3), data(1, 4, 4)]);
     // Segment 2 of time 0 expires; 5 leaves in its place.
     s.at_ms(1000).expect([data(1, 5, 5)]);
@@ -60,7 +61,7 @@ fn last(block: u16, position: u8) -> Seen {
 #[test]
 fn figure_3_what_timed_out_is_the_stream_of_the_next_round() {
     let mut s = established(open());
-    s.app(|tpa| tpa.send_virtual(8000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.app(|tpa| tpa.send(Data::Virtual(8000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(100).gets([ack(1, &[1], 1)]).expect([data(1, 3, 3)]);
     // 0 and 2 time out: the first round is over, so the second begins, in block order.
     s.at_ms(1000).expect([data(1, 0, 4), data(1, 2, 5)]);
@@ -78,7 +79,7 @@ fn figure_3_what_timed_out_is_the_stream_of_the_next_round() {
 #[test]
 fn an_ack_of_a_segment_in_the_stream_takes_it_out_before_it_is_sent() {
     let mut s = established(Config { cwnd_max: 2, ..open() });
-    s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([data(1, 2, 2), data(1, 3, 3)]);
     // Both are waiting, so that neither frees a place.
     s.at_ms(1100).gets([ack(1, &[0, 1], 1)]).expect([]);
@@ -89,10 +90,10 @@ fn an_ack_of_a_segment_in_the_stream_takes_it_out_before_it_is_sent() {
 #[test]
 fn a_round_goes_on_in_block_order_after_new_data_of_the_block() {
     let mut s = established(Config { cwnd_max: 1, ..open() });
-    s.app(|tpa| tpa.send_virtual(2000)).expect([slow(1, 0, 0)]);
+    s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([slow(1, 0, 0)]);
     s.at_ms(1000).expect([slow(1, 1, 1)]);
     // Nothing is new: the second round begins. What is new then follows what the round still has.
-    s.at_ms(2000).expect([slow(1, 0, 2)]).app(|tpa| tpa.send_virtual(1000)).expect([]);
+    s.at_ms(2000).expect([slow(1, 0, 2)]).app(|tpa| tpa.send(Data::Virtual(1000))).expect([]);
     s.at_ms(3000).expect([slow(1, 1, 3)]);
     s.at_ms(4000).expect([slow(1, 2, 4)]);
     s.at_ms(5000).expect([slow(1, 0, 5)]);
@@ -105,7 +106,7 @@ fn figure_23_one_new_segment_leaves_per_expiry() {
     let mut config = Config { cwnd_max: 3, notices: true, ..blocks_of_12(config()) };
     config.rto.min = Duration::from_millis(200);
     let mut s = established(config);
-    s.app(Endpoint::send_forever).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     // The expiries that tell of congestion double nothing; each later one does.
     s.at_ms(200).expect([slow(1, 3, 3)]).check(|tpa| tpa.phase(), Phase::Congested);
     for (position, at) in [(4, 400), (5, 800), (6, 1600), (7, 3200), (8, 6400)] {

@@ -1,6 +1,7 @@
 //! How data becomes blocks and segments (§3.2).
 
 use multihop_core::{Duration, Payload};
+use multihop_transport::connection::Data;
 use multihop_transport::tpa::{Config, Endpoint, Fill};
 use multihop_wire::tpa::Body;
 
@@ -25,8 +26,8 @@ fn piece(block: u16, position: u8, len: u32, last: bool) -> Seen {
 #[test]
 fn a_block_waits_for_all_of_its_data() {
     let mut s = established(block());
-    s.app(|tpa| tpa.send_virtual(3999)).expect([]);
-    s.at_ms(9).app(|tpa| tpa.send_virtual(1));
+    s.app(|tpa| tpa.send(Data::Virtual(3999))).expect([]);
+    s.at_ms(9).app(|tpa| tpa.send(Data::Virtual(1)));
     s.expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2), data(1, 3, 3)]);
     s.gets([ack(1, &[0, 1, 2, 3], 3)]);
 }
@@ -34,14 +35,14 @@ fn a_block_waits_for_all_of_its_data() {
 #[test]
 fn a_block_that_is_not_filled_in_time_goes_with_what_there_is() {
     let mut s = established(block());
-    s.app(|tpa| tpa.send_virtual(2000)).expect([]);
-    s.at_ms(5).app(|tpa| tpa.send_virtual(500)).expect([]);
+    s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([]);
+    s.at_ms(5).app(|tpa| tpa.send(Data::Virtual(500))).expect([]);
     s.at_ms(10).expect([data(1, 0, 0), data(1, 1, 1), piece(1, 2, 500, true)]);
     s.gets([ack(1, &[0, 1, 2], 2)]).expect([]);
     // Whole segments end a block early as well.
-    s.at_ms(20).app(|tpa| tpa.send_virtual(2000)).expect([]);
+    s.at_ms(20).app(|tpa| tpa.send(Data::Virtual(2000))).expect([]);
     s.at_ms(30).expect([data(2, 0, 0), piece(2, 1, 1000, true)]);
-    s.at_ms(35).app(|tpa| tpa.send_virtual(4000)).expect([]);
+    s.at_ms(35).app(|tpa| tpa.send(Data::Virtual(4000))).expect([]);
     s.gets([ack(2, &[0, 1], 1)]).expect([data(3, 0, 0), data(3, 1, 1), data(3, 2, 2), data(3, 3, 3)]);
     s.gets([ack(3, &[0, 1, 2, 3], 3)]);
 }
@@ -49,7 +50,7 @@ fn a_block_that_is_not_filled_in_time_goes_with_what_there_is() {
 #[test]
 fn closing_does_not_wait_and_the_fin_shares_the_block() {
     let mut s = established(block());
-    s.app(|tpa| tpa.send_virtual(2000)).expect([]);
+    s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([]);
     let fin = own(1, |s| (s.body, s.tx_seq) = (Body::Fin { position: 2 }, 2));
     s.app(Endpoint::shutdown).expect([data(1, 0, 0), data(1, 1, 1), fin]);
     s.gets([ack(1, &[0, 1, 2], 2)]).expect([]);
@@ -58,19 +59,19 @@ fn closing_does_not_wait_and_the_fin_shares_the_block() {
 #[test]
 fn full_segments_leave_at_once_and_the_block_stays_open() {
     let mut s = established(segments());
-    s.app(|tpa| tpa.send_virtual(1000)).expect([data(1, 0, 0)]);
-    s.at_ms(100).gets([ack(1, &[0], 0)]).app(|tpa| tpa.send_virtual(1000)).expect([data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
+    s.at_ms(100).gets([ack(1, &[0], 0)]).app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 1, 1)]);
     s.gets([ack(1, &[0, 1], 1)]).expect([]);
 }
 
 #[test]
 fn a_partial_segment_waits_for_the_fill_timer_and_ends_the_block() {
     let mut s = established(segments());
-    s.app(|tpa| tpa.send_virtual(1300)).expect([data(1, 0, 0)]);
-    s.at_ms(6).app(|tpa| tpa.send_virtual(300)).expect([]);
+    s.app(|tpa| tpa.send(Data::Virtual(1300))).expect([data(1, 0, 0)]);
+    s.at_ms(6).app(|tpa| tpa.send(Data::Virtual(300))).expect([]);
     s.at_ms(10).expect([piece(1, 1, 600, true)]);
     // The block is over: what comes waits until it is acknowledged.
-    s.at_ms(20).app(|tpa| tpa.send_virtual(1000)).expect([]);
+    s.at_ms(20).app(|tpa| tpa.send(Data::Virtual(1000))).expect([]);
     s.at_ms(50).gets([ack(1, &[0, 1], 1)]).expect([data(2, 0, 0)]);
     s.gets([ack(2, &[0], 0)]);
 }
@@ -78,15 +79,15 @@ fn a_partial_segment_waits_for_the_fill_timer_and_ends_the_block() {
 #[test]
 fn a_partial_segment_grows_until_it_is_sent() {
     let mut s = established(Config { cwnd_max: 1, ..segments() });
-    s.app(|tpa| tpa.send_virtual(1300)).expect([slow(1, 0, 0)]);
-    s.at_ms(30).app(|tpa| tpa.send_virtual(300)).expect([]);
+    s.app(|tpa| tpa.send(Data::Virtual(1300))).expect([slow(1, 0, 0)]);
+    s.at_ms(30).app(|tpa| tpa.send(Data::Virtual(300))).expect([]);
     let partial = own(1, |s| {
         (s.tx_seq, s.congested) = (1, true);
         s.body = Body::Data { position: 1, last: true, payload: Payload::Virtual(600) };
     });
     s.at_ms(50).gets([ack(1, &[0], 0)]).expect([partial.clone()]);
     // Sent again, it has the same bytes.
-    s.at_ms(60).app(|tpa| tpa.send_virtual(100)).expect([]);
+    s.at_ms(60).app(|tpa| tpa.send(Data::Virtual(100))).expect([]);
     s.at_ms(1050).expect([own(1, |s| {
         (s.tx_seq, s.congested) = (2, true);
         s.body = Body::Data { position: 1, last: true, payload: Payload::Virtual(600) };
@@ -101,8 +102,8 @@ fn a_partial_segment_grows_until_it_is_sent() {
 #[test]
 fn data_that_fills_the_segment_in_time_stops_the_timer() {
     let mut s = established(segments());
-    s.app(|tpa| tpa.send_virtual(600)).expect([]);
-    s.at_ms(8).app(|tpa| tpa.send_virtual(700)).expect([data(1, 0, 0)]);
+    s.app(|tpa| tpa.send(Data::Virtual(600))).expect([]);
+    s.at_ms(8).app(|tpa| tpa.send(Data::Virtual(700))).expect([data(1, 0, 0)]);
     // The rest waits anew.
     s.at_ms(17).expect([]);
     s.at_ms(18).expect([piece(1, 1, 300, true)]).gets([ack(1, &[0, 1], 1)]);
@@ -126,8 +127,10 @@ fn bytes_arrive_as_they_were_sent() {
 #[test]
 fn a_smaller_path_holds_from_the_next_block() {
     let mut s = established(segments());
-    s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
-    s.app(|tpa| tpa.set_mss(600)).app(|tpa| tpa.send_virtual(3200)).expect([data(1, 2, 2), data(1, 3, 3)]);
+    s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.set_mss(600))
+        .app(|tpa| tpa.send(Data::Virtual(3200)))
+        .expect([data(1, 2, 2), data(1, 3, 3)]);
     s.gets([ack(1, &[0, 1, 2, 3], 3)]).expect([piece(2, 0, 600, false), piece(2, 1, 600, false)]);
     s.check(Endpoint::mss, 600).gets([ack(2, &[0, 1], 1)]).expect([]);
     // No larger than the peer takes.

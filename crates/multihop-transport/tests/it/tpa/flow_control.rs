@@ -1,6 +1,7 @@
 //! The peer's window, and ours.
 
 use multihop_core::{Duration, Payload};
+use multihop_transport::connection::Data;
 use multihop_transport::tpa::Config;
 
 use super::templates::*;
@@ -22,7 +23,7 @@ fn probe(block: u16) -> Seen {
 fn the_peers_window_bounds_the_flight() {
     let mut s = established(Config { cwnd_max: 4, ..config() });
     s.gets([window(0, &[], 0, 1)]).expect([]);
-    s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0)]);
+    s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0)]);
     s.at_ms(10).gets([window(1, &[0], 0, 2)]).expect([data(1, 1, 1), data(1, 2, 2)]);
     // It shrinks: the flight exceeds it, and nothing leaves.
     s.at_ms(20).gets([window(1, &[0, 1], 1, 1)]).expect([]).check(|tpa| (tpa.flight(), tpa.window()), (1, 1));
@@ -33,7 +34,7 @@ fn the_peers_window_bounds_the_flight() {
 #[test]
 fn a_closed_window_is_probed_ever_more_slowly() {
     let mut s = established(config());
-    s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(100).gets([window(1, &[0, 1], 1, 0)]).expect([]);
     s.at_ms(1100).expect([probe(1)]);
     s.at_ms(1150).gets([window(1, &[0, 1], 1, 0)]).expect([]);
@@ -48,7 +49,7 @@ fn a_closed_window_is_probed_ever_more_slowly() {
 #[test]
 fn what_is_in_flight_as_the_window_closes_times_out_and_waits() {
     let mut s = established(config());
-    s.app(|tpa| tpa.send_virtual(3000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(100).gets([window(1, &[0], 0, 0)]).expect([]);
     s.at_ms(1000).expect([]).check(|tpa| tpa.flight(), 0);
     s.at_ms(2000).expect([own(1, |s| s.congested = true)]);
@@ -59,7 +60,12 @@ fn what_is_in_flight_as_the_window_closes_times_out_and_waits() {
 #[test]
 fn the_window_in_an_ack_of_the_previous_block_counts_until_the_current_block_is_acknowledged() {
     let mut s = established(Config { cwnd_max: 4, ..config() });
-    s.app(|tpa| tpa.send_virtual(8000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2), data(1, 3, 3)]);
+    s.app(|tpa| tpa.send(Data::Virtual(8000))).expect([
+        data(1, 0, 0),
+        data(1, 1, 1),
+        data(1, 2, 2),
+        data(1, 3, 3),
+    ]);
     s.gets([window(1, &[0, 1, 2, 3], 3, 1)]).expect([data(2, 0, 0)]);
     s.gets([window(1, &[0, 1, 2, 3], 3, 2)]).expect([data(2, 1, 1)]);
     // An older one, and one that comes after news of ours, say nothing.
@@ -72,7 +78,7 @@ fn the_window_in_an_ack_of_the_previous_block_counts_until_the_current_block_is_
 #[test]
 fn an_overtaken_ack_does_not_change_the_window() {
     let mut s = established(config());
-    s.app(|tpa| tpa.send_virtual(3000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.gets([window(1, &[0, 1], 1, 1)]).expect([data(1, 2, 2)]);
     s.gets([window(1, &[0], 0, 0)]).expect([]).check(|tpa| tpa.window(), 1);
     s.gets([ack(1, &[0, 1, 2], 2)]);
@@ -131,7 +137,7 @@ fn a_peer_that_ignores_the_window_cannot_fill_our_memory() {
 fn a_window_that_opened_unheard_is_found_by_the_probe() {
     let config = Config { user_timeout: Some(Duration::from_secs(4)), ..config() };
     let mut s = established(config);
-    s.gets([window(0, &[], 0, 0)]).app(|tpa| tpa.send_virtual(1000)).expect([]);
+    s.gets([window(0, &[], 0, 0)]).app(|tpa| tpa.send(Data::Virtual(1000))).expect([]);
     s.at_ms(1000).expect([probe(0)]);
     // An answer counts against the user timeout, even if it opens nothing.
     s.at_ms(1100).gets([window(0, &[], 0, 0)]).expect([]);

@@ -1,6 +1,7 @@
 //! Any sequence of operations keeps the invariants and never panics.
 
 use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, Payload, SegmentId};
+use multihop_transport::connection::Data;
 use multihop_transport::tpa::{Config, Endpoint, Event, Input, Output, Ports, State};
 use multihop_wire::tpa::{Ack, AckPolicy, Bitmap, BlockSeq, Body, Options, Segment};
 use proptest::prelude::*;
@@ -148,7 +149,7 @@ impl Bench {
             Op::Timeout => self.timeout(),
             Op::Notice(kind, position, block) => self.notice(kind, position, block),
             Op::Send(n) => drop(self.tpa.send(Payload::Bytes(vec![7; n as usize]))),
-            Op::SendForever => drop(self.tpa.send_forever()),
+            Op::SendForever => drop(self.tpa.send(Data::Endless)),
             Op::Read(n) => self.taken += self.tpa.read(n).len() as u64,
             Op::SetMss(mss) => self.tpa.set_mss(mss),
             Op::Shutdown => self.tpa.shutdown(),

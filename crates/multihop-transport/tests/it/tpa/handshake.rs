@@ -1,6 +1,7 @@
 //! Opening a connection, and refusing one.
 
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice, Payload};
+use multihop_transport::connection::Data;
 use multihop_transport::pacing::{Pacer, PacingConfig};
 use multihop_transport::tpa::{Config, Endpoint, Event, Input, State};
 use multihop_wire::tpa::{Ack, Body, Options, Segment};
@@ -78,7 +79,7 @@ fn both_ends_learn_what_the_other_announces() {
     let peer = Options { mss: 700, cwnd_max: 7, initial_ttl: 255, ..peer_options() };
     let mut s = established_with(config(), peer);
     s.check(|tpa| (*tpa.peer(), tpa.mss()), (peer, 700));
-    s.app(|tpa| tpa.send_virtual(700));
+    s.app(|tpa| tpa.send(Data::Virtual(700)));
     s.expect([own(1, |s| {
         s.body = Body::Data { position: 0, last: false, payload: Payload::Virtual(700) };
     })]);
@@ -157,7 +158,7 @@ fn a_reset_counts_if_it_names_our_syn() {
 fn later_a_reset_counts_if_it_names_our_block_or_the_one_before() {
     for (block, counts) in [(0, false), (1, true), (2, true), (3, false)] {
         let mut s = established(config());
-        s.app(|tpa| tpa.send_virtual(5000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+        s.app(|tpa| tpa.send(Data::Virtual(5000))).expect([data(1, 0, 0), data(1, 1, 1)]);
         s.gets([ack(1, &[0, 1], 1)]).expect([data(1, 2, 2), data(1, 3, 3)]);
         s.gets([ack(1, &[0, 1, 2, 3], 3)]).expect([data(2, 0, 0)]);
         s.gets([reset(acked(block, &[], 0))]);
@@ -182,7 +183,7 @@ fn a_reset_during_the_handshake_keeps_the_settings_and_data_of_the_listener() {
     let mut s = closed(Config { pacing, ..config() });
     s.app(Endpoint::listen).gets([peer_syn(0)]).expect([own_answer(0, 0)]);
     s.app(|tpa| tpa.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 3 })));
-    s.app(|tpa| tpa.set_mss(500)).app(|tpa| tpa.send_virtual(400)).app(Endpoint::close);
+    s.app(|tpa| tpa.set_mss(500)).app(|tpa| tpa.send(Data::Virtual(400))).app(Endpoint::close);
     s.gets([reset(acked(0, &[], 0))]).expect([]).check(Endpoint::state, State::Listen);
     s.check(|tpa| tpa.pacer().and_then(Pacer::hops), Some(3)).check(Endpoint::mss, 500);
     s.gets([peer_syn(0)]).expect([own_answer(0, 0)]);
@@ -219,7 +220,7 @@ fn a_peer_that_forgot_us_learns_where_we_are() {
 #[test]
 fn impossible_acks_are_dropped_with_all_they_carry_and_never_answered() {
     let mut s = established(config());
-    s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     // A block never sent, segments never sent, a block before the SYN.
     for wrong in [acked(2, &[], 0), acked(1, &[0, 2], 0), acked(1, &[11], 0), acked(0xffff, &[], 0)] {
         let carries = segment(|s| {
@@ -257,7 +258,7 @@ fn a_connection_that_is_never_opened_sends_nothing() {
     let mut s = closed(config());
     s.gets([data(1, 0, 0), ack(0, &[], 0)]).expect([]);
     s.check(|tpa| tpa.counters().dropped, 2);
-    s.app(|tpa| assert!(tpa.send_virtual(1).is_err()));
+    s.app(|tpa| assert!(tpa.send(Data::Virtual(1)).is_err()));
     let mut s = closed(Config { syn_retries: None, ..config() });
     s.app(|tpa| {
         tpa.connect();

@@ -2,6 +2,7 @@
 
 use multihop_core::{Duration, Instant, Machine};
 use multihop_testkit::{LinkConfig, Pair, Port};
+use multihop_transport::connection::Data;
 use multihop_transport::tpa::{AckPolicy, Config, Endpoint, Event, Input, Output, Phase, Ports, RtoConfig};
 use multihop_wire::tpa::{BlockSeq, Body, Segment};
 
@@ -59,7 +60,7 @@ fn pair(config: &Config, deaf: [Instant; 2]) -> Pair<Deaf, Segment> {
     let mut pair = Pair::new(ends, Port { take, give: Input::Segment }, link, 1);
     pair.call(1, |end| end.tpa.listen());
     pair.call(0, |end| end.tpa.connect());
-    pair.call(0, |end| end.tpa.send_forever()).expect("the connection is open");
+    pair.call(0, |end| end.tpa.send(Data::Endless)).expect("the connection is open");
     pair
 }
 

@@ -1,6 +1,7 @@
 //! Whatever the network does, the stream arrives as it was sent, and the connection ends.
 
 use core::ops::{Deref, DerefMut};
+use multihop_transport::connection::Data;
 
 use multihop_core::{BitRate, Duration, Instant, LostSegment, Machine, Notice, Payload, Rng};
 use multihop_testkit::{LinkConfig, Pair, Port};
@@ -204,7 +205,7 @@ proptest! {
     ) {
         let config = Config { sink: true, ..config };
         let mut pair = connect([&config, &config], link, seed);
-        pair.call(0, |tpa| tpa.send_virtual(200_000)).unwrap();
+        pair.call(0, |tpa| tpa.send(Data::Virtual(200_000))).unwrap();
         let limit = Instant::ZERO + Duration::from_secs(40_000);
         let done = pair.drive(limit, |pair| pair.ends[0].unacked() == 0);
         prop_assert!(done, "{} left at {}", pair.ends[0].unacked(), pair.now());
@@ -227,7 +228,7 @@ proptest! {
         let framing = Framing::Udp;
         let config = Config { sink: true, notices: true, framing, ..config };
         let mut pair = connect_alarmed([&config, &config], link, seed, alarm);
-        pair.call(0, |tpa| tpa.send_virtual(30_000)).unwrap();
+        pair.call(0, |tpa| tpa.send(Data::Virtual(30_000))).unwrap();
         let limit = Instant::ZERO + Duration::from_secs(40_000);
         let done = pair.drive(limit, |pair| pair.ends[0].unacked() == 0);
         prop_assert!(done, "{} left at {}", pair.ends[0].unacked(), pair.now());

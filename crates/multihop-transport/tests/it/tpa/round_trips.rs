@@ -1,6 +1,7 @@
 //! Which ACKs are samples of the round trip (§3.4), and what follows from transmission numbers.
 
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
+use multihop_transport::connection::Data;
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tpa::{Config, Endpoint, Input};
 
@@ -13,7 +14,7 @@ fn latest(tpa: &Endpoint) -> Option<u64> {
 #[test]
 fn an_ack_times_the_transmission_that_it_names_once() {
     let mut s = established(config());
-    s.at_ms(100).app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.at_ms(100).app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(150).gets([ack(1, &[0], 0)]).expect([data(1, 2, 2)]).check(latest, Some(50));
     s.at_ms(190).gets([ack(1, &[0], 0)]).check(|tpa| tpa.rtt().samples(), 2);
     s.at_ms(230).gets([ack(1, &[0, 2], 2)]).expect([data(1, 3, 3)]).check(latest, Some(80));
@@ -25,7 +26,7 @@ fn an_ack_times_the_transmission_that_it_names_once() {
 #[test]
 fn a_retransmission_is_a_sample_too_for_its_number_is_its_own() {
     let mut s = established(Config { cwnd_max: 2, th_route: 9, ..config() });
-    s.at_ms(100).app(|tpa| tpa.send_virtual(1000)).expect([data(1, 0, 0)]);
+    s.at_ms(100).app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
     s.at_ms(1100).expect([data(1, 0, 1)]);
     s.at_ms(1160).gets([ack(1, &[0], 1)]).check(latest, Some(60));
 }
@@ -33,7 +34,7 @@ fn a_retransmission_is_a_sample_too_for_its_number_is_its_own() {
 #[test]
 fn what_expired_or_left_in_trouble_is_no_sample() {
     let mut s = established(config());
-    s.at_ms(100).app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.at_ms(100).app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     let before = s.machine.rtt().samples();
     s.at_ms(1100).expect([slow(1, 0, 2)]);
     s.at_ms(1150).gets([ack(1, &[], 0)]).expect([]);
@@ -44,14 +45,14 @@ fn what_expired_or_left_in_trouble_is_no_sample() {
 #[test]
 fn the_interval_that_an_ack_was_held_is_taken_out() {
     let mut s = established(config());
-    s.at_ms(100).app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.at_ms(100).app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(260).gets([held(1, &[0], 0)]).check(latest, Some(60));
     s.at_ms(300).gets([ack(1, &[0, 1], 1)]).check(latest, Some(200));
     // The peer holds no longer than half of our shortest timeout, whatever it announces.
     let mut config = config();
     config.rto.min = Duration::from_millis(80);
     let mut s = established(config);
-    s.at_ms(100).app(|tpa| tpa.send_virtual(1000)).expect([data(1, 0, 0)]);
+    s.at_ms(100).app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
     s.at_ms(170).gets([held(1, &[0], 0)]).check(latest, Some(30));
 }
 
@@ -59,7 +60,7 @@ fn the_interval_that_an_ack_was_held_is_taken_out() {
 fn overtaken_by_three_acknowledged_ones_a_segment_joins_the_next_round() {
     let config = Config { cwnd_max: 3, loss_by_txseq: Some(3), block_size: 12, ..config() };
     let mut s = established(config);
-    s.app(|tpa| tpa.send_virtual(6000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.app(|tpa| tpa.send(Data::Virtual(6000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(100).gets([ack(1, &[1, 2], 2)]).expect([data(1, 3, 3), data(1, 4, 4)]);
     s.at_ms(200).gets([ack(1, &[1, 2, 3], 3)]);
     // Lost, and its place is free; no expiry, so that nothing is congested. It waits for its round.
@@ -75,7 +76,7 @@ fn overtaken_by_three_acknowledged_ones_a_segment_joins_the_next_round() {
 fn a_segment_sent_again_overtakes_only_by_a_transmission_that_an_ack_names() {
     let config = Config { cwnd_max: 3, loss_by_txseq: Some(1), th_route: 9, ..config() };
     let mut s = established(config);
-    s.at_ms(0).app(|tpa| tpa.send_virtual(3000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.at_ms(0).app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(1000).expect([data(1, 0, 3), data(1, 1, 4), data(1, 2, 5)]);
     let lost = |tpa: &Endpoint| tpa.counters().lost_by_txseq;
     s.at_ms(1100).gets([ack(1, &[1], 1)]).expect([]).check(lost, 0);
@@ -89,7 +90,7 @@ fn a_segment_sent_again_overtakes_only_by_a_transmission_that_an_ack_names() {
 fn without_that_rule_only_its_timer_tells() {
     let config = Config { cwnd_max: 3, block_size: 12, ..config() };
     let mut s = established(config);
-    s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(100).gets([ack(1, &[1, 2], 2)]).expect([data(1, 3, 3)]);
     s.at_ms(200).gets([ack(1, &[1, 2, 3], 3)]).expect([]);
     s.at_ms(1000).expect([slow(1, 0, 4)]).gets([ack(1, &[0, 1, 2, 3], 4)]);
@@ -105,7 +106,7 @@ fn paced() -> Config {
 fn once_there_is_a_sample_every_data_segment_is_spaced() {
     let mut s = established(paced());
     s.app(|tpa| tpa.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 4 })));
-    s.app(|tpa| tpa.send_virtual(12_000));
+    s.app(|tpa| tpa.send(Data::Virtual(12_000)));
     s.expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2), data(1, 3, 3)]);
     s.at_ms(100).gets([ack(1, &[0, 1, 2, 3], 3)]).expect([data(2, 0, 0)]);
     // FHD = 2 (100 / 4 + 1000 * 8 / 2000) ms; the SYN is no sample of it.
@@ -122,7 +123,7 @@ fn retransmissions_are_spaced_and_a_new_sample_moves_what_waits() {
     config.th_route = 9;
     let mut s = established(config);
     s.app(|tpa| tpa.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 1 })));
-    s.app(|tpa| tpa.send_virtual(8000));
+    s.app(|tpa| tpa.send(Data::Virtual(8000)));
     s.expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2), data(1, 3, 3)]);
     // FHD = (800 + 4) / 2 = 402 ms
     s.at_ms(800).gets([ack(1, &[3], 3)]).expect([]).check(gap, Some(Duration::from_millis(402)));

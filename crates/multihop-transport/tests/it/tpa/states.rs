@@ -1,6 +1,7 @@
 //! Normal, congested, freeze (§3.3, §3.5), with link-failure notices and without; the backoff.
 
 use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, SegmentId};
+use multihop_transport::connection::Data;
 use multihop_transport::tpa::{Config, Endpoint, Input, Phase};
 use multihop_wire::tpa::{Body, Segment};
 
@@ -35,7 +36,7 @@ fn notify(s: &mut Tpa, ms: u64, notice: Notice) -> &mut Tpa {
 #[test]
 fn with_notices_a_timeout_means_congestion_until_the_next_ack() {
     let mut s = established(Config { cwnd_max: 3, ..with_notices() });
-    s.app(Endpoint::send_forever).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(500).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]);
     s.at_ms(1000).expect([]).check(|tpa| (tpa.phase(), tpa.cwnd()), (Phase::Congested, 1));
     // A late ACK ends it as well, for ACKs get through again.
@@ -51,7 +52,7 @@ fn with_notices_a_timeout_means_congestion_until_the_next_ack() {
 fn thresholds_count_in_a_row() {
     let config = Config { th_cong: 2, th_ack: 2, ..with_notices() };
     let mut s = established(config);
-    s.app(|tpa| tpa.send_virtual(12_000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(12_000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(10).gets([ack(1, &[1], 1)]).expect([data(1, 2, 2)]);
     // 0 expires; an ACK with news between makes the next expiry the first again.
     s.at_ms(1000).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
@@ -71,7 +72,7 @@ fn thresholds_count_in_a_row() {
 #[test]
 fn without_notices_a_timeout_freezes_until_the_next_ack() {
     let mut s = established(config());
-    s.app(Endpoint::send_forever).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Freeze);
     // What was late may have met congestion alone, whichever transmission made the ACK.
     s.at_ms(1100).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
@@ -82,7 +83,7 @@ fn without_notices_a_timeout_freezes_until_the_next_ack() {
 #[test]
 fn without_notices_th_ack_counts_the_acks_that_end_a_freeze() {
     let mut s = established(Config { th_ack: 2, ..config() });
-    s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]);
     s.at_ms(1100).gets([ack(1, &[0], 0)]).expect([]).check(Endpoint::phase, Phase::Freeze);
     s.at_ms(1200).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
@@ -92,7 +93,7 @@ fn without_notices_th_ack_counts_the_acks_that_end_a_freeze() {
 #[test]
 fn after_a_freeze_expiries_count_from_the_first() {
     let mut s = established(Config { th_route: 2, ..config() });
-    s.app(|tpa| tpa.send_virtual(6000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(6000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Freeze);
     s.at_ms(2000).expect([slow(1, 3, 3)]);
     // No news, but named: it left after the freeze.
@@ -104,7 +105,7 @@ fn after_a_freeze_expiries_count_from_the_first() {
 #[test]
 fn a_frozen_sender_may_begin_a_block_and_thaws_by_it() {
     let mut s = established(with_notices());
-    s.app(|tpa| tpa.send_virtual(5000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(5000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(10).gets([ack(1, &[0, 1], 1)]).expect([data(1, 2, 2), data(1, 3, 3)]);
     notify(&mut s, 500, link_failed(&sent(1, 2))).expect([]);
     s.at_ms(1010).expect([slow(1, 2, 4)]);
@@ -119,7 +120,7 @@ fn a_frozen_sender_may_begin_a_block_and_thaws_by_it() {
 #[test]
 fn only_what_left_in_trouble_doubles_the_timeout() {
     let mut s = established(Config { cwnd_max: 3, ..config() });
-    s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(1000).expect([slow(1, 3, 3)]).check(|tpa| tpa.rtt().rto(), Duration::from_secs(1));
     s.at_ms(2000).expect([slow(1, 0, 4)]);
     s.at_ms(4000).expect([slow(1, 1, 5)]);
@@ -127,7 +128,7 @@ fn only_what_left_in_trouble_doubles_the_timeout() {
     // It stays until a sample of what left afterwards.
     s.at_ms(9000).gets([ack(1, &[0, 1, 2, 3], 6)]).expect([]);
     s.check(|tpa| (tpa.phase(), tpa.rtt().rto()), (Phase::Normal, Duration::from_secs(8)));
-    s.app(|tpa| tpa.send_virtual(1000)).expect([data(2, 0, 0)]);
+    s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(2, 0, 0)]);
     s.at_ms(9100).gets([ack(2, &[0], 0)]).check(|tpa| tpa.rtt().rto(), Duration::from_secs(1));
 }
 
@@ -135,14 +136,14 @@ fn only_what_left_in_trouble_doubles_the_timeout() {
 #[test]
 fn a_timeout_that_is_too_short_doubles_until_an_ack_is_in_time() {
     let mut s = established(config());
-    s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]);
     s.at_ms(1500).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
     // 2 had left frozen.
     s.at_ms(2000).expect([]).check(|tpa| tpa.rtt().rto(), Duration::from_secs(2));
     s.at_ms(2500).expect([slow(1, 2, 4)]);
     s.at_ms(3000).gets([ack(1, &[0, 1, 2, 3], 3)]).expect([]).check(Endpoint::phase, Phase::Normal);
-    s.app(|tpa| tpa.send_virtual(1000)).expect([data(2, 0, 0)]);
+    s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(2, 0, 0)]);
     s.at_ms(4500).gets([ack(2, &[0], 0)]).check(|tpa| tpa.rtt().latest(), Some(Duration::from_millis(1500)));
     s.check(|tpa| tpa.rtt().rto() > Duration::from_millis(1500), true);
 }
@@ -150,7 +151,7 @@ fn a_timeout_that_is_too_short_doubles_until_an_ack_is_in_time() {
 #[test]
 fn a_notice_freezes_and_the_quoted_segment_times_out_at_once() {
     let mut s = established(Config { cwnd_max: 3, ..with_notices() });
-    s.app(Endpoint::send_forever).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     notify(&mut s, 300, link_failed(&sent(1, 1))).expect([]);
     s.check(|tpa| (tpa.phase(), tpa.flight()), (Phase::Freeze, 2));
     // The timers of the others run on; with nothing in flight the next data asks.
@@ -165,7 +166,7 @@ fn a_notice_freezes_and_the_quoted_segment_times_out_at_once() {
 #[test]
 fn a_notice_moves_congested_to_freeze() {
     let mut s = established(with_notices());
-    s.app(Endpoint::send_forever).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Congested);
     // 2 had left before: it is timed out at once, and 3 asks.
     notify(&mut s, 1100, link_failed(&sent(1, 2)))
@@ -177,7 +178,7 @@ fn a_notice_moves_congested_to_freeze() {
 #[test]
 fn notices_of_what_is_not_in_flight_are_ignored() {
     let mut s = established(with_notices());
-    s.app(|tpa| tpa.send_virtual(3000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.gets([ack(1, &[0], 0)]).expect([data(1, 2, 2)]);
     let bare = Segment { body: Body::Empty, ..sent(1, 1) };
     let other_port = Segment { destination: 81, ..sent(1, 1) };
@@ -200,7 +201,7 @@ fn a_notice_freezes_whether_or_not_timeouts_alone_mean_congestion() {
     let mut config = Config { notices, rto, cwnd_max: 3, ..config() };
     config.rto.min = Duration::from_secs(1);
     let mut s = established(config);
-    s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
+    s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     notify(&mut s, 300, link_failed(&sent(1, 1))).expect([]);
     s.check(|tpa| (tpa.phase(), tpa.counters().notices, tpa.flight()), (Phase::Freeze, 1, 2));
     // The route was lost after these had left.
@@ -214,7 +215,7 @@ fn a_notice_freezes_whether_or_not_timeouts_alone_mean_congestion() {
 #[test]
 fn a_notice_makes_sure_of_what_a_timeout_had_guessed() {
     let mut s = established(config());
-    s.app(Endpoint::send_forever).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Freeze);
     // 2 had left before the news: it is timed out at once, and 3 asks.
     notify(&mut s, 1100, link_failed(&sent(1, 2))).expect([slow(1, 3, 3)]);
@@ -228,7 +229,7 @@ fn a_notice_makes_sure_of_what_a_timeout_had_guessed() {
 #[test]
 fn a_notice_about_a_probe_does_not_hurry_the_next() {
     let mut s = established(with_notices());
-    s.app(|tpa| tpa.send_virtual(3000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     notify(&mut s, 10, link_failed(&sent(1, 0))).expect([]);
     notify(&mut s, 20, link_failed(&sent(1, 1))).expect([slow(1, 2, 2)]);
     notify(&mut s, 21, link_failed(&sent(1, 2))).expect([]).check(|tpa| tpa.flight(), 1);
@@ -242,7 +243,7 @@ fn a_notice_about_a_probe_does_not_hurry_the_next() {
 fn with_notices_a_frozen_sender_probes_once_and_is_silent_until_the_route_is_back() {
     let config = Config { route_notices: true, ..with_notices() };
     let mut s = established(config);
-    s.app(|tpa| tpa.send_virtual(4000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     notify(&mut s, 100, link_failed(&sent(1, 0))).expect([]);
     s.at_ms(1000).expect([slow(1, 2, 2)]);
     // Timers run on, and nothing leaves.
@@ -258,7 +259,7 @@ fn with_notices_a_frozen_sender_probes_once_and_is_silent_until_the_route_is_bac
 fn a_route_that_breaks_again_silences_again() {
     let config = Config { route_notices: true, ..with_notices() };
     let mut s = established(config);
-    s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     notify(&mut s, 100, link_failed(&sent(1, 0))).expect([]);
     s.at_ms(1000).expect([slow(1, 0, 2)]);
     s.at_ms(2000).expect([]);
@@ -276,7 +277,7 @@ fn a_route_that_breaks_again_silences_again() {
 fn a_silent_sender_asks_now_and_then_all_the_same() {
     let config = Config { route_notices: true, user_timeout: None, ..config() };
     let mut s = established(config);
-    s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     notify(&mut s, 500, Notice::RouteLost).expect([]).check(Endpoint::phase, Phase::Freeze);
     s.at_ms(1000).expect([slow(1, 0, 2)]);
     s.at_ms(11_000).expect([slow(1, 1, 3)]);
@@ -293,7 +294,7 @@ fn a_frozen_sender_of_the_net_profile_asks_every_second() {
     let mut config = Config { rto, notices, ..config() };
     config.rto.min = Duration::from_secs(1);
     let mut s = established(config);
-    s.app(|tpa| tpa.send_virtual(2000)).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     for (n, at) in (1000..8000).step_by(1000).enumerate() {
         let position = u8::try_from(n % 2).expect("0 or 1");
         s.at_ms(at).expect([slow(1, position, u8::try_from(n).expect("few") + 2)]);
@@ -306,16 +307,16 @@ fn a_route_that_is_back_is_believed_quickly() {
     let mut s = established(config());
     let mut at = 0;
     for block in 1..=3 {
-        s.at_ms(at).app(|tpa| tpa.send_virtual(4000)).expect([data(block, 0, 0), data(block, 1, 1)]);
+        s.at_ms(at).app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(block, 0, 0), data(block, 1, 1)]);
         s.at_ms(at + 100).gets([ack(block, &[0, 1], 1)]).expect([data(block, 2, 2), data(block, 3, 3)]);
         s.at_ms(at + 200).gets([ack(block, &[0, 1, 2, 3], 3)]).expect([]);
         at += 1000;
     }
     let before = s.machine.rtt().srtt().expect("six samples");
-    s.at_ms(at).app(|tpa| tpa.send_virtual(3000)).expect([data(4, 0, 0), data(4, 1, 1)]);
+    s.at_ms(at).app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(4, 0, 0), data(4, 1, 1)]);
     s.at_ms(at + 1000).expect([slow(4, 2, 2)]);
     s.at_ms(at + 1100).gets([ack(4, &[0, 1, 2], 2)]).expect([]).check(|tpa| tpa.rtt().srtt(), Some(before));
-    s.app(|tpa| tpa.send_virtual(1000)).expect([data(4, 3, 3)]);
+    s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(4, 3, 3)]);
     s.at_ms(at + 1900).gets([ack(4, &[0, 1, 2, 3], 3)]);
     // g1 = 1/4
     s.check(|tpa| tpa.rtt().srtt(), Some(before + (Duration::from_millis(800) - before) / 4));
