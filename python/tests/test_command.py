@@ -28,7 +28,8 @@ def test_run_prints_one_json_document(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["sweep", "--jobs", "2"], ["papers", "run", "elfn-chain", "--quick", "--jobs", "2"]]
+    "command",
+    [["sweep", "--jobs", "2"], ["papers", "run", "elfn-chain", "--quick", "--looks", "1", "--jobs", "2"]],
 )
 def test_what_ctrl_c_ended_goes_on_where_it_was(tmp_path: Path, command: list[str]) -> None:
     file = tmp_path / "chain.toml"

@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 
 import multihop
-from multihop.experiments import claims, command, figures, pages, verdicts
+from multihop.experiments import claims, command, comparison, figures, pages, sequential, verdicts
 from multihop.experiments.catalogue import EXPERIMENTS, find
 from multihop.experiments.declare import (
     FAIRNESS,
@@ -27,6 +28,8 @@ from multihop.experiments.declare import (
     rows,
     transports,
 )
+from multihop.experiments.sequential import Limits
+from multihop.experiments.silence import silences
 from multihop.experiments.study import Experiment, Study, batches, merged, pick
 from multihop.experiments.suite import Suite, finished
 from multihop.journal import Journal
@@ -226,9 +229,11 @@ def test_batch_means_drop_the_first_batch() -> None:
 
 
 def test_seeds_are_added_until_the_interval_is_narrow() -> None:
-    narrow = replace(SHORT, axes=[Axis("hops", {1: {}})], full=Effort(2, most=6), plots=(), claims=())
+    narrow = replace(
+        SHORT, axes=[Axis("hops", {1: {}})], full=Effort(2, most=6), published={}, plots=(), claims=()
+    )
     made = Study(narrow, narrow.full, Journal())
-    made.run(Where(jobs=1), Progress(""))
+    sequential.run(made, Where(jobs=1), Progress(""), Limits())
     assert made.seeds == 2
     wide = replace(
         narrow,
@@ -236,8 +241,75 @@ def test_seeds_are_added_until_the_interval_is_narrow() -> None:
         scenario={**SHORT.scenario, "radio": {"loss": 0.2}},
     )
     made = Study(wide, wide.full, Journal())
-    made.run(Where(jobs=1), Progress(""))
+    sequential.run(made, Where(jobs=1), Progress(""), Limits())
     assert made.seeds == 6
+
+
+PLAIN = Claim("", "goodput", {"transport": "tcp-2"}, {"transport": "newreno"}, at_least=0.2)
+
+
+def test_seeds_are_doubled_until_every_claim_is_decided(tmp_path: Path) -> None:
+    decided = replace(SHORT, quick=Effort(2, {}, {"hops": [1]}), claims=[PLAIN], published={}, plots=())
+    suite = Suite(tmp_path, full=False, where=Where(jobs=1), quiet=True, limits=Limits(looks=3))
+    made = suite.study(decided)
+    assert (made.seeds, made.looks, made.stopped) == (2, 3, "all claims are decided")
+    noise = Metric("goodput", "", lambda one: math.sin(1e6 * one["totals"]["goodput_kbps"]))
+    claim = Claim("as often above zero as below", "goodput", {"transport": "tcp-2"}, at_least=0.0)
+    lossy = {**SHORT.scenario, "radio": {"loss": 0.1}}
+    undecided = replace(decided, id="open", metrics=(noise,), claims=[claim], scenario=lossy)
+    made = suite.study(undecided)
+    assert (made.seeds, made.stopped) == (8, "1 claims are open after the last look")
+    assert made.deciding == pytest.approx(1 - 0.05 / 3)
+    assert suite.study(undecided).performed == 0, "resumed from the journal"
+    read = finished(tmp_path, undecided)
+    assert read is not None
+    assert (read.seeds, read.looks, read.stopped) == (made.seeds, made.looks, made.stopped)
+    poor = replace(suite, folder=tmp_path / "poor", limits=Limits(looks=3, seconds=0.0)).study(undecided)
+    assert poor.seeds == 2
+    assert "0 s of CPU time" in poor.stopped
+    page = pages.html([made], "command", tmp_path / "report.html").read_text()
+    assert "8 seeds: 1 claims are open after the last look. Claims are decided by 98.33% intervals" in page
+
+
+@pytest.mark.parametrize("coin", [True, False], ids=["coin flips", "normal"])
+@pytest.mark.parametrize("first", [3, 5, 10])
+def test_repeated_looks_keep_the_rate_of_false_decisions(coin: bool, first: int) -> None:
+    draw, looks, trials = random.Random(7), 4, 2000
+    level, false = 1 - 0.05 / looks, 0
+    schedule = sequential.schedule(first, looks)
+    for _ in range(trials):
+        samples = [draw.choice((-1.0, 1.0)) if coin else draw.gauss(0, 1) for _ in range(schedule[-1])]
+        intervals = (multihop.interval(samples[:seeds], level) for seeds in schedule)
+        false += any(verdicts.decide_at_a_look(one) != verdicts.NOT_DECIDED for one in intervals)
+    assert false / trials < 0.05 + 2 * math.sqrt(0.05 * 0.95 / trials)
+
+
+def test_a_flow_with_zero_goodput_is_flagged(tmp_path: Path) -> None:
+    flow = {"transport": "newreno", "from": 0, "to": 1}
+    scenario = {**SHORT.scenario, "flow": [flow, {**flow, "start": 7.999}]}
+    axes = [Axis("hops", {1: {}})]
+    mute = replace(SHORT, scenario=scenario, axes=axes, quick=Effort(2), claims=(), plots=(), published={})
+    made = Suite(tmp_path, full=False, where=Where(jobs=1), quiet=True).study(mute)
+    (found,) = silences(made)
+    assert (found.runs, found.some, found.all) == (2, 2, 0)
+    page = pages.html([made], "command", tmp_path / "report.html").read_text()
+    assert "Zero goodput of a flow in 1: 2 of 2 runs." in page
+
+
+def test_numbers_are_compared_with_the_papers(study: Study) -> None:
+    gain = replace(SHORT.claims[0], size=0.5)
+    made = replace(study, experiment=replace(SHORT, claims=[gain]))
+    first, second = comparison.numbers(made)
+    assert (first.what, first.printed) == ("goodput of 1 newreno", 1200.0)
+    assert first.error == pytest.approx(first.ours / 1200.0 - 1)
+    assert second.printed == 600.0
+    (ratio,) = comparison.gains(made)
+    assert ratio.printed == 1.5
+    assert ratio.ours > 1.2
+    (row,) = comparison.by_paper([made]).to_dicts()
+    assert (row["paper"], row["numbers"], row["held"]) == ("None", "3", "1")
+    other = replace(made, experiment=replace(SHORT, other_readings=("newreno",)))
+    assert [one.what for one in comparison.numbers(other)] == ["goodput of 2 tcp-2"]
 
 
 def test_figures_show_ours_with_intervals_and_theirs(study: Study) -> None:

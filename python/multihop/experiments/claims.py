@@ -8,7 +8,16 @@ from dataclasses import replace
 
 from multihop.experiments.declare import Cell, Claim
 from multihop.experiments.study import Samples, Study, Values
-from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN, Verdict, decide, worst
+from multihop.experiments.verdicts import (
+    HELD,
+    NOT_DECIDED,
+    NOT_HELD,
+    NOT_RUN,
+    Verdict,
+    decide,
+    decide_at_a_look,
+    worst,
+)
 from multihop.stats import interval
 
 
@@ -28,6 +37,19 @@ def judge(study: Study, claim: Claim) -> Verdict:
             return Verdict(claim.text, least, "; ".join(one.why for one in found), claim.differs)
     decided = [one for one in verdicts if one.verdict != NOT_RUN]
     return Verdict(claim.text, HELD, "; ".join(one.why for one in decided), claim.differs)
+
+
+def ratios(study: Study, claim: Claim) -> Iterator[float]:
+    """The metric of the one cell as a multiple of that of the other, at each of the claim's values."""
+    for one in _each(claim):
+        other = one.than or one.metric
+        of = _best(study, one, one.metric, one.of)
+        against = None if one.against is None else _best(study, one, other, one.against)
+        if of is None or against is None:
+            continue
+        left, right = study.mean(one.metric, of), study.mean(other, against)
+        if left is not None and right is not None and right.mean:
+            yield left.mean / right.mean
 
 
 def _judge_near(study: Study, claim: Claim, limit: float) -> Verdict:
@@ -58,12 +80,13 @@ def _judge_one(study: Study, claim: Claim) -> Verdict:
     left = study.samples(claim.metric, of)
     right = study.samples(other, against) if against is not None else dict.fromkeys(left, 1.0)
     checks = [_difference(left, right, claim.at_least, 1), _difference(left, right, claim.at_most, -1)]
-    found = [interval(values, study.experiment.level) for values in checks if values]
-    if claim.by_mean:
-        found = [replace(one, half=0.0) for one in found]
+    found = [interval(values, study.deciding) for values in checks if values]
     if not found:
         return Verdict(claim.text, NOT_RUN, f"{_named(claim.of)}: nothing measured")
-    verdicts = {decide(one) for one in found}
+    if claim.by_mean:
+        found = [replace(one, half=0.0) for one in found]
+    by = decide_at_a_look if study.looks > 1 and not claim.by_mean else decide
+    verdicts = {by(one) for one in found}
     verdict = next(v for v in (NOT_HELD, NOT_DECIDED, HELD) if v in verdicts)
     return Verdict(claim.text, verdict, _why(study, claim, of, against))
 

@@ -9,11 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 import multihop._core as _core
 from multihop.cluster import ClusterError
-from multihop.experiments import pages
+from multihop.experiments import comparison, pages
 from multihop.experiments.catalogue import EXPERIMENTS, find
 from multihop.experiments.declare import VALIDATION
+from multihop.experiments.sequential import Limits
 from multihop.experiments.study import Experiment, Study, file_name
 from multihop.experiments.suite import Suite, finished
 from multihop.journal import Shard
@@ -40,21 +43,38 @@ def main(arguments: Sequence[str]) -> int:
     effort.add_argument("--full", action="store_true", help="run lengths and repetitions as in the papers")
     report = commands.add_parser("report", help="report finished runs, full ones if available")
     report.add_argument("id", nargs="*", help=NAMES)
+    summary = commands.add_parser("summary", help="compare finished runs with the papers' numbers")
+    summary.add_argument("id", nargs="*", help=NAMES)
+    run.add_argument(
+        "--looks",
+        type=_positive,
+        default=LOOKS,
+        metavar="N",
+        help=f"how often claims may be judged, with twice the seeds each time (default: {LOOKS})",
+    )
+    run.add_argument(
+        "--budget",
+        type=float,
+        default=BUDGET,
+        metavar="SECONDS",
+        help=f"CPU time of an experiment beyond which no seeds are added (default: {BUDGET:g})",
+    )
     run.add_argument("--jobs", type=_positive, metavar="N", help="number of parallel runs")
     run.add_argument("--on", metavar="ADDRESS", help="run on a cluster: the address of a Dask scheduler")
     run.add_argument("--shard", type=Shard.parse, metavar="I/N", help="run only one of N parts")
-    for one in (run, report):
+    for one in (run, report, summary):
         one.add_argument(
             "--out", type=Path, default=Path("out/papers"), metavar="DIR", help="folder for runs and report"
         )
+    for one in (run, report):
         one.add_argument(
             "--markdown", type=Path, metavar="DIR", help="also write the report as Markdown into this folder"
         )
-    for one in (listed, shown, run, report):
+    for one in (listed, shown, run, report, summary):
         one.add_argument("--json", action="store_true", help="print one JSON document on standard output")
     options = parser.parse_args(arguments)
     try:
-        return {"list": _list, "show": _show, "run": _run, "report": _report}[options.command](options)
+        return COMMANDS[options.command](options)
     except KeyError as error:
         print(f"multihop papers: {error.args[0]}", file=sys.stderr)
         return 2
@@ -108,7 +128,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     where = Where(options.jobs, options.on, options.shard)
-    suite = Suite(options.out, options.full, where)
+    suite = Suite(options.out, options.full, where, limits=Limits(options.looks, options.budget))
     studies = []
     chosen = experiments(options.id)
     kept = [] if options.full or options.markdown is None else pages.replaced(chosen, options.markdown)
@@ -142,6 +162,31 @@ def _report(options: argparse.Namespace) -> int:
     if absent:
         print(f"not run, or not to the end: {', '.join(sorted(absent))}", file=sys.stderr)
     return _publish(options, studies, " ".join(["multihop papers report", *options.id]))
+
+
+def _summary(options: argparse.Namespace) -> int:
+    studies = [study for one in experiments(options.id) if (study := finished(options.out, one)) is not None]
+    if not studies:
+        print(
+            f"multihop papers: nothing to compare in {options.out}; multihop papers run is first",
+            file=sys.stderr,
+        )
+        return 1
+    tables = (comparison.by_paper(studies), comparison.by_experiment(studies))
+    if options.json:
+        print(
+            json.dumps(
+                {
+                    name: table.to_dicts()
+                    for name, table in zip(("papers", "experiments"), tables, strict=True)
+                }
+            )
+        )
+        return 0
+    for table in tables:
+        _print_table(table)
+        print()
+    return 0
 
 
 def _publish(options: argparse.Namespace, studies: Sequence[Study], command: str) -> int:
@@ -183,14 +228,18 @@ def _print(study: Study) -> None:
     for table, caption in pages.tables(study):
         if caption:
             print(f"  {caption}")
-        cells = [table.columns, *([str(value) for value in row] for row in table.iter_rows())]
-        widths = [max(len(row[column]) for row in cells) for column in range(table.width)]
-        for line in cells:
-            words = (word.ljust(width) for word, width in zip(line, widths, strict=True))
-            print("  " + "  ".join(words).rstrip())
+        _print_table(table)
     for row in pages.verdicts([study]):
         print(f"  {row['verdict']}: {row['claim']} ({row['ours']})")
     print(flush=True)
+
+
+def _print_table(table: pl.DataFrame) -> None:
+    cells = [table.columns, *([str(value) for value in row] for row in table.iter_rows())]
+    widths = [max(len(row[column]) for row in cells) for column in range(table.width)]
+    for line in cells:
+        words = (word.ljust(width) for word, width in zip(line, widths, strict=True))
+        print("  " + "  ".join(words).rstrip())
 
 
 def _described(experiment: Experiment) -> dict[str, Any]:
@@ -224,12 +273,23 @@ def _outcome(study: Study) -> dict[str, Any]:
         "id": study.experiment.id,
         "level": study.experiment.level,
         "seeds": study.seeds,
+        "stopped": study.stopped,
         "seconds": study.seconds,
         "failed": study.failed or None,
         "refused": pages.reasons(study),
         "cells": rows,
         "claims": pages.verdicts([study]),
     }
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "list": _list,
+    "show": _show,
+    "run": _run,
+    "report": _report,
+    "summary": _summary,
+}
+LOOKS, BUDGET = 4, 600.0
 
 
 def _finite(value: float) -> float | None:

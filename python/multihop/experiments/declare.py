@@ -94,6 +94,8 @@ class Claim:
     """The metric of the other cell, if it is not the same."""
     each: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """Must hold at every one of these values, in both cells unless the other names its own."""
+    size: float = 0.0
+    """The growth or decline that the paper gives, if it gives one."""
     lowest: bool = False
     """The best of several values is the one with the lowest metric."""
     differs: str = ""
@@ -117,7 +119,7 @@ def versus(
     the `size` of a growth or decline.
     """
     if size:
-        more["at_least" if size > 0 else "at_most"] = gain(size)
+        more |= {"at_least" if size > 0 else "at_most": gain(size), "size": size}
     elif not more.keys() & {"at_least", "at_most"}:
         more["at_least"] = 1.0
     return Claim(text, metric, {axis: of, **(at or {})}, {axis: against, **(at or {})}, **more)

@@ -10,8 +10,9 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import multihop._core as _core
-from multihop.experiments import claims, figures
+from multihop.experiments import claims, comparison, figures
 from multihop.experiments.declare import VALIDATION, Metric
+from multihop.experiments.silence import silences, warning
 from multihop.experiments.study import Experiment, Study, Values
 from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN
 from multihop.progress import duration
@@ -154,6 +155,7 @@ def summary(page: Page, studies: Sequence[Study], command: str, links: Mapping[s
         + SUMMARY
     )
     page.command(command)
+    agree(page, studies, links)
     page.heading("Experiments", "experiments")
     page.table(pl.DataFrame([_entry(study) for study in studies]), "What was run", links)
     rows = verdicts(studies)
@@ -161,6 +163,16 @@ def summary(page: Page, studies: Sequence[Study], command: str, links: Mapping[s
     page.text(f"{counted(rows)}.")
     if rows:
         page.table(pl.DataFrame(rows), "Every claim", links)
+
+
+def agree(page: Page, studies: Sequence[Study], links: Mapping[str, str]) -> None:
+    """Our numbers beside the papers'."""
+    page.heading("Summary", "summary")
+    page.text(AGREEMENT)
+    page.table(comparison.by_paper(studies), "Numbers that agree, and verdicts on claims")
+    of_papers = comparison.by_experiment(studies)
+    if of_papers.height:
+        page.table(of_papers, "Where the numbers are from", links)
 
 
 def _entry(study: Study) -> dict[str, str]:
@@ -171,9 +183,11 @@ def _entry(study: Study) -> dict[str, str]:
         "paper": experiment.paper if experiment.sheet else f"{experiment.paper}, {experiment.place}",
         "how much": "full" if study.effort is experiment.full else "quick",
         "runs": str(study.runs),
+        "seeds": str(study.seeds),
         "CPU time": duration(study.cost),
         "wall-clock time": duration(study.wall),
         "claims": counted(verdicts([study])),
+        "zero goodput": str(sum(one.some for one in silences(study)) or ""),
     }
 
 
@@ -199,14 +213,17 @@ def section(page: Page, study: Study) -> None:
     page.text(f"{experiment.paper}, {experiment.place}. {experiment.found}")
     if study.runs:
         took = f"{duration(study.cost)} of CPU time, {duration(study.wall)} of wall-clock time"
-        page.text(f"{study.runs} runs, {took}.")
+        page.text(f"{study.runs} runs, {took}.{_stopped(study)}")
     if study.failed:
         page.text(f"Failed: {study.failed}")
     if study.refused:
         page.text(
             f"Not run: {len(study.refused)} cells, which this simulator does not accept: {reasons(study)}"
         )
+    if silent := warning(silences(study)):
+        page.text(silent)
     _results(page, study)
+    _beside(page, study)
     found = claims.verdicts(study)
     if found:
         page.bullets(f"{one.verdict.upper()}: {one.text} ({one.why})" for one in found)
@@ -218,6 +235,22 @@ def section(page: Page, study: Study) -> None:
         page.bullets(f"{one.what}: {one.chosen}, because {one.why}" for one in experiment.unstated)
     effort = FULL if study.effort is experiment.full else "--quick"
     page.command(f"multihop papers run {experiment.id} {effort}")
+
+
+def _stopped(study: Study) -> str:
+    """How many seeds were run, and why no more."""
+    if study.looks == 1:
+        return ""
+    level = f"{study.deciding:.2%} intervals, for up to {study.looks} looks"
+    return f" {study.seeds} seeds: {study.stopped}. Claims are decided by {level}."
+
+
+def _beside(page: Page, study: Study) -> None:
+    """What the paper prints beside ours, in short."""
+    if numbers := comparison.numbers(study):
+        page.text(f"Beside {study.experiment.reference}: {comparison.agreement(numbers)}.")
+    if gains := comparison.gains(study):
+        page.table(comparison.gain_table(gains), "Gains that the paper gives, and ours")
 
 
 def reasons(study: Study) -> str:
@@ -247,7 +280,7 @@ def _results(page: Page, study: Study) -> None:
 def method(study: Study) -> str:
     """How the numbers of a table came about."""
     level = f"{study.experiment.level:.0%} Student-t intervals"
-    if study.experiment.batches and study.effort.seeds == 1:
+    if study.experiment.batches and study.seeds == 1:
         count = study.experiment.batches - 1
         return f"{level} of {count} batches of one run; the first batch is dropped."
     return f"Mean and {level} of {study.seeds} runs, seeds 1 to {study.seeds}."
@@ -309,6 +342,11 @@ def _escaped(text: str) -> str:
 
 
 TITLE = "Experiments, run again"
+AGREEMENT = (
+    "Every number that a paper prints for a cell that is run here, and every gain whose size its text gives, "
+    "is compared by its relative difference; for a gain it is that of the ratios. Numbers of zero are not "
+    "compared. Numbers that are shown under several readings of the paper are counted under one of them."
+)
 FULL = "--full"
 VERDICTS = (HELD, NOT_HELD, NOT_DECIDED, NOT_RUN)
 SUMMARY = (

@@ -64,6 +64,8 @@ class Experiment:
     batches: int = 0
     """Batch means of one long run; of several, each gives one value. The first batch is dropped."""
     published: Mapping[str, Published] = field(default_factory=dict)
+    other_readings: Sequence[Any] = ()
+    """Values of axes under which the published numbers are shown again, and not counted in the summary."""
     claims: Sequence[Claim] = ()
     unstated: Sequence[Unstated] = ()
     plots: Sequence[Plot] = ()
@@ -94,6 +96,10 @@ class Study:
     journal: Journal
     expected: Path | None = None
     seeds: int = 0
+    looks: int = 1
+    """How often the claims may be judged while seeds are added."""
+    stopped: str = ""
+    """Why no more seeds were added."""
     refused: dict[Values, str] = field(default_factory=dict)
     """Cells whose scenario the simulator does not accept, and why."""
     failed: str = ""
@@ -112,6 +118,8 @@ class Study:
     """What `more` of the experiment adds to the report."""
     found: list[Verdict] = field(default_factory=list)
     """The verdicts of `more`."""
+    compared: list[tuple[str, float, float]] = field(default_factory=list)
+    """Numbers of the paper and ours that `more` has found: what, theirs, ours."""
     _read: dict[tuple[Values, int], list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @property
@@ -142,23 +150,34 @@ class Study:
         return Request(json.dumps(scenario), "json", self.experiment.id, overrides)
 
     def run(self, where: Where | None, progress: Progress) -> None:
-        """Run what is missing, with more seeds until the intervals are narrow enough.
+        """Run what is missing of its seeds.
 
         Without `where` nothing is run; `missing` counts the runs that are absent.
         """
-        self.seeds = self.effort.seeds
+        self.seeds = self.seeds or self.effort.seeds
         self.refused = {cell: text for cell in self.cells() if (text := self.problem(cell))}
-        while True:
-            runs = [Run.of(self.request(c, s)) for s in self.each_seed() for c in self.accepted()]
-            before = len(self.journal)
-            if where is None:
-                self.missing = sum(run.key not in self.journal for run in runs)
-            else:
-                self.missing = complete(runs, self.journal, where, progress)
-            self.performed += len(self.journal) - before
-            if self.missing or self.seeds >= self.effort.most or self.precise():
-                return
-            self.seeds = min(self.seeds + self.effort.seeds, self.effort.most)
+        runs = [Run.of(self.request(c, s)) for s in self.each_seed() for c in self.accepted()]
+        before = len(self.journal)
+        if where is None:
+            self.missing = sum(run.key not in self.journal for run in runs)
+        else:
+            self.missing = complete(runs, self.journal, where, progress)
+        self.performed += len(self.journal) - before
+
+    def repeat(self, seeds: int) -> None:
+        """Set the number of seeds. Samples are read again: only batches of a single run are samples."""
+        self.seeds = seeds
+        self._read.clear()
+
+    @property
+    def deciding(self) -> float:
+        """The level of the intervals that decide claims: that of the experiment, shared by all looks."""
+        return 1 - (1 - self.experiment.level) / self.looks
+
+    def spent(self) -> float:
+        """Processor time of its runs so far, s."""
+        keys = {_core.key(*self.request(cell, seed)) for cell in self.accepted() for seed in self.each_seed()}
+        return sum(self.journal.cost(key) for key in keys if key in self.journal)
 
     def accepted(self) -> list[Values]:
         """The cells that can be run."""
@@ -253,7 +272,7 @@ class Study:
         if not self.experiment.batches:
             return [result.data]
         parts = batches(result, self.experiment.batches)
-        return parts if self.effort.seeds == 1 else [merged(parts)]
+        return parts if self.seeds == 1 else [merged(parts)]
 
 
 def file_name(title: str) -> str:

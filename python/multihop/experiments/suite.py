@@ -10,12 +10,16 @@ from pathlib import Path
 
 import multihop._core as _core
 from multihop import sweeping
+from multihop.experiments import sequential
 from multihop.experiments.catalogue import find
+from multihop.experiments.declare import VALIDATION
+from multihop.experiments.sequential import Limits
 from multihop.experiments.study import Experiment, Study
 from multihop.journal import Journal
 from multihop.progress import Progress
 from multihop.runs import Where
 
+FIXED = Limits()
 CHAIN = "elfn-chain"
 """Says what chains deliver, for expected throughputs."""
 
@@ -29,6 +33,8 @@ class Suite:
     where: Where | None
     """Where runs are performed; without it finished runs are read and nothing is run."""
     quiet: bool = False
+    limits: Limits = FIXED
+    """How many seeds the experiments of papers may take; those of the validation have a fixed number."""
 
     def run(self, experiments: Sequence[Experiment]) -> list[Study]:
         """Run experiments, one after the other."""
@@ -43,7 +49,7 @@ class Suite:
         if experiment.expected:
             study.expected = self.expected(own)
         try:
-            study.run(self.where, Progress(experiment.id, quiet=self.quiet))
+            self._perform(study, own)
             if experiment.more is not None and study.accepted() and not study.missing:
                 experiment.more(study)
         except _core.RunError as error:
@@ -53,6 +59,15 @@ class Suite:
         study.wall = waited(own, study.seconds if study.performed else 0.0)
         return study
 
+    def _perform(self, study: Study, own: Path) -> None:
+        if self.where is None:
+            sequential.restore(study, own)
+            return
+        limits = FIXED if study.experiment.paper == VALIDATION else self.limits
+        sequential.run(study, self.where, Progress(study.experiment.id, quiet=self.quiet), limits)
+        if not study.missing:
+            sequential.save(study, own)
+
     def expected(self, own: Path) -> Path:
         """The file of what chains deliver, beside the runs that use it."""
         path = own / "chain.json"
@@ -60,7 +75,7 @@ class Suite:
             return path
         # All runs, not a shard of them.
         where = Where(self.where.jobs, self.where.on) if self.where else None
-        chain = replace(self, where=where).study(find(CHAIN))
+        chain = replace(self, where=where, limits=FIXED).study(find(CHAIN))
         cells = chain.select({"EIFS": "on"})
         means = {str(cell[0]): found.mean for cell in cells if (found := chain.mean("acked", cell))}
         path.write_text(json.dumps(means))
@@ -96,7 +111,7 @@ def keep(study: Study, folder: Path) -> None:
             if key in study.journal:
                 rows.append((axes, key, study.journal.result(key)))
     study.runs = len(rows)
-    study.cost = sum(study.journal.cost(key) for _, key, _ in rows)
+    study.cost = study.spent()
     if rows:
         sweeping.runs_table(rows).write_parquet(folder / "results.parquet")
         sweeping.flows_table(rows).write_parquet(folder / "flows.parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -26,6 +27,12 @@ def decide(found: Interval) -> str:
     if found.low >= 0:
         return HELD
     return NOT_HELD if found.high < 0 else NOT_DECIDED
+
+
+def decide_at_a_look(found: Interval) -> str:
+    """The same between looks: few samples that are all equal, like heads in a row, decide nothing."""
+    few = 1 + math.ceil(-math.log2(1 - found.level))
+    return NOT_DECIDED if found.half == 0 and found.n < few else decide(found)
 
 
 def word(held: bool | None) -> str:
