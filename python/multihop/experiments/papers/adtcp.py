@@ -125,7 +125,7 @@ THROUGHPUT = Experiment(
             "goodput",
             "adtcp",
             "newreno",
-            size=1.0,
+            at_least=gain(1.0),
             each={"case": ["mobility", "5% error", "5% error, streams"], "speed": [5, 20]},
             differs=findings.LITTLE_TO_GAIN,
         ),
@@ -271,6 +271,7 @@ TESTBED = Experiment(
             {"channel": "weak signal"},
             than="reno",
             at_least=gain(0.3),
+            size=0.3,
             differs=findings.RELATIVE_LOSS,
         ),
         Claim(

@@ -65,6 +65,7 @@ def kinds(settings: dict[str, Any], flows: str = "0") -> Axis:
     return Axis("transport", {name: {f"flow.{flows}.transport": value} for name, value in settings.items()})
 
 
+FIGURE_1 = (1463.0, 729.0, 484.0, 340.0, 246.0, 205.0, 198.0, 192.0, 185.0, 182.0)  # kb/s, 1 to 10 hops
 CHAIN = Experiment(
     id="elfn-chain",
     paper=PAPER,
@@ -76,6 +77,8 @@ CHAIN = Experiment(
     metrics=(ACKED,),
     quick=Effort(3, {"duration": 60.0}),
     full=Effort(10),
+    published={"acked": {(hops, eifs): kbps for hops, kbps in enumerate(FIGURE_1, 1) for eifs in ("on", "off")}},
+    other_readings=("off",),
     claims=[
         versus(
             "one hop carries nearly twice what two carry: at least 1.6 times", "acked", 1, 2, axis="hops", at={"EIFS": "on"}, at_least=1.6

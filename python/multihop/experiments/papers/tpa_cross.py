@@ -275,6 +275,7 @@ BOTH = replace(
     found="The end of a block is acknowledged at once (ack_block_end), and the timeout covers the time for which an ACK is held "
     "(rto_covers_hold).",
     axes=[transports(TCPS + TPAS, tcp=NS2, tpa={**TPA, "ack_block_end": True, "rto_covers_hold": True})],
+    other_readings=CROSS_ROWS,
     claims=[Claim("TPA's goodput with both rules agrees with Table 4", "goodput", {"transport": TPAS}, near=0.01)],
     plots=(),
     more=both,
