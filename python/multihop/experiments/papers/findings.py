@@ -5,18 +5,18 @@ with `--quick`; they come from the packet trace and the counters of the result.
 """
 
 # TPA, section 4: the testbed.
-FADES = (
-    "TCP with its whole window is ahead over links that fade. What is lost are single packets, which the MAC gives up in a fade of 0.1 s. "
-    "Over three hops of OLSR in 90 s TCP-uc repairs them by fast retransmit (16 timeouts); a window of two or three brings no three "
-    "duplicate ACKs, so that TCP-2 and TCP-3 wait for 82 timers and TPA for 152 to 209, each of at least 0.2 s (means of seeds 1 to 3). "
-    "The testbed lost less: its TCP retransmitted 0.4 to 2%, ours 3 to 6%. Over the fixed ranges, where nothing fades, small windows are ahead, and TCP's numbers are the paper's. "
-    "No margin that tpa-fading sweeps gives TPA the paper's lead. How the links of the building faded, and for how long, the paper does not say."
+ERRORS_GAIN = (
+    "Independent errors of 3% of the frames cost every transport the same airtime, since the MAC repairs nearly all of them. TPA is ahead of "
+    "TCP with the same window; the size of its lead over the best TCP depends on how often HELLOs are lost one after another, which breaks a "
+    "route that stands. The paper does not say how often its routes broke. Links that fade do not bring the paper's gain: a fade of 0.1 s outlasts "
+    "the MAC's retries, single packets are lost, and TCP with its whole window, which repairs them by fast retransmit, is ahead (tpa-losses)."
 )
-REPAIRS = (
-    "TPA retransmits what was lost, as TCP does: over three hops of OLSR in 90 s the MAC gave up 148 packets of TPA-2 and 204 of TCP-uc (seed 1), "
-    "which retransmitted 3.1% and 3.2% (means of seeds 1 to 3). A protocol that delivers everything cannot retransmit less than is lost. The paper's TPA sent "
-    "0.01 to 0.16% again, so that its links lost hardly anything, and most of what its TCP retransmitted (0.4 to 2%) was not lost on links; "
-    "where it was lost, or whether it was sent without success, its text does not say."
+ERRORS_RTX = (
+    "TCP's retransmissions are of the paper's size, TPA's are not as few. A protocol that delivers everything cannot retransmit less than is lost, "
+    "and a break of a route loses all segments under way in both protocols. The paper's TPA retransmitted 0.01 to 0.16%, so that hardly any data "
+    "was lost in the testbed, and most of what its TCP retransmitted had arrived. Losses of ACKs alone do exactly that (tpa-one-way): "
+    "when only the path of the ACKs breaks, TPA transmits new segments and TCP retransmits one that has arrived. So breaks in one direction, "
+    "as in Appendix B, explain Table 3; how often they occurred its text does not say."
 )
 FALSE_BREAKS = (
     "Over fixed ranges nothing is lost but to routing: HELLOs lost one after another to other frames break a link that stands. Over three hops of "
