@@ -67,7 +67,7 @@ impl Air {
             medium: Medium::new(&scenario.radio, tracks, scenario.seed),
             errors: ChannelError::new(&scenario.radio, scenario.seed),
             capture,
-            flights: Flights::default(),
+            flights: Flights::new(scenario.mac.flavour),
             taps,
             reorders: false,
             config,

@@ -3,6 +3,7 @@
 use multihop_core::{Duration, Instant};
 use multihop_radio::mac::Transmission;
 use multihop_radio::medium::{Link, Origin};
+use multihop_radio::params::Flavour;
 
 use super::agenda::Agenda;
 use super::ids::FlightId;
@@ -20,6 +21,9 @@ pub(super) struct Flights {
     /// few even in large networks.
     pub(super) passing: Vec<(Key, FlightId)>,
     pub(super) next_signal: u64,
+    /// Whether bits that reach a station at one instant come in the order in which they left. ns-2 runs the
+    /// events of one instant in the order in which they were scheduled, and schedules arrivals at departure.
+    in_order_of_departure: bool,
 }
 
 /// A frame in flight.
@@ -36,6 +40,7 @@ pub(super) struct Flight {
     /// Whether the next event is the arrival of the last bit.
     pub(super) ending: bool,
     pub(super) slot: u32,
+    in_order_of_departure: bool,
 }
 
 impl Flight {
@@ -62,11 +67,20 @@ impl Flight {
     pub(super) fn key_at(&self, link: usize) -> Key {
         let link = &self.links[link];
         let rank = if self.ending { Rank::SignalEnd } else { Rank::SignalStart };
-        Key::new(self.wave_began() + link.delay(), rank, link.to, self.slot)
+        let at = self.wave_began() + link.delay();
+        if self.in_order_of_departure {
+            Key::of_arrival(at, rank, link.to, link.delay(), self.slot)
+        } else {
+            Key::new(at, rank, link.to, self.slot)
+        }
     }
 }
 
 impl Flights {
+    pub(super) fn new(flavour: Flavour) -> Self {
+        Self { in_order_of_departure: flavour == Flavour::Ns2, ..Self::default() }
+    }
+
     /// The key of the next arrival among passing frames.
     #[inline]
     pub(super) fn first(&self) -> Option<Key> {
@@ -82,8 +96,16 @@ impl Flights {
         let id = FlightId(u32::try_from(self.all.len()).expect("fewer than 2^32 frames in flight"));
         let slot = agenda.flight_slot(id);
         let origin = Origin::default();
-        let flight =
-            Flight { transmission, signal: 0, origin, links: Vec::new(), next: 0, ending: false, slot };
+        let flight = Flight {
+            transmission,
+            signal: 0,
+            origin,
+            links: Vec::new(),
+            next: 0,
+            ending: false,
+            slot,
+            in_order_of_departure: self.in_order_of_departure,
+        };
         self.all.push(Some(Box::new(flight)));
         id
     }

@@ -13,7 +13,8 @@
 //! runs simultaneous events in the order in which they were scheduled: the timer an interframe space earlier, the arrival
 //! only a propagation delay earlier. (In the standard too, a slot is long enough that no station notices a signal that
 //! began in it.) If arrivals came first, the transmitter of the ACK would win each of these ties. That explains the
-//! difference at 3 and 5 hops, and part of it at 6 to 10; the rest is unexplained.
+//! difference at 3 and 5 hops, and part of it at 6 to 10. ns-2 itself agrees with the figures here, not with those of the
+//! other program (`docs/validation/ns2.md`).
 //!
 //! The tie matters because a greedy source overloads the chain: over 3 hops, node 0 sends more than node 1 can forward,
 //! as `after_the_last_hop_the_source_may_send_314_us_before_the_relay` shows.

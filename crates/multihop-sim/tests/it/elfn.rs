@@ -5,10 +5,11 @@ use multihop_core::DropReason;
 use crate::notices::chain;
 use crate::support::{Event, Ran, events, ran};
 
-/// A chain of three hops whose node 2 is away from second 33 to second 77.
+/// A chain of three hops whose node 2 is away from second 33 to second 77. With this seed, the first lost segment is the
+/// one that the notification names.
 fn broken(routing: &str, transport: &str) -> Ran {
     let series = "[record]\nevery = 0\nwhat = [\"state\"]\n";
-    let text = chain(routing).replace("\"newreno\"", transport) + series;
+    let text = "seed = 5\n".to_owned() + &chain(routing).replace("\"newreno\"", transport) + series;
     ran(&text)
 }
 

@@ -83,7 +83,9 @@ const RESTORED: f64 = 50.92;
 /// Data segments first transmitted while ACKs were lost and timers had begun to expire, and those of them that arrived in
 /// that time.
 fn in_the_gap(transport: &str) -> (Vec<String>, Vec<String>) {
-    let ran = ran(&ACK_INHIBITION.replace("tpa-3", transport));
+    // A doubled timeout may reach beyond the 60 s of the file.
+    let text = ACK_INHIBITION.replace("tpa-3", transport).replace("duration = 60.0", "duration = 90.0");
+    let ran = ran(&text);
     let of = |what: &'static str, node: u32| {
         events(&ran.trace)
             .filter(move |e| (e.what, e.node) == (what, node) && ["tpa", "tcp"].contains(&e.kind))
