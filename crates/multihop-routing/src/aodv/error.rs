@@ -67,7 +67,7 @@ impl Agent {
         // the route, and then concerns the previous one.
         let is_old = |known: Sequence| reported.is_some_and(|reported| known.newer_than(reported));
         self.table
-            .valid(entry.destination)
+            .standing(entry.destination)
             .is_some_and(|route| route.next_hop == from && !route.sequence.is_some_and(is_old))
     }
 

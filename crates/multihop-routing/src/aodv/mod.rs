@@ -78,7 +78,7 @@ impl Agent {
             address,
             sequence: Sequence(0),
             last_request: 0,
-            table: Table::new(config.delete_period),
+            table: Table::new(config.delete_period, config.local_repair == LocalRepair::Ns2),
             seen: Seen::new(),
             buffer: Buffer::new(config.buffer_packets, config.buffer_life),
             discoveries: BTreeMap::new(),

@@ -79,7 +79,9 @@ impl Agent {
         self.repairs.retain(|&destination, repair| {
             let ends = repair.until.is_some_and(|until| until <= now);
             if ends {
-                table.retire(now, destination);
+                // DEVIATION aodv-2: ns-2 does not increment the number, so that routes through this node
+                // count as equally new.
+                table.invalidate(now, destination, None);
             }
             !ends
         });

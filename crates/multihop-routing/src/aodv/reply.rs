@@ -28,7 +28,7 @@ impl Agent {
 
     /// Whether this node has a route that is fresh enough (section 6.6).
     pub(super) fn can_reply(&self, request: &Request) -> bool {
-        let known = self.table.valid(request.destination).and_then(|route| route.sequence);
+        let known = self.table.standing(request.destination).and_then(|route| route.sequence);
         let fresh =
             |known| request.destination_sequence.is_none_or(|asked: Sequence| !asked.newer_than(known));
         !request.destination_only && known.is_some_and(fresh)
@@ -36,7 +36,7 @@ impl Agent {
 
     pub(super) fn reply_from_table(&mut self, now: Instant, request: &Request) {
         let (Some(ahead), Some(back)) =
-            (self.table.valid(request.destination), self.table.valid(request.originator))
+            (self.table.standing(request.destination), self.table.valid(request.originator))
         else {
             return;
         };

@@ -2,7 +2,8 @@
 //!
 //! Why there are no loops: let the rank of an entry be its sequence number, minus 1 if the entry is
 //! invalid (invalidating a route increments its number). The rank of an entry never decreases, and
-//! its hop count never increases at the same rank. The next hop for a destination therefore has a
+//! its hop count never increases at the same rank. A repair either increments the number as well, or
+//! keeps number and hop count and accepts only what is newer or shorter. The next hop for a destination therefore has a
 //! higher rank than the node that uses it, or the same rank and fewer hops; the sequence ends at
 //! the destination.
 
@@ -68,11 +69,15 @@ pub(super) struct Table {
     /// No route expires before this.
     next_expiry: Instant,
     delete_period: Option<Duration>,
+    /// Whether a route keeps its sequence number and its hop count while it is repaired. Only better
+    /// routes replace it then, and it still answers requests.
+    repair_keeps_number: bool,
 }
 
 impl Table {
-    pub(super) const fn new(delete_period: Option<Duration>) -> Self {
-        Self { routes: BTreeMap::new(), next_expiry: Instant::FAR_FUTURE, delete_period }
+    pub(super) const fn new(delete_period: Option<Duration>, repair_keeps_number: bool) -> Self {
+        let next_expiry = Instant::FAR_FUTURE;
+        Self { routes: BTreeMap::new(), next_expiry, delete_period, repair_keeps_number }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Ipv4Addr, &Route)> {
@@ -85,6 +90,19 @@ impl Table {
 
     pub(super) fn valid(&self, destination: Ipv4Addr) -> Option<&Route> {
         self.get(destination).filter(|route| route.state == RouteState::Valid)
+    }
+
+    /// A route that can be used, or that keeps its sequence number while it is repaired.
+    pub(super) fn standing(&self, destination: Ipv4Addr) -> Option<&Route> {
+        self.get(destination).filter(|route| self.stands(route))
+    }
+
+    fn stands(&self, route: &Route) -> bool {
+        match route.state {
+            RouteState::Valid => true,
+            RouteState::Repairing => self.repair_keeps_number,
+            RouteState::Invalid | RouteState::Forgotten => false,
+        }
     }
 
     /// The hop count of the last route, if it is still remembered.
@@ -100,7 +118,7 @@ impl Table {
     pub(super) fn offer(&mut self, destination: Ipv4Addr, offer: Offer) -> bool {
         let better = self.get(destination).is_none_or(|route| {
             route.sequence.is_none_or(|known| {
-                let no_worse = route.state != RouteState::Valid || offer.hops < route.hops;
+                let no_worse = !self.stands(route) || offer.hops < route.hops;
                 offer.sequence.newer_than(known) || offer.sequence == known && no_worse
             })
         });
@@ -168,14 +186,15 @@ impl Table {
         }
     }
 
-    /// Invalidates a valid route; `reported` is the sequence number in a route error.
+    /// Invalidates a standing route; `reported` is the sequence number in a route error.
     pub(super) fn invalidate(
         &mut self,
         now: Instant,
         destination: Ipv4Addr,
         reported: Option<Sequence>,
     ) -> Option<Broken> {
-        let route = self.routes.get_mut(&destination).filter(|route| route.state == RouteState::Valid)?;
+        self.standing(destination)?;
+        let route = self.routes.get_mut(&destination)?;
         route.sequence = route.sequence.map(|known| {
             // DEVIATION aodv-9: ns-2 and AODV-UU take the number in the route error.
             let raised = known.next();
@@ -200,23 +219,23 @@ impl Table {
     /// Marks a valid route as under repair.
     pub(super) fn start_repair(&mut self, destination: Ipv4Addr) {
         if let Some(route) = self.routes.get_mut(&destination) {
-            // DEVIATION aodv-2: ns-2 does not increment the number, so that a node whose route
-            // leads through this node may reply.
-            route.sequence = route.sequence.map(Sequence::next);
+            if !self.repair_keeps_number {
+                route.sequence = route.sequence.map(Sequence::next);
+            }
             route.state = RouteState::Repairing;
             route.expires = Instant::FAR_FUTURE;
         }
     }
 
-    /// Whether a valid route has the next hop `neighbour`.
+    /// Whether a standing route has the next hop `neighbour`.
     pub(super) fn uses(&self, neighbour: Ipv4Addr) -> bool {
-        self.routes.values().any(|route| route.leads_over(neighbour))
+        self.routes.values().any(|route| self.leads_over(route, neighbour))
     }
 
     /// Invalidates all routes through `neighbour`.
     pub(super) fn break_link(&mut self, now: Instant, neighbour: Ipv4Addr) -> Vec<Broken> {
         let over: Vec<Ipv4Addr> =
-            self.iter().filter(|(_, route)| route.leads_over(neighbour)).map(|(to, _)| to).collect();
+            self.iter().filter(|(_, route)| self.leads_over(route, neighbour)).map(|(to, _)| to).collect();
         over.into_iter().filter_map(|destination| self.invalidate(now, destination, None)).collect()
     }
 
@@ -244,6 +263,10 @@ impl Table {
         expired
     }
 
+    fn leads_over(&self, route: &Route, neighbour: Ipv4Addr) -> bool {
+        self.stands(route) && route.next_hop == neighbour
+    }
+
     /// No route expires before this; recomputed by [`find_next_expiry`](Self::find_next_expiry).
     pub(super) const fn next_expiry(&self) -> Instant {
         self.next_expiry
@@ -252,11 +275,5 @@ impl Table {
     pub(super) fn find_next_expiry(&mut self) {
         let earliest = self.routes.values().map(|route| route.expires).min();
         self.next_expiry = earliest.unwrap_or(Instant::FAR_FUTURE);
-    }
-}
-
-impl Route {
-    fn leads_over(&self, neighbour: Ipv4Addr) -> bool {
-        self.state == RouteState::Valid && self.next_hop == neighbour
     }
 }
