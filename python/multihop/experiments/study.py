@@ -114,6 +114,8 @@ class Study:
     runs: int = 0
     cost: float = 0.0
     """Processor time that all its runs took, s."""
+    folder: Path | None = None
+    """Where its runs are kept."""
     parts: list[str | tuple[pl.DataFrame, str] | tuple[Figure, str]] = field(default_factory=list)
     """What `more` of the experiment adds to the report."""
     found: list[Verdict] = field(default_factory=list)

@@ -45,6 +45,7 @@ class Suite:
         effort = experiment.full if self.full else experiment.quick
         own = self.folder / ("full" if self.full else "quick") / experiment.id
         study = Study(experiment, effort, Journal(own, self.where.shard if self.where else None))
+        study.folder = own
         start = time.monotonic()
         if experiment.expected:
             study.expected = self.expected(own)

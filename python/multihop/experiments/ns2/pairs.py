@@ -1,0 +1,120 @@
+"""The runs of ns-2 that belong to those of a study, cell by cell and seed by seed."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from multihop import _core
+from multihop.experiments.declare import Metric
+from multihop.experiments.ns2 import program
+from multihop.experiments.ns2.script import Flow, Network
+from multihop.experiments.study import Samples, Study, Values, pick
+from multihop.progress import Progress
+
+FILE = "ns2.jsonl"
+
+
+@dataclass(frozen=True)
+class Sender:
+    """A kind of flow in the words of both simulators."""
+
+    ours: dict[str, Any]
+    """Keys of `[[flow]]`."""
+    variant: str = ""
+    """ns-2's name of the TCP; none for datagrams."""
+    delayed_acks: bool = False
+    window: int = 0
+
+    def theirs(self, flow: dict[str, Any]) -> Flow:
+        """A flow of our result as one of ns-2."""
+        ends = (flow["from"], flow["to"], flow["start"])
+        if not self.variant:
+            return Flow(*ends, rate_kbps=self.ours["rate_kbps"], payload=self.ours["size"])
+        return Flow(*ends, self.variant, self.delayed_acks, self.window)
+
+
+class Pairs:
+    """Runs of ns-2, kept in a file beside those of the study."""
+
+    def __init__(self, study: Study, routing: str, sender: str, senders: dict[str, Sender]) -> None:
+        self.study = study
+        self.senders = senders
+        names = [axis.name for axis in study.experiment.axes]
+        self.routing, self.sender = names.index(routing), names.index(sender)
+        self.path = study.folder / FILE if study.folder is not None else None
+        self.found: dict[str, dict[str, Any]] = {}
+        if self.path is not None and self.path.is_file():
+            lines = self.path.read_text().splitlines()
+            self.found = {one["key"]: one["result"] for one in map(json.loads, lines)}
+
+    def run(self, jobs: int | None = None) -> int:
+        """Run what is missing, if ns-2 is installed; returns how many runs are missing still."""
+        missing = [(key, *one) for key, *one in self._all() if key not in self.found]
+        if not missing or not program.installed():
+            return len(missing)
+        progress = Progress(f"{self.study.experiment.id}, ns-2")
+        progress.begin(len(missing))
+        with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+            runs = pool.map(lambda one: (one[0], self._perform(one[1], one[2])), missing)
+            for key, result in runs:
+                self._keep(key, result)
+                progress.step()
+        progress.end()
+        return 0
+
+    def samples(self, metric: Metric, cell: Values) -> Samples:
+        """A metric in every run of a cell."""
+        values = {
+            (seed, 0): pick(self.found[key], metric)
+            for key, one, seed in self._all()
+            if one == cell and key in self.found
+        }
+        return {seed: value for seed, value in values.items() if value is not None}
+
+    def _all(self) -> Iterator[tuple[str, Values, int]]:
+        for cell in self.study.accepted():
+            for seed in range(1, self.study.seeds + 1):
+                scenario = json.dumps(self.study.request(cell, seed))
+                yield sha256(f"{RULES} {cell} {scenario}".encode()).hexdigest()[:32], cell, seed
+
+    def _perform(self, cell: Values, seed: int) -> dict[str, Any]:
+        result = self.study.result(cell, seed).data
+        sender = self.senders[cell[self.sender]]
+        network = Network(
+            duration=result["sim_seconds"],
+            routing=cell[self.routing],
+            movement=movement(self.study, cell, seed),
+            flows=tuple(sender.theirs(flow) for flow in result["flows"]),
+        )
+        return program.run(network, seed, self.study.experiment.scenario["warmup"])
+
+    def _keep(self, key: str, result: dict[str, Any]) -> None:
+        self.found[key] = result
+        if self.path is not None:
+            with self.path.open("a") as lines:
+                lines.write(json.dumps({"key": key, "result": result}) + "\n")
+
+
+RULES = "1"
+"""Part of the keys of runs: another number repeats all, after a change of what ns-2 is given."""
+
+
+def movement(study: Study, cell: Values, seed: int) -> str:
+    """Positions and movement of a run in setdest's format."""
+    request = study.request(cell, seed)
+    with tempfile.TemporaryDirectory() as folder:
+        scenario, out = Path(folder) / "scenario.json", Path(folder) / "movement.tcl"
+        scenario.write_text(request.text)
+        settings = [word for key, value in request.overrides for word in ("--set", f"{key}={value}")]
+        arguments = ["multihop", "motion", str(scenario), "--format", "ns2", "--out", str(out), *settings]
+        if _core.main(arguments):
+            raise RuntimeError(f"{study.experiment.id}: no movement of {cell}")
+        return out.read_text()

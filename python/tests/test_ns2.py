@@ -1,0 +1,189 @@
+"""What ns-2 is given, and what its traces say. `ns2_dsr.tr` is a part of a trace of a chain of 4 hops."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multihop.experiments import claims
+from multihop.experiments.declare import GOODPUT, RTX, Effort
+from multihop.experiments.ns2 import pairs, program
+from multihop.experiments.ns2.script import Flow, Network, corner, positions, static_routes
+from multihop.experiments.ns2.trace import End, measures, message
+from multihop.experiments.study import Study
+from multihop.experiments.validation import ns2
+from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD
+from multihop.journal import Journal
+from multihop.progress import Progress
+from multihop.runs import Where
+from multihop.stats import Interval
+
+SAMPLE = Path(__file__).with_name("ns2_dsr.tr")
+MOVEMENT = """\
+$node_(0) set X_ 10.5
+$node_(0) set Y_ 20
+$node_(0) set Z_ 0.0
+$node_(1) set X_ 210
+$node_(1) set Y_ 20
+$node_(1) set Z_ 0.0
+$ns_ at 3 "$node_(1) setdest 400.5 30 5"
+"""
+
+
+def read(warmup: float) -> dict[str, Any]:
+    with SAMPLE.open() as lines:
+        return measures(lines, [End(0, 4, 1460)], warmup, 3.3)
+
+
+def test_a_trace_is_counted_under_the_keys_of_our_results() -> None:
+    found = read(warmup=1.5)
+    # Counted by hand: segments 9 to 55 arrive, 45, 46, 47, 55 and 56 leave twice.
+    assert found["flows"] == [
+        {
+            "goodput_kbps": pytest.approx(8 * 1460 * 47 / 1.8 / 1000),
+            "segments_sent": 53,
+            "segments_retransmitted": 5,
+            "segments_delivered": 47,
+        }
+    ]
+    assert found["totals"]["retransmission_index"] == pytest.approx(5 / 47)
+    assert found["totals"]["jain"] == 1.0
+    assert found["mac"] == {"drops": 11}
+    assert found["routing"] == {"packets": {"rreq": 24, "rrep": 17, "rerr": 4}}
+
+
+def test_the_syn_is_not_data_and_the_warm_up_does_not_count() -> None:
+    assert read(warmup=0.0)["flows"][0]["segments_delivered"] == 55
+    assert read(warmup=3.3 - 1e-9)["totals"]["goodput_kbps"] == 0.0
+
+
+def test_segments_out_of_order_wait_and_datagrams_do_not() -> None:
+    def lines(kind: str) -> list[str]:
+        line = "{} 2.0 _{}_ AGT  --- 1 {} 1488 [0 0 0 0] ------- [0:0 4:0 32 0] [{}] 0 0"
+        return [line.format("r", 4, kind, number) for number in (0, 1, 3, 3)]
+
+    for kind, delivered in (("tcp", 1), ("cbr", 3)):
+        found = measures(lines(kind), [End(0, 4, 1000)], 0.0, 8.0)
+        assert found["totals"]["goodput_kbps"] == delivered
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ("[0x2 1 11 [0 12] [3 24]] (REQUEST)", "rreq"),
+        ("[0x4 5 [0 12] 3.000000] (REPLY)", "rrep"),
+        ("[0x8 1 [10 0] 0.000000] (ERROR)", "rerr"),
+        ("1 [1 2] [0 2 0 0->0] [0 0 0 0->0]", "rreq"),
+        ("1 [1 2] [0 2 0 0->0] [1 1 0 3->2]", "rreq"),
+        ("5 [0 3] [1 3 5 0->4] [0 0 0 0->0]", "rrep"),
+        ("2 [0 0] [0 0 0 0->0] [1 1 4 3->2]", "rerr"),
+    ],
+)
+def test_routing_messages_are_told_apart(options: str, kind: str) -> None:
+    assert message(f"s 1.0 _3_ RTR  --- 0 X 48 [0 0 0 0] ------- [3:255 -1:255 30 0] {options}") == kind
+
+
+def test_positions_and_area_come_from_the_movement() -> None:
+    assert positions(MOVEMENT) == [(10.5, 20.0), (210.0, 20.0)]
+    assert corner(MOVEMENT) == (400.5, 30.0)
+
+
+def test_static_routes_have_the_fewest_hops() -> None:
+    line = [(200.0 * number, 0.0) for number in range(4)]
+    assert static_routes(line) == [
+        (1, 0, 0), (2, 0, 1), (3, 0, 2), (0, 1, 1), (2, 1, 1), (3, 1, 2),
+        (0, 2, 1), (1, 2, 2), (3, 2, 2), (0, 3, 1), (1, 3, 2), (2, 3, 3),
+    ]  # fmt: skip
+    assert static_routes([(0.0, 0.0), (251.0, 0.0)]) == []
+
+
+def test_frames_are_as_long_as_ours() -> None:
+    """ns-2.35 adds 34 bytes to a packet where we add 28, and knows no UDP header."""
+    greedy = Flow(0, 3, 1.0, rate_kbps=2000.0)
+    assert greedy.words("static").endswith(f"{{packetSize_ 1482}} {2000 * 1482 / 1460:.6f} 1482")
+    assert greedy.words("AODV").endswith(" 1462")  # and 20 by the agent
+    network = Network(10.0, "static", MOVEMENT, (Flow(0, 1, 1.0, "Reno", window=8),))
+    assert "Agent/TCP tcpip_base_hdr_size_ 34" in network.defaults()
+    assert "Agent/TCPSink packetSize_ 34" in network.defaults()
+
+
+def test_every_setting_that_the_program_reads_is_written() -> None:
+    network = Network(10.0, "AODV", MOVEMENT, (Flow(0, 1, 1.0, delayed_acks=True),))
+    script = network.script(7, Path("movement.tcl"), Path("trace.tr"), frames=False)
+    written = dict(re.findall(r"^set net\((\w+)\) \{(.*)\}$", script, re.MULTILINE))
+    assert set(re.findall(r"\$net\((\w+)\)", program.SCENARIO.read_text())) == set(written)
+    assert written["seed"] == "7"
+    assert written["nodes"] == "2"
+    assert written["routes"] == ""
+    assert written["flows"] == (
+        "{0 1 1.0 Agent/TCP/Newreno Agent/TCPSink/DelAck {packetSize_ 1460 window_ 20} 0.000000 0}"
+    )
+
+
+SHORT = replace(
+    ns2.CHAIN,
+    scenario={**ns2.CHAIN.scenario, "duration": 4.0, "warmup": 1.0},
+    quick=Effort(3, {}, {"hops": [1, 2], "sender": ["NewReno"]}),
+)
+
+
+def compared(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, factor: float | None
+) -> tuple[Study, list[Network]]:
+    """A short study beside an ns-2 that delivers so many times as much; without a factor it is absent."""
+    study = Study(SHORT, SHORT.quick, Journal(folder), folder=folder)
+    study.run(Where(jobs=2), Progress(""))
+    asked: list[Network] = []
+
+    def run(network: Network, seed: int, warmup: float) -> dict[str, Any]:
+        asked.append(network)
+        ours = study.result(("NewReno", "static", len(positions(network.movement)) - 1), seed).data
+        assert warmup == 1.0
+        assert factor is not None
+        goodput = factor * ours["totals"]["goodput_kbps"]
+        return {**ours, "totals": {**ours["totals"], "goodput_kbps": goodput}}
+
+    monkeypatch.setattr(program, "installed", lambda: factor is not None)
+    monkeypatch.setattr(program, "version", lambda: "2.35")
+    monkeypatch.setattr(program, "run", run)
+    ns2.compare(study)
+    return study, asked
+
+
+def test_without_ns2_the_study_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, _ = compared(tmp_path, monkeypatch, None)
+    assert study.found == []
+    assert "6 runs of ns-2 are missing" in str(study.parts[0])
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, HELD), (1.02, HELD), (1.1, NOT_HELD)])
+def test_goodput_within_3_percent_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, factor: float, verdict: str
+) -> None:
+    study, asked = compared(tmp_path, monkeypatch, factor)
+    assert [one.verdict for one in claims.verdicts(study)] == [verdict]
+    assert len(asked) == 6
+    assert asked[0].routing == "static"
+    assert asked[0].flows == (Flow(0, 1, 1.0, "Newreno", window=20),)
+
+
+def test_runs_of_ns2_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared(tmp_path, monkeypatch, 1.0)
+    kept = [json.loads(line) for line in (tmp_path / pairs.FILE).read_text().splitlines()]
+    assert len({one["key"] for one in kept}) == 6
+    _, asked = compared(tmp_path, monkeypatch, 1.0)
+    assert asked == []
+
+
+def test_a_wide_interval_decides_nothing() -> None:
+    assert ns2.word_of([Interval(0.0, 0.1, 5, 0.95)]) == NOT_DECIDED
+    assert ns2.word_of([Interval(0.0, 0.02, 5, 0.95), Interval(0.0, 0.1, 5, 0.95)]) == NOT_DECIDED
+    assert ns2.word_of([Interval(0.06, 0.02, 5, 0.95), Interval(0.0, 0.1, 5, 0.95)]) == NOT_HELD
+
+
+def test_metrics_read_both_kinds_of_results() -> None:
+    metrics = {metric.name for metric in ns2.METRICS}
+    assert metrics == {GOODPUT.name, RTX.name, "retry limits", "route errors"}
