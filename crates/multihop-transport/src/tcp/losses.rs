@@ -32,6 +32,14 @@ impl Recovery {
         again
     }
 
+    /// The path is back: what was sent up to `max` is repaired as in fast recovery.
+    pub(super) fn resume(&mut self, max: u64) {
+        self.leave();
+        self.active = true;
+        self.resend = true;
+        self.recover = max;
+    }
+
     pub(super) fn leave(&mut self) {
         self.active = false;
         self.resend = false;

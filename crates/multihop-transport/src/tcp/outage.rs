@@ -72,8 +72,9 @@ pub enum Restore {
     Window,
     /// The window is one segment, and the timeout what it was before the first sample.
     RtoWindow,
-    /// The window is the slow-start threshold.
-    Threshold,
+    /// As ADTCP after a change of route: congestion avoidance from the slow-start threshold on, but
+    /// not from a larger window than before, and what was outstanding is repaired hole by hole.
+    RouteChange,
 }
 
 /// Stand-by under way.

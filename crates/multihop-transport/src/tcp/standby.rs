@@ -72,16 +72,26 @@ impl Endpoint {
         let restore = waiting.plan.restore;
         self.waiting = None;
         self.timers.stop(Timer::Probe);
-        let policy = self.congestion.policy_mut();
         match restore {
             Restore::Keep => {}
-            Restore::Window | Restore::RtoWindow => policy.base_mut().shrink(),
-            Restore::Threshold => policy.base_mut().resume(),
+            Restore::Window | Restore::RtoWindow => self.congestion.policy_mut().base_mut().shrink(),
+            Restore::RouteChange => self.resume(),
         }
         if restore == Restore::RtoWindow {
             self.rtt.restart();
         }
         self.restart_retransmit_timer(now);
+    }
+
+    /// The frozen state comes back (ADTCP, section 4.1). A timeout has sent the sender back to the
+    /// first hole; it goes on where it was, and partial ACKs show what is missing. With SACK the
+    /// scoreboard does.
+    fn resume(&mut self) {
+        self.congestion.policy_mut().on_path_back();
+        if !self.sack {
+            self.send.next = self.send.max;
+            self.recovery.resume(self.send.max);
+        }
     }
 
     fn start_probe_timer(&mut self, now: Instant) {

@@ -44,7 +44,7 @@ impl AdtcpConfig {
             at_once: true,
             probe: Probe::FirstBytes(8), // section 4.1
             exit: Exit::New,
-            restore: Restore::Threshold, // section 2.1: as after a change of route
+            restore: Restore::RouteChange, // section 2.1
             max_probes: Some(15),
         },
     };

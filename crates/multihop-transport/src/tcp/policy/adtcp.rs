@@ -30,14 +30,15 @@ impl Adtcp {
     }
 
     /// The window with which to go on after a third duplicate ACK; `None` is NewReno's.
-    fn window_after_loss(&self) -> Option<u32> {
+    fn window_after_loss(&mut self) -> Option<u32> {
         let state = self.reported?;
-        let window = self.newreno.base();
+        let window = self.newreno.base_mut();
         if state.has(NetworkState::CONGESTION) {
             None
         } else if state.has(NetworkState::ROUTE_CHANGE) || state.has(NetworkState::DISCONNECTION) {
             // A path that was gone for less than a timeout is a route change (section 2.1).
-            Some(window.ssthresh())
+            window.resume();
+            Some(window.cwnd())
         } else if state.has(NetworkState::CHANNEL_ERROR) {
             Some(window.cwnd())
         } else {
@@ -60,6 +61,11 @@ impl Policy for Adtcp {
             Some(cwnd) => self.base_mut().hold(cwnd),
             None => self.newreno.on_triple_dup_ack(now, flight),
         }
+    }
+
+    fn on_path_back(&mut self) {
+        self.base_mut().resume();
+        self.held = Some(self.cwnd());
     }
 
     fn base(&self) -> &Window {

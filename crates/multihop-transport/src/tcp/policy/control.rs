@@ -39,6 +39,11 @@ pub(in crate::tcp) trait Policy {
     /// A notice from the layers below.
     fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
 
+    /// Stand-by for a lost path is over.
+    fn on_path_back(&mut self) {
+        self.base_mut().resume();
+    }
+
     /// Bytes that may be in flight, without what duplicate ACKs have added.
     fn cwnd(&self) -> u32 {
         self.base().cwnd()

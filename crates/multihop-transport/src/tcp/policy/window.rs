@@ -109,9 +109,11 @@ impl Window {
         self.inflation = 0;
     }
 
-    /// As much as the threshold.
-    pub(in crate::tcp) fn resume(&mut self) {
-        self.cwnd = self.ssthresh;
+    /// Congestion avoidance from the threshold on. DEVIATION adtcp-4: but not from a larger window
+    /// than before; a threshold that no loss has set yet is only the clamp.
+    pub(super) fn resume(&mut self) {
+        self.cwnd = self.cwnd.min(self.ssthresh);
+        self.set_ssthresh(self.cwnd);
         self.inflation = 0;
     }
 

@@ -56,8 +56,8 @@ fn a_third_duplicate_ack_is_handled_by_the_reported_state() {
     assert_eq!(after_a_loss(None), newreno, "nothing told");
     assert_eq!(after_a_loss(Some(NORMAL)), newreno);
     assert_eq!(after_a_loss(Some(CONGESTION)), newreno);
-    // The threshold is still the clamp.
-    let threshold = [10_000, 10_000, 10_000];
+    // The threshold is still the clamp: the window stays, and congestion avoidance begins there.
+    let threshold = [8000, 8000, 8000];
     assert_eq!(after_a_loss(Some(ROUTE_CHANGE)), threshold);
     assert_eq!(after_a_loss(Some(ROUTE_CHANGE.with(CHANNEL_ERROR))), threshold);
     assert_eq!(after_a_loss(Some(DISCONNECTION)), threshold);
@@ -168,15 +168,32 @@ fn a_timeout_without_congestion_is_a_disconnection() {
         s.check(|tcp| tcp.rtt().rto(), Duration::from_secs(1));
         // Only an ACK of new data ends it.
         s.at_ms(5200).gets([told(2, state)]).expect([]);
-        // The eight bytes have arrived: the rest goes out again, by the threshold.
-        let after_probe = segment(|s| s.ack = Some(number(2) + 8));
-        s.at_ms(5300).gets([after_probe]).expect((0..10).map(|i| own(number(2) + 8 + i * MSS, MSS)));
-        s.check(
-            |tcp| (tcp.cwnd(), tcp.ssthresh(), tcp.phase()),
-            (10_000, 10_000, Phase::CongestionAvoidance),
-        );
+        // The eight bytes have arrived: the rest of the segment goes out again, and nothing else.
+        s.at_ms(5300).gets([past(2)]).expect([own(number(2) + 8, MSS)]);
+        // This ACK takes its eight bytes off the window until the recovery ends.
+        s.check(|tcp| (tcp.cwnd(), tcp.ssthresh(), tcp.phase()), (8992, 9000, Phase::FastRecovery));
         s.check(|tcp| (tcp.counters().timeouts, tcp.counters().probes), (1, 3));
     }
+}
+
+/// An ACK of the eight bytes of a probe.
+fn past(n: u32) -> Seen {
+    segment(|s| s.ack = Some(number(n) + 8))
+}
+
+#[test]
+fn after_a_disconnection_partial_acks_show_what_is_missing() {
+    let mut s = start(adtcp());
+    s.at_ms(100).gets([told(2, NORMAL)]).expect([9, 10].map(data));
+    s.at_ms(1100).expect([probe(2)]);
+    s.at_ms(1200).gets([past(2)]).expect([own(number(2) + 8, MSS)]);
+    // 3 to 6 had arrived before; 7 had not.
+    let seventh = segment(|s| s.ack = Some(number(7)));
+    // The window of 9 less 5 acknowledged plus 1.
+    s.at_ms(1300).gets([seventh]).expect([data(7), data(11)]);
+    s.at_ms(1400).gets([ack(12)]).expect((12..=20).map(data));
+    s.check(|tcp| (tcp.cwnd(), tcp.phase()), (9000, Phase::CongestionAvoidance));
+    s.check(|tcp| (tcp.counters().retransmitted, tcp.counters().probes), (3, 1));
 }
 
 #[test]

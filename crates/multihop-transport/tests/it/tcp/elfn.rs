@@ -112,18 +112,6 @@ fn restore_rto_window_waits_as_long_as_a_new_connection() {
 }
 
 #[test]
-fn restore_threshold_is_congestion_avoidance_at_once() {
-    let mut s = established(with(Standby { restore: Restore::Threshold, ..ELFN }));
-    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
-    // A timeout sets the threshold to 2.
-    s.at_ms(1000).expect([data(1)]);
-    s.at_ms(1100).gets([broken(1)]).expect([]);
-    s.at_ms(3100).expect([data(1)]);
-    s.at_ms(3200).gets([ack(5)]).expect([data(5), data(6)]);
-    s.check(|tcp| (tcp.phase(), tcp.cwnd()), (Phase::CongestionAvoidance, 2 * MSS + MSS / 2));
-}
-
-#[test]
 fn back_off_before_the_notice_is_kept() {
     let mut s = established(with(ELFN));
     s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));

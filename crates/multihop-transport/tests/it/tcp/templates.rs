@@ -130,7 +130,7 @@ pub(super) fn standbys() -> impl Strategy<Value = Standby> {
     let probe =
         prop_oneof![Just(Probe::First), Just(Probe::LowestLost), any::<u16>().prop_map(Probe::FirstBytes),];
     let restore =
-        prop::sample::select(vec![Restore::Keep, Restore::Window, Restore::RtoWindow, Restore::Threshold]);
+        prop::sample::select(vec![Restore::Keep, Restore::Window, Restore::RtoWindow, Restore::RouteChange]);
     let exit = prop_oneof![Just(Exit::Any), Just(Exit::New)];
     (interval, any::<bool>(), probe, exit, restore, prop::option::of(any::<u16>())).prop_map(
         |(interval, at_once, probe, exit, restore, max_probes)| Standby {
