@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use multihop_core::{Duration, FlowId, Instant, LostSegment, NodeId, SegmentId};
+use multihop_core::{FlowId, Instant, LostSegment, NodeId, SegmentId};
 use multihop_radio::frame::PacketHandle;
 use multihop_routing::message::Message as RoutingMessage;
 use multihop_transport::connection::{Datagram, Message, Segment};
@@ -26,12 +26,21 @@ pub struct Packet {
     pub hops: u8,
     /// Bytes of a second IP header.
     pub ip_extra: u32,
-    /// One-way delay of the data that it acknowledges. It has no bytes on the air: a real receiver would echo a timestamp.
-    pub there: Option<Duration>,
+    /// The data that it acknowledges. It has no bytes on the air: a real receiver would echo a timestamp.
+    pub trigger: Option<Trigger>,
     /// The source route, if it has one (DSR).
     pub route: Option<Arc<SourceRoute>>,
     /// Its content.
     pub body: Body,
+}
+
+/// The data that made its receiver send an ACK.
+#[derive(Clone, Copy, Debug)]
+pub struct Trigger {
+    /// When it left its source.
+    pub sent: Instant,
+    /// When it arrived.
+    pub arrived: Instant,
 }
 
 /// The content of a packet.
@@ -295,7 +304,7 @@ pub(crate) mod tests {
             ttl: INITIAL_TTL,
             hops: 0,
             ip_extra: 0,
-            there: None,
+            trigger: None,
             route: None,
             body: Body::Udp(Datagram { port: port_of(FlowId(3)), serial: 0, size: 1460 }),
         }

@@ -9,6 +9,8 @@ use multihop_core::{BitRate, Duration, Instant};
 /// Every constant of the pacer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PacingConfig {
+    /// Whether the text of the paper holds, or its authors' implementation.
+    pub rules: Rules,
     /// A packet is sent once the one before it is this many hops away.
     pub reuse_hops: u8,
     /// Weight of the past in the average n-hop delay (alpha), thousandths.
@@ -25,6 +27,16 @@ pub struct PacingConfig {
     pub k_mean: KMean,
     /// Bit rate of the wireless links (b).
     pub bandwidth: BitRate,
+}
+
+/// Where the text of the TCP-AP paper and its authors' implementation (TCP-AP 1.0 for ns-2) differ, which of
+/// them holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Rules {
+    /// Variation of round trips; the delay of the whole path where it has fewer hops than `reuse_hops`.
+    Paper,
+    /// Variation of the delays themselves, the long ones left out; one hop's delay on such short paths.
+    Authors,
 }
 
 /// How the spread of round trips is measured, as a share of their mean.
@@ -60,6 +72,8 @@ pub struct Pacer {
     config: PacingConfig,
     hops: Option<u8>,
     history: History,
+    /// Average time that a packet waits at a hop; for the authors' rules alone.
+    queueing: Option<Duration>,
     /// Average delay of n hops.
     delay: Option<Duration>,
     /// Coefficient of variation, millionths.
@@ -69,6 +83,15 @@ pub struct Pacer {
 
 impl Settings for PacingConfig {
     fn keys(&mut self, keys: &mut dyn Visitor) {
+        let before = self.rules;
+        keys.about(
+            "Rules of adaptive pacing where the paper's text and its authors' implementation differ; also \
+                sets cov and, for TCP, ap_rtt.",
+        )
+        .word("rules", &mut self.rules, &[("paper", Rules::Paper), ("authors", Rules::Authors)]);
+        if self.rules != before {
+            *self = self.with_rules(self.rules);
+        }
         keys.about("Weight of the past in the average time that data takes over reuse_hops hops.")
             .thousandths("alpha", &mut self.alpha, 0.0..=1.0);
         keys.about("Number of round-trip times whose variation is taken.").whole(
@@ -104,6 +127,7 @@ impl PacingConfig {
     /// What the TCP-AP paper settles on (section 4.5).
     pub const fn new(bandwidth: BitRate) -> Self {
         Self {
+            rules: Rules::Paper,
             reuse_hops: 4,
             alpha: 700,
             history: 50,
@@ -114,12 +138,22 @@ impl PacingConfig {
             bandwidth,
         }
     }
+
+    /// The same with these rules, and the variation as they have it.
+    pub const fn with_rules(self, rules: Rules) -> Self {
+        let cov = match rules {
+            Rules::Paper => Cov::Std,
+            Rules::Authors => Cov::Mad,
+        };
+        Self { rules, cov, ..self }
+    }
 }
 
 impl Pacer {
     /// A pacer that knows nothing of its path yet.
     pub fn new(config: PacingConfig) -> Self {
-        Self { hops: None, history: History::new(config.history), delay: None, cov: 0, gap: None, config }
+        let history = History::new(config.history);
+        Self { hops: None, history, queueing: None, delay: None, cov: 0, gap: None, config }
     }
 
     /// The path to the peer is this long. Samples from now on are read with it.
@@ -131,9 +165,25 @@ impl Pacer {
     /// receiver's clock is that of the sender. A full packet has `payload` bytes that its ACK has not;
     /// all headers are alike.
     pub fn sample(&mut self, payload: u32, round_trip: Duration, there: Option<Duration>) {
-        self.history.push(round_trip.min(LONGEST));
-        self.cov = self.variation();
-        let Some(sample) = self.delay_of_reuse_hops(payload, round_trip, there) else { return };
+        match self.config.rules {
+            Rules::Paper => {
+                self.history.push(round_trip.min(LONGEST));
+                self.cov = self.variation();
+                if let Some(delay) = self.delay_of_reuse_hops(payload, round_trip, there) {
+                    self.average(delay);
+                }
+            }
+            Rules::Authors => {
+                if let Some(delay) = self.authors_delay(payload, round_trip) {
+                    self.history.push(delay);
+                    self.cov = self.variation();
+                    self.average(delay);
+                }
+            }
+        }
+    }
+
+    fn average(&mut self, sample: Duration) {
         let alpha = u64::from(self.config.alpha.min(1000));
         let delay = self.delay.map_or(sample, |old| (old * alpha + sample * (1000 - alpha)) / 1000);
         self.delay = Some(delay);
@@ -193,6 +243,26 @@ impl Pacer {
             }
         };
         Some(delay.max(SHORTEST))
+    }
+
+    /// The delay of `reuse_hops` hops, or of one on a shorter path; `None` if it does not count.
+    fn authors_delay(&mut self, payload: u32, round_trip: Duration) -> Option<Duration> {
+        let hops = u64::from(self.hops?);
+        let reuse = u64::from(self.config.reuse_hops.max(1));
+        let n = if hops < reuse { 1 } else { reuse };
+        let [data, ack] = [payload, 0].map(|bytes| self.config.bandwidth.time_for(bytes + HEADERS));
+        let waits = (round_trip / hops).saturating_sub(data + ack) / 2;
+        let delay = (self.queueing_of(waits)? + data) * n;
+        (delay < TOO_LONG).then_some(delay)
+    }
+
+    /// The time in a queue, or the average if it is too long.
+    fn queueing_of(&mut self, sample: Duration) -> Option<Duration> {
+        if sample > TOO_LONG {
+            return self.queueing;
+        }
+        self.queueing = Some(self.queueing.map_or(sample, |old| (old + sample) / 2));
+        Some(sample)
     }
 
     /// The coefficient of variation, millionths.
@@ -285,188 +355,12 @@ fn scaled(a: u64, b: u64, c: u64) -> u64 {
 const MILLION: u64 = 1_000_000;
 /// Longer times than this, 4.6 min, count as this long, so that no sum overflows.
 const LONGEST: Duration = Duration::from_nanos(1 << 38);
+/// Delays of the authors' rules that do not count.
+const TOO_LONG: Duration = Duration::from_millis(500);
+/// Bytes of headers in a data packet and in an ACK by the authors' rules; on the air they are fewer.
+const HEADERS: u32 = 112;
 /// A gap of zero would be no pacing.
 const SHORTEST: Duration = Duration::from_micros(1);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 1500 bytes and 40: (s_data - s_ack) / b is 5.84 ms at 2 Mb/s.
-    const PAYLOAD: u32 = 1460;
-
-    fn config() -> PacingConfig {
-        PacingConfig::new(BitRate(2_000_000))
-    }
-
-    fn pacer(config: PacingConfig, hops: u8) -> Pacer {
-        let mut pacer = Pacer::new(config);
-        pacer.set_hops(hops);
-        pacer
-    }
-
-    fn ms(n: u64) -> Duration {
-        Duration::from_millis(n)
-    }
-
-    fn us(n: u64) -> Option<Duration> {
-        Some(Duration::from_micros(n))
-    }
-
-    fn sample_all(pacer: &mut Pacer, round_trips: &[u64]) {
-        for &round_trip in round_trips {
-            pacer.sample(PAYLOAD, ms(round_trip), None);
-        }
-    }
-
-    #[test]
-    fn the_first_sample_over_four_hops_by_hand() {
-        let mut pacer = pacer(config(), 4);
-        assert_eq!((pacer.gap(), pacer.rate(), pacer.delay()), (None, None, None));
-        pacer.sample(PAYLOAD, ms(100), None);
-        // FHD = 2 (100 / 4 + 5.84) = 61.68 ms, and one sample does not vary.
-        assert_eq!((pacer.delay(), pacer.gap()), (us(61_680), us(61_680)));
-        assert!((pacer.rate().unwrap() - 16.213).abs() < 0.001);
-    }
-
-    #[test]
-    fn the_delay_is_that_of_four_hops_on_a_longer_path_and_of_all_on_a_shorter() {
-        // n/2 (RTT / h + 5.84): 2 (160 / 8 + 5.84), 3/2 (60 / 3 + 5.84), 1/2 (15 + 5.84)
-        for (hops, round_trip, delay) in [(8, 160, 51_680), (3, 60, 38_760), (1, 15, 10_420)] {
-            let mut pacer = pacer(config(), hops);
-            pacer.sample(PAYLOAD, ms(round_trip), None);
-            assert_eq!(pacer.delay(), us(delay), "{hops} hops");
-        }
-    }
-
-    /// Options take their room from the payload; they, and a second IP header, are in the ACK as well.
-    #[test]
-    fn data_and_ack_differ_by_the_payload() {
-        let mut pacer = pacer(config(), 4);
-        pacer.sample(1448, ms(100), None);
-        // 2 (100 / 4 + 5.792)
-        assert_eq!(pacer.delay(), us(61_584));
-    }
-
-    #[test]
-    fn another_reuse_distance_by_hand() {
-        let mut pacer = pacer(PacingConfig { reuse_hops: 3, ..config() }, 6);
-        pacer.sample(PAYLOAD, ms(120), None);
-        // 3/2 (120 / 6 + 5.84)
-        assert_eq!(pacer.delay(), us(38_760));
-    }
-
-    #[test]
-    fn three_samples_by_hand() {
-        let mut pacer = pacer(config(), 4);
-        sample_all(&mut pacer, &[80, 120, 100]);
-        // FHD: 51.68, 71.68, 61.68 ms; averaged with alpha = 0.7:
-        // 0.7 * 51.68 + 0.3 * 71.68 = 57.68; 0.7 * 57.68 + 0.3 * 61.68 = 58.88
-        assert_eq!(pacer.delay(), us(58_880));
-        // Mean 100, squares 400 + 400 + 0 over 2: deviation 20, cov 0.2.
-        assert!((pacer.cov() - 0.2).abs() < 1e-6);
-        // 58.88 * 1.4
-        assert_eq!(pacer.gap(), us(82_432));
-    }
-
-    #[test]
-    fn the_mean_absolute_deviation_by_hand() {
-        let mut pacer = pacer(PacingConfig { cov: Cov::Mad, ..config() }, 4);
-        sample_all(&mut pacer, &[80, 120, 100, 100]);
-        // (20 + 20 + 0 + 0) / 4 over 100
-        assert!((pacer.cov() - 0.1).abs() < 1e-6);
-    }
-
-    #[test]
-    fn samples_older_than_the_history_are_forgotten() {
-        let config = PacingConfig { history: 3, ..config() };
-        let mut long = pacer(config, 4);
-        sample_all(&mut long, &[900, 1, 500, 80, 120, 100]);
-        assert!((long.cov() - 0.2).abs() < 1e-6);
-        assert_eq!(long.history.samples.len(), 3);
-    }
-
-    #[test]
-    fn k_as_printed_and_with_the_mean_scaled_too() {
-        let of = |k, k_mean| {
-            let mut pacer = pacer(PacingConfig { k, k_mean, ..config() }, 4);
-            sample_all(&mut pacer, &[80, 120, 100]);
-            pacer.cov()
-        };
-        let expect = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-5, "{found}");
-        expect(of(1, KMean::Scaled), 0.2);
-        expect(of(2, KMean::Scaled), 0.4);
-        expect(of(3, KMean::Scaled), 0.6);
-        // 160 - 100, 240 - 100, 200 - 100: sqrt((3600 + 19600 + 10000) / 2) = 128.841
-        expect(of(2, KMean::Raw), 1.288_41);
-        // 140, 260, 200: sqrt((19600 + 67600 + 40000) / 2) = 252.190
-        expect(of(3, KMean::Raw), 2.521_90);
-    }
-
-    #[test]
-    fn k_in_the_mean_absolute_deviation() {
-        let mut pacer = pacer(PacingConfig { cov: Cov::Mad, k: 2, ..config() }, 4);
-        sample_all(&mut pacer, &[80, 120, 100]);
-        // (60 + 140 + 100) / 3 over 100
-        assert!((pacer.cov() - 1.0).abs() < 1e-6);
-    }
-
-    #[test]
-    fn a_synchronised_clock_takes_the_way_there_alone() {
-        let mut pacer = pacer(PacingConfig { clock: Clock::Synchronised, ..config() }, 8);
-        pacer.sample(PAYLOAD, ms(500), us(72_000));
-        // T n / h = 72 * 4 / 8
-        assert_eq!(pacer.delay(), us(36_000));
-        pacer.sample(PAYLOAD, ms(160), None);
-        // Without it the formula stands in: 0.7 * 36 + 0.3 * 2 (160 / 8 + 5.84)
-        assert_eq!(pacer.delay(), us(40_704));
-    }
-
-    #[test]
-    fn without_the_length_of_the_path_samples_count_only_for_the_variation() {
-        let mut pacer = Pacer::new(config());
-        sample_all(&mut pacer, &[80, 120]);
-        assert_eq!(pacer.gap(), None);
-        pacer.set_hops(4);
-        pacer.sample(PAYLOAD, ms(100), None);
-        assert!((pacer.cov() - 0.2).abs() < 1e-6);
-        // 61.68 * 1.4
-        assert_eq!(pacer.gap(), us(86_352));
-    }
-
-    #[test]
-    fn a_new_route_holds_from_the_next_sample_on() {
-        let mut pacer = pacer(config(), 4);
-        pacer.sample(PAYLOAD, ms(100), None);
-        pacer.set_hops(8);
-        assert_eq!(pacer.delay(), us(61_680));
-        pacer.sample(PAYLOAD, ms(100), None);
-        // 0.7 * 61.68 + 0.3 * 2 (100 / 8 + 5.84)
-        assert_eq!(pacer.delay(), us(54_180));
-    }
-
-    #[test]
-    fn absurd_samples_and_settings_neither_overflow_nor_stop_the_sender() {
-        for (k_mean, cov, samples) in
-            [(KMean::Raw, Cov::Std, 200_000_u32), (KMean::Scaled, Cov::Mad, 300), (KMean::Raw, Cov::Mad, 300)]
-        {
-            let config = PacingConfig {
-                alpha: u16::MAX,
-                reuse_hops: 0,
-                history: u16::MAX,
-                k: u8::MAX,
-                k_mean,
-                cov,
-                ..config()
-            };
-            let mut pacer = pacer(config, 0);
-            for i in 0..samples {
-                pacer.sample(PAYLOAD, if i % 3 == 0 { Duration::ZERO } else { Duration::MAX }, None);
-            }
-            assert!(pacer.gap().unwrap() >= SHORTEST);
-        }
-        let mut short = pacer(config(), 1);
-        (0..3).for_each(|_| short.sample(0, Duration::ZERO, None));
-        assert_eq!((short.gap(), short.cov().to_bits()), (Some(SHORTEST), 0));
-    }
-}
+mod tests;

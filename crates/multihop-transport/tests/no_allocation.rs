@@ -81,7 +81,10 @@ fn allocates_nothing(config: &Config) {
             while let Some(output) = receiver.poll_output(now) {
                 if let Output::Segment(segment) = output {
                     let way = Duration::from_micros(1 + lost % 7);
-                    sender.handle(now, Input::Timed(segment, Trip { there: way, back: way }));
+                    sender.handle(
+                        now,
+                        Input::Timed(segment, Trip { there: way, back: way, ..Trip::default() }),
+                    );
                 }
             }
         }

@@ -76,7 +76,7 @@ impl<'a> Context<'a> {
             ttl: INITIAL_TTL,
             hops: 0,
             ip_extra: 0,
-            there: None,
+            trigger: None,
             route: None,
             body,
         })

@@ -16,7 +16,7 @@ use super::losses::LossMonitor;
 use super::relay::Relay;
 use crate::engine::Rank;
 use crate::oracle::Oracle;
-use crate::packet::{Body, INITIAL_TTL, port_of};
+use crate::packet::{Body, INITIAL_TTL, Trigger, port_of};
 use multihop_scenario::{App, Flow, Layout, Scenario};
 
 /// All flows and their ends.
@@ -45,8 +45,8 @@ pub(super) struct FlowState {
     /// Round-trip samples noted so far.
     rtt_samples: u64,
     pub(super) rng: Rng,
-    /// One-way delay of the newest data.
-    there: Option<Duration>,
+    /// The newest data.
+    newest: Option<Trigger>,
     /// The relay that forwards arriving data, if there is one.
     pub(super) relay: Option<Relay>,
 }
@@ -77,7 +77,7 @@ impl Ends {
                 unacked: 0,
                 rtt_samples: 0,
                 rng: Rng::stream(scenario.seed, "traffic", u64::from(id.0)),
-                there: None,
+                newest: None,
                 relay: None,
             });
         }
@@ -197,7 +197,7 @@ impl Ends {
         let end = if node == flow.to { EndId::receiver(id) } else { EndId::sender(id) };
         let arrival = Arrival::of(&packet);
         if !end.is_sender() && packet.carries_data() {
-            self.flows[id.index()].there = Some(context.now - packet.created);
+            self.flows[id.index()].newest = Some(Trigger { sent: packet.created, arrived: context.now });
         }
         let connection = &mut self.ends[end.index()];
         let delivered = connection.counters().delivered;
@@ -247,7 +247,7 @@ impl Ends {
         let packet = context.packet(source, destination, body);
         let leaving = context.packets.get_mut(packet);
         leaving.ip_extra = context.scenario.routing.ip_extra;
-        leaving.there = self.flows[end.flow().index()].there.filter(|_| !end.is_sender());
+        leaving.trigger = self.flows[end.flow().index()].newest.filter(|_| !end.is_sender());
         ip.send(context, source, packet);
     }
 

@@ -4,7 +4,7 @@ use multihop_core::{Duration, Instant};
 use multihop_transport::connection::Counters;
 use multihop_transport::tcp;
 
-use crate::packet::Packet;
+use crate::packet::{Packet, Trigger};
 use crate::stats::{Times, jain};
 
 /// One flow's measurements.
@@ -99,19 +99,24 @@ impl FlowStats {
 pub(super) struct Arrival {
     pub(super) created: Instant,
     pub(super) hops: u8,
-    /// One-way delay of the data that it acknowledges.
-    there: Option<Duration>,
+    /// The data that it acknowledges.
+    trigger: Option<Trigger>,
 }
 
 impl Arrival {
     /// Of a packet that has just crossed its last link.
     pub(super) fn of(packet: &Packet) -> Self {
-        Self { created: packet.created, hops: packet.hops.saturating_add(1), there: packet.there }
+        Self { created: packet.created, hops: packet.hops.saturating_add(1), trigger: packet.trigger }
     }
 
     /// The round trip that ends with it, by direction.
     pub(super) fn trip(&self, now: Instant) -> Option<tcp::Trip> {
-        self.there.map(|there| tcp::Trip { there, back: now - self.created })
+        self.trigger.map(|Trigger { sent, arrived }| tcp::Trip {
+            there: arrived - sent,
+            back: now - self.created,
+            held: self.created - arrived,
+            hops: self.hops,
+        })
     }
 }
 

@@ -236,9 +236,10 @@ impl Endpoint {
         let window = u32::from(segment.window) << self.send.scale;
         self.take_state(segment, acked);
         self.on_ack_in_standby(now, acked > self.send.una);
-        if acked > self.send.una {
-            let timed = self.sample_rtt(now, segment, acked);
-            self.feed_pacer(timed);
+        let is_new = acked > self.send.una;
+        let timed = if is_new { self.sample_rtt(now, segment, acked) } else { None };
+        self.feed_pacer(now, is_new, timed);
+        if is_new {
             self.on_new_ack(now, acked, timed);
         } else if acked == self.send.una && self.is_duplicate(segment, window, sack_news) {
             self.on_dup_ack(now);

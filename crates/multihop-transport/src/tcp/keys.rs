@@ -232,10 +232,16 @@ fn identification_keys(adtcp: &mut AdtcpConfig, keys: &mut dyn Visitor) {
 }
 
 fn pacing_keys(pacing: &mut Pacing, keys: &mut dyn Visitor) {
-    let round_trips = [("net", RoundTrips::Net), ("timed", RoundTrips::Timed)];
+    let before = pacing.pacer.rules;
+    pacing.pacer.keys(keys);
+    if pacing.pacer.rules != before {
+        pacing.round_trips = Pacing::new(pacing.pacer).round_trips;
+    }
+    let round_trips = [("net", RoundTrips::Net), ("timed", RoundTrips::Timed), ("echo", RoundTrips::Echo)];
     keys.about(
-        "Round-trip times that pace: those of every ACK without the time for which the receiver \
-            held it, or those that the retransmission timer measures.",
+        "Round-trip times that pace: those of every ACK of new data without the time for which the \
+            receiver held it, those that the retransmission timer measures, or those of every ACK from the \
+            departure of the segment that made it.",
     )
     .word("ap_rtt", &mut pacing.round_trips, &round_trips);
     keys.about(
@@ -250,7 +256,6 @@ fn pacing_keys(pacing: &mut Pacing, keys: &mut dyn Visitor) {
             clock is the sender's; if not given, the kind decides.",
     )
     .word("clock", &mut pacing.pacer.clock, &clocks);
-    pacing.pacer.keys(keys);
 }
 
 /// Bounds of a clock's tick, s.

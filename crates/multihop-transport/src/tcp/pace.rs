@@ -1,8 +1,8 @@
 //! The settings of adaptive pacing, and its state.
 
-use multihop_core::Duration;
+use multihop_core::{Duration, Instant};
 
-use crate::pacing::{Pacer, PacingConfig};
+use crate::pacing::{Pacer, PacingConfig, Rules};
 
 /// Adaptive pacing of a connection (ElRakabawy, Klemm and Lindemann).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,13 +18,17 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// As the paper has it. It says nothing of timeouts; TCP's own timing ends at one.
+    /// As the pacer's rules have it. The paper says nothing of timeouts; TCP's own timing ends at one.
     pub const fn new(pacer: PacingConfig) -> Self {
-        Self { pacer, round_trips: RoundTrips::Net, across_timeouts: false }
+        let round_trips = match pacer.rules {
+            Rules::Paper => RoundTrips::Net,
+            Rules::Authors => RoundTrips::Echo,
+        };
+        Self { pacer, round_trips, across_timeouts: false }
     }
 }
 
-/// Which round trips feed the pacer. Those of segments that were sent twice never do.
+/// Which round trips feed the pacer. Except with `Echo`, those of segments that were sent twice never do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RoundTrips {
     /// Those of every ACK of new data, without the time for which the receiver held it: the model of
@@ -34,15 +38,22 @@ pub enum RoundTrips {
     /// Those that the retransmission timer is fed with: one for each round trip, what the receiver
     /// waited included.
     Timed,
+    /// Those of every ACK, from the departure of the segment that made it: duplicate ACKs, retransmitted
+    /// segments, and the time for which the receiver held it included.
+    Echo,
 }
 
-/// A round trip in two halves, without the time between them.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// A round trip in its parts.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Trip {
     /// From the departure of the data segment that made an ACK to its arrival.
     pub there: Duration,
     /// From the departure of that ACK to its arrival.
     pub back: Duration,
+    /// Between the two.
+    pub held: Duration,
+    /// Links that the ACK crossed.
+    pub hops: u8,
 }
 
 /// The pacer of an endpoint, and what it is fed with.
@@ -55,11 +66,27 @@ pub(super) struct Pace {
     pub(super) trip: Option<Trip>,
     /// No position below this gives a sample.
     pub(super) stale: u64,
+    /// By the authors' rules alone.
+    pub(super) turn: Option<Turn>,
+}
+
+/// Whose turn it is by the authors' rules: a timer runs freely, and one segment leaves at each expiry.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Turn {
+    /// The next segment leaves at once and starts the timer.
+    First,
+    /// Segments wait for the timer.
+    Wait,
+    /// The timer expired at this instant; one segment may leave at it.
+    Open(Instant),
+    /// The timer is stopped until the next ACK. The next segment is a retransmission and leaves at once.
+    Resend,
 }
 
 impl Pace {
     pub(super) fn new(config: &Pacing) -> Self {
         let Pacing { pacer, round_trips, across_timeouts } = *config;
-        Self { pacer: Pacer::new(pacer), round_trips, across_timeouts, trip: None, stale: 0 }
+        let turn = (pacer.rules == Rules::Authors).then_some(Turn::First);
+        Self { pacer: Pacer::new(pacer), round_trips, across_timeouts, trip: None, stale: 0, turn }
     }
 }

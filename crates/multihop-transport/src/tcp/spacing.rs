@@ -3,17 +3,74 @@
 use multihop_core::{Duration, Instant};
 
 use super::Endpoint;
-use super::pace::RoundTrips;
+use super::pace::{RoundTrips, Turn};
 use super::timer::Timer;
 
 impl Endpoint {
     /// Whether the pacer holds the next segment back.
     pub(super) fn wait_for_pace(&mut self, now: Instant) -> bool {
+        if let Some(turn) = self.pace.as_ref().and_then(|pace| pace.turn) {
+            return self.wait_for_turn(now, turn);
+        }
         let until = self.pace.as_ref().and_then(|pace| pace.pacer.holds_until(now, self.last_data));
         if let Some(at) = until {
             self.timers.set(Timer::Pace, at);
         }
         until.is_some()
+    }
+
+    /// The same by the authors' rules. What duplicate or partial ACKs show to be lost leaves at once, and
+    /// stops the timer.
+    fn wait_for_turn(&mut self, now: Instant, turn: Turn) -> bool {
+        let next = match turn {
+            _ if self.recovery.resend => None,
+            Turn::Resend => None,
+            Turn::First => {
+                self.start_turn(now);
+                Some(Turn::Wait)
+            }
+            Turn::Open(at) if at == now => Some(Turn::Wait),
+            Turn::Wait | Turn::Open(_) => return true,
+        };
+        if next.is_none() {
+            self.timers.stop(Timer::Pace);
+        }
+        self.set_turn(next.unwrap_or(Turn::Wait));
+        false
+    }
+
+    /// The timer starts, with the gap as it is now.
+    fn start_turn(&mut self, now: Instant) {
+        let gap = self.pace.as_ref().and_then(|pace| pace.pacer.gap());
+        self.timers.set(Timer::Pace, now + gap.unwrap_or(FIRST_GAP));
+    }
+
+    fn set_turn(&mut self, turn: Turn) {
+        if let Some(pace) = self.pace.as_mut().filter(|pace| pace.turn.is_some()) {
+            pace.turn = Some(turn);
+        }
+    }
+
+    /// The gap is over.
+    pub(super) fn on_pace_timer(&mut self, now: Instant) {
+        if self.pace.as_ref().is_none_or(|pace| pace.turn.is_none()) {
+            return;
+        }
+        if self.send.una == self.send.queue.end() && !self.closing {
+            return self.set_turn(Turn::First);
+        }
+        self.start_turn(now);
+        self.set_turn(Turn::Open(now));
+    }
+
+    /// The retransmission timer has expired. Returns whether the timeout is to be backed off.
+    pub(super) fn on_timeout_of_pace(&mut self) -> bool {
+        if self.pace.as_ref().is_none_or(|pace| pace.turn.is_none()) {
+            return true;
+        }
+        self.timers.stop(Timer::Pace);
+        self.set_turn(Turn::Resend);
+        false
     }
 
     /// Everything before `end` has been sent twice, or may have been.
@@ -31,18 +88,33 @@ impl Endpoint {
         }
     }
 
-    /// An ACK of new data arrived; `timed` is the round trip that it ended, if it was being timed.
-    pub(super) fn feed_pacer(&mut self, timed: Option<Duration>) {
+    /// An ACK arrived, of new data if `is_new`; `timed` is the round trip that it ended, if it was being
+    /// timed.
+    pub(super) fn feed_pacer(&mut self, now: Instant, is_new: bool, timed: Option<Duration>) {
         let una = self.send.una;
         let Some(pace) = &mut self.pace else { return };
-        let trip = pace.trip.filter(|_| una >= pace.stale);
+        let trip = pace.trip.filter(|_| is_new && una >= pace.stale);
         let net = trip.map(|trip| trip.there + trip.back);
-        let round_trip = match pace.round_trips {
-            RoundTrips::Net if pace.trip.is_some() => net,
-            RoundTrips::Net | RoundTrips::Timed => timed,
+        let round_trip = match (pace.round_trips, pace.trip) {
+            (RoundTrips::Net, Some(_)) => net,
+            (RoundTrips::Echo, Some(trip)) => {
+                pace.pacer.set_hops(trip.hops);
+                Some(trip.there + trip.held + trip.back)
+            }
+            _ => timed,
         };
         if let Some(round_trip) = round_trip {
             pace.pacer.sample(self.mss, round_trip, trip.map(|trip| trip.there));
         }
+        let is_stopped = self.timers.at(Timer::Pace).is_none();
+        if is_stopped
+            && self.pace.as_ref().is_some_and(|pace| pace.turn.is_some_and(|turn| turn != Turn::First))
+        {
+            self.start_turn(now);
+            self.set_turn(Turn::Wait);
+        }
     }
 }
+
+/// The authors' gap before the first sample.
+const FIRST_GAP: Duration = Duration::from_millis(50);

@@ -13,7 +13,7 @@ impl Endpoint {
             Timer::Persist => self.on_persist_timer(),
             Timer::Probe => self.on_probe_timer(),
             Timer::DelayedAck => self.ack.ask(),
-            Timer::Pace => {}
+            Timer::Pace => self.on_pace_timer(now),
             Timer::TimeWait => self.finish(Event::Closed),
         }
     }
@@ -40,7 +40,9 @@ impl Endpoint {
         // RFC 5681 §3.1: the loss window, before the timer is backed off.
         self.congestion.policy_mut().on_rto(now, flight, again);
         // RFC 6298 §5.4 to §5.6: the segment at `next` is sent, and starts the timer.
-        self.rtt.back_off();
+        if self.on_timeout_of_pace() {
+            self.rtt.back_off();
+        }
     }
 
     fn on_persist_timer(&mut self) {

@@ -155,7 +155,11 @@ impl Bench {
         let told = |(kind, bits)| StateOption { kind, state: NetworkState::from_bits(bits) };
         segment.options = Options { sack, timestamps, state: near.state.map(told), ..segment.options };
         let millis = |n: u32| Duration::from_millis(u64::from(n % 10_000));
-        let trip = near.stamp.map(|(there, back)| Trip { there: millis(there), back: millis(back) });
+        let trip = near.stamp.map(|(there, back)| Trip {
+            there: millis(there),
+            back: millis(back),
+            ..Trip::default()
+        });
         let input = match trip {
             Some(trip) => Input::Timed(segment, trip),
             None => Input::Segment(segment),

@@ -3,7 +3,7 @@
 
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
 use multihop_transport::connection::Data;
-use multihop_transport::pacing::PacingConfig;
+use multihop_transport::pacing::{PacingConfig, Rules};
 use multihop_transport::tcp::{Config, Event, Input, Pacing, RoundTrips, Standby, Trip};
 use multihop_wire::tcp::Segment;
 
@@ -35,7 +35,8 @@ impl Timed for Tcp {
     #[track_caller]
     fn acked(&mut self, ms: u64, n: u32, there: u64, back: u64) -> &mut Self {
         let segment = Segment { ack: Some(number(n)), ..from_peer() };
-        let trip = Trip { there: Duration::from_millis(there), back: Duration::from_millis(back) };
+        let [there, back] = [there, back].map(Duration::from_millis);
+        let trip = Trip { there, back, ..Trip::default() };
         let now = Instant::ZERO + Duration::from_millis(ms);
         self.at_ms(ms).app(|tcp| tcp.handle(now, Input::Timed(segment, trip)))
     }
@@ -195,4 +196,68 @@ fn an_ack_of_two_segments_lets_one_out_for_each_gap() {
     s.acked(100, 3, 60, 32).expect([data(5)]);
     s.at_ms(154).expect([data(6)]);
     s.at_ms(208).expect([data(7)]);
+}
+
+fn paced_by_authors(initial_window: u16) -> Tcp {
+    let pacer = PacingConfig { history: 1, ..PacingConfig::new(BitRate(2_000_000)) };
+    paced_by(Pacing::new(pacer.with_rules(Rules::Authors)), initial_window)
+}
+
+/// An ACK up to segment `n` over four hops: 60 ms there, 10 held, 22 back. The delay is 92 / 2 + 8 ms.
+fn echoes(s: &mut Tcp, ms: u64, n: u32) -> &mut Tcp {
+    let [there, held, back] = [60, 10, 22].map(Duration::from_millis);
+    let segment = Segment { ack: Some(number(n)), ..from_peer() };
+    let now = Instant::ZERO + Duration::from_millis(ms);
+    s.at_ms(ms).app(|tcp| tcp.handle(now, Input::Timed(segment, Trip { there, back, held, hops: 4 })))
+}
+
+#[test]
+fn by_the_authors_rules_one_segment_leaves_at_each_expiry_of_a_free_timer() {
+    let mut s = paced_by_authors(4);
+    s.expect([data(1)]).gap_is(None);
+    s.at_ms(50).expect([data(2)]);
+    s.at_ms(100).expect([data(3)]);
+    echoes(&mut s, 110, 2).gap_is(Some(54)).expect([]);
+    // The timer was set by the old gap.
+    s.at_ms(150).expect([data(4)]);
+    s.at_ms(204).expect([data(5)]);
+    s.at_ms(258).expect([data(6)]);
+    // The window is full: a segment that becomes ready between two expiries waits for the next.
+    s.at_ms(312).expect([]);
+    echoes(&mut s, 320, 3).expect([]);
+    s.at_ms(366).expect([data(7)]);
+}
+
+#[test]
+fn by_the_authors_rules_a_fast_retransmission_leaves_at_once_and_stops_the_timer() {
+    let mut s = paced_by_authors(4);
+    s.expect([data(1)]);
+    for (ms, n) in [(50, 2), (100, 3), (150, 4)] {
+        s.at_ms(ms).expect([data(n)]);
+    }
+    echoes(&mut s, 160, 2).expect([]);
+    s.at_ms(200).expect([data(5)]);
+    for ms in [201, 202] {
+        echoes(&mut s, ms, 2).expect([]);
+    }
+    echoes(&mut s, 203, 2).expect([data(2)]);
+    s.at_ms(290).expect([]);
+    // Retransmitted or not, each ACK is a sample.
+    echoes(&mut s, 300, 6).gap_is(Some(54)).expect([]);
+    s.at_ms(354).expect([data(6)]);
+}
+
+#[test]
+fn by_the_authors_rules_a_timeout_does_not_back_off_and_stops_the_timer() {
+    let mut s = paced_by_authors(3);
+    s.expect([data(1)]);
+    s.at_ms(50).expect([data(2)]);
+    s.at_ms(100).expect([data(3)]);
+    s.at_ms(1000).expect([data(1)]);
+    s.check(|tcp| tcp.rtt().rto(), Duration::from_secs(1));
+    s.at_ms(1900).expect([]);
+    s.at_ms(2000).expect([data(1)]);
+    echoes(&mut s, 2100, 2).expect([]);
+    s.at_ms(2154).expect([data(2)]);
+    s.at_ms(2208).expect([data(3)]);
 }
