@@ -27,16 +27,21 @@ def verdicts(study: Study) -> list[Verdict]:
 
 
 def judge(study: Study, claim: Claim) -> Verdict:
-    """Decide a claim, at each of the values at which it must hold."""
-    if claim.near is not None:
-        return _judge_near(study, claim, claim.near)
+    """Decide a claim, at each of the values at which it must hold; explain it if it does not hold."""
+    found = _judge_each(study, claim) if claim.near is None else _judge_near(study, claim, claim.near)
+    if found.verdict != NOT_HELD:
+        return found
+    return replace(found, differs=claim.differs(study) if callable(claim.differs) else claim.differs)
+
+
+def _judge_each(study: Study, claim: Claim) -> Verdict:
     verdicts = [_judge_one(study, one) for one in _each(claim)]
     for least in (NOT_RUN, NOT_HELD, NOT_DECIDED):
         found = [one for one in verdicts if one.verdict == least]
         if found and (least != NOT_RUN or len(found) == len(verdicts)):
-            return Verdict(claim.text, least, "; ".join(one.why for one in found), claim.differs)
+            return Verdict(claim.text, least, "; ".join(one.why for one in found))
     decided = [one for one in verdicts if one.verdict != NOT_RUN]
-    return Verdict(claim.text, HELD, "; ".join(one.why for one in decided), claim.differs)
+    return Verdict(claim.text, HELD, "; ".join(one.why for one in decided))
 
 
 def ratios(study: Study, claim: Claim) -> Iterator[float]:
@@ -61,7 +66,7 @@ def _judge_near(study: Study, claim: Claim, limit: float) -> Verdict:
             errors[_cell(cell)] = ours.mean / (printed[0] if isinstance(printed, tuple) else printed) - 1
     if not errors:
         return Verdict(claim.text, NOT_RUN, f"{_named(claim.of)}: not run")
-    return worst(claim.text, errors, limit, claim.differs)
+    return worst(claim.text, errors, limit)
 
 
 def _each(claim: Claim) -> Iterator[Claim]:

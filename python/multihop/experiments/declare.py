@@ -15,6 +15,9 @@ Document = Mapping[str, Any]
 VALIDATION = "Validation"
 """The group of the experiments that compare the simulator with theory, other programs and the literature."""
 
+Explanation = str | Callable[[Any], str]
+"""A text, or what makes it of a study, so that its numbers are those of the page."""
+
 Cell = Mapping[str, Any]
 """A value for each axis. In claims a list of values stands for the best of them."""
 
@@ -98,7 +101,7 @@ class Claim:
     """The growth or decline that the paper gives, if it gives one."""
     lowest: bool = False
     """The best of several values is the one with the lowest metric."""
-    differs: str = ""
+    differs: Explanation = ""
     """If it does not hold: what differs, the reason in a trace, what in the paper's set-up may explain it."""
 
 

@@ -54,6 +54,28 @@ def mean(study: Study, metric: str, cell: Values) -> Interval:
     return found
 
 
+def per_run(study: Study, cell: Values, of: Callable[[Document], float]) -> float:
+    """The mean of a value over the runs of a cell."""
+    values = [of(result.data) for result in study.results(cell)]
+    return math.fsum(values) / len(values)
+
+
+def change(study: Study, metric: str, of: Values, against: Values) -> float:
+    """By what share the mean of a metric is greater than that of another cell."""
+    return mean(study, metric, of).mean / mean(study, metric, against).mean - 1
+
+
+def beside(study: Study, metric: str, cells: list[Values]) -> tuple[float, float]:
+    """The least and the greatest relative difference from the published means."""
+    errors = []
+    for cell in cells:
+        printed = study.published(metric, cell)
+        if printed is not None:
+            theirs = printed[0] if isinstance(printed, tuple) else printed
+            errors.append(mean(study, metric, cell).mean / theirs - 1)
+    return min(errors), max(errors)
+
+
 def frame(columns: list[str], rows: list[list[Any]]) -> pl.DataFrame:
     """A table of text."""
     return pl.DataFrame([dict(zip(columns, map(str, row), strict=True)) for row in rows])

@@ -9,7 +9,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from multihop.experiments.declare import FAIRNESS, HOPS, Axis, Claim, Effort, Metric, Plot, Unstated, axis, rows, transports, versus
+from multihop.experiments.declare import (
+    FAIRNESS,
+    HOPS,
+    Axis,
+    Claim,
+    Effort,
+    Explanation,
+    Metric,
+    Plot,
+    Unstated,
+    axis,
+    rows,
+    transports,
+    versus,
+)
 from multihop.experiments.papers import findings
 from multihop.experiments.study import Experiment
 from multihop.experiments.traces import inhibition
@@ -43,14 +57,14 @@ RADIO = Unstated(
 LAPTOPS = Unstated("the rate of RTS, CTS and ACK", "1 Mb/s", "the lowest rate that every card of 802.11b must know")
 
 
-def better(text: str, metric: str, over: list[str], of: list[str], size: float, differs: str = "") -> Claim:
+def better(text: str, metric: str, over: list[str], of: list[str], size: float, differs: Explanation = "") -> Claim:
     """The best of TPA's configurations against the best of TCP's, as the paper compares them."""
     return versus(text, metric, of, over, size=size, lowest=metric == "rtx", differs=differs)
 
 
-WHY = {
-    ("errors", "goodput"): findings.ERRORS_GAIN,
-    ("errors", "rtx"): findings.ERRORS_RTX,
+WHY: dict[tuple[str, str], Explanation] = {
+    ("errors", "goodput"): findings.errors_gain,
+    ("errors", "rtx"): findings.errors_rtx,
     ("threshold", "goodput"): findings.CLEAR_GAIN,
     ("threshold", "rtx"): findings.FALSE_BREAKS,
 }

@@ -56,11 +56,13 @@ def in_order(study: Study, text: str, goodput: Mapping[str, float], differs: str
 
 def explain(study: Study) -> None:
     """Compare the rows, and account for their time."""
-    in_order(study, "The rows come in the paper's order", {row: mean(study, "goodput", (row,)).mean for row in CROSS_ROWS}, findings.CROSS)
+    in_order(
+        study, "The rows come in the paper's order", {row: mean(study, "goodput", (row,)).mean for row in CROSS_ROWS}, findings.cross(study)
+    )
     fairest = {row: mean(study, "instant", (row,)).mean for row in (*TCPS, "tpa-3", "tpa*-3")}
     least, most = min(fairest["tpa-3"], fairest["tpa*-3"]), max(fairest[row] for row in TCPS)
     text = "TPA with a window of 3 is fairer over 2 s than every TCP"
-    study.verdict(text, least > most, f"{least:.1f} and {most:.1f}%", findings.CROSS)
+    study.verdict(text, least > most, f"{least:.1f} and {most:.1f}%", findings.cross(study))
     rows = []
     for row in CROSS_ROWS:
         results = study.results((row,))
@@ -117,7 +119,7 @@ def accounts(study: Study, waits: Mapping[Values, list[Waits]]) -> pl.DataFrame:
 
 def above(tpa: str, tcp: str) -> Claim:
     """One row of TPA against the row of TCP with the same window."""
-    return versus(f"{tpa} delivers more than {tcp}", "goodput", tpa, tcp, differs=findings.CROSS)
+    return versus(f"{tpa} delivers more than {tcp}", "goodput", tpa, tcp, differs=findings.cross)
 
 
 CROSS = table(
@@ -135,8 +137,8 @@ CROSS = table(
         "rtx": column(CROSS_ROWS, "5.13±0.49 5.23±0.24 8.3±0.6 7.35±0.26 11.4±0.43 7.22±0.3"),
     },
     claims=[
-        better("TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06, differs=findings.CROSS),
-        better("TPA is 4% fairer over 2 s, best configurations", "instant", TCPS, TPAS, 0.04, differs=findings.CROSS),
+        better("TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06, differs=findings.cross),
+        better("TPA is 4% fairer over 2 s, best configurations", "instant", TCPS, TPAS, 0.04, differs=findings.cross),
         versus("TPA is as fair over the whole run, best configurations", "fairness", TPAS, TCPS, at_least=0.97, at_most=1.03),
         versus("TCP-uc retransmits at least 1.5 times as much as TCP-2", "rtx", "tcp-uc", "tcp-2", at_least=1.5),
         Claim("TCP's goodput agrees with Table 4", "goodput", {"transport": TCPS}, near=0.05),

@@ -97,7 +97,7 @@ def paced(
         published=printed(PACED, numbers),
         claims=[
             better(
-                f"TPA-AP delivers {more:.0%} more than TCP-AP", "goodput", ["tcp-ap+da"], PACED_TPAS, more, differs=findings.PACED_LOSSES
+                f"TPA-AP delivers {more:.0%} more than TCP-AP", "goodput", ["tcp-ap+da"], PACED_TPAS, more, differs=findings.paced_losses
             ),
             better(
                 f"TPA-AP sends {-less:.0%} less again than TCP-AP",
@@ -105,7 +105,7 @@ def paced(
                 ["tcp-ap+da"],
                 PACED_TPAS,
                 less,
-                differs=findings.GRID_LOSSES if flows > 2 else findings.PACED_LOSSES,
+                differs=findings.grid_losses if flows > 2 else findings.paced_losses,
             ),
             versus(
                 "TPA-AP is fair over 2 s within 5% of TCP-AP",
@@ -113,7 +113,7 @@ def paced(
                 PACED_TPAS,
                 "tcp-ap+da",
                 at_least=0.95,
-                differs=findings.PACED_FAIRNESS,
+                differs=findings.paced_fairness,
             ),
         ],
         unstated=(
@@ -175,8 +175,8 @@ PACING_K = Experiment(
     published={name: {(row,): values[k - 1] for k in (1, 2, 3) for row in {k, MEAN_TOO.get(k, k)}} for name, values in TABLE_6.items()},
     other_readings=tuple(MEAN_TOO.values()),
     claims=[
-        versus("K = 2 delivers 36% more than TCP-AP", "goodput", 2, "tcp-ap+da", axis="K", size=0.36, differs=findings.PACING_K),
-        versus("K = 2 is fairer over 2 s than TCP-AP", "instant", 2, "tcp-ap+da", axis="K", differs=findings.PACING_K),
+        versus("K = 2 delivers 36% more than TCP-AP", "goodput", 2, "tcp-ap+da", axis="K", size=0.36, differs=findings.pacing_k),
+        versus("K = 2 is fairer over 2 s than TCP-AP", "instant", 2, "tcp-ap+da", axis="K", differs=findings.pacing_k),
         versus("K = 2 retransmits 71% less than TCP-AP", "rtx", 2, "tcp-ap+da", axis="K", size=-0.71),
     ],
     unstated=(
@@ -252,7 +252,7 @@ PARALLEL = table(
     ),
     found="TPA delivers 6% more, retransmits 17% less, is 2.5% fairer and 3.6% fairer over 2 s.",
     claims=[
-        better("TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06, differs=findings.CROSS),
+        better("TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06, differs=findings.cross),
         better("TPA retransmits 17% less, best configurations", "rtx", TCPS, TPAS, -0.17),
         better("TPA is fairer over 2 s by 3.6%, best configurations", "instant", TCPS, TPAS, 0.036),
     ],
@@ -404,7 +404,7 @@ MOBILE = Experiment(
             ["tcp-uc", "tcp-2"],
             at_most=1.0,
             lowest=True,
-            differs=findings.RETRANSMITS_WALKING,
+            differs=findings.retransmits_walking,
         ),
     ],
     unstated=(*SIMULATION, PAIRS),
