@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import multihop
-from multihop.experiments import claims, command, comparison, figures, pages, sequential, verdicts
+from multihop.experiments import claims, command, comparison, figures, index, pages, sequential, verdicts
 from multihop.experiments.catalogue import EXPERIMENTS, find
 from multihop.experiments.declare import (
     FAIRNESS,
@@ -306,7 +306,7 @@ def test_numbers_are_compared_with_the_papers(study: Study) -> None:
     (ratio,) = comparison.gains(made)
     assert ratio.printed == 1.5
     assert ratio.ours > 1.2
-    (row,) = comparison.by_paper([made]).to_dicts()
+    (row,) = index.by_paper([index.record(made, "")]).to_dicts()
     assert (row["paper"], row["numbers"], row["held"]) == ("None", "3", "1")
     other = replace(made, experiment=replace(SHORT, other_readings=("newreno",)))
     assert [one.what for one in comparison.numbers(other)] == ["goodput of 2 tcp-2"]
@@ -360,9 +360,9 @@ def test_the_command_runs_resumes_and_reports(
     assert 'href="#short"' in page
     assert "src=" not in page
     assert (tmp_path / "docs" / "none.md").read_text().count(".svg)") == len(SHORT.plots)
-    index = (tmp_path / "docs" / "README.md").read_text()
-    assert "| [short](none.md#short) |" in index
-    assert "[short](none.md#short): [1](short-1.svg)" in index
+    front = (tmp_path / "docs" / "README.md").read_text()
+    assert "| [short](none.md#short) |" in front
+    assert "[short](none.md#short): [1](short-1.svg)" in front
     assert all((tmp_path / "docs" / f"short-{n}.svg").is_file() for n in range(1, len(SHORT.plots) + 1))
 
 
@@ -383,9 +383,24 @@ def test_short_runs_do_not_replace_a_page_of_full_runs(
 
 def test_the_index_lists_pages_that_other_commands_wrote(study: Study, tmp_path: Path) -> None:
     (tmp_path / "sockets.md").write_text("# Real sockets\n\nText.\n")
-    index = pages.markdown([study], "command", tmp_path).read_text()
-    assert "* [Real sockets](sockets.md)" in index
-    assert index == pages.markdown([study], "command", tmp_path).read_text()
+    first = pages.markdown([study], "command", tmp_path).read_text()
+    assert "* [Real sockets](sockets.md)" in first
+    assert first == pages.markdown([study], "command", tmp_path).read_text()
+
+
+def test_the_index_keeps_what_it_says_of_pages_that_are_not_written(study: Study, tmp_path: Path) -> None:
+    other = replace(study, experiment=replace(SHORT, id="other", paper="Another"))
+    pages.markdown([study, other], "command", tmp_path)
+    kept = pages.markdown([other], "command", tmp_path, ["other", "short"]).read_text()
+    assert "2 experiments" in kept
+    assert kept.index("| [other](another.md#other) |") < kept.index("| [short](none.md#short) |")
+    assert "[short](none.md#short): [1](short-1.svg)" in kept
+
+
+def test_an_explanation_may_be_made_of_the_study(study: Study) -> None:
+    claim = replace(SHORT.claims[1], differs=lambda one: f"{one.seeds} seeds")
+    assert claims.judge(study, claim).differs == "3 seeds"
+    assert claims.judge(study, replace(SHORT.claims[0], differs=lambda _: "no")).differs == ""
 
 
 def test_parts_of_the_runs_make_the_whole(

@@ -13,7 +13,7 @@ import polars as pl
 
 import multihop._core as _core
 from multihop.cluster import ClusterError
-from multihop.experiments import comparison, pages
+from multihop.experiments import index, pages
 from multihop.experiments.catalogue import EXPERIMENTS, find
 from multihop.experiments.declare import VALIDATION
 from multihop.experiments.sequential import Limits
@@ -172,7 +172,8 @@ def _summary(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 1
-    tables = (comparison.by_paper(studies), comparison.by_experiment(studies))
+    records = [index.record(study, _core.build()) for study in studies]
+    tables = (index.by_paper(records), index.by_experiment(records))
     if options.json:
         print(
             json.dumps(
@@ -195,7 +196,9 @@ def _publish(options: argparse.Namespace, studies: Sequence[Study], command: str
     print(f"{len(studies)} experiments, {runs} runs, {cost:.0f} s of CPU time", file=sys.stderr)
     print(f"report: {pages.html(studies, command, options.out / 'report.html')}", file=sys.stderr)
     if options.markdown is not None:
-        print(f"report: {pages.markdown(studies, command, options.markdown)}", file=sys.stderr)
+        order = [one.id for one in EXPERIMENTS]
+        written = pages.markdown(studies, command, options.markdown, order)
+        print(f"report: {written}", file=sys.stderr)
     if options.json:
         print(json.dumps({"version": _core.build(), "experiments": [_outcome(study) for study in studies]}))
     return 1 if any(study.failed for study in studies) else 0
@@ -229,7 +232,7 @@ def _print(study: Study) -> None:
         if caption:
             print(f"  {caption}")
         _print_table(table)
-    for row in pages.verdicts([study]):
+    for row in index.verdicts(study):
         print(f"  {row['verdict']}: {row['claim']} ({row['ours']})")
     print(flush=True)
 
@@ -278,7 +281,7 @@ def _outcome(study: Study) -> dict[str, Any]:
         "failed": study.failed or None,
         "refused": pages.reasons(study),
         "cells": rows,
-        "claims": pages.verdicts([study]),
+        "claims": index.verdicts(study),
     }
 
 

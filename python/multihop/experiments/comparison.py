@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from multihop.experiments import claims
 from multihop.experiments.study import Study, Values
-from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD
 
 WITHIN = (0.05, 0.15, 0.30)
 
@@ -52,7 +51,10 @@ def gains(study: Study) -> list[Number]:
 
 def agreement(found: Sequence[Number]) -> str:
     """How many of some numbers agree, in words."""
-    near = ", ".join(f"{count} within {limit:.0%}" for limit, count in zip(WITHIN, _near(found), strict=True))
+    near = ", ".join(
+        f"{count} within {limit:.0%}"
+        for limit, count in zip(WITHIN, _near([one.error for one in found]), strict=True)
+    )
     worst = max(found, key=lambda one: abs(one.error))
     return f"{len(found)} numbers, {near}; the largest difference is {worst.error:+.0%}, {worst.what}"
 
@@ -67,38 +69,14 @@ def gain_table(found: Sequence[Number]) -> pl.DataFrame:
     )
 
 
-def by_paper(studies: Sequence[Study]) -> pl.DataFrame:
-    """A row for each paper: numbers that agree, and verdicts."""
-    papers = dict.fromkeys(study.experiment.paper for study in studies)
-    rows = []
-    for paper in papers:
-        of = [study for study in studies if study.experiment.paper == paper]
-        verdicts = [one.verdict for study in of for one in claims.verdicts(study)]
-        counts = {name: str(verdicts.count(name)) for name in (HELD, NOT_HELD, NOT_DECIDED)}
-        both = [one for study in of for one in (*numbers(study), *gains(study))]
-        rows.append({"paper": paper, **_counted(both), **counts})
-    return pl.DataFrame(rows)
+def counted(errors: Sequence[float]) -> dict[str, str]:
+    """How many numbers there are, and how many agree, as columns."""
+    columns = {f"within {limit:.0%}": str(count) for limit, count in zip(WITHIN, _near(errors), strict=True)}
+    return {"numbers": str(len(errors)), **columns}
 
 
-def by_experiment(studies: Iterable[Study]) -> pl.DataFrame:
-    """A row for each experiment with numbers of its paper."""
-    rows = []
-    for study in studies:
-        both = [*numbers(study), *gains(study)]
-        if both:
-            worst = max(both, key=lambda one: abs(one.error))
-            row = {"experiment": study.experiment.id, "where": study.experiment.place.split(", section")[0]}
-            rows.append({**row, **_counted(both), "largest difference": f"{worst.error:+.0%}, {worst.what}"})
-    return pl.DataFrame(rows)
-
-
-def _counted(found: Sequence[Number]) -> dict[str, str]:
-    columns = {f"within {limit:.0%}": str(count) for limit, count in zip(WITHIN, _near(found), strict=True)}
-    return {"numbers": str(len(found)), **columns}
-
-
-def _near(found: Sequence[Number]) -> list[int]:
-    return [sum(abs(one.error) <= limit for one in found) for limit in WITHIN]
+def _near(errors: Sequence[float]) -> list[int]:
+    return [sum(abs(one) <= limit for one in errors) for limit in WITHIN]
 
 
 def _counts(study: Study, cell: Values) -> bool:

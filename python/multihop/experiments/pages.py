@@ -10,11 +10,12 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import multihop._core as _core
-from multihop.experiments import claims, comparison, figures
+from multihop.experiments import claims, comparison, figures, index
 from multihop.experiments.declare import VALIDATION, Metric
+from multihop.experiments.index import Record
 from multihop.experiments.silence import silences, warning
 from multihop.experiments.study import Experiment, Study, Values
-from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN
+from multihop.experiments.verdicts import NOT_HELD
 from multihop.progress import duration
 from multihop.report import NO_LINKS, Report, drawing
 from multihop.stats import format_mean
@@ -101,16 +102,16 @@ class Markdown:
 def html(studies: Sequence[Study], command: str, path: Path) -> Path:
     """One file with everything."""
     page = Report(TITLE)
-    summary(page, studies, command, {study.experiment.id: f"#{study.experiment.id}" for study in studies})
+    records = [index.record(study, _core.build()) for study in studies]
+    summary(page, records, command, {one.id: f"#{one.id}" for one in records})
     for study in studies:
         section(page, study)
     return page.write(path)
 
 
-def markdown(studies: Sequence[Study], command: str, folder: Path) -> Path:
-    """A page with the verdicts, and the others that the experiments name."""
-    links: dict[str, str] = {}
-    pictures: list[str] = []
+def markdown(studies: Sequence[Study], command: str, folder: Path, order: Sequence[str] = ()) -> Path:
+    """The pages that the experiments name, and the index, which keeps what it says of other pages."""
+    records: list[Record] = []
     for name in dict.fromkeys(study.experiment.page for study in studies):
         of_page = [study for study in studies if study.experiment.page == name]
         page = Markdown(
@@ -118,20 +119,24 @@ def markdown(studies: Sequence[Study], command: str, folder: Path) -> Path:
         )
         for study in of_page:
             section(page, study)
-            name = study.experiment.id
-            links[name] = f"{page.name}.md#{name}"
-            shown = [f"[{n}]({file})" for n, file in enumerate(page.pictures(name), 1)]
-            pictures += [f"[{name}]({links[name]}): {' '.join(shown)}"] if shown else []
+            records.append(index.record(study, _core.build(), page.pictures(study.experiment.id)))
         page.write(folder)
-    index = Markdown(TITLE, "README")
-    summary(index, studies, command, links)
-    others = other_pages(folder, {f"{study.experiment.page}.md" for study in studies})
+    records = index.merged(folder, records, order)
+    front = Markdown(TITLE, "README")
+    links = {one.id: f"{one.page}.md#{one.id}" for one in records}
+    summary(front, records, command, links)
+    others = other_pages(folder, {f"{one.page}.md" for one in records})
     if others:
-        index.heading("Other pages")
-        index.bullets(others)
-    index.heading("Pictures")
-    index.bullets(pictures)
-    return index.write(folder)
+        front.heading("Other pages")
+        front.bullets(others)
+    front.heading("Pictures")
+    front.bullets(_pictures(one, links[one.id]) for one in records if one.pictures)
+    return front.write(folder)
+
+
+def _pictures(one: Record, link: str) -> str:
+    shown = " ".join(f"[{n}]({file})" for n, file in enumerate(one.pictures, 1))
+    return f"[{one.id}]({link}): {shown}"
 
 
 def other_pages(folder: Path, written: set[str]) -> list[str]:
@@ -147,63 +152,27 @@ def replaced(experiments: Iterable[Experiment], folder: Path) -> list[str]:
     return [str(path) for path in names.values() if path.is_file() and FULL in path.read_text("utf-8")]
 
 
-def summary(page: Page, studies: Sequence[Study], command: str, links: Mapping[str, str]) -> None:
+def summary(page: Page, records: Sequence[Record], command: str, links: Mapping[str, str]) -> None:
     """How the report was made, and what our numbers say to every claim."""
-    runs, cost = sum(study.runs for study in studies), sum(study.cost for study in studies)
+    runs, cost = sum(one.runs for one in records), sum(one.cost for one in records)
+    versions = ", ".join(dict.fromkeys(one.version for one in records if one.version))
     page.text(
-        f"{len(studies)} experiments, {runs} runs, {duration(cost)} of CPU time, by {_core.build()}. "
-        + SUMMARY
+        f"{len(records)} experiments, {runs} runs, {duration(cost)} of CPU time, by {versions}. " + SUMMARY
     )
     page.command(command)
-    agree(page, studies, links)
-    page.heading("Experiments", "experiments")
-    page.table(pl.DataFrame([_entry(study) for study in studies]), "What was run", links)
-    rows = verdicts(studies)
-    page.heading("Verdicts", "verdicts")
-    page.text(f"{counted(rows)}.")
-    if rows:
-        page.table(pl.DataFrame(rows), "Every claim", links)
-
-
-def agree(page: Page, studies: Sequence[Study], links: Mapping[str, str]) -> None:
-    """Our numbers beside the papers'."""
     page.heading("Summary", "summary")
     page.text(AGREEMENT)
-    page.table(comparison.by_paper(studies), "Numbers that agree, and verdicts on claims")
-    of_papers = comparison.by_experiment(studies)
-    if of_papers.height:
-        page.table(of_papers, "Where the numbers are from", links)
-
-
-def _entry(study: Study) -> dict[str, str]:
-    experiment = study.experiment
-    return {
-        "experiment": experiment.id,
-        "what": experiment.title,
-        "paper": experiment.paper if experiment.sheet else f"{experiment.paper}, {experiment.place}",
-        "how much": "full" if study.effort is experiment.full else "quick",
-        "runs": str(study.runs),
-        "seeds": str(study.seeds),
-        "CPU time": duration(study.cost),
-        "wall-clock time": duration(study.wall),
-        "claims": counted(verdicts([study])),
-        "zero goodput": str(sum(one.some for one in silences(study)) or ""),
-    }
-
-
-def counted(rows: Sequence[dict[str, str]]) -> str:
-    """How many claims have which verdict."""
-    counts = {name: sum(row["verdict"] == name for row in rows) for name in VERDICTS}
-    return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
-
-
-def verdicts(studies: Sequence[Study]) -> list[dict[str, str]]:
-    """A row for each claim."""
-    return [
-        {"experiment": study.experiment.id, "claim": one.text, "verdict": one.verdict, "ours": one.why}
-        for study in studies
-        for one in claims.verdicts(study)
-    ]
+    page.table(index.by_paper(records), "Numbers that agree, and verdicts on claims")
+    compared = index.by_experiment(records)
+    if compared.height:
+        page.table(compared, "Where the numbers are from", links)
+    page.heading("Experiments", "experiments")
+    page.table(pl.DataFrame([one.entry for one in records]), "What was run", links)
+    rows = [row for one in records for row in one.verdicts]
+    page.heading("Verdicts", "verdicts")
+    page.text(f"{index.counted(rows)}.")
+    if rows:
+        page.table(pl.DataFrame(rows), "Every claim", links)
 
 
 def section(page: Page, study: Study) -> None:
@@ -348,7 +317,6 @@ AGREEMENT = (
     "compared. Numbers that are shown under several readings of the paper are counted under one of them."
 )
 FULL = "--full"
-VERDICTS = (HELD, NOT_HELD, NOT_DECIDED, NOT_RUN)
 SUMMARY = (
     "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
     "the same placements, movements and channels. A claim is held, not held, or not decided: the "
