@@ -1,4 +1,4 @@
-"""What the index of a report says of each experiment, kept beside the pages so that one page can be written anew."""
+"""What the index of a report says of each experiment; a file keeps it, so that a single page can be rewritten."""
 
 from __future__ import annotations
 
