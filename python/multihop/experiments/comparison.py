@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from multihop.experiments import claims
+from multihop.experiments.declare import Cell
 from multihop.experiments.study import Study, Values
 
 WITHIN = (0.05, 0.15, 0.30)
@@ -21,10 +22,13 @@ class Number:
     printed: float
     ours: float
 
+    gain: bool = False
+    """Both are growths, as shares."""
+
     @property
     def error(self) -> float:
-        """The relative difference."""
-        return self.ours / self.printed - 1
+        """The relative difference; of gains, which are relative, the difference."""
+        return self.ours - self.printed if self.gain else self.ours / self.printed - 1
 
 
 def numbers(study: Study) -> list[Number]:
@@ -40,11 +44,11 @@ def numbers(study: Study) -> list[Number]:
 
 
 def gains(study: Study) -> list[Number]:
-    """Growths and declines whose size the paper gives, as ratios."""
+    """Growths and declines whose size the paper gives, without other readings."""
     return [
-        Number(claim.text, 1 + claim.size, ratio)
+        Number(claim.text, claim.size, ratio - 1, gain=True)
         for claim in study.experiment.claims
-        if claim.size
+        if claim.size and not _other(study, claim.of)
         for ratio in claims.ratios(study, claim)
     ]
 
@@ -62,10 +66,7 @@ def agreement(found: Sequence[Number]) -> str:
 def gain_table(found: Sequence[Number]) -> pl.DataFrame:
     """Growths and declines beside the paper's."""
     return pl.DataFrame(
-        [
-            {"gain": one.what, "the paper": f"{one.printed - 1:+.1%}", "ours": f"{one.ours - 1:+.1%}"}
-            for one in found
-        ]
+        [{"gain": one.what, "the paper": f"{one.printed:+.1%}", "ours": f"{one.ours:+.1%}"} for one in found]
     )
 
 
@@ -77,6 +78,13 @@ def counted(errors: Sequence[float]) -> dict[str, str]:
 
 def _near(errors: Sequence[float]) -> list[int]:
     return [sum(abs(one) <= limit for one in errors) for limit in WITHIN]
+
+
+def _other(study: Study, cell: Cell) -> bool:
+    """Whether a claim names a value of another reading, not only in a list, which stands for the best."""
+    return any(
+        value in study.experiment.other_readings for value in cell.values() if not isinstance(value, list)
+    )
 
 
 def _counts(study: Study, cell: Values) -> bool:

@@ -1,4 +1,4 @@
-"""What the index of a report says of each experiment; a file keeps it, so that a single page can be rewritten."""
+"""What the index of a report says of each experiment, in a file, so that one page can be rewritten."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def counted(rows: Sequence[dict[str, str]]) -> str:
 
 
 def merged(folder: Path, written: Sequence[Record], order: Sequence[str]) -> list[Record]:
-    """The records of the pages that are written now, and of those that stay; saved for the next time."""
+    """The records of the experiments that are written now, and of those that stay."""
     path = folder / NAME
     before = [Record(**one) for one in json.loads(path.read_text("utf-8"))] if path.is_file() else []
-    pages = {one.page for one in written}
-    found = [*(one for one in before if one.page not in pages), *written]
+    new = {one.id for one in written}
+    found = [*(one for one in before if one.id in order and one.id not in new), *written]
     places = {name: place for place, name in enumerate(order)}
     found.sort(key=lambda one: places.get(one.id, len(places)))
     folder.mkdir(parents=True, exist_ok=True)

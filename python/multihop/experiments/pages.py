@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -88,14 +89,17 @@ class Markdown:
         """The files of a section's figures."""
         return [name for name in self.figures if name.rpartition("-")[0] == section]
 
-    def write(self, folder: Path) -> Path:
-        """Write the page and its figures."""
+    def write(self, folder: Path, order: Sequence[str] = ()) -> Path:
+        """Write the page and its figures; sections of `order` that it does not have stay as they were."""
         folder.mkdir(parents=True, exist_ok=True)
         with drawing():
             for name, figure in self.figures.items():
                 figure.savefig(folder / name, metadata={"Date": None})
         path = folder / f"{self.name}.md"
-        path.write_text("\n\n".join(self.parts) + "\n", "utf-8")
+        text = "\n\n".join(self.parts) + "\n"
+        if order:
+            text = _joined(text, path.read_text("utf-8") if path.is_file() else "", order)
+        path.write_text(text, "utf-8")
         return path
 
 
@@ -120,7 +124,7 @@ def markdown(studies: Sequence[Study], command: str, folder: Path, order: Sequen
         for study in of_page:
             section(page, study)
             records.append(index.record(study, _core.build(), page.pictures(study.experiment.id)))
-        page.write(folder)
+        page.write(folder, order)
     records = index.merged(folder, records, order)
     front = Markdown(TITLE, "README")
     links = {one.id: f"{one.page}.md#{one.id}" for one in records}
@@ -137,6 +141,17 @@ def markdown(studies: Sequence[Study], command: str, folder: Path, order: Sequen
 def _pictures(one: Record, link: str) -> str:
     shown = " ".join(f"[{n}]({file})" for n, file in enumerate(one.pictures, 1))
     return f"[{one.id}]({link}): {shown}"
+
+
+def _joined(new: str, old: str, order: Sequence[str]) -> str:
+    """The sections of the new text, and those of the old one that it does not have."""
+    start, *_ = SECTION.split(new, maxsplit=1)
+    here, there = ({anchor: text for text, anchor in SECTIONS.findall(page)} for page in (new, old))
+    names = [
+        *(name for name in order if name in {**there, **here}),
+        *(name for name in here if name not in order),
+    ]
+    return start + "\n\n".join({**there, **here}[name].strip("\n") for name in names) + "\n"
 
 
 def other_pages(folder: Path, written: set[str]) -> list[str]:
@@ -311,10 +326,12 @@ def _escaped(text: str) -> str:
 
 
 TITLE = "Experiments, run again"
+SECTION = re.compile(r'(?=<a id="[\w-]+"></a>)')
+SECTIONS = re.compile(r'(<a id="([\w-]+)"></a>.*?)(?=<a id="|\Z)', re.DOTALL)
 AGREEMENT = (
-    "Every number that a paper prints for a cell that is run here, and every gain whose size its text gives, "
-    "is compared by its relative difference; for a gain it is that of the ratios. Numbers of zero are not "
-    "compared. Numbers that are shown under several readings of the paper are counted under one of them."
+    "Every number that a paper prints for a cell that is run here is compared by its relative difference, "
+    "and every gain whose size its text gives by the difference of both gains in percentage points. Numbers "
+    "of zero are not compared. Those that are shown under several readings of the paper are counted once."
 )
 FULL = "--full"
 SUMMARY = (
