@@ -340,8 +340,8 @@ impl Settings for RtoConfig {
             TIMEOUT,
         );
         keys.about(
-            "Whether the timeout covers the time for which the peer may hold an ACK, which is in \
-             no sample.",
+            "Whether the longest time for which the peer may hold an ACK is added to the timeout, and left \
+             out of its samples.",
         )
         .switch("rto_covers_hold", &mut self.covers_hold);
     }

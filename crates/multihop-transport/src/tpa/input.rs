@@ -151,8 +151,7 @@ impl Endpoint {
             (number, says.then(|| now.saturating_since(transmission.sent)))
         });
         if let Some((_, Some(round_trip))) = named {
-            let hold = if ack.held { self.peer_hold() } else { Duration::ZERO };
-            self.sample_rtt(round_trip.saturating_sub(hold));
+            self.sample_rtt(round_trip, ack.held);
         }
         let news = ack.bitmap - self.send.block.acked;
         if !news.is_empty() {
@@ -174,11 +173,16 @@ impl Endpoint {
         }
     }
 
-    fn sample_rtt(&mut self, round_trip: Duration) {
-        self.rtt.sample(round_trip);
+    /// A round trip ended; `held`: with an ACK that the peer's interval timer made.
+    fn sample_rtt(&mut self, round_trip: Duration, held: bool) {
+        let hold = if held { self.peer_hold() } else { Duration::ZERO };
+        let travel = round_trip.saturating_sub(hold);
+        // The timeout covers the hold by its samples, or by a term of its own.
+        self.rtt.sample(if self.config.rto.covers_hold { travel } else { round_trip });
         self.counters.route_changes = self.rtt.route_changes();
         if let Some(pacer) = &mut self.pacer {
-            pacer.sample(self.mss, round_trip, None);
+            // DEVIATION tpa-1: the pacer's samples leave out what the receiver waits.
+            pacer.sample(self.mss, travel, None);
         }
     }
 

@@ -13,7 +13,8 @@ pub struct RtoConfig {
     pub max: Duration,
     /// Upper bound while frozen; `None` has no other.
     pub freeze_max: Option<Duration>,
-    /// Whether the timeout covers the time that the peer may hold an ACK, which is in no sample.
+    /// Whether the longest time that the peer may hold an ACK is added to the timeout, and left out of its
+    /// samples. Otherwise samples contain it as it comes (§3.4).
     pub covers_hold: bool,
     /// Samples in a row, all late or all early, that mean another route (`th_RC`).
     pub th_rc: u8,
@@ -108,7 +109,6 @@ impl RttEstimator {
 
     /// The retransmission timeout, backoff included; never zero.
     pub fn rto(&self) -> Duration {
-        // DEVIATION tpa-1: samples leave out what the receiver waits; the timeout may add it.
         let hold = if self.config.covers_hold { self.hold } else { Duration::ZERO };
         let spread = self.deviation.saturating_mul(4) + hold;
         let base = self.mean.map_or(self.config.initial, |mean| mean + spread);

@@ -97,10 +97,9 @@ fn a_clean_path_needs_no_retransmission() {
     }
 }
 
-/// A third segment that waits for a fourth is acknowledged by the receiver's timer, later than the
-/// round trips of the others say.
+/// A third segment that waits for a fourth is acknowledged by the receiver's timer.
 #[test]
-fn a_timeout_shorter_than_the_hold_expires_needlessly() {
+fn a_timeout_covers_the_hold_by_its_samples_or_by_a_term_of_its_own() {
     let of = |covers_hold| {
         let config = Config { ack_policy: AckPolicy::EveryTwo, sink: true, notices: true, ..Config::net() };
         let config = Config { rto: RtoConfig { covers_hold, ..config.rto }, ..config };
@@ -109,7 +108,7 @@ fn a_timeout_shorter_than_the_hold_expires_needlessly() {
         pair.drive(end, |pair| pair.now() >= end);
         pair.ends[0].tpa.counters().timeouts
     };
-    assert_eq!((of(true), of(false)), (0, 196));
+    assert_eq!((of(true), of(false)), (0, 0));
 }
 
 /// Appendix B: the way back is broken for 11.36 s. The sender moves on by one new segment for each

@@ -43,7 +43,20 @@ fn what_expired_or_left_in_trouble_is_no_sample() {
 }
 
 #[test]
+fn the_interval_that_an_ack_was_held_is_in_the_samples_of_the_timeout() {
+    let mut s = established(config());
+    s.at_ms(100).app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
+    s.at_ms(260).gets([held(1, &[0], 0)]).check(latest, Some(160));
+}
+
+/// Those of the timeout only if it adds the interval, those of the pacer always.
+#[test]
 fn the_interval_that_an_ack_was_held_is_taken_out() {
+    let config = || {
+        let mut config = config();
+        config.rto.covers_hold = true;
+        config
+    };
     let mut s = established(config());
     s.at_ms(100).app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(260).gets([held(1, &[0], 0)]).check(latest, Some(60));
