@@ -165,7 +165,10 @@ impl Settings for Config {
         self.relay_keys(keys);
         match &mut self.metric {
             None => self.hops_keys(keys),
-            Some(metric) => metric.keys(keys),
+            Some(metric) => {
+                metric.keys(keys);
+                self.hysteresis_key("link_hysteresis", keys);
+            }
         }
     }
 }
@@ -247,14 +250,19 @@ impl Config {
         if keys.about(about).whole("tc_redundancy", &mut redundancy, 0..=2) {
             self.advertised = LISTS[redundancy];
         }
+        self.hysteresis_key("hysteresis", keys);
+        keys.about("Whether changes of routes in use are counted.")
+            .switch("count_changes", &mut self.count_changes);
+    }
+
+    /// Link hysteresis, under the name that it has among the keys of a protocol.
+    fn hysteresis_key(&mut self, name: &'static str, keys: &mut dyn Visitor) {
         let mut inner = self.hysteresis.unwrap_or_default();
         let about = "Whether links are used only while most packets arrive, judged by a moving average of packets that \
                      arrive (1) and do not (0); or a table of its parameters.";
-        if let Some(on) = keys.switch_or_table("hysteresis", self.hysteresis.is_some(), &mut inner, about) {
+        if let Some(on) = keys.switch_or_table(name, self.hysteresis.is_some(), &mut inner, about) {
             self.hysteresis = on.then_some(inner);
         }
-        keys.about("Whether changes of routes in use are counted.")
-            .switch("count_changes", &mut self.count_changes);
     }
 
     /// When routes of least cost change.

@@ -209,6 +209,9 @@ fn every_key_of_apdr() {
     let [hello_interval, neighbour_hold, max_jitter] = times;
     let expected = olsr::Config { hello_interval, neighbour_hold, max_jitter, ..olsr }.with_metric(metric);
     assert_eq!(apdr(keys), expected);
+    let links = "link_hysteresis = { scaling = 0.25 }\nhysteresis = 0.2";
+    let expected = olsr::Hysteresis { scaling: 250_000, ..olsr::Hysteresis::default() };
+    assert_eq!(apdr(links).hysteresis, Some(expected), "of links, not of routes");
     let reservation = |keys| config::<apdr::Config>("apdr-pr", keys).reservation.expect("paths are reserved");
     let hold = apdr::Reservation { on_break: apdr::OnBreak::Hold, max_cost: None };
     assert_eq!(reservation(""), hold);
