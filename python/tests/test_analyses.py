@@ -26,6 +26,7 @@ SECONDS = {
     "ap-cov": 40.0,
     "tpa-ack-inhibition": 60.0,
     "adtcp-metrics": 110.0,
+    "apdr-walking-settings": 70.0,
     "elfn-zero": 60.0,
     "validation-adtcp-accuracy": 250.0,
     "validation-adtcp-crowded": 250.0,

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from multihop.experiments.papers import across, adtcp, apdr, elfn, elfn_notices, tcp_ap, tcp_ap_flows, tpa, tpa_cross, tpa_simulation
+from multihop.experiments.papers import (
+    across,
+    adtcp,
+    apdr,
+    apdr_settings,
+    elfn,
+    elfn_notices,
+    tcp_ap,
+    tcp_ap_flows,
+    tpa,
+    tpa_cross,
+    tpa_simulation,
+)
 from multihop.experiments.study import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -15,5 +27,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *elfn_notices.EXPERIMENTS,
     *adtcp.EXPERIMENTS,
     *apdr.EXPERIMENTS,
+    *apdr_settings.EXPERIMENTS,
     *across.EXPERIMENTS,
 )
