@@ -191,7 +191,7 @@ LENGTHS = settings(
         Axis("routing", {**OF_OLSR, **OF_DELAY}),
     ],
     metrics=(HOPS, METRICS[0], METRICS[2], INVALID),
-    quick=Effort(2, {"duration": 300.0}, {"setting": [NS2, SHORT], "nodes": [10, 30, 50]}),
+    quick=Effort(6, {"duration": 300.0}, {"setting": [NS2, SHORT], "nodes": [10, 30, 50]}),
     published={"hops": hops_of_table_2()},
     plots=(Plot("line", "hops", x="nodes", by="routing", panel="setting", caption="Hops of a path (Table 2)."),),
     more=stretch,
@@ -299,7 +299,7 @@ RESERVED = settings(
     scenario=STANDING,
     axes=[SETTING_AXIS, Axis("routing", {**OF_OLSR, **OF_RESERVED})],
     metrics=METRICS,
-    quick=Effort(10, {"duration": 300.0}, {"setting": [SHORT], "routing": [f"olsr{STEADY}", f"apdr-pr{STEADY}"]}),
+    quick=Effort(20, {"duration": 300.0}, {"setting": [SHORT], "routing": [f"olsr{STEADY}", f"apdr-pr{STEADY}"]}),
     claims=[
         versus(text, metric, f"apdr-pr{STEADY}", f"olsr{STEADY}", axis="routing", at=WITH_LOSSES, **bound)
         for text, metric, bound in (
