@@ -191,7 +191,7 @@ LENGTHS = settings(
         Axis("routing", {**OF_OLSR, **OF_DELAY}),
     ],
     metrics=(HOPS, METRICS[0], METRICS[2], INVALID),
-    quick=Effort(6, {"duration": 300.0}, {"setting": [NS2, SHORT], "nodes": [10, 30, 50]}),
+    quick=Effort(4, {"duration": 300.0}, {"setting": [NS2, SHORT], "nodes": [10, 30, 50]}),
     published={"hops": hops_of_table_2()},
     plots=(Plot("line", "hops", x="nodes", by="routing", panel="setting", caption="Hops of a path (Table 2)."),),
     more=stretch,
