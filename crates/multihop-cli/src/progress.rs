@@ -1,4 +1,4 @@
-//! ProgressDisplay of a command: a bar on a terminal, plain lines elsewhere, nothing for short work.
+//! Progress of a command: a bar on a terminal, plain lines elsewhere, nothing for short work.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use tokio::time::{self, Instant, Sleep};
 
-/// Wakes a driver at its next deadline or earlier: it is set less often than deadlines move.
+/// Wakes a driver at its next deadline or earlier: it is not set again each time that a deadline moves.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     at: Option<Instant>,
@@ -32,7 +32,7 @@ impl Alarm {
         Ok(Self { at: None, bell })
     }
 
-    /// Rings at `at` or earlier.
+    /// Expires at `at` or earlier.
     pub(crate) fn set(&mut self, at: Option<Instant>) -> io::Result<()> {
         let Some(at) = at.filter(|at| self.at.is_none_or(|set| *at < set)) else { return Ok(()) };
         self.at = Some(at);
@@ -44,7 +44,7 @@ impl Alarm {
         Ok(())
     }
 
-    /// Waits until it rings; forever if it is not set.
+    /// Waits until it expires; forever if it is not set.
     pub(crate) async fn ring(&mut self) {
         if self.at.is_none() {
             return std::future::pending().await;
@@ -129,7 +129,7 @@ mod tests {
             let waited = begun.elapsed();
             assert!((30..250).contains(&waited.as_millis()), "{waited:?}");
             let again = time::timeout(Duration::from_millis(60), alarm.ring()).await;
-            assert!(again.is_err(), "it rings again");
+            assert!(again.is_err(), "it expires again");
             alarm.set(Some(begun)).unwrap();
             alarm.ring().await;
         }

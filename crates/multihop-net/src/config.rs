@@ -34,7 +34,7 @@ pub enum Security {
     Token(Token),
     /// Peers with an accepted key.
     Keys {
-        /// Our own.
+        /// This end's key pair.
         identity: Identity,
         /// Which keys of peers are accepted.
         peers: Peers,
@@ -96,7 +96,7 @@ impl Config {
 }
 
 impl Config {
-    /// What the peer must use as well.
+    /// The transport, which the peer must use as well.
     pub(crate) fn transport_name(&self) -> TransportName {
         self.custom.as_ref().map_or(TransportName::TPA, |custom| custom.name)
     }
@@ -124,7 +124,7 @@ impl Security {
     }
 }
 
-/// Detects an initiator that is gone, and keeps NAT bindings alive: many expire after 30 s without UDP.
+/// Detects a peer that is gone, and keeps NAT bindings alive: many expire after 30 s without UDP.
 const KEEPALIVE: Duration = Duration::from_secs(25);
 
 impl Default for Limits {

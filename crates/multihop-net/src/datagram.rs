@@ -37,7 +37,7 @@ pub struct Transmit {
 pub struct DeliveryFailure<'a> {
     /// The destination of the datagram.
     pub to: SocketAddr,
-    /// Who reports it; `None` for our own system.
+    /// Who reports it; `None` for this system.
     pub reporter: Option<IpAddr>,
     /// What went wrong.
     pub cause: FailureCause,

@@ -136,7 +136,7 @@ struct Driver {
     lingers: Option<Lingers>,
 }
 
-/// Counts a driver that only serves lingering connections, which answer late segments.
+/// Counts drivers that only serve lingering connections, which answer late segments.
 struct Lingers;
 
 impl Driver {

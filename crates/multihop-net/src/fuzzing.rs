@@ -49,9 +49,9 @@ pub fn files(bytes: &[u8]) {
     block_on(async {
         let target = Target::Stream(Box::new(sink()));
         let received = receive(join(bytes, sink()), target, Options::default(), &mut |_| ()).await;
-        assert!(received.is_err() || bytes.len() > "multihop files".len(), "files out of nothing");
+        assert!(received.is_err() || bytes.len() > "multihop files".len(), "files without input");
         let mut sources = Sources::new();
-        sources.add_stream("a", Box::new(&b"text"[..])).expect("a name that will do");
+        sources.add_stream("a", Box::new(&b"text"[..])).expect("a valid name");
         let sent = send(join(bytes, sink()), sources, Options::default(), &mut |_| ()).await;
         assert!(sent.is_err() || sent.is_ok_and(|sent| sent.moved == 4));
     });
@@ -103,7 +103,7 @@ impl SessionPair {
         ends
     }
 
-    /// Lets one end send a segment of this kind.
+    /// One end sends a segment of this kind.
     pub fn send(&mut self, end: usize, kind: u8) {
         let Some(session) = self.sessions.get_mut(end) else { return };
         let ack = (end == 1 || kind % 2 == 1).then_some(Ack::default());

@@ -27,7 +27,7 @@ impl TpaListener {
         Ok(Self { shared })
     }
 
-    /// The next connection.
+    /// Waits for the next connection.
     pub async fn accept(&self) -> io::Result<TpaStream> {
         loop {
             let incoming = self.shared.incoming.notified();

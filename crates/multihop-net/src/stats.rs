@@ -59,7 +59,7 @@ pub(crate) struct Traffic {
 }
 
 impl Stats {
-    /// What a TPA endpoint knows.
+    /// The statistics of a TPA endpoint.
     pub(crate) fn of(endpoint: &Endpoint) -> Self {
         let rtt = endpoint.rtt();
         Self {
@@ -85,7 +85,7 @@ impl Stats {
         }
     }
 
-    /// The same with what the hub knows.
+    /// Adds the statistics of the hub.
     pub(crate) fn with(self, traffic: Traffic, hops: Option<u8>) -> Self {
         Self {
             hops,

@@ -19,8 +19,8 @@ use crate::stats::Stats;
 /// One end of a connection.
 ///
 /// [`shutdown`](tokio::io::AsyncWriteExt::shutdown) closes our side and returns once the peer has everything
-/// that was written. A stream that is dropped closes in the background, as a TCP socket does: what was
-/// written is still delivered, and the peer gets a reset if data from it was not read.
+/// that was written. A stream that is dropped closes in the background, as a TCP socket does: written data
+/// is still delivered, and the peer gets a reset if data from it was not read.
 #[derive(Debug)]
 pub struct TpaStream {
     shared: Arc<SharedHub>,

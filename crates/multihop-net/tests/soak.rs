@@ -31,7 +31,7 @@ async fn soak() {
     in_turn(&config, to, 10_000).await;
     let after = settled().await;
     assert_eq!(after.descriptors, before.descriptors, "of {before:?}");
-    // A kilobyte for each; the allocator keeps less.
+    // A kilobyte per connection; the allocator keeps less.
     assert!(after.bytes < before.bytes + 10_000_000, "{before:?}, then {after:?}");
     server.abort();
 }
@@ -96,7 +96,7 @@ struct Left {
     bytes: u64,
 }
 
-/// What there is once the last connections have lingered.
+/// The resources after the last connections have lingered.
 async fn settled() -> Left {
     tokio::time::sleep(Duration::from_millis(500)).await;
     what_there_is()

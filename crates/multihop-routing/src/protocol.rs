@@ -27,12 +27,12 @@ pub static PROTOCOLS: &[Protocol] = &[
     },
     Protocol {
         name: "apdr",
-        help: "The same with routes of least average delay (average path-delay routing).",
+        help: "OLSR with routes of least average delay (average path-delay routing).",
         config: || Box::new(apdr::Config::default()),
     },
     Protocol {
         name: "apdr-pr",
-        help: "The same with path reservation: a flow's first packet fixes the path of all that follow.",
+        help: "APDR with path reservation: a flow's first packet fixes the path of all that follow.",
         config: || Box::new(apdr::Config::reserving()),
     },
 ];

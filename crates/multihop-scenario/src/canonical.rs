@@ -1,9 +1,9 @@
-//! The canonical document: what identifies a scenario, in one spelling.
+//! The canonical document: normalised text that identifies a scenario.
 //!
 //! It holds the source with its overrides applied, as JSON with sorted keys and without spaces. The
 //! contents of the files that the scenario names stand in place of their paths. Name, seed and axes of
-//! a sweep are left out. Defaults are not filled in: a scenario that spells out a default has another
-//! document than one that omits it.
+//! a sweep are left out. Defaults are not filled in: a scenario that states a default has a different
+//! document from one that omits it.
 
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ fn unreadable(source: &Source, key: &str, message: String) -> Problems {
 
 /// Keys that name files, relative to the scenario's folder.
 const FILES: [&str; 3] = ["topology.file", "mobility.file", "expected.table"];
-/// Bytes of a file; checks of its contents allow less.
+/// Largest file, bytes; the checks of its contents have lower limits.
 const LONGEST: usize = 64 << 20;
 /// Keys of the root that the canonical document lacks.
 const LEFT_OUT: [&str; 3] = ["name", "seed", "sweep"];

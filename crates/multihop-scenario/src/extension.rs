@@ -1,4 +1,4 @@
-//! User-defined protocols: what a program says about each.
+//! User-defined protocols: what a program declares about each.
 //!
 //! A protocol is registered by its configuration, which lists its keys ([`Settings`]) as those of the
 //! built-in protocols do, and makes what the simulator runs.

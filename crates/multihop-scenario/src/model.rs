@@ -90,7 +90,7 @@ impl Scenario {
         used
     }
 
-    /// Whether another flow passes on what this one delivers.
+    /// Whether another flow relays what this one delivers.
     pub fn is_relayed(&self, flow: FlowId) -> bool {
         self.flows.iter().any(|other| matches!(other.app, App::Relay { of, .. } if of == flow))
     }
@@ -101,7 +101,7 @@ impl Scenario {
 pub struct Host {
     /// The node at the other end.
     pub gateway: NodeId,
-    /// Of either direction.
+    /// Bit rate of each direction.
     pub rate: BitRate,
     /// From the end of a packet's transmission to its arrival.
     pub delay: Duration,
@@ -125,7 +125,7 @@ pub enum ArpKind {
 /// Unless they stand still, their initial positions come from here and not from the topology.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mobility {
-    /// Not at all.
+    /// They do not move.
     Static,
     /// From one place drawn at random to the next.
     RandomWaypoint {
@@ -233,7 +233,7 @@ pub enum App {
     /// Greedy: always has data to send.
     #[default]
     Ftp,
-    /// This much data, then the end.
+    /// A fixed amount of data.
     File {
         /// Application bytes.
         bytes: u64,

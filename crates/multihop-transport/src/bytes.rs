@@ -1,11 +1,11 @@
-//! Application data in order: bytes, and stretches of which only the length matters.
+//! Application data in order: real bytes, and virtual stretches of which only the length matters.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use multihop_core::Payload;
 
-/// A queue of application data. Virtual stretches cost nothing, however long.
+/// A queue of application data. Virtual stretches take no memory, whatever their length.
 #[derive(Clone, Debug, Default)]
 pub struct ByteQueue {
     chunks: VecDeque<Chunk>,
@@ -61,7 +61,7 @@ impl ByteQueue {
         data
     }
 
-    /// A copy of `len` bytes from `offset`, which must be there.
+    /// A copy of `len` bytes from `offset`; the queue must have them.
     pub fn slice(&self, offset: u64, len: u32) -> Payload {
         let (mut skip, mut left) = (offset, u64::from(len));
         let mut copied: Option<Vec<u8>> = None;
@@ -158,7 +158,7 @@ impl Chunk {
         }
     }
 
-    /// Moves the first bytes, which must be there.
+    /// Moves the first bytes; the queue must have them.
     fn read(&mut self, into: &mut [u8]) {
         match self {
             Self::Bytes(bytes) => {
@@ -187,7 +187,7 @@ impl Chunk {
     }
 }
 
-/// Shorter stretches are put together, longer ones left where they are.
+/// Shorter stretches are merged, longer ones are not copied.
 const WORTH_A_CHUNK: usize = 256;
 
 #[cfg(test)]

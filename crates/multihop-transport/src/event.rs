@@ -42,12 +42,12 @@ impl From<Payload> for Data {
     }
 }
 
-/// What an endpoint gives to its driver.
+/// Output of an endpoint.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Output<S> {
     /// A segment for the peer.
     Segment(S),
-    /// Something the application may want to know.
+    /// An event for the application.
     Event(Event),
 }
 
@@ -56,9 +56,9 @@ pub enum Output<S> {
 pub enum Event {
     /// Data can flow.
     Connected,
-    /// This many more bytes are in order: to be read, unless the endpoint is a sink.
+    /// This many more bytes have arrived in order; they can be read, unless the endpoint is a sink.
     Delivered(u64),
-    /// The peer has this many more bytes of ours.
+    /// The peer has acknowledged this many more bytes.
     Acked(u64),
     /// The peer closed its side: nothing follows what has been delivered.
     PeerClosed,
@@ -75,7 +75,7 @@ pub enum Event {
 pub enum SendError {
     /// The connection, or this side of it, is closed.
     Closed,
-    /// An endless source is ahead.
+    /// An endless source was queued before it.
     Endless,
 }
 

@@ -1,7 +1,7 @@
 //! End-to-end state machines: packets and time in, packets and events out.
 //!
-//! No clock, no socket, no thread: `no_std` with `alloc`. A driver gives an endpoint what arrives,
-//! takes what leaves, and comes back at the deadline the endpoint names.
+//! No clock, no socket, no thread: `no_std` with `alloc`. A driver passes in what arrives, sends
+//! the outputs, and comes back at the endpoint's deadline.
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;

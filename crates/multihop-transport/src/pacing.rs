@@ -21,7 +21,7 @@ pub struct PacingConfig {
     pub cov: Cov,
     /// Where the delay of n hops comes from.
     pub clock: Clock,
-    /// Factor on each sample in the deviation (K of the TPA paper, Equation 3).
+    /// Factor of each sample in the deviation (K of the TPA paper, Equation 3).
     pub k: u8,
     /// What `k` does to the mean.
     pub k_mean: KMean,
@@ -51,7 +51,7 @@ pub enum Cov {
 /// Where the delay of n hops comes from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Clock {
-    /// From the round trip, what data and ACK differ by in size made up for (section 4.3).
+    /// From the round-trip time, corrected for the different sizes of data and ACK (section 4.3).
     Own,
     /// From the one-way delay that a receiver with the same clock measures (section 5.1.1).
     Synchronised,
@@ -60,9 +60,9 @@ pub enum Clock {
 /// What a factor on the samples does to their mean in the deviation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum KMean {
-    /// Nothing, as Equation 3 of the TPA paper is printed: (K - 1) times the mean is in each deviation.
+    /// Nothing, as Equation 3 of the TPA paper is printed: each deviation includes (K - 1) times the mean.
     Raw,
-    /// It is scaled as well: K times the variation.
+    /// The mean is scaled as well: the variation is K times as large.
     Scaled,
 }
 
@@ -92,9 +92,9 @@ impl Settings for PacingConfig {
         if self.rules != before {
             *self = self.with_rules(self.rules);
         }
-        keys.about("Weight of the past in the average time that data takes over reuse_hops hops.")
+        keys.about("Weight of earlier samples in the average time that data needs for reuse_hops hops.")
             .thousandths("alpha", &mut self.alpha, 0.0..=1.0);
-        keys.about("Number of round-trip times whose variation is taken.").whole(
+        keys.about("Number of round-trip times from which the variation is computed.").whole(
             "history",
             &mut self.history,
             1..=10_000,
@@ -124,7 +124,7 @@ impl PacingConfig {
     /// Why the keys do not exist where a transport is not paced.
     pub const REASON: &str = "is not paced, allowed with: +ap";
 
-    /// What the TCP-AP paper settles on (section 4.5).
+    /// The values that the TCP-AP paper chooses (section 4.5).
     pub const fn new(bandwidth: BitRate) -> Self {
         Self {
             rules: Rules::Paper,
@@ -150,20 +150,20 @@ impl PacingConfig {
 }
 
 impl Pacer {
-    /// A pacer that knows nothing of its path yet.
+    /// A pacer without information about its path.
     pub fn new(config: PacingConfig) -> Self {
         let history = History::new(config.history);
         Self { hops: None, history, queueing: None, delay: None, cov: 0, gap: None, config }
     }
 
-    /// The path to the peer is this long. Samples from now on are read with it.
+    /// The path to the peer is this long. It applies to samples from now on.
     pub fn set_hops(&mut self, hops: u8) {
         self.hops = Some(hops.max(1));
     }
 
-    /// Takes the round trip of a data packet that was sent exactly once, and the way there if the
-    /// receiver's clock is that of the sender. A full packet has `payload` bytes that its ACK has not;
-    /// all headers are alike.
+    /// Takes the round-trip time of a data packet that was sent exactly once, and the one-way delay if
+    /// the receiver's clock is that of the sender. A full packet has `payload` bytes that its ACK has
+    /// not; all headers are equally long.
     pub fn sample(&mut self, payload: u32, round_trip: Duration, there: Option<Duration>) {
         match self.config.rules {
             Rules::Paper => {
@@ -197,8 +197,8 @@ impl Pacer {
         self.gap
     }
 
-    /// When the next data packet may leave after one at `last`, if that is later than `now`: by the gap
-    /// as it is now, so that a new sample also moves a packet that waits.
+    /// When the next data packet may leave after one at `last`, if that is later than `now`. The
+    /// current gap counts, so a new sample also affects a packet that already waits.
     pub(crate) fn holds_until(&self, now: Instant, last: Option<Instant>) -> Option<Instant> {
         let at = last? + self.gap?;
         (at > now).then_some(at)
@@ -318,7 +318,7 @@ impl History {
         self.sum.checked_div(self.len())
     }
 
-    /// Of the samples, each taken `k` times, about their mean, taken once.
+    /// Standard deviation of the samples, each multiplied by `k`, from their unscaled mean.
     fn standard_deviation(&self, k: u64) -> u64 {
         let (n, k) = (u128::from(self.len()), u128::from(k));
         if n < 2 {
@@ -353,13 +353,13 @@ fn scaled(a: u64, b: u64, c: u64) -> u64 {
 }
 
 const MILLION: u64 = 1_000_000;
-/// Longer times than this, 4.6 min, count as this long, so that no sum overflows.
+/// Longer times than this (4.6 min) are truncated, so that no sum overflows.
 const LONGEST: Duration = Duration::from_nanos(1 << 38);
 /// Delays of the authors' rules that do not count.
 const TOO_LONG: Duration = Duration::from_millis(500);
 /// Bytes of headers in a data packet and in an ACK by the authors' rules; on the air they are fewer.
 const HEADERS: u32 = 112;
-/// A gap of zero would be no pacing.
+/// A gap of zero would disable pacing.
 const SHORTEST: Duration = Duration::from_micros(1);
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub struct RtoConfig {
     pub max: Duration,
     /// Tick of the clock: samples are read in whole ticks, and the variance term is at least one.
     pub granularity: Duration,
-    /// The backoff factor stops growing here.
+    /// Largest backoff factor.
     pub backoff_limit: u32,
     /// Once the backoff factor is larger than this, the estimate counts as stale: its value moves
     /// into the variance, and the next sample starts afresh. `None` keeps it.
@@ -57,7 +57,7 @@ impl RttEstimator {
         let srtt = match self.srtt {
             // RFC 6298 §2.2
             None => {
-                // A forgotten estimate left its weight in the variance.
+                // A discarded estimate still counts in the variance.
                 self.rttvar = self.rttvar.max(ticks / 2);
                 ticks
             }
@@ -77,7 +77,7 @@ impl RttEstimator {
     /// The timer expired: doubles the timeout (RFC 6298 §5.5).
     pub fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_mul(2).min(self.config.backoff_limit);
-        // RFC 6298 §5, last paragraph: the estimate is likely bogus by now.
+        // RFC 6298 §5, last paragraph: the estimate is probably wrong by now.
         if self.config.forget_above.is_some_and(|limit| self.backoff > limit)
             && let Some(srtt) = self.srtt.take()
         {
@@ -85,7 +85,7 @@ impl RttEstimator {
         }
     }
 
-    /// Back to the initial timeout, without backoff, until the next sample.
+    /// Restores the initial timeout, without backoff, until the next sample.
     pub fn restart(&mut self) {
         self.base = self.config.initial;
         self.backoff = 1;
@@ -143,7 +143,7 @@ fn weighted(old: Duration, new: Duration, n: u64) -> Duration {
     if new >= old { old + (new - old) / n } else { old - (old - new) / n }
 }
 
-/// A timer of zero would fire for ever at one instant.
+/// A timer of zero would expire again and again at one instant.
 const FLOOR: Duration = Duration::from_micros(1);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a transport keeps of the data to be sent.
+//! The data of a transport that is to be sent or not yet acknowledged.
 
 use multihop_core::Payload;
 
@@ -37,7 +37,7 @@ impl SendQueue {
         }
     }
 
-    /// Itself, unless the connection is closed for sending or an endless source is ahead.
+    /// The queue itself, unless the connection is closed for sending or an endless source is queued.
     pub(crate) fn if_open(&mut self, is_open: bool) -> Result<&mut Self, SendError> {
         match is_open {
             true if self.endless => Err(SendError::Endless),
@@ -67,7 +67,7 @@ impl SendQueue {
         freed
     }
 
-    /// What has not arrived is not sent any more.
+    /// Data that has not arrived is no longer sent.
     pub fn forget(&mut self) {
         *self = Self { first: self.end(), ..Self::new() };
     }

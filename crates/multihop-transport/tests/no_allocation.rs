@@ -9,7 +9,7 @@ use multihop_transport::tpa;
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
 
-/// The only test of this program, so that nobody else is counted.
+/// The only test of this program, so that no other test's allocations are counted.
 #[test]
 fn a_warm_connection_allocates_nothing() {
     let pacer = PacingConfig::new(BitRate(2_000_000));

@@ -58,7 +58,7 @@ fn interrupted() -> anyhow::Result<impl Future<Output = i32>> {
     })
 }
 
-/// Opens the listener, and prints by `say` what the peer needs.
+/// Opens the listener; `say` prints what the peer needs.
 async fn listen(
     address: &Address,
     args: &NetArgs,

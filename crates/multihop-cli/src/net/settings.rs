@@ -1,4 +1,4 @@
-//! From arguments to the transport and who the other end may be.
+//! From arguments to the transport and the accepted peers.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use multihop_scenario::{Extension, Extensions, set_transport};
 use super::args::NetArgs;
 use crate::CommandError;
 
-/// What a command sets of TPA, unless its user chooses another value.
+/// The parameters of TPA that a command sets unless the user does.
 pub(super) type Usual<'a> = &'a [(&'a str, String)];
 
 /// For the listening end: without a security mode it makes a token, which peers must know.

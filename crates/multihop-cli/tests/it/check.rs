@@ -1,4 +1,4 @@
-//! `multihop check`, `multihop schema`, and arguments that make no sense.
+//! `multihop check`, `multihop schema`, and invalid arguments.
 
 use super::{Folder, SHORT, code, multihop, stderr, stdout};
 
@@ -35,7 +35,7 @@ fn a_bad_value_in_the_sweep() {
 }
 
 #[test]
-fn a_file_that_is_not_there_or_not_text() {
+fn a_missing_file_and_one_that_is_not_text() {
     let folder = Folder::new("absent");
     let output = multihop(&folder, &["check", "nowhere.toml"]);
     assert_eq!(code(&output), 2);

@@ -27,7 +27,7 @@ fn frames(animation: &str) -> Vec<[f64; 4]> {
 }
 
 #[test]
-fn what_was_written_moves_alike() {
+fn an_exported_movement_equals_the_original() {
     let folder = Folder::new("round-trip").with("a.toml", WAYPOINT);
     let animation = |file: &str, set: &str| {
         let args = ["motion", file, "--set", set, "--format", "netanim", "--every", "0.7"];
@@ -56,7 +56,7 @@ fn what_was_written_moves_alike() {
 }
 
 #[test]
-fn seeds_move_otherwise_and_durations_cut() {
+fn another_seed_moves_differently_and_a_shorter_duration_truncates() {
     let folder = Folder::new("motion-seed").with("a.toml", WAYPOINT);
     let motion = |more: &[&str]| {
         let output = multihop(&folder, &[&["motion", "a.toml", "--format", "bonnmotion"], more].concat());
@@ -84,7 +84,7 @@ fn static_nodes_have_positions() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_arguments_are_refused() {
     let folder = Folder::new("motion-refused").with("a.toml", WAYPOINT);
     let refused = |more: &[&str]| {
         let output = multihop(&folder, &[&["motion", "a.toml"], more].concat());

@@ -59,7 +59,7 @@ impl Bridge {
         runtime()?.block_on(async { Self::new(TpaStream::connect(addr, config).await?) })
     }
 
-    /// The stream, for addresses and statistics.
+    /// The stream, for its addresses and statistics.
     pub fn stream(&self) -> MutexGuard<'_, TpaStream> {
         lock(&self.stream)
     }

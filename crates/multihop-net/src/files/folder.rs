@@ -12,7 +12,7 @@ use nix::fcntl::{AtFlags, OFlag, open, openat};
 use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-/// An open folder, independent of what its path names by now.
+/// An open folder, which remains the same when its path is renamed or replaced.
 #[derive(Debug)]
 pub(super) struct Folder(OwnedFd);
 

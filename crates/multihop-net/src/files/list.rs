@@ -145,7 +145,7 @@ pub(super) fn open(path: &Path, size: u64) -> Result<(File, Stamp), Error> {
     if found.is_file() && found.len() == size {
         Ok((file, Stamp::of(&found)))
     } else {
-        Err(bad(&"it changed during the transfer; send it again"))
+        Err(bad(&"it changed during the transfer: repeat the transfer"))
     }
 }
 

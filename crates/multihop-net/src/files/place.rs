@@ -17,7 +17,7 @@ pub(super) struct Present {
     pub(super) finished: bool,
 }
 
-/// Finds which parts of the announced files exist; an error tells why they cannot be stored.
+/// Finds which parts of the announced files exist; the error is the reason why they cannot be stored.
 pub(super) fn survey(root: &Folder, entries: &[FileEntry], overwrite: bool) -> Result<Vec<Present>, String> {
     let mut held = Vec::new();
     for (index, entry) in (0..).zip(entries) {

@@ -97,9 +97,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         match self.next().await? {
             TransferMessage::Hello { version: VERSION } => {}
             TransferMessage::Hello { version } => {
-                return Err(Error::Here(format!("the sender speaks version {version}, allowed: {VERSION}")));
+                return Err(Error::Here(format!("the sender uses version {version}, allowed: {VERSION}")));
             }
-            _ => return Err(Error::Protocol("it is not a file sender".to_owned())),
+            _ => return Err(Error::Protocol("the peer is not multihop send".to_owned())),
         }
         let mut entries = Vec::new();
         let mut names = 0;

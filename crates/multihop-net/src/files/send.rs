@@ -53,7 +53,7 @@ where
     let spoken = tokio::select! {
         biased;
         heard = &mut hear => {
-            return heard.and_then(|_| Err(Error::Protocol("its result came before the end".to_owned())));
+            return heard.and_then(|_| Err(Error::Protocol("it sent a result before the end".to_owned())));
         }
         spoken = speak(outgoing, sources, haves, report) => spoken,
     };
@@ -65,7 +65,7 @@ where
         },
         Err(other) => Err(other),
         Ok(()) if hear.await? == files => Ok(()),
-        Ok(()) => Err(Error::Protocol("its number of files differs".to_owned())),
+        Ok(()) => Err(Error::Protocol("it reported another number of files".to_owned())),
     }
 }
 
@@ -86,7 +86,7 @@ where
             _ => return Err(out_of_order()),
         };
     }
-    // The receiver of the channel is gone once we have given up.
+    // The channel has no receiver once the transfer has failed.
     let _ = ready.send(haves);
     match incoming.next().await? {
         TransferMessage::Verdict { files } => Ok(files),
@@ -149,7 +149,7 @@ where
             let now = file.metadata().await.map_err(|why| cannot_read(&path, &why))?;
             if start.offset + sent < size || Stamp::of(&now) != start.stamp {
                 return Err(Error::Here(format!(
-                    "'{}' changed during the transfer; send it again",
+                    "'{}' changed during the transfer: repeat the transfer",
                     entry.name
                 )));
             }

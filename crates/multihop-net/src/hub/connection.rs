@@ -1,4 +1,4 @@
-//! One connection of a hub: its endpoint, who holds it, and how it ended.
+//! One connection of a hub: its endpoint, its owner, and how it ended.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -23,7 +23,7 @@ pub(super) struct Connection {
     pub(super) holder: Holder,
     /// Whether it is in the hub's list of connections that may have something to send.
     pub(super) is_ready: bool,
-    /// When the hub must come back to it.
+    /// The deadline of the endpoint.
     pub(super) deadline: Option<Instant>,
     /// Its number among the lingering connections.
     pub(super) lingering: Option<u64>,
@@ -35,20 +35,20 @@ pub(super) struct Connection {
     pub(super) traffic: Traffic,
     life: Life,
     sending: Sending,
-    /// The peer has closed its side: nothing follows what waits to be read.
+    /// The peer has closed its side: no data follows that which waits to be read.
     peer_closed: bool,
-    /// Since when the peer's port has been reported closed, with nothing received from it since.
+    /// When the peer's port was first reported closed; nothing has been received from it since.
     port_closed: Option<PortClosed>,
 }
 
-/// Who needs a connection.
+/// The owner of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Holder {
-    /// Nobody yet: a peer opened it and has not proved its address.
+    /// No owner yet: a peer opened it and has not proved its address.
     HalfOpen,
     /// An application, or the backlog from which one will accept it.
     Application,
-    /// Nobody any more: it closes in the background.
+    /// No owner any more: it closes in the background.
     Released,
 }
 
@@ -62,7 +62,7 @@ enum Life {
     Open,
     /// The peer has all our data and has closed its side. Only its last ACK is missing, and it may be gone.
     LastAck,
-    /// It did not close in order.
+    /// It was aborted, reset, or timed out.
     Failed {
         error: Error,
         was_open: bool,
@@ -82,7 +82,7 @@ enum Sending {
 #[derive(Clone, Copy, Debug)]
 struct PortClosed {
     since: Instant,
-    /// Datagrams sent since, none of which was answered.
+    /// Unanswered datagrams sent since.
     unanswered: u32,
 }
 
@@ -149,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// The segment as a notice names it, if it had data or FIN.
+    /// The identification of a segment in notices, if it has data or FIN.
     fn named(&self, segment: &Segment) -> Option<LostSegment> {
         let id = Some(self.endpoint.id_of(segment)).filter(|&id| id != SegmentId::Other)?;
         Some(LostSegment { source: segment.source, destination: segment.destination, segment: id })
@@ -186,8 +186,8 @@ impl Connection {
         is_last_ack
     }
 
-    /// Anybody can forge a report, but a live peer answers: it is gone only if reports go on, and nothing is
-    /// received.
+    /// Anybody can forge a report, but a live peer answers: it is gone only if reports continue and nothing
+    /// is received.
     fn is_peer_gone(&mut self, now: Instant) -> bool {
         let closed = *self.port_closed.get_or_insert(PortClosed { since: now, unanswered: 0 });
         let is_gone =
@@ -313,7 +313,7 @@ impl Connection {
         }
     }
 
-    /// True once: when the peer has everything, and knows that nothing follows.
+    /// True once: when the peer has all data and our FIN.
     pub(super) fn has_just_closed(&mut self) -> bool {
         let has_just_closed = self.sending == Sending::Closing && self.peer_has_all();
         if has_just_closed {
@@ -349,5 +349,5 @@ impl Connection {
 
 /// Port-unreachable for this long means that the peer is gone.
 const PEER_GONE: Duration = Duration::from_secs(3);
-/// And it had this many datagrams to answer meanwhile.
+/// The peer is gone only if this many datagrams were unanswered as well.
 const PEER_GONE_DATAGRAMS: u32 = 3;

@@ -10,19 +10,19 @@ use multihop_wire::tpa::{Options, Segment};
 
 use crate::stats::Stats;
 
-/// What the hub needs of an end besides [`Connection`]. Its segments are always
+/// What the hub requires of an end besides [`Connection`]. Its segments are always
 /// [`Tpa`](multihop_transport::connection::Segment::Tpa).
 pub(super) trait Endpoint: Connection + fmt::Debug {
-    /// Where the connection is.
+    /// The state of the connection.
     fn state(&self) -> State;
 
     /// What the peer announced in its SYN.
     fn peer(&self) -> &Options;
 
-    /// Retransmits the SYN at once: what carries it has learnt what it lacked.
+    /// Retransmits the SYN at once, because the protection now has a cookie for it.
     fn connect_again(&mut self);
 
-    /// Whether `segment` opens a new connection in place of this one, which is only lingering.
+    /// Whether `segment` opens a new connection in place of this one, which only lingers.
     fn gives_way_to(&self, segment: &Segment) -> bool;
 
     /// Closes our side, and reads no more.
@@ -34,7 +34,7 @@ pub(super) trait Endpoint: Connection + fmt::Debug {
     /// Bytes that wait to be read.
     fn unread(&self) -> u64;
 
-    /// What a notice calls a segment that this end has sent.
+    /// The identification in notices of a segment that this end has sent.
     fn id_of(&self, segment: &Segment) -> SegmentId {
         segment.id()
     }

@@ -170,7 +170,7 @@ impl Hub {
         }
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout).
+    /// The next deadline for [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
@@ -180,7 +180,7 @@ impl Hub {
         self.events.pop_front()
     }
 
-    /// Takes as much of `data` as there is room for; 0 if there is none now.
+    /// Queues as much of `data` as fits into the buffer; returns the number of bytes.
     pub fn write(&mut self, now: Instant, id: Id, data: &[u8]) -> Result<usize, Error> {
         let room = self.limits.send_buffer;
         let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
@@ -191,7 +191,7 @@ impl Hub {
         Ok(taken)
     }
 
-    /// Copies received data into `into`; `Some(0)` at the end of the stream, `None` if nothing is there yet.
+    /// Copies received data into `into`; `Some(0)` at the end of the stream, `None` if no data has arrived yet.
     pub fn read(&mut self, id: Id, into: &mut [u8]) -> Result<Option<usize>, Error> {
         let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
         let taken = connection.read(into)?;
@@ -217,7 +217,7 @@ impl Hub {
         }
     }
 
-    /// The application is done with a connection: it closes in the background.
+    /// The application releases a connection, which then closes in the background.
     pub fn release(&mut self, now: Instant, id: Id) {
         if let Some(connection) = self.connections.get_mut(id) {
             connection.holder = Holder::Released;
@@ -252,7 +252,7 @@ impl Hub {
         self.is_empty() && !self.listening
     }
 
-    /// Whether only lingering connections are left that no application holds, and no peer can open one.
+    /// Whether all connections are lingering and released, and no peer can open one.
     pub fn only_lingers(&self) -> bool {
         let held = |id: &Id| {
             self.connections.get(*id).is_some_and(|connection| connection.holder == Holder::Application)
@@ -343,7 +343,7 @@ enum Role {
     Listener,
 }
 
-/// The default of TPA's pacing: nobody knows the bandwidth of a real path.
+/// The default of TPA's pacing, because the bandwidth of a real path is unknown.
 const BANDWIDTH: BitRate = BitRate(2_000_000);
 const UDP_HEADER: u16 = 8;
 const TPA_HEADER: u16 = 12;

@@ -1,4 +1,4 @@
-//! Output: datagrams to send, and what becomes of a connection that has nothing more to send.
+//! Output: datagrams to send, and the end of connections that have nothing more to send.
 
 use multihop_core::Instant;
 use multihop_transport::connection::{Event, Output, Segment as Carried};
@@ -106,7 +106,7 @@ impl Hub {
                 self.closed += 1;
                 self.bound_lingering();
             }
-            // In LISTEN: a peer whose SYN was rejected, or reset.
+            // In LISTEN: the peer's SYN was rejected, or the peer has reset.
             State::Listen | State::Closed => self.on_closed(id),
             _ => {}
         }
@@ -133,7 +133,7 @@ impl Hub {
         }
     }
 
-    /// Aborts a connection, and takes it out of the tables: datagrams from the peer no longer find it.
+    /// Aborts a connection and removes it from the tables, so that datagrams from the peer are no longer for it.
     pub(super) fn detach(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.endpoint.abort();

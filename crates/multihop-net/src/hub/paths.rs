@@ -1,4 +1,4 @@
-//! A peer that moves to another address keeps its connection, without help for redirection attacks.
+//! A peer that moves to another address keeps its connection; redirection attacks are prevented.
 
 use std::net::SocketAddr;
 
@@ -23,7 +23,7 @@ struct CandidateAddress {
     address: SocketAddr,
     since: Instant,
     last: Instant,
-    /// Copies that it gets before another datagram must come from it.
+    /// Number of copies that it gets before another datagram must arrive from it.
     copies: u8,
 }
 
@@ -57,7 +57,7 @@ impl Paths {
         }
     }
 
-    /// Where a copy of the next datagram must go as well.
+    /// The address that gets a copy of the next datagram.
     pub(super) fn take_copy(&mut self) -> Option<SocketAddr> {
         let candidate = self.candidate.as_mut()?;
         candidate.copies = candidate.copies.checked_sub(1)?;

@@ -252,7 +252,7 @@ mod tests {
             let text = PublicKey(key).to_string();
             let mut wrong = text.clone();
             wrong.replace_range(at..=at, &other);
-            // The check has 24 bits: no case in a million runs gets past it.
+            // The check has 24 bits: about one wrong text in 16 million passes.
             prop_assert_eq!(wrong.parse::<PublicKey>().is_ok(), wrong == text);
         }
     }

@@ -111,7 +111,7 @@ impl KnownPeers {
         io::Error::new(io::ErrorKind::PermissionDenied, text)
     }
 
-    /// A poisoned lock is safe to use: lines are only added whole.
+    /// A poisoned lock is safe to use, because only complete lines are added.
     fn lines(&self) -> MutexGuard<'_, Vec<Line>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }

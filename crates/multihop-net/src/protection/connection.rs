@@ -17,7 +17,7 @@ use crate::keys::PublicKey;
 
 /// Turns the segments of one connection into datagrams, and datagrams into segments.
 pub(crate) enum Protection {
-    /// Segments travel as they are.
+    /// Segments are not changed.
     Plain(PlainSession),
     /// Segments are encrypted and authenticated.
     Encrypted(Box<Session>),
@@ -92,7 +92,7 @@ impl Protection {
         }
     }
 
-    /// The reason that the listener gives for refusing the connection.
+    /// The listener's reason for refusing the connection.
     pub(crate) fn refusal(&self) -> Option<Reason> {
         match self {
             Self::Plain(_) => None,

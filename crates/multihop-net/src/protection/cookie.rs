@@ -9,7 +9,7 @@ use multihop_core::{Duration, Instant};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// What a peer must show to prove that it receives what is sent to its address.
+/// Shows that a peer receives datagrams sent to its address.
 pub(crate) type Cookie = [u8; 16];
 
 /// The key of cookies: a cookie is a keyed hash of address, port and time, so that none needs to be stored.

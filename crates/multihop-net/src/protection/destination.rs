@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-/// What a datagram says about the connection that it is for.
+/// How a datagram identifies its connection.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Destination {
     /// The connection with the peer at this address.

@@ -1,4 +1,4 @@
-//! What the protection makes of a datagram.
+//! How the protection classifies a datagram.
 
 use multihop_wire::tpa::Segment;
 
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::transport::TransportName;
 
-/// What a datagram for a connection turned out to be.
+/// The classification of a datagram for a connection.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Unprotected {
     /// A segment of this connection, and its place among the sender's datagrams if it was encrypted.
@@ -16,7 +16,7 @@ pub(crate) enum Unprotected {
     WrongTransport {
         /// The answer.
         answer: Segment,
-        /// What each end uses.
+        /// The transports of the two ends.
         error: Error,
     },
     /// An authentic datagram that has arrived before.

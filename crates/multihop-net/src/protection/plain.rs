@@ -24,7 +24,7 @@ pub(crate) struct PlainSession {
     cookies: u8,
 }
 
-/// Accepts every peer that receives what is sent to its address.
+/// Accepts every peer that receives datagrams sent to its address.
 pub(crate) struct PlainAcceptor {
     transport: TransportName,
     cookies: CookieKey,
@@ -54,7 +54,7 @@ impl PlainSession {
         Unprotected::Segment(segment, None)
     }
 
-    /// Puts the cookie into the SYN from now on. A listener that keeps sending new ones gets no more answers.
+    /// Puts the cookie into the SYN from now on. A listener that sends one new cookie after another gets no more answers.
     fn on_cookie(&mut self, cookie: Cookie) -> Unprotected {
         if self.cookies >= MAX_COOKIES || cookie == self.cookie {
             return Unprotected::Ignored;

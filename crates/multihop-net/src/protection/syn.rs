@@ -69,7 +69,7 @@ pub(super) const HEADER: usize = Framing::Udp.header_len();
 const FLAGS: usize = 3;
 const SYN: u8 = 2;
 
-/// Types of options. That of one byte has no length.
+/// Types of options. The one-byte option has no length.
 const PAD: u8 = 0;
 const VERSION: u8 = 1;
 const MSS: u8 = 2;

@@ -44,7 +44,7 @@ pub(crate) struct Inbox {
 /// The result of [`Socket::send`].
 #[derive(Debug)]
 pub(crate) enum SendResult {
-    /// It was sent, or counts as lost.
+    /// It was sent, or is considered lost.
     Done,
     /// The kernel's buffer is full; try later.
     Later,

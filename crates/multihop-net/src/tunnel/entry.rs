@@ -26,7 +26,7 @@ pub struct Dialer {
     config: Config,
     /// Whether targets may be reached by TCP from here if the gateway does not answer.
     falls_back: bool,
-    /// Until when the gateway is not tried again.
+    /// The time until which the gateway is not tried again.
     silent: Mutex<Option<Instant>>,
 }
 
@@ -48,7 +48,7 @@ impl Dialer {
         // A loopback target means the gateway's loopback.
         found.retain(|address| !is_loopback(address.ip()));
         if found.is_empty() {
-            tracing::warn!(%wanted, "the target is on the gateway's own host: not reachable without the gateway");
+            tracing::warn!(%wanted, "the target is a loopback address of the gateway: not reachable without the gateway");
             return Err(Refusal::Network);
         }
         tracing::warn!(%wanted, "connecting by TCP, unprotected");

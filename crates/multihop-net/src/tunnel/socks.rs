@@ -10,7 +10,7 @@ use super::address::Address;
 /// Reads the target that a client requests. On failure the client has got its error reply.
 pub(super) async fn request<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) -> io::Result<Address> {
     if stream.read_u8().await? != VERSION {
-        return Err(io::Error::other("the client does not speak SOCKS5"));
+        return Err(io::Error::other("the client does not use SOCKS5"));
     }
     let mut methods = vec![0; usize::from(stream.read_u8().await?)];
     stream.read_exact(&mut methods).await?;
@@ -21,7 +21,7 @@ pub(super) async fn request<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) -
     stream.write_all(&[VERSION, WITHOUT_PASSWORD]).await?;
     let [version, command, _] = [stream.read_u8().await?, stream.read_u8().await?, stream.read_u8().await?];
     if version != VERSION {
-        return Err(io::Error::other("the client does not speak SOCKS5"));
+        return Err(io::Error::other("the client does not use SOCKS5"));
     }
     let wanted = Address::read(stream).await?;
     match wanted {

@@ -1,4 +1,4 @@
-//! Streams as descriptors: what a program in another language has.
+//! Streams as descriptors, as programs in other languages use them.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::loopback::{LOCAL, pair, pattern, plain, within};
 
-/// A bridged caller, its descriptor, and the answerer.
+/// A bridged caller, its descriptor, and the listener's stream.
 async fn bridged() -> (Bridge, UnixStream, multihop_net::TpaStream) {
     let (caller, answerer, _) = pair(&plain()).await;
     let (bridge, descriptor) = Bridge::new(caller).expect("descriptors are left");
@@ -42,7 +42,7 @@ fn a_program_writes_shuts_down_and_reads() {
 }
 
 #[test]
-fn what_was_written_before_the_descriptor_was_closed_arrives() {
+fn data_written_before_the_descriptor_was_closed_arrives() {
     within(10, async {
         let (bridge, mut program, mut answerer) = bridged().await;
         program.write_all(&pattern(100_000)).unwrap();

@@ -1,4 +1,4 @@
-//! Three hops of network namespaces: ICMP of the kernels of routers.
+//! Three hops between network namespaces, whose kernels send ICMP errors.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -9,10 +9,10 @@ use multihop_emu::Chain;
 use multihop_net::{Config, Security, TpaListener, TpaStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// How long the route is away.
+/// How long the route is lost.
 const AWAY: Duration = Duration::from_secs(10);
 
-/// What was made, unless this machine does not let us.
+/// The chain; `None` if this machine does not allow namespaces.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
 pub(crate) fn possible<T>(made: io::Result<T>) -> Option<T> {
     match made {
@@ -88,7 +88,7 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_within_a_second() {
     let during: Vec<_> = samples.iter().filter(|s| lost < s.at && s.at < back).collect();
     let acked = during.last().unwrap().acked;
     assert!(acked > 100_000, "{acked} bytes in the second before");
-    assert!(during.last().unwrap().notices > 0, "no router said anything");
+    assert!(during.last().unwrap().notices > 0, "no router reported anything");
     let frozen = during.iter().find(|s| s.phase == "freeze").expect("the sender froze").at - lost;
     assert!(frozen < Duration::from_secs(1), "frozen after {frozen:?}");
     let still = during.iter().skip_while(|s| s.at < lost + Duration::from_secs(2));
@@ -98,7 +98,7 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_within_a_second() {
     println!("frozen after {frozen:?}, resumed after {resumed:?}");
 }
 
-/// The second link is shorter than the first, which the sender learns from the router between.
+/// The second link has a smaller MTU than the first; the router between them reports it to the sender.
 #[test]
 fn datagrams_are_not_fragmented_and_segments_fit_the_path_mtu() {
     let Some(chain) = possible(Chain::new(2)) else { return };
@@ -134,7 +134,7 @@ fn datagrams_are_not_fragmented_and_segments_fit_the_path_mtu() {
     assert!(arrived == data, "{} bytes arrived", arrived.len());
     assert_eq!(mss, 1100 - 40);
     let cut = |host: usize| chain.hosts[host].run(|| ip_counter("FragOKs")).unwrap();
-    // The segments of one block had their numbers before; the window has room for all of them.
+    // The segments of one block had already been numbered; all of them fit into the window.
     assert_eq!((cut(0) <= 12, cut(1)), (true, 0), "{} at the sender", cut(0));
 }
 

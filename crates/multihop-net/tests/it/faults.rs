@@ -1,4 +1,4 @@
-//! Streams over networks that lose, double, reorder and damage. Longer: `python3 tools/net_study.py`.
+//! Streams over networks that lose, duplicate, reorder and damage datagrams. A longer study: `python3 tools/net_study.py`.
 
 use std::net::SocketAddr;
 
@@ -13,14 +13,14 @@ use crate::run;
 const BYTES: usize = 150_000;
 
 fn faults() -> Settings {
-    // A fifth does not arrive whole, and of the two hundred datagrams of a stream some are damaged for sure.
+    // A fifth of the datagrams is lost or damaged, so some of the two hundred of a stream are certainly damaged.
     Settings { loss: 0.15, duplicate: 0.05, reorder: 0.1, corrupt: 0.05, ..Settings::default() }
 }
 
 fn config(security: Security) -> Config {
     let mut config = Config::new(security);
     config.transport.cwnd_max = 12;
-    // Five calls, the usual number, come to nothing in 6 of 100 such networks: two answers must get through.
+    // Five SYNs, the default, fail in 6 of 100 such networks, because two answers must arrive.
     config.transport.syn_retries = None;
     config.transport.syn_wait = Duration::from_millis(100);
     config.transport.rto.max = Duration::from_secs(1);
@@ -54,8 +54,8 @@ fn a_bad_relay_only_delays_an_encrypted_stream() {
     });
 }
 
-/// What is damaged has the checksum that UDP gave it before, as on a real link. The relay cannot do that,
-/// and the plain protocol has no other.
+/// A damaged datagram keeps its UDP checksum, as on a real link. The relay cannot do that, and the plain
+/// protocol has no other checksum.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_bad_link_only_delays_a_plain_stream() {

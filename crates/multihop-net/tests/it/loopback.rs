@@ -87,7 +87,7 @@ fn many_connections_share_one_socket() {
 }
 
 #[test]
-fn what_was_written_arrives_though_the_stream_is_dropped() {
+fn written_data_arrives_although_the_stream_is_dropped() {
     within(10, async {
         let (mut caller, mut answerer, _listener) = pair(&plain()).await;
         caller.write_all(&pattern(50_000)).await.unwrap();
@@ -106,7 +106,7 @@ fn a_closed_port_refuses_the_connection() {
         drop(listener);
         let error = TpaStream::connect(addr, &plain()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
-        // The connection that was there lives on.
+        // The existing connection is not affected.
         kept.write_all(b"still").await.unwrap();
     });
 }
@@ -139,17 +139,17 @@ fn a_peer_that_never_answers_causes_a_timeout() {
 fn nothing_can_be_written_after_the_shutdown() {
     within(10, async {
         let (mut caller, mut answerer, _listener) = pair(&plain()).await;
-        caller.write_all(b"last words").await.unwrap();
+        caller.write_all(b"last bytes").await.unwrap();
         let (shut, read) = tokio::join!(caller.shutdown(), async {
             let mut all = Vec::new();
             answerer.read_to_end(&mut all).await.unwrap();
             all
         });
         shut.unwrap();
-        assert_eq!(read, b"last words");
+        assert_eq!(read, b"last bytes");
         let error = caller.write(b"more").await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe, "{error}");
-        // The other direction is open still.
+        // The other direction is still open.
         answerer.write_all(b"answer").await.unwrap();
         let mut answer = [0; 6];
         caller.read_exact(&mut answer).await.unwrap();
@@ -185,7 +185,7 @@ fn a_taken_port_is_addr_in_use() {
     });
 }
 
-/// The host reports it by ICMP, without a timeout.
+/// The host reports the closed port by ICMP, so there is no timeout.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_closed_port_is_connection_refused_at_once() {
@@ -249,8 +249,8 @@ fn garbage_neither_refuses_nor_connects() {
     });
 }
 
-/// As when its process is killed: its host reports a closed port. The kernel's reports of that must be
-/// taken from its queue, or the socket would never be idle again.
+/// As after its process was killed: its host reports a closed port. The kernel's reports must be read
+/// from the error queue, otherwise the socket would never be idle again.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_peer_that_is_gone_is_an_error_in_seconds_and_costs_no_time_until_then() {
@@ -266,16 +266,16 @@ fn a_peer_that_is_gone_is_an_error_in_seconds_and_costs_no_time_until_then() {
         there.shutdown_background();
         tokio::time::sleep(Duration::from_millis(100)).await;
         drop(held);
-        stream.write_all(b"is anybody there?").await.unwrap();
+        stream.write_all(b"a question").await.unwrap();
         let (begun, cpu) = (std::time::Instant::now(), thread_seconds());
         let error = timeout(Duration::from_secs(20), stream.read(&mut [0; 10])).await.unwrap().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
         assert!(begun.elapsed() > Duration::from_secs(2), "{:?} is too soon", begun.elapsed());
         assert!(stream.stats().notices > 1);
         let spent = thread_seconds() - cpu;
-        assert!(spent < 0.3, "{spent} s of processor time in {:?}", begun.elapsed());
+        assert!(spent < 0.3, "{spent} s of CPU time in {:?}", begun.elapsed());
     };
-    // A driver that is never idle lets nothing else run on its thread, time limits neither.
+    // A driver that is never idle blocks its thread, including time limits.
     let (done, ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         here.block_on(test);
@@ -284,7 +284,7 @@ fn a_peer_that_is_gone_is_an_error_in_seconds_and_costs_no_time_until_then() {
     ended.recv_timeout(crate::LIMIT).expect("the test has failed, or hangs");
 }
 
-/// Processor time of this thread.
+/// CPU time of this thread.
 #[cfg(target_os = "linux")]
 fn thread_seconds() -> f64 {
     let status = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux reports it");

@@ -15,11 +15,11 @@ mod tunnel;
 
 use std::time::Duration;
 
-/// Runs a test to its end, which must be near.
+/// Runs a test, with a time limit.
 fn run<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async { tokio::time::timeout(LIMIT, test).await.expect("the test hangs") })
 }
 
-/// For one test, on a busy machine.
+/// Time limit of one test, on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);

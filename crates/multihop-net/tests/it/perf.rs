@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::run;
 
 #[test]
-fn what_is_sent_is_counted_at_both_ends_in_both_directions() {
+fn both_ends_count_the_data_of_both_directions() {
     run(async {
         let config = Config::new(Security::Plain);
         let listener = TpaListener::bind("127.0.0.1:0".parse().unwrap(), config.clone()).await.unwrap();
@@ -37,7 +37,7 @@ fn what_is_sent_is_counted_at_both_ends_in_both_directions() {
 }
 
 #[test]
-fn time_ends_a_measurement_and_noise_does_not_end_the_server() {
+fn time_ends_a_measurement_and_random_bytes_do_not_end_the_server() {
     run(async {
         let config = Config::new(Security::Plain);
         let listener = TpaListener::bind("127.0.0.1:0".parse().unwrap(), config.clone()).await.unwrap();
@@ -45,7 +45,7 @@ fn time_ends_a_measurement_and_noise_does_not_end_the_server() {
         tokio::spawn(async move { serve(&listener, |_, _| ()).await });
         let mut stream = TpaStream::connect(addr, &config).await.unwrap();
         stream.write_all(b"\x01\0\0\0\x04noise").await.unwrap();
-        // It is let go.
+        // The server drops the connection.
         let _ = stream.read_to_end(&mut Vec::new()).await;
         let stream = TpaStream::connect(addr, &config).await.unwrap();
         let amount = Amount::Time(Duration::from_millis(200));

@@ -46,7 +46,7 @@ async fn echo(listens: Config, calls: &Config) -> io::Result<(TpaStream, TpaStre
     Ok((stream, answers.await??))
 }
 
-/// How a caller fares, and how long that takes.
+/// The error of a caller, and the time until then.
 async fn fails(listens: Config, calls: &Config) -> (io::Error, Duration) {
     let listener = TpaListener::bind(LOCAL, listens).await.unwrap();
     let began = std::time::Instant::now();
@@ -55,7 +55,7 @@ async fn fails(listens: Config, calls: &Config) -> (io::Error, Duration) {
 }
 
 #[test]
-fn with_a_token_nobody_has_a_key() {
+fn with_a_token_no_end_has_a_key() {
     within(10, async {
         let (caller, answerer) = echo(token(1), &token(1)).await.unwrap();
         assert_eq!((caller.peer_key(), answerer.peer_key()), (None, None));
@@ -77,8 +77,8 @@ fn a_security_mismatch_gives_a_clear_error() {
         let plain = || Config::new(Security::Plain);
         let cases = [
             (token(1), token(2), io::ErrorKind::PermissionDenied, "another token"),
-            (token(1), any(), io::ErrorKind::ConnectionRefused, "wants a token"),
-            (any(), token(1), io::ErrorKind::ConnectionRefused, "wants a key"),
+            (token(1), any(), io::ErrorKind::ConnectionRefused, "requires a token"),
+            (any(), token(1), io::ErrorKind::ConnectionRefused, "requires a key"),
             (plain(), token(1), io::ErrorKind::ConnectionRefused, "only plain connections"),
             (token(1), plain(), io::ErrorKind::ConnectionRefused, "no plain connections"),
         ];
@@ -104,7 +104,7 @@ fn a_listener_refuses_unknown_keys() {
 }
 
 #[test]
-fn the_key_of_a_first_contact_is_remembered_and_a_changed_one_refused_aloud() {
+fn the_key_of_a_first_contact_is_stored_and_a_changed_one_is_an_error() {
     within(10, async {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("known_peers");
@@ -126,8 +126,8 @@ fn the_key_of_a_first_contact_is_remembered_and_a_changed_one_refused_aloud() {
     });
 }
 
-/// Passes datagrams on, each behind some that it has made of it. Returns how many those were.
-async fn meddle(listener: SocketAddr, socket: UdpSocket) -> u32 {
+/// Forwards datagrams, each preceded by forgeries of it. Returns the number of forgeries.
+async fn forward_with_forgeries(listener: SocketAddr, socket: UdpSocket) -> u32 {
     let (mut rng, mut caller, mut forged) = (Rng::stream(1, "test/meddle", 0), None, 0);
     let mut bytes = [0; 2000];
     let quiet = Duration::from_secs(1);
@@ -144,7 +144,7 @@ async fn meddle(listener: SocketAddr, socket: UdpSocket) -> u32 {
                 copy[at] ^= 1 << rng.below(8);
             }
             copy.truncate(len - rng.below(2) as usize);
-            // What the socket does not take was never sent.
+            // Datagrams that the socket does not take count as lost.
             forged += u32::from(socket.try_send_to(&copy, to).is_ok());
         }
         socket.send_to(&bytes[..len], to).await.unwrap();
@@ -158,7 +158,7 @@ fn garbage_on_a_socket_does_not_disturb_a_transfer() {
         let listener = TpaListener::bind(LOCAL, token(1)).await.unwrap();
         let socket = UdpSocket::bind(LOCAL).await.unwrap();
         let between = socket.local_addr().unwrap();
-        let meddler = tokio::spawn(meddle(listener.local_addr(), socket));
+        let meddler = tokio::spawn(forward_with_forgeries(listener.local_addr(), socket));
         let answers = tokio::spawn(async move {
             let mut stream = listener.accept().await.unwrap();
             let mut all = Vec::new();

@@ -11,14 +11,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::loopback::{LOCAL, pattern, within};
 
 #[test]
-fn whoever_has_read_the_page_can_talk_to_a_listener_with_a_token() {
+fn a_second_implementation_can_connect_with_a_token() {
     let token = Token::from_bytes(*b"fifteen letters");
     let secret = token.to_string().to_uppercase();
     talk(Config::new(Security::Token(token)), secret, None);
 }
 
 #[test]
-fn whoever_has_read_the_page_can_talk_to_a_listener_with_keys() {
+fn a_second_implementation_can_connect_with_keys() {
     let folder = tempfile::tempdir().unwrap();
     let (caller, file) = (Identity::generate().unwrap(), folder.path().join("key"));
     caller.save(&file).unwrap();

@@ -44,7 +44,7 @@ async fn proxy(rules: &[&str]) -> SocketAddr {
     addr
 }
 
-/// A SOCKS5 request with these bytes behind the version; the connection and the number that came back.
+/// A SOCKS5 request with these bytes after the version; returns the connection and the reply code.
 async fn ask(proxy: SocketAddr, request: &[u8]) -> (TcpStream, u8) {
     let mut stream = TcpStream::connect(proxy).await.unwrap();
     stream.write_all(&[5, 2, 2, 0]).await.unwrap();
@@ -141,7 +141,7 @@ fn socks_over_ipv6() {
 }
 
 #[test]
-fn socks_says_why_not() {
+fn socks_reports_the_reason_of_a_failure() {
     run(async {
         let closed = {
             let listener = TcpListener::bind(LOCAL).await.unwrap();
@@ -159,7 +159,7 @@ fn socks_says_why_not() {
         for (request, expected, what) in attempts {
             assert_eq!(ask(proxy, &request).await.1, expected, "{what}");
         }
-        // A client that cannot do without a password.
+        // A client that requires a password.
         let mut stream = TcpStream::connect(proxy).await.unwrap();
         stream.write_all(&[5, 1, 2]).await.unwrap();
         let mut method = [0; 2];

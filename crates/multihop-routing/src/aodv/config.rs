@@ -79,7 +79,7 @@ pub struct Config {
     pub node_traversal: Duration,
     /// Hops added to the TTL when the wait for a reply is computed.
     pub timeout_buffer: u8,
-    /// Network-wide requests before the search is given up (in `uu`, not counting the first
+    /// Network-wide requests before the search ends without success (in `uu`, not counting the first
     /// request).
     pub network_wide_requests: u8,
     /// `ns2`: the longest wait for a reply, and the pause after a search without success.
@@ -221,10 +221,10 @@ impl Config {
     /// The two keys that decide the defaults of all others.
     fn preset_keys(&mut self, keys: &mut dyn Visitor) {
         let presets = [("ns2", Preset::Ns2), ("uu", Preset::Uu)];
-        let about = "Whose AODV: ns2 is the agent of ns-2.35, uu is AODV-UU 0.9.";
+        let about = "Implementation: ns2 is the agent of ns-2.35, uu is AODV-UU 0.9.";
         let preset = keys.about(about).choice("preset", Some("ns2"), &presets);
         let failures = [("mac", LinkFailure::Mac), ("hello", LinkFailure::Hello)];
-        let about = "How broken links are found: the MAC gives up on a packet, or HELLOs are missing.";
+        let about = "How link failures are detected: the MAC gives up on a packet, or HELLOs are missing.";
         let link_failure = keys.about(about).choice("link_failure", Some("mac"), &failures);
         if preset.is_some() || link_failure.is_some() {
             *self = Self::new(preset.unwrap_or(self.preset), link_failure.unwrap_or(self.link_failure));
@@ -240,8 +240,7 @@ impl Config {
             && self.local_repair != LocalRepair::Off
             && self.link_failure == LinkFailure::Hello
         {
-            let message =
-                "a repair needs the packet that the MAC gives back, allowed with link_failure = \"mac\"";
+            let message = "local repair needs the packet that the MAC could not deliver, allowed with link_failure = \"mac\"";
             keys.refuse("local_repair", message.into());
         }
     }
@@ -262,21 +261,18 @@ impl Config {
             JITTER,
         );
         keys.about("The hop count of a route is forgotten this long after the route, s. ns2: off, uu: 10, with hello 15.").seconds_or_off("delete_period", &mut self.delete_period, TIMEOUT);
-        keys.about("Timers run at multiples of this, s; off is on time. ns2: 0.5, uu: off.").seconds_or_off(
-            "tick",
-            &mut self.tick,
-            0.000_001..=10.0,
-        );
+        keys.about("Timers expire at multiples of this, s; with off exactly on time. ns2: 0.5, uu: off.")
+            .seconds_or_off("tick", &mut self.tick, 0.000_001..=10.0);
     }
 
     fn search_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Whether requests reach further step by step. Both presets: true.")
+        keys.about("Whether requests use an expanding ring search. Both presets: true.")
             .switch("expanding_ring", &mut self.expanding_ring);
         keys.about("Whether the destination is informed when another node replies. Both presets: false.")
             .switch("gratuitous_replies", &mut self.gratuitous_replies);
         keys.about("Whether only destinations may reply. Both presets: false.")
             .switch("destination_only", &mut self.destination_only);
-        keys.about("A request is recognised for this long, s. ns2: 6, uu: 5.6.").seconds(
+        keys.about("A request is recognised as a duplicate for this long, s. ns2: 6, uu: 5.6.").seconds(
             "request_id_life",
             &mut self.request_id_life,
             TIMEOUT,
@@ -297,7 +293,7 @@ impl Config {
             &mut self.net_diameter,
             1..=255,
         );
-        keys.about("Expected time from node to node, s. ns2: 0.03, uu: 0.04.").seconds(
+        keys.about("Expected time to cross one hop, s. ns2: 0.03, uu: 0.04.").seconds(
             "node_traversal",
             &mut self.node_traversal,
             TIMEOUT,
@@ -308,10 +304,10 @@ impl Config {
             0..=255,
         );
         keys.about(
-            "A destination is given up after this many requests for the whole network. ns2: 4, uu: 2.",
+            "The search for a destination ends after this many requests for the whole network. ns2: 4, uu: 2.",
         )
         .whole("network_wide_requests", &mut self.network_wide_requests, 1..=100);
-        let about = "The longest wait for a reply, and the pause after a destination was given up, s; under ns2 only. 10.";
+        let about = "The longest wait for a reply, and the pause after a search without success, s; under ns2 only. 10.";
         if keys.about(about).seconds("max_wait", &mut self.max_wait, TIMEOUT) && self.preset == Preset::Uu {
             let found = self.max_wait.as_secs_f64();
             keys.refuse("max_wait", format!("found {found}, allowed with preset = \"ns2\""));
@@ -320,7 +316,7 @@ impl Config {
 
     fn message_keys(&mut self, keys: &mut dyn Visitor) {
         keys.about(
-            "Limit of requests, and of errors, in any second; one less is let through. ns2: off, uu: 10.",
+            "Limit of requests, and of errors, in any second; one less than this is sent. ns2: off, uu: 10.",
         )
         .whole_or_off("rate_limit", &mut self.rate_limit, 2..=255);
         keys.about("TTL of replies. ns2: 30, uu: 255.").whole("reply_ttl", &mut self.reply_ttl, 1..=255);
@@ -339,11 +335,8 @@ impl Config {
             &mut self.hello_jitter,
             JITTER,
         );
-        keys.about("A neighbour is lost this long after it was last heard, s. ns2: 4.5, uu: 2.05.").seconds(
-            "neighbour_life",
-            &mut self.neighbour_life,
-            TIMEOUT,
-        );
+        keys.about("A neighbour is considered lost this long after its last message, s. ns2: 4.5, uu: 2.05.")
+            .seconds("neighbour_life", &mut self.neighbour_life, TIMEOUT);
         if self.hello_jitter >= self.hello_interval {
             let (found, most) = (self.hello_jitter.as_secs_f64(), self.hello_interval.as_secs_f64());
             keys.refuse("hello_jitter", format!("found {found}, allowed: less than hello_interval, {most}"));
@@ -363,16 +356,15 @@ impl Config {
             &mut self.buffer_packets,
             1..=100_000,
         );
-        keys.about("How long each may wait, s. ns2: 30, uu: 10.").seconds(
+        keys.about("How long each packet may wait, s. ns2: 30, uu: 10.").seconds(
             "buffer_life",
             &mut self.buffer_life,
             TIMEOUT,
         );
-        keys.about("Buffered packets leave this far apart, s. ns2: 0.01, uu: 0.005.").seconds(
-            "release_spacing",
-            &mut self.release_spacing,
-            JITTER,
-        );
+        keys.about(
+            "Interval between buffered packets that leave after a route was found, s. ns2: 0.01, uu: 0.005.",
+        )
+        .seconds("release_spacing", &mut self.release_spacing, JITTER);
     }
 }
 

@@ -66,7 +66,7 @@ impl Reservation {
             self.max_cost = max_delay.map(Duration::as_micros);
         }
         if max_delay.is_some() && !measures_delay {
-            keys.refuse("max_delay", "a limit needs delays, allowed with metric = \"delay\"".into());
+            keys.refuse("max_delay", "the limit is a delay, allowed with metric = \"delay\"".into());
         }
     }
 }

@@ -65,17 +65,16 @@ impl Settings for Config {
 
 impl Config {
     fn search_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("How long the neighbours have to reply, s.").seconds(
+        keys.about("How long to wait for replies from the neighbours, s.").seconds(
             "ring0_timeout",
             &mut self.ring0_timeout,
             TIMEOUT,
         );
-        keys.about("The unit of the gaps between searches for one target, s: 4, 16, ... of it.").seconds(
-            "request_period",
-            &mut self.request_period,
-            TIMEOUT,
-        );
-        keys.about("The longest gap between searches, s.").seconds(
+        keys.about(
+            "Unit of the back-off between searches for one target, s; the back-off is 4, 16, ... units.",
+        )
+        .seconds("request_period", &mut self.request_period, TIMEOUT);
+        keys.about("The longest back-off between searches, s.").seconds(
             "rreq_backoff_max",
             &mut self.rreq_backoff_max,
             TIMEOUT,
@@ -100,14 +99,17 @@ impl Config {
             &mut self.cache_timeout,
             TIMEOUT,
         );
-        keys.about("For this long nothing is learnt about a link that was reported broken, s.")
-            .seconds_or_off("negative_cache", &mut self.negative_cache, TIMEOUT);
-        keys.about("Largest number of paths that were requested or used.").whole(
+        keys.about("A link that was reported broken is ignored for this long, s.").seconds_or_off(
+            "negative_cache",
+            &mut self.negative_cache,
+            TIMEOUT,
+        );
+        keys.about("Capacity of the cache for paths that were requested or used.").whole(
             "primary_cache",
             &mut self.primary_cache,
             1..=10_000,
         );
-        keys.about("Largest number of overheard paths.").whole(
+        keys.about("Capacity of the cache for overheard paths.").whole(
             "secondary_cache",
             &mut self.secondary_cache,
             1..=10_000,
@@ -119,7 +121,7 @@ impl Config {
     }
 
     fn packet_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Whether packets of others that met a broken link are sent along another path.")
+        keys.about("Whether packets of other nodes are salvaged after a link failure.")
             .switch("salvage", &mut self.salvage);
         keys.about("How often one packet may be salvaged.").whole(
             "salvage_limit",
@@ -131,8 +133,12 @@ impl Config {
             &mut self.buffer_packets,
             1..=100_000,
         );
-        keys.about("How long each may wait, s.").seconds("buffer_time", &mut self.buffer_time, TIMEOUT);
-        keys.about("Buffered packets leave this far apart, s.").seconds(
+        keys.about("How long each packet may wait, s.").seconds(
+            "buffer_time",
+            &mut self.buffer_time,
+            TIMEOUT,
+        );
+        keys.about("Interval between buffered packets that leave after a path was found, s.").seconds(
             "release_gap",
             &mut self.release_gap,
             JITTER,

@@ -183,7 +183,7 @@ impl Config {
         }
         let failures = [("hello", LinkFailure::Hello), ("mac", LinkFailure::Mac)];
         keys.about(
-            "How broken links are found: HELLOs are missing, or the MAC gives up on a packet as well.",
+            "How link failures are detected: HELLOs are missing; with mac also if the MAC gives up on a packet.",
         )
         .word("link_failure", &mut self.link_failure, &failures);
     }
@@ -236,7 +236,7 @@ impl Config {
         keys.about("Whether empty TCs follow after the last advertised neighbour is lost. um-olsr: false, rfc: true.")
             .switch("empty_tcs", &mut self.empty_tcs);
         keys.about(
-            "Whether an ICMP error informs the source of a packet without a route, if its transport listens.",
+            "Whether an ICMP error informs the source of a packet without a route, if its transport handles such errors.",
         )
         .switch("tell_source", &mut self.tell_source);
     }

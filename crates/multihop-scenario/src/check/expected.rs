@@ -1,4 +1,4 @@
-//! `[expected]`: what a chain of each length was measured to deliver.
+//! `[expected]`: the measured goodput of a chain of each length.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,20 +38,22 @@ fn goodput(value: &serde_json::Value) -> Result<BTreeMap<u32, f64>, String> {
         let kbps = value.as_f64().filter(|kbps| (0.0..=MOST_KBPS).contains(kbps));
         let kbps = kbps.ok_or_else(|| {
             let found = shorten(&value.to_string());
-            format!("found {found} at {hops}, allowed: a number from 0 to {MOST_KBPS:e}")
+            format!("found {found} for {hops} hops, allowed: a number from 0 to {MOST_KBPS:e}")
         })?;
         if goodput.insert(hops, kbps).is_some() {
-            return Err(format!("found {hops} hops twice, allowed: once"));
+            return Err(format!("found two entries for {hops} hops, allowed: one"));
         }
     }
     if let Some((missing, _)) = (1..).zip(goodput.keys()).find(|(wanted, hops)| wanted != *hops) {
-        return Err(format!("found no {missing} hops, allowed: all from 1 to the most"));
+        return Err(format!(
+            "found no entry for {missing} hops, allowed: one for each number of hops from 1 on, without gaps"
+        ));
     }
     Ok(goodput)
 }
 
 const FORM: &str = "hops and kb/s, such as {\"1\": 1460.0, \"2\": 720.5}";
-/// Bytes of a file.
+/// Largest file, bytes.
 const LONGEST: usize = 1 << 20;
 const MOST_HOPS: u32 = 99_999;
 const MOST_KBPS: f64 = 1e6;

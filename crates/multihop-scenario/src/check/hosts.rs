@@ -52,7 +52,7 @@ pub(super) fn check_relays(flows: &[Flow], faults: &mut Faults<'_>) {
             continue;
         };
         if matches!(other.app, App::Relay { .. }) || matches!(other.transport.protocol, Protocol::Udp) {
-            refuse("allowed: a flow of a reliable transport that is no relay itself".to_owned());
+            refuse("allowed: a flow of a reliable transport that is not itself a relay".to_owned());
         } else if other.to != flow.from {
             refuse(format!("which ends at {}, allowed: a flow that ends at {}", other.to, flow.from));
         } else if !passed_on.insert(of) {

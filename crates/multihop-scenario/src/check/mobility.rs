@@ -18,11 +18,11 @@ use crate::topology::{Layout, Topology};
 
 /// How the nodes of a topology move.
 pub(super) struct Mover<'a> {
-    /// The topology; `None` where the movement says how many nodes there are.
+    /// The topology; `None` if the movement gives the number of nodes.
     pub(super) topology: Option<&'a Topology>,
     /// The name of the scenario, whose folder files are relative to.
     pub(super) source: &'a FilePath,
-    /// Of the run.
+    /// Duration of the run.
     pub(super) duration: Duration,
 }
 
@@ -72,7 +72,8 @@ impl Mover<'_> {
             (Some(area), _) => area,
             (None, Some(Topology::Random { area, .. })) => *area,
             (None, _) => {
-                let message = "is missing, as only the topology random has an area: [width, height]";
+                let message =
+                    "is missing, allowed: [width, height]; only the topology random provides an area";
                 faults.push(Fault::at_key("mobility.area", message));
                 return None;
             }
@@ -87,7 +88,7 @@ impl Mover<'_> {
         Some(Area { width, height })
     }
 
-    /// Refuses so many legs that the scenario is a mistake: the run would hardly end.
+    /// Refuses a number of legs that can only be a mistake: the run would take far too long.
     fn limit_legs(&self, per_second: f64, faults: &mut Faults<'_>) -> Option<()> {
         let nodes = self.topology?.nodes() as f64;
         let legs = nodes * per_second * self.duration.as_secs_f64();
@@ -153,7 +154,7 @@ impl Mover<'_> {
         if found == wanted {
             return Some(());
         }
-        let message = format!("found {found} nodes, allowed: {wanted}, as the topology has");
+        let message = format!("found {found} nodes, allowed: {wanted}, as in the topology");
         faults.push(Fault::at_key(key, message));
         None
     }

@@ -118,7 +118,7 @@ fn name(run: &Run, source: &Path) -> String {
     run.name.clone().unwrap_or_else(stem)
 }
 
-/// How nodes may be called, and which pairs the layout has.
+/// The names of nodes, and the layout's pairs of sender and receiver.
 #[derive(Clone)]
 struct Nodes<'a> {
     count: usize,
@@ -134,7 +134,7 @@ impl<'a> Nodes<'a> {
         Self { count: topology.nodes(), names: named.collect(), pairs: &layout.pairs }
     }
 
-    /// And hosts, which are numbered after them.
+    /// Adds the hosts, which are numbered after the nodes.
     fn with_hosts(&self, tables: &'a [Keyed<HostTable>], hosts: &[Host]) -> Self {
         let mut all = self.clone();
         for Keyed(table) in tables.iter().take(hosts.len()) {
@@ -232,7 +232,9 @@ fn ends<'a>(
             Some(pair) => return Some(*pair),
             None => {
                 let count = nodes.pairs.len();
-                let message = format!("from and to are missing, and the layout has {count} pairs");
+                let message = format!(
+                    "from and to are missing, allowed: without them only the first flows, one for each pair of the layout ({count})"
+                );
                 faults.push(Fault::at_key(path, message));
                 return None;
             }

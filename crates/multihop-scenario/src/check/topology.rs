@@ -9,7 +9,7 @@ use crate::positions;
 use crate::tables::TopologyTable;
 use crate::topology::{Layout, Topology, layouts};
 
-/// Where the nodes are. If they stand `still`, a random network is connected by default; `reach` is
+/// Where the nodes are. If they are `still`, a random network is connected by default; `reach` is
 /// the decode range.
 pub(super) fn topology(
     table: &TopologyTable,

@@ -32,7 +32,7 @@ pub(super) fn draw(
         return None;
     }
     if most < least {
-        let message = format!("found {most} after {least}, allowed: the larger one last");
+        let message = format!("found [{least}, {most}], allowed: [shortest, longest]");
         faults.push(Fault::at_key("traffic.gap", message));
     }
     if nodes < 2 {
@@ -72,7 +72,7 @@ pub(super) fn draw(
     Some(flows)
 }
 
-/// Two nodes that differ.
+/// Two different nodes.
 fn pair(rng: &mut Rng, nodes: usize) -> (NodeId, NodeId) {
     let nodes = u32::try_from(nodes).expect("a checked number of nodes");
     let (from, other) = (rng.below(nodes), rng.below(nodes - 1));

@@ -211,7 +211,7 @@ impl fmt::Display for Value {
 pub(super) fn read_text(path: &Path, longest: usize) -> Result<String, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
-    // The length in the metadata is not enough: devices report none and never end.
+    // The length in the metadata is not enough: devices report no length and may be endless.
     file.take(longest as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() > longest {
         return Err(format!("found more than {longest} bytes, allowed: up to {longest}"));
@@ -227,5 +227,5 @@ pub(super) fn shorten(text: &str) -> String {
     }
 }
 
-/// Bytes of a document. 100 000 positions take 2 MB.
+/// Longest document, bytes. 100 000 positions take 2 MB.
 const LONGEST: usize = 16 << 20;

@@ -37,12 +37,12 @@ pub(super) fn value(text: &str, origin: Origin) -> Node {
     }
 }
 
-/// `origin` stands for the span where the text is not the document's.
+/// `origin` replaces the span if the text is not the document's.
 fn node(spanned: &Spanned<DeValue<'_>>, origin: Option<Origin>) -> Node {
     let value = match spanned.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(digits) => i128::from_str_radix(digits.as_str(), digits.radix())
-            .map_or(Value::Strange("an integer beyond all bounds"), Value::Integer),
+            .map_or(Value::Strange("an integer out of range"), Value::Integer),
         DeValue::Float(digits) => digits.as_str().parse().map_or(Value::Strange("a number"), Value::Float),
         DeValue::Boolean(b) => Value::Bool(*b),
         DeValue::Datetime(_) => Value::Strange("a date"),

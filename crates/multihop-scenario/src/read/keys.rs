@@ -15,8 +15,8 @@ pub(crate) struct Keys<'a> {
     kinds: Vec<Kinds>,
 }
 
-/// What says which other keys there are, and those that go with each of its values: a key, or the
-/// family that the table belongs to.
+/// The key (or the family of the table) that decides which other keys there are, and the keys
+/// that each of its values allows.
 type Kinds = (Option<&'static str>, Box<dyn Fn() -> KeysByKind>);
 
 type KeysByKind = Vec<(&'static str, Vec<&'static str>)>;
@@ -33,7 +33,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// What the table has at a key, which is known from now on.
+    /// The entry of a key, which counts as known from now on.
     pub(crate) fn find(&mut self, key: &'static str) -> Option<&'a Node> {
         self.known.insert(key);
         self.table.get(key).map(|entry| &entry.node)
@@ -57,7 +57,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Takes the key that says which other keys there are.
+    /// Takes the key that decides which other keys there are.
     pub(crate) fn take_kind<'k, K>(
         &mut self,
         key: &'static str,

@@ -9,8 +9,8 @@ use multihop_radio::mobility::Start;
 use super::{LONGEST_TEXT, METRES, SECONDS, TIME_SPAN};
 use crate::read::settings::listed;
 
-/// How the nodes move. Where nodes that move begin is said here and not by the topology, which says how
-/// many there are and what they are called.
+/// How the nodes move. The initial positions of moving nodes come from this table; the topology gives
+/// only their number and names.
 #[derive(Default)]
 pub(crate) enum MobilityTable {
     #[default]
@@ -21,22 +21,28 @@ pub(crate) enum MobilityTable {
     Waypoints(Vec<Vec<[f64; 3]>>),
     /// The file, relative to the scenario's folder.
     Ns2(String),
-    /// The same.
+    /// The file, relative to the scenario's folder.
     Bonnmotion(String),
 }
 
 impl Settings for MobilityTable {
     fn keys(&mut self, keys: &mut dyn Visitor) {
         let kinds = [
-            ("static", "Not at all."),
+            ("static", "The nodes do not move."),
             (
                 "random-waypoint",
-                "From one place drawn uniformly to the next, straight and at a speed drawn uniformly.",
+                "Each node moves straight to a place drawn uniformly, at a speed drawn uniformly, and then to the next.",
             ),
-            ("random-walk", "In one direction drawn uniformly after another, reflected at the borders."),
-            ("waypoints", "Along paths in the scenario."),
-            ("ns2", "Along the paths of an ns-2 script, as setdest, BonnMotion and SUMO write it."),
-            ("bonnmotion", "Along the paths of a file in BonnMotion's native format."),
+            (
+                "random-walk",
+                "Each node moves in one direction drawn uniformly after another, and is reflected at the borders.",
+            ),
+            ("waypoints", "The nodes follow paths given in the scenario."),
+            (
+                "ns2",
+                "The nodes follow the paths of an ns-2 script, as setdest, BonnMotion and SUMO write it.",
+            ),
+            ("bonnmotion", "The nodes follow the paths of a file in BonnMotion's native format."),
         ];
         keys.kinds("kind", Some(0), &kinds, &mut |kind, keys| {
             *self = match kind {
@@ -89,14 +95,14 @@ impl Settings for RandomWaypointTable {
             Some(mean) => self.speed = SpeedValue::Mean(mean.into_number()),
             None => {}
         }
-        let about = "Rest after each trip, s; 0 if not given.";
+        let about = "Pause after each trip, s; 0 by default.";
         keys.about(about).seconds_if_set("pause", &mut self.pause, SECONDS);
-        let about = "How the movement begins: stationary is as if it had gone on for ever, classic as setdest \
-                     does it, with uniform places and a pause.";
+        let about = "How the movement begins: stationary starts in the steady state, classic as setdest does, \
+                     with uniform places and a pause.";
         let starts = [("stationary", Start::Stationary), ("classic", Start::Classic)];
         keys.about(about).word("start", &mut self.start, &starts);
-        let about = "With one number as speed: the pattern is drawn from this number, so that each run has the \
-                     same movement; from the seed if not given.";
+        let about = "With one number as speed: the movement is drawn from this number instead of the seed, so that \
+                     runs with different seeds have the same movement.";
         keys.about(about).whole_if_set("pattern", &mut self.pattern, 0..=u64::MAX);
     }
 }
@@ -140,12 +146,12 @@ fn file(keys: &mut dyn Visitor) -> String {
     file
 }
 
-/// The numbers of a list that has as many.
+/// The numbers of a list of this length.
 pub(super) fn numbers<const N: usize>(list: Vec<Value>) -> [f64; N] {
     let mut numbers = list.into_iter().map(Value::into_number);
     core::array::from_fn(|_| numbers.next().expect("a list of the allowed length"))
 }
 
-const AREA: &str = "Width and height, m; those of the topology random if not given.";
+const AREA: &str = "Width and height, m; by default those of the topology random.";
 /// m/s.
 const SPEED: RangeInclusive<f64> = 0.0..=10_000.0;

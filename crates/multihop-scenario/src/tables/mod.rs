@@ -45,10 +45,10 @@ impl Default for Run {
 
 impl Settings for Run {
     fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about = "What results call the scenario; the file's name without its ending if not given.";
+        let about = "Name of the scenario in results; by default the file's name without its ending.";
         keys.about(about).text_if_set("name", &mut self.name, LONGEST_TEXT);
         keys.about("Simulated time, s.").required().number("duration", &mut self.duration, TIME_SPAN);
-        let about = "Time at the beginning that every metric leaves out, s.";
+        let about = "Start of the run that no metric counts, s.";
         keys.about(about).number("warmup", &mut self.warmup, SECONDS);
         keys.about("Root of every random stream.").whole("seed", &mut self.seed, 0..=u64::MAX);
     }
@@ -63,17 +63,17 @@ table! {
         mac: MacTable = json!({}),
         /// Where the nodes are.
         topology: Keyed<TopologyTable>,
-        /// How they move; not at all without this table. Where nodes that move begin is said here and not
-        /// by the topology, which says how many there are and what they are called.
+        /// How the nodes move; without this table they do not. The initial positions of moving nodes come
+        /// from this table; the topology gives only their number and names.
         mobility: Option<Keyed<MobilityTable>>,
         /// Who forwards to whom.
         routing: RoutingTable = json!({}),
         /// Computers without a radio, each on a wire to a node. Hosts are numbered after the nodes. The
-        /// mesh carries what is for a host, or from it, to and from its gateway.
+        /// mesh carries the packets of a host from and to its gateway.
         host: Vec<Keyed<HostTable>> = json!([]),
         /// Traffic.
         flow: Vec<FlowTable> = json!([]),
-        /// Transfers between nodes drawn at random: so many at a time, and another after each.
+        /// Transfers between nodes drawn at random: a fixed number at a time; each is followed by another.
         traffic: Option<TrafficTable>,
         /// Time series to write.
         record: Option<Keyed<Record>>,
@@ -81,7 +81,7 @@ table! {
         sweep: Option<SweepTable>,
         /// Electrical powers of a radio, W; without this table no energy is reported.
         energy: Option<Keyed<Energy>>,
-        /// What chains were measured to deliver, for the goodput that is to be expected.
+        /// Measured goodput of chains, from which the expected goodput is computed.
         expected: Option<Keyed<ExpectedTable>>,
     }
 }
@@ -145,12 +145,16 @@ impl Settings for HostTable {
         if let Some(gateway) = keys.about(about).required().value("gateway", Allowed::Node, None) {
             self.gateway = gateway.into();
         }
-        let about = "What flows call the host, besides its number.";
+        let about = "Name of the host, which flows can use instead of its number.";
         keys.about(about).text_if_set("name", &mut self.name, LONGEST_TEXT);
-        let about = "Of the wire, either way, kb/s.";
+        let about = "Bit rate of the wire in each direction, kb/s.";
         keys.about(about).number("rate_kbps", &mut self.rate_kbps, KILOBITS_PER_SECOND);
-        keys.about("Of the wire, one way, s.").seconds("delay", &mut self.delay, SECONDS);
-        keys.about("Packets that may wait at either end.").whole("queue", &mut self.queue, 1..=1_000_000);
+        keys.about("One-way delay of the wire, s.").seconds("delay", &mut self.delay, SECONDS);
+        keys.about("Number of packets that may wait at each end of the wire.").whole(
+            "queue",
+            &mut self.queue,
+            1..=1_000_000,
+        );
     }
 }
 
@@ -162,13 +166,13 @@ impl Default for Energy {
 
 impl Settings for Energy {
     fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("While transmitting.").number("transmit", &mut self.transmit, WATTS);
-        keys.about("While receiving.").number("receive", &mut self.receive, WATTS);
-        keys.about("While doing neither.").number("idle", &mut self.idle, WATTS);
+        keys.about("Power while transmitting, W.").number("transmit", &mut self.transmit, WATTS);
+        keys.about("Power while receiving, W.").number("receive", &mut self.receive, WATTS);
+        keys.about("Power while doing neither, W.").number("idle", &mut self.idle, WATTS);
     }
 }
 
-/// What chains were measured to deliver.
+/// Measured goodput of chains.
 #[derive(Default)]
 pub(crate) struct ExpectedTable {
     pub(crate) table: String,

@@ -27,7 +27,8 @@ impl Default for LinkLayer {
 impl Settings for LinkLayer {
     fn keys(&mut self, keys: &mut dyn Visitor) {
         self.mac.keys(keys);
-        let about = "How addresses are found: as in ns-2, with a queue, or known to everyone.";
+        let about =
+            "Address resolution: ARP as in ns-2, ARP with a queue, or all addresses known in advance.";
         let words = [("ns2", ArpKind::Ns2), ("queueing", ArpKind::Queueing), ("oracle", ArpKind::Oracle)];
         keys.about(about).word("arp", &mut self.arp, &words);
     }

@@ -32,7 +32,7 @@ impl Settings for PacketTable {
 
 /// Who forwards to whom.
 pub(crate) enum ProtocolTable {
-    /// Routes of fewest hops between the positions at the start.
+    /// Routes with the fewest hops between the initial positions.
     Static(StaticTable),
     /// What agents decide.
     Agents(AgentProtocol),
@@ -59,7 +59,7 @@ impl Settings for StaticTable {
 
 impl ProtocolTable {
     fn keys(&mut self, rows: &[RoutingRow], keys: &mut dyn Visitor) {
-        let about = "Routes of fewest hops between the places at the start; they hold for the whole run.";
+        let about = "Routes with the fewest hops between the initial positions; they hold for the whole run.";
         let agents = rows.iter().map(|row| (row.protocol.name, row.protocol.help));
         let kinds: Vec<_> = iter::once((STATIC_ROUTES, about)).chain(agents).collect();
         keys.kinds("protocol", Some(0), &kinds, &mut |kind, keys| {

@@ -58,7 +58,7 @@ fn axes(key: &str, entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, f
 
 fn toml_text(node: &Node) -> String {
     match &node.value {
-        // JSON strings are TOML strings but for the one character that only TOML wants escaped.
+        // JSON strings are TOML strings, except for one character that only TOML requires to be escaped.
         Value::Text(text) => json!(text).to_string().replace('\u{7f}', "\\u007f"),
         Value::Integer(n) => n.to_string(),
         Value::Float(x) => format!("{x:?}").to_lowercase(),

@@ -59,7 +59,7 @@ const KINDS: [(&str, &str); 13] = [
     ("parallel", "Two chains of five nodes side by side."),
     ("asymmetric-parallel", "The upper chain is three hops longer at each end."),
     ("grid", "5 x 5 nodes; three flows run left to right and three bottom to top."),
-    ("grid-symmetric", "Six crossing flows whose positions are alike: the lines of a hexagram."),
+    ("grid-symmetric", "Six crossing flows in symmetric positions: the lines of a hexagram."),
     ("diamond", "Two disjoint routes of four hops from S to D."),
     ("roaming", "Three nodes in a row and a fourth, N4, that walks along them and back, and sends to N1."),
     ("random", "Uniform in a rectangle, drawn anew for each seed."),
@@ -76,7 +76,7 @@ fn spacing(keys: &mut dyn Visitor) -> f64 {
 
 fn chain(keys: &mut dyn Visitor) -> Layout {
     let mut hops = 1;
-    keys.about("Links; there is one node more.").required().whole("hops", &mut hops, 1..=99_999);
+    keys.about("Number of links; there is one node more.").required().whole("hops", &mut hops, 1..=99_999);
     layouts::chain(hops, spacing(keys))
 }
 
@@ -89,7 +89,7 @@ fn two_chains(layout: fn(f64, f64) -> Layout, keys: &mut dyn Visitor) -> Layout 
 
 fn random(keys: &mut dyn Visitor) -> TopologyTable {
     let (mut nodes, mut area) = (1, [1.0; 2]);
-    keys.about("How many nodes.").required().whole("nodes", &mut nodes, 1..=100_000);
+    keys.about("Number of nodes.").required().whole("nodes", &mut nodes, 1..=100_000);
     keys.about("Width and height, m.").required().numbers("area", &mut area, METRES);
     let about = "Whether to draw again until every node can reach every other at the decode range; true if not \
                  given and the nodes stand still, never if they move.";

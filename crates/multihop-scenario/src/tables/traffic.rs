@@ -33,7 +33,7 @@ impl Settings for Ends {
         self.from = keys.about(about).value("from", Allowed::Node, None).map(NodeRef::from);
         self.to = keys.about("Receiver.").value("to", Allowed::Node, None).map(NodeRef::from);
         keys.about("When the application begins, s.").number("start", &mut self.start, SECONDS);
-        let about = "When it falls silent, s; the end of the run if not given.";
+        let about = "When the application ends, s; by default at the end of the run.";
         keys.about(about).number_if_set("stop", &mut self.stop, TIME_SPAN);
     }
 }
@@ -58,12 +58,12 @@ table! {
 impl Settings for App {
     fn keys(&mut self, keys: &mut dyn Visitor) {
         let kinds = [
-            ("ftp", "Data without end."),
-            ("file", "So much data, then the end."),
+            ("ftp", "An unlimited amount of data."),
+            ("file", "A fixed amount of data."),
             ("pareto", "Files of Pareto size with exponential pauses between them."),
             ("cbr", "Datagrams at a constant rate."),
-            ("paced", "Datagrams at the best constant rate, which is searched for."),
-            ("relay", "What another flow delivers to this one's sender."),
+            ("paced", "Datagrams at the best constant rate, which the run searches for."),
+            ("relay", "The data that another flow delivers to this flow's sender."),
         ];
         keys.kinds("app", Some(0), &kinds, &mut |kind, keys| {
             *self = match kind {
@@ -87,7 +87,7 @@ fn file(keys: &mut dyn Visitor) -> App {
 fn pareto(keys: &mut dyn Visitor) -> App {
     let (mut mean_bytes, mut shape, mut mean_pause) = (1.0, 2.0, Duration::ZERO);
     keys.about("Mean size, bytes.").required().number("mean_bytes", &mut mean_bytes, MEAN_BYTES);
-    let about = "Shape of the distribution; the tail is heavier the nearer it is to 1.";
+    let about = "Shape of the distribution; values near 1 give a heavy tail.";
     keys.about(about).required().number("shape", &mut shape, SHAPE);
     keys.about("Mean pause, s.").required().seconds("mean_pause", &mut mean_pause, SECONDS);
     App::Pareto { mean_bytes, shape, mean_pause }
@@ -117,7 +117,7 @@ fn relay(keys: &mut dyn Visitor) -> App {
     App::Relay { of: FlowId(of), buffer }
 }
 
-/// Transfers between nodes drawn at random: so many at a time, and another after each.
+/// Transfers between nodes drawn at random: a fixed number at a time; each is followed by another.
 pub(crate) struct Transfers {
     pub(crate) count: usize,
     pub(crate) bytes: Bytes,
@@ -130,7 +130,7 @@ pub(crate) struct Transfers {
 
 /// A number of bytes, or what they are drawn from.
 pub(crate) enum Bytes {
-    /// Always as many.
+    /// The same for every transfer.
     Fixed(u64),
     /// From a Pareto distribution.
     Pareto { mean: f64, shape: f64 },
@@ -145,14 +145,14 @@ impl Default for Transfers {
 
 impl Settings for Transfers {
     fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Transfers at a time.").required().whole("count", &mut self.count, 1..=1000);
-        keys.about("What each is.").word("app", &mut (), &[("file", ())]);
+        keys.about("Number of concurrent transfers.").required().whole("count", &mut self.count, 1..=1000);
+        keys.about("Application of each transfer.").word("app", &mut (), &[("file", ())]);
         self.byte_keys(keys);
-        keys.about("When the first begins, s.").number("first", &mut self.first, SECONDS);
+        keys.about("Start of the first transfers, s.").number("first", &mut self.first, SECONDS);
         let about = "Time from the beginning of one of the first transfers to that of the next, s: uniform \
                      between these.";
         keys.about(about).numbers("gap", &mut self.gap, SECONDS);
-        let about = "The next begins so long after a transfer has ended, s; 2 MSL if not given.";
+        let about = "Time from the end of a transfer to the start of the next, s; by default 2 MSL.";
         keys.about(about).seconds("restart", &mut self.restart, TIME_SPAN);
     }
 }
@@ -160,12 +160,13 @@ impl Settings for Transfers {
 impl Transfers {
     fn byte_keys(&mut self, keys: &mut dyn Visitor) {
         let (mut mean, mut shape) = (1.0, 2.0);
-        let about = "Application bytes of each: a number, or { pareto = { mean = ..., shape = ... } }.";
+        let about =
+            "Application bytes of each transfer: a number, or { pareto = { mean = ..., shape = ... } }.";
         let allowed = Allowed::Whole(*BYTES.start(), *BYTES.end());
         let given = keys.about(about).required().value_or_table("bytes", allowed, None, &mut |keys| {
             keys.about("Pareto.").required().table("pareto", &mut |keys| {
                 keys.about("Mean size, bytes.").required().number("mean", &mut mean, MEAN_BYTES);
-                let about = "The tail is heavier the nearer it is to 1.";
+                let about = "Shape of the distribution; values near 1 give a heavy tail.";
                 keys.about(about).required().number("shape", &mut shape, SHAPE);
             });
         });

@@ -58,9 +58,9 @@ pub(crate) fn grid(spacing: f64) -> Layout {
     layout
 }
 
-/// TCP-AP 5.1.4, end: six flows of four hops whose positions are alike.
+/// TCP-AP 5.1.4, end: six flows of four hops in symmetric positions.
 ///
-/// On a square lattice six flows cannot be alike: its symmetries map a directed line to 1, 2, 4 or 8
+/// On a square lattice six flows cannot be symmetric: its symmetries map a directed line to 1, 2, 4 or 8
 /// others. On a triangular lattice they can: the six lines form a hexagram, each crosses two others
 /// at its second and fourth node, and a turn by 60 degrees maps every flow to the next. 24 nodes.
 pub(crate) fn grid_symmetric(spacing: f64) -> Layout {
@@ -88,8 +88,8 @@ pub(crate) fn grid_symmetric(spacing: f64) -> Layout {
 /// TPA Figure 12: the chains N1..N4 and N5..N8 cross at a right angle between their middle links;
 /// N1 sends to N4, N8 to N5.
 ///
-/// The figure gives no distances. Here neighbours are `spacing` apart, and the ends of different
-/// chains, 2.1 times as far, are out of reach of each other as section 4.4 asks.
+/// The figure gives no distances. Here neighbours are `spacing` apart. The ends of different
+/// chains have 2.1 times that distance, out of each other's range as section 4.4 requires.
 pub(crate) fn cross_testbed(spacing: f64) -> Layout {
     // DEVIATION layout-3: distances are ours.
     let mut layout = Layout::default();

@@ -14,7 +14,7 @@ pub enum Topology {
     Fixed(Layout),
     /// Uniform in a rectangle, drawn anew for each seed.
     Random {
-        /// How many nodes.
+        /// Number of nodes.
         nodes: u32,
         /// Width and height, m.
         area: [f64; 2],
@@ -23,7 +23,7 @@ pub enum Topology {
     },
 }
 
-/// Nodes, and who talks to whom if the scenario does not say.
+/// Nodes, and the pairs of sender and receiver for flows that name neither.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
     /// Metres; x grows to the right, y downwards as in the figures.

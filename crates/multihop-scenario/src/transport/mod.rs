@@ -118,7 +118,7 @@ fn extend(
 ) -> Result<(String, Kind), &'static str> {
     let earlier = name.split('+').skip(1).filter_map(find_suffix);
     if earlier.map(|(_, earlier)| discriminant(earlier)).any(|earlier| earlier == discriminant(suffix)) {
-        return Err("two suffixes decide the same thing");
+        return Err("two suffixes set the same parameter");
     }
     Ok((format!("{name}+{word}"), compose(kind, *suffix)?))
 }
@@ -217,7 +217,7 @@ impl JsonSchema for Name {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let names: Vec<String> = names().into_iter().map(|(name, _)| name).collect();
         json_schema!({
-            "description": "+da delays ACKs, +dyn delays them ever longer, +ack1 acknowledges every segment, +elfn stands by when a link fails, +ap paces.",
+            "description": "+da delays ACKs, +dyn acknowledges less and less often, down to every fourth segment, +ack1 acknowledges every segment, +elfn goes on stand-by after a link failure, +ap paces.",
             "type": "string",
             "enum": names,
         })

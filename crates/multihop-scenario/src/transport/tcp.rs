@@ -19,7 +19,7 @@ pub(crate) struct TcpKind {
     pub(super) preset: fn() -> Config,
 }
 
-/// The ACK rule of a kind, except for whose delayed ACKs.
+/// The ACK rule of a kind; whose delayed ACKs it uses is another key.
 #[derive(Clone, Copy)]
 pub(super) enum Ack {
     Every,
@@ -118,8 +118,7 @@ pub(super) struct TcpParameters {
 
 impl Settings for TcpParameters {
     fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about =
-            "Whose constants hold unless a key changes them: ns2-2002 for adtcp, ns2-2005 for others.";
+        let about = "Set of constants, which other keys can change; by default ns2-2002 for adtcp, ns2-2005 for others.";
         if let Some(preset) = keys.about(about).choice("preset", None, PRESETS) {
             self.config = self.kind.config(&preset());
         }

@@ -20,11 +20,19 @@ fn problems_of_a_table() {
         ("{}", format!("found {{}}, {form}")),
         ("{\"1\": 1, \"x\": 2}", "found the key \"x\", allowed: 1 to 99999".to_owned()),
         ("{\"0\": 1}", "found the key \"0\", allowed: 1 to 99999".to_owned()),
-        ("{\"1\": -1}", "found -1 at 1, allowed: a number from 0 to 1e6".to_owned()),
-        ("{\"1\": \"fast\"}", "found \"fast\" at 1, allowed: a number from 0 to 1e6".to_owned()),
-        ("{\"1\": 5, \"3\": 1}", "found no 2 hops, allowed: all from 1 to the most".to_owned()),
-        ("{\"2\": 5}", "found no 1 hops, allowed: all from 1 to the most".to_owned()),
-        ("{\"1\": 5, \"01\": 6}", "found 1 hops twice, allowed: once".to_owned()),
+        ("{\"1\": -1}", "found -1 for 1 hops, allowed: a number from 0 to 1e6".to_owned()),
+        ("{\"1\": \"fast\"}", "found \"fast\" for 1 hops, allowed: a number from 0 to 1e6".to_owned()),
+        (
+            "{\"1\": 5, \"3\": 1}",
+            "found no entry for 2 hops, allowed: one for each number of hops from 1 on, without gaps"
+                .to_owned(),
+        ),
+        (
+            "{\"2\": 5}",
+            "found no entry for 1 hops, allowed: one for each number of hops from 1 on, without gaps"
+                .to_owned(),
+        ),
+        ("{\"1\": 5, \"01\": 6}", "found two entries for 1 hops, allowed: one".to_owned()),
         ("{", "EOF while parsing an object at line 1 column 1".to_owned()),
     ];
     let folder = folder("expected-problems", &[]);

@@ -24,7 +24,7 @@ fn a_host_comes_after_the_nodes() {
 }
 
 #[test]
-fn what_is_wrong_with_a_host() {
+fn problems_of_a_host() {
     let text = with_host("").replace("gateway = 4", "gateway = 5");
     assert_eq!(refused(&text), "x.toml:8:11: host.0.gateway: found 5, allowed: 0 to 4");
     let text = with_host("") + "[[host]]\ngateway = 3\nname = \"server\"\n";
@@ -36,10 +36,10 @@ fn what_is_wrong_with_a_host() {
 }
 
 #[test]
-fn what_is_wrong_with_a_relay() {
+fn problems_of_a_relay() {
     let found = |relay: &str| refused(&with_host(relay)).split_once(": ").unwrap().1.to_owned();
     assert_eq!(found(&RELAY.replace("of = 0", "of = 2")), "flow.1.of: found 2, allowed: 0 to 1");
-    let stream = "allowed: a flow of a reliable transport that is no relay itself";
+    let stream = "allowed: a flow of a reliable transport that is not itself a relay";
     assert_eq!(found(&RELAY.replace("of = 0", "of = 1")), format!("flow.1.of: found 1, {stream}"));
     assert_eq!(
         found(&RELAY.replace("from = 4", "from = 3")),

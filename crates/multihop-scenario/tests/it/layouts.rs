@@ -195,7 +195,7 @@ fn random_nodes_are_connected_and_belong_to_their_seed() {
 }
 
 #[test]
-fn connectivity_is_not_asked_of_those_who_do_not_want_it() {
+fn connectivity_is_required_only_where_it_is_asked_for() {
     let topology = Topology::Random { nodes: 10, area: [1e5, 1e5], connected_at: None };
     assert_eq!(topology.place(1).unwrap().positions.len(), 10);
     let apart = Topology::Random { nodes: 10, area: [1e5, 1e5], connected_at: Some(DECODE) };

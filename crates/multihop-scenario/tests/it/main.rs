@@ -1,4 +1,4 @@
-//! Scenario files: what is read, what is refused and with which words.
+//! Scenario files: what is read, and what is refused with which message.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 #![expect(clippy::float_cmp, reason = "what is compared was written down exactly")]
 

@@ -1,4 +1,4 @@
-//! Whatever the text, the answer is a scenario or a list of problems, and it comes soon.
+//! For any text the answer is a scenario or a list of problems, and it comes soon.
 
 use multihop_core::{Duration, Instant, Rng};
 use multihop_scenario::{Problems, Scenario, Source};
@@ -194,7 +194,7 @@ fn expect_words(answer: &Result<Scenario, Problems>, text: &str) {
         Ok(scenario) if scenario.topology.nodes() <= 100 => expect_places(scenario),
         Ok(_) => (),
         Err(problems) => {
-            assert!(!problems.list().is_empty(), "refused without a word:\n{text}");
+            assert!(!problems.list().is_empty(), "refused without a problem:\n{text}");
             for problem in problems.list() {
                 assert!(!problem.message.is_empty());
                 assert!(problem.to_string().chars().count() < 1000, "{problem}");
@@ -203,7 +203,7 @@ fn expect_words(answer: &Result<Scenario, Problems>, text: &str) {
     }
 }
 
-/// Every node is somewhere.
+/// Every node has a finite position.
 fn expect_places(scenario: &Scenario) {
     let Ok(layout) = scenario.topology.place(scenario.seed) else { return };
     for mut track in scenario.tracks(&layout) {
@@ -220,7 +220,7 @@ fn the_unchanged_texts_are_valid() {
 }
 
 #[test]
-fn each_value_becomes_each_other() {
+fn each_value_is_replaced_by_each_other() {
     for lines in ALL.iter().map(|text| text.lines().collect::<Vec<_>>()) {
         for (n, line) in lines.iter().enumerate() {
             let Some((key, _)) = line.split_once(" = ") else { continue };
@@ -238,7 +238,7 @@ fn each_value_becomes_each_other() {
 }
 
 #[test]
-fn lines_are_lost_doubled_swapped_and_misspelt() {
+fn lines_are_deleted_doubled_swapped_and_misspelt() {
     for seed in 0..1000_usize {
         let lines: Vec<&str> = ALL[seed % ALL.len()].lines().collect();
         let mut rng = Rng::stream(seed as u64, "malformed/lines", 0);
@@ -260,7 +260,7 @@ fn lines_are_lost_doubled_swapped_and_misspelt() {
 }
 
 #[test]
-fn bytes_are_junk() {
+fn random_bytes_replace_parts_of_the_text() {
     for seed in 0..500_usize {
         let mut rng = Rng::stream(seed as u64, "malformed/bytes", 0);
         let valid = ALL[seed / 2 % ALL.len()].as_bytes();
@@ -278,7 +278,7 @@ fn bytes_are_junk() {
 }
 
 #[test]
-fn depth_is_no_danger() {
+fn deep_nesting_is_refused() {
     for (open, close) in
         [("[", "]"), ("{ a = ", " }"), ("{ a.b.c = ", " }"), ("{\"a\":", "}"), ("\"", ""), ("(", "")]
     {
@@ -312,7 +312,7 @@ fn depth_is_no_danger() {
 }
 
 #[test]
-fn overrides_are_junk() {
+fn random_overrides() {
     let keys =
         ["", ".", "flow", "flow.0", "flow.*", "flow.*.*", "flow.-1.start", "radio.rate.x", "topology", "*"];
     for key in keys {

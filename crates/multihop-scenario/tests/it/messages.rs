@@ -51,7 +51,7 @@ fn a_number_out_of_bounds() {
     );
     assert_eq!(
         with("", "seed = 99999999999999999999999999999999999999999"),
-        "x.toml:1:8: seed: found an integer beyond all bounds, allowed: a whole number from 0 to \
+        "x.toml:1:8: seed: found an integer out of range, allowed: a whole number from 0 to \
          18446744073709551615"
     );
     assert_eq!(
@@ -106,7 +106,7 @@ fn a_key_that_is_missing() {
 }
 
 #[test]
-fn what_is_not_there_yet() {
+fn a_protocol_that_does_not_exist() {
     let message = with("routing", "protocol = \"bgp\"");
     let expected = "x.toml:8:12: routing.protocol: found \"bgp\", allowed: \"static\", \"aodv\", \"dsr\", ";
     assert!(message.starts_with(expected), "{message}");
@@ -120,7 +120,7 @@ fn transfers_that_cannot_be_drawn() {
     };
     assert_eq!(
         drawn("gap = [5.0, 1.0]"),
-        "x.toml:11:7: traffic.gap: found 1 after 5, allowed: the larger one last"
+        "x.toml:11:7: traffic.gap: found [5, 1], allowed: [shortest, longest]"
     );
     assert!(drawn("first = 1e6").contains("traffic.first: found 1000000, allowed: less than duration"));
     assert!(drawn("restart = 1e-6").contains("traffic.restart: there may be more than 100000 transfers"));
@@ -146,7 +146,7 @@ fn all_problems_at_once_in_the_order_of_the_text() {
 }
 
 #[test]
-fn a_hundred_problems_are_enough() {
+fn at_most_a_hundred_problems_are_listed() {
     let positions = "[0, \"x\"], ".repeat(150);
     let text = format!("duration = 1\n[topology]\nkind = \"list\"\npositions = [{positions}]\n[[flow]]\n");
     let found = refused(&text);
@@ -208,7 +208,7 @@ fn nodes_that_do_not_exist() {
     );
     assert_eq!(
         refused(&format!("{SMALLEST}[[flow]]\ntransport = \"reno\"\n")),
-        "x.toml:7:1: flow.1: from and to are missing, and the layout has 1 pairs"
+        "x.toml:7:1: flow.1: from and to are missing, allowed: without them only the first flows, one for each pair of the layout (1)"
     );
     assert_eq!(
         with("routing", "next_hops = [[0, 4, 7], [1, 1, 2], [0, 4, 1], [0, 4, 2]]"),
@@ -260,7 +260,7 @@ fn suffixes_that_do_not_go_together() {
         ("tpa-2+da", "TPA has its own ACK rules: TPA and TPA*"),
         ("tcp-ap+ap", "it is paced already"),
         ("udp+ap", "UDP does not measure the round trips that pacing needs"),
-        ("newreno+da+dyn", "two suffixes decide the same thing"),
+        ("newreno+da+dyn", "two suffixes set the same parameter"),
     ] {
         assert_eq!(
             refused(&SMALLEST.replace("newreno", name)),
@@ -297,16 +297,16 @@ fn transport_parameters() {
     );
     assert_eq!(
         table("kind = \"newreno\", probe_max = 3, exit = \"any\""),
-        "x.toml:6:45: flow.0.transport.probe_max: \"newreno\" takes no notices, allowed with: +elfn\n\
-         x.toml:6:55: flow.0.transport.exit: \"newreno\" takes no notices, allowed with: +elfn"
+        "x.toml:6:45: flow.0.transport.probe_max: \"newreno\" does not use notices, allowed with: +elfn\n\
+         x.toml:6:55: flow.0.transport.exit: \"newreno\" does not use notices, allowed with: +elfn"
     );
     assert_eq!(
         table("kind = \"newreno\", samples = 10"),
-        "x.toml:6:43: flow.0.transport.samples: \"newreno\" identifies nothing, allowed with: adtcp"
+        "x.toml:6:43: flow.0.transport.samples: \"newreno\" does not identify network states, allowed with: adtcp"
     );
     assert_eq!(
         table("kind = \"newreno\", high = 0.2"),
-        "x.toml:6:40: flow.0.transport.high: \"newreno\" identifies nothing, allowed with: adtcp"
+        "x.toml:6:40: flow.0.transport.high: \"newreno\" does not identify network states, allowed with: adtcp"
     );
     assert_eq!(
         table("kind = \"adtcp\", bins = 6"),
@@ -316,7 +316,7 @@ fn transport_parameters() {
         table("kind = \"adtcp\", timestamps = \"off\", exit = \"any\""),
         "x.toml:6:44: flow.0.transport.timestamps: \"adtcp\" measures by timestamps, allowed: the tick of \
          their clock\n\
-         x.toml:6:58: flow.0.transport.exit: \"adtcp\" takes no notices, allowed with: elfn, or +elfn \
+         x.toml:6:58: flow.0.transport.exit: \"adtcp\" does not use notices, allowed with: elfn, or +elfn \
          after another TCP kind"
     );
     assert_eq!(

@@ -145,7 +145,7 @@ fn files_of_movements() {
             assert_eq!(places(&scenario, 15), [(5.0, 6.0), (57.0, 8.0)]);
         }
         let more = load_in(&folder, &text("[topology]\nkind = \"chain\"\nhops = 2\n", file)).unwrap_err();
-        assert_eq!(more, "/x.toml:7:8: mobility.file: found 2 nodes, allowed: 3, as the topology has");
+        assert_eq!(more, "/x.toml:7:8: mobility.file: found 2 nodes, allowed: 3, as in the topology");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -220,7 +220,7 @@ fn keys_of_another_movement() {
 fn areas() {
     assert_eq!(
         refused(&chain("kind = \"random-waypoint\"\nspeed = [1, 2]")),
-        "x.toml:5:1: mobility.area: is missing, as only the topology random has an area: [width, height]"
+        "x.toml:5:1: mobility.area: is missing, allowed: [width, height]; only the topology random provides an area"
     );
     assert_eq!(
         refused(&chain("kind = \"random-walk\"\nspeed_max = 1\nleg_mean = 1\narea = [1e6, 10]")),
@@ -282,12 +282,12 @@ fn movements_that_never_end() {
 }
 
 #[test]
-fn waypoints_that_cannot_be() {
+fn impossible_waypoints() {
     let waypoints = |list: &str| refused(&chain(&format!("kind = \"waypoints\"\nwaypoints = {list}")));
     assert_eq!(waypoints("[]"), "x.toml:7:13: mobility.waypoints: found 0 paths, allowed: 1 to 100000");
     assert_eq!(
         waypoints("[[]]"),
-        "x.toml:7:13: mobility.waypoints: found 1 nodes, allowed: 2, as the topology has"
+        "x.toml:7:13: mobility.waypoints: found 1 nodes, allowed: 2, as in the topology"
     );
     assert_eq!(
         waypoints("[[], [[5, 0, 0], [4, 0, 0]]]"),

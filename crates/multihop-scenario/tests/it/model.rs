@@ -14,7 +14,7 @@ use multihop_transport::tcp::{
 use super::{SMALLEST, load, load_with};
 
 #[test]
-fn the_smallest_file_means_ns2() {
+fn the_defaults_are_those_of_ns2() {
     let scenario = load(SMALLEST);
     assert_eq!(scenario.name, "x");
     assert_eq!((scenario.duration, scenario.warmup), (Duration::from_secs(10), Duration::ZERO));

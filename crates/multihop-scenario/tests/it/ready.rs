@@ -5,7 +5,7 @@ use std::path::Path;
 use multihop_scenario::{Scenario, Source};
 
 #[test]
-fn every_ready_scenario_is_right_and_explains_itself() {
+fn every_bundled_scenario_is_valid_and_begins_with_a_comment() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {

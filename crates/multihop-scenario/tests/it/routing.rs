@@ -219,7 +219,7 @@ fn every_key_of_apdr() {
     let reselect = apdr::Reservation { on_break: apdr::OnBreak::Reselect, max_cost: Some(250_000) };
     assert_eq!(reservation(keys), reselect);
     let limit = refused("apdr-pr", "metric = \"etx\"\nmax_delay = 0.25");
-    assert!(limit.contains("routing.max_delay: a limit needs delays"), "{limit}");
+    assert!(limit.contains("routing.max_delay: the limit is a delay"), "{limit}");
     assert!(refused("apdr", "tc_redundancy = 0").contains("routing.tc_redundancy: is not a key here"));
 }
 
@@ -293,7 +293,7 @@ fn words_and_numbers_of_protocols() {
 fn parameters_that_contradict_each_other() {
     assert_eq!(
         refused("aodv", "link_failure = \"hello\"\nlocal_repair = \"rfc\""),
-        "x.toml:10:16: routing.local_repair: a repair needs the packet that the MAC gives back, allowed with \
+        "x.toml:10:16: routing.local_repair: local repair needs the packet that the MAC could not deliver, allowed with \
          link_failure = \"mac\""
     );
     assert_eq!(

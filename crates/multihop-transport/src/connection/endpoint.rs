@@ -1,4 +1,4 @@
-//! The calls of [`Connection`](super::Connection) that the endpoints of TCP and TPA answer alike.
+//! The calls of [`Connection`](super::Connection) that the endpoints of TCP and TPA implement in the same way.
 
 /// Expands to these calls, in an `impl Connection for Endpoint`. `$Segment` is the variant of
 /// [`Segment`](super::Segment), `$protocol` the module of the endpoint.

@@ -31,7 +31,7 @@ pub struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    /// Makes both ends alike but for their initial sequence numbers of `bits` bits.
+    /// Makes both ends, which differ only in their initial sequence numbers of `bits` bits.
     pub(super) fn pair<C: Connection + 'static>(
         &self,
         purpose: &str,

@@ -64,10 +64,10 @@ pub trait Connection: Send {
     /// Ends the connection now and tells the peer.
     fn abort(&mut self) {}
 
-    /// Takes a segment from the other end. `trip` is what the driver knows of the round trip that it ends.
+    /// Takes a segment from the other end. `trip` is the driver's measurement of the round trip that it ends.
     fn receive(&mut self, now: Instant, segment: Segment, trip: Option<Trip>);
 
-    /// Takes news from the layers below.
+    /// Takes a notice from the layers below.
     fn notice(&mut self, _now: Instant, _notice: Notice) {}
 
     /// Whether notices of lost segments have an effect.
@@ -86,8 +86,8 @@ pub trait Connection: Send {
         None
     }
 
-    /// Whether there is no connection, before or after its time. Transports without set-up have none to
-    /// close.
+    /// Whether there is no connection, either not yet or no longer. Transports without set-up have none
+    /// to close.
     fn is_closed(&self) -> bool {
         false
     }
@@ -97,7 +97,7 @@ pub trait Connection: Send {
         true
     }
 
-    /// What has been counted, with everything that has been received.
+    /// The counters, including everything received so far.
     fn counters(&self) -> Counters;
 
     /// The newest round-trip time, if there is one.
@@ -121,7 +121,7 @@ pub trait Connection: Send {
     }
 }
 
-/// What travels between the two ends of a flow.
+/// A segment between the two ends of a flow.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Segment {
     /// Of TCP.
@@ -139,7 +139,7 @@ pub enum Segment {
 pub struct Datagram {
     /// Both ports.
     pub port: u16,
-    /// Place in the flow, from 0.
+    /// Serial number in the flow, from 0.
     pub serial: u64,
     /// Bytes of data.
     pub size: u32,
@@ -154,16 +154,16 @@ pub struct Message {
     pub data: Payload,
 }
 
-/// What a connection gives to its driver.
+/// Output of a connection.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Output {
     /// A segment for the other end.
     Segment(Segment),
-    /// Something the application may want to know.
+    /// An event for the application.
     Event(Event),
 }
 
-/// What an end has counted. A sender counts the first three, a receiver the others.
+/// The counters of one end. A sender counts the first three, a receiver the others.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Segments with data, or datagrams, sent.
@@ -172,14 +172,14 @@ pub struct Counters {
     pub retransmitted: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Segments or datagrams that brought something new.
+    /// Segments or datagrams with new data.
     pub delivered: u64,
-    /// Arrivals above the expected number.
+    /// Arrivals with a number above the expected one.
     pub out_of_order: u64,
 }
 
 impl Counters {
-    /// What has been counted since it was `before`.
+    /// The difference to the earlier counters `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -201,23 +201,23 @@ pub struct RoundTrip {
     pub samples: u64,
 }
 
-/// What a sender shows of itself over time.
+/// The state of a sender, for time series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Congestion window, in segments.
     pub cwnd: f64,
     /// The newest round-trip time.
     pub round_trip: Option<RoundTrip>,
-    /// Where congestion control is.
+    /// State of the congestion control.
     pub state: &'static str,
-    /// If it is paced.
+    /// State of the pacer, if there is one.
     pub pace: Option<Pace>,
 }
 
-/// What a pacer shows.
+/// The state of a pacer, for time series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// Payload that it lets out at most.
+    /// Largest payload rate that it allows.
     pub rate_kbps: f64,
     /// Coefficient of variation of the round trips.
     pub cov: f64,
@@ -236,7 +236,7 @@ pub struct Measurements {
     pub metrics: Values,
     /// Whether each metric is high, low or neither.
     pub levels: Levels,
-    /// What it takes the network to be like.
+    /// The state of the network that it infers.
     pub network: NetworkState,
 }
 

@@ -1,4 +1,4 @@
-//! UDP: each `send` is a datagram, and nobody answers.
+//! UDP: each `send` is a datagram, and there are no ACKs.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -69,7 +69,7 @@ impl Connection for UdpSender {
 /// The receiver of a flow of datagrams.
 #[derive(Debug, Default)]
 pub struct UdpReceiver {
-    /// Serial number of the datagram that comes next if none is lost.
+    /// Serial number of the next datagram if none is lost.
     expected: u64,
     /// Bytes that have arrived and are not reported yet.
     arrived: Option<u64>,

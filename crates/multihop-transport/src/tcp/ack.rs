@@ -2,7 +2,7 @@ use multihop_core::{Duration, Instant};
 
 use super::config::{AckRule, Config, DelayedAck};
 
-/// When to acknowledge what has arrived.
+/// When to acknowledge segments that have arrived.
 #[derive(Clone, Debug)]
 pub(super) struct AckState {
     rule: AckRule,
@@ -19,7 +19,7 @@ pub(super) enum Due {
     No,
     /// Now; data may carry it.
     Now,
-    /// Now, in a segment without data: the sender counts these.
+    /// Now, in a segment without data, because the sender counts these.
     Bare,
 }
 
@@ -65,7 +65,7 @@ impl AckState {
         self.due = Due::No;
     }
 
-    /// How many segments one ACK is for.
+    /// How many segments one ACK acknowledges.
     fn every(&self, number: u64) -> u32 {
         match self.rule {
             AckRule::Every => 1,

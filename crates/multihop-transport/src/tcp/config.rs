@@ -30,7 +30,7 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Give up after this many retransmissions in a row; `None` never does.
     pub max_retries: Option<u16>,
-    /// Whether the first two duplicate ACKs let a new segment out (RFC 3042).
+    /// Whether each of the first two duplicate ACKs releases a new segment (RFC 3042).
     pub limited_transmit: bool,
     /// What a loss halves.
     pub halving: Halving,
@@ -40,13 +40,13 @@ pub struct Config {
     pub adtcp: AdtcpConfig,
     /// The window after fast recovery.
     pub recovery_exit: RecoveryExit,
-    /// New segments that one ACK may let out during fast recovery.
+    /// New segments that one ACK may release during fast recovery.
     pub recovery_burst: u16,
     /// When the receiver acknowledges.
     pub ack_rule: AckRule,
     /// How long a delayed ACK may wait.
     pub ack_delay: Duration,
-    /// Space data segments by what round trips say of the path.
+    /// Pace data segments by the measured round-trip times.
     pub pacing: Option<Pacing>,
     /// Go on stand-by after a notice of a failed link (Holland and Vaidya).
     pub elfn: Option<Standby>,
@@ -56,7 +56,7 @@ pub struct Config {
     pub timestamps: Option<Duration>,
     /// Fall back to the initial window after sending nothing for one timeout (RFC 5681 §4.1).
     pub idle_restart: bool,
-    /// Hold back small segments while data is outstanding (Nagle, RFC 9293 §3.7.4).
+    /// Delay small segments while data is outstanding (Nagle, RFC 9293 §3.7.4).
     pub nagle: bool,
     /// Receive buffer in bytes; `None` has room for `window_max` segments and at least 65535 bytes.
     /// Above 65535 the window scale option is offered.
@@ -199,7 +199,7 @@ impl Config {
         }
     }
 
-    /// Linux of the TPA and ADTCP testbeds, as far as it matters there: timeout from 0.2 to 120 s,
+    /// Linux of the TPA and ADTCP testbeds, as far as it is relevant: timeout from 0.2 to 120 s,
     /// SACK, timestamps, delayed ACKs that a clamp of 2 turns off. Neither F-RTO nor CUBIC.
     pub const fn linux() -> Self {
         // DEVIATION tcp-2: no F-RTO, CUBIC, quick ACKs or growing receive buffers.
@@ -221,12 +221,12 @@ impl Config {
         }
     }
 
-    /// Whether the endpoint measures for its peer and listens to it.
+    /// Whether the endpoint reports to its peer and uses the peer's reports.
     pub fn is_adtcp(&self) -> bool {
         self.variant == Variant::Adtcp
     }
 
-    /// What a policy starts from; `mss` is what a segment carries once options are known.
+    /// The initial values of a policy; `mss` is the payload of a segment once options are known.
     pub(super) fn start(&self, mss: u32, initial_window: u16) -> Start {
         Start {
             mss,

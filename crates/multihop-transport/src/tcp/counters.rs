@@ -1,4 +1,4 @@
-/// What an endpoint has seen and done.
+/// The counters of an endpoint.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Segments of any kind sent.
@@ -23,7 +23,7 @@ pub struct Counters {
     pub dup_acks: u64,
     /// Segments with data received.
     pub data_received: u64,
-    /// Segments with new data received: each counts once, however often it was sent.
+    /// Segments with new data received: each counts once, even if it was retransmitted.
     pub delivered: u64,
     /// Bytes received in order.
     pub bytes_delivered: u64,
@@ -31,6 +31,6 @@ pub struct Counters {
     pub out_of_order: u64,
     /// Segments with data none of which was new.
     pub duplicates: u64,
-    /// Segments dropped because they made no sense.
+    /// Segments dropped because they were invalid.
     pub dropped: u64,
 }

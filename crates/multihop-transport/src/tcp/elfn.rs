@@ -1,7 +1,7 @@
 //! Explicit link failure notification (Holland and Vaidya, "Analysis of TCP performance over mobile
 //! ad hoc networks", section 6): a notice of a failed link puts the connection on stand-by.
 //!
-//! It is no congestion control: any policy may run beneath it.
+//! It is not a congestion control: it works with any policy.
 
 use multihop_core::{Instant, LostSegment, SegmentId};
 use multihop_wire::tcp::SeqNumber;
@@ -10,8 +10,8 @@ use super::Endpoint;
 use super::sequence::position;
 
 impl Endpoint {
-    /// A segment met a broken link. A segment of another connection, or one that is acknowledged by now,
-    /// changes nothing.
+    /// A segment was lost at a failed link. A segment of another connection, or one that is acknowledged
+    /// by now, has no effect.
     pub(super) fn on_link_failed(&mut self, now: Instant, lost: LostSegment) {
         let Some(plan) = self.config.elfn else { return };
         if let Some(position) = self.outstanding(lost) {

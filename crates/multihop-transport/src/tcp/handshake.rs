@@ -108,7 +108,7 @@ impl Endpoint {
 
     /// What we offer; once the peer's SYN is known, what both want.
     fn syn_options(&self, now: Instant) -> Options {
-        // DEVIATION tcp-3: in the presets of ns-2 too, whose SYN has no options.
+        // DEVIATION tcp-3: also in the presets of ns-2, whose SYNs have no options.
         Options {
             mss: Some(self.config.mss),
             window_scale: self.scaling.then(|| self.config.window_scale()),
@@ -128,9 +128,9 @@ impl Endpoint {
             // RFC 7323 §2.3: a larger shift counts as 14.
             self.send.scale = peer.window_scale.unwrap_or(0).min(MAX_SCALE);
         }
-        // RFC 9293 §3.7.1: 536 where the peer says nothing.
+        // RFC 9293 §3.7.1: 536 unless the peer announces another value.
         let mss = self.config.mss.min(peer.mss.unwrap_or(DEFAULT_MSS));
-        // RFC 6691: options take their room from the data.
+        // RFC 6691: options reduce the data.
         let options = if self.timestamps { TIMESTAMPS_LEN } else { 0 };
         self.mss = u32::from(mss.saturating_sub(options).max(1));
     }

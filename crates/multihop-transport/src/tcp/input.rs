@@ -103,7 +103,7 @@ impl Endpoint {
             return if segment.rst { self.counters.dropped += 1 } else { self.challenge() };
         };
         if self.state == State::SynReceived && segment.syn && start == 0 && !segment.rst {
-            // The peer's SYN again; with an ACK if both opened at once.
+            // The peer's SYN, retransmitted; with an ACK if both opened at once.
             match segment.ack {
                 Some(_) => (segment.syn, start) = (false, 1),
                 None => return self.send.next = 0,
@@ -165,7 +165,7 @@ impl Endpoint {
         usable && !segment.rst && self.is_overtaken(segment)
     }
 
-    /// Whether its timestamp is older than the newest one that is known.
+    /// Whether its timestamp is older than the newest known one.
     pub(super) fn is_overtaken(&self, segment: &Segment) -> bool {
         let stamps = segment.options.timestamps.filter(|_| self.timestamps);
         stamps.is_some_and(|stamps| stamps.value.wrapping_sub(self.peer_timestamp).cast_signed() < 0)
@@ -181,7 +181,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 §3.10.7.4, RFC 5961 §3.2: only the exact number resets, others are asked about.
+    /// RFC 9293 §3.10.7.4, RFC 5961 §3.2: only the exact number resets; other numbers in the window cause a challenge ACK.
     fn on_reset(&mut self, start: u64) {
         if start != self.recv.queue.next() {
             return self.challenge();
@@ -193,7 +193,7 @@ impl Endpoint {
         }
     }
 
-    /// Forgets the peer, but neither what the application has asked for nor the path.
+    /// Forgets the peer, but keeps the application's requests and the path.
     fn listen_again(&mut self) {
         let fresh = Self::new(self.config.clone(), self.ports, self.send.iss);
         let old = mem::replace(self, fresh);
@@ -256,7 +256,7 @@ impl Endpoint {
         outstanding && (sack_news || (bare && window == self.send.window))
     }
 
-    /// Takes the SACK blocks. Returns whether they say something new.
+    /// Takes the SACK blocks. Returns whether they contain new information.
     fn take_sack(&mut self, segment: &Segment) -> bool {
         if !self.sack {
             return false;
@@ -276,7 +276,7 @@ impl Endpoint {
         news
     }
 
-    /// Feeds the retransmission timer, and returns with what.
+    /// Gives a sample to the retransmission timer, and returns it.
     fn sample_rtt(&mut self, now: Instant, segment: &Segment, acked: u64) -> Option<Duration> {
         let round_trip = self.round_trip(now, segment, acked)?;
         self.rtt.sample(round_trip);
@@ -380,7 +380,7 @@ impl Endpoint {
 
     fn on_fin(&mut self, now: Instant) {
         self.ack.ask();
-        // The FIN takes no room.
+        // The FIN needs no buffer space.
         self.recv.edge += 1;
         self.emit(Event::PeerClosed);
         match self.state {

@@ -49,7 +49,7 @@ impl Config {
              all.",
         )
         .word("recovery", &mut self.newreno.timer, &timers);
-        keys.about("Whether small segments are held back while data is outstanding (Nagle).")
+        keys.about("Whether small segments are delayed while data is outstanding (Nagle).")
             .switch("nagle", &mut self.nagle);
     }
 
@@ -67,12 +67,12 @@ impl Config {
             &mut self.rto.granularity,
             TICK,
         );
-        keys.about("The backoff factor of the timeout stops growing here.").whole(
+        keys.about("Largest backoff factor of the timeout.").whole(
             "backoff_limit",
             &mut self.rto.backoff_limit,
             1..=1_000_000,
         );
-        keys.about("The connection is given up after this many retransmissions in a row.").whole_or_off(
+        keys.about("The connection is aborted after this many retransmissions in a row.").whole_or_off(
             "max_retries",
             &mut self.max_retries,
             1..=65_535,
@@ -111,10 +111,10 @@ impl Config {
             }
             None if self.variant == Variant::Adtcp => {
                 probing_keys(&mut self.adtcp.disconnected, keys);
-                let reason = "takes no notices, allowed with: elfn, or +elfn after another TCP kind";
+                let reason = "does not use notices, allowed with: elfn, or +elfn after another TCP kind";
                 keys.unavailable(reason, &mut |keys| restoring_keys(&mut Standby::elfn(), keys));
             }
-            None => keys.unavailable("takes no notices, allowed with: +elfn", &mut |keys| {
+            None => keys.unavailable("does not use notices, allowed with: +elfn", &mut |keys| {
                 probing_keys(&mut Standby::elfn(), keys);
                 restoring_keys(&mut Standby::elfn(), keys);
             }),
@@ -126,7 +126,7 @@ impl Config {
             identification_keys(&mut self.adtcp, keys);
         } else {
             let mut other = AdtcpConfig::PAPER;
-            keys.unavailable("identifies nothing, allowed with: adtcp", &mut |keys| {
+            keys.unavailable("does not identify network states, allowed with: adtcp", &mut |keys| {
                 identification_keys(&mut other, keys)
             });
         }
@@ -169,7 +169,7 @@ fn probing_keys(standby: &mut Standby, keys: &mut dyn Visitor) {
         Some(_) => standby.interval = ProbeInterval::RoundTrips,
         None => {}
     }
-    keys.about("The connection is given up after this many probes without an answer.").whole_or_off(
+    keys.about("The connection is aborted after this many probes without an answer.").whole_or_off(
         "probe_max",
         &mut standby.max_probes,
         1..=65_535,
@@ -180,7 +180,7 @@ fn restoring_keys(standby: &mut Standby, keys: &mut dyn Visitor) {
     let probes = [("first", Probe::First), ("lowest-lost", Probe::LowestLost)];
     keys.about(
         "What a probe carries: the first unacknowledged segment, or the segment with the lowest \
-            number that a notice named.",
+            number among those that notices named.",
     )
     .word("probe", &mut standby.probe, &probes);
     let exits = [("any", Exit::Any), ("new", Exit::New)];
@@ -196,7 +196,7 @@ fn restoring_keys(standby: &mut Standby, keys: &mut dyn Visitor) {
 fn identification_keys(adtcp: &mut AdtcpConfig, keys: &mut dyn Visitor) {
     let identify = [("joint", Identify::Joint), ("idd", Identify::Idd), ("stt", Identify::Stt)];
     keys.about(
-        "Which metrics tell adtcp of congestion: delay differences together with throughput, or \
+        "Which metrics indicate congestion to adtcp: delay differences together with throughput, or \
             one of them alone.",
     )
     .word("identify", &mut adtcp.identify, &identify);
@@ -239,21 +239,21 @@ fn pacing_keys(pacing: &mut Pacing, keys: &mut dyn Visitor) {
     }
     let round_trips = [("net", RoundTrips::Net), ("timed", RoundTrips::Timed), ("echo", RoundTrips::Echo)];
     keys.about(
-        "Round-trip times that pace: those of every ACK of new data without the time for which the \
+        "Round-trip times that adaptive pacing uses: those of every ACK of new data without the time for which the \
             receiver held it, those that the retransmission timer measures, or those of every ACK from the \
             departure of the segment that made it.",
     )
     .word("ap_rtt", &mut pacing.round_trips, &round_trips);
     keys.about(
         "Whether round-trip times of segments that were outstanding at a retransmission timeout, \
-            but not retransmitted, pace as well. An outage then slows the sender down for as long as \
-            it is in the history.",
+            but not retransmitted, are used for pacing as well. An outage then slows the sender down for \
+            as long as it is in the history.",
     )
     .switch("ap_across_timeouts", &mut pacing.across_timeouts);
     let clocks = [("own", Clock::Own), ("synchronised", Clock::Synchronised)];
     keys.about(
-        "Whether pacing halves round-trip times, or knows the one-way delay from a receiver whose \
-            clock is the sender's; if not given, the kind decides.",
+        "Source of the one-way delay for pacing: half of the round-trip time, or the measurement of a \
+            receiver whose clock is synchronised; by default as the kind requires.",
     )
     .word("clock", &mut pacing.pacer.clock, &clocks);
 }

@@ -1,4 +1,4 @@
-//! What is known of losses, and which segments to retransmit.
+//! Detected losses, and which segments to retransmit.
 
 use super::scoreboard::Scoreboard;
 

@@ -1,8 +1,8 @@
 //! TCP (RFC 9293) as a state machine, with congestion control as a policy beside it.
 //!
-//! [`Endpoint`] is one end of one connection. It speaks in typed segments, never in bytes, and
-//! knows no addresses: those are the driver's business. Application calls are methods; after each
-//! the driver drains [`poll_output`](Machine::poll_output) as after any input.
+//! [`Endpoint`] is one end of one connection. Its segments are typed values, not bytes. It knows
+//! no addresses; the driver does. Application calls are methods; after each the driver drains
+//! [`poll_output`](Machine::poll_output) as after any input.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -84,37 +84,37 @@ pub struct Endpoint {
     send: Sender,
     recv: Receiver,
     ack: AckState,
-    /// Of an ADTCP, while the peer stamps its segments.
+    /// The meter of ADTCP; only if the peer's segments have timestamps.
     meter: Option<Box<Meter>>,
     rtt: RttEstimator,
     /// The segment whose round trip is being timed: the position it ends at, and when it left.
     timed: Option<(u64, Instant)>,
-    /// Retransmissions since the peer was last heard.
+    /// Retransmissions since the last segment of the peer.
     retries: u16,
     /// When the newest data segment left.
     last_data: Option<Instant>,
     congestion: Congestion,
     pace: Option<Pace>,
     recovery: Recovery,
-    /// The path is thought to be gone.
+    /// The path is considered lost.
     waiting: Option<Waiting>,
     timers: Timers<Timer, 6>,
     counters: Counters,
     out: VecDeque<Output>,
 }
 
-/// What an endpoint takes from its driver.
+/// Input of an endpoint.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Input {
     /// A segment for this connection.
     Segment(Segment),
-    /// The same, and how long the round trip that it ends was on its way.
+    /// The same, and the time that the round trip which it ends spent on the path.
     Timed(Segment, Trip),
     /// A notice from the layers below.
     Notice(Notice),
 }
 
-/// What an endpoint gives to its driver.
+/// Output of an endpoint.
 pub type Output = crate::event::Output<Segment>;
 
 impl Endpoint {
@@ -195,7 +195,7 @@ impl Endpoint {
         self.forget();
     }
 
-    /// Where the connection is.
+    /// The state of the connection.
     pub fn state(&self) -> State {
         self.state
     }
@@ -210,7 +210,7 @@ impl Endpoint {
         &self.config
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -230,7 +230,7 @@ impl Endpoint {
         self.congestion.policy().ssthresh()
     }
 
-    /// Where congestion control is.
+    /// The state of the congestion control.
     pub fn phase(&self) -> Phase {
         if self.waiting.is_some() {
             Phase::StandBy

@@ -1,13 +1,13 @@
-//! How a connection waits while its path is gone.
+//! How a connection waits while its path is lost.
 
 use multihop_core::Duration;
 
-/// How a connection waits for its path to come back.
+/// How a connection waits for its path to be restored.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Standby {
     /// Time between probes.
     pub interval: ProbeInterval,
-    /// Whether the first leaves at once.
+    /// Whether the first probe leaves at once.
     pub at_once: bool,
     /// What a probe carries.
     pub probe: Probe,
@@ -20,8 +20,8 @@ pub struct Standby {
 }
 
 impl Standby {
-    /// Explicit link failure notification as Holland and Vaidya describe it: probes every 2 s of the
-    /// first segment, until an ACK comes that finds everything as it was.
+    /// Explicit link failure notification as Holland and Vaidya describe it: the first segment is
+    /// the probe, every 2 s; after an ACK the connection continues unchanged.
     pub const fn elfn() -> Self {
         Self {
             interval: ProbeInterval::Fixed(Duration::from_secs(2)),
@@ -37,7 +37,7 @@ impl Standby {
 /// Time between probes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ProbeInterval {
-    /// Always the same.
+    /// A constant time.
     Fixed(Duration),
     /// Four smoothed round trips, but neither below 0.2 s nor above 2 s; 2 s without an estimate.
     RoundTrips,
@@ -77,7 +77,7 @@ pub enum Restore {
     RouteChange,
 }
 
-/// Stand-by under way.
+/// Stand-by in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) plan: Standby,

@@ -26,7 +26,7 @@ impl Endpoint {
         (self.ack.due() != Due::No).then(|| self.bare_ack(now))
     }
 
-    /// What bounds the flight besides congestion: the sender's clamp and the peer's window.
+    /// The limits of the flight besides congestion: the sender's clamp and the peer's window.
     pub(super) fn bound(&self) -> u32 {
         let clamp = u32::from(self.config.window_max).saturating_mul(self.mss);
         clamp.min(self.send.window)
@@ -126,7 +126,7 @@ impl Endpoint {
         Some((position, len.min(u32::try_from(gap).unwrap_or(u32::MAX))))
     }
 
-    /// RFC 9293 §3.8.6.2.1: against silly windows.
+    /// RFC 9293 §3.8.6.2.1: avoidance of silly windows.
     fn may_send_small(&self, len: u32, is_tail: bool, is_new: bool) -> bool {
         let idle = self.flight() == 0;
         if is_tail {
@@ -136,7 +136,7 @@ impl Endpoint {
         }
     }
 
-    /// One byte, or the FIN, that asks for a window (RFC 9293 §3.8.6.1). `next` stays.
+    /// A window probe: one byte, or the FIN (RFC 9293 §3.8.6.1). `next` does not change.
     fn window_probe(&mut self, now: Instant) -> Segment {
         self.send.probe_due = false;
         let position = self.send.una;
@@ -147,7 +147,7 @@ impl Endpoint {
         segment
     }
 
-    /// A segment that the window lets out, and for which the retransmission timer runs.
+    /// A segment that the window allows, and for which the retransmission timer runs.
     fn data(&mut self, now: Instant, position: u64, len: u32) -> Segment {
         let segment = self.transmit(now, position, len);
         let to = position + u64::from(len) + u64::from(segment.fin);
@@ -160,7 +160,7 @@ impl Endpoint {
         segment
     }
 
-    /// Data or the FIN, outside of all windows; `next` stays.
+    /// Data or the FIN, regardless of windows; `next` does not change.
     pub(super) fn transmit(&mut self, now: Instant, position: u64, len: u32) -> Segment {
         let after = position + u64::from(len);
         let fin = self.closing && after == self.send.queue.end();
@@ -168,7 +168,7 @@ impl Endpoint {
         let again = position < self.send.max;
         if again {
             self.counters.retransmitted += 1;
-            // RFC 6298 §3, Karn: no sample while something is sent twice.
+            // RFC 6298 §3, Karn: no sample while a segment is being retransmitted.
             self.timed = None;
             self.note_resent(to);
         } else {
@@ -234,8 +234,8 @@ impl Endpoint {
         self.config.timestamps.map_or(0, |tick| now.saturating_since(Instant::ZERO).whole(tick) as u32)
     }
 
-    /// The window to offer, scaled. Its right edge never goes back, and forward by steps that are
-    /// worth a segment (RFC 9293 §3.8.6.2.2).
+    /// The window to offer, scaled. Its right edge never moves left, and moves right only by
+    /// steps worth a segment (RFC 9293 §3.8.6.2.2).
     fn advertise(&mut self) -> u16 {
         let edge = self.possible_edge();
         let step = self.recv.capacity.div_ceil(2).min(self.mss);
@@ -246,7 +246,7 @@ impl Endpoint {
         u16::try_from(window).unwrap_or(u16::MAX)
     }
 
-    /// Tells the peer that the application has made room, if it may be waiting for that.
+    /// Sends a window update if the peer may be waiting for one.
     pub(super) fn offer_window(&mut self) {
         if !self.state.receives() {
             return;
@@ -269,7 +269,7 @@ impl Endpoint {
         u32::try_from(len).unwrap_or(u32::MAX).min(self.mss)
     }
 
-    /// A RST that the peer will believe.
+    /// A RST that the peer accepts.
     pub(super) fn reset_segment(&self) -> Segment {
         Segment {
             source: self.ports.local,

@@ -9,11 +9,10 @@ use crate::pacing::{Pacer, PacingConfig, Rules};
 pub struct Pacing {
     /// The pacer's own settings.
     pub pacer: PacingConfig,
-    /// Which round trips feed it.
+    /// Which round-trip times it uses.
     pub round_trips: RoundTrips,
-    /// Whether those of segments that were outstanding at a retransmission timeout, or when the path
-    /// was lost, do as well, unless they were retransmitted. They are those of an outage, and make the sender wait for as long as they
-    /// are in its history.
+    /// Whether it also uses those of segments that were outstanding, but not retransmitted, at a retransmission timeout or when the
+    /// path was lost. These include the outage, and slow the sender down for as long as they are in its history.
     pub across_timeouts: bool,
 }
 
@@ -31,12 +30,11 @@ impl Pacing {
 /// Which round trips feed the pacer. Except with `Echo`, those of segments that were sent twice never do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RoundTrips {
-    /// Those of every ACK of new data, without the time for which the receiver held it: the model of
-    /// a round trip in section 4.3 has no such time. Where the driver does not report trips, the
-    /// connection's own.
+    /// Those of every ACK of new data, without the time for which the receiver delayed it, because
+    /// the model in section 4.3 has no such time. If the driver does not report trips, those of the
+    /// connection.
     Net,
-    /// Those that the retransmission timer is fed with: one for each round trip, what the receiver
-    /// waited included.
+    /// Those of the retransmission timer: one for each round trip, including the receiver's delay.
     Timed,
     /// Those of every ACK, from the departure of the segment that made it: duplicate ACKs, retransmitted
     /// segments, and the time for which the receiver held it included.
@@ -56,13 +54,13 @@ pub struct Trip {
     pub hops: u8,
 }
 
-/// The pacer of an endpoint, and what it is fed with.
+/// The pacer of an endpoint, and the source of its samples.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     pub(super) pacer: Pacer,
     pub(super) round_trips: RoundTrips,
     pub(super) across_timeouts: bool,
-    /// Of the segment in hand.
+    /// The trip that the current segment ended.
     pub(super) trip: Option<Trip>,
     /// No position below this gives a sample.
     pub(super) stale: u64,

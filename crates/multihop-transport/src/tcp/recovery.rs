@@ -22,8 +22,8 @@ impl Endpoint {
         }
     }
 
-    /// New data was acknowledged: everything before `una`. `round_trip` is what that ended, if it
-    /// was being timed.
+    /// New data was acknowledged: everything before `una`. `round_trip` is the one that it ended,
+    /// if that was measured.
     pub(super) fn on_new_ack(&mut self, now: Instant, una: u64, round_trip: Option<Duration>) {
         let acked = una - self.send.una;
         self.send.una = una;
@@ -81,7 +81,7 @@ impl Endpoint {
     }
 
     fn enter_recovery(&mut self, now: Instant) {
-        // RFC 6582 §3.2 step 2: not for what the last recovery or timeout has sent already.
+        // RFC 6582 §3.2 step 2: not for segments that the last recovery or timeout has already retransmitted.
         if self.send.una <= self.recovery.recover {
             return;
         }
@@ -93,7 +93,7 @@ impl Endpoint {
         self.counters.fast_retransmits += 1;
         // Karn: the timed segment may be acknowledged together with a retransmitted one.
         self.timed = None;
-        // RFC 5681 §3.2 step 2: what limited transmit sent does not count.
+        // RFC 5681 §3.2 step 2: segments sent by limited transmit do not count.
         let flight = self.flight().min(self.congestion.policy().window());
         self.congestion.policy_mut().on_triple_dup_ack(now, flight);
         self.restart_retransmit_timer(now);

@@ -4,12 +4,12 @@ use multihop_core::Payload;
 
 use crate::bytes::ByteQueue;
 
-/// What the peer sent, by position in the stream (its SYN is at 0, the first byte at 1).
+/// The peer's data, by position in the stream (its SYN is at 0, the first byte at 1).
 #[derive(Clone, Debug)]
 pub(super) struct RecvQueue {
     /// The next position expected.
     next: u64,
-    /// Arrived beyond `next`: sorted, without overlap.
+    /// Data that arrived beyond `next`: sorted, without overlap.
     islands: Vec<Island>,
     /// Where the newest out-of-order arrivals begin, one for each block, newest first.
     recent: Vec<u64>,
@@ -27,7 +27,7 @@ struct Island {
     data: Payload,
 }
 
-/// What an arrival was.
+/// The classification of an arriving segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Arrival {
     /// Nothing in it was new.
@@ -36,7 +36,7 @@ pub(super) enum Arrival {
     InOrder {
         /// Bytes that became readable, earlier arrivals included.
         bytes: u64,
-        /// Whether it touched data that had arrived before it.
+        /// Whether it is adjacent to data that had arrived before it.
         filled_hole: bool,
     },
     /// Something before it is missing.
@@ -74,7 +74,7 @@ impl RecvQueue {
         self.fin.is_some_and(|fin| self.next < fin)
     }
 
-    /// The connection is gone: what arrived beyond a gap will never be read.
+    /// The connection is closed: data beyond a gap will never be read.
     pub(super) fn forget(&mut self) {
         (self.islands, self.recent) = (Vec::new(), Vec::new());
     }
@@ -84,7 +84,7 @@ impl RecvQueue {
         self.ready.read(max)
     }
 
-    /// Notes where the stream ends. False if that contradicts what is known.
+    /// Records where the stream ends. False if that contradicts earlier information.
     pub(super) fn set_fin(&mut self, position: u64) -> bool {
         if self.fin.is_some_and(|fin| fin != position) || self.furthest() > position {
             return false;
@@ -156,7 +156,7 @@ impl RecvQueue {
         !self.islands.is_empty()
     }
 
-    /// Islands that touch, as one.
+    /// Merges adjacent islands.
     fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut rest = self.islands.iter().peekable();
         core::iter::from_fn(move || {
@@ -254,7 +254,7 @@ fn cut_back(data: &mut Payload, n: u64) {
     }
 }
 
-/// Takes the first `n` bytes off `data`.
+/// Removes the first `n` bytes of `data`.
 #[expect(clippy::cast_possible_truncation, reason = "within one segment's payload")]
 fn split_front(data: &mut Payload, n: u64) -> Payload {
     match data {

@@ -1,4 +1,4 @@
-//! ADTCP on an endpoint: what the receiver measures and reports, and what the sender learns from it.
+//! ADTCP on an endpoint: the receiver's measurements and reports, and how the sender takes them.
 
 use multihop_core::Instant;
 use multihop_wire::tcp::{NetworkState, Segment, StateOption, Timestamps};
@@ -9,12 +9,12 @@ use super::outage::Standby;
 use super::policy::Congestion;
 
 impl Endpoint {
-    /// What ADTCP's receiver side makes of the network now; `None` unless it measures.
+    /// The state of the network that ADTCP's receiver infers; `None` unless it measures.
     pub fn network_state(&self) -> Option<NetworkState> {
         self.levels().map(|levels| self.config.adtcp.identify.state(levels))
     }
 
-    /// Where the metrics of ADTCP's receiver side lie.
+    /// The ranks of the metrics of ADTCP's receiver.
     pub fn levels(&self) -> Option<&Levels> {
         self.meter.as_ref().map(|meter| meter.levels())
     }
@@ -30,14 +30,14 @@ impl Endpoint {
         policy.reported()
     }
 
-    /// How to wait if a retransmission timeout now means that the path is gone: section 3.1.2 takes a
-    /// timeout without congestion for a disconnection.
+    /// How to wait if a retransmission timeout now means that the path is lost: by section 3.1.2, a
+    /// timeout without congestion is a disconnection.
     pub(super) fn disconnection(&self) -> Option<Standby> {
         let state = self.told_state()?;
         (!state.has(NetworkState::CONGESTION)).then_some(self.config.adtcp.disconnected)
     }
 
-    /// Data arrived, and has been dealt with.
+    /// Data arrived and has been processed.
     pub(super) fn measure(&mut self, now: Instant, stamps: Option<Timestamps>, is_furthest: bool) {
         let arrived = self.timestamp(now);
         if let (Some(meter), Some(stamps)) = (&mut self.meter, stamps) {

@@ -1,4 +1,4 @@
-//! What the receiver holds beyond the cumulative ACK (RFC 6675).
+//! The data that the receiver has beyond the cumulative ACK (RFC 6675).
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     sacked: Vec<(u64, u64)>,
-    /// Everything below has been retransmitted in this recovery, or need not be.
+    /// Everything below has been retransmitted in this recovery, or need not be retransmitted.
     resent: u64,
 }
 
@@ -35,7 +35,7 @@ impl Scoreboard {
         }
     }
 
-    /// RFC 2018 §8: after a timeout the receiver is not trusted to have kept anything.
+    /// RFC 2018 §8: after a timeout the receiver may have discarded everything.
     pub(super) fn clear(&mut self) {
         self.sacked.clear();
         self.resent = 0;
@@ -107,7 +107,7 @@ impl Scoreboard {
             .filter(|(from, to, _)| from < to)
     }
 
-    /// Whether the ranges from number `above` on prove that what is below them is lost.
+    /// Whether the ranges from index `above` on prove that the data below them is lost.
     fn is_lost_below(&self, above: usize, mss: u32) -> bool {
         let ranges = &self.sacked[above..];
         let bytes: u64 = ranges.iter().map(|range| range.1 - range.0).sum();

@@ -1,4 +1,4 @@
-//! Spaces data segments in time, and feeds the pacer with round trips.
+//! Spaces data segments in time, and gives round-trip times to the pacer.
 
 use multihop_core::{Duration, Instant};
 
@@ -73,14 +73,14 @@ impl Endpoint {
         false
     }
 
-    /// Everything before `end` has been sent twice, or may have been.
+    /// Everything before `end` has been retransmitted, or may have been.
     pub(super) fn note_resent(&mut self, end: u64) {
         if let Some(pace) = &mut self.pace {
             pace.stale = pace.stale.max(end);
         }
     }
 
-    /// The retransmission timer expired, or the path is known to be gone.
+    /// The retransmission timer expired, or the path is known to be lost.
     pub(super) fn note_outage(&mut self) {
         let outstanding = self.send.max;
         if let Some(pace) = self.pace.as_mut().filter(|pace| !pace.across_timeouts) {
@@ -88,8 +88,8 @@ impl Endpoint {
         }
     }
 
-    /// An ACK arrived, of new data if `is_new`; `timed` is the round trip that it ended, if it was being
-    /// timed.
+    /// An ACK arrived, of new data if `is_new`; `timed` is the round-trip time that it ended, if it was
+    /// measured.
     pub(super) fn feed_pacer(&mut self, now: Instant, is_new: bool, timed: Option<Duration>) {
         let una = self.send.una;
         let Some(pace) = &mut self.pace else { return };

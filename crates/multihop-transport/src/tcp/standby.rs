@@ -1,15 +1,14 @@
-//! Stand-by: the path is thought to be gone, and the connection waits for it instead of backing off.
+//! Stand-by: the path is considered lost, and the connection waits for it instead of backing off.
 //!
-//! Two things ask for it: a notice that a link failed (`elfn.rs`), and a retransmission timeout that
-//! ADTCP takes for a disconnection (`report.rs`).
-//! Both hand over a [`Standby`], which says everything that follows:
+//! Two events start it: a notice that a link failed (`elfn.rs`), and a retransmission timeout that
+//! means a disconnection to ADTCP (`report.rs`). Both pass a [`Standby`], which defines the rest:
 //!
-//! * The retransmission timer is off, and no data leaves but one probe per `interval`, the first one
+//! * The retransmission timer is off, and no data leaves except one probe per `interval`, the first one
 //!   `at_once` or an interval after the start. ACKs of the peer's data are sent as usual. Probes are not paced.
-//! * Window, threshold, timeout and backoff stay as they are. A timeout has sent the sender back to
-//!   the first hole, as any timeout does; a notice has not.
-//! * An ACK ends it (`exit`). The window and the timeout are then set (`restore`), the timer starts
-//!   afresh, and only then is the ACK taken as any other.
+//! * Window, threshold, timeout and backoff do not change. After a timeout, but not after a notice,
+//!   the sender continues at the first hole.
+//! * An ACK ends it (`exit`). The window and the timeout are then set (`restore`), the timer
+//!   restarts, and only then is the ACK processed like any other.
 //! * With `max_probes`, the connection ends one interval after the last of them.
 
 use multihop_core::{Duration, Instant};
@@ -65,7 +64,7 @@ impl Endpoint {
     pub(super) fn on_ack_in_standby(&mut self, now: Instant, is_new: bool) {
         let Some(waiting) = &mut self.waiting else { return };
         if !is_new && waiting.plan.exit == Exit::New {
-            // The probe arrived, but what is missing lies before it.
+            // The probe arrived, but the missing data is before it.
             waiting.lost = None;
             return;
         }
@@ -109,5 +108,5 @@ impl Endpoint {
 const ROUND_TRIPS: u64 = 4;
 const FASTEST: Duration = Duration::from_millis(200);
 const SLOWEST: Duration = Duration::from_secs(2);
-/// A timer of zero would fire for ever at one instant.
+/// A timer of zero would expire again and again at one instant.
 const FLOOR: Duration = Duration::from_micros(1);

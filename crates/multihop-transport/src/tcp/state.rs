@@ -17,7 +17,7 @@ named! {
         Established = "established",
         /// We closed; our FIN is not acknowledged yet.
         FinWait1 = "fin-wait-1",
-        /// We closed, and the peer knows.
+        /// We closed, and our FIN is acknowledged.
         FinWait2 = "fin-wait-2",
         /// The peer closed.
         CloseWait = "close-wait",
@@ -25,7 +25,7 @@ named! {
         Closing = "closing",
         /// The peer closed, then we; our FIN is not acknowledged yet.
         LastAck = "last-ack",
-        /// Over; late segments are absorbed.
+        /// Closed; late segments are still answered.
         TimeWait = "time-wait",
     }
 }
@@ -48,15 +48,15 @@ impl State {
 }
 
 named! {
-    /// Where congestion control is.
+    /// The state of the congestion control.
     pub enum Phase {
         /// The window doubles every round trip.
         SlowStart = "slow-start",
         /// The window grows by one segment every round trip.
         CongestionAvoidance = "congestion-avoidance",
-        /// Lost segments are being repaired.
+        /// Lost segments are being retransmitted.
         FastRecovery = "fast-recovery",
-        /// The path is thought to be gone: only probes leave.
+        /// The path is considered lost: only probes leave.
         StandBy = "stand-by",
     }
 }

@@ -1,15 +1,15 @@
 //! The timers of an endpoint.
 
-/// What an endpoint waits for.
+/// The timers of an endpoint, by purpose.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Timer {
     /// The oldest unacknowledged segment has waited one retransmission timeout.
     Retransmit,
-    /// Time to ask whether the peer's window has opened.
+    /// A window probe is due.
     Persist,
-    /// Time to ask whether the path is back.
+    /// A probe of the path is due.
     Probe,
-    /// A withheld ACK must go out.
+    /// A delayed ACK is due.
     DelayedAck,
     /// The gap after the last data segment is over.
     Pace,

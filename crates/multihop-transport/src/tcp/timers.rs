@@ -62,7 +62,7 @@ impl Endpoint {
         over
     }
 
-    /// Arms the retransmission timer afresh.
+    /// Restarts the retransmission timer.
     pub(super) fn restart_retransmit_timer(&mut self, now: Instant) {
         self.timers.set(Timer::Retransmit, now + self.rtt.rto());
     }
@@ -76,7 +76,7 @@ impl Endpoint {
 
     pub(super) fn start_persist_timer(&mut self, now: Instant) {
         if self.timers.at(Timer::Persist).is_none() {
-            // RFC 9293 §3.8.6.1: the first probe after one timeout, the next ones after longer and longer intervals.
+            // RFC 9293 §3.8.6.1: the first probe after one timeout, the next ones at increasing intervals.
             let factor = 1_u64 << self.send.probes.min(16);
             let wait = self.rtt.rto().saturating_mul(factor);
             self.timers.set(Timer::Persist, now + wait.min(self.config.rto.max));

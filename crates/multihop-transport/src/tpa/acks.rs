@@ -1,6 +1,6 @@
 use multihop_core::{Duration, Instant};
 
-/// When to acknowledge what has arrived (§3.6).
+/// When to acknowledge segments that have arrived (§3.6).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
     /// Segments since the last ACK.
@@ -14,12 +14,12 @@ pub(super) struct Acks {
     again: Option<u8>,
 }
 
-/// An ACK that must leave.
+/// An ACK that is due.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Due {
-    /// `TxSeq` of the segment that made it.
+    /// `TxSeq` of the segment that caused it.
     pub(super) tx_seq: u8,
-    /// Whether the interval timer made it.
+    /// Whether the interval timer caused it.
     pub(super) held: bool,
 }
 
@@ -55,8 +55,8 @@ impl Acks {
         self.due = Some(Due { tx_seq, held: false });
     }
 
-    /// Acknowledge at once, though no segment with data is the reason: the newest may have waited, so
-    /// that none is named.
+    /// Acknowledge at once, without a segment with data as the reason: the newest segment may have
+    /// waited, so none is named.
     pub(super) fn ask_anyway(&mut self) {
         self.due.get_or_insert(Due { tx_seq: self.newest.wrapping_add(NAMES_NONE), held: false });
     }
@@ -78,12 +78,12 @@ impl Acks {
         self.again.take()
     }
 
-    /// An ACK of the block under way has left.
+    /// An ACK of the current block has left.
     pub(super) fn on_sent(&mut self) {
         self.pending = 0;
         self.due = None;
     }
 }
 
-/// The newest `TxSeq` plus this is one that none of the last 128 transmissions has.
+/// The newest `TxSeq` plus this is a number that none of the last 128 transmissions has.
 const NAMES_NONE: u8 = 128;

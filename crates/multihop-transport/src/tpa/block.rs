@@ -1,7 +1,7 @@
 use multihop_core::Instant;
 use multihop_wire::tpa::{Bitmap, MAX_BLOCK};
 
-/// The block under way, and what has become of its segments (§3.2).
+/// The current block, and the state of its segments (§3.2).
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     /// Counted from the SYN, which is block 0.
@@ -102,7 +102,7 @@ impl Block {
         position
     }
 
-    /// Notes that a segment has left.
+    /// Records that a segment has left.
     pub(super) fn on_sent(&mut self, position: u8, transmission: u64, due: Instant) {
         let piece = &mut self.pieces[usize::from(position)];
         (piece.transmission, piece.due) = (transmission, due);
@@ -123,7 +123,7 @@ impl Block {
         self.next |= Bitmap::one(position);
     }
 
-    /// Takes what has arrived at the peer; returns how many of its bytes are new.
+    /// Takes the positions that the peer has received; returns how many new bytes these are.
     pub(super) fn on_acked(&mut self, news: Bitmap) -> u64 {
         self.acked |= news;
         self.in_flight -= news;

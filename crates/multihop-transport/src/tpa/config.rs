@@ -16,18 +16,18 @@ use crate::settings::{TIMEOUT, check_rto};
 /// what the other must know.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Config {
-    /// How segments are put into packets: decides how far numbers and windows reach.
+    /// The encoding of segments, which determines the range of numbers and windows.
     pub framing: Framing,
     /// Largest payload of a segment in bytes.
     pub mss: u16,
     /// Segments in a block (K), 1 to 12.
     pub block_size: u8,
-    /// Segments in flight while nothing is wrong (`cwnd_max`), 1 to `block_size`.
+    /// Segments in flight in the normal state (`cwnd_max`), 1 to `block_size`.
     pub cwnd_max: u8,
     /// How the peer is asked to acknowledge our data: `EveryTwo` is TPA, `EveryWindow` TPA*.
     pub ack_policy: AckPolicy,
-    /// The longest time an ACK of ours may wait (ACK interval). Half of the peer's shortest timeout
-    /// bounds it as well.
+    /// The longest time an ACK of ours may wait (ACK interval). It is also at most half of the
+    /// peer's shortest timeout.
     pub ack_interval: Duration,
     /// Acknowledge the segment that completes a block at once.
     pub ack_block_end: bool,
@@ -38,37 +38,37 @@ pub struct Config {
     /// Count a segment as lost once this many later transmissions are acknowledged; `None` waits
     /// for its timer.
     pub loss_by_txseq: Option<u8>,
-    /// Whether to count on link-failure notices: then timeouts alone mean congestion. A notice that does
-    /// come freezes the sender in any case.
+    /// Whether link-failure notices can be expected: then timeouts alone mean congestion. A notice
+    /// always freezes the sender.
     pub notices: bool,
-    /// Whether it is known when a route is lost and back: then a frozen sender is silent between.
+    /// Whether there are notices of lost and restored routes: a frozen sender is then silent in between.
     pub route_notices: bool,
     /// Timeouts in a row that mean congestion (`th_CONG`).
     pub th_cong: u8,
-    /// Timeouts in a row that mean a broken route, where there are no notices (`th_ROUTE`).
+    /// Timeouts in a row that mean a broken route, without notices (`th_ROUTE`).
     pub th_route: u8,
     /// ACKs in a row that end congestion (`th_ACK`).
     pub th_ack: u8,
-    /// A frozen sender that waits for its route asks after this time all the same.
+    /// A frozen sender that waits for a notice sends a probe after this time.
     pub silence_max: Duration,
     /// Retransmission timer.
     pub rto: RtoConfig,
-    /// Space data segments by what round trips say of the path (TPA-AP).
+    /// Pace data segments by the measured round-trip times (TPA-AP).
     pub pacing: Option<PacingConfig>,
     /// Receive buffer in bytes, besides the block that is under way; `None` has room for
     /// [`DEFAULT_BUFFER`](Self::DEFAULT_BUFFER) segments.
     pub recv_buffer: Option<u32>,
     /// Whether in-order data counts as read when it arrives, so that the window never closes.
     pub sink: bool,
-    /// The TTL that packets of ours start with, as the driver sends them.
+    /// The initial TTL of packets that the driver sends.
     pub initial_ttl: u8,
     /// Wait for the answer to the first SYN; it doubles with each try.
     pub syn_wait: Duration,
     /// Give up after this many retransmitted SYNs; `None` never does.
     pub syn_retries: Option<u8>,
-    /// How long a closed connection answers what is late.
+    /// How long a closed connection answers late segments.
     pub linger: Duration,
-    /// Ask a silent peer after this time whether it is there; `None` never does.
+    /// Probe a silent peer after this time; `None` never does.
     pub keepalive: Option<Duration>,
     /// Give up after this time without an answer to data, FIN or probe; `None` never does.
     pub user_timeout: Option<Duration>,
@@ -87,7 +87,7 @@ impl Config {
     /// Segments that the receive buffer holds by default.
     pub const DEFAULT_BUFFER: u32 = 64;
 
-    /// What the paper's prototype and simulations ran with (Table 1), as TPA with a window of 2.
+    /// The values of the paper's prototype and simulations (Table 1): TPA with a window of 2.
     pub const fn paper() -> Self {
         Self {
             framing: Framing::Udp,
@@ -141,7 +141,7 @@ impl Config {
             fill: Fill::Segment,
             block_fill: Duration::from_millis(2),
             loss_by_txseq: Some(3),
-            // A path that never brings any would only ever look congested, and `freeze_max` not hold.
+            // On a path without notices, every failure would count as congestion, and `freeze_max` would have no effect.
             notices: false,
             rto: RtoConfig {
                 min: Duration::from_millis(50),
@@ -154,13 +154,13 @@ impl Config {
         }
     }
 
-    /// The same with every number where the protocol has it.
+    /// The same with every number within the bounds of the protocol.
     pub(super) fn in_bounds(mut self) -> Self {
         self.mss = self.mss.max(1);
         self.block_size = self.block_size.clamp(1, multihop_wire::tpa::MAX_BLOCK);
         self.cwnd_max = self.cwnd_max.clamp(1, self.block_size);
         self.initial_ttl = self.initial_ttl.max(1);
-        // A timer of zero would fire for ever at one instant.
+        // A timer of zero would expire again and again at one instant.
         let at_least = |wait: Duration| wait.max(Duration::from_micros(1));
         for wait in [&mut self.ack_interval, &mut self.silence_max, &mut self.syn_wait, &mut self.linger] {
             *wait = at_least(*wait);
@@ -170,7 +170,7 @@ impl Config {
         self
     }
 
-    /// Bytes that may wait to be read: one segment at least, or the window would never open.
+    /// Bytes that may wait to be read: at least one segment, otherwise the window would never open.
     pub(super) fn recv_capacity(&self) -> u64 {
         let segments = u64::from(Self::DEFAULT_BUFFER) * u64::from(self.mss);
         self.recv_buffer.map_or(segments, u64::from).max(u64::from(self.mss))
@@ -201,11 +201,7 @@ impl Settings for Config {
 
 impl Config {
     fn window_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Segments in flight while nothing is wrong.").whole(
-            "cwnd_max",
-            &mut self.cwnd_max,
-            1..=12,
-        );
+        keys.about("Largest number of segments in flight.").whole("cwnd_max", &mut self.cwnd_max, 1..=12);
         keys.about("Segments in a block (K).").whole("block_size", &mut self.block_size, 1..=12);
         if self.cwnd_max > self.block_size {
             let (found, least) = (self.block_size, self.cwnd_max);
@@ -228,7 +224,7 @@ impl Config {
         let policies = [("every-2", AckPolicy::EveryTwo), ("every-cwnd", AckPolicy::EveryWindow)];
         keys.about("What is acknowledged: every other segment (TPA), or every window of cwnd_max (TPA*).")
             .word("ack_policy", &mut self.ack_policy, &policies);
-        keys.about("Longest delay of an ACK, s; half of rto_min bounds it as well.").seconds(
+        keys.about("Longest delay of an ACK, s; at most half of rto_min.").seconds(
             "ack_interval",
             &mut self.ack_interval,
             TIMEOUT,
@@ -241,7 +237,7 @@ impl Config {
 
     fn state_keys(&mut self, keys: &mut dyn Visitor) {
         keys.about(
-            "Whether notices of failed links reach the sender; timeouts alone then mean \
+            "Whether notices of link failures reach the sender; timeouts alone then mean \
              congestion.",
         )
         .switch("notices", &mut self.notices);
@@ -262,8 +258,8 @@ impl Config {
         );
         keys.about("ACKs in a row that end congestion (th_ACK).").whole("th_ack", &mut self.th_ack, 1..=255);
         keys.about(
-            "A frozen sender that waits for news of its route sends a probe after this time all \
-             the same, s.",
+            "A frozen sender that waits for a notice about its route sends a probe after this \
+             time, s.",
         )
         .seconds("silence_max", &mut self.silence_max, TIMEOUT);
     }
@@ -274,7 +270,7 @@ impl Config {
             &mut self.syn_wait,
             TIMEOUT,
         );
-        keys.about("The connection is given up after this many retransmitted SYNs.").whole_or_off(
+        keys.about("The connection is aborted after this many retransmitted SYNs.").whole_or_off(
             "syn_retries",
             &mut self.syn_retries,
             0..=255,
@@ -289,7 +285,7 @@ impl Config {
             &mut self.keepalive,
             TIMEOUT,
         );
-        keys.about("The connection is given up after this long without an answer, s.").seconds_or_off(
+        keys.about("The connection is aborted after this long without an answer, s.").seconds_or_off(
             "user_timeout",
             &mut self.user_timeout,
             TIMEOUT,
@@ -299,7 +295,7 @@ impl Config {
 
 impl Settings for RtoConfig {
     fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Round-trip times in a row, all late or all early, that mean another route (th_RC).")
+        keys.about("Round-trip times in a row, all longer or all shorter than usual, that mean a route change (th_RC).")
             .whole("th_rc", &mut self.th_rc, 1..=255);
         keys.about("Number of round-trip times that weigh more after a change of route (n_RC).").whole(
             "n_rc",
@@ -311,7 +307,7 @@ impl Settings for RtoConfig {
             &mut self.usual.g,
             0.001..=1.0,
         );
-        keys.about("Weight of its distance from the mean in the deviation.").thousandths(
+        keys.about("Weight of a round-trip time's distance from the mean in the deviation.").thousandths(
             "h",
             &mut self.usual.h,
             0.001..=1.0,

@@ -1,4 +1,4 @@
-/// What an endpoint has seen and done.
+/// The counters of an endpoint.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Segments of any kind sent.
@@ -9,7 +9,7 @@ pub struct Counters {
     pub retransmitted: u64,
     /// Segments sent with neither data nor FIN.
     pub acks_sent: u64,
-    /// Of these, the ones that the interval timer made.
+    /// Of these, the ones that the interval timer caused.
     pub acks_held: u64,
     /// Timers of segments that expired.
     pub timeouts: u64,
@@ -23,15 +23,15 @@ pub struct Counters {
     pub notices: u64,
     /// Route changes detected by round-trip times.
     pub route_changes: u64,
-    /// Segments sent that only ask for an answer.
+    /// Probes sent.
     pub probes: u64,
     /// Bytes that the peer acknowledged.
     pub bytes_acked: u64,
-    /// ACKs of blocks that were over.
+    /// ACKs of earlier blocks.
     pub late_acks: u64,
     /// Segments with data or FIN received.
     pub data_received: u64,
-    /// Segments with new data received: each counts once, however often it was sent.
+    /// Segments with new data received: each counts once, even if it was retransmitted.
     pub delivered: u64,
     /// Bytes received in order.
     pub bytes_delivered: u64,
@@ -39,8 +39,8 @@ pub struct Counters {
     pub out_of_order: u64,
     /// Segments with data or FIN that had arrived before.
     pub duplicates: u64,
-    /// Segments of blocks long over.
+    /// Segments of blocks before the previous one.
     pub stale: u64,
-    /// Segments dropped because they made no sense, or because there was no room.
+    /// Segments dropped because they were invalid, or because the buffer was full.
     pub dropped: u64,
 }

@@ -6,7 +6,7 @@ use super::state::State;
 use super::timers::Timer;
 use super::{Endpoint, Event};
 
-/// Our SYN on its way.
+/// Our SYN, not yet answered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Handshake {
     /// SYNs sent: the next one's `TxSeq`.
@@ -28,7 +28,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends the SYN at once again: what carries it has learnt what it lacked.
+    /// Retransmits the SYN at once, because the protection now has a cookie for it.
     pub fn connect_again(&mut self) {
         if self.state == State::SynSent {
             self.syn_due = true;
@@ -43,14 +43,14 @@ impl Endpoint {
         }
     }
 
-    /// Whether `segment` opens a new connection over this one, which is only lingering: the driver
-    /// then puts a new endpoint in its place.
+    /// Whether `segment` opens a new connection in place of this one, which is only lingering: the
+    /// driver then replaces the endpoint.
     pub fn gives_way_to(&self, segment: &Segment) -> bool {
         let opens = matches!(segment.body, Body::Syn(_)) && segment.ack.is_none();
         self.state == State::Linger && opens && segment.block != self.recv.irs
     }
 
-    /// What the peer announced in its SYN; before that, what one says that announces nothing.
+    /// What the peer announced in its SYN; before that, the defaults.
     pub fn peer(&self) -> &Options {
         &self.peer
     }
@@ -87,7 +87,7 @@ impl Endpoint {
                     self.syn_due = true;
                 }
             }
-            // Of a connection that the peer believes in still.
+            // It belongs to a connection that the peer still considers open.
             _ => {
                 self.counters.dropped += 1;
                 if let Some(reset) = self.refusals.answer(now, (), segment) {
@@ -98,7 +98,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes the peer's SYN; refuses a version that is not spoken here.
+    /// Takes the peer's SYN; refuses an unknown version.
     fn take_syn(&mut self, segment: &Segment, options: Options) -> bool {
         if options.version != VERSION {
             self.counters.dropped += 1;
@@ -137,7 +137,7 @@ impl Endpoint {
         if let (Some(ack), Some(sent)) = (ack, self.handshake.sent)
             && ack.tx_seq == newest
         {
-            // A pacer wants the round trips of data: a SYN is much shorter.
+            // A pacer needs the round trips of data: a SYN is much shorter.
             self.rtt.sample(now.saturating_since(sent));
         }
         self.emit(Event::Connected);
@@ -145,7 +145,7 @@ impl Endpoint {
         self.update_state(now);
     }
 
-    /// A SYN where the peer's is known already.
+    /// A SYN although the peer's SYN has already arrived.
     pub(super) fn on_syn_again(&mut self, now: Instant, segment: &Segment) {
         let same = segment.block == self.recv.irs;
         match (self.state, segment.ack) {
@@ -159,8 +159,8 @@ impl Endpoint {
             }
             (State::SynReceived, _) => self.counters.dropped += 1,
             _ if same && self.recv.number == 0 => self.acks.ask(segment.tx_seq),
-            // Its SYN again after ours was answered, or a peer that has forgotten us: it learns where we
-            // are, and resets what it does not know.
+            // A retransmission of its SYN, or a peer that has restarted: it gets our block number, and
+            // resets a connection that it does not know.
             _ => self.acks.ask_anyway(),
         }
     }
@@ -212,13 +212,13 @@ impl Endpoint {
         }
     }
 
-    /// How long an ACK of ours may wait: no longer than the peer's timers bear.
+    /// How long our ACKs may wait: limited by the peer's timers.
     pub(super) fn ack_interval(&self) -> Duration {
         let half = Duration::from_micros(u64::from(self.peer.rto_min)) / 2;
         self.config.ack_interval.min(half).max(Duration::from_micros(1))
     }
 
-    /// How long an ACK of the peer's has waited that its timer made: as it reckons itself.
+    /// How long an ACK that the peer's timer caused has waited: computed as the peer does.
     pub(super) fn peer_hold(&self) -> Duration {
         let announced = Duration::from_micros(u64::from(self.peer.ack_interval));
         announced.min(self.config.rto.min / 2)
@@ -235,5 +235,5 @@ impl Endpoint {
     }
 }
 
-/// More would be longer than any connection lives.
+/// A longer time would exceed the life of any connection.
 const MAX_DOUBLINGS: u8 = 16;

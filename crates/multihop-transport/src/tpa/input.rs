@@ -108,14 +108,14 @@ impl Endpoint {
         }
     }
 
-    /// The ACK fields. Returns whether they are possible.
+    /// The ACK fields. Returns whether they are valid.
     fn process_ack(&mut self, now: Instant, ack: Ack, window: u16) -> bool {
         let distance = self.config.framing.distance(self.sending(), ack.block);
         let number = self.send.block.number.checked_add_signed(i64::from(distance));
         let (Some(_), ..=0) = (number, distance) else { return false };
         if distance < 0 {
             self.counters.late_acks += 1;
-            // The peer has nothing of our block yet: what it says of its window is new.
+            // The peer has no segment of our block yet: its window is new information.
             if distance == -1 && ack.bitmap == self.send.before && self.send.block.acked.is_empty() {
                 self.send.window = window;
             }
@@ -141,10 +141,10 @@ impl Endpoint {
         }
     }
 
-    /// An ACK of the block under way.
+    /// An ACK of the current block.
     fn on_ack(&mut self, now: Instant, ack: Ack) {
         let named = self.send.transmissions.find(ack.tx_seq).map(|(number, transmission)| {
-            // §3.4: what waited for a route, or whose ACK came too late, says nothing about the path.
+            // §3.4: a segment that waited for a route, or whose ACK came too late, is no sample of the path.
             let says = transmission.calm && now < transmission.due && !transmission.named;
             transmission.named = true;
             self.send.block.on_named(transmission.position, number);

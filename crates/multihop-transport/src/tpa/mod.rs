@@ -1,9 +1,9 @@
 //! TPA, a transport for ad hoc networks (Anastasi, Ancillotti, Conti and Passarella, "Design and
 //! performance evaluation of a transport protocol for ad hoc networks"; § numbers are its sections).
 //!
-//! [`Endpoint`] is one end of one connection. It speaks in typed segments, never in bytes, and
-//! knows no addresses: those are the driver's business. Application calls are methods; after each
-//! the driver drains [`poll_output`](Machine::poll_output) as after any input.
+//! [`Endpoint`] is one end of one connection. Its segments are typed values, not bytes. It knows
+//! no addresses; the driver does. Application calls are methods; after each the driver drains
+//! [`poll_output`](Machine::poll_output) as after any input.
 
 use alloc::collections::VecDeque;
 use core::mem;
@@ -60,7 +60,7 @@ pub struct Endpoint {
     peer: Options,
     /// Payload of a full segment of the next block.
     mss: u32,
-    /// What the path takes.
+    /// The longest payload that fits the path.
     path_mss: u16,
     handshake: Handshake,
     /// A SYN must leave.
@@ -77,7 +77,7 @@ pub struct Endpoint {
     out: VecDeque<Output>,
 }
 
-/// What an endpoint takes from its driver.
+/// Input of an endpoint.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Input {
     /// A segment for this connection.
@@ -86,7 +86,7 @@ pub enum Input {
     Notice(Notice),
 }
 
-/// What an endpoint gives to its driver.
+/// Output of an endpoint.
 pub type Output = crate::event::Output<Segment>;
 
 impl Endpoint {
@@ -174,8 +174,8 @@ impl Endpoint {
         self.forget();
     }
 
-    /// From the next block on, payloads have at most `mss` bytes. A segment that is longer already
-    /// has its number, and must be sent in fragments.
+    /// From the next block on, payloads have at most `mss` bytes. A longer segment that already
+    /// has its number is fragmented.
     pub fn set_mss(&mut self, mss: u16) {
         self.path_mss = mss;
         let is_known = !matches!(self.state, State::Closed | State::Listen | State::SynSent);
@@ -183,12 +183,12 @@ impl Endpoint {
         self.mss = u32::from(mss.min(self.config.mss).min(peer).max(1));
     }
 
-    /// Where the connection is.
+    /// The state of the connection.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// What the sender takes the network to be like.
+    /// The phase of the sender.
     pub fn phase(&self) -> Phase {
         self.phases.phase
     }
@@ -203,7 +203,7 @@ impl Endpoint {
         &self.config
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -223,7 +223,7 @@ impl Endpoint {
         self.send.block.in_flight.len()
     }
 
-    /// What may be in flight: the least of the congestion window and the peer's.
+    /// The limit of segments in flight: the smaller of the congestion window and the peer's window.
     pub fn window(&self) -> u8 {
         self.allowed()
     }
@@ -248,7 +248,7 @@ impl Endpoint {
         self.recv.unread()
     }
 
-    /// There may be room again of which the peer must know.
+    /// Sends a window update if the peer may be waiting for one.
     fn on_read(&mut self) {
         if self.recv.advertised == 0 && self.recv.window() > 0 && self.state.receives() {
             self.acks.ask_anyway();
@@ -261,7 +261,7 @@ impl Endpoint {
         self.send.queue.if_open(is_open)
     }
 
-    /// Either side may have closed, or learnt of it.
+    /// Updates the state after either side may have closed.
     fn update_state(&mut self, now: Instant) {
         if self.update_close() {
             for timer in Timer::ALL.into_iter().filter(|&timer| timer != Timer::Ack) {
@@ -271,7 +271,7 @@ impl Endpoint {
         }
     }
 
-    /// Sets the state after what both sides have closed; returns whether it is all over.
+    /// Sets the state from what both sides have closed; returns whether the connection is closed.
     fn update_close(&mut self) -> bool {
         if !self.state.is_synchronised() || self.state == State::Linger {
             return false;
@@ -299,7 +299,7 @@ impl Endpoint {
         }
     }
 
-    /// Forgets the peer, but neither what the application has asked for nor the path.
+    /// Forgets the peer, but keeps the application's requests and the path.
     fn listen_again(&mut self) {
         let fresh = Self::new(self.config.clone(), self.ports, self.send.iss);
         let old = mem::replace(self, fresh);

@@ -74,7 +74,7 @@ impl Endpoint {
         Segment { tx_seq, ..self.segment(body) }
     }
 
-    /// A segment that only asks for an answer.
+    /// A probe.
     fn probe(&mut self) -> Segment {
         self.send.probe_due = false;
         self.send.asked = true;

@@ -5,7 +5,7 @@ use super::config::Config;
 use super::state::Phase;
 use super::timers::Timer;
 
-/// What the sender takes the network to be like, and why (§3.3, §3.5).
+/// The phase of the sender, and the reasons for it (§3.3, §3.5).
 #[derive(Clone, Debug)]
 pub(super) struct Phases {
     pub(super) phase: Phase,
@@ -15,11 +15,11 @@ pub(super) struct Phases {
     acks: u8,
     /// The first transmission since freezing, counted over the whole connection.
     frozen_from: u64,
-    /// A notice reported the failure: segments sent before it say nothing about the route now.
+    /// A notice reported the failure: the fate of segments sent before it does not show whether the route works now.
     told: bool,
     /// The route is known to be lost, and a notice will report its return.
     route_lost: bool,
-    /// Send one segment all the same.
+    /// Send one segment as a probe.
     pub(super) ask: bool,
 }
 
@@ -55,8 +55,8 @@ impl Endpoint {
 
     fn on_expiry(&mut self, position: u8) {
         self.counters.timeouts += 1;
-        // §3.3: only what left in trouble doubles the timeout. The expiry that reveals the trouble, and
-        // those of the window it was in, do not.
+        // §3.3: only segments sent in the congested or freeze state double the timeout. The expiry that
+        // causes this state, and those of the same window, do not.
         if !self.send.transmissions.was_calm(self.send.block.piece(position).transmission) {
             self.rtt.back_off();
         }
@@ -80,7 +80,7 @@ impl Endpoint {
         let phases = &mut self.phases;
         phases.expiries = 0;
         phases.acks = phases.acks.saturating_add(1);
-        // §3.5: where only timeouts reveal trouble, congested and freeze are one state.
+        // §3.5: if only timeouts indicate a problem, congested and freeze are one state.
         let may_be_congested = match phases.phase {
             Phase::Normal => false,
             Phase::Congested => true,
@@ -91,7 +91,7 @@ impl Endpoint {
         }
     }
 
-    /// An ACK names transmission `number`: one made since freezing shows that the route is back.
+    /// An ACK names transmission `number`: one sent since freezing shows that the route is restored.
     pub(super) fn on_named(&mut self, number: u64) {
         if self.phases.phase == Phase::Freeze && number >= self.phases.frozen_from {
             self.phases.expiries = 0;
@@ -99,8 +99,8 @@ impl Endpoint {
         }
     }
 
-    /// The trouble is over. The backoff stays until the next round trip is measured: a timeout that is
-    /// too short would else never be corrected, for ACKs that come late are no samples.
+    /// Back to the normal state. The backoff remains until the next sample; otherwise a timeout that
+    /// is too short would never be corrected, because late ACKs are no samples.
     fn calm_down(&mut self) {
         if self.phases.phase == Phase::Freeze {
             self.end_silence();
@@ -141,8 +141,8 @@ impl Endpoint {
     fn on_link_failure(&mut self, now: Instant, lost: LostSegment) {
         let Some(position) = self.lost_in_flight(lost) else { return };
         let transmission = self.send.block.piece(position).transmission;
-        // §3.3: a frozen sender asks at the expiry of its timer, not at each notice: where a route is
-        // missing, the answer to a probe may be another notice at once.
+        // §3.3: a frozen sender sends a probe when its timer expires, not at each notice: without a
+        // route, the response to a probe may be another notice at once.
         let knows = self.phases.phase == Phase::Freeze && self.phases.told;
         let is_probe = knows && transmission >= self.phases.frozen_from;
         if !is_probe {
@@ -162,8 +162,8 @@ impl Endpoint {
         (ours && self.send.block.in_flight.contains(position)).then_some(position)
     }
 
-    /// DEVIATION tpa-2: a sender asks once before it falls silent; else nothing would make routing on
-    /// demand look for the route.
+    /// DEVIATION tpa-2: a sender sends one probe before it is silent; otherwise an on-demand routing
+    /// protocol would not search for the route.
     fn lose_route(&mut self, now: Instant) {
         if !self.phases.route_lost {
             (self.phases.route_lost, self.phases.ask) = (true, true);
@@ -177,12 +177,12 @@ impl Endpoint {
         self.timers.stop(Timer::Silence);
     }
 
-    /// Whether the sender waits for its route to come back.
+    /// Whether the sender waits for its route to be restored.
     pub(super) fn is_silent(&self) -> bool {
         self.phases.phase == Phase::Freeze && self.phases.route_lost && !self.phases.ask
     }
 
-    /// A segment leaves: if it was one to ask whether the route is back, the next must wait.
+    /// A segment leaves: if it was a probe of the route, the next one must wait.
     pub(super) fn on_probe_of_route(&mut self, now: Instant) {
         if self.phases.ask {
             self.phases.ask = false;

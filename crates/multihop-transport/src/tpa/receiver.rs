@@ -6,7 +6,7 @@ use multihop_wire::tpa::{Bitmap, BlockSeq, MAX_BLOCK};
 use super::config::Config;
 use crate::bytes::ByteQueue;
 
-/// What the peer sent: the one block that is open, and what waits to be read.
+/// The peer's data: the open block, and bytes that wait to be read.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     /// Number of the peer's SYN.
@@ -43,7 +43,7 @@ pub(super) struct Piece {
     pub(super) payload: Payload,
 }
 
-/// What an arrival was.
+/// The classification of an arriving segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Arrival {
     /// It was new.
@@ -55,7 +55,7 @@ pub(super) enum Arrival {
     },
     /// It had arrived before.
     Duplicate,
-    /// It contradicts what arrived before, or there is no room.
+    /// It contradicts earlier segments, or the buffer is full.
     Impossible,
 }
 
@@ -144,7 +144,7 @@ impl Receiver {
         Arrival::New { bytes, in_order }
     }
 
-    /// Whether such a segment can be part of the open block, as far as it is known.
+    /// Whether such a segment can be part of the open block, as far as the block is known.
     fn fits(&self, position: u8, last: bool) -> bool {
         match self.last {
             Some(end) => !last && position < end,

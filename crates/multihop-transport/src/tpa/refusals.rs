@@ -3,20 +3,20 @@ use alloc::collections::BTreeMap;
 use multihop_core::{Duration, Instant};
 use multihop_wire::tpa::{Ack, Body, Segment};
 
-/// Resets for segments that belong to no connection: one for each peer and second, so that noise is
-/// not answered with noise.
+/// Resets for segments that belong to no connection: at most one per peer and second, so that two
+/// endpoints cannot reset each other without end.
 #[derive(Clone, Debug)]
 pub struct Refusals<P> {
     recent: BTreeMap<P, Instant>,
 }
 
 impl<P: Copy + Ord> Refusals<P> {
-    /// No peer has been refused yet.
+    /// Without refused peers.
     pub const fn new() -> Self {
         Self { recent: BTreeMap::new() }
     }
 
-    /// The answer to a segment of `peer` that no endpoint takes, if it is to have one.
+    /// The reset for a segment of `peer` that belongs to no endpoint, if it gets one.
     pub fn answer(&mut self, now: Instant, peer: P, segment: &Segment) -> Option<Segment> {
         if segment.body == Body::Reset {
             return None;
@@ -39,7 +39,7 @@ impl<P: Copy + Ord> Default for Refusals<P> {
     }
 }
 
-/// The reset that the sender of `segment` believes: it names the sender's own block.
+/// A reset that the sender of `segment` accepts: it names the sender's own block.
 pub fn reset_for(segment: &Segment) -> Segment {
     Segment {
         source: segment.destination,

@@ -1,4 +1,4 @@
-//! Round-trip time and retransmission timeout (§3.4): as in TCP, but quick to believe a new route.
+//! Round-trip time and retransmission timeout (§3.4): as in TCP, but it adapts quickly to a new route.
 
 use multihop_core::Duration;
 
@@ -16,11 +16,11 @@ pub struct RtoConfig {
     /// Whether the longest time that the peer may hold an ACK is added to the timeout, and left out of its
     /// samples. Otherwise samples contain it as it comes (§3.4).
     pub covers_hold: bool,
-    /// Samples in a row, all late or all early, that mean another route (`th_RC`).
+    /// Samples in a row, all above or all below the mean, that mean a route change (`th_RC`).
     pub th_rc: u8,
     /// Samples that weigh more after a change of route (`n_RC`).
     pub n_rc: u8,
-    /// Weights of a sample as a rule.
+    /// Usual weights of a sample.
     pub usual: Weights,
     /// After a change of route (`g1`, `h1`).
     pub quick: Weights,
@@ -44,7 +44,7 @@ pub struct RttEstimator {
     /// `DEV`
     deviation: Duration,
     backoff: u32,
-    /// How long the peer may hold an ACK.
+    /// How long the peer may delay an ACK.
     hold: Duration,
     /// Samples in a row above the mean by more than the deviation, and below it.
     late: u8,
@@ -87,17 +87,17 @@ impl RttEstimator {
         let Weights { g, h } = if self.quick > 0 { self.config.quick } else { self.config.usual };
         self.quick = self.quick.saturating_sub(1);
         let mean = weighted(mean, rtt, g);
-        // §3.4: from the mean that has the sample in it.
+        // §3.4: from the mean that includes the sample.
         self.deviation = weighted(self.deviation, mean.max(rtt) - mean.min(rtt), h);
         self.mean = Some(mean);
     }
 
-    /// The peer may hold an ACK so long.
+    /// Sets how long the peer may delay an ACK.
     pub fn set_hold(&mut self, hold: Duration) {
         self.hold = hold;
     }
 
-    /// A route is back after a failure: it may be another one.
+    /// A route was restored after a failure: it may be another one.
     pub fn expect_new_route(&mut self) {
         self.quick = self.config.n_rc;
     }
@@ -165,7 +165,7 @@ fn weighted(old: Duration, new: Duration, weight: u16) -> Duration {
     if new >= old { old + part(new - old) } else { old - part(old - new) }
 }
 
-/// A timer of zero would fire for ever at one instant.
+/// A timer of zero would expire again and again at one instant.
 const FLOOR: Duration = Duration::from_micros(1);
 
 #[cfg(test)]

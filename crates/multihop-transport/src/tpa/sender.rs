@@ -8,7 +8,7 @@ use super::timers::Timer;
 use super::transmissions::Transmissions;
 use crate::sendq::SendQueue;
 
-/// What goes to the peer: the block under way, and data that waits for the next.
+/// The data for the peer: the current block, and data that waits for the next one.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
     /// Number of our SYN.
@@ -29,9 +29,9 @@ pub(super) struct Sender {
     pub(super) fin_sent: bool,
     /// When the newest data segment left.
     pub(super) last_data: Option<Instant>,
-    /// A segment must leave that asks for an answer.
+    /// A probe is due.
     pub(super) probe_due: bool,
-    /// Such a segment has left, and there was no answer yet.
+    /// A probe has left and was not answered yet.
     pub(super) asked: bool,
     /// Probes since the window closed.
     pub(super) probes: u32,
@@ -90,8 +90,8 @@ impl Sender {
 }
 
 impl Endpoint {
-    /// The segment that is next in turn (§3.2): what timed out in the last round, then what is new,
-    /// then what timed out in this round.
+    /// The next segment (§3.2): those that timed out in the last round, then new ones, then those
+    /// that timed out in this round.
     pub(super) fn choose(&self) -> Option<Choice> {
         let block = &self.send.block;
         let again = block.current().map(Choice::Again);
@@ -119,7 +119,7 @@ impl Endpoint {
             return None;
         }
         let is_rest = u64::from(len) == waiting;
-        // A block that was not filled in time goes without the rest; but a FIN may follow.
+        // A block that was not filled in time is sent incomplete; a FIN may follow in it.
         let cut_short = self.config.fill == Fill::Block && is_rest && !self.closing;
         let last = position + 1 == self.config.block_size || len < mss || cut_short;
         Some(Choice::New { len, last })
@@ -160,7 +160,7 @@ impl Endpoint {
                 }
                 self.send.fin_sent |= len == 0;
                 if last || self.config.fill == Fill::Segment {
-                    // What is left waits anew.
+                    // The rest waits again.
                     self.send.flush = false;
                     self.timers.stop(Timer::Fill);
                 }
@@ -181,7 +181,7 @@ impl Endpoint {
         self.cwnd().min(u8::try_from(self.send.window).unwrap_or(u8::MAX))
     }
 
-    /// Whether only the peer's closed window keeps a segment back.
+    /// Whether only the peer's closed window prevents a segment from leaving.
     pub(super) fn is_blocked(&self) -> bool {
         self.send.window == 0 && self.send.block.in_flight.is_empty() && self.choose().is_some()
     }

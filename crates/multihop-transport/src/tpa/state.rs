@@ -3,7 +3,7 @@
 use crate::named::named;
 
 named! {
-    /// Where a connection is.
+    /// The state of a connection.
     pub enum State {
         /// No connection.
         Closed = "closed",
@@ -15,15 +15,15 @@ named! {
         SynReceived = "syn-received",
         /// Data flows.
         Established = "established",
-        /// We closed; the peer does not know yet.
+        /// We closed; our FIN is not acknowledged yet.
         FinSent = "fin-sent",
-        /// We closed, and the peer knows.
+        /// We closed, and our FIN is acknowledged.
         HalfClosed = "half-closed",
         /// The peer closed.
         PeerClosed = "peer-closed",
-        /// The peer closed, and so did we; it does not know yet.
+        /// The peer closed, then we; our FIN is not acknowledged yet.
         LastAck = "last-ack",
-        /// Over; what is late is still answered.
+        /// Closed; late segments are still answered.
         Linger = "linger",
     }
 }
@@ -46,13 +46,13 @@ impl State {
 }
 
 named! {
-    /// What a sender takes the network to be like (§3.3, §3.5).
+    /// The phase of a sender: the state of the network that it assumes (§3.3, §3.5).
     pub enum Phase {
-        /// Nothing is wrong.
+        /// The normal state.
         Normal = "normal",
         /// ACKs do not get through: one segment at a time.
         Congested = "congested",
-        /// The route is broken: one segment at a time, at longer and longer intervals, to find out when it is back.
+        /// The route is broken: one segment at a time, at increasing intervals, to find out when it is restored.
         Freeze = "freeze",
     }
 }

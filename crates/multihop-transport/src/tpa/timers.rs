@@ -3,26 +3,26 @@ use multihop_core::{Duration, Instant};
 use super::state::State;
 use super::{Endpoint, Event};
 
-/// What an endpoint waits for.
+/// The timers of an endpoint, by purpose.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Timer {
     /// A segment in flight, or the SYN, has waited one timeout.
     Retransmit,
-    /// A withheld ACK must go out.
+    /// A delayed ACK is due.
     Ack,
     /// Data has waited long enough for more to join it.
     Fill,
     /// The gap after the last data segment is over.
     Pace,
-    /// Time to ask whether the peer's window has opened.
+    /// A window probe is due.
     Persist,
-    /// Time to ask whether a silent peer is there.
+    /// A keepalive probe is due.
     KeepAlive,
     /// Time to probe for a route without any notice about it.
     Silence,
     /// The peer has not answered for too long.
     User,
-    /// What is late is no longer answered.
+    /// Late segments are no longer answered.
     Linger,
 }
 
@@ -62,7 +62,7 @@ impl Endpoint {
         }
     }
 
-    /// Nothing more leaves now: sets the timers that depend on what there is to do.
+    /// Nothing more can be sent now: sets the timers accordingly.
     pub(super) fn rearm(&mut self, now: Instant) {
         if !self.state.is_synchronised() || self.state == State::Linger {
             return;
@@ -91,7 +91,7 @@ impl Endpoint {
         self.set(Timer::User, self.config.user_timeout.map(|timeout| now + timeout));
     }
 
-    /// The peer has been heard, or asked.
+    /// A segment of the peer has arrived, or a keepalive probe was sent.
     pub(super) fn restart_keepalive_timer(&mut self, now: Instant) {
         let connected = self.state.is_synchronised() && self.state != State::Linger;
         self.set(Timer::KeepAlive, self.config.keepalive.filter(|_| connected).map(|wait| now + wait));
@@ -113,5 +113,5 @@ impl Endpoint {
     }
 }
 
-/// A timer of zero would fire for ever at one instant.
+/// A timer of zero would expire again and again at one instant.
 const MIN_WAIT: Duration = Duration::from_micros(1);

@@ -2,8 +2,8 @@ use alloc::collections::VecDeque;
 
 use multihop_core::Instant;
 
-/// The transmissions of the block under way that an ACK can name: the last 128, by half of what
-/// eight bits number.
+/// The transmissions of the current block that an ACK can name: the last 128, half of the
+/// eight-bit numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transmissions {
     list: VecDeque<Transmission>,
@@ -21,7 +21,7 @@ pub(super) struct Transmission {
     pub(super) sent: Instant,
     /// When its timer expires.
     pub(super) due: Instant,
-    /// Whether nothing was wrong when it was sent.
+    /// Whether it was sent in the normal state.
     pub(super) calm: bool,
     /// Whether an ACK has named it.
     pub(super) named: bool,
@@ -39,7 +39,7 @@ impl Transmissions {
         self.base = self.next;
     }
 
-    /// Notes a transmission; returns its number and its `TxSeq`.
+    /// Records a transmission; returns its number and its `TxSeq`.
     pub(super) fn push(&mut self, transmission: Transmission) -> (u64, u8) {
         if self.list.len() == KEPT {
             self.list.pop_front();
@@ -59,7 +59,7 @@ impl Transmissions {
         Some((number, self.list.get_mut(index)?))
     }
 
-    /// Whether nothing was wrong when transmission `number` was sent.
+    /// Whether transmission `number` was sent in the normal state.
     pub(super) fn was_calm(&self, number: u64) -> bool {
         let index =
             usize::try_from(self.next - number).ok().and_then(|back| self.list.len().checked_sub(back));

@@ -1,4 +1,4 @@
-//! Every transport carries data through the one port.
+//! Every transport carries data through `Connection`.
 
 use multihop_core::{Duration, Instant};
 use multihop_transport::connection::{Connection, Data, Event, Output, UdpReceiver, UdpSender};
@@ -54,7 +54,7 @@ fn connections_deliver_what_was_sent() {
 }
 
 #[test]
-fn datagrams_arrive_one_by_one_and_nobody_answers() {
+fn datagrams_arrive_one_by_one_without_acks() {
     let mut ends: Ends = [Box::new(UdpSender::new(7)), Box::new(UdpReceiver::default())];
     ends[0].send(Instant::ZERO, Data::Virtual(100)).unwrap();
     ends[0].send(Instant::ZERO, Data::Virtual(50)).unwrap();

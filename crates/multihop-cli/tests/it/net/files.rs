@@ -56,7 +56,7 @@ fn send_and_recv_transfer_a_file() {
 }
 
 #[test]
-fn a_sender_that_is_killed_leaves_nothing_that_looks_complete_and_goes_on() {
+fn a_killed_sender_leaves_no_file_that_looks_complete_and_can_resume() {
     let folder = Folder::new("kill-sender");
     large(&folder);
     let mut receiver = recv(&folder, &["--once"]);
@@ -81,7 +81,7 @@ fn a_sender_that_is_killed_leaves_nothing_that_looks_complete_and_goes_on() {
 }
 
 #[test]
-fn a_receiver_that_is_killed_is_noticed_and_leaves_nothing_that_looks_complete() {
+fn a_killed_receiver_is_detected_and_leaves_no_file_that_looks_complete() {
     let folder = Folder::new("kill-receiver");
     large(&folder);
     let mut receiver = recv(&folder, &[]);
@@ -111,7 +111,7 @@ fn an_interruption_ends_both_ends_at_once() {
     let said = sender.end(SOON);
     assert_eq!((said.code, said.stdout.as_str()), (Some(130), ""));
     assert!(said.stderr.ends_with("multihop: interrupted\n"), "{said:?}");
-    // The receiver knows, and serves the next.
+    // The receiver has noticed, and serves the next sender.
     let (part, _) = unfinished(&folder).unwrap();
     until(|| File::open(&part).unwrap().try_lock().is_ok());
     receiver.interrupt();
@@ -254,7 +254,7 @@ fn a_listener_that_would_refuse_every_peer_prints_a_warning() {
 fn a_full_disk_is_reported_at_both_ends() {
     let folder = Folder::new("full");
     large(&folder);
-    // A limit on the size of files, whose signal is ignored, is the same to the receiver.
+    // To the receiver, a limit on the size of files is like a full disk if its signal is ignored.
     let script = format!(
         "trap '' XFSZ; ulimit -f 1000; exec {} recv --to inbox --plain --listen 127.0.0.1:0",
         env!("CARGO_BIN_EXE_multihop")

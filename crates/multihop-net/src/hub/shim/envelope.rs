@@ -44,7 +44,7 @@ pub(super) fn take(payload: Payload) -> Option<Message> {
     Some(Message { header, data: data.into() })
 }
 
-/// What a notice calls an envelope: the start of the message's header.
+/// The identification of an envelope in notices: the start of the message's header.
 pub(super) fn id(payload: &Payload) -> SegmentId {
     let Some(message) = take(payload.clone()) else { return SegmentId::Other };
     let mut start = [0; 16];
@@ -55,7 +55,7 @@ pub(super) fn id(payload: &Payload) -> SegmentId {
 
 /// Bytes in front of a message.
 pub(super) const PREFIX: u16 = 2;
-/// The window of the stream that TPA carries, which is empty.
+/// The window of TPA's own stream, which is empty.
 const WINDOW: u16 = MAX_BLOCK as u16;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A user-defined transport in the place of TPA.
+//! A user-defined transport in place of TPA.
 //!
 //! A TPA endpoint without data opens, watches and closes the connection, so that cookies, keys, resets,
 //! keepalives and FIN are those of TPA. After the handshake the messages of the user-defined transport travel in
@@ -25,7 +25,7 @@ pub(super) struct Shim {
     stage: Stage,
     /// Whether the connection began by listening.
     passive: bool,
-    /// Data that the inner transport has not got yet.
+    /// Data that the inner transport has not taken yet.
     queue: VecDeque<Data>,
     /// Bytes that the application has sent and the peer has not acknowledged.
     unacked: u64,
@@ -41,13 +41,13 @@ pub(super) struct Shim {
     bytes_delivered: u64,
 }
 
-/// What the inner transport may do.
+/// The state of the inner transport.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Stage {
-    /// Nothing yet: the handshake is in progress.
+    /// Not started: the handshake is in progress.
     Opening,
     Open,
-    /// Nothing any more.
+    /// Stopped.
     Over,
 }
 
@@ -87,7 +87,7 @@ impl Shim {
         }
     }
 
-    /// Messages must fit into the segments that both ends and the path take.
+    /// Messages must fit into the longest segments of both ends and the path.
     fn limit_messages(&mut self) {
         let mss = u16::try_from(self.control.mss()).unwrap_or(u16::MAX);
         self.inner.set_mss(mss.saturating_sub(envelope::PREFIX));
@@ -124,7 +124,7 @@ impl Shim {
         }
     }
 
-    /// What the application learns of an event of the inner transport. Opening and closing are not its task.
+    /// Passes an event of the inner transport to the application, except those of opening and closing.
     fn on_event(&mut self, event: Event) -> Option<Event> {
         match event {
             Event::Delivered(bytes) => {
@@ -145,7 +145,7 @@ impl Shim {
         Some(event)
     }
 
-    /// The inner transport cannot go on.
+    /// The inner transport has failed.
     fn fail(&mut self) {
         self.control.abort();
         self.stage = Stage::Over;

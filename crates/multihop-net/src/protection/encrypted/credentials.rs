@@ -12,7 +12,7 @@ use crate::transport::TransportName;
 pub(crate) struct Credentials {
     pub(crate) transport: TransportName,
     pub(crate) proof: Proof,
-    /// Whose keys are accepted; with a token there are none.
+    /// Peers whose keys are accepted; with a token there are none.
     pub(crate) peers: Peers,
     pub(crate) rotation: Rotation,
 }

@@ -1,5 +1,5 @@
-//! An encrypted connection after its handshake: data both ways, and what of the handshake may have to be
-//! retransmitted until the peer shows that it has the keys.
+//! An encrypted connection after its handshake: data in both directions, and handshake messages that may
+//! have to be retransmitted until the peer shows that it has the keys.
 
 use std::collections::VecDeque;
 

@@ -7,7 +7,7 @@ use crate::protection::cookie::Cookie;
 pub(crate) enum SecureDatagram<'a> {
     /// The first datagram of an initiator.
     Hello {
-        /// How it wants to prove its identity.
+        /// How it proves its identity.
         pattern: Pattern,
         /// The index by which the answer must name the connection.
         sender: u32,
@@ -58,10 +58,10 @@ pub(crate) enum Pattern {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Reason {
     /// Only peers with a token are accepted.
-    #[error("the listener wants a token")]
+    #[error("the listener requires a token")]
     WantsToken,
     /// Only peers with a key are accepted.
-    #[error("the listener wants a key, not a token")]
+    #[error("the listener requires a key, not a token")]
     WantsKeys,
     /// The two tokens differ.
     #[error("the listener has another token")]

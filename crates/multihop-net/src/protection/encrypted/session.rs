@@ -58,7 +58,7 @@ enum Stage {
 /// An initiator that waits for an answer.
 struct Initiating {
     handshake: NoiseHandshake,
-    /// The first Noise message: made once there is a cookie, and never changed then.
+    /// The first Noise message: created when there is a cookie, and not changed afterwards.
     hello: Vec<u8>,
     /// The listener's cookie; zeros ask for one.
     cookie: Cookie,
@@ -73,7 +73,7 @@ struct Responding {
     ephemeral: Ephemeral,
     remote: u32,
     hello: Vec<u8>,
-    /// Bytes of the hello's datagram: the answer may not be longer.
+    /// Bytes of the hello's datagram: the answer must not be longer.
     room: usize,
     /// The payload of the answer; empty before there is a SYN ACK.
     payload: Vec<u8>,
@@ -139,7 +139,7 @@ impl Session {
         self.peer_key
     }
 
-    /// The reason that the listener gives for refusing the connection.
+    /// The listener's reason for refusing the connection.
     pub(crate) fn refusal(&self) -> Option<Reason> {
         match &self.stage {
             Stage::Initiating(initiating) => initiating.refusal,
@@ -358,12 +358,12 @@ impl Initiating {
     }
 
     fn on_cookie(&mut self, cookie: Cookie) -> Unprotected {
-        // An attacker that forges cookies can prevent the connection, but cannot make us transmit without end.
+        // An attacker that forges cookies can prevent the connection, but cannot cause endless transmissions.
         if self.cookie == cookie || self.cookies >= MAX_COOKIES {
             return Unprotected::Ignored;
         }
         (self.cookie, self.cookies) = (cookie, self.cookies + 1);
-        // The listener does answer: a refusal was forged, or is obsolete.
+        // The listener has answered: the refusal was forged, or is obsolete.
         self.refusal = None;
         Unprotected::NewCookie
     }

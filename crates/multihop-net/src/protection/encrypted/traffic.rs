@@ -16,7 +16,7 @@ use super::window::ReplayWindow;
 #[derive(Clone)]
 pub(crate) struct TrafficKey(Zeroizing<[u8; 32]>);
 
-/// When a sender takes its next key.
+/// When a sender changes to its next key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rotation {
     /// After this many datagrams.
@@ -50,7 +50,7 @@ pub(crate) struct Decryptor {
     window: ReplayWindow,
 }
 
-/// The place of an authentic datagram among those of its sender.
+/// The order of an authentic datagram among those of its sender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Freshness {
     /// No later one has arrived.
@@ -186,7 +186,7 @@ impl Decryptor {
         Some(freshness)
     }
 
-    /// Deletes the previous key in time: later datagrams under it stay unread, also by a thief of our keys.
+    /// Deletes the previous key in time: later datagrams under it cannot be decrypted, not even with stolen keys.
     pub(crate) fn forget_previous_key(&mut self, now: Instant) {
         if self.previous.as_ref().is_some_and(|(_, until)| now >= *until) {
             self.previous = None;
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(ends.decrypt(1, &two), Some((vec![], Duplicate)));
         assert_eq!(ends.decrypt(1, &one), Some((b"one".to_vec(), Late)));
         assert_eq!(ends.decrypt(1, &one), Some((vec![], Duplicate)));
-        assert_eq!(ends.decrypt(0, &one), None, "its own, sent back");
+        assert_eq!(ends.decrypt(0, &one), None, "its own datagram, reflected");
     }
 
     #[test]
@@ -392,7 +392,7 @@ mod tests {
                     _ => ends.now += Duration::from_secs(7),
                 }
             }
-            // Whatever was lost, the newest arrives: neither end has lost the other's key.
+            // Regardless of losses, the newest datagram is decrypted: neither end has lost the other's key.
             for _ in 0..3 {
                 for end in [0, 1] {
                     let datagram = ends.encrypt(end, b"end");

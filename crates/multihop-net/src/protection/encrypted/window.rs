@@ -1,4 +1,4 @@
-//! Protection from replays: which datagrams of the peer have been taken already.
+//! Protection from replays: which datagrams of the peer have already been accepted.
 
 /// Which counters have been seen: each of the newest [`SIZE`] ones exactly, older ones count as seen
 /// (RFC 6479, with a ring of 64-bit words).

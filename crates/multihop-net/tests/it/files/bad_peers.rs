@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
 
-/// A frame as the documentation has it.
+/// A frame as specified in the documentation.
 fn frame(kind: u8, body: &[&[u8]]) -> Vec<u8> {
     let body = body.concat();
     [&[kind][..], &u32::try_from(body.len()).unwrap().to_be_bytes(), &body].concat()
@@ -36,7 +36,7 @@ fn end(contents: &[u8]) -> Vec<u8> {
     frame(8, &[blake3::hash(contents).as_bytes()])
 }
 
-/// The result of a receiver for these messages of a sender, and the contents of its folder then.
+/// The result of a receiver after these messages of a sender, and the contents of its folder.
 fn says(frames: &[Vec<u8>]) -> (Result<Summary, Error>, Tree) {
     let to = TempDir::new().unwrap();
     let inside = to.path().join("inside");
@@ -78,8 +78,8 @@ fn names_that_lead_out_of_the_folder_are_refused() {
 #[test]
 fn invalid_lists_are_refused() {
     let attempts: [(&[Vec<u8>], &str); 7] = [
-        (&[entry(1, 4, b"a")], "protocol error of the peer: it is not a file sender"),
-        (&[frame(1, &[b"multihop files\x02"])], "the sender speaks version 2, allowed: 1"),
+        (&[entry(1, 4, b"a")], "protocol error of the peer: the peer is not multihop send"),
+        (&[frame(1, &[b"multihop files\x02"])], "the sender uses version 2, allowed: 1"),
         (&[hello(), entry(1, 4, b"a"), entry(1, 4, b"a"), listed(2)], "refused: the name 'a' occurs twice"),
         (
             &[
@@ -148,7 +148,7 @@ fn a_message_that_is_too_long_ends_the_transfer() {
 }
 
 #[test]
-fn a_silent_peer_is_given_up() {
+fn a_transfer_with_a_silent_peer_fails() {
     let pair = Pair::new();
     pair.write("a", noise(100_000, 5));
     let options = Options { patience: Duration::from_millis(200), ..QUICK };
@@ -161,7 +161,7 @@ fn a_silent_peer_is_given_up() {
         near.write_all(&hello()).await.unwrap();
         let error = receive(far, pair.target(), options, &mut |_| ()).await.unwrap_err();
         assert_eq!(error.to_string(), reason);
-        // A receiver that is ready and then no longer takes anything.
+        // A receiver that is ready and then stops reading.
         let (near, mut far) = duplex(BUFFER);
         far.write_all(&frame(5, &[])).await.unwrap();
         let error = send(near, pair.sources(&["a"]), options, &mut |_| ()).await.unwrap_err();
@@ -170,7 +170,7 @@ fn a_silent_peer_is_given_up() {
 }
 
 #[test]
-fn what_a_peer_says_cannot_steer_the_terminal() {
+fn text_from_the_peer_cannot_control_the_terminal() {
     let pair = Pair::new();
     pair.write("a", "text");
     run(async {
@@ -204,7 +204,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn noise_ends_a_conversation_and_nothing_else(
+    fn random_bytes_end_a_transfer_and_nothing_else(
         frames in proptest::collection::vec((0u8..14, proptest::collection::vec(any::<u8>(), 0..60)), 0..12),
         greeted: bool,
     ) {

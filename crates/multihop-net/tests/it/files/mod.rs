@@ -116,14 +116,14 @@ fn unfinished(root: &Path) -> Vec<OsString> {
     tree(root).into_keys().filter(|name| is(&Path::new(name).file_name().unwrap().to_owned())).collect()
 }
 
-/// Waits until a file below a folder has these contents: before, its receiver has not begun to write it.
+/// Waits until a file below a folder has these contents; earlier, its receiver has not begun to write it.
 async fn until_there_is(root: &Path, contents: &str) {
     while !tree(root).values().any(|(found, _)| found.as_deref() == Some(contents.as_bytes())) {
         tokio::task::yield_now().await;
     }
 }
 
-/// Bytes that compress badly and repeat nowhere.
+/// Random bytes, without repetitions.
 fn noise(length: usize, seed: u8) -> Vec<u8> {
     let mut bytes = vec![0; length];
     blake3::Hasher::new_keyed(&[seed; 32]).finalize_xof().fill(&mut bytes);

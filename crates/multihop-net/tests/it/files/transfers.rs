@@ -1,4 +1,4 @@
-//! What arrives between two ends that mean well.
+//! Transfers between two correct ends.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::symlink;
@@ -53,7 +53,7 @@ fn an_interrupted_transfer_resumes_and_partial_files_do_not_look_complete() {
 }
 
 #[test]
-fn what_is_there_already_is_not_sent_again() {
+fn files_that_exist_already_are_not_transferred_again() {
     let pair = Pair::new();
     pair.write("a/1", noise(50_000, 1));
     pair.write("a/2", "");
@@ -114,7 +114,7 @@ fn links_are_neither_followed_nor_replaced() {
     symlink(outside.path().join("x"), pair.to.path().join("a/x")).unwrap();
     assert_eq!(pair.refused(&["a"]), "cannot write 'a/x': it exists and is not a file");
     fs::remove_file(pair.to.path().join("a/x")).unwrap();
-    // A link where the unfinished file would be.
+    // A link with the name of the unfinished file.
     fs::create_dir(pair.to.path().join("b")).unwrap();
     pair.write("b/x", noise(100_000, 6));
     let [_, _] = pair.transfer_cut(&["b"], QUICK, 50_000);
@@ -136,7 +136,7 @@ fn a_deleted_folder_is_an_error_at_both_ends() {
     assert!(pair.refused(&["a"]).starts_with("no folder to write to: "));
     fs::create_dir(pair.to.path()).unwrap();
 
-    // In the middle: the receiver waits in the file while its folder goes.
+    // During a file: the folder is deleted while the receiver waits for data.
     let [sent, received] = run(async {
         let (near, far) = duplex(BUFFER);
         let (target, folder) = (pair.target(), pair.to.path().to_owned());
@@ -170,7 +170,7 @@ fn a_source_that_vanishes_or_changes_is_an_error_at_both_ends() {
     };
     let sources = pair.sources(&["a"]);
     pair.write("a", "longer text");
-    assert!(end(sources).ends_with("it changed during the transfer; send it again"));
+    assert!(end(sources).ends_with("it changed during the transfer: repeat the transfer"));
     let sources = pair.sources(&["a"]);
     fs::remove_file(pair.from.path().join("a")).unwrap();
     assert!(end(sources).ends_with("No such file or directory (os error 2)"));
@@ -189,7 +189,7 @@ fn two_writers_of_one_file_do_not_mix() {
         let receiver = tokio::spawn(async move { receive(far, target, QUICK, &mut |_| ()).await });
         tokio::spawn(async move { send(near, sources, QUICK, &mut |_| ()).await });
         tokio::spawn(async move {
-            // Nobody reads it once the transfer has been refused.
+            // It is not read after the transfer has been refused.
             feed.write_all(text).await.ok();
             (feed, receiver)
         })
@@ -255,7 +255,7 @@ fn over_tcp() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_said_before_anything_is() {
+fn sources_that_cannot_be_sent_are_reported_before_the_transfer() {
     let pair = Pair::new();
     let add = |path: &Path| Sources::new().add(path).unwrap_err().to_string();
     assert!(add(&pair.from.path().join("a")).ends_with("No such file or directory (os error 2)"));

@@ -4,7 +4,7 @@ use multihop_net::hub::{DeliveryFailure, FailureCause};
 
 use super::*;
 
-/// A finished transfer, and everything that was said.
+/// A finished transfer, and all of its datagrams.
 fn overheard(config: &Config) -> (Net, Transfer, Vec<Packet>) {
     let mut net = Net::quiet(1);
     net.heard = Some(Vec::new());
@@ -17,7 +17,7 @@ fn overheard(config: &Config) -> (Net, Transfer, Vec<Packet>) {
 }
 
 #[test]
-fn replayed_data_is_not_taken_again() {
+fn replayed_data_is_ignored() {
     for (name, config) in all().into_iter().skip(1) {
         let (mut net, transfer, heard) = overheard(&config);
         let mut all = [transfer];
@@ -51,12 +51,12 @@ fn a_replayed_handshake_makes_no_connection() {
                 net.inject(packet.from, packet.to, &packet.bytes);
                 net.settle();
                 let hub = net.hub(listener());
-                assert!(hub.len() <= 1, "{name}: a half-open one at most");
+                assert!(hub.len() <= 1, "{name}: at most one half-open connection");
                 assert_eq!(hub.accept(), None, "{name}");
             }
-            // Twice within the time of the cookie, and once after it.
+            // Twice while the cookie is valid, and once after it has expired.
             net.wait(seconds(if round == 0 { 35 } else { 90 }));
-            assert_eq!(net.hub(listener()).len(), 0, "{name}: the half-open one is gone");
+            assert_eq!(net.hub(listener()).len(), 0, "{name}: the half-open connection is gone");
         }
     }
 }
@@ -109,7 +109,7 @@ fn forged_refusals_and_cookies_do_not_prevent_a_connection() {
         net.listen(listener(), &config);
         let mut all = [net.call(host(1), &config, listener(), 1000)];
         net.settle();
-        // As soon as the hello is seen, and again whenever another one is.
+        // As soon as a hello is seen, and again at each further one.
         let mut answered = 0;
         while !all[0].is_done() {
             let heard = net.heard.as_ref().unwrap();
@@ -162,7 +162,7 @@ fn forged_icmp_errors_do_not_end_a_connection() {
         let mut all = [transfer];
         let mut heard = Vec::new();
         for step in 0..12_000 {
-            // What has just left, and now and then what left last, before a silence as well.
+            // It quotes a datagram that has just left, and sometimes the last one before a pause.
             let again = if step % 100 == 0 { heard.clone() } else { Vec::new() };
             heard = net.heard.replace(Vec::new()).filter(|new| !new.is_empty()).unwrap_or(heard);
             for packet in heard.iter().chain(&again) {
@@ -180,11 +180,11 @@ fn forged_icmp_errors_do_not_end_a_connection() {
         }
         net.finish(seconds(60), &mut all);
         let (at, id) = all[0].from;
-        assert!(net.hub(at).stats(id).unwrap().counters.notices > 0, "{name}: none was believed");
+        assert!(net.hub(at).stats(id).unwrap().counters.notices > 0, "{name}: no report had an effect");
     }
 }
 
-/// The same bytes, or others made of them.
+/// The same bytes, or a mutation of them.
 fn mutated(rng: &mut Rng, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..rng.below(4) {
@@ -234,7 +234,7 @@ fn storm(name: &str, config: &Config, datagrams: u32) {
         }
         net.heard = Some(heard);
         net.run(ms(1), &mut all, |_| false);
-        // Only the newest datagrams of the live connections: answers to the attacker would crowd them out.
+        // Only the newest datagrams of the live connections: answers to the attacker would displace them.
         let live = |packet: &Packet| net.hubs.contains_key(&packet.to) && net.hubs.contains_key(&packet.from);
         let heard = net.heard.take().unwrap().into_iter().filter(live).collect::<Vec<_>>();
         net.heard = Some(heard[heard.len().saturating_sub(200)..].to_vec());

@@ -29,7 +29,7 @@ fn a_lost_route_freezes_the_sender_which_resumes_within_a_second_of_its_return()
             net.run(ms(lost), &mut all, |_| false);
             let seen = stats(&mut net, &all[0]);
             assert_eq!(seen.phase, "freeze", "{name}");
-            // One for the segment that was in flight; those for probes change nothing more.
+            // One for the segment in flight; those for probes have no further effect.
             assert!(seen.counters.notices == 1 && seen.notices >= 1, "{name}: {seen:?}");
             let frozen = seen.counters.data_sent;
             net.broken = None;
@@ -65,7 +65,7 @@ fn an_initiator_without_a_route_retries_and_reports_it_in_the_end() {
         net.run(seconds(6), &mut all, |_| false);
         net.broken = None;
         net.finish(seconds(2), &mut all);
-        // Another one, that never finds it.
+        // Another initiator, which never gets a route.
         net.broken = Some((host(2), FailureCause::Unreachable, None));
         let call = net.call(host(2), &config, listener(), 1);
         net.wait(seconds(40));
@@ -76,7 +76,7 @@ fn an_initiator_without_a_route_retries_and_reports_it_in_the_end() {
 
 /// Its host reports a closed port for every datagram.
 #[test]
-fn a_peer_that_was_killed_is_given_up_in_seconds() {
+fn a_connection_to_a_killed_peer_fails_in_seconds() {
     for (name, config) in all() {
         let (mut net, mut all) = busy(&config);
         net.hubs.remove(&listener());
@@ -93,7 +93,7 @@ fn a_peer_that_was_killed_is_given_up_in_seconds() {
     }
 }
 
-/// The peer has everything, has closed its side and its program has ended: but that it knew of our end was lost.
+/// The peer has everything, has closed its side and its program has ended, but the ACK of our FIN was lost.
 #[test]
 fn a_peer_that_leaves_after_the_last_message_is_no_error() {
     for (name, config) in all() {
@@ -122,14 +122,14 @@ fn segments_fit_the_path_from_the_next_block_on() {
         net.run(ms(1), &mut all, |_| false);
         net.broken = None;
         assert_eq!(stats(&mut net, &all[0]).mss, whole - 500, "{name}");
-        // What has a number already goes as it is; the system cuts it into fragments.
+        // Segments that already have a number are sent unchanged; the system fragments them.
         let received = all[0].received;
         net.run(seconds(10), &mut all, |all| all[0].received >= received + 12 * 1460);
         net.heard = Some(Vec::new());
         net.finish(seconds(20), &mut all);
         let longest = net.heard.take().unwrap().iter().map(|packet| packet.bytes.len()).max();
         assert_eq!(longest, Some(1000 - 28), "{name}");
-        // Whoever connects now knows from the beginning.
+        // A new connection uses the path MTU from the beginning.
         let call = net.call(host(2), &config, listener(), 1);
         assert_eq!(stats(&mut net, &call).mss, whole - 500, "{name}");
     }
@@ -149,7 +149,7 @@ fn over_ipv6_headers_are_longer() {
 
 /// The SYN of the peer carries its initial TTL.
 #[test]
-fn the_ttl_tells_the_hops() {
+fn the_ttl_gives_the_number_of_hops() {
     for (name, config) in all() {
         let mut net = Net::quiet(1);
         net.ttl = Some(61);

@@ -9,7 +9,7 @@ fn flood(net: &mut Net, config: &Config, from: impl Iterator<Item = SocketAddr>)
         net.add(at, config);
         net.hub(at).connect(listener()).unwrap();
         net.settle();
-        // Its hello, the cookie, its hello again; then it is gone.
+        // Its hello, the cookie, its hello with the cookie; then no more.
         for _ in 0..3 {
             net.now += ms(5);
             net.settle();
@@ -21,7 +21,7 @@ fn flood(net: &mut Net, config: &Config, from: impl Iterator<Item = SocketAddr>)
 }
 
 #[test]
-fn a_flood_of_handshakes_meets_the_limit_and_afterwards_others_get_in() {
+fn a_flood_of_handshakes_reaches_the_limit_and_afterwards_others_can_connect() {
     for (name, mut config) in all() {
         config.limits.half_open = 20;
         let mut net = Net::quiet(1);
@@ -30,7 +30,7 @@ fn a_flood_of_handshakes_meets_the_limit_and_afterwards_others_get_in() {
         assert!(net.run(seconds(10), &mut live, |all| all[0].received > 0));
         let attackers = (0..100).map(|n| SocketAddr::from(([203, 0, 113, n], 1)));
         assert_eq!(flood(&mut net, &config, attackers), 100);
-        assert_eq!(net.hub(listener()).len(), 21, "{name}: the limit, and the one that lives");
+        assert_eq!(net.hub(listener()).len(), 21, "{name}: the limit, and the established connection");
         net.finish(seconds(60), &mut live);
         net.wait(seconds(35));
         assert_eq!(net.hub(listener()).len(), 1, "{name}");

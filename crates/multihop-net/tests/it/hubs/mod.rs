@@ -34,11 +34,11 @@ struct Net {
     corruption: f64,
     /// All datagrams sent, while an eavesdropper records them.
     heard: Option<Vec<Packet>>,
-    /// Bytes that have left for each address that is no hub's.
+    /// Bytes sent to each address that does not belong to a hub.
     astray: BTreeMap<SocketAddr, u64>,
-    /// What is sent from the first address arrives from the second, and back.
+    /// Datagrams from the first address arrive from the second, and those to the second at the first.
     moved: Option<(SocketAddr, SocketAddr)>,
-    /// The TTL that everything arrives with.
+    /// The TTL with which all datagrams arrive.
     ttl: Option<u8>,
     /// The fate of all datagrams of this address, and when it was last reported.
     broken: Option<(SocketAddr, FailureCause, Option<Instant>)>,
@@ -107,14 +107,14 @@ impl Net {
         Transfer { from: (from, id), to: None, len, sent: 0, received: 0 }
     }
 
-    /// Hands a datagram to a hub past the link, if there is one.
+    /// Passes a datagram to a hub without the link, if the hub exists.
     fn inject(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
         if let Some(hub) = self.hubs.get_mut(&to) {
             hub.receive(self.now, IncomingDatagram { from, local: None, ttl: None, bytes });
         }
     }
 
-    /// Moves everything that is to move now; returns when more is.
+    /// Processes everything that is due now; returns the next deadline.
     fn settle(&mut self) -> Option<Instant> {
         self.collect();
         self.link.handle_timeout(self.now);
@@ -160,7 +160,7 @@ impl Net {
                     // Routers report one failure per second (`net.ipv4.icmp_ratelimit`).
                     if told.is_none_or(|told| self.now >= told + seconds(1)) {
                         *told = Some(self.now);
-                        // Linux routers quote 576 bytes, others 8 of UDP: so much is left of a datagram.
+                        // Linux routers quote 576 bytes, others 8 bytes of UDP.
                         let quoted = &packet.bytes[..packet.bytes.len().min(64)];
                         let failure =
                             DeliveryFailure { to: packet.to, reporter: None, cause: *cause, quoted };
@@ -227,7 +227,7 @@ impl Transfer {
         self.received == self.len
     }
 
-    /// Writes and reads what can be; checks every byte.
+    /// Writes and reads as much as possible; checks every byte.
     fn pump(&mut self, net: &mut Net) {
         let (at, id) = self.from;
         if net.hub(at).is_connected(id) == Ok(true) && self.sent < self.len {

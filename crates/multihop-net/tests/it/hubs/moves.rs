@@ -35,8 +35,9 @@ fn an_initiator_can_move_while_the_listener_sends() {
     net.finish(seconds(20), &mut back);
 }
 
-/// Whoever sees a datagram and is faster than it can pretend that the caller has moved. The next genuine
-/// one returns the connection to it; it arrives, because both addresses get every datagram.
+/// An attacker that forwards a datagram faster than it arrives can pretend that the caller has moved.
+/// The caller's next datagram moves the connection back; there is one, because both addresses get every
+/// datagram.
 #[test]
 fn a_datagram_forwarded_by_an_attacker_does_not_redirect_a_connection() {
     let thief = address("203.0.113.1:1");

@@ -5,7 +5,7 @@ fn every_byte_arrives_over_a_bad_network() {
     for (name, config) in all() {
         let bad = LinkConfig { delay: ms(10), loss: 0.2, duplication: 0.05, reordering: 0.1, hold: ms(40) };
         let mut net = Net::new(1, bad);
-        // A changed bit of a plain datagram is the business of UDP's checksum.
+        // For plain datagrams, UDP's checksum detects changed bits.
         net.corruption = if name == "plain" { 0.0 } else { 0.01 };
         net.listen(listener(), &config);
         let mut transfers: Vec<_> = (1..4).map(|n| net.call(host(n), &config, listener(), 100_000)).collect();

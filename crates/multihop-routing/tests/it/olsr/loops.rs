@@ -8,8 +8,8 @@ const NODES: usize = 20;
 /// Seconds after which all nodes know the current delays, through HELLOs and TCs.
 const SETTLED: u64 = 15;
 
-/// Networks whose link delays change in every phase. Returns how many packets took another first
-/// hop than the cheapest route.
+/// Networks whose link delays change in every phase. Returns how many packets took a first hop
+/// other than that of the cheapest route.
 #[track_caller]
 fn no_packet_loops(seed: u64, metric: Metric) -> usize {
     // Only the latest delay counts, so that all nodes soon know the same costs.

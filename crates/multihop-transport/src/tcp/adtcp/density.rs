@@ -1,18 +1,17 @@
-/// Where a sample lies among those before it: the relative sample density of section 3.2.
+/// The rank of a sample among earlier ones: the relative sample density of section 3.2.
 ///
 /// DEVIATION adtcp-1: the range [0, R] of the histogram follows the bulk of the data. It doubles as soon as
-/// one of its end bins holds more than a quarter of the weight, and halves when its outer half holds
-/// less than an eighth, at least S samples after the last change. Samples beyond it count in the end
-/// bin. So it follows the bulk of the samples, not the largest: one packet that waited for seconds
-/// in a routing buffer would else leave all others in one bin, where none is high. An end bin holds
-/// less than the 30% within which it would matter how far beyond a sample lies; where HIGH and LOW
-/// are other shares, both limits are in proportion.
+/// one of its end bins holds more than a quarter of the weight, and halves when its outer half holds less
+/// than an eighth, at least S samples after the last change. Samples beyond it count in the end bin.
+/// Without this, one packet that waited for seconds in a routing buffer would put all others into one bin,
+/// where none is high. An end bin holds less than 30% of the weight, so it does not matter how far beyond
+/// the range a sample lies. If HIGH and LOW are other shares, both limits change in proportion.
 #[derive(Clone, Debug)]
 pub(super) struct Density {
     /// Those in use come first.
     weights: [f64; MAX_BINS],
     bins: usize,
-    /// A sample is high with so much weight below its bin, and low with so much above.
+    /// A sample is high if this much weight is below its bin, and low if this much is above.
     high: f64,
     low: f64,
     /// The share that an end bin may hold.
@@ -27,10 +26,10 @@ pub(super) struct Density {
     origin: Origin,
 }
 
-/// What a history remembers, and what is high or low in it.
+/// The size of a history, and which samples count as high or low.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct DensityConfig {
-    /// Samples that all weigh together, S; before there are as many, nothing is high or low.
+    /// Total weight of the samples, S; with fewer samples, nothing is high or low.
     pub samples: u16,
     /// Bins of the histogram, N: a multiple of 4, 4 to 32.
     pub bins: u8,
@@ -43,21 +42,21 @@ pub struct DensityConfig {
 /// Which value the range grows from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Origin {
-    /// It lies at the lower end.
+    /// Zero is at the lower end of the range.
     Zero,
-    /// It lies in the middle. Differences of delays are around zero, whatever the delay.
+    /// Zero is in the middle. Differences of delays are distributed around zero, whatever the delay.
     Centre,
 }
 
-/// What a sample is, compared with those before it.
+/// The rank of a sample among those before it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Level {
-    /// Among the lowest, 30% as a rule.
+    /// Among the lowest, by default 30%.
     Low,
     /// Neither, or too few samples to decide.
     #[default]
     Middle,
-    /// Among the highest, 30% as a rule.
+    /// Among the highest, by default 30%.
     High,
 }
 
@@ -80,7 +79,7 @@ impl Density {
         }
     }
 
-    /// Takes a sample, and says where it lies.
+    /// Takes a sample; returns its rank.
     pub(super) fn insert(&mut self, sample: f64) -> Level {
         let bin = self.bin(sample);
         self.weights[bin] += 1.0;
@@ -102,9 +101,9 @@ impl Density {
         }
         let below: f64 = self.weights[..bin].iter().sum();
         let above: f64 = self.weights[bin + 1..self.bins].iter().sum();
-        // The paper's RSD(x) is the share below x's bin.
-        // DEVIATION adtcp-2: for LOW the share above it counts, and not RSD(x) again, by which the
-        // most frequent value of a metric that rarely changes would be low.
+        // The paper's RSD(x) is the share below x's bin. DEVIATION adtcp-2: LOW is decided by the
+        // share above it, not by RSD(x), by which the most frequent value of a metric that rarely
+        // changes would be low.
         if below >= self.high * self.total {
             Level::High
         } else if above >= self.low * self.total {
@@ -114,7 +113,7 @@ impl Density {
         }
     }
 
-    /// One sample's weight is taken off in proportion, so that the total stays S.
+    /// Removes the weight of one sample in proportion, so that the total remains S.
     fn forget(&mut self) {
         if self.total > self.size {
             let kept = self.size / self.total;
@@ -173,7 +172,7 @@ impl Density {
         self.settled = 0.0;
     }
 
-    /// The bin that begins at zero. Half of it is the first of those that stay when the range halves.
+    /// The bin that begins at zero. Half of its index is that of the first bin that remains when the range halves.
     const fn zero(&self) -> usize {
         match self.origin {
             Origin::Zero => 0,
@@ -182,7 +181,7 @@ impl Density {
     }
 }
 
-/// More than this resolve nothing that few hundred samples tell.
+/// A few hundred samples cannot fill more bins than this.
 const MAX_BINS: usize = 32;
 
 #[cfg(test)]

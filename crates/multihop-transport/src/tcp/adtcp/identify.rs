@@ -2,7 +2,7 @@ use multihop_wire::tcp::NetworkState;
 
 use super::density::Level;
 
-/// Where the newest samples of the four metrics lie (Table 1).
+/// The ranks of the newest samples of the four metrics (Table 1).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Levels {
     /// Inter-packet delay difference.
@@ -13,7 +13,7 @@ pub struct Levels {
     pub por: Level,
     /// Lost packets / packets.
     pub plr: Level,
-    /// Whether nothing at all arrived in the last interval: the throughput is (about) zero.
+    /// Whether nothing arrived in the last interval: the throughput is (about) zero.
     pub silent: bool,
 }
 
@@ -29,7 +29,7 @@ pub enum Identify {
 }
 
 impl Identify {
-    /// Table 2: congestion comes first; of the other states several may hold.
+    /// Table 2: congestion takes precedence; several of the other states may hold.
     pub fn state(self, levels: &Levels) -> NetworkState {
         let idd = levels.idd == Level::High;
         let stt = levels.stt == Level::Low;

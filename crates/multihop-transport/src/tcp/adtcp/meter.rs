@@ -3,12 +3,12 @@ use multihop_core::{Duration, Instant};
 use super::density::{Density, DensityConfig, Origin};
 use super::identify::Levels;
 
-/// What a receiver measures of a stream of packets: the metrics of Table 1, and where each lies.
+/// The measurements of a receiver: the metrics of Table 1, and the rank of each.
 ///
 /// IDD has a sample for each packet after the first. The others have one for each interval of half
-/// a round trip; an interval ends with the first packet after it. A stretch without packets is one
-/// sample of zero throughput however long it is: a disconnection of a minute would else be all that
-/// the history remembers.
+/// a round trip; an interval ends with the first packet after it. A period without packets is one
+/// sample of zero throughput, whatever its length; otherwise a disconnection of a minute would fill
+/// the whole history.
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Meter {
     /// Length of one tick of both clocks.
@@ -36,7 +36,7 @@ pub(in crate::tcp) struct Packet {
     pub(in crate::tcp) sent: u32,
     /// The receiver's own clock as the packet echoes it.
     pub(in crate::tcp) echo: u32,
-    /// Whether it brought something beyond everything before it.
+    /// Whether it has data beyond everything that arrived before.
     pub(in crate::tcp) is_furthest: bool,
     /// Packets missing before the furthest one.
     pub(in crate::tcp) missing: u32,
@@ -47,7 +47,7 @@ pub(in crate::tcp) struct Packet {
 pub struct Values {
     /// Inter-packet delay difference, s.
     pub idd: f64,
-    /// Inter-packet arrival delay, s: what IDD is better than (Figure 1).
+    /// Inter-packet arrival delay, s, with which Figure 1 compares IDD.
     pub iad: f64,
     /// Short-term throughput, packets/s.
     pub stt: f64,
@@ -86,7 +86,7 @@ impl Meter {
         }
     }
 
-    /// Where the newest samples lie.
+    /// The ranks of the newest samples.
     pub(in crate::tcp) fn levels(&self) -> &Levels {
         &self.levels
     }
@@ -118,7 +118,7 @@ impl Meter {
         self.count(&packet);
     }
 
-    /// Table 1: how much longer than the packet before it a packet was under way.
+    /// Table 1: how much longer a packet travelled than the one before it.
     fn sample_idd(&mut self, last: &Packet, packet: &Packet) {
         let apart = packet.arrived.wrapping_sub(last.arrived).cast_signed();
         let sent_apart = packet.sent.wrapping_sub(last.sent).cast_signed();
@@ -128,8 +128,8 @@ impl Meter {
         self.levels.idd = self.idd.insert(self.values.idd);
     }
 
-    /// From an acknowledgement to the first new data that it let out: the sender answers at once
-    /// while its window is the limit. A value echoed again, or with a retransmission, has waited.
+    /// From an ACK to the first new data that it released: the sender responds at once while its
+    /// window is the limit. An echo that is repeated, or carried by a retransmission, has waited.
     fn sample_rtt(&mut self, last: &Packet, packet: &Packet) {
         let ticks = packet.arrived.wrapping_sub(packet.echo);
         if packet.echo == last.echo || !packet.is_furthest || ticks.cast_signed() <= 0 {

@@ -2,9 +2,9 @@
 //! X. Meng, S. Lu, Design and Implementation of a TCP-Friendly Transport Protocol for Ad Hoc
 //! Wireless Networks, ICNP 2002).
 //!
-//! Here is the receiver's side. `Meter` measures four metrics, `Density` says whether a sample is
-//! high or low among those before it, and [`Identify`] makes a state of that. What the sender does
-//! is `policy::Adtcp`.
+//! Here is the receiver's side. `Meter` measures four metrics, `Density` decides whether a sample
+//! is high or low among those before it, and [`Identify`] derives the state of the network. The
+//! sender's reaction is in `policy::Adtcp`.
 
 mod density;
 mod identify;
@@ -19,16 +19,16 @@ use multihop_core::Duration;
 use super::outage::{Exit, Probe, ProbeInterval, Restore, Standby};
 pub(super) use meter::{Meter, Packet};
 
-/// Settings of ADTCP that are not the window's.
+/// Settings of ADTCP that do not concern the window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct AdtcpConfig {
     /// Option kind of the state, one of `multihop_wire::tcp::StateOption::KINDS`.
     pub option_kind: u8,
-    /// What the receiver compares a sample with.
+    /// The history with which the receiver compares a sample.
     pub density: DensityConfig,
     /// Which metrics indicate congestion.
     pub identify: Identify,
-    /// What the sender does on a timeout that is no congestion.
+    /// The sender's reaction to a timeout without congestion.
     pub disconnected: Standby,
 }
 

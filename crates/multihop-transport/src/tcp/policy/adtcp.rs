@@ -12,7 +12,7 @@ use super::window::Window;
 pub(in crate::tcp) struct Adtcp {
     newreno: NewReno,
     reported: Option<NetworkState>,
-    /// The window at the end of the recovery under way, if that is not NewReno's.
+    /// The window at the end of the current recovery, if it is not NewReno's.
     held: Option<u32>,
 }
 
@@ -29,14 +29,14 @@ impl Adtcp {
         self.reported
     }
 
-    /// The window with which to go on after a third duplicate ACK; `None` is NewReno's.
+    /// The window after a third duplicate ACK; `None` is NewReno's.
     fn window_after_loss(&mut self) -> Option<u32> {
         let state = self.reported?;
         let window = self.newreno.base_mut();
         if state.has(NetworkState::CONGESTION) {
             None
         } else if state.has(NetworkState::ROUTE_CHANGE) || state.has(NetworkState::DISCONNECTION) {
-            // A path that was gone for less than a timeout is a route change (section 2.1).
+            // A path that was lost for less than a timeout is a route change (section 2.1).
             window.resume();
             Some(window.cwnd())
         } else if state.has(NetworkState::CHANNEL_ERROR) {

@@ -9,7 +9,7 @@ pub(in crate::tcp) trait Policy {
     /// New data was acknowledged.
     fn on_ack(&mut self, now: Instant, ack: &Ack);
 
-    /// The arithmetic of windows, on which a variant builds.
+    /// The arithmetic of windows that all variants share.
     fn base(&self) -> &Window;
 
     /// See [`base`](Self::base).
@@ -71,8 +71,8 @@ pub(in crate::tcp) struct Ack {
     /// Bytes still outstanding.
     pub(in crate::tcp) flight: u32,
     pub(in crate::tcp) kind: AckKind,
-    /// The round trip that it ends, if that was being timed: one segment for each round trip, or
-    /// every ACK with timestamps.
+    /// The round-trip time that it ends, if it was measured: one for each round trip, or one for
+    /// each ACK with timestamps.
     pub(in crate::tcp) round_trip: Option<Duration>,
     /// The smoothed round trip.
     pub(in crate::tcp) srtt: Option<Duration>,

@@ -5,12 +5,12 @@ use super::newreno::NewReno;
 use super::start::Start;
 use super::window::{Share, Window};
 
-/// RFC 9438: the window follows a cubic function of the time since the last loss, flat where that
-/// loss was. Windows are in segments here, as in the RFC.
+/// RFC 9438: the window follows a cubic function of the time since the last loss, flat at the
+/// window of that loss. Windows are in segments here, as in the RFC.
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Cubic {
     newreno: NewReno,
-    /// Where the function is flat; unknown before the first loss and after a timeout.
+    /// The window at which the function is flat; unknown before the first loss and after a timeout.
     w_max: Option<f64>,
     /// The window before the last loss (`cwnd_prior`).
     prior: f64,
@@ -24,7 +24,7 @@ struct Epoch {
     origin: f64,
     /// Seconds until the function is at its origin.
     k: f64,
-    /// What Reno would have (section 4.3).
+    /// Reno's window under the same conditions (section 4.3).
     w_est: f64,
 }
 
@@ -42,7 +42,7 @@ impl Cubic {
     fn avoid_congestion(&mut self, now: Instant, ack: &Ack) {
         let cwnd = self.segments();
         let mss = f64::from(self.base().mss());
-        // Sections 4.8 and 4.10: without a loss to go by, flat from here.
+        // Sections 4.8 and 4.10: without an earlier loss, the function is flat here.
         let w_max = *self.w_max.get_or_insert(cwnd);
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, w_max));
         let alpha = if epoch.w_est < self.prior { ALPHA } else { 1.0 };
@@ -58,12 +58,12 @@ impl Cubic {
         self.base_mut().set_cwnd(whole(next * mss));
     }
 
-    /// Sections 4.6 and 4.7, but for the window itself.
+    /// Sections 4.6 and 4.7, without the window itself.
     fn remember(&mut self) {
         let cwnd = self.segments();
         self.prior = cwnd;
         self.w_max = match self.w_max {
-            // Fast convergence: another flow wants room.
+            // Fast convergence: another flow needs a share.
             Some(last) if cwnd < last => Some(cwnd * (1.0 + BETA) / 2.0),
             _ => Some(cwnd),
         };
@@ -126,8 +126,8 @@ impl Policy for Cubic {
     }
 }
 
-/// By Newton's method from above, which needs no more than the basic operations: each step goes
-/// down until rounding stops it.
+/// By Newton's method from above, with basic operations only: each step decreases the value until
+/// rounding stops it.
 fn cube_root(a: f64) -> f64 {
     if a <= 0.0 {
         return 0.0;

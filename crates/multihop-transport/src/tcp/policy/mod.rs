@@ -71,9 +71,9 @@ policies! {
     NewReno(newreno::NewReno) "newreno",
     /// RFC 9438.
     Cubic(cubic::Cubic) "cubic",
-    /// Brakmo and Peterson: the window follows what waits in queues.
+    /// Brakmo and Peterson: the window follows the amount of data in queues.
     Vegas(vegas::Vegas) "vegas",
-    /// Westwood+: a loss sets the window to what the measured rate fills.
+    /// Westwood+: after a loss the window is the measured rate times the shortest round trip.
     Westwood(westwood::Westwood) "westwood",
     /// NewReno whose receiver reports why packets are lost. Needs timestamps.
     Adtcp(adtcp::Adtcp) "adtcp",

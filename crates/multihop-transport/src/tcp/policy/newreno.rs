@@ -23,7 +23,7 @@ impl Policy for NewReno {
         match ack.kind {
             AckKind::Normal => self.window.grow(ack.acked),
             AckKind::Partial if self.config.deflate => {
-                // RFC 6582 §3.2 step 5: take off what was acknowledged, add back one segment.
+                // RFC 6582 §3.2 step 5: subtract what was acknowledged, add one segment.
                 let back = if ack.acked >= mss { mss } else { 0 };
                 self.window.deflate(ack.acked - back);
             }

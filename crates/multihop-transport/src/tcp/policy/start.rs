@@ -1,6 +1,6 @@
-//! What every policy starts from, and the settings in it.
+//! The initial values of every policy, and its settings.
 
-/// What a policy starts from.
+/// The initial values of a policy.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct Start {
     /// Payload bytes of a full segment.
@@ -14,7 +14,7 @@ pub(in crate::tcp) struct Start {
     pub(in crate::tcp) newreno: NewRenoConfig,
 }
 
-/// What becomes the slow-start threshold at a loss.
+/// The slow-start threshold after a loss.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Halving {
     /// Half the bytes in flight (RFC 5681 §3.1, equation 4); kept if the same segment times out again.
@@ -28,7 +28,7 @@ pub enum Halving {
 pub struct NewRenoConfig {
     /// Which partial ACKs restart the retransmission timer.
     pub timer: PartialAckTimer,
-    /// Whether a partial ACK takes what it acknowledges off the window (RFC 6582 §3.2 step 5).
+    /// Whether a partial ACK reduces the window by what it acknowledges (RFC 6582 §3.2 step 5).
     pub deflate: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct NewRenoConfig {
 pub enum PartialAckTimer {
     /// The first one only: many losses in one window end in a timeout.
     Impatient,
-    /// Every one: one lost segment is repaired per round trip, however many there are.
+    /// Every one: one lost segment is retransmitted per round trip, however many there are.
     SlowButSteady,
 }
 

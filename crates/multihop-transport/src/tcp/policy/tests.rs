@@ -1,4 +1,4 @@
-//! What the tests of policies start from: segments of 1000 bytes, the RFCs.
+//! The initial values in tests of policies: segments of 1000 bytes, the values of the RFCs.
 
 use multihop_core::{Duration, Instant};
 

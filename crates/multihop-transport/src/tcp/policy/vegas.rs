@@ -5,14 +5,14 @@ use super::newreno::NewReno;
 use super::start::Start;
 use super::window::Window;
 
-/// Vegas (Brakmo and Peterson, 1995): once in a round trip the window is compared with what the path
-/// holds without queues. Losses are NewReno's.
+/// Vegas (Brakmo and Peterson, 1995): once per round trip the window is compared with the amount of
+/// data that fills the path without queues. Losses are handled as by NewReno.
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Vegas {
     newreno: NewReno,
     /// The shortest round trip (`BaseRTT`).
     base_rtt: Option<Duration>,
-    /// Bytes to be acknowledged before the round trip under way is over.
+    /// Bytes to be acknowledged before the current round trip is over.
     left: u32,
     /// Whether slow start holds its window for this round trip.
     holds: bool,
@@ -35,9 +35,9 @@ impl Vegas {
         Some(round_trip)
     }
 
-    /// `Diff`, the expected rate less the actual one, as the bytes that it leaves in queues.
+    /// `Diff`, the expected rate minus the actual one, as the number of bytes in queues.
     fn queued(&self, ack: &Ack, round_trip: Duration) -> u32 {
-        // A coarse clock may measure nothing.
+        // A coarse clock may measure zero.
         let round_trip = round_trip.as_nanos().max(1);
         let base = self.base_rtt.map_or(round_trip, |base| base.as_nanos().max(1));
         // Sent since the segment that was timed, itself included.

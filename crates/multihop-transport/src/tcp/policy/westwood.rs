@@ -6,7 +6,7 @@ use super::start::Start;
 use super::window::Window;
 
 /// Westwood+ (Mascolo and others, 2001; Grieco and Mascolo, 2004): the rate at which data is
-/// acknowledged says how much a loss leaves of the window. All else is NewReno.
+/// acknowledged determines the window after a loss. Everything else is NewReno.
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Westwood {
     newreno: NewReno,
@@ -31,7 +31,7 @@ impl Rate {
             self.since = Some(now);
             return;
         };
-        // DEVIATION tcp-8: what duplicate ACKs stand for counts once it is acknowledged.
+        // DEVIATION tcp-8: data that duplicate ACKs indicate counts once it is acknowledged.
         self.bytes += u64::from(ack.acked);
         let time = now.saturating_since(since);
         if self.round_trip.is_some_and(|round_trip| time > round_trip.max(SHORTEST)) {
@@ -57,7 +57,7 @@ impl Westwood {
         Self { newreno: NewReno::new(start), rate: Rate::default(), rtt_min: None }
     }
 
-    /// What fills the path without queues, once it is known.
+    /// The amount of data that fills the path without queues, once it is known.
     fn bandwidth_delay(&self) -> Option<u32> {
         let [_, rate] = self.rate.filtered?;
         let bytes = u128::from(rate) * u128::from(self.rtt_min?.as_nanos()) / u128::from(SECOND);
@@ -103,7 +103,7 @@ impl Policy for Westwood {
     }
 }
 
-/// An eighth of what is new.
+/// New values have a weight of one eighth.
 fn smoothed(old: u64, new: u64) -> u64 {
     u64::try_from((u128::from(old) * 7 + u128::from(new)) / 8).unwrap_or(u64::MAX)
 }

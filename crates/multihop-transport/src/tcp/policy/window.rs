@@ -43,7 +43,7 @@ impl Window {
         self.cwnd.saturating_add(self.inflation).min(self.max)
     }
 
-    /// The clamp changes. A threshold that nothing but the old clamp had set follows it.
+    /// The clamp changes. A threshold that only the old clamp determined changes with it.
     pub(in crate::tcp) fn set_max(&mut self, max: u32) {
         self.ssthresh = if self.ssthresh == self.max { max } else { self.ssthresh.min(max) };
         self.max = max;
@@ -70,7 +70,7 @@ impl Window {
         self.cut(flight, Share::HALF);
     }
 
-    /// The same with another share than half.
+    /// The same with a share other than half.
     pub(super) fn cut(&mut self, flight: u32, share: Share) {
         let left = self.left(flight, share);
         self.ssthresh = left.ssthresh;
@@ -84,9 +84,9 @@ impl Window {
         self.collapse_to(flight, again, Share::HALF);
     }
 
-    /// The same with another share than half for the threshold.
+    /// The same with a share other than half for the threshold.
     pub(super) fn collapse_to(&mut self, flight: u32, again: bool, share: Share) {
-        // RFC 5681 §3.1: ssthresh is held when the same segment times out again.
+        // RFC 5681 §3.1: ssthresh is kept when the same segment times out again.
         if !(again && self.halving == Halving::Flight) {
             self.ssthresh = self.left(flight, share).ssthresh;
         }
@@ -103,7 +103,7 @@ impl Window {
         self.cwnd = bytes.min(self.max).max(self.mss);
     }
 
-    /// One segment, and the threshold as it was.
+    /// Sets the window to one segment, and keeps the threshold.
     pub(in crate::tcp) fn shrink(&mut self) {
         self.cwnd = self.mss;
         self.inflation = 0;
@@ -126,7 +126,7 @@ impl Window {
         self.inflation = self.inflation.saturating_add(self.mss);
     }
 
-    /// Takes `bytes` off the inflated window, leaving at least one segment.
+    /// Reduces the inflated window by `bytes`, to one segment at least.
     pub(super) fn deflate(&mut self, bytes: u32) {
         let from_inflation = bytes.min(self.inflation);
         self.inflation -= from_inflation;
@@ -146,7 +146,7 @@ impl Window {
         self.inflation = 0;
     }
 
-    /// Recovery is over. `limit` bounds the window where the RFC rules.
+    /// Recovery is over. `limit` bounds the window if the exit follows the RFC.
     pub(super) fn leave_recovery(&mut self, acked: u32, limit: u32) {
         self.inflation = 0;
         match self.exit {
@@ -174,7 +174,7 @@ impl Window {
     }
 }
 
-/// What a loss leaves of the window, in tenths.
+/// The share of the window that remains after a loss, in tenths.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share(pub(super) u32);
 

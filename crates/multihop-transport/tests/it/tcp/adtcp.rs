@@ -1,4 +1,4 @@
-//! ADTCP: what the sender does with what it is told, and that it is told.
+//! ADTCP: the receiver's reports, and the sender's reaction to them.
 
 use multihop_core::{Duration, Instant, Machine, Payload};
 use multihop_testkit::{LinkConfig, Pair, Port};
@@ -14,7 +14,7 @@ const CHANNEL_ERROR: NetworkState = NetworkState::CHANNEL_ERROR;
 const DISCONNECTION: NetworkState = NetworkState::DISCONNECTION;
 const NORMAL: NetworkState = NetworkState::NORMAL;
 
-/// What is sent has no options in these scripts: the peer has sent no data.
+/// Segments have no options in these scripts, because the peer has sent no data.
 fn adtcp() -> Config {
     Config { variant: Variant::Adtcp, initial_window: 8, window_max: 10, ..config() }
 }
@@ -26,7 +26,7 @@ fn start(config: Config) -> Tcp {
     s
 }
 
-/// An ACK that tells a state.
+/// An ACK that reports a state.
 fn told(n: u32, state: NetworkState) -> Seen {
     segment(|s| {
         s.ack = Some(number(n));
@@ -34,12 +34,12 @@ fn told(n: u32, state: NetworkState) -> Seen {
     })
 }
 
-/// Three duplicate ACKs that tell `state`: window and threshold during recovery, and the window
+/// Three duplicate ACKs that report `state`: window and threshold during recovery, and the window
 /// after the ACK of everything.
 fn after_a_loss(state: Option<NetworkState>) -> [u32; 3] {
     let mut s = start(Config { limited_transmit: true, window_max: 10, ..adtcp() });
     let answer = |n| state.map_or(ack(n), |state| told(n, state));
-    // Limited transmit lets two more out, which fill the clamp.
+    // Limited transmit releases two more, which fill the clamp.
     s.at_ms(100).gets(std::iter::repeat_n(answer(1), 3)).expect([9, 10, 1].map(data));
     let during = [s.machine.cwnd(), s.machine.ssthresh()];
     s.check(|tcp| tcp.phase(), Phase::FastRecovery);
@@ -53,7 +53,7 @@ fn after_a_loss(state: Option<NetworkState>) -> [u32; 3] {
 fn a_third_duplicate_ack_is_handled_by_the_reported_state() {
     // Half of the eight outstanding segments; afterwards one segment above the flight.
     let newreno = [4000, 4000, 2000];
-    assert_eq!(after_a_loss(None), newreno, "nothing told");
+    assert_eq!(after_a_loss(None), newreno, "no report");
     assert_eq!(after_a_loss(Some(NORMAL)), newreno);
     assert_eq!(after_a_loss(Some(CONGESTION)), newreno);
     // The threshold is still the clamp: the window stays, and congestion avoidance begins there.
@@ -105,7 +105,7 @@ fn a_state_that_comes_late_does_not_count() {
 
 /// ACKs of the same number are told apart by their timestamps.
 #[test]
-fn nor_does_a_state_whose_ack_a_duplicate_has_overtaken() {
+fn a_state_whose_ack_a_duplicate_has_overtaken_does_not_count() {
     let config = Config { timestamps: Some(Duration::from_micros(1)), ..adtcp() };
     let mut tcp = Endpoint::new(config, Ports { local: LOCAL, remote: REMOTE }, ISS);
     let now = Instant::ZERO;
@@ -243,7 +243,7 @@ fn transfer(variants: [Variant; 2], loss: f64) -> Connection {
 }
 
 #[test]
-fn an_adtcp_receiver_measures_and_an_adtcp_sender_hears_of_it() {
+fn an_adtcp_receiver_measures_and_reports_to_an_adtcp_sender() {
     let pair = transfer([Variant::Adtcp, Variant::Adtcp], 0.05);
     let [sender, receiver] = &pair.ends;
     assert_eq!(sender.told_state(), receiver.network_state());

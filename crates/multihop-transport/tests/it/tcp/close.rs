@@ -48,7 +48,7 @@ fn we_close_first() {
     s.expect([delivered(1), ack(2)]);
     s.at_ms(100).gets([segment(|s| (s.seq, s.ack, s.fin) = (number(2), Some(ISS + 2), true))]);
     s.expect([event(Event::PeerClosed), own_ack(2, 1002)]).check(|tcp| tcp.state(), State::TimeWait);
-    // A FIN sent again is acknowledged again, and TIME-WAIT starts anew.
+    // A retransmitted FIN is acknowledged again, and TIME-WAIT restarts.
     s.at_ms(10_000).gets([segment(|s| (s.seq, s.ack, s.fin) = (number(2), Some(ISS + 2), true))]);
     s.expect([own_ack(2, 1002)]);
     s.at_ms(70_000).expect([event(Event::Closed)]).check(|tcp| tcp.state(), State::Closed);
@@ -77,7 +77,7 @@ fn both_close_at_once() {
 }
 
 #[test]
-fn a_lost_fin_is_sent_again() {
+fn a_lost_fin_is_retransmitted() {
     let mut s = start();
     s.app(|tcp| tcp.close()).expect([own_fin(1, 1)]);
     s.at_ms(1000).expect([own_fin(1, 1)]);
@@ -136,7 +136,7 @@ fn a_syn_in_the_window_is_challenged() {
 }
 
 #[test]
-fn acks_of_the_future_and_of_the_far_past_are_challenged() {
+fn acks_of_unsent_and_of_very_old_data_are_challenged() {
     let mut s = start();
     s.at_ms(0).gets([peer_ack(1, 5000)]).expect([ack(1)]);
     s.gets([segment(|s| s.ack = Some(ISS - 70_000))]).expect([ack(1)]);

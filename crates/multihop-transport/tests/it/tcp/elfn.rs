@@ -14,7 +14,7 @@ fn with(plan: Standby) -> Config {
     Config { elfn: Some(plan), initial_window: 4, ..reno() }
 }
 
-/// Four segments are out; the first made a round trip of 100 ms, and segment 2 met a broken link.
+/// Four segments are in flight; the first had a round trip of 100 ms, and segment 2 was lost at a failed link.
 fn on_standby(config: Config) -> Tcp {
     let mut s = established(config);
     s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
@@ -39,7 +39,7 @@ fn only_probes_leave_every_two_seconds_and_nothing_backs_off() {
 }
 
 #[test]
-fn an_ack_goes_on_where_the_notice_met_the_connection() {
+fn after_an_ack_the_connection_continues_where_the_notice_stopped_it() {
     let mut s = on_standby(with(ELFN));
     s.at_ms(2200).expect([data(2)]);
     // Segments 3 to 6 count as on their way: the window of 5 has room for what 2 took, and one more.
@@ -206,7 +206,7 @@ fn the_peers_data_is_acknowledged_meanwhile() {
 }
 
 #[test]
-fn newreno_stands_by_amid_recovery_and_goes_on_with_it() {
+fn newreno_stands_by_during_recovery_and_continues_it() {
     let mut s = established(Config { elfn: Some(ELFN), initial_window: 6, ..config() });
     s.app(|tcp| tcp.send(Data::Endless)).expect((1..=6).map(data));
     s.at_ms(100).gets(acks(1, 3)).expect([data(1)]).check(|tcp| tcp.phase(), Phase::FastRecovery);

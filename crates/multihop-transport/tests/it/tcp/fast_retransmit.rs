@@ -55,7 +55,7 @@ fn only_bare_acks_with_the_same_window_count() {
 }
 
 #[test]
-fn nothing_outstanding_means_no_duplicates() {
+fn acks_are_no_duplicates_without_outstanding_data() {
     let mut s = established(reno());
     s.at_ms(1).gets(acks(1, 5)).expect([]).check(|tcp| tcp.counters().dup_acks, 0);
 }

@@ -35,7 +35,7 @@ fn the_peers_window_bounds_the_flight() {
 }
 
 #[test]
-fn a_closed_window_is_probed_ever_more_slowly() {
+fn a_closed_window_is_probed_at_increasing_intervals() {
     let mut s = established(Config { initial_window: 2, ..config() });
     s.app(|tcp| tcp.send(Data::Virtual(5000))).expect([data(1), data(2)]);
     s.at_ms(100).gets([window(3, 0)]).expect([]);

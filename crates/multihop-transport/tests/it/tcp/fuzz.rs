@@ -21,7 +21,7 @@ enum Op {
     Timeout,
     Hops(u8),
     RouteLost,
-    /// A segment near the first number that the endpoint sent met a broken link.
+    /// A segment near the first number that the endpoint sent was lost at a failed link.
     Broken(i32),
     Send(u32),
     SendForever,

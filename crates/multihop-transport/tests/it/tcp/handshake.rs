@@ -96,7 +96,7 @@ fn simultaneous_open() {
 }
 
 #[test]
-fn a_lost_syn_is_sent_again_and_the_window_starts_at_one() {
+fn a_lost_syn_is_retransmitted_and_the_window_starts_at_one() {
     let mut s = connecting(Config { initial_window: 3, ..with_handshake() });
     s.app(|tcp| tcp.send(Data::Endless)).expect([]);
     s.at_ms(1000).expect([other(own_syn())]);
@@ -108,7 +108,7 @@ fn a_lost_syn_is_sent_again_and_the_window_starts_at_one() {
 }
 
 #[test]
-fn a_lost_answer_is_sent_again() {
+fn a_lost_answer_is_retransmitted() {
     let mut s = listening();
     s.at_ms(0).gets([other(peer_syn())]).expect([answering(own_syn())]);
     s.at_ms(500).gets([other(peer_syn())]).expect([answering(own_syn())]);

@@ -13,7 +13,7 @@ fn limited(window_max: u16) -> Tcp {
 }
 
 #[test]
-fn the_first_two_duplicates_let_one_new_segment_out_each() {
+fn the_first_two_duplicates_release_one_new_segment_each() {
     let mut s = limited(64);
     s.at_ms(100).gets([ack(1)]).expect([data(4)]);
     s.gets([ack(1)]).expect([data(5)]).check(|tcp| tcp.flight(), 5 * MSS);
@@ -28,7 +28,7 @@ fn the_clamp_stays() {
 }
 
 #[test]
-fn two_and_no_more_even_where_no_recovery_may_start() {
+fn at_most_two_even_if_no_recovery_may_start() {
     let mut s = limited(64);
     s.at_ms(100).gets(acks(1, 3)).expect([data(4), data(5), data(1)]);
     // Everything sent before the recovery has arrived, and nothing beyond it is acknowledged.
@@ -37,7 +37,7 @@ fn two_and_no_more_even_where_no_recovery_may_start() {
 }
 
 #[test]
-fn after_a_timeout_duplicates_let_nothing_out() {
+fn after_a_timeout_duplicates_release_nothing() {
     let mut s = limited(64);
     s.at_ms(1000).expect([data(1)]);
     s.at_ms(1050).gets(acks(1, 2)).expect([]);

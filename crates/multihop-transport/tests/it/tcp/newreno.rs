@@ -30,7 +30,7 @@ fn partial_acks_show_the_next_hole() {
     // One segment in flight at the end: min(ssthresh, flight + one segment).
     s.check(|tcp| (tcp.phase(), tcp.cwnd(), tcp.ssthresh()), (Phase::SlowStart, 2 * MSS, 4 * MSS));
     s.check(|tcp| (tcp.counters().retransmitted, tcp.counters().timeouts), (3, 0));
-    // Karn: what was timed before a retransmission is no sample.
+    // Karn: a measurement that began before a retransmission is no sample.
     s.check(|tcp| tcp.rtt().samples(), 0);
 }
 
@@ -47,10 +47,10 @@ fn slow_but_steady_every_partial_ack_restarts_the_timer() {
 }
 
 #[test]
-fn duplicates_of_what_a_timeout_sent_again_start_no_recovery() {
+fn duplicates_of_segments_that_a_timeout_retransmitted_start_no_recovery() {
     let mut s = start(config(), 4);
     s.at_ms(1000).expect([data(1)]);
-    // 2 to 4 had arrived; going back sends them again, and each makes a duplicate.
+    // 2 to 4 had arrived; after the timeout they are retransmitted, and each causes a duplicate ACK.
     s.at_ms(1100).gets([ack(2)]).expect([data(2), data(3)]);
     s.at_ms(1150).gets(acks(2, 4)).expect([]).check(|tcp| tcp.phase(), Phase::CongestionAvoidance);
     s.check(|tcp| tcp.counters().fast_retransmits, 0);
@@ -91,7 +91,7 @@ fn ns2_2002_does_not_deflate() {
 }
 
 #[test]
-fn an_ack_lets_out_no_more_than_the_burst_limit() {
+fn an_ack_releases_no_more_than_the_burst_limit() {
     let ns2 = Config { mss: 1000, limited_transmit: false, ..Config::ns2_2002() };
     let mut s = start(ns2, 12);
     // 1 and 6 lost: the window is 6 + 10, the flight 12 + 4.

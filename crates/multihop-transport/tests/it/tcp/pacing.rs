@@ -71,7 +71,7 @@ fn a_new_sample_moves_the_segment_that_waits() {
 }
 
 #[test]
-fn the_window_holds_back_what_the_pacer_would_let_out() {
+fn the_window_delays_segments_that_the_pacer_allows() {
     let mut s = paced(RoundTrips::Net, 1);
     s.expect([data(1)]);
     s.acked(100, 2, 60, 32).expect([data(2)]);
@@ -97,12 +97,12 @@ fn retransmissions_are_paced_and_give_no_sample() {
 }
 
 #[test]
-fn after_a_timeout_nothing_that_was_resent_is_a_sample() {
+fn after_a_timeout_no_retransmitted_segment_is_a_sample() {
     let mut s = paced(RoundTrips::Net, 3);
     s.expect([data(1), data(2), data(3)]);
     s.at_ms(1000).expect([data(1)]);
     s.acked(1100, 2, 60, 32).expect([data(2), data(3)]).gap_is(None);
-    // Segment 3 was sent a second time as well.
+    // Segment 3 was retransmitted as well.
     s.acked(1150, 4, 60, 32).gap_is(None);
     s.expect([data(4), data(5)]);
     s.acked(1250, 5, 60, 32).gap_is(Some(54));
@@ -110,14 +110,14 @@ fn after_a_timeout_nothing_that_was_resent_is_a_sample() {
 }
 
 #[test]
-fn what_a_timeout_found_outstanding_is_no_sample_unless_that_is_turned_on() {
+fn segments_outstanding_at_a_timeout_are_samples_only_if_configured() {
     // 0.7 * 54 + 0.3 * (1012 / 2 + 8)
     for (across_timeouts, gap) in [(true, 192), (false, 54)] {
         let mut s = paced_by(Pacing { across_timeouts, ..pacing() }, 4);
         s.expect([data(1), data(2), data(3), data(4)]);
         s.acked(100, 2, 60, 32).expect([data(5)]).gap_is(Some(54));
         s.at_ms(154).expect([data(6)]);
-        // The ACKs are held up for a second. Segment 2 is sent again, 3 waits for its turn.
+        // The ACKs are held up for a second. Segment 2 is retransmitted, 3 waits for its turn.
         s.at_ms(1100).expect([data(2)]);
         s.acked(1110, 3, 600, 412).gap_is(Some(54));
         s.acked(1110, 4, 600, 412).gap_is(Some(gap)).expect([]);
@@ -126,7 +126,7 @@ fn what_a_timeout_found_outstanding_is_no_sample_unless_that_is_turned_on() {
 }
 
 #[test]
-fn what_stand_by_found_outstanding_is_no_sample_either() {
+fn segments_outstanding_at_a_notice_are_no_samples() {
     // Before the notice each ACK of a new segment is one: 0.7 * 54 + 0.3 * 514.
     for (fails, gap) in [(false, 192), (true, 54)] {
         let config = Config { elfn: Some(Standby::elfn()), pacing: Some(pacing()), ..config() };
@@ -190,7 +190,7 @@ fn a_new_length_of_the_path_holds_from_the_next_sample_on() {
 }
 
 #[test]
-fn an_ack_of_two_segments_lets_one_out_for_each_gap() {
+fn an_ack_of_two_segments_releases_one_for_each_gap() {
     let mut s = paced(RoundTrips::Net, 4);
     s.expect([data(1), data(2), data(3), data(4)]);
     s.acked(100, 3, 60, 32).expect([data(5)]);

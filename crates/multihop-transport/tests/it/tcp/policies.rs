@@ -104,7 +104,7 @@ fn vegas_keeps_one_to_three_segments_in_the_queue() {
 fn westwood_goes_back_to_what_fills_the_path() {
     let left = |variant| {
         let mut path = Path::new(variant, [2, 64], TEN);
-        // The rates of slow start take that long to be forgotten.
+        // The rates of slow start need that long to fade from the filter.
         path.run(60);
         assert_eq!(path.ends[0].cwnd(), 64 * MSS);
         path.loses = true;

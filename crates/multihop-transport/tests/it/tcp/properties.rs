@@ -120,7 +120,7 @@ proptest! {
         pair.drive(pair.now() + Duration::from_secs(20_000), |pair| {
             pair.ends.iter().all(|tcp| tcp.state() == State::Closed)
         });
-        // The end that closed last may meet silence where the other's TIME-WAIT is over.
+        // The end that closed last may get no answer if the other's TIME-WAIT is over.
         let states = pair.ends.each_ref().map(Endpoint::state);
         prop_assert!(states.contains(&State::Closed), "{states:?} at {}", pair.now());
         prop_assert!(!pair.events.iter().flatten().any(|event| *event == Output::Event(Event::TimedOut)));
@@ -160,7 +160,7 @@ proptest! {
         let mut steps = 0;
         let done = pair.drive(Instant::ZERO + Duration::from_secs(100_000), |pair| {
             steps += 1;
-            // As often as for ever would stop any connection.
+            // Without a limit on notices, any connection would stop.
             if steps % every == 0 && steps < 4000 {
                 let now = pair.now();
                 pair.call(0, |tcp| {

@@ -33,7 +33,7 @@ fn two_losses_are_repaired_in_one_round_trip() {
     s.app(|tcp| tcp.send(Data::Endless)).expect((1..=8).map(data));
     // 1 and 3 are lost.
     s.at_ms(100).gets([sack(1, &[(2, 3)]), sack(1, &[(4, 5), (2, 3)])]).expect([]);
-    // Pipe is 5: 1 sent again, 3 not known lost, 6 to 8 under way. The window is 4.
+    // Pipe is 5: 1 retransmitted, 3 not known to be lost, 6 to 8 in flight. The window is 4.
     s.gets([sack(1, &[(4, 6), (2, 3)])]).expect([data(1)]);
     s.check(|tcp| (tcp.phase(), tcp.cwnd()), (Phase::FastRecovery, 4 * MSS));
     // More than two segments above 3: lost. Pipe falls to 3.
@@ -47,11 +47,11 @@ fn two_losses_are_repaired_in_one_round_trip() {
 }
 
 #[test]
-fn after_a_timeout_only_holes_are_sent_again() {
+fn after_a_timeout_only_holes_are_retransmitted() {
     let mut s = established(Config { initial_window: 4, ..with_sack() });
     s.app(|tcp| tcp.send(Data::Virtual(4 * u64::from(MSS)))).expect((1..=4).map(data));
     s.at_ms(1000).expect([data(1)]);
-    // The receiver says again what it holds.
+    // The receiver reports again what it has.
     s.at_ms(1100).gets([sack(2, &[(3, 4)])]).expect([data(2)]);
     s.at_ms(1200).gets([ack(4)]).expect([data(4)]);
     s.at_ms(1300).gets([ack(5)]).expect([]).check(|tcp| tcp.flight(), 0);

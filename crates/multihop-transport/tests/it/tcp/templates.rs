@@ -27,7 +27,7 @@ pub(super) enum Seen {
     Data(u32),
     /// A bare ACK: everything before this data segment has arrived.
     Ack(u32),
-    /// Only given: news that this data segment met a broken link.
+    /// Input only: a notice that this data segment was lost at a failed link.
     Broken(u32),
     /// Anything else, in full.
     Other(Box<Segment>),
@@ -46,7 +46,7 @@ pub(super) fn broken(n: u32) -> Seen {
     Seen::Broken(n)
 }
 
-/// A segment between these ports, lost at a broken link.
+/// A segment between these ports, lost at a failed link.
 pub(super) fn lost(source: u16, destination: u16, seq: SeqNumber) -> LostSegment {
     LostSegment { source, destination, segment: SegmentId::Tcp(seq.0) }
 }
@@ -99,7 +99,7 @@ pub(super) fn from_peer() -> Segment {
     }
 }
 
-/// What scripts start from: the RFCs, plain NewReno, an ACK for every segment, window 1 at first.
+/// The default of scripts: the RFCs, plain NewReno, an ACK for every segment, an initial window of 1.
 pub(super) fn config() -> Config {
     let mut config = Config::rfc();
     config.mss = 1000;
@@ -121,7 +121,7 @@ pub(super) fn slow_but_steady() -> Config {
     config
 }
 
-/// Every way to stand by.
+/// Every configuration of stand-by.
 pub(super) fn standbys() -> impl Strategy<Value = Standby> {
     let interval = prop_oneof![
         (1..5000_u64).prop_map(|ms| ProbeInterval::Fixed(Duration::from_millis(ms))),

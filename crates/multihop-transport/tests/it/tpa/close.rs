@@ -80,7 +80,7 @@ fn lingering() -> Tpa {
 }
 
 #[test]
-fn whoever_lingers_answers_what_is_late() {
+fn a_lingering_endpoint_answers_late_segments() {
     let mut s = lingering();
     s.at_ms(60_000).gets([fin(1, 1, 2)]).expect([ack(1, &[0, 1], 2)]);
     s.gets([data(1, 0, 3)]).expect([ack(1, &[0, 1], 3)]);
@@ -91,7 +91,7 @@ fn whoever_lingers_answers_what_is_late() {
 }
 
 #[test]
-fn whoever_lingers_gives_way_to_a_new_connection_only() {
+fn a_lingering_endpoint_gives_way_only_to_a_new_connection() {
     let mut s = lingering();
     let syn = |iss: BlockSeq| {
         let Seen::Other(segment) = segment(|s| (s.block, s.body) = (iss, Body::Syn(Options::default())))
@@ -150,7 +150,7 @@ fn a_peer_that_never_answers_ends_the_connection() {
         s.at_ms(at).expect([slow(1, 0, tx_seq)]);
     }
     s.at_ms(15_000).expect([event(Event::TimedOut)]).check(Endpoint::state, State::Closed);
-    // Whoever owes nothing is not given up.
+    // A peer that owes no answer does not cause a timeout.
     let mut s = established(config);
     s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
     s.at_ms(900).gets([ack(1, &[0], 0)]).expect([]);
@@ -158,7 +158,7 @@ fn a_peer_that_never_answers_ends_the_connection() {
 }
 
 #[test]
-fn a_silent_peer_is_asked_and_given_up_if_it_does_not_answer() {
+fn a_silent_peer_is_probed_and_the_connection_ends_without_an_answer() {
     let config = Config {
         keepalive: Some(Duration::from_secs(20)),
         user_timeout: Some(Duration::from_secs(30)),

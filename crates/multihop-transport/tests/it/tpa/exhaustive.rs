@@ -10,7 +10,7 @@ use multihop_wire::tpa::{BlockSeq, Segment};
 const PACKETS: u32 = 12;
 const DELAY: Duration = Duration::from_millis(30);
 
-/// Two endpoints, and packets that take 30 ms; of the first twelve some vanish.
+/// Two endpoints with a delay of 30 ms; some of the first twelve packets are lost.
 struct Run {
     ends: [Endpoint; 2],
     lost: u32,
@@ -61,7 +61,7 @@ impl Run {
         }
     }
 
-    /// Goes on until both linger; false if that never happens.
+    /// Runs until both linger; false if that never happens.
     fn finish(&mut self) -> bool {
         let limit = Instant::ZERO + Duration::from_secs(1000);
         while self.ends.iter().any(|end| end.state() != State::Linger) {

@@ -1,5 +1,5 @@
 //! The sender driven by hand through Figures 2 and 3 (§3.2): what it sends after an ACK, after a
-//! timeout, and in the second round. Congestion control is kept out, as there.
+//! timeout, and in the second round. Without congestion control, as there.
 
 use multihop_core::Duration;
 use multihop_transport::connection::Data;
@@ -7,7 +7,7 @@ use multihop_transport::tpa::{Config, Phase};
 
 use super::templates::*;
 
-/// A window of 3 that timeouts leave alone.
+/// A window of 3 that timeouts do not change.
 fn open() -> Config {
     Config { cwnd_max: 3, th_route: u8::MAX, ..config() }
 }
@@ -31,14 +31,14 @@ fn figure_2a_an_ack_slides_the_window_over_the_block() {
 }
 
 #[test]
-fn figure_2b_a_timeout_slides_it_as_well_and_nothing_is_sent_again_yet() {
+fn figure_2b_a_timeout_slides_it_as_well_without_a_retransmission() {
     let mut s = established(blocks_of_12(open()));
     s.app(|tpa| tpa.send(Data::Virtual(12_000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(100).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3), data(1, 4, 4)]);
     // Segment 2 of time 0 expires; 5 leaves in its place.
     s.at_ms(1000).expect([data(1, 5, 5)]);
     s.at_ms(1100).expect([data(1, 6, 6), data(1, 7, 7)]);
-    // A late ACK of 2 frees nothing, for its place in the window is taken: 3 and 4 neither.
+    // A late ACK of 2 frees no place, because its place in the window is taken; the same holds for 3 and 4.
     s.at_ms(1200).gets([ack(1, &[0, 1, 2, 3, 4], 4)]).expect([]);
     s.at_ms(1300).gets([ack(1, &[0, 1, 2, 3, 4, 5], 5)]).expect([data(1, 8, 8)]);
     s.check(|tpa| (tpa.counters().timeouts, tpa.counters().retransmitted, tpa.flight()), (3, 0, 3));
@@ -59,13 +59,13 @@ fn last(block: u16, position: u8) -> Seen {
 }
 
 #[test]
-fn figure_3_what_timed_out_is_the_stream_of_the_next_round() {
+fn figure_3_segments_that_timed_out_form_the_next_round() {
     let mut s = established(open());
     s.app(|tpa| tpa.send(Data::Virtual(8000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(100).gets([ack(1, &[1], 1)]).expect([data(1, 3, 3)]);
     // 0 and 2 time out: the first round is over, so the second begins, in block order.
     s.at_ms(1000).expect([data(1, 0, 4), data(1, 2, 5)]);
-    // 3 times out in the second round: it belongs to the third, which 0 and 2 of the second precede.
+    // 3 times out in the second round: it belongs to the third, after 0 and 2 of the second.
     s.at_ms(1100).expect([data(1, 3, 6)]);
     // An ACK of the first transmission takes 2 out of the stream; 0 times out again.
     s.at_ms(1500).gets([ack(1, &[1, 2], 2)]).expect([]);
@@ -92,7 +92,7 @@ fn a_round_goes_on_in_block_order_after_new_data_of_the_block() {
     let mut s = established(Config { cwnd_max: 1, ..open() });
     s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([slow(1, 0, 0)]);
     s.at_ms(1000).expect([slow(1, 1, 1)]);
-    // Nothing is new: the second round begins. What is new then follows what the round still has.
+    // There is no new data: the second round begins. New data then follows the rest of the round.
     s.at_ms(2000).expect([slow(1, 0, 2)]).app(|tpa| tpa.send(Data::Virtual(1000))).expect([]);
     s.at_ms(3000).expect([slow(1, 1, 3)]);
     s.at_ms(4000).expect([slow(1, 2, 4)]);
@@ -107,13 +107,13 @@ fn figure_23_one_new_segment_leaves_per_expiry() {
     config.rto.min = Duration::from_millis(200);
     let mut s = established(config);
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
-    // The expiries that tell of congestion double nothing; each later one does.
+    // The expiries that indicate congestion do not double the timeout; each later one does.
     s.at_ms(200).expect([slow(1, 3, 3)]).check(|tpa| tpa.phase(), Phase::Congested);
     for (position, at) in [(4, 400), (5, 800), (6, 1600), (7, 3200), (8, 6400)] {
         s.at_ms(at).expect([slow(1, position, position)]);
     }
     s.at_ms(12_800).expect([slow(1, 9, 9)]);
-    // The path is back: one ACK tells of everything, and the window opens at once.
+    // The path is restored: one ACK acknowledges everything, and the window opens at once.
     s.at_ms(12_850).gets([ack(1, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 9)]);
     s.expect([data(1, 10, 10), last(1, 11)]);
     s.check(|tpa| (tpa.phase(), tpa.counters().retransmitted), (Phase::Normal, 0));

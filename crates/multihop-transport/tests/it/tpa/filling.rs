@@ -70,7 +70,7 @@ fn a_partial_segment_waits_for_the_fill_timer_and_ends_the_block() {
     s.app(|tpa| tpa.send(Data::Virtual(1300))).expect([data(1, 0, 0)]);
     s.at_ms(6).app(|tpa| tpa.send(Data::Virtual(300))).expect([]);
     s.at_ms(10).expect([piece(1, 1, 600, true)]);
-    // The block is over: what comes waits until it is acknowledged.
+    // The block is over: new data waits until it is acknowledged.
     s.at_ms(20).app(|tpa| tpa.send(Data::Virtual(1000))).expect([]);
     s.at_ms(50).gets([ack(1, &[0, 1], 1)]).expect([data(2, 0, 0)]);
     s.gets([ack(2, &[0], 0)]);
@@ -86,7 +86,7 @@ fn a_partial_segment_grows_until_it_is_sent() {
         s.body = Body::Data { position: 1, last: true, payload: Payload::Virtual(600) };
     });
     s.at_ms(50).gets([ack(1, &[0], 0)]).expect([partial.clone()]);
-    // Sent again, it has the same bytes.
+    // The retransmission has the same bytes.
     s.at_ms(60).app(|tpa| tpa.send(Data::Virtual(100))).expect([]);
     s.at_ms(1050).expect([own(1, |s| {
         (s.tx_seq, s.congested) = (2, true);
@@ -104,7 +104,7 @@ fn data_that_fills_the_segment_in_time_stops_the_timer() {
     let mut s = established(segments());
     s.app(|tpa| tpa.send(Data::Virtual(600))).expect([]);
     s.at_ms(8).app(|tpa| tpa.send(Data::Virtual(700))).expect([data(1, 0, 0)]);
-    // The rest waits anew.
+    // The rest waits again.
     s.at_ms(17).expect([]);
     s.at_ms(18).expect([piece(1, 1, 300, true)]).gets([ack(1, &[0, 1], 1)]);
 }

@@ -32,7 +32,7 @@ fn the_peers_window_bounds_the_flight() {
 }
 
 #[test]
-fn a_closed_window_is_probed_ever_more_slowly() {
+fn a_closed_window_is_probed_at_increasing_intervals() {
     let mut s = established(config());
     s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(100).gets([window(1, &[0, 1], 1, 0)]).expect([]);
@@ -47,7 +47,7 @@ fn a_closed_window_is_probed_ever_more_slowly() {
 }
 
 #[test]
-fn what_is_in_flight_as_the_window_closes_times_out_and_waits() {
+fn segments_in_flight_when_the_window_closes_time_out_and_wait() {
     let mut s = established(config());
     s.app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(100).gets([window(1, &[0], 0, 0)]).expect([]);
@@ -68,7 +68,7 @@ fn the_window_in_an_ack_of_the_previous_block_counts_until_the_current_block_is_
     ]);
     s.gets([window(1, &[0, 1, 2, 3], 3, 1)]).expect([data(2, 0, 0)]);
     s.gets([window(1, &[0, 1, 2, 3], 3, 2)]).expect([data(2, 1, 1)]);
-    // An older one, and one that comes after news of ours, say nothing.
+    // An older one, and one that comes after an ACK of the current block, have no effect.
     s.gets([window(1, &[0, 1], 1, 9)]).expect([]);
     s.gets([window(2, &[0], 0, 2)]).expect([data(2, 2, 2)]);
     s.gets([window(1, &[0, 1, 2, 3], 3, 9)]).expect([]).check(|tpa| tpa.counters().late_acks, 3);
@@ -98,7 +98,7 @@ fn unread_data_closes_our_window_and_reading_opens_it() {
     s.expect([delivered(1000), delivered(1000), own_ack(1, &[0, 1], 1, 0)]);
     s.app(|tpa| tpa.read(0)).expect([]);
     s.app(|tpa| assert_eq!(tpa.read(1000), Payload::Virtual(1000))).expect([own_ack(1, &[0, 1], 129, 1)]);
-    // From one to more is no news that anybody waits for.
+    // A change from one to more needs no window update.
     s.app(|tpa| tpa.read(1000)).expect([]).check(|tpa| tpa.unread(), 0);
 }
 
@@ -134,12 +134,12 @@ fn a_peer_that_ignores_the_window_cannot_fill_our_memory() {
 }
 
 #[test]
-fn a_window_that_opened_unheard_is_found_by_the_probe() {
+fn a_lost_window_update_is_replaced_by_the_answer_to_a_probe() {
     let config = Config { user_timeout: Some(Duration::from_secs(4)), ..config() };
     let mut s = established(config);
     s.gets([window(0, &[], 0, 0)]).app(|tpa| tpa.send(Data::Virtual(1000))).expect([]);
     s.at_ms(1000).expect([probe(0)]);
-    // An answer counts against the user timeout, even if it opens nothing.
+    // An answer restarts the user timeout, even if it does not open the window.
     s.at_ms(1100).gets([window(0, &[], 0, 0)]).expect([]);
     s.at_ms(3000).expect([probe(0)]);
     s.at_ms(3100).gets([ack(0, &[], 0)]).expect([data(1, 0, 0)]);

@@ -103,7 +103,7 @@ impl Bench {
         bench
     }
 
-    /// Past the handshake, so that more of the operations mean something.
+    /// Completes the handshake, so that more of the operations have an effect.
     fn open(&mut self, listen: bool) {
         let ack = Some(Ack { block: self.sent, ..Ack::default() });
         let syn = |ack| Segment {
@@ -205,7 +205,7 @@ impl Bench {
             return;
         }
         assert!(segment.data_len() <= usize::from(self.tpa.config().mss));
-        // What can be constructed can be sent, and is read as it was meant.
+        // Every segment can be encoded, and parses to the same segment.
         let mut bytes = Vec::new();
         segment.emit_in_udp(&mut bytes);
         let read = Segment::parse_in_udp(&bytes, 1, 2).map(|read| (read.block, read.ack, read.window));

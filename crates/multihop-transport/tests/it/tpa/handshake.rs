@@ -53,7 +53,7 @@ fn a_syn_that_leaves_again_at_once_is_a_try_of_its_own() {
     let mut s = closed(config());
     s.app(Endpoint::connect).expect([syn(0)]);
     s.at_ms(40).app(Endpoint::connect_again).expect([syn(1)]);
-    // The next one is due as if nothing had been.
+    // The next one is due as without it.
     s.at_ms(1000).expect([syn(2)]);
     s.at_ms(1070).gets([answer(2)]).expect([event(Event::Connected), ack(0, &[], 0)]);
     s.check(|tpa| tpa.rtt().srtt(), Some(Duration::from_millis(70)));
@@ -117,7 +117,7 @@ fn an_ack_of_another_syn_does_not_connect() {
 }
 
 #[test]
-fn a_lost_third_ack_is_sent_again_for_the_answer_that_comes_again() {
+fn a_lost_third_ack_is_retransmitted_for_a_retransmitted_answer() {
     let mut s = established(config());
     s.at_ms(1000).gets([answer(0)]).expect([ack(0, &[], 0)]);
     let again = segment(|s| {
@@ -192,15 +192,15 @@ fn a_reset_during_the_handshake_keeps_the_settings_and_data_of_the_listener() {
     });
     s.gets([ack(0, &[], 0)]).expect([event(Event::Connected), all]);
     s.gets([ack(1, &[0], 0)]).at_ms(3).expect([own(2, |s| s.body = Body::Fin { position: 0 })]);
-    // With nothing to send, a closed listener is over.
+    // A closed listener with nothing to send is closed at once.
     let mut s = listening();
     s.gets([peer_syn(0)]).expect([own_answer(0, 0)]).app(Endpoint::close);
     s.gets([reset(acked(0, &[], 0))]).expect([event(Event::Closed)]);
 }
 
-/// The peer lost its memory, and opens anew from the same port: what it hears from us it resets.
+/// The peer has restarted, and opens a new connection from the same port: it resets the old one.
 #[test]
-fn a_peer_that_forgot_us_learns_where_we_are() {
+fn a_peer_that_has_restarted_resets_the_old_connection() {
     let mut s = established(config());
     let again = |s: &mut Segment| {
         s.block = multihop_wire::tpa::BlockSeq(0x1234);

@@ -1,4 +1,4 @@
-//! Two endpoints over whole paths: a clean one, and one whose way back breaks (Appendix B).
+//! Two endpoints over whole paths: one without losses, and one whose reverse path breaks (Appendix B).
 
 use multihop_core::{Duration, Instant, Machine};
 use multihop_testkit::{LinkConfig, Pair, Port};
@@ -6,7 +6,7 @@ use multihop_transport::connection::Data;
 use multihop_transport::tpa::{AckPolicy, Config, Endpoint, Event, Input, Output, Phase, Ports, RtoConfig};
 use multihop_wire::tpa::{BlockSeq, Body, Segment};
 
-/// An endpoint to which nothing gets through for a while.
+/// An endpoint that receives nothing for a while.
 struct Deaf {
     tpa: Endpoint,
     from: Instant,
@@ -49,7 +49,7 @@ fn take(output: Output) -> Result<Segment, Output> {
     }
 }
 
-/// A sender without end, deaf for some time, over a path of 20 ms each way.
+/// An endless source that receives nothing for some time, over a path with a one-way delay of 20 ms.
 fn pair(config: &Config, deaf: [Instant; 2]) -> Pair<Deaf, Segment> {
     let end = |local: u16, remote: u16, [from, until]: [Instant; 2]| {
         let tpa = Endpoint::new(config.clone(), Ports { local, remote }, BlockSeq(0));
@@ -75,7 +75,7 @@ fn tpa_star_3(notices: bool) -> Config {
 
 #[test]
 fn a_clean_path_needs_no_retransmission() {
-    // The third of three segments waits for the first of the next: two for each round trip.
+    // The ACK of the third of three segments waits for the next segment: two round trips for each.
     for (cwnd_max, ack_policy, each_round) in [
         (2, AckPolicy::EveryTwo, 2),
         (3, AckPolicy::EveryTwo, 2),
@@ -111,8 +111,8 @@ fn a_timeout_covers_the_hold_by_its_samples_or_by_a_term_of_its_own() {
     assert_eq!((of(true), of(false)), (0, 0));
 }
 
-/// Appendix B: the way back is broken for 11.36 s. The sender moves on by one new segment for each
-/// expiry, six or seven of them; all arrive, and nothing is sent twice.
+/// Appendix B: the reverse path is broken for 11.36 s. The sender transmits one new segment at
+/// each expiry, six or seven in all; all arrive, and none is retransmitted.
 #[test]
 fn while_acks_are_lost_new_segments_get_through() {
     for notices in [true, false] {
@@ -123,7 +123,7 @@ fn while_acks_are_lost_new_segments_get_through() {
             let sender = &pair.ends[0];
             let phase = if notices { Phase::Congested } else { Phase::Freeze };
             assert_eq!(sender.tpa.phase(), phase);
-            // Those that left before were answered in vain, and tell of the trouble.
+            // The ACKs of segments sent before were lost; their timeouts change the state.
             let first = sender.sent.iter().position(|&(at, _)| at >= deaf[0] + Duration::from_millis(100));
             let during = &sender.sent[first.expect("it goes on")..];
             let in_order = during.windows(2).all(|pair| pair[1].1 == (pair[0].1 + 1) % 12);

@@ -83,7 +83,7 @@ pub(super) fn connect(configs: [&Config; 2], link: LinkConfig, seed: u64) -> Con
     connect_alarmed(configs, link, seed, 0.0)
 }
 
-/// The same with senders that are told of failed links, right or wrong.
+/// The same with senders that get notices of link failures, true or false.
 fn connect_alarmed(configs: [&Config; 2], link: LinkConfig, seed: u64, alarm: f64) -> Connection {
     // Close to where block numbers wrap.
     let ends = [(1, 2, 0xfffd), (2, 1, 5)];

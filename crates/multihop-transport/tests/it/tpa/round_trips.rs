@@ -18,7 +18,7 @@ fn an_ack_times_the_transmission_that_it_names_once() {
     s.at_ms(150).gets([ack(1, &[0], 0)]).expect([data(1, 2, 2)]).check(latest, Some(50));
     s.at_ms(190).gets([ack(1, &[0], 0)]).check(|tpa| tpa.rtt().samples(), 2);
     s.at_ms(230).gets([ack(1, &[0, 2], 2)]).expect([data(1, 3, 3)]).check(latest, Some(80));
-    // A name that was never given says nothing.
+    // A number that was never used is no sample.
     s.at_ms(240).gets([ack(1, &[0, 2], 9)]).check(|tpa| tpa.rtt().samples(), 3);
     s.gets([ack(1, &[0, 1, 2, 3], 3)]);
 }
@@ -32,7 +32,7 @@ fn a_retransmission_is_a_sample_too_for_its_number_is_its_own() {
 }
 
 #[test]
-fn what_expired_or_left_in_trouble_is_no_sample() {
+fn segments_that_expired_or_were_sent_outside_the_normal_state_are_no_samples() {
     let mut s = established(config());
     s.at_ms(100).app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     let before = s.machine.rtt().samples();
@@ -61,7 +61,7 @@ fn the_interval_that_an_ack_was_held_is_taken_out() {
     s.at_ms(100).app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(260).gets([held(1, &[0], 0)]).check(latest, Some(60));
     s.at_ms(300).gets([ack(1, &[0, 1], 1)]).check(latest, Some(200));
-    // The peer holds no longer than half of our shortest timeout, whatever it announces.
+    // The peer delays ACKs by at most half of our shortest timeout, whatever it announces.
     let mut config = config();
     config.rto.min = Duration::from_millis(80);
     let mut s = established(config);
@@ -76,7 +76,7 @@ fn overtaken_by_three_acknowledged_ones_a_segment_joins_the_next_round() {
     s.app(|tpa| tpa.send(Data::Virtual(6000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(100).gets([ack(1, &[1, 2], 2)]).expect([data(1, 3, 3), data(1, 4, 4)]);
     s.at_ms(200).gets([ack(1, &[1, 2, 3], 3)]);
-    // Lost, and its place is free; no expiry, so that nothing is congested. It waits for its round.
+    // It counts as lost, and its place is free. There was no expiry, so the sender is not congested. It waits for its round.
     s.expect([data(1, 5, 5), data(1, 0, 6)]);
     s.check(|tpa| (tpa.counters().lost_by_txseq, tpa.counters().timeouts, tpa.cwnd()), (1, 0, 3));
     // Its new transmission is younger than 4 and 5.
@@ -86,21 +86,21 @@ fn overtaken_by_three_acknowledged_ones_a_segment_joins_the_next_round() {
 
 /// A late ACK may be for a transmission before the one that it would have to overtake.
 #[test]
-fn a_segment_sent_again_overtakes_only_by_a_transmission_that_an_ack_names() {
+fn a_retransmitted_segment_overtakes_only_by_a_transmission_that_an_ack_names() {
     let config = Config { cwnd_max: 3, loss_by_txseq: Some(1), th_route: 9, ..config() };
     let mut s = established(config);
     s.at_ms(0).app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(1000).expect([data(1, 0, 3), data(1, 1, 4), data(1, 2, 5)]);
     let lost = |tpa: &Endpoint| tpa.counters().lost_by_txseq;
     s.at_ms(1100).gets([ack(1, &[1], 1)]).expect([]).check(lost, 0);
-    // Named later, with nothing else new.
+    // Named later, without other new information.
     s.at_ms(1200).gets([ack(1, &[1], 4)]).expect([data(1, 0, 6)]).check(lost, 1);
     s.at_ms(1300).gets([ack(1, &[1, 2], 5)]).expect([]).check(lost, 1);
     s.gets([ack(1, &[0, 1, 2], 6)]);
 }
 
 #[test]
-fn without_that_rule_only_its_timer_tells() {
+fn without_that_rule_only_the_timer_detects_a_loss() {
     let config = Config { cwnd_max: 3, block_size: 12, ..config() };
     let mut s = established(config);
     s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
@@ -131,7 +131,7 @@ fn once_there_is_a_sample_every_data_segment_is_spaced() {
 }
 
 #[test]
-fn retransmissions_are_spaced_and_a_new_sample_moves_what_waits() {
+fn retransmissions_are_spaced_and_a_new_sample_moves_a_waiting_segment() {
     let mut config = paced();
     config.th_route = 9;
     let mut s = established(config);

@@ -39,7 +39,7 @@ fn with_notices_a_timeout_means_congestion_until_the_next_ack() {
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(500).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]);
     s.at_ms(1000).expect([]).check(|tpa| (tpa.phase(), tpa.cwnd()), (Phase::Congested, 1));
-    // A late ACK ends it as well, for ACKs get through again.
+    // A late ACK ends it as well, because ACKs arrive again.
     s.at_ms(1100).gets([ack(1, &[0, 1, 2], 2)]).expect([]).check(Endpoint::phase, Phase::Normal);
     s.at_ms(1200).gets([ack(1, &[0, 1, 2, 3], 3)]);
     s.expect([data(2, 0, 0), data(2, 1, 1), data(2, 2, 2)]);
@@ -54,7 +54,7 @@ fn thresholds_count_in_a_row() {
     let mut s = established(config);
     s.app(|tpa| tpa.send(Data::Virtual(12_000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(10).gets([ack(1, &[1], 1)]).expect([data(1, 2, 2)]);
-    // 0 expires; an ACK with news between makes the next expiry the first again.
+    // 0 expires; after an ACK of new data the next expiry counts as the first again.
     s.at_ms(1000).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
     s.gets([ack(1, &[1, 2], 99)]).expect([data(1, 0, 4)]);
     s.at_ms(1500).gets([ack(1, &[0, 1, 2], 99)]).expect([]).at_ms(2000).expect([data(1, 3, 5)]);
@@ -74,7 +74,7 @@ fn without_notices_a_timeout_freezes_until_the_next_ack() {
     let mut s = established(config());
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Freeze);
-    // What was late may have met congestion alone, whichever transmission made the ACK.
+    // Late segments may have been delayed only by congestion, whichever transmission caused the ACK.
     s.at_ms(1100).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
     s.check(|tpa| (tpa.counters().congested, tpa.counters().freezes), (0, 1));
     s.at_ms(1200).gets([ack(1, &[0, 1, 2, 3], 3)]).expect([data(2, 0, 0), data(2, 1, 1)]);
@@ -96,20 +96,20 @@ fn after_a_freeze_expiries_count_from_the_first() {
     s.app(|tpa| tpa.send(Data::Virtual(6000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Freeze);
     s.at_ms(2000).expect([slow(1, 3, 3)]);
-    // No news, but named: it left after the freeze.
+    // No new data, but the ACK names a transmission after the freeze.
     s.at_ms(2500).gets([ack(1, &[], 2)]).expect([data(1, 0, 4)]).check(Endpoint::phase, Phase::Normal);
     s.at_ms(4000).expect([data(1, 1, 5)]).check(Endpoint::phase, Phase::Normal);
     s.gets([ack(1, &[0, 1, 2, 3], 5)]).expect([data(2, 0, 0), data(2, 1, 1)]).gets([ack(2, &[0, 1], 1)]);
 }
 
 #[test]
-fn a_frozen_sender_may_begin_a_block_and_thaws_by_it() {
+fn a_frozen_sender_may_begin_a_block_whose_ack_ends_the_freeze() {
     let mut s = established(with_notices());
     s.app(|tpa| tpa.send(Data::Virtual(5000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(10).gets([ack(1, &[0, 1], 1)]).expect([data(1, 2, 2), data(1, 3, 3)]);
     notify(&mut s, 500, link_failed(&sent(1, 2))).expect([]);
     s.at_ms(1010).expect([slow(1, 2, 4)]);
-    // Everything is there by the first transmissions: no thaw, but the next block.
+    // Everything arrived by the first transmissions: the freeze does not end, but the next block begins.
     s.at_ms(1100)
         .gets([ack(1, &[0, 1, 2, 3], 3)])
         .expect([slow(2, 0, 0)])
@@ -118,14 +118,14 @@ fn a_frozen_sender_may_begin_a_block_and_thaws_by_it() {
 }
 
 #[test]
-fn only_what_left_in_trouble_doubles_the_timeout() {
+fn only_segments_sent_outside_the_normal_state_double_the_timeout() {
     let mut s = established(Config { cwnd_max: 3, ..config() });
     s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(1000).expect([slow(1, 3, 3)]).check(|tpa| tpa.rtt().rto(), Duration::from_secs(1));
     s.at_ms(2000).expect([slow(1, 0, 4)]);
     s.at_ms(4000).expect([slow(1, 1, 5)]);
     s.at_ms(8000).expect([slow(1, 2, 6)]).check(|tpa| tpa.rtt().rto(), Duration::from_secs(8));
-    // It stays until a sample of what left afterwards.
+    // The backoff remains until a sample of a later transmission.
     s.at_ms(9000).gets([ack(1, &[0, 1, 2, 3], 6)]).expect([]);
     s.check(|tpa| (tpa.phase(), tpa.rtt().rto()), (Phase::Normal, Duration::from_secs(8)));
     s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(2, 0, 0)]);
@@ -154,7 +154,7 @@ fn a_notice_freezes_and_the_quoted_segment_times_out_at_once() {
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     notify(&mut s, 300, link_failed(&sent(1, 1))).expect([]);
     s.check(|tpa| (tpa.phase(), tpa.flight()), (Phase::Freeze, 2));
-    // The timers of the others run on; with nothing in flight the next data asks.
+    // The timers of the others continue; with nothing in flight, the next data is the probe.
     s.at_ms(1000).expect([slow(1, 3, 3)]);
     s.at_ms(1200).gets([ack(1, &[0, 2], 2)]).expect([]).check(Endpoint::phase, Phase::Freeze);
     s.at_ms(2000).expect([slow(1, 1, 4)]).check(|tpa| tpa.counters().congested, 0);
@@ -168,7 +168,7 @@ fn a_notice_moves_congested_to_freeze() {
     let mut s = established(with_notices());
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Congested);
-    // 2 had left before: it is timed out at once, and 3 asks.
+    // 2 had left before: it times out at once, and 3 is the probe.
     notify(&mut s, 1100, link_failed(&sent(1, 2)))
         .expect([slow(1, 3, 3)])
         .check(Endpoint::phase, Phase::Freeze);
@@ -193,7 +193,7 @@ fn notices_of_what_is_not_in_flight_are_ignored() {
     s.gets([ack(1, &[0, 1, 2], 2)]);
 }
 
-/// A real network may bring one though nobody can count on it.
+/// A real network may deliver a notice although none can be expected.
 #[test]
 fn a_notice_freezes_whether_or_not_timeouts_alone_mean_congestion() {
     let Config { notices, rto, .. } = Config::net();
@@ -213,11 +213,11 @@ fn a_notice_freezes_whether_or_not_timeouts_alone_mean_congestion() {
 }
 
 #[test]
-fn a_notice_makes_sure_of_what_a_timeout_had_guessed() {
+fn a_notice_confirms_a_route_failure_that_a_timeout_assumed() {
     let mut s = established(config());
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Freeze);
-    // 2 had left before the news: it is timed out at once, and 3 asks.
+    // 2 had left before the notice: it times out at once, and 3 is the probe.
     notify(&mut s, 1100, link_failed(&sent(1, 2))).expect([slow(1, 3, 3)]);
     s.at_ms(1200).gets([ack(1, &[0, 1], 1)]).expect([]).check(Endpoint::phase, Phase::Freeze);
     s.at_ms(1300).gets([ack(1, &[0, 1, 3], 3)]).expect([data(1, 2, 4)]).check(Endpoint::phase, Phase::Normal);
@@ -225,9 +225,9 @@ fn a_notice_makes_sure_of_what_a_timeout_had_guessed() {
     s.gets([ack(1, &[0, 1, 2, 3], 4)]).expect([data(2, 0, 0), data(2, 1, 1)]);
 }
 
-/// A node without a route answers each probe at once: asking again at once would never end.
+/// A node without a route answers each probe at once: an immediate further probe would repeat this without end.
 #[test]
-fn a_notice_about_a_probe_does_not_hurry_the_next() {
+fn a_notice_about_a_probe_does_not_advance_the_next() {
     let mut s = established(with_notices());
     s.app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     notify(&mut s, 10, link_failed(&sent(1, 0))).expect([]);
@@ -246,7 +246,7 @@ fn with_notices_a_frozen_sender_probes_once_and_is_silent_until_the_route_is_bac
     s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     notify(&mut s, 100, link_failed(&sent(1, 0))).expect([]);
     s.at_ms(1000).expect([slow(1, 2, 2)]);
-    // Timers run on, and nothing leaves.
+    // Timers continue, and nothing leaves.
     s.at_ms(2000).expect([]).check(|tpa| tpa.flight(), 0);
     notify(&mut s, 4000, Notice::RouteRestored).expect([slow(1, 3, 3)]);
     s.at_ms(4100).gets([ack(1, &[3], 3)]).expect([data(1, 0, 4), data(1, 1, 5)]);
@@ -256,7 +256,7 @@ fn with_notices_a_frozen_sender_probes_once_and_is_silent_until_the_route_is_bac
 }
 
 #[test]
-fn a_route_that_breaks_again_silences_again() {
+fn a_route_that_breaks_again_silences_the_sender_again() {
     let config = Config { route_notices: true, ..with_notices() };
     let mut s = established(config);
     s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
@@ -266,7 +266,7 @@ fn a_route_that_breaks_again_silences_again() {
     notify(&mut s, 4000, Notice::RouteRestored).expect([slow(1, 1, 3)]);
     notify(&mut s, 4010, link_failed(&sent(1, 1))).expect([]).check(|tpa| tpa.flight(), 1);
     s.at_ms(6000).expect([slow(1, 0, 4)]);
-    // More news of the same kind does not put the question off.
+    // A further notice of the same kind does not delay the probe.
     notify(&mut s, 9000, Notice::RouteLost).expect([]);
     s.at_ms(10_000).expect([]).check(|tpa| tpa.flight(), 0);
     s.at_ms(16_000).expect([slow(1, 1, 5)]);
@@ -274,7 +274,7 @@ fn a_route_that_breaks_again_silences_again() {
 }
 
 #[test]
-fn a_silent_sender_asks_now_and_then_all_the_same() {
+fn a_silent_sender_probes_at_intervals() {
     let config = Config { route_notices: true, user_timeout: None, ..config() };
     let mut s = established(config);
     s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
@@ -283,13 +283,13 @@ fn a_silent_sender_asks_now_and_then_all_the_same() {
     s.at_ms(11_000).expect([slow(1, 1, 3)]);
     s.at_ms(21_000).expect([slow(1, 0, 4)]);
     s.at_ms(21_100).gets([ack(1, &[0, 1], 4)]).expect([]).check(Endpoint::phase, Phase::Normal);
-    // With nothing in flight, a lost route is no concern.
+    // With nothing in flight, a lost route has no effect.
     notify(&mut s, 22_000, Notice::RouteLost).expect([]).check(Endpoint::phase, Phase::Normal);
     s.at_ms(100_000).expect([]);
 }
 
 #[test]
-fn a_frozen_sender_of_the_net_profile_asks_every_second() {
+fn a_frozen_sender_of_the_net_profile_probes_every_second() {
     let Config { rto, notices, .. } = Config::net();
     let mut config = Config { rto, notices, ..config() };
     config.rto.min = Duration::from_secs(1);
@@ -303,7 +303,7 @@ fn a_frozen_sender_of_the_net_profile_asks_every_second() {
 }
 
 #[test]
-fn a_route_that_is_back_is_believed_quickly() {
+fn a_restored_route_changes_the_estimates_quickly() {
     let mut s = established(config());
     let mut at = 0;
     for block in 1..=3 {

@@ -101,7 +101,7 @@ pub(super) fn full(position: u8) -> Body {
     Body::Data { position, last: position + 1 == K, payload: Payload::Virtual(MSS) }
 }
 
-/// What scripts start from: the paper's TPA with a window of 2, without waiting, timeouts of 1 s.
+/// The default of scripts: the paper's TPA with a window of 2, without fill delay, with timeouts of 1 s.
 pub(super) fn config() -> Config {
     let mut config = Config::paper();
     config.mss = 1000;
@@ -136,7 +136,7 @@ pub(super) fn established(config: Config) -> Tpa {
     established_with(config, peer_options())
 }
 
-/// The same with a peer that acknowledges, and wants ACKs, for every window of so many segments.
+/// The same with a peer that acknowledges, and wants ACKs, for every window of this many segments.
 pub(super) fn peer_every(cwnd_max: u8) -> Options {
     Options { cwnd_max, ack_policy: AckPolicy::EveryWindow, ..peer_options() }
 }

@@ -83,7 +83,7 @@ impl Session {
     }
 }
 
-/// A initiator that has its cookie.
+/// An initiator that has its cookie.
 fn initiator(credentials: &Arc<Credentials>) -> Session {
     let mut initiator = Session::initiate(credentials, 0x1111, &Zeroizing::new([1; 32]));
     let asks = initiator.transmit(at_ms(0), &syn()).remove(0);
@@ -192,7 +192,7 @@ fn a_lost_confirmation_is_retransmitted_with_the_next_segment() {
     assert_eq!(responder.deliver(at_ms(60), &early[0]), Unprotected::Ignored, "no keys yet");
     assert_eq!(responder.deliver(at_ms(60), &again[0]), Unprotected::Segment(ack(), None));
     assert_eq!(responder.deliver(at_ms(60), &again[1]), Unprotected::Segment(data(b"again"), NEWEST));
-    // Once the responder has been heard, the confirmation is not retransmitted.
+    // After a segment from the responder, the confirmation is not retransmitted.
     let sent = responder.transmit(at_ms(61), &ack());
     initiator.deliver(at_ms(61), &sent[0]);
     assert_eq!(initiator.transmit(at_ms(500), &ack()).len(), 1);

@@ -114,7 +114,7 @@ fn shares_of_evenly_spread_samples() {
 }
 
 #[test]
-fn one_far_sample_leaves_the_others_where_they_were() {
+fn one_far_sample_does_not_move_the_others() {
     let mut density = full(&[0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 4.5, 3.5, 2.5]);
     assert_eq!(density.clone().insert(6.5), Level::High);
     density.insert(1e6);

@@ -102,7 +102,7 @@ fn table_1_in_one_interval_of_half_a_round_trip() {
 }
 
 #[test]
-fn a_silence_is_one_sample_of_zero_however_long() {
+fn a_silence_is_one_sample_of_zero_whatever_its_length() {
     let mut bench = Bench::with_round_trip(4);
     let mut at = 100;
     for _ in 0..50 {
