@@ -258,7 +258,7 @@ def test_seeds_are_doubled_until_every_claim_is_decided(tmp_path: Path) -> None:
     lossy = {**SHORT.scenario, "radio": {"loss": 0.1}}
     undecided = replace(decided, id="open", metrics=(noise,), claims=[claim], scenario=lossy)
     made = suite.study(undecided)
-    assert (made.seeds, made.stopped) == (8, "1 claims are open after the last look")
+    assert (made.seeds, made.stopped) == (8, "1 claim is open after the last look")
     assert made.deciding == pytest.approx(1 - 0.05 / 3)
     assert suite.study(undecided).performed == 0, "resumed from the journal"
     read = finished(tmp_path, undecided)
@@ -268,7 +268,7 @@ def test_seeds_are_doubled_until_every_claim_is_decided(tmp_path: Path) -> None:
     assert poor.seeds == 2
     assert "0 s of CPU time" in poor.stopped
     page = pages.html([made], "command", tmp_path / "report.html").read_text()
-    assert "8 seeds: 1 claims are open after the last look. Claims are decided by 98.33% intervals" in page
+    assert "8 seeds: 1 claim is open after the last look. Claims are decided by 98.33% intervals" in page
 
 
 @pytest.mark.parametrize("coin", [True, False], ids=["coin flips", "normal"])

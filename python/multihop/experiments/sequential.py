@@ -62,10 +62,14 @@ def _reason(study: Study, limits: Limits, last: int) -> str:
     if not wide and not (sequential and still_open):
         if study.looks == 1:
             return "the intervals are narrow" if study.effort.most else "the number of seeds is fixed"
-        return f"{still_open} claims are open after the last look" if still_open else "all claims are decided"
+        return f"{_open(still_open)} after the last look" if still_open else "all claims are decided"
     if study.spent() * min(2.0, last / study.seeds) > limits.seconds:
-        return f"the next look would exceed {limits.seconds:g} s of CPU time; {still_open} claims are open"
+        return f"the next look would exceed {limits.seconds:g} s of CPU time; {_open(still_open)}"
     return ""
+
+
+def _open(count: int) -> str:
+    return f"{count} claim is open" if count == 1 else f"{count} claims are open"
 
 
 def save(study: Study, folder: Path) -> None:
