@@ -267,6 +267,8 @@ def method(study: Study) -> str:
     if study.experiment.batches and study.seeds == 1:
         count = study.experiment.batches - 1
         return f"{level} of {count} batches of one run; the first batch is dropped."
+    if study.seeds == 1:
+        return "One run, seed 1."
     return f"Mean and {level} of {study.seeds} runs, seeds 1 to {study.seeds}."
 
 
