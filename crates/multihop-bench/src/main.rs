@@ -41,19 +41,19 @@ struct Args {
     /// Run one scenario once in this process and print its counts, for example under a profiler.
     #[arg(long, value_name = "NAME", requires = "seconds")]
     one: Option<String>,
-    /// Simulated seconds of that run.
+    /// With --one: simulated seconds of the run.
     #[arg(long, value_name = "S", requires = "one")]
     seconds: Option<f64>,
-    /// Simulated seconds to leave out at its start.
+    /// With --one: simulated seconds at the start that are not measured.
     #[arg(long, value_name = "S", requires = "one", default_value_t = 0.0)]
     from: f64,
-    /// Number of nodes in place of the scenario's.
+    /// With --one: number of nodes, instead of the scenario's.
     #[arg(long, value_name = "N", requires = "one")]
     nodes: Option<u32>,
-    /// Seed of the run.
+    /// With --one: seed of the run.
     #[arg(long, value_name = "N", requires = "one", default_value_t = 1)]
     seed: u32,
-    /// Under callgrind: count instructions from the start of the measured interval.
+    /// With --one, under callgrind: count instructions only in the measured interval.
     #[arg(long, requires = "one")]
     counted: bool,
 }

@@ -15,10 +15,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// Send bytes over loopback; measure wall-clock time, CPU time and datagrams.
 #[derive(Parser)]
 struct Args {
-    /// Megabytes in each run, total of all connections.
+    /// Megabytes that each run sends, summed over all connections.
     #[arg(long, value_name = "MB", default_value_t = 200)]
     megabytes: usize,
-    /// Parallel connections, on one socket of the listener.
+    /// Parallel connections, all to one listener.
     #[arg(long, value_name = "N", default_value_t = 1)]
     connections: usize,
     /// Only the runs whose name contains this.

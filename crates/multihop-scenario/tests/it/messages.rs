@@ -253,7 +253,7 @@ fn a_transport_that_does_not_exist() {
 fn suffixes_that_do_not_go_together() {
     for (name, reason) in [
         ("udp+da", "UDP has no ACKs"),
-        ("udp+elfn", "UDP retransmits nothing"),
+        ("udp+elfn", "UDP has no retransmissions that +elfn could suspend"),
         ("elfn-w+elfn", "it has stand-by already"),
         ("adtcp+elfn", "ADTCP detects disconnections itself"),
         ("tpa-2+elfn", "TPA has its own freeze state: use notices = true"),
