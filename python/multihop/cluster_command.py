@@ -40,11 +40,20 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("file", type=Path, help="scenario file")
     parser.add_argument("--on", required=True, metavar="ADDRESS", help="address of a Dask scheduler")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="set a key for every run"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a key of the scenario for every run",
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="keep runs and write results in this folder")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write results into this folder; runs in its journal are not repeated",
+    )
     parser.add_argument("--shard", metavar="I/N", help="run one of N parts")
-    parser.add_argument("--jobs", type=int, metavar="N", help="ignored; the workers decide")
+    parser.add_argument("--jobs", type=int, metavar="N", help="ignored: the number of workers decides")
     parser.add_argument("--json", action="store_true", help="print each result as one line of JSON")
     return parser.parse_args(arguments)
 

@@ -2,8 +2,8 @@
 
     python -m multihop.demo [--out FILE] [--seeds N] [--seconds S]
 
-NewReno sends as if every loss were a full queue, and fills the air with frames that collide with its
-own. TCP-AP spaces its segments; TPA keeps few of them in flight and does not hurry to send one again;
+NewReno increases its window until segments are lost, so that its own frames collide with each other.
+TCP-AP paces its segments. TPA keeps few segments in flight and waits longer before it retransmits one.
 TPA-AP does both.
 """
 
@@ -86,7 +86,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="multihop.demo", description="Compare five transports over several hops"
     )
     parser.add_argument("--out", type=Path, default=Path("out/demo.html"), help="HTML page to write")
-    parser.add_argument("--seeds", type=int, default=10, help="number of runs of each point, at least 2")
+    parser.add_argument("--seeds", type=int, default=10, help="runs per transport and network, at least 2")
     parser.add_argument("--seconds", type=float, default=180.0, help="simulated time of each run")
     options = parser.parse_args(arguments)
     if options.seeds < 2:

@@ -22,7 +22,7 @@ from multihop.experiments.suite import Suite, finished
 from multihop.journal import Shard
 from multihop.runs import Where
 
-NAMES = "experiments, papers, or validation; the experiments of all papers if none is named"
+NAMES = "IDs of experiments, names of papers, or 'validation'; by default all papers"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,7 +36,8 @@ def main(arguments: Sequence[str]) -> int:
         "show", help="show the experiment and findings of the paper, and how it is run here"
     )
     shown.add_argument("id")
-    run = commands.add_parser("run", help="run experiments and compare the results with the papers")
+    about_run = "run experiments and compare the results with the papers"
+    run = commands.add_parser("run", help=about_run, description=about_run.capitalize())
     run.add_argument("id", nargs="*", help=NAMES)
     effort = run.add_mutually_exclusive_group()
     effort.add_argument("--quick", action="store_true", help="few seeds and short runs (the default)")
@@ -50,14 +51,14 @@ def main(arguments: Sequence[str]) -> int:
         type=_positive,
         default=LOOKS,
         metavar="N",
-        help=f"how often claims may be judged, with twice the seeds each time (default: {LOOKS})",
+        help=f"judge the claims at most N times, each time with twice the seeds (default: {LOOKS})",
     )
     run.add_argument(
         "--budget",
         type=float,
         default=BUDGET,
         metavar="SECONDS",
-        help=f"CPU time of an experiment beyond which no seeds are added (default: {BUDGET:g})",
+        help=f"add no seeds if an experiment would need more CPU time than this (default: {BUDGET:g})",
     )
     run.add_argument("--jobs", type=_positive, metavar="N", help="number of parallel runs")
     run.add_argument("--on", metavar="ADDRESS", help="run on a cluster: the address of a Dask scheduler")
