@@ -72,7 +72,7 @@ def dropped(reason: str) -> Any:
 METRICS = (
     Metric("goodput", "kb/s", "flows.0.goodput_kbps"),
     Metric("changes", "route changes", "routing.route_changes"),
-    Metric("oscillations", "of these back within 10 s", "routing.oscillations"),
+    Metric("oscillations", "of these reversed within 10 s", "routing.oscillations"),
     Metric("unordered", "segments out of order", "flows.0.out_of_order"),
     Metric("reordered", "out of order, %", "flows.0.out_of_order", 100.0, "flows.0.segments_delivered"),
     Metric("again", "retransmitted", "flows.0.segments_retransmitted"),
@@ -124,14 +124,14 @@ def causes(study: Study, found: dict[tuple[int, str], list[Traced]]) -> None:
     rows = [[name, window, *(interval(run.causes[cause] for run in runs) for cause in CAUSES)] for (window, name), runs in found.items()]
     study.table(
         frame(["routing", "window", *CAUSES], rows),
-        f"Why segments come out of order, by packet traces of {TRACED_SECONDS:.0f} s: arrivals above the number expected, by the fate of "
-        "the first copy of the expected segment. Overtaken: it was still in flight and arrived later; it was overtaken by a segment through "
-        "the other relay of S, or through the same relay and then another path. The other columns: it was lost, and every later segment "
-        "counts until it was retransmitted",
+        f"Why segments come out of order, from packet traces of {TRACED_SECONDS:.0f} s. The table counts arrivals above the expected "
+        "number, by the fate of the first copy of the expected segment. Overtaken: this copy arrived later, because the counted segment "
+        "went through the other relay of S, or through the same relay and then along another path. Other columns: this copy was lost; "
+        "all later arrivals count until the segment has been retransmitted",
     )
     study.text(
-        f"With a window of {WINDOWS[-1]} segments, the queue of 50 overflows, and after each loss later segments arrive out of order. OLSR's "
-        "reordering therefore comes from its own losses; oscillating routes reduce the window and thus these losses. In the report's Table "
+        f"With a window of {WINDOWS[-1]} segments, the queue of 50 packets overflows, and after each loss later segments arrive out of "
+        "order. OLSR's reordering therefore comes from its own losses; oscillating routes reduce the window and thus these losses. In the report's Table "
         "1, reordering rises with the weight from 551 to 29081 segments, and the MAC drops no data. With a window that fits the queue, "
         "reordering rises here too, but less. The next table shows how often S changes its relay, and how many segments a change "
         "reorders."
@@ -155,7 +155,7 @@ def delays(study: Study, found: dict[str, list[Traced]]) -> None:
         changes = interval(len(run.turns) for run in runs)
         overtaken = interval(run.overtaken / max(len(run.turns), 1) for run in runs)
         rows.append([name, means, interval(map(spread, runs)), changes, overtaken])
-    columns = ["routing", "mean delay, ms", f"deviation of means of {DELAY_EVERY:.0f} s, ms"]
+    columns = ["routing", "mean delay, ms", f"standard deviation of the means of {DELAY_EVERY:.0f} s, ms"]
     columns += ["changes of S's first relay", "overtaken segments per change"]
     study.table(frame(columns, rows), "Delay over time")
     figure, axes = report.new_figure("time, s", f"mean delay of segments in {DELAY_EVERY:.0f} s, ms")
@@ -182,11 +182,12 @@ SWING = PAGE.experiment(
     "one flow and two paths",
     "Measures whether a route chosen by delay oscillates between two paths, whether oscillation grows with the weight of the latest delay, "
     f"and whether it reduces TCP's throughput, as in section 5. {SETTING} There are at most {WINDOW} segments of 1460 bytes in flight "
-    "(65535 bytes: no window scaling); other windows follow below. Segments out of order are arrivals above the number expected. TTL "
-    "expired: packets in loops, because nodes knew different costs; those of distant links are up to 5 s old. Oscillation loses packets: "
-    "packets loop or meet full queues; frames of the two paths collide more often than the MAC retries them; and after the third HELLO "
-    "dropped from a queue a link is considered lost. Routes are therefore missing although no node moves, as in the report (section 7). The "
-    "two paths share the channel, so that together they are no faster than one; the only gain is a shorter round-trip time.",
+    "(65535 bytes: no window scaling); other windows follow below. A segment is out of order if its number is higher than the expected "
+    "one. The TTL of packets expires in loops, which arise because nodes know different costs: the costs of distant links are up to 5 s "
+    "old. Oscillation loses packets for several reasons: packets loop or meet full queues; frames of the two paths collide until the "
+    "MAC's retry limit is reached; and a link is considered lost after a full queue has dropped three consecutive HELLOs. Routes are "
+    "therefore missing although no node moves, as in the report (section 7). The two paths share the channel, so the throughput of both "
+    "together is not higher than that of one; the only gain is a shorter round-trip time.",
     QUICK,
     full=FULL,
     scenario=DIAMOND,
@@ -227,9 +228,9 @@ KEPT = PAGE.experiment(
     "apdr-variants",
     "one flow and two paths, with remedies",
     "Paths that are kept hop by hop (hysteresis, own load) are kept only while that cannot cause a loop (docs/models/apdr.md). With "
-    "hysteresis, routes change less often, but as many packets are lost, because the cause is that nodes know different costs. A reserved "
-    "path, which packets carry, does not have this problem: it never changes, loses nothing, and delivers as much as OLSR "
-    f"(validation-apdr-diamond). {SETTING}",
+    "hysteresis, routes change less often, but just as many packets are lost: nodes still know different costs, which is the cause of "
+    "the losses. A reserved path does not have this problem, because the packets carry it: it never changes, loses nothing, and delivers "
+    f"as much as OLSR (validation-apdr-diamond). {SETTING}",
     QUICK,
     full=FULL,
     scenario=DIAMOND,
@@ -261,9 +262,9 @@ def scatter(study: Study) -> None:
     axes.legend(fontsize=8)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    columns = ["", "links", "HELLOs, ms", "data, ms", "data / HELLOs", "correlation", "of ranks"]
+    columns = ["", "links", "HELLOs, ms", "data, ms", "data / HELLOs", "correlation", "rank correlation"]
     study.table(frame(columns, rows), "Delays of links, seed 1")
-    study.figure(figure, "Delay of data against that of HELLOs, a point for each link.")
+    study.figure(figure, "Delay of data packets against that of HELLOs, one point for each link.")
 
 
 Delays = dict[tuple[int, int], list[float]]
@@ -307,7 +308,7 @@ def correlation(x: Sequence[float], y: Sequence[float]) -> float:
 LINKS = PAGE.experiment(
     "apdr-links",
     "what the metric measures",
-    "Is the delay that the metric measures that of packets? From the packet trace of a run of 300 s: six connections on "
+    "Does the metric measure the delay that data packets have? From the packet trace of a run of 300 s: six connections on "
     f"reserved paths among 30 stationary nodes, with windows of {LOADS[0]} to {LOADS[-1]} segments for different loads. For each link, the "
     "mean delay of HELLOs, which the metric averages, is compared with the mean delay of data packets from IP to the IP layer of the next "
     "node, retries included.",

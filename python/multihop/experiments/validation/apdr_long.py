@@ -144,12 +144,12 @@ def memory(study: Study) -> None:
     study.table(frame(["MB after", *(f"{hours * n / PARTS:g} h" for n in range(1, PARTS + 1))], rows), "Memory over time")
     study.text(
         "Resident memory includes the interpreter, the code of the program, and freed memory that malloc keeps. Space for the results of all "
-        "transfers is allocated at the start, so that a long run begins with more memory than a short one. The times of a transfer are "
-        "counted in buckets until both its ends have closed. If a sender gives up, its receiver never learns of it; the times are then "
-        "counted until no packets of the transfer can exist (2 MSL). After that only means and quantiles are kept. The memory allocated by "
-        f"malloc changes by {parts[-1][LIVE] / parts[0][LIVE] - 1:+.1%} between the first of these times and the last. The number of nodes "
-        "bounds it: each node meets all others in time, and keeps an address, a sequence number and a random stream for channel errors for "
-        "each of them; tables and queues keep the capacity of their largest size."
+        "transfers is allocated at the start, so that a long run begins with more memory than a short one. The process keeps a histogram "
+        "of a transfer's times until both ends have closed. If a sender gives up, its receiver never learns of this; the histogram is "
+        "then kept until no packets of the transfer can exist (2 MSL). After that only means and quantiles are kept. The memory "
+        f"allocated by malloc changes by {parts[-1][LIVE] / parts[0][LIVE] - 1:+.1%} between the first of these times and the last. The number of "
+        "nodes bounds this memory: in the course of the run each node meets all others, and keeps an address, a sequence number and a "
+        "random stream for channel errors for each of them; tables and queues keep the capacity of their largest size."
     )
     draw(study, long, hours)
 

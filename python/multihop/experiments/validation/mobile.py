@@ -129,8 +129,9 @@ def lost(study: Study) -> None:
     columns = ["protocol", *(CODES[code] for code in codes), "given up in a row, s", "failed links met"]
     study.table(
         frame(columns, rows),
-        f"Datagrams lost at 20 m/s, in % of those sent, by the traces of seeds 1 to {TRACED}; how long a node's MAC gave up on "
-        "consecutive datagrams of one flow (their number / 4); and the number of such periods",
+        f"Datagrams lost at 20 m/s, in % of those sent, in the traces of seeds 1 to {TRACED}; the mean length of the periods in "
+        "which a node's MAC gave up on every datagram of a flow, in s (number of datagrams / 4 per second); and the number of these "
+        "periods",
     )
 
 
