@@ -67,7 +67,7 @@ def test_memory_of_a_process_is_watched_while_it_runs(monkeypatch: pytest.Monkey
     seen = apdr_long.watch({**experiment.scenario, "seed": 1, "duration": 60.0})
     assert seen.found["events"] > 0
     assert 0 < seen.samples[0].live < seen.samples[0].resident
-    assert seen.cpu <= seen.wall
+    assert seen.cpu > 0
 
 
 def test_memory_is_compared_at_the_end_of_each_part(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,10 +227,16 @@ def shares(study: Study, routings: tuple[str, ...]) -> None:
         for sensed in ("", STEADY):
             for routing in routings:
                 of, against = (setting, f"{routing}{sensed}"), (setting, f"olsr{sensed}")
-                found = (difference(study, metric.name, of, against) for metric in METRICS)
+                found = (_difference(study, metric.name, of, against) for metric in METRICS)
                 rows.append([setting, sensed.removeprefix(", ") or "none", routing, *found])
     columns = ["setting", "link sensing", "routing", *(metric.label for metric in METRICS)]
     study.table(frame(columns, rows), "Differences from OLSR under the same radio and link sensing, seed by seed")
+
+
+def _difference(study: Study, metric: str, of: Values, against: Values) -> str:
+    """Only seeds with a value in both cells count."""
+    both = study.samples(metric, of).keys() & study.samples(metric, against).keys()
+    return str(difference(study, metric, of, against)) if both else "-"
 
 
 def by_length(study: Study, of: Values, against: Values) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Any
@@ -25,7 +26,7 @@ TOTALS: Mapping[str, Callable[[Any], float]] = {
     "segments retransmitted": lambda one: total(one, "segments_retransmitted"),
     "drops": lambda one: one["mac"]["drops"],
     "requests": lambda one: one["routing"]["packets"].get("rreq", 0),
-    "round trip, ms": lambda one: sum(flow["rtt_ms"]["mean"] for flow in one["flows"]) / 2,
+    "round trip, ms": lambda one: _round_trip(one["flows"]),
 }
 ACCOUNT: Mapping[str, Callable[[Waits], float]] = {
     "timer": lambda waits: waits.timer,
@@ -39,6 +40,12 @@ ACCOUNTED = (
     "anywhere, and the sender ends that; hold: the same, and an ACK ends it; at its origin: all that there is waits for a route, or for a "
     "MAC that does not get through, for more than 0.1 s; travelling: the rest. All quiet: neither flow travels"
 )
+
+
+def _round_trip(flows: Sequence[Any]) -> float:
+    """The mean over the flows that have measured one."""
+    trips = [flow["rtt_ms"]["mean"] for flow in flows if flow["rtt_ms"]]
+    return fmean(trips) if trips else math.nan
 
 
 def ordered(goodput: Mapping[str, float]) -> list[str]:

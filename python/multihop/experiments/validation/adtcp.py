@@ -138,7 +138,7 @@ def overflows(study: Study) -> None:
         runs = identification(study, cell)
         lost = sum(one["losses"]["congestion"] for one in runs)
         missed = [sum(one[rule]["losses"] * (one[rule]["incompatible"] or 0.0) for one in runs) for rule in ("joint", "idd", "stt")]
-        rows.append([f"{cell[0]:g} kb/s, S = {cell[1]}", lost, *(f"{100 * (1 - n / lost):.0f}%" for n in missed)])
+        rows.append([f"{cell[0]:g} kb/s, S = {cell[1]}", lost, *(f"{100 * (1 - n / lost):.0f}%" if lost else "-" for n in missed)])
     columns = ["", "lost to full queues", *(f"seen by {RULES[rule]}" for rule in ("joint", "idd", "stt"))]
     study.table(frame(columns, rows), "Segments that overflowing queues dropped")
 

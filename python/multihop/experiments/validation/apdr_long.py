@@ -40,21 +40,26 @@ mallinfo = ctypes.CDLL(None).mallinfo2
 mallinfo.restype = Malloc
 page = os.sysconf("SC_PAGE_SIZE")
 
+done = threading.Event()
+
 def watch():
-    while True:
+    while not done.is_set():
         with open("/proc/self/statm") as statm:
             resident = page * int(statm.read().split()[1])
         held = mallinfo().numbers
         in_heap, mapped = held[7], held[4]  # uordblks, hblkhd
         print(time.process_time(), resident, in_heap + mapped, flush=True)
-        time.sleep(float(sys.argv[2]))
+        done.wait(float(sys.argv[2]))
 
 spec = importlib.util.spec_from_file_location("_core", sys.argv[1])
 core = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(core)
 source = sys.stdin.read()
-threading.Thread(target=watch, daemon=True).start()
+watcher = threading.Thread(target=watch, daemon=True)
+watcher.start()
 result = json.loads(core.run(source, "json", "scenario", []))
+done.set()
+watcher.join()
 flows = result["flows"]
 ended = sum(flow["stop"] < result["sim_seconds"] for flow in flows)
 print(json.dumps({"events": result["events"], "flows": len(flows), "ended": ended}), flush=True)

@@ -79,7 +79,7 @@ def _table(study: Study, pairs: Pairs) -> pl.DataFrame:
             ours, theirs = study.samples(metric.name, cell).values(), pairs.samples(metric, cell).values()
             row[metric.label] = f"{_mean(ours)}; {_mean(theirs)}"
         found = difference(study, pairs, cell)
-        row["difference, %"] = f"{100 * found.mean:+.1f} ± {100 * found.half:.1f}"
+        row["difference, %"] = f"{100 * found.mean:+.1f} ± {100 * found.half:.1f}" if found else "-"
         rows.append(row)
     return pl.DataFrame(rows)
 
@@ -89,15 +89,20 @@ def _mean(values: Any) -> str:
     return str(interval(found)) if found else "-"
 
 
-def difference(study: Study, pairs: Pairs, cell: Values) -> Interval:
-    """Our goodput less that of ns-2, seed by seed, as a share of ns-2's mean."""
+def difference(study: Study, pairs: Pairs, cell: Values) -> Interval | None:
+    """Our goodput less that of ns-2, seed by seed, as a share of ns-2's mean; nothing if ns-2 delivers nothing."""
     ours, theirs = study.samples("goodput", cell), pairs.samples(GOODPUT, cell)
     mean = interval(theirs.values()).mean
+    if not mean:
+        return None
     return interval((ours[seed] - theirs[seed]) / mean for seed in ours if seed in theirs)
 
 
 def _verdict(study: Study, pairs: Pairs, group: str, cells: list[Values]) -> Verdict:
-    found = {cell: difference(study, pairs, cell) for cell in cells}
+    compared = {cell: difference(study, pairs, cell) for cell in cells}
+    found = {cell: one for cell, one in compared.items() if one}
+    if not found:
+        return Verdict(f"{group}: goodput agrees with ns-2 within {LIMIT:.0%}", NOT_DECIDED, "ns-2 delivers nothing")
     inside = sum(one.low >= -LIMIT and one.high <= LIMIT for one in found.values())
     worst = max(found, key=lambda cell: abs(found[cell].mean))
     name = " ".join(str(value) for value in worst)
