@@ -99,7 +99,8 @@ impl<'a> World<'a> {
     }
 
     /// Handles the event at `key`; `passing` is the first one of the frames that are passing stations.
-    #[inline]
+    // Called in one place; as a function of its own it costs 4% of all instructions.
+    #[inline(always)]
     fn handle(&mut self, key: Key, passing: Option<Key>) {
         let context = &mut self.context;
         match context.agenda.owner(key) {
