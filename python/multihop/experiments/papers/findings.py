@@ -9,7 +9,7 @@ from __future__ import annotations
 from statistics import fmean
 
 from multihop.experiments.measures import beside, change, drops, mean, per_run, total
-from multihop.experiments.study import Study
+from multihop.experiments.study import Study, Values
 
 
 # TPA, section 4: the testbed.
@@ -101,9 +101,15 @@ def cross(study: Study) -> str:
 TCP_AP, TPA_AP = ("tcp-ap+da",), ("tpa-ap-2",)
 
 
-def losses(study: Study, *layout: object) -> str:
-    """What is lost and retransmitted in a run with adaptive pacing; `layout` are the values of the axes before the transport."""
-    cells = [(*layout, *transport) for transport in (TCP_AP, TPA_AP)]
+def paced_cells(study: Study) -> list[Values]:
+    """Of TCP-AP and TPA-AP-2; of several sense ranges, at the widest."""
+    layout = [list(axis.values)[-1] for axis in study.axes if axis.name != "transport"]
+    return [(*layout, *transport) for transport in (TCP_AP, TPA_AP)]
+
+
+def losses(study: Study) -> str:
+    """What is lost and retransmitted in a run with adaptive pacing."""
+    cells = paced_cells(study)
     given = [per_run(study, cell, lambda one: float(one["mac"]["drops"])) for cell in cells]
     dropped = [per_run(study, cell, lambda one: drops(one) * total(one, "segments_delivered") / 1000) for cell in cells]
     again = [per_run(study, cell, lambda one: total(one, "segments_retransmitted")) for cell in cells]
@@ -115,18 +121,18 @@ def losses(study: Study, *layout: object) -> str:
 
 def paced_losses(study: Study) -> str:
     """Pacing with two flows."""
+    tcp, tpa = paced_cells(study)
     return (
-        f"{losses(study)} TPA-AP-2 delivers {change(study, 'goodput', TPA_AP, TCP_AP):+.0%} beside TCP-AP. "
+        f"{losses(study)} TPA-AP-2 delivers {change(study, 'goodput', tpa, tcp):+.0%} beside TCP-AP. "
         "In the paper TCP-AP retransmits 24% more than TCP does, at half its rate; ours retransmits less than TCP does. Its breaks came with "
         "time rather than with load, or cost TCP more; the text has no counts."
     )
 
 
 def grid_losses(study: Study) -> str:
-    """Pacing on the grid, at the widest sense range."""
-    sense_range = list(study.axes[0].values)[-1]
+    """Pacing on the grid."""
     return (
-        f"At a sense range of {sense_range} m: {losses(study, sense_range)} Without pacing the paper, too, has TPA retransmit more (Table 9: TPA 15 to 19%, TCP 12 to 16%); with pacing it has "
+        f"{losses(study)} Without pacing the paper, too, has TPA retransmit more (Table 9: TPA 15 to 19%, TCP 12 to 16%); with pacing it has "
         "three quarters less than TCP-AP. Pacing by the delay of four hops does not keep hidden stations apart on routes that are longer than "
         "four hops: AODV keeps the first route that a request finds around a busy node. The paper gives neither path lengths nor losses."
     )
@@ -134,13 +140,13 @@ def grid_losses(study: Study) -> str:
 
 def paced_fairness(study: Study) -> str:
     """What TPA-AP pays for its throughput."""
+    tcp, tpa = paced_cells(study)
     trips = [
-        per_run(study, cell, lambda one: fmean(flow["rtt_ms"]["mean"] for flow in one["flows"] if flow["rtt_ms"]))
-        for cell in (TPA_AP, TCP_AP)
+        per_run(study, cell, lambda one: fmean(flow["rtt_ms"]["mean"] for flow in one["flows"] if flow["rtt_ms"])) for cell in (tpa, tcp)
     ]
     return (
         f"TPA-AP paces less than TCP-AP: its round trips are those of segments ({trips[0]:.0f} ms in the mean), those that TCP's timer measures "
-        f"contain held ACKs ({trips[1]:.0f} ms). So TPA-AP delivers {change(study, 'goodput', TPA_AP, TCP_AP):.0%} more and leaves the other "
+        f"contain held ACKs ({trips[1]:.0f} ms). So TPA-AP delivers {change(study, 'goodput', tpa, tcp):.0%} more and leaves the other "
         "flows less. It is another point of the trade-off that section 5.3 describes, and K = 2 moves it to the other end (tpa-pacing-k)."
     )
 

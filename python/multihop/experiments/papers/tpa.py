@@ -308,8 +308,8 @@ ROAMING = Experiment(
     paper=PAPER,
     place="Figures 16 to 19, section 4.5",
     title="a node that roams along a chain",
-    found="N4 walks from one hop to three hops away from N1 and back. TPA*-3 delivers 12% more over either routing and sends 73% (OLSR) "
-    "and 26% (AODV) less again; over AODV both deliver about 25% less than over OLSR. At three hops TCP stalls.",
+    found="N4 walks from one hop to three hops away from N1 and back. TPA*-3 delivers 12% more over either routing and retransmits 73% (OLSR) "
+    "and 26% (AODV) less; over AODV both deliver about 25% less than over OLSR. At three hops TCP stalls.",
     scenario={
         **TESTBED,
         "duration": 280.0,

@@ -121,7 +121,7 @@ def paced(
                 f"TPA-AP delivers {more:.0%} more than TCP-AP", "goodput", ["tcp-ap+da"], PACED_TPAS, more, differs=findings.paced_losses
             ),
             better(
-                f"TPA-AP sends {-less:.0%} less again than TCP-AP",
+                f"TPA-AP retransmits {-less:.0%} less than TCP-AP",
                 "rtx",
                 ["tcp-ap+da"],
                 PACED_TPAS,
