@@ -1,5 +1,6 @@
 """What experiments do with finished runs, on runs as short as each analysis can take."""
 
+import os
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -67,7 +68,9 @@ def test_memory_of_a_process_is_watched_while_it_runs(monkeypatch: pytest.Monkey
     seen = apdr_long.watch({**experiment.scenario, "seed": 1, "duration": 60.0})
     assert seen.found["events"] > 0
     assert 0 < seen.samples[0].live < seen.samples[0].resident
-    assert seen.cpu > 0
+    used = [sample.cpu for sample in seen.samples]
+    assert used == sorted(used)
+    assert 0 < seen.cpu <= (os.cpu_count() or 1) * seen.wall
 
 
 def test_memory_is_compared_at_the_end_of_each_part(monkeypatch: pytest.MonkeyPatch) -> None:

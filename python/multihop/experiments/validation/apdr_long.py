@@ -144,7 +144,7 @@ def memory(study: Study) -> None:
     columns = ["run", "wall-clock time, s", "CPU time, s", "million events", "transfers begun", "ended", "peak memory, MB"]
     study.table(frame(columns, rows), "Costs of the runs")
     rows = [
-        [name, *(f"{held[what] / 1e6:.2f}" for held in parts)] for name, what in (("resident", RESIDENT), ("given out by malloc", LIVE))
+        [name, *(f"{held[what] / 1e6:.2f}" for held in parts)] for name, what in (("resident", RESIDENT), ("allocated by malloc", LIVE))
     ]
     study.table(frame(["MB after", *(f"{hours * n / PARTS:g} h" for n in range(1, PARTS + 1))], rows), "Memory over time")
     study.text(
@@ -164,7 +164,7 @@ def draw(study: Study, run: Run, hours: float) -> None:
     figure, axes = report.new_figure("simulated time, h", "memory, MB")
     for label, colour, held in (
         ("resident", BLUE, [sample.resident for sample in run.samples]),
-        ("given out by malloc", ORANGE, [sample.live for sample in run.samples]),
+        ("allocated by malloc", ORANGE, [sample.live for sample in run.samples]),
     ):
         hour = [hours * sample.cpu / run.cpu for sample in run.samples]
         axes.plot(hour, [value / 1e6 for value in held], color=colour, linewidth=1, label=label)

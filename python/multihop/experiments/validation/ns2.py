@@ -104,12 +104,12 @@ def _verdict(study: Study, pairs: Pairs, group: str, cells: list[Values]) -> Ver
     if not found:
         return Verdict(f"{group}: goodput agrees with ns-2 within {LIMIT:.0%}", NOT_DECIDED, "ns-2 delivers nothing")
     inside = sum(one.low >= -LIMIT and one.high <= LIMIT for one in found.values())
+    # Where ns-2 delivers nothing, nothing agrees.
+    word = word_of(list(found.values())) if len(found) == len(compared) else NOT_HELD
     worst = max(found, key=lambda cell: abs(found[cell].mean))
     name = " ".join(str(value) for value in worst)
-    why = (
-        f"{inside} of {len(found)} intervals are inside; largest mean difference {found[worst].mean:+.1%} ± {found[worst].half:.1%}, {name}"
-    )
-    return Verdict(f"{group}: goodput agrees with ns-2 within {LIMIT:.0%}", word_of(list(found.values())), why)
+    why = f"{inside} of {len(compared)} intervals are inside; largest mean difference {found[worst].mean:+.1%} ± {found[worst].half:.1%}, {name}"
+    return Verdict(f"{group}: goodput agrees with ns-2 within {LIMIT:.0%}", word, why)
 
 
 def word_of(differences: list[Interval]) -> str:
