@@ -462,6 +462,13 @@ def test_a_seed_may_decide_more_than_chance() -> None:
     assert ("topology.spacing", "102.0") in second.overrides
 
 
+def test_an_experiment_may_begin_at_another_seed() -> None:
+    later = replace(SHORT, quick=replace(SHORT.quick, seeds=2, first=21))
+    study = Study(later, later.quick, Journal(), seeds=2)
+    assert list(study.each_seed()) == [21, 22]
+    assert pages.method(study).endswith("2 runs, seeds 21 to 22.")
+
+
 def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["report", "--out", str(tmp_path)]) == 1
     assert f"nothing to report in {tmp_path}; multihop papers run is first" in capsys.readouterr().err

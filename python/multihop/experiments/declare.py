@@ -72,6 +72,8 @@ class Effort:
     """The values of an axis that are run; all of those that are not named."""
     most: int = 0
     """Seeds are added until every interval of the first metric is within 10% of its mean, up to this."""
+    first: int = 1
+    """The first seed: a claim is tested on other seeds than those that chose its settings."""
 
 
 @dataclass(frozen=True)

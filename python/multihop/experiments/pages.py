@@ -267,9 +267,10 @@ def method(study: Study) -> str:
     if study.experiment.batches and study.seeds == 1:
         count = study.experiment.batches - 1
         return f"{level} of {count} batches of one run; the first batch is dropped."
+    seeds = study.each_seed()
     if study.seeds == 1:
-        return "One run, seed 1."
-    return f"Mean and {level} of {study.seeds} runs, seeds 1 to {study.seeds}."
+        return f"One run, seed {seeds[0]}."
+    return f"Mean and {level} of {study.seeds} runs, seeds {seeds[0]} to {seeds[-1]}."
 
 
 def tables(study: Study) -> list[tuple[pl.DataFrame, str]]:

@@ -190,13 +190,13 @@ class Study:
         found = (self.mean(self.experiment.metrics[0].name, cell) for cell in self.accepted())
         return all(one is None or one.half <= PRECISION * abs(one.mean) for one in found)
 
-    def done(self, cell: Values, seed: int = 1) -> bool:
-        """Whether a run has been finished."""
-        return _core.key(*self.request(cell, seed)) in self.journal
+    def done(self, cell: Values, seed: int = 0) -> bool:
+        """Whether a run has been finished: that of a seed, or of the first."""
+        return _core.key(*self.request(cell, seed or self.effort.first)) in self.journal
 
-    def result(self, cell: Values, seed: int = 1) -> Result:
-        """One run."""
-        return self.journal.result(_core.key(*self.request(cell, seed)))
+    def result(self, cell: Values, seed: int = 0) -> Result:
+        """One run: that of a seed, or of the first."""
+        return self.journal.result(_core.key(*self.request(cell, seed or self.effort.first)))
 
     def samples(self, name: str, cell: Values) -> Samples:
         """A metric in every run of a cell, or in every batch of its run."""
@@ -247,7 +247,8 @@ class Study:
 
     def each_seed(self, most: int | None = None) -> range:
         """The seeds that were run, or the first of them."""
-        return range(1, min(self.seeds, most or self.seeds) + 1)
+        first = self.effort.first
+        return range(first, first + min(self.seeds, most or self.seeds))
 
     def results(self, cell: Values, most: int | None = None) -> list[Result]:
         """The runs of a cell: all of them, or those of the first seeds."""
@@ -256,7 +257,7 @@ class Study:
     def problem(self, cell: Values) -> str:
         """Why the simulator does not accept a cell; nothing if it does."""
         try:
-            _core.check(*self.request(cell, 1))
+            _core.check(*self.request(cell, self.effort.first))
         except _core.ScenarioError as error:
             return str(error)
         return ""

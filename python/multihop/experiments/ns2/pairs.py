@@ -81,7 +81,7 @@ class Pairs:
 
     def _all(self) -> Iterator[tuple[str, Values, int]]:
         for cell in self.study.accepted():
-            for seed in range(1, self.study.seeds + 1):
+            for seed in self.study.each_seed():
                 scenario = json.dumps(self.study.request(cell, seed))
                 yield sha256(f"{RULES} {cell} {scenario}".encode()).hexdigest()[:32], cell, seed
 
