@@ -16,6 +16,7 @@ class Security:
     identity: str | None = None
     peer: str | None = None
     known_peers: str | None = None
+    authorized_keys: str | None = None
 
     @classmethod
     def plain(cls) -> Self:
@@ -34,11 +35,13 @@ class Security:
         *,
         peer: str | None = None,
         known_peers: str | PathLike[str] | None = None,
+        authorized_keys: str | PathLike[str] | None = None,
     ) -> Self:
         """Authentication by a private key (a file of `multihop keygen`), and how the peer's key is checked.
 
-        `peer` is the public key that the peer must have, or `any`; `known_peers` is a file of the keys
-        of peers seen before.
+        `peer` is the public key that the peer must have, or `any`. To connect, `known_peers` is the file of the
+        keys of listeners seen before. To listen, `authorized_keys` is the file of the callers' keys.
         """
         known = None if known_peers is None else fspath(known_peers)
-        return cls(identity=fspath(identity), peer=peer, known_peers=known)
+        authorized = None if authorized_keys is None else fspath(authorized_keys)
+        return cls(identity=fspath(identity), peer=peer, known_peers=known, authorized_keys=authorized)

@@ -20,6 +20,7 @@ const KNOWN_PEERS: i32 = 5;
 const NONBLOCKING: i32 = 6;
 const LINGER: i32 = 7;
 const CWND_MAX: i32 = 8;
+const AUTHORIZED_KEYS: i32 = 9;
 const ERROR: i32 = 16;
 const ERROR_TEXT: i32 = 17;
 const STATS: i32 = 18;
@@ -35,6 +36,7 @@ pub(crate) fn set(socket: &Socket, option: i32, value: &[u8]) -> io::Result<()> 
         IDENTITY => options.choice.identity = Some(PathBuf::from(text(value)?)),
         PEER => options.choice.peer = Some(text(value)?),
         KNOWN_PEERS => options.choice.known_peers = Some(PathBuf::from(text(value)?)),
+        AUTHORIZED_KEYS => options.choice.authorized_keys = Some(PathBuf::from(text(value)?)),
         NONBLOCKING => options.nonblocking = integer(value)? != 0,
         LINGER => options.linger = within(integer(value)?, 0, i32::MAX)?,
         CWND_MAX => {

@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use multihop_core::Duration;
 use multihop_sim::journal::Shard;
 
-use crate::net::args::{KeygenArgs, PerfArgs, RecvArgs, SendArgs, TunnelArgs};
+use crate::net::args::{KeygenArgs, KeysArgs, PerfArgs, RecvArgs, SendArgs, TunnelArgs};
 use crate::values::{from_one, from_zero, key_value, positive_seconds};
 
 /// Reliable transport over wireless multi-hop networks, simulated and real.
@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Tunnel(TunnelArgs),
     /// Make a key pair: write the private key to a file, print the public key.
     Keygen(KeygenArgs),
+    /// List, add and remove the keys of known listeners and of callers that may connect.
+    Keys(KeysArgs),
     /// Rerun the experiments of the papers: list, show, run. Needs the Python package.
     #[command(disable_help_flag = true)]
     Papers {

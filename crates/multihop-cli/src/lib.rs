@@ -79,6 +79,7 @@ fn command(command: Command, extensions: &Extensions) -> Result<(), CommandError
         Command::Perf(args) => net::perf(&args, extensions),
         Command::Tunnel(args) => net::tunnel(&args, extensions),
         Command::Keygen(args) => net::keygen(&args),
+        Command::Keys(args) => net::keys(&args),
         Command::Papers { .. } => Err(anyhow::anyhow!("papers {IN_PYTHON}").into()),
         Command::Schema => Ok(output::json(&multihop_scenario::schema_with(extensions), true)?),
     }

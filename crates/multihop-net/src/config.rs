@@ -7,7 +7,7 @@ use multihop_core::Duration;
 use multihop_transport::tpa;
 
 use crate::error::Error;
-use crate::keys::{Identity, KeyCheck, KnownPeers, PublicKey, Token};
+use crate::keys::{AuthorizedKeys, Identity, KeyCheck, KnownPeers, PublicKey, Token};
 use crate::transport::{CustomTransport, TransportName};
 
 /// The configuration of a listener or a stream.
@@ -44,9 +44,10 @@ pub enum Security {
 /// Which keys of peers are accepted.
 #[derive(Clone, Debug)]
 pub enum Peers {
-    /// An initiator requires the key that the listener at this address had before, and stores a first one. A
-    /// listener requires a key of the file, under any name.
+    /// For initiators: the key that the listener had before, and at first contact any key, which is stored.
     Known(KnownPeers),
+    /// For listeners: the keys of the file.
+    Authorized(AuthorizedKeys),
     /// Any key.
     Any,
     /// This key only.
@@ -103,6 +104,29 @@ impl Config {
 }
 
 impl Security {
+    /// Rejects peers that say nothing about callers.
+    pub(crate) fn check_listener(&self) -> io::Result<()> {
+        self.check(
+            |peers| matches!(peers, Peers::Known(_)),
+            "a listener needs authorised keys, not known peers",
+        )
+    }
+
+    /// Rejects peers that say nothing about listeners.
+    pub(crate) fn check_initiator(&self) -> io::Result<()> {
+        let text = "a caller needs known peers, not authorised keys";
+        self.check(|peers| matches!(peers, Peers::Authorized(_)), text)
+    }
+
+    fn check(&self, is_wrong: fn(&Peers) -> bool, text: &str) -> io::Result<()> {
+        match self {
+            Self::Keys { peers, .. } if is_wrong(peers) => {
+                Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The error of a failed connection to `peer`; one about a changed key names the file that has the old key.
     pub(crate) fn explain(&self, peer: SocketAddr, error: Error) -> io::Error {
         if let (Self::Keys { peers: Peers::Known(known), .. }, Error::WrongKey(found)) = (self, error)

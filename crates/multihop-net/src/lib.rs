@@ -30,7 +30,7 @@ pub mod tunnel;
 pub use config::{Config, Limits, Peers, Security, SocketOptions};
 pub use dial::dial;
 pub use error::{Error, Reason};
-pub use keys::{Identity, KnownPeers, PublicKey, Token};
+pub use keys::{AuthorizedKeys, Identity, KnownPeers, PublicKey, Token};
 pub use listener::TpaListener;
 pub use stats::Stats;
 pub use stream::TpaStream;

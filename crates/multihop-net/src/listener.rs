@@ -20,6 +20,7 @@ impl TpaListener {
     /// Opens the socket and listens.
     #[expect(clippy::unused_async, reason = "it must run inside a runtime, and may resolve names later")]
     pub async fn bind(addr: SocketAddr, config: Config) -> io::Result<Self> {
+        config.security.check_listener()?;
         let (shared, ()) = SharedHub::start(addr, &config, |hub| {
             hub.listen();
             Ok(())

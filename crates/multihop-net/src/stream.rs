@@ -31,6 +31,7 @@ pub struct TpaStream {
 impl TpaStream {
     /// Opens a connection from a port that the system chooses.
     pub async fn connect(addr: SocketAddr, config: &Config) -> io::Result<Self> {
+        config.security.check_initiator()?;
         let any: IpAddr = match addr {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),

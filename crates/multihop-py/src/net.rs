@@ -134,11 +134,12 @@ pub(crate) struct Security {
     identity: Option<PathBuf>,
     peer: Option<String>,
     known_peers: Option<PathBuf>,
+    authorized_keys: Option<PathBuf>,
 }
 
 impl From<Security> for SecurityChoice {
-    fn from(Security { plain, token, identity, peer, known_peers }: Security) -> Self {
-        Self { plain, token, identity, peer, known_peers }
+    fn from(Security { plain, token, identity, peer, known_peers, authorized_keys }: Security) -> Self {
+        Self { plain, token, identity, peer, known_peers, authorized_keys }
     }
 }
 

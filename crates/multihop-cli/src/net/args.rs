@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, ArgGroup, Args, Parser};
+use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand};
+use multihop_net::PublicKey;
 use multihop_net::tunnel::{self, Address, Entrance, Host, Rule};
 
 use crate::values::key_value;
@@ -144,6 +145,77 @@ pub(crate) struct KeygenArgs {
     pub(crate) file: PathBuf,
 }
 
+/// `multihop keys`.
+#[derive(Parser)]
+pub(crate) struct KeysArgs {
+    #[command(subcommand)]
+    pub(crate) action: KeysAction,
+    #[command(flatten)]
+    pub(crate) files: KeyFiles,
+}
+
+/// The two files of keys of other hosts.
+#[derive(Args)]
+pub(crate) struct KeyFiles {
+    /// File of the keys of known listeners, instead of multihop/known_peers in the user's data folder.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) known_peers: Option<PathBuf>,
+    /// File of the keys of callers that may connect, instead of multihop/authorized_keys in the user's data folder.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) authorized_keys: Option<PathBuf>,
+}
+
+/// What `multihop keys` does.
+#[derive(Subcommand)]
+pub(crate) enum KeysAction {
+    /// List both files.
+    List,
+    /// Add a key.
+    #[command(subcommand)]
+    Add(AddKey),
+    /// Remove a key.
+    #[command(subcommand)]
+    Remove(RemoveKey),
+}
+
+/// `multihop keys add`.
+#[derive(Subcommand)]
+pub(crate) enum AddKey {
+    /// Store the key of a listener, to which this user connects.
+    Known {
+        /// The listener, as it is given to send, perf and tunnel, with its port.
+        #[arg(value_name = "HOST:PORT")]
+        name: Address,
+        /// Its public key.
+        key: PublicKey,
+    },
+    /// Let a caller connect to the listeners of this user.
+    Authorized {
+        /// The caller's public key.
+        key: PublicKey,
+        /// A note, by which the key can be recognised and removed.
+        #[arg(default_value = "")]
+        note: String,
+    },
+}
+
+/// `multihop keys remove`.
+#[derive(Subcommand)]
+pub(crate) enum RemoveKey {
+    /// Forget the key of a listener.
+    Known {
+        /// The listener, as `multihop keys list` shows it.
+        #[arg(value_name = "HOST:PORT")]
+        name: Address,
+    },
+    /// No longer accept a caller.
+    Authorized {
+        /// The caller's public key, or the note beside it.
+        #[arg(value_name = "KEY|NOTE")]
+        key: String,
+    },
+}
+
 /// Security and transport: the same for all commands.
 #[derive(Args)]
 pub(crate) struct NetArgs {
@@ -160,9 +232,13 @@ pub(crate) struct NetArgs {
     /// Public key that the peer must have.
     #[arg(long, value_name = "KEY", requires = "key")]
     pub(crate) peer: Option<String>,
-    /// File of known peers' keys, instead of multihop/known_peers in the user's data folder.
+    /// To connect: file of the keys of known listeners, instead of multihop/known_peers in the user's data folder.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
     pub(crate) known_peers: Option<PathBuf>,
+    /// To listen: file of the keys of callers that may connect, instead of multihop/authorized_keys in the user's
+    /// data folder.
+    #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
+    pub(crate) authorized_keys: Option<PathBuf>,
     /// Transport, by its name in scenario files: a kind of TPA, or a user-defined transport. Both ends must use
     /// the same one.
     #[arg(long, value_name = "NAME")]

@@ -3,6 +3,7 @@
 pub(crate) mod args;
 mod bar;
 mod keygen;
+mod keys;
 mod perf;
 mod recv;
 mod send;
@@ -21,6 +22,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use args::NetArgs;
 pub(crate) use keygen::keygen;
+pub(crate) use keys::keys;
 pub(crate) use perf::perf;
 pub(crate) use recv::recv;
 pub(crate) use send::send;

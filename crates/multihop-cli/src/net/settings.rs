@@ -1,12 +1,10 @@
 //! From arguments to the transport and the accepted peers.
 
-use std::path::PathBuf;
-
-use anyhow::{Context, anyhow};
-use multihop_net::{Config, CustomTransport, Identity, KnownPeers, Peers, Security, Token, TransportName};
+use anyhow::Context;
+use multihop_net::{Config, CustomTransport, Identity, Peers, Security, Token, TransportName};
 use multihop_scenario::{Extension, Extensions, set_transport};
 
-use super::args::NetArgs;
+use super::args::{KeyFiles, NetArgs};
 use crate::CommandError;
 
 /// The parameters of TPA that a command sets unless the user does.
@@ -18,14 +16,7 @@ pub(super) fn listening(
     usual: Usual<'_>,
     extensions: &Extensions,
 ) -> Result<(Config, Option<Token>), CommandError> {
-    if let Some(security) = security(args)? {
-        if let Security::Keys { peers: Peers::Known(known), .. } = &security
-            && known.is_empty()
-        {
-            eprintln!(
-                "--key: no peer's key is known, so every connection is refused: pass --peer KEY, or add a line to the file of known peers"
-            );
-        }
+    if let Some(security) = security(args, End::Listening)? {
         return Ok((config(args, usual, extensions, security)?, None));
     }
     let token = Token::generate().context("cannot make a token")?;
@@ -38,7 +29,7 @@ pub(super) fn connecting(
     usual: Usual<'_>,
     extensions: &Extensions,
 ) -> Result<Config, CommandError> {
-    let security = security(args)?
+    let security = security(args, End::Connecting)?
         .ok_or_else(|| CommandError::Usage("no security mode: pass --token, --key or --plain".to_owned()))?;
     config(args, usual, extensions, security)
 }
@@ -56,7 +47,14 @@ fn config(
     Ok(config)
 }
 
-fn security(args: &NetArgs) -> Result<Option<Security>, CommandError> {
+/// Which end of a connection a command is.
+#[derive(Clone, Copy)]
+enum End {
+    Connecting,
+    Listening,
+}
+
+fn security(args: &NetArgs, end: End) -> Result<Option<Security>, CommandError> {
     if args.plain {
         eprintln!("--plain: no protection: anybody on the path can read and modify the traffic");
         return Ok(Some(Security::Plain));
@@ -64,7 +62,7 @@ fn security(args: &NetArgs) -> Result<Option<Security>, CommandError> {
     if let Some(key) = &args.key {
         let identity =
             Identity::load(key).context("cannot read the private key (multihop keygen creates one)")?;
-        return Ok(Some(Security::Keys { identity, peers: peers(args)? }));
+        return Ok(Some(Security::Keys { identity, peers: peers(args, end)? }));
     }
     let of_environment = || std::env::var("MULTIHOP_TOKEN").ok();
     let Some(token) = args.token.clone().or_else(of_environment) else { return Ok(None) };
@@ -74,26 +72,34 @@ fn security(args: &NetArgs) -> Result<Option<Security>, CommandError> {
     }
 }
 
-fn peers(args: &NetArgs) -> Result<Peers, CommandError> {
+fn peers(args: &NetArgs, end: End) -> Result<Peers, CommandError> {
     if let Some(key) = &args.peer {
         let key = key
             .parse()
             .map_err(|problem| CommandError::Usage(format!("--peer: invalid public key: {problem}")))?;
         return Ok(Peers::Exactly(key));
     }
-    let path = match &args.known_peers {
-        Some(path) => path.clone(),
-        None => data_folder()?.join("multihop/known_peers"),
-    };
-    Ok(Peers::Known(KnownPeers::load(&path).map_err(anyhow::Error::from)?))
-}
-
-/// Where programs keep a user's data (XDG Base Directory Specification).
-fn data_folder() -> anyhow::Result<PathBuf> {
-    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    set("XDG_DATA_HOME")
-        .or_else(|| set("HOME").map(|home| home.join(".local/share")))
-        .ok_or_else(|| anyhow!("neither XDG_DATA_HOME nor HOME is set: pass --known-peers FILE"))
+    let NetArgs { known_peers, authorized_keys, .. } = args;
+    let files = KeyFiles { known_peers: known_peers.clone(), authorized_keys: authorized_keys.clone() };
+    match (end, known_peers, authorized_keys) {
+        (End::Listening, Some(_), _) => Err(CommandError::Usage(
+            "--known-peers is for the end that connects; pass --authorized-keys to listen".to_owned(),
+        )),
+        (End::Connecting, _, Some(_)) => Err(CommandError::Usage(
+            "--authorized-keys is for the end that listens; pass --known-peers to connect".to_owned(),
+        )),
+        (End::Connecting, ..) => Ok(Peers::Known(files.known()?.0)),
+        (End::Listening, ..) => {
+            let (keys, path) = files.authorized()?;
+            if keys.is_empty() {
+                eprintln!(
+                    "--key: {} has no key, so every connection is refused: pass --peer KEY, or run multihop keys add authorized KEY",
+                    path.display()
+                );
+            }
+            Ok(Peers::Authorized(keys))
+        }
+    }
 }
 
 /// Chooses the transport and sets its parameters, with the names, bounds and messages of scenario files.

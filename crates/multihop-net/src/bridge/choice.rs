@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::config::{Peers, Security};
-use crate::keys::{Identity, KnownPeers};
+use crate::keys::{AuthorizedKeys, Identity, KnownPeers};
 
 /// Security options in the form that other languages pass. Exactly one of the first three must be set.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +17,10 @@ pub struct SecurityChoice {
     pub identity: Option<PathBuf>,
     /// With a key: the public key that the peer must have as text, or `any`.
     pub peer: Option<String>,
-    /// With a key: the file of known peers.
+    /// With a key, to connect: the file of known peers.
     pub known_peers: Option<PathBuf>,
+    /// With a key, to listen: the file of authorised keys.
+    pub authorized_keys: Option<PathBuf>,
 }
 
 impl SecurityChoice {
@@ -41,13 +43,16 @@ impl SecurityChoice {
     }
 
     fn peers(&self) -> io::Result<Peers> {
-        match (self.peer.as_deref(), &self.known_peers) {
-            (Some("any"), None) => Ok(Peers::Any),
-            (Some(key), None) => {
+        match (self.peer.as_deref(), &self.known_peers, &self.authorized_keys) {
+            (Some("any"), None, None) => Ok(Peers::Any),
+            (Some(key), None, None) => {
                 key.parse().map(Peers::Exactly).map_err(|error| invalid(format!("the peer's key: {error}")))
             }
-            (None, Some(path)) => Ok(Peers::Known(KnownPeers::load(path)?)),
-            _ => Err(invalid("a key requires a peer: one public key, any, or a file of known peers")),
+            (None, Some(path), None) => Ok(Peers::Known(KnownPeers::load(path)?)),
+            (None, None, Some(path)) => Ok(Peers::Authorized(AuthorizedKeys::load(path)?)),
+            _ => Err(invalid(
+                "a key requires a peer: one public key, any, a file of known peers (to connect), or a file of authorised keys (to listen)",
+            )),
         }
     }
 }

@@ -1,15 +1,18 @@
-//! The file of known peers: trust on first use for initiators, an access list for listeners.
+//! The file of known peers: the keys by which an initiator recognises listeners, learnt at first contact.
+//!
+//! A key in this file gives its owner no right: who may connect is in the file of
+//! [authorised keys](super::AuthorizedKeys).
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::identity::{PublicKey, in_file, invalid};
+use super::file;
+use super::identity::{PublicKey, in_file};
 
-/// The known peers and their keys: a file like ssh's `known_hosts`.
+/// The known listeners and their keys: a file like ssh's `known_hosts`.
 ///
-/// A line is the name of a peer (its address and port), a blank, and its public key. Empty lines and lines
+/// A line is the name of a listener (host and port), a blank, and its public key. Empty lines and lines
 /// that begin with `#` are ignored. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct KnownPeers {
@@ -48,19 +51,13 @@ impl KnownPeers {
 
     /// Reads the file; a missing file counts as empty.
     pub fn load(path: &Path) -> io::Result<Self> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(in_file(path, &error)),
-        };
-        let lines = parse(&text)
-            .map_err(|(line, problem)| invalid(format!("{}, line {line}: {problem}", path.display())))?;
+        let lines = file::load(path, parse)?;
         Ok(Self { path: Some(path.to_path_buf()), lines: Arc::new(Mutex::new(lines)) })
     }
 
-    /// Whether no peer is known.
-    pub fn is_empty(&self) -> bool {
-        self.lines().is_empty()
+    /// The names and keys, in the order of the file.
+    pub fn entries(&self) -> Vec<(String, PublicKey)> {
+        self.lines().iter().map(|line| (line.name.clone(), line.key)).collect()
     }
 
     /// Compares the key of the peer with this name.
@@ -72,11 +69,6 @@ impl KnownPeers {
             Some(line) => KeyCheck::Changed { line: line.number, known: line.key },
             None => KeyCheck::New,
         }
-    }
-
-    /// Whether the key is in the file under any name: a listener's check, since initiators have any address.
-    pub fn contains(&self, key: PublicKey) -> bool {
-        self.lines().iter().any(|line| line.key == key)
     }
 
     /// Adds a new peer. A changed key is an error that names the place of the old one.
@@ -93,11 +85,26 @@ impl KnownPeers {
             KeyCheck::New => {}
         }
         let number = match &self.path {
-            Some(path) => append(path, &format!("{name} {key}\n")).map_err(|error| in_file(path, &error))?,
+            Some(path) => {
+                file::append(path, &format!("{name} {key}\n")).map_err(|error| in_file(path, &error))?
+            }
             None => self.lines().len() + 1,
         };
         self.lines().push(Line { name: name.to_owned(), key, number });
         Ok(())
+    }
+
+    /// Removes every key of the peer with this name; returns how many there were.
+    pub fn forget(&self, name: &str) -> io::Result<usize> {
+        let mut lines = self.lines();
+        let numbers: Vec<_> = lines.iter().filter(|line| line.name == name).map(|line| line.number).collect();
+        if let Some(path) = self.path.as_ref().filter(|_| !numbers.is_empty()) {
+            file::remove(path, &numbers).map_err(|error| in_file(path, &error))?;
+            *lines = file::load(path, parse)?;
+        } else {
+            lines.retain(|line| line.name != name);
+        }
+        Ok(numbers.len())
     }
 
     /// The error for a changed key.
@@ -117,39 +124,15 @@ impl KnownPeers {
     }
 }
 
-fn parse(text: &str) -> Result<Vec<Line>, (usize, String)> {
-    let numbered = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
-    let said = numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    said.map(|(number, line)| {
-        let (name, key) =
-            line.split_once(char::is_whitespace).ok_or((number, "no key after the name".to_owned()))?;
-        let key = key.trim().parse().map_err(|error| (number, format!("not a public key: {error}")))?;
-        Ok(Line { name: name.to_owned(), key, number })
-    })
-    .collect()
-}
-
-/// Adds a line to the file; returns its number.
-fn append(path: &Path, line: &str) -> io::Result<usize> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder)?;
-    }
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    let before = fs::read_to_string(path)?;
-    // An editor may have left the last line without a line break.
-    let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
-    file.write_all(format!("{gap}{line}").as_bytes())?;
-    file.sync_all()?;
-    Ok(before.lines().count() + 1)
+fn parse(number: usize, line: &str) -> Result<Line, String> {
+    let (name, key) = line.split_once(char::is_whitespace).ok_or("no key after the name")?;
+    let key = key.trim().parse().map_err(|error| format!("not a public key: {error}"))?;
+    Ok(Line { name: name.to_owned(), key, number })
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use std::fs;
 
     use super::*;
 
@@ -171,7 +154,6 @@ mod tests {
             assert_eq!(peers.check("10.0.0.1:7000", key(1)), KeyCheck::Known);
             assert_eq!(peers.check("[fe80::1]:7000", key(1)), KeyCheck::Changed { line: 2, known: key(2) });
             assert_eq!(peers.check("10.0.0.1:7001", key(1)), KeyCheck::New);
-            assert!(peers.contains(key(2)) && !peers.contains(key(3)));
         }
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
     }
@@ -211,12 +193,16 @@ mod tests {
         assert_eq!(peers.remember("a b", key(1)).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 
-    proptest! {
-        #[test]
-        fn any_text_is_read_or_refused(text: String) {
-            if let Ok(lines) = parse(&text) {
-                prop_assert!(lines.len() <= text.lines().count());
-            }
-        }
+    #[test]
+    fn a_forgotten_peer_is_new_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("known_peers");
+        fs::write(&path, format!("# mine\na:1 {}\nb:1 {}\na:1 {}\n", key(1), key(2), key(3))).unwrap();
+        let peers = KnownPeers::load(&path).unwrap();
+        assert_eq!(peers.forget("a:1").unwrap(), 2);
+        assert_eq!(peers.forget("a:1").unwrap(), 0);
+        assert_eq!(peers.check("a:1", key(1)), KeyCheck::New);
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("# mine\nb:1 {}\n", key(2)));
+        assert_eq!(peers.check("b:1", key(1)), KeyCheck::Changed { line: 2, known: key(2) });
     }
 }

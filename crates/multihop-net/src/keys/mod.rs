@@ -1,10 +1,14 @@
-//! The identity of peers: keys, tokens and the file of known peers. `docs/wire.md` specifies their text forms.
+//! The identity of peers: keys, tokens, and the files of known peers and authorised keys. `docs/wire.md` specifies
+//! their text forms.
 
+mod authorized;
+mod file;
 mod identity;
 mod known;
 mod text;
 mod token;
 
+pub use authorized::AuthorizedKeys;
 pub use identity::{Identity, PublicKey};
 pub use known::{KeyCheck, KnownPeers};
 pub use text::TextError;

@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use multihop_core::Rng;
-use multihop_net::{Config, Identity, KnownPeers, Peers, PublicKey, Security, Token, TpaListener, TpaStream};
+use multihop_net::{
+    AuthorizedKeys, Config, Identity, KnownPeers, Peers, PublicKey, Security, Token, TpaListener, TpaStream,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UdpSocket;
 
@@ -94,12 +96,24 @@ fn a_security_mismatch_gives_a_clear_error() {
 #[test]
 fn a_listener_refuses_unknown_keys() {
     within(10, async {
-        let known = KnownPeers::in_memory();
-        known.remember("alice", key(2)).unwrap();
-        echo(keys(1, Peers::Known(known.clone())), &keys(2, Peers::Any)).await.unwrap();
-        let error = echo(keys(1, Peers::Known(known)), &keys(3, Peers::Any)).await.unwrap_err();
+        let peers = Peers::Authorized(AuthorizedKeys::in_memory([key(2)]));
+        echo(keys(1, peers.clone()), &keys(2, Peers::Any)).await.unwrap();
+        let error = echo(keys(1, peers), &keys(3, Peers::Any)).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
         assert!(error.to_string().contains("it probably does not accept this end's key"), "{error}");
+    });
+}
+
+#[test]
+fn a_key_learnt_at_first_contact_authorises_nobody() {
+    within(10, async {
+        let known = KnownPeers::in_memory();
+        known.remember("127.0.0.1:7000", key(2)).unwrap();
+        let bound = TpaListener::bind(LOCAL, keys(1, Peers::Known(known.clone()))).await;
+        assert_eq!(bound.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        let authorized = Peers::Authorized(AuthorizedKeys::in_memory([key(2)]));
+        let called = TpaStream::connect(LOCAL, &keys(1, authorized)).await;
+        assert_eq!(called.unwrap_err().kind(), io::ErrorKind::InvalidInput);
     });
 }
 

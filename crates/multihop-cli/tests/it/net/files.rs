@@ -197,7 +197,7 @@ fn only_a_peer_with_a_known_key_can_send() {
     let folder = Folder::new("keys").with("note", "hello\n");
     let key = |name| stdout(&multihop(&folder, &["keygen", name])).trim().to_owned();
     let (ours, theirs, others) = (key("ours"), key("theirs"), key("others"));
-    fs::write(folder.path().join("allowed"), format!("them {theirs}\n")).unwrap();
+    fs::write(folder.path().join("allowed"), format!("{theirs} them\n")).unwrap();
     let args = [
         "recv",
         "--to",
@@ -206,7 +206,7 @@ fn only_a_peer_with_a_known_key_can_send() {
         "127.0.0.1:0",
         "--key",
         "ours",
-        "--known-peers",
+        "--authorized-keys",
         "allowed",
         "-v",
     ];
@@ -245,8 +245,8 @@ fn a_listener_that_would_refuse_every_peer_prints_a_warning() {
         receiver.interrupt();
         receiver.end(SOON).stderr
     };
-    let text = "--key: no peer's key is known, so every connection is refused: pass --peer KEY, or add a line to the file of known peers\n";
-    assert!(said(["--known-peers", "empty"]).starts_with(text));
+    let text = "--key: empty has no key, so every connection is refused: pass --peer KEY, or run multihop keys add authorized KEY\n";
+    assert!(said(["--authorized-keys", "empty"]).starts_with(text));
     assert_eq!(said(["--peer", &key]), "multihop: interrupted\n");
 }
 

@@ -1,6 +1,7 @@
 //! The commands that use real networks, as processes on this host.
 
 mod files;
+mod keys;
 mod perf;
 mod tunnel;
 
@@ -32,6 +33,7 @@ impl Running {
 
     fn of(command: &mut Command, folder: &Folder) -> Self {
         let command = command.current_dir(folder.path()).env_remove("MULTIHOP_TOKEN");
+        let command = command.env("XDG_DATA_HOME", folder.path().join("data"));
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());

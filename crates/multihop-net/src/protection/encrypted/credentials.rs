@@ -24,6 +24,7 @@ impl Credentials {
             Peers::Any => true,
             Peers::Exactly(wanted) => *wanted == key,
             Peers::Known(known) => !matches!(known.check(&peer.to_string(), key), KeyCheck::Changed { .. }),
+            Peers::Authorized(_) => false,
         }
     }
 
@@ -32,7 +33,9 @@ impl Credentials {
         match &self.peers {
             Peers::Any => true,
             Peers::Exactly(wanted) => *wanted == key,
-            Peers::Known(known) => known.contains(key),
+            Peers::Authorized(keys) => keys.contains(key),
+            // A key learnt at first contact gives no right to connect.
+            Peers::Known(_) => false,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::super::message::Pattern;
 use super::super::traffic::{Freshness, Rotation};
 use super::*;
 use crate::config::Peers;
-use crate::keys::{Identity, KnownPeers, Token};
+use crate::keys::{AuthorizedKeys, Identity, KnownPeers, Token};
 use crate::transport::TransportName;
 
 const PORTS: (u16, u16) = (1, 2);
@@ -254,7 +254,7 @@ fn an_initiator_refuses_a_key_other_than_the_known_one() {
 
 #[test]
 fn a_responder_refuses_an_unknown_key_and_can_send_a_reset() {
-    for peers in [Peers::Known(KnownPeers::in_memory()), Peers::Exactly(key(3))] {
+    for peers in [Peers::Authorized(AuthorizedKeys::in_memory([key(3)])), Peers::Exactly(key(3))] {
         let (mut initiator, mut responder, answer) = answered(&keys(1, Peers::Any), &keys(2, peers));
         initiator.deliver(at_ms(0), &answer);
         let confirm = initiator.transmit(at_ms(0), &ack());

@@ -1,0 +1,67 @@
+//! Keys of other hosts: whom a user knows, and who may connect.
+
+use super::super::{multihop, stdout};
+use super::*;
+
+/// A new key; its public half.
+fn keygen(folder: &Folder, name: &str) -> String {
+    stdout(&multihop(folder, &["keygen", name])).trim().to_owned()
+}
+
+fn run(folder: &Folder, args: &[&str]) -> Said {
+    Running::new(folder, args).end(SOON)
+}
+
+fn recv(folder: &Folder, to: &str, key: &str, more: &[&str]) -> (Running, String) {
+    let args = ["recv", "--to", to, "--listen", "127.0.0.1:0", "--key", key];
+    let mut receiver = Running::new(folder, &[&args, more].concat());
+    let address = receiver.address();
+    (receiver, address)
+}
+
+#[test]
+fn a_listener_that_was_visited_may_not_connect() {
+    let folder = Folder::new("visited").with("note", "hello\n");
+    let [alice, mallory] = ["alice", "mallory"].map(|name| keygen(&folder, name));
+    let (_mallorys, at_mallory) = recv(&folder, "hers", "mallory", &["--peer", &alice]);
+    assert_eq!(run(&folder, &["send", "note", &at_mallory, "--key", "alice"]).code, Some(0));
+    assert!(folder.read("data/multihop/known_peers").contains(&mallory), "the first contact is stored");
+    let (_alices, at_alice) = recv(&folder, "mine", "alice", &[]);
+    let attack = ["send", "note", &at_alice, "--key", "mallory", "--peer", &alice, "--patience", "5"];
+    let said = run(&folder, &attack);
+    assert_eq!(said.code, Some(1), "the listener that was visited is authorised: {said:?}");
+    assert!(!folder.path().join("mine/note").exists());
+}
+
+#[test]
+fn keys_are_listed_added_and_removed() {
+    let folder = Folder::new("lists").with("note", "hello\n");
+    let [alice, bob] = ["alice", "bob"].map(|name| keygen(&folder, name));
+    let keys = |args: &[&str]| run(&folder, &[&["keys"], args].concat());
+    assert_eq!(keys(&["add", "authorized", &bob, "bob's laptop"]).code, Some(0));
+    let (_receiver, to) = recv(&folder, "inbox", "alice", &[]);
+    assert_eq!(keys(&["add", "known", &to, &alice]).code, Some(0));
+    let listed = keys(&["list"]).stdout;
+    let lines: Vec<_> = listed.lines().collect();
+    assert!(lines[0].starts_with("known listeners, in ") && lines[0].ends_with("data/multihop/known_peers:"));
+    assert_eq!(lines[1], format!("  {alice}  {to}"));
+    assert!(lines[2].ends_with("data/multihop/authorized_keys:"), "{listed}");
+    assert_eq!(lines[3], format!("  {bob}  bob's laptop"));
+    assert_eq!(run(&folder, &["send", "note", &to, "--key", "bob"]).code, Some(0));
+    assert_eq!(keys(&["remove", "known", &to]).code, Some(0));
+    assert_eq!(keys(&["remove", "authorized", "bob's laptop"]).code, Some(0));
+    assert_eq!(keys(&["list"]).stdout.lines().count(), 2);
+    let said = keys(&["remove", "authorized", &bob]);
+    assert!(said.code == Some(1) && said.stderr.contains("is not in "), "{said:?}");
+    assert_eq!(keys(&["add", "authorized", "tpa-public-x"]).code, Some(2));
+}
+
+#[test]
+fn each_end_has_its_own_file_of_keys() {
+    let folder = Folder::new("ends").with("note", "hello\n");
+    keygen(&folder, "key");
+    let said = run(&folder, &["recv", "--to", "inbox", "--key", "key", "--known-peers", "file"]);
+    assert!(said.code == Some(2) && said.stderr.contains("pass --authorized-keys to listen"), "{said:?}");
+    let said = run(&folder, &["send", "note", "127.0.0.1:9", "--key", "key", "--authorized-keys", "file"]);
+    assert!(said.code == Some(2) && said.stderr.contains("pass --known-peers to connect"), "{said:?}");
+}
