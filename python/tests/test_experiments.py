@@ -11,7 +11,17 @@ import polars as pl
 import pytest
 
 import multihop
-from multihop.experiments import claims, command, comparison, figures, index, pages, sequential, verdicts
+from multihop.experiments import (
+    claims,
+    command,
+    comparison,
+    figures,
+    index,
+    pages,
+    sequential,
+    summary,
+    verdicts,
+)
 from multihop.experiments.catalogue import EXPERIMENTS, find
 from multihop.experiments.declare import (
     FAIRNESS,
@@ -28,6 +38,7 @@ from multihop.experiments.declare import (
     rows,
     transports,
 )
+from multihop.experiments.reasons import left_open, our_model
 from multihop.experiments.sequential import Limits
 from multihop.experiments.silence import silences
 from multihop.experiments.study import Experiment, Study, batches, merged, pick
@@ -36,6 +47,7 @@ from multihop.journal import Journal
 from multihop.progress import Progress
 from multihop.results import SERIES, Result
 from multihop.runs import Where
+from multihop.stats import Interval
 
 SHORT = Experiment(
     id="short",
@@ -306,7 +318,7 @@ def test_numbers_are_compared_with_the_papers(study: Study) -> None:
     (ratio,) = comparison.gains(made)
     assert (ratio.printed, ratio.error) == (0.5, ratio.ours - 0.5)
     assert ratio.ours > 0.2
-    (row,) = index.by_paper([index.record(made, "")]).to_dicts()
+    (row,) = summary.by_paper([index.record(made, "")]).to_dicts()
     assert (row["paper"], row["numbers"], row["held"]) == ("None", "3", "1")
     other = replace(made, experiment=replace(SHORT, other_readings=("newreno",)))
     assert [one.what for one in comparison.numbers(other)] == ["goodput of 2 tcp-2"]
@@ -412,9 +424,45 @@ def test_a_page_keeps_the_sections_that_are_not_written(study: Study, tmp_path: 
 
 
 def test_an_explanation_may_be_made_of_the_study(study: Study) -> None:
-    claim = replace(SHORT.claims[1], differs=lambda one: f"{one.seeds} seeds")
-    assert claims.judge(study, claim).differs == "3 seeds"
-    assert claims.judge(study, replace(SHORT.claims[0], differs=lambda _: "no")).differs == ""
+    claim = replace(SHORT.claims[1], reason=our_model(lambda one: f"{one.seeds} seeds", "other: with it"))
+    found = claims.judge(study, claim)
+    assert str(found.reason) == "(our model, shown by other: with it) 3 seeds"
+    assert found.kind == "our model"
+    assert claims.judge(study, replace(claim, metric="goodput", at_least=0.0)).kind == ""
+
+
+def test_a_narrow_interval_decides_by_its_mean(study: Study) -> None:
+    metric = study.metric("goodput")
+    assert metric.matters(200.0) == 2.0
+    assert RTX.matters(2.0) == 0.1, "percentages have a floor"
+    assert RTX.matters(20.0) == pytest.approx(0.2)
+    around = Interval(0.05, 0.1, 10, 0.95)
+    assert verdicts.narrow(around, 0.1)
+    assert not verdicts.narrow(around, 0.09)
+    assert not verdicts.narrow(Interval(0.2, 0.1, 10, 0.95), 1.0), "the interval decides"
+    large = Metric("goodput", "", lambda run: 1e4 + float(run["totals"]["goodput_kbps"]))
+    study = replace(study, experiment=replace(SHORT, metrics=(large,)))
+    one = study.mean("goodput", (1, "newreno"))
+    assert one is not None
+    assert 0 < one.half < large.matters(one.mean)
+    at = {"hops": 1, "transport": "newreno"}
+    below = Claim("", "goodput", at, at_least=one.mean - one.half / 2)
+    found = claims.judge(study, below)
+    assert (found.verdict, found.by_mean) == (verdicts.HELD, True)
+    assert found.why.endswith(", by the mean of a narrow interval")
+    above = claims.judge(study, replace(below, at_least=one.mean + one.half / 2))
+    assert (above.verdict, above.by_mean) == (verdicts.NOT_HELD, True)
+    assert not claims.judge(study, replace(below, at_least=one.mean - 2 * one.half)).by_mean
+
+
+def test_the_summary_fits_a_screen(study: Study) -> None:
+    reason = left_open("some text", "short: this", "short: that")
+    claim = replace(SHORT.claims[1], reason=reason)
+    record = index.record(replace(study, experiment=replace(SHORT, claims=[claim])), "")
+    text = summary.screen([record])
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.splitlines()[2].split()[-7:] == ["0", "1", "0", "0", "1", "0", "0"]
+    assert summary.reasons(record.verdicts) == " Not held: 1 left open by the paper."
 
 
 def test_parts_of_the_runs_make_the_whole(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from statistics import fmean
 
 from multihop.experiments.declare import Cell, Claim
 from multihop.experiments.study import Samples, Study, Values
@@ -16,9 +17,13 @@ from multihop.experiments.verdicts import (
     Verdict,
     decide,
     decide_at_a_look,
+    narrow,
+    word,
     worst,
 )
 from multihop.stats import interval
+
+BY_MEAN = ", by the mean of a narrow interval"
 
 
 def verdicts(study: Study) -> list[Verdict]:
@@ -29,9 +34,9 @@ def verdicts(study: Study) -> list[Verdict]:
 def judge(study: Study, claim: Claim) -> Verdict:
     """Decide a claim, at each of the values at which it must hold; explain it if it does not hold."""
     found = _judge_each(study, claim) if claim.near is None else _judge_near(study, claim, claim.near)
-    if found.verdict != NOT_HELD:
+    if found.verdict != NOT_HELD or claim.reason is None:
         return found
-    return replace(found, differs=claim.differs(study) if callable(claim.differs) else claim.differs)
+    return replace(found, reason=claim.reason.of(study))
 
 
 def _judge_each(study: Study, claim: Claim) -> Verdict:
@@ -39,9 +44,11 @@ def _judge_each(study: Study, claim: Claim) -> Verdict:
     for least in (NOT_RUN, NOT_HELD, NOT_DECIDED):
         found = [one for one in verdicts if one.verdict == least]
         if found and (least != NOT_RUN or len(found) == len(verdicts)):
-            return Verdict(claim.text, least, "; ".join(one.why for one in found))
+            by_mean = all(one.by_mean for one in found)
+            return Verdict(claim.text, least, "; ".join(one.why for one in found), by_mean=by_mean)
     decided = [one for one in verdicts if one.verdict != NOT_RUN]
-    return Verdict(claim.text, HELD, "; ".join(one.why for one in decided))
+    by_mean = any(one.by_mean for one in decided)
+    return Verdict(claim.text, HELD, "; ".join(one.why for one in decided), by_mean=by_mean)
 
 
 def ratios(study: Study, claim: Claim) -> Iterator[float]:
@@ -84,23 +91,28 @@ def _judge_one(study: Study, claim: Claim) -> Verdict:
         return Verdict(claim.text, NOT_RUN, f"{_named(claim.of)}: not run")
     left = study.samples(claim.metric, of)
     right = study.samples(other, against) if against is not None else dict.fromkeys(left, 1.0)
-    checks = [_difference(left, right, claim.at_least, 1), _difference(left, right, claim.at_most, -1)]
-    found = [interval(values, study.deciding) for values in checks if values]
+    found = list(_decided(study, claim, left, right))
     if not found:
         return Verdict(claim.text, NOT_RUN, f"{_named(claim.of)}: nothing measured")
-    if claim.by_mean:
-        found = [replace(one, half=0.0) for one in found]
+    verdict = next(v for v in (NOT_HELD, NOT_DECIDED, HELD) if v in {one for one, _ in found})
+    by_mean = all(narrow for one, narrow in found if one == verdict)
+    why = _why(study, claim, of, against) + (BY_MEAN if by_mean else "")
+    return Verdict(claim.text, verdict, why, by_mean=by_mean)
+
+
+def _decided(study: Study, claim: Claim, left: Samples, right: Samples) -> Iterator[tuple[str, bool]]:
+    """What each bound's interval says, and whether its mean decides because the interval is narrow."""
     by = decide_at_a_look if study.looks > 1 and not claim.by_mean else decide
-    verdicts = {by(one) for one in found}
-    verdict = next(v for v in (NOT_HELD, NOT_DECIDED, HELD) if v in verdicts)
-    return Verdict(claim.text, verdict, _why(study, claim, of, against))
-
-
-def _difference(left: Samples, right: Samples, factor: float | None, sign: int) -> list[float]:
-    """What must be above zero, with the same seed on both sides."""
-    if factor is None:
-        return []
-    return [sign * (left[seed] - factor * right[seed]) for seed in left if seed in right]
+    for factor, sign in ((claim.at_least, 1), (claim.at_most, -1)):
+        both = [seed for seed in left if seed in right]
+        if factor is None or not both:
+            continue
+        found = interval([sign * (left[seed] - factor * right[seed]) for seed in both], study.deciding)
+        matters = study.metric(claim.metric).matters(factor * fmean(right[seed] for seed in both))
+        if claim.by_mean:
+            found = replace(found, half=0.0)
+        small = narrow(found, matters)
+        yield word(found.mean >= 0) if small else by(found), small
 
 
 def _best(study: Study, claim: Claim, metric: str, wanted: Cell) -> Values | None:

@@ -14,8 +14,10 @@ import polars as pl
 import multihop._core as _core
 from multihop.cluster import ClusterError
 from multihop.experiments import index, pages
+from multihop.experiments import summary as overview
 from multihop.experiments.catalogue import EXPERIMENTS, find
 from multihop.experiments.declare import VALIDATION
+from multihop.experiments.index import Record
 from multihop.experiments.sequential import Limits
 from multihop.experiments.study import Experiment, Study, file_name
 from multihop.experiments.suite import Suite, finished
@@ -46,12 +48,16 @@ def main(arguments: Sequence[str]) -> int:
     report.add_argument("id", nargs="*", help=NAMES)
     summary = commands.add_parser("summary", help="compare finished runs with the papers' numbers")
     summary.add_argument("id", nargs="*", help=NAMES)
+    summary.add_argument(
+        "--pages", type=Path, metavar="DIR", help="read what the pages in this folder say, not the runs"
+    )
     run.add_argument(
         "--looks",
         type=_positive,
         default=LOOKS,
         metavar="N",
-        help=f"judge the claims at most N times, each time with twice the seeds (default: {LOOKS})",
+        help="judge the claims at most N times, each time with twice the seeds, until each is decided by its "
+        f"interval, or by its mean where the interval is narrower than what matters (default: {LOOKS})",
     )
     run.add_argument(
         "--budget",
@@ -166,29 +172,29 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _summary(options: argparse.Namespace) -> int:
-    studies = [study for one in experiments(options.id) if (study := finished(options.out, one)) is not None]
-    if not studies:
+    records = _records(options)
+    if not records:
         print(
-            f"multihop papers: nothing to compare in {options.out}; multihop papers run is first",
+            f"multihop papers: nothing to compare in {options.pages or options.out}; "
+            "multihop papers run is first",
             file=sys.stderr,
         )
         return 1
-    records = [index.record(study, _core.build()) for study in studies]
-    tables = (index.by_paper(records), index.by_experiment(records))
     if options.json:
-        print(
-            json.dumps(
-                {
-                    name: table.to_dicts()
-                    for name, table in zip(("papers", "experiments"), tables, strict=True)
-                }
-            )
-        )
-        return 0
-    for table in tables:
-        _print_table(table)
-        print()
+        tables = {"papers": overview.by_paper(records), "experiments": overview.by_experiment(records)}
+        print(json.dumps({name: table.to_dicts() for name, table in tables.items()}))
+    else:
+        print(overview.screen(records))
     return 0
+
+
+def _records(options: argparse.Namespace) -> list[Record]:
+    """What pages say of the experiments, or what runs do."""
+    chosen = experiments(options.id)
+    if options.pages is not None:
+        return [one for one in index.read(options.pages) if one.id in {known.id for known in chosen}]
+    studies = [study for one in chosen if (study := finished(options.out, one)) is not None]
+    return [index.record(study, _core.build()) for study in studies]
 
 
 def _publish(options: argparse.Namespace, studies: Sequence[Study], command: str) -> int:

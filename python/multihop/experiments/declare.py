@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from multihop.experiments.reasons import Reason
+
 Settings = Mapping[str, Any]
 """Dotted keys of a scenario and their values, as `--set` takes them."""
 
@@ -14,9 +16,6 @@ Document = Mapping[str, Any]
 
 VALIDATION = "Validation"
 """The group of the experiments that compare the simulator with theory, other programs and the literature."""
-
-Explanation = str | Callable[[Any], str]
-"""A text, or what makes it of a study, so that its numbers are those of the page."""
 
 Cell = Mapping[str, Any]
 """A value for each axis. In claims a list of values stands for the best of them."""
@@ -47,6 +46,17 @@ class Metric:
     scale: float = 1.0
     per: str = ""
     """The keys of what it is divided by, if it is."""
+
+    def matters(self, value: float) -> float:
+        """The smallest difference from a value that matters: 1% of it, or 0.1 percentage points."""
+        share = LEAST_SHARE * abs(value)
+        return max(share, LEAST_POINTS) if self.label.endswith("%") else share
+
+
+LEAST_SHARE = 0.01
+"""The smallest difference that matters, as a share of what is compared with."""
+LEAST_POINTS = 0.1
+"""The least that it is for percentages, in percentage points: one segment in a thousand."""
 
 
 GOODPUT = Metric("goodput", "aggregate goodput, kb/s", "totals.goodput_kbps")
@@ -81,8 +91,9 @@ class Claim:
     """A sentence of the paper as a check on our numbers.
 
     `metric` of one cell must be at least, or at most, this many times that of the other with the same
-    seed; without another cell the bounds are values of the metric. It is decided by the interval of
-    the paired difference. With `near` the means of all these cells are compared with published values.
+    seed; without another cell the bounds are values of the metric. The interval of the paired difference
+    decides it, or its mean if the interval is narrower than what matters (`Metric.matters`). With `near`
+    the means of all these cells are compared with published values.
     """
 
     text: str
@@ -103,8 +114,8 @@ class Claim:
     """The growth or decline that the paper gives, if it gives one."""
     lowest: bool = False
     """The best of several values is the one with the lowest metric."""
-    differs: Explanation = ""
-    """If it does not hold: what differs, the reason in a trace, what in the paper's set-up may explain it."""
+    reason: Reason | None = None
+    """Why it does not hold, if it does not."""
 
 
 def versus(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from multihop.experiments import claims, comparison
+from multihop.experiments import claims
 from multihop.experiments.comparison import gains, numbers
 from multihop.experiments.silence import silences
 from multihop.experiments.study import Study
@@ -62,21 +60,39 @@ def record(study: Study, version: str, pictures: Sequence[str] = ()) -> Record:
 
 def verdicts(study: Study) -> list[dict[str, str]]:
     """A row for each claim."""
-    rows = claims.verdicts(study)
     name = study.experiment.id
-    return [{"experiment": name, "claim": one.text, "verdict": one.verdict, "ours": one.why} for one in rows]
+    return [
+        {
+            "experiment": name,
+            "claim": one.text,
+            "verdict": one.verdict,
+            "reason": one.kind,
+            "ours": one.why,
+        }
+        for one in claims.verdicts(study)
+    ]
 
 
 def counted(rows: Sequence[dict[str, str]]) -> str:
     """How many claims have which verdict."""
-    counts = {name: sum(row["verdict"] == name for row in rows) for name in VERDICTS}
-    return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
+    return listed({name: sum(row["verdict"] == name for row in rows) for name in VERDICTS}) or "none"
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Counts in words, without those that are zero."""
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+def read(folder: Path) -> list[Record]:
+    """The records of the pages in a folder."""
+    path = folder / NAME
+    return [Record(**one) for one in json.loads(path.read_text("utf-8"))] if path.is_file() else []
 
 
 def merged(folder: Path, written: Sequence[Record], order: Sequence[str]) -> list[Record]:
     """The records of the experiments that are written now, and of those that stay."""
     path = folder / NAME
-    before = [Record(**one) for one in json.loads(path.read_text("utf-8"))] if path.is_file() else []
+    before = read(folder)
     new = {one.id for one in written}
     found = [*(one for one in before if one.id in order and one.id not in new), *written]
     places = {name: place for place, name in enumerate(order)}
@@ -100,28 +116,3 @@ def _entry(study: Study) -> dict[str, Any]:
         "claims": counted(verdicts(study)),
         "zero goodput": str(sum(one.some for one in silences(study)) or ""),
     }
-
-
-def by_paper(records: Sequence[Record]) -> pl.DataFrame:
-    """A row for each paper: numbers that agree, and verdicts."""
-    rows = []
-    for paper in dict.fromkeys(one.paper for one in records):
-        of = [one for one in records if one.paper == paper]
-        found = [row["verdict"] for one in of for row in one.verdicts]
-        counts = {name: str(found.count(name)) for name in (HELD, NOT_HELD, NOT_DECIDED)}
-        rows.append(
-            {"paper": paper, **comparison.counted([error for one in of for _, error in one.errors]), **counts}
-        )
-    return pl.DataFrame(rows)
-
-
-def by_experiment(records: Sequence[Record]) -> pl.DataFrame:
-    """A row for each experiment with numbers of its paper."""
-    rows = []
-    for one in records:
-        if one.errors:
-            what, error = max(one.errors, key=lambda pair: abs(pair[1]))
-            row = {"experiment": one.id, "where": one.place.split(", section")[0]}
-            worst = {"largest difference": f"{error:+.0%}, {what}"}
-            rows.append({**row, **comparison.counted([error for _, error in one.errors]), **worst})
-    return pl.DataFrame(rows)

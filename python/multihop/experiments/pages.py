@@ -12,11 +12,13 @@ from matplotlib.figure import Figure
 
 import multihop._core as _core
 from multihop.experiments import claims, comparison, figures, index
+from multihop.experiments import summary as overview
 from multihop.experiments.declare import VALIDATION, Metric
 from multihop.experiments.index import Record
+from multihop.experiments.reasons import MEANING
 from multihop.experiments.silence import silences, warning
 from multihop.experiments.study import Experiment, Study, Values
-from multihop.experiments.verdicts import NOT_HELD
+from multihop.experiments.verdicts import NOT_HELD, Verdict
 from multihop.progress import duration
 from multihop.report import NO_LINKS, Report, drawing
 from multihop.stats import format_mean
@@ -177,17 +179,18 @@ def summary(page: Page, records: Sequence[Record], command: str, links: Mapping[
     page.command(command)
     page.heading("Summary", "summary")
     page.text(AGREEMENT)
-    page.table(index.by_paper(records), "Numbers that agree, and verdicts on claims")
-    compared = index.by_experiment(records)
+    page.table(overview.by_paper(records), "Numbers that agree, and verdicts on claims")
+    compared = overview.by_experiment(records)
     if compared.height:
         page.table(compared, "Where the numbers are from", links)
     page.heading("Experiments", "experiments")
     page.table(pl.DataFrame([one.entry for one in records]), "What was run", links)
     rows = [row for one in records for row in one.verdicts]
     page.heading("Verdicts", "verdicts")
-    page.text(f"{index.counted(rows)}.")
+    page.text(f"{index.counted(rows)}.{overview.reasons(rows)}")
+    page.bullets(f"{kind}: {meaning}" for kind, meaning in MEANING.items())
     if rows:
-        page.table(pl.DataFrame(rows), "Every claim", links)
+        page.table(overview.every_claim(rows), "Every claim", links)
 
 
 def section(page: Page, study: Study) -> None:
@@ -210,15 +213,20 @@ def section(page: Page, study: Study) -> None:
     _beside(page, study)
     found = claims.verdicts(study)
     if found:
-        page.bullets(f"{one.verdict.upper()}: {one.text} ({one.why})" for one in found)
+        page.bullets(f"{_verdict(one)}: {one.text} ({one.why})" for one in found)
     not_held = [one for one in found if one.verdict == NOT_HELD]
-    for why in dict.fromkeys(one.differs for one in not_held if one.differs):
-        page.text(f"{'; '.join(one.text for one in not_held if one.differs == why)}: {why}")
+    for reason in dict.fromkeys(one.reason for one in not_held if one.reason):
+        page.text(f"{'; '.join(one.text for one in not_held if one.reason == reason)}: {reason}")
     if experiment.unstated:
         page.text("What the paper does not state:")
         page.bullets(f"{one.what}: {one.chosen}, because {one.why}" for one in experiment.unstated)
     effort = FULL if study.effort is experiment.full else "--quick"
     page.command(f"multihop papers run {experiment.id} {effort}")
+
+
+def _verdict(found: Verdict) -> str:
+    """The verdict, and the kind of its reason."""
+    return found.verdict.upper() + (f" ({found.kind})" if found.kind else "")
 
 
 def _stopped(study: Study) -> str:
@@ -340,7 +348,9 @@ FULL = "--full"
 SUMMARY = (
     "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
     "the same placements, movements and channels. A claim is held, not held, or not decided: the "
-    "interval of the paired difference lies above its bound, below it, or on both sides. If a paper "
+    "interval of the paired difference lies above its bound, below it, or on both sides. An interval on both "
+    "sides decides by its mean if its half-width is at most 1% of the value that is compared with (of "
+    "percentages: at least 0.1 percentage points), since a false decision would not matter then. If a paper "
     "gives the size of a gain, a claim holds if at least half of it is reached. Experiments that were "
     "not run are marked in their sections. CPU time is the cost of the runs; wall-clock time also "
     "depends on the other load of the machine. Each section has the command for its runs."

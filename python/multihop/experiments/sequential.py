@@ -2,7 +2,8 @@
 
 The number of seeds doubles from one look at the claims to the next. Each of K looks decides at a level of
 alpha / K (Bonferroni's correction), so that the chance of a false decision at any of them is at most alpha,
-wherever it stops.
+wherever it stops. An interval that is narrower than the smallest difference that matters decides by its mean:
+a false decision is then about a difference that does not matter.
 """
 
 from __future__ import annotations
@@ -49,23 +50,29 @@ def run(study: Study, where: Where, progress: Progress, limits: Limits) -> None:
         study.repeat(min(2 * study.seeds, last))
 
 
-def undecided(study: Study) -> int:
-    """How many claims their intervals do not decide."""
-    return sum(claims.judge(study, claim).verdict == NOT_DECIDED for claim in study.experiment.claims)
+def _judged(study: Study) -> tuple[int, int]:
+    """How many claims are open, and how many the mean of a narrow interval has decided."""
+    found = [claims.judge(study, claim) for claim in study.experiment.claims]
+    return sum(one.verdict == NOT_DECIDED for one in found), sum(one.by_mean for one in found)
 
 
 def _reason(study: Study, limits: Limits, last: int) -> str:
     """Why no seeds are added; empty if more are needed."""
     wide = study.seeds < study.effort.most and not study.precise()
     sequential = study.seeds < schedule(study.effort.seeds, study.looks)[-1]
-    still_open = undecided(study) if study.looks > 1 else 0
+    still_open, by_mean = _judged(study) if study.looks > 1 else (0, 0)
     if not wide and not (sequential and still_open):
         if study.looks == 1:
             return "the intervals are narrow" if study.effort.most else "the number of seeds is fixed"
-        return f"{_open(still_open)} after the last look" if still_open else "all claims are decided"
+        return f"{_open(still_open)} after the last look" if still_open else _decided(by_mean)
     if study.spent() * min(2.0, last / study.seeds) > limits.seconds:
         return f"the next look would exceed {limits.seconds:g} s of CPU time; {_open(still_open)}"
     return ""
+
+
+def _decided(by_mean: int) -> str:
+    """By which rule, if not by intervals alone."""
+    return "all claims are decided" + (f", {by_mean} by the mean of a narrow interval" if by_mean else "")
 
 
 def _open(count: int) -> str:

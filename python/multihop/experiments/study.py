@@ -26,6 +26,7 @@ from multihop.experiments.declare import (
     Settings,
     Unstated,
 )
+from multihop.experiments.reasons import Reason
 from multihop.experiments.verdicts import Verdict, word
 from multihop.journal import Journal
 from multihop.progress import Progress
@@ -198,9 +199,13 @@ class Study:
         """One run: that of a seed, or of the first."""
         return self.journal.result(_core.key(*self.request(cell, seed or self.effort.first)))
 
+    def metric(self, name: str) -> Metric:
+        """What is measured under this name."""
+        return next(metric for metric in self.experiment.metrics if metric.name == name)
+
     def samples(self, name: str, cell: Values) -> Samples:
         """A metric in every run of a cell, or in every batch of its run."""
-        metric = next(metric for metric in self.experiment.metrics if metric.name == name)
+        metric = self.metric(name)
         samples: Samples = {}
         if cell in self.refused:
             return samples
@@ -241,9 +246,9 @@ class Study:
         """Add a figure to the report."""
         self.parts.append((figure, caption))
 
-    def verdict(self, text: str, held: bool | None, why: str, differs: str = "") -> None:
+    def verdict(self, text: str, held: bool | None, why: str, reason: Reason | None = None) -> None:
         """Add a verdict to the report; none if it is not decided."""
-        self.found.append(Verdict(text, word(held), why, differs))
+        self.found.append(Verdict(text, word(held), why, reason if held is False else None))
 
     def each_seed(self, most: int | None = None) -> range:
         """The seeds that were run, or the first of them."""

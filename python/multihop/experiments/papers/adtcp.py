@@ -13,6 +13,7 @@ from typing import Any
 from multihop.experiments.declare import FAIRNESS, GOODPUT, Axis, Claim, Effort, Metric, Plot, Settings, Unstated, gain, versus
 from multihop.experiments.papers import findings
 from multihop.experiments.papers.receiver import receiver
+from multihop.experiments.reasons import Reason
 from multihop.experiments.study import Experiment
 
 PAPER = "ADTCP"
@@ -81,7 +82,7 @@ ACCURACY_RUNS = Experiment(
             {"streams": "three"},
             at_most=5.0,
             each={"speed": [0, 5, 20]},
-            differs=findings.MORE_ROUTE_CHANGES,
+            reason=Reason(findings.MORE_ROUTE_CHANGES),
         ),
         Claim("fewer than 2% are incompatible", "incompatible", {}, at_most=2.0, each={"streams": ["none", "three"], "speed": [0, 5, 20]}),
         Claim(
@@ -127,7 +128,7 @@ THROUGHPUT = Experiment(
             "newreno",
             at_least=gain(1.0),
             each={"case": ["mobility", "5% error", "5% error, streams"], "speed": [5, 20]},
-            differs=findings.LITTLE_TO_GAIN,
+            reason=Reason(findings.LITTLE_TO_GAIN),
         ),
         versus(
             "ADTCP comes within 30% of ELFN",
@@ -272,7 +273,7 @@ TESTBED = Experiment(
             than="reno",
             at_least=gain(0.3),
             size=0.3,
-            differs=findings.RELATIVE_LOSS,
+            reason=Reason(findings.RELATIVE_LOSS),
         ),
         Claim(
             "more than twice as fast with a walking receiver",

@@ -24,6 +24,7 @@ from multihop.experiments.declare import (
 )
 from multihop.experiments.measures import frame
 from multihop.experiments.papers import findings
+from multihop.experiments.reasons import Reason
 from multihop.experiments.study import Experiment, Study
 
 PAPER = "APDR"
@@ -132,7 +133,7 @@ def network(id: str, place: str, title: str, found: str, routings: dict[str, dic
 def dense(text: str, metric: str, of: Any, against: Any, *, less: bool = False) -> Iterator[Claim]:
     """A claim about two kinds of routing in dense networks, for either kind of channel error."""
     bound = {"at_most": 1.0} if less else {"at_least": 1.0}
-    more: dict[str, Any] = {**bound, "each": {"nodes": [30, 50]}, "differs": findings.TC_COST}
+    more: dict[str, Any] = {**bound, "each": {"nodes": [30, 50]}, "reason": Reason(findings.TC_COST)}
     for error in ERRORS.values:
         at = {"error": error}
         yield versus(f"{text} ({error} damaged)", metric, of, against, axis="routing", at=at, **more)

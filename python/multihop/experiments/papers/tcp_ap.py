@@ -6,6 +6,7 @@ from typing import Any
 
 from multihop.experiments.declare import FAIRNESS, GOODPUT, Axis, Claim, Effort, Metric, Plot, Unstated, axis, transports, versus
 from multihop.experiments.papers import findings
+from multihop.experiments.reasons import Reason
 from multihop.experiments.study import Experiment
 from multihop.experiments.traces import variation
 
@@ -165,14 +166,14 @@ RESPONSE = Experiment(
             "tcp-ap",
             "newreno",
             at_least=2.0,
-            differs=findings.ONE_RUN,
+            reason=Reason(findings.ONE_RUN),
         ),
         versus(
             "the second flow gets more with TCP-AP than with the optimal window limit",
             "second",
             "tcp-ap",
             "tcp-cwl",
-            differs=findings.ONE_RUN,
+            reason=Reason(findings.ONE_RUN),
         ),
     ],
     unstated=(BASIC, Unstated("when the run ends", "100 s", "the figures end there or a little later")),
@@ -202,7 +203,7 @@ CHAIN = steady(
             "newreno",
             at={"hops": 20},
             size=0.84,
-            differs=findings.FALSE_ROUTE_FAILURES,
+            reason=Reason(findings.FALSE_ROUTE_FAILURES),
         ),
         versus(
             "TCP-AP delivers more than NewReno with delayed ACKs beyond 8 hops", "goodput", "tcp-ap", "newreno+dyn", each={"hops": [14, 20]}
@@ -214,7 +215,7 @@ CHAIN = steady(
             "tcp-ap",
             size=0.07,
             each={"hops": [4, 8, 14, 20]},
-            differs=findings.DYNAMIC_ACKS,
+            reason=Reason(findings.DYNAMIC_ACKS),
         ),
     ],
     unstated=(RANGE,),
@@ -246,7 +247,7 @@ ORACLE = steady(
             "tcp-ap-sync",
             "tcp-cwl",
             each={"hops": [8, 14, 20]},
-            differs=findings.NO_OPTIMUM,
+            reason=Reason(findings.NO_OPTIMUM),
         ),
         versus("delayed ACKs give it 9 to 36% more", "goodput", "tcp-ap-sync+da", "tcp-ap-sync", size=0.09, each={"hops": [4, 8, 14, 20]}),
         versus(

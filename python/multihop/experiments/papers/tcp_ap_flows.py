@@ -7,6 +7,7 @@ from typing import Any
 from multihop.experiments.declare import FAIRNESS, GOODPUT, HOPS, Axis, Claim, Effort, Metric, Plot, Unstated, axis, transports, versus
 from multihop.experiments.papers import findings
 from multihop.experiments.papers.tcp_ap import BARS, BASE, BASIC, PAPER, TWO, VARIANTS, steady
+from multihop.experiments.reasons import Reason
 from multihop.experiments.study import Experiment
 
 
@@ -25,7 +26,7 @@ PARALLEL = steady(
     claims=[
         Claim("TCP-AP is fair: Jain's index above 0.99", "fairness", {"transport": ["tcp-ap"]}, at_least=99.0),
         versus("TCP-AP delivers more than NewReno", "goodput", "tcp-ap", "newreno"),
-        fairer(" by a quarter", 1.25, differs=findings.ALTERNATING),
+        fairer(" by a quarter", 1.25, reason=Reason(findings.ALTERNATING)),
     ],
     plots=(Plot("time", "cov", by="transport", caption="Coefficient of variation over time, seed 1 (Figure 17)."), *BARS),
 )
@@ -38,7 +39,7 @@ ASYMMETRIC = steady(
     claims=[
         fairer("", 1.1),
         versus("delayed ACKs make TCP-AP fairer still", "fairness", "tcp-ap+dyn", "tcp-ap"),
-        versus("NewReno delivers more in all than TCP-AP", "goodput", "newreno", "tcp-ap", differs=findings.NEWRENO_ALONE),
+        versus("NewReno delivers more in all than TCP-AP", "goodput", "newreno", "tcp-ap", reason=Reason(findings.NEWRENO_ALONE)),
     ],
     plots=BARS,
 )
@@ -52,7 +53,7 @@ GRID = steady(
     axes=[axis("layout", "topology.kind", ["grid", "grid-symmetric"]), transports(VARIANTS)],
     metrics=(GOODPUT, FAIRNESS, *(Metric(f"ftp{n}", f"FTP {n}, kb/s", f"flows.{n - 1}.goodput_kbps") for n in range(1, 7))),
     claims=[
-        fairer(" by half", 1.5, at={"layout": "grid"}, differs=findings.GRID_STARVES_LESS),
+        fairer(" by half", 1.5, at={"layout": "grid"}, reason=Reason(findings.GRID_STARVES_LESS)),
         Claim(
             "TCP-AP is perfectly fair in the symmetric layout: above 0.95",
             "fairness",
@@ -119,7 +120,7 @@ RANDOM = Experiment(
             "tcp-ap",
             "newreno",
             at_least=0.88,
-            differs=findings.SHORT_ROUTES,
+            reason=Reason(findings.SHORT_ROUTES),
         ),
     ],
     unstated=(
@@ -160,7 +161,7 @@ ONOFF = Experiment(
             at={"transport": "newreno"},
             at_least=0.9,
             at_most=1.1,
-            differs=findings.PAUSES_FREE_THE_AIR,
+            reason=Reason(findings.PAUSES_FREE_THE_AIR),
         ),
         Claim("TCP-AP is fair without pauses", "fairness", {"transport": "tcp-ap", "pause": 0.0}, at_least=95.0),
     ],
@@ -185,8 +186,8 @@ ONOFF_RANDOM = Experiment(
     quick=Effort(8, {"duration": 80.0}),
     full=Effort(10, {"duration": 600.0}),
     claims=[
-        versus("TCP-AP delivers 91% more than NewReno", "goodput", "tcp-ap", "newreno", size=0.91, differs=findings.SHORT_ROUTES),
-        versus("with delayed ACKs 58% more", "goodput", "tcp-ap+da", "newreno+da", size=0.58, differs=findings.SHORT_ROUTES),
+        versus("TCP-AP delivers 91% more than NewReno", "goodput", "tcp-ap", "newreno", size=0.91, reason=Reason(findings.SHORT_ROUTES)),
+        versus("with delayed ACKs 58% more", "goodput", "tcp-ap+da", "newreno+da", size=0.58, reason=Reason(findings.SHORT_ROUTES)),
         versus("TCP-AP is fairer", "fairness", "tcp-ap", "newreno"),
     ],
     unstated=RANDOM.unstated,

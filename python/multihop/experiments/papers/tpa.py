@@ -15,7 +15,6 @@ from multihop.experiments.declare import (
     Axis,
     Claim,
     Effort,
-    Explanation,
     Metric,
     Plot,
     Unstated,
@@ -25,6 +24,7 @@ from multihop.experiments.declare import (
     versus,
 )
 from multihop.experiments.papers import findings
+from multihop.experiments.reasons import Reason
 from multihop.experiments.study import Experiment
 from multihop.experiments.traces import inhibition
 
@@ -57,16 +57,16 @@ RADIO = Unstated(
 LAPTOPS = Unstated("the rate of RTS, CTS and ACK", "1 Mb/s", "the lowest rate that every card of 802.11b must know")
 
 
-def better(text: str, metric: str, over: list[str], of: list[str], size: float, differs: Explanation = "") -> Claim:
+def better(text: str, metric: str, over: list[str], of: list[str], size: float, reason: Reason | None = None) -> Claim:
     """The best of TPA's configurations against the best of TCP's, as the paper compares them."""
-    return versus(text, metric, of, over, size=size, lowest=metric == "rtx", differs=differs)
+    return versus(text, metric, of, over, size=size, lowest=metric == "rtx", reason=reason)
 
 
-WHY: dict[tuple[str, str], Explanation] = {
-    ("errors", "goodput"): findings.errors_gain,
-    ("errors", "rtx"): findings.errors_rtx,
-    ("threshold", "goodput"): findings.CLEAR_GAIN,
-    ("threshold", "rtx"): findings.FALSE_BREAKS,
+WHY: dict[tuple[str, str], Reason] = {
+    ("errors", "goodput"): Reason(findings.errors_gain),
+    ("errors", "rtx"): Reason(findings.errors_rtx),
+    ("threshold", "goodput"): Reason(findings.CLEAR_GAIN),
+    ("threshold", "rtx"): Reason(findings.FALSE_BREAKS),
 }
 
 
@@ -78,7 +78,7 @@ def beside(claim: Claim, at: dict[str, Any]) -> Claim:
         text=f"{claim.text}, {radio}",
         of={**at, **claim.of},
         against={**at, **(claim.against or {})},
-        differs=WHY[radio, claim.metric],
+        reason=WHY[radio, claim.metric],
     )
 
 
@@ -207,7 +207,7 @@ RATES = Experiment(
             at={"rate": rate, "radio": "errors"},
             size=change,
             lowest=metric == "rtx",
-            differs=WHY["errors", metric],
+            reason=WHY["errors", metric],
         )
         for rate, size in (("5.5M", 0.10), ("11M", 0.04))
         for what, metric, change in ((f"delivers {size:.0%} more", "goodput", size), ("retransmits 80% less", "rtx", -0.8))
@@ -286,7 +286,7 @@ CROSS_TESTBED = Experiment(
             "tcp-3",
             at={"routing": routing, "radio": radio},
             size=change,
-            differs=WHY[radio, metric],
+            reason=WHY[radio, metric],
         )
         for radio in RADIOS.values
         for routing, throughput, again in (("OLSR", 0.18, -0.73), ("AODV", 0.05, -0.60))
@@ -325,13 +325,31 @@ ROAMING = Experiment(
     level=0.90,
     claims=[
         versus(
-            "TPA*-3 delivers 12% more over OLSR", "goodput", "tpa*-3", "tcp-3", at={"routing": "OLSR"}, size=0.12, differs=findings.ROAMING
+            "TPA*-3 delivers 12% more over OLSR",
+            "goodput",
+            "tpa*-3",
+            "tcp-3",
+            at={"routing": "OLSR"},
+            size=0.12,
+            reason=Reason(findings.ROAMING),
         ),
         versus(
-            "TPA*-3 delivers 12% more over AODV", "goodput", "tpa*-3", "tcp-3", at={"routing": "AODV"}, size=0.12, differs=findings.ROAMING
+            "TPA*-3 delivers 12% more over AODV",
+            "goodput",
+            "tpa*-3",
+            "tcp-3",
+            at={"routing": "AODV"},
+            size=0.12,
+            reason=Reason(findings.ROAMING),
         ),
         versus(
-            "TPA*-3 retransmits 73% less over OLSR", "rtx", "tpa*-3", "tcp-3", at={"routing": "OLSR"}, size=-0.73, differs=findings.ROAMING
+            "TPA*-3 retransmits 73% less over OLSR",
+            "rtx",
+            "tpa*-3",
+            "tcp-3",
+            at={"routing": "OLSR"},
+            size=-0.73,
+            reason=Reason(findings.ROAMING),
         ),
         versus(
             "both deliver 25% less over AODV",
@@ -341,7 +359,7 @@ ROAMING = Experiment(
             axis="routing",
             size=-0.25,
             each={"transport": ["tcp-3", "tpa*-3"]},
-            differs=findings.ROAMING_AODV,
+            reason=Reason(findings.ROAMING_AODV),
         ),
     ],
     unstated=(

@@ -16,6 +16,7 @@ from multihop.experiments.papers import findings
 from multihop.experiments.papers.tpa import TCPS, TPA, TPAS, better
 from multihop.experiments.papers.tpa_simulation import CROSS_ROWS, FLOW, NS2, TEN_RUNS, table
 from multihop.experiments.papers.waits import Waits
+from multihop.experiments.reasons import Reason
 from multihop.experiments.study import Study, Values
 from multihop.experiments.traces import traced
 
@@ -53,23 +54,26 @@ def ordered(goodput: Mapping[str, float]) -> list[str]:
     return sorted(goodput, key=lambda row: -goodput[row])
 
 
-def in_order(study: Study, text: str, goodput: Mapping[str, float], differs: str = "") -> None:
+def in_order(study: Study, text: str, goodput: Mapping[str, float], reason: Reason | None = None) -> None:
     """Judge whether the rows come in the paper's order."""
     theirs = {row: CROSS.published["goodput"][row,] for row in CROSS_ROWS}
     printed = ordered({row: v[0] if isinstance(v, tuple) else v for row, v in theirs.items()})
     ours = ordered(goodput)
-    study.verdict(f"{text}, {' > '.join(printed)}", ours == printed, f"found {' > '.join(ours)}", differs)
+    study.verdict(f"{text}, {' > '.join(printed)}", ours == printed, f"found {' > '.join(ours)}", reason)
 
 
 def explain(study: Study) -> None:
     """Compare the rows, and account for their time."""
     in_order(
-        study, "The rows come in the paper's order", {row: mean(study, "goodput", (row,)).mean for row in CROSS_ROWS}, findings.cross(study)
+        study,
+        "The rows come in the paper's order",
+        {row: mean(study, "goodput", (row,)).mean for row in CROSS_ROWS},
+        Reason(findings.cross(study)),
     )
     fairest = {row: mean(study, "instant", (row,)).mean for row in (*TCPS, "tpa-3", "tpa*-3")}
     least, most = min(fairest["tpa-3"], fairest["tpa*-3"]), max(fairest[row] for row in TCPS)
     text = "TPA with a window of 3 is fairer over 2 s than every TCP"
-    study.verdict(text, least > most, f"{least:.1f} and {most:.1f}%", findings.cross(study))
+    study.verdict(text, least > most, f"{least:.1f} and {most:.1f}%", Reason(findings.cross(study)))
     rows = []
     for row in CROSS_ROWS:
         results = study.results((row,))
@@ -126,7 +130,7 @@ def accounts(study: Study, waits: Mapping[Values, list[Waits]]) -> pl.DataFrame:
 
 def above(tpa: str, tcp: str) -> Claim:
     """One row of TPA against the row of TCP with the same window."""
-    return versus(f"{tpa} delivers more than {tcp}", "goodput", tpa, tcp, differs=findings.cross)
+    return versus(f"{tpa} delivers more than {tcp}", "goodput", tpa, tcp, reason=Reason(findings.cross))
 
 
 CROSS = table(
@@ -144,8 +148,8 @@ CROSS = table(
         "rtx": column(CROSS_ROWS, "5.13±0.49 5.23±0.24 8.3±0.6 7.35±0.26 11.4±0.43 7.22±0.3"),
     },
     claims=[
-        better("TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06, differs=findings.cross),
-        better("TPA is 4% fairer over 2 s, best configurations", "instant", TCPS, TPAS, 0.04, differs=findings.cross),
+        better("TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06, reason=Reason(findings.cross)),
+        better("TPA is 4% fairer over 2 s, best configurations", "instant", TCPS, TPAS, 0.04, reason=Reason(findings.cross)),
         versus("TPA is as fair over the whole run, best configurations", "fairness", TPAS, TCPS, at_least=0.97, at_most=1.03),
         versus("TCP-uc retransmits at least 1.5 times as much as TCP-2", "rtx", "tcp-uc", "tcp-2", at_least=1.5),
         Claim("TCP's goodput agrees with Table 4", "goodput", {"transport": TCPS}, near=0.05),

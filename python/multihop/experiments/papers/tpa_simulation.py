@@ -30,6 +30,7 @@ from multihop.experiments.declare import (
 )
 from multihop.experiments.papers import findings
 from multihop.experiments.papers.tpa import AODV, PAPER, TCPS, TPA, TPAS, better
+from multihop.experiments.reasons import Reason, our_model
 from multihop.experiments.study import Experiment
 
 PACED = ["tcp-ap+da", "tpa-ap-2", "tpa-ap-3", "tpa*-ap-3"]
@@ -118,7 +119,12 @@ def paced(
         published=printed(PACED, numbers),
         claims=[
             better(
-                f"TPA-AP delivers {more:.0%} more than TCP-AP", "goodput", ["tcp-ap+da"], PACED_TPAS, more, differs=findings.paced_losses
+                f"TPA-AP delivers {more:.0%} more than TCP-AP",
+                "goodput",
+                ["tcp-ap+da"],
+                PACED_TPAS,
+                more,
+                reason=Reason(findings.paced_losses),
             ),
             better(
                 f"TPA-AP retransmits {-less:.0%} less than TCP-AP",
@@ -126,7 +132,7 @@ def paced(
                 ["tcp-ap+da"],
                 PACED_TPAS,
                 less,
-                differs=findings.grid_losses if flows > 2 else findings.paced_losses,
+                reason=Reason(findings.grid_losses if flows > 2 else findings.paced_losses),
             ),
             versus(
                 "TPA-AP is fair over 2 s within 5% of TCP-AP",
@@ -134,7 +140,7 @@ def paced(
                 PACED_TPAS,
                 "tcp-ap+da",
                 at_least=0.95,
-                differs=findings.paced_fairness,
+                reason=Reason(findings.paced_fairness),
             ),
         ],
         unstated=(
@@ -196,8 +202,8 @@ PACING_K = Experiment(
     published={name: {(row,): values[k - 1] for k in (1, 2, 3) for row in {k, MEAN_TOO.get(k, k)}} for name, values in TABLE_6.items()},
     other_readings=tuple(MEAN_TOO.values()),
     claims=[
-        versus("K = 2 delivers 36% more than TCP-AP", "goodput", 2, "tcp-ap+da", axis="K", size=0.36, differs=findings.pacing_k),
-        versus("K = 2 is fairer over 2 s than TCP-AP", "instant", 2, "tcp-ap+da", axis="K", differs=findings.pacing_k),
+        versus("K = 2 delivers 36% more than TCP-AP", "goodput", 2, "tcp-ap+da", axis="K", size=0.36, reason=Reason(findings.pacing_k)),
+        versus("K = 2 is fairer over 2 s than TCP-AP", "instant", 2, "tcp-ap+da", axis="K", reason=Reason(findings.pacing_k)),
         versus("K = 2 retransmits 71% less than TCP-AP", "rtx", 2, "tcp-ap+da", axis="K", size=-0.71),
     ],
     unstated=(
@@ -246,10 +252,10 @@ BLOCKS = Experiment(
             at_least=0.9,
             at_most=1.1,
             each={"K": [4, 6, 8, 10]},
-            differs=differs,
+            reason=reason,
         )
         for layout in ("cross", "chain")
-        for end, differs in (("as it comes", HELD_ACKS), ("acknowledged", ""))
+        for end, reason in (("as it comes", our_model(HELD_ACKS, "tpa-block-size: acknowledged")), ("acknowledged", None))
     ],
     unstated=SIMULATION,
     plots=(Plot("line", "goodput", x="K", by="layout", panel="end", caption="Aggregate throughput."),),
@@ -273,7 +279,7 @@ PARALLEL = table(
     ),
     found="TPA delivers 6% more, retransmits 17% less, is 2.5% fairer and 3.6% fairer over 2 s.",
     claims=[
-        better("TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06, differs=findings.cross),
+        better("TPA delivers 6% more, best configurations", "goodput", TCPS, TPAS, 0.06, reason=Reason(findings.cross)),
         better("TPA retransmits 17% less, best configurations", "rtx", TCPS, TPAS, -0.17),
         better("TPA is fairer over 2 s by 3.6%, best configurations", "instant", TCPS, TPAS, 0.036),
     ],
@@ -429,7 +435,7 @@ MOBILE = Experiment(
             ["tcp-uc", "tcp-2"],
             at_most=1.0,
             lowest=True,
-            differs=findings.retransmits_walking,
+            reason=Reason(findings.retransmits_walking),
         ),
     ],
     unstated=(*SIMULATION, PAIRS),

@@ -1,0 +1,75 @@
+"""Why a claim of a paper does not hold here: a kind, a text, and the experiments that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+Explanation = str | Callable[[Any], str]
+"""A text, or what makes it of a study, so that its numbers are those of the page."""
+
+
+class Kind(StrEnum):
+    """What kind of reason it is, as tables show it."""
+
+    OUR_MODEL = "our model"
+    LEFT_OPEN = "left open"
+    NOT_IN_NS2 = "not in ns-2"
+    NOT_KNOWN = "not known"
+
+
+MEANING = {
+    Kind.OUR_MODEL: "a rule of our model is not the paper's; a variant with that rule brings the claim back",
+    Kind.LEFT_OPEN: "the paper does not state what decides it; of two settings one holds and one does not",
+    Kind.NOT_IN_NS2: "ns-2 does not show it either",
+    Kind.NOT_KNOWN: "the reason is not known",
+}
+COUNTED = {
+    Kind.OUR_MODEL: "by our model",
+    Kind.LEFT_OPEN: "left open by the paper",
+    Kind.NOT_IN_NS2: "not reproduced by ns-2 either",
+    Kind.NOT_KNOWN: "not known",
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a claim does not hold: what differs, what traces show, what the paper's set-up may have had."""
+
+    text: Explanation
+    kind: Kind | None = None
+    """None while it is not classified; `test_every_claim_that_is_not_held_has_a_kind` counts these."""
+    shown: tuple[str, ...] = ()
+    """What shows it: IDs of experiments, each with the cells after a colon, or commands."""
+
+    def of(self, study: Any) -> Reason:
+        """The same with the numbers of a study in its text."""
+        return replace(self, text=self.text(study)) if callable(self.text) else self
+
+    def __str__(self) -> str:
+        if self.kind is None:
+            return str(self.text)
+        shown = f", shown by {' and '.join(self.shown)}" if self.shown else ""
+        return f"({self.kind}{shown}) {self.text}"
+
+
+def our_model(text: Explanation, shown: str) -> Reason:
+    """A rule of ours differs; the result of `shown`, which has the other rule, brings the claim back."""
+    return Reason(text, Kind.OUR_MODEL, (shown,))
+
+
+def left_open(text: Explanation, holds: str, fails: str) -> Reason:
+    """The paper does not state what decides it: with one setting the claim holds, with the other not."""
+    return Reason(text, Kind.LEFT_OPEN, (holds, fails))
+
+
+def not_in_ns2(text: Explanation, shown: str) -> Reason:
+    """The claim does not survive: ns-2 shows the same as this simulator."""
+    return Reason(text, Kind.NOT_IN_NS2, (shown,))
+
+
+def not_known(text: Explanation) -> Reason:
+    """What was tried, when nothing explained it."""
+    return Reason(text, Kind.NOT_KNOWN)
