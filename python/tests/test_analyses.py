@@ -25,6 +25,10 @@ ELSEWHERE = {
 # Some read fixed times of a run, or need packets on every path.
 SECONDS = {
     "ap-cov": 40.0,
+    "ap-chain": 30.0,
+    "ap-chain-oracle": 30.0,
+    "ap-random": 26.0,
+    "ap-rules": 26.0,
     "tpa-ack-inhibition": 60.0,
     "adtcp-metrics": 110.0,
     "apdr-walking-settings": 70.0,

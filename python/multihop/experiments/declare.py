@@ -26,9 +26,16 @@ class Axis:
     """What is varied: the values as tables show them, and what each of them sets."""
 
     name: str
-    values: Mapping[Any, Settings]
+    values: Mapping[Any, Any]
+    """Settings, or a function that makes them of the seed."""
     label: str = ""
     """For figures, with its unit."""
+
+    def settings(self, value: Any, seed: int) -> Settings:
+        """What a value sets in the run with this seed."""
+        chosen = self.values[value]
+        settings: Settings = chosen(seed) if callable(chosen) else chosen
+        return settings
 
 
 def axis(name: str, key: str, values: Sequence[Any], label: str = "") -> Axis:

@@ -121,8 +121,8 @@ class Study:
     """What `more` of the experiment adds to the report."""
     found: list[Verdict] = field(default_factory=list)
     """The verdicts of `more`."""
-    compared: list[tuple[str, float, float]] = field(default_factory=list)
-    """Numbers of the paper and ours that `more` has found: what, theirs, ours."""
+    compared: list[tuple[str, float, float] | tuple[str, float, float, bool]] = field(default_factory=list)
+    """Numbers of the paper and ours that `more` has found: what, theirs, ours, whether they are growths."""
     _read: dict[tuple[Values, int], list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @property
@@ -142,7 +142,7 @@ class Study:
         """The scenario of one run."""
         settings: dict[str, Any] = dict(self.effort.settings)
         for axis, value in zip(self.experiment.axes, cell, strict=True):
-            settings |= axis.values[value]
+            settings |= axis.settings(value, seed)
         if self.experiment.drawn is not None:
             settings |= self.experiment.drawn(seed)
         if self.experiment.expected and self.expected is not None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter, deque
-from collections.abc import Sequence
+from collections import Counter
 from functools import cache
 from typing import NamedTuple
 
@@ -13,12 +12,13 @@ import polars as pl
 from multihop import report
 from multihop.experiments.declare import Document, Effort, Metric, Settings, versus
 from multihop.experiments.measures import frame, mean, total
+from multihop.experiments.paths import RANGE, distances
 from multihop.experiments.study import Study
 from multihop.experiments.validation.part import Page
 from multihop.experiments.validation.protocols import AODV, DSR, OLSR, PROTOCOLS, UU, UU_HELLO, protocols
 from multihop.stats import Interval, interval
 
-NODES, SIDE, RANGE, PAIRS = 50, 1000.0, 250.0, 10
+NODES, SIDE, PAIRS = 50, 1000.0, 10
 # s: the first pair begins, the next ones follow, all end. The pairs' datagrams never meet.
 FIRST, STAGGER, STOP = 30.0, 3.1, 115.0
 PAYLOAD = 512
@@ -46,20 +46,6 @@ def place(seed: int) -> Placement:
         (source, target, hops) for source in range(NODES) for target, hops in distances(positions, source).items() if target != source
     ]
     return Placement(positions, rng.sample(connected, PAIRS))
-
-
-def distances(positions: Sequence[Sequence[float]], source: int) -> dict[int, int]:
-    """Links from one node to each that it can reach."""
-    found = {source: 0}
-    waiting = deque([source])
-    while waiting:
-        here = waiting.popleft()
-        x, y = positions[here]
-        for node, (u, v) in enumerate(positions):
-            if node not in found and (u - x) ** 2 + (v - y) ** 2 <= RANGE**2:
-                found[node] = found[here] + 1
-                waiting.append(node)
-    return found
 
 
 def drawn(seed: int) -> Settings:
