@@ -59,7 +59,8 @@ fn parameters_of_tpa_lie_on_top_of_a_profile() {
     assert_eq!(tpa_config(&scenario), &expected);
     let scenario = table(
         r#"kind = "tpa", cwnd_max = 3, ack_policy = "every-cwnd", fill = "segment", block_fill = 0,
-           block_size = 6, ack_interval = 0.02, ack_block_end = true, loss_by_txseq = 3, notices = true,
+           block_size = 6, ack_interval = 0.02, ack_block_end = true, hold_in = "both",
+           loss_by_txseq = 3, notices = true,
            th_cong = 2, th_route = 3, th_ack = 4, th_rc = 5, n_rc = 6, rto_initial = 1, rto_min = 0.05,
            rto_max = 10, freeze_rto_max = 1, rto_covers_hold = true, silence_max = 5, user_timeout = "off", keepalive = 60,
            g = 0.25, h = 0.5, g1 = 0.75, h1 = 1"#,
@@ -73,6 +74,7 @@ fn parameters_of_tpa_lie_on_top_of_a_profile() {
         block_size: 6,
         ack_interval: Duration::from_millis(20),
         ack_block_end: true,
+        hold_in: tpa::HoldIn::Both,
         loss_by_txseq: Some(3),
         notices: true,
         th_cong: 2,

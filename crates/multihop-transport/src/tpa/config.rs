@@ -31,6 +31,8 @@ pub struct Config {
     pub ack_interval: Duration,
     /// Acknowledge the segment that completes a block at once.
     pub ack_block_end: bool,
+    /// Which round-trip samples contain the time for which the peer held the ACK.
+    pub hold_in: HoldIn,
     /// When data fills a block.
     pub fill: Fill,
     /// How long data waits for more to fill a segment, or a block; zero does not wait.
@@ -74,6 +76,17 @@ pub struct Config {
     pub user_timeout: Option<Duration>,
 }
 
+/// Where the time counts for which the peer held an ACK (§3.4 and §5.2 have one sample for both).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HoldIn {
+    /// None.
+    Neither,
+    /// Those of the timeout.
+    Timeout,
+    /// Those of the timeout and those of the pacer.
+    Both,
+}
+
 /// When data fills a block.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fill {
@@ -97,6 +110,7 @@ impl Config {
             ack_policy: AckPolicy::EveryTwo,
             ack_interval: Duration::from_millis(100),
             ack_block_end: false,
+            hold_in: HoldIn::Timeout,
             fill: Fill::Block,
             block_fill: Duration::from_millis(10),
             loss_by_txseq: None,
@@ -231,6 +245,12 @@ impl Config {
         );
         keys.about("Whether the segment that completes a block is acknowledged at once.")
             .switch("ack_block_end", &mut self.ack_block_end);
+        let samples = [("neither", HoldIn::Neither), ("timeout", HoldIn::Timeout), ("both", HoldIn::Both)];
+        keys.about(
+            "Which round-trip samples contain the time for which the peer held the ACK: those of the timeout, \
+             those of the pacer too (both), or neither.",
+        )
+        .word("hold_in", &mut self.hold_in, &samples);
         keys.about("A segment counts as lost once this many later transmissions are acknowledged.")
             .whole_or_off("loss_by_txseq", &mut self.loss_by_txseq, 1..=127);
     }

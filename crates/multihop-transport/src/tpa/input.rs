@@ -1,6 +1,7 @@
 use multihop_core::{Duration, Instant, Payload};
 use multihop_wire::tpa::{Ack, AckPolicy, Body, Segment};
 
+use super::config::HoldIn;
 use super::receiver::{Arrival, Piece};
 use super::state::State;
 use super::timers::Timer;
@@ -177,12 +178,14 @@ impl Endpoint {
     fn sample_rtt(&mut self, round_trip: Duration, held: bool) {
         let hold = if held { self.peer_hold() } else { Duration::ZERO };
         let travel = round_trip.saturating_sub(hold);
-        // The timeout covers the hold by its samples, or by a term of its own.
-        self.rtt.sample(if self.config.rto.covers_hold { travel } else { round_trip });
+        // With `covers_hold` the timeout has the hold as a term of its own.
+        let kept = self.config.hold_in != HoldIn::Neither && !self.config.rto.covers_hold;
+        self.rtt.sample(if kept { round_trip } else { travel });
         self.counters.route_changes = self.rtt.route_changes();
         if let Some(pacer) = &mut self.pacer {
-            // DEVIATION tpa-1: the pacer's samples leave out what the receiver waits.
-            pacer.sample(self.mss, travel, None);
+            // DEVIATION tpa-1: by default the pacer's samples leave out what the receiver waits.
+            let kept = self.config.hold_in == HoldIn::Both;
+            pacer.sample(self.mss, if kept { round_trip } else { travel }, None);
         }
     }
 

@@ -27,7 +27,7 @@ mod state;
 mod timers;
 mod transmissions;
 
-pub use config::{Config, Fill, PROFILES, Profile};
+pub use config::{Config, Fill, HoldIn, PROFILES, Profile};
 pub use counters::Counters;
 pub use multihop_wire::tpa::{AckPolicy, Framing};
 pub use refusals::{Refusals, reset_for};

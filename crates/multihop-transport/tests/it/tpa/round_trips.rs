@@ -3,7 +3,7 @@
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
 use multihop_transport::connection::Data;
 use multihop_transport::pacing::PacingConfig;
-use multihop_transport::tpa::{Config, Endpoint, Input};
+use multihop_transport::tpa::{Config, Endpoint, HoldIn, Input};
 
 use super::templates::*;
 
@@ -49,7 +49,23 @@ fn the_interval_that_an_ack_was_held_is_in_the_samples_of_the_timeout() {
     s.at_ms(260).gets([held(1, &[0], 0)]).check(latest, Some(160));
 }
 
-/// Those of the timeout only if it adds the interval, those of the pacer always.
+#[test]
+fn the_time_that_an_ack_was_held_is_in_the_samples_that_hold_in_names() {
+    let after_one_held = |hold_in: HoldIn| {
+        let mut s = established(Config { hold_in, ..paced() });
+        s.app(|tpa| tpa.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 4 })));
+        s.at_ms(100).app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
+        s.at_ms(260).gets([held(1, &[0], 0)]);
+        (latest(&s.machine), gap(&s.machine))
+    };
+    // FHD = 2 (60 / 4 + 1000 * 8 / 2000) ms, or 2 (160 / 4 + 4) ms.
+    let (travel, all) = (Some(Duration::from_millis(38)), Some(Duration::from_millis(88)));
+    assert_eq!(after_one_held(HoldIn::Neither), (Some(60), travel));
+    assert_eq!(after_one_held(HoldIn::Timeout), (Some(160), travel));
+    assert_eq!(after_one_held(HoldIn::Both), (Some(160), all));
+}
+
+/// Those of the timeout only if it adds the interval, those of the pacer by default.
 #[test]
 fn the_interval_that_an_ack_was_held_is_taken_out() {
     let config = || {
