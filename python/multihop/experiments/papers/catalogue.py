@@ -15,6 +15,8 @@ from multihop.experiments.papers import (
     tcp_ap_rules,
     tpa,
     tpa_cross,
+    tpa_hold,
+    tpa_networks,
     tpa_simulation,
 )
 from multihop.experiments.study import Experiment
@@ -23,6 +25,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *tpa.EXPERIMENTS,
     *tpa_cross.EXPERIMENTS,
     *tpa_simulation.EXPERIMENTS,
+    *tpa_networks.EXPERIMENTS,
+    *tpa_hold.EXPERIMENTS,
     *tcp_ap.EXPERIMENTS,
     *tcp_ap_flows.EXPERIMENTS,
     *tcp_ap_random.EXPERIMENTS,

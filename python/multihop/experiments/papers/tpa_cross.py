@@ -14,7 +14,7 @@ from multihop.experiments.declare import GOODPUT, Axis, Claim, Effort, column, t
 from multihop.experiments.measures import frame, mean, total
 from multihop.experiments.papers import findings
 from multihop.experiments.papers.tpa import TCPS, TPA, TPAS, better
-from multihop.experiments.papers.tpa_simulation import CROSS_ROWS, FLOW, NS2, TEN_RUNS, table
+from multihop.experiments.papers.tpa_simulation import CROSS_ROWS, FLOW, NS2, TEN_RUNS, table, with_block_ends
 from multihop.experiments.papers.waits import Waits
 from multihop.experiments.reasons import Reason
 from multihop.experiments.study import Study, Values
@@ -293,4 +293,4 @@ BOTH = replace(
     plots=(),
     more=both,
 )
-EXPERIMENTS = (CROSS, HELLOS, RULED, BOTH)
+EXPERIMENTS = (with_block_ends(CROSS), HELLOS, RULED, BOTH)
