@@ -266,7 +266,7 @@ HOLD = Experiment(
     ],
     metrics=(GOODPUT, RTX, INSTANT),
     quick=Effort(1, {"duration": 120.0}),
-    full=Effort(5, {"duration": 220.0}),
+    full=Effort(3, {"duration": 120.0}),
     unstated=SIMULATION,
     spread="rule",
     more=analyse,
