@@ -16,7 +16,7 @@ import polars as pl
 from multihop.experiments import claims
 from multihop.experiments.comparison import WITHIN, Number, gains, numbers
 from multihop.experiments.declare import Axis, Effort, Settings, Unstated
-from multihop.experiments.papers import tcp_ap, tcp_ap_flows, tcp_ap_random, tpa_simulation
+from multihop.experiments.papers import tcp_ap, tcp_ap_flows, tcp_ap_random, tpa_networks, tpa_simulation
 from multihop.experiments.study import Experiment, Study, Values
 from multihop.experiments.verdicts import HELD
 from multihop.journal import Journal
@@ -50,7 +50,7 @@ def parts(rules: str) -> list[Experiment]:
         (tcp_ap_random.ONOFF_RANDOM, described),
     ]
     paced: dict[str, list[Any]] = {"transport": ["tcp-ap+da"], "sense": [550.0]}
-    tables = [getattr(tpa_simulation, name) for name in ("CROSS_AP", "PARALLEL_AP", "GRID_AP", "RANDOM_AP", "MOBILE_AP")]
+    tables = [tpa_simulation.CROSS_AP, tpa_simulation.PARALLEL_AP, tpa_simulation.GRID_AP, tpa_networks.RANDOM_AP, tpa_networks.MOBILE_AP]
     rows: list[tuple[Experiment, dict[str, list[Any]]]] = [(replace(one, claims=[]), paced) for one in tables]
     return [ruled(kept(one, keep), RULES[rules]) for one, keep in (*own, *rows)]
 
