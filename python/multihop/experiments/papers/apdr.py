@@ -124,7 +124,7 @@ DAMAGE = Unstated(
     "if it is of packets, round trips are far below Table 3's 60 to 420 ms (apdr-damage)",
 )
 THROUGHPUT = Plot("line", "goodput", x="nodes", by="routing", caption="Throughput.")
-DENSITIES = [10, 30, 50, 70]
+DENSITIES = [10, 30, 50]
 
 
 def network(id: str, place: str, title: str, found: str, routings: dict[str, dict[str, Any]], **more: Any) -> Experiment:
@@ -139,7 +139,7 @@ def network(id: str, place: str, title: str, found: str, routings: dict[str, dic
         axes=[NODES, Axis("routing", {"olsr": {"routing": OLSR}, **routings})],
         metrics=MEASURED,
         quick=Effort(3, {"duration": 300.0}, {"nodes": [30, 50]}),
-        full=more.pop("full", Effort(10, {"duration": 300.0}, {"nodes": DENSITIES})),
+        full=more.pop("full", Effort(8, {"duration": 300.0}, {"nodes": DENSITIES})),
         unstated=(*UNSTATED, TCP_WINDOW, HOURS, DAMAGE),
         plots=more.pop("plots", (THROUGHPUT,)),
         **more,
@@ -232,7 +232,7 @@ STATIC = network(
     ],
     plots=(THROUGHPUT, Plot("line", "reordered", x="nodes", by="routing", caption="Segments out of order.")),
 )
-FEWER = Effort(8, {"duration": 300.0}, {"nodes": [30, 50]})
+FEWER = Effort(4, {"duration": 300.0}, {"nodes": [30, 50]})
 PR_MOBILE = network(
     "apdr-pr-mobile",
     "section 8, left open",

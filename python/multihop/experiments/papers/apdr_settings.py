@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from multihop.experiments.declare import HOPS, INVALID, Axis, Claim, Document, Effort, Metric, Plot, Unstated, axis, versus
-from multihop.experiments.measures import difference, frame, total, weighted
+from multihop.experiments.measures import change, difference, frame, total, weighted
 from multihop.experiments.papers.apdr import FRAME_LOSS, HOURS, OLSR, PAPER, TRAFFIC, WALK, apdr, reserving
 from multihop.experiments.study import Experiment, Study, Values
 
@@ -190,7 +190,7 @@ LENGTHS = settings(
     ],
     metrics=(HOPS, METRICS[0], METRICS[2], INVALID),
     quick=Effort(4, {"duration": 300.0}, {"setting": [NS2, SHORT], "nodes": [10, 30, 50]}),
-    full=Effort(4, {"duration": 300.0}, {"setting": [NS2]}),
+    full=Effort(3, {"duration": 300.0}, {"setting": [NS2]}),
     published={"hops": hops_of_table_2()},
     plots=(Plot("line", "hops", x="nodes", by="routing", panel="setting", caption="Hops of a path (Table 2)."),),
     more=stretch,
@@ -270,7 +270,7 @@ WALKING = settings(
     axes=[SETTING_AXIS, Axis("routing", {**OF_OLSR, **OF_DELAY, **OF_IMPULSE})],
     metrics=METRICS,
     quick=Effort(3, {"duration": 300.0}, OF_WALKING),
-    full=Effort(8, {"duration": 300.0}, OF_WALKING),
+    full=Effort(6, {"duration": 300.0}, OF_WALKING),
     claims=[
         *compared("OLSR delivers more than APDR 0.8", "goodput", "olsr", "apdr 0.8", SHORT),
         *compared("round trips are shorter under APDR 0.8", "rtt", "apdr 0.8", "olsr", SHORT, less=True),
@@ -289,13 +289,26 @@ STATIC = settings(
     axes=[SETTING_AXIS, Axis("routing", {**OF_OLSR, **OF_RESERVED})],
     metrics=METRICS,
     quick=Effort(4, {"duration": 300.0}, {"setting": [NS2, SHORT, SMALL]}),
-    full=Effort(6, {"duration": 300.0}, {"setting": [NS2, SHORT]}),
+    full=Effort(4, {"duration": 300.0}, {"setting": [NS2, SHORT]}),
     more=gains,
 )
 # The setting that gives the report's result was found on seeds 1 to 20, among about 13; others test it.
 WITH_LOSSES = {"setting": SHORT}
 FRESH = 21
 ALONE: dict[str, Any] = {"setting": [SHORT], "routing": [f"olsr{STEADY}", f"apdr-pr{STEADY}"]}
+
+
+def tested(study: Study) -> None:
+    """What the gain is on other seeds than those that chose the setting."""
+    of, against = (SHORT, f"apdr-pr{STEADY}"), (SHORT, f"olsr{STEADY}")
+    found = difference(study, "goodput", of, against)
+    share = change(study, "goodput", of, against)
+    study.text(
+        f"This setting was chosen among about 13 because reserved paths delivered 13% more on seeds 1 to 20. On these seeds, which chose "
+        f"nothing, they deliver {found} kb/s more, {share:+.1%}."
+    )
+
+
 RESERVED = settings(
     "apdr-static-gain",
     "Figures 11 and 12, Table 3, section 7",
@@ -317,6 +330,7 @@ RESERVED = settings(
             ("fewer frames collide", "collided", {"at_most": 1.0}),
         )
     ],
+    more=tested,
 )
 PATIENT, BUSY = "ns-2, 100 retries", "sensed over 250 m, ten at any time"
 CHOICES: dict[str, dict[str, Any]] = {PATIENT: {"mac.short_retry": 100}, BUSY: {**RADIO_OF_SHORT, "traffic.restart": 0.1}}
@@ -330,7 +344,7 @@ LEFT_OPEN = settings(
     axes=[Axis("setting", CHOICES), Axis("routing", {"olsr": {"routing": OLSR}, "apdr-pr": reserving()})],
     metrics=METRICS,
     quick=Effort(4, {"duration": 200.0}, first=FRESH),
-    full=Effort(12, {"duration": 200.0}, first=FRESH),
+    full=Effort(6, {"duration": 200.0}, first=FRESH),
     claims=[
         versus(
             "they reorder less where the MAC does not give up",
