@@ -139,7 +139,7 @@ def network(id: str, place: str, title: str, found: str, routings: dict[str, dic
         axes=[NODES, Axis("routing", {"olsr": {"routing": OLSR}, **routings})],
         metrics=MEASURED,
         quick=Effort(3, {"duration": 300.0}, {"nodes": [30, 50]}),
-        full=more.pop("full", Effort(8, {"duration": 300.0}, {"nodes": DENSITIES})),
+        full=more.pop("full", Effort(6, {"duration": 300.0}, {"nodes": DENSITIES})),
         unstated=(*UNSTATED, TCP_WINDOW, HOURS, DAMAGE),
         plots=more.pop("plots", (THROUGHPUT,)),
         **more,
@@ -232,7 +232,7 @@ STATIC = network(
     ],
     plots=(THROUGHPUT, Plot("line", "reordered", x="nodes", by="routing", caption="Segments out of order.")),
 )
-FEWER = Effort(4, {"duration": 300.0}, {"nodes": [30, 50]})
+FEWER = Effort(3, {"duration": 300.0}, {"nodes": [50]})
 PR_MOBILE = network(
     "apdr-pr-mobile",
     "section 8, left open",
@@ -260,7 +260,7 @@ DAMAGED = Experiment(
     axes=[ERRORS, NODES, Axis("routing", {"olsr": {"routing": OLSR}, "apdr-pr": reserving()})],
     metrics=MEASURED,
     quick=Effort(3, {"duration": 300.0}, {"nodes": [30]}),
-    full=Effort(6, {"duration": 300.0}, {"nodes": [30, 50]}),
+    full=Effort(3, {"duration": 300.0}, {"nodes": [30]}),
     unstated=(*UNSTATED, TCP_WINDOW, HOURS),
 )
 EXPERIMENTS = (OSCILLATION, MOBILE, STATIC, PR_MOBILE, HYSTERESIS, DAMAGED)
