@@ -12,6 +12,7 @@ from typing import Any
 
 from multihop.experiments.declare import FAIRNESS, GOODPUT, Axis, Claim, Effort, Metric, Plot, Settings, Unstated, gain, versus
 from multihop.experiments.papers import findings
+from multihop.experiments.papers.adtcp_testbed import TESTBED
 from multihop.experiments.papers.receiver import receiver
 from multihop.experiments.reasons import Reason
 from multihop.experiments.study import Experiment
@@ -212,89 +213,6 @@ FRIENDLY = Experiment(
         ),
     ),
     plots=(Plot("bar", "goodput", x="flows", caption="Aggregate throughput."),),
-)
-LINUX = {"preset": "linux", "window_max": 8}
-PATIENT = {"kind": "adtcp", "probe_max": "off", **LINUX}
-AWAY = [
-    [],
-    [],
-    [],
-    [],
-    [
-        [0.0, 800.0, 0.0],
-        [30.0, 800.0, 0.0],
-        [60.0, 860.0, 0.0],
-        [75.0, 860.0, 0.0],
-        [105.0, 800.0, 0.0],
-        [150.0, 800.0, 0.0],
-        [180.0, 860.0, 0.0],
-        [195.0, 860.0, 0.0],
-        [225.0, 800.0, 0.0],
-    ],
-]
-CHANNELS = Axis(
-    "channel",
-    {"clear": {}, "weak signal": {"radio.frame_loss": 0.25}, "walking": {"mobility": {"kind": "waypoints", "waypoints": AWAY}}},
-    "",
-)
-TESTBED = Experiment(
-    id="adtcp-testbed",
-    paper=PAPER,
-    place="Figure 7, section 6",
-    title="four hops of laptops",
-    found="Two transfers of 27 MB side by side, ADTCP and Reno. Over a clear channel they are level (less than 5% for ADTCP's computing); with a weak "
-    "signal ADTCP is 30% faster, with a walking receiver more than twice as fast.",
-    scenario={
-        "duration": 300.0,
-        "mac": {"flavour": "standard", "rts_threshold": 0},
-        "topology": {"kind": "chain", "hops": 4},
-        "routing": {"protocol": "static"},
-        "flow": [{"from": 0, "to": 4, "transport": PATIENT}, {"from": 0, "to": 4, "transport": {"kind": "reno", **LINUX}}],
-    },
-    axes=[CHANNELS],
-    metrics=(Metric("adtcp", "ADTCP, kb/s", "flows.0.goodput_kbps"), Metric("reno", "Reno, kb/s", "flows.1.goodput_kbps"), FAIRNESS),
-    quick=Effort(5),
-    full=Effort(20, {"duration": 1500.0}),
-    claims=[
-        Claim(
-            "level over a clear channel, within 10%",
-            "adtcp",
-            {"channel": "clear"},
-            {"channel": "clear"},
-            than="reno",
-            at_least=0.9,
-            at_most=1.1,
-        ),
-        Claim(
-            "30% faster with a weak signal",
-            "adtcp",
-            {"channel": "weak signal"},
-            {"channel": "weak signal"},
-            than="reno",
-            at_least=gain(0.3),
-            size=0.3,
-            reason=Reason(findings.RELATIVE_LOSS),
-        ),
-        Claim(
-            "more than twice as fast with a walking receiver",
-            "adtcp",
-            {"channel": "walking"},
-            {"channel": "walking"},
-            than="reno",
-            at_least=gain(1.0),
-        ),
-    ],
-    unstated=(
-        Unstated("the weak signal", "25% of frames to or from every node are lost", "no measure is given"),
-        Unstated("the walk", "60 m and back at 2 m/s, twice; the last link breaks at 250 m", "disconnections are mentioned, no path"),
-        Unstated(
-            "27 MB or a time", "transfers without end over a fixed time", "throughput over a time that both share compares them alike"
-        ),
-    ),
-    plots=(
-        Plot("bar", "adtcp", x="channel", caption="Throughput of ADTCP."),
-        Plot("bar", "reno", x="channel", caption="Throughput of Reno beside it."),
-    ),
 )
 METRICS = Experiment(
     id="adtcp-metrics",

@@ -161,6 +161,7 @@ SINGLE = moving(
     axes=[AMONG, kinds({**BASES, **{name: kind for name, (kind, _) in OPTIONS.items()}})],
     metrics=(SHARE,),
     quick=TWENTY,
+    full=TWENTY,
     plots=(),
     more=worth,
 )
@@ -192,6 +193,7 @@ ROUTING = moving(
     axes=[AMONG, Axis("routing", ROUTINGS), kinds({"reno": RENO, "elfn, 2 s": ELFN, "elfn, rtt": SOON})],
     metrics=(SHARE,),
     quick=TWENTY,
+    full=TWENTY,
     plots=(),
     spread="transport",
     more=other_routing,

@@ -254,11 +254,6 @@ NO_OPTIMUM = (
 )
 
 # ADTCP.
-RELATIVE_LOSS = (
-    "A weak signal that stays weak is nothing unusual to a receiver that compares with its own past: PLR is high in the top 30% of its samples, and with a loss in every few packets "
-    "most are alike. At 310 of 520 losses the receiver was in the state normal, at 118 in that of a disconnection and at 60 in that of a channel error (seed 1), and a sender that learns the state normal "
-    "does what Reno does; it has 66 timeouts beside Reno's 78. In the paper's test the receiver walked away during the transfer, so that its loss grew, for which PLR is made; it gives neither distance nor loss."
-)
 MORE_ROUTE_CHANGES = (
     "What is judged wrongly are losses on routes that change: of those without a full queue 22% were met in the state of congestion when a route had changed and 5% when "
     "a frame was damaged (all speeds, three streams). After a change the first packets come late and after a silence, so that IDD is high and STT low together. "
