@@ -38,8 +38,6 @@ EIFS = Unstated("EIFS in the MAC of 1999", "on", "it is not known whether that M
 FAST, FASTER = {"speed": [10, 20, 30]}, {"speed": [20, 30]}
 PATTERN_RUNS = Effort(10, keep=FAST)
 FIFTY = Effort(50)
-# At 2 m/s a pattern takes 1800 s, three quarters of all, and the claims are about faster nodes.
-TWENTY_FAST = Effort(20, keep=FAST)
 
 
 def moving(id: str, place: str, title: str, found: str, **more: Any) -> Experiment:
@@ -143,7 +141,6 @@ CACHE = moving(
     "Figure 7, section 5.3",
     "replies from route caches",
     "Without replies from caches a single connection does startlingly better.",
-    full=TWENTY_FAST,
     axes=[SPEEDS, REPLIES],
     claims=[versus("more without replies from caches", "acked", False, True, axis="cache replies", each=FAST)],
     plots=CACHE_PLOT,
@@ -208,7 +205,6 @@ RESTORE = moving(
     "Figure 13, section 6",
     "what a restored route changes",
     "Setting the window to one (W/ELFN) hardly matters; setting the timeout to 6 s as well (RTO/W/ELFN) costs throughput.",
-    full=TWENTY_FAST,
     axes=[SPEEDS, kinds({"elfn": tcp("elfn"), "elfn-w": tcp("elfn-w"), "elfn-rto-w": tcp("elfn-rto-w")})],
     claims=[
         versus("window one: within 15% of no change", "acked", "elfn-w", "elfn", at_least=0.85, at_most=1.15, each=FAST),
@@ -220,7 +216,6 @@ CHOICE = moving(
     "Figure 14, section 6",
     "what to probe with",
     "The first packet of the window, or the lowest that was reported lost: no difference.",
-    full=TWENTY_FAST,
     axes=[SPEEDS, kinds({"reno": RENO, "elfn": tcp("elfn", probe="first"), "elfn, lowest": tcp("elfn", probe="lowest-lost")})],
     claims=[versus("either probe: within 10%", "acked", "elfn, lowest", "elfn", at_least=0.9, at_most=1.1, each=FAST)],
 )
