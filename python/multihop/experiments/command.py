@@ -62,9 +62,9 @@ def main(arguments: Sequence[str]) -> int:
     run.add_argument(
         "--budget",
         type=float,
-        default=BUDGET,
         metavar="SECONDS",
-        help=f"add no seeds if an experiment would need more CPU time than this (default: {BUDGET:g})",
+        help="add no seeds if an experiment would need more CPU time than this "
+        f"(default: {BUDGET:g}, with --full {BUDGET_FULL:g})",
     )
     run.add_argument("--jobs", type=_positive, metavar="N", help="number of parallel runs")
     run.add_argument("--on", metavar="ADDRESS", help="run on a cluster: the address of a Dask scheduler")
@@ -135,7 +135,8 @@ def _show(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     where = Where(options.jobs, options.on, options.shard)
-    suite = Suite(options.out, options.full, where, limits=Limits(options.looks, options.budget))
+    budget = options.budget if options.budget is not None else BUDGET_FULL if options.full else BUDGET
+    suite = Suite(options.out, options.full, where, limits=Limits(options.looks, budget))
     studies = []
     chosen = experiments(options.id)
     kept = [] if options.full or options.markdown is None else pages.replaced(chosen, options.markdown)
@@ -299,7 +300,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "report": _report,
     "summary": _summary,
 }
-LOOKS, BUDGET = 4, 600.0
+LOOKS, BUDGET, BUDGET_FULL = 4, 20.0, 600.0
 
 
 def _finite(value: float) -> float | None:
