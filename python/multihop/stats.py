@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import multihop._core as _core
 from multihop._core import student_t
 
-__all__ = ["Interval", "batch_means", "format_mean", "interval", "student_t"]
+__all__ = ["Interval", "batch_means", "format_mean", "independent", "interval", "student_t"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,24 @@ def interval(values: Iterable[float], level: float = 0.95) -> Interval:
     if found is None:
         raise ValueError("no samples")
     return Interval(*found, len(samples), level)
+
+
+def independent(ours: Sequence[float], theirs: Sequence[float], level: float = 0.95) -> Interval:
+    """Welch's interval of the difference of two means; infinite for single samples."""
+    counts = len(ours), len(theirs)
+    count = min(counts)
+    if not count:
+        raise ValueError("no samples")
+    means = [math.fsum(one) / len(one) for one in (ours, theirs)]
+    if count == 1:
+        return Interval(means[0] - means[1], math.inf, count, level)
+    errors = [statistics.variance(one) / len(one) for one in (ours, theirs)]
+    variance = math.fsum(errors)
+    if variance == 0:
+        return Interval(means[0] - means[1], 0.0, count, level)
+    freedom = variance**2 / math.fsum(error**2 / (n - 1) for error, n in zip(errors, counts, strict=True))
+    half = student_t(freedom, _checked(level)) * math.sqrt(variance)
+    return Interval(means[0] - means[1], half, count, level)
 
 
 def batch_means(values: Sequence[float], batches: int, level: float = 0.95) -> Interval:

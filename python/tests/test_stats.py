@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihop.stats import Interval, batch_means, interval, student_t
+from multihop.stats import Interval, batch_means, independent, interval, student_t
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,14 @@ def test_printed_with_the_digits_that_the_interval_supports() -> None:
     assert str(Interval(1234.567, 12.3, 5, 0.95)) == "1235 ± 12"
     assert str(Interval(1234.567, 1.23, 5, 0.95)) == "1234.6 ± 1.2"
     assert str(Interval(0.98765, 0.00321, 5, 0.95)) == "0.9877 ± 0.0032"
+
+
+def test_the_difference_of_independent_means_has_welchs_interval() -> None:
+    # Two samples of two, each with a variance of 2: 2 degrees of freedom.
+    found = independent([0.0, 2.0], [10.0, 12.0])
+    assert (found.mean, found.n) == (-10.0, 2)
+    assert found.half == pytest.approx(student_t(2, 0.95) * 2**0.5)
+    assert independent([1.0, 1.0], [1.0, 1.0]).half == 0.0
+    assert independent([1.0], [2.0, 3.0]).half == float("inf")
+    with pytest.raises(ValueError, match="no samples"):
+        independent([], [1.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -15,7 +15,7 @@ from typing import Any
 from multihop import _core
 from multihop.experiments.declare import Metric
 from multihop.experiments.ns2 import program
-from multihop.experiments.ns2.script import Flow, Network
+from multihop.experiments.ns2.script import SENSE_RANGE, Flow, Network
 from multihop.experiments.study import Samples, Study, Values, pick
 from multihop.progress import Progress
 
@@ -41,22 +41,33 @@ class Sender:
         return Flow(*ends, self.variant, self.delayed_acks, self.window)
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What ns-2 is given for the runs of a cell."""
+
+    routing: str
+    """`static`, `AODV` or `DSR`."""
+    sender: Sender
+    sense_range: float = SENSE_RANGE
+
+
 class Pairs:
     """Runs of ns-2, kept in a file beside those of the study."""
 
-    def __init__(self, study: Study, routing: str, sender: str, senders: dict[str, Sender]) -> None:
+    def __init__(self, study: Study, kind: Callable[[Values], Kind]) -> None:
         self.study = study
-        self.senders = senders
-        names = [axis.name for axis in study.experiment.axes]
-        self.routing, self.sender = names.index(routing), names.index(sender)
+        self.kind = kind
+        self.seeds: dict[Values, int] = {}
+        """How many seeds of each cell have been asked for."""
         self.path = study.folder / FILE if study.folder is not None else None
         self.found: dict[str, dict[str, Any]] = {}
         if self.path is not None and self.path.is_file():
             lines = self.path.read_text().splitlines()
             self.found = {one["key"]: one["result"] for one in map(json.loads, lines)}
 
-    def run(self, jobs: int | None = None) -> int:
-        """Run what is missing, if ns-2 is installed; returns how many runs are missing still."""
+    def run(self, cells: Iterable[Values], seeds: int, jobs: int | None = None) -> int:
+        """Run what is missing of some cells, if ns-2 is installed; returns how many are still missing."""
+        self.seeds |= dict.fromkeys(cells, min(seeds, self.study.seeds))
         missing = [(key, *one) for key, *one in self._all() if key not in self.found]
         if not missing or not program.installed():
             return len(missing)
@@ -72,27 +83,30 @@ class Pairs:
 
     def samples(self, metric: Metric, cell: Values) -> Samples:
         """A metric in every run of a cell."""
-        values = {
-            (seed, 0): pick(self.found[key], metric)
-            for key, one, seed in self._all()
-            if one == cell and key in self.found
-        }
-        return {seed: value for seed, value in values.items() if value is not None}
+        found = {(seed, 0): pick(self.found[self._key(cell, seed)], metric) for seed in self._seeds(cell)}
+        return {seed: value for seed, value in found.items() if value is not None}
 
     def _all(self) -> Iterator[tuple[str, Values, int]]:
-        for cell in self.study.accepted():
-            for seed in self.study.each_seed():
-                scenario = json.dumps(self.study.request(cell, seed))
-                yield sha256(f"{RULES} {cell} {scenario}".encode()).hexdigest()[:32], cell, seed
+        for cell in self.seeds:
+            for seed in self._seeds(cell):
+                yield self._key(cell, seed), cell, seed
+
+    def _seeds(self, cell: Values) -> range:
+        return self.study.each_seed(self.seeds[cell])
+
+    def _key(self, cell: Values, seed: int) -> str:
+        scenario = json.dumps(self.study.request(cell, seed))
+        return sha256(f"{RULES} {cell} {scenario}".encode()).hexdigest()[:32]
 
     def _perform(self, cell: Values, seed: int) -> dict[str, Any]:
         result = self.study.result(cell, seed).data
-        sender = self.senders[cell[self.sender]]
+        kind = self.kind(cell)
         network = Network(
             duration=result["sim_seconds"],
-            routing=cell[self.routing],
+            routing=kind.routing,
             movement=movement(self.study, cell, seed),
-            flows=tuple(sender.theirs(flow) for flow in result["flows"]),
+            flows=tuple(kind.sender.theirs(flow) for flow in result["flows"]),
+            sense_range=kind.sense_range,
         )
         return program.run(network, seed, self.study.experiment.scenario["warmup"])
 

@@ -17,6 +17,11 @@ UDP_IP = {"static": 28, "AODV": 8, "DSR": 8}
 for IP."""
 RANGE = 250.0
 """m: ns-2's default decode range."""
+SENSE_RANGE = 550.0
+"""m: ns-2's default sense range."""
+TWO_RAY_GROUND = 0.28183815 * 1.5**4
+"""W m^4: ns-2's default transmit power times the fourth power of its antenna height; over the fourth power of
+a distance it gives the received power."""
 AREA_MARGIN = 1.0
 """m around all positions, which ns-2 wants inside of its area."""
 
@@ -65,6 +70,7 @@ class Network:
     data_rate: str = "2Mb"
     basic_rate: str = "1Mb"
     rto_min: float = 0.2
+    sense_range: float = SENSE_RANGE
 
     def script(self, seed: int, movement: Path, trace: Path, *, frames: bool) -> str:
         """The file of settings; `frames` puts those of the MAC into the trace."""
@@ -87,7 +93,9 @@ class Network:
 
     def defaults(self) -> list[str]:
         """Class, variable and value of what differs from ns-2's own settings."""
+        sensing = f"Phy/WirelessPhy CSThresh_ {TWO_RAY_GROUND / (self.sense_range + 0.02) ** 4:.6e}"
         return [
+            *([sensing] if self.sense_range != SENSE_RANGE else []),
             f"Mac/802_11 dataRate_ {self.data_rate}",
             f"Mac/802_11 basicRate_ {self.basic_rate}",
             f"Agent/TCP minrto_ {self.rto_min}",

@@ -4,121 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import polars as pl
-
-from multihop.experiments.declare import GOODPUT, RTX, Axis, Document, Effort, Metric, axis
-from multihop.experiments.measures import total
-from multihop.experiments.ns2 import program
-from multihop.experiments.ns2.pairs import Pairs, Sender
-from multihop.experiments.study import Study, Values
+from multihop.experiments.declare import Axis, Effort, axis
+from multihop.experiments.validation.ns2_compare import METRICS, ROUTING, SENDERS, Comparison
 from multihop.experiments.validation.part import Page
-from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, Verdict
-from multihop.stats import Interval, interval
-
-LIMIT = 0.03
-PAYLOAD = 1460
-# The constants of ns-2.35: preset of 2.30, no limit to the back-off but 60 s.
-TCP = {"preset": "ns2-2.30", "rto_max": 60.0, "backoff_limit": 1_000_000}
-
-
-def _tcp(kind: str, window: int) -> dict[str, Any]:
-    return {"app": "ftp", "transport": {"kind": kind, "window_max": window, **TCP}}
-
-
-SENDERS = {
-    "UDP": Sender({"app": "cbr", "rate_kbps": 2000.0, "size": PAYLOAD}),
-    "NewReno": Sender(_tcp("newreno", 20), "Newreno", window=20),
-    "Reno, window 8": Sender(_tcp("reno", 8), "Reno", window=8),
-    "NewReno, delayed ACKs": Sender(_tcp("newreno+da", 20), "Newreno", delayed_acks=True, window=20),
-    "CBR": Sender({"app": "cbr", "rate_kbps": 16.384, "size": 512}),
-}
-# DSR puts a second IP header before a segment of TCP, which has one already.
-ROUTING: dict[str, dict[str, Any]] = {
-    "static": {"routing.protocol": "static", "mac.arp": "oracle"},
-    "AODV": {"routing.protocol": "aodv"},
-    "DSR": {"routing.protocol": "dsr", "routing.ip_extra": 20},
-}
-
-
-def _per_segment(value: str) -> Metric:
-    def of(document: Document) -> float | None:
-        delivered = total(document, "segments_delivered")
-        return 1000 * float(COUNTS[value](document)) / delivered if delivered else None
-
-    return Metric(value, f"{value} for each 1000 segments", of)
-
-
-COUNTS = {
-    "retry limits": lambda document: document["mac"]["drops"],
-    "route errors": lambda document: document["routing"]["packets"].get("rerr", 0),
-}
-METRICS = (GOODPUT, RTX, *map(_per_segment, COUNTS))
-
-
-def compare(study: Study) -> None:
-    """Run ns-2 on the same networks and put its numbers beside ours."""
-    pairs = Pairs(study, "routing", "sender", SENDERS)
-    missing = pairs.run()
-    if missing:
-        study.text(f"{missing} runs of ns-2 are missing: {program.PROGRAM} is not installed (Debian: ns2).")
-        return
-    study.text(f"Against ns-{program.version()}.") if program.installed() else None
-    study.table(_table(study, pairs), "Ours, then ns-2, then the paired difference relative to ns-2")
-    for value in study.axes[0].values:
-        cells = [cell for cell in study.accepted() if cell[0] == value]
-        study.found.append(_verdict(study, pairs, str(value), cells))
-    for note in NOTES[study.experiment.id]:
-        study.text(note)
-
-
-def _table(study: Study, pairs: Pairs) -> pl.DataFrame:
-    rows = []
-    for cell in study.accepted():
-        row = {one.name: str(value) for one, value in zip(study.axes, cell, strict=True)}
-        for metric in METRICS:
-            ours, theirs = study.samples(metric.name, cell).values(), pairs.samples(metric, cell).values()
-            row[metric.label] = f"{_mean(ours)}; {_mean(theirs)}"
-        found = difference(study, pairs, cell)
-        row["difference, %"] = f"{100 * found.mean:+.1f} ± {100 * found.half:.1f}" if found else "-"
-        rows.append(row)
-    return pl.DataFrame(rows)
-
-
-def _mean(values: Any) -> str:
-    found = list(values)
-    return str(interval(found)) if found else "-"
-
-
-def difference(study: Study, pairs: Pairs, cell: Values) -> Interval | None:
-    """Our goodput less that of ns-2, seed by seed, as a share of ns-2's mean; nothing if ns-2 delivers nothing."""
-    ours, theirs = study.samples("goodput", cell), pairs.samples(GOODPUT, cell)
-    mean = interval(theirs.values()).mean
-    if not mean:
-        return None
-    return interval((ours[seed] - theirs[seed]) / mean for seed in ours if seed in theirs)
-
-
-def _verdict(study: Study, pairs: Pairs, group: str, cells: list[Values]) -> Verdict:
-    compared = {cell: difference(study, pairs, cell) for cell in cells}
-    found = {cell: one for cell, one in compared.items() if one}
-    if not found:
-        return Verdict(f"{group}: goodput agrees with ns-2 within {LIMIT:.0%}", NOT_DECIDED, "ns-2 delivers nothing")
-    inside = sum(one.low >= -LIMIT and one.high <= LIMIT for one in found.values())
-    # Where ns-2 delivers nothing, nothing agrees.
-    word = word_of(list(found.values())) if len(found) == len(compared) else NOT_HELD
-    worst = max(found, key=lambda cell: abs(found[cell].mean))
-    name = " ".join(str(value) for value in worst)
-    why = f"{inside} of {len(compared)} intervals are inside; largest mean difference {found[worst].mean:+.1%} ± {found[worst].half:.1%}, {name}"
-    return Verdict(f"{group}: goodput agrees with ns-2 within {LIMIT:.0%}", word, why)
-
-
-def word_of(differences: list[Interval]) -> str:
-    """Held if every interval lies within the limit, not held if one lies outside of it."""
-    if any(one.low > LIMIT or one.high < -LIMIT for one in differences):
-        return NOT_HELD
-    inside = all(one.low >= -LIMIT and one.high <= LIMIT for one in differences)
-    return HELD if inside else NOT_DECIDED
-
 
 NOTES = {
     "validation-ns2-chain": (
@@ -190,44 +78,44 @@ CHAIN = PAGE.experiment(
     "chains with static routes in ns-2",
     "Does ns-2 itself carry what the ns2 flavour carries? Chains of 200 m hops with fixed routes and known addresses. ns-2 has no "
     "routing agent for this; here its nodes have one link layer object for each neighbour.",
-    Effort(6),
+    Effort(48),
     scenario={**BASE, "topology": {"kind": "chain"}, "flow": _flows(1)},
     axes=[_senders("UDP", "NewReno", "Reno, window 8", "NewReno, delayed ACKs"), _routing("static"), HOPS],
     metrics=METRICS,
-    more=compare,
+    more=Comparison(6, notes=NOTES["validation-ns2-chain"]),
 )
 ROUTED = PAGE.experiment(
     "ns2-routes",
     "chains under routing protocols in ns-2",
     "What do false link failures cost in ns-2? The same chains under AODV and DSR, with ns-2's ARP.",
-    Effort(8),
+    Effort(200),
     scenario={**BASE, "topology": {"kind": "chain"}, "flow": _flows(1)},
     axes=[_routing("AODV", "DSR"), _senders("NewReno", "Reno, window 8"), HOPS],
     metrics=METRICS,
-    more=compare,
+    more=Comparison(8, notes=NOTES["validation-ns2-routes"]),
 )
 LAYOUTS = PAGE.experiment(
     "ns2-layouts",
-    "cross and grid in ns-2",
-    "Several flows that meet: two in the cross, six in the grid.",
-    Effort(6),
+    "cross, parallel chains and grid in ns-2",
+    "Several flows that meet: two in the cross and on parallel chains, six in the grid.",
+    Effort(24),
     scenario=BASE,
     axes=[
         Axis(
             "layout",
-            {kind: {"topology.kind": kind, "flow": _flows(count)} for kind, count in (("cross", 2), ("grid", 6))},
+            {kind: {"topology.kind": kind, "flow": _flows(count)} for kind, count in (("cross", 2), ("parallel", 2), ("grid", 6))},
         ),
         _routing("static", "AODV", "DSR"),
         _senders("NewReno", "NewReno, delayed ACKs"),
     ],
     metrics=METRICS,
-    more=compare,
+    more=Comparison(6, notes=NOTES["validation-ns2-layouts"]),
 )
 MOVING = PAGE.experiment(
     "ns2-moving",
     "moving nodes in ns-2",
     "30 nodes move by random waypoint in 1000 m x 500 m, at 0.5 to 10 m/s without pauses; four flows.",
-    Effort(12),
+    Effort(24),
     scenario={
         **BASE,
         "topology": {"kind": "random", "nodes": 30, "area": [1000.0, 500.0]},
@@ -236,6 +124,40 @@ MOVING = PAGE.experiment(
     },
     axes=[_routing("AODV", "DSR"), _senders("NewReno", "CBR")],
     metrics=METRICS,
-    more=compare,
+    more=Comparison(12, notes=NOTES["validation-ns2-moving"]),
 )
-EXPERIMENTS = (CHAIN, ROUTED, LAYOUTS, MOVING)
+WINDOWS = PAGE.experiment(
+    "ns2-windows",
+    "small windows on cross, parallel chains and grid in ns-2",
+    "The rows TCP-2 and TCP-3 of the TPA paper: NewReno with delayed ACKs and a window of 2 or 3 segments. ns-2.35 has its own AODV, with link "
+    "failures from the MAC; the paper ran AODV-UU. On the lines of the grid every third node is 600 m away, outside of a sense range of 550 m "
+    "and inside of one of 601 m.",
+    Effort(24),
+    scenario=BASE,
+    axes=[
+        Axis(
+            "layout",
+            {
+                "cross": {"topology.kind": "cross", "flow": _flows(2)},
+                "parallel": {"topology.kind": "parallel", "flow": _flows(2)},
+                "grid": {"topology.kind": "grid", "flow": _flows(6)},
+                "grid, 601 m": {"topology.kind": "grid", "flow": _flows(6), "radio.sense_range": 601.0},
+            },
+        ),
+        _routing("static", "AODV"),
+        _senders("TCP-2", "TCP-3"),
+    ],
+    metrics=METRICS,
+    more=Comparison(4, looks=1),
+)
+LONG = PAGE.experiment(
+    "ns2-long",
+    "long chains in ns-2",
+    "NewReno over the longest chains of the TCP-AP paper, with AODV as there.",
+    Effort(24),
+    scenario={**BASE, "topology": {"kind": "chain"}, "flow": _flows(1)},
+    axes=[_routing("AODV"), _senders("NewReno"), axis("hops", "topology.hops", [14, 20], "hops")],
+    metrics=METRICS,
+    more=Comparison(4, looks=1),
+)
+PARTS = (CHAIN, ROUTED, LAYOUTS, MOVING, WINDOWS, LONG)

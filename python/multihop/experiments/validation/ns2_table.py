@@ -1,0 +1,148 @@
+"""All comparisons with ns-2 in one table, and what ns-2 says of the numbers that papers print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from multihop.experiments import sequential
+from multihop.experiments.declare import GOODPUT, Effort
+from multihop.experiments.ns2 import program
+from multihop.experiments.papers.elfn import FIGURE_1
+from multihop.experiments.study import Experiment, Study, Values
+from multihop.experiments.validation.ns2 import LAYOUTS, PAGE, PARTS, ROUTED, WINDOWS
+from multihop.experiments.validation.ns2_compare import LIMIT, Compared, Comparison, mean_of, word_of
+from multihop.experiments.verdicts import HELD, NOT_HELD
+from multihop.journal import Journal
+from multihop.stats import Interval, interval
+
+NEAR = 0.15
+"""Beyond this the printed number and ns-2 are called different."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number of a paper, kb/s, and the cell that has the same network."""
+
+    where: str
+    kbps: float
+    part: Experiment
+    cell: Values
+    layout: str = ""
+    """If the cell does not name it."""
+
+
+def summarise(study: Study) -> None:
+    """Put the finished parts into one table."""
+    assert study.folder is not None
+    parts = {one.id: found for one in PARTS if (found := _part(one, study.folder.parent)) is not None}
+    absent = [one.id for one in PARTS if one.id not in parts]
+    if absent:
+        study.text(f"Not run yet, or without ns-2: {', '.join(absent)}.")
+    if not parts:
+        return
+    version = f"ns-{program.version()}" if program.installed() else "ns-2"
+    study.table(
+        pl.DataFrame([row for one in parts.values() for row in _rows(one)]), f"ns-2 beside ours, all layouts: {CAPTION} Against {version}"
+    )
+    study.text(_counted(list(parts.values())))
+    study.table(
+        pl.DataFrame([_beside(parts[one.part.id], one) for one in PRINTED if one.part.id in parts]),
+        f"What ns-2 says of the papers' numbers. {BESIDE}",
+    )
+    for note in NOTES:
+        study.text(note)
+
+
+def _part(experiment: Experiment, folder: Path) -> Compared | None:
+    """A part and its runs in ns-2, if both are finished."""
+    own = folder / experiment.id
+    if not own.is_dir():
+        return None
+    study = Study(experiment, experiment.full, Journal(own), folder=own)
+    sequential.restore(study, own)
+    assert isinstance(experiment.more, Comparison)
+    found = None if study.missing else experiment.more.compared(study)
+    return None if found is None or found.missing else found
+
+
+def _rows(part: Compared) -> Iterator[dict[str, str]]:
+    for cell in part.study.accepted():
+        of = dict(zip((one.name for one in part.study.axes), map(str, cell), strict=True))
+        layout = of.get("layout") or (f"chain, {of['hops']} hops" if "hops" in of else "moving nodes")
+        yield {"layout": layout, "routing": of["routing"], "sender": of["sender"], **part.measured(cell)}
+
+
+def _counted(parts: list[Compared]) -> str:
+    """How many comparisons agree, and by how much kinds of routing differ in the mean."""
+    found: dict[str, list[Interval]] = {}
+    for part in parts:
+        place = [one.name for one in part.study.axes].index("routing")
+        for cell in part.study.accepted():
+            if one := part.difference(cell):
+                found.setdefault(cell[place], []).append(one)
+    every = [one for several in found.values() for one in several]
+    inside, outside = (sum(word_of([one]) == word for one in every) for word in (HELD, NOT_HELD))
+    means = "; ".join(f"{name} {mean_of(several)} ({len(several)} rows)" for name, several in found.items())
+    return (
+        f"{len(every)} comparisons: {inside} agree within {LIMIT:.0%}, {outside} differ by more, {len(every) - inside - outside} are not decided. "
+        f"Mean differences: {means}."
+    )
+
+
+def _beside(part: Compared, printed: Printed) -> dict[str, str]:
+    """A number of a paper, ns-2's and ours."""
+    theirs = interval(part.pairs.samples(GOODPUT, printed.cell).values())
+    ours = interval(part.study.samples("goodput", printed.cell).values())
+    word = "the paper's" if abs(theirs.mean / printed.kbps - 1) <= NEAR else "not the paper's"
+    return {
+        "paper": printed.where,
+        "network": ", ".join(part for part in (printed.layout, *map(str, printed.cell)) if part),
+        "printed, kb/s": f"{printed.kbps:g}",
+        "ns-2": f"{theirs} ({theirs.mean / printed.kbps - 1:+.0%})",
+        "ours": f"{ours} ({ours.mean / printed.kbps - 1:+.0%})",
+        f"ns-2 has, within {NEAR:.0%}": word,
+    }
+
+
+def _windows(where: str, layouts: tuple[str, ...], tcp2: float, tcp3: float) -> list[Printed]:
+    return [
+        Printed(where, kbps, WINDOWS, (layout, routing, sender))
+        for layout in layouts
+        for routing in ("static", "AODV")
+        for sender, kbps in (("TCP-2", tcp2), ("TCP-3", tcp3))
+    ]
+
+
+def _delayed(where: str, layout: str, kbps: float) -> list[Printed]:
+    """TCP-uc: in 120 s a window of 20 segments limits these flows as little as one of 64."""
+    return [Printed(where, kbps, LAYOUTS, (layout, routing, "NewReno, delayed ACKs")) for routing in ("static", "AODV")]
+
+
+PRINTED = (
+    *(Printed("ELFN, Figure 1", kbps, ROUTED, ("DSR", "Reno, window 8", hops), "chain") for hops, kbps in enumerate(FIGURE_1, 1)),
+    *_windows("TPA, Table 4", ("cross",), 292.0, 282.5),
+    *_delayed("TPA, Table 4", "cross", 280.7),
+    *_windows("TPA, Table 7", ("parallel",), 292.2, 283.3),
+    *_delayed("TPA, Table 7", "parallel", 279.5),
+    *_windows("TPA, Table 9", ("grid", "grid, 601 m"), 270.1, 263.9),
+    *_delayed("TPA, Table 9", "grid", 268.0),
+)
+NOTES: tuple[str, ...] = ()
+CAPTION = "ours; ns-2. Differences of goodput are relative to ns-2, with the intervals that decide: 97.5% in parts with two looks, 95% in the others."
+BESIDE = "In parentheses: the difference from the printed number"
+SUMMARY = PAGE.experiment(
+    "ns2",
+    "ns-2 beside ours, all layouts",
+    "The parts below, in one table: chains, cross, parallel chains, grid and moving nodes under static routes, AODV and DSR. This part "
+    "has no runs of its own; run the others first.",
+    Effort(0),
+    scenario={"duration": 10.0, "topology": {"kind": "chain", "hops": 1}, "flow": [{"transport": "udp", "app": "paced"}]},
+    axes=(),
+    metrics=(),
+    more=summarise,
+)
+EXPERIMENTS = (SUMMARY, *PARTS)
