@@ -226,11 +226,13 @@ def test_the_summary_has_a_row_for_each_cell(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(ns2_table, "PRINTED", (printed,))
     summary = Study(ns2_table.SUMMARY, ns2_table.SUMMARY.full, Journal(), folder=tmp_path / "summary")
     ns2_table.summarise(summary)
-    absent, (rows, _), counted, (beside, _) = summary.parts
+    absent, (rows, _), counted, (beside, _), *_ = summary.parts
     assert "validation-ns2-long" in absent
-    assert rows["layout"].to_list() == ["chain, 1 hops", "chain, 2 hops"]
+    assert rows["layout"].to_list() == ["chain, 1 hop", "chain, 2 hops"]
     assert counted.startswith("2 comparisons: 2 agree within 3%")
-    assert beside["ns-2 has, within 15%"].to_list() == ["not the paper's"]
+    assert beside["printed, kb/s"].to_list() == ["2000"]
+    assert "(-" in beside["ns-2"][0]
+    assert "(-" in beside["ours"][0]
 
 
 def test_every_printed_number_has_its_network_in_a_part() -> None:

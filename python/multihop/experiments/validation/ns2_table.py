@@ -13,14 +13,11 @@ from multihop.experiments.declare import GOODPUT, Effort
 from multihop.experiments.ns2 import program
 from multihop.experiments.papers.elfn import FIGURE_1
 from multihop.experiments.study import Experiment, Study, Values
-from multihop.experiments.validation.ns2 import LAYOUTS, PAGE, PARTS, ROUTED, WINDOWS
+from multihop.experiments.validation.ns2 import LAYOUTS, LONG, PAGE, PARTS, ROUTED, WINDOWS
 from multihop.experiments.validation.ns2_compare import LIMIT, Compared, Comparison, mean_of, word_of
 from multihop.experiments.verdicts import HELD, NOT_HELD
 from multihop.journal import Journal
 from multihop.stats import Interval, interval
-
-NEAR = 0.15
-"""Beyond this the printed number and ns-2 are called different."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,8 @@ class Printed:
     """A number of a paper, kb/s, and the cell that has the same network."""
 
     where: str
-    kbps: float
+    kbps: float | None
+    """None if it is only drawn."""
     part: Experiment
     cell: Values
     layout: str = ""
@@ -72,7 +70,7 @@ def _part(experiment: Experiment, folder: Path) -> Compared | None:
 def _rows(part: Compared) -> Iterator[dict[str, str]]:
     for cell in part.study.accepted():
         of = dict(zip((one.name for one in part.study.axes), map(str, cell), strict=True))
-        layout = of.get("layout") or (f"chain, {of['hops']} hops" if "hops" in of else "moving nodes")
+        layout = of.get("layout") or (f"chain, {of['hops']} hop{'s' if of['hops'] != '1' else ''}" if "hops" in of else "moving nodes")
         yield {"layout": layout, "routing": of["routing"], "sender": of["sender"], **part.measured(cell)}
 
 
@@ -97,15 +95,17 @@ def _beside(part: Compared, printed: Printed) -> dict[str, str]:
     """A number of a paper, ns-2's and ours."""
     theirs = interval(part.pairs.samples(GOODPUT, printed.cell).values())
     ours = interval(part.study.samples("goodput", printed.cell).values())
-    word = "the paper's" if abs(theirs.mean / printed.kbps - 1) <= NEAR else "not the paper's"
     return {
         "paper": printed.where,
         "network": ", ".join(part for part in (printed.layout, *map(str, printed.cell)) if part),
-        "printed, kb/s": f"{printed.kbps:g}",
-        "ns-2": f"{theirs} ({theirs.mean / printed.kbps - 1:+.0%})",
-        "ours": f"{ours} ({ours.mean / printed.kbps - 1:+.0%})",
-        f"ns-2 has, within {NEAR:.0%}": word,
+        "printed, kb/s": f"{printed.kbps:g}" if printed.kbps else "drawn only",
+        "ns-2": _apart(theirs, printed.kbps),
+        "ours": _apart(ours, printed.kbps),
     }
+
+
+def _apart(found: Interval, kbps: float | None) -> str:
+    return f"{found} ({found.mean / kbps - 1:+.0%})" if kbps else str(found)
 
 
 def _windows(where: str, layouts: tuple[str, ...], tcp2: float, tcp3: float) -> list[Printed]:
@@ -130,8 +130,20 @@ PRINTED = (
     *_delayed("TPA, Table 7", "parallel", 279.5),
     *_windows("TPA, Table 9", ("grid", "grid, 601 m"), 270.1, 263.9),
     *_delayed("TPA, Table 9", "grid", 268.0),
+    *(Printed("TCP-AP, Figure 14", None, ROUTED, ("AODV", "NewReno", hops), "chain") for hops in (4, 8)),
+    *(Printed("TCP-AP, Figure 14", None, LONG, ("AODV", "NewReno", hops), "chain") for hops in (14, 20)),
 )
-NOTES: tuple[str, ...] = ()
+NOTES = (
+    "ELFN, Figure 1: ns-2.35's own DSR does not have these numbers either. Over 3 to 6 hops it carries little more than half of them, as ours does, "
+    "because a false link failure removes the only path. What the paper measured with a DSR of 1999 lies near to static routes.",
+    "TPA, Tables 4 and 7: with windows of 2 and 3 segments both programs carry 10 to 16% more than printed, with static routes as well as under "
+    "ns-2's AODV, which learns of link failures from the MAC. The paper ran AODV-UU with HELLOs; ns-2.35 does not contain it. What HELLOs cost is "
+    "measured here by tpa-cross-hellos.",
+    "TPA, Table 9: with a sense range of 550 m both programs carry 30% and more above the printed numbers, so that the simulator is not the "
+    "reason. With 601 m, under AODV, both are near to them.",
+    "TCP-AP, Figure 14 is drawn without numbers, and ns-2.35 has neither TCP-AP nor dynamic delayed ACKs; NewReno on its chains is "
+    "the same in both programs.",
+)
 CAPTION = "ours; ns-2. Differences of goodput are relative to ns-2, with the intervals that decide: 97.5% in parts with two looks, 95% in the others."
 BESIDE = "In parentheses: the difference from the printed number"
 SUMMARY = PAGE.experiment(
