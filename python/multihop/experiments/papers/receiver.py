@@ -14,6 +14,8 @@ CAPACITY = 50
 """Packets that a queue holds."""
 SHARE = 0.30
 """The highest, or lowest, of the samples that count as high, or low (section 3.1)."""
+DOTS = 1500
+"""About as many samples as a figure shows of all."""
 LONG = 60.0
 """Seconds that a figure over time shows."""
 LABELS = {"idd_ms": "IDD, ms", "iad_ms": "IAD, ms", "stt": "STT, packets/s", "por": "POR", "plr": "PLR"}
@@ -46,8 +48,9 @@ def against_queue(study: Study, cell: Values) -> None:
     with report.drawing():
         figure = Figure(figsize=(7.2, 4.4), layout="constrained")
         upper, lower = figure.subplots(2, 1, sharex=True)
+    dots = samples.gather_every(max(1, samples.height // DOTS))
     for axes, name in ((upper, "idd_ms"), (lower, "stt")):
-        axes.plot(samples["queue"], samples[name], ".", color=report.BLUE, markersize=3, alpha=0.4)
+        axes.plot(dots["queue"], dots[name], ".", color=report.BLUE, markersize=3, alpha=0.4)
         axes.axvline(CAPACITY / 2, color=report.BLACK, linewidth=0.8, linestyle="--")
         axes.set_ylabel(LABELS[name])
     bound = max(1.0, float(samples["idd_ms"].abs().quantile(0.98) or 0.0))
