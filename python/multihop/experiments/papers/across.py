@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from multihop.experiments.declare import FAIRNESS, GOODPUT, HOPS, INSTANT, RTX, Axis, Effort, Metric, Plot, Unstated, axis, transports
+from multihop.experiments.declare import FAIRNESS, GOODPUT, HOPS, INSTANT, RTX, Axis, Effort, Metric, Plot, Unstated, axis
+from multihop.experiments.papers.tcp_ap import paced, transport
 from multihop.experiments.study import Experiment
 
 PAPER = "Across papers"
@@ -72,10 +73,10 @@ TRANSPORTS = Experiment(
     title="every transport in the same networks",
     found="Goodput, fairness, retransmissions and energy of every transport over a chain, a cross, a grid, at random, and among moving nodes.",
     scenario=BASE,
-    axes=[LAYOUTS, transports(EVERY)],
+    axes=[LAYOUTS, paced(EVERY)],
     metrics=(GOODPUT, FAIRNESS, INSTANT, RTX, ENERGY),
     quick=Effort(4, {"duration": 60.0}),
-    full=Effort(30),
+    full=Effort(10),
     unstated=(OURS,),
     plots=(
         Plot("bar", "goodput", x="transport", panel="layout", apart=True, caption="Aggregate goodput."),
@@ -101,10 +102,10 @@ ROUTING = Experiment(
     title="the best transports over every routing protocol",
     found="Five flows among nodes that move at 1 to 9 m/s, 10 to 100 nodes at one density.",
     scenario={**BASE, **RANDOM, **WALKING, "flow": between(5)},
-    axes=[NODES, PROTOCOLS, transports(BEST)],
+    axes=[NODES, PROTOCOLS, paced(BEST)],
     metrics=(GOODPUT, INSTANT, RTX, HOPS),
     quick=Effort(3, {"duration": 50.0}, {"nodes": [10, 25, 50], "transport": ["newreno", "elfn", "tpa*-3"]}),
-    full=Effort(20),
+    full=Effort(6),
     unstated=(OURS,),
     plots=(Plot("line", "goodput", x="nodes", by="transport", panel="routing", caption="Aggregate goodput."),),
 )
@@ -120,8 +121,8 @@ MIXED = Experiment(
         Axis(
             "flows",
             {
-                "mixed": {f"flow.{i}.transport": THREE[i % 3] for i in range(6)},
-                **{f"all {name}": {"flow.*.transport": name} for name in THREE},
+                "mixed": {f"flow.{i}.transport": transport(THREE[i % 3]) for i in range(6)},
+                **{f"all {name}": {"flow.*.transport": transport(name)} for name in THREE},
             },
             "flows",
         )
@@ -133,7 +134,7 @@ MIXED = Experiment(
         *(Metric(f"flow{i + 1}", f"flow {i + 1} ({THREE[i % 3]} when mixed), kb/s", f"flows.{i}.goodput_kbps") for i in range(6)),
     ),
     quick=Effort(4, {"duration": 120.0}),
-    full=Effort(30),
+    full=Effort(15),
     unstated=(OURS,),
     plots=(Plot("bar", "goodput", x="flows", caption="Aggregate goodput."), Plot("bar", "fairness", x="flows", caption="Jain's index.")),
 )
@@ -148,12 +149,12 @@ def backwards(flow: dict[str, Any]) -> dict[str, Any]:
 
 def whole(kind: str) -> list[dict[str, Any]]:
     """One connection from end to end."""
-    return [{"from": 0, "to": SERVER, "transport": kind}]
+    return [{"from": 0, "to": SERVER, "transport": transport(kind)}]
 
 
 def split(kind: str) -> list[dict[str, Any]]:
     """A trunk of this kind in the mesh, one of NewReno in the wire."""
-    return [{**WIRE, "transport": "newreno"}, {**MESH, "transport": kind}]
+    return [{**WIRE, "transport": "newreno"}, {**MESH, "transport": transport(kind)}]
 
 
 CONNECTIONS = {
@@ -186,7 +187,7 @@ def gateway(id: str, title: str, way: Callable[[list[dict[str, Any]]], list[dict
         axes=[axis("delay", "host.0.delay", [0.001, 0.02, 0.1], "delay of the wire, s"), Axis("connection", connections)],
         metrics=(Metric("goodput", "goodput from end to end, kb/s", "flows.0.goodput_kbps"), RTX, ENERGY),
         quick=Effort(4, {"duration": 80.0}),
-        full=Effort(30),
+        full=Effort(15),
         unstated=(OURS,),
         plots=(Plot("bar", "goodput", x="delay", by="connection", caption="Goodput from end to end."),),
     )

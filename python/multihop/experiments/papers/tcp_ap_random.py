@@ -22,12 +22,11 @@ from multihop.experiments.declare import (
     Plot,
     Settings,
     Unstated,
-    transports,
     versus,
 )
 from multihop.experiments.papers import findings
 from multihop.experiments.papers.printed import Gain, in_text
-from multihop.experiments.papers.tcp_ap import BASE, BASIC, PAPER, VARIANTS
+from multihop.experiments.papers.tcp_ap import BASE, BASIC, PAPER, VARIANTS, paced
 from multihop.experiments.papers.tcp_ap_flows import FILES, fairer
 from multihop.experiments.paths import distances
 from multihop.experiments.reasons import Reason
@@ -107,7 +106,7 @@ def at_random(id: str, place: str, title: str, found: str, flows: list[dict[str,
         title=title,
         found=found,
         scenario={**BASE, "topology": {"kind": "list", "positions": [[0.0, 0.0]] * NODES}, "flow": flows, "warmup": 20.0},
-        axes=[Axis("pairs", named), transports(more.pop("names"))],
+        axes=[Axis("pairs", named), paced(more.pop("names"))],
         drawn=placement,
         other_readings=(DRAWN, FAR),
         unstated=PLACEMENT,

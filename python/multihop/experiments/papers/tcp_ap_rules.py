@@ -43,7 +43,7 @@ def parts(rules: str) -> list[Experiment]:
         (tcp_ap.CHAIN, four),
         (tcp_ap_flows.PARALLEL, {}),
         (tcp_ap_flows.ASYMMETRIC, {}),
-        (tcp_ap_flows.GRID, {"sense": [550.0]}),
+        (tcp_ap_flows.ONE_RANGE, {}),
         (tcp_ap_flows.DENSITY, {"spacing": [200, 100]}),
         (tcp_ap_random.RANDOM, described),
         (tcp_ap_flows.ONOFF, {"pause": [0.0, 1.0]}),
@@ -211,7 +211,7 @@ RULES_OF_PACING = Experiment(
     axes=[Axis("case", cases())],
     metrics=(),
     quick=Effort(2, {"duration": 60.0}),
-    full=Effort(6, {"duration": 330.0}),
+    full=Effort(5, {"duration": 330.0}),
     more=compare,
     unstated=(
         Unstated(
