@@ -6,6 +6,7 @@ One rule at a time over the tables of section 5 that nobody tuned on.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -14,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from multihop.experiments.declare import GOODPUT, INSTANT, RTX, Axis, Effort, Settings
-from multihop.experiments.measures import frame, mean
+from multihop.experiments.measures import frame
 from multihop.experiments.papers.tpa import PAPER
 from multihop.experiments.papers.tpa_networks import MOBILE, MOBILE_AP, RANDOM, RANDOM_AP
 from multihop.experiments.papers.tpa_simulation import (
@@ -110,8 +111,9 @@ def error(study: Study, metric: str, row: Row, rule: str) -> float:
 
 
 def ours(study: Study, metric: str, row: Row, rule: str) -> float:
-    """Our mean; TCP has no such rule."""
-    return mean(study, metric, (row.name, rule if row.tpa else PROFILE)).mean
+    """Our mean, if anything was measured; TCP has no such rule."""
+    found = study.mean(metric, (row.name, rule if row.tpa else PROFILE))
+    return found.mean if found else math.nan
 
 
 def errs(study: Study, rule: str, tables: Sequence[str]) -> str:
