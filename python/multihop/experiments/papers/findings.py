@@ -218,50 +218,110 @@ def retransmits_walking(study: Study) -> str:
 
 
 # TCP-AP.
-FALSE_ROUTE_FAILURES = (
-    "All that NewReno lacks over 20 hops is what false route failures cost it. It meets hidden stations, the MAC gives up 61 packets in 200 s, AODV takes each for a broken "
-    "link, drops 193 packets and searches; NewReno is silent for more than a second 20 times, 16% of the time (seed 1). With fixed routes it delivers 194 kb/s, "
-    "as much as TCP-AP, which meets 5 such failures. So the gain is the cost of a break: 30% here, 84% where a break costs about twice as much. "
-    "How the paper's AODV repairs routes it does not say."
-)
-DYNAMIC_ACKS = (
-    "Over four hops dynamic ACKs cost TCP-AP 5%, over 8 to 20 hops they bring 4 to 9%. One ACK is for four segments, which come 48 ms apart; so the "
-    "receiver's timer of 100 ms makes every ACK, when the next segment is on its way, and most of them meet it. Round trips vary by 0.23 instead of 0.08, "
-    "and the pacer slows down. With a timer of 300 ms the gain is 24% (docs/validation/pacing.md). The paper's timer is not in its text."
-)
-ALTERNATING = (
-    "Two NewReno flows take turns here. Over 2 s one has nearly all (Jain's index over 2 s is 0.6, where 0.5 is one alone), but which one changes several times in a "
-    "run: the one that has the air loses its route to a false failure, as in ap-chain, and the other takes over. So over 300 s and more both get a share. "
-    "The paper's second flow got 10% over 55,000 packets: either its flows did not change places, or its run had one of the orders that single runs "
-    "have (flow 2 gets from 29% to 67% in ours)."
-)
-ONE_RUN = (
-    "Which flow has the air is a matter of the run: with NewReno the second flow gets from 69 to 231 kb/s (seeds 1 to 8), more than the first in half of the runs. "
-    "The paper shows one run, in which the first flow kept the air. TCP-AP shares in every run, 161 to 214 kb/s. The mean over runs hides what is the difference between "
-    "them: the spread."
-)
-NEWRENO_ALONE = (
-    "A NewReno flow that has the air to itself delivers 245 kb/s over four hops and starves the other; two TCP-AP flows use the air a little better, as one of them does alone "
-    "(ap-chain: 250 and 264 kb/s). The paper says that NewReno's sum is slightly larger: its TCP-AP must be nearer to, or below, its NewReno over four hops."
-)
-GRID_STARVES_LESS = (
-    "The order is the paper's: FTP 1 and 6 lead, FTP 2 and 5 are last. But with NewReno FTP 3 and 4 get 34 and 59 kb/s beside 80 and 81, where the paper has them starve, so that "
-    "NewReno's index is 0.74 and there is less to gain. As in ap-parallel, flows that have the air lose it to false route failures, and others begin."
-)
-SHORT_ROUTES = (
-    "TCP-AP delivers a third of what NewReno does to destinations up to three hops away, and four times as much to those seven and more away: 240 and 109 instead of 730 and 339 kb/s over one and over two to three hops, "
-    "46 instead of 38 over four to six, 20 instead of 5 beyond (the shortest routes of ap-random, eight placements); 1.5 flows get less than 5 kb/s in a run instead of 4.6. The sum is what the short ones carry, so TCP-AP loses 44% of it. A pacer "
-    "that sees its round trips vary sends at a fraction of the rate even where the next node is the destination. In the paper's one placement a single flow is as short as two hops, and the sum falls by "
-    "6%; for small files it even grows, which it does here for routes beyond six hops alone (ap-onoff-random: 51 instead of 28 kb/s). Its routes must have been long; it does not list them."
-)
-PAUSES_FREE_THE_AIR = (
-    "While one flow pauses the other has the chain to itself, and a NewReno that is alone on the air delivers more: goodput counts the time of transfers alone. The paper finds that NewReno "
-    "is too slow to use such pauses; here files of 30 kB, 20 segments, take about a second, and a pause of a second in the mean is long enough. TCP-AP gains about as much (15%)."
-)
-NO_OPTIMUM = (
-    "With synchronised clocks TCP-AP sends a little sooner than with half of its round trips, loses 7 to 14 of 1000 packets over 8 to 12 hops instead of 1 to 2, and delivers no more than a window of h/4, "
-    "which loses 1 to 2 (docs/validation/pacing.md, which also has the search for the best window: one segment above h/4 from eight hops on). Over how many hops TCP-AP is 27% ahead the paper does not say."
-)
+def extremes(study: Study, metric: str, cell: Values) -> str:
+    """The least and the greatest value of the runs, or of the batches of one run."""
+    found = study.samples(metric, cell).values()
+    return f"{min(found):.0f} to {max(found):.0f}"
+
+
+def changes(study: Study, of: str, against: str) -> str:
+    """How much more goodput one transport has than another at each value of the first axis."""
+    cells = [(cell, (*cell[:-1], against)) for cell in study.select({"transport": of})]
+    return ", ".join(f"{change(study, 'goodput', *pair):+.0%} ({pair[0][-2]})" for pair in cells)
+
+
+def false_route_failures(study: Study) -> str:
+    """What a chain costs NewReno."""
+    longest = max(cell[0] for cell in study.accepted())
+    newreno, paced = (longest, "newreno"), (longest, "tcp-ap")
+    given = [per_run(study, cell, lambda one: float(one["mac"]["drops"])) for cell in (newreno, paced)]
+    return (
+        f"Over {longest} hops TCP-AP delivers {change(study, 'goodput', paced, newreno):+.0%} beside NewReno. In a run the MAC gives up "
+        f"{given[0]:.0f} packets of NewReno and {given[1]:.0f} of TCP-AP. AODV takes each for a broken link and searches, so that the gain is "
+        "the cost of a break, and the paper does not say how its AODV repairs routes."
+    )
+
+
+def dynamic_acks(study: Study) -> str:
+    """What acknowledging four segments at once brings."""
+    return (
+        f"With the receiver's timer of 0.1 s dynamic ACKs change TCP-AP's goodput by {changes(study, 'tcp-ap+dyn', 'tcp-ap')} hops. Four "
+        "segments take longer to arrive than that, so that the timer makes the ACKs, round trips vary, and the pacer slows down. With a timer "
+        f"of 0.3 s the changes are {changes(study, 'tcp-ap+dyn, 0.3 s', 'tcp-ap')} hops. The paper's timer is not in its text."
+    )
+
+
+def alternating(study: Study) -> str:
+    """Two NewReno flows side by side."""
+    return (
+        f"Two NewReno flows take turns: one has nearly all for seconds, and loses its route to a false failure; the other takes over. So the "
+        f"lesser flow gets {mean(study, 'lesser', ('newreno',))}% of both ({extremes(study, 'lesser', ('newreno',))}%), in the paper's run "
+        f"10%, and Jain's index leaves TCP-AP ({mean(study, 'fairness', ('tcp-ap',))}%) little to gain over NewReno "
+        f"({mean(study, 'fairness', ('newreno',))}%). The paper shows one run of 55,000 packets."
+    )
+
+
+def one_run(study: Study) -> str:
+    """Which of two flows has the air."""
+    paired = [study.samples(name, ("newreno",)) for name in ("first", "second")]
+    ahead = sum(paired[1][key] > value for key, value in paired[0].items())
+    twice = sum(value >= 2 * paired[1][key] for key, value in study.samples("second", ("tcp-ap",)).items() if key in paired[1])
+    return (
+        f"Which flow has the air differs from run to run: with NewReno the second flow gets {extremes(study, 'second', ('newreno',))} kb/s, more "
+        f"than the first in {ahead} of {study.seeds} runs. The paper shows one run, in which the first flow kept the air. TCP-AP shares in "
+        f"every run: {extremes(study, 'second', ('tcp-ap',))} kb/s. The claim holds in {twice} runs."
+    )
+
+
+def newreno_alone(study: Study) -> str:
+    """The sum of a short flow and a long one."""
+    return (
+        f"Here NewReno delivers {mean(study, 'goodput', ('newreno',))} kb/s in all, its short flow nearly alone, and TCP-AP "
+        f"{mean(study, 'goodput', ('tcp-ap',))}. The paper says that NewReno's sum is slightly larger and gives no number. Two paced flows use "
+        "the air about as well as one NewReno flow over four hops, so that a small change of either decides the order."
+    )
+
+
+def grid_starves_less(study: Study) -> str:
+    """NewReno on the grid."""
+    cell = study.select({"layout": "grid", "transport": "newreno"})[-1]
+    flows = [f"{mean(study, f'ftp{n}', cell).mean:.0f}" for n in range(1, 7)]
+    return (
+        f"With NewReno the six flows get {', '.join(flows)} kb/s. The paper has FTP 2 to 5 starve; here flows that have the air lose it to false "
+        f"route failures, and others begin, as in ap-parallel. So Jain's index of NewReno is {mean(study, 'fairness', cell)}%, and there is less "
+        "to gain."
+    )
+
+
+def short_routes(study: Study) -> str:
+    """Which pairs a random placement connects."""
+    each = "; ".join(f"{change(study, 'goodput', (pairs, 'tcp-ap'), (pairs, 'newreno')):+.0%}: {pairs}" for pairs in study.axes[0].values)
+    return (
+        f"TCP-AP's goodput beside NewReno's depends on which pairs send: {each}. The sum is what short routes carry, and a pacer that sees its "
+        "round trips vary transmits at a fraction of the rate even where the next node is the destination. On long routes TCP-AP is ahead. "
+        "The paper has one placement, which it does not print."
+    )
+
+
+def pauses_free_the_air(study: Study) -> str:
+    """What a pause of the other flow brings."""
+    gains = [change(study, "goodput", (1.0, name), (0.0, name)) for name in ("newreno", "tcp-ap")]
+    return (
+        f"Goodput counts the time of transfers alone. While one flow pauses the other has the chain to itself: NewReno delivers {gains[0]:+.0%} "
+        f"with pauses of 1 s, TCP-AP {gains[1]:+.0%}. The paper finds NewReno too slow to use such pauses; here a file takes about as long as a "
+        "pause, which is long enough."
+    )
+
+
+def no_optimum(study: Study) -> str:
+    """Synchronised clocks against the best window."""
+    longest = max(cell[0] for cell in study.accepted())
+    lost = [per_run(study, (longest, name), drops) for name in ("tcp-ap-sync", "tcp-cwl")]
+    return (
+        f"TCP-AP with synchronised clocks delivers {changes(study, 'tcp-ap-sync', 'tcp-cwl')} hops beside NewReno with a window of h/4. Over "
+        f"{longest} hops it loses {lost[0]:.1f} of 1000 packets, the window {lost[1]:.1f}. Over how many hops TCP-AP is 27% ahead the paper does "
+        "not say; docs/validation/pacing.md has the search for the best window."
+    )
 
 
 # ADTCP.
@@ -301,8 +361,6 @@ def little_to_gain(study: Study) -> str:
         "routes: with known addresses all transports are alike (validation-adtcp-addresses). The paper's NewReno fell to a ninth of ADTCP, "
         "for which its routes must have been away for most of the time."
     )
-
-
 
 
 # APDR.

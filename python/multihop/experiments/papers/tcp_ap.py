@@ -8,7 +8,7 @@ from typing import Any
 from multihop.experiments.declare import FAIRNESS, GOODPUT, Axis, Claim, Effort, Metric, Plot, Unstated, axis, gain, versus
 from multihop.experiments.papers import findings
 from multihop.experiments.papers.printed import Gain, in_text
-from multihop.experiments.reasons import Reason
+from multihop.experiments.reasons import Reason, left_open
 from multihop.experiments.study import Experiment
 from multihop.experiments.traces import variation
 
@@ -180,14 +180,14 @@ RESPONSE = Experiment(
             "tcp-ap",
             "newreno",
             at_least=2.0,
-            reason=Reason(findings.ONE_RUN),
+            reason=Reason(findings.one_run),
         ),
         versus(
             "the second flow gets more with TCP-AP than with the optimal window limit",
             "second",
             "tcp-ap",
             "tcp-cwl",
-            reason=Reason(findings.ONE_RUN),
+            reason=Reason(findings.one_run),
         ),
     ],
     unstated=(BASIC, Unstated("when the run ends", "100 s", "the figures end there or a little later")),
@@ -223,7 +223,7 @@ CHAIN = steady(
             "newreno",
             at={"hops": 20},
             at_least=gain(0.84),
-            reason=Reason(findings.FALSE_ROUTE_FAILURES),
+            reason=Reason(findings.false_route_failures),
         ),
         versus(
             "TCP-AP delivers more than NewReno with delayed ACKs beyond 8 hops", "goodput", "tcp-ap", "newreno+dyn", each={"hops": [14, 20]}
@@ -235,7 +235,7 @@ CHAIN = steady(
             "tcp-ap",
             at_least=gain(0.07),
             each={"hops": [4, 8, 14, 20]},
-            reason=Reason(findings.DYNAMIC_ACKS),
+            reason=left_open(findings.dynamic_acks, f"ap-chain: {SLOW_TIMER}", "ap-chain: tcp-ap+dyn"),
         ),
     ],
     more=in_text(
@@ -273,7 +273,7 @@ ORACLE = steady(
             "tcp-ap-sync",
             "tcp-cwl",
             each={"hops": [8, 14, 20]},
-            reason=Reason(findings.NO_OPTIMUM),
+            reason=Reason(findings.no_optimum),
         ),
         versus(
             "delayed ACKs give it 9 to 36% more",

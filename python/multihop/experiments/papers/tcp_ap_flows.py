@@ -57,7 +57,7 @@ PARALLEL = steady(
     claims=[
         Claim("TCP-AP is fair: Jain's index above 0.99", "fairness", {"transport": ["tcp-ap"]}, at_least=99.0),
         versus("TCP-AP delivers more than NewReno", "goodput", "tcp-ap", "newreno"),
-        fairer(" by a quarter", 1.25, reason=Reason(findings.ALTERNATING)),
+        fairer(" by a quarter", 1.25, reason=Reason(findings.alternating)),
     ],
     metrics=(GOODPUT, FAIRNESS, *FLOW_GOODPUTS, LESSER),
     published={"lesser": {("newreno",): 10.0}},
@@ -72,7 +72,7 @@ ASYMMETRIC = steady(
     claims=[
         fairer("", 1.1),
         versus("delayed ACKs make TCP-AP fairer still", "fairness", "tcp-ap+dyn", "tcp-ap"),
-        versus("NewReno delivers more in all than TCP-AP", "goodput", "newreno", "tcp-ap", reason=Reason(findings.NEWRENO_ALONE)),
+        versus("NewReno delivers more in all than TCP-AP", "goodput", "newreno", "tcp-ap", reason=Reason(findings.newreno_alone)),
     ],
     plots=BARS,
 )
@@ -87,7 +87,7 @@ ONE_RANGE = steady(
     metrics=(GOODPUT, FAIRNESS, *(Metric(f"ftp{n}", f"FTP {n}, kb/s", f"flows.{n - 1}.goodput_kbps") for n in range(1, 7)), OUTER),
     published={"outer": {("grid", "newreno+dyn"): 12.0}},
     claims=[
-        fairer(" by half", 1.5, at={"layout": "grid"}, reason=Reason(findings.GRID_STARVES_LESS)),
+        fairer(" by half", 1.5, at={"layout": "grid"}, reason=Reason(findings.grid_starves_less)),
         Claim(
             "TCP-AP is perfectly fair in the symmetric layout: above 0.95",
             "fairness",
@@ -163,7 +163,7 @@ ONOFF = Experiment(
             at={"transport": "newreno"},
             at_least=0.9,
             at_most=1.1,
-            reason=Reason(findings.PAUSES_FREE_THE_AIR),
+            reason=Reason(findings.pauses_free_the_air),
         ),
         Claim("TCP-AP is fair without pauses", "fairness", {"transport": "tcp-ap", "pause": 0.0}, at_least=95.0),
     ],
