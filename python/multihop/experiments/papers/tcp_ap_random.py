@@ -145,9 +145,7 @@ RANDOM = at_random(
         Plot("bar", "fairness", x="pairs", by="transport", caption="Jain's index."),
     ),
 )
-ONOFF_SHORT_ROUTES = left_open(findings.short_routes, f"ap-random: {FAR}", f"ap-random: {DESCRIBED}")
-
-RANDOM = at_random(
+ONOFF_RANDOM = at_random(
     "ap-onoff-random",
     "Figure 24, section 5.2.2",
     "small files at random",
