@@ -48,7 +48,7 @@ RANDOM = Experiment(
     axes=[COUNTS, transports(RANDOM_NAMES, tcp=NS2, tpa=TPA)],
     metrics=(GOODPUT, INSTANT, RTX),
     quick=Effort(8, {"duration": 60.0}),
-    full=Effort(10),
+    full=Effort(30),
     published={
         "goodput": {
             (n, t): v
@@ -74,6 +74,7 @@ RANDOM_AP = replace(
     id="tpa-random-ap",
     place="Table 12, section 5.5",
     title="random placements, with adaptive pacing",
+    full=Effort(10),
     found="Both deliver less and are fairer than without pacing; TPA-AP loses less and is as fair as TCP-AP.",
     axes=[COUNTS, transports(["tcp-ap+da", "tpa-ap-2"], tcp=NS2_PACED, tpa=TPA)],
     published={
