@@ -31,6 +31,7 @@ SECONDS = {
     "ap-rules": 26.0,
     "tpa-ack-inhibition": 60.0,
     "adtcp-metrics": 110.0,
+    "apdr-static-choices": 70.0,
     "apdr-static-gain": 70.0,
     "apdr-walking-settings": 70.0,
     "elfn-zero": 60.0,
