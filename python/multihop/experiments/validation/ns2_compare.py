@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -79,7 +80,8 @@ class Comparison:
         study.text(f"Against ns-{program.version()}.") if program.installed() else None
         study.table(pl.DataFrame([found.row(cell) for cell in study.accepted()]), self.caption)
         for value in study.axes[0].values:
-            study.found.append(found.verdict(str(value), [cell for cell in study.accepted() if cell[0] == value]))
+            cells = [cell for cell in study.accepted() if cell[0] == value]
+            study.found += [found.verdict(str(value), cells), found.in_the_mean(str(value), cells)]
         for note in self.notes:
             study.text(note)
 
@@ -165,10 +167,17 @@ class Compared:
         # Where ns-2 delivers nothing, nothing agrees.
         word = word_of(list(found.values())) if len(found) == len(compared) else NOT_HELD
         worst = max(found, key=lambda cell: abs(found[cell].mean))
-        largest = f"{found[worst].mean:+.1%} ± {found[worst].half:.1%}, {' '.join(map(str, worst))}"
-        mean = mean_of(list(found.values()))
-        why = f"{inside} of {len(compared)} intervals are inside; largest mean difference {largest}; mean of all {mean}"
-        return Verdict(text, word, why)
+        largest = f"{in_words(found[worst])}, {' '.join(map(str, worst))}"
+        return Verdict(text, word, f"{inside} of {len(compared)} intervals are inside; largest mean difference {largest}")
+
+    def in_the_mean(self, group: str, cells: list[Values]) -> Verdict:
+        """Whether a group agrees in the mean of its cells."""
+        found = [one for cell in cells if (one := self.difference(cell))]
+        text = f"{group}: the mean difference of goodput from ns-2 is within {LIMIT:.0%}"
+        if not found:
+            return Verdict(text, NOT_DECIDED, "ns-2 delivers nothing")
+        mean = mean_of(found)
+        return Verdict(text, word_of([mean]), in_words(mean))
 
 
 def _mean(values: Any) -> str:
@@ -176,11 +185,16 @@ def _mean(values: Any) -> str:
     return str(interval(found)) if found else "-"
 
 
-def mean_of(differences: list[Interval]) -> str:
-    """The mean of several differences, with its interval."""
+def mean_of(differences: list[Interval]) -> Interval:
+    """The mean of several differences, each with the same weight."""
     count = len(differences)
-    half = sum(one.half**2 for one in differences) ** 0.5 / count
-    return f"{sum(one.mean for one in differences) / count:+.1%} ± {half:.1%}"
+    half = math.fsum(one.half**2 for one in differences) ** 0.5 / count
+    return Interval(math.fsum(one.mean for one in differences) / count, half, count, differences[0].level)
+
+
+def in_words(difference: Interval) -> str:
+    """A difference in per cent."""
+    return f"{difference.mean:+.1%} ± {difference.half:.1%}"
 
 
 def word_of(differences: list[Interval]) -> str:

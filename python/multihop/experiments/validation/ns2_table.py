@@ -14,7 +14,7 @@ from multihop.experiments.ns2 import program
 from multihop.experiments.papers.elfn import FIGURE_1
 from multihop.experiments.study import Experiment, Study, Values
 from multihop.experiments.validation.ns2 import LAYOUTS, LONG, PAGE, PARTS, ROUTED, WINDOWS
-from multihop.experiments.validation.ns2_compare import LIMIT, Compared, Comparison, mean_of, word_of
+from multihop.experiments.validation.ns2_compare import LIMIT, Compared, Comparison, in_words, mean_of, word_of
 from multihop.experiments.verdicts import HELD, NOT_HELD
 from multihop.journal import Journal
 from multihop.stats import Interval, interval
@@ -39,7 +39,7 @@ def summarise(study: Study) -> None:
     parts = {one.id: found for one in PARTS if (found := _part(one, study.folder.parent)) is not None}
     absent = [one.id for one in PARTS if one.id not in parts]
     if absent:
-        study.text(f"Not run yet, or without ns-2: {', '.join(absent)}.")
+        study.text(f"Not run, or not run in ns-2: {', '.join(absent)}.")
     if not parts:
         return
     version = f"ns-{program.version()}" if program.installed() else "ns-2"
@@ -84,7 +84,7 @@ def _counted(parts: list[Compared]) -> str:
                 found.setdefault(cell[place], []).append(one)
     every = [one for several in found.values() for one in several]
     inside, outside = (sum(word_of([one]) == word for one in every) for word in (HELD, NOT_HELD))
-    means = "; ".join(f"{name} {mean_of(several)} ({len(several)} rows)" for name, several in found.items())
+    means = "; ".join(f"{name} {in_words(mean_of(several))} ({len(several)} rows)" for name, several in found.items())
     return (
         f"{len(every)} comparisons: {inside} agree within {LIMIT:.0%}, {outside} differ by more, {len(every) - inside - outside} are not decided. "
         f"Mean differences: {means}."
@@ -139,8 +139,8 @@ NOTES = (
     "TPA, Tables 4 and 7: with windows of 2 and 3 segments both programs carry 10 to 16% more than printed, with static routes as well as under "
     "ns-2's AODV, which learns of link failures from the MAC. The paper ran AODV-UU with HELLOs; ns-2.35 does not contain it. What HELLOs cost is "
     "measured here by tpa-cross-hellos.",
-    "TPA, Table 9: with a sense range of 550 m both programs carry 30% and more above the printed numbers, so that the simulator is not the "
-    "reason. With 601 m, under AODV, both are near to them.",
+    "TPA, Table 9: with a sense range of 550 m both programs carry at least 30% more than printed, so that this simulator is not the reason. "
+    "With 601 m they carry a quarter more with static routes, and less than that under AODV, where the runs of ns-2 vary too much to say how much.",
     "TCP-AP, Figure 14 is drawn without numbers, and ns-2.35 has neither TCP-AP nor dynamic delayed ACKs; NewReno on its chains is "
     "the same in both programs.",
 )
