@@ -515,6 +515,8 @@ def test_an_experiment_may_begin_at_another_seed() -> None:
     study = Study(later, later.quick, Journal(), seeds=2)
     assert list(study.each_seed()) == [21, 22]
     assert pages.method(study).endswith("2 runs, seeds 21 to 22.")
+    study.seeds = 0
+    assert pages.method(study) == "No runs of its own."
 
 
 def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

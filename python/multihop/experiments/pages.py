@@ -271,6 +271,8 @@ def _results(page: Page, study: Study) -> None:
 
 def method(study: Study) -> str:
     """How the numbers of a table came about."""
+    if not study.seeds:
+        return "No runs of its own."
     level = f"{study.experiment.level:.0%} Student-t intervals"
     if study.experiment.batches and study.seeds == 1:
         count = study.experiment.batches - 1
