@@ -322,7 +322,7 @@ RESERVED = settings(
     axes=[SETTING_AXIS, Axis("routing", {**OF_OLSR, **OF_RESERVED})],
     metrics=METRICS,
     quick=Effort(10, {"duration": 300.0}, ALONE, first=FRESH),
-    full=Effort(20, {"duration": 300.0}, ALONE, first=FRESH),
+    full=Effort(40, {"duration": 300.0}, ALONE, first=FRESH),
     claims=[
         versus(text, metric, f"apdr-pr{STEADY}", f"olsr{STEADY}", axis="routing", at=WITH_LOSSES, **bound)
         for text, metric, bound in (
