@@ -49,6 +49,11 @@ pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
             eprintln!("multihop: interrupted");
             128 + signal // the convention of shells
         }
+        Err(CommandError::LeftOut(number)) => {
+            let what = if number == 1 { "1 entry was" } else { &format!("{number} entries were") };
+            eprintln!("multihop: {what} left out");
+            3
+        }
         Err(CommandError::Other(error)) => {
             eprintln!("multihop: {error:#}");
             1
@@ -62,6 +67,8 @@ enum CommandError {
     Input(Problems),
     /// The arguments are wrong in a way that clap cannot check: exit code 2.
     Usage(String),
+    /// Everything was sent except for this many entries: exit code 3.
+    LeftOut(usize),
     /// A signal with this number arrived.
     Interrupted(i32),
     /// Something else went wrong: exit code 1.

@@ -1,22 +1,65 @@
 //! Messages on a byte stream: kind (1 byte), length of the body (4 bytes, big-endian), body.
 
 use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+/// When a peer was last heard.
+#[derive(Debug)]
+pub(crate) struct Pulse(Mutex<Heard>);
+
+#[derive(Debug)]
+struct Heard {
+    /// When bytes last arrived, or when this end began to wait for them.
+    last: Instant,
+    waiting: bool,
+}
+
+impl Pulse {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(Heard { last: Instant::now(), waiting: false }))
+    }
+
+    /// How long this end has been waiting for the peer; zero while this end itself is busy.
+    pub(crate) fn silence(&self) -> Duration {
+        let heard = self.lock();
+        if heard.waiting { heard.last.elapsed() } else { Duration::ZERO }
+    }
+
+    fn last(&self) -> Instant {
+        self.lock().last
+    }
+
+    fn set(&self, waiting: bool) {
+        *self.lock() = Heard { last: Instant::now(), waiting };
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Heard> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Reads messages.
 pub(crate) struct FrameReader<R> {
     inner: BufReader<R>,
     patience: Duration,
+    pulse: Arc<Pulse>,
     body: Vec<u8>,
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Fails when nothing has moved for `patience`.
     pub(crate) fn new(inner: R, patience: Duration) -> Self {
-        Self { inner: BufReader::with_capacity(BODY_MAX, inner), patience, body: Vec::new() }
+        let inner = BufReader::with_capacity(BODY_MAX, inner);
+        Self { inner, patience, pulse: Arc::new(Pulse::new()), body: Vec::new() }
+    }
+
+    /// When the peer was last heard.
+    pub(crate) fn pulse(&self) -> &Arc<Pulse> {
+        &self.pulse
     }
 
     /// Reads the next message and returns its kind, see [`body`](Self::body); `None` if the stream ends before it.
@@ -66,7 +109,10 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
-            match patiently(self.patience, self.inner.read(&mut buffer[filled..])).await? {
+            self.pulse.set(true);
+            let read = timeout(self.patience, self.inner.read(&mut buffer[filled..])).await;
+            self.pulse.set(false);
+            match read.unwrap_or_else(|_| Err(silent(self.patience)))? {
                 0 => break,
                 n => filled += n,
             }
@@ -79,32 +125,63 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 pub(crate) struct FrameWriter<W> {
     inner: W,
     patience: Duration,
-    message: Vec<u8>,
+    /// A peer that is heard is only slow: the patience begins anew.
+    pulse: Option<Arc<Pulse>>,
+    /// Messages that are not yet sent.
+    messages: Vec<u8>,
     /// When the last message was sent.
     last: Instant,
+    /// Longest time between two messages while this end is busy.
+    keepalive: Duration,
 }
 
 impl<W: AsyncWrite + Unpin> FrameWriter<W> {
     /// Fails when nothing has moved for `patience`.
     pub(crate) fn new(inner: W, patience: Duration) -> Self {
-        Self { inner, patience, message: Vec::with_capacity(HEAD + BODY_MAX), last: Instant::now() }
+        let messages = Vec::with_capacity(2 * (HEAD + BODY_MAX));
+        let last = Instant::now();
+        Self { inner, patience, pulse: None, messages, last, keepalive: KEEPALIVE }
+    }
+
+    /// The same for the other direction of a reader.
+    pub(crate) fn beside<R: AsyncRead + Unpin>(reader: &FrameReader<R>, inner: W) -> Self {
+        Self { pulse: Some(Arc::clone(&reader.pulse)), ..Self::new(inner, reader.patience) }
+    }
+
+    /// Sends keepalives often enough for a peer that gives up after this time.
+    pub(crate) fn keep_alive_for(&mut self, patience: Duration) {
+        self.keepalive = (patience / 4).clamp(KEEPALIVE_MIN, KEEPALIVE);
     }
 
     /// Sends one message; its body has [`BODY_MAX`] bytes at most.
     pub(crate) async fn send(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
+        self.push(kind, body);
+        self.write().await
+    }
+
+    /// The same, but a short message waits for later ones, until [`flush`](Self::flush).
+    pub(crate) async fn send_later(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
+        self.push(kind, body);
+        if self.messages.len() < BODY_MAX { Ok(()) } else { self.write().await }
+    }
+
+    fn push(&mut self, kind: u8, body: &[u8]) {
         let length = u32::try_from(body.len()).expect("our own messages are short");
-        self.message.clear();
-        self.message.push(kind);
-        self.message.extend(length.to_be_bytes());
-        self.message.extend_from_slice(body);
-        let mut rest = self.message.as_slice();
+        self.messages.push(kind);
+        self.messages.extend(length.to_be_bytes());
+        self.messages.extend_from_slice(body);
+    }
+
+    async fn write(&mut self) -> io::Result<()> {
+        let mut rest = self.messages.as_slice();
         while !rest.is_empty() {
-            let n = patiently(self.patience, self.inner.write(rest)).await?;
+            let n = patiently(self.patience, self.pulse.as_deref(), self.inner.write(rest)).await?;
             if n == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
             rest = &rest[n..];
         }
+        self.messages.clear();
         self.last = Instant::now();
         Ok(())
     }
@@ -121,12 +198,13 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
 
     /// Flushes the stream.
     pub(crate) async fn flush(&mut self) -> io::Result<()> {
-        patiently(self.patience, self.inner.flush()).await
+        self.write().await?;
+        patiently(self.patience, self.pulse.as_deref(), self.inner.flush()).await
     }
 
     /// Closes our side; returns once the peer has everything.
     pub(crate) async fn finish(&mut self) -> io::Result<()> {
-        patiently(self.patience, self.inner.shutdown()).await
+        patiently(self.patience, self.pulse.as_deref(), self.inner.shutdown()).await
     }
 
     /// Waits for `work`; meanwhile keepalive messages of this kind go to the peer.
@@ -135,7 +213,7 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
         loop {
             tokio::select! {
                 biased;
-                () = sleep_until(self.last + KEEPALIVE) => {
+                () = sleep_until(self.last + self.keepalive) => {
                     self.send(kind, &[]).await?;
                     self.flush().await?;
                 }
@@ -145,11 +223,27 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
     }
 }
 
-async fn patiently<T>(patience: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    timeout(patience, work).await.unwrap_or_else(|_| {
-        let text = format!("nothing received from the peer for {} s", patience.as_secs_f64());
-        Err(io::Error::new(io::ErrorKind::TimedOut, text))
-    })
+/// Fails when neither this work is done nor the peer is heard for this time.
+async fn patiently<T>(
+    patience: Duration,
+    pulse: Option<&Pulse>,
+    work: impl Future<Output = io::Result<T>>,
+) -> io::Result<T> {
+    let mut work = std::pin::pin!(work);
+    let begin = Instant::now();
+    loop {
+        let heard = pulse.map_or(begin, |pulse| pulse.last().max(begin));
+        match timeout_at(heard + patience, &mut work).await {
+            Ok(done) => return done,
+            Err(_) if pulse.is_some_and(|pulse| pulse.last() > heard) => {}
+            Err(_) => return Err(silent(patience)),
+        }
+    }
+}
+
+fn silent(patience: Duration) -> io::Error {
+    let text = format!("nothing received from the peer for {} s", patience.as_secs_f64());
+    io::Error::new(io::ErrorKind::TimedOut, text)
 }
 
 fn cut_off() -> io::Error {
@@ -159,5 +253,7 @@ fn cut_off() -> io::Error {
 /// Longest body.
 pub(crate) const BODY_MAX: usize = 32 * 1024;
 const HEAD: usize = 5;
-/// Time between two keepalive messages: far below any `patience`.
-const KEEPALIVE: Duration = Duration::from_secs(10);
+/// Longest time between two messages of a busy end. An end that is silent for twice as long has probably vanished.
+const KEEPALIVE: Duration = Duration::from_secs(1);
+/// Limits the keepalives that a peer can ask for.
+const KEEPALIVE_MIN: Duration = Duration::from_millis(20);

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::config::Config;
+use crate::config::{Config, Security};
 use crate::driver::SharedHub;
 use crate::stream::TpaStream;
 
@@ -14,6 +14,7 @@ use crate::stream::TpaStream;
 #[derive(Debug)]
 pub struct TpaListener {
     shared: Arc<SharedHub>,
+    is_plain: bool,
 }
 
 impl TpaListener {
@@ -25,7 +26,12 @@ impl TpaListener {
             hub.listen();
             Ok(())
         })?;
-        Ok(Self { shared })
+        Ok(Self { shared, is_plain: matches!(config.security, Security::Plain) })
+    }
+
+    /// Whether peers are not authenticated.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// Waits for the next connection.

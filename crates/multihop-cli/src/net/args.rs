@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use multihop_net::PublicKey;
+use multihop_net::files::Links;
 use multihop_net::tunnel::{self, Address, Entrance, Host, Rule};
 
 use crate::values::key_value;
@@ -22,10 +23,34 @@ pub(crate) struct SendArgs {
     /// Name under which the receiver stores standard input.
     #[arg(long, value_name = "NAME", default_value = "stdin")]
     pub(crate) name: String,
+    /// What becomes of symbolic links in folders. Without this option they are left out and the exit code is 3.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) links: Option<LinksArg>,
     #[command(flatten)]
     pub(crate) transfer: TransferArgs,
     #[command(flatten)]
     pub(crate) net: NetArgs,
+}
+
+/// What becomes of symbolic links.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum LinksArg {
+    /// Leave them out.
+    Skip,
+    /// Send them as links, except those that may lead out of the folder.
+    Keep,
+    /// Send what they point to.
+    Follow,
+}
+
+impl From<LinksArg> for Links {
+    fn from(arg: LinksArg) -> Self {
+        match arg {
+            LinksArg::Skip => Self::Skip,
+            LinksArg::Keep => Self::Keep,
+            LinksArg::Follow => Self::Follow,
+        }
+    }
 }
 
 /// `multihop recv`.
@@ -52,7 +77,8 @@ pub(crate) struct RecvArgs {
 /// Options of both ends of a transfer.
 #[derive(Args)]
 pub(crate) struct TransferArgs {
-    /// Give up after this many seconds without anything from the peer.
+    /// Give up after this many seconds without anything from the peer, also while connecting. The two ends may have
+    /// different values: each sends signs of life often enough for the other.
     #[arg(long, value_name = "S", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) patience: Duration,
     /// Print only errors and skipped files.

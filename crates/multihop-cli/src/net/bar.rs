@@ -26,7 +26,7 @@ impl Bar {
             Progress::Begin { bytes: Some(bytes), .. } => self.bar.set_length(bytes),
             Progress::Begin { bytes: None, .. } => {}
             Progress::File(name) => self.bar.set_message(name),
-            Progress::Had(bytes) => {
+            Progress::Had(bytes) | Progress::Hole(bytes) => {
                 self.bar.inc(bytes);
                 self.bar.reset_eta();
             }

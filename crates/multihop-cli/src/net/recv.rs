@@ -21,6 +21,8 @@ pub(crate) fn recv(args: &RecvArgs, extensions: &Extensions) -> Result<(), Comma
     if !into_stream {
         make(&args.to).with_context(|| format!("cannot create the folder {}", args.to.display()))?;
     }
+    // Files of a batch are open at the same time.
+    multihop_net::tunnel::raise_limit_of_descriptors();
     run(args.net.verbose, async {
         let say = |line: String| {
             if into_stream {

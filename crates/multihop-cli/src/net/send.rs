@@ -1,12 +1,14 @@
 //! `multihop send`.
 
+use std::io;
 use std::path::Path;
 
 use anyhow::Context;
 use indicatif::MultiProgress;
 use multihop_net::files::{self, Options, Sources};
-use multihop_net::{TpaStream, dial};
+use multihop_net::{Config, TpaStream, dial};
 use multihop_scenario::Extensions;
+use tokio::time::timeout;
 
 use super::args::SendArgs;
 use super::bar::Bar;
@@ -19,17 +21,27 @@ pub(crate) fn send(args: &SendArgs, extensions: &Extensions) -> Result<(), Comma
     let options = Options { patience: args.transfer.patience, ..Options::default() };
     run(args.net.verbose, async {
         let sources = sources(args).map_err(anyhow::Error::from)?;
-        let stream = dial(&args.to, &config).await;
+        let left_out = sources.left_out();
+        let stream = connect(args, &config).await;
         let stream = stream.with_context(|| format!("cannot connect to {}", args.to))?;
         let bar = Bar::new(&MultiProgress::new(), args.transfer.quiet);
         let mut stream = AbortUnlessDone { stream, is_done: false };
         let sent =
             files::send(&mut stream.stream, sources, options, &mut |progress| bar.show(progress)).await;
         stream.is_done = sent.is_ok();
-        match bar.end(&sent.map_err(anyhow::Error::from)?) {
-            Some(sentence) => Ok(output::line(format_args!("sent {sentence}"))?),
-            None => Ok(()),
+        if let Some(sentence) = bar.end(&sent.map_err(anyhow::Error::from)?) {
+            output::line(format_args!("sent {sentence}"))?;
         }
+        if left_out > 0 { Err(CommandError::LeftOut(left_out)) } else { Ok(()) }
+    })
+}
+
+/// Connects within the patience.
+async fn connect(args: &SendArgs, config: &Config) -> io::Result<TpaStream> {
+    let patience = args.transfer.patience;
+    timeout(patience, dial(&args.to, config)).await.unwrap_or_else(|_| {
+        let text = format!("the peer did not answer within {} s", patience.as_secs_f64());
+        Err(io::Error::new(io::ErrorKind::TimedOut, text))
     })
 }
 
@@ -50,6 +62,9 @@ impl Drop for AbortUnlessDone {
 
 fn sources(args: &SendArgs) -> Result<Sources, files::Error> {
     let mut sources = Sources::new();
+    if let Some(links) = args.links {
+        sources = sources.links(links.into());
+    }
     for path in &args.paths {
         if path == Path::new("-") {
             sources.add_stream(&args.name, Box::new(tokio::io::stdin()))?;

@@ -1,16 +1,22 @@
 //! A folder held open: names are resolved in it one by one, and no link is followed.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat};
-use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat};
-use nix::unistd::{UnlinkatFlags, unlinkat};
+use nix::sys::stat::{
+    Mode, SFlag, UtimensatFlags, fchmod, fstat, fstatat, futimens, mkdirat, umask, utimensat,
+};
+use nix::sys::time::TimeSpec;
+use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
+
+use super::message::Modified;
 
 /// An open folder, which remains the same when its path is renamed or replaced.
 #[derive(Debug)]
@@ -31,11 +37,6 @@ impl Folder {
         Ok(Self(open(path, OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?))
     }
 
-    /// Another handle of the same folder.
-    pub(super) fn again(&self) -> io::Result<Self> {
-        Ok(Self(self.0.try_clone()?))
-    }
-
     /// Opens a folder in this one.
     pub(super) fn enter(&self, name: &OsStr) -> io::Result<Self> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
@@ -49,12 +50,28 @@ impl Folder {
         }
     }
 
-    /// Creates a folder in this one unless it exists.
-    pub(super) fn make(&self, name: &OsStr) -> io::Result<()> {
-        match mkdirat(&self.0, name, Mode::from_bits_truncate(0o777)) {
-            Err(Errno::EEXIST) | Ok(()) => Ok(()),
+    /// Creates a folder in this one unless it exists; returns whether it did. Its owner can write to it at first.
+    pub(super) fn make(&self, name: &OsStr, mode: u16) -> io::Result<bool> {
+        match mkdirat(&self.0, name, Mode::from_bits_truncate((mode | 0o700).into())) {
+            Ok(()) => Ok(true),
+            Err(Errno::EEXIST) => Ok(false),
             Err(other) => Err(other.into()),
         }
+    }
+
+    /// Sets the mode, less this process's umask.
+    pub(super) fn set_mode(&self, mode: u16) -> io::Result<()> {
+        set_mode(&self.0, mode)
+    }
+
+    /// Sets the modification time.
+    pub(super) fn set_modified(&self, time: Modified) -> io::Result<()> {
+        set_modified(&self.0, time)
+    }
+
+    /// The file system that it is on.
+    pub(super) fn device(&self) -> io::Result<u64> {
+        Ok(fstat(&self.0)?.st_dev)
     }
 
     /// What this name refers to; a link is `Other`.
@@ -76,11 +93,10 @@ impl Folder {
         if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("is not a file")) }
     }
 
-    /// Opens a file for reading and writing; creates it if missing.
-    pub(super) fn make_file(&self, name: &OsStr, executable: bool) -> io::Result<File> {
-        let mode = if executable { 0o777 } else { 0o666 };
+    /// Opens a file for reading and writing; creates it if missing, for its owner only.
+    pub(super) fn make_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlag::O_RDWR | OFlag::O_CREAT | FILE;
-        let file = File::from(openat(&self.0, name, flags, Mode::from_bits_truncate(mode))?);
+        let file = File::from(openat(&self.0, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
         let found = file.metadata()?;
         // Another program may have replaced it by a pipe, a device or a hard link.
         if found.is_file() && found.nlink() <= 1 {
@@ -99,14 +115,43 @@ impl Folder {
         }
     }
 
-    /// Renames a file to its final name, and syncs the folder.
+    /// Renames a file to its final name.
     pub(super) fn rename(&self, from: &OsStr, to: &OsStr, overwrite: bool) -> io::Result<()> {
         if overwrite {
-            nix::fcntl::renameat(&self.0, from, &self.0, to)?;
+            Ok(nix::fcntl::renameat(&self.0, from, &self.0, to)?)
         } else {
-            self.rename_new(from, to)?;
+            self.rename_new(from, to)
         }
-        nix::unistd::fsync(&self.0).map_err(io::Error::from)
+    }
+
+    /// Creates a symbolic link.
+    pub(super) fn make_link(&self, name: &OsStr, target: &OsStr) -> io::Result<()> {
+        Ok(symlinkat(target, &self.0, name)?)
+    }
+
+    /// Sets the modification time of a symbolic link.
+    pub(super) fn set_link_modified(&self, name: &OsStr, time: Modified) -> io::Result<()> {
+        let [access, change] = times(time);
+        Ok(utimensat(&self.0, name, &access, &change, UtimensatFlags::NoFollowSymlink)?)
+    }
+
+    /// The target of a symbolic link; `None` if the name is not one.
+    pub(super) fn read_link(&self, name: &OsStr) -> io::Result<Option<OsString>> {
+        match nix::fcntl::readlinkat(&self.0, name) {
+            Err(Errno::ENOENT | Errno::EINVAL) => Ok(None),
+            target => Ok(Some(target?)),
+        }
+    }
+
+    /// Writes the names in this folder to the disk.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        Ok(nix::unistd::fsync(&self.0)?)
+    }
+
+    /// Writes everything in this folder's file system to the disk.
+    #[cfg(target_os = "linux")]
+    pub(super) fn sync_all(&self) -> io::Result<()> {
+        Ok(nix::unistd::syncfs(&self.0)?)
     }
 
     /// Deletes a file.
@@ -141,6 +186,33 @@ impl Folder {
             _ => Err(Errno::EEXIST.into()),
         }
     }
+}
+
+/// Sets the mode of an open file, less this process's umask.
+pub(super) fn set_mode(file: impl AsFd, mode: u16) -> io::Result<()> {
+    Ok(fchmod(file, Mode::from_bits_truncate(mode.into()) & !usual_umask())?)
+}
+
+/// Sets the modification time of an open file.
+pub(super) fn set_modified(file: impl AsFd, time: Modified) -> io::Result<()> {
+    let [access, change] = times(time);
+    Ok(futimens(file, &access, &change)?)
+}
+
+fn times(time: Modified) -> [TimeSpec; 2] {
+    let seconds = time.seconds.try_into().unwrap_or(0);
+    [TimeSpec::UTIME_OMIT, TimeSpec::new(seconds, time.nanoseconds.into())]
+}
+
+/// The umask when it was first needed. It can only be read by setting it; a file that another thread creates in that
+/// instant is for its owner only.
+fn usual_umask() -> Mode {
+    static UMASK: OnceLock<Mode> = OnceLock::new();
+    *UMASK.get_or_init(|| {
+        let usual = umask(Mode::S_IRWXG | Mode::S_IRWXO);
+        umask(usual);
+        usual
+    })
 }
 
 /// A pipe must not block.

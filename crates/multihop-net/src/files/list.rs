@@ -10,15 +10,20 @@ use std::path::{Path, PathBuf};
 use tokio::io::AsyncRead;
 
 use super::Error;
-use super::message::{EntryKind, FileEntry};
-use super::names::{Name, is_partial, printable};
+use super::message::{EntryKind, FileEntry, MODE_MAX, Modified};
+use super::names::{LinkTarget, Name, is_partial, printable};
 
 /// The files and folders to send, with their names at the receiver.
 #[derive(Default)]
 pub struct Sources {
     pub(super) list: Vec<Source>,
+    links: Option<Links>,
     /// What was skipped, and why.
     pub(super) notes: Vec<String>,
+    /// Entries that were skipped although nobody asked for it.
+    left_out: usize,
+    /// Files whose folders are being read, by device and inode.
+    above: Vec<(u64, u64)>,
     /// Bytes of all names.
     names: usize,
     tops: BTreeSet<Name>,
@@ -29,8 +34,20 @@ pub(super) struct Source {
     pub(super) origin: Origin,
 }
 
+/// What becomes of symbolic links in a folder. Without a choice they are left out.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Links {
+    /// Leave them out.
+    Skip,
+    /// Send them as links, except those that may lead out of what is sent.
+    Keep,
+    /// Send what they point to.
+    Follow,
+}
+
 pub(super) enum Origin {
-    Folder,
+    /// A folder or a link, without data.
+    Nothing,
     File(PathBuf),
     Stream(Option<Box<dyn AsyncRead + Send + Sync + Unpin>>),
 }
@@ -41,8 +58,19 @@ impl Sources {
         Self::default()
     }
 
-    /// Adds a file, or a folder with its contents, under the last component of its path. Inside a folder, links
-    /// and special files are skipped, with a note.
+    /// Chooses what becomes of symbolic links in folders that are added later.
+    #[must_use]
+    pub fn links(self, links: Links) -> Self {
+        Self { links: Some(links), ..self }
+    }
+
+    /// Entries of folders that are not sent, except links that [`Links::Skip`] leaves out. Each has a note.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// Adds a file, or a folder with its contents, under the last component of its path. Inside a folder, special
+    /// files are skipped, with a note.
     pub fn add(&mut self, path: &Path) -> Result<(), Error> {
         let bad = |why: std::io::Error| Error::Here(format!("cannot read {}: {why}", path.display()));
         let found = fs::metadata(path).map_err(bad)?;
@@ -53,10 +81,10 @@ impl Sources {
         let name = real.file_name().ok_or_else(|| Error::Here("the root folder has no name".to_owned()))?;
         let name = self.top(name.as_bytes())?;
         if found.is_dir() {
-            self.folder(&real, name)
+            self.folder(&real, name, &found)
         } else if found.is_file() {
             File::open(path).map_err(bad)?;
-            self.push(file(name, &found), Origin::File(real))
+            self.push(entry(EntryKind::File, name, &found), Origin::File(real))
         } else {
             let text = format!(
                 "cannot send {}: neither a file nor a folder; use - for standard input",
@@ -73,7 +101,9 @@ impl Sources {
         stream: Box<dyn AsyncRead + Send + Sync + Unpin>,
     ) -> Result<(), Error> {
         let name = self.top(name.as_bytes())?;
-        self.push(FileEntry { kind: EntryKind::File, size: None, name }, Origin::Stream(Some(stream)))
+        let (kind, mode) = (EntryKind::File, 0o666);
+        let entry = FileEntry { kind, mode, modified: None, size: None, stored: 0, name };
+        self.push(entry, Origin::Stream(Some(stream)))
     }
 
     /// Bytes to send, if known.
@@ -83,7 +113,7 @@ impl Sources {
 
     /// Number of files.
     pub(super) fn files(&self) -> u32 {
-        let files = self.list.iter().filter(|source| source.entry.kind != EntryKind::Folder).count();
+        let files = self.list.iter().filter(|source| source.entry.is_file()).count();
         u32::try_from(files).expect("the list is bounded")
     }
 
@@ -97,34 +127,71 @@ impl Sources {
     }
 
     /// Adds a folder depth-first in order of names, so that equal folders give equal lists.
-    fn folder(&mut self, path: &Path, name: Name) -> Result<(), Error> {
-        let bad = |why: std::io::Error| Error::Here(format!("cannot read {}: {why}", path.display()));
+    fn folder(&mut self, path: &Path, name: Name, found: &Metadata) -> Result<(), Error> {
         let mut names = Vec::new();
-        for child in fs::read_dir(path).map_err(bad)? {
-            names.push(child.map_err(bad)?.file_name());
+        for child in fs::read_dir(path).map_err(|why| cannot_read(path, &why))? {
+            names.push(child.map_err(|why| cannot_read(path, &why))?.file_name());
             bound(self.list.len() + names.len())?;
         }
         names.sort();
-        self.push(FileEntry { kind: EntryKind::Folder, size: Some(0), name: name.clone() }, Origin::Folder)?;
-        for child in names.iter().filter(|child| !is_partial(child.as_bytes())) {
+        self.push(entry(EntryKind::Folder, name.clone(), found), Origin::Nothing)?;
+        self.above.push((found.dev(), found.ino()));
+        for child in &names {
             self.child(&path.join(child), &name, child)?;
         }
+        self.above.pop();
         Ok(())
     }
 
     fn child(&mut self, path: &Path, above: &Name, name: &OsStr) -> Result<(), Error> {
-        let found = fs::symlink_metadata(path)
-            .map_err(|why| Error::Here(format!("cannot read {}: {why}", path.display())))?;
-        let name = parse(&[above.as_bytes(), b"/", name.as_bytes()].concat())?;
-        if found.is_dir() {
-            self.folder(path, name)
-        } else if found.is_file() {
-            self.push(file(name, &found), Origin::File(path.to_owned()))
-        } else {
-            let what = if found.is_symlink() { "a link" } else { "neither a file nor a folder" };
-            self.notes.push(format!("skipped: {} is {what}", printable(path.as_os_str().as_bytes())));
-            bound(self.notes.len())
+        if is_partial(name.as_bytes()) {
+            return self.leave_out(path, "is an incomplete file of another transfer");
         }
+        let found = fs::symlink_metadata(path).map_err(|why| cannot_read(path, &why))?;
+        let name = parse(&[above.as_bytes(), b"/", name.as_bytes()].concat())?;
+        if found.is_symlink() { self.link(path, name, &found) } else { self.entry(path, name, &found) }
+    }
+
+    /// Adds a folder or a file.
+    fn entry(&mut self, path: &Path, name: Name, found: &Metadata) -> Result<(), Error> {
+        if found.is_dir() {
+            self.folder(path, name, found)
+        } else if found.is_file() {
+            self.push(entry(EntryKind::File, name, found), Origin::File(path.to_owned()))
+        } else {
+            self.leave_out(path, "is neither a file nor a folder")
+        }
+    }
+
+    fn link(&mut self, path: &Path, name: Name, found: &Metadata) -> Result<(), Error> {
+        match self.links {
+            None => self.leave_out(path, "is a link; --links sends it"),
+            Some(Links::Skip) => self.note(path, "is a link"),
+            Some(Links::Keep) => {
+                let target = fs::read_link(path).map_err(|why| cannot_read(path, &why))?;
+                match LinkTarget::parse(&name, target.as_os_str().as_bytes()) {
+                    Ok(target) => self.push(entry(EntryKind::Link(target), name, found), Origin::Nothing),
+                    Err(_) => self.leave_out(path, "is a link that may lead out of the folder"),
+                }
+            }
+            Some(Links::Follow) => match fs::metadata(path) {
+                Ok(found) if self.above.contains(&(found.dev(), found.ino())) => {
+                    self.leave_out(path, "is a link to a folder that contains it")
+                }
+                Ok(found) => self.entry(path, name, &found),
+                Err(_) => self.leave_out(path, "is a link to nothing"),
+            },
+        }
+    }
+
+    fn leave_out(&mut self, path: &Path, why: &str) -> Result<(), Error> {
+        self.left_out += 1;
+        self.note(path, why)
+    }
+
+    fn note(&mut self, path: &Path, why: &str) -> Result<(), Error> {
+        self.notes.push(format!("skipped: {} {why}", printable(path.as_os_str().as_bytes())));
+        bound(self.notes.len())
     }
 
     fn push(&mut self, entry: FileEntry, origin: Origin) -> Result<(), Error> {
@@ -178,9 +245,18 @@ fn too_many() -> Error {
     Error::Here(format!("too many files, allowed: {ENTRIES_MAX} with {names} MiB of names; use tar and -"))
 }
 
-fn file(name: Name, found: &Metadata) -> FileEntry {
-    let kind = if found.mode() & 0o111 == 0 { EntryKind::File } else { EntryKind::Executable };
-    FileEntry { kind, size: Some(found.len()), name }
+fn entry(kind: EntryKind, name: Name, found: &Metadata) -> FileEntry {
+    let mode = u16::try_from(found.mode() & u32::from(MODE_MAX)).expect("nine bits");
+    let nanoseconds = u32::try_from(found.mtime_nsec()).unwrap_or(0);
+    let modified = Some(Modified { seconds: found.mtime(), nanoseconds });
+    let size = if kind == EntryKind::File { found.len() } else { 0 };
+    // POSIX leaves the unit open; everywhere it is 512 bytes.
+    let stored = size.min(found.blocks().saturating_mul(512));
+    FileEntry { kind, mode, modified, size: Some(size), stored, name }
+}
+
+fn cannot_read(path: &Path, why: &std::io::Error) -> Error {
+    Error::Here(format!("cannot read {}: {why}", path.display()))
 }
 
 fn parse(name: &[u8]) -> Result<Name, Error> {

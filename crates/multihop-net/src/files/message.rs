@@ -1,24 +1,30 @@
 //! The messages of a transfer, as docs/net-programs.md specifies them.
 
-use super::names::{BadName, NAME_MAX, Name, printable};
+use std::time::Duration;
+
+use super::names::{BadName, LinkTarget, NAME_MAX, Name, printable};
 
 /// One message.
 #[derive(Debug)]
 pub(super) enum TransferMessage<'a> {
-    /// The first message.
-    Hello { version: u8 },
+    /// The first message. The sender gives up when it has received nothing for `patience`.
+    Hello { patience: Duration },
+    /// The first message of a sender that uses another version.
+    OtherVersion(u8),
     /// One entry of the sender's list.
     FileEntry(Result<FileEntry, BadName>),
     /// The end of the list.
     Listed { entries: u32 },
     /// The receiver has the first `offset` bytes of a file, and their hash.
     Have(Have),
-    /// The end of the receiver's list.
-    Ready,
+    /// The end of the receiver's list. The receiver gives up when it has received nothing for `patience`.
+    Ready { patience: Duration },
     /// The start of a file's data, at `offset`.
     File { index: u32, offset: u64 },
     /// The next bytes of the file.
     Data(&'a [u8]),
+    /// A hole: this many bytes, at most [`HOLE_MAX`], are zero and occupy no space at the sender.
+    Hole(u32),
     /// The end of the file, with the hash of all of it.
     End { hash: Hash },
     /// The end of all files.
@@ -31,13 +37,32 @@ pub(super) enum TransferMessage<'a> {
     Wait,
 }
 
-/// An entry: a file or a folder.
+/// An entry: a file, a folder or a symbolic link.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct FileEntry {
     pub(super) kind: EntryKind,
+    /// Permission bits, at most [`MODE_MAX`].
+    pub(super) mode: u16,
+    pub(super) modified: Option<Modified>,
     /// Bytes; `None` if unknown before the end.
     pub(super) size: Option<u64>,
+    /// Bytes outside of holes, as far as the sender knows.
+    pub(super) stored: u64,
     pub(super) name: Name,
+}
+
+impl FileEntry {
+    pub(super) fn is_file(&self) -> bool {
+        self.kind == EntryKind::File
+    }
+}
+
+/// A modification time, since 1970.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Modified {
+    pub(super) seconds: i64,
+    /// Below 10^9.
+    pub(super) nanoseconds: u32,
 }
 
 /// The part of a file that the receiver has.
@@ -48,11 +73,11 @@ pub(super) struct Have {
     pub(super) hash: Hash,
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum EntryKind {
     Folder,
     File,
-    Executable,
+    Link(LinkTarget),
 }
 
 pub(super) type Hash = [u8; 32];
@@ -62,8 +87,9 @@ impl<'a> TransferMessage<'a> {
     pub(super) fn parse(kind: u8, body: &'a [u8]) -> Option<Self> {
         Some(match kind {
             HELLO => match body.strip_prefix(MAGIC)? {
-                &[version] => Self::Hello { version },
-                _ => return None,
+                [VERSION, patience @ ..] => Self::Hello { patience: milliseconds(patience)? },
+                &[version, ..] => Self::OtherVersion(version),
+                [] => return None,
             },
             ENTRY => Self::FileEntry(entry(body)?),
             LISTED => Self::Listed { entries: u32::from_be_bytes(body.try_into().ok()?) },
@@ -73,13 +99,17 @@ impl<'a> TransferMessage<'a> {
                 let (index, offset) = (u32::from_be_bytes(*index), u64::from_be_bytes(*offset));
                 Self::Have(Have { index, offset, hash: hash.try_into().ok()? })
             }
-            READY if body.is_empty() => Self::Ready,
+            READY => Self::Ready { patience: milliseconds(body)? },
             FILE => {
                 let (index, offset) = body.split_first_chunk()?;
                 let offset = u64::from_be_bytes(offset.try_into().ok()?);
                 Self::File { index: u32::from_be_bytes(*index), offset }
             }
             DATA => Self::Data(body),
+            HOLE => {
+                let length = u32::from_be_bytes(body.try_into().ok()?);
+                Self::Hole(Some(length).filter(|length| (1..=HOLE_MAX).contains(length))?)
+            }
             END => Self::End { hash: body.try_into().ok()? },
             DONE if body.is_empty() => Self::Done,
             VERDICT => Self::Verdict { files: u32::from_be_bytes(body.try_into().ok()?) },
@@ -93,19 +123,15 @@ impl<'a> TransferMessage<'a> {
     pub(super) fn emit<'b>(&'b self, scratch: &'b mut Vec<u8>) -> (u8, &'b [u8]) {
         scratch.clear();
         let kind = match self {
-            Self::Hello { version } => {
+            Self::Hello { patience } => {
                 scratch.extend_from_slice(MAGIC);
-                scratch.push(*version);
+                scratch.push(VERSION);
+                scratch.extend(emit_milliseconds(*patience));
                 HELLO
             }
-            Self::FileEntry(Ok(FileEntry { kind, size, name })) => {
-                scratch.push(match kind {
-                    EntryKind::Folder => 0,
-                    EntryKind::File => 1,
-                    EntryKind::Executable => 2,
-                });
-                scratch.extend(size.unwrap_or(UNKNOWN).to_be_bytes());
-                scratch.extend_from_slice(name.as_bytes());
+            Self::OtherVersion(_) => unreachable!("this end has one version"),
+            Self::FileEntry(Ok(entry)) => {
+                emit_entry(entry, scratch);
                 ENTRY
             }
             Self::FileEntry(Err(_)) => unreachable!("a bad name is never sent"),
@@ -119,13 +145,20 @@ impl<'a> TransferMessage<'a> {
                 scratch.extend(hash);
                 HAVE
             }
-            Self::Ready => READY,
+            Self::Ready { patience } => {
+                scratch.extend(emit_milliseconds(*patience));
+                READY
+            }
             Self::File { index, offset } => {
                 scratch.extend(index.to_be_bytes());
                 scratch.extend(offset.to_be_bytes());
                 FILE
             }
             Self::Data(data) => return (DATA, data),
+            Self::Hole(length) => {
+                scratch.extend(length.to_be_bytes());
+                HOLE
+            }
             Self::End { hash } => return (END, hash),
             Self::Done => DONE,
             Self::Failed(reason) => {
@@ -143,26 +176,75 @@ impl<'a> TransferMessage<'a> {
 pub(crate) fn check(kind: u8, body: &[u8]) {
     match TransferMessage::parse(kind, body) {
         // Text for users has its control characters escaped.
-        None | Some(TransferMessage::Failed(_) | TransferMessage::FileEntry(Err(_))) => {}
+        None
+        | Some(
+            TransferMessage::Failed(_)
+            | TransferMessage::FileEntry(Err(_))
+            | TransferMessage::OtherVersion(_),
+        ) => {}
         Some(message) => assert_eq!(message.emit(&mut Vec::new()), (kind, body)),
     }
 }
 
+fn emit_entry(entry: &FileEntry, out: &mut Vec<u8>) {
+    let FileEntry { kind, mode, modified, size, stored, name } = entry;
+    let (kind, target) = match kind {
+        EntryKind::Folder => (FOLDER, &[][..]),
+        EntryKind::File => (REGULAR, &[][..]),
+        EntryKind::Link(target) => (LINK, target.as_bytes()),
+    };
+    let Modified { seconds, nanoseconds } = modified.unwrap_or(Modified { seconds: 0, nanoseconds: NO_TIME });
+    out.push(kind);
+    out.extend(mode.to_be_bytes());
+    out.extend(seconds.to_be_bytes());
+    out.extend(nanoseconds.to_be_bytes());
+    out.extend(size.unwrap_or(UNKNOWN).to_be_bytes());
+    out.extend(stored.to_be_bytes());
+    out.extend(u16::try_from(name.as_bytes().len()).expect("names are short").to_be_bytes());
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(target);
+}
+
 fn entry(body: &[u8]) -> Option<Result<FileEntry, BadName>> {
     let (&[kind], rest) = body.split_first_chunk()?;
-    let (size, name) = rest.split_first_chunk()?;
-    let kind = match kind {
-        0 => EntryKind::Folder,
-        1 => EntryKind::File,
-        2 => EntryKind::Executable,
+    let (mode, rest) = rest.split_first_chunk()?;
+    let (seconds, rest) = rest.split_first_chunk()?;
+    let (nanoseconds, rest) = rest.split_first_chunk()?;
+    let (size, rest) = rest.split_first_chunk()?;
+    let (stored, rest) = rest.split_first_chunk()?;
+    let (length, rest) = rest.split_first_chunk()?;
+    let (name, target) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
+    let mode = Some(u16::from_be_bytes(*mode)).filter(|&mode| mode <= MODE_MAX)?;
+    let modified = match (i64::from_be_bytes(*seconds), u32::from_be_bytes(*nanoseconds)) {
+        (0, NO_TIME) => None,
+        (seconds, nanoseconds @ 0..1_000_000_000) => Some(Modified { seconds, nanoseconds }),
         _ => return None,
     };
+    if kind > LINK || (kind != LINK && !target.is_empty()) {
+        return None;
+    }
     let size = Some(u64::from_be_bytes(*size)).filter(|&size| size != UNKNOWN);
-    Some(Name::parse(name).map(|name| FileEntry { kind, size, name }))
+    let stored = u64::from_be_bytes(*stored);
+    Some(Name::parse(name).and_then(|name| {
+        let kind = match kind {
+            FOLDER => EntryKind::Folder,
+            REGULAR => EntryKind::File,
+            _ => EntryKind::Link(LinkTarget::parse(&name, target)?),
+        };
+        Ok(FileEntry { kind, mode, modified, size, stored, name })
+    }))
+}
+
+fn milliseconds(body: &[u8]) -> Option<Duration> {
+    Some(Duration::from_millis(u32::from_be_bytes(body.try_into().ok()?).into()))
+}
+
+fn emit_milliseconds(time: Duration) -> [u8; 4] {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX).to_be_bytes()
 }
 
 /// The protocol version.
-pub(super) const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 2;
 /// The kind of keepalive messages.
 pub(super) const WAIT: u8 = 12;
 const HELLO: u8 = 1;
@@ -176,6 +258,17 @@ const END: u8 = 8;
 const DONE: u8 = 9;
 const VERDICT: u8 = 10;
 const FAILED: u8 = 11;
+const HOLE: u8 = 13;
+/// Hashing a hole takes some milliseconds: a peer cannot keep this end busy without sending.
+pub(super) const HOLE_MAX: u32 = 1 << 22;
+/// Kinds of entries.
+const FOLDER: u8 = 0;
+const REGULAR: u8 = 1;
+const LINK: u8 = 2;
+/// The permission bits; set-user-ID, set-group-ID and sticky bits are never transferred.
+pub(super) const MODE_MAX: u16 = 0o777;
+/// Nanoseconds of an unknown modification time.
+const NO_TIME: u32 = u32::MAX;
 const MAGIC: &[u8] = b"multihop files";
 const UNKNOWN: u64 = u64::MAX;
 const REASON_MAX: usize = 2 * NAME_MAX;
@@ -197,17 +290,25 @@ mod tests {
     fn messages_survive_a_round_trip() {
         let hash = [7; 32];
         let name = Name::parse(b"a/b").unwrap();
-        for kind in [EntryKind::Folder, EntryKind::File, EntryKind::Executable] {
-            for size in [None, Some(0), Some(1 << 40)] {
-                round_trip(&TransferMessage::FileEntry(Ok(FileEntry { kind, size, name: name.clone() })));
+        let link = LinkTarget::parse(&name, b"../c").unwrap();
+        for kind in [EntryKind::Folder, EntryKind::File, EntryKind::Link(link)] {
+            for (size, modified) in [
+                (None, None),
+                (Some(0), Some(Modified { seconds: -1, nanoseconds: 999_999_999 })),
+                (Some(1 << 40), Some(Modified { seconds: 1 << 40, nanoseconds: 0 })),
+            ] {
+                let (kind, name) = (kind.clone(), name.clone());
+                let entry = FileEntry { kind, mode: 0o640, modified, size, stored: 3, name };
+                round_trip(&TransferMessage::FileEntry(Ok(entry)));
             }
         }
-        round_trip(&TransferMessage::Hello { version: VERSION });
+        round_trip(&TransferMessage::Hello { patience: Duration::from_millis(1500) });
         round_trip(&TransferMessage::Listed { entries: 3 });
         round_trip(&TransferMessage::Have(Have { index: 1, offset: 1 << 33, hash }));
-        round_trip(&TransferMessage::Ready);
+        round_trip(&TransferMessage::Ready { patience: Duration::from_secs(120) });
         round_trip(&TransferMessage::File { index: 9, offset: 5 });
         round_trip(&TransferMessage::Data(b"data"));
+        round_trip(&TransferMessage::Hole(HOLE_MAX));
         round_trip(&TransferMessage::End { hash });
         round_trip(&TransferMessage::Done);
         round_trip(&TransferMessage::Verdict { files: 2 });

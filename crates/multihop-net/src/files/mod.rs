@@ -6,6 +6,8 @@
 use std::io;
 use std::time::Duration;
 
+mod batch;
+mod claims;
 mod folder;
 mod list;
 mod message;
@@ -15,11 +17,12 @@ mod receive;
 mod send;
 mod serve;
 mod talk;
+mod zeros;
 
 #[cfg(fuzzing)]
 pub(crate) use message::check;
 
-pub use list::Sources;
+pub use list::{Links, Sources};
 pub use receive::{Target, receive};
 pub use send::send;
 pub use serve::{Served, Watcher, serve};
@@ -52,7 +55,8 @@ impl From<io::Error> for Error {
 pub struct Options {
     /// Whether existing files may be replaced.
     pub overwrite: bool,
-    /// Give up when nothing has moved for this long.
+    /// Give up when nothing has been received from the peer for this long. The peer learns it, and sends something
+    /// more often.
     pub patience: Duration,
 }
 
@@ -78,6 +82,8 @@ pub enum Progress {
     Had(u64),
     /// This many more bytes were transferred.
     Moved(u64),
+    /// This many more bytes are a hole of a sparse file, which is not transferred.
+    Hole(u64),
     /// A note for the user.
     Note(String),
 }

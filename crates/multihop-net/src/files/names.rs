@@ -42,6 +42,11 @@ impl Name {
         (parts.map(OsStr::from_bytes), OsStr::from_bytes(last))
     }
 
+    /// The parent folder, empty at the top.
+    pub(super) fn parent(&self) -> &[u8] {
+        self.0.iter().rposition(|&byte| byte == b'/').map_or(&[], |end| &self.0[..end])
+    }
+
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -50,6 +55,32 @@ impl Name {
 impl Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&printable(&self.0))
+    }
+}
+
+/// The target of a symbolic link; following it does not lead out of the receiver's folder.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct LinkTarget(Box<[u8]>);
+
+impl LinkTarget {
+    /// Rejects targets that are absolute or have more `..` than the link has parent folders. A `..` after another
+    /// component is rejected too: that component may be a link itself, whose parent can be anywhere.
+    pub(super) fn parse(name: &Name, bytes: &[u8]) -> Result<Self, BadName> {
+        let parts = bytes.split(|&byte| byte == b'/').filter(|part| !part.is_empty() && *part != b".");
+        let ups = parts.clone().take_while(|part| *part == b"..").count();
+        let parents = name.0.iter().filter(|&&byte| byte == b'/').count();
+        let because = if bytes.is_empty() || bytes.len() > NAME_MAX || bytes.contains(&0) {
+            "is a link with an invalid target"
+        } else if bytes[0] == b'/' || ups > parents || parts.clone().skip(ups).any(|part| part == b"..") {
+            "is a link that may lead out of the folder"
+        } else {
+            return Ok(Self(bytes.into()));
+        };
+        Err(BadName { name: printable(&name.0[..name.0.len().min(SHOWN_MAX)]), because })
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
     }
 }
 
@@ -139,6 +170,20 @@ mod tests {
         for name in attempts {
             assert!(Name::parse(name).is_err(), "{}", printable(name));
         }
+    }
+
+    #[test]
+    fn a_link_stays_inside_if_its_dots_come_first() {
+        let check = |name: &str, target: &str| {
+            LinkTarget::parse(&Name::parse(name.as_bytes()).unwrap(), target.as_bytes()).is_ok()
+        };
+        for target in ["b", "../b", "./b/c", "../x//y/", ".."] {
+            assert!(check("top/link", target), "{target}");
+        }
+        for target in ["", "/etc", "../../b", "b/../..", "b/..", "..//./../b", "a\0b"] {
+            assert!(!check("top/link", target), "{target}");
+        }
+        assert!(check("link", "b") && !check("link", "..") && !check("link", &"x".repeat(NAME_MAX + 1)));
     }
 
     #[test]

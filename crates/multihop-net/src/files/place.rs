@@ -2,12 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use super::folder::{Folder, Found};
-use super::list::total;
-use super::message::{EntryKind, FileEntry, Hash, Have};
-use super::names::{Name, partial};
+use super::folder::{self, Folder, Found};
+use super::message::{EntryKind, FileEntry, Hash, Have, MODE_MAX};
+use super::names::{LinkTarget, Name, partial};
 
 /// The part of a file that is present before the transfer.
 #[derive(Clone, Copy, Debug)]
@@ -17,40 +19,49 @@ pub(super) struct Present {
     pub(super) finished: bool,
 }
 
-/// Finds which parts of the announced files exist; the error is the reason why they cannot be stored.
-pub(super) fn survey(root: &Folder, entries: &[FileEntry], overwrite: bool) -> Result<Vec<Present>, String> {
-    let mut held = Vec::new();
+/// What the receiver's folder holds of the sender's list.
+pub(super) struct Survey {
+    pub(super) present: Vec<Present>,
+    /// Indices of the folders that this transfer has created.
+    pub(super) created: Vec<u32>,
+}
+
+/// Finds which parts of the announced files exist, and creates the folders; the error is the reason why they cannot
+/// be stored.
+pub(super) fn survey(root: &Root, entries: &[FileEntry], overwrite: bool) -> Result<Survey, String> {
+    let mut present = Vec::new();
     for (index, entry) in (0..).zip(entries) {
         let found = look(root, entry, overwrite).map_err(|why| cannot_write(&entry.name, &why))?;
         if let Some((offset, hash, finished)) = found {
-            held.push(Present { have: Have { index, offset, hash }, finished });
+            present.push(Present { have: Have { index, offset, hash }, finished });
         }
     }
-    let here = held.iter().map(|held| held.have.offset).sum();
-    let needed = total(entries.iter()).map_or(0, |bytes| bytes.saturating_sub(here));
-    let free = root.free().map_err(|why| format!("cannot determine the free space: {why}"))?;
+    let here = present.iter().map(|present| present.have.offset).sum();
+    let stored = entries.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.stored));
+    let needed = stored.saturating_sub(here);
+    let free = root.folder.free().map_err(|why| format!("cannot determine the free space: {why}"))?;
     if needed > free {
         return Err(format!("not enough space: needed {needed} bytes, free {free}"));
     }
-    make_folders(root, entries)?;
-    Ok(held)
+    Ok(Survey { present, created: make_folders(root, entries)? })
 }
 
 /// Size and hash of the part of a file that exists, and whether it is complete.
-fn look(root: &Folder, entry: &FileEntry, overwrite: bool) -> io::Result<Option<(u64, Hash, bool)>> {
-    let Some(place) = Place::find(root, &entry.name)? else { return Ok(None) };
-    match (entry.kind, place.folder.find(&place.name)?) {
+fn look(root: &Root, entry: &FileEntry, overwrite: bool) -> io::Result<Option<(u64, Hash, bool)>> {
+    let Some(place) = root.find(&entry.name)? else { return Ok(None) };
+    match (&entry.kind, place.folder.find(&place.name)?) {
         (EntryKind::Folder, Found::Nothing | Found::Folder) => return Ok(None),
         (EntryKind::Folder, _) => return Err(io::Error::other("it exists and is not a folder")),
-        (_, Found::Folder | Found::Other) => {
+        (EntryKind::Link(target), found) => return place.check_link(target, found, overwrite).map(|()| None),
+        (EntryKind::File, Found::Folder | Found::Other) => {
             return Err(io::Error::other("it exists and is not a file"));
         }
-        (_, Found::File { size }) if entry.size == Some(size) => {
+        (EntryKind::File, Found::File { size }) if entry.size == Some(size) => {
             let mut file = place.folder.open_file(&place.name)?;
             return Ok(Some((size, hash_prefix(&mut file, size)?.finalize().into(), true)));
         }
-        (_, Found::File { .. }) if !overwrite => return Err(exists()),
-        (_, Found::File { .. } | Found::Nothing) => {}
+        (EntryKind::File, Found::File { .. }) if !overwrite => return Err(exists()),
+        (EntryKind::File, Found::File { .. } | Found::Nothing) => {}
     }
     match (place.folder.find(&place.partial)?, entry.size) {
         (Found::File { size }, Some(whole)) if (1..=whole).contains(&size) => {
@@ -61,48 +72,84 @@ fn look(root: &Folder, entry: &FileEntry, overwrite: bool) -> io::Result<Option<
     }
 }
 
-fn make_folders(root: &Folder, entries: &[FileEntry]) -> Result<(), String> {
-    let folders = entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
-    for FileEntry { name, .. } in folders {
-        let made = Place::make(root, name).and_then(|place| {
-            place.folder.make(&place.name)?;
-            place.folder.enter(&place.name).map(drop)
+fn make_folders(root: &Root, entries: &[FileEntry]) -> Result<Vec<u32>, String> {
+    let mut created = Vec::new();
+    let folders = (0..).zip(entries).filter(|(_, entry)| entry.kind == EntryKind::Folder);
+    for (index, FileEntry { name, mode, .. }) in folders {
+        let made = root.make(name).and_then(|place| {
+            let is_new = place.folder.make(&place.name, *mode)?;
+            place.folder.enter(&place.name).map(|_| is_new)
         });
-        made.map_err(|why| cannot_write(name, &why))?;
+        if made.map_err(|why| cannot_write(name, &why))? {
+            created.push(index);
+        }
+    }
+    Ok(created)
+}
+
+/// Creates the symbolic links, then gives the folders their modes and times, which everything before changes. A
+/// folder that existed keeps its mode.
+pub(super) fn finish_folders(
+    root: &Root,
+    entries: &[FileEntry],
+    created: &[u32],
+    overwrite: bool,
+) -> Result<(), String> {
+    for entry in entries {
+        if let EntryKind::Link(target) = &entry.kind {
+            let made = root.make(&entry.name).and_then(|place| place.make_link(entry, target, overwrite));
+            made.map_err(|why| cannot_write(&entry.name, &why))?;
+        }
+    }
+    // Contents before their folder.
+    let folders = entries.iter().enumerate().rev().filter(|(_, entry)| entry.kind == EntryKind::Folder);
+    for (index, entry) in folders {
+        let set = || {
+            let place = root.make(&entry.name)?;
+            let folder = place.folder.enter(&place.name)?;
+            entry.modified.map_or(Ok(()), |time| folder.set_modified(time))?;
+            let is_new = created.binary_search_by_key(&index, |created| *created as usize).is_ok();
+            if is_new { folder.set_mode(entry.mode) } else { Ok(()) }
+        };
+        set().map_err(|why| cannot_write(&entry.name, &why))?;
     }
     Ok(())
 }
 
-/// An incomplete file, open for writing.
+/// An incomplete file, open for writing. It is deleted when it is dropped, if no later transfer can resume it.
 pub(super) struct Partial {
     place: Place,
     file: File,
+    mode: u16,
+    modified: Option<super::message::Modified>,
+    is_temporary: bool,
 }
 
 impl Partial {
     /// Opens it at `offset` if the part before is unchanged; returns the hash so far.
     pub(super) fn begin(
-        root: &Folder,
+        root: &Root,
         entry: &FileEntry,
         offset: u64,
         expected: Option<Hash>,
     ) -> io::Result<(Self, blake3::Hasher)> {
-        let place = Place::make(root, &entry.name)?;
-        let mut file = place.folder.make_file(&place.partial, entry.kind == EntryKind::Executable)?;
-        match file.try_lock() {
-            Ok(()) if place.folder.is(&place.partial, &file)? => {}
-            Ok(()) | Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::other("another transfer is writing it"));
-            }
-            Err(TryLockError::Error(why)) => return Err(why),
-        }
+        let (place, mut file) = open(root, &entry.name)?;
         let hasher = hash_prefix(&mut file, offset)?;
         if offset > 0 && expected != Some(hasher.finalize().into()) {
             return Err(io::Error::other("another program changed it"));
         }
         file.set_len(offset)?;
         file.seek(SeekFrom::Start(offset))?;
-        Ok((Self { place, file }, hasher))
+        let (mode, modified) = (entry.mode, entry.modified);
+        // Without a size it cannot be compared with the sender's next stream.
+        Ok((Self { place, file, mode, modified, is_temporary: entry.size.is_none() }, hasher))
+    }
+
+    /// Writes a whole file.
+    pub(super) fn store(root: &Root, entry: &FileEntry, contents: &[u8]) -> io::Result<Self> {
+        let (mut partial, _) = Self::begin(root, entry, 0, None)?;
+        partial.file.write_all(contents)?;
+        Ok(partial)
     }
 
     /// The file itself.
@@ -110,60 +157,160 @@ impl Partial {
         self.file.try_clone()
     }
 
-    /// The file is complete: syncs it to the disk and gives it its final name.
-    pub(super) fn finish(self, overwrite: bool) -> io::Result<()> {
-        self.file.sync_all()?;
+    /// Its folder.
+    pub(super) fn folder(&self) -> &Arc<Folder> {
+        &self.place.folder
+    }
+
+    /// All contents are written: sets length, mode and time.
+    pub(super) fn complete(&self, size: u64) -> io::Result<()> {
+        self.file.set_len(size)?;
+        folder::set_mode(&self.file, self.mode)?;
+        self.modified.map_or(Ok(()), |time| folder::set_modified(&self.file, time))
+    }
+
+    /// Writes it to the disk.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    /// Gives it its final name; its contents are on the disk.
+    pub(super) fn publish(mut self, overwrite: bool) -> io::Result<()> {
         match self.place.folder.rename(&self.place.partial, &self.place.name, overwrite) {
             Err(why) if why.kind() == io::ErrorKind::AlreadyExists => Err(exists()),
-            done => done,
+            done => {
+                self.is_temporary &= done.is_err();
+                done
+            }
         }
     }
 
     /// Deletes it: the received data is useless.
-    pub(super) fn discard(self) -> io::Result<()> {
+    pub(super) fn discard(mut self) -> io::Result<()> {
+        self.is_temporary = false;
         self.place.folder.remove(&self.place.partial)
     }
 }
 
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if self.is_temporary {
+            // The transfer has failed; that is the error to report.
+            let _ = self.place.folder.remove(&self.place.partial);
+        }
+    }
+}
+
+/// Opens an incomplete file that no other transfer is writing.
+fn open(root: &Root, name: &Name) -> io::Result<(Place, File)> {
+    let place = root.make(name)?;
+    let file = place.folder.make_file(&place.partial)?;
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) if place.folder.is(&place.partial, &file)? => return Ok((place, file)),
+            Ok(()) => return Err(busy()),
+            // A transfer that has just ended may still be writing a block.
+            Err(TryLockError::WouldBlock) if begin.elapsed() < LAST_WRITE => {
+                std::thread::sleep(LAST_WRITE / 10);
+            }
+            Err(TryLockError::WouldBlock) => return Err(busy()),
+            Err(TryLockError::Error(why)) => return Err(why),
+        }
+    }
+}
+
+/// The receiver's folder.
+pub(super) struct Root {
+    folder: Arc<Folder>,
+    /// The folder of the last file: the next one is usually in the same.
+    last: Mutex<Option<(Box<[u8]>, Arc<Folder>)>>,
+}
+
 /// Folder and names of one file.
 struct Place {
-    folder: Folder,
+    folder: Arc<Folder>,
     name: OsString,
     partial: OsString,
 }
 
-impl Place {
+impl Root {
+    pub(super) fn new(folder: Folder) -> Self {
+        Self { folder: Arc::new(folder), last: Mutex::new(None) }
+    }
+
     /// `None` if a parent folder does not exist.
-    fn find(root: &Folder, name: &Name) -> io::Result<Option<Self>> {
-        match Self::walk(root, name, |_, _| Ok(())) {
+    fn find(&self, name: &Name) -> io::Result<Option<Place>> {
+        match self.place(name, |_, _| Ok(false)) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
             found => found.map(Some),
         }
     }
 
     /// Creates the parent folders.
-    fn make(root: &Folder, name: &Name) -> io::Result<Self> {
-        Self::walk(root, name, Folder::make)
+    fn make(&self, name: &Name) -> io::Result<Place> {
+        self.place(name, |folder, name| folder.make(name, MODE_MAX))
     }
 
-    fn walk(
-        root: &Folder,
-        name: &Name,
-        before: impl Fn(&Folder, &OsStr) -> io::Result<()>,
-    ) -> io::Result<Self> {
+    fn place(&self, name: &Name, before: impl Fn(&Folder, &OsStr) -> io::Result<bool>) -> io::Result<Place> {
         let (folders, last) = name.split();
-        let mut folder = root.again()?;
-        for name in folders {
-            before(&folder, name)?;
-            folder = folder.enter(name)?;
+        let mut cache = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = match &*cache {
+            Some((parent, folder)) if **parent == *name.parent() => Arc::clone(folder),
+            _ => {
+                let mut folder = Arc::clone(&self.folder);
+                for name in folders {
+                    before(&folder, name)?;
+                    folder = Arc::new(folder.enter(name)?);
+                }
+                *cache = Some((name.parent().into(), Arc::clone(&folder)));
+                folder
+            }
+        };
+        Ok(Place { folder, name: last.to_owned(), partial: partial(last).into() })
+    }
+}
+
+impl Place {
+    /// Whether a link can be created here.
+    fn check_link(&self, target: &LinkTarget, found: Found, overwrite: bool) -> io::Result<()> {
+        match found {
+            Found::Nothing => Ok(()),
+            Found::Folder => Err(io::Error::other("it exists and is not a link")),
+            Found::File { .. } | Found::Other if overwrite || self.has_link(target)? => Ok(()),
+            Found::File { .. } | Found::Other => Err(exists()),
         }
-        Ok(Self { folder, name: last.to_owned(), partial: partial(last).into() })
+    }
+
+    fn has_link(&self, target: &LinkTarget) -> io::Result<bool> {
+        let found = self.folder.read_link(&self.name)?;
+        Ok(found.is_some_and(|found| found.as_bytes() == target.as_bytes()))
+    }
+
+    fn make_link(&self, entry: &FileEntry, target: &LinkTarget, overwrite: bool) -> io::Result<()> {
+        if self.has_link(target)? {
+            return Ok(());
+        }
+        let target = OsStr::from_bytes(target.as_bytes());
+        match self.folder.make_link(&self.name, target) {
+            Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
+            Err(_) if !overwrite => return Err(exists()),
+            Err(_) => {
+                self.folder.make_link(&self.partial, target)?;
+                self.folder.rename(&self.partial, &self.name, true)?;
+            }
+            Ok(()) => {}
+        }
+        entry.modified.map_or(Ok(()), |time| self.folder.set_link_modified(&self.name, time))
     }
 }
 
 /// The hash of the first `length` bytes; leaves the position after them.
 pub(super) fn hash_prefix(file: &mut File, length: u64) -> io::Result<blake3::Hasher> {
     let mut hasher = blake3::Hasher::new();
+    if length == 0 {
+        return Ok(hasher);
+    }
     let mut buffer = vec![0; 1 << 16];
     let mut prefix = file.take(length);
     let mut hashed = 0;
@@ -190,3 +337,10 @@ pub(super) fn cannot_write(name: &Name, why: &io::Error) -> String {
 pub(super) fn exists() -> io::Error {
     io::Error::other("it exists with other contents; recv --overwrite replaces it")
 }
+
+pub(super) fn busy() -> io::Error {
+    io::Error::other("another transfer is writing it")
+}
+
+/// Time for the last block of a transfer that has ended.
+const LAST_WRITE: Duration = Duration::from_millis(500);

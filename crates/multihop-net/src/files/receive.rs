@@ -1,18 +1,26 @@
 //! The receiving end.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Debug, Formatter};
+use std::io::SeekFrom;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncSeekExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
+use super::batch::{Batch, Unsynced, sync_names};
+use super::claims::{Claim, Claims, Sender};
 use super::folder::Folder;
 use super::list::{NAMES_MAX, bound, total};
 use super::message::{EntryKind, FileEntry, Hash, TransferMessage, VERSION};
 use super::names::Name;
-use super::place::{Partial, Present, cannot_write, survey};
-use super::talk::{MessageReader, MessageWriter, meet, part};
+use super::place::{self, Partial, Present, Root, cannot_write, finish_folders, survey};
+use super::talk::{FIRST, MessageReader, MessageWriter, meet, part};
+use super::zeros::{ZEROS, hash_hole};
 use super::{Error, Options, Progress, Report, Summary};
+use crate::frames::BODY_MAX;
 
 /// Where the received files go.
 pub enum Target {
@@ -41,6 +49,29 @@ pub async fn receive<S>(
 where
     S: AsyncRead + AsyncWrite,
 {
+    let alone = Visit { sender: Sender::Token, claims: Arc::default(), slots: Arc::new(Semaphore::new(1)) };
+    receive_visit(stream, target, options, report, &alone).await
+}
+
+/// A transfer among those of one receiver.
+pub(super) struct Visit {
+    pub(super) sender: Sender,
+    pub(super) claims: Arc<Claims>,
+    /// One for each transfer at a time; others wait.
+    pub(super) slots: Arc<Semaphore>,
+}
+
+/// Receives everything that the sender sends, beside other transfers.
+pub(super) async fn receive_visit<S>(
+    stream: S,
+    target: Target,
+    options: Options,
+    report: Report<'_>,
+    visit: &Visit,
+) -> Result<Summary, Error>
+where
+    S: AsyncRead + AsyncWrite,
+{
     let (mut incoming, mut outgoing) = meet(stream, options.patience);
     let mut summary = Summary::default();
     let done = {
@@ -48,13 +79,21 @@ where
             summary.note(&progress);
             report(progress);
         };
+        let claim = visit.claims.enter(visit.sender, incoming.pulse());
+        let taken = claim.taken();
         let mut receiver = FileReceiver {
             incoming: &mut incoming,
             outgoing: &mut outgoing,
-            overwrite: options.overwrite,
+            options,
+            claim,
+            batch: Batch::default(),
+            unsynced: Unsynced::new(),
             report: &mut report,
         };
-        receiver.converse(target).await
+        tokio::select! {
+            done = receiver.converse(target, &visit.slots) => done,
+            () = taken => Err(Error::Here("the same sender has begun a new transfer".to_owned())),
+        }
     };
     part(incoming, outgoing, &done).await;
     done.map(|files| Summary { files, ..summary })
@@ -63,7 +102,11 @@ where
 struct FileReceiver<'a, R, W> {
     incoming: &'a mut MessageReader<R>,
     outgoing: &'a mut MessageWriter<W>,
-    overwrite: bool,
+    options: Options,
+    claim: Claim,
+    /// Complete files without their final names.
+    batch: Batch,
+    unsynced: Unsynced,
     report: Report<'a>,
 }
 
@@ -71,36 +114,51 @@ struct FileReceiver<'a, R, W> {
 enum Sink<'a> {
     /// It exists, with this hash.
     Nowhere(Hash),
+    /// A small file, written when it is complete.
+    Memory(Vec<u8>),
     Partial(Partial, tokio::fs::File),
     Stream(&'a mut (dyn AsyncWrite + Send + Unpin)),
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
-    async fn converse(&mut self, target: Target) -> Result<u32, Error> {
+    async fn converse(&mut self, target: Target, slots: &Arc<Semaphore>) -> Result<u32, Error> {
+        self.hello().await?;
+        let _slot: Option<OwnedSemaphorePermit> =
+            self.outgoing.meanwhile(Arc::clone(slots).acquire_owned()).await?.ok();
         let entries: Arc<[FileEntry]> = self.list().await?.into();
-        let files = entries.iter().filter(|entry| entry.kind != EntryKind::Folder).count();
+        let files = entries.iter().filter(|entry| entry.is_file()).count();
         let files = u32::try_from(files).expect("the list is bounded");
         (self.report)(Progress::Begin { files, bytes: total(entries.iter()) });
         match target {
             Target::Folder(path) => self.fill_folder(&path, &entries).await?,
-            Target::Stream(stream) => self.fill_stream(stream, &entries).await?,
+            Target::Stream(stream) => {
+                self.fill_stream(stream, &entries).await?;
+                self.done().await?;
+            }
         }
-        match self.next().await? {
-            TransferMessage::Done => self.outgoing.say(&TransferMessage::Verdict { files }).await?,
-            _ => return Err(out_of_order()),
-        }
+        self.outgoing.say(&TransferMessage::Verdict { files }).await?;
         Ok(files)
     }
 
-    /// Reads the sender's list, and checks it.
-    async fn list(&mut self) -> Result<Vec<FileEntry>, Error> {
-        match self.next().await? {
-            TransferMessage::Hello { version: VERSION } => {}
-            TransferMessage::Hello { version } => {
+    /// The request. A peer without one must not keep others waiting.
+    async fn hello(&mut self) -> Result<(), Error> {
+        let patience = FIRST.min(self.options.patience);
+        let Ok(first) = timeout(patience, self.next()).await else {
+            let text = format!("no request within {} s", patience.as_secs_f64());
+            return Err(Error::Stream(std::io::Error::new(std::io::ErrorKind::TimedOut, text)));
+        };
+        match first? {
+            TransferMessage::Hello { patience } => self.outgoing.keep_alive_for(patience),
+            TransferMessage::OtherVersion(version) => {
                 return Err(Error::Here(format!("the sender uses version {version}, allowed: {VERSION}")));
             }
             _ => return Err(Error::Protocol("the peer is not multihop send".to_owned())),
         }
+        Ok(())
+    }
+
+    /// Reads the sender's list, and checks it.
+    async fn list(&mut self) -> Result<Vec<FileEntry>, Error> {
         let mut entries = Vec::new();
         let mut names = 0;
         loop {
@@ -115,36 +173,82 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
                 _ => return Err(out_of_order()),
             }
         }
-        match twice(&entries) {
-            Some(name) => Err(Error::Here(format!("refused: the name '{name}' occurs twice"))),
+        match conflict(&entries) {
+            Some(reason) => Err(Error::Here(format!("refused: {reason}"))),
             None => Ok(entries),
         }
     }
 
     async fn fill_folder(&mut self, path: &Path, entries: &Arc<[FileEntry]>) -> Result<(), Error> {
+        let busy = |name| Error::Here(cannot_write(name, &place::busy()));
+        self.outgoing.meanwhile(self.claim.take_over(entries)).await?.map_err(busy)?;
         // The message does not reveal our path to the sender.
         let root = Folder::open(path).map_err(|why| Error::Here(format!("no folder to write to: {why}")))?;
-        let root = Arc::new(root);
-        let mut held = {
-            let (root, entries, overwrite) = (root.clone(), entries.clone(), self.overwrite);
+        let root = Arc::new(Root::new(root));
+        let survey = {
+            let (root, entries, overwrite) = (root.clone(), entries.clone(), self.options.overwrite);
             let found = self.outgoing.blocking(move || survey(&root, &entries, overwrite)).await?;
             found.map_err(Error::Here)?
-        }
-        .into_iter()
-        .peekable();
-        for have in held.clone().map(|held| held.have) {
-            self.outgoing.say(&TransferMessage::Have(have)).await?;
+        };
+        for present in &survey.present {
+            self.outgoing.say_later(&TransferMessage::Have(present.have)).await?;
         }
         self.ready().await?;
-        for (index, entry) in (0..).zip(entries.iter()).filter(|(_, entry)| entry.kind != EntryKind::Folder) {
-            let held = held.next_if(|held| held.have.index == index);
+        let filled = self.fill(&root, entries, survey.present).await;
+        // What has arrived stays, whatever comes after it.
+        let kept = self.commit(&root).await;
+        filled.and(kept)?;
+        let (entries, overwrite) = (entries.clone(), self.options.overwrite);
+        let unsynced = std::mem::take(&mut self.unsynced);
+        let finish = move || {
+            finish_folders(&root, &entries, &survey.created, overwrite).and_then(|()| sync_names(&unsynced))
+        };
+        self.outgoing.blocking(finish).await?.map_err(Error::Here)
+    }
+
+    /// Receives the files of the list, and the end.
+    async fn fill(
+        &mut self,
+        root: &Arc<Root>,
+        entries: &[FileEntry],
+        present: Vec<Present>,
+    ) -> Result<(), Error> {
+        let mut present = present.into_iter().peekable();
+        for (index, entry) in (0..).zip(entries).filter(|(_, entry)| entry.is_file()) {
+            let present = present.next_if(|present| present.have.index == index);
             let offset = self.file(index).await?;
             (self.report)(Progress::File(entry.name.to_string()));
             (self.report)(Progress::Had(offset));
-            let (sink, hasher) = self.sink(&root, entry, offset, held).await?;
+            let (sink, hasher) = self.sink(root, entry, offset, present).await?;
             self.contents(entry, sink, offset, hasher).await?;
+            if self.batch.is_due() {
+                self.commit(root).await?;
+            }
         }
-        Ok(())
+        self.done().await
+    }
+
+    /// Gives all complete files their final names.
+    async fn commit(&mut self, root: &Arc<Root>) -> Result<(), Error> {
+        let batch = std::mem::take(&mut self.batch);
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<Name> = batch.names().cloned().collect();
+        let (root, overwrite) = (Arc::clone(root), self.options.overwrite);
+        let mut unsynced = std::mem::take(&mut self.unsynced);
+        let commit = move || (batch.commit(&root, overwrite, &mut unsynced), unsynced);
+        let (committed, unsynced) = self.outgoing.blocking(commit).await?;
+        self.unsynced = unsynced;
+        names.iter().for_each(|name| self.claim.remove(name));
+        committed.map_err(Error::Here)
+    }
+
+    async fn done(&mut self) -> Result<(), Error> {
+        match self.next().await? {
+            TransferMessage::Done => Ok(()),
+            _ => Err(out_of_order()),
+        }
     }
 
     async fn fill_stream(
@@ -152,7 +256,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         mut stream: Box<dyn AsyncWrite + Send + Unpin>,
         entries: &[FileEntry],
     ) -> Result<(), Error> {
-        let [entry @ FileEntry { kind: EntryKind::File | EntryKind::Executable, .. }] = entries else {
+        let [entry @ FileEntry { kind: EntryKind::File, .. }] = entries else {
             return Err(Error::Here("only a single file can be written to a stream".to_owned()));
         };
         self.ready().await?;
@@ -164,7 +268,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
     }
 
     async fn ready(&mut self) -> Result<(), Error> {
-        self.outgoing.say(&TransferMessage::Ready).await?;
+        let patience = self.options.patience;
+        self.outgoing.say(&TransferMessage::Ready { patience }).await?;
         Ok(self.outgoing.flush().await?)
     }
 
@@ -178,7 +283,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
 
     async fn sink(
         &mut self,
-        root: &Arc<Folder>,
+        root: &Arc<Root>,
         entry: &FileEntry,
         offset: u64,
         held: Option<Present>,
@@ -191,8 +296,15 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         if let Some(held) = held.filter(|held| held.finished && offset == had) {
             return Ok((Sink::Nowhere(held.have.hash), blake3::Hasher::new()));
         }
-        if finished && !self.overwrite {
-            return Err(Error::Here(cannot_write(&entry.name, &super::place::exists())));
+        let bad = |why| Error::Here(cannot_write(&entry.name, &why));
+        if finished && !self.options.overwrite {
+            return Err(bad(place::exists()));
+        }
+        if !self.claim.add(&entry.name) {
+            return Err(bad(place::busy()));
+        }
+        if entry.size.is_some_and(|size| size <= BODY_MAX as u64) && offset == 0 {
+            return Ok((Sink::Memory(Vec::new()), blake3::Hasher::new()));
         }
         let (root, copy) = (root.clone(), entry.clone());
         let hash = held.map(|held| held.have.hash);
@@ -201,8 +313,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
             let file = partial.file()?;
             Ok((partial, file, hasher))
         });
-        let (partial, file, hasher) =
-            begun.await?.map_err(|why| Error::Here(cannot_write(&entry.name, &why)))?;
+        let (partial, file, hasher) = begun.await?.map_err(bad)?;
         Ok((Sink::Partial(partial, tokio::fs::File::from_std(file)), hasher))
     }
 
@@ -216,39 +327,63 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
     ) -> Result<(), Error> {
         let bad = |why: std::io::Error| Error::Here(cannot_write(&entry.name, &why));
         let told: Hash = loop {
-            let data = match self.outgoing.meanwhile(self.incoming.next()).await?? {
-                TransferMessage::Data(data) => data,
+            let (data, hole) = match self.outgoing.meanwhile(self.incoming.next()).await?? {
+                TransferMessage::Data(data) => (data, 0),
+                TransferMessage::Hole(length) => (&[][..], length),
                 TransferMessage::End { hash } => break hash,
                 _ => return Err(out_of_order()),
             };
-            at = at.saturating_add(data.len() as u64);
+            let length = u64::from(hole) + data.len() as u64;
+            at = at.saturating_add(length);
             if entry.size.is_some_and(|size| at > size) {
                 return Err(Error::Protocol(format!("'{}' is longer than announced", entry.name)));
             }
             hasher.update(data);
-            let out: &mut (dyn AsyncWrite + Send + Unpin) = match &mut sink {
+            match &mut sink {
                 Sink::Nowhere(_) => return Err(out_of_order()),
-                Sink::Partial(_, file) => file,
-                Sink::Stream(stream) => stream,
-            };
-            self.outgoing.meanwhile(out.write_all(data)).await?.map_err(bad)?;
-            (self.report)(Progress::Moved(data.len() as u64));
+                Sink::Memory(contents) => {
+                    contents.extend_from_slice(data);
+                    contents.resize(contents.len() + hole as usize, 0);
+                }
+                Sink::Partial(_, file) if hole > 0 => {
+                    self.outgoing.meanwhile(skip(file, at)).await?.map_err(bad)?;
+                }
+                Sink::Partial(_, file) => {
+                    self.outgoing.meanwhile(file.write_all(data)).await?.map_err(bad)?
+                }
+                Sink::Stream(stream) => {
+                    self.outgoing.meanwhile(write(*stream, data, hole)).await?.map_err(bad)?;
+                }
+            }
+            if hole > 0 {
+                hasher = hash_hole(self.outgoing, hasher, hole).await?;
+            }
+            (self.report)(if hole > 0 { Progress::Hole(length) } else { Progress::Moved(length) });
         };
         let hash = if let Sink::Nowhere(hash) = sink { hash } else { hasher.finalize().into() };
-        let damaged = || Error::Here(format!("'{}' was damaged: its hash is wrong", entry.name));
         let whole = entry.size.is_none_or(|size| at == size) && hash == told;
         match sink {
             Sink::Nowhere(_) => {}
+            Sink::Memory(contents) if whole => self.batch.add_contents(entry.clone(), contents),
+            Sink::Memory(_) => {}
             Sink::Stream(stream) => self.outgoing.meanwhile(stream.flush()).await?.map_err(bad)?,
             Sink::Partial(partial, mut file) => {
                 // A failed write is reported by the flush.
                 self.outgoing.meanwhile(file.flush()).await?.map_err(bad)?;
-                let overwrite = self.overwrite;
-                let end = move || if whole { partial.finish(overwrite) } else { partial.discard() };
-                self.outgoing.blocking(end).await?.map_err(bad)?;
+                drop(file);
+                if whole {
+                    partial.complete(at).map_err(bad)?;
+                    self.batch.add_partial(entry.clone(), partial);
+                } else {
+                    partial.discard().map_err(bad)?;
+                }
             }
         }
-        if whole { Ok(()) } else { Err(damaged()) }
+        if whole {
+            Ok(())
+        } else {
+            Err(Error::Here(format!("'{}' was damaged: its hash is wrong", entry.name)))
+        }
     }
 
     async fn next(&mut self) -> Result<TransferMessage<'_>, Error> {
@@ -256,11 +391,44 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
     }
 }
 
-/// A name that occurs more than once.
-fn twice(entries: &[FileEntry]) -> Option<&Name> {
+/// Leaves a hole in a file, up to `at`.
+async fn skip(file: &mut tokio::fs::File, at: u64) -> std::io::Result<()> {
+    // So that a later transfer resumes after the hole.
+    file.set_len(at).await?;
+    file.seek(SeekFrom::Start(at)).await.map(drop)
+}
+
+/// Writes data, then zeros.
+async fn write(out: &mut (dyn AsyncWrite + Send + Unpin), data: &[u8], zeros: u32) -> std::io::Result<()> {
+    out.write_all(data).await?;
+    let mut left = zeros as usize;
+    while left > 0 {
+        let part = left.min(ZEROS.len());
+        out.write_all(&ZEROS[..part]).await?;
+        left -= part;
+    }
+    Ok(())
+}
+
+/// Why these entries cannot all exist: a name that occurs twice, or below something that is not a folder.
+fn conflict(entries: &[FileEntry]) -> Option<String> {
     let mut names: Vec<&Name> = entries.iter().map(|entry| &entry.name).collect();
     names.sort_unstable();
-    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Some(format!("the name '{}' occurs twice", pair[0]));
+    }
+    let leaves: BTreeSet<&[u8]> = entries
+        .iter()
+        .filter(|entry| entry.kind != EntryKind::Folder)
+        .map(|entry| entry.name.as_bytes())
+        .collect();
+    let is_below_leaf = |name: &&&Name| {
+        let bytes = name.as_bytes();
+        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        ends.map(|(end, _)| &bytes[..end]).any(|parent| leaves.contains(parent))
+    };
+    let name = names.iter().find(is_below_leaf)?;
+    Some(format!("the name '{name}' is below one that is not a folder"))
 }
 
 fn out_of_order() -> Error {

@@ -1,17 +1,20 @@
 //! The sending end.
 
 use std::collections::BTreeMap;
-use std::io::{self, Seek, SeekFrom};
+use std::fs::Metadata;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::list::{Origin, Source, Sources, Stamp, open};
-use super::message::{EntryKind, FileEntry, Have, TransferMessage, VERSION};
+use super::message::{FileEntry, HOLE_MAX, Hash, Have, TransferMessage};
 use super::place::hash_prefix;
 use super::talk::{FAREWELL, MessageReader, MessageWriter, meet, part};
+use super::zeros::{Extent, hash_hole, next_extent};
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
 
@@ -31,7 +34,7 @@ where
         summary.note(&progress);
         report(progress);
     };
-    let done = converse(&mut incoming, &mut outgoing, sources, &mut report).await;
+    let done = converse(&mut incoming, &mut outgoing, sources, options.patience, &mut report).await;
     part(incoming, outgoing, &done).await;
     done.map(|()| summary)
 }
@@ -41,6 +44,7 @@ async fn converse<R, W>(
     incoming: &mut MessageReader<R>,
     outgoing: &mut MessageWriter<W>,
     sources: Sources,
+    patience: Duration,
     report: Report<'_>,
 ) -> Result<(), Error>
 where
@@ -55,7 +59,7 @@ where
         heard = &mut hear => {
             return heard.and_then(|_| Err(Error::Protocol("it sent a result before the end".to_owned())));
         }
-        spoken = speak(outgoing, sources, haves, report) => spoken,
+        spoken = speak(outgoing, sources, patience, haves, report) => spoken,
     };
     match spoken {
         // A receiver that gives up sends the reason first.
@@ -69,25 +73,31 @@ where
     }
 }
 
+/// What the receiver has, and its patience.
+struct Ready {
+    haves: BTreeMap<u32, Have>,
+    patience: Duration,
+}
+
 /// Reads what the receiver has, then its result: the number of complete files.
 async fn hear<R>(
     incoming: &mut MessageReader<R>,
-    ready: oneshot::Sender<BTreeMap<u32, Have>>,
+    ready: oneshot::Sender<Ready>,
     entries: usize,
 ) -> Result<u32, Error>
 where
     R: AsyncRead + Unpin,
 {
     let mut haves = BTreeMap::new();
-    loop {
+    let patience = loop {
         match incoming.next().await? {
             TransferMessage::Have(have) if haves.len() < entries => haves.insert(have.index, have),
-            TransferMessage::Ready => break,
+            TransferMessage::Ready { patience } => break patience,
             _ => return Err(out_of_order()),
         };
-    }
+    };
     // The channel has no receiver once the transfer has failed.
-    let _ = ready.send(haves);
+    let _ = ready.send(Ready { haves, patience });
     match incoming.next().await? {
         TransferMessage::Verdict { files } => Ok(files),
         _ => Err(out_of_order()),
@@ -97,7 +107,8 @@ where
 async fn speak<W>(
     outgoing: &mut MessageWriter<W>,
     sources: Sources,
-    haves: oneshot::Receiver<BTreeMap<u32, Have>>,
+    patience: Duration,
+    ready: oneshot::Receiver<Ready>,
     report: Report<'_>,
 ) -> Result<(), Error>
 where
@@ -105,22 +116,90 @@ where
 {
     report(Progress::Begin { files: sources.files(), bytes: sources.bytes() });
     sources.notes.iter().cloned().map(Progress::Note).for_each(&mut *report);
-    outgoing.say(&TransferMessage::Hello { version: VERSION }).await?;
+    outgoing.say(&TransferMessage::Hello { patience }).await?;
     for source in &sources.list {
-        outgoing.say(&TransferMessage::FileEntry(Ok(source.entry.clone()))).await?;
+        outgoing.say_later(&TransferMessage::FileEntry(Ok(source.entry.clone()))).await?;
     }
     let entries = u32::try_from(sources.list.len()).expect("the list is bounded");
     outgoing.say(&TransferMessage::Listed { entries }).await?;
     outgoing.flush().await?;
-    let Ok(mut haves) = haves.await else { return Err(out_of_order()) };
-    for (index, source) in (0..).zip(sources.list) {
-        if source.entry.kind != EntryKind::Folder {
+    let Ok(Ready { mut haves, patience }) = ready.await else { return Err(out_of_order()) };
+    outgoing.keep_alive_for(patience);
+    let mut files = (0..).zip(sources.list).filter(|(_, source)| source.entry.is_file());
+    let mut small = Vec::new();
+    loop {
+        let next = files.next();
+        if small.len() >= SMALL_FILES || next.as_ref().is_none_or(|(_, source)| !is_small(source)) {
+            small_files(outgoing, std::mem::take(&mut small), report).await?;
+        }
+        let Some((index, source)) = next else { break };
+        let have = haves.remove(&index);
+        if is_small(&source) {
+            small.push((index, source, have));
+        } else {
             report(Progress::File(source.entry.name.to_string()));
-            file(outgoing, index, source, haves.remove(&index), report).await?;
+            file(outgoing, index, source, have, report).await?;
         }
     }
     outgoing.say(&TransferMessage::Done).await?;
     Ok(outgoing.flush().await?)
+}
+
+/// Whether a file fits into one message.
+fn is_small(source: &Source) -> bool {
+    matches!(source.origin, Origin::File(_)) && source.entry.size.is_some_and(|size| size <= BODY_MAX as u64)
+}
+
+/// Sends files that fit into one message each. They are read at once: a change of threads for each would take more
+/// time than reading it.
+async fn small_files<W>(
+    outgoing: &mut MessageWriter<W>,
+    sources: Vec<(u32, Source, Option<Have>)>,
+    report: Report<'_>,
+) -> Result<(), Error>
+where
+    W: AsyncWrite + Unpin,
+{
+    if sources.is_empty() {
+        return Ok(());
+    }
+    let read = move || -> Vec<_> {
+        let read = |(index, source, have)| (index, whole(&source, have), source.entry);
+        sources.into_iter().map(read).collect()
+    };
+    for (index, contents, entry) in outgoing.blocking(read).await? {
+        report(Progress::File(entry.name.to_string()));
+        let Whole { offset, rest, hash } = contents?;
+        outgoing.say_later(&TransferMessage::File { index, offset }).await?;
+        report(Progress::Had(offset));
+        if !rest.is_empty() {
+            outgoing.say_later(&TransferMessage::Data(&rest)).await?;
+            report(Progress::Moved(rest.len() as u64));
+        }
+        outgoing.say_later(&TransferMessage::End { hash }).await?;
+    }
+    Ok(outgoing.flush().await?)
+}
+
+/// A small file.
+struct Whole {
+    /// Bytes that the receiver has.
+    offset: u64,
+    rest: Vec<u8>,
+    hash: Hash,
+}
+
+fn whole(source: &Source, have: Option<Have>) -> Result<Whole, Error> {
+    let (Origin::File(path), Some(size)) = (&source.origin, source.entry.size) else {
+        unreachable!("a small file has a path and a size");
+    };
+    let mut start = begin(path, size, have)?;
+    let mut rest = Vec::new();
+    let read = (&mut start.file).take(size - start.offset).read_to_end(&mut rest);
+    let now = read.and_then(|_| start.file.metadata()).map_err(|why| cannot_read(path, &why))?;
+    start.check(source, rest.len() as u64, &now)?;
+    start.hasher.update(&rest);
+    Ok(Whole { offset: start.offset, rest, hash: start.hasher.finalize().into() })
 }
 
 /// Sends one file, from the receiver's offset on.
@@ -135,7 +214,7 @@ where
     W: AsyncWrite + Unpin,
 {
     let Source { entry, origin } = source;
-    match (origin, entry.size) {
+    let hasher = match (origin, entry.size) {
         (Origin::File(path), Some(size)) => {
             let start = {
                 let path = path.clone();
@@ -143,24 +222,53 @@ where
             };
             outgoing.say(&TransferMessage::File { index, offset: start.offset }).await?;
             report(Progress::Had(start.offset));
-            let mut file = tokio::fs::File::from_std(start.file);
-            let body = (&mut file).take(size - start.offset);
-            let sent = contents(outgoing, &entry, body, start.hasher, report).await?;
-            let now = file.metadata().await.map_err(|why| cannot_read(&path, &why))?;
-            if start.offset + sent < size || Stamp::of(&now) != start.stamp {
-                return Err(Error::Here(format!(
-                    "'{}' changed during the transfer: repeat the transfer",
-                    entry.name
-                )));
-            }
+            extents(outgoing, &entry, &path, size, start, report).await?
         }
         (Origin::Stream(Some(stream)), _) => {
             outgoing.say(&TransferMessage::File { index, offset: 0 }).await?;
-            contents(outgoing, &entry, stream, blake3::Hasher::new(), report).await?;
+            contents(outgoing, &entry, stream, blake3::Hasher::new(), report).await?.1
         }
         _ => unreachable!("a file has a size, and a folder is not sent"),
+    };
+    Ok(outgoing.say(&TransferMessage::End { hash: hasher.finalize().into() }).await?)
+}
+
+/// Sends the data and the holes of a file; returns its hash.
+async fn extents<W>(
+    outgoing: &mut MessageWriter<W>,
+    entry: &FileEntry,
+    path: &Path,
+    size: u64,
+    start: Start,
+    report: Report<'_>,
+) -> Result<blake3::Hasher, Error>
+where
+    W: AsyncWrite + Unpin,
+{
+    let bad = |why: io::Error| cannot_read(path, &why);
+    let Start { file, stamp, offset: mut at, mut hasher } = start;
+    while at < size {
+        let other = file.try_clone().map_err(bad)?;
+        let found = outgoing.blocking(move || Ok((next_extent(&other, at, size)?, other))).await?;
+        let (Extent { hole, data }, other) = found.map_err(bad)?;
+        let mut left = hole;
+        while left > 0 {
+            let part = u32::try_from(left).unwrap_or(u32::MAX).min(HOLE_MAX);
+            outgoing.say(&TransferMessage::Hole(part)).await?;
+            hasher = hash_hole(outgoing, hasher, part).await?;
+            report(Progress::Hole(part.into()));
+            left -= u64::from(part);
+        }
+        let body = tokio::fs::File::from_std(other).take(data);
+        let sent;
+        (sent, hasher) = contents(outgoing, entry, body, hasher, report).await?;
+        at += hole + sent;
+        if sent < data {
+            break;
+        }
     }
-    Ok(())
+    let now = file.metadata().map_err(bad)?;
+    if at < size || Stamp::of(&now) != stamp { Err(changed(entry)) } else { Ok(hasher) }
 }
 
 /// The next file to send.
@@ -169,6 +277,14 @@ struct Start {
     stamp: Stamp,
     offset: u64,
     hasher: blake3::Hasher,
+}
+
+impl Start {
+    /// Fails if the file has changed, or if it has ended after `sent` bytes.
+    fn check(&self, source: &Source, sent: u64, now: &Metadata) -> Result<(), Error> {
+        let is_whole = source.entry.size == Some(self.offset + sent);
+        if is_whole && Stamp::of(now) == self.stamp { Ok(()) } else { Err(changed(&source.entry)) }
+    }
 }
 
 /// Skips what the receiver has, if its hash agrees.
@@ -185,14 +301,14 @@ fn begin(path: &Path, size: u64, have: Option<Have>) -> Result<Start, Error> {
     Ok(Start { file, stamp, offset: 0, hasher: blake3::Hasher::new() })
 }
 
-/// Sends the rest of a file, and its hash; returns the bytes sent.
+/// Sends data; returns the bytes sent, and the hash so far.
 async fn contents<W>(
     outgoing: &mut MessageWriter<W>,
     entry: &FileEntry,
     mut body: impl AsyncRead + Unpin,
     mut hasher: blake3::Hasher,
     report: Report<'_>,
-) -> Result<u64, Error>
+) -> Result<(u64, blake3::Hasher), Error>
 where
     W: AsyncWrite + Unpin,
 {
@@ -209,8 +325,11 @@ where
         sent += n as u64;
         report(Progress::Moved(n as u64));
     }
-    outgoing.say(&TransferMessage::End { hash: hasher.finalize().into() }).await?;
-    Ok(sent)
+    Ok((sent, hasher))
+}
+
+fn changed(entry: &FileEntry) -> Error {
+    Error::Here(format!("'{}' changed during the transfer: repeat the transfer", entry.name))
 }
 
 fn cannot_read(path: &Path, why: &io::Error) -> Error {
@@ -220,3 +339,6 @@ fn cannot_read(path: &Path, why: &io::Error) -> Error {
 fn out_of_order() -> Error {
     Error::Protocol("message out of order".to_owned())
 }
+
+/// Small files that are read at once.
+const SMALL_FILES: usize = 64;

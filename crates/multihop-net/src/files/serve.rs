@@ -4,12 +4,17 @@ use std::io;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::{Error, Options, Progress, Summary, Target, receive};
+use super::claims::{Claims, Sender};
+use super::receive::{Visit, receive_visit};
+use super::{Error, Options, Progress, Summary, Target};
 use crate::listener::TpaListener;
+use crate::stream::TpaStream;
 
 /// Receives the progress of one transfer.
 pub type Watcher = Box<dyn FnMut(Progress) + Send>;
@@ -35,16 +40,19 @@ pub async fn serve(
     mut end: impl FnMut(Served) -> ControlFlow<()>,
 ) -> io::Result<()> {
     let folder: PathBuf = folder.to_owned();
+    let (claims, slots) = (Arc::new(Claims::default()), Arc::new(Semaphore::new(TRANSFERS)));
     let mut transfers = JoinSet::new();
     loop {
         tokio::select! {
-            stream = listener.accept(), if transfers.len() < TRANSFERS => {
+            stream = listener.accept() => {
                 let stream = stream?;
                 let from = stream.peer_addr();
                 let (target, mut watcher) = (Target::Folder(folder.clone()), begin(from));
+                let sender = sender(listener, &stream);
+                let visit = Visit { sender, claims: Arc::clone(&claims), slots: Arc::clone(&slots) };
                 transfers.spawn(async move {
                     let begin = Instant::now();
-                    let result = receive(stream, target, options, &mut watcher).await;
+                    let result = receive_visit(stream, target, options, &mut watcher, &visit).await;
                     Served { from, time: begin.elapsed(), result }
                 });
             }
@@ -58,5 +66,13 @@ pub async fn serve(
     }
 }
 
-/// Transfers at a time; others wait to be accepted.
+fn sender(listener: &TpaListener, stream: &TpaStream) -> Sender {
+    match stream.peer_key() {
+        Some(key) => Sender::Key(key),
+        None if listener.is_plain() => Sender::Host(stream.peer_addr().ip()),
+        None => Sender::Token,
+    }
+}
+
+/// Transfers at a time. Others wait with their request; connections without a request do not count.
 const TRANSFERS: usize = 16;

@@ -1,6 +1,7 @@
 //! The message streams of both directions.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf, split};
@@ -8,7 +9,7 @@ use tokio::time::timeout;
 
 use super::Error;
 use super::message::{TransferMessage, WAIT};
-use crate::frames::{FrameReader, FrameWriter};
+use crate::frames::{FrameReader, FrameWriter, Pulse};
 
 /// Messages from the peer.
 pub(super) struct MessageReader<R>(FrameReader<R>);
@@ -20,8 +21,9 @@ pub(super) struct MessageWriter<W> {
 }
 
 impl<R: AsyncRead + Unpin> MessageReader<R> {
-    fn new(inner: R, patience: Duration) -> Self {
-        Self(FrameReader::new(inner, patience))
+    /// When the peer was last heard.
+    pub(super) fn pulse(&self) -> Arc<Pulse> {
+        Arc::clone(self.0.pulse())
     }
 
     /// The next message other than a keepalive; an error if the peer gave up.
@@ -42,13 +44,20 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
 }
 
 impl<W: AsyncWrite + Unpin> MessageWriter<W> {
-    fn new(inner: W, patience: Duration) -> Self {
-        Self { writer: FrameWriter::new(inner, patience), scratch: Vec::new() }
+    /// Sends keepalives often enough for a peer that gives up after this time.
+    pub(super) fn keep_alive_for(&mut self, patience: Duration) {
+        self.writer.keep_alive_for(patience);
     }
 
     pub(super) async fn say(&mut self, message: &TransferMessage<'_>) -> io::Result<()> {
         let (kind, body) = message.emit(&mut self.scratch);
         self.writer.send(kind, body).await
+    }
+
+    /// The same, but a short message may wait for later ones, until [`flush`](Self::flush).
+    pub(super) async fn say_later(&mut self, message: &TransferMessage<'_>) -> io::Result<()> {
+        let (kind, body) = message.emit(&mut self.scratch);
+        self.writer.send_later(kind, body).await
     }
 
     pub(super) async fn flush(&mut self) -> io::Result<()> {
@@ -80,7 +89,9 @@ where
     S: AsyncRead + AsyncWrite,
 {
     let (reader, writer) = split(stream);
-    (MessageReader::new(reader, patience), MessageWriter::new(writer, patience))
+    let reader = FrameReader::new(reader, patience);
+    let writer = FrameWriter::beside(&reader, writer);
+    (MessageReader(reader), MessageWriter { writer, scratch: Vec::new() })
 }
 
 /// Ends the protocol: sends our error, if any, and waits until the peer has it.
@@ -111,5 +122,7 @@ fn too_soon() -> Error {
     Error::Stream(io::Error::new(io::ErrorKind::UnexpectedEof, "the peer closed it too early"))
 }
 
+/// Time for the peer to begin.
+pub(super) const FIRST: Duration = Duration::from_secs(10);
 /// Time for the peer to close after the result is known.
 pub(super) const FAREWELL: Duration = Duration::from_secs(5);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use tokio::io::AsyncWriteExt;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::frames::{BODY_MAX, FrameReader, FrameWriter};
@@ -156,20 +157,41 @@ pub async fn serve(
     listener: &TpaListener,
     mut done: impl FnMut(SocketAddr, io::Result<EndTotals>),
 ) -> io::Result<()> {
+    let mut callers = JoinSet::new();
     loop {
-        let stream = listener.accept().await?;
-        let from = stream.peer_addr();
-        done(from, serve_one(stream).await);
+        tokio::select! {
+            stream = listener.accept() => {
+                let stream = stream?;
+                let from = stream.peer_addr();
+                callers.spawn(async move { (from, request(stream).await) });
+            }
+            Some(caller) = callers.join_next() => {
+                let Ok((from, asked)) = caller else { continue };
+                let result = match asked {
+                    Ok((reader, request)) => serve_one(reader, request).await,
+                    Err(error) => Err(error),
+                };
+                done(from, result);
+            }
+        }
     }
 }
 
-async fn serve_one(stream: TpaStream) -> io::Result<EndTotals> {
+/// Reads the request of a caller. One without a request keeps no other waiting.
+async fn request(stream: TpaStream) -> io::Result<(FrameReader<TpaStream>, PerfRequest)> {
     let mut reader = FrameReader::new(stream, PATIENCE);
-    let request = match reader.next().await? {
+    let Ok(first) = timeout(FIRST, reader.next()).await else {
+        let text = format!("no request within {} s", FIRST.as_secs());
+        return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+    };
+    let request = match first? {
         Some(message::REQUEST) => PerfRequest::parse(reader.body()),
         _ => None,
     };
-    let request = request.ok_or_else(nonsense)?;
+    Ok((reader, request.ok_or_else(nonsense)?))
+}
+
+async fn serve_one(mut reader: FrameReader<TpaStream>, request: PerfRequest) -> io::Result<EndTotals> {
     let mut clock = IntervalClock::start(Duration::MAX);
     let bytes = if request.reverse {
         let mut writer = FrameWriter::new(reader.into_inner(), PATIENCE);
@@ -318,6 +340,8 @@ fn nonsense() -> io::Error {
 
 /// Time for the peer to close after the result is known.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// Time for the peer to send its request.
+const FIRST: Duration = Duration::from_secs(10);
 /// Time for the peer to send something.
 const PATIENCE: Duration = Duration::from_secs(60);
 static ZEROS: [u8; BODY_MAX] = [0; BODY_MAX];

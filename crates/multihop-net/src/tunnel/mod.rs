@@ -70,7 +70,8 @@ impl Refusal {
     }
 }
 
-/// Raises the limit of descriptors as far as the system allows, because a near end uses two for each connection.
+/// Raises the limit of descriptors as far as the system allows: a near end uses two for each connection, and a
+/// receiver two for each file that it has not yet renamed.
 pub fn raise_limit_of_descriptors() {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     // On failure the usual limit stays.

@@ -55,3 +55,20 @@ fn time_ends_a_measurement_and_random_bytes_do_not_end_the_server() {
         assert!(outcome.receiver.bytes > 0 && outcome.sender.bytes == outcome.receiver.bytes);
     });
 }
+
+#[test]
+fn a_caller_without_a_request_does_not_keep_others_waiting() {
+    run(async {
+        let config = Config::new(Security::Plain);
+        let listener = TpaListener::bind("127.0.0.1:0".parse().unwrap(), config.clone()).await.unwrap();
+        let addr = listener.local_addr();
+        tokio::spawn(async move { serve(&listener, |_, _| ()).await });
+        let mut silent = TpaStream::connect(addr, &config).await.unwrap();
+        let stream = TpaStream::connect(addr, &config).await.unwrap();
+        let amount = Amount::Bytes(1000);
+        let plan = Plan { reverse: false, amount, interval: Duration::from_secs(9) };
+        assert_eq!(measure(stream, plan, |_| ()).await.unwrap().receiver.bytes, 1000);
+        // It is dropped after a while, which the time limit of the test includes.
+        let _ = silent.read_to_end(&mut Vec::new()).await;
+    });
+}

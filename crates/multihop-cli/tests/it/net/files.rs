@@ -65,19 +65,141 @@ fn a_killed_sender_leaves_no_file_that_looks_complete_and_can_resume() {
     until(|| unfinished(&folder).is_some_and(|(_, length)| length > 1_000_000));
     sender.kill();
     assert!(!folder.path().join("inbox/large").exists());
-    // The receiver still waits for the killed sender; it gives up after its patience.
-    let begin = Instant::now();
-    loop {
-        let said = send(&folder, "large", &to).end(SOON);
-        if said.code == Some(0) {
-            assert!(said.stdout.ends_with(" already present\n"), "{said:?}");
-            break;
-        }
-        assert!(said.stderr.ends_with("another transfer is writing it\n"), "{said:?}");
-        assert!(begin.elapsed() < SOON, "{said:?}");
-    }
-    assert!(receiver.succeeds().stderr.contains("multihop: from 127.0.0.1:"));
+    let said = send(&folder, "large", &to).succeeds();
+    assert!(said.stdout.ends_with(" already present\n"), "{said:?}");
+    receiver.succeeds();
     assert!(is_whole(&folder) && unfinished(&folder).is_none());
+}
+
+/// A receiver with a token and the usual patience; its address and its token.
+fn recv_with_token(folder: &Folder, more: &[&str]) -> (Running, String, String) {
+    let usual = ["recv", "--to", "inbox", "--listen", "127.0.0.1:0"];
+    let mut receiver = Running::new(folder, &[&usual[..], more].concat());
+    let to = receiver.address();
+    let token = receiver.line().strip_prefix("token: ").unwrap().to_owned();
+    (receiver, to, token)
+}
+
+#[test]
+fn the_same_command_succeeds_at_once_after_its_sender_vanished() {
+    let folder = Folder::new("again");
+    large(&folder);
+    let (_receiver, to, token) = recv_with_token(&folder, &[]);
+    let send = || Running::new(&folder, &["send", "large", &to, "--token", &token]);
+    let mut sender = send();
+    until(|| unfinished(&folder).is_some_and(|(_, length)| length > 1_000_000));
+    // A signal that it cannot handle: it sends nothing more, not even a reset.
+    sender.kill();
+    let said = send().succeeds();
+    assert!(said.stdout.ends_with(" already present\n"), "{said:?}");
+    assert!(is_whole(&folder) && unfinished(&folder).is_none());
+}
+
+#[test]
+fn a_transfer_with_signs_of_life_is_not_taken_over() {
+    let folder = Folder::new("alive");
+    let (_receiver, to, token) = recv_with_token(&folder, &[]);
+    let send = || Running::new(&folder, &["send", "-", &to, "--token", &token]);
+    let mut first = send();
+    let mut input = first.child.stdin.take().unwrap();
+    input.write_all(b"first").unwrap();
+    until(|| unfinished(&folder).is_some_and(|(_, length)| length == 5));
+    let said = send().end(SOON);
+    assert!(said.stderr.ends_with("cannot write 'stdin': another transfer is writing it\n"), "{said:?}");
+    drop(input);
+    first.succeeds();
+    assert_eq!(folder.read("inbox/stdin"), "first");
+}
+
+#[test]
+fn a_patience_shorter_than_a_pause_of_the_input_is_no_failure() {
+    let folder = Folder::new("pause");
+    let mut receiver = recv(&folder, &["--once", "--patience", "2"]);
+    let args = ["send", "-", &receiver.address(), "--plain", "--patience", "2"];
+    let mut sender = Running::new(&folder, &args);
+    let mut input = sender.child.stdin.take().unwrap();
+    input.write_all(b"a pause ").unwrap();
+    std::thread::sleep(Duration::from_secs(5));
+    input.write_all(b"and the end").unwrap();
+    drop(input);
+    sender.succeeds();
+    receiver.succeeds();
+    assert_eq!(folder.read("inbox/stdin"), "a pause and the end");
+}
+
+#[test]
+fn the_patience_limits_connecting() {
+    let folder = Folder::new("absent").with("note", "hello\n");
+    // A port that nobody reads.
+    let absent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = absent.local_addr().unwrap().to_string();
+    let output = multihop(&folder, &["send", "note", &to, "--plain", "--patience", "0.5"]);
+    assert_eq!(code(&output), 1);
+    let text = format!("cannot connect to {to}: the peer did not answer within 0.5 s\n");
+    assert!(stderr(&output).ends_with(&text), "{}", stderr(&output));
+}
+
+#[test]
+fn a_transfer_that_leaves_something_out_ends_with_code_3() {
+    let folder = Folder::new("left-out").with("note", "hello\n");
+    fs::create_dir(folder.path().join("dir")).unwrap();
+    std::os::unix::fs::symlink("../note", folder.path().join("dir/link")).unwrap();
+    let mut receiver = recv(&folder, &[]);
+    let to = receiver.address();
+    let send = |more: &[&str]| {
+        let usual = ["send", "dir", &to, "--plain", "--patience", "3"];
+        Running::new(&folder, &[&usual[..], more].concat()).end(SOON)
+    };
+    let said = send(&[]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.stdout.starts_with("sent 0 files, "), "{said:?}");
+    let text = "skipped: dir/link is a link; --links sends it\nmultihop: 1 entry was left out\n";
+    assert!(said.stderr.ends_with(text), "{said:?}");
+    assert_eq!(send(&["--links", "skip"]).code, Some(0));
+    assert_eq!(send(&["--links", "keep"]).code, Some(3));
+    assert_eq!(send(&["--links", "follow"]).code, Some(0));
+    assert_eq!(folder.read("inbox/dir/link"), "hello\n");
+}
+
+/// Small files with contents that their names determine.
+fn small_files(folder: &Folder, number: u32) {
+    fs::create_dir(folder.path().join("small")).unwrap();
+    (0..number).for_each(|n| fs::write(folder.path().join(format!("small/{n}")), contents(n)).unwrap());
+}
+
+fn contents(n: u32) -> String {
+    n.to_string().repeat(100)
+}
+
+#[test]
+fn a_killed_receiver_leaves_no_wrong_file_of_a_batch() {
+    const FILES: u32 = 3000;
+    let folder = Folder::new("kill-batch");
+    small_files(&folder, FILES);
+    let arrived = || {
+        let names = fs::read_dir(folder.path().join("inbox/small")).into_iter().flatten();
+        let names = names.map(|name| name.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| !name.ends_with(".part")).collect::<Vec<_>>()
+    };
+    for round in 0..4 {
+        let mut receiver = recv(&folder, &[]);
+        let to = receiver.address();
+        let before = arrived().len();
+        let mut sender = send(&folder, "small", &to);
+        until(|| arrived().len() > before + 100 * round || sender.child.try_wait().unwrap().is_some());
+        receiver.kill();
+        sender.kill();
+        for name in arrived() {
+            assert_eq!(folder.read(&format!("inbox/small/{name}")), contents(name.parse().unwrap()));
+        }
+    }
+    let mut receiver = recv(&folder, &["--once"]);
+    let to = receiver.address();
+    let said = send(&folder, "small", &to).succeeds();
+    assert!(said.stdout.starts_with(&format!("sent {FILES} files, ")), "{said:?}");
+    receiver.succeeds();
+    assert_eq!(arrived().len(), FILES as usize);
+    assert_eq!(fs::read_dir(folder.path().join("inbox/small")).unwrap().count(), FILES as usize);
 }
 
 #[test]

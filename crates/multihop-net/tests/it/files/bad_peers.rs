@@ -13,11 +13,27 @@ fn frame(kind: u8, body: &[&[u8]]) -> Vec<u8> {
 }
 
 fn hello() -> Vec<u8> {
-    frame(1, &[b"multihop files\x01"])
+    frame(1, &[b"multihop files\x02", &20_000_u32.to_be_bytes()])
 }
 
 fn entry(kind: u8, size: u64, name: &[u8]) -> Vec<u8> {
-    frame(2, &[&[kind], &size.to_be_bytes(), name])
+    let length = u16::try_from(name.len()).unwrap();
+    let (no_time, size) = ([0, u32::MAX.into()].map(u64::to_be_bytes), size.to_be_bytes());
+    let mode = 0o640_u16.to_be_bytes();
+    frame(2, &[&[kind], &mode, &no_time[0], &no_time[1][4..], &size, &size, &length.to_be_bytes(), name])
+}
+
+/// A symbolic link.
+fn link(name: &[u8], target: &[u8]) -> Vec<u8> {
+    let mut link = entry(2, 0, name);
+    link.extend_from_slice(target);
+    let length = u32::try_from(link.len() - 5).unwrap();
+    link[1..5].copy_from_slice(&length.to_be_bytes());
+    link
+}
+
+fn ready() -> Vec<u8> {
+    frame(5, &[&20_000_u32.to_be_bytes()])
 }
 
 fn listed(entries: u32) -> Vec<u8> {
@@ -77,22 +93,17 @@ fn names_that_lead_out_of_the_folder_are_refused() {
 
 #[test]
 fn invalid_lists_are_refused() {
-    let attempts: [(&[Vec<u8>], &str); 7] = [
+    let attempts: [(&[Vec<u8>], &str); 8] = [
         (&[entry(1, 4, b"a")], "protocol error of the peer: the peer is not multihop send"),
-        (&[frame(1, &[b"multihop files\x02"])], "the sender uses version 2, allowed: 1"),
+        (&[frame(1, &[b"multihop files\x01"])], "the sender uses version 1, allowed: 2"),
         (&[hello(), entry(1, 4, b"a"), entry(1, 4, b"a"), listed(2)], "refused: the name 'a' occurs twice"),
         (
-            &[
-                hello(),
-                entry(1, 4, b"a"),
-                entry(1, 4, b"a/b"),
-                listed(2),
-                file(0, 0),
-                data(b"text"),
-                end(b"text"),
-                file(1, 0),
-            ],
-            "cannot write 'a/b': the name exists and is not a folder",
+            &[hello(), entry(1, 4, b"a"), entry(1, 4, b"a/b"), listed(2)],
+            "refused: the name 'a/b' is below one that is not a folder",
+        ),
+        (
+            &[hello(), link(b"a", b"b"), entry(0, 0, b"b"), entry(1, 4, b"a/x"), listed(3)],
+            "refused: the name 'a/x' is below one that is not a folder",
         ),
         (&[hello(), entry(1, 4, b"a"), listed(2)], "protocol error of the peer: message out of order"),
         (&[hello(), entry(7, 4, b"a")], "protocol error of the peer: invalid message of kind 2"),
@@ -104,6 +115,31 @@ fn invalid_lists_are_refused() {
     for (frames, expected) in attempts {
         let reason = says(frames).0.unwrap_err().to_string();
         assert!(reason.starts_with(expected), "{reason}");
+    }
+}
+
+#[test]
+fn links_that_may_lead_out_of_the_folder_are_refused() {
+    for target in [&b"/etc/passwd"[..], b"..", b"../../etc", b"b/../../..", b"", b"a\0", &[b'x'; 5000]] {
+        let (result, there) = says(&[hello(), link(b"a", target), listed(1), frame(9, &[])]);
+        let reason = result.unwrap_err().to_string();
+        assert!(reason.starts_with("refused: the name 'a' is a link "), "{reason}");
+        assert!(there.is_empty());
+    }
+}
+
+#[test]
+fn a_hole_is_not_longer_than_its_file() {
+    let hole = |length: u32| frame(13, &[&length.to_be_bytes()]);
+    let zeros = [0; 100_000];
+    let list = [hello(), entry(1, 100_000, b"a"), listed(1), file(0, 0)].concat();
+    let (result, there) = says(&[list.clone(), hole(100_000), end(&zeros), frame(9, &[])]);
+    assert_eq!(result.unwrap().moved, 0);
+    assert_eq!(there[&OsString::from("inside/a")].0.as_deref(), Some(&zeros[..]));
+    for length in [100_001, u32::MAX, 0] {
+        let (result, there) = says(&[list.clone(), hole(length), end(&zeros)]);
+        assert!(matches!(result, Err(Error::Protocol(_))), "{result:?}");
+        assert!(!there.contains_key(&OsString::from("inside/a")));
     }
 }
 
@@ -163,7 +199,7 @@ fn a_transfer_with_a_silent_peer_fails() {
         assert_eq!(error.to_string(), reason);
         // A receiver that is ready and then stops reading.
         let (near, mut far) = duplex(BUFFER);
-        far.write_all(&frame(5, &[])).await.unwrap();
+        far.write_all(&ready()).await.unwrap();
         let error = send(near, pair.sources(&["a"]), options, &mut |_| ()).await.unwrap_err();
         assert_eq!(error.to_string(), reason);
     });

@@ -1,0 +1,206 @@
+//! Complete files that wait for their final names. Syncing each file alone takes most of the time of a transfer of
+//! many small ones, so a batch is synced at once, and only then renamed: a crash leaves no incomplete file with its
+//! final name.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::folder::Folder;
+use super::message::FileEntry;
+use super::names::Name;
+use super::place::{Partial, Root, cannot_write};
+
+/// Files that have arrived.
+#[derive(Default)]
+pub(super) struct Batch {
+    files: Vec<(FileEntry, Arrived)>,
+    /// Bytes in memory.
+    bytes: usize,
+    /// When the first one arrived.
+    since: Option<Instant>,
+}
+
+enum Arrived {
+    /// All of its contents.
+    Memory(Vec<u8>),
+    /// Written under its temporary name.
+    Disk(Partial),
+}
+
+/// Names that are not yet on the disk: for each file system one of the folders.
+pub(super) type Unsynced = BTreeMap<u64, Arc<Folder>>;
+
+impl Batch {
+    /// Adds a file that is in memory.
+    pub(super) fn add_contents(&mut self, entry: FileEntry, contents: Vec<u8>) {
+        self.bytes += contents.len();
+        self.add(entry, Arrived::Memory(contents));
+    }
+
+    /// Adds a file that is written.
+    pub(super) fn add_partial(&mut self, entry: FileEntry, partial: Partial) {
+        self.add(entry, Arrived::Disk(partial));
+    }
+
+    fn add(&mut self, entry: FileEntry, arrived: Arrived) {
+        self.since.get_or_insert_with(Instant::now);
+        self.files.push((entry, arrived));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Whether it is time to commit.
+    pub(super) fn is_due(&self) -> bool {
+        self.files.len() >= FILES_MAX
+            || self.bytes >= BYTES_MAX
+            || self.since.is_some_and(|since| since.elapsed() >= AGE_MAX)
+    }
+
+    /// The names of the files.
+    pub(super) fn names(&self) -> impl Iterator<Item = &Name> {
+        self.files.iter().map(|(entry, _)| &entry.name)
+    }
+
+    /// Writes everything to the disk and gives each file its final name, up to the first that cannot be written.
+    pub(super) fn commit(self, root: &Root, overwrite: bool, unsynced: &mut Unsynced) -> Result<(), String> {
+        let mut ready = Vec::with_capacity(self.files.len());
+        let mut written = Ok(());
+        for (entry, arrived) in self.files {
+            match write(root, &entry, arrived) {
+                Ok(partial) => ready.push((entry.name, partial)),
+                Err(why) => {
+                    written = Err(cannot_write(&entry.name, &why));
+                    break;
+                }
+            }
+        }
+        publish(ready, overwrite, unsynced, sync_all).and(written)
+    }
+}
+
+/// Writes these files to the disk, then gives each its final name.
+fn publish(
+    ready: Vec<(Name, Partial)>,
+    overwrite: bool,
+    unsynced: &mut Unsynced,
+    sync_all: impl Fn(&Unsynced) -> io::Result<()>,
+) -> Result<(), String> {
+    let Some((first, _)) = ready.first() else { return Ok(()) };
+    let few = ready.len() <= FEW || !cfg!(target_os = "linux");
+    if few {
+        for (name, partial) in &ready {
+            partial.sync().map_err(|why| cannot_write(name, &why))?;
+        }
+    } else {
+        let folders = by_device(&ready).and_then(|folders| sync_all(&folders).map(|()| folders));
+        unsynced.extend(folders.map_err(|why| cannot_write(first, &why))?);
+    }
+    for (name, partial) in ready {
+        let folder = Arc::clone(partial.folder());
+        let done = partial.publish(overwrite);
+        let done = done.and_then(|()| if few { folder.sync() } else { Ok(()) });
+        done.map_err(|why| cannot_write(&name, &why))?;
+    }
+    Ok(())
+}
+
+/// Makes sure that all names are on the disk.
+pub(super) fn sync_names(unsynced: &Unsynced) -> Result<(), String> {
+    sync_all(unsynced).map_err(|why| format!("cannot write to the disk: {why}"))
+}
+
+fn write(root: &Root, entry: &FileEntry, arrived: Arrived) -> io::Result<Partial> {
+    Ok(match arrived {
+        Arrived::Memory(contents) => {
+            let partial = Partial::store(root, entry, &contents)?;
+            partial.complete(contents.len() as u64)?;
+            partial
+        }
+        Arrived::Disk(partial) => partial,
+    })
+}
+
+/// For each file system one of the folders. A folder below the receiver's may be a mount point.
+fn by_device(ready: &[(Name, Partial)]) -> io::Result<Unsynced> {
+    let mut found = Unsynced::new();
+    let mut last: Option<&Arc<Folder>> = None;
+    for folder in ready.iter().map(|(_, partial)| partial.folder()) {
+        if last.is_none_or(|last| !Arc::ptr_eq(last, folder)) {
+            found.insert(folder.device()?, Arc::clone(folder));
+            last = Some(folder);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(target_os = "linux")]
+fn sync_all(folders: &Unsynced) -> io::Result<()> {
+    folders.values().try_for_each(|folder| folder.sync_all())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_all(folders: &Unsynced) -> io::Result<()> {
+    folders.values().try_for_each(|folder| folder.sync())
+}
+
+/// Each of them is open until the end of the commit; many transfers at a time need a raised limit of descriptors.
+const FILES_MAX: usize = 256;
+const BYTES_MAX: usize = 4 << 20;
+/// Over a slow path, files appear about as they arrive.
+const AGE_MAX: Duration = Duration::from_secs(1);
+/// Syncing a few files takes less time than syncing a file system that other programs use.
+const FEW: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs;
+
+    use super::super::message::EntryKind;
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_batch_is_synced_once_and_only_then_renamed() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let root = Root::new(Folder::open(folder.path()).unwrap());
+        let entry = |n: u32| {
+            let (kind, size) = (EntryKind::File, Some(4));
+            let name = Name::parse(format!("sub/{n}").as_bytes()).unwrap();
+            FileEntry { kind, mode: 0o644, modified: None, size, stored: 4, name }
+        };
+        let store = |n: u32| {
+            let contents = n.to_le_bytes().to_vec();
+            (entry(n).name, write(&root, &entry(n), Arrived::Memory(contents)).unwrap())
+        };
+        let names = || {
+            let names = fs::read_dir(folder.path().join("sub")).unwrap();
+            let mut names: Vec<_> =
+                names.map(|name| name.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        let syncs = Cell::new(0);
+        let sync = |folders: &Unsynced| {
+            syncs.set(syncs.get() + 1);
+            assert_eq!((folders.len(), names().len()), (1, 100));
+            for name in names() {
+                assert!(name.ends_with(".part"), "{name} before the sync");
+                assert_eq!(fs::metadata(folder.path().join("sub").join(name)).unwrap().len(), 4);
+            }
+            Ok(())
+        };
+        let mut unsynced = Unsynced::new();
+        publish((0..100).map(store).collect(), false, &mut unsynced, sync).unwrap();
+        assert_eq!((syncs.get(), unsynced.len()), (1, 1));
+        assert_eq!(names().len(), 100);
+        assert!(names().iter().all(|name| {
+            fs::read(folder.path().join("sub").join(name)).unwrap()
+                == name.parse::<u32>().unwrap().to_le_bytes()
+        }));
+    }
+}
