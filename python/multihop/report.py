@@ -17,6 +17,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from multihop.files import complete_file
 from multihop.stats import Interval
 
 # Okabe and Ito's palette, which colour-blind people can tell apart.
@@ -153,7 +154,8 @@ class Report:
         )
         contents = [f"<nav><ul>{links}</ul></nav>"] if links else []
         body = "\n".join([*contents, *self.parts])
-        target.write_text(PAGE.format(title=html.escape(self.title), body=body), "utf-8")
+        with complete_file(target) as part:
+            part.write_text(PAGE.format(title=html.escape(self.title), body=body), "utf-8")
         return target
 
 

@@ -7,10 +7,12 @@ import os
 import tempfile
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import multihop._core as _core
+from multihop.files import complete_file
 from multihop.results import Result
 from multihop.scenario import Source, request
 
@@ -35,9 +37,13 @@ def run(
     Raises `ScenarioError`, whose text names every problem, or `RunError`.
     """
     asked = request(source, settings)
-    with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
-        record = Path(series) if series is not None else Path(scratch) / "series.csv"
-        text = _core.run(*asked, _path(trace), _path(pcap), str(record))
+    with tempfile.TemporaryDirectory(prefix="multihop-") as scratch, ExitStack() as files:
+
+        def part(path: str | os.PathLike[str] | None) -> str | None:
+            return None if path is None else str(files.enter_context(complete_file(Path(path))))
+
+        record = Path(part(series) or Path(scratch) / "series.csv")
+        text = _core.run(*asked, part(trace), part(pcap), str(record))
         return Result.of(json.loads(text), record.read_text("utf-8") if record.is_file() else "")
 
 
@@ -64,7 +70,3 @@ def schema() -> dict[str, Any]:
 def _run_one(settings: Mapping[str, Any]) -> Result:
     others = {key: value for key, value in settings.items() if key != "source"}
     return run(settings.get("source"), **others)
-
-
-def _path(path: str | os.PathLike[str] | None) -> str | None:
-    return None if path is None else os.fspath(path)

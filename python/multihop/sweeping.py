@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 import multihop._core as _core
+from multihop.files import complete_file
 from multihop.journal import Journal, Shard
 from multihop.progress import Progress
 from multihop.results import Result, flattened
@@ -96,9 +97,12 @@ def perform(asked: Request, where: Where, out: Path | None, progress: Progress) 
 
 def write(found: Sweep, lines: Sequence[str], out: Path) -> None:
     """Write the files of a complete sweep."""
-    (out / "results.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    found.runs.write_parquet(out / "results.parquet")
-    found.flows.write_parquet(out / "flows.parquet")
+    with complete_file(out / "results.jsonl") as path:
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    with complete_file(out / "results.parquet") as path:
+        found.runs.write_parquet(path)
+    with complete_file(out / "flows.parquet") as path:
+        found.flows.write_parquet(path)
 
 
 Row = tuple[Mapping[str, Any], str, Result]

@@ -21,8 +21,12 @@ pub(crate) fn motion(args: &MotionArgs, extensions: &Extensions) -> Result<(), C
         MotionFormat::Netanim => Format::Netanim { every: args.every.unwrap_or(EVERY) },
     };
     match &args.out {
-        Some(path) => write(motion, format, output::file(path)?)
-            .with_context(|| format!("cannot write {}", path.display()))?,
+        Some(path) => {
+            let (out, file) = output::file(path)?;
+            let written = write(motion, format, out);
+            written.with_context(|| format!("cannot write {}", path.display()))?;
+            file.keep()?;
+        }
         None => write(motion, format, BufWriter::new(io::stdout().lock()))
             .context("cannot write to standard output")?,
     }

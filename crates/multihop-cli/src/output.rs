@@ -3,7 +3,7 @@
 use std::fmt::Arguments;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -23,8 +23,47 @@ pub(crate) fn folder(path: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))
 }
 
-/// Creates a file.
-pub(crate) fn file(path: &Path) -> anyhow::Result<BufWriter<File>> {
-    let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
-    Ok(BufWriter::new(file))
+/// A file under a temporary name, which it loses when it is complete. It is deleted when it is dropped before.
+pub(crate) struct NewFile {
+    path: PathBuf,
+    /// `None` for a device or a pipe, which is written directly.
+    part: Option<PathBuf>,
+}
+
+/// Creates a file. A failure leaves the file that had the name before.
+pub(crate) fn file(path: &Path) -> anyhow::Result<(BufWriter<File>, NewFile)> {
+    // A link is followed.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let is_special = path.metadata().is_ok_and(|found| !found.is_file());
+    let part = (!is_special).then(|| with_end(&path, ".part"));
+    let opened = File::create(part.as_ref().unwrap_or(&path));
+    let file = opened.with_context(|| format!("cannot create {}", path.display()))?;
+    Ok((BufWriter::new(file), NewFile { path, part }))
+}
+
+impl NewFile {
+    /// Gives the file its name: everything has been written and flushed.
+    pub(crate) fn keep(mut self) -> anyhow::Result<()> {
+        let Some(part) = &self.part else { return Ok(()) };
+        let kept = File::open(part).and_then(|file| file.sync_all());
+        let kept = kept.and_then(|()| std::fs::rename(part, &self.path));
+        kept.with_context(|| format!("cannot write {}", self.path.display()))?;
+        self.part = None;
+        Ok(())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some(part) = &self.part {
+            // The reason why it is incomplete is the error to report.
+            let _ = std::fs::remove_file(part);
+        }
+    }
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
 }

@@ -9,6 +9,7 @@ use multihop_sim::Outputs;
 use multihop_sim::results::RunResult;
 
 use crate::args::RunArgs;
+use crate::output::NewFile;
 use crate::progress::ProgressDisplay;
 use crate::{CommandError, output, table};
 
@@ -19,11 +20,12 @@ pub(crate) fn run(args: &RunArgs, extensions: &Extensions) -> Result<(), Command
     if scenario.record.is_some() && args.out.is_none() {
         eprintln!("series of the [record] table are not written: pass --out DIR");
     }
-    let outputs = outputs(args, &scenario)?;
+    let (outputs, files) = outputs(args, &scenario)?;
     let mut progress = ProgressDisplay::new(&scenario.name);
     let result = multihop_sim::run(&scenario, outputs, &mut |share| progress.show(share));
     drop(progress);
     let result = result.map_err(anyhow::Error::from)?;
+    files.into_iter().try_for_each(NewFile::keep)?;
     if let Some(folder) = &args.out {
         write(&folder.join("result.json"), &result)?;
     }
@@ -36,20 +38,30 @@ pub(crate) fn run(args: &RunArgs, extensions: &Extensions) -> Result<(), Command
 }
 
 /// The output files that the arguments ask for.
-fn outputs(args: &RunArgs, scenario: &Scenario) -> anyhow::Result<Outputs> {
-    let Some(folder) = &args.out else { return Ok(Outputs::default()) };
+fn outputs(args: &RunArgs, scenario: &Scenario) -> anyhow::Result<(Outputs, Vec<NewFile>)> {
+    let mut files = Vec::new();
+    let Some(folder) = &args.out else { return Ok((Outputs::default(), files)) };
     output::folder(folder)?;
-    let file = |wanted: bool, name: &str| -> anyhow::Result<Option<Box<dyn Write + Send>>> {
-        if wanted { Ok(Some(Box::new(output::file(&folder.join(name))?))) } else { Ok(None) }
+    let mut file = |wanted: bool, name: &str| -> anyhow::Result<Option<Box<dyn Write + Send>>> {
+        if !wanted {
+            return Ok(None);
+        }
+        let (writer, file) = output::file(&folder.join(name))?;
+        files.push(file);
+        Ok(Some(Box::new(writer)))
     };
-    Ok(Outputs {
+    let outputs = Outputs {
         trace: file(args.trace, "packets.txt")?,
         pcap: file(args.pcap, "packets.pcapng")?,
         record: file(scenario.record.is_some(), "series.csv")?,
-    })
+    };
+    Ok((outputs, files))
 }
 
 fn write(path: &Path, result: &RunResult) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(result).context("cannot write the result as JSON")?;
-    std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
+    let (mut out, file) = output::file(path)?;
+    let written = writeln!(out, "{text}").and_then(|()| out.flush());
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    file.keep()
 }

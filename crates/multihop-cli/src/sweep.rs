@@ -90,10 +90,11 @@ fn results(plan: &Plan, journal: &Journal, folder: &Path) -> anyhow::Result<()> 
         );
         return Ok(());
     }
-    let mut file = output::file(&folder.join("results.jsonl"))?;
+    let (mut out, file) = output::file(&folder.join("results.jsonl"))?;
     let mut lines = finished.into_iter().map(|result| result.timeless().to_line());
     lines
-        .try_for_each(|line| writeln!(file, "{line}"))
-        .and_then(|()| file.flush())
-        .context("cannot write results.jsonl")
+        .try_for_each(|line| writeln!(out, "{line}"))
+        .and_then(|()| out.flush())
+        .context("cannot write results.jsonl")?;
+    file.keep()
 }

@@ -2,7 +2,7 @@
 //!
 //! `runs.jsonl` holds one line of JSON for each run, in order of completion. Shards of one list write separate files
 //! beside it (`runs-1-of-4.jsonl`); opening the folder reads them all. A line is an [`Entry`], whose format is described
-//! in `docs/scenarios.md`. Lines of older versions, without cost and series, can also be read.
+//! in `docs/scenarios.md`. Lines of older versions, without cost, series and hash, can also be read.
 
 use core::fmt;
 use core::str::FromStr;
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint::Fingerprint;
 use crate::results::RunResult;
 
 /// One finished run; one line of a journal.
@@ -36,14 +37,36 @@ pub struct Entry {
 impl Entry {
     /// Reads a line of a journal.
     pub fn from_line(line: &str) -> Result<Self, serde_json::Error> {
+        use serde::de::Error;
+        if !has_its_hash(line) {
+            return Err(serde_json::Error::custom("the line does not fit its hash"));
+        }
         serde_json::from_str(line)
     }
 
-    /// The line of a journal, without the line break.
+    /// The line of a journal, without the line break. It ends with a hash of the text before.
     pub fn to_line(&self) -> String {
-        serde_json::to_string(self).expect("every key of a result is a string")
+        let mut line = serde_json::to_string(self).expect("every key of a result is a string");
+        line.pop(); // the brace
+        let hash = hash(&line);
+        line + HASH + &hash + "\"}"
     }
 }
+
+/// Whether a line is undamaged, as far as that can be known: lines of older versions have no hash.
+fn has_its_hash(line: &str) -> bool {
+    let parts = line.strip_suffix("\"}").and_then(|line| line.rsplit_once(HASH));
+    parts.is_none_or(|(text, found)| hash(text) == found)
+}
+
+fn hash(text: &str) -> String {
+    let mut hash = Fingerprint::new();
+    hash.add(text.as_bytes());
+    hash.digits()
+}
+
+/// What is between a line and its hash.
+const HASH: &str = ",\"hash\":\"";
 
 /// One part of a list of runs that is divided between several machines.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -147,7 +170,10 @@ impl Journal {
         }
         if let Some(file) = &mut self.file {
             // A single call, so that lines of two processes do not mix.
-            file.write_all(format!("{line}\n").as_bytes())?;
+            if let Err(error) = file.write_all(format!("{line}\n").as_bytes()) {
+                self.file = None; // the next line begins after what was written of this one
+                return Err(error);
+            }
         }
         self.lines.insert(entry.key.clone(), line);
         Ok(())
@@ -159,8 +185,9 @@ fn lines(folder: &Path) -> io::Result<BTreeMap<String, String>> {
     let mut lines = BTreeMap::new();
     for path in journals(folder)? {
         let bytes = std::fs::read(path)?;
-        // A killed process may have left an incomplete line, which is skipped.
-        for line in bytes.split(|&byte| byte == b'\n').filter_map(|line| str::from_utf8(line).ok()) {
+        // A killed process may have left an incomplete line, a failing disk a damaged one. Such runs are run again.
+        let lines_of_file = bytes.split(|&byte| byte == b'\n').filter_map(|line| str::from_utf8(line).ok());
+        for line in lines_of_file.filter(|line| has_its_hash(line)) {
             if let Ok(Keyed { key, result: _ }) = serde_json::from_str(line) {
                 lines.insert(key, line.to_owned());
             }

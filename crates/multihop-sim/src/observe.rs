@@ -86,7 +86,8 @@ impl Observer {
     pub(crate) fn received(&mut self, now: Instant, node: NodeId, packet: &Packet, hops: u8) {
         self.line(now, node, packet, Event::Received { hops });
         if let (Some(recorder), Some(flow)) = (&mut self.recorder, packet.flow()) {
-            keep(&mut self.failure, recorder.arrived(now, flow, hops));
+            let written = recorder.arrived(now, flow, hops);
+            self.check(written);
         }
     }
 
@@ -114,13 +115,15 @@ impl Observer {
         packets: &Pool,
     ) {
         if let Some(capture) = &mut self.capture {
-            keep(&mut self.failure, capture.frame(now, node, sent, airtime, packets));
+            let written = capture.frame(now, node, sent, airtime, packets);
+            self.check(written);
         }
     }
 
     pub(crate) fn delivered(&mut self, now: Instant, flow: FlowId, bytes: u64) {
         if let Some(recorder) = &mut self.recorder {
-            keep(&mut self.failure, recorder.delivered(now, flow, bytes));
+            let written = recorder.delivered(now, flow, bytes);
+            self.check(written);
         }
     }
 
@@ -129,7 +132,8 @@ impl Observer {
         if let Some(recorder) = &mut self.recorder
             && let Some(sender) = sender()
         {
-            keep(&mut self.failure, recorder.progress(now, flow, &sender));
+            let written = recorder.progress(now, flow, &sender);
+            self.check(written);
         }
     }
 
@@ -142,21 +146,29 @@ impl Observer {
         if let Some(recorder) = &mut self.recorder
             && let Some(receiver) = receiver()
         {
-            keep(&mut self.failure, recorder.measured(now, flow, &receiver));
+            let written = recorder.measured(now, flow, &receiver);
+            self.check(written);
         }
     }
 
     #[inline]
     pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: impl FnOnce() -> usize) {
         if let Some(recorder) = &mut self.recorder {
-            keep(&mut self.failure, recorder.queue(now, node, len()));
+            let written = recorder.queue(now, node, len());
+            self.check(written);
         }
     }
 
     pub(crate) fn record_rows(&mut self, now: Instant) {
         if let Some(recorder) = &mut self.recorder {
-            keep(&mut self.failure, recorder.rows(now));
+            let written = recorder.rows(now);
+            self.check(written);
         }
+    }
+
+    /// Whether an output could not be written.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some()
     }
 
     /// Completes the outputs.
@@ -169,14 +181,21 @@ impl Observer {
 
     fn line(&mut self, now: Instant, node: NodeId, packet: &Packet, event: Event) {
         if let Some(trace) = &mut self.trace {
-            keep(&mut self.failure, trace.line(now, node, packet, event));
+            let written = trace.line(now, node, packet, event);
+            self.check(written);
         }
     }
-}
 
-/// Keeps the first failure.
-fn keep(failure: &mut Option<io::Error>, result: io::Result<()>) {
-    if let Err(error) = result {
-        failure.get_or_insert(error);
+    fn check(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.fail(error);
+        }
+    }
+
+    /// Keeps the first failure, and stops writing: no output has a gap.
+    #[cold]
+    fn fail(&mut self, error: io::Error) {
+        self.failure.get_or_insert(error);
+        (self.trace, self.capture, self.recorder) = (None, None, None);
     }
 }

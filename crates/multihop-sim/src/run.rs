@@ -65,7 +65,7 @@ fn simulate(
     let end = Instant::ZERO + scenario.duration;
     let step = (scenario.duration / REPORTS).max(Duration::from_nanos(1));
     progress(world.now().as_secs_f64() / end.as_secs_f64());
-    while world.now() < end {
+    while world.now() < end && !world.observer().has_failed() {
         world.run_until((world.now() + step).min(end));
         progress(world.now().as_secs_f64() / end.as_secs_f64());
     }

@@ -84,6 +84,12 @@ pub(crate) struct TransferArgs {
     /// Print only errors and skipped files.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Show the progress also if standard error is not a terminal: a line per second.
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) progress: bool,
+    /// Print events as lines of JSON on standard output.
+    #[arg(long, conflicts_with_all = ["quiet", "progress"])]
+    pub(crate) json: bool,
 }
 
 /// `multihop perf`.
@@ -317,7 +323,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 }
 
 /// Default port of `recv`.
-const FILES: u16 = 7450;
+pub(crate) const FILES: u16 = 7450;
 /// Default port of `perf --listen`.
 const PERF: u16 = 7451;
 /// Default port of a gateway.

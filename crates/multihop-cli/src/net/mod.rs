@@ -1,9 +1,9 @@
 //! The commands for real networks.
 
 pub(crate) mod args;
-mod bar;
 mod keygen;
 mod keys;
+mod meter;
 mod perf;
 mod recv;
 mod send;
@@ -14,8 +14,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context;
-use multihop_net::TpaListener;
 use multihop_net::tunnel::Address;
+use multihop_net::{Token, TpaListener};
 use multihop_scenario::Extensions;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -68,14 +68,32 @@ async fn listen(
     extensions: &Extensions,
     say: impl Fn(String) -> anyhow::Result<()>,
 ) -> Result<TpaListener, CommandError> {
+    let (listener, token) = open(address, args, usual, extensions).await?;
+    announce(&listener, token.as_ref(), say)?;
+    Ok(listener)
+}
+
+/// Opens the listener; returns the token that it has made, if any.
+async fn open(
+    address: &Address,
+    args: &NetArgs,
+    usual: settings::Usual<'_>,
+    extensions: &Extensions,
+) -> Result<(TpaListener, Option<Token>), CommandError> {
     let (config, token) = settings::listening(args, usual, extensions)?;
     let at = first(address).await.with_context(|| format!("cannot listen on {address}"))?;
     let listener = TpaListener::bind(at, config).await.with_context(|| format!("cannot listen on {at}"))?;
+    Ok((listener, token))
+}
+
+/// Prints what the peer needs.
+fn announce(
+    listener: &TpaListener,
+    token: Option<&Token>,
+    say: impl Fn(String) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     say(format!("listening on {}", listener.local_addr()))?;
-    if let Some(token) = token {
-        say(format!("token: {token}"))?;
-    }
-    Ok(listener)
+    token.map_or(Ok(()), |token| say(format!("token: {token}")))
 }
 
 /// The first address of a host.

@@ -8,10 +8,11 @@ use indicatif::MultiProgress;
 use multihop_net::files::{self, Options, Sources};
 use multihop_net::{Config, TpaStream, dial};
 use multihop_scenario::Extensions;
+use serde_json::json;
 use tokio::time::timeout;
 
 use super::args::SendArgs;
-use super::bar::Bar;
+use super::meter::{Form, Meter, event};
 use super::{run, settings};
 use crate::{CommandError, output};
 
@@ -24,13 +25,18 @@ pub(crate) fn send(args: &SendArgs, extensions: &Extensions) -> Result<(), Comma
         let left_out = sources.left_out();
         let stream = connect(args, &config).await;
         let stream = stream.with_context(|| format!("cannot connect to {}", args.to))?;
-        let bar = Bar::new(&MultiProgress::new(), args.transfer.quiet);
+        let form = Form::of(&args.transfer);
+        let mut meter = Meter::new(&MultiProgress::new(), form, stream.peer_addr().to_string());
         let mut stream = AbortUnlessDone { stream, is_done: false };
         let sent =
-            files::send(&mut stream.stream, sources, options, &mut |progress| bar.show(progress)).await;
+            files::send(&mut stream.stream, sources, options, &mut |progress| meter.show(progress)).await;
         stream.is_done = sent.is_ok();
-        if let Some(sentence) = bar.end(&sent.map_err(anyhow::Error::from)?) {
-            output::line(format_args!("sent {sentence}"))?;
+        if let (Form::Json, Err(error)) = (form, &sent) {
+            event("failed", &args.to.to_string(), json!({ "error": error.to_string() }));
+        }
+        match meter.end(&sent.map_err(anyhow::Error::from)?) {
+            Some(sentence) if !args.transfer.quiet => output::line(format_args!("sent {sentence}"))?,
+            _ => {}
         }
         if left_out > 0 { Err(CommandError::LeftOut(left_out)) } else { Ok(()) }
     })

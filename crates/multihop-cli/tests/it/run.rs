@@ -116,3 +116,22 @@ fn a_folder_that_cannot_be_made() {
     assert_eq!((code(&output), stdout(&output)), (1, ""));
     assert!(stderr(&output).starts_with("multihop: cannot create a.toml: "), "{}", stderr(&output));
 }
+
+#[test]
+fn a_run_whose_trace_cannot_be_written_ends_at_once_and_leaves_no_file() {
+    // It would take hours.
+    let folder = Folder::new("full-trace").with("a.toml", &SHORT.replace("2.0", "1000000.0"));
+    std::fs::create_dir(folder.path().join("o")).unwrap();
+    std::fs::write(folder.path().join("o/packets.txt"), "an earlier trace").unwrap();
+    // A limit on the size of files is like a full disk if its signal is ignored.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 100; exec timeout 60 {} run a.toml --trace --out o",
+        env!("CARGO_BIN_EXE_multihop")
+    );
+    let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output();
+    let output = output.unwrap();
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot write an output of the run: File too large"), "{output:?}");
+    assert_eq!(folder.read("o/packets.txt"), "an earlier trace");
+    assert_eq!(std::fs::read_dir(folder.path().join("o")).unwrap().count(), 1);
+}

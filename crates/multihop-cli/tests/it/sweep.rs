@@ -129,3 +129,20 @@ fn a_sweep_needs_a_table() {
     assert_eq!((code(&output), stdout(&output)), (2, ""));
     assert!(stderr(&output).starts_with("a.toml: sweep: is missing, allowed: "), "{}", stderr(&output));
 }
+
+#[test]
+fn a_run_whose_line_is_damaged_is_run_again() {
+    let folder = Folder::new("damaged").with("a.toml", &swept());
+    let sweep = || assert_eq!(code(&multihop(&folder, &["sweep", "a.toml", "--jobs", "1", "--out", "o"])), 0);
+    sweep();
+    let (journal, results) = (folder.read("o/runs.jsonl"), folder.read("o/results.jsonl"));
+    let key = "\"goodput_kbps\":";
+    let digit = journal.find(key).unwrap() + key.len();
+    let mut damaged = journal.clone().into_bytes();
+    damaged[digit] = if damaged[digit] == b'9' { b'8' } else { b'9' };
+    std::fs::write(folder.path().join("o/runs.jsonl"), damaged).unwrap();
+    std::fs::remove_file(folder.path().join("o/results.jsonl")).unwrap();
+    sweep();
+    assert_eq!(folder.read("o/results.jsonl"), results);
+    assert_eq!(folder.read("o/runs.jsonl").lines().count(), 8 + 1);
+}

@@ -169,7 +169,9 @@ impl Sources {
             Some(Links::Skip) => self.note(path, "is a link"),
             Some(Links::Keep) => {
                 let target = fs::read_link(path).map_err(|why| cannot_read(path, &why))?;
-                match LinkTarget::parse(&name, target.as_os_str().as_bytes()) {
+                // It must not lead out of the folder that is sent, which is the first component.
+                let ups = name.parents().saturating_sub(1);
+                match LinkTarget::parse(&name, target.as_os_str().as_bytes(), ups) {
                     Ok(target) => self.push(entry(EntryKind::Link(target), name, found), Origin::Nothing),
                     Err(_) => self.leave_out(path, "is a link that may lead out of the folder"),
                 }

@@ -229,7 +229,7 @@ fn entry(body: &[u8]) -> Option<Result<FileEntry, BadName>> {
         let kind = match kind {
             FOLDER => EntryKind::Folder,
             REGULAR => EntryKind::File,
-            _ => EntryKind::Link(LinkTarget::parse(&name, target)?),
+            _ => EntryKind::Link(LinkTarget::parse(&name, target, name.parents())?),
         };
         Ok(FileEntry { kind, mode, modified, size, stored, name })
     }))
@@ -290,7 +290,7 @@ mod tests {
     fn messages_survive_a_round_trip() {
         let hash = [7; 32];
         let name = Name::parse(b"a/b").unwrap();
-        let link = LinkTarget::parse(&name, b"../c").unwrap();
+        let link = LinkTarget::parse(&name, b"../c", 1).unwrap();
         for kind in [EntryKind::Folder, EntryKind::File, EntryKind::Link(link)] {
             for (size, modified) in [
                 (None, None),

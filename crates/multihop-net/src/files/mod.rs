@@ -84,6 +84,8 @@ pub enum Progress {
     Moved(u64),
     /// This many more bytes are a hole of a sparse file, which is not transferred.
     Hole(u64),
+    /// The file is complete, or, at the sender, sent.
+    Complete,
     /// A note for the user.
     Note(String),
 }

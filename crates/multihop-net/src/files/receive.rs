@@ -221,6 +221,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
             (self.report)(Progress::Had(offset));
             let (sink, hasher) = self.sink(root, entry, offset, present).await?;
             self.contents(entry, sink, offset, hasher).await?;
+            (self.report)(Progress::Complete);
             if self.batch.is_due() {
                 self.commit(root).await?;
             }
@@ -264,7 +265,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
             return Err(out_of_order());
         }
         (self.report)(Progress::File(entry.name.to_string()));
-        self.contents(entry, Sink::Stream(&mut *stream), 0, blake3::Hasher::new()).await
+        self.contents(entry, Sink::Stream(&mut *stream), 0, blake3::Hasher::new()).await?;
+        (self.report)(Progress::Complete);
+        Ok(())
     }
 
     async fn ready(&mut self) -> Result<(), Error> {

@@ -177,6 +177,7 @@ where
             report(Progress::Moved(rest.len() as u64));
         }
         outgoing.say_later(&TransferMessage::End { hash }).await?;
+        report(Progress::Complete);
     }
     Ok(outgoing.flush().await?)
 }
@@ -230,7 +231,9 @@ where
         }
         _ => unreachable!("a file has a size, and a folder is not sent"),
     };
-    Ok(outgoing.say(&TransferMessage::End { hash: hasher.finalize().into() }).await?)
+    outgoing.say(&TransferMessage::End { hash: hasher.finalize().into() }).await?;
+    report(Progress::Complete);
+    Ok(())
 }
 
 /// Sends the data and the holes of a file; returns its hash.

@@ -252,6 +252,10 @@ impl<'a> World<'a> {
     pub(crate) fn now(&self) -> Instant {
         self.context.now
     }
+
+    pub(crate) fn observer(&self) -> &Observer {
+        &self.context.observer
+    }
 }
 
 fn count(n: usize) -> u32 {

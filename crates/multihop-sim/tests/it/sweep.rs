@@ -1,12 +1,13 @@
 //! Sweeps: their runs, keys and journals, and the order of the results.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use multihop_scenario::{Scenario, Source};
 use multihop_sim::batch::{in_order, perform};
-use multihop_sim::journal::{Journal, Shard};
+use multihop_sim::journal::{Entry, Journal, Shard};
 use multihop_sim::sweep::Plan;
 
 const SWEPT: &str = "\
@@ -102,6 +103,56 @@ fn a_journal_reads_the_lines_of_older_versions_and_skips_incomplete_ones() {
     let journal = Journal::open(&folder, None).unwrap();
     assert_eq!((journal.len(), journal.entry(&run.key)), (2, Some(entry)));
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_damaged_line_of_a_journal_is_skipped() {
+    let folder = std::env::temp_dir().join(format!("multihop-damaged-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let run = plan(SWEPT, &[]).unwrap().run(0).unwrap();
+    let entry = perform(&run.key, &run.scenario).unwrap();
+    let line = entry.to_line();
+    let at = line.find("\"seed\":").unwrap() + "\"seed\":".len();
+    for digit in b'0'..=b'9' {
+        let mut damaged = line.clone().into_bytes();
+        damaged[at] = digit;
+        std::fs::write(folder.join("runs.jsonl"), &damaged).unwrap();
+        let is_whole = damaged == line.as_bytes();
+        assert_eq!(Journal::open(&folder, None).unwrap().contains(&run.key), is_whole, "{digit}");
+        assert_eq!(Entry::from_line(str::from_utf8(&damaged).unwrap()).is_ok(), is_whole);
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Fails after this many bytes, and counts attempts to write after that.
+struct FullDisk(usize, Arc<AtomicUsize>);
+
+impl std::io::Write for FullDisk {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0 < bytes.len() {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        self.0 -= bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_run_ends_at_the_first_failed_write_of_its_trace() {
+    let scenario = plan(SWEPT, &[]).unwrap().run(0).unwrap().scenario;
+    let failures = Arc::default();
+    let trace = FullDisk(5000, Arc::clone(&failures));
+    let outputs = multihop_sim::Outputs { trace: Some(Box::new(trace)), ..Default::default() };
+    let mut last = 0.0;
+    let error = multihop_sim::run(&scenario, outputs, &mut |share| last = share).unwrap_err();
+    assert!(error.to_string().starts_with("cannot write an output of the run: "), "{error}");
+    assert_eq!(failures.load(Ordering::Relaxed), 1);
+    assert!(last < 1.0, "the run went on to its end");
 }
 
 #[test]

@@ -114,12 +114,11 @@ fn a_transfer_with_signs_of_life_is_not_taken_over() {
 #[test]
 fn a_patience_shorter_than_a_pause_of_the_input_is_no_failure() {
     let folder = Folder::new("pause");
-    let mut receiver = recv(&folder, &["--once", "--patience", "2"]);
-    let args = ["send", "-", &receiver.address(), "--plain", "--patience", "2"];
-    let mut sender = Running::new(&folder, &args);
+    let mut receiver = recv(&folder, &["--once"]);
+    let mut sender = send(&folder, "-", &receiver.address());
     let mut input = sender.child.stdin.take().unwrap();
     input.write_all(b"a pause ").unwrap();
-    std::thread::sleep(Duration::from_secs(5));
+    std::thread::sleep(Duration::from_secs(6));
     input.write_all(b"and the end").unwrap();
     drop(input);
     sender.succeeds();
@@ -159,6 +158,60 @@ fn a_transfer_that_leaves_something_out_ends_with_code_3() {
     assert_eq!(send(&["--links", "keep"]).code, Some(3));
     assert_eq!(send(&["--links", "follow"]).code, Some(0));
     assert_eq!(folder.read("inbox/dir/link"), "hello\n");
+}
+
+#[test]
+fn recv_prints_a_command_that_sends_to_it() {
+    let folder = Folder::new("command").with("note", "hello\n");
+    let (mut receiver, to, token) = recv_with_token(&folder, &["--once"]);
+    assert_eq!(receiver.line(), "on the other host:");
+    let command = receiver.line();
+    assert_eq!(command.trim(), format!("multihop send PATH... {to} --token {token}"));
+    let args: Vec<_> = command.split_whitespace().skip(1).collect();
+    let args: Vec<_> = args.into_iter().map(|arg| if arg == "PATH..." { "note" } else { arg }).collect();
+    Running::new(&folder, &args).succeeds();
+    receiver.succeeds();
+    assert_eq!(folder.read("inbox/note"), "hello\n");
+}
+
+#[test]
+fn a_piped_transfer_shows_its_progress_if_it_is_asked_to() {
+    let folder = Folder::new("progress");
+    small_files(&folder, 300);
+    let mut receiver = recv(&folder, &["--progress"]);
+    let to = receiver.address();
+    let args = ["send", "small", &to, "--plain", "--progress"];
+    let said = Running::new(&folder, &args).succeeds();
+    let last = said.stderr.lines().last().unwrap();
+    assert!(last.starts_with("300 of 300 files, ") && last.contains(" (100%), "), "{said:?}");
+    assert!(last.ends_with("/s, 0 s left"), "{said:?}");
+    receiver.interrupt();
+    let said = receiver.end(SOON);
+    assert!(said.stderr.contains("300 of 300 files, "), "{said:?}");
+}
+
+#[test]
+fn events_are_lines_of_json() {
+    let folder = Folder::new("events");
+    small_files(&folder, 300);
+    let args = ["recv", "--to", "inbox", "--plain", "--listen", "127.0.0.1:0", "--once", "--json"];
+    let mut receiver = Running::new(&folder, &args);
+    let parse = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    let first = parse(&receiver.line());
+    assert_eq!(first["event"], "listening");
+    let to = first["address"].as_str().unwrap().to_owned();
+    assert_eq!(first["send"][0], format!("multihop send PATH... {to} --plain"));
+    let sent = Running::new(&folder, &["send", "small", &to, "--plain", "--json"]).succeeds();
+    for said in [sent, receiver.succeeds()] {
+        let events: Vec<_> = said.stdout.lines().map(parse).collect();
+        assert_eq!((&events[0]["event"], &events[0]["files"]), (&"begin".into(), &300.into()));
+        let progress = events.iter().rfind(|event| event["event"] == "progress").unwrap();
+        assert_eq!((&progress["files_done"], &progress["percent"]), (&300.into(), &100.0.into()));
+        assert_eq!((&progress["bytes_done"], &progress["seconds_left"]), (&progress["bytes"], &0.0.into()));
+        let end = events.last().unwrap();
+        assert_eq!((&end["event"], &end["files"]), (&"end".into(), &300.into()));
+        assert_eq!(end["moved"], events[0]["bytes"]);
+    }
 }
 
 /// Small files with contents that their names determine.

@@ -1,0 +1,224 @@
+//! Progress of a transfer: a bar on a terminal, lines or JSON events elsewhere.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
+use multihop_net::files::{Progress, Summary};
+use serde_json::{Value, json};
+
+use super::args::TransferArgs;
+use crate::output;
+
+/// How the progress is shown.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Form {
+    Nothing,
+    /// A bar on standard error.
+    Bar,
+    /// Lines on standard error.
+    Lines,
+    /// JSON objects on standard output.
+    Json,
+}
+
+impl Form {
+    pub(super) fn of(args: &TransferArgs) -> Self {
+        if args.json {
+            Self::Json
+        } else if args.quiet {
+            Self::Nothing
+        } else if std::io::stderr().is_terminal() {
+            Self::Bar
+        } else if args.progress {
+            Self::Lines
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+/// Shows one transfer.
+pub(super) struct Meter {
+    form: Form,
+    /// The other end.
+    peer: String,
+    bar: ProgressBar,
+    counts: Counts,
+    /// When the last line was written.
+    shown: Instant,
+}
+
+/// What has been done.
+#[derive(Clone, Copy, Debug)]
+struct Counts {
+    begin: Instant,
+    files: u32,
+    files_done: u32,
+    /// `None` if the size of a file is unknown.
+    bytes: Option<u64>,
+    /// Bytes that the receiver has, holes included.
+    done: u64,
+    /// Those that were transferred.
+    moved: u64,
+}
+
+impl Meter {
+    /// A bar is below those of other transfers.
+    pub(super) fn new(bars: &MultiProgress, form: Form, peer: String) -> Self {
+        let bar = if form == Form::Bar { bars.add(ProgressBar::no_length()) } else { ProgressBar::hidden() };
+        bar.set_style(style("{wide_msg} {prefix} {bytes} {binary_bytes_per_sec}"));
+        let begin = Instant::now();
+        let counts = Counts { begin, files: 0, files_done: 0, bytes: None, done: 0, moved: 0 };
+        Self { form, peer, bar, counts, shown: begin }
+    }
+
+    pub(super) fn show(&mut self, progress: Progress) {
+        let counts = &mut self.counts;
+        match progress {
+            Progress::Begin { files, bytes } => {
+                (counts.files, counts.bytes) = (files, bytes);
+                if let Some(bytes) = bytes {
+                    self.bar.set_style(style(
+                        "{wide_msg} {prefix} {percent}% of {total_bytes} {binary_bytes_per_sec} {eta}",
+                    ));
+                    self.bar.set_length(bytes);
+                }
+                self.event("begin", json!({ "files": files, "bytes": bytes }));
+            }
+            Progress::File(name) => {
+                self.bar.set_prefix(format!("{}/{} files", counts.files_done, counts.files));
+                self.bar.set_message(name);
+            }
+            Progress::Had(bytes) | Progress::Hole(bytes) => {
+                counts.done += bytes;
+                self.bar.inc(bytes);
+                self.bar.reset_eta();
+            }
+            Progress::Moved(bytes) => {
+                counts.done += bytes;
+                counts.moved += bytes;
+                self.bar.inc(bytes);
+            }
+            Progress::Complete => counts.files_done += 1,
+            Progress::Note(note) => {
+                self.event("note", json!({ "text": note }));
+                self.bar.suspend(|| eprintln!("{note}"));
+            }
+        }
+        let is_last = self.counts.files > 0 && self.counts.files_done == self.counts.files;
+        if is_last || self.shown.elapsed() >= EVERY {
+            self.shown = Instant::now();
+            self.line();
+        }
+    }
+
+    /// Removes the bar; returns a line with the result, if it is to be printed.
+    pub(super) fn end(&self, summary: &Summary) -> Option<String> {
+        self.bar.finish_and_clear();
+        let time = self.counts.begin.elapsed();
+        self.event("end", members(summary, time));
+        (self.form != Form::Json).then(|| sentence(summary, time))
+    }
+
+    fn line(&self) {
+        match self.form {
+            Form::Nothing | Form::Bar => {}
+            Form::Lines => eprintln!("{}", self.counts.sentence()),
+            Form::Json => self.event("progress", self.counts.json()),
+        }
+    }
+
+    fn event(&self, name: &str, members: Value) {
+        if self.form == Form::Json {
+            event(name, &self.peer, members);
+        }
+    }
+}
+
+/// Removes the bar.
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Counts {
+    /// Bytes per second.
+    fn rate(&self) -> f64 {
+        self.moved as f64 / self.begin.elapsed().as_secs_f64().max(1e-3)
+    }
+
+    fn seconds_left(&self) -> Option<f64> {
+        let left = self.bytes?.saturating_sub(self.done) as f64;
+        let rate = self.rate();
+        if left == 0.0 { Some(0.0) } else { (rate > 0.0).then(|| left / rate) }
+    }
+
+    /// 100 for no bytes.
+    fn percent(&self) -> Option<f64> {
+        let bytes = self.bytes?;
+        Some(if bytes == 0 { 100.0 } else { 100.0 * self.done as f64 / bytes as f64 })
+    }
+
+    fn sentence(&self) -> String {
+        let mut text = format!("{} of {} files, {}", self.files_done, self.files, HumanBytes(self.done));
+        if let (Some(bytes), Some(percent)) = (self.bytes, self.percent()) {
+            text += &format!(" of {} ({}%)", HumanBytes(bytes), percent.floor());
+        }
+        text += &format!(", {}/s", HumanBytes(bytes_per_second(self.rate())));
+        if let Some(seconds) = self.seconds_left() {
+            text += &format!(", {seconds:.0} s left");
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "files_done": self.files_done,
+            "files": self.files,
+            "bytes_done": self.done,
+            "bytes": self.bytes,
+            "percent": self.percent(),
+            "bytes_per_second": self.rate(),
+            "seconds_left": self.seconds_left(),
+        })
+    }
+}
+
+/// Prints one event as a line of JSON.
+pub(super) fn event(name: &str, peer: &str, members: Value) {
+    let mut event = json!({ "event": name, "peer": peer });
+    if let (Value::Object(event), Value::Object(members)) = (&mut event, members) {
+        event.extend(members);
+    }
+    // Whoever reads the events may be gone; the transfer goes on.
+    let _ = output::json(&event, false);
+}
+
+/// The members of the last event of a transfer.
+pub(super) fn members(summary: &Summary, time: Duration) -> Value {
+    let Summary { files, moved, had } = *summary;
+    json!({ "files": files, "moved": moved, "had": had, "seconds": time.as_secs_f64() })
+}
+
+/// The result of a transfer in one line.
+pub(super) fn sentence(summary: &Summary, time: Duration) -> String {
+    let Summary { files, moved, had } = *summary;
+    let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    let already = if had > 0 { format!(", {} already present", HumanBytes(had)) } else { String::new() };
+    let rate = HumanBytes(bytes_per_second(moved as f64 / time.as_secs_f64().max(1e-3)));
+    format!("{files}, {} in {:.1} s ({rate}/s){already}", HumanBytes(moved), time.as_secs_f64())
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+fn bytes_per_second(rate: f64) -> u64 {
+    rate as u64
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is valid")
+}
+
+/// Time between two lines.
+const EVERY: Duration = Duration::from_secs(1);
