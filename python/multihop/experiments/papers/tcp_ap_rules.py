@@ -206,7 +206,7 @@ RULES_OF_PACING = Experiment(
     place="sections 4 and 5, and TPA, Tables 5, 8, 10, 12 and 14",
     title="the text's rules against the authors' implementation",
     found="The authors' public implementation for ns-2 differs from their text. Which of the two the figures were made with, the paper does not say. "
-    "All experiments with TCP-AP run with either; the rules that meet more figures are the default.",
+    "All experiments with TCP-AP run with either; those of this page have the rules that meet more figures.",
     scenario={},
     axes=[Axis("case", cases())],
     metrics=(),
