@@ -5,7 +5,7 @@ use multihop_radio::params::{Fading, MacParams, Model, PathLoss, RadioParams, Si
 use multihop_scenario::{
     App, ArpKind, Energy, Mobility, Protocol, Record, RoutingProtocol, Scenario, Series, Source, schema,
 };
-use multihop_transport::pacing::{Clock, Cov, KMean, PacingConfig};
+use multihop_transport::pacing::{Clock, Cov, KMean, PacingConfig, Rules};
 use multihop_transport::tcp::{
     AckRule, AdtcpConfig, Config, DelayedAck, DensityConfig, Exit, Identify, Pacing, PartialAckTimer, Probe,
     ProbeInterval, Restore, RoundTrips, Standby, Variant,
@@ -281,18 +281,20 @@ fn paced_tcp() {
         (config.pacing, config.ack_rule)
     };
     let paper = PacingConfig::new(BitRate(2_000_000));
+    let authors = paper.with_rules(Rules::Authors);
     let paced = |pacer| Some(Pacing::new(pacer));
     assert_eq!(pacing(r#""newreno""#).0, None);
-    assert_eq!(pacing(r#""tcp-ap""#), (paced(paper), AckRule::Every));
-    assert_eq!(pacing(r#""newreno+ap""#), (paced(paper), AckRule::Every));
-    assert_eq!(pacing(r#""tcp-ap+dyn""#), (paced(paper), AckRule::Dynamic));
-    assert_eq!(pacing(r#""newreno+dyn+ap""#), (paced(paper), AckRule::Dynamic));
+    assert_eq!(pacing(r#""tcp-ap""#), (paced(authors), AckRule::Every));
+    assert_eq!(pacing(r#""newreno+ap""#), (paced(authors), AckRule::Every));
+    assert_eq!(pacing(r#""tcp-ap+dyn""#), (paced(authors), AckRule::Dynamic));
+    assert_eq!(pacing(r#""newreno+dyn+ap""#), (paced(authors), AckRule::Dynamic));
+    assert_eq!(pacing(r#"{ kind = "tcp-ap", rules = "paper" }"#).0, paced(paper));
     let synchronised = PacingConfig { clock: Clock::Synchronised, ..paper };
     assert_eq!(pacing(r#""tcp-ap-sync""#).0, paced(synchronised));
     let (alpha, history, reuse_hops, k) = (250, 10, 3, 2);
     let (cov, k_mean, clock) = (Cov::Mad, KMean::Scaled, Clock::Synchronised);
     let own = PacingConfig { alpha, history, reuse_hops, k, cov, k_mean, clock, ..paper };
-    let table = r#"{ kind = "tcp-ap", alpha = 0.25, history = 10, reuse_hops = 3, cov = "mad", pacing_k = 2,
+    let table = r#"{ kind = "tcp-ap", rules = "paper", alpha = 0.25, history = 10, reuse_hops = 3, cov = "mad", pacing_k = 2,
         pacing_k_mean = "scaled", clock = "synchronised", ap_rtt = "timed", ap_across_timeouts = true }"#;
     assert_eq!(
         pacing(&table.replace('\n', "")).0,

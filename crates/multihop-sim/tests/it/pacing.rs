@@ -4,6 +4,9 @@ use multihop_sim::results::RunResult;
 
 use crate::support::{ran, result};
 
+/// By the rules of the paper's text.
+const BY_TEXT: &str = "{ kind = \"tcp-ap\", rules = \"paper\" }";
+
 fn flow(transport: &str, rest: &str) -> String {
     format!("[[flow]]\ntransport = {transport}\n{rest}")
 }
@@ -51,7 +54,7 @@ fn repeats(result: &RunResult) -> f64 {
 #[test]
 fn a_paced_flow_has_more_goodput_than_newreno_and_few_retransmissions() {
     for hops in [4, 8, 12] {
-        let [newreno, paced] = ["\"newreno\"", "\"tcp-ap\""].map(|name| result(&chain(hops, name)));
+        let [newreno, paced] = ["\"newreno\"", BY_TEXT].map(|name| result(&chain(hops, name)));
         let gain = paced.totals.goodput_kbps / newreno.totals.goodput_kbps;
         assert!(gain > 1.02, "{hops} hops: {gain} times as much");
         let (before, after) = (repeats(&newreno), repeats(&paced));
@@ -64,7 +67,7 @@ fn a_paced_flow_has_more_goodput_than_newreno_and_few_retransmissions() {
 
 #[test]
 fn two_paced_flows_share_a_cross() {
-    let [newreno, paced] = ["\"newreno\"", "\"tcp-ap\""].map(|name| result(&cross(name, 520)).totals);
+    let [newreno, paced] = ["\"newreno\"", BY_TEXT].map(|name| result(&cross(name, 520)).totals);
     assert!(paced.jain.unwrap() > 0.99, "{:?} over 500 s", paced.jain);
     let (before, after) = (newreno.jain_instant.unwrap(), paced.jain_instant.unwrap());
     assert!(after > before + 0.1, "{before} and {after} over 2 s");
@@ -73,7 +76,7 @@ fn two_paced_flows_share_a_cross() {
 /// TCP-AP, Figure 10: flow 0 from 30 s on, flow 1 until 60 s.
 #[test]
 fn a_paced_flow_yields_to_another_and_recovers_its_rate() {
-    let flows = flow("\"tcp-ap\"", "start = 30\n") + &flow("\"tcp-ap\"", "stop = 60\n");
+    let flows = flow(BY_TEXT, "start = 30\n") + &flow(BY_TEXT, "stop = 60\n");
     let text = network("kind = \"cross\"", "aodv", 90, &flows);
     let record = ran(&recorded(&text, "\"goodput\"")).record;
     let goodput = |flow, span| mean(&values(&record, flow, "goodput_kbps", span));
@@ -87,7 +90,7 @@ fn a_paced_flow_yields_to_another_and_recovers_its_rate() {
 #[test]
 fn the_pacer_knows_the_length_of_the_path_under_every_routing_protocol() {
     for routing in ["static", "aodv", "dsr", "olsr"] {
-        let text = network("kind = \"chain\", hops = 4", routing, 40, &flow("\"tcp-ap\"", ""));
+        let text = network("kind = \"chain\", hops = 4", routing, 40, &flow(BY_TEXT, ""));
         let record = ran(&recorded(&text, "\"rate\", \"cov\"")).record;
         let rates = values(&record, "0", "rate_kbps", (20.0, 40.0));
         // With half or twice the hops it would be above 400.
@@ -107,7 +110,7 @@ fn flows_without_pacing_have_no_rate() {
 #[test]
 fn the_ack_delay_is_not_part_of_the_round_trip_for_pacing() {
     let rate = |ap_rtt: &str| {
-        let transport = format!("{{ kind = \"tcp-ap+dyn\", ap_rtt = \"{ap_rtt}\" }}");
+        let transport = format!("{{ kind = \"tcp-ap+dyn\", rules = \"paper\", ap_rtt = \"{ap_rtt}\" }}");
         let ran = ran(&recorded(&chain(4, &transport), "\"rate\""));
         let rtt = ran.result.flows[0].rtt_ms.unwrap().mean;
         assert!(rtt > 100.0, "the connection's round trips include it: {rtt} ms");

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from multihop import report
-from multihop.experiments.declare import FAIRNESS, GOODPUT, INSTANT, Axis, Claim, Effort, Metric, Plot, axis, transports, versus
+from multihop.experiments.declare import FAIRNESS, GOODPUT, INSTANT, Axis, Claim, Effort, Metric, Plot, axis, versus
 from multihop.experiments.measures import DROPS, frame, mean
 from multihop.experiments.study import Study, Values
 from multihop.experiments.traces import traced
@@ -18,6 +18,7 @@ from multihop.results import Result
 from multihop.stats import Interval, interval
 
 HOPS = (4, 6, 8, 10, 12)
+BY_TEXT = {"rules": "paper"}
 KINDS = ["newreno", "newreno+dyn", "tcp-cwl", "tcp-ap", "tcp-ap+da", "tcp-ap+dyn", "tcp-ap-sync"]
 RESPONSE_KINDS = ["tcp-ap", "newreno", "tcp-cwl"]
 CLAMPS = range(1, 9)
@@ -42,6 +43,16 @@ SETTING = (
 PAGE = Page("pacing", PAPER, SETTING)
 
 
+def by_text(kind: str) -> Any:
+    """A transport; TCP-AP as the text has it."""
+    return {"kind": kind, **BY_TEXT} if kind.startswith("tcp-ap") else kind
+
+
+def kinds(names: Sequence[str]) -> Axis:
+    """The axis of transports."""
+    return Axis("transport", {name: {"flow.*.transport": by_text(name)} for name in names})
+
+
 def more_than(text: str, of: str, against: str, lengths: Sequence[int]) -> list[Claim]:
     """One transport delivers more than another, a claim for each length."""
     return [versus(f"{text} over {h} hops", "goodput", of, against, at={"hops": h}) for h in lengths]
@@ -55,7 +66,7 @@ CHAIN = PAGE.experiment(
     "synchronised clocks.",
     Effort(10),
     scenario=BASE,
-    axes=[LENGTHS, transports(KINDS)],
+    axes=[LENGTHS, kinds(KINDS)],
     metrics=(GOODPUT, DROPS),
     spread="transport",
     claims=[
@@ -106,7 +117,7 @@ TWO_FLOWS = PAGE.experiment(
     "Do two TCP-AP flows share the cross, as in the paper, where Jain's index is above 0.99?",
     Effort(10),
     scenario={**BASE, **CROSS, "duration": 520.0},
-    axes=[transports(KINDS)],
+    axes=[kinds(KINDS)],
     metrics=(
         GOODPUT,
         Metric("first", "flow 0, kb/s", "flows.0.goodput_kbps"),
@@ -183,13 +194,13 @@ RESPONSE = PAGE.experiment(
         "flow": [{"transport": "newreno", "stop": FIRST_ENDS}, {"transport": "newreno", "start": SECOND_BEGINS}],
         "record": {"every": EVERY, "what": ["goodput"]},
     },
-    axes=[transports(RESPONSE_KINDS)],
+    axes=[kinds(RESPONSE_KINDS)],
     metrics=(GOODPUT,),
     more=phases,
 )
 TRACED: dict[str, Any] = {
-    **{kind: kind for kind in ("tcp-cwl", "tcp-ap", "tcp-ap-sync", "tcp-ap+da", "tcp-ap+dyn")},
-    "tcp-ap+dyn, ACKs after 300 ms at the latest": {"kind": "tcp-ap+dyn", "ack_delay": 0.3},
+    **{kind: by_text(kind) for kind in ("tcp-cwl", "tcp-ap", "tcp-ap-sync", "tcp-ap+da", "tcp-ap+dyn")},
+    "tcp-ap+dyn, ACKs after 300 ms at the latest": {"kind": "tcp-ap+dyn", "ack_delay": 0.3, **BY_TEXT},
 }
 
 
@@ -258,7 +269,7 @@ EXPLANATION = (
     "trips varied.",
     "An outage must not pace. With round trips across timeouts, Jain's index over 500 s is 0.984 ± 0.021. Seed 4, by the trace of "
     "`multihop run scenarios/cross.toml --seed 4 --trace --out DIR --set routing.protocol=aodv --set mac.rts_threshold=0 --set "
-    "duration=240 --set warmup=20 --set flow.1.start=0 --set 'flow.*.transport={ kind = \"tcp-ap\", ap_across_timeouts = true }'`: at "
+    'duration=240 --set warmup=20 --set flow.1.start=0 --set \'flow.*.transport={ kind = "tcp-ap", rules = "paper", ap_across_timeouts = true }\'`: at '
     "195.65 s node 4 loses its route to node 0 and requests another until 203.03 s, four times without success. The ACKs of flow 0 "
     "wait there, the sender's timer expires at 202.46 s, and then all ACKs arrive, 7.4 s old. Those of segments that had not been "
     "retransmitted are samples. The variation is above 3 and the rate below 1 kb/s for as long as 50 samples take at that rate: a "

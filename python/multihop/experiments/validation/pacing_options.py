@@ -13,7 +13,7 @@ from multihop.experiments.validation.part import Page
 
 PAGE = Page("pacing-options", SOURCE)
 PAPERS = "the paper's"
-PAPER: dict[str, Any] = {"kind": "tcp-ap"}
+PAPER: dict[str, Any] = {"kind": "tcp-ap", "rules": "paper"}
 OPTIONS: dict[str, dict[str, Any]] = {
     PAPERS: {},
     "alpha = 0": {"alpha": 0.0},
