@@ -19,10 +19,10 @@ from collections import deque
 import tpa_peer
 from tpa_peer import Connection
 
-HELLO, COOKIE, ANSWER, CONFIRM, DATA, _ = range(1, 7)
-TOKEN, KEYS = 1, 2
+HELLO, COOKIE, ANSWER, _, DATA, _ = range(1, 7)
+TOKEN, KEYS = 3, 4
 SECRET = "tpa-secret-"
-PROLOGUE = b"multihop TPA sealed 1"
+PROLOGUE = b"multihop TPA sealed 2"
 SHORTEST_HELLO = 160
 HEADER = tpa_peer.HEADER.size
 DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -130,13 +130,13 @@ def next_key(key: bytes) -> bytes:
 class Handshake:
     """What both patterns have: the caller's side."""
 
-    pattern, protocol = 0, b""
+    pattern, protocol, added = 0, b"", 0
 
-    def __init__(self, index: bytes) -> None:
+    def __init__(self, index: bytes, cookie: bytes) -> None:
         name = self.protocol
         self.h = name.ljust(32, b"\0") if len(name) <= 32 else hashlib.blake2s(name).digest()
         self.ck, self.key, self.n = self.h, b"", 0
-        self.mix_hash(PROLOGUE + index)
+        self.mix_hash(PROLOGUE + index + cookie)
         self.secret = secrets.token_bytes(32)
 
     def mix_hash(self, data: bytes) -> None:
@@ -175,18 +175,14 @@ class Handshake:
     def second(self, message: bytes) -> bytes:
         raise NotImplementedError
 
-    def third(self, _payload: bytes) -> bytes:
-        """Empty where two messages are all."""
-        return b""
-
 
 class TokenHandshake(Handshake):
     """`NNpsk0`: psk, e; e, ee."""
 
-    pattern, protocol = TOKEN, b"Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s"
+    pattern, protocol, added = TOKEN, b"Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s", 32 + 16
 
-    def __init__(self, text: str, index: bytes) -> None:
-        super().__init__(index)
+    def __init__(self, text: str, index: bytes, cookie: bytes, _listener: bytes) -> None:
+        super().__init__(index, cookie)
         self.psk = psk(text)
 
     def first(self, payload: bytes) -> bytes:
@@ -206,31 +202,29 @@ class TokenHandshake(Handshake):
 
 
 class KeysHandshake(Handshake):
-    """`XX`: e; e, ee, s, es; s, se."""
+    """`IK`: (the listener's key is known;) e, es, s, ss; e, ee, se."""
 
-    pattern, protocol = KEYS, b"Noise_XX_25519_ChaChaPoly_BLAKE2s"
+    pattern, protocol, added = KEYS, b"Noise_IK_25519_ChaChaPoly_BLAKE2s", 32 + 48 + 16
 
-    def __init__(self, text: str, index: bytes) -> None:
-        super().__init__(index)
-        self.own, self.theirs = key_of(SECRET, text), b""
+    def __init__(self, text: str, index: bytes, cookie: bytes, listener: bytes) -> None:
+        super().__init__(index, cookie)
+        self.own, self.theirs = key_of(SECRET, text), listener
+        self.mix_hash(listener)
 
     def first(self, payload: bytes) -> bytes:
         e = x25519(self.secret, BASE)
         self.mix_hash(e)
-        return e + self.encrypt(payload)
+        self.mix_key(x25519(self.secret, self.theirs))
+        s = self.encrypt(x25519(self.own, BASE))
+        self.mix_key(x25519(self.own, self.theirs))
+        return e + s + self.encrypt(payload)
 
     def second(self, message: bytes) -> bytes:
-        self.e, s, sealed = message[:32], message[32:80], message[80:]
-        self.mix_hash(self.e)
-        self.mix_key(x25519(self.secret, self.e))
-        self.theirs = self.decrypt(s)
-        self.mix_key(x25519(self.secret, self.theirs))
+        e, sealed = message[:32], message[32:]
+        self.mix_hash(e)
+        self.mix_key(x25519(self.secret, e))
+        self.mix_key(x25519(self.own, e))
         return self.decrypt(sealed)
-
-    def third(self, payload: bytes) -> bytes:
-        s = self.encrypt(x25519(self.own, BASE))
-        self.mix_key(x25519(self.own, self.e))
-        return s + self.encrypt(payload)
 
 
 class Sealed:
@@ -241,10 +235,8 @@ class Sealed:
         # The cookie is not an option of the SYN here.
         self.cookie = connection.mine.pop(tpa_peer.COOKIE).to_bytes(16, "big")
         self.index, self.peer = secrets.token_bytes(4), b""
-        kind = KeysHandshake if secret.startswith(SECRET) else TokenHandshake
-        self.handshake, self.hello = kind(secret, self.index), b""
-        # What is said ahead of segments until the listener shows that it has the keys.
-        self.confirm = b""
+        self.kind = KeysHandshake if secret.startswith(SECRET) else TokenHandshake
+        self.secret, self.handshake, self.hello, self.listener = secret, Handshake(b"", b""), b"", b""
         self.sending, self.receiving, self.before = b"", b"", b""
         # Numbers of the keys that seal what we send and receive, and that the other end has seen of ours.
         self.key, self.newest, self.counter, self.since = 0, 0, 0, 0
@@ -257,22 +249,15 @@ class Sealed:
             if not self.peer:
                 self.out.append(self.say_hello(segment))
                 continue
-            if not self.sending:
-                self.say_confirm(b"" if len(segment) > HEADER else segment)
-            if self.confirm:
-                self.out.append(self.confirm)
             self.out.append(self.seal(segment))
 
     def say_hello(self, syn: bytes) -> bytes:
+        """Without a proof until there is a cookie, and with it the listener's key."""
         if any(self.cookie) and not self.hello:
-            self.hello = self.handshake.first(syn + bytes(SHORTEST_HELLO - 24 - 32 - len(syn)))
+            self.handshake = self.kind(self.secret, self.index, self.cookie, self.listener)
+            self.hello = self.handshake.first(syn.ljust(SHORTEST_HELLO - 24 - self.kind.added, b"\0"))
         noise = self.hello or bytes(SHORTEST_HELLO - 24)
-        return bytes([HELLO, self.handshake.pattern, 255, 255]) + self.index + self.cookie + noise
-
-    def say_confirm(self, payload: bytes) -> None:
-        third = self.handshake.third(payload)
-        self.confirm = bytes([CONFIRM, 0, 255, 255]) + self.peer + third if third else b""
-        self.sending, self.receiving = self.handshake.split()
+        return bytes([HELLO, self.kind.pattern, 255, 255]) + self.index + self.cookie + noise
 
     def seal(self, segment: bytes) -> bytes:
         if self.counter - self.since >= KEY_LASTS and self.shown:
@@ -287,15 +272,16 @@ class Sealed:
         kind, index, rest = datagram[0], datagram[4:8], datagram[8:]
         if index != self.index or datagram[2:4] != b"\xff\xff":
             return
-        if kind == COOKIE and not self.peer and rest != self.cookie:
-            self.cookie, self.connection.next_try = rest, now
+        if kind == COOKIE and not self.peer and rest[:16] != self.cookie:
+            self.cookie, self.listener = rest[:16], rest[16:]
+            self.hello, self.connection.next_try = b"", now
         elif kind == ANSWER and not self.peer:
             segment, self.peer = self.handshake.second(rest[4:]), rest[:4]
+            self.sending, self.receiving = self.handshake.split()
             self.connection.receive(now, segment)
         elif kind == DATA and self.sending:
             opened = self.open(datagram)
             if opened is not None:
-                self.confirm = b""
                 self.connection.receive(now, opened)
 
     def open(self, datagram: bytes) -> bytes | None:

@@ -61,9 +61,9 @@ pub struct Limits {
     pub connections: usize,
     /// Established connections that wait to be accepted.
     pub backlog: usize,
-    /// Half-open connections; one address (under IPv6, one /64) gets at most half of them.
+    /// Half-open connections; more displace the oldest of the most crowded address (under IPv6, /64).
     pub half_open: usize,
-    /// Handshakes per second with peers that have proved their address.
+    /// Handshakes per second with peers that have proved their address; as many wait for their turn.
     pub handshakes: usize,
     /// Closed connections that still answer late segments; the oldest are dropped first.
     pub lingering: usize,

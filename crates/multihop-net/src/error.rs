@@ -18,9 +18,6 @@ pub enum Error {
     /// The peer aborted the connection.
     #[error("connection reset by the peer")]
     Reset,
-    /// The listener reset the connection at once: a listener can check the initiator's key only after the handshake.
-    #[error("connection reset by the peer at once: it probably does not accept this end's key")]
-    KeyRejected,
     /// The peer did not answer in time.
     #[error("connection timed out: the peer did not answer")]
     TimedOut,
@@ -39,7 +36,7 @@ pub enum Error {
     /// The listener refused the connection.
     #[error("connection refused: {0}")]
     Declined(Reason),
-    /// The peer proved a key other than the expected one.
+    /// The listener has a key other than the expected one.
     #[error("connection refused: the peer's key is {0}, not the expected one")]
     WrongKey(PublicKey),
     /// The listener uses another transport.
@@ -56,13 +53,15 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error {
             Error::Refused | Error::NotPlain => io::ErrorKind::ConnectionRefused,
-            Error::Reset | Error::KeyRejected => io::ErrorKind::ConnectionReset,
+            Error::Reset => io::ErrorKind::ConnectionReset,
             Error::TimedOut => io::ErrorKind::TimedOut,
             Error::Unreachable => io::ErrorKind::HostUnreachable,
             Error::Aborted => io::ErrorKind::ConnectionAborted,
             Error::Closed => io::ErrorKind::BrokenPipe,
             Error::TooMany => io::ErrorKind::ResourceBusy,
-            Error::Declined(Reason::WrongToken) | Error::WrongKey(_) => io::ErrorKind::PermissionDenied,
+            Error::Declined(Reason::WrongToken | Reason::UnknownKey) | Error::WrongKey(_) => {
+                io::ErrorKind::PermissionDenied
+            }
             Error::Declined(_) | Error::WrongTransport { .. } => io::ErrorKind::ConnectionRefused,
         };
         Self::new(kind, error)

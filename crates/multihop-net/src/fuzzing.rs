@@ -13,7 +13,7 @@ use crate::config::Peers;
 use crate::files::{self, Options, Sources, Target, receive, send};
 use crate::keys::{Identity, Token};
 use crate::protection::cookie::CookieKey;
-use crate::protection::encrypted::credentials::Credentials;
+use crate::protection::encrypted::credentials::{Credentials, ListenerKey};
 use crate::protection::encrypted::session::{Hello, Session};
 use crate::protection::encrypted::{Proof, Rotation, SecureDatagram};
 use crate::transport::TransportName;
@@ -21,7 +21,9 @@ use crate::{perf, tunnel};
 
 /// A parsed datagram of the encrypted protocol emits the same bytes.
 pub fn message(bytes: &[u8]) {
-    if let Some(message) = SecureDatagram::parse(bytes) {
+    if let Some(message) = SecureDatagram::parse(bytes)
+        && !matches!(message, SecureDatagram::OtherHello { .. })
+    {
         let mut out = Vec::new();
         message.emit(&mut out);
         assert_eq!(out, bytes);
@@ -93,11 +95,12 @@ impl SessionPair {
         let rotation = Rotation { datagrams: 3, age: Duration::from_secs(5) };
         let credentials =
             Arc::new(Credentials { transport: TransportName::TPA, proof, peers: Peers::Any, rotation });
-        let caller = Session::initiate(&credentials, 1, &Zeroizing::new([1; 32]));
+        let key = with_keys.then(|| Identity::from_secret([1; 32]).public());
+        let caller = Session::initiate(&credentials, ListenerKey::Any, 1, Zeroizing::new([1; 32]));
         let mut ends =
             Self { sessions: vec![caller], credentials, sent: [vec![], vec![]], now: Instant::ZERO };
         let mut reply = Vec::new();
-        SecureDatagram::CookieReply { receiver: 1, cookie: [7; 16] }.emit(&mut reply);
+        SecureDatagram::CookieReply { receiver: 1, cookie: [7; 16], key }.emit(&mut reply);
         ends.send(0, 0);
         ends.deliver(1, 0, |bytes| *bytes = reply);
         ends
@@ -130,14 +133,14 @@ impl SessionPair {
         let Some(message) = SecureDatagram::parse(&bytes) else { return };
         let peer = SocketAddr::from(([10, 0, 0, 1], 1));
         let Some(session) = self.sessions.get_mut(1 - end) else {
-            if let SecureDatagram::Hello { sender, noise, .. } = message {
-                let hello = Hello { from: peer, sender, noise, len: bytes.len() };
-                let answer = Session::respond(&self.credentials, 2, Zeroizing::new([2; 32]), hello, 2);
-                self.sessions.extend(answer.map(|(session, _)| session));
+            if let SecureDatagram::Hello { sender, cookie, noise, .. } = message {
+                let hello = Hello { from: peer, sender, cookie, noise, len: bytes.len() };
+                let answer = Session::respond(&self.credentials, 2, &Zeroizing::new([2; 32]), hello, 2);
+                self.sessions.extend(answer.map(|(session, _)| session).ok());
             }
             return;
         };
-        session.receive(self.now, message, peer, true, (1, 2));
+        session.receive(self.now, message, true, (1, 2));
     }
 
     /// Advances the clock.

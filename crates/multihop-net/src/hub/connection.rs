@@ -44,8 +44,8 @@ pub(super) struct Connection {
 /// The owner of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Holder {
-    /// No owner yet: a peer opened it and has not proved its address.
-    HalfOpen,
+    /// No owner yet: a peer opened it and has not completed the handshake. Its number among those.
+    HalfOpen(u64),
     /// An application, or the backlog from which one will accept it.
     Application,
     /// No owner any more: it closes in the background.
@@ -114,8 +114,11 @@ impl Connection {
         endpoint: Box<dyn Endpoint>,
         protection: Protection,
     ) -> Self {
-        let holder = Holder::HalfOpen;
-        Self { holder, source: datagram.local, ..Self::outgoing(datagram.from, endpoint, protection) }
+        Self {
+            holder: Holder::Released,
+            source: datagram.local,
+            ..Self::outgoing(datagram.from, endpoint, protection)
+        }
     }
 
     pub(super) fn on_segment(&mut self, now: Instant, ttl: Option<u8>, segment: Segment) {
@@ -231,13 +234,7 @@ impl Connection {
     }
 
     fn reset_error(&self) -> Error {
-        if self.protection.is_key_rejected() {
-            Error::KeyRejected
-        } else if self.was_open() {
-            Error::Reset
-        } else {
-            Error::NotPlain
-        }
+        if self.was_open() { Error::Reset } else { Error::NotPlain }
     }
 
     /// The peer's address.
@@ -256,8 +253,8 @@ impl Connection {
     /// Ends the connection if the listener has refused it: before `segment`, a retransmitted SYN.
     pub(super) fn fail_if_refused(&mut self, segment: &Segment) -> bool {
         let refusal = self.protection.refusal().filter(|_| matches!(segment.body, Body::Syn(_)));
-        if let Some(reason) = refusal {
-            self.fail(Error::Declined(reason));
+        if let Some(error) = refusal {
+            self.fail(error);
         }
         refusal.is_some()
     }

@@ -7,11 +7,10 @@ use multihop_transport::tpa;
 use multihop_wire::tpa::{MAX_BLOCK, Segment};
 
 use super::connection::{Connection, Holder};
-use super::limit::{self, Limit};
+use super::limit::Limit;
 use super::{Hub, HubEvent, Id, Role, mss_of};
 use crate::config::Limits;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
-use crate::error::Error;
 use crate::protection::{FirstContact, Freshness, Protection, Unprotected};
 
 impl Hub {
@@ -50,11 +49,6 @@ impl Hub {
                 self.events.push_back(HubEvent::Changed(id));
             }
             Unprotected::NewCookie => connection.endpoint.connect_again(),
-            Unprotected::WrongKey(key) => {
-                tracing::info!(from = %datagram.from, %key, "connection refused: the key is not authorised");
-                connection.fail(Error::WrongKey(key));
-                self.events.push_back(HubEvent::Changed(id));
-            }
             Unprotected::Ignored => {}
         }
         // Even a datagram with nothing new may cause an answer.
@@ -67,45 +61,81 @@ impl Hub {
             FirstContact::Ignore => {}
             FirstContact::Reply(bytes) => self.reply(datagram.from, datagram.local, bytes),
             FirstContact::Reset(segment) => self.reset(now, &datagram, &segment),
-            FirstContact::AddressProved => self.accept_from(now, datagram, ports),
+            FirstContact::AddressProved => self.admit(now, datagram),
         }
     }
 
-    fn accept_from(&mut self, now: Instant, datagram: IncomingDatagram<'_>, ports: (u16, u16)) {
-        if !self.has_room(now, datagram.from) {
+    /// A peer that has proved its address wants to connect: it may when it has its turn.
+    fn admit(&mut self, now: Instant, datagram: IncomingDatagram<'_>) {
+        let ports = (datagram.from.port(), self.port);
+        if !self.has_room(now) {
             return;
         }
-        match self.acceptor.accept(&datagram, ports, &mut self.entropy) {
-            Ok((protection, syn)) => self.open_for(now, protection, syn, datagram),
-            Err(Some(bytes)) => self.reply(datagram.from, datagram.local, bytes),
-            Err(None) => {}
+        // Turns are for those who know the token.
+        if self.acceptor.verifies_cheaply()
+            && let Err(reply) = self.acceptor.accept(now, &datagram, ports, &mut self.entropy)
+        {
+            return self.reply_if_any(&datagram, reply);
+        }
+        if self.turns.take(now) {
+            return self.accept_from(now, datagram);
+        }
+        if !self.turns.wait(&datagram) {
+            self.warnings.warn(now, Limit::Handshakes, self.limits.handshakes);
         }
     }
 
-    /// Whether one more peer can be accepted from there. If not, its datagram is ignored.
-    fn has_room(&mut self, now: Instant, from: SocketAddr) -> bool {
-        let Limits { connections, backlog, half_open, handshakes, memory, .. } = self.limits;
+    /// A datagram that has waited for its turn. It may be a retransmission, and its connection open by now.
+    pub(super) fn receive_in_turn(&mut self, now: Instant, datagram: IncomingDatagram<'_>) {
+        match self.acceptor.destination(now, &datagram).and_then(|to| self.demux.get(to)) {
+            Some(id) => self.receive_for(now, id, datagram),
+            None if self.listening && self.has_room(now) => self.accept_from(now, datagram),
+            None => {}
+        }
+    }
+
+    fn accept_from(&mut self, now: Instant, datagram: IncomingDatagram<'_>) {
+        let ports = (datagram.from.port(), self.port);
+        match self.acceptor.accept(now, &datagram, ports, &mut self.entropy) {
+            Ok((protection, syn)) => self.open_for(now, protection, syn, datagram),
+            Err(reply) => self.reply_if_any(&datagram, reply),
+        }
+    }
+
+    fn reply_if_any(&mut self, datagram: &IncomingDatagram<'_>, reply: Option<Vec<u8>>) {
+        if let Some(bytes) = reply {
+            self.reply(datagram.from, datagram.local, bytes);
+        }
+    }
+
+    /// Whether one more peer can be accepted. If not, its datagram is ignored.
+    fn has_room(&mut self, now: Instant) -> bool {
+        let Limits { connections, backlog, memory, .. } = self.limits;
         let live = self.connections.len() - self.lingering.len();
-        let place = limit::place(from);
-        let is_here = |c: &Connection| c.holder == Holder::HalfOpen && limit::place(c.peer()) == place;
-        let here = || self.connections.count(is_here);
         let reached = if live >= connections {
             (Limit::Connections, connections)
         } else if (live + 1).saturating_mul(self.buffers()) > memory {
             (Limit::Memory, memory)
-        } else if self.half_open >= half_open {
-            (Limit::HalfOpen, half_open)
-        } else if self.half_open >= half_open / 2 && here() >= half_open / 2 {
-            (Limit::HalfOpenHere, half_open / 2)
         } else if self.backlog.len() >= backlog {
             (Limit::Backlog, backlog)
-        } else if self.handshakes.is_exceeded(now) {
-            (Limit::Handshakes, handshakes)
         } else {
             return true;
         };
         self.warnings.warn(now, reached.0, reached.1);
         false
+    }
+
+    /// Removes half-open connections beyond the limit.
+    fn bound_half_open(&mut self, now: Instant) {
+        while self.half_open.len() > self.limits.half_open
+            && let Some(id) = self.half_open.most_crowded()
+        {
+            self.warnings.warn(now, Limit::HalfOpen, self.limits.half_open);
+            self.detach(id);
+            if let Some(Connection { holder: Holder::HalfOpen(number), .. }) = self.connections.remove(id) {
+                self.half_open.remove(number);
+            }
+        }
     }
 
     /// Bytes that the buffers of one connection hold at most: unsent data, unread data, and one block in
@@ -138,8 +168,12 @@ impl Hub {
         endpoint.listen();
         let mut connection = Connection::incoming(&datagram, endpoint, protection);
         connection.on_segment(now, datagram.ttl, segment);
-        self.half_open += 1;
         let id = self.insert(connection);
+        let number = self.half_open.insert(id, datagram.from);
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.holder = Holder::HalfOpen(number);
+        }
+        self.bound_half_open(now);
         self.wake(id);
     }
 
@@ -176,4 +210,4 @@ impl Hub {
 }
 
 /// Queued replies to new peers; further ones are dropped.
-const MAX_REPLIES: usize = 256;
+const MAX_REPLIES: usize = 4096;

@@ -1,7 +1,5 @@
 //! The limits of a listener, and a warning in the log when one is reached.
 
-use std::net::{IpAddr, SocketAddr};
-
 use multihop_core::{Duration, Instant};
 
 /// What is limited.
@@ -10,7 +8,6 @@ pub(super) enum Limit {
     Connections,
     Memory,
     HalfOpen,
-    HalfOpenHere,
     Backlog,
     Handshakes,
 }
@@ -26,7 +23,7 @@ pub(super) struct HandshakeLimit {
 
 /// For each limit: the time of the last warning, and how often it was reached since.
 #[derive(Debug, Default)]
-pub(super) struct Warnings([(Option<Instant>, u64); 6]);
+pub(super) struct Warnings([(Option<Instant>, u64); 5]);
 
 impl Limit {
     const fn name(self) -> &'static str {
@@ -34,7 +31,6 @@ impl Limit {
             Self::Connections => "connections",
             Self::Memory => "bytes of buffers of all connections",
             Self::HalfOpen => "half-open connections",
-            Self::HalfOpenHere => "half-open connections of one address",
             Self::Backlog => "connections waiting to be accepted",
             Self::Handshakes => "handshakes per second",
         }
@@ -46,6 +42,11 @@ impl HandshakeLimit {
         let second = Duration::from_secs(1);
         let n = u64::try_from(per_second).unwrap_or(u64::MAX).max(1);
         Self { interval: Duration::from_nanos(second.as_nanos() / n), burst: second, full: Instant::ZERO }
+    }
+
+    /// When there is a token again.
+    pub(super) fn next(&self) -> Instant {
+        Instant::ZERO + (self.full + self.interval).saturating_since(Instant::ZERO + self.burst)
     }
 
     /// Takes one token; returns whether there was none.
@@ -66,23 +67,10 @@ impl Warnings {
         *hits += 1;
         let is_due = last.is_none_or(|last| now >= last + PAUSE);
         if is_due {
-            tracing::warn!(
-                most,
-                hits = *hits,
-                "limit reached, new connections are ignored: {}",
-                limit.name()
-            );
+            tracing::warn!(most, hits = *hits, "limit reached: {}", limit.name());
             (*last, *hits) = (Some(now), 0);
         }
         is_due
-    }
-}
-
-/// What counts as one address: under IPv6 the /64 prefix, since a host owns all addresses in it.
-pub(super) fn place(address: SocketAddr) -> u128 {
-    match address.ip().to_canonical() {
-        IpAddr::V4(ip) => u128::from(ip.to_bits()),
-        IpAddr::V6(ip) => ip.to_bits() >> 64 << 64,
     }
 }
 
@@ -100,14 +88,6 @@ mod tests {
         let mut taken = |ms| (0..1000).filter(|_| !rate.is_exceeded(at(ms))).count();
         assert_eq!((taken(5000), taken(5000), taken(5500), taken(5510)), (100, 0, 50, 1));
         assert_eq!(taken(9000), 100);
-    }
-
-    #[test]
-    fn a_host_with_many_addresses_is_one_place() {
-        let same = |one: &str, other: &str| place(one.parse().unwrap()) == place(other.parse().unwrap());
-        assert!(same("10.0.0.1:1", "10.0.0.1:2") && same("10.0.0.1:1", "[::ffff:10.0.0.1]:1"));
-        assert!(same("[2001:db8::1]:1", "[2001:db8::ffff:ffff:ffff:ffff]:1"));
-        assert!(!same("10.0.0.1:1", "10.0.0.2:1") && !same("[2001:db8::1]:1", "[2001:db8:0:1::1]:1"));
     }
 
     #[test]

@@ -8,14 +8,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-use multihop_core::{BitRate, Instant, Rng};
+use multihop_core::{BitRate, Instant, Rng, earliest};
 use multihop_transport::connection::{self as transport, Flow};
 use multihop_transport::tpa::{self, Ports, Refusals};
 use multihop_wire::tpa::BlockSeq;
 
 mod connection;
+mod crowd;
 mod demux;
 mod endpoint;
+mod half_open;
 mod input;
 mod limit;
 mod output;
@@ -23,6 +25,7 @@ mod paths;
 mod recent;
 mod shim;
 mod slots;
+mod turns;
 
 pub use crate::datagram::{DeliveryFailure, Entropy, FailureCause, IncomingDatagram, PathMtu, Transmit};
 pub use slots::Id;
@@ -36,9 +39,11 @@ use crate::transport::CustomTransport;
 use connection::{Connection, Holder};
 use demux::Demux;
 use endpoint::Endpoint;
-use limit::{HandshakeLimit, Warnings};
+use half_open::HalfOpen;
+use limit::Warnings;
 use shim::Shim;
 use slots::Slots;
+use turns::Turns;
 
 /// Many connections on one socket.
 pub struct Hub {
@@ -64,8 +69,8 @@ pub struct Hub {
     lingering: BTreeMap<u64, Id>,
     /// Connections closed so far.
     closed: u64,
-    half_open: usize,
-    handshakes: HandshakeLimit,
+    half_open: HalfOpen,
+    turns: Turns,
     warnings: Warnings,
     refusals: Refusals<SocketAddr>,
     /// Replies to peers without a connection: destination, source, bytes.
@@ -113,8 +118,8 @@ impl Hub {
             backlog: VecDeque::new(),
             lingering: BTreeMap::new(),
             closed: 0,
-            half_open: 0,
-            handshakes: HandshakeLimit::new(config.limits.handshakes),
+            half_open: HalfOpen::default(),
+            turns: Turns::new(config.limits.handshakes),
             warnings: Warnings::default(),
             refusals: Refusals::new(),
             replies: VecDeque::new(),
@@ -145,11 +150,18 @@ impl Hub {
         id
     }
 
-    /// Opens a connection. The application must [release](Self::release) it.
+    /// Opens a connection to a listener that is known by its address. The application must
+    /// [release](Self::release) it.
     pub fn connect(&mut self, peer: SocketAddr) -> Result<Id, Error> {
-        let mut protection = self.acceptor.initiate(&mut self.entropy);
+        self.connect_as(&peer.to_string(), peer)
+    }
+
+    /// Opens a connection to a listener that is known by this name. The application must
+    /// [release](Self::release) it.
+    pub fn connect_as(&mut self, name: &str, peer: SocketAddr) -> Result<Id, Error> {
+        let mut protection = self.acceptor.initiate(name, &mut self.entropy);
         while self.demux.collides(protection.destinations(peer)) {
-            protection = self.acceptor.initiate(&mut self.entropy);
+            protection = self.acceptor.initiate(name, &mut self.entropy);
         }
         let mut endpoint = self.endpoint(peer, &protection, Role::Initiator);
         endpoint.connect();
@@ -168,11 +180,14 @@ impl Hub {
                 self.wake(id);
             }
         }
+        while let Some(waiting) = self.turns.next(now) {
+            self.receive_in_turn(now, waiting.datagram());
+        }
     }
 
     /// The next deadline for [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at)
+        earliest(self.due.first().map(|(at, _)| *at), self.turns.deadline())
     }
 
     /// The next event for the applications.

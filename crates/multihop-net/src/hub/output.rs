@@ -72,8 +72,8 @@ impl Hub {
     fn on_event(&mut self, id: Id, event: Event) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.on_event(event);
-        if event == Event::Connected && connection.holder == Holder::HalfOpen {
-            self.half_open -= 1;
+        if let (Event::Connected, Holder::HalfOpen(number)) = (event, connection.holder) {
+            self.half_open.remove(number);
             connection.holder = Holder::Application;
             self.backlog.push_back(id);
             self.events.push_back(HubEvent::Incoming);
@@ -128,7 +128,9 @@ impl Hub {
         if let Some(connection) = self.connections.get_mut(id)
             && connection.holder != Holder::Application
         {
-            self.half_open -= usize::from(connection.holder == Holder::HalfOpen);
+            if let Holder::HalfOpen(number) = connection.holder {
+                self.half_open.remove(number);
+            }
             self.connections.remove(id);
         }
     }

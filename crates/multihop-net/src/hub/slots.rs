@@ -61,11 +61,6 @@ impl<T> Slots<T> {
         Some(Id { slot: u32::try_from(slot).ok()?, generation: self.entries[slot].generation })
     }
 
-    /// How many entries match.
-    pub(super) fn count(&self, matches: impl Fn(&T) -> bool) -> usize {
-        self.entries.iter().filter(|entry| entry.value.as_ref().is_some_and(&matches)).count()
-    }
-
     pub(super) fn remove(&mut self, id: Id) -> Option<T> {
         let entry = self.entries.get_mut(id.index()).filter(|entry| entry.generation == id.generation)?;
         let value = entry.value.take()?;

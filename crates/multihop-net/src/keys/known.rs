@@ -71,6 +71,11 @@ impl KnownPeers {
         }
     }
 
+    /// The keys of the peer with this name.
+    pub(crate) fn keys(&self, name: &str) -> Vec<PublicKey> {
+        self.lines().iter().filter(|line| line.name == name).map(|line| line.key).collect()
+    }
+
     /// Adds a new peer. A changed key is an error that names the place of the old one.
     pub fn remember(&self, name: &str, key: PublicKey) -> io::Result<()> {
         match self.check(name, key) {

@@ -46,11 +46,11 @@ impl Acceptor {
         }
     }
 
-    /// The protection of a connection that this end opens.
-    pub(crate) fn initiate(&self, entropy: &mut Entropy) -> Protection {
+    /// The protection of a connection that this end opens to the listener with this name.
+    pub(crate) fn initiate(&self, name: &str, entropy: &mut Entropy) -> Protection {
         match self {
             Self::Plain(acceptor) => Protection::Plain(acceptor.session()),
-            Self::Encrypted(acceptor) => Protection::Encrypted(Box::new(acceptor.initiate(entropy))),
+            Self::Encrypted(acceptor) => Protection::Encrypted(Box::new(acceptor.initiate(name, entropy))),
         }
     }
 
@@ -76,10 +76,19 @@ impl Acceptor {
         }
     }
 
+    /// Whether [`accept`](Self::accept) tells strangers from others without Diffie-Hellman.
+    pub(crate) fn verifies_cheaply(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Encrypted(acceptor) => acceptor.verifies_cheaply(),
+        }
+    }
+
     /// Accepts a connection from a peer that has proved its address: its protection, and the SYN. The error
     /// is the datagram to send back, if any.
     pub(crate) fn accept(
         &self,
+        now: Instant,
         datagram: &IncomingDatagram<'_>,
         ports: (u16, u16),
         entropy: &mut Entropy,
@@ -90,7 +99,7 @@ impl Acceptor {
                 Ok((Protection::Plain(acceptor.session()), syn))
             }
             Self::Encrypted(acceptor) => {
-                let (session, syn) = acceptor.accept(datagram, ports.1, entropy)?;
+                let (session, syn) = acceptor.accept(now, datagram, ports.1, entropy)?;
                 Ok((Protection::Encrypted(Box::new(session)), syn))
             }
         }

@@ -7,12 +7,12 @@ use multihop_core::Instant;
 use multihop_wire::tpa::Segment;
 
 use super::destination::Destination;
-use super::encrypted::message::Reason;
 use super::encrypted::session::Session;
 use super::encrypted::{OVERHEAD, SecureDatagram};
 use super::outcome::Unprotected;
 use super::plain::PlainSession;
 use crate::datagram::IncomingDatagram;
+use crate::error::Error;
 use crate::keys::PublicKey;
 
 /// Turns the segments of one connection into datagrams, and datagrams into segments.
@@ -51,7 +51,7 @@ impl Protection {
         match self {
             Self::Plain(plain) => plain.parse(datagram.bytes, ports),
             Self::Encrypted(session) => match SecureDatagram::parse(datagram.bytes) {
-                Some(message) => session.receive(now, message, peer, datagram.from == peer, ports),
+                Some(message) => session.receive(now, message, datagram.from == peer, ports),
                 None => Unprotected::Ignored,
             },
         }
@@ -84,16 +84,8 @@ impl Protection {
         }
     }
 
-    /// Whether the first encrypted segment from the listener was a reset.
-    pub(crate) fn is_key_rejected(&self) -> bool {
-        match self {
-            Self::Plain(_) => false,
-            Self::Encrypted(session) => session.is_key_rejected(),
-        }
-    }
-
-    /// The listener's reason for refusing the connection.
-    pub(crate) fn refusal(&self) -> Option<Reason> {
+    /// Why there will be no connection, as far as the listener says.
+    pub(crate) fn refusal(&self) -> Option<Error> {
         match self {
             Self::Plain(_) => None,
             Self::Encrypted(session) => session.refusal(),

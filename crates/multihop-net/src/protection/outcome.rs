@@ -4,7 +4,6 @@ use multihop_wire::tpa::Segment;
 
 use super::encrypted::Freshness;
 use crate::error::Error;
-use crate::keys::PublicKey;
 use crate::transport::TransportName;
 
 /// The classification of a datagram for a connection.
@@ -23,8 +22,6 @@ pub(crate) enum Unprotected {
     Duplicate,
     /// A cookie: the SYN must be retransmitted at once, with the cookie in it.
     NewCookie,
-    /// The peer has proved a key that this end does not accept.
-    WrongKey(PublicKey),
     /// Forged, malformed or of no use in this state.
     Ignored,
 }

@@ -105,7 +105,7 @@ impl PlainAcceptor {
 /// Tells an initiator of the encrypted protocol that only the plain one is accepted.
 fn refuse_encrypted(bytes: &[u8]) -> FirstContact {
     match SecureDatagram::parse(bytes) {
-        Some(SecureDatagram::Hello { sender, .. }) => {
+        Some(SecureDatagram::Hello { sender, .. } | SecureDatagram::OtherHello { sender }) => {
             FirstContact::Reply(refusal(sender, Reason::WantsPlain))
         }
         _ => FirstContact::Ignore,

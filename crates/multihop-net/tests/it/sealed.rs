@@ -99,8 +99,8 @@ fn a_listener_refuses_unknown_keys() {
         let peers = Peers::Authorized(AuthorizedKeys::in_memory([key(2)]));
         echo(keys(1, peers.clone()), &keys(2, Peers::Any)).await.unwrap();
         let error = echo(keys(1, peers), &keys(3, Peers::Any)).await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
-        assert!(error.to_string().contains("it probably does not accept this end's key"), "{error}");
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+        assert!(error.to_string().contains("the listener does not accept this end's key"), "{error}");
     });
 }
 

@@ -393,7 +393,7 @@ fn only_a_peer_with_a_known_key_can_send() {
     };
     let said = send("others", &["--known-peers", "seen"]);
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.stderr.contains("it probably does not accept this end's key"), "{said:?}");
+    assert!(said.stderr.contains("the listener does not accept this end's key"), "{said:?}");
     assert!(!folder.path().join("inbox/note").exists());
     assert_eq!(send("theirs", &["--known-peers", "seen"]).code, Some(0));
     assert_eq!(folder.read("inbox/note"), "hello\n");

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::credentials::Credentials;
 use super::message::{Pattern, Reason, SecureDatagram};
 use super::noise::Proof;
-use super::session::{Hello, Session};
+use super::session::{Hello, Rejection, Session};
 use super::traffic::Rotation;
 use crate::config::Peers;
 use crate::datagram::{Entropy, IncomingDatagram};
@@ -48,10 +48,10 @@ impl EncryptedAcceptor {
         Self { credentials, cookies: CookieKey::new(secret) }
     }
 
-    /// The session of a connection that this end opens.
-    pub(crate) fn initiate(&self, entropy: &mut Entropy) -> Session {
-        let (index, ephemeral) = draw(entropy);
-        Session::initiate(&self.credentials, index, &ephemeral)
+    /// The session of a connection that this end opens to the listener with this name.
+    pub(crate) fn initiate(&self, name: &str, entropy: &mut Entropy) -> Session {
+        let (index, seed) = draw(entropy);
+        Session::initiate(&self.credentials, self.credentials.listener_key(name), index, seed)
     }
 
     /// The connection that a datagram is for. A hello without a valid cookie is for none.
@@ -64,9 +64,9 @@ impl EncryptedAcceptor {
             }
             SecureDatagram::CookieReply { receiver, .. }
             | SecureDatagram::Answer { receiver, .. }
-            | SecureDatagram::Confirm { receiver, .. }
             | SecureDatagram::Refusal { receiver, .. } => Some(Destination::Index(receiver)),
             SecureDatagram::Data(data) => Some(Destination::Index(data.receiver)),
+            SecureDatagram::OtherHello { .. } => None,
         }
     }
 
@@ -78,7 +78,12 @@ impl EncryptedAcceptor {
         ports: (u16, u16),
         listening: bool,
     ) -> FirstContact {
-        let Some(message @ SecureDatagram::Hello { .. }) = SecureDatagram::parse(datagram.bytes) else {
+        let message = SecureDatagram::parse(datagram.bytes);
+        if let Some(SecureDatagram::OtherHello { sender }) = message {
+            let refusal = refusal(sender, Reason::OtherVersion);
+            return if listening { FirstContact::Reply(refusal) } else { FirstContact::Ignore };
+        }
+        let Some(message @ SecureDatagram::Hello { .. }) = message else {
             // A SYN of the plain protocol gets a reset, from which the peer learns that it is refused.
             let plain = Segment::parse_in_udp(datagram.bytes, ports.0, ports.1);
             let syn = plain.ok().filter(|plain| matches!(plain.body, Body::Syn(_)) && plain.ack.is_none());
@@ -91,26 +96,42 @@ impl EncryptedAcceptor {
             .map_or(FirstContact::AddressProved, FirstContact::Reply)
     }
 
-    /// Accepts a connection from an initiator that has proved its address. The error is the refusal to send
+    /// Whether a hello is verified without Diffie-Hellman.
+    pub(crate) fn verifies_cheaply(&self) -> bool {
+        matches!(self.credentials.proof, Proof::Token(_))
+    }
+
+    /// Accepts a connection from an initiator that has proved its address. The error is the datagram to send
     /// back, if any.
     pub(crate) fn accept(
         &self,
+        now: Instant,
         datagram: &IncomingDatagram<'_>,
         port: u16,
         entropy: &mut Entropy,
     ) -> Result<(Session, Segment), Option<Vec<u8>>> {
-        let Some(SecureDatagram::Hello { pattern, sender, noise, .. }) =
+        let from = datagram.from;
+        let Some(SecureDatagram::Hello { pattern, sender, cookie, noise }) =
             SecureDatagram::parse(datagram.bytes)
         else {
             return Err(None);
         };
-        let (index, ephemeral) = draw(entropy);
-        let hello = Hello { from: datagram.from, sender, noise, len: datagram.bytes.len() };
         if let Some(reason) = self.wrong_pattern(pattern) {
             return Err(Some(refusal(sender, reason)));
         }
-        Session::respond(&self.credentials, index, ephemeral, hello, port)
-            .ok_or_else(|| (pattern == Pattern::Token).then(|| refusal(sender, Reason::WrongToken)))
+        let (index, ephemeral) = draw(entropy);
+        let hello = Hello { from, sender, cookie, noise, len: datagram.bytes.len() };
+        Session::respond(&self.credentials, index, &ephemeral, hello, port).map_err(|rejection| {
+            Some(match rejection {
+                Rejection::UnknownKey(key) => {
+                    tracing::info!(%from, %key, "connection refused: the key is not authorised");
+                    refusal(sender, Reason::UnknownKey)
+                }
+                Rejection::Unreadable if pattern == Pattern::Token => refusal(sender, Reason::WrongToken),
+                // The initiator expects another key of ours.
+                Rejection::Unreadable => self.make_cookie(now, from, sender),
+            })
+        })
     }
 
     fn wrong_pattern(&self, pattern: Pattern) -> Option<Reason> {
@@ -124,13 +145,18 @@ impl EncryptedAcceptor {
     /// A cookie for an initiator that has not shown a valid one; `None` if it has.
     fn cookie_reply(&self, now: Instant, from: SocketAddr, message: &SecureDatagram<'_>) -> Option<Vec<u8>> {
         let SecureDatagram::Hello { sender, cookie, .. } = *message else { return None };
-        if self.cookies.verify(now, from, &cookie) {
-            return None;
-        }
+        (!self.cookies.verify(now, from, &cookie)).then(|| self.make_cookie(now, from, sender))
+    }
+
+    /// A cookie for this address, and our key.
+    fn make_cookie(&self, now: Instant, from: SocketAddr, receiver: u32) -> Vec<u8> {
+        let key = match &self.credentials.proof {
+            Proof::Keys(identity) => Some(identity.public()),
+            Proof::Token(_) => None,
+        };
         let mut reply = Vec::new();
-        SecureDatagram::CookieReply { receiver: sender, cookie: self.cookies.make(now, from) }
-            .emit(&mut reply);
-        Some(reply)
+        SecureDatagram::CookieReply { receiver, cookie: self.cookies.make(now, from), key }.emit(&mut reply);
+        reply
     }
 }
 

@@ -1,11 +1,9 @@
 //! The identity of a socket, and which keys of peers it accepts.
 
-use std::net::SocketAddr;
-
 use super::noise::Proof;
 use super::traffic::Rotation;
 use crate::config::Peers;
-use crate::keys::{KeyCheck, PublicKey};
+use crate::keys::PublicKey;
 use crate::transport::TransportName;
 
 /// How the connections of a socket prove their identity, and which peers they accept.
@@ -17,14 +15,26 @@ pub(crate) struct Credentials {
     pub(crate) rotation: Rotation,
 }
 
+/// The keys that a listener may have.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum ListenerKey {
+    /// Any key: the listener is not known.
+    Any,
+    /// One of these keys.
+    OneOf(Vec<PublicKey>),
+}
+
 impl Credentials {
-    /// Whether an initiator accepts this key of the listener at `peer`.
-    pub(super) fn accepts_listener(&self, key: PublicKey, peer: SocketAddr) -> bool {
+    /// The keys that an initiator accepts of the listener with this name.
+    pub(super) fn listener_key(&self, name: &str) -> ListenerKey {
         match &self.peers {
-            Peers::Any => true,
-            Peers::Exactly(wanted) => *wanted == key,
-            Peers::Known(known) => !matches!(known.check(&peer.to_string(), key), KeyCheck::Changed { .. }),
-            Peers::Authorized(_) => false,
+            Peers::Any => ListenerKey::Any,
+            Peers::Exactly(wanted) => ListenerKey::OneOf(vec![*wanted]),
+            Peers::Known(known) => match known.keys(name) {
+                keys if keys.is_empty() => ListenerKey::Any,
+                keys => ListenerKey::OneOf(keys),
+            },
+            Peers::Authorized(_) => ListenerKey::OneOf(vec![]),
         }
     }
 
@@ -36,6 +46,23 @@ impl Credentials {
             Peers::Authorized(keys) => keys.contains(key),
             // A key learnt at first contact gives no right to connect.
             Peers::Known(_) => false,
+        }
+    }
+}
+
+impl ListenerKey {
+    pub(super) fn accepts(&self, key: PublicKey) -> bool {
+        match self {
+            Self::Any => true,
+            Self::OneOf(keys) => keys.contains(&key),
+        }
+    }
+
+    /// The key with which to begin.
+    pub(super) fn first(&self) -> Option<PublicKey> {
+        match self {
+            Self::Any => None,
+            Self::OneOf(keys) => keys.first().copied(),
         }
     }
 }

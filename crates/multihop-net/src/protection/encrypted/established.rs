@@ -1,9 +1,7 @@
 //! An encrypted connection after its handshake: data in both directions, and handshake messages that may
 //! have to be retransmitted until the peer shows that it has the keys.
 
-use std::collections::VecDeque;
-
-use multihop_core::{Duration, Instant};
+use multihop_core::Instant;
 use multihop_wire::tpa::{Body, Segment};
 
 use super::message::EncryptedSegment;
@@ -18,26 +16,22 @@ pub(super) struct Established {
     decryptor: Decryptor,
     /// The end of the handshake, until the peer shows that it has the keys.
     unconfirmed: Option<Unconfirmed>,
-    is_key_rejected: bool,
 }
 
 /// What may have to be retransmitted until the peer shows that it has the keys.
 pub(super) enum Unconfirmed {
+    /// The listener's answer: an equal one means that it has not received anything since.
     Initiator(InitiatorCopies),
     /// The answer.
     Responder(Vec<u8>),
 }
 
-/// The handshake messages that an initiator keeps.
+/// What an initiator keeps of the handshake.
 pub(super) struct InitiatorCopies {
-    /// The listener's answer: an equal one means that the confirmation was lost.
+    /// The listener's answer.
     pub(super) answer: Vec<u8>,
     /// The SYN ACK that it carried.
     pub(super) syn_ack: Segment,
-    /// Our confirmation; empty with a token, which needs none.
-    pub(super) confirm: Vec<u8>,
-    /// When the confirmation was last transmitted.
-    pub(super) confirmed: Option<Instant>,
 }
 
 impl Established {
@@ -49,12 +43,7 @@ impl Established {
     ) -> Self {
         let encryptor = Encryptor::new(keys.outgoing, rotation);
         let decryptor = Decryptor::new(keys.incoming);
-        Self { remote, encryptor, decryptor, unconfirmed, is_key_rejected: false }
-    }
-
-    /// Whether the first segment after our key was known was a reset.
-    pub(super) fn is_key_rejected(&self) -> bool {
-        self.is_key_rejected
+        Self { remote, encryptor, decryptor, unconfirmed }
     }
 
     /// The answer that may have to be retransmitted.
@@ -65,37 +54,18 @@ impl Established {
         }
     }
 
-    /// The peer has shown that it has the keys.
-    pub(super) fn confirm(&mut self) {
-        self.unconfirmed = None;
-    }
-
-    /// Appends the datagram of `segment`. With a confirmation that may be lost, that comes first and the
-    /// segment becomes pending.
-    pub(super) fn send_segment(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        pending: &mut VecDeque<Vec<u8>>,
-        out: &mut Vec<u8>,
-    ) {
-        match &mut self.unconfirmed {
+    /// Appends the datagram of `segment`.
+    pub(super) fn send_segment(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
+        match &self.unconfirmed {
             Some(Unconfirmed::Responder(answer)) if matches!(segment.body, Body::Syn(_)) => {
                 out.extend_from_slice(answer);
-            }
-            Some(Unconfirmed::Initiator(copies)) if copies.is_confirmation_due(now) => {
-                copies.confirmed = Some(now);
-                out.extend_from_slice(&copies.confirm);
-                let mut datagram = Vec::new();
-                self.encrypt_segment(now, segment, &mut datagram);
-                pending.push_back(datagram);
             }
             _ => self.encrypt_segment(now, segment, out),
         }
     }
 
     /// Appends the encrypted datagram of `segment`.
-    pub(super) fn encrypt_segment(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
+    fn encrypt_segment(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
         self.decryptor.forget_previous_key(now);
         let emit = |out: &mut Vec<u8>| segment.emit_in_udp(out);
         self.encryptor.encrypt(now, self.remote, self.decryptor.key_number(), emit, out);
@@ -115,31 +85,18 @@ impl Established {
             return Unprotected::Duplicate;
         }
         self.encryptor.on_key_seen(data.seen);
-        let unconfirmed = self.unconfirmed.take();
+        self.unconfirmed = None;
         let Ok(segment) = Segment::parse_in_udp(&bytes, from, to) else { return Unprotected::Ignored };
-        let has_shown_key =
-            matches!(unconfirmed, Some(Unconfirmed::Initiator(copies)) if !copies.confirm.is_empty());
-        self.is_key_rejected = has_shown_key && matches!(segment.body, Body::Reset);
         Unprotected::Segment(segment, Some(freshness))
     }
 
-    /// A retransmitted answer: the confirmation was lost, and the endpoint sees the SYN ACK once more.
-    pub(super) fn on_answer_retransmitted(&mut self, noise: &[u8]) -> Unprotected {
-        match &mut self.unconfirmed {
+    /// A retransmitted answer: our acknowledgement was lost, and the endpoint sees the SYN ACK once more.
+    pub(super) fn on_answer_retransmitted(&self, noise: &[u8]) -> Unprotected {
+        match &self.unconfirmed {
             Some(Unconfirmed::Initiator(copies)) if copies.answer == noise => {
-                copies.confirmed = None;
                 Unprotected::Segment(copies.syn_ack.clone(), None)
             }
             _ => Unprotected::Ignored,
         }
     }
 }
-
-impl InitiatorCopies {
-    fn is_confirmation_due(&self, now: Instant) -> bool {
-        !self.confirm.is_empty() && self.confirmed.is_none_or(|at| now >= at + CONFIRM_INTERVAL)
-    }
-}
-
-/// How soon a confirmation is retransmitted together with the next segment.
-const CONFIRM_INTERVAL: Duration = Duration::from_millis(50);

@@ -1,5 +1,6 @@
 //! The datagrams of the encrypted protocol. `docs/wire.md` gives their bytes.
 
+use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
 
 /// A datagram of the encrypted protocol.
@@ -13,15 +14,18 @@ pub(crate) enum SecureDatagram<'a> {
         sender: u32,
         /// The listener's cookie, or zeros.
         cookie: Cookie,
-        /// The first Noise message, around a SYN.
+        /// The first Noise message, around a SYN; zeros if the initiator cannot create it yet.
         noise: &'a [u8],
     },
-    /// To an initiator that has not shown a valid cookie.
-    CookieReply { receiver: u32, cookie: Cookie },
+    /// The first datagram of an initiator of another version of this protocol.
+    OtherHello {
+        /// Its index.
+        sender: u32,
+    },
+    /// To an initiator that has not shown a valid cookie; with keys, also the listener's key.
+    CookieReply { receiver: u32, cookie: Cookie, key: Option<PublicKey> },
     /// The responder's part of the handshake: the second Noise message, around a SYN ACK.
     Answer { receiver: u32, sender: u32, noise: &'a [u8] },
-    /// The end of the handshake with keys: the third Noise message, around an ACK.
-    Confirm { receiver: u32, noise: &'a [u8] },
     /// An encrypted segment.
     Data(EncryptedSegment<'a>),
     /// The listener refuses the connection.
@@ -50,7 +54,7 @@ pub(crate) struct EncryptedSegment<'a> {
 pub(crate) enum Pattern {
     /// Both know a token: `Noise_NNpsk0`.
     Token,
-    /// Both have keys: `Noise_XX`.
+    /// Both have keys: `Noise_IK`.
     Keys,
 }
 
@@ -69,6 +73,12 @@ pub enum Reason {
     /// Only the plain protocol is accepted.
     #[error("the listener accepts only plain connections, without encryption")]
     WantsPlain,
+    /// The initiator's key is not authorised.
+    #[error("the listener does not accept this end's key")]
+    UnknownKey,
+    /// The initiator uses another version of the encrypted protocol.
+    #[error("the listener uses another version of the protocol")]
+    OtherVersion,
 }
 
 impl<'a> SecureDatagram<'a> {
@@ -76,6 +86,7 @@ impl<'a> SecureDatagram<'a> {
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (&[kind, variant, MARK, MARK], rest) = bytes.split_first_chunk()? else { return None };
         match (kind, variant) {
+            (HELLO, OLD_TOKEN | OLD_KEYS) => Some(Self::OtherHello { sender: index(rest)?.0 }),
             (HELLO, _) if bytes.len() >= MIN_HELLO => {
                 let (sender, rest) = index(rest)?;
                 let (&cookie, noise) = rest.split_first_chunk()?;
@@ -83,16 +94,15 @@ impl<'a> SecureDatagram<'a> {
             }
             (COOKIE, 0) => {
                 let (receiver, rest) = index(rest)?;
-                Some(Self::CookieReply { receiver, cookie: rest.try_into().ok()? })
+                let (&cookie, rest) = rest.split_first_chunk()?;
+                let key =
+                    if rest.is_empty() { None } else { Some(PublicKey::from_bytes(rest.try_into().ok()?)) };
+                Some(Self::CookieReply { receiver, cookie, key })
             }
             (ANSWER, 0) => {
                 let (receiver, rest) = index(rest)?;
                 let (sender, noise) = index(rest)?;
                 Some(Self::Answer { receiver, sender, noise })
-            }
-            (CONFIRM, 0) => {
-                let (receiver, noise) = index(rest)?;
-                Some(Self::Confirm { receiver, noise })
             }
             (DATA, keys) => {
                 let (header, ciphertext) = bytes.split_first_chunk()?;
@@ -123,17 +133,16 @@ impl<'a> SecureDatagram<'a> {
                 out.extend_from_slice(&cookie);
                 out.extend_from_slice(noise);
             }
-            Self::CookieReply { receiver, cookie } => {
+            // Whatever else it says, nobody reads it.
+            Self::OtherHello { sender } => put(out, HELLO, OLD_KEYS, sender),
+            Self::CookieReply { receiver, cookie, key } => {
                 put(out, COOKIE, 0, receiver);
                 out.extend_from_slice(&cookie);
+                out.extend_from_slice(key.as_ref().map_or(&[][..], |key| key.as_bytes()));
             }
             Self::Answer { receiver, sender, noise } => {
                 put(out, ANSWER, 0, receiver);
                 out.extend_from_slice(&sender.to_be_bytes());
-                out.extend_from_slice(noise);
-            }
-            Self::Confirm { receiver, noise } => {
-                put(out, CONFIRM, 0, receiver);
                 out.extend_from_slice(noise);
             }
             Self::Data(EncryptedSegment { key, seen, receiver, counter, ciphertext, .. }) => {
@@ -156,16 +165,16 @@ pub(crate) fn data_header(key: u8, seen: u8, receiver: u32, counter: u64) -> [u8
 impl Pattern {
     const fn from_wire(byte: u8) -> Option<Self> {
         match byte {
-            1 => Some(Self::Token),
-            2 => Some(Self::Keys),
+            3 => Some(Self::Token),
+            4 => Some(Self::Keys),
             _ => None,
         }
     }
 
     const fn to_wire(self) -> u8 {
         match self {
-            Self::Token => 1,
-            Self::Keys => 2,
+            Self::Token => 3,
+            Self::Keys => 4,
         }
     }
 }
@@ -177,6 +186,8 @@ impl Reason {
             2 => Some(Self::WantsKeys),
             3 => Some(Self::WrongToken),
             4 => Some(Self::WantsPlain),
+            5 => Some(Self::UnknownKey),
+            6 => Some(Self::OtherVersion),
             _ => None,
         }
     }
@@ -187,6 +198,8 @@ impl Reason {
             Self::WantsKeys => 2,
             Self::WrongToken => 3,
             Self::WantsPlain => 4,
+            Self::UnknownKey => 5,
+            Self::OtherVersion => 6,
         }
     }
 }
@@ -213,9 +226,13 @@ const MARK: u8 = 0xff;
 const HELLO: u8 = 1;
 const COOKIE: u8 = 2;
 const ANSWER: u8 = 3;
-const CONFIRM: u8 = 4;
+/// 4 was the third message of version 1.
 const DATA: u8 = 5;
 const REFUSAL: u8 = 6;
+
+/// The variants of hellos of version 1.
+const OLD_TOKEN: u8 = 1;
+const OLD_KEYS: u8 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -248,6 +265,24 @@ mod tests {
     }
 
     #[test]
+    fn a_cookie_comes_with_or_without_a_key() {
+        for (key, len) in [(None, 24), (Some(PublicKey::from_bytes([9; 32])), 56)] {
+            let reply = SecureDatagram::CookieReply { receiver: 7, cookie: [3; 16], key };
+            assert_eq!(bytes(&reply).len(), len);
+            assert_eq!(SecureDatagram::parse(&bytes(&reply)), Some(reply));
+            assert_eq!(SecureDatagram::parse(&bytes(&reply)[..len - 1]), None);
+        }
+    }
+
+    #[test]
+    fn a_hello_of_version_1_is_recognised() {
+        for variant in [1, 2] {
+            let old = [&[1, variant, 255, 255, 0, 0, 0, 7][..], &[0; 152]].concat();
+            assert_eq!(SecureDatagram::parse(&old), Some(SecureDatagram::OtherHello { sender: 7 }));
+        }
+    }
+
+    #[test]
     fn a_short_hello_is_rejected() {
         let noise = [1; MIN_HELLO - HELLO_HEADER];
         let hello =
@@ -260,8 +295,9 @@ mod tests {
         #[test]
         fn a_parsed_datagram_emits_the_same_bytes_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..8, variant: u8) {
             datagram.splice(0..0, [kind, variant, 255, 255]);
-            if let Some(message) = SecureDatagram::parse(&datagram) {
-                prop_assert_eq!(&bytes(&message), &datagram);
+            match SecureDatagram::parse(&datagram) {
+                None | Some(SecureDatagram::OtherHello { .. }) => {}
+                Some(message) => prop_assert_eq!(&bytes(&message), &datagram),
             }
             prop_assert!(Segment::parse_in_udp(&datagram, 1, 2).is_err());
         }

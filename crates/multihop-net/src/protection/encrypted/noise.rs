@@ -1,4 +1,5 @@
-//! The Noise handshake, by the crate `snow`: `NNpsk0` with a token, `XX` with keys.
+//! The Noise handshake, by the crate `snow`: `NNpsk0` with a token, `IK` with keys. In both, the first message
+//! proves who sends it.
 
 use snow::params::{CipherChoice, DHChoice, HashChoice};
 use snow::resolvers::{CryptoResolver, DefaultResolver};
@@ -9,6 +10,7 @@ use zeroize::Zeroizing;
 use super::message::Pattern;
 use super::traffic::TrafficKey;
 use crate::keys::{Identity, PublicKey, Token};
+use crate::protection::cookie::Cookie;
 
 /// How this end proves its identity.
 #[derive(Clone)]
@@ -21,6 +23,14 @@ pub(crate) enum Proof {
 
 /// One end of a handshake that is in progress.
 pub(crate) struct NoiseHandshake(HandshakeState);
+
+/// What both ends of a handshake must agree on, so that a first message is of no use elsewhere: the index that the
+/// initiator chose, and the cookie that the listener made for its address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket {
+    pub(crate) initiator: u32,
+    pub(crate) cookie: Cookie,
+}
 
 /// The first keys of an established connection.
 pub(crate) struct TrafficKeys {
@@ -45,14 +55,19 @@ impl Proof {
 }
 
 impl NoiseHandshake {
-    /// The initiator's end. Both ends must agree on the initiator's index.
-    pub(crate) fn initiate(proof: &Proof, initiator: u32, ephemeral: &Ephemeral) -> Self {
-        Self(build(proof, initiator, ephemeral, true))
+    /// The initiator's end; with keys, `listener` is the key of the other end.
+    pub(crate) fn initiate(
+        proof: &Proof,
+        ticket: Ticket,
+        listener: Option<&PublicKey>,
+        ephemeral: &Ephemeral,
+    ) -> Self {
+        Self(build(proof, ticket, listener, ephemeral, true))
     }
 
     /// The responder's end.
-    pub(crate) fn respond(proof: &Proof, initiator: u32, ephemeral: &Ephemeral) -> Self {
-        Self(build(proof, initiator, ephemeral, false))
+    pub(crate) fn respond(proof: &Proof, ticket: Ticket, ephemeral: &Ephemeral) -> Self {
+        Self(build(proof, ticket, None, ephemeral, false))
     }
 
     /// The next message, around `payload`.
@@ -90,17 +105,27 @@ impl NoiseHandshake {
     }
 }
 
-fn build(proof: &Proof, initiator: u32, ephemeral: &Ephemeral, is_initiator: bool) -> HandshakeState {
+fn build(
+    proof: &Proof,
+    ticket: Ticket,
+    listener: Option<&PublicKey>,
+    ephemeral: &Ephemeral,
+    is_initiator: bool,
+) -> HandshakeState {
     let name = match proof {
         Proof::Token(_) => "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s",
-        Proof::Keys(_) => "Noise_XX_25519_ChaChaPoly_BLAKE2s",
+        Proof::Keys(_) => "Noise_IK_25519_ChaChaPoly_BLAKE2s",
     };
-    let prologue = [PROLOGUE, &initiator.to_be_bytes()].concat();
+    let prologue = [PROLOGUE, &ticket.initiator.to_be_bytes(), &ticket.cookie].concat();
     let resolver = Box::new(Resolver(ephemeral.clone()));
     let builder = Builder::with_resolver(name.parse().expect("snow knows it"), resolver).prologue(&prologue);
     let builder = builder.and_then(|builder| match proof {
         Proof::Token(psk) => builder.psk(0, psk),
         Proof::Keys(identity) => builder.local_private_key(identity.secret()),
+    });
+    let builder = builder.and_then(|builder| match listener {
+        Some(key) => builder.remote_public_key(key.as_bytes()),
+        None => Ok(builder),
     });
     let state = builder.and_then(|b| if is_initiator { b.build_initiator() } else { b.build_responder() });
     state.expect("everything that the pattern needs is there")
@@ -139,7 +164,7 @@ impl Random for FixedRandom {
 }
 
 /// Protocol and version: both ends must agree on them.
-const PROLOGUE: &[u8] = b"multihop TPA sealed 1";
+const PROLOGUE: &[u8] = b"multihop TPA sealed 2";
 /// An ephemeral key, a static one with its tag, and a tag.
 const MOST_ADDED: usize = 32 + 48 + 16;
 
@@ -170,51 +195,66 @@ mod tests {
         bytes(&one.outgoing) == bytes(&other.incoming) && bytes(&one.incoming) == bytes(&other.outgoing)
     }
 
-    #[test]
-    fn a_token_takes_two_messages() {
-        let mut initiator = NoiseHandshake::initiate(&token(1), 7, &ephemeral(1));
-        let mut responder = NoiseHandshake::respond(&token(1), 7, &ephemeral(2));
-        let hello = initiator.write(b"SYN");
-        assert_eq!(hello.len(), 32 + 3 + 16);
-        assert_eq!(responder.read(&hello).as_deref(), Some(&b"SYN"[..]));
-        assert_eq!(initiator.read(&responder.write(b"SYN ACK")).as_deref(), Some(&b"SYN ACK"[..]));
-        assert!(agree(initiator, responder));
+    fn ticket(initiator: u32) -> Ticket {
+        Ticket { initiator, cookie: [7; 16] }
+    }
+
+    /// Both ends, of which the initiator knows the listener's key.
+    fn ends(one: &Proof, two: &Proof) -> (NoiseHandshake, NoiseHandshake) {
+        let listener = match two {
+            Proof::Keys(identity) => Some(identity.public()),
+            Proof::Token(_) => None,
+        };
+        let initiator = NoiseHandshake::initiate(one, ticket(7), listener.as_ref(), &ephemeral(1));
+        (initiator, NoiseHandshake::respond(two, ticket(7), &ephemeral(2)))
+    }
+
+    fn both() -> [(Proof, Proof); 2] {
+        [(token(1), token(1)), (keys(1), keys(2))]
     }
 
     #[test]
-    fn keys_take_three_messages_and_each_end_learns_the_others_key() {
-        let mut initiator = NoiseHandshake::initiate(&keys(1), 7, &ephemeral(1));
-        let mut responder = NoiseHandshake::respond(&keys(2), 7, &ephemeral(2));
-        assert_eq!(responder.read(&initiator.write(b"SYN")).as_deref(), Some(&b"SYN"[..]));
-        let answer = responder.write(b"SYN ACK");
-        assert_eq!(answer.len(), 32 + 48 + 7 + 16);
-        assert_eq!(initiator.read(&answer).as_deref(), Some(&b"SYN ACK"[..]));
-        assert_eq!(responder.read(&initiator.write(b"ACK")).as_deref(), Some(&b"ACK"[..]));
-        assert_eq!(initiator.peer_key(), Some(Identity::from_secret([2; 32]).public()));
-        assert_eq!(responder.peer_key(), Some(Identity::from_secret([1; 32]).public()));
-        assert!(agree(initiator, responder));
-    }
-
-    #[test]
-    fn another_token_another_index_or_another_pattern_is_refused() {
-        let hello = NoiseHandshake::initiate(&token(1), 7, &ephemeral(1)).write(b"SYN");
-        for mut other in [
-            NoiseHandshake::respond(&token(2), 7, &ephemeral(2)),
-            NoiseHandshake::respond(&token(1), 8, &ephemeral(2)),
-        ] {
-            assert_eq!(other.read(&hello), None);
+    fn both_patterns_take_two_messages() {
+        for ((one, two), (first, second)) in both().into_iter().zip([(32, 32), (80, 32)]) {
+            let (mut initiator, mut responder) = ends(&one, &two);
+            let hello = initiator.write(b"SYN");
+            assert_eq!(hello.len(), first + 3 + 16);
+            assert_eq!(responder.read(&hello).as_deref(), Some(&b"SYN"[..]));
+            let answer = responder.write(b"SYN ACK");
+            assert_eq!(answer.len(), second + 7 + 16);
+            assert_eq!(initiator.read(&answer).as_deref(), Some(&b"SYN ACK"[..]));
+            assert!(agree(initiator, responder));
         }
-        let mut initiator = NoiseHandshake::initiate(&keys(1), 7, &ephemeral(1));
-        let mut responder = NoiseHandshake::respond(&keys(2), 8, &ephemeral(2));
+    }
+
+    #[test]
+    fn a_responder_knows_the_initiators_key_from_the_first_message() {
+        let (mut initiator, mut responder) = ends(&keys(1), &keys(2));
         responder.read(&initiator.write(b"SYN")).unwrap();
-        assert_eq!(initiator.read(&responder.write(b"SYN ACK")), None);
+        assert_eq!(responder.peer_key(), Some(Identity::from_secret([1; 32]).public()));
+        assert_eq!(initiator.peer_key(), Some(Identity::from_secret([2; 32]).public()));
+    }
+
+    #[test]
+    fn another_token_key_index_or_cookie_is_refused() {
+        for (one, two) in both() {
+            let (mut initiator, _) = ends(&one, &two);
+            let hello = initiator.write(b"SYN");
+            let other = match two {
+                Proof::Token(_) => token(2),
+                Proof::Keys(_) => keys(3),
+            };
+            let another_cookie = Ticket { cookie: [8; 16], ..ticket(7) };
+            for (proof, ticket) in [(&other, ticket(7)), (&two, ticket(8)), (&two, another_cookie)] {
+                assert_eq!(NoiseHandshake::respond(proof, ticket, &ephemeral(2)).read(&hello), None);
+            }
+        }
     }
 
     #[test]
     fn a_forged_answer_does_not_prevent_the_genuine_one() {
-        for (one, two) in [(token(1), token(1)), (keys(1), keys(2))] {
-            let mut initiator = NoiseHandshake::initiate(&one, 7, &ephemeral(1));
-            let mut responder = NoiseHandshake::respond(&two, 7, &ephemeral(2));
+        for (one, two) in both() {
+            let (mut initiator, mut responder) = ends(&one, &two);
             responder.read(&initiator.write(b"SYN")).unwrap();
             let answer = responder.write(b"SYN ACK");
             for at in 0..answer.len() {
@@ -228,7 +268,9 @@ mod tests {
 
     #[test]
     fn the_same_randomness_makes_the_same_bytes() {
-        let hello = |n| NoiseHandshake::initiate(&keys(1), 7, &ephemeral(n)).write(b"SYN");
+        let listener = Identity::from_secret([2; 32]).public();
+        let hello =
+            |n| NoiseHandshake::initiate(&keys(1), ticket(7), Some(&listener), &ephemeral(n)).write(b"SYN");
         assert_eq!(hello(1), hello(1));
         assert_ne!(hello(1), hello(2));
     }

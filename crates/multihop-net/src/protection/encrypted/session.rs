@@ -8,10 +8,12 @@ use std::sync::Arc;
 use multihop_core::Instant;
 use multihop_wire::tpa::{Body, Segment};
 
-use super::credentials::Credentials;
+use super::credentials::{Credentials, ListenerKey};
 use super::established::{Established, InitiatorCopies, Unconfirmed};
-use super::message::{self, Reason, SecureDatagram};
-use super::noise::{Ephemeral, NoiseHandshake, Proof};
+use super::initiating::Initiating;
+use super::message::SecureDatagram;
+use super::noise::{Ephemeral, NoiseHandshake, Ticket};
+use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
 use crate::protection::outcome::Unprotected;
@@ -36,82 +38,70 @@ pub(crate) struct Hello<'a> {
     pub(crate) from: SocketAddr,
     /// The initiator's index.
     pub(crate) sender: u32,
+    pub(crate) cookie: Cookie,
     pub(crate) noise: &'a [u8],
     /// Bytes of the whole datagram.
     pub(crate) len: usize,
 }
 
+/// Why a hello opens no connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Rejection {
+    /// It is not from somebody who knows the token, or our key.
+    Unreadable,
+    /// It is from the owner of this key, which is not authorised.
+    UnknownKey(PublicKey),
+}
+
 enum Stage {
-    Initiating(Initiating),
-    /// The initiator has the answer, and confirms with its next segment.
-    Confirming {
-        handshake: NoiseHandshake,
-        remote: u32,
-        copies: InitiatorCopies,
-    },
+    Initiating(Box<Initiating>),
+    /// The responder has read the hello, and answers with the endpoint's SYN ACK.
     Responding(Box<Responding>),
     Established(Box<Established>),
     /// The handshake has failed: nothing can be sent.
     Failed,
 }
 
-/// An initiator that waits for an answer.
-struct Initiating {
-    handshake: NoiseHandshake,
-    /// The first Noise message: created when there is a cookie, and not changed afterwards.
-    hello: Vec<u8>,
-    /// The listener's cookie; zeros ask for one.
-    cookie: Cookie,
-    /// Cookies taken.
-    cookies: u8,
-    refusal: Option<Reason>,
-}
-
-/// A responder that waits for the initiator's proof.
+/// A responder that has not answered yet.
 struct Responding {
     handshake: NoiseHandshake,
-    ephemeral: Ephemeral,
     remote: u32,
-    hello: Vec<u8>,
     /// Bytes of the hello's datagram: the answer must not be longer.
     room: usize,
-    /// The payload of the answer; empty before there is a SYN ACK.
-    payload: Vec<u8>,
-    /// The datagram with the second Noise message.
-    answer: Vec<u8>,
 }
 
 impl Session {
-    /// The session of a connection that this end opens.
-    pub(crate) fn initiate(credentials: &Arc<Credentials>, index: u32, ephemeral: &Ephemeral) -> Self {
-        let handshake = NoiseHandshake::initiate(&credentials.proof, index, ephemeral);
-        let stage = Initiating { handshake, hello: vec![], cookie: [0; 16], cookies: 0, refusal: None };
-        Self::new(credentials, index, None, Stage::Initiating(stage))
+    /// The session of a connection that this end opens to a listener with one of these keys. `seed` is random.
+    pub(crate) fn initiate(
+        credentials: &Arc<Credentials>,
+        listener: ListenerKey,
+        index: u32,
+        seed: Ephemeral,
+    ) -> Self {
+        let stage = Stage::Initiating(Box::new(Initiating::new(listener, index, seed)));
+        Self::new(credentials, index, None, stage)
     }
 
-    /// The session of a connection that `hello` opens, and its SYN. `None` if the peer cannot prove its
-    /// identity.
+    /// The session of a connection that `hello` opens, and its SYN.
     pub(crate) fn respond(
         credentials: &Arc<Credentials>,
         index: u32,
-        ephemeral: Ephemeral,
+        ephemeral: &Ephemeral,
         hello: Hello<'_>,
         port: u16,
-    ) -> Option<(Self, Segment)> {
+    ) -> Result<(Self, Segment), Rejection> {
         let remote = hello.sender;
-        let mut handshake = NoiseHandshake::respond(&credentials.proof, remote, &ephemeral);
-        let syn = parse(&handshake.read(hello.noise)?, (hello.from.port(), port))?;
-        let stage = Responding {
-            handshake,
-            ephemeral,
-            remote,
-            hello: hello.noise.to_vec(),
-            room: hello.len,
-            payload: vec![],
-            answer: vec![],
-        };
-        let initiator = Some((hello.from, remote));
-        Some((Self::new(credentials, index, initiator, Stage::Responding(Box::new(stage))), syn))
+        let ticket = Ticket { initiator: remote, cookie: hello.cookie };
+        let mut handshake = NoiseHandshake::respond(&credentials.proof, ticket, ephemeral);
+        let payload = handshake.read(hello.noise).ok_or(Rejection::Unreadable)?;
+        let key = handshake.peer_key();
+        if let Some(key) = key.filter(|key| !credentials.accepts_initiator(*key)) {
+            return Err(Rejection::UnknownKey(key));
+        }
+        let syn = parse(&payload, (hello.from.port(), port)).ok_or(Rejection::Unreadable)?;
+        let stage = Stage::Responding(Box::new(Responding { handshake, remote, room: hello.len }));
+        let session = Self::new(credentials, index, Some((hello.from, remote)), stage);
+        Ok((Self { peer_key: key, ..session }, syn))
     }
 
     fn new(
@@ -139,17 +129,12 @@ impl Session {
         self.peer_key
     }
 
-    /// The listener's reason for refusing the connection.
-    pub(crate) fn refusal(&self) -> Option<Reason> {
+    /// Why there will be no connection, as far as the listener says.
+    pub(crate) fn refusal(&self) -> Option<Error> {
         match &self.stage {
-            Stage::Initiating(initiating) => initiating.refusal,
+            Stage::Initiating(initiating) => initiating.refusal(),
             _ => None,
         }
-    }
-
-    /// Whether the first encrypted segment from the listener, which knew our key by then, was a reset.
-    pub(crate) fn is_key_rejected(&self) -> bool {
-        matches!(&self.stage, Stage::Established(established) if established.is_key_rejected())
     }
 
     /// A whole datagram that must be sent before anything else.
@@ -161,24 +146,20 @@ impl Session {
     pub(crate) fn send(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
         match &mut self.stage {
             Stage::Initiating(initiating) if matches!(segment.body, Body::Syn(_)) => {
-                initiating.send_hello(&self.credentials, self.index, segment, out);
+                initiating.send_hello(&self.credentials, segment, out);
             }
-            Stage::Confirming { .. } => self.send_confirm(now, segment, out),
             Stage::Responding(_) => self.send_answer(segment, out),
-            Stage::Established(established) => {
-                established.send_segment(now, segment, &mut self.pending, out);
-            }
+            Stage::Established(established) => established.send_segment(now, segment, out),
             Stage::Initiating(_) | Stage::Failed => {}
         }
     }
 
-    /// Takes a datagram. `ports` are the peer's and ours; `is_from_peer` says whether it comes from `peer`, the
-    /// peer's last known address.
+    /// Takes a datagram. `ports` are the peer's and ours; `is_from_peer` says whether it comes from the peer's last
+    /// known address.
     pub(crate) fn receive(
         &mut self,
         now: Instant,
         message: SecureDatagram<'_>,
-        peer: SocketAddr,
         is_from_peer: bool,
         ports: (u16, u16),
     ) -> Unprotected {
@@ -188,146 +169,68 @@ impl Session {
             }
             // Only encrypted segments may come from another address.
             _ if !is_from_peer => Unprotected::Ignored,
-            (SecureDatagram::CookieReply { cookie, .. }, Stage::Initiating(initiating)) => {
-                initiating.on_cookie(cookie)
+            (SecureDatagram::CookieReply { cookie, key, .. }, Stage::Initiating(initiating)) => {
+                initiating.on_cookie(cookie, key)
             }
             (SecureDatagram::Refusal { reason, .. }, Stage::Initiating(initiating)) => {
-                initiating.refusal = Some(reason);
+                initiating.on_refusal(reason);
                 Unprotected::Ignored
             }
             (SecureDatagram::Answer { sender, noise, .. }, Stage::Initiating(_)) => {
-                self.on_answer(sender, noise, peer, ports)
+                self.on_answer(sender, noise, ports)
             }
             (SecureDatagram::Answer { noise, .. }, Stage::Established(established)) => {
                 established.on_answer_retransmitted(noise)
             }
-            (SecureDatagram::Hello { noise, .. }, Stage::Responding(_) | Stage::Established(_)) => {
-                self.on_hello_retransmitted(noise);
+            (SecureDatagram::Hello { .. }, Stage::Established(_)) => {
+                self.on_hello_retransmitted();
                 Unprotected::Ignored
             }
-            (SecureDatagram::Confirm { noise, .. }, Stage::Responding(_)) => self.on_confirm(noise, ports),
             _ => Unprotected::Ignored,
         }
     }
 
     /// The listener's answer to our hello.
-    fn on_answer(&mut self, remote: u32, noise: &[u8], peer: SocketAddr, ports: (u16, u16)) -> Unprotected {
+    fn on_answer(&mut self, remote: u32, noise: &[u8], ports: (u16, u16)) -> Unprotected {
         let Stage::Initiating(initiating) = &mut self.stage else { return Unprotected::Ignored };
-        let Some(payload) = initiating.handshake.read(noise) else { return Unprotected::Ignored };
+        let Some((handshake, payload)) = initiating.on_answer(noise) else { return Unprotected::Ignored };
         // From here on the peer has proved its identity.
-        let key = initiating.handshake.peer_key();
-        if let Some(key) = key
-            && !self.credentials.accepts_listener(key, peer)
-        {
-            self.stage = Stage::Failed;
-            return Unprotected::WrongKey(key);
-        }
-        self.peer_key = key;
-        let Stage::Initiating(Initiating { handshake, .. }) = mem::replace(&mut self.stage, Stage::Failed)
-        else {
-            return Unprotected::Ignored;
-        };
+        self.peer_key = handshake.peer_key();
+        self.stage = Stage::Failed;
         let Some(syn_ack) = parse(&payload, ports) else { return Unprotected::Ignored };
         let (ours, theirs) = (self.credentials.transport, syn::transport(&payload));
-        let copies = InitiatorCopies {
-            answer: noise.to_vec(),
-            syn_ack: syn_ack.clone(),
-            confirm: vec![],
-            confirmed: None,
-        };
-        match self.credentials.proof {
-            Proof::Keys(_) => self.stage = Stage::Confirming { handshake, remote, copies },
-            Proof::Token(_) => self.establish(handshake, remote, Unconfirmed::Initiator(copies)),
-        }
+        let copies = InitiatorCopies { answer: noise.to_vec(), syn_ack: syn_ack.clone() };
+        self.establish(handshake, remote, Unconfirmed::Initiator(copies));
         Unprotected::answer(syn_ack, ours, theirs)
     }
 
-    /// The initiator's last handshake message, around `segment` if that has no data.
-    fn send_confirm(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
-        let Stage::Confirming { mut handshake, remote, copies } =
-            mem::replace(&mut self.stage, Stage::Failed)
-        else {
-            return;
-        };
-        let fits = segment.data_len() == 0;
-        let mut payload = Vec::new();
-        if fits {
-            segment.emit_in_udp(&mut payload);
-        }
-        let mut confirm = Vec::new();
-        SecureDatagram::Confirm { receiver: remote, noise: &handshake.write(&payload) }.emit(&mut confirm);
-        out.extend_from_slice(&confirm);
-        let copies = InitiatorCopies { confirm, confirmed: Some(now), ..copies };
-        self.establish(handshake, remote, Unconfirmed::Initiator(copies));
-        if !fits && let Stage::Established(established) = &mut self.stage {
-            let mut datagram = Vec::new();
-            established.encrypt_segment(now, segment, &mut datagram);
-            self.pending.push_back(datagram);
-        }
-    }
-
-    /// The listener's answer: the same bytes each time.
+    /// The listener's answer, which ends the handshake.
     fn send_answer(&mut self, segment: &Segment, out: &mut Vec<u8>) {
-        let Stage::Responding(responding) = &mut self.stage else { return };
-        if responding.answer.is_empty() {
-            syn::emit(segment, self.credentials.transport, &mut responding.payload);
-            let noise = responding.handshake.write(&responding.payload);
-            let (receiver, sender) = (responding.remote, self.index);
-            SecureDatagram::Answer { receiver, sender, noise: &noise }.emit(&mut responding.answer);
-        } else if !matches!(segment.body, Body::Syn(_)) {
-            return;
-        }
+        let Stage::Responding(responding) = mem::replace(&mut self.stage, Stage::Failed) else { return };
+        let Responding { mut handshake, remote, room } = *responding;
+        let mut payload = Vec::new();
+        syn::emit(segment, self.credentials.transport, &mut payload);
+        let noise = handshake.write(&payload);
+        let mut answer = Vec::new();
+        SecureDatagram::Answer { receiver: remote, sender: self.index, noise: &noise }.emit(&mut answer);
         // No amplification: never more bytes than were received.
-        if responding.answer.len() <= responding.room {
-            out.extend_from_slice(&responding.answer);
+        if answer.len() <= room {
+            out.extend_from_slice(&answer);
         }
-        if matches!(self.credentials.proof, Proof::Token(_)) {
-            self.finish_responding();
-        }
+        self.establish(handshake, remote, Unconfirmed::Responder(answer));
     }
 
     /// The initiator has not received the answer: it is retransmitted.
-    fn on_hello_retransmitted(&mut self, noise: &[u8]) {
+    fn on_hello_retransmitted(&mut self) {
         let answer = match &self.stage {
-            Stage::Responding(responding) if responding.hello == noise => Some(&responding.answer),
             Stage::Established(established) => established.unconfirmed_answer(),
             _ => None,
         };
         if let Some(answer) = answer
-            && !answer.is_empty()
             && self.pending.is_empty()
         {
             self.pending.push_back(answer.clone());
         }
-    }
-
-    /// The initiator's last handshake message.
-    fn on_confirm(&mut self, noise: &[u8], ports: (u16, u16)) -> Unprotected {
-        let Stage::Responding(responding) = &mut self.stage else { return Unprotected::Ignored };
-        if responding.answer.is_empty() {
-            return Unprotected::Ignored;
-        }
-        let Some(payload) = responding.handshake.read(noise) else {
-            responding.restart(&self.credentials.proof);
-            return Unprotected::Ignored;
-        };
-        let key = responding.handshake.peer_key();
-        self.peer_key = key;
-        self.finish_responding();
-        if let Stage::Established(established) = &mut self.stage {
-            established.confirm();
-        }
-        match key {
-            Some(key) if !self.credentials.accepts_initiator(key) => Unprotected::WrongKey(key),
-            _ => parse(&payload, ports)
-                .map_or(Unprotected::Ignored, |segment| Unprotected::Segment(segment, None)),
-        }
-    }
-
-    fn finish_responding(&mut self) {
-        let Stage::Responding(responding) = mem::replace(&mut self.stage, Stage::Failed) else { return };
-        let Responding { handshake, remote, answer, .. } = *responding;
-        self.establish(handshake, remote, Unconfirmed::Responder(answer));
     }
 
     fn establish(&mut self, handshake: NoiseHandshake, remote: u32, unconfirmed: Unconfirmed) {
@@ -338,58 +241,9 @@ impl Session {
     }
 }
 
-impl Initiating {
-    /// Appends the hello. Before there is a cookie it only asks for one.
-    fn send_hello(&mut self, credentials: &Credentials, index: u32, syn: &Segment, out: &mut Vec<u8>) {
-        let noise = match self.cookies {
-            0 => &[0; SHORTEST][..],
-            _ if self.hello.is_empty() => {
-                let mut payload = Vec::new();
-                syn::emit(syn, credentials.transport, &mut payload);
-                // Padding options (type 0), so that the hello is as long as its answer.
-                payload.resize(payload.len().max(SHORTEST - KEY_LEN), 0);
-                self.hello = self.handshake.write(&payload);
-                &self.hello
-            }
-            _ => &self.hello,
-        };
-        let (pattern, cookie) = (credentials.proof.pattern(), self.cookie);
-        SecureDatagram::Hello { pattern, sender: index, cookie, noise }.emit(out);
-    }
-
-    fn on_cookie(&mut self, cookie: Cookie) -> Unprotected {
-        // An attacker that forges cookies can prevent the connection, but cannot cause endless transmissions.
-        if self.cookie == cookie || self.cookies >= MAX_COOKIES {
-            return Unprotected::Ignored;
-        }
-        (self.cookie, self.cookies) = (cookie, self.cookies + 1);
-        // The listener has answered: the refusal was forged, or is obsolete.
-        self.refusal = None;
-        Unprotected::NewCookie
-    }
-}
-
-impl Responding {
-    /// Restores the handshake as it was after the answer. `snow` restores its own state after a bad
-    /// message, except for the cipher key, which part of a valid message may have changed.
-    fn restart(&mut self, proof: &Proof) {
-        let mut handshake = NoiseHandshake::respond(proof, self.remote, &self.ephemeral);
-        if handshake.read(&self.hello).is_some() {
-            handshake.write(&self.payload);
-            self.handshake = handshake;
-        }
-    }
-}
-
 fn parse(bytes: &[u8], (from, to): (u16, u16)) -> Option<Segment> {
     Segment::parse_in_udp(bytes, from, to).ok()
 }
-
-/// Cookies that an initiator tries: the genuine ones of two minutes, and a few forged ones.
-const MAX_COOKIES: u8 = 8;
-/// Bytes of a first Noise message at least, and of the key that it begins with.
-const SHORTEST: usize = message::MIN_HELLO - message::HELLO_HEADER;
-const KEY_LEN: usize = 32;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,9 @@ use multihop_core::Duration;
 use multihop_wire::tpa::{Ack, BlockSeq, Options};
 use zeroize::Zeroizing;
 
-use super::super::message::Pattern;
+use super::super::initiating::MAX_COOKIES;
+use super::super::message::{self, Pattern, Reason};
+use super::super::noise::Proof;
 use super::super::traffic::{Freshness, Rotation};
 use super::*;
 use crate::config::Peers;
@@ -31,10 +33,6 @@ fn keys(n: u8, peers: Peers) -> Arc<Credentials> {
 
 fn key(n: u8) -> PublicKey {
     Identity::from_secret([n; 32]).public()
-}
-
-fn peer() -> SocketAddr {
-    "10.0.0.1:7000".parse().unwrap()
 }
 
 fn at_ms(ms: u64) -> Instant {
@@ -70,31 +68,38 @@ impl Session {
 
     fn deliver(&mut self, now: Instant, datagram: &[u8]) -> Unprotected {
         let message = SecureDatagram::parse(datagram).expect("a message");
-        self.receive(now, message, peer(), true, PORTS)
+        self.receive(now, message, true, PORTS)
     }
 
-    fn respond_to(credentials: &Arc<Credentials>, hello: &[u8]) -> Option<(Self, Segment)> {
-        let Some(SecureDatagram::Hello { sender, noise, .. }) = SecureDatagram::parse(hello) else {
-            return None;
+    fn respond_to(credentials: &Arc<Credentials>, hello: &[u8]) -> Result<(Self, Segment), Rejection> {
+        let Some(SecureDatagram::Hello { sender, cookie, noise, .. }) = SecureDatagram::parse(hello) else {
+            panic!("not a hello")
         };
         let from = SocketAddr::from(([10, 0, 0, 1], PORTS.0));
-        let hello = Hello { from, sender, noise, len: hello.len() };
-        Self::respond(credentials, 0x2222, Zeroizing::new([2; 32]), hello, PORTS.1)
+        let hello = Hello { from, sender, cookie, noise, len: hello.len() };
+        Self::respond(credentials, 0x2222, &Zeroizing::new([2; 32]), hello, PORTS.1)
     }
 }
 
-/// An initiator that has its cookie.
+/// An initiator that has sent no hello yet.
+fn fresh(credentials: &Arc<Credentials>) -> Session {
+    let listener = credentials.listener_key("10.0.0.1:7000");
+    Session::initiate(credentials, listener, 0x1111, Zeroizing::new([1; 32]))
+}
+
+/// An initiator that has its cookie, and with keys the key of the listener.
 fn initiator(credentials: &Arc<Credentials>) -> Session {
-    let mut initiator = Session::initiate(credentials, 0x1111, &Zeroizing::new([1; 32]));
+    let mut initiator = fresh(credentials);
     let asks = initiator.transmit(at_ms(0), &syn()).remove(0);
-    assert_eq!((asks.len(), &asks[8..]), (message::MIN_HELLO, &[0; message::MIN_HELLO - 8][..]));
-    assert_eq!(initiator.deliver(at_ms(0), &cookie(7)), Unprotected::NewCookie);
+    assert!(asks.len() >= message::MIN_HELLO && asks[8..24] == [0; 16]);
+    let key = matches!(credentials.proof, Proof::Keys(_)).then(|| key(2));
+    assert_eq!(initiator.deliver(at_ms(0), &cookie(7, key)), Unprotected::NewCookie);
     initiator
 }
 
-fn cookie(n: u8) -> Vec<u8> {
+fn cookie(n: u8, key: Option<PublicKey>) -> Vec<u8> {
     let mut reply = Vec::new();
-    SecureDatagram::CookieReply { receiver: 0x1111, cookie: [n; 16] }.emit(&mut reply);
+    SecureDatagram::CookieReply { receiver: 0x1111, cookie: [n; 16], key }.emit(&mut reply);
     reply
 }
 
@@ -102,7 +107,7 @@ fn cookie(n: u8) -> Vec<u8> {
 fn answered(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session, Vec<u8>) {
     let mut initiator = initiator(one);
     let hello = initiator.transmit(at_ms(0), &syn()).remove(0);
-    let (mut responder, first) = Session::respond_to(two, &hello).unwrap();
+    let (mut responder, first) = Session::respond_to(two, &hello).ok().unwrap();
     assert_eq!(first, syn());
     let answer = responder.transmit(at_ms(0), &syn_ack()).remove(0);
     assert!(answer.len() <= hello.len(), "{} bytes for {}", answer.len(), hello.len());
@@ -113,10 +118,9 @@ fn answered(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session
 fn open(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session) {
     let (mut initiator, mut responder, answer) = answered(one, two);
     assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Segment(syn_ack(), None));
-    let confirm = initiator.transmit(at_ms(0), &ack());
-    assert_eq!(confirm.len(), 1);
-    let freshness = matches!(one.proof, Proof::Token(_)).then_some(Freshness::Newest);
-    assert_eq!(responder.deliver(at_ms(0), &confirm[0]), Unprotected::Segment(ack(), freshness));
+    let confirms = initiator.transmit(at_ms(0), &ack());
+    assert_eq!(confirms.len(), 1);
+    assert_eq!(responder.deliver(at_ms(0), &confirms[0]), Unprotected::Segment(ack(), NEWEST));
     (initiator, responder)
 }
 
@@ -145,27 +149,64 @@ fn each_end_learns_the_others_key() {
 }
 
 #[test]
-fn a_retransmitted_hello_differs_only_in_the_cookie() {
-    let mut initiator = initiator(&keys(1, Peers::Any));
-    let first = initiator.transmit(at_ms(0), &syn()).remove(0);
-    assert_eq!(first.len(), message::MIN_HELLO);
-    assert_eq!(
-        initiator.transmit(at_ms(1000), &Segment { tx_seq: 1, ..syn() }),
-        std::slice::from_ref(&first)
-    );
-    assert_eq!(initiator.deliver(at_ms(1), &cookie(7)), Unprotected::Ignored, "the same cookie again");
-    assert_eq!(initiator.deliver(at_ms(1), &cookie(8)), Unprotected::NewCookie);
-    let mut second = first;
-    second[8..24].fill(8);
-    assert_eq!(initiator.transmit(at_ms(1), &syn()), [second]);
+fn a_retransmitted_hello_has_the_same_bytes_also_after_forged_cookies() {
+    for credentials in [token(), keys(1, Peers::Any)] {
+        let mut initiator = initiator(&credentials);
+        let first = initiator.transmit(at_ms(0), &syn()).remove(0);
+        let again = Segment { tx_seq: 1, ..syn() };
+        assert_eq!(initiator.transmit(at_ms(1000), &again), std::slice::from_ref(&first));
+        let genuine = cookie(7, initiator_key(&credentials));
+        assert_eq!(initiator.deliver(at_ms(1), &genuine), Unprotected::Ignored, "the same cookie again");
+        for forged in [cookie(8, initiator_key(&credentials)), cookie(7, Some(key(66)))] {
+            if forged == genuine || (initiator_key(&credentials).is_none() && forged.len() > 24) {
+                continue;
+            }
+            assert_eq!(initiator.deliver(at_ms(1), &forged), Unprotected::NewCookie);
+            let other = initiator.transmit(at_ms(1), &again).remove(0);
+            assert_ne!(other[24..56], first[24..56], "another ephemeral key");
+            assert_eq!(initiator.deliver(at_ms(1), &genuine), Unprotected::NewCookie);
+            assert_eq!(initiator.transmit(at_ms(1), &again), std::slice::from_ref(&first));
+        }
+    }
+}
+
+/// The key of the listener, which comes with its cookies.
+fn initiator_key(credentials: &Credentials) -> Option<PublicKey> {
+    matches!(credentials.proof, Proof::Keys(_)).then(|| key(2))
 }
 
 #[test]
 fn an_initiator_takes_a_limited_number_of_cookies() {
-    let mut initiator = Session::initiate(&token(), 0x1111, &Zeroizing::new([1; 32]));
+    let mut initiator = fresh(&token());
     initiator.transmit(at_ms(0), &syn());
-    let taken = (1..100).filter(|&n| initiator.deliver(at_ms(1), &cookie(n)) == Unprotected::NewCookie);
+    let taken = (1..100).filter(|&n| initiator.deliver(at_ms(1), &cookie(n, None)) == Unprotected::NewCookie);
     assert_eq!(taken.count(), usize::from(MAX_COOKIES));
+}
+
+#[test]
+fn a_hello_proves_its_sender_as_soon_as_the_listener_is_known() {
+    let known = KnownPeers::in_memory();
+    known.remember("10.0.0.1:7000", key(2)).unwrap();
+    for (one, two) in [
+        (token(), token()),
+        (keys(1, Peers::Exactly(key(2))), keys(2, Peers::Exactly(key(1)))),
+        (keys(1, Peers::Known(known)), keys(2, Peers::Any)),
+    ] {
+        let hello = fresh(&one).transmit(at_ms(0), &syn()).remove(0);
+        assert!(Session::respond_to(&two, &hello).is_ok());
+    }
+    // At first contact there is nothing to prove yet.
+    let hello = fresh(&keys(1, Peers::Any)).transmit(at_ms(0), &syn()).remove(0);
+    assert_eq!(hello[8..], [0; message::MIN_HELLO - 8]);
+}
+
+#[test]
+fn a_hello_with_another_cookie_is_rejected() {
+    for (one, two) in both() {
+        let mut hello = initiator(&one).transmit(at_ms(0), &syn()).remove(0);
+        hello[8] ^= 1;
+        assert_eq!(Session::respond_to(&two, &hello).err(), Some(Rejection::Unreadable));
+    }
 }
 
 #[test]
@@ -180,34 +221,14 @@ fn a_lost_answer_is_retransmitted_when_the_hello_is() {
 }
 
 #[test]
-fn a_lost_confirmation_is_retransmitted_with_the_next_segment() {
-    let (mut initiator, mut responder, answer) = answered(&keys(1, Peers::Any), &keys(2, Peers::Any));
-    initiator.deliver(at_ms(0), &answer);
-    let lost = initiator.transmit(at_ms(0), &ack());
-    let early = initiator.transmit(at_ms(10), &data(b"early"));
-    assert_eq!(early.len(), 1);
-    let Some(SecureDatagram::Data(_)) = SecureDatagram::parse(&early[0]) else { panic!("not encrypted") };
-    let again = initiator.transmit(at_ms(60), &data(b"again"));
-    assert_eq!((again.len(), &again[0]), (2, &lost[0]));
-    assert_eq!(responder.deliver(at_ms(60), &early[0]), Unprotected::Ignored, "no keys yet");
-    assert_eq!(responder.deliver(at_ms(60), &again[0]), Unprotected::Segment(ack(), None));
-    assert_eq!(responder.deliver(at_ms(60), &again[1]), Unprotected::Segment(data(b"again"), NEWEST));
-    // After a segment from the responder, the confirmation is not retransmitted.
-    let sent = responder.transmit(at_ms(61), &ack());
-    initiator.deliver(at_ms(61), &sent[0]);
-    assert_eq!(initiator.transmit(at_ms(500), &ack()).len(), 1);
-}
-
-#[test]
 fn a_retransmitted_answer_delivers_the_syn_ack_once_more() {
     for (one, two) in both() {
         let (mut initiator, mut responder, answer) = answered(&one, &two);
         initiator.deliver(at_ms(0), &answer);
         initiator.transmit(at_ms(0), &ack());
         assert_eq!(initiator.deliver(at_ms(1000), &answer), Unprotected::Segment(syn_ack(), None));
-        let again = initiator.transmit(at_ms(1000), &ack());
-        let taken: Vec<_> = again.iter().map(|datagram| responder.deliver(at_ms(1000), datagram)).collect();
-        assert!(taken.iter().any(|received| matches!(received, Unprotected::Segment(..))), "{taken:?}");
+        let again = initiator.transmit(at_ms(1000), &ack()).remove(0);
+        assert_eq!(responder.deliver(at_ms(1000), &again), Unprotected::Segment(ack(), NEWEST));
         let mut forged = answer;
         *forged.last_mut().unwrap() ^= 1;
         assert_eq!(initiator.deliver(at_ms(1001), &forged), Unprotected::Ignored);
@@ -215,28 +236,29 @@ fn a_retransmitted_answer_delivers_the_syn_ack_once_more() {
 }
 
 #[test]
-fn data_before_the_confirmation_is_sent_after_it() {
-    let (mut initiator, mut responder, answer) = answered(&keys(1, Peers::Any), &keys(2, Peers::Any));
-    initiator.deliver(at_ms(0), &answer);
-    let datagrams = initiator.transmit(at_ms(0), &data(&[1; 1000]));
-    assert_eq!(datagrams.len(), 2);
-    assert!(datagrams[0].len() < 100 && datagrams[1].len() < 1100);
-    assert_eq!(responder.deliver(at_ms(0), &datagrams[0]), Unprotected::Ignored);
-    assert_eq!(responder.deliver(at_ms(0), &datagrams[1]), Unprotected::Segment(data(&[1; 1000]), NEWEST));
+fn the_first_segment_confirms_also_if_it_has_data() {
+    for (one, two) in both() {
+        let (mut initiator, mut responder, answer) = answered(&one, &two);
+        initiator.deliver(at_ms(0), &answer);
+        let datagram = initiator.transmit(at_ms(0), &data(&[1; 1000])).remove(0);
+        assert_eq!(responder.deliver(at_ms(0), &datagram), Unprotected::Segment(data(&[1; 1000]), NEWEST));
+    }
 }
 
 #[test]
-fn a_forged_confirmation_does_not_prevent_the_genuine_one() {
-    let (mut initiator, mut responder, answer) = answered(&keys(1, Peers::Any), &keys(2, Peers::Any));
-    initiator.deliver(at_ms(0), &answer);
-    let confirm = initiator.transmit(at_ms(0), &ack()).remove(0);
-    for at in 8..confirm.len() {
-        let mut forged = confirm.clone();
-        forged[at] ^= 1;
-        assert_eq!(responder.deliver(at_ms(0), &forged), Unprotected::Ignored, "byte {at}");
+fn a_forged_segment_does_not_confirm() {
+    for (one, two) in both() {
+        let (mut initiator, mut responder, answer) = answered(&one, &two);
+        initiator.deliver(at_ms(0), &answer);
+        let confirm = initiator.transmit(at_ms(0), &ack()).remove(0);
+        for at in 8..confirm.len() {
+            let mut forged = confirm.clone();
+            forged[at] ^= 1;
+            assert_eq!(responder.deliver(at_ms(0), &forged), Unprotected::Ignored, "byte {at}");
+        }
+        assert_eq!(responder.deliver(at_ms(0), &confirm), Unprotected::Segment(ack(), NEWEST));
+        assert_eq!(responder.deliver(at_ms(0), &confirm), Unprotected::Duplicate, "replayed");
     }
-    assert_eq!(responder.deliver(at_ms(0), &confirm), Unprotected::Segment(ack(), None));
-    assert_eq!(responder.deliver(at_ms(0), &confirm), Unprotected::Ignored, "replayed");
 }
 
 #[test]
@@ -244,44 +266,39 @@ fn an_initiator_refuses_a_key_other_than_the_known_one() {
     let known = KnownPeers::in_memory();
     known.remember("10.0.0.1:7000", key(3)).unwrap();
     for peers in [Peers::Known(known), Peers::Exactly(key(3))] {
-        let (mut initiator, _, answer) = answered(&keys(1, peers), &keys(2, Peers::Any));
-        assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::WrongKey(key(2)));
-        assert_eq!(initiator.transmit(at_ms(0), &ack()), [[0; 0]; 0], "our own key is not revealed");
+        // The listener, or an attacker, claims key 2.
+        let mut initiator = initiator(&keys(1, peers));
+        assert_eq!(initiator.refusal(), None, "the genuine listener may still answer");
+        let hello = initiator.transmit(at_ms(0), &syn()).remove(0);
+        let rejection = Session::respond_to(&keys(2, Peers::Any), &hello).err();
+        assert_eq!(rejection, Some(Rejection::Unreadable), "our key is not revealed to it");
+        assert_eq!(initiator.refusal(), Some(Error::WrongKey(key(2))));
+        let (mut genuine, _) = Session::respond_to(&keys(3, Peers::Any), &hello).ok().unwrap();
+        let answer = genuine.transmit(at_ms(0), &syn_ack()).remove(0);
+        assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Segment(syn_ack(), None));
+        assert_eq!((initiator.peer_key(), initiator.refusal()), (Some(key(3)), None));
     }
     open(&keys(1, Peers::Exactly(key(2))), &keys(2, Peers::Any));
     open(&keys(1, Peers::Known(KnownPeers::in_memory())), &keys(2, Peers::Any));
 }
 
 #[test]
-fn a_responder_refuses_an_unknown_key_and_can_send_a_reset() {
-    for peers in [Peers::Authorized(AuthorizedKeys::in_memory([key(3)])), Peers::Exactly(key(3))] {
-        let (mut initiator, mut responder, answer) = answered(&keys(1, Peers::Any), &keys(2, peers));
-        initiator.deliver(at_ms(0), &answer);
-        let confirm = initiator.transmit(at_ms(0), &ack());
-        assert_eq!(responder.deliver(at_ms(0), &confirm[0]), Unprotected::WrongKey(key(1)));
-        let reset = Segment { body: Body::Reset, ..ack() };
-        let sent = responder.transmit(at_ms(0), &reset);
-        assert_eq!(initiator.deliver(at_ms(0), &sent[0]), Unprotected::Segment(reset, NEWEST));
-        assert!(initiator.is_key_rejected());
-    }
+fn a_listener_with_several_known_keys_may_have_any_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("known_peers");
+    std::fs::write(&path, format!("10.0.0.1:7000 {}\n10.0.0.1:7000 {}\n", key(3), key(2))).unwrap();
+    let peers = Peers::Known(KnownPeers::load(&path).unwrap());
+    let (initiator, _) = open(&keys(1, peers), &keys(2, Peers::Any));
+    assert_eq!(initiator.peer_key(), Some(key(2)));
 }
 
 #[test]
-fn only_a_reset_as_the_first_segment_means_that_the_key_was_rejected() {
-    let reset = Segment { body: Body::Reset, ..ack() };
-    for (one, two) in both() {
-        let (mut initiator, mut responder) = open(&one, &two);
-        for segment in [ack(), reset.clone()] {
-            let sent = responder.transmit(at_ms(0), &segment).remove(0);
-            assert_eq!(initiator.deliver(at_ms(0), &sent), Unprotected::Segment(segment, NEWEST));
-        }
-        assert!(!initiator.is_key_rejected());
+fn a_responder_rejects_an_unknown_key_without_a_session() {
+    for peers in [Peers::Authorized(AuthorizedKeys::in_memory([key(3)])), Peers::Exactly(key(3))] {
+        let hello = initiator(&keys(1, Peers::Any)).transmit(at_ms(0), &syn()).remove(0);
+        let rejection = Session::respond_to(&keys(2, peers), &hello).err();
+        assert_eq!(rejection, Some(Rejection::UnknownKey(key(1))));
     }
-    // With a token there is no key to reject.
-    let (mut initiator, mut responder) = open(&token(), &token());
-    let sent = responder.transmit(at_ms(0), &reset).remove(0);
-    initiator.deliver(at_ms(0), &sent);
-    assert!(!initiator.is_key_rejected());
 }
 
 #[test]
@@ -289,7 +306,7 @@ fn a_wrong_token_makes_no_session() {
     let mut initiator = initiator(&token());
     let hello = initiator.transmit(at_ms(0), &syn()).remove(0);
     let other = credentials(Proof::of_token(&Token::from_bytes([2; 15])), Peers::Any);
-    assert!(Session::respond_to(&other, &hello).is_none());
+    assert_eq!(Session::respond_to(&other, &hello).err(), Some(Rejection::Unreadable));
 }
 
 #[test]
@@ -297,13 +314,12 @@ fn only_segments_may_come_from_another_address() {
     for (one, two) in both() {
         let (mut initiator, mut responder, answer) = answered(&one, &two);
         let message = SecureDatagram::parse(&answer).unwrap();
-        assert_eq!(initiator.receive(at_ms(0), message, peer(), false, PORTS), Unprotected::Ignored);
+        assert_eq!(initiator.receive(at_ms(0), message, false, PORTS), Unprotected::Ignored);
         initiator.deliver(at_ms(0), &answer);
         let confirm = initiator.transmit(at_ms(0), &ack()).remove(0);
         responder.deliver(at_ms(0), &confirm);
         let moved = initiator.transmit(at_ms(0), &data(b"x")).remove(0);
-        let received =
-            responder.receive(at_ms(0), SecureDatagram::parse(&moved).unwrap(), peer(), false, PORTS);
+        let received = responder.receive(at_ms(0), SecureDatagram::parse(&moved).unwrap(), false, PORTS);
         assert_eq!(received, Unprotected::Segment(data(b"x"), NEWEST));
     }
 }
@@ -313,16 +329,16 @@ fn no_datagram_during_a_handshake_panics() {
     let (mut initiator, mut responder, answer) = answered(&keys(1, Peers::Any), &keys(2, Peers::Any));
     let empty: [SecureDatagram<'_>; 5] = [
         SecureDatagram::Hello { pattern: Pattern::Keys, sender: 0x1111, cookie: [0; 16], noise: &[] },
-        SecureDatagram::CookieReply { receiver: 0x1111, cookie: [7; 16] },
+        SecureDatagram::OtherHello { sender: 0x1111 },
+        SecureDatagram::CookieReply { receiver: 0x1111, cookie: [7; 16], key: None },
         SecureDatagram::Answer { receiver: 0x1111, sender: 1, noise: &[] },
-        SecureDatagram::Confirm { receiver: 0x2222, noise: &[] },
         SecureDatagram::Refusal { receiver: 0x1111, reason: Reason::WantsPlain },
     ];
     for message in empty {
         for end in [&mut initiator, &mut responder] {
-            assert_eq!(end.receive(at_ms(0), message, peer(), true, PORTS), Unprotected::Ignored);
+            assert_eq!(end.receive(at_ms(0), message, true, PORTS), Unprotected::Ignored);
         }
     }
-    assert_eq!(initiator.refusal(), Some(Reason::WantsPlain));
+    assert_eq!(initiator.refusal(), Some(Error::Declined(Reason::WantsPlain)));
     assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Segment(syn_ack(), None));
 }
