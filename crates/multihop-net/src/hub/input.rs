@@ -8,6 +8,7 @@ use multihop_wire::tpa::{MAX_BLOCK, Segment};
 
 use super::connection::{Connection, Holder};
 use super::limit::Limit;
+use super::paths::CHALLENGE_LEN;
 use super::{Hub, HubEvent, Id, Role, mss_of};
 use crate::config::Limits;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
@@ -33,12 +34,21 @@ impl Hub {
             }
             Unprotected::Segment(segment, freshness) => {
                 if let Some(freshness) = freshness {
-                    connection.paths.on_authentic(now, datagram.from, freshness);
+                    connection.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness);
                 }
                 connection.on_segment(now, datagram.ttl, segment);
             }
             Unprotected::Duplicate => {
-                connection.paths.on_authentic(now, datagram.from, Freshness::Duplicate);
+                let len = datagram.bytes.len();
+                connection.paths.on_authentic(now, datagram.from, len, Freshness::Duplicate);
+            }
+            Unprotected::Challenge(number) => {
+                let response = connection.protection.respond(now, &number);
+                self.reply_if_any(&datagram, response);
+            }
+            Unprotected::Response(number, freshness) => {
+                connection.paths.on_response(datagram.from, &number);
+                connection.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness);
             }
             Unprotected::WrongTransport { answer, error } => {
                 connection.fail(error);
@@ -51,8 +61,24 @@ impl Hub {
             Unprotected::NewCookie => connection.endpoint.connect_again(),
             Unprotected::Ignored => {}
         }
+        self.challenge(now, id, datagram.local);
         // Even a datagram with nothing new may cause an answer.
         self.wake(id);
+    }
+
+    /// Asks an address from which the peer seems to send whether the peer is there.
+    fn challenge(&mut self, now: Instant, id: Id, source: Option<IpAddr>) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let mut random = || {
+            let mut number = [0; 8];
+            (self.entropy)(&mut number);
+            number
+        };
+        let Some((to, number)) = connection.paths.take_challenge(now, &mut random) else { return };
+        if let Some(bytes) = connection.protection.challenge(now, &number) {
+            debug_assert_eq!(bytes.len(), CHALLENGE_LEN);
+            self.reply(to, source, bytes);
+        }
     }
 
     fn receive_first_contact(&mut self, now: Instant, datagram: IncomingDatagram<'_>) {
@@ -193,6 +219,10 @@ impl Hub {
 
     /// A datagram was not delivered. Reports that quote nothing sent recently are ignored.
     pub fn on_delivery_failure(&mut self, now: Instant, failure: &DeliveryFailure<'_>) {
+        // Routers quote at least eight bytes of the datagram, which a stranger cannot guess. This system needs not.
+        if failure.reporter.is_some() && failure.quoted.len() < LEAST_QUOTED {
+            return;
+        }
         // The kernel limits such reports, so a search is fast enough.
         let to =
             |connection: &Connection| connection.peer() == failure.to && connection.has_sent(failure.quoted);
@@ -209,5 +239,8 @@ impl Hub {
     }
 }
 
+/// Bytes that a router's report quotes at least: what RFC 792 requires. In an encrypted datagram they contain the
+/// index of the connection.
+const LEAST_QUOTED: usize = 8;
 /// Queued replies to new peers; further ones are dropped.
 const MAX_REPLIES: usize = 4096;

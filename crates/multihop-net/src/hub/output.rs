@@ -53,7 +53,7 @@ impl Hub {
         let connection = self.connections.get_mut(id).expect("it has just produced the datagram");
         connection.on_sent(segment, bytes);
         let (to, source) = (connection.peer(), connection.source);
-        if let Some(other) = connection.paths.take_copy() {
+        if let Some(other) = connection.paths.take_copy(bytes.len()) {
             self.reply(other, source, bytes.to_vec());
         }
         Transmit { to, source, len: bytes.len() }

@@ -39,7 +39,7 @@ impl RecentDatagrams {
 }
 
 impl SentDatagram {
-    /// Some routers quote only the ports, which the system has verified: then the newest datagram matches.
+    /// A report of this system may quote nothing: then the newest datagram matches.
     fn starts_with(&self, quoted: &[u8]) -> bool {
         let len = quoted.len().min(usize::from(self.len));
         quoted[..len] == self.start[..len]

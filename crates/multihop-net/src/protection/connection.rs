@@ -7,9 +7,10 @@ use multihop_core::Instant;
 use multihop_wire::tpa::Segment;
 
 use super::destination::Destination;
+use super::encrypted::message::Content;
 use super::encrypted::session::Session;
 use super::encrypted::{OVERHEAD, SecureDatagram};
-use super::outcome::Unprotected;
+use super::outcome::{Challenge, Unprotected};
 use super::plain::PlainSession;
 use crate::datagram::IncomingDatagram;
 use crate::error::Error;
@@ -54,6 +55,23 @@ impl Protection {
                 Some(message) => session.receive(now, message, datagram.from == peer, ports),
                 None => Unprotected::Ignored,
             },
+        }
+    }
+
+    /// The datagram that asks the peer to return a number.
+    pub(crate) fn challenge(&mut self, now: Instant, number: &Challenge) -> Option<Vec<u8>> {
+        self.probe(now, Content::Challenge, number)
+    }
+
+    /// The datagram that returns the number of a challenge.
+    pub(crate) fn respond(&mut self, now: Instant, number: &Challenge) -> Option<Vec<u8>> {
+        self.probe(now, Content::Response, number)
+    }
+
+    fn probe(&mut self, now: Instant, content: Content, number: &Challenge) -> Option<Vec<u8>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Encrypted(session) => session.probe(now, content, number),
         }
     }
 

@@ -6,6 +6,9 @@ use super::encrypted::Freshness;
 use crate::error::Error;
 use crate::transport::TransportName;
 
+/// A random number that the other end must return.
+pub(crate) type Challenge = [u8; 8];
+
 /// The classification of a datagram for a connection.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Unprotected {
@@ -18,6 +21,10 @@ pub(crate) enum Unprotected {
         /// The transports of the two ends.
         error: Error,
     },
+    /// The peer asks whether we receive what it sends to the address from which we seem to send.
+    Challenge(Challenge),
+    /// The peer received a challenge.
+    Response(Challenge, Freshness),
     /// An authentic datagram that has arrived before.
     Duplicate,
     /// A cookie: the SYN must be retransmitted at once, with the cookie in it.

@@ -4,10 +4,10 @@
 use multihop_core::Instant;
 use multihop_wire::tpa::{Body, Segment};
 
-use super::message::EncryptedSegment;
+use super::message::{Content, EncryptedSegment};
 use super::noise::TrafficKeys;
 use super::traffic::{Decryptor, Encryptor, Freshness, Rotation};
-use crate::protection::outcome::Unprotected;
+use crate::protection::outcome::{Challenge, Unprotected};
 
 pub(super) struct Established {
     /// The index by which we name the connection to the peer.
@@ -64,11 +64,20 @@ impl Established {
         }
     }
 
-    /// Appends the encrypted datagram of `segment`.
     fn encrypt_segment(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
+        self.encrypt(now, Content::Segment, |out| segment.emit_in_udp(out), out);
+    }
+
+    /// Appends an encrypted datagram.
+    pub(super) fn encrypt(
+        &mut self,
+        now: Instant,
+        content: Content,
+        emit: impl FnOnce(&mut Vec<u8>),
+        out: &mut Vec<u8>,
+    ) {
         self.decryptor.forget_previous_key(now);
-        let emit = |out: &mut Vec<u8>| segment.emit_in_udp(out);
-        self.encryptor.encrypt(now, self.remote, self.decryptor.key_number(), emit, out);
+        self.encryptor.encrypt(now, content, self.remote, self.decryptor.key_number(), emit, out);
     }
 
     pub(super) fn receive_data(
@@ -86,8 +95,14 @@ impl Established {
         }
         self.encryptor.on_key_seen(data.seen);
         self.unconfirmed = None;
-        let Ok(segment) = Segment::parse_in_udp(&bytes, from, to) else { return Unprotected::Ignored };
-        Unprotected::Segment(segment, Some(freshness))
+        let number: Result<Challenge, _> = bytes.as_slice().try_into();
+        match (data.content, number) {
+            (Content::Segment, _) => Segment::parse_in_udp(&bytes, from, to)
+                .map_or(Unprotected::Ignored, |segment| Unprotected::Segment(segment, Some(freshness))),
+            (Content::Challenge, Ok(number)) => Unprotected::Challenge(number),
+            (Content::Response, Ok(number)) => Unprotected::Response(number, freshness),
+            (_, Err(_)) => Unprotected::Ignored,
+        }
     }
 
     /// A retransmitted answer: our acknowledgement was lost, and the endpoint sees the SYN ACK once more.

@@ -26,15 +26,26 @@ pub(crate) enum SecureDatagram<'a> {
     CookieReply { receiver: u32, cookie: Cookie, key: Option<PublicKey> },
     /// The responder's part of the handshake: the second Noise message, around a SYN ACK.
     Answer { receiver: u32, sender: u32, noise: &'a [u8] },
-    /// An encrypted segment.
+    /// Something encrypted.
     Data(EncryptedSegment<'a>),
     /// The listener refuses the connection.
     Refusal { receiver: u32, reason: Reason },
 }
 
-/// An encrypted segment.
+/// What is encrypted in a datagram.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Content {
+    Segment,
+    /// A random number, sent to an address from which the peer seems to send.
+    Challenge,
+    /// The same number, which shows that the peer receives what is sent to that address.
+    Response,
+}
+
+/// An encrypted segment, challenge or response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct EncryptedSegment<'a> {
+    pub(crate) content: Content,
     /// The sixteen bytes in front of the ciphertext, authenticated with it.
     pub(crate) header: &'a [u8; DATA_HEADER],
     /// Which of its keys the sender used, modulo 16.
@@ -104,11 +115,13 @@ impl<'a> SecureDatagram<'a> {
                 let (sender, noise) = index(rest)?;
                 Some(Self::Answer { receiver, sender, noise })
             }
-            (DATA, keys) => {
+            (DATA | CHALLENGE | RESPONSE, keys) => {
+                let content = Content::from_wire(kind)?;
                 let (header, ciphertext) = bytes.split_first_chunk()?;
                 let (receiver, rest) = index(rest)?;
                 let counter = u64::from_be_bytes(*rest.first_chunk()?);
                 Some(Self::Data(EncryptedSegment {
+                    content,
                     header,
                     key: keys >> 4,
                     seen: keys & 0xf,
@@ -145,8 +158,8 @@ impl<'a> SecureDatagram<'a> {
                 out.extend_from_slice(&sender.to_be_bytes());
                 out.extend_from_slice(noise);
             }
-            Self::Data(EncryptedSegment { key, seen, receiver, counter, ciphertext, .. }) => {
-                out.extend_from_slice(&data_header(key, seen, receiver, counter));
+            Self::Data(EncryptedSegment { content, key, seen, receiver, counter, ciphertext, .. }) => {
+                out.extend_from_slice(&data_header(content, key, seen, receiver, counter));
                 out.extend_from_slice(ciphertext);
             }
             Self::Refusal { receiver, reason } => put(out, REFUSAL, reason.to_wire(), receiver),
@@ -155,11 +168,37 @@ impl<'a> SecureDatagram<'a> {
 }
 
 /// The header of an encrypted segment.
-pub(crate) fn data_header(key: u8, seen: u8, receiver: u32, counter: u64) -> [u8; DATA_HEADER] {
-    let mut header = [DATA, key << 4 | seen & 0xf, MARK, MARK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+pub(crate) fn data_header(
+    content: Content,
+    key: u8,
+    seen: u8,
+    receiver: u32,
+    counter: u64,
+) -> [u8; DATA_HEADER] {
+    let kind = content.to_wire();
+    let mut header = [kind, key << 4 | seen & 0xf, MARK, MARK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     header[4..8].copy_from_slice(&receiver.to_be_bytes());
     header[8..].copy_from_slice(&counter.to_be_bytes());
     header
+}
+
+impl Content {
+    const fn from_wire(byte: u8) -> Option<Self> {
+        match byte {
+            DATA => Some(Self::Segment),
+            CHALLENGE => Some(Self::Challenge),
+            RESPONSE => Some(Self::Response),
+            _ => None,
+        }
+    }
+
+    const fn to_wire(self) -> u8 {
+        match self {
+            Self::Segment => DATA,
+            Self::Challenge => CHALLENGE,
+            Self::Response => RESPONSE,
+        }
+    }
 }
 
 impl Pattern {
@@ -229,6 +268,8 @@ const ANSWER: u8 = 3;
 /// 4 was the third message of version 1.
 const DATA: u8 = 5;
 const REFUSAL: u8 = 6;
+const CHALLENGE: u8 = 7;
+const RESPONSE: u8 = 8;
 
 /// The variants of hellos of version 1.
 const OLD_TOKEN: u8 = 1;
@@ -250,6 +291,7 @@ mod tests {
     #[test]
     fn datagrams_have_the_documented_bytes() {
         let data = |ciphertext| EncryptedSegment {
+            content: Content::Segment,
             header: &[5, 0x12, 255, 255, 0, 0, 0, 7, 1, 2, 3, 4, 5, 6, 7, 8],
             key: 1,
             seen: 2,
@@ -293,7 +335,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_parsed_datagram_emits_the_same_bytes_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..8, variant: u8) {
+        fn a_parsed_datagram_emits_the_same_bytes_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..10, variant: u8) {
             datagram.splice(0..0, [kind, variant, 255, 255]);
             match SecureDatagram::parse(&datagram) {
                 None | Some(SecureDatagram::OtherHello { .. }) => {}

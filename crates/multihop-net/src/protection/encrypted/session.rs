@@ -11,12 +11,12 @@ use multihop_wire::tpa::{Body, Segment};
 use super::credentials::{Credentials, ListenerKey};
 use super::established::{Established, InitiatorCopies, Unconfirmed};
 use super::initiating::Initiating;
-use super::message::SecureDatagram;
+use super::message::{Content, SecureDatagram};
 use super::noise::{Ephemeral, NoiseHandshake, Ticket};
 use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
-use crate::protection::outcome::Unprotected;
+use crate::protection::outcome::{Challenge, Unprotected};
 use crate::protection::syn;
 
 /// The protection of one encrypted connection.
@@ -152,6 +152,14 @@ impl Session {
             Stage::Established(established) => established.send_segment(now, segment, out),
             Stage::Initiating(_) | Stage::Failed => {}
         }
+    }
+
+    /// The datagram that carries a challenge or the response to one, if the connection is established.
+    pub(crate) fn probe(&mut self, now: Instant, content: Content, number: &Challenge) -> Option<Vec<u8>> {
+        let Stage::Established(established) = &mut self.stage else { return None };
+        let mut out = Vec::new();
+        established.encrypt(now, content, |out| out.extend_from_slice(number), &mut out);
+        Some(out).filter(|out| !out.is_empty())
     }
 
     /// Takes a datagram. `ports` are the peer's and ours; `is_from_peer` says whether it comes from the peer's last

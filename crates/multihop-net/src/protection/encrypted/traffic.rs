@@ -9,7 +9,7 @@ use chacha20poly1305::{ChaCha20Poly1305, Nonce, Tag};
 use multihop_core::{Duration, Instant};
 use zeroize::Zeroizing;
 
-use super::message::{EncryptedSegment, data_header};
+use super::message::{Content, EncryptedSegment, data_header};
 use super::window::ReplayWindow;
 
 /// One key of a chain.
@@ -95,24 +95,25 @@ impl Encryptor {
         Self { key, number: 0, is_seen: false, since: None, first: 0, counter: 0, rotation }
     }
 
-    /// Appends the datagram around `segment` to `out`; `seen` is the number of the newest key that
+    /// Appends the datagram around `content` to `out`, which `emit` writes; `seen` is the number of the newest key that
     /// has arrived. `None` once the counters are used up.
     pub(crate) fn encrypt(
         &mut self,
         now: Instant,
+        content: Content,
         receiver: u32,
         seen: u64,
-        segment: impl FnOnce(&mut Vec<u8>),
+        emit: impl FnOnce(&mut Vec<u8>),
         out: &mut Vec<u8>,
     ) -> Option<()> {
         self.rotate(now);
         // The highest nonce is reserved for REKEY.
         let counter = Some(self.counter).filter(|counter| *counter < u64::MAX)?;
         self.counter += 1;
-        let header = data_header(low(self.number), low(seen), receiver, counter);
+        let header = data_header(content, low(self.number), low(seen), receiver, counter);
         out.extend_from_slice(&header);
         let start = out.len();
-        segment(out);
+        emit(out);
         let cipher = self.key.cipher();
         let tag = cipher.encrypt_in_place_detached(&nonce(counter), &header, &mut out[start..]).ok()?;
         out.extend_from_slice(&tag);
@@ -257,7 +258,7 @@ mod tests {
         fn encrypt(&mut self, end: usize, text: &[u8]) -> Vec<u8> {
             let (mut out, seen) = (Vec::new(), self.decryptors[end].key_number());
             self.encryptors[end]
-                .encrypt(self.now, 7, seen, |out| out.extend_from_slice(text), &mut out)
+                .encrypt(self.now, Content::Segment, 7, seen, |out| out.extend_from_slice(text), &mut out)
                 .unwrap();
             assert_eq!(out.len(), text.len() + usize::from(OVERHEAD));
             out

@@ -167,12 +167,10 @@ fn forged_icmp_errors_do_not_end_a_connection() {
             heard = net.heard.replace(Vec::new()).filter(|new| !new.is_empty()).unwrap_or(heard);
             for packet in heard.iter().chain(&again) {
                 for cause in [FailureCause::PortClosed, FailureCause::Unreachable, FailureCause::TooLong(0)] {
-                    let failure =
-                        DeliveryFailure { to: packet.to, reporter: None, cause, quoted: &packet.bytes };
+                    let reporter = Some("192.0.2.1".parse().unwrap());
+                    let failure = DeliveryFailure { to: packet.to, reporter, cause, quoted: &packet.bytes };
                     let now = net.now;
                     net.hub(packet.from).on_delivery_failure(now, &failure);
-                    net.hub(packet.from)
-                        .on_delivery_failure(now, &DeliveryFailure { quoted: &[], ..failure });
                 }
             }
             all[0].len += if step % 4000 == 0 { 5000 } else { 0 };
@@ -181,6 +179,31 @@ fn forged_icmp_errors_do_not_end_a_connection() {
         net.finish(seconds(60), &mut all);
         let (at, id) = all[0].from;
         assert!(net.hub(at).stats(id).unwrap().counters.notices > 0, "{name}: no report had an effect");
+    }
+}
+
+#[test]
+fn a_report_that_quotes_less_than_eight_bytes_is_ignored() {
+    for (name, config) in all() {
+        let (mut net, mut transfer, _) = overheard(&config);
+        net.heard = Some(Vec::new());
+        transfer.len += 1000;
+        let mut all = [transfer];
+        net.run(ms(5), &mut all, |_| false);
+        let sent = net.heard.as_ref().unwrap().iter().find(|packet| packet.from == host(1)).unwrap().clone();
+        let (at, id) = all[0].from;
+        let mut counted = Vec::new();
+        for len in 0..sent.bytes.len().min(20) {
+            let (reporter, cause) = (Some("192.0.2.1".parse().unwrap()), FailureCause::Unreachable);
+            let failure = DeliveryFailure { to: sent.to, reporter, cause, quoted: &sent.bytes[..len] };
+            let (now, before) = (net.now, net.hub(at).stats(id).unwrap().notices);
+            net.hub(at).on_delivery_failure(now, &failure);
+            if net.hub(at).stats(id).unwrap().notices > before {
+                counted.push(len);
+            }
+        }
+        assert_eq!(counted, (8..sent.bytes.len().min(20)).collect::<Vec<_>>(), "{name}");
+        net.finish(seconds(60), &mut all);
     }
 }
 

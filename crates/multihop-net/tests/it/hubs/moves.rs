@@ -36,8 +36,8 @@ fn an_initiator_can_move_while_the_listener_sends() {
 }
 
 /// An attacker that forwards a datagram faster than it arrives can pretend that the caller has moved.
-/// The caller's next datagram moves the connection back; there is one, because both addresses get every
-/// datagram.
+/// The new address is not used before it has answered a challenge, and the caller's next datagram ends the
+/// attempt.
 #[test]
 fn a_datagram_forwarded_by_an_attacker_does_not_redirect_a_connection() {
     let thief = address("203.0.113.1:1");
@@ -64,6 +64,34 @@ fn a_datagram_forwarded_by_an_attacker_does_not_redirect_a_connection() {
     let (at, id) = there[0].to.unwrap();
     assert_eq!(net.hub(at).peer(id), Some(host(1)));
     assert!(net.astray[&thief] > 0, "it never moved: nothing was tested");
+}
+
+/// An eavesdropper that is faster than the path forwards every datagram of the caller in the name of a victim.
+#[test]
+fn a_connection_does_not_flood_an_address_that_has_not_answered_a_challenge() {
+    let victim = address("203.0.113.1:1");
+    for (name, config) in all().into_iter().skip(1) {
+        let mut net = Net::quiet(1);
+        net.listen(listener(), &config);
+        let mut there = [net.call(host(1), &config, listener(), 10)];
+        net.finish(seconds(10), &mut there);
+        let mut back = [there[0].back(2_000_000)];
+        let mut forwarded = 0;
+        while !back[0].is_done() {
+            net.heard = Some(Vec::new());
+            net.run(ms(1), &mut back, |all| all[0].is_done());
+            for packet in net.heard.take().unwrap().iter().filter(|packet| packet.from == host(1)) {
+                net.inject(victim, listener(), &packet.bytes);
+                forwarded += packet.bytes.len() as u64;
+            }
+            assert!(net.now < Instant::ZERO + seconds(600), "{name}: {} bytes arrived", back[0].received);
+        }
+        let sent = net.astray.get(&victim).copied().unwrap_or(0);
+        assert!(forwarded > 10_000, "{name}: {forwarded} bytes: nothing was tested");
+        assert!(sent <= 3 * forwarded, "{name}: the victim got {sent} bytes for {forwarded}");
+        let (at, id) = there[0].to.unwrap();
+        assert_eq!(net.hub(at).peer(id), Some(host(1)), "{name}");
+    }
 }
 
 #[test]
