@@ -1,7 +1,6 @@
 //! The configuration of listeners and streams: transport, security, limits, socket.
 
 use std::io;
-use std::net::SocketAddr;
 
 use multihop_core::Duration;
 use multihop_transport::tpa;
@@ -127,24 +126,44 @@ impl Security {
         }
     }
 
-    /// The error of a failed connection to `peer`; one about a changed key names the file that has the old key.
-    pub(crate) fn explain(&self, peer: SocketAddr, error: Error) -> io::Error {
+    /// The public key of this end.
+    pub(crate) fn key(&self) -> Option<PublicKey> {
+        match self {
+            Self::Keys { identity, .. } => Some(identity.public()),
+            Self::Plain | Self::Token(_) => None,
+        }
+    }
+
+    /// Refuses to connect to the listener with this name before anything is sent.
+    pub(crate) fn check_name(&self, name: &str) -> io::Result<()> {
+        match self {
+            Self::Keys { peers: Peers::Known(known), .. } => known.check_name(name),
+            _ => Ok(()),
+        }
+    }
+
+    /// The error of a failed connection to the listener with this name; one about a changed key names the file that
+    /// has the old key.
+    pub(crate) fn explain(&self, name: &str, error: Error) -> io::Error {
         if let (Self::Keys { peers: Peers::Known(known), .. }, Error::WrongKey(found)) = (self, error)
-            && let KeyCheck::Changed { line, known: old } = known.check(&peer.to_string(), found)
+            && let KeyCheck::Changed { line, known: old } = known.check(name, found)
         {
-            return known.changed(&peer.to_string(), found, line, old);
+            return known.changed(name, found, line, old);
         }
         error.into()
     }
 
-    /// Stores the key of a peer that was not known.
-    pub(crate) fn remember(&self, peer: SocketAddr, key: Option<PublicKey>) -> io::Result<()> {
-        match (self, key) {
-            (Self::Keys { peers: Peers::Known(known), .. }, Some(key)) => {
-                known.remember(&peer.to_string(), key)
-            }
-            _ => Ok(()),
+    /// Stores the key of a listener that was not known, and reports it.
+    pub(crate) fn remember(&self, name: &str, key: Option<PublicKey>) -> io::Result<()> {
+        if let (Self::Keys { peers: Peers::Known(known), .. }, Some(key)) = (self, key)
+            && known.remember(name, key)?
+        {
+            let file = known.file();
+            tracing::warn!(
+                "first contact with {name}: its key is {key}, now in {file}; compare it with its owner's"
+            );
         }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::config::{Config, Security};
 use crate::driver::SharedHub;
+use crate::keys::PublicKey;
 use crate::stream::TpaStream;
 
 /// Accepts connections on one UDP socket.
@@ -15,6 +16,7 @@ use crate::stream::TpaStream;
 pub struct TpaListener {
     shared: Arc<SharedHub>,
     is_plain: bool,
+    key: Option<PublicKey>,
 }
 
 impl TpaListener {
@@ -26,7 +28,8 @@ impl TpaListener {
             hub.listen();
             Ok(())
         })?;
-        Ok(Self { shared, is_plain: matches!(config.security, Security::Plain) })
+        let is_plain = matches!(config.security, Security::Plain);
+        Ok(Self { shared, is_plain, key: config.security.key() })
     }
 
     /// Whether peers are not authenticated.
@@ -53,6 +56,11 @@ impl TpaListener {
             }
             incoming.await;
         }
+    }
+
+    /// The public key of this end, with keys.
+    pub fn key(&self) -> Option<PublicKey> {
+        self.key
     }
 
     /// The address that it listens on.

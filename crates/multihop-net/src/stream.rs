@@ -29,18 +29,25 @@ pub struct TpaStream {
 }
 
 impl TpaStream {
-    /// Opens a connection from a port that the system chooses.
+    /// Opens a connection to a listener that is known by its address, from a port that the system chooses.
     pub async fn connect(addr: SocketAddr, config: &Config) -> io::Result<Self> {
+        Self::connect_as(&addr.to_string(), addr, config).await
+    }
+
+    /// Opens a connection to a listener that is known by this name, from a port that the system chooses.
+    pub async fn connect_as(name: &str, addr: SocketAddr, config: &Config) -> io::Result<Self> {
         config.security.check_initiator()?;
+        config.security.check_name(name)?;
         let any: IpAddr = match addr {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        let (shared, id) = SharedHub::start(SocketAddr::new(any, 0), config, |hub| hub.connect(addr))?;
+        let (shared, id) =
+            SharedHub::start(SocketAddr::new(any, 0), config, |hub| hub.connect_as(name, addr))?;
         let stream = Self { shared, id, peer: addr };
         let connected = poll_fn(|cx| stream.poll_connected(cx)).await;
-        connected.map_err(|error| config.security.explain(addr, error))?;
-        config.security.remember(addr, stream.peer_key())?;
+        connected.map_err(|error| config.security.explain(name, error))?;
+        config.security.remember(name, stream.peer_key())?;
         Ok(stream)
     }
 

@@ -267,6 +267,9 @@ pub(crate) struct NetArgs {
     /// To connect: file of the keys of known listeners, instead of multihop/known_peers in the user's data folder.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
     pub(crate) known_peers: Option<PathBuf>,
+    /// To connect: refuse a listener whose key is not known yet.
+    #[arg(long, requires = "key", conflicts_with = "peer")]
+    pub(crate) strict: bool,
     /// To listen: file of the keys of callers that may connect, instead of multihop/authorized_keys in the user's
     /// data folder.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]

@@ -47,7 +47,7 @@ fn list(files: &KeyFiles) -> Result<(), CommandError> {
 
 fn add(files: &KeyFiles, added: &AddKey) -> Result<(), CommandError> {
     let result = match added {
-        AddKey::Known { name, key } => files.known()?.0.remember(&name.to_string(), *key),
+        AddKey::Known { name, key } => files.known()?.0.remember(&name.to_string(), *key).map(drop),
         AddKey::Authorized { key, note } => files.authorized()?.0.add(*key, note.trim()).map(drop),
     };
     Ok(result.map_err(anyhow::Error::from)?)

@@ -93,6 +93,10 @@ fn announce(
     say: impl Fn(String) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     say(format!("listening on {}", listener.local_addr()))?;
+    // What callers see at first contact.
+    if let Some(key) = listener.key() {
+        say(format!("key: {key}"))?;
+    }
     token.map_or(Ok(()), |token| say(format!("token: {token}")))
 }
 

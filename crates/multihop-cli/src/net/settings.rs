@@ -88,7 +88,13 @@ fn peers(args: &NetArgs, end: End) -> Result<Peers, CommandError> {
         (End::Connecting, _, Some(_)) => Err(CommandError::Usage(
             "--authorized-keys is for the end that listens; pass --known-peers to connect".to_owned(),
         )),
-        (End::Connecting, ..) => Ok(Peers::Known(files.known()?.0)),
+        (End::Connecting, ..) => {
+            let known = files.known()?.0;
+            Ok(Peers::Known(if args.strict { known.strict() } else { known }))
+        }
+        (End::Listening, ..) if args.strict => {
+            Err(CommandError::Usage("--strict is for the end that connects".to_owned()))
+        }
         (End::Listening, ..) => {
             let (keys, path) = files.authorized()?;
             if keys.is_empty() {

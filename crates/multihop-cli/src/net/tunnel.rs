@@ -31,7 +31,7 @@ pub(crate) fn tunnel(args: &TunnelArgs, extensions: &Extensions) -> Result<(), C
                     eprintln!("--fallback-tcp: connections are unprotected if {at} does not answer");
                 }
                 tunnel::raise_limit_of_descriptors();
-                Ok(enter(args, Dialer::new(at, config, args.fallback_tcp), at).await?)
+                Ok(enter(args, Dialer::new(gateway, at, config, args.fallback_tcp), at).await?)
             })
         }
         (None, None) => unreachable!("clap requires one of them"),

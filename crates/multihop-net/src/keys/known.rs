@@ -17,6 +17,7 @@ use super::identity::{PublicKey, in_file};
 #[derive(Clone, Debug)]
 pub struct KnownPeers {
     path: Option<PathBuf>,
+    is_strict: bool,
     lines: Arc<Mutex<Vec<Line>>>,
 }
 
@@ -46,13 +47,19 @@ struct Line {
 impl KnownPeers {
     /// No known peers; new ones are not stored on disk.
     pub fn in_memory() -> Self {
-        Self { path: None, lines: Arc::default() }
+        Self { path: None, is_strict: false, lines: Arc::default() }
     }
 
     /// Reads the file; a missing file counts as empty.
     pub fn load(path: &Path) -> io::Result<Self> {
         let lines = file::load(path, parse)?;
-        Ok(Self { path: Some(path.to_path_buf()), lines: Arc::new(Mutex::new(lines)) })
+        Ok(Self { path: Some(path.to_path_buf()), is_strict: false, lines: Arc::new(Mutex::new(lines)) })
+    }
+
+    /// The same peers, and no others: a first contact is refused.
+    #[must_use]
+    pub fn strict(self) -> Self {
+        Self { is_strict: true, ..self }
     }
 
     /// The names and keys, in the order of the file.
@@ -76,10 +83,22 @@ impl KnownPeers {
         self.lines().iter().filter(|line| line.name == name).map(|line| line.key).collect()
     }
 
-    /// Adds a new peer. A changed key is an error that names the place of the old one.
-    pub fn remember(&self, name: &str, key: PublicKey) -> io::Result<()> {
+    /// Refuses a peer with an unknown name, if these peers are [strict](Self::strict).
+    pub(crate) fn check_name(&self, name: &str) -> io::Result<()> {
+        if !self.is_strict || !self.keys(name).is_empty() {
+            return Ok(());
+        }
+        let text = format!(
+            "the key of {name} is not known, and first contacts are refused: ask its owner for the key, then run \
+             multihop keys add known {name} KEY"
+        );
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+    }
+
+    /// Adds a new peer; returns whether it is new. A changed key is an error that names the place of the old one.
+    pub fn remember(&self, name: &str, key: PublicKey) -> io::Result<bool> {
         match self.check(name, key) {
-            KeyCheck::Known => return Ok(()),
+            KeyCheck::Known => return Ok(false),
             KeyCheck::Changed { line, known } => return Err(self.changed(name, key, line, known)),
             KeyCheck::New
                 if name.is_empty() || name.contains(char::is_whitespace) || name.starts_with('#') =>
@@ -96,7 +115,7 @@ impl KnownPeers {
             None => self.lines().len() + 1,
         };
         self.lines().push(Line { name: name.to_owned(), key, number });
-        Ok(())
+        Ok(true)
     }
 
     /// Removes every key of the peer with this name; returns how many there were.
@@ -112,9 +131,14 @@ impl KnownPeers {
         Ok(numbers.len())
     }
 
+    /// The name of the file.
+    pub(crate) fn file(&self) -> String {
+        self.path.as_ref().map_or_else(|| "memory".to_owned(), |path| path.display().to_string())
+    }
+
     /// The error for a changed key.
     pub fn changed(&self, name: &str, found: PublicKey, line: usize, known: PublicKey) -> io::Error {
-        let file = self.path.as_ref().map_or_else(|| "memory".to_owned(), |path| path.display().to_string());
+        let file = self.file();
         let text = format!(
             "THE KEY OF {name} HAS CHANGED: it shows {found}, known is {known} ({file}, line {line}). Somebody \
              may be between you and the peer, or the peer has a new key. Ask its owner by other means; if the \
@@ -151,9 +175,9 @@ mod tests {
         let path = folder.path().join("new/known_peers");
         let peers = KnownPeers::load(&path).unwrap();
         assert_eq!(peers.check("10.0.0.1:7000", key(1)), KeyCheck::New);
-        peers.remember("10.0.0.1:7000", key(1)).unwrap();
-        peers.remember("[fe80::1]:7000", key(2)).unwrap();
-        peers.remember("10.0.0.1:7000", key(1)).unwrap();
+        assert!(peers.remember("10.0.0.1:7000", key(1)).unwrap());
+        assert!(peers.remember("[fe80::1]:7000", key(2)).unwrap());
+        assert!(!peers.remember("10.0.0.1:7000", key(1)).unwrap());
         let again = KnownPeers::load(&path).unwrap();
         for peers in [&peers, &again] {
             assert_eq!(peers.check("10.0.0.1:7000", key(1)), KeyCheck::Known);
@@ -196,6 +220,17 @@ mod tests {
         assert!(wrong.ends_with("line 1: not a public key: it does not begin with 'tpa-public-'"), "{wrong}");
         let peers = KnownPeers::in_memory();
         assert_eq!(peers.remember("a b", key(1)).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn strict_peers_refuse_an_unknown_name() {
+        let peers = KnownPeers::in_memory();
+        peers.check_name("field.example:7450").unwrap();
+        let peers = peers.strict();
+        let text = peers.check_name("field.example:7450").unwrap_err().to_string();
+        assert!(text.contains("the key of field.example:7450 is not known"), "{text}");
+        peers.remember("field.example:7450", key(1)).unwrap();
+        peers.check_name("field.example:7450").unwrap();
     }
 
     #[test]

@@ -22,6 +22,8 @@ use crate::stream::TpaStream;
 /// How the near end reaches targets.
 #[derive(Debug)]
 pub struct Dialer {
+    /// The name by which the gateway is known.
+    name: String,
     gateway: SocketAddr,
     config: Config,
     /// Whether targets may be reached by TCP from here if the gateway does not answer.
@@ -32,14 +34,14 @@ pub struct Dialer {
 
 impl Dialer {
     /// By TPA to a gateway; with `falls_back`, by unprotected TCP if the gateway does not answer.
-    pub fn new(gateway: SocketAddr, config: Config, falls_back: bool) -> Arc<Self> {
-        Arc::new(Self { gateway, config, falls_back, silent: Mutex::new(None) })
+    pub fn new(name: &Address, gateway: SocketAddr, config: Config, falls_back: bool) -> Arc<Self> {
+        Arc::new(Self { name: name.to_string(), gateway, config, falls_back, silent: Mutex::new(None) })
     }
 
     /// A connection to a target, or why there is none.
     async fn open(&self, wanted: &Address) -> Result<Far, Refusal> {
         if !self.is_silent() {
-            match within(self.limit(), TpaStream::connect(self.gateway, &self.config)).await {
+            match within(self.limit(), TpaStream::connect_as(&self.name, self.gateway, &self.config)).await {
                 Ok(stream) => return self.ask(stream, wanted).await.map(Far::Tpa),
                 Err(error) => self.on_failure(&error)?,
             }

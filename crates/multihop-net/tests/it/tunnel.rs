@@ -22,7 +22,7 @@ async fn far_end(rules: &[&str]) -> SocketAddr {
 }
 
 fn dialer(gateway: SocketAddr) -> std::sync::Arc<Dialer> {
-    Dialer::new(gateway, Config::new(Security::Plain), false)
+    Dialer::new(&Address::from_addr(gateway), gateway, Config::new(Security::Plain), false)
 }
 
 /// A connection through the tunnel, and its other end at the target.
@@ -213,7 +213,11 @@ fn tcp_fallback_needs_the_option_and_a_target_that_is_not_loopback() {
             let entry = near.local_addr().unwrap();
             let mut config = Config::new(Security::Plain);
             config.transport.syn_retries = Some(0);
-            tokio::spawn(forward(near, Address::from_addr(wanted), Dialer::new(gateway, config, falls_back)));
+            tokio::spawn(forward(
+                near,
+                Address::from_addr(wanted),
+                Dialer::new(&Address::from_addr(gateway), gateway, config, falls_back),
+            ));
             let mut stream = TcpStream::connect(entry).await.unwrap();
             stream.write_all(b"x").await.unwrap();
             stream.read_u8().await

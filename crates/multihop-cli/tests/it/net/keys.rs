@@ -1,5 +1,7 @@
 //! Keys of other hosts: whom a user knows, and who may connect.
 
+use std::fs;
+
 use super::super::{multihop, stdout};
 use super::*;
 
@@ -54,6 +56,42 @@ fn keys_are_listed_added_and_removed() {
     let said = keys(&["remove", "authorized", &bob]);
     assert!(said.code == Some(1) && said.stderr.contains("is not in "), "{said:?}");
     assert_eq!(keys(&["add", "authorized", "tpa-public-x"]).code, Some(2));
+}
+
+#[test]
+fn a_first_contact_is_reported_under_the_name_as_typed_and_a_changed_key_is_refused() {
+    let folder = Folder::new("names").with("note", "hello\n");
+    let [alice, bob, eve] = ["alice", "bob", "eve"].map(|name| keygen(&folder, name));
+    let (mut receiver, to) = recv(&folder, "inbox", "alice", &["--peer", &bob]);
+    assert_eq!(receiver.line(), format!("key: {alice}"));
+    let name = to.replace("127.0.0.1", "localhost");
+    let send = |more: &[&str]| run(&folder, &[&["send", "note", &name, "--key", "bob", "-q"], more].concat());
+    let said = send(&[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let first = format!("first contact with {name}: its key is {alice}");
+    assert!(said.stderr.contains(&first), "{said:?}");
+    assert_eq!(folder.read("data/multihop/known_peers"), format!("{name} {alice}\n"));
+    let said = send(&["--strict"]);
+    assert!(said.code == Some(0) && said.stderr.is_empty(), "the second contact is silent: {said:?}");
+    fs::write(folder.path().join("data/multihop/known_peers"), format!("{name} {eve}\n")).unwrap();
+    let said = send(&[]);
+    assert!(
+        said.code == Some(1) && said.stderr.contains(&format!("THE KEY OF {name} HAS CHANGED")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_strict_caller_refuses_an_unknown_listener() {
+    let folder = Folder::new("strict").with("note", "hello\n");
+    let [alice, bob] = ["alice", "bob"].map(|name| keygen(&folder, name));
+    let (_receiver, to) = recv(&folder, "inbox", "alice", &["--peer", &bob]);
+    let send = || run(&folder, &["send", "note", &to, "--key", "bob", "--strict"]);
+    let said = send();
+    assert!(said.code == Some(1) && said.stderr.contains("is not known"), "{said:?}");
+    assert!(!folder.path().join("data/multihop/known_peers").exists());
+    assert_eq!(run(&folder, &["keys", "add", "known", &to, &alice]).code, Some(0));
+    assert_eq!(send().code, Some(0));
 }
 
 #[test]
