@@ -204,7 +204,7 @@ class TokenHandshake(Handshake):
 class KeysHandshake(Handshake):
     """`IK`: (the listener's key is known;) e, es, s, ss; e, ee, se."""
 
-    pattern, protocol, added = KEYS, b"Noise_IK_25519_ChaChaPoly_BLAKE2s", 32 + 48 + 16
+    pattern, protocol, added = KEYS, b"Noise_IK_25519_ChaChaPoly_BLAKE2s", 32 + 48 + 16 + 16
 
     def __init__(self, text: str, index: bytes, cookie: bytes, listener: bytes) -> None:
         super().__init__(index, cookie)
@@ -257,7 +257,10 @@ class Sealed:
             self.handshake = self.kind(self.secret, self.index, self.cookie, self.listener)
             self.hello = self.handshake.first(syn.ljust(SHORTEST_HELLO - 24 - self.kind.added, b"\0"))
         noise = self.hello or bytes(SHORTEST_HELLO - 24)
-        return bytes([HELLO, self.kind.pattern, 255, 255]) + self.index + self.cookie + noise
+        hello = bytes([HELLO, self.kind.pattern, 255, 255]) + self.index + self.cookie + noise
+        if not self.listener:
+            return hello
+        return hello + hashlib.blake2s(hello, key=self.listener, digest_size=16, person=b"mhseal 2").digest()
 
     def seal(self, segment: bytes) -> bytes:
         if self.counter - self.since >= KEY_LASTS and self.shown:

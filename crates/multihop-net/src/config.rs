@@ -6,7 +6,7 @@ use multihop_core::Duration;
 use multihop_transport::tpa;
 
 use crate::error::Error;
-use crate::keys::{AuthorizedKeys, Identity, KeyCheck, KnownPeers, PublicKey, Token};
+use crate::keys::{AuthorizedKeys, Identity, KeyCheck, KnownPeers, PublicKey, SharedKey, Token};
 use crate::transport::{CustomTransport, TransportName};
 
 /// The configuration of a listener or a stream.
@@ -18,6 +18,10 @@ pub struct Config {
     pub custom: Option<CustomTransport>,
     /// Who may connect, and whether traffic is encrypted.
     pub security: Security,
+    /// With keys: a secret that both ends have in addition.
+    pub shared_key: Option<SharedKey>,
+    /// A listener answers only callers that prove that they know the token, or that own an authorised key.
+    pub silent: bool,
     /// Limits of a listener.
     pub limits: Limits,
     /// The UDP socket.
@@ -89,6 +93,8 @@ impl Config {
             transport,
             custom: None,
             security,
+            shared_key: None,
+            silent: false,
             limits: Limits::default(),
             socket: SocketOptions::default(),
         }

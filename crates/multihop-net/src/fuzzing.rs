@@ -89,7 +89,7 @@ impl SessionPair {
     /// An initiator that has its cookie, and no responder yet.
     pub fn new(with_keys: bool) -> Self {
         let proof = match with_keys {
-            true => Proof::Keys(Identity::from_secret([1; 32])),
+            true => Proof::Keys(Identity::from_secret([1; 32]), None),
             false => Proof::of_token(&Token::from_bytes([1; 15])),
         };
         let rotation = Rotation { datagrams: 3, age: Duration::from_secs(5) };
@@ -134,7 +134,7 @@ impl SessionPair {
         let peer = SocketAddr::from(([10, 0, 0, 1], 1));
         let Some(session) = self.sessions.get_mut(1 - end) else {
             if let SecureDatagram::Hello { sender, cookie, noise, .. } = message {
-                let hello = Hello { from: peer, sender, cookie, noise, len: bytes.len() };
+                let hello = Hello { from: peer, sender, cookie, noise, datagram: &bytes };
                 let answer = Session::respond(&self.credentials, 2, &Zeroizing::new([2; 32]), hello, 2);
                 self.sessions.extend(answer.map(|(session, _)| session).ok());
             }

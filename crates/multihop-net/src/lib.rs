@@ -32,7 +32,7 @@ pub use config::{Config, Limits, Peers, Security, SocketOptions};
 pub use dial::dial;
 pub use error::{Error, Reason};
 pub use interfaces::reachable_at;
-pub use keys::{AuthorizedKeys, Identity, KnownPeers, PublicKey, Token};
+pub use keys::{AuthorizedKeys, Identity, KnownPeers, PublicKey, SharedKey, Token};
 pub use listener::TpaListener;
 pub use stats::Stats;
 pub use stream::TpaStream;

@@ -175,6 +175,9 @@ impl TransferArgs {
 pub(crate) struct KeygenArgs {
     /// File for the private key. An existing file is not overwritten.
     pub(crate) file: PathBuf,
+    /// Make a shared key for --shared-key instead, to be copied to the other end.
+    #[arg(long)]
+    pub(crate) shared: bool,
 }
 
 /// `multihop keys`.
@@ -261,6 +264,14 @@ pub(crate) struct NetArgs {
     /// File with this end's private key, from multihop keygen.
     #[arg(long, value_name = "FILE", group = "security")]
     pub(crate) key: Option<PathBuf>,
+    /// File with a secret that both ends have in addition to their keys, from multihop keygen --shared. It protects
+    /// what is recorded today against future quantum computers.
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub(crate) shared_key: Option<PathBuf>,
+    /// To listen: answer nobody who does not prove to know the token, or to own an authorised key. With keys, callers
+    /// must know this end's key beforehand.
+    #[arg(long, conflicts_with = "plain")]
+    pub(crate) silent: bool,
     /// Public key that the peer must have.
     #[arg(long, value_name = "KEY", requires = "key")]
     pub(crate) peer: Option<String>,

@@ -1,7 +1,7 @@
 //! From arguments to the transport and the accepted peers.
 
 use anyhow::Context;
-use multihop_net::{Config, CustomTransport, Identity, Peers, Security, Token, TransportName};
+use multihop_net::{Config, CustomTransport, Identity, Peers, Security, SharedKey, Token, TransportName};
 use multihop_scenario::{Extension, Extensions, set_transport};
 
 use super::args::{KeyFiles, NetArgs};
@@ -41,6 +41,12 @@ fn config(
     security: Security,
 ) -> Result<Config, CommandError> {
     let mut config = Config::new(security);
+    config.silent = args.silent;
+    if let Some(path) = &args.shared_key {
+        let key = SharedKey::load(path)
+            .context("cannot read the shared key (multihop keygen --shared creates one)")?;
+        config.shared_key = Some(key);
+    }
     let kind = args.transport.iter().map(|name| ("kind".to_owned(), name.clone()));
     let parameters: Vec<_> = kind.chain(args.set.iter().cloned()).collect();
     set(&mut config, usual, &parameters, extensions)?;

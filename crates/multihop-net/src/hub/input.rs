@@ -87,7 +87,17 @@ impl Hub {
             FirstContact::Ignore => {}
             FirstContact::Reply(bytes) => self.reply(datagram.from, datagram.local, bytes),
             FirstContact::Reset(segment) => self.reset(now, &datagram, &segment),
+            FirstContact::Stranger => self.answer_stranger(now, &datagram),
             FirstContact::AddressProved => self.admit(now, datagram),
+        }
+    }
+
+    /// A silent listener answers only those who prove their identity.
+    fn answer_stranger(&mut self, now: Instant, datagram: &IncomingDatagram<'_>) {
+        if self.acceptor.may_be_genuine(datagram) {
+            let has_turn = !self.acceptor.verifies_cheaply() && self.turns.take(now);
+            let cookie = self.acceptor.cookie_for_stranger(now, datagram, has_turn, &mut self.entropy);
+            self.reply_if_any(datagram, cookie);
         }
     }
 
@@ -97,10 +107,9 @@ impl Hub {
         if !self.has_room(now) {
             return;
         }
-        // Turns are for those who know the token.
-        if self.acceptor.verifies_cheaply()
-            && let Err(reply) = self.acceptor.accept(now, &datagram, ports, &mut self.entropy)
-        {
+        // Turns are for those who know the token, or at least our key.
+        let is_cheap = self.acceptor.verifies_cheaply() || !self.acceptor.may_be_genuine(&datagram);
+        if is_cheap && let Err(reply) = self.acceptor.accept(now, &datagram, ports, &mut self.entropy) {
             return self.reply_if_any(&datagram, reply);
         }
         if self.turns.take(now) {

@@ -99,7 +99,7 @@ impl Hub {
     /// A hub without connections, for a socket with this port.
     pub fn new(config: &Config, port: u16, environment: Environment) -> Result<Self, Error> {
         let Environment { mut entropy, path_mtu } = environment;
-        let acceptor = Acceptor::new(&config.security, config.transport_name(), &mut entropy);
+        let acceptor = Acceptor::new(config, &mut entropy);
         let mut transport = config.transport.clone();
         transport.mss = transport.mss.saturating_sub(acceptor.overhead());
         Ok(Self {

@@ -19,6 +19,11 @@ pub struct Identity {
     public: PublicKey,
 }
 
+/// A secret that both ends have in addition to their key pairs. If somebody learns to break Curve25519, by a quantum
+/// computer for example, what was recorded before stays secret.
+#[derive(Clone)]
+pub struct SharedKey(Zeroizing<[u8; KEY]>);
+
 /// The public key of a peer: a point on Curve25519.
 #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct PublicKey([u8; KEY]);
@@ -51,29 +56,61 @@ impl Identity {
 
     /// Reads a file of [`save`](Self::save). A file that other users can read is rejected.
     pub fn load(path: &Path) -> io::Result<Self> {
-        let file = File::open(path).map_err(|error| in_file(path, &error))?;
-        check_private(&file, path)?;
-        let mut text = Zeroizing::new(String::new());
-        file.take(MAX_FILE).read_to_string(&mut text).map_err(|error| in_file(path, &error))?;
-        let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-        let secret = line.ok_or(TextError::Prefix(SECRET)).and_then(|line| parse(line, SECRET));
-        let secret =
-            secret.map_err(|error| invalid(format!("{}: not a private key: {error}", path.display())))?;
-        Ok(Self::from_secret(secret))
+        Ok(Self::from_secret(load(path, SECRET, "a private key")?))
     }
 
     /// Writes a new file that no other user can read. An existing file is not overwritten.
     pub fn save(&self, path: &Path) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let secret = Zeroizing::new(encode(&self.secret, SECRET));
-        let text =
-            Zeroizing::new(format!("# Keep this private. Its public key: {}\n{}\n", self.public, *secret));
-        let mut file = options.open(path).map_err(|error| in_file(path, &error))?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| in_file(path, &error))
+        save(path, &format!("Its public key: {}", self.public), &encode(&self.secret, SECRET))
     }
+}
+
+impl SharedKey {
+    /// A new key, from the system's random numbers.
+    pub fn generate() -> io::Result<Self> {
+        let mut secret = Zeroizing::new([0; KEY]);
+        getrandom::fill(&mut secret[..])?;
+        Ok(Self(secret))
+    }
+
+    /// The key with these bytes.
+    pub fn from_bytes(secret: [u8; KEY]) -> Self {
+        Self(Zeroizing::new(secret))
+    }
+
+    pub(crate) fn psk(&self) -> Zeroizing<[u8; KEY]> {
+        self.0.clone()
+    }
+
+    /// Reads a file of [`save`](Self::save). A file that other users can read is rejected.
+    pub fn load(path: &Path) -> io::Result<Self> {
+        load(path, SHARED, "a shared key").map(Self)
+    }
+
+    /// Writes a new file that no other user can read. An existing file is not overwritten.
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        save(path, "Copy it to the other end.", &encode(&self.0, SHARED))
+    }
+}
+
+fn load(path: &Path, prefix: &'static str, what: &str) -> io::Result<Zeroizing<[u8; KEY]>> {
+    let file = File::open(path).map_err(|error| in_file(path, &error))?;
+    check_private(&file, path)?;
+    let mut text = Zeroizing::new(String::new());
+    file.take(MAX_FILE).read_to_string(&mut text).map_err(|error| in_file(path, &error))?;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+    let secret = line.ok_or(TextError::Prefix(prefix)).and_then(|line| parse(line, prefix));
+    secret.map_err(|error| invalid(format!("{}: not {what}: {error}", path.display())))
+}
+
+fn save(path: &Path, note: &str, secret: &Zeroizing<String>) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let text = Zeroizing::new(format!("# Keep this private. {note}\n{}\n", **secret));
+    let mut file = options.open(path).map_err(|error| in_file(path, &error))?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| in_file(path, &error))
 }
 
 impl PublicKey {
@@ -91,6 +128,12 @@ impl PublicKey {
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Identity").field("public", &self.public).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for SharedKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedKey(..)")
     }
 }
 
@@ -115,12 +158,12 @@ impl FromStr for PublicKey {
 }
 
 /// The text of a key: prefix, key and check on one line.
-fn encode(key: &[u8; KEY], prefix: &'static str) -> String {
+fn encode(key: &[u8; KEY], prefix: &'static str) -> Zeroizing<String> {
     let mut bytes = Zeroizing::new([0; KEY + CHECK]);
     bytes[..KEY].copy_from_slice(key);
     bytes[KEY..].copy_from_slice(&text::check(prefix, key));
     let text = Zeroizing::new(text::encode(&bytes[..], LENGTH));
-    format!("{prefix}{}", *text)
+    Zeroizing::new(format!("{prefix}{}", *text))
 }
 
 fn parse(text: &str, prefix: &'static str) -> Result<Zeroizing<[u8; KEY]>, TextError> {
@@ -166,6 +209,7 @@ const CHECK: usize = 3;
 const LENGTH: usize = (KEY + CHECK) * 8 / 5;
 const PUBLIC: &str = "tpa-public-";
 const SECRET: &str = "tpa-secret-";
+const SHARED: &str = "tpa-shared-";
 /// Longer than any file that `save` writes.
 const MAX_FILE: u64 = 4096;
 
@@ -228,6 +272,18 @@ mod tests {
             error.to_string().ends_with("not a private key: it does not begin with 'tpa-secret-'"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_shared_key_is_read_again_and_is_no_private_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("psk");
+        let shared = SharedKey::generate().unwrap();
+        shared.save(&path).unwrap();
+        assert_eq!(SharedKey::load(&path).unwrap().psk(), shared.psk());
+        let text = Identity::load(&path).unwrap_err().to_string();
+        assert!(text.ends_with("not a private key: it does not begin with 'tpa-secret-'"), "{text}");
+        assert_eq!(format!("{shared:?}"), "SharedKey(..)");
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod text;
 mod token;
 
 pub use authorized::AuthorizedKeys;
-pub use identity::{Identity, PublicKey};
+pub use identity::{Identity, PublicKey, SharedKey};
 pub use known::{KeyCheck, KnownPeers};
 pub use text::TextError;
 pub use token::Token;

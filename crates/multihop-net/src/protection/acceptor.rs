@@ -7,13 +7,12 @@ use multihop_wire::tpa::Segment;
 
 use super::connection::Protection;
 use super::destination::Destination;
-use super::encrypted::OVERHEAD;
 use super::encrypted::acceptor::EncryptedAcceptor;
+use super::encrypted::{OVERHEAD, Proof};
 use super::outcome::FirstContact;
 use super::plain::PlainAcceptor;
-use crate::config::Security;
+use crate::config::{Config, Peers, Security};
 use crate::datagram::{Entropy, IncomingDatagram};
-use crate::transport::TransportName;
 
 /// Opens connections for the application, and decides which peers may open one.
 pub(crate) enum Acceptor {
@@ -24,18 +23,18 @@ pub(crate) enum Acceptor {
 }
 
 impl Acceptor {
-    pub(crate) fn new(security: &Security, transport: TransportName, entropy: &mut Entropy) -> Self {
+    pub(crate) fn new(config: &Config, entropy: &mut Entropy) -> Self {
         let mut secret = [0; 32];
         entropy(&mut secret);
-        match security {
-            Security::Plain => Self::Plain(PlainAcceptor::new(transport, secret)),
-            Security::Token(token) => {
-                Self::Encrypted(EncryptedAcceptor::with_token(token, transport, secret))
-            }
+        let transport = config.transport_name();
+        let (proof, peers) = match &config.security {
+            Security::Plain => return Self::Plain(PlainAcceptor::new(transport, secret)),
+            Security::Token(token) => (Proof::of_token(token), Peers::Any),
             Security::Keys { identity, peers } => {
-                Self::Encrypted(EncryptedAcceptor::with_keys(identity, peers, transport, secret))
+                (Proof::Keys(identity.clone(), config.shared_key.clone()), peers.clone())
             }
-        }
+        };
+        Self::Encrypted(EncryptedAcceptor::new(proof, peers, transport, config.silent, secret))
     }
 
     /// Bytes that the protection adds to a segment.
@@ -81,6 +80,29 @@ impl Acceptor {
         match self {
             Self::Plain(_) => false,
             Self::Encrypted(acceptor) => acceptor.verifies_cheaply(),
+        }
+    }
+
+    /// Whether a hello may be from a genuine initiator: a check that costs one hash.
+    pub(crate) fn may_be_genuine(&self, datagram: &IncomingDatagram<'_>) -> bool {
+        match self {
+            Self::Plain(_) => true,
+            Self::Encrypted(acceptor) => acceptor.may_be_genuine(datagram),
+        }
+    }
+
+    /// The answer of a silent listener to a stranger that proves its identity, without Diffie-Hellman unless
+    /// `has_turn`.
+    pub(crate) fn cookie_for_stranger(
+        &self,
+        now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        has_turn: bool,
+        entropy: &mut Entropy,
+    ) -> Option<Vec<u8>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Encrypted(acceptor) => acceptor.cookie_for_stranger(now, datagram, has_turn, entropy),
         }
     }
 

@@ -52,6 +52,8 @@ pub(crate) enum FirstContact {
     Reply(Vec<u8>),
     /// Answer this segment with a reset, within the limits for resets.
     Reset(Segment),
+    /// The sender wants to connect, and gets an answer only if it proves its identity.
+    Stranger,
     /// The sender wants to connect and has proved its address.
     AddressProved,
 }

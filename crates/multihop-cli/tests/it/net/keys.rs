@@ -95,6 +95,24 @@ fn a_strict_caller_refuses_an_unknown_listener() {
 }
 
 #[test]
+fn both_ends_need_the_same_shared_key() {
+    let folder = Folder::new("shared").with("note", "hello\n");
+    let [alice, bob] = ["alice", "bob"].map(|name| keygen(&folder, name));
+    for name in ["one", "two"] {
+        assert_eq!(run(&folder, &["keygen", "--shared", name]).code, Some(0));
+    }
+    let (_receiver, to) = recv(&folder, "inbox", "alice", &["--peer", &bob, "--shared-key", "one"]);
+    let send = |more: &[&str]| {
+        run(&folder, &[&["send", "note", &to, "--key", "bob", "--peer", &alice], more].concat())
+    };
+    let said = send(&[]);
+    assert!(said.code == Some(1) && said.stderr.contains("also requires a shared key"), "{said:?}");
+    let said = send(&["--shared-key", "two"]);
+    assert!(said.code == Some(1) && said.stderr.contains("has another shared key"), "{said:?}");
+    assert_eq!(send(&["--shared-key", "one"]).code, Some(0));
+}
+
+#[test]
 fn each_end_has_its_own_file_of_keys() {
     let folder = Folder::new("ends").with("note", "hello\n");
     keygen(&folder, "key");

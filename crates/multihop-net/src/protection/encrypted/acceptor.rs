@@ -11,11 +11,11 @@ use zeroize::Zeroizing;
 use super::credentials::Credentials;
 use super::message::{Pattern, Reason, SecureDatagram};
 use super::noise::Proof;
+use super::seal;
 use super::session::{Hello, Rejection, Session};
 use super::traffic::Rotation;
 use crate::config::Peers;
 use crate::datagram::{Entropy, IncomingDatagram};
-use crate::keys::{Identity, Token};
 use crate::protection::cookie::CookieKey;
 use crate::protection::destination::Destination;
 use crate::protection::outcome::FirstContact;
@@ -25,27 +25,21 @@ use crate::transport::TransportName;
 pub(crate) struct EncryptedAcceptor {
     credentials: Arc<Credentials>,
     cookies: CookieKey,
+    /// Whether only those get an answer who prove their identity.
+    is_silent: bool,
 }
 
 impl EncryptedAcceptor {
-    /// Accepts peers that know the token. `secret` is the key of the cookies.
-    pub(crate) fn with_token(token: &Token, transport: TransportName, secret: [u8; 32]) -> Self {
-        Self::new(Proof::of_token(token), Peers::Any, transport, secret)
-    }
-
-    /// Accepts peers with an authorised key. `secret` is the key of the cookies.
-    pub(crate) fn with_keys(
-        identity: &Identity,
-        peers: &Peers,
+    /// Accepts peers that prove their identity like this end. `secret` is the key of the cookies.
+    pub(crate) fn new(
+        proof: Proof,
+        peers: Peers,
         transport: TransportName,
+        is_silent: bool,
         secret: [u8; 32],
     ) -> Self {
-        Self::new(Proof::Keys(identity.clone()), peers.clone(), transport, secret)
-    }
-
-    fn new(proof: Proof, peers: Peers, transport: TransportName, secret: [u8; 32]) -> Self {
         let credentials = Arc::new(Credentials { transport, proof, peers, rotation: Rotation::DEFAULT });
-        Self { credentials, cookies: CookieKey::new(secret) }
+        Self { credentials, cookies: CookieKey::new(secret), is_silent }
     }
 
     /// The session of a connection that this end opens to the listener with this name.
@@ -79,6 +73,9 @@ impl EncryptedAcceptor {
         listening: bool,
     ) -> FirstContact {
         let message = SecureDatagram::parse(datagram.bytes);
+        if self.is_silent && !matches!(message, Some(SecureDatagram::Hello { .. })) {
+            return FirstContact::Ignore;
+        }
         if let Some(SecureDatagram::OtherHello { sender }) = message {
             let refusal = refusal(sender, Reason::OtherVersion);
             return if listening { FirstContact::Reply(refusal) } else { FirstContact::Ignore };
@@ -92,8 +89,45 @@ impl EncryptedAcceptor {
         if !listening {
             return FirstContact::Ignore;
         }
-        self.cookie_reply(now, datagram.from, &message)
-            .map_or(FirstContact::AddressProved, FirstContact::Reply)
+        match self.cookie_reply(now, datagram.from, &message) {
+            None => FirstContact::AddressProved,
+            Some(_) if self.is_silent => FirstContact::Stranger,
+            Some(reply) => FirstContact::Reply(reply),
+        }
+    }
+
+    /// The cookie for a stranger to a silent listener, if the stranger proves its identity. Without a turn for
+    /// Diffie-Hellman it must be enough that it knows our key.
+    pub(crate) fn cookie_for_stranger(
+        &self,
+        now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        has_turn: bool,
+        entropy: &mut Entropy,
+    ) -> Option<Vec<u8>> {
+        let Some(SecureDatagram::Hello { pattern, sender, noise, .. }) =
+            SecureDatagram::parse(datagram.bytes)
+        else {
+            return None;
+        };
+        let is_proved = match &self.credentials.proof {
+            Proof::Keys(identity, _) if !has_turn => {
+                pattern == self.credentials.proof.pattern()
+                    && seal::open(&identity.public(), datagram.bytes, noise).is_some()
+            }
+            _ => self.accept(now, datagram, 0, entropy).is_ok(),
+        };
+        is_proved.then(|| self.make_cookie(now, datagram.from, sender))
+    }
+
+    /// Whether a hello is from somebody who knows our key, or the token: a check without Diffie-Hellman.
+    pub(crate) fn may_be_genuine(&self, datagram: &IncomingDatagram<'_>) -> bool {
+        match (&self.credentials.proof, SecureDatagram::parse(datagram.bytes)) {
+            (Proof::Keys(identity, _), Some(SecureDatagram::Hello { noise, .. })) => {
+                seal::open(&identity.public(), datagram.bytes, noise).is_some()
+            }
+            _ => true,
+        }
     }
 
     /// Whether a hello is verified without Diffie-Hellman.
@@ -117,28 +151,35 @@ impl EncryptedAcceptor {
             return Err(None);
         };
         if let Some(reason) = self.wrong_pattern(pattern) {
-            return Err(Some(refusal(sender, reason)));
+            return Err(Some(refusal(sender, reason)).filter(|_| !self.is_silent));
         }
         let (index, ephemeral) = draw(entropy);
-        let hello = Hello { from, sender, cookie, noise, len: datagram.bytes.len() };
+        let hello = Hello { from, sender, cookie, noise, datagram: datagram.bytes };
         Session::respond(&self.credentials, index, &ephemeral, hello, port).map_err(|rejection| {
-            Some(match rejection {
+            let reply = match rejection {
                 Rejection::UnknownKey(key) => {
                     tracing::info!(%from, %key, "connection refused: the key is not authorised");
                     refusal(sender, Reason::UnknownKey)
                 }
-                Rejection::Unreadable if pattern == Pattern::Token => refusal(sender, Reason::WrongToken),
+                Rejection::Unreadable => match pattern {
+                    Pattern::Token => refusal(sender, Reason::WrongToken),
+                    Pattern::KeysShared => refusal(sender, Reason::WrongShared),
+                    Pattern::Keys => return None,
+                },
                 // The initiator expects another key of ours.
-                Rejection::Unreadable => self.make_cookie(now, from, sender),
-            })
+                Rejection::Unsealed => self.make_cookie(now, from, sender),
+            };
+            Some(reply).filter(|_| !self.is_silent)
         })
     }
 
     fn wrong_pattern(&self, pattern: Pattern) -> Option<Reason> {
         match (pattern, self.credentials.proof.pattern()) {
-            (Pattern::Keys, Pattern::Token) => Some(Reason::WantsToken),
-            (Pattern::Token, Pattern::Keys) => Some(Reason::WantsKeys),
-            _ => None,
+            (found, wanted) if found == wanted => None,
+            (_, Pattern::Token) => Some(Reason::WantsToken),
+            (Pattern::Token, _) => Some(Reason::WantsKeys),
+            (_, Pattern::KeysShared) => Some(Reason::WantsShared),
+            (_, Pattern::Keys) => Some(Reason::WantsNoShared),
         }
     }
 
@@ -151,7 +192,8 @@ impl EncryptedAcceptor {
     /// A cookie for this address, and our key.
     fn make_cookie(&self, now: Instant, from: SocketAddr, receiver: u32) -> Vec<u8> {
         let key = match &self.credentials.proof {
-            Proof::Keys(identity) => Some(identity.public()),
+            // Who has proved its identity to a silent listener knows the key.
+            Proof::Keys(identity, _) => Some(identity.public()).filter(|_| !self.is_silent),
             Proof::Token(_) => None,
         };
         let mut reply = Vec::new();

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 use super::credentials::{Credentials, ListenerKey};
 use super::message::{self, Reason, SecureDatagram};
 use super::noise::{Ephemeral, NoiseHandshake, Proof, Ticket};
+use super::seal;
 use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
@@ -70,9 +71,14 @@ impl Initiating {
         if self.attempt.is_none() && is_ready {
             self.attempt = Some(self.attempt(credentials, syn));
         }
+        let start = out.len();
         let noise = self.attempt.as_ref().map_or(&[0; SHORTEST][..], |attempt| &attempt.noise);
         let (pattern, cookie) = (credentials.proof.pattern(), self.cookie);
         SecureDatagram::Hello { pattern, sender: self.index, cookie, noise }.emit(out);
+        if let Some(key) = &self.listener {
+            let seal = seal::of(key, &out[start..]);
+            out.extend_from_slice(&seal);
+        }
         // The listener may have another key. If the cookie was forged, it answers this hello.
         if let Some(key) = self.unexpected.take() {
             self.refusal = Some(Error::WrongKey(key));
@@ -86,7 +92,7 @@ impl Initiating {
             // Padding options (type 0), so that the hello is as long as its answer.
             let added = match credentials.proof {
                 Proof::Token(_) => 32 + 16,
-                Proof::Keys(_) => 32 + 48 + 16,
+                Proof::Keys(..) => 32 + 48 + 16 + seal::LEN,
             };
             payload.resize(payload.len().max(SHORTEST - added), 0);
         }

@@ -67,6 +67,8 @@ pub(crate) enum Pattern {
     Token,
     /// Both have keys: `Noise_IK`.
     Keys,
+    /// Both have keys, and a secret that they share: `Noise_IKpsk0`.
+    KeysShared,
 }
 
 /// Why a listener refuses a connection. It is not authenticated, so it counts only while there is no answer.
@@ -90,6 +92,15 @@ pub enum Reason {
     /// The initiator uses another version of the encrypted protocol.
     #[error("the listener uses another version of the protocol")]
     OtherVersion,
+    /// Only peers that also have the shared key are accepted.
+    #[error("the listener also requires a shared key")]
+    WantsShared,
+    /// The listener has no shared key.
+    #[error("the listener has no shared key")]
+    WantsNoShared,
+    /// The two shared keys differ.
+    #[error("the listener has another shared key")]
+    WrongShared,
 }
 
 impl<'a> SecureDatagram<'a> {
@@ -206,6 +217,7 @@ impl Pattern {
         match byte {
             3 => Some(Self::Token),
             4 => Some(Self::Keys),
+            5 => Some(Self::KeysShared),
             _ => None,
         }
     }
@@ -214,6 +226,7 @@ impl Pattern {
         match self {
             Self::Token => 3,
             Self::Keys => 4,
+            Self::KeysShared => 5,
         }
     }
 }
@@ -227,6 +240,9 @@ impl Reason {
             4 => Some(Self::WantsPlain),
             5 => Some(Self::UnknownKey),
             6 => Some(Self::OtherVersion),
+            7 => Some(Self::WantsShared),
+            8 => Some(Self::WantsNoShared),
+            9 => Some(Self::WrongShared),
             _ => None,
         }
     }
@@ -239,6 +255,9 @@ impl Reason {
             Self::WantsPlain => 4,
             Self::UnknownKey => 5,
             Self::OtherVersion => 6,
+            Self::WantsShared => 7,
+            Self::WantsNoShared => 8,
+            Self::WrongShared => 9,
         }
     }
 }

@@ -7,12 +7,12 @@ mod established;
 mod initiating;
 pub(crate) mod message;
 mod noise;
+mod seal;
 pub(crate) mod session;
 mod traffic;
 mod window;
 
 pub(crate) use message::SecureDatagram;
-#[cfg(fuzzing)]
 pub(crate) use noise::Proof;
 #[cfg(fuzzing)]
 pub(crate) use traffic::Rotation;

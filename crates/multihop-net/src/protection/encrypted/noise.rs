@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::message::Pattern;
 use super::traffic::TrafficKey;
-use crate::keys::{Identity, PublicKey, Token};
+use crate::keys::{Identity, PublicKey, SharedKey, Token};
 use crate::protection::cookie::Cookie;
 
 /// How this end proves its identity.
@@ -17,8 +17,8 @@ use crate::protection::cookie::Cookie;
 pub(crate) enum Proof {
     /// By a secret that both ends have.
     Token(Zeroizing<[u8; 32]>),
-    /// By our key pair.
-    Keys(Identity),
+    /// By our key pair, and perhaps by a secret that both ends have.
+    Keys(Identity, Option<SharedKey>),
 }
 
 /// One end of a handshake that is in progress.
@@ -46,10 +46,18 @@ impl Proof {
         Self::Token(token.psk())
     }
 
+    fn psk(&self) -> Option<Zeroizing<[u8; 32]>> {
+        match self {
+            Self::Token(psk) => Some(psk.clone()),
+            Self::Keys(_, shared) => shared.as_ref().map(SharedKey::psk),
+        }
+    }
+
     pub(crate) fn pattern(&self) -> Pattern {
         match self {
             Self::Token(_) => Pattern::Token,
-            Self::Keys(_) => Pattern::Keys,
+            Self::Keys(_, None) => Pattern::Keys,
+            Self::Keys(_, Some(_)) => Pattern::KeysShared,
         }
     }
 }
@@ -114,14 +122,20 @@ fn build(
 ) -> HandshakeState {
     let name = match proof {
         Proof::Token(_) => "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s",
-        Proof::Keys(_) => "Noise_IK_25519_ChaChaPoly_BLAKE2s",
+        Proof::Keys(_, None) => "Noise_IK_25519_ChaChaPoly_BLAKE2s",
+        Proof::Keys(_, Some(_)) => "Noise_IKpsk0_25519_ChaChaPoly_BLAKE2s",
     };
     let prologue = [PROLOGUE, &ticket.initiator.to_be_bytes(), &ticket.cookie].concat();
     let resolver = Box::new(Resolver(ephemeral.clone()));
     let builder = Builder::with_resolver(name.parse().expect("snow knows it"), resolver).prologue(&prologue);
+    let psk = proof.psk();
+    let builder = builder.and_then(|builder| match &psk {
+        Some(psk) => builder.psk(0, psk),
+        None => Ok(builder),
+    });
     let builder = builder.and_then(|builder| match proof {
-        Proof::Token(psk) => builder.psk(0, psk),
-        Proof::Keys(identity) => builder.local_private_key(identity.secret()),
+        Proof::Token(_) => Ok(builder),
+        Proof::Keys(identity, _) => builder.local_private_key(identity.secret()),
     });
     let builder = builder.and_then(|builder| match listener {
         Some(key) => builder.remote_public_key(key.as_bytes()),
@@ -181,7 +195,7 @@ mod tests {
     }
 
     fn keys(n: u8) -> Proof {
-        Proof::Keys(Identity::from_secret([n; 32]))
+        Proof::Keys(Identity::from_secret([n; 32]), None)
     }
 
     fn bytes(key: &TrafficKey) -> [u8; 32] {
@@ -202,20 +216,24 @@ mod tests {
     /// Both ends, of which the initiator knows the listener's key.
     fn ends(one: &Proof, two: &Proof) -> (NoiseHandshake, NoiseHandshake) {
         let listener = match two {
-            Proof::Keys(identity) => Some(identity.public()),
+            Proof::Keys(identity, _) => Some(identity.public()),
             Proof::Token(_) => None,
         };
         let initiator = NoiseHandshake::initiate(one, ticket(7), listener.as_ref(), &ephemeral(1));
         (initiator, NoiseHandshake::respond(two, ticket(7), &ephemeral(2)))
     }
 
-    fn both() -> [(Proof, Proof); 2] {
-        [(token(1), token(1)), (keys(1), keys(2))]
+    fn shared(n: u8, psk: u8) -> Proof {
+        Proof::Keys(Identity::from_secret([n; 32]), Some(SharedKey::from_bytes([psk; 32])))
+    }
+
+    fn both() -> [(Proof, Proof); 3] {
+        [(token(1), token(1)), (keys(1), keys(2)), (shared(1, 9), shared(2, 9))]
     }
 
     #[test]
     fn both_patterns_take_two_messages() {
-        for ((one, two), (first, second)) in both().into_iter().zip([(32, 32), (80, 32)]) {
+        for ((one, two), (first, second)) in both().into_iter().zip([(32, 32), (80, 32), (80, 32)]) {
             let (mut initiator, mut responder) = ends(&one, &two);
             let hello = initiator.write(b"SYN");
             assert_eq!(hello.len(), first + 3 + 16);
@@ -242,7 +260,8 @@ mod tests {
             let hello = initiator.write(b"SYN");
             let other = match two {
                 Proof::Token(_) => token(2),
-                Proof::Keys(_) => keys(3),
+                Proof::Keys(_, None) => keys(3),
+                Proof::Keys(_, Some(_)) => shared(2, 8),
             };
             let another_cookie = Ticket { cookie: [8; 16], ..ticket(7) };
             for (proof, ticket) in [(&other, ticket(7)), (&two, ticket(8)), (&two, another_cookie)] {
@@ -263,6 +282,14 @@ mod tests {
                 assert_eq!(initiator.read(&forged), None, "byte {at}");
             }
             assert_eq!(initiator.read(&answer).as_deref(), Some(&b"SYN ACK"[..]));
+        }
+    }
+
+    #[test]
+    fn keys_alone_do_not_stand_for_keys_with_a_shared_key() {
+        for (one, two) in [(keys(1), shared(2, 9)), (shared(1, 9), keys(2))] {
+            let (mut initiator, mut responder) = ends(&one, &two);
+            assert_eq!(responder.read(&initiator.write(b"SYN")), None);
         }
     }
 

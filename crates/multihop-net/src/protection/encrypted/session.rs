@@ -12,7 +12,8 @@ use super::credentials::{Credentials, ListenerKey};
 use super::established::{Established, InitiatorCopies, Unconfirmed};
 use super::initiating::Initiating;
 use super::message::{Content, SecureDatagram};
-use super::noise::{Ephemeral, NoiseHandshake, Ticket};
+use super::noise::{Ephemeral, NoiseHandshake, Proof, Ticket};
+use super::seal;
 use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
@@ -39,15 +40,18 @@ pub(crate) struct Hello<'a> {
     /// The initiator's index.
     pub(crate) sender: u32,
     pub(crate) cookie: Cookie,
+    /// The Noise message, and with keys the seal.
     pub(crate) noise: &'a [u8],
-    /// Bytes of the whole datagram.
-    pub(crate) len: usize,
+    /// The whole datagram.
+    pub(crate) datagram: &'a [u8],
 }
 
 /// Why a hello opens no connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Rejection {
-    /// It is not from somebody who knows the token, or our key.
+    /// It is not from somebody who knows our key.
+    Unsealed,
+    /// It is not from somebody who knows the token, or the shared key.
     Unreadable,
     /// It is from the owner of this key, which is not authorised.
     UnknownKey(PublicKey),
@@ -92,14 +96,20 @@ impl Session {
     ) -> Result<(Self, Segment), Rejection> {
         let remote = hello.sender;
         let ticket = Ticket { initiator: remote, cookie: hello.cookie };
+        let noise = match &credentials.proof {
+            Proof::Token(_) => hello.noise,
+            Proof::Keys(identity, _) => {
+                seal::open(&identity.public(), hello.datagram, hello.noise).ok_or(Rejection::Unsealed)?
+            }
+        };
         let mut handshake = NoiseHandshake::respond(&credentials.proof, ticket, ephemeral);
-        let payload = handshake.read(hello.noise).ok_or(Rejection::Unreadable)?;
+        let payload = handshake.read(noise).ok_or(Rejection::Unreadable)?;
         let key = handshake.peer_key();
         if let Some(key) = key.filter(|key| !credentials.accepts_initiator(*key)) {
             return Err(Rejection::UnknownKey(key));
         }
         let syn = parse(&payload, (hello.from.port(), port)).ok_or(Rejection::Unreadable)?;
-        let stage = Stage::Responding(Box::new(Responding { handshake, remote, room: hello.len }));
+        let stage = Stage::Responding(Box::new(Responding { handshake, remote, room: hello.datagram.len() }));
         let session = Self::new(credentials, index, Some((hello.from, remote)), stage);
         Ok((Self { peer_key: key, ..session }, syn))
     }

@@ -14,6 +14,7 @@ mod attacks;
 mod failures;
 mod floods;
 mod moves;
+mod silence;
 mod transfers;
 
 /// A datagram in flight.
