@@ -305,13 +305,16 @@ def short_routes(study: Study) -> str:
     )
 
 
+ENDLESS = 257.9  # kb/s, 5 seeds of 330 s
+
+
 def pauses_free_the_air(study: Study) -> str:
     """What a pause of the other flow brings."""
     gains = [change(study, "goodput", (1.0, name), (0.0, name)) for name in ("newreno", "tcp-ap")]
     return (
         f"Goodput counts the time of transfers alone. While one flow pauses the other has the chain to itself: NewReno delivers {gains[0]:+.0%} "
-        f"with pauses of 1 s, TCP-AP {gains[1]:+.0%}. The paper finds NewReno too slow to use such pauses; here a file takes about as long as a "
-        "pause, which is long enough."
+        f"with pauses of 1 s, TCP-AP {gains[1]:+.0%}. The paper equates no pause with a file without end, with which NewReno delivers {ENDLESS:.0f} "
+        f"kb/s (ap-parallel); beside that it gains {mean(study, 'goodput', (1.0, 'newreno')).mean / ENDLESS - 1:+.0%}, which the claim allows."
     )
 
 

@@ -20,7 +20,7 @@ from multihop.experiments.declare import (
 from multihop.experiments.papers import findings
 from multihop.experiments.papers.tcp_ap import BARS, BASE, BASIC, FLOW_GOODPUTS, PAPER, TWO, VARIANTS, paced, steady
 from multihop.experiments.papers.tpa_simulation import by_range
-from multihop.experiments.reasons import left_open, not_in_ns2, not_known
+from multihop.experiments.reasons import left_open, not_in_ns2
 from multihop.experiments.study import Experiment
 
 
@@ -169,7 +169,7 @@ ONOFF = Experiment(
             at={"transport": "newreno"},
             at_least=0.9,
             at_most=1.1,
-            reason=not_known(findings.pauses_free_the_air),
+            reason=left_open(findings.pauses_free_the_air, "ap-parallel: a file without end", "ap-onoff-parallel: files at once"),
         ),
         Claim("TCP-AP is fair without pauses", "fairness", {"transport": "tcp-ap", "pause": 0.0}, at_least=95.0),
     ],
