@@ -200,6 +200,7 @@ pub(super) fn set_modified(file: impl AsFd, time: Modified) -> io::Result<()> {
 }
 
 fn times(time: Modified) -> [TimeSpec; 2] {
+    #[expect(clippy::useless_conversion, reason = "it is shorter on 32-bit systems")]
     let seconds = time.seconds.try_into().unwrap_or(0);
     [TimeSpec::UTIME_OMIT, TimeSpec::new(seconds, time.nanoseconds.into())]
 }

@@ -224,8 +224,11 @@ fn open(root: &Root, name: &Name) -> io::Result<(Place, File)> {
 pub(super) struct Root {
     folder: Arc<Folder>,
     /// The folder of the last file: the next one is usually in the same.
-    last: Mutex<Option<(Box<[u8]>, Arc<Folder>)>>,
+    last: Mutex<Option<NamedFolder>>,
 }
+
+/// A folder and its name.
+type NamedFolder = (Box<[u8]>, Arc<Folder>);
 
 /// Folder and names of one file.
 struct Place {
