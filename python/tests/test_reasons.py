@@ -37,8 +37,7 @@ def test_findings_with_numbers_are_computed() -> None:
 def test_every_claim_that_is_not_held_has_a_kind() -> None:
     """Pages are written less often than declarations, whose reasons come first."""
     declared = {(one.id, claim.text): claim.reason for one in PAPERS for claim in one.claims}
-    records = [one for one in json.loads(INDEX.read_text("utf-8")) if one["id"] not in OUTDATED]
-    rows = [row for one in records for row in one["verdicts"]]
+    rows = [row for one in json.loads(INDEX.read_text("utf-8")) for row in one["verdicts"]]
     kinds = {}
     for row in rows:
         if row["verdict"] == NOT_HELD:
@@ -47,7 +46,3 @@ def test_every_claim_that_is_not_held_has_a_kind() -> None:
             kinds[claim] = row.get("reason", "") if reason is None else reason.kind
     assert [claim for claim, kind in kinds.items() if not kind] == []
     assert list(kinds.values()).count(Kind.NOT_KNOWN) <= 5
-
-
-OUTDATED = {"apdr-static"}
-"""Sections whose claims have other words now; none once they are written anew."""
