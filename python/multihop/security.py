@@ -39,8 +39,8 @@ class Security:
     ) -> Self:
         """Authentication by a private key (a file of `multihop keygen`), and how the peer's key is checked.
 
-        `peer` is the public key that the peer must have, or `any`. To connect, `known_peers` is the file of the
-        keys of listeners seen before. To listen, `authorized_keys` is the file of the callers' keys.
+        `peer` is the public key that the peer must have, or `any`. To connect, `known_peers` is the file of
+        the keys of listeners seen before. To listen, `authorized_keys` is the file of the callers' keys.
         """
         known = None if known_peers is None else fspath(known_peers)
         authorized = None if authorized_keys is None else fspath(authorized_keys)

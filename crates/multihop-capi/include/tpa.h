@@ -38,11 +38,11 @@ int tpa_getsockopt(int socket, int level, int option, void *value, socklen_t *le
 #define TPA_IDENTITY 3    /* text: path of the private key, from `multihop keygen` */
 #define TPA_PEER 4        /* text: with a key: the public key that the peer must have, or "any" */
 #define TPA_KNOWN_PEERS 5 /* text: with a key, to connect: path of the file of known peers */
+#define TPA_AUTHORIZED_KEYS 9 /* text: with a key, to listen: path of the file of authorised keys */
 
 #define TPA_NONBLOCKING 6 /* int: not 0: calls fail with EAGAIN or EINPROGRESS instead of blocking */
 #define TPA_LINGER 7      /* int: seconds that tpa_close waits until the peer has all data; default 60; 0: not at all */
 #define TPA_CWND_MAX 8    /* int: largest congestion window in segments, 1 to 12 */
-#define TPA_AUTHORIZED_KEYS 9 /* text: with a key, to listen: path of the file of authorised keys */
 
 /* Read-only. */
 #define TPA_ERROR 16         /* int: errno of the last error since the last call, or 0 */
