@@ -121,3 +121,48 @@ impl Drop for Claim {
 const SILENCE: Duration = Duration::from_secs(2);
 /// Time for a transfer to end once another one has taken over.
 const END_MAX: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::duplex;
+    use tokio::runtime::Builder;
+
+    use super::super::message::EntryKind;
+    use super::*;
+    use crate::frames::FrameReader;
+
+    #[test]
+    fn only_a_silent_transfer_of_the_same_sender_is_taken_over() {
+        let name = Name::parse(b"a").unwrap();
+        let (kind, size) = (EntryKind::File, Some(0));
+        let entries = [FileEntry { kind, mode: 0, modified: None, size, stored: 0, name: name.clone() }];
+        let claims = Arc::<Claims>::default();
+        let [one, two] = [1, 2].map(|n| Sender::Host([10, 0, 0, n].into()));
+        Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+            // The first transfer waits for a sender that says nothing.
+            let (_silent, stream) = duplex(1);
+            let mut reader = FrameReader::new(stream, Duration::from_secs(1000));
+            let first = claims.enter(one, Arc::clone(reader.pulse()));
+            assert!(first.add(&name));
+            let waits = tokio::spawn(async move { reader.next().await.is_ok() });
+
+            let other = claims.enter(two, Arc::new(Pulse::new()));
+            assert_eq!(other.take_over(&entries).await, Err(&name));
+            assert!(!other.add(&name));
+
+            let again = claims.enter(one, Arc::new(Pulse::new()));
+            let end = tokio::spawn(async move {
+                first.taken().await;
+                drop(first);
+            });
+            assert_eq!(again.take_over(&entries).await, Ok(()));
+            assert!(again.add(&name));
+            end.await.unwrap();
+
+            // This end is busy, so nothing is known about the sender.
+            let third = claims.enter(one, Arc::new(Pulse::new()));
+            assert_eq!(third.take_over(&entries).await, Err(&name));
+            waits.abort();
+        });
+    }
+}
