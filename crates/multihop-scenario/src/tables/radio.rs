@@ -1,7 +1,7 @@
 //! `[radio]` and `[mac]`.
 
 use multihop_core::settings::{Settings, Visitor};
-use multihop_radio::params::{MacParams, RadioParams};
+use multihop_radio::params::{Flavour, MacParams, RadioParams};
 
 use crate::model::ArpKind;
 use crate::read::settings::Keyed;
@@ -27,8 +27,11 @@ impl Default for LinkLayer {
 impl Settings for LinkLayer {
     fn keys(&mut self, keys: &mut dyn Visitor) {
         self.mac.keys(keys);
-        let about =
-            "Address resolution: ARP as in ns-2, ARP with a queue, or all addresses known in advance.";
+        if self.mac.flavour == Flavour::Standard {
+            self.arp = ArpKind::Queueing;
+        }
+        let about = "Address resolution: ARP as in ns-2, ARP with a queue, or all addresses known in advance. \
+                     Default: ns2; with flavour standard queueing.";
         let words = [("ns2", ArpKind::Ns2), ("queueing", ArpKind::Queueing), ("oracle", ArpKind::Oracle)];
         keys.about(about).word("arp", &mut self.arp, &words);
     }

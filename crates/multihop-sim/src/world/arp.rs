@@ -1,12 +1,13 @@
 //! Address resolution: known addresses, and packets that wait for one.
 //!
 //! `ns2` is the ARP of the CMU extensions: it holds one packet for each destination and has no timer, so that a packet
-//! may wait until the end of the run (Holland and Vaidya). `queueing` has the improvements that they ask for. `oracle`
-//! knows all addresses.
+//! may wait until the end of the run (Holland and Vaidya). `queueing` has the improvements that they ask for, and delays
+//! its requests at random: stations of the standard transmit at once on an idle medium, so that broadcasts of
+//! stations that start at the same instant would all collide. `oracle` knows all addresses.
 
 use std::collections::VecDeque;
 
-use multihop_core::{Duration, Instant, NodeId};
+use multihop_core::{Duration, Instant, NodeId, Rng};
 use multihop_radio::frame::PacketHandle;
 
 use multihop_scenario::ArpKind;
@@ -19,15 +20,18 @@ pub(super) struct AddressTable {
     known: Vec<NodeId>,
     /// Sorted by neighbour.
     searches: Vec<(NodeId, Search)>,
+    /// Delays requests (`queueing`).
+    jitter: Rng,
 }
 
 /// The search for an address.
 #[derive(Debug, Default)]
 struct Search {
     held: VecDeque<PacketHandle>,
+    /// Requests since the last failure.
     requests: u32,
-    /// When to repeat the request (`queueing`).
-    retry_at: Option<Instant>,
+    /// When to send the next request, or to give up (`queueing`).
+    due: Option<Instant>,
 }
 
 /// The outcome for a packet that needs an address.
@@ -37,17 +41,17 @@ pub(super) enum Resolution {
     Known(PacketHandle),
     /// The packet is held and a request must be sent. An older packet may have been displaced.
     Asked { displaced: Option<PacketHandle> },
-    /// A request has already been sent. The packet is held, or refused because the buffer is full.
+    /// A request has been sent or will be. The packet is held, or refused because the buffer is full.
     Waiting { refused: Option<PacketHandle> },
     /// There was no answer.
     Failed(Vec<PacketHandle>),
 }
 
-/// A request that was not answered in time.
+/// A search whose next step is due: a request, or its failure.
 #[derive(Debug)]
 pub(super) struct Expiry {
     pub(super) next_hop: NodeId,
-    pub(super) ask_again: bool,
+    pub(super) ask: bool,
     pub(super) failed: Vec<PacketHandle>,
 }
 
@@ -57,10 +61,13 @@ const MAX_REQUESTS: u32 = 3;
 const HELD: usize = 16;
 /// How long `queueing` waits for an answer (RFC 1122 §2.3.2.1 allows one request a second).
 const PATIENCE: Duration = Duration::from_secs(1);
+/// `queueing` delays each request by up to this, as ns-3 does (`ArpL3Protocol::RequestJitter`).
+const JITTER: Duration = Duration::from_millis(10);
 
 impl AddressTable {
-    pub(super) fn new(kind: ArpKind) -> Self {
-        Self { kind, known: Vec::new(), searches: Vec::new() }
+    pub(super) fn new(kind: ArpKind, seed: u64, node: NodeId) -> Self {
+        let jitter = Rng::stream(seed, "arp/jitter", u64::from(node.0));
+        Self { kind, known: Vec::new(), searches: Vec::new(), jitter }
     }
 
     /// Returns the packet if `next_hop`'s address is known; otherwise holds it.
@@ -69,10 +76,12 @@ impl AddressTable {
         if kind == ArpKind::Oracle || self.known.binary_search(&next_hop).is_ok() {
             return Resolution::Known(packet);
         }
-        let search = self.search(next_hop);
         match kind {
-            ArpKind::Ns2 => search.hold_one(packet),
-            ArpKind::Queueing | ArpKind::Oracle => search.hold_many(now, packet),
+            ArpKind::Ns2 => self.search(next_hop).hold_one(packet),
+            ArpKind::Queueing | ArpKind::Oracle => {
+                let first = now + self.jitter.duration_below(JITTER);
+                self.search(next_hop).hold_many(first, packet)
+            }
         }
     }
 
@@ -101,23 +110,23 @@ impl AddressTable {
         self.searches.binary_search_by_key(&next_hop, |search| search.0)
     }
 
-    /// Handles one overdue answer.
+    /// Handles one search that is due.
     pub(super) fn handle_timeout(&mut self, now: Instant) -> Option<Expiry> {
         let &mut (next_hop, ref mut search) =
-            self.searches.iter_mut().find(|(_, search)| search.retry_at.is_some_and(|at| at <= now))?;
+            self.searches.iter_mut().find(|(_, search)| search.due.is_some_and(|at| at <= now))?;
         if search.requests < MAX_REQUESTS {
             search.requests += 1;
-            search.retry_at = Some(now + PATIENCE);
-            return Some(Expiry { next_hop, ask_again: true, failed: Vec::new() });
+            search.due = Some(now + PATIENCE + self.jitter.duration_below(JITTER));
+            return Some(Expiry { next_hop, ask: true, failed: Vec::new() });
         }
         search.requests = 0;
-        search.retry_at = None;
-        Some(Expiry { next_hop, ask_again: false, failed: search.held.drain(..).collect() })
+        search.due = None;
+        Some(Expiry { next_hop, ask: false, failed: search.held.drain(..).collect() })
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self.kind {
-            ArpKind::Queueing => self.searches.iter().filter_map(|(_, search)| search.retry_at).min(),
+            ArpKind::Queueing => self.searches.iter().filter_map(|(_, search)| search.due).min(),
             ArpKind::Ns2 | ArpKind::Oracle => None,
         }
     }
@@ -142,17 +151,14 @@ impl Search {
         Resolution::Asked { displaced }
     }
 
-    fn hold_many(&mut self, now: Instant, packet: PacketHandle) -> Resolution {
+    /// `first`: when to send the first request, if none is due.
+    fn hold_many(&mut self, first: Instant, packet: PacketHandle) -> Resolution {
         if self.held.len() == HELD {
             return Resolution::Waiting { refused: Some(packet) };
         }
         self.held.push_back(packet);
-        if self.retry_at.is_some() {
-            return Resolution::Waiting { refused: None };
-        }
-        self.requests = 1;
-        self.retry_at = Some(now + PATIENCE);
-        Resolution::Asked { displaced: None }
+        self.due.get_or_insert(first);
+        Resolution::Waiting { refused: None }
     }
 }
 
@@ -162,13 +168,17 @@ mod tests {
 
     const PEER: NodeId = NodeId(7);
 
+    fn table(kind: ArpKind) -> AddressTable {
+        AddressTable::new(kind, 1, NodeId(0))
+    }
+
     fn numbers(packets: impl IntoIterator<Item = PacketHandle>) -> Vec<u32> {
         packets.into_iter().map(|packet| packet.0).collect()
     }
 
     #[test]
     fn ns2_holds_one_packet_and_fails_at_the_fourth() {
-        let mut table = AddressTable::new(ArpKind::Ns2);
+        let mut table = table(ArpKind::Ns2);
         let mut resolve = |n| table.resolve(Instant::ZERO, PEER, PacketHandle(n));
         assert!(matches!(resolve(1), Resolution::Asked { displaced: None }));
         assert!(matches!(resolve(2), Resolution::Asked { displaced: Some(p) } if p.0 == 1));
@@ -183,15 +193,15 @@ mod tests {
 
     #[test]
     fn queueing_holds_sixteen_and_reports_a_failure() {
-        let mut table = AddressTable::new(ArpKind::Queueing);
+        let mut table = table(ArpKind::Queueing);
         for n in 0..16 {
             let resolution = table.resolve(Instant::ZERO, PEER, PacketHandle(n));
-            assert_eq!(matches!(resolution, Resolution::Asked { .. }), n == 0);
+            assert!(matches!(resolution, Resolution::Waiting { refused: None }));
         }
         let seventeenth = table.resolve(Instant::ZERO, PEER, PacketHandle(16));
         assert!(matches!(seventeenth, Resolution::Waiting { refused: Some(p) } if p.0 == 16));
-        for _ in 0..2 {
-            assert!(table.handle_timeout(table.deadline().unwrap()).unwrap().ask_again);
+        for _ in 0..3 {
+            assert!(table.handle_timeout(table.deadline().unwrap()).unwrap().ask);
         }
         let failure = table.handle_timeout(table.deadline().unwrap()).unwrap();
         assert_eq!(numbers(failure.failed), (0..16).collect::<Vec<_>>());
@@ -199,8 +209,22 @@ mod tests {
     }
 
     #[test]
+    fn queueing_delays_requests_by_up_to_ten_milliseconds_differently_at_each_node() {
+        let delays: Vec<_> = (0..20)
+            .map(|node| {
+                let mut table = AddressTable::new(ArpKind::Queueing, 1, NodeId(node));
+                table.resolve(Instant::ZERO, PEER, PacketHandle(0));
+                table.deadline().unwrap() - Instant::ZERO
+            })
+            .collect();
+        assert!(delays.iter().all(|&delay| delay < JITTER), "{delays:?}");
+        let distinct: std::collections::BTreeSet<_> = delays.iter().collect();
+        assert_eq!(distinct.len(), delays.len());
+    }
+
+    #[test]
     fn the_oracle_knows_all_addresses() {
-        let mut table = AddressTable::new(ArpKind::Oracle);
+        let mut table = table(ArpKind::Oracle);
         assert!(matches!(table.resolve(Instant::ZERO, PEER, PacketHandle(1)), Resolution::Known(_)));
     }
 }

@@ -18,8 +18,8 @@ pub(super) struct Links {
 }
 
 impl Links {
-    pub(super) fn new(nodes: usize, arp: ArpKind) -> Self {
-        Self { tables: (0..nodes).map(|_| AddressTable::new(arp)).collect() }
+    pub(super) fn new(nodes: u32, arp: ArpKind, seed: u64) -> Self {
+        Self { tables: (0..nodes).map(|node| AddressTable::new(arp, seed, NodeId(node))).collect() }
     }
 
     /// Sends a packet of IP to `next_hop` ([`BROADCAST`]: to every neighbour).
@@ -55,7 +55,7 @@ impl Links {
     /// Handles an ARP timeout at a node.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
         while let Some(expiry) = self.tables[node.index()].handle_timeout(context.now) {
-            if expiry.ask_again {
+            if expiry.ask {
                 send_arp(context, node, expiry.next_hop, Arp::Request);
             }
             give_up(context, node, expiry.next_hop, expiry.failed);

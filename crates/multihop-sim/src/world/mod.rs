@@ -58,8 +58,11 @@ impl<'a> World<'a> {
         let positions: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let wires = Wires::new(scenario);
         let agenda = Agenda::new(count(tracks.len()), count(scenario.flows.len()), count(wires.len()));
-        let mut ip =
-            Ip::new(Router::new(scenario, &positions), Links::new(tracks.len(), scenario.arp), wires);
+        let mut ip = Ip::new(
+            Router::new(scenario, &positions),
+            Links::new(count(tracks.len()), scenario.arp, scenario.seed),
+            wires,
+        );
         let ends = Ends::new(scenario, layout, |from, to| ip.hops(from, to));
         let mut world = Self {
             context: Context::new(scenario, agenda, observer),

@@ -139,8 +139,9 @@ fn packets_in_a_routing_loop_are_dropped_by_ttl() {
 
 #[test]
 fn kinds_of_address_resolution_differ_as_documented() {
-    // Four datagrams in the time that a request and its reply take, some 3 ms.
-    let flow = "app = \"cbr\"\nrate_kbps = 4000.0\nsize = 250\nstop = 0.1";
+    // Three datagrams in the time that a request and its reply take, some 3 ms; 10 more while `queueing` delays the
+    // request.
+    let flow = "app = \"cbr\"\nrate_kbps = 2000.0\nsize = 250\nstop = 0.1";
     let run = |arp: &str| result(&chain(1, 1.0, &format!("[mac]\nqueue = 500\narp = \"{arp}\""), flow));
     let [ns2, queueing, oracle] = [run("ns2"), run("queueing"), run("oracle")];
     assert!(drops(&ns2, "arp") > 0, "a newer packet displaces the one held");
@@ -152,6 +153,27 @@ fn kinds_of_address_resolution_differ_as_documented() {
         assert!(other.drops.is_empty(), "{:?}", other.drops);
         assert_eq!(other.flows[0].segments_delivered, other.flows[0].segments_sent);
     }
+}
+
+/// Stations of the standard transmit at once on an idle medium. Requests of stations that start at the same instant would
+/// all collide, again at each packet, if they were not delayed at random.
+#[test]
+fn saturated_stations_that_start_together_resolve_their_addresses() {
+    let positions: Vec<_> = (0..10).map(|node| format!("[{}.0, 0.0]", 10 * node)).collect();
+    let mut text = format!(
+        "duration = 10.0\n[mac]\nflavour = \"standard\"\n\
+         [topology]\nkind = \"list\"\npositions = [{}]\n",
+        positions.join(", ")
+    );
+    for node in 0..10 {
+        let to = (node + 1) % 10;
+        text +=
+            &format!("[[flow]]\nfrom = {node}\nto = {to}\napp = \"cbr\"\nrate_kbps = 2000.0\nsize = 1000\n");
+    }
+    let result = result(&text);
+    let silent = result.flows.iter().filter(|flow| flow.segments_delivered == 0).count();
+    assert_eq!(silent, 0, "of 10 flows");
+    assert!(result.totals.goodput_kbps > 1000.0, "{:?}", result.totals);
 }
 
 /// ns-3 3.37 with its table-based DSSS error model, nodes 200 m apart, RTS before every frame: newreno with an ACK for
