@@ -21,7 +21,7 @@ use multihop_routing::message::Message;
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
-use multihop_sim::{Outputs, run};
+use multihop_sim::{Outputs, run, unattended};
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("Five NewReno flows among 50 nodes in 1000 x 1000 m, 60 s\n");
@@ -59,7 +59,7 @@ pub(crate) fn compare(seed: u64, seconds: f64) -> Result<(RunResult, RunResult),
     let result = |protocol: &str| -> Result<RunResult, Box<dyn Error>> {
         let protocol = [("routing.protocol".to_owned(), protocol.to_owned())];
         let scenario = Scenario::load_with(&source, &protocol, &extensions)?;
-        Ok(run(&scenario, Outputs::default(), &mut |_| {})?)
+        Ok(run(&scenario, Outputs::default(), &mut unattended)?)
     };
     Ok((result("static")?, result("greedy")?))
 }

@@ -13,7 +13,7 @@ use multihop_core::settings::{Settings, Visitor};
 use multihop_core::{Instant, Payload};
 use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
-use multihop_sim::{Outputs, run};
+use multihop_sim::{Outputs, run, unattended};
 use multihop_transport::connection::{
     Connection, ConnectionConfig, Counters, Data, Event, Flow, Message, Output, Progress, RoundTrip, Segment,
     SendError,
@@ -46,7 +46,7 @@ pub(crate) fn compare(hops: u32, seconds: f64) -> Result<(RunResult, RunResult),
     let result = |transport: &str| -> Result<RunResult, Box<dyn Error>> {
         let transport = [("flow.0.transport".to_owned(), transport.to_owned())];
         let scenario = Scenario::load_with(&source, &transport, &extensions)?;
-        Ok(run(&scenario, Outputs::default(), &mut |_| {})?)
+        Ok(run(&scenario, Outputs::default(), &mut unattended)?)
     };
     Ok((result(STOP_AND_WAIT.name)?, result("newreno")?))
 }

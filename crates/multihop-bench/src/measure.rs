@@ -1,6 +1,7 @@
 //! One run of one case: in this process, in a child process, or under callgrind.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::process::{self, Command, Output, Stdio};
 use std::time::Instant;
 
@@ -58,8 +59,9 @@ impl Stretch<'_> {
         let mut start = Start::now();
         let mut begun = from == 0.0 && !counted;
         let mut control = Ok(());
+        let warm = from / to * (1.0 - 1e-9);
         let result = run(&scenario, Outputs::default(), &mut |share| {
-            if !begun {
+            if !begun && share >= warm {
                 begun = true;
                 if counted {
                     control = count("on");
@@ -68,6 +70,7 @@ impl Stretch<'_> {
             } else if counted && share >= 1.0 && control.is_ok() {
                 control = count("off");
             }
+            ControlFlow::Continue(())
         })?;
         control?;
         Ok(Sample {

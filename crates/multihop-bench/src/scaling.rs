@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use multihop_scenario::Scenario;
 use multihop_sim::batch::in_order;
-use multihop_sim::{Outputs, run};
+use multihop_sim::{Outputs, run, unattended};
 use serde::Serialize;
 
 use crate::cases::Case;
@@ -70,7 +70,7 @@ fn time(scenarios: &[Scenario], threads: usize) -> anyhow::Result<f64> {
     in_order(
         scenarios.len(),
         threads,
-        |n| run(&scenarios[n], Outputs::default(), &mut |_| {}),
+        |n| run(&scenarios[n], Outputs::default(), &mut unattended),
         |_, result| result.map(drop),
     )?;
     Ok(begin.elapsed().as_secs_f64())

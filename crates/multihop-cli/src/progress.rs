@@ -1,9 +1,12 @@
 //! Progress of a command: a bar on a terminal, plain lines elsewhere, nothing for short work.
 
 use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use multihop_sim::Progress;
 
 /// Shows the finished share of the work, on standard error.
 pub(crate) struct ProgressDisplay {
@@ -22,16 +25,24 @@ impl ProgressDisplay {
 
     /// Shows that this share of the work is done, from 0 to 1.
     pub(crate) fn show(&mut self, share: f64) {
+        self.show_with(share, "");
+    }
+
+    /// The same with a note, such as `3 of 12 runs`.
+    pub(crate) fn show_with(&mut self, share: f64, note: &str) {
         if self.begin.elapsed() < PATIENCE {
             return;
         }
+        let comma = if note.is_empty() { "" } else { ", " };
         if std::io::stderr().is_terminal() {
-            self.bar.get_or_insert_with(|| bar(&self.what)).set_position(per_mille(share));
+            let bar = self.bar.get_or_insert_with(|| bar(&self.what));
+            bar.set_prefix(format!("{note}{comma}"));
+            bar.set_position(per_mille(share));
         } else if let Ok(tenths) = u8::try_from(per_mille(share) / 100)
             && tenths > self.tenths
         {
             self.tenths = tenths;
-            eprintln!("{}: {}0%", self.what, tenths);
+            eprintln!("{}: {note}{comma}{}0%", self.what, tenths);
         }
     }
 }
@@ -46,10 +57,57 @@ impl Drop for ProgressDisplay {
 }
 
 fn bar(what: &str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg} [{bar:40}] {percent}% {eta}");
+    let style = ProgressStyle::with_template("{msg} [{bar:30}] {prefix}{percent}%, {eta} left");
     let bar = ProgressBar::new(1000).with_message(what.to_owned());
     bar.set_style(style.expect("the template is valid").progress_chars("=> "));
     bar
+}
+
+/// The progress of a list of runs on several threads.
+pub(crate) struct RunsProgress {
+    runs: usize,
+    state: Mutex<RunsState>,
+}
+
+struct RunsState {
+    display: ProgressDisplay,
+    finished: usize,
+    /// The sum of the shares of all runs.
+    share: f64,
+}
+
+impl RunsProgress {
+    /// Starts the clock of a list of `runs`.
+    pub(crate) fn new(what: &str, runs: usize) -> Self {
+        let state = RunsState { display: ProgressDisplay::new(what), finished: 0, share: 0.0 };
+        Self { runs, state: Mutex::new(state) }
+    }
+
+    /// Counts a run that an earlier command has finished.
+    pub(crate) fn had(&self) {
+        self.grown_by(1.0, true);
+    }
+
+    /// Follows one run.
+    pub(crate) fn follow<T>(&self, run: impl FnOnce(Progress<'_>) -> T) -> T {
+        let mut before = 0.0;
+        let outcome = run(&mut |share| {
+            self.grown_by(share - before, false);
+            before = share;
+            ControlFlow::Continue(())
+        });
+        self.grown_by(1.0 - before, true);
+        outcome
+    }
+
+    fn grown_by(&self, share: f64, is_over: bool) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.share += share;
+        state.finished += usize::from(is_over);
+        let note = format!("{} of {} runs", state.finished, self.runs);
+        let share = state.share / self.runs as f64;
+        state.display.show_with(share, &note);
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]

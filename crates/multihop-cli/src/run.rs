@@ -1,6 +1,7 @@
 //! `multihop run`.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::Context;
@@ -22,7 +23,10 @@ pub(crate) fn run(args: &RunArgs, extensions: &Extensions) -> Result<(), Command
     }
     let (outputs, files) = outputs(args, &scenario)?;
     let mut progress = ProgressDisplay::new(&scenario.name);
-    let result = multihop_sim::run(&scenario, outputs, &mut |share| progress.show(share));
+    let result = multihop_sim::run(&scenario, outputs, &mut |share| {
+        progress.show(share);
+        ControlFlow::Continue(())
+    });
     drop(progress);
     let result = result.map_err(anyhow::Error::from)?;
     files.into_iter().try_for_each(NewFile::keep)?;

@@ -13,7 +13,7 @@ use multihop_sim::results::RunResult;
 use multihop_sim::sweep::{Plan, Run};
 
 use crate::args::SweepArgs;
-use crate::progress::ProgressDisplay;
+use crate::progress::RunsProgress;
 use crate::{CommandError, IN_PYTHON, output, table};
 
 /// Runs every combination of a scenario's axes; runs that the folder already holds are not repeated.
@@ -27,19 +27,18 @@ pub(crate) fn sweep(args: &SweepArgs, extensions: &Extensions) -> Result<(), Com
     let mine: Vec<usize> =
         (0..plan.runs()).filter(|&index| args.shard.is_none_or(|shard| shard.has(index))).collect();
     let mut combinations: Vec<Vec<RunResult>> = vec![Vec::new(); plan.combinations()];
-    let mut progress = ProgressDisplay::new(&args.file.display().to_string());
+    let progress = RunsProgress::new(&args.file.display().to_string(), mine.len());
     in_order(
         mine.len(),
         jobs,
-        |place| one(&plan, mine[place], journal.as_ref()),
-        |place, answer| -> anyhow::Result<()> {
+        |place| one(&plan, mine[place], journal.as_ref(), &progress),
+        |_, answer| -> anyhow::Result<()> {
             let (run, result) = answer?;
             if args.json {
                 output::json(&plan.label(&run, result), false)?;
             } else {
                 combinations[run.combination].push(result);
             }
-            progress.show((place + 1) as f64 / mine.len() as f64);
             Ok(())
         },
     )?;
@@ -62,12 +61,19 @@ fn open(folder: &Path, shard: Option<Shard>) -> anyhow::Result<Mutex<Journal>> {
 }
 
 /// One run, from the journal if it is there.
-fn one(plan: &Plan, index: usize, journal: Option<&Mutex<Journal>>) -> anyhow::Result<(Run, RunResult)> {
+fn one(
+    plan: &Plan,
+    index: usize,
+    journal: Option<&Mutex<Journal>>,
+    progress: &RunsProgress,
+) -> anyhow::Result<(Run, RunResult)> {
     let run = plan.run(index)?;
     if let Some(entry) = journal.and_then(|journal| lock(journal).entry(&run.key)) {
+        progress.had();
         return Ok((run, entry.result));
     }
-    let entry = perform(&run.key, &run.scenario)
+    let entry = progress
+        .follow(|progress| perform(&run.key, &run.scenario, progress))
         .with_context(|| format!("run {index}, seed {}", run.scenario.seed))?;
     if let Some(journal) = journal {
         lock(journal).append(&entry).context("cannot write the journal of runs")?;

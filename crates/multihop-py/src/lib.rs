@@ -1,5 +1,6 @@
 //! The extension module `multihop._core`: conversions only.
 
+mod interrupt;
 #[cfg(unix)]
 mod net;
 mod runs;
@@ -27,8 +28,11 @@ mod _core {
     use multihop_sim::Outputs;
     use pyo3::prelude::*;
 
+    use super::interrupt::Watch;
     use super::runs::{load, source};
 
+    #[pymodule_export]
+    use super::interrupt::Flag;
     #[cfg(unix)]
     #[pymodule_export]
     use super::net::{Connection, Listener, Opening, tpa_connect, tpa_listen, tpa_token};
@@ -41,7 +45,9 @@ mod _core {
 
     /// Runs a scenario; the result is the JSON document of `multihop run --json`.
     #[pyfunction]
-    #[pyo3(signature = (text, format, name, overrides, trace_path=None, pcap_path=None, record_path=None))]
+    #[pyo3(signature = (
+        text, format, name, overrides, trace_path=None, pcap_path=None, record_path=None, cancelled=None
+    ))]
     #[expect(clippy::too_many_arguments, reason = "the Python package wraps it with keyword arguments")]
     fn run(
         py: Python<'_>,
@@ -52,8 +58,10 @@ mod _core {
         trace_path: Option<PathBuf>,
         pcap_path: Option<PathBuf>,
         record_path: Option<PathBuf>,
+        cancelled: Option<PyRef<'_, Flag>>,
     ) -> PyResult<String> {
         let source = source(text, format, name)?;
+        let mut watch = Watch::new(cancelled.map_or_else(Flag::default, |flag| flag.clone()));
         py.detach(|| {
             let scenario = load(&source, &overrides)?;
             let record_path = record_path.filter(|_| scenario.record.is_some());
@@ -62,8 +70,11 @@ mod _core {
                 pcap: pcap_path.as_deref().map(create).transpose()?,
                 record: record_path.as_deref().map(create).transpose()?,
             };
-            let result = multihop_sim::run(&scenario, outputs, &mut |_| ())
-                .map_err(|error| RunError::new_err(error.to_string()))?;
+            let result = multihop_sim::run(&scenario, outputs, &mut |_| watch.check());
+            if let Some(raised) = watch.raised() {
+                return Err(raised);
+            }
+            let result = result.map_err(|error| RunError::new_err(error.to_string()))?;
             Ok(serde_json::to_string(&result).expect("every key of a result is a string"))
         })
     }

@@ -6,12 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use multihop_scenario::{Problems, Scenario, Source};
-use multihop_sim::batch;
 use multihop_sim::journal::{self, Entry};
 use multihop_sim::sweep::Plan;
+use multihop_sim::{Progress, batch};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::interrupt::{Flag, Watch};
 use crate::{RunError, ScenarioError};
 
 /// A scenario from Python: text, format (`toml` or `json`), name, and overrides.
@@ -125,28 +126,41 @@ pub(crate) fn files(
 /// Runs one scenario; returns its line for a journal.
 #[pyfunction]
 pub(crate) fn perform(py: Python<'_>, key: String, request: Request) -> PyResult<String> {
-    py.detach(|| line(&key, request))
+    let mut watch = Watch::new(Flag::default());
+    let line = py.detach(|| line(&key, request, &mut |_| watch.check()));
+    watch.raised().map_or(line, Err)
 }
 
 /// Runs scenarios on several threads; an iterator of journal lines in order of completion.
 #[pyclass(frozen)]
-pub(crate) struct Batch(Mutex<Receiver<PyResult<String>>>);
+pub(crate) struct Batch {
+    lines: Mutex<Receiver<PyResult<String>>>,
+    cancelled: Flag,
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        self.cancelled.set();
+    }
+}
 
 #[pymethods]
 impl Batch {
-    /// Starts the runs. Dropping the iterator cancels runs that have not begun.
+    /// Starts the runs. Dropping the iterator cancels those that have not finished.
     #[new]
     fn new(runs: Vec<Keyed>, jobs: usize) -> Self {
         let (lines, inbox) = channel();
+        let cancelled = Flag::default();
+        let flag = cancelled.clone();
         std::thread::spawn(move || {
             let work = |index: usize| {
                 let (key, request) = runs[index].clone();
-                line(&key, request)
+                line(&key, request, &mut |_| flag.control())
             };
             // An error means that the iterator was dropped.
             let _ = batch::as_completed(runs.len(), jobs, work, |_, line| lines.send(line));
         });
-        Self(Mutex::new(inbox))
+        Self { lines: Mutex::new(inbox), cancelled }
     }
 
     const fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -156,7 +170,7 @@ impl Batch {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<String>> {
         loop {
             py.check_signals()?;
-            let next = || self.0.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNALS);
+            let next = || self.lines.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNALS);
             match py.detach(next) {
                 Ok(line) => return line.map(Some),
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
@@ -212,9 +226,10 @@ pub(crate) fn load(source: &Source, overrides: &[(String, String)]) -> PyResult<
     Scenario::load(source, overrides).map_err(refused)
 }
 
-fn line(key: &str, (text, format, name, overrides): Request) -> PyResult<String> {
+fn line(key: &str, (text, format, name, overrides): Request, progress: Progress<'_>) -> PyResult<String> {
     let scenario = load(&source(text, &format, name)?, &overrides)?;
-    let entry = batch::perform(key, &scenario).map_err(|error| RunError::new_err(error.to_string()))?;
+    let entry =
+        batch::perform(key, &scenario, progress).map_err(|error| RunError::new_err(error.to_string()))?;
     Ok(entry.to_line())
 }
 

@@ -11,15 +11,15 @@ use multihop_scenario::Scenario;
 use crate::journal::Entry;
 use crate::key::BUILD;
 use crate::observe::Outputs;
-use crate::run::{RunError, run};
+use crate::run::{Progress, RunError, run};
 
 /// Runs a scenario; `key` identifies it in a journal.
-pub fn perform(key: &str, scenario: &Scenario) -> Result<Entry, RunError> {
+pub fn perform(key: &str, scenario: &Scenario, progress: Progress<'_>) -> Result<Entry, RunError> {
     let series = Buffer::default();
     let record = scenario.record.is_some().then(|| -> Box<dyn Write + Send> { Box::new(series.clone()) });
     let outputs = Outputs { record, ..Outputs::default() };
     let begin = thread_time();
-    let result = run(scenario, outputs, &mut |_| {})?;
+    let result = run(scenario, outputs, progress)?;
     let cost = begin.and_then(|begin| Some(thread_time()?.saturating_sub(begin).as_secs_f64()));
     let cost = cost.or(result.wall_seconds).map(|seconds| (seconds * 1e4).round() / 1e4);
     let (key, version) = (key.to_owned(), BUILD.to_owned());

@@ -21,4 +21,4 @@ mod world;
 
 pub use key::{BUILD, key};
 pub use observe::Outputs;
-pub use run::{RunError, run};
+pub use run::{Progress, RunError, run, unattended};

@@ -1,6 +1,7 @@
 //! Runs one scenario with one seed.
 
 use std::io;
+use std::ops::ControlFlow;
 
 use multihop_core::{BitRate, Duration, Instant};
 
@@ -21,22 +22,29 @@ pub enum RunError {
     /// An output could not be written.
     #[error("cannot write an output of the run: {0}")]
     Write(#[from] io::Error),
+    /// The caller's [`Progress`] broke off the run.
+    #[error("the run was cancelled")]
+    Cancelled,
 }
 
-/// Runs a scenario. Calls `progress` with the completed fraction, from 0 to 1: first at the end of the warm-up, then
-/// regularly.
-pub fn run(
-    scenario: &Scenario,
-    outputs: Outputs,
-    progress: &mut dyn FnMut(f64),
-) -> Result<RunResult, RunError> {
+/// Called several times a second, and at the end of the warm-up, with the completed fraction of a run, from 0 to 1;
+/// `Break` cancels the run.
+pub type Progress<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
+
+/// A [`Progress`] that neither shows nor cancels anything.
+pub const fn unattended(_share: f64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Runs a scenario.
+pub fn run(scenario: &Scenario, outputs: Outputs, progress: Progress<'_>) -> Result<RunResult, RunError> {
     let paced = scenario.flows.iter().any(|flow| matches!(flow.app, App::Paced { .. }));
     if !paced {
         return simulate(scenario, outputs, progress);
     }
     let rate = best_rate(scenario, &mut |share| progress(share * SEARCH_SHARE))?;
     let mut result = simulate(&at_rate(scenario, rate), outputs, &mut |share| {
-        progress(SEARCH_SHARE + share * (1.0 - SEARCH_SHARE));
+        progress(SEARCH_SHARE + share * (1.0 - SEARCH_SHARE))
     })?;
     for (flow, wanted) in result.flows.iter_mut().zip(&scenario.flows) {
         wanted.app.name().clone_into(&mut flow.app);
@@ -44,34 +52,73 @@ pub fn run(
     Ok(result)
 }
 
-/// Number of progress reports of a run.
-const REPORTS: u64 = 200;
+/// The most simulated time between progress reports, as a fraction of a run.
+const LONGEST_STEP: u64 = 200;
+/// Between progress reports pass at most about this, on the wall clock.
+const ATTENTIVE: std::time::Duration = std::time::Duration::from_millis(100);
+/// Simulated times: of the first step, and the least of a step.
+const FIRST_STEP: Duration = Duration::from_millis(100);
+const SHORTEST_STEP: Duration = Duration::from_micros(1);
 /// Steps of a scan for the best rate within one step of the previous scan.
 const FINER: i32 = 5;
 /// Fraction of the progress that the search for the best rate takes in a run with paced flows.
 const SEARCH_SHARE: f64 = 0.9;
 
-fn simulate(
-    scenario: &Scenario,
-    outputs: Outputs,
-    progress: &mut dyn FnMut(f64),
-) -> Result<RunResult, RunError> {
+fn simulate(scenario: &Scenario, outputs: Outputs, progress: Progress<'_>) -> Result<RunResult, RunError> {
     let clock = wall_clock();
     let layout = scenario.topology.place(scenario.seed)?;
     let observer = observer(scenario, &layout, outputs)?;
     let mut world = World::new(scenario, &layout, observer);
-    world.run_until(Instant::ZERO + scenario.warmup);
+    let mut steps = Steps::new(scenario.duration);
+    steps.run_until(&mut world, Instant::ZERO + scenario.warmup, progress)?;
     world.begin_measuring();
-    let end = Instant::ZERO + scenario.duration;
-    let step = (scenario.duration / REPORTS).max(Duration::from_nanos(1));
-    progress(world.now().as_secs_f64() / end.as_secs_f64());
-    while world.now() < end && !world.observer().has_failed() {
-        world.run_until((world.now() + step).min(end));
-        progress(world.now().as_secs_f64() / end.as_secs_f64());
-    }
+    steps.report(&world, progress)?;
+    steps.run_until(&mut world, Instant::ZERO + scenario.duration, progress)?;
     let (result, observer) = world.finish(clock());
     observer.finish()?;
     Ok(result)
+}
+
+/// Divides a run into steps with a progress report after each. Results do not depend on their lengths.
+struct Steps {
+    duration: Duration,
+    longest: Duration,
+    next: Duration,
+}
+
+impl Steps {
+    fn new(duration: Duration) -> Self {
+        let longest = (duration / LONGEST_STEP).max(SHORTEST_STEP);
+        Self { duration, longest, next: longest.min(FIRST_STEP) }
+    }
+
+    fn run_until(
+        &mut self,
+        world: &mut World<'_>,
+        end: Instant,
+        progress: Progress<'_>,
+    ) -> Result<(), RunError> {
+        while world.now() < end && !world.observer().has_failed() {
+            let clock = wall_clock();
+            world.run_until((world.now() + self.next).min(end));
+            self.adapt(clock());
+            self.report(world, progress)?;
+        }
+        Ok(())
+    }
+
+    fn report(&self, world: &World<'_>, progress: Progress<'_>) -> Result<(), RunError> {
+        let share = world.now().as_secs_f64() / self.duration.as_secs_f64();
+        if progress(share).is_break() { Err(RunError::Cancelled) } else { Ok(()) }
+    }
+
+    fn adapt(&mut self, took: std::time::Duration) {
+        if took > ATTENTIVE {
+            self.next = (self.next / 2).max(SHORTEST_STEP);
+        } else if took < ATTENTIVE / 4 {
+            self.next = (self.next * 2).min(self.longest);
+        }
+    }
 }
 
 fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -> io::Result<Observer> {
@@ -114,7 +161,7 @@ fn at_rate(scenario: &Scenario, rate: BitRate) -> Scenario {
 ///
 /// Goodput grows with the rate until the network saturates, then falls or stays. A coarse geometric scan finds the
 /// maximum, and two finer ones, each over the two steps around the best rate so far, narrow it to 1%.
-fn best_rate(scenario: &Scenario, progress: &mut dyn FnMut(f64)) -> Result<BitRate, RunError> {
+fn best_rate(scenario: &Scenario, progress: Progress<'_>) -> Result<BitRate, RunError> {
     let mut centre = f64::from(scenario.radio.bit_rate().0) / 8.0;
     let mut ratio = 1.25;
     let mut best = (0.0, BitRate(1));
@@ -124,12 +171,12 @@ fn best_rate(scenario: &Scenario, progress: &mut dyn FnMut(f64)) -> Result<BitRa
         let mut tried = Vec::new();
         for step in -steps..=steps {
             let rate = rate(centre * libm::pow(ratio, f64::from(step)));
-            let goodput = paced_goodput(&at_rate(scenario, rate), scenario)?;
+            let share = f64::from(round) / 3.0 + f64::from(step + steps) / f64::from(3 * (2 * steps + 1));
+            let goodput = paced_goodput(&at_rate(scenario, rate), scenario, &mut |_| progress(share))?;
             if goodput > best.0 {
                 best = (goodput, rate);
             }
             tried.push((goodput, rate));
-            progress(f64::from(round) / 3.0 + f64::from(step + steps + 1) / f64::from(3 * (2 * steps + 1)));
         }
         let (_, rate) = tried.into_iter().find(|&(goodput, _)| goodput >= nearly * best.0).unwrap_or(best);
         centre = f64::from(rate.0);
@@ -143,8 +190,44 @@ fn rate(bits_per_second: f64) -> BitRate {
     BitRate((bits_per_second as u32).max(1))
 }
 
-fn paced_goodput(at_rate: &Scenario, scenario: &Scenario) -> Result<f64, RunError> {
-    let result = simulate(at_rate, Outputs::default(), &mut |_| {})?;
+fn paced_goodput(at_rate: &Scenario, scenario: &Scenario, progress: Progress<'_>) -> Result<f64, RunError> {
+    let result = simulate(at_rate, Outputs::default(), progress)?;
     let paced = scenario.flows.iter().map(|flow| matches!(flow.app, App::Paced { .. }));
     Ok(result.flows.iter().zip(paced).filter(|(_, paced)| *paced).map(|(f, _)| f.goodput_kbps).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use multihop_scenario::Source;
+
+    fn chain() -> Scenario {
+        let text = "duration = 5.0\nwarmup = 1.0\n[topology]\nkind = \"chain\"\nhops = 4\n\
+                    [[flow]]\ntransport = \"newreno\"\n";
+        Scenario::load(&Source::Toml { text: text.to_owned(), name: "chain.toml".to_owned() }, &[]).unwrap()
+    }
+
+    #[test]
+    fn results_do_not_depend_on_the_steps() {
+        let scenario = chain();
+        let layout = scenario.topology.place(scenario.seed).unwrap();
+        let result = |step: Duration| {
+            let mut world = World::new(&scenario, &layout, Observer::new(None, None, None));
+            let mut steps = Steps { duration: scenario.duration, longest: step, next: step };
+            steps.run_until(&mut world, Instant::ZERO + scenario.duration, &mut unattended).unwrap();
+            serde_json::to_value(world.finish(std::time::Duration::ZERO).0.timeless()).unwrap()
+        };
+        assert_eq!(result(Duration::from_micros(137)), result(Duration::from_secs(5)));
+    }
+
+    #[test]
+    fn a_run_is_cancelled_where_its_caller_says() {
+        let mut last = 0.0;
+        let outcome = run(&chain(), Outputs::default(), &mut |share| {
+            last = share;
+            if share >= 0.5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert!(matches!(outcome, Err(RunError::Cancelled)));
+        assert!((0.5..0.6).contains(&last), "{last}");
+    }
 }

@@ -3,7 +3,7 @@
 use multihop_scenario::Source;
 use multihop_sim::batch::in_order;
 use multihop_sim::sweep::Plan;
-use multihop_sim::{Outputs, run};
+use multihop_sim::{Outputs, run, unattended};
 
 use crate::support::{ran, scenario};
 
@@ -71,7 +71,7 @@ fn another_seed_gives_another_result() {
 
 #[test]
 fn outputs_do_not_change_the_result() {
-    let unseen = run(&scenario(BUSY), Outputs::default(), &mut |_| {}).unwrap();
+    let unseen = run(&scenario(BUSY), Outputs::default(), &mut unattended).unwrap();
     let seen = ran(BUSY).result;
     // Rows of the recorder are additional events.
     let events = seen.events;
@@ -86,7 +86,7 @@ fn the_number_of_jobs_does_not_change_results() {
         let mut lines = Vec::new();
         let work = |index| {
             let planned = plan.run(index).unwrap();
-            let mut result = run(&planned.scenario, Outputs::default(), &mut |_| {}).unwrap();
+            let mut result = run(&planned.scenario, Outputs::default(), &mut unattended).unwrap();
             (result.wall_seconds, result.events_per_second) = (None, None);
             serde_json::to_string(&plan.label(&planned, result)).unwrap()
         };

@@ -10,7 +10,7 @@ mod stop_and_wait;
 use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
 use multihop_sim::sweep::Plan;
-use multihop_sim::{Outputs, run};
+use multihop_sim::{Outputs, run, unattended};
 use multihop_transport::connection::{Connection, ConnectionConfig, Data, Event, Flow, Output, Segment};
 
 use crate::support::ran_scenario;
@@ -50,7 +50,7 @@ fn lossy(loss: f64) -> RunResult {
         "duration = 10000.0\nradio = {{ loss = {loss:?} }}\ntopology = {{ kind = \"chain\", hops = 2 }}\n\
          [[flow]]\napp = \"file\"\nbytes = 100_000\ntransport = \"stop-and-wait\"\n"
     );
-    run(&scenario(text), Outputs::default(), &mut |_| {}).unwrap()
+    run(&scenario(text), Outputs::default(), &mut unattended).unwrap()
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_user_defined_transport_runs_beside_built_in_ones() {
     let text = "duration = 30.0\nmac = { arp = \"oracle\" }\ntopology = { kind = \"parallel\" }\n\
                 [[flow]]\ntransport = \"reno\"\n[[flow]]\ntransport = { kind = \"stop-and-wait\", segment = 500 }\n\
                 [[flow]]\nfrom = 0\nto = 1\napp = \"cbr\"\nrate_kbps = 10.0\n";
-    let found = run(&scenario(text.into()), Outputs::default(), &mut |_| {}).unwrap();
+    let found = run(&scenario(text.into()), Outputs::default(), &mut unattended).unwrap();
     let names: Vec<_> = found.flows.iter().map(|flow| flow.transport.as_str()).collect();
     assert_eq!(names, ["reno", "stop-and-wait", "udp"]);
     let delivered: Vec<_> = found.flows.iter().map(|flow| flow.segments_delivered).collect();

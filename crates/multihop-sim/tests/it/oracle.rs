@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use multihop_sim::results::FlowResult;
-use multihop_sim::{Outputs, run};
+use multihop_sim::{Outputs, run, unattended};
 
 use crate::support::{ran, result, scenario};
 
@@ -30,7 +30,7 @@ fn close(value: Option<f64>, expected: f64) {
 fn paths_of_moving_nodes_agree_with_hand_computed_ones() {
     let mut ferry = scenario(&ferry(""));
     ferry.expected = Some(BTreeMap::from([(1, 1000.0), (2, 600.0)]));
-    let found = run(&ferry, Outputs::default(), &mut |_| {}).unwrap();
+    let found = run(&ferry, Outputs::default(), &mut unattended).unwrap();
     let [through, to_ferry] = &found.flows[..] else { panic!("two flows") };
     // From 20 to 80 s: two hops from 40 s (150 m from the first) to 50 s.
     close(through.shortest_hops, 2.0);
@@ -107,7 +107,7 @@ fn unconnected_nodes_have_no_path() {
          [[flow]]\nfrom = 1\nto = 0\ntransport = \"reno\"\napp = \"file\"\nbytes = 1\n",
     );
     apart.expected = Some(BTreeMap::from([(1, 1000.0)]));
-    let found = run(&apart, Outputs::default(), &mut |_| {}).unwrap();
+    let found = run(&apart, Outputs::default(), &mut unattended).unwrap();
     for flow in &found.flows {
         assert_eq!((flow.shortest_hops, flow.stretch, flow.partitioned), (None, None, Some(1.0)));
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 use multihop_scenario::Scenario;
-use multihop_sim::{Outputs, run};
+use multihop_sim::{Outputs, run, unattended};
 
 use crate::support::{events, ran, result, scenario};
 
@@ -93,7 +93,7 @@ fn every_connected_pair_of_fifty_nodes_is_served() {
         for seed in 1..=placements {
             let placed = placement(seed, routing);
             let least = shortest(&placed);
-            let found = run(&placed, Outputs::default(), &mut |_| {}).unwrap();
+            let found = run(&placed, Outputs::default(), &mut unattended).unwrap();
             for (flow, least) in found.flows.iter().zip(&least) {
                 assert_eq!(flow.shortest_hops, least.map(f64::from), "{name}, seed {seed}: {flow:?}");
                 match (least, flow.mean_hops) {

@@ -8,7 +8,7 @@ use multihop_core::NodeId;
 use multihop_core::settings::{Settings, Visitor};
 use multihop_scenario::{CustomTransport, Extension, Protocol, Scenario, Source, Transport};
 use multihop_sim::results::RunResult;
-use multihop_sim::{Outputs, run};
+use multihop_sim::{Outputs, run, unattended};
 use multihop_transport::connection::{Connection, ConnectionConfig, Flow};
 use multihop_wire::{dot11, radiotap};
 
@@ -30,7 +30,7 @@ pub(crate) fn scenario(text: &str) -> Scenario {
 
 /// Runs a scenario without outputs.
 pub(crate) fn result(text: &str) -> RunResult {
-    run(&scenario(text), Outputs::default(), &mut |_| {}).unwrap()
+    run(&scenario(text), Outputs::default(), &mut unattended).unwrap()
 }
 
 /// Runs a scenario with all outputs.
@@ -46,7 +46,7 @@ pub(crate) fn ran_scenario(scenario: &Scenario) -> Ran {
         pcap: Some(Box::new(pcap.clone())),
         record: Some(Box::new(record.clone())),
     };
-    let result = run(scenario, outputs, &mut |_| {}).unwrap();
+    let result = run(scenario, outputs, &mut unattended).unwrap();
     Ran { result, trace: trace.text(), pcap: pcap.take(), record: record.text() }
 }
 

@@ -9,6 +9,7 @@ use multihop_scenario::{Scenario, Source};
 use multihop_sim::batch::{in_order, perform};
 use multihop_sim::journal::{Entry, Journal, Shard};
 use multihop_sim::sweep::Plan;
+use multihop_sim::unattended;
 
 const SWEPT: &str = "\
 duration = 10.0
@@ -91,7 +92,7 @@ fn a_journal_reads_the_lines_of_older_versions_and_skips_incomplete_ones() {
     let folder = std::env::temp_dir().join(format!("multihop-journal-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let run = plan(SWEPT, &[]).unwrap().run(0).unwrap();
-    let entry = perform(&run.key, &run.scenario).unwrap();
+    let entry = perform(&run.key, &run.scenario, &mut unattended).unwrap();
     assert!(entry.cost.is_some() && entry.series.is_none());
     let result = serde_json::to_string(&entry.result).unwrap();
     let old = format!("{{\"key\":\"old\",\"version\":\"0.0\",\"result\":{result}}}\n{{\"key\":\"torn");
