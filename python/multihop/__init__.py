@@ -15,7 +15,7 @@ True
 from __future__ import annotations
 
 from multihop._core import RunError, ScenarioError, build_profile, version
-from multihop.results import Result
+from multihop.results import Result, read_series, read_trace
 from multihop.running import check, run, run_all, schema
 from multihop.stats import Interval, batch_means, interval
 from multihop.sweeping import Sweep, sweep
@@ -33,6 +33,8 @@ __all__ = [
     "build_profile",
     "check",
     "interval",
+    "read_series",
+    "read_trace",
     "run",
     "run_all",
     "schema",

@@ -1,9 +1,10 @@
-"""Progress of a list of runs: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a list of runs: a bar on a terminal or in a notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
 PATIENCE = 2.0
 """Seconds before the first output; shorter lists show none."""
@@ -17,36 +18,43 @@ class Progress:
         self.quiet = quiet or not what
         self.total = self.done = self.tenths = 0
         self.start = time.monotonic()
-        self.shown = False
+        self.bar: Any = None
 
     def begin(self, total: int) -> None:
         """Start a list of `total` runs."""
         self.total, self.done, self.tenths = total, 0, 0
         self.start = time.monotonic()
+        if not self.quiet and has_bars():
+            from tqdm.auto import tqdm
+
+            self.bar = tqdm(total=total, desc=self.what, unit=" runs", delay=PATIENCE, leave=False)
 
     def step(self) -> None:
         """Count a finished run."""
         self.done += 1
-        elapsed = time.monotonic() - self.start
-        if self.quiet or elapsed < PATIENCE:
-            return
-        left = elapsed * (self.total - self.done) / self.done
-        share = self.done / self.total
-        if sys.stderr.isatty():
-            bar = "=" * int(30 * share)
-            line = f"{self.what} [{bar:30}] {self.done} of {self.total} runs, {duration(left)} left"
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-            self.shown = True
-        elif int(10 * share) > self.tenths:
-            self.tenths = int(10 * share)
-            line = f"{self.what}: {self.done} of {self.total} runs, {duration(left)} left"
-            print(line, file=sys.stderr, flush=True)
+        if self.bar is not None:
+            self.bar.update()
+        elif not self.quiet and time.monotonic() - self.start >= PATIENCE:
+            self._line()
 
     def end(self) -> None:
         """Remove the bar."""
-        if self.shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-            self.shown = False
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+
+    def _line(self) -> None:
+        share = self.done / self.total
+        if int(10 * share) > self.tenths:
+            self.tenths = int(10 * share)
+            left = (time.monotonic() - self.start) * (self.total - self.done) / self.done
+            line = f"{self.what}: {self.done} of {self.total} runs, {duration(left)} left"
+            print(line, file=sys.stderr, flush=True)
+
+
+def has_bars() -> bool:
+    """Whether bars can be drawn: on a terminal, and in a notebook."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
 def duration(seconds: float) -> str:

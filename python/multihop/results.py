@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -94,8 +95,22 @@ class Result:
     def __repr__(self) -> str:
         return f"<Result {self.scenario!r} seed {self.seed}: {self.goodput_kbps:.1f} kb/s>"
 
+    def _repr_html_(self) -> str:
+        shown = [name for name in FIRST_COLUMNS if name in self.flows.columns]
+        return f"<p>{html.escape(repr(self))}</p>{self.flows.select(shown)._repr_html_()}"
+
     def _table(self, key: str) -> dict[str, Any]:
         return self.data.get(key) or {}
+
+
+def read_trace(path: str | PathLike[str]) -> pl.DataFrame:
+    """The packet trace that `run(trace=path)` or `multihop run --trace` wrote: a row for each event."""
+    return pl.read_csv(Path(path), separator="\t", infer_schema_length=None)
+
+
+def read_series(path: str | PathLike[str]) -> pl.DataFrame:
+    """The series that `run(series=path)` or `multihop run --out` wrote: one value per row."""
+    return pl.read_csv(Path(path), schema=SERIES)
 
 
 def flattened(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -128,5 +143,7 @@ SERIES = pl.Schema(
 # Metrics of a flow that are null or a table of PARTS.
 SUMMARIES = ("delay_ms", "rtt_ms")
 PARTS = ("mean", "p50", "p95")
+# What a notebook shows of a flow.
+FIRST_COLUMNS = ("flow", "from", "to", "transport", "goodput_kbps", "retransmission_index", "delay_ms.p95")
 # Tables of a result in its report, where they are not empty.
 PARTS_OF_A_REPORT = {"mac": "MAC", "routing": "Routing", "energy": "Energy", "drops": "Drops by reason"}

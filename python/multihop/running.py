@@ -6,24 +6,27 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import multihop._core as _core
 from multihop.files import complete_file
+from multihop.progress import Progress
 from multihop.results import Result
-from multihop.scenario import Source, request
+from multihop.scenario import Request, Source, request
+
+File = str | os.PathLike[str]
 
 
 def run(
     source: Source = None,
     /,
     *,
-    trace: str | os.PathLike[str] | None = None,
-    pcap: str | os.PathLike[str] | None = None,
-    series: str | os.PathLike[str] | None = None,
+    trace: File | None = None,
+    pcap: File | None = None,
+    series: File | None = None,
     **settings: Any,
 ) -> Result:
     """Run one scenario.
@@ -36,24 +39,52 @@ def run(
 
     Raises `ScenarioError`, whose text names every problem, or `RunError`.
     """
-    asked = request(source, settings)
+    return _run(request(source, settings), trace, pcap, series, _core.Flag())
+
+
+def _run(
+    asked: Request, trace: File | None, pcap: File | None, series: File | None, cancelled: _core.Flag
+) -> Result:
     with tempfile.TemporaryDirectory(prefix="multihop-") as scratch, ExitStack() as files:
 
-        def part(path: str | os.PathLike[str] | None) -> str | None:
+        def part(path: File | None) -> str | None:
             return None if path is None else str(files.enter_context(complete_file(Path(path))))
 
         record = Path(part(series) or Path(scratch) / "series.csv")
-        text = _core.run(*asked, part(trace), part(pcap), str(record))
+        text = _core.run(*asked, part(trace), part(pcap), str(record), cancelled)
         return Result.of(json.loads(text), record.read_text("utf-8") if record.is_file() else "")
 
 
-def run_all(runs: Iterable[Mapping[str, Any]], *, jobs: int | None = None) -> list[Result]:
+def run_all(
+    runs: Iterable[Mapping[str, Any]], *, jobs: int | None = None, progress: bool = False
+) -> list[Result]:
     """Run many scenarios on all processors, or on `jobs` of them; the results have the same order.
 
-    Each run is a mapping of what `run` takes by keyword, with the file, if any, under `source`.
+    Each run is a mapping of what `run` takes by keyword, with the file, if any, under `source`. `progress`
+    shows a bar. An interrupt from the keyboard cancels all of them.
     """
-    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        return list(pool.map(_run_one, runs))
+    listed = list(runs)
+    shown = Progress("runs", quiet=not progress)
+    shown.begin(len(listed))
+    cancelled = _core.Flag()
+    with ThreadPoolExecutor(processors(jobs)) as pool:
+        started = [pool.submit(_run_one, one, cancelled) for one in listed]
+        try:
+            for finished in as_completed(started):
+                finished.result()
+                shown.step()
+            return [finished.result() for finished in started]
+        finally:
+            cancelled.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            shown.end()
+
+
+def processors(jobs: int | None) -> int:
+    """The number of parallel runs."""
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"jobs is {jobs}, allowed: 1 or more, or None for one on each processor")
+    return jobs or os.cpu_count() or 1
 
 
 def check(source: Source = None, /, **settings: Any) -> None:
@@ -67,6 +98,7 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def _run_one(settings: Mapping[str, Any]) -> Result:
-    others = {key: value for key, value in settings.items() if key != "source"}
-    return run(settings.get("source"), **others)
+def _run_one(settings: Mapping[str, Any], cancelled: _core.Flag) -> Result:
+    keys = dict(settings)
+    source, trace, pcap, series = (keys.pop(name, None) for name in ("source", "trace", "pcap", "series"))
+    return _run(request(source, keys), trace, pcap, series, cancelled)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import multihop._core as _core
 from multihop.cluster import lines
 from multihop.journal import Journal, Shard
 from multihop.progress import Progress
+from multihop.running import processors
 from multihop.scenario import Run
 
 __all__ = ["Run", "Where", "complete"]
@@ -44,4 +44,4 @@ def _performed(runs: Sequence[Run], where: Where) -> Iterator[str]:
     """Lines of a journal, in order of completion."""
     if where.on is not None and runs:
         return lines(where.on, runs)
-    return _core.Batch([(run.key, run.request) for run in runs], where.jobs or os.cpu_count() or 1)
+    return _core.Batch([(run.key, run.request) for run in runs], processors(where.jobs))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -20,8 +21,11 @@ from multihop.runs import Run, Where, complete
 from multihop.scenario import Request, Source, request, toml_value
 from multihop.stats import interval
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """The results of a sweep, as tidy tables."""
 
@@ -43,6 +47,21 @@ class Sweep:
             rows.append(dict(zip([*names, "mean", "low", "high", "runs"], [*values, *bounds], strict=True)))
         return pl.DataFrame(rows, infer_schema_length=None)
 
+    def plot(self, x: str, y: str = "totals.goodput_kbps", by: str | None = None) -> Figure:
+        """A figure of a metric over an axis, with a curve and its intervals for each value of another axis.
+
+        Axes may be given by the last part of their names: `plot("hops", by="transport")`.
+        """
+        from multihop.plotting import over_an_axis  # matplotlib takes a second to import
+
+        return over_an_axis(self, x, y, by)
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {self.runs.height} runs over {', '.join(self.axes) or 'seeds'}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>{self.mean()._repr_html_()}"
+
 
 def sweep(
     source: Source = None,
@@ -54,6 +73,7 @@ def sweep(
     on: str | None = None,
     shard: str | None = None,
     out: str | PathLike[str] | None = None,
+    progress: bool = False,
     **settings: Any,
 ) -> Sweep:
     """Run every combination of a scenario's axes, each with the same seeds.
@@ -62,14 +82,15 @@ def sweep(
     `sweep("layout.toml", axes={"flow.*.transport": ["newreno", "tcp-2"]}, seeds=10)`. With `out`, a
     folder, runs are kept as they end, and runs that it already holds are not repeated; the results are
     `results.jsonl`, `results.parquet` and `flows.parquet`. `on` is the address of a Dask scheduler,
-    `shard` (`"1/4"`) a part of the runs for job arrays.
+    `shard` (`"1/4"`) a part of the runs for job arrays. `progress` shows a bar.
     """
     asked = request(source, settings)
     if axes is not None or seeds is not None:
         table = {**({"seeds": seeds} if seeds else {}), **(axes or {})}
         asked.overrides.append(("sweep", toml_value(table)))
     where = Where(jobs, on, Shard.parse(shard) if shard else None)
-    return perform(asked, where, Path(out) if out is not None else None, Progress(""))
+    shown = Progress("sweep", quiet=not progress)
+    return perform(asked, where, Path(out) if out is not None else None, shown)
 
 
 def perform(asked: Request, where: Where, out: Path | None, progress: Progress) -> Sweep:

@@ -1,4 +1,8 @@
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +111,47 @@ def test_the_schema_describes_scenarios() -> None:
 
 def test_the_wheel_is_a_release_build() -> None:
     assert multihop.build_profile() == "release"
+
+
+LONG = """
+import sys
+import multihop
+from scenarios import chain
+print("ready", flush=True)
+long = chain(duration=1e7)
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["multihop.run(long)", "multihop.run_all([long] * 4, jobs=2)", "multihop.sweep(long, seeds=4, jobs=2)"],
+)
+def test_an_interrupt_ends_a_run_that_would_take_hours(call: str) -> None:
+    folder = Path(__file__).parent
+    program = [sys.executable, "-c", LONG.format(call=call)]
+    process = subprocess.Popen(program, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert "KeyboardInterrupt" in told
+    assert process.returncode not in (0, None)
+
+
+def test_zero_jobs_are_refused_in_words() -> None:
+    with pytest.raises(ValueError, match="jobs is 0, allowed: 1 or more"):
+        multihop.run_all([chain()], jobs=0)
+    with pytest.raises(ValueError, match="jobs is 0, allowed: 1 or more"):
+        multihop.sweep(chain(), jobs=0)
+
+
+def test_traces_and_series_are_tables(tmp_path: Path) -> None:
+    result = multihop.run(
+        chain(record={"every": 1.0, "what": ["cwnd"]}), trace=tmp_path / "t.txt", series=tmp_path / "s.csv"
+    )
+    trace = multihop.read_trace(tmp_path / "t.txt")
+    assert {"time", "node", "evt", "pkt", "seq"} <= set(trace.columns)
+    assert trace["time"].is_sorted()
+    assert multihop.read_series(tmp_path / "s.csv").equals(result.series)

@@ -115,3 +115,29 @@ def test_a_sweep_needs_axes_that_exist() -> None:
         multihop.sweep(chain())
     with pytest.raises(multihop.ScenarioError, match=r"topology\.hop"):
         multihop.sweep(chain(), axes={"topology.hop": [1, 2]})
+
+
+def test_a_sweep_is_drawn_over_one_axis_and_by_another() -> None:
+    swept = multihop.sweep(chain(), axes=AXES, seeds=2)
+    assert repr(swept) == "<Sweep of 8 runs over flow.*.transport, topology.hops>"
+    assert "<table" in swept._repr_html_()
+    figure = swept.plot("hops", by="transport")
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "hops"
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["newreno", "tcp-2"]
+    with pytest.raises(ValueError, match=r"no axis 'speed', allowed: transport, hops"):
+        swept.plot("speed")
+    with pytest.raises(ValueError, match=r"also varies flow\.\*\.transport"):
+        swept.plot("hops")
+    with pytest.raises(ValueError, match=r"no metric 'goodput', allowed: .*totals\.goodput_kbps"):
+        swept.plot("hops", "goodput", by="transport")
+
+
+def test_a_sweep_shows_its_progress_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr("multihop.progress.PATIENCE", 0.0)
+    multihop.sweep(chain(), seeds=2, jobs=1)
+    assert capsys.readouterr().err == ""
+    multihop.sweep(chain(), seeds=2, jobs=1, progress=True)
+    assert "sweep: 1 of 2 runs" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 import multihop._core as _core
 from multihop import report
 from multihop.experiments.study import Study, Values
+from multihop.results import read_trace
 
 SHOWN = 40
 """Lines of a packet trace."""
@@ -142,7 +143,7 @@ def inhibition(study: Study) -> None:
 def packets(study: Study, cell: Values, seed: int) -> pl.DataFrame:
     """The events of TCP's packets in one run, as Holland and Vaidya's Table 1 has them."""
     with traced(study, cell, seed) as trace:
-        events = pl.read_csv(trace, separator="\t", infer_schema_length=None)
+        events = read_trace(trace)
     chosen = events.filter(pl.col("evt").is_in(["s", "r", "D"]), pl.col("pkt").is_in(["tcp", "tpa", "ack"]))
     return chosen.select("evt", "time", "node", "seq", "pkt", "resn")
 
