@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ from multihop.results import Result
 from multihop.scenario import Request, Source, request
 
 File = str | os.PathLike[str]
+
+SIGNALS = 0.1
+"""Seconds between checks for an interrupt from the keyboard."""
 
 
 def run(
@@ -67,17 +70,21 @@ def run_all(
     shown = Progress("runs", quiet=not progress)
     shown.begin(len(listed))
     cancelled = _core.Flag()
-    with ThreadPoolExecutor(processors(jobs)) as pool:
+    pool = ThreadPoolExecutor(processors(jobs))
+    try:
         started = [pool.submit(_run_one, one, cancelled) for one in listed]
-        try:
-            for finished in as_completed(started):
+        waiting = set(started)
+        while waiting:
+            # A signal that another thread receives does not wake this one.
+            ended, waiting = wait(waiting, timeout=SIGNALS, return_when=FIRST_COMPLETED)
+            for finished in ended:
                 finished.result()
                 shown.step()
-            return [finished.result() for finished in started]
-        finally:
-            cancelled.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            shown.end()
+        return [finished.result() for finished in started]
+    finally:
+        cancelled.set()
+        pool.shutdown(cancel_futures=True)
+        shown.end()
 
 
 def processors(jobs: int | None) -> int:

@@ -144,7 +144,7 @@ def test_zero_jobs_are_refused_in_words() -> None:
     with pytest.raises(ValueError, match="jobs is 0, allowed: 1 or more"):
         multihop.run_all([chain()], jobs=0)
     with pytest.raises(ValueError, match="jobs is 0, allowed: 1 or more"):
-        multihop.sweep(chain(), jobs=0)
+        multihop.sweep(chain(), seeds=2, jobs=0)
 
 
 def test_traces_and_series_are_tables(tmp_path: Path) -> None:
