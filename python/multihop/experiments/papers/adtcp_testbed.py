@@ -78,7 +78,7 @@ TESTBED = Experiment(
     "signal ADTCP is 30% faster, with a walking receiver more than twice as fast.",
     scenario={
         "duration": 300.0,
-        "mac": {"flavour": "standard", "rts_threshold": 0},
+        "mac": {"arp": "ns2", "flavour": "standard", "rts_threshold": 0},
         "topology": {"kind": "chain", "hops": HOPS, "spacing": SPACING},
         "routing": {"protocol": "static"},
         "flow": [{"from": 0, "to": HOPS, "transport": PATIENT}, {"from": 0, "to": HOPS, "transport": {"kind": "reno", **LINUX}}],

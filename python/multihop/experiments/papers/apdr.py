@@ -42,7 +42,11 @@ TCP_WINDOW = Unstated(
 )
 TCP = {"kind": "newreno", "preset": "rfc", "window_max": WINDOW}
 AT_WINDOW = {"window": WINDOW}
-BASE: dict[str, Any] = {"radio": RADIO, "mac": {"flavour": "standard", "rts_threshold": "off"}, "routing": {"protocol": "olsr"}}
+BASE: dict[str, Any] = {
+    "radio": RADIO,
+    "mac": {"arp": "ns2", "flavour": "standard", "rts_threshold": "off"},
+    "routing": {"protocol": "olsr"},
+}
 TABLE_1 = {0.2: 551.0, 0.4: 1121.0, 0.6: 5052.0, 0.8: 29081.0}
 OSCILLATION = Experiment(
     id="apdr-oscillation",

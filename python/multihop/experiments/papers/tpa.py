@@ -40,7 +40,7 @@ LINUX = {"preset": "linux", "sack": False, "timestamps": "off", "delack": "linux
 TESTBED = {
     "duration": 210.0,
     "warmup": 30.0,
-    "mac": {"flavour": "standard", "rts_threshold": 100},
+    "mac": {"arp": "ns2", "flavour": "standard", "rts_threshold": 100},
     "flow": [{"transport": "newreno", "start": 30.0}],
 }
 AODV = {"protocol": "aodv", "preset": "uu", "link_failure": "hello"}

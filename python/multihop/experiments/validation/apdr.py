@@ -38,7 +38,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "APDR 0.8, HELLOs first": {**APDR[HIGH], "hellos_wait": False},
     "ETX": {"protocol": "apdr", "metric": "etx"},
 }
-MAC = {"flavour": "standard", "rts_threshold": "off"}
+MAC = {"arp": "ns2", "flavour": "standard", "rts_threshold": "off"}
 PAPER = "D. Triantafyllidou, K. Al Agha, Improve TCP Performance in Ad Hoc Networks, with Delay Routing and Path Reservation, 2009"
 BASE: dict[str, Any] = {"warmup": START, "radio": {"rate": "11M"}, "mac": MAC}
 DIAMOND: dict[str, Any] = {
