@@ -27,7 +27,8 @@ fn allocations_and_events(seconds: u32) -> (u64, u64) {
     let source = Source::Toml { text, name: "warm".to_owned() };
     let scenario = Scenario::load(&source, &[]).expect("a valid scenario");
     let before = ALLOCATOR.count();
-    let result = run(&scenario, Outputs::default(), &mut |_| {}).expect("a run without outputs");
+    let result =
+        run(&scenario, Outputs::default(), &mut multihop_sim::unattended).expect("a run without outputs");
     (ALLOCATOR.count() - before, result.events)
 }
 

@@ -111,7 +111,7 @@ fn a_damaged_line_of_a_journal_is_skipped() {
     let folder = std::env::temp_dir().join(format!("multihop-damaged-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let run = plan(SWEPT, &[]).unwrap().run(0).unwrap();
-    let entry = perform(&run.key, &run.scenario).unwrap();
+    let entry = perform(&run.key, &run.scenario, &mut unattended).unwrap();
     let line = entry.to_line();
     let at = line.find("\"seed\":").unwrap() + "\"seed\":".len();
     for digit in b'0'..=b'9' {
@@ -150,7 +150,11 @@ fn a_run_ends_at_the_first_failed_write_of_its_trace() {
     let trace = FullDisk(5000, Arc::clone(&failures));
     let outputs = multihop_sim::Outputs { trace: Some(Box::new(trace)), ..Default::default() };
     let mut last = 0.0;
-    let error = multihop_sim::run(&scenario, outputs, &mut |share| last = share).unwrap_err();
+    let error = multihop_sim::run(&scenario, outputs, &mut |share| {
+        last = share;
+        unattended(share)
+    })
+    .unwrap_err();
     assert!(error.to_string().starts_with("cannot write an output of the run: "), "{error}");
     assert_eq!(failures.load(Ordering::Relaxed), 1);
     assert!(last < 1.0, "the run went on to its end");
