@@ -17,7 +17,11 @@ fuzz_target!(|data: &[u8]| {
             if scenario.topology.nodes() <= 20 && scenario.flows.len() <= 4 && !searches {
                 scenario.duration = scenario.duration.min(SHORT);
                 scenario.warmup = scenario.warmup.min(SHORT / 2);
-                let _ = multihop_sim::run(&scenario, multihop_sim::Outputs::default(), &mut |_| {});
+                let _ = multihop_sim::run(
+                    &scenario,
+                    multihop_sim::Outputs::default(),
+                    &mut multihop_sim::unattended,
+                );
             }
         }
     }
