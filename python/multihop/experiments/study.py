@@ -59,6 +59,8 @@ class Experiment:
     metrics: Sequence[Metric]
     quick: Effort
     full: Effort
+    left_out: Callable[[Values], bool] = lambda _: False
+    """Combinations of values that mean nothing and are not run."""
     drawn: Callable[[int], Settings] | None = None
     """What else the seed of a run decides."""
     level: float = 0.95
@@ -136,7 +138,8 @@ class Study:
 
     def cells(self) -> Iterator[Values]:
         """Every combination; the last axis varies fastest."""
-        return itertools.product(*(axis.values for axis in self.axes))
+        every = itertools.product(*(axis.values for axis in self.axes))
+        return (cell for cell in every if not self.experiment.left_out(cell))
 
     def request(self, cell: Values, seed: int) -> Request:
         """The scenario of one run."""

@@ -278,6 +278,7 @@ STATE_TEXT = (
 )
 
 
+TCP_ROWS = {row.name for row in ROWS if not row.tpa}
 HOLD = Experiment(
     id="tpa-hold",
     paper=PAPER,
@@ -290,6 +291,7 @@ HOLD = Experiment(
         Axis("row", {row.name: row.settings for row in ROWS}),
         Axis("rule", RULES),
     ],
+    left_out=lambda cell: cell[0] in TCP_ROWS and cell[1] != PROFILE,
     metrics=(GOODPUT, RTX, INSTANT),
     quick=Effort(1, {"duration": 120.0}),
     full=Effort(3, {"duration": 120.0}),
