@@ -88,3 +88,15 @@ def test_the_demonstration_wants_an_interval(capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit):
         demo.main(["--seeds", "1"])
     assert "at least 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["papers", "list"], ["schema"]])
+def test_a_reader_that_closes_the_pipe_ends_the_command_quietly(words: list[str]) -> None:
+    with subprocess.Popen(
+        [COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 128 + signal.SIGPIPE

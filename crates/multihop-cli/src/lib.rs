@@ -54,12 +54,16 @@ pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
             eprintln!("multihop: {what} left out");
             3
         }
+        Err(CommandError::Other(error)) if error.is::<output::Closed>() => 128 + SIGPIPE,
         Err(CommandError::Other(error)) => {
             eprintln!("multihop: {error:#}");
             1
         }
     }
 }
+
+/// The number of the signal that ends a program whose output nobody reads.
+const SIGPIPE: i32 = 13;
 
 /// Why a command failed.
 enum CommandError {

@@ -1,6 +1,6 @@
 //! Standard output and files.
 
-use std::fmt::Arguments;
+use std::fmt::{self, Arguments};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -9,8 +9,23 @@ use anyhow::Context;
 
 /// Prints one line on standard output.
 pub(crate) fn line(text: Arguments<'_>) -> anyhow::Result<()> {
-    writeln!(io::stdout().lock(), "{text}").context("cannot write to standard output")
+    match writeln!(io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+        written => written.context("cannot write to standard output"),
+    }
 }
+
+/// The reader of standard output has closed it, as `head` does when it has seen enough.
+#[derive(Debug)]
+pub(crate) struct Closed;
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("standard output was closed")
+    }
+}
+
+impl std::error::Error for Closed {}
 
 /// Prints one JSON document on standard output.
 pub(crate) fn json(document: &impl serde::Serialize, pretty: bool) -> anyhow::Result<()> {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -81,10 +83,16 @@ def main(arguments: Sequence[str]) -> int:
         one.add_argument("--json", action="store_true", help="print one JSON document on standard output")
     options = parser.parse_args(arguments)
     try:
-        return COMMANDS[options.command](options)
+        status = COMMANDS[options.command](options)
+        sys.stdout.flush()
+        return status
     except KeyError as error:
         print(f"multihop papers: {error.args[0]}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # The reader has seen enough, as `head` does. What is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         print(f"multihop papers: {place}{error.strerror or error}", file=sys.stderr)
