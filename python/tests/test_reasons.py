@@ -14,6 +14,7 @@ from multihop.experiments.verdicts import NOT_HELD
 PAPERS = [one for one in EXPERIMENTS if one.paper != VALIDATION]
 INDEX = Path(__file__).parents[2] / "docs/papers" / NAME
 UNITS = r"%|kb/s|Mb/s|ms\b|s\b|m/s|m\b|kB|segments|packets|times|timeouts|losses|samples"
+MOST_NOT_KNOWN = 6
 MEASURED = re.compile(rf"[\d.,]*\d(?: (?:to|and) [\d.]+)? ?(?:{UNITS})")
 
 
@@ -45,4 +46,4 @@ def test_every_claim_that_is_not_held_has_a_kind() -> None:
             reason = declared.get(claim)
             kinds[claim] = row.get("reason", "") if reason is None else reason.kind
     assert [claim for claim, kind in kinds.items() if not kind] == []
-    assert list(kinds.values()).count(Kind.NOT_KNOWN) <= 5
+    assert list(kinds.values()).count(Kind.NOT_KNOWN) <= MOST_NOT_KNOWN

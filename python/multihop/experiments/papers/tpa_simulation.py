@@ -122,7 +122,12 @@ def by_range(experiment: Experiment) -> Experiment:
         for metric, cells in experiment.published.items()
     }
     claims = [
-        replace(claim, of={"sense": 550.0, **claim.of}, against={"sense": 550.0, **(claim.against or {})}) for claim in experiment.claims
+        replace(
+            claim,
+            of={"sense": 550.0, **claim.of},
+            against=None if claim.against is None else {"sense": 550.0, **claim.against},
+        )
+        for claim in experiment.claims
     ]
     return replace(
         experiment,
