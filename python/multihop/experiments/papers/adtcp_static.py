@@ -26,11 +26,11 @@ STATIC = Experiment(
     full=Effort(12),
     claims=[
         versus(
-            "ADTCP delivers at least 90% of what NewReno with timestamps delivers",
+            "ADTCP delivers at least 95% of what NewReno with timestamps delivers",
             "goodput",
             "adtcp",
             "newreno, timestamps",
-            at_least=0.9,
+            at_least=0.95,
             each={"layout": list(STANDING)},
         ),
     ],

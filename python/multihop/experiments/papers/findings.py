@@ -251,6 +251,15 @@ def dynamic_acks(study: Study) -> str:
     )
 
 
+def bound_of_udp(study: Study) -> str:
+    """How near to a source of constant rate delayed ACKs come."""
+    return (
+        f"Beside paced UDP, TCP-AP with synchronised clocks delivers {changes(study, 'tcp-ap-sync+dyn', 'udp')} hops with the receiver's timer "
+        f"of 0.1 s, {changes(study, 'tcp-ap-sync+dyn, 0.3 s', 'udp')} hops with 0.3 s, and {changes(study, 'tcp-ap-sync+da', 'udp')} hops "
+        "with one ACK for two segments. The paper's timer is not in its text."
+    )
+
+
 def alternating(study: Study) -> str:
     """Two NewReno flows side by side."""
     return (
