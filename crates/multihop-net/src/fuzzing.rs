@@ -17,7 +17,7 @@ use crate::protection::encrypted::credentials::{Credentials, ListenerKey};
 use crate::protection::encrypted::session::{Hello, Session};
 use crate::protection::encrypted::{Proof, Rotation, SecureDatagram};
 use crate::transport::TransportName;
-use crate::{perf, tunnel};
+use crate::{code, perf, tunnel};
 
 /// A parsed datagram of the encrypted protocol emits the same bytes.
 pub fn message(bytes: &[u8]) {
@@ -62,6 +62,11 @@ pub fn files(bytes: &[u8]) {
 /// A message of a measurement.
 pub fn perf(bytes: &[u8]) {
     perf::check(bytes);
+}
+
+/// The input of both ends of a code.
+pub fn code(bytes: &[u8]) {
+    block_on(code::check(bytes));
 }
 
 /// The input of both ends of a tunnel.

@@ -1,6 +1,6 @@
 //! The addresses of this host.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
@@ -23,6 +23,22 @@ pub fn reachable_at(local: SocketAddr) -> Vec<IpAddr> {
     found
 }
 
+/// The broadcast addresses of the IPv4 networks of all interfaces, the loopback included.
+pub(crate) fn broadcast_addresses() -> Vec<Ipv4Addr> {
+    let Ok(all) = getifaddrs() else { return Vec::new() };
+    let up = all.filter(|one| one.flags.contains(InterfaceFlags::IFF_UP));
+    let mut found: Vec<_> = up
+        .filter_map(|one| {
+            let [address, mask] =
+                [one.address?, one.netmask?].map(|it| it.as_sockaddr_in().map(|it| it.ip()));
+            Some(address? | !mask?)
+        })
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
 fn of_interfaces() -> Vec<IpAddr> {
     let Ok(all) = getifaddrs() else { return Vec::new() };
     let up = all.filter(|one| one.flags.contains(InterfaceFlags::IFF_UP));
@@ -42,6 +58,11 @@ fn is_reachable(address: &IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_loopback_network_can_be_asked() {
+        assert!(broadcast_addresses().contains(&Ipv4Addr::new(127, 255, 255, 255)));
+    }
 
     #[test]
     fn a_socket_for_all_addresses_has_those_of_the_host() {

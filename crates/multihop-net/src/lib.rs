@@ -20,6 +20,7 @@ mod transport;
 
 #[cfg(unix)]
 pub mod bridge;
+pub mod code;
 pub mod files;
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -71,6 +71,11 @@ impl TpaStream {
         self.shared.lock().hub.peer_key(self.id)
     }
 
+    /// What distinguishes an encrypted connection from all others; the same at both ends.
+    pub(crate) fn binding(&self) -> Option<[u8; 32]> {
+        self.shared.lock().hub.binding(self.id)
+    }
+
     /// The statistics of the connection.
     pub fn stats(&self) -> Stats {
         self.shared.lock().hub.stats(self.id).expect("the hub keeps what a stream holds")

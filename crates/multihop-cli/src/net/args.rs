@@ -13,13 +13,20 @@ use crate::values::key_value;
 
 /// `multihop send`.
 #[derive(Parser)]
+#[command(override_usage = "multihop send [OPTIONS] PATH...\n       \
+    multihop send [OPTIONS] PATH... HOST[:PORT] <--token WORD | --key FILE | --plain>")]
 pub(crate) struct SendArgs {
-    /// Files and folders; - is standard input.
+    /// Files and folders; - is standard input. Without a host, a code of four words is printed, which the other host
+    /// passes to multihop recv. With --token, --key or --plain, the last argument is the host that runs multihop
+    /// recv; its port is 7450 unless given.
     #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
-    /// Host of the receiver; its port is 7450 unless given.
-    #[arg(value_name = "HOST[:PORT]", value_parser = files_at)]
-    pub(crate) to: Address,
+    pub(crate) arguments: Vec<PathBuf>,
+    /// With a code: address to listen on; the default port is 7453, or another one if that is taken.
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = codes_at, conflicts_with = "security")]
+    pub(crate) listen: Option<Address>,
+    /// With a code: seconds after which nobody can begin to use it; default 600.
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true, conflicts_with = "security")]
+    pub(crate) expire: Option<Duration>,
     /// Name under which the receiver stores standard input.
     #[arg(long, value_name = "NAME", default_value = "stdin")]
     pub(crate) name: String,
@@ -56,11 +63,19 @@ impl From<LinksArg> for Links {
 /// `multihop recv`.
 #[derive(Parser)]
 pub(crate) struct RecvArgs {
+    /// The code that multihop send printed: four words. Fetches its files, and ends.
+    #[arg(value_name = "WORDS", conflicts_with_all = ["listen", "once", "security", "silent"])]
+    pub(crate) words: Vec<String>,
+    /// With a code: the host of the sender; its port is 7453 unless given. Without this option the sender is searched
+    /// in the local network (IPv4).
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = codes_at, requires = "words")]
+    pub(crate) at: Option<Address>,
     /// Address to listen on; the port is 7450 unless given.
     #[arg(long, value_name = "HOST[:PORT]", default_value = "0.0.0.0", value_parser = files_at)]
     pub(crate) listen: Address,
-    /// Folder to write to, created if missing; - is standard output, for one file.
-    #[arg(long, value_name = "DIR")]
+    /// Folder to write to, created if missing; - is standard output, for one file. With a code the default is the
+    /// current folder.
+    #[arg(long, value_name = "DIR", required_unless_present = "words", default_value = ".")]
     pub(crate) to: PathBuf,
     /// Exit after the first complete transfer.
     #[arg(long)]
@@ -297,8 +312,13 @@ pub(crate) struct NetArgs {
     pub(crate) verbose: u8,
 }
 
-fn files_at(text: &str) -> Result<Address, String> {
+/// The host that receives files.
+pub(crate) fn files_at(text: &str) -> Result<Address, String> {
     address(text, FILES)
+}
+
+fn codes_at(text: &str) -> Result<Address, String> {
+    address(text, CODES)
 }
 
 fn perf_at(text: &str) -> Result<Address, String> {
@@ -338,6 +358,8 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 /// Default port of `recv`.
 pub(crate) const FILES: u16 = 7450;
+/// Default port of `send` with a code.
+pub(crate) const CODES: u16 = 7453;
 /// Default port of `perf --listen`.
 const PERF: u16 = 7451;
 /// Default port of a gateway.

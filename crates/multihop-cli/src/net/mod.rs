@@ -10,7 +10,7 @@ mod send;
 mod settings;
 mod tunnel;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -103,6 +103,15 @@ fn announce(
 /// The first address of a host.
 async fn first(address: &Address) -> anyhow::Result<SocketAddr> {
     address.look_up().await?.first().copied().context("the name resolves to no address")
+}
+
+/// HOST[:PORT] for the command line of another host; `usual` is the port that it need not say.
+fn host(address: IpAddr, port: u16, usual: u16) -> String {
+    match address {
+        IpAddr::V4(address) if port == usual => address.to_string(),
+        IpAddr::V6(address) if port == usual => format!("[{address}]"),
+        address => SocketAddr::new(address, port).to_string(),
+    }
 }
 
 /// Writes the log to standard error: warnings, and more with `--verbose`.

@@ -7,19 +7,29 @@ use std::path::Path;
 
 use anyhow::Context;
 use indicatif::MultiProgress;
+use multihop_net::code::{Code, redeem};
 use multihop_net::files::{self, Options, Served, Target, Watcher};
-use multihop_net::{Token, TpaListener, reachable_at};
+use multihop_net::{Token, TpaListener, TpaStream, reachable_at};
 use multihop_scenario::Extensions;
 use serde_json::json;
 
 use super::args::{FILES, RecvArgs};
 use super::meter::{Form, Meter, event, members, sentence};
-use super::{announce, open, run};
+use super::{announce, host, open, run, settings};
 use crate::{CommandError, output};
 
-/// Receives files and folders.
+/// Receives files and folders: from every sender that connects, or from the one that has this code.
 pub(crate) fn recv(args: &RecvArgs, extensions: &Extensions) -> Result<(), CommandError> {
+    let code: Option<Code> = match args.words.join(" ") {
+        words if words.is_empty() => None,
+        words => {
+            Some(words.parse().map_err(|problem| CommandError::Usage(format!("invalid code: {problem}")))?)
+        }
+    };
     let into_stream = args.to == Path::new("-");
+    if args.transfer.json && into_stream {
+        return Err(CommandError::Usage("--json cannot be used with --to -".to_owned()));
+    }
     if !into_stream {
         make(&args.to).with_context(|| format!("cannot create the folder {}", args.to.display()))?;
     }
@@ -33,8 +43,11 @@ pub(crate) fn recv(args: &RecvArgs, extensions: &Extensions) -> Result<(), Comma
             }
             output::line(format_args!("{line}"))
         };
-        if args.transfer.json && into_stream {
-            return Err(CommandError::Usage("--json cannot be used with --to -".to_owned()));
+        if let Some(code) = code {
+            let config = settings::with_code(&args.net, &args.transfer.usual(), extensions)?;
+            let stream =
+                redeem(&code, args.at.as_ref(), config).await.context("cannot fetch by this code")?;
+            return one(args, stream).await;
         }
         let (listener, token) = open(&args.listen, &args.net, &args.transfer.usual(), extensions).await?;
         if args.transfer.json {
@@ -50,7 +63,10 @@ pub(crate) fn recv(args: &RecvArgs, extensions: &Extensions) -> Result<(), Comma
                 commands.into_iter().try_for_each(|command| say(format!("  {command}")))?;
             }
         }
-        if into_stream { stream(args, &listener).await } else { folder(args, &listener).await }
+        if !into_stream {
+            return folder(args, &listener).await;
+        }
+        one(args, listener.accept().await.context("cannot accept connections any more")?).await
     })
 }
 
@@ -85,15 +101,25 @@ async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), CommandEr
     Ok(broken?)
 }
 
-/// Writes one file to standard output, from one transfer.
-async fn stream(args: &RecvArgs, listener: &TpaListener) -> Result<(), CommandError> {
-    let stream = listener.accept().await.context("cannot accept connections any more")?;
-    let from = stream.peer_addr().to_string();
-    let mut meter = Meter::new(&MultiProgress::new(), Form::of(&args.transfer), from);
-    let target = Target::Stream(Box::new(tokio::io::stdout()));
+/// Receives over this connection only.
+async fn one(args: &RecvArgs, stream: TpaStream) -> Result<(), CommandError> {
+    let (form, from) = (Form::of(&args.transfer), stream.peer_addr().to_string());
+    let mut meter = Meter::new(&MultiProgress::new(), form, from.clone());
+    let into_stream = args.to == Path::new("-");
+    let target = if into_stream {
+        Target::Stream(Box::new(tokio::io::stdout()))
+    } else {
+        Target::Folder(args.to.clone())
+    };
     let received = files::receive(stream, target, options(args), &mut |progress| meter.show(progress)).await;
+    if let (Form::Json, Err(error)) = (form, &received) {
+        event("failed", &from, json!({ "error": error.to_string() }));
+    }
     match meter.end(&received.map_err(anyhow::Error::from)?) {
-        Some(sentence) if !args.transfer.quiet => eprintln!("received {sentence}"),
+        Some(sentence) if into_stream && !args.transfer.quiet => eprintln!("received {sentence}"),
+        Some(sentence) if !args.transfer.quiet => {
+            output::line(format_args!("received {sentence} from {from}"))?
+        }
         _ => {}
     }
     Ok(())
@@ -111,14 +137,8 @@ fn commands(args: &RecvArgs, local: SocketAddr, token: Option<&Token>) -> Vec<St
         None if args.net.key.is_some() => "--key FILE".to_owned(),
         None => "--token WORD".to_owned(),
     };
-    let command = |address: IpAddr| {
-        let to = match (local.port(), address) {
-            (FILES, IpAddr::V4(address)) => address.to_string(),
-            (FILES, IpAddr::V6(address)) => format!("[{address}]"),
-            (port, address) => SocketAddr::new(address, port).to_string(),
-        };
-        format!("multihop send PATH... {to} {security}")
-    };
+    let command =
+        |address: IpAddr| format!("multihop send PATH... {} {security}", host(address, local.port(), FILES));
     reachable_at(local).into_iter().map(command).collect()
 }
 

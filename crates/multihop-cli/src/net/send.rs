@@ -1,54 +1,159 @@
 //! `multihop send`.
 
 use std::io;
-use std::path::Path;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use indicatif::MultiProgress;
+use multihop_net::code::Offer;
 use multihop_net::files::{self, Options, Sources};
-use multihop_net::{Config, TpaStream, dial};
+use multihop_net::tunnel::{Address, Host};
+use multihop_net::{Config, TpaStream, dial, reachable_at};
 use multihop_scenario::Extensions;
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::args::SendArgs;
+use super::args::{CODES, SendArgs, files_at};
 use super::meter::{Form, Meter, event};
-use super::{run, settings};
+use super::{first, host, run, settings};
 use crate::{CommandError, output};
 
-/// Sends files and folders to a receiver.
+/// Sends files and folders: to a receiver, or to whoever has the code that it prints.
 pub(crate) fn send(args: &SendArgs, extensions: &Extensions) -> Result<(), CommandError> {
+    if !settings::has_security(&args.net) {
+        return with_code(args, extensions);
+    }
+    let (to, paths) = args.arguments.split_last().expect("clap requires an argument");
+    let to = receiver(to).map_err(CommandError::Usage)?;
+    if paths.is_empty() {
+        return Err(CommandError::Usage(format!("nothing to send: pass PATH before the host {to}")));
+    }
     let config = settings::connecting(&args.net, &args.transfer.usual(), extensions)?;
-    let options = Options { patience: args.transfer.patience, ..Options::default() };
     run(args.net.verbose, async {
-        let sources = sources(args).map_err(anyhow::Error::from)?;
+        let sources = sources(args, paths).map_err(anyhow::Error::from)?;
         let left_out = sources.left_out();
-        let stream = connect(args, &config).await;
-        let stream = stream.with_context(|| format!("cannot connect to {}", args.to))?;
-        let form = Form::of(&args.transfer);
-        let mut meter = Meter::new(&MultiProgress::new(), form, stream.peer_addr().to_string());
-        let mut stream = AbortUnlessDone { stream, is_done: false };
-        let sent =
-            files::send(&mut stream.stream, sources, options, &mut |progress| meter.show(progress)).await;
-        stream.is_done = sent.is_ok();
-        if let (Form::Json, Err(error)) = (form, &sent) {
-            event("failed", &args.to.to_string(), json!({ "error": error.to_string() }));
-        }
-        match meter.end(&sent.map_err(anyhow::Error::from)?) {
-            Some(sentence) if !args.transfer.quiet => output::line(format_args!("sent {sentence}"))?,
-            _ => {}
-        }
-        if left_out > 0 { Err(CommandError::LeftOut(left_out)) } else { Ok(()) }
+        let stream = connect(args, &to, &config).await;
+        let stream = stream.with_context(|| format!("cannot connect to {to}"))?;
+        let sent = transfer(args, sources, stream).await.map_err(anyhow::Error::from)?;
+        finish(sent, left_out)
     })
 }
 
+/// Sends to whoever has the code.
+fn with_code(args: &SendArgs, extensions: &Extensions) -> Result<(), CommandError> {
+    let paths = &args.arguments;
+    if let Some(last) = paths.last().filter(|last| !is_input(last) && !last.exists()) {
+        let text = format!(
+            "'{}' is not a file or folder; to send to a host, pass --token, --key or --plain as well",
+            last.display()
+        );
+        return Err(CommandError::Usage(text));
+    }
+    let config = settings::with_code(&args.net, &args.transfer.usual(), extensions)?;
+    run(args.net.verbose, async {
+        let first = sources(args, paths).map_err(anyhow::Error::from)?;
+        let (left_out, mut first) = (first.left_out(), Some(first));
+        let offer = open(args, config).await?;
+        show(args, &offer)?;
+        let send = async |stream| -> anyhow::Result<_> {
+            let sources = first.take().map_or_else(|| sources(args, paths), Ok)?;
+            Ok(transfer(args, sources, stream).await?)
+        };
+        // Standard input can be read only once.
+        let once = paths.iter().any(|path| is_input(path));
+        let retry = |error: &anyhow::Error| {
+            let may = !once
+                && matches!(error.downcast_ref(), Some(error) if !matches!(error, files::Error::Here(_)));
+            if may {
+                eprintln!("multihop: {error}; the code is still valid");
+            }
+            may
+        };
+        finish(offer.serve(send, retry).await?, left_out)
+    })
+}
+
+/// Listens with a new code.
+async fn open(args: &SendArgs, config: Config) -> anyhow::Result<Offer> {
+    let any = Address { host: Host::Ip(Ipv4Addr::UNSPECIFIED.into()), port: CODES };
+    let at = first(args.listen.as_ref().unwrap_or(&any)).await?;
+    let lifetime = args.expire.unwrap_or(LIFETIME);
+    let opened = match Offer::open(at, config.clone(), lifetime).await {
+        // Somebody else on this host is sending.
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && args.listen.is_none() => {
+            Offer::open(SocketAddr::new(at.ip(), 0), config, lifetime).await
+        }
+        opened => opened,
+    };
+    opened.with_context(|| format!("cannot listen on {at}"))
+}
+
+/// Prints what the other host needs.
+fn show(args: &SendArgs, offer: &Offer) -> anyhow::Result<()> {
+    let (code, local) = (offer.code(), offer.local_addr());
+    let lifetime = args.expire.unwrap_or(LIFETIME).as_secs_f64();
+    let command = format!("multihop recv {code}");
+    let at = |address| format!("{command} --at {}", host(address, local.port(), CODES));
+    let elsewhere: Vec<_> = reachable_at(local).into_iter().map(at).collect();
+    if args.transfer.json {
+        let members = json!({
+            "code": code.to_string(), "address": local, "seconds": lifetime, "recv": command, "recv_at": elsewhere,
+        });
+        event("code", "", members);
+        return Ok(());
+    }
+    output::line(format_args!("code: {code}"))?;
+    if let Some(problem) = offer.unseen() {
+        eprintln!("the code cannot be found in the local network, the other host needs --at: {problem}");
+    }
+    if args.transfer.quiet {
+        return Ok(());
+    }
+    output::line(format_args!("on the other host, in the same network:\n  {command}\nelsewhere:"))?;
+    elsewhere.iter().try_for_each(|command| output::line(format_args!("  {command}")))?;
+    output::line(format_args!("the code is for one transfer, which must begin within {lifetime:.0} s"))
+}
+
+fn receiver(argument: &Path) -> Result<Address, String> {
+    let text = argument.to_str().ok_or_else(|| "HOST[:PORT]: not a text".to_owned())?;
+    files_at(text).map_err(|problem| format!("HOST[:PORT]: {problem}"))
+}
+
 /// Connects within the patience.
-async fn connect(args: &SendArgs, config: &Config) -> io::Result<TpaStream> {
+async fn connect(args: &SendArgs, to: &Address, config: &Config) -> io::Result<TpaStream> {
     let patience = args.transfer.patience;
-    timeout(patience, dial(&args.to, config)).await.unwrap_or_else(|_| {
+    timeout(patience, dial(to, config)).await.unwrap_or_else(|_| {
         let text = format!("the peer did not answer within {} s", patience.as_secs_f64());
         Err(io::Error::new(io::ErrorKind::TimedOut, text))
     })
+}
+
+/// Sends over this connection; returns the result as a line, if it is to be printed.
+async fn transfer(
+    args: &SendArgs,
+    sources: Sources,
+    stream: TpaStream,
+) -> Result<Option<String>, files::Error> {
+    let (form, peer) = (Form::of(&args.transfer), stream.peer_addr().to_string());
+    let options = Options { patience: args.transfer.patience, ..Options::default() };
+    let mut meter = Meter::new(&MultiProgress::new(), form, peer.clone());
+    let mut stream = AbortUnlessDone { stream, is_done: false };
+    let sent = files::send(&mut stream.stream, sources, options, &mut |progress| meter.show(progress)).await;
+    stream.is_done = sent.is_ok();
+    if let (Form::Json, Err(error)) = (form, &sent) {
+        event("failed", &peer, json!({ "error": error.to_string() }));
+    }
+    Ok(meter.end(&sent?).filter(|_| !args.transfer.quiet))
+}
+
+/// Prints the result.
+fn finish(sent: Option<String>, left_out: usize) -> Result<(), CommandError> {
+    if let Some(sentence) = sent {
+        output::line(format_args!("sent {sentence}"))?;
+    }
+    if left_out > 0 { Err(CommandError::LeftOut(left_out)) } else { Ok(()) }
 }
 
 /// A stream that is aborted if the transfer does not complete: otherwise unsent data would keep the receiver
@@ -66,13 +171,13 @@ impl Drop for AbortUnlessDone {
     }
 }
 
-fn sources(args: &SendArgs) -> Result<Sources, files::Error> {
+fn sources(args: &SendArgs, paths: &[PathBuf]) -> Result<Sources, files::Error> {
     let mut sources = Sources::new();
     if let Some(links) = args.links {
         sources = sources.links(links.into());
     }
-    for path in &args.paths {
-        if path == Path::new("-") {
+    for path in paths {
+        if is_input(path) {
             sources.add_stream(&args.name, Box::new(tokio::io::stdin()))?;
         } else {
             sources.add(path)?;
@@ -80,3 +185,11 @@ fn sources(args: &SendArgs) -> Result<Sources, files::Error> {
     }
     Ok(sources)
 }
+
+/// Whether a path stands for standard input.
+fn is_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// How long a code is valid.
+const LIFETIME: Duration = Duration::from_secs(600);

@@ -34,6 +34,24 @@ pub(super) fn connecting(
     config(args, usual, extensions, security)
 }
 
+/// For both ends of a transfer by a code, which replaces the security mode.
+pub(super) fn with_code(
+    args: &NetArgs,
+    usual: Usual<'_>,
+    extensions: &Extensions,
+) -> Result<Config, CommandError> {
+    config(args, usual, extensions, Security::Plain)
+}
+
+/// Whether the arguments or the environment have a security mode.
+pub(super) fn has_security(args: &NetArgs) -> bool {
+    args.plain || args.key.is_some() || token(args).is_some()
+}
+
+fn token(args: &NetArgs) -> Option<String> {
+    args.token.clone().or_else(|| std::env::var("MULTIHOP_TOKEN").ok())
+}
+
 fn config(
     args: &NetArgs,
     usual: Usual<'_>,
@@ -70,8 +88,7 @@ fn security(args: &NetArgs, end: End) -> Result<Option<Security>, CommandError> 
             Identity::load(key).context("cannot read the private key (multihop keygen creates one)")?;
         return Ok(Some(Security::Keys { identity, peers: peers(args, end)? }));
     }
-    let of_environment = || std::env::var("MULTIHOP_TOKEN").ok();
-    let Some(token) = args.token.clone().or_else(of_environment) else { return Ok(None) };
+    let Some(token) = token(args) else { return Ok(None) };
     match token.parse() {
         Ok(token) => Ok(Some(Security::Token(token))),
         Err(problem) => Err(CommandError::Usage(format!("invalid token: {problem}"))),

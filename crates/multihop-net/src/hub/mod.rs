@@ -262,6 +262,11 @@ impl Hub {
         self.connections.get(id).and_then(|connection| connection.protection.peer_key())
     }
 
+    /// What distinguishes an encrypted connection from all others; the same at both ends.
+    pub(crate) fn binding(&self, id: Id) -> Option<[u8; 32]> {
+        self.connections.get(id).and_then(|connection| connection.protection.binding())
+    }
+
     /// Whether no connection is left and none can be opened by a peer.
     pub fn is_finished(&self) -> bool {
         self.is_empty() && !self.listening

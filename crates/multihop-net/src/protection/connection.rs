@@ -102,6 +102,14 @@ impl Protection {
         }
     }
 
+    /// What distinguishes this connection from all others; the same at both ends.
+    pub(crate) fn binding(&self) -> Option<[u8; 32]> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Encrypted(session) => session.binding(),
+        }
+    }
+
     /// Why there will be no connection, as far as the listener says.
     pub(crate) fn refusal(&self) -> Option<Error> {
         match self {

@@ -490,7 +490,7 @@ fn errors_name_the_problem() {
     };
     let text = said(&["send", "nothing", "127.0.0.1", "--plain"], 1);
     assert!(text.ends_with("cannot read nothing: No such file or directory (os error 2)\n"), "{text}");
-    let text = said(&["send", "note", "127.0.0.1"], 2);
+    let text = said(&["perf", "127.0.0.1"], 2);
     assert!(text.starts_with("multihop: no security mode: pass --token, --key or --plain"), "{text}");
     let text = said(&["send", "note", "127.0.0.1", "--token", "abc"], 2);
     assert!(text.starts_with("multihop: invalid token: length is 3"), "{text}");

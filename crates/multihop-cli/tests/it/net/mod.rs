@@ -1,5 +1,6 @@
 //! The commands that use real networks, as processes on this host.
 
+mod code;
 mod files;
 mod keys;
 mod perf;

@@ -38,6 +38,9 @@ pub(crate) struct TrafficKeys {
     pub(crate) incoming: TrafficKey,
 }
 
+/// The hash of a handshake.
+pub(crate) type HandshakeHash = [u8; 32];
+
 /// The secret that a handshake begins with: 32 random bytes.
 pub(crate) type Ephemeral = Zeroizing<[u8; 32]>;
 
@@ -97,6 +100,11 @@ impl NoiseHandshake {
     /// The peer's key, once it has proved one.
     pub(crate) fn peer_key(&self) -> Option<PublicKey> {
         self.0.get_remote_static().and_then(|key| key.try_into().ok()).map(PublicKey::from_bytes)
+    }
+
+    /// The hash of all messages, which differs from that of every other handshake (Noise, section 11.2).
+    pub(crate) fn hash(&self) -> HandshakeHash {
+        self.0.get_handshake_hash().try_into().expect("BLAKE2s has 32 bytes")
     }
 
     /// The keys; `None` if messages of the handshake are missing.

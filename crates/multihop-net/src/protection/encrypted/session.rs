@@ -12,7 +12,7 @@ use super::credentials::{Credentials, ListenerKey};
 use super::established::{Established, InitiatorCopies, Unconfirmed};
 use super::initiating::Initiating;
 use super::message::{Content, SecureDatagram};
-use super::noise::{Ephemeral, NoiseHandshake, Proof, Ticket};
+use super::noise::{Ephemeral, HandshakeHash, NoiseHandshake, Proof, Ticket};
 use super::seal;
 use crate::error::Error;
 use crate::keys::PublicKey;
@@ -28,6 +28,8 @@ pub(crate) struct Session {
     /// The address and index of the peer, if it is the initiator.
     initiator: Option<(SocketAddr, u32)>,
     peer_key: Option<PublicKey>,
+    /// The hash of the handshake, once it is complete.
+    binding: Option<HandshakeHash>,
     stage: Stage,
     /// Whole datagrams that must be sent before anything else.
     pending: VecDeque<Vec<u8>>,
@@ -121,7 +123,7 @@ impl Session {
         stage: Stage,
     ) -> Self {
         let credentials = Arc::clone(credentials);
-        Self { credentials, index, initiator, peer_key: None, stage, pending: VecDeque::new() }
+        Self { credentials, index, initiator, peer_key: None, binding: None, stage, pending: VecDeque::new() }
     }
 
     /// The index by which the peer names this connection.
@@ -137,6 +139,11 @@ impl Session {
     /// The key that the peer has proved to have.
     pub(crate) fn peer_key(&self) -> Option<PublicKey> {
         self.peer_key
+    }
+
+    /// What both ends of this connection know, and those of every other connection do not have.
+    pub(crate) fn binding(&self) -> Option<HandshakeHash> {
+        self.binding
     }
 
     /// Why there will be no connection, as far as the listener says.
@@ -252,6 +259,7 @@ impl Session {
     }
 
     fn establish(&mut self, handshake: NoiseHandshake, remote: u32, unconfirmed: Unconfirmed) {
+        self.binding = Some(handshake.hash());
         self.stage = handshake.into_keys().map_or(Stage::Failed, |keys| {
             let rotation = self.credentials.rotation;
             Stage::Established(Box::new(Established::new(keys, remote, Some(unconfirmed), rotation)))

@@ -1,0 +1,238 @@
+//! How two ends of an encrypted connection prove to each other that they have the same code. The hash of the
+//! connection's handshake is part of the proof, so that nobody can be in between.
+
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use zeroize::Zeroizing;
+
+use super::cpace::{Common, Role, Run, Share, Tag};
+use super::guesses::Guesses;
+use super::words::Code;
+
+/// The hash of a connection's handshake.
+pub(super) type Binding = [u8; 32];
+
+/// Why an end did not accept the other.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error("the other end has another code")]
+    WrongCode = 1,
+    #[error("the code is no longer valid: it was guessed wrong too often")]
+    Ended = 2,
+    #[error("the other end does not speak this protocol, or another version of it")]
+    Protocol = 3,
+}
+
+impl From<Refusal> for io::Error {
+    fn from(refusal: Refusal) -> Self {
+        let kind = match refusal {
+            Refusal::WrongCode | Refusal::Ended => io::ErrorKind::PermissionDenied,
+            Refusal::Protocol => io::ErrorKind::InvalidData,
+        };
+        Self::new(kind, refusal)
+    }
+}
+
+/// The caller's part. Its proof comes first: a listener learns from it whether one guess is right.
+pub(super) async fn call<S>(stream: &mut S, code: &Code, binding: &Binding) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let secret = code.secret();
+    let run = Run::new(common(&secret, binding), Role::Caller, &*random()?);
+    stream.write_all(&[MAGIC, &run.share()[..]].concat()).await?;
+    stream.flush().await?;
+    status(stream).await?;
+    let mut share: Share = [0; 32];
+    stream.read_exact(&mut share).await?;
+    let tags = run.finish(&share).ok_or(Refusal::Protocol)?;
+    stream.write_all(tags.ours()).await?;
+    stream.flush().await?;
+    status(stream).await?;
+    let mut tag: Tag = [0; 64];
+    stream.read_exact(&mut tag).await?;
+    // A listener without the code cannot know whether to say that ours is wrong.
+    if tags.verify(&tag) { Ok(()) } else { Err(Refusal::WrongCode.into()) }
+}
+
+/// The listener's part. A caller uses up a guess by its proof; nothing that it gets before reveals whether a guess is
+/// right.
+pub(super) async fn answer<S>(
+    stream: &mut S,
+    code: &Code,
+    binding: &Binding,
+    guesses: &Guesses,
+) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let answered = async {
+        let mut magic = [0; MAGIC.len()];
+        stream.read_exact(&mut magic).await?;
+        if magic != *MAGIC {
+            return Err(Refusal::Protocol.into());
+        }
+        let mut share: Share = [0; 32];
+        stream.read_exact(&mut share).await?;
+        let secret = code.secret();
+        let run = Run::new(common(&secret, binding), Role::Listener, &*random()?);
+        let ours = *run.share();
+        let tags = run.finish(&share).ok_or(Refusal::Protocol)?;
+        stream.write_all(&[&[WELL][..], &ours].concat()).await?;
+        stream.flush().await?;
+        let mut tag: Tag = [0; 64];
+        stream.read_exact(&mut tag).await?;
+        let guess = guesses.take().ok_or(Refusal::Ended)?;
+        let ours = Zeroizing::new(*tags.ours());
+        if !tags.verify(&tag) {
+            return Err(Refusal::WrongCode.into());
+        }
+        guess.was_right();
+        stream.write_all(&[&[WELL][..], &ours[..]].concat()).await?;
+        stream.flush().await
+    };
+    let answered: io::Result<()> = answered.await;
+    if let Some(refusal) = answered.as_ref().err().and_then(refusal) {
+        stream.write_all(&[refusal as u8]).await?;
+        stream.shutdown().await?;
+    }
+    answered
+}
+
+/// The refusal in an error, if it is one.
+pub(super) fn refusal(error: &io::Error) -> Option<Refusal> {
+    error.get_ref().and_then(|inner| inner.downcast_ref()).copied()
+}
+
+/// Reads whether the other end goes on.
+async fn status(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<()> {
+    match stream.read_u8().await? {
+        WELL => Ok(()),
+        1 => Err(Refusal::WrongCode.into()),
+        2 => Err(Refusal::Ended.into()),
+        _ => Err(Refusal::Protocol.into()),
+    }
+}
+
+fn common<'a>(secret: &'a str, binding: &'a Binding) -> Common<'a> {
+    Common { secret: secret.as_bytes(), channel: MAGIC, session: binding }
+}
+
+fn random() -> io::Result<Zeroizing<[u8; 64]>> {
+    let mut bytes = Zeroizing::new([0; 64]);
+    getrandom::fill(&mut bytes[..])?;
+    Ok(bytes)
+}
+
+/// Ends with the version.
+const MAGIC: &[u8; 14] = b"multihop code\x01";
+const WELL: u8 = 0;
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::duplex;
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    const HERE: Binding = [7; 32];
+    const ELSEWHERE: Binding = [8; 32];
+
+    fn code(last: &str) -> Code {
+        format!("kitten river amazing {last}").parse().unwrap()
+    }
+
+    /// One exchange: what the caller and the listener say.
+    fn meet(words: [&str; 2], bindings: [Binding; 2], guesses: &Guesses) -> [Option<Refusal>; 2] {
+        let [one, other] = words.map(code);
+        Builder::new_current_thread().build().unwrap().block_on(async {
+            let (mut near, mut far) = duplex(1000);
+            let (called, answered) = tokio::join!(
+                call(&mut near, &one, &bindings[0]),
+                answer(&mut far, &other, &bindings[1], guesses)
+            );
+            [called, answered]
+                .map(|result| result.err().map(|error| refusal(&error).expect("no other error")))
+        })
+    }
+
+    #[test]
+    fn the_same_code_on_the_same_connection_is_accepted() {
+        let guesses = Guesses::default();
+        for _ in 0..5 {
+            assert_eq!(meet(["zoo", "zoo"], [HERE; 2], &guesses), [None; 2], "right guesses do not count");
+        }
+    }
+
+    #[test]
+    fn three_wrong_guesses_end_the_code() {
+        let guesses = Guesses::default();
+        for _ in 0..3 {
+            assert!(!guesses.are_used_up());
+            assert_eq!(meet(["zone", "zoo"], [HERE; 2], &guesses), [Some(Refusal::WrongCode); 2]);
+        }
+        assert!(guesses.are_used_up());
+        assert_eq!(meet(["zoo", "zoo"], [HERE; 2], &guesses), [Some(Refusal::Ended); 2], "the right code");
+    }
+
+    #[test]
+    fn an_end_of_another_connection_is_refused() {
+        // Somebody in between has a connection with each end, and forwards everything.
+        let refused = meet(["zoo", "zoo"], [HERE, ELSEWHERE], &Guesses::default());
+        assert_eq!(refused, [Some(Refusal::WrongCode); 2]);
+    }
+
+    #[test]
+    fn a_caller_that_sends_no_proof_learns_nothing_and_uses_no_guess() {
+        let guesses = Guesses::default();
+        Builder::new_current_thread().build().unwrap().block_on(async {
+            let (mut near, mut far) = duplex(1000);
+            let share = [MAGIC, &Run::new(common("x", &HERE), Role::Caller, &[1; 64]).share()[..]].concat();
+            near.write_all(&share).await.unwrap();
+            near.shutdown().await.unwrap();
+            assert!(answer(&mut far, &code("zoo"), &HERE, &guesses).await.is_err());
+            drop(far);
+            let mut got = Vec::new();
+            near.read_to_end(&mut got).await.unwrap();
+            assert_eq!((got.len(), got[0]), (33, WELL), "a share, and nothing that depends on a guess");
+        });
+        assert_eq!(meet(["zone", "zoo"], [HERE; 2], &guesses), [Some(Refusal::WrongCode); 2]);
+        assert_eq!(meet(["zone", "zoo"], [HERE; 2], &guesses), [Some(Refusal::WrongCode); 2]);
+        assert!(!guesses.are_used_up());
+    }
+
+    #[test]
+    fn a_listener_without_the_code_is_detected() {
+        // It accepts every proof, and sends one of its own.
+        Builder::new_current_thread().build().unwrap().block_on(async {
+            let (mut near, mut far) = duplex(1000);
+            let impostor = async {
+                let mut share = [0; MAGIC.len() + 32];
+                far.read_exact(&mut share).await.unwrap();
+                let run = Run::new(common("a guess", &HERE), Role::Listener, &[3; 64]);
+                far.write_all(&[&[WELL][..], run.share()].concat()).await.unwrap();
+                let tags = run.finish(share[MAGIC.len()..].try_into().unwrap()).unwrap();
+                far.read_exact(&mut [0; 64]).await.unwrap();
+                far.write_all(&[&[WELL][..], tags.ours()].concat()).await.unwrap();
+            };
+            let zoo = code("zoo");
+            let (called, ()) = tokio::join!(call(&mut near, &zoo, &HERE), impostor);
+            assert_eq!(refusal(&called.unwrap_err()), Some(Refusal::WrongCode));
+        });
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let outcome = |input: &'static [u8]| {
+            Builder::new_current_thread().build().unwrap().block_on(async {
+                let mut stream = tokio::io::join(input, tokio::io::sink());
+                answer(&mut stream, &code("zoo"), &HERE, &Guesses::default()).await.unwrap_err()
+            })
+        };
+        assert_eq!(refusal(&outcome(b"multihop code\x02 and more")), Some(Refusal::Protocol));
+        let neutral = b"multihop code\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+        assert_eq!(refusal(&outcome(neutral)), Some(Refusal::Protocol));
+        assert_eq!(outcome(b"multihop").kind(), io::ErrorKind::UnexpectedEof);
+    }
+}

@@ -1,0 +1,43 @@
+//! How often a code may be guessed wrong.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// The guesses that are left.
+#[derive(Debug)]
+pub(super) struct Guesses(AtomicU8);
+
+/// A guess that counts as wrong unless it turns out to be right.
+pub(super) struct Guess<'a>(&'a Guesses);
+
+impl Default for Guesses {
+    fn default() -> Self {
+        Self(AtomicU8::new(GUESSES))
+    }
+}
+
+impl Guesses {
+    /// Takes a guess before it is verified, so that callers at the same time cannot have more.
+    pub(super) fn take(&self) -> Option<Guess<'_>> {
+        let less = |left: u8| left.checked_sub(1);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok().map(|_| Guess(self))
+    }
+
+    /// Whether no guess is left.
+    pub(super) fn are_used_up(&self) -> bool {
+        self.left() == 0
+    }
+
+    pub(super) fn left(&self) -> u8 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Guess<'_> {
+    /// It does not count.
+    pub(super) fn was_right(self) {
+        self.0.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Guesses of a code.
+const GUESSES: u8 = 3;

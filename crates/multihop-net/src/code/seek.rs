@@ -1,0 +1,218 @@
+//! Finding the sender of a code in the local network: a broadcast question with the public word of the code. The answer
+//! is where to try; whether it is the right place shows only the code.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::UdpSocket;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::words::{Code, Label};
+use crate::interfaces;
+
+/// Who asks for a sender.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Question {
+    label: Label,
+    number: Number,
+}
+
+/// Where a sender listens.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Answer {
+    port: u16,
+    /// That of the question.
+    number: Number,
+}
+
+/// A random number, by which an answer shows that its sender got the question.
+type Number = [u8; 8];
+
+impl Question {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (label, number) = parse(QUESTION, bytes)?;
+        Some(Self { label: Label(label), number })
+    }
+
+    fn emit(&self) -> Vec<u8> {
+        emit(QUESTION, self.label.0, self.number)
+    }
+}
+
+impl Answer {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (port, number) = parse(ANSWER, bytes)?;
+        Some(Self { port, number })
+    }
+
+    fn emit(&self) -> Vec<u8> {
+        emit(ANSWER, self.port, self.number)
+    }
+}
+
+fn parse(magic: &[u8], bytes: &[u8]) -> Option<(u16, Number)> {
+    let (value, number) = bytes.strip_prefix(magic)?.split_first_chunk()?;
+    Some((u16::from_be_bytes(*value), number.try_into().ok()?))
+}
+
+fn emit(magic: &[u8], value: u16, number: Number) -> Vec<u8> {
+    [magic, &value.to_be_bytes(), &number].concat()
+}
+
+/// Answers the questions for one code until it is dropped.
+#[derive(Debug)]
+pub(super) struct Beacon(JoinHandle<()>);
+
+impl Beacon {
+    /// Answers that the code is at this port of this host.
+    pub(super) fn start(label: Label, port: u16) -> io::Result<Self> {
+        let socket = shared_socket()?;
+        Ok(Self(tokio::spawn(answer(socket, label, port))))
+    }
+}
+
+impl Drop for Beacon {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Never sends more bytes than it gets.
+async fn answer(socket: UdpSocket, label: Label, port: u16) {
+    let mut buffer = [0; 64];
+    loop {
+        let (length, from) = match socket.recv_from(&mut buffer).await {
+            Ok(received) => received,
+            Err(error) => {
+                tracing::debug!("cannot receive questions for a code: {error}");
+                sleep(PAUSE).await;
+                continue;
+            }
+        };
+        if let Some(question) = Question::parse(&buffer[..length]).filter(|question| question.label == label)
+        {
+            // The question is repeated.
+            let _ = socket.try_send_to(&Answer { port, number: question.number }.emit(), from);
+        }
+    }
+}
+
+/// The port of questions, which every sender of this host reads.
+fn shared_socket() -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)).into())?;
+    UdpSocket::from_std(socket.into())
+}
+
+/// The broadcast addresses of all networks that this host is in, the loopback included.
+pub(super) fn local_networks() -> Vec<Ipv4Addr> {
+    interfaces::broadcast_addresses()
+}
+
+/// Asks these networks for the sender of a code; returns the first few places that answer.
+pub(super) async fn seek(code: &Code, networks: &[Ipv4Addr]) -> io::Result<Vec<SocketAddr>> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
+    socket.set_broadcast(true)?;
+    let mut number = Number::default();
+    getrandom::fill(&mut number)?;
+    let question = Question { label: code.label(), number }.emit();
+    let mut found = Vec::new();
+    for _ in 0..QUESTIONS {
+        for network in networks {
+            // A network may be down; another one may have the sender.
+            if let Err(error) = socket.send_to(&question, (*network, PORT)).await {
+                tracing::debug!("cannot ask in the network {network}: {error}");
+            }
+        }
+        hear(&socket, number, &mut found, Instant::now() + WAIT).await;
+        if !found.is_empty() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Collects answers until then.
+async fn hear(socket: &UdpSocket, number: Number, found: &mut Vec<SocketAddr>, until: Instant) {
+    let mut buffer = [0; 64];
+    while let Ok(received) = timeout_at(until, socket.recv_from(&mut buffer)).await {
+        let Ok((length, from)) = received else { continue };
+        let Some(answer) = Answer::parse(&buffer[..length]).filter(|answer| answer.number == number) else {
+            continue;
+        };
+        let place = SocketAddr::new(from.ip(), answer.port);
+        if found.len() < PLACES && !found.contains(&place) {
+            found.push(place);
+        }
+    }
+}
+
+/// A parsed message emits the same bytes.
+#[cfg(fuzzing)]
+pub(super) fn check(bytes: &[u8]) {
+    let question = Question::parse(bytes).map(|question| question.emit());
+    let answer = Answer::parse(bytes).map(|answer| answer.emit());
+    assert!(question.or(answer).is_none_or(|emitted| emitted == bytes));
+}
+
+/// UDP port of questions.
+const PORT: u16 = 7454;
+/// Both end with the version, and are as long as each other.
+const QUESTION: &[u8; 14] = b"multihop seek\x01";
+const ANSWER: &[u8; 14] = b"multihop here\x01";
+/// How often a question is asked.
+const QUESTIONS: usize = 6;
+/// Time for answers to one question.
+const WAIT: Duration = Duration::from_millis(500);
+/// Places that are tried: each of them can test one guess.
+const PLACES: usize = 3;
+/// Pause after an error.
+const PAUSE: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn messages_survive_a_round_trip_and_are_equally_long() {
+        let question = Question { label: Label(2047), number: [7; 8] };
+        let answer = Answer { port: 7453, number: [9; 8] };
+        assert_eq!(Question::parse(&question.emit()), Some(question));
+        assert_eq!(Answer::parse(&answer.emit()), Some(answer));
+        assert_eq!(question.emit().len(), answer.emit().len());
+        assert_eq!(Answer::parse(&question.emit()), None);
+        assert_eq!(Question::parse(&[question.emit(), vec![0]].concat()), None);
+    }
+
+    #[test]
+    fn only_the_sender_with_the_public_word_answers() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let [wanted, other] = ["kitten-river-amazing-zoo", "zebra-river-amazing-zoo"]
+                .map(|text| text.parse::<Code>().unwrap());
+            let _beacons = [(&wanted, 1001), (&other, 1002)]
+                .map(|(code, port)| Beacon::start(code.label(), port).unwrap());
+            let found = seek(&wanted, &[LOOPBACK]).await.unwrap();
+            assert_eq!(found, [SocketAddr::from(([127, 0, 0, 1], 1001))]);
+            let absent = "zone-river-amazing-zoo".parse().unwrap();
+            assert_eq!(seek(&absent, &[LOOPBACK]).await.unwrap(), []);
+        });
+    }
+
+    /// The broadcast address of the loopback network.
+    const LOOPBACK: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);
+
+    proptest! {
+        #[test]
+        fn noise_is_refused_or_understood(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let _ = (Question::parse(&bytes), Answer::parse(&bytes));
+        }
+    }
+}
