@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use multihop_core::Duration;
 use multihop_sim::journal::Shard;
 
 use crate::net::args::{KeygenArgs, KeysArgs, PerfArgs, RecvArgs, SendArgs, TunnelArgs};
+use crate::terminal::Verbosity;
 use crate::values::{from_one, from_zero, key_value, positive_seconds};
 
 /// Reliable transport over wireless multi-hop networks, simulated and real.
@@ -17,6 +19,8 @@ use crate::values::{from_one, from_zero, key_value, positive_seconds};
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
 }
 
 impl Args {
@@ -39,13 +43,21 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run every combination of a scenario's `[sweep]` table.
     Sweep(SweepArgs),
-    /// Check a scenario file; report each problem with file, line and column.
-    Check {
-        /// Scenario file.
-        file: PathBuf,
-    },
+    /// Check scenario files; show each problem in its line.
+    Check(CheckArgs),
     /// Print the JSON Schema of scenario files.
     Schema,
+    /// Print one of the scenarios that the program contains; without a name, list them.
+    Example {
+        /// Its name. Other commands accept it in place of a file.
+        name: Option<String>,
+    },
+    /// Write a commented scenario to start from.
+    Init {
+        /// File to write. An existing file is not overwritten.
+        #[arg(default_value = "scenario.toml")]
+        file: PathBuf,
+    },
     /// Export the movement of a scenario's nodes for other simulators and viewers.
     Motion(MotionArgs),
     /// Send files and folders to a host that runs multihop recv.
@@ -60,6 +72,16 @@ pub(crate) enum Command {
     Keygen(KeygenArgs),
     /// List, add and remove the keys of known listeners and of callers that may connect.
     Keys(KeysArgs),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell that reads them.
+        shell: Shell,
+    },
+    /// Write the manual pages into a folder.
+    Manual {
+        /// Folder, created if missing.
+        folder: PathBuf,
+    },
     /// Rerun the experiments of the papers: list, show, run. Needs the Python package.
     #[command(disable_help_flag = true)]
     Papers {
@@ -69,10 +91,18 @@ pub(crate) enum Command {
     },
 }
 
+/// `multihop check`.
+#[derive(Parser)]
+pub(crate) struct CheckArgs {
+    /// Scenario files or examples; - is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
 /// `multihop run`.
 #[derive(Parser)]
 pub(crate) struct RunArgs {
-    /// Scenario file.
+    /// Scenario file or example; - is standard input.
     pub(crate) file: PathBuf,
     /// Seed of the run, in place of the scenario's.
     #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
@@ -104,7 +134,7 @@ impl RunArgs {
 /// `multihop sweep`.
 #[derive(Parser)]
 pub(crate) struct SweepArgs {
-    /// Scenario file.
+    /// Scenario file or example; - is standard input.
     pub(crate) file: PathBuf,
     /// Parallel runs; by default one per processor.
     #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
@@ -130,7 +160,7 @@ pub(crate) struct SweepArgs {
 /// `multihop motion`.
 #[derive(Parser)]
 pub(crate) struct MotionArgs {
-    /// Scenario file.
+    /// Scenario file or example; - is standard input.
     pub(crate) file: PathBuf,
     /// Seed of the run, in place of the scenario's.
     #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]

@@ -3,22 +3,29 @@
 //! It is a library so that the Python package can provide the same command.
 
 mod args;
+mod check;
+mod diagnostics;
+mod input;
+mod interrupt;
 mod motion;
 mod net;
 mod output;
 mod progress;
 mod run;
+mod shell;
+mod start;
 mod sweep;
 mod table;
+mod terminal;
 mod values;
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use clap::Parser;
-use multihop_scenario::{Extensions, Problems, Scenario, Source};
+use multihop_scenario::{Extensions, Problems};
 
 use args::{Args, Command};
+use terminal::Verbosity;
 
 /// Runs the command; `args` begins with its name. Returns the exit code.
 pub fn main(args: Vec<OsString>) -> i32 {
@@ -35,18 +42,19 @@ pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
             return usage.exit_code();
         }
     };
-    match command(args.command, extensions) {
+    match command(args.command, args.verbosity, extensions) {
         Ok(()) => 0,
         Err(CommandError::Input(problems)) => {
-            eprintln!("{problems}");
+            diagnostics::print(&problems);
             2
         }
+        Err(CommandError::Reported) => 2,
         Err(CommandError::Usage(problem)) => {
             eprintln!("multihop: {problem}");
             2
         }
-        Err(CommandError::Interrupted(signal)) => {
-            eprintln!("multihop: interrupted");
+        Err(CommandError::Interrupted { signal, kept }) => {
+            eprintln!("multihop: interrupted{kept}");
             128 + signal // the convention of shells
         }
         Err(CommandError::LeftOut(number)) => {
@@ -69,41 +77,37 @@ const SIGPIPE: i32 = 13;
 enum CommandError {
     /// The input is wrong: exit code 2.
     Input(Problems),
+    /// The same, and the user has been told.
+    Reported,
     /// The arguments are wrong in a way that clap cannot check: exit code 2.
     Usage(String),
     /// Everything was sent except for this many entries: exit code 3.
     LeftOut(usize),
-    /// A signal with this number arrived.
-    Interrupted(i32),
+    /// A signal with this number arrived; what is kept of the work, with punctuation before it.
+    Interrupted { signal: i32, kept: String },
     /// Something else went wrong: exit code 1.
     Other(anyhow::Error),
 }
 
-fn command(command: Command, extensions: &Extensions) -> Result<(), CommandError> {
+fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
     match command {
-        Command::Run(args) => run::run(&args, extensions),
-        Command::Sweep(args) => sweep::sweep(&args, extensions),
-        Command::Check { file } => check(&file, extensions),
+        Command::Run(args) => run::run(&args, verbosity, extensions),
+        Command::Sweep(args) => sweep::sweep(&args, verbosity, extensions),
+        Command::Check(args) => check::check(&args, verbosity, extensions),
         Command::Motion(args) => motion::motion(&args, extensions),
-        Command::Send(args) => net::send(&args, extensions),
-        Command::Recv(args) => net::recv(&args, extensions),
-        Command::Perf(args) => net::perf(&args, extensions),
-        Command::Tunnel(args) => net::tunnel(&args, extensions),
+        Command::Send(args) => net::send(&args, verbosity, extensions),
+        Command::Recv(args) => net::recv(&args, verbosity, extensions),
+        Command::Perf(args) => net::perf(&args, verbosity, extensions),
+        Command::Tunnel(args) => net::tunnel(&args, verbosity, extensions),
         Command::Keygen(args) => net::keygen(&args),
         Command::Keys(args) => net::keys(&args),
         Command::Papers { .. } => Err(anyhow::anyhow!("papers {IN_PYTHON}").into()),
         Command::Schema => Ok(output::json(&multihop_scenario::schema_with(extensions), true)?),
+        Command::Example { name } => start::example(name.as_deref()),
+        Command::Init { file } => start::init(&file, verbosity),
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Manual { folder } => shell::manual(&folder),
     }
-}
-
-/// Checks a scenario and every combination of its sweep.
-fn check(file: &Path, extensions: &Extensions) -> Result<(), CommandError> {
-    let source = Source::from_file(file)?;
-    let scenario = Scenario::load_with(&source, &[], extensions)?;
-    if scenario.sweep.is_some() {
-        multihop_sim::sweep::Plan::new_with(&source, &[], extensions)?;
-    }
-    Ok(output::line(format_args!("{}: no problems", file.display()))?)
 }
 
 /// The end of messages about commands that need the Python package.

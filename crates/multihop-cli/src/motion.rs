@@ -4,15 +4,15 @@ use std::io::{self, BufWriter, Write};
 
 use anyhow::Context;
 use multihop_core::Duration;
-use multihop_scenario::{Extensions, Scenario, Source};
+use multihop_scenario::{Extensions, Scenario};
 use multihop_sim::motion::{Format, Motion};
 
 use crate::args::{MotionArgs, MotionFormat};
-use crate::{CommandError, output};
+use crate::{CommandError, input, output};
 
 /// Writes the movement of a scenario's nodes.
 pub(crate) fn motion(args: &MotionArgs, extensions: &Extensions) -> Result<(), CommandError> {
-    let source = Source::from_file(&args.file)?;
+    let source = input::source(&args.file)?;
     let scenario = Scenario::load_with(&source, &args.overrides(), extensions)?;
     let motion = Motion::of(&scenario).map_err(anyhow::Error::from)?;
     let format = match args.format {

@@ -8,19 +8,23 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use multihop_sim::Progress;
 
+use crate::terminal::Verbosity;
+
 /// Shows the finished share of the work, on standard error.
 pub(crate) struct ProgressDisplay {
     what: String,
     begin: Instant,
     bar: Option<ProgressBar>,
+    is_quiet: bool,
     /// Tenths that have been printed.
     tenths: u8,
 }
 
 impl ProgressDisplay {
     /// Starts the clock.
-    pub(crate) fn new(what: &str) -> Self {
-        Self { what: what.to_owned(), begin: Instant::now(), bar: None, tenths: 0 }
+    pub(crate) fn new(what: &str, verbosity: Verbosity) -> Self {
+        let what = what.to_owned();
+        Self { what, begin: Instant::now(), bar: None, is_quiet: verbosity.quiet, tenths: 0 }
     }
 
     /// Shows that this share of the work is done, from 0 to 1.
@@ -30,7 +34,7 @@ impl ProgressDisplay {
 
     /// The same with a note, such as `3 of 12 runs`.
     pub(crate) fn show_with(&mut self, share: f64, note: &str) {
-        if self.begin.elapsed() < PATIENCE {
+        if self.is_quiet || self.begin.elapsed() < PATIENCE {
             return;
         }
         let comma = if note.is_empty() { "" } else { ", " };
@@ -78,8 +82,8 @@ struct RunsState {
 
 impl RunsProgress {
     /// Starts the clock of a list of `runs`.
-    pub(crate) fn new(what: &str, runs: usize) -> Self {
-        let state = RunsState { display: ProgressDisplay::new(what), finished: 0, share: 0.0 };
+    pub(crate) fn new(what: &str, runs: usize, verbosity: Verbosity) -> Self {
+        let state = RunsState { display: ProgressDisplay::new(what, verbosity), finished: 0, share: 0.0 };
         Self { runs, state: Mutex::new(state) }
     }
 
@@ -88,13 +92,17 @@ impl RunsProgress {
         self.grown_by(1.0, true);
     }
 
-    /// Follows one run.
-    pub(crate) fn follow<T>(&self, run: impl FnOnce(Progress<'_>) -> T) -> T {
+    /// Follows one run, which goes on as long as `control` says so.
+    pub(crate) fn follow<T>(
+        &self,
+        control: impl Fn() -> ControlFlow<()>,
+        run: impl FnOnce(Progress<'_>) -> T,
+    ) -> T {
         let mut before = 0.0;
         let outcome = run(&mut |share| {
             self.grown_by(share - before, false);
             before = share;
-            ControlFlow::Continue(())
+            control()
         });
         self.grown_by(1.0 - before, true);
         outcome

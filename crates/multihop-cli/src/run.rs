@@ -1,42 +1,52 @@
 //! `multihop run`.
 
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::Context;
-use multihop_scenario::{Extensions, Scenario, Source};
+use multihop_scenario::{Extensions, Scenario};
 use multihop_sim::Outputs;
 use multihop_sim::results::RunResult;
 
 use crate::args::RunArgs;
+use crate::interrupt::Interrupt;
 use crate::output::NewFile;
 use crate::progress::ProgressDisplay;
-use crate::{CommandError, output, table};
+use crate::terminal::Verbosity;
+use crate::{CommandError, input, output, table, terminal};
 
 /// Runs one scenario once.
-pub(crate) fn run(args: &RunArgs, extensions: &Extensions) -> Result<(), CommandError> {
-    let source = Source::from_file(&args.file)?;
+pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
+    let source = input::source(&args.file)?;
     let scenario = Scenario::load_with(&source, &args.overrides(), extensions)?;
-    if scenario.record.is_some() && args.out.is_none() {
+    if scenario.record.is_some() && args.out.is_none() && !verbosity.quiet {
         eprintln!("series of the [record] table are not written: pass --out DIR");
     }
     let (outputs, files) = outputs(args, &scenario)?;
-    let mut progress = ProgressDisplay::new(&scenario.name);
+    let interrupt = Interrupt::catch()?;
+    let mut progress = ProgressDisplay::new(&scenario.name, verbosity);
+    let mut finished = 0.0;
     let result = multihop_sim::run(&scenario, outputs, &mut |share| {
+        finished = share;
         progress.show(share);
-        ControlFlow::Continue(())
+        interrupt.control()
     });
     drop(progress);
-    let result = result.map_err(anyhow::Error::from)?;
+    let result = result.map_err(|error| {
+        interrupt
+            .explain(error.into(), || format!(" at {:.0}%: nothing is kept of the run", 100.0 * finished))
+    })?;
     files.into_iter().try_for_each(NewFile::keep)?;
     if let Some(folder) = &args.out {
         write(&folder.join("result.json"), &result)?;
+        if verbosity.verbose > 0 {
+            eprintln!("wrote {}", folder.display());
+        }
     }
     if args.json {
         output::json(&result, false)?
     } else {
-        output::line(format_args!("{}", table::run(&result)))?
+        output::line(format_args!("{}", table::run(&result, terminal::width_of_output())))?
     }
     Ok(())
 }

@@ -6,32 +6,39 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, anyhow};
-use multihop_scenario::{Extensions, Source};
+use multihop_scenario::Extensions;
 use multihop_sim::batch::{in_order, perform};
 use multihop_sim::journal::{Journal, Shard};
 use multihop_sim::results::RunResult;
 use multihop_sim::sweep::{Plan, Run};
 
 use crate::args::SweepArgs;
+use crate::interrupt::Interrupt;
 use crate::progress::RunsProgress;
-use crate::{CommandError, IN_PYTHON, output, table};
+use crate::terminal::Verbosity;
+use crate::{CommandError, IN_PYTHON, input, output, table, terminal};
 
 /// Runs every combination of a scenario's axes; runs that the folder already holds are not repeated.
-pub(crate) fn sweep(args: &SweepArgs, extensions: &Extensions) -> Result<(), CommandError> {
+pub(crate) fn sweep(
+    args: &SweepArgs,
+    verbosity: Verbosity,
+    extensions: &Extensions,
+) -> Result<(), CommandError> {
     if args.on.is_some() {
         return Err(anyhow!("sweep --on {IN_PYTHON}").into());
     }
-    let plan = Plan::new_with(&Source::from_file(&args.file)?, &args.set, extensions)?;
+    let plan = Plan::new_with(&input::source(&args.file)?, &args.set, extensions)?;
+    let interrupt = Interrupt::catch()?;
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let journal = args.out.as_deref().map(|folder| open(folder, args.shard)).transpose()?;
     let mine: Vec<usize> =
         (0..plan.runs()).filter(|&index| args.shard.is_none_or(|shard| shard.has(index))).collect();
     let mut combinations: Vec<Vec<RunResult>> = vec![Vec::new(); plan.combinations()];
-    let progress = RunsProgress::new(&args.file.display().to_string(), mine.len());
-    in_order(
+    let progress = RunsProgress::new(&args.file.display().to_string(), mine.len(), verbosity);
+    let outcome = in_order(
         mine.len(),
         jobs,
-        |place| one(&plan, mine[place], journal.as_ref(), &progress),
+        |place| one(&plan, mine[place], journal.as_ref(), &progress, &interrupt),
         |_, answer| -> anyhow::Result<()> {
             let (run, result) = answer?;
             if args.json {
@@ -41,14 +48,17 @@ pub(crate) fn sweep(args: &SweepArgs, extensions: &Extensions) -> Result<(), Com
             }
             Ok(())
         },
-    )?;
+    );
     drop(progress);
+    outcome
+        .map_err(|error| interrupt.explain(error, || kept(&plan, journal.as_ref(), args.out.as_deref())))?;
     if let Some(folder) = &args.out {
         // Opened once more, for what other shards have written in the meantime.
         results(&plan, &lock(&open(folder, args.shard)?), folder)?;
     }
     if !args.json {
-        output::line(format_args!("{}", table::sweep(&plan, &combinations)))?;
+        let table = table::sweep(&plan, &combinations, terminal::width_of_output());
+        output::line(format_args!("{table}"))?;
     }
     Ok(())
 }
@@ -66,6 +76,7 @@ fn one(
     index: usize,
     journal: Option<&Mutex<Journal>>,
     progress: &RunsProgress,
+    interrupt: &Interrupt,
 ) -> anyhow::Result<(Run, RunResult)> {
     let run = plan.run(index)?;
     if let Some(entry) = journal.and_then(|journal| lock(journal).entry(&run.key)) {
@@ -73,12 +84,26 @@ fn one(
         return Ok((run, entry.result));
     }
     let entry = progress
-        .follow(|progress| perform(&run.key, &run.scenario, progress))
+        .follow(|| interrupt.control(), |progress| perform(&run.key, &run.scenario, progress))
         .with_context(|| format!("run {index}, seed {}", run.scenario.seed))?;
     if let Some(journal) = journal {
         lock(journal).append(&entry).context("cannot write the journal of runs")?;
     }
     Ok((run, entry.result))
+}
+
+/// What an interrupt leaves, and how to go on.
+fn kept(plan: &Plan, journal: Option<&Mutex<Journal>>, folder: Option<&Path>) -> String {
+    let (Some(journal), Some(folder)) = (journal, folder) else {
+        return ": nothing is kept; with --out DIR finished runs are, and the same command goes on with the rest"
+            .to_owned();
+    };
+    let finished = plan.finished(&lock(journal)).map_or(0, |finished| finished.len());
+    let place = folder.display();
+    format!(
+        ": {finished} of {} runs are kept in {place}; the same command goes on with the rest",
+        plan.runs()
+    )
 }
 
 fn lock(journal: &Mutex<Journal>) -> MutexGuard<'_, Journal> {

@@ -1,12 +1,12 @@
 //! Results as tables.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
 use multihop_sim::interval::Estimate;
 use multihop_sim::results::RunResult;
 use multihop_sim::sweep::{self, Plan};
 
 /// The flows of a run, and its totals.
-pub(crate) fn run(result: &RunResult) -> String {
+pub(crate) fn run(result: &RunResult, width: Option<usize>) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
     table.set_header([
@@ -36,9 +36,10 @@ pub(crate) fn run(result: &RunResult) -> String {
         ]);
     }
     right(&mut table, &[0, 1, 2, 5, 6, 7, 8, 9]);
+    let hidden = fit(&mut table, &[3, 9, 8, 7, 6, 2, 1], width);
     let totals = &result.totals;
     format!(
-        "{table}\n\n{}, seed {}: {:.1} kb/s in total, fairness {}, {} simulated s in {} s",
+        "{table}\n{hidden}\n{}, seed {}: {:.1} kb/s in total, fairness {}, {} simulated s in {} s",
         result.scenario,
         result.seed,
         totals.goodput_kbps,
@@ -49,7 +50,7 @@ pub(crate) fn run(result: &RunResult) -> String {
 }
 
 /// One row for each combination of a sweep, with intervals over its seeds.
-pub(crate) fn sweep(plan: &Plan, combinations: &[Vec<RunResult>]) -> String {
+pub(crate) fn sweep(plan: &Plan, combinations: &[Vec<RunResult>], width: Option<usize>) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
     let measured = ["runs", "goodput kb/s", "fairness", "retransmitted"].map(str::to_owned);
@@ -69,7 +70,34 @@ pub(crate) fn sweep(plan: &Plan, combinations: &[Vec<RunResult>]) -> String {
     }
     let axes = plan.keys().len();
     right(&mut table, &[axes, axes + 1, axes + 2, axes + 3]);
-    format!("{table}\n\nmean over seeds ± half the {:.0}% confidence interval", LEVEL * 100.0)
+    let hidden = fit(&mut table, &[axes, axes + 2, axes + 3], width);
+    format!("{table}\n{hidden}\nmean over seeds ± half the {:.0}% confidence interval", LEVEL * 100.0)
+}
+
+/// Hides columns, in the given order, until the table fits; returns a line that says so.
+fn fit(table: &mut Table, least_first: &[usize], width: Option<usize>) -> String {
+    let Some(width) = width else { return String::new() };
+    // A space on either side of a cell, and a bar between cells and at both ends.
+    let mut taken: usize =
+        table.column_max_content_widths().iter().map(|&column| usize::from(column) + 3).sum();
+    let mut hidden = Vec::new();
+    for &index in least_first {
+        if taken < width {
+            break;
+        }
+        taken -= usize::from(table.column_max_content_widths()[index]) + 3;
+        hidden.extend(
+            table.header().and_then(|header| header.cell_iter().nth(index)).map(|cell| cell.content()),
+        );
+        if let Some(column) = table.column_mut(index) {
+            column.set_constraint(ColumnConstraint::Hidden);
+        }
+    }
+    if hidden.is_empty() {
+        String::new()
+    } else {
+        format!("not shown for want of width: {}\n", hidden.join(", "))
+    }
 }
 
 fn right(table: &mut Table, columns: &[usize]) {
@@ -94,3 +122,26 @@ fn interval(estimate: Option<Estimate>, digits: usize) -> String {
 
 /// The level of the confidence intervals.
 const LEVEL: f64 = 0.95;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_hides_columns_and_says_so() {
+        let mut table = Table::new();
+        table.load_style(presets::ASCII_MARKDOWN);
+        table.set_header(["flow", "app", "goodput"]).add_row(["0", "ftp", "±1.5"]);
+        let whole = "| flow | app | goodput |\n|------|-----|---------|\n| 0    | ftp | ±1.5    |";
+        for width in [None, Some(24)] {
+            let hidden = fit(&mut table, &[1, 0], width);
+            assert_eq!((table.to_string().as_str(), hidden.as_str()), (whole, ""));
+        }
+        let narrow = "| flow | goodput |\n|------|---------|\n| 0    | ±1.5    |";
+        let hidden = fit(&mut table, &[1, 0], Some(23));
+        assert_eq!(
+            (table.to_string().as_str(), hidden.as_str()),
+            (narrow, "not shown for want of width: app\n")
+        );
+    }
+}

@@ -12,7 +12,7 @@ use serde_json::{Number, Value as Json};
 use crate::document::{Node, Source, Value, read_text};
 use crate::extension::Extensions;
 use crate::faults::Faults;
-use crate::problem::{Place, Problem, Problems};
+use crate::problem::Problems;
 use crate::{check, overrides};
 
 /// Reads a scenario's canonical document.
@@ -75,8 +75,7 @@ fn pointer(key: &str) -> String {
 }
 
 fn unreadable(source: &Source, key: &str, message: String) -> Problems {
-    let place = Place::Text { name: source.name().to_owned(), at: None };
-    Problems::one(Problem { place, key: key.to_owned(), message })
+    Problems::of_file(source.name(), key, message)
 }
 
 /// Keys that name files, relative to the scenario's folder.

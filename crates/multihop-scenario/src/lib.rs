@@ -7,10 +7,12 @@ mod canonical;
 mod check;
 mod document;
 pub mod draw;
+mod examples;
 mod extension;
 mod faults;
 mod model;
 mod motion;
+mod nearest;
 mod overrides;
 mod positions;
 mod problem;
@@ -29,12 +31,13 @@ use faults::Faults;
 
 pub use canonical::{canonical, files};
 pub use document::Source;
+pub use examples::{EXAMPLES, Example};
 pub use extension::{CustomTransport, Extension, Extensions, TransportConfig};
 pub use model::{
     AgentProtocol, App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Host, Mobility, Protocol, Record,
     Routing, RoutingProtocol, Scenario, Series, Sweep, Transport,
 };
-pub use problem::{Place, Problem, Problems};
+pub use problem::{Place, Position, Problem, Problems};
 pub use schema::{schema, schema_with};
 pub use topology::{Layout, NotConnected, Topology};
 

@@ -1,6 +1,7 @@
 //! What is wrong with a scenario, and where.
 
 use core::fmt;
+use core::ops::Range;
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -11,6 +12,8 @@ pub struct Problem {
     pub key: String,
     /// What was found and what is allowed.
     pub message: String,
+    /// What the user probably meant.
+    pub suggestion: Option<String>,
 }
 
 /// Where a problem lies.
@@ -20,8 +23,8 @@ pub enum Place {
     Text {
         /// Name of the file.
         name: String,
-        /// Line and column, from 1; `None` where the text has no positions (JSON from a program).
-        at: Option<(usize, usize)>,
+        /// `None` where the text has no positions (JSON from a program).
+        at: Option<Position>,
     },
     /// In an override.
     Override {
@@ -30,11 +33,23 @@ pub enum Place {
     },
 }
 
+/// A part of the text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Position {
+    /// Line of its first character, from 1.
+    pub line: usize,
+    /// Column of its first character, from 1.
+    pub column: usize,
+    /// Its bytes.
+    pub span: Range<usize>,
+}
+
 /// Everything that is wrong, in the order of the text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problems {
     list: Vec<Problem>,
     unlisted: usize,
+    text: String,
 }
 
 impl Problems {
@@ -43,24 +58,44 @@ impl Problems {
         &self.list
     }
 
-    /// A list of one.
-    pub fn one(problem: Problem) -> Self {
-        Self { list: vec![problem], unlisted: 0 }
+    /// How many more there are.
+    pub const fn unlisted(&self) -> usize {
+        self.unlisted
+    }
+
+    /// The text that positions refer to.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A single problem, of a file or of one of its keys, without a position.
+    pub fn of_file(name: &str, key: &str, message: impl Into<String>) -> Self {
+        let place = Place::Text { name: name.to_owned(), at: None };
+        let problem = Problem { place, key: key.to_owned(), message: message.into(), suggestion: None };
+        Self { list: vec![problem], unlisted: 0, text: String::new() }
+    }
+
+    /// Adds what the user probably meant.
+    pub(crate) fn perhaps(mut self, suggestion: Option<&str>) -> Self {
+        for problem in &mut self.list {
+            problem.suggestion = suggestion.map(str::to_owned);
+        }
+        self
     }
 
     /// In the order of the text, overrides last; at most [`LISTED`].
-    pub(crate) fn new(mut list: Vec<Problem>) -> Self {
+    pub(crate) fn new(mut list: Vec<Problem>, text: &str) -> Self {
         list.sort_by_key(Problem::order);
         let unlisted = list.len().saturating_sub(LISTED);
         list.truncate(LISTED);
-        Self { list, unlisted }
+        Self { list, unlisted, text: text.to_owned() }
     }
 }
 
 impl Problem {
-    fn order(&self) -> (bool, Option<(usize, usize)>) {
+    fn order(&self) -> (bool, Option<usize>) {
         match &self.place {
-            Place::Text { at, .. } => (false, *at),
+            Place::Text { at, .. } => (false, at.as_ref().map(|at| at.span.start)),
             Place::Override { .. } => (true, None),
         }
     }
@@ -69,14 +104,18 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Text { name, at: Some((line, column)) } => write!(f, "{name}:{line}:{column}: ")?,
+            Place::Text { name, at: Some(at) } => write!(f, "{name}:{}:{}: ", at.line, at.column)?,
             Place::Text { name, at: None } => write!(f, "{name}: ")?,
             Place::Override { text } => write!(f, "override {text}: ")?,
         }
         if !self.key.is_empty() {
             write!(f, "{}: ", self.key)?;
         }
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        match &self.suggestion {
+            Some(word) => write!(f, ", did you mean {word:?}?"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use multihop_scenario::{Extensions, Place, Problem, Problems, Scenario, Source};
+use multihop_scenario::{Extensions, Problems, Scenario, Source};
 use serde::Serialize;
 
 use crate::interval::{self, Estimate};
@@ -85,9 +85,8 @@ impl Plan {
     ) -> Result<Self, Problems> {
         let base = Scenario::load_with(source, overrides, extensions)?;
         let Some(sweep) = &base.sweep else {
-            let place = Place::Text { name: source.name().to_owned(), at: None };
             let message = "is missing, allowed: a table of axes such as \"topology.hops\" = [1, 2, 4]";
-            return Err(Problems::one(Problem { place, key: "sweep".into(), message: message.into() }));
+            return Err(Problems::of_file(source.name(), "sweep", message));
         };
         let count = sweep.axes.iter().map(|axis| axis.values.len()).product();
         let mut combinations = Vec::with_capacity(count);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use multihop_net::PublicKey;
 use multihop_net::files::Links;
 use multihop_net::tunnel::{self, Address, Entrance, Host, Rule};
@@ -96,9 +96,6 @@ pub(crate) struct TransferArgs {
     /// different values: each sends signs of life often enough for the other.
     #[arg(long, value_name = "S", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) patience: Duration,
-    /// Print only errors and skipped files.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
     /// Show the progress also if standard error is not a terminal: a line per second.
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) progress: bool,
@@ -307,9 +304,6 @@ pub(crate) struct NetArgs {
     /// Set a parameter of the transport by its name in scenario files: cwnd_max=12, user_timeout=60.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Log more; repeat for even more.
-    #[arg(long, short, action = ArgAction::Count)]
-    pub(crate) verbose: u8,
 }
 
 /// The host that receives files.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::args::TransferArgs;
 use crate::output;
+use crate::terminal::Verbosity;
 
 /// How the progress is shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -23,10 +24,10 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub(super) fn of(args: &TransferArgs) -> Self {
+    pub(super) fn of(args: &TransferArgs, verbosity: Verbosity) -> Self {
         if args.json {
             Self::Json
-        } else if args.quiet {
+        } else if verbosity.quiet {
             Self::Nothing
         } else if std::io::stderr().is_terminal() {
             Self::Bar

@@ -29,17 +29,21 @@ pub(crate) use send::send;
 pub(crate) use tunnel::tunnel;
 
 use crate::CommandError;
+use crate::terminal::Verbosity;
 
 /// Runs a command until it ends or a signal interrupts it.
-fn run(verbose: u8, work: impl Future<Output = Result<(), CommandError>>) -> Result<(), CommandError> {
-    log(verbose);
+fn run(
+    verbosity: Verbosity,
+    work: impl Future<Output = Result<(), CommandError>>,
+) -> Result<(), CommandError> {
+    log(verbosity.verbose);
     let runtime = Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
     let result = runtime.block_on(async {
         let interrupted = interrupted()?;
         tokio::select! {
             result = work => result,
-            number = interrupted => Err(CommandError::Interrupted(number)),
+            signal = interrupted => Err(CommandError::Interrupted { signal, kept: String::new() }),
         }
     });
     // The last resets and ACKs must leave. Standard input is not waited for.

@@ -12,29 +12,39 @@ use serde_json::{Value, json};
 
 use super::args::PerfArgs;
 use super::{listen, run, settings};
+use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
 /// Measures the goodput to a listening end, or is that end.
-pub(crate) fn perf(args: &PerfArgs, extensions: &Extensions) -> Result<(), CommandError> {
+pub(crate) fn perf(
+    args: &PerfArgs,
+    verbosity: Verbosity,
+    extensions: &Extensions,
+) -> Result<(), CommandError> {
     match (&args.listen, &args.server) {
-        (Some(address), _) => run(args.net.verbose, async {
+        (Some(address), _) => run(verbosity, async {
             let say = |line: String| output::line(format_args!("{line}"));
             let listener = listen(address, &args.net, &[], extensions, say).await?;
             Ok(perf::serve(&listener, served).await.context("cannot accept connections any more")?)
         }),
         (None, Some(server)) => {
             let config = settings::connecting(&args.net, &[], extensions)?;
-            run(args.net.verbose, async {
+            run(verbosity, async {
                 let stream = dial(server, &config).await;
                 let stream = stream.with_context(|| format!("cannot connect to {server}"))?;
-                measure(args, &config, stream).await
+                measure(args, verbosity, &config, stream).await
             })
         }
         (None, None) => unreachable!("clap requires one of them"),
     }
 }
 
-async fn measure(args: &PerfArgs, config: &Config, stream: TpaStream) -> Result<(), CommandError> {
+async fn measure(
+    args: &PerfArgs,
+    verbosity: Verbosity,
+    config: &Config,
+    stream: TpaStream,
+) -> Result<(), CommandError> {
     let amount = match (args.bytes, args.time) {
         (Some(bytes), _) => Amount::Bytes(bytes),
         (None, time) => Amount::Time(time.unwrap_or(USUAL)),
@@ -45,7 +55,7 @@ async fn measure(args: &PerfArgs, config: &Config, stream: TpaStream) -> Result<
     let outcome = perf::measure(stream, plan, |sample| {
         if args.json {
             samples.push(part(&sample));
-        } else if broken.is_ok() {
+        } else if broken.is_ok() && !verbosity.quiet {
             broken = output::line(format_args!("{}", row(&sample)));
         }
     });

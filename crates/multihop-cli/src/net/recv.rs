@@ -16,10 +16,15 @@ use serde_json::json;
 use super::args::{FILES, RecvArgs};
 use super::meter::{Form, Meter, event, members, sentence};
 use super::{announce, host, open, run, settings};
+use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
 /// Receives files and folders: from every sender that connects, or from the one that has this code.
-pub(crate) fn recv(args: &RecvArgs, extensions: &Extensions) -> Result<(), CommandError> {
+pub(crate) fn recv(
+    args: &RecvArgs,
+    verbosity: Verbosity,
+    extensions: &Extensions,
+) -> Result<(), CommandError> {
     let code: Option<Code> = match args.words.join(" ") {
         words if words.is_empty() => None,
         words => {
@@ -35,7 +40,7 @@ pub(crate) fn recv(args: &RecvArgs, extensions: &Extensions) -> Result<(), Comma
     }
     // Files of a batch are open at the same time.
     multihop_net::tunnel::raise_limit_of_descriptors();
-    run(args.net.verbose, async {
+    run(verbosity, async {
         let say = |line: String| {
             if into_stream {
                 eprintln!("{line}");
@@ -47,7 +52,7 @@ pub(crate) fn recv(args: &RecvArgs, extensions: &Extensions) -> Result<(), Comma
             let config = settings::with_code(&args.net, &args.transfer.usual(), extensions)?;
             let stream =
                 redeem(&code, args.at.as_ref(), config).await.context("cannot fetch by this code")?;
-            return one(args, stream).await;
+            return one(args, verbosity, stream).await;
         }
         let (listener, token) = open(&args.listen, &args.net, &args.transfer.usual(), extensions).await?;
         if args.transfer.json {
@@ -57,22 +62,22 @@ pub(crate) fn recv(args: &RecvArgs, extensions: &Extensions) -> Result<(), Comma
             event("listening", "", members);
         } else {
             announce(&listener, token.as_ref(), say)?;
-            if !args.transfer.quiet {
+            if !verbosity.quiet {
                 say("on the other host:".to_owned())?;
                 let commands = commands(args, listener.local_addr(), token.as_ref());
                 commands.into_iter().try_for_each(|command| say(format!("  {command}")))?;
             }
         }
         if !into_stream {
-            return folder(args, &listener).await;
+            return folder(args, verbosity, &listener).await;
         }
-        one(args, listener.accept().await.context("cannot accept connections any more")?).await
+        one(args, verbosity, listener.accept().await.context("cannot accept connections any more")?).await
     })
 }
 
-async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), CommandError> {
+async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &TpaListener) -> Result<(), CommandError> {
     let bars = MultiProgress::new();
-    let form = Form::of(&args.transfer);
+    let form = Form::of(&args.transfer, verbosity);
     let begin = |from: SocketAddr| -> Watcher {
         let mut meter = Meter::new(&bars, form, from.to_string());
         Box::new(move |progress| meter.show(progress))
@@ -82,7 +87,7 @@ async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), CommandEr
         Ok(summary) => {
             if form == Form::Json {
                 event("end", &from.to_string(), members(&summary, time));
-            } else if !args.transfer.quiet {
+            } else if !verbosity.quiet {
                 broken = output::line(format_args!("received {} from {from}", sentence(&summary, time)));
             }
             if args.once || broken.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -102,8 +107,8 @@ async fn folder(args: &RecvArgs, listener: &TpaListener) -> Result<(), CommandEr
 }
 
 /// Receives over this connection only.
-async fn one(args: &RecvArgs, stream: TpaStream) -> Result<(), CommandError> {
-    let (form, from) = (Form::of(&args.transfer), stream.peer_addr().to_string());
+async fn one(args: &RecvArgs, verbosity: Verbosity, stream: TpaStream) -> Result<(), CommandError> {
+    let (form, from) = (Form::of(&args.transfer, verbosity), stream.peer_addr().to_string());
     let mut meter = Meter::new(&MultiProgress::new(), form, from.clone());
     let into_stream = args.to == Path::new("-");
     let target = if into_stream {
@@ -116,10 +121,8 @@ async fn one(args: &RecvArgs, stream: TpaStream) -> Result<(), CommandError> {
         event("failed", &from, json!({ "error": error.to_string() }));
     }
     match meter.end(&received.map_err(anyhow::Error::from)?) {
-        Some(sentence) if into_stream && !args.transfer.quiet => eprintln!("received {sentence}"),
-        Some(sentence) if !args.transfer.quiet => {
-            output::line(format_args!("received {sentence} from {from}"))?
-        }
+        Some(sentence) if into_stream && !verbosity.quiet => eprintln!("received {sentence}"),
+        Some(sentence) if !verbosity.quiet => output::line(format_args!("received {sentence} from {from}"))?,
         _ => {}
     }
     Ok(())

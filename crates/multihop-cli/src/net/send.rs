@@ -18,12 +18,17 @@ use tokio::time::timeout;
 use super::args::{CODES, SendArgs, files_at};
 use super::meter::{Form, Meter, event};
 use super::{first, host, run, settings};
+use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
 /// Sends files and folders: to a receiver, or to whoever has the code that it prints.
-pub(crate) fn send(args: &SendArgs, extensions: &Extensions) -> Result<(), CommandError> {
+pub(crate) fn send(
+    args: &SendArgs,
+    verbosity: Verbosity,
+    extensions: &Extensions,
+) -> Result<(), CommandError> {
     if !settings::has_security(&args.net) {
-        return with_code(args, extensions);
+        return with_code(args, verbosity, extensions);
     }
     let (to, paths) = args.arguments.split_last().expect("clap requires an argument");
     let to = receiver(to).map_err(CommandError::Usage)?;
@@ -31,18 +36,18 @@ pub(crate) fn send(args: &SendArgs, extensions: &Extensions) -> Result<(), Comma
         return Err(CommandError::Usage(format!("nothing to send: pass PATH before the host {to}")));
     }
     let config = settings::connecting(&args.net, &args.transfer.usual(), extensions)?;
-    run(args.net.verbose, async {
+    run(verbosity, async {
         let sources = sources(args, paths).map_err(anyhow::Error::from)?;
         let left_out = sources.left_out();
         let stream = connect(args, &to, &config).await;
         let stream = stream.with_context(|| format!("cannot connect to {to}"))?;
-        let sent = transfer(args, sources, stream).await.map_err(anyhow::Error::from)?;
+        let sent = transfer(args, verbosity, sources, stream).await.map_err(anyhow::Error::from)?;
         finish(sent, left_out)
     })
 }
 
 /// Sends to whoever has the code.
-fn with_code(args: &SendArgs, extensions: &Extensions) -> Result<(), CommandError> {
+fn with_code(args: &SendArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
     let paths = &args.arguments;
     if let Some(last) = paths.last().filter(|last| !is_input(last) && !last.exists()) {
         let text = format!(
@@ -52,14 +57,14 @@ fn with_code(args: &SendArgs, extensions: &Extensions) -> Result<(), CommandErro
         return Err(CommandError::Usage(text));
     }
     let config = settings::with_code(&args.net, &args.transfer.usual(), extensions)?;
-    run(args.net.verbose, async {
+    run(verbosity, async {
         let first = sources(args, paths).map_err(anyhow::Error::from)?;
         let (left_out, mut first) = (first.left_out(), Some(first));
         let offer = open(args, config).await?;
-        show(args, &offer)?;
+        show(args, verbosity, &offer)?;
         let send = async |stream| -> anyhow::Result<_> {
             let sources = first.take().map_or_else(|| sources(args, paths), Ok)?;
-            Ok(transfer(args, sources, stream).await?)
+            Ok(transfer(args, verbosity, sources, stream).await?)
         };
         // Standard input can be read only once.
         let once = paths.iter().any(|path| is_input(path));
@@ -91,7 +96,7 @@ async fn open(args: &SendArgs, config: Config) -> anyhow::Result<Offer> {
 }
 
 /// Prints what the other host needs.
-fn show(args: &SendArgs, offer: &Offer) -> anyhow::Result<()> {
+fn show(args: &SendArgs, verbosity: Verbosity, offer: &Offer) -> anyhow::Result<()> {
     let (code, local) = (offer.code(), offer.local_addr());
     let lifetime = args.expire.unwrap_or(LIFETIME).as_secs_f64();
     let command = format!("multihop recv {code}");
@@ -108,7 +113,7 @@ fn show(args: &SendArgs, offer: &Offer) -> anyhow::Result<()> {
     if let Some(problem) = offer.unseen() {
         eprintln!("the code cannot be found in the local network, the other host needs --at: {problem}");
     }
-    if args.transfer.quiet {
+    if verbosity.quiet {
         return Ok(());
     }
     output::line(format_args!("on the other host, in the same network:\n  {command}\nelsewhere:"))?;
@@ -133,10 +138,11 @@ async fn connect(args: &SendArgs, to: &Address, config: &Config) -> io::Result<T
 /// Sends over this connection; returns the result as a line, if it is to be printed.
 async fn transfer(
     args: &SendArgs,
+    verbosity: Verbosity,
     sources: Sources,
     stream: TpaStream,
 ) -> Result<Option<String>, files::Error> {
-    let (form, peer) = (Form::of(&args.transfer), stream.peer_addr().to_string());
+    let (form, peer) = (Form::of(&args.transfer, verbosity), stream.peer_addr().to_string());
     let options = Options { patience: args.transfer.patience, ..Options::default() };
     let mut meter = Meter::new(&MultiProgress::new(), form, peer.clone());
     let mut stream = AbortUnlessDone { stream, is_done: false };
@@ -145,7 +151,7 @@ async fn transfer(
     if let (Form::Json, Err(error)) = (form, &sent) {
         event("failed", &peer, json!({ "error": error.to_string() }));
     }
-    Ok(meter.end(&sent?).filter(|_| !args.transfer.quiet))
+    Ok(meter.end(&sent?).filter(|_| !verbosity.quiet))
 }
 
 /// Prints the result.

@@ -12,12 +12,17 @@ use tokio::task::JoinSet;
 
 use super::args::TunnelArgs;
 use super::{first, listen, run, settings};
+use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
 /// Runs one end of a tunnel until it is interrupted.
-pub(crate) fn tunnel(args: &TunnelArgs, extensions: &Extensions) -> Result<(), CommandError> {
+pub(crate) fn tunnel(
+    args: &TunnelArgs,
+    verbosity: Verbosity,
+    extensions: &Extensions,
+) -> Result<(), CommandError> {
     match (&args.listen, &args.gateway) {
-        (Some(address), _) => run(args.net.verbose, async {
+        (Some(address), _) => run(verbosity, async {
             let say = |line: String| output::line(format_args!("{line}"));
             let listener = listen(address, &args.net, &usual(), extensions, say).await?;
             let served = tunnel::gateway(&listener, args.allow.clone()).await;
@@ -25,7 +30,7 @@ pub(crate) fn tunnel(args: &TunnelArgs, extensions: &Extensions) -> Result<(), C
         }),
         (None, Some(gateway)) => {
             let config = settings::connecting(&args.net, &usual(), extensions)?;
-            run(args.net.verbose, async {
+            run(verbosity, async {
                 let at = first(gateway).await.with_context(|| format!("cannot resolve {gateway}"))?;
                 if args.fallback_tcp {
                     eprintln!("--fallback-tcp: connections are unprotected if {at} does not answer");

@@ -3,14 +3,17 @@
 
 mod check;
 mod extension;
+mod interrupt;
 mod motion;
 mod net;
 mod run;
+mod start;
 mod sweep;
 mod transport;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// One hop, two seconds.
 const SHORT: &str = "\
@@ -55,6 +58,16 @@ impl Drop for Folder {
 /// Runs the command inside `folder`.
 fn multihop(folder: &Folder, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_multihop")).args(args).current_dir(folder.path()).output().unwrap()
+}
+
+/// The same with a text on its standard input.
+fn multihop_with_input(folder: &Folder, args: &[&str], input: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
+    command.args(args).current_dir(folder.path());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut started = command.spawn().unwrap();
+    started.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    started.wait_with_output().unwrap()
 }
 
 fn stdout(output: &Output) -> &str {

@@ -162,7 +162,8 @@ impl<'a> Nodes<'a> {
                 _ => ", or a name from the file".to_owned(),
             };
             let message = format!("found {shown}, allowed: 0 to {}{names}", self.count - 1);
-            faults.push(Fault::at_key(path, message));
+            let word = if let NodeRef::Name(name) = node { name } else { "" };
+            faults.push(Fault::at_key(path, message).perhaps(word, self.names.keys().copied()));
         }
         found
     }

@@ -11,7 +11,7 @@ pub(super) fn document(text: &str) -> Result<Node, Vec<Fault>> {
     let node: Node = serde_json::from_str(text).map_err(|error| {
         let lines_before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
         let at: usize = lines_before.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
-        vec![Fault::at(Origin::Text(at), "", error.to_string())]
+        vec![Fault::at(Origin::Text(at, at), "", error.to_string())]
     })?;
     match node.value {
         Value::Table(_) => Ok(node),

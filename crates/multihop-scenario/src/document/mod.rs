@@ -9,7 +9,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::problem::{Place, Problem, Problems};
+use super::nearest::nearest;
+use super::problem::{Place, Position, Problem, Problems};
 
 /// A scenario as text.
 #[derive(Clone, Debug)]
@@ -34,12 +35,17 @@ impl Source {
     /// Reads a scenario file: JSON if its name ends in `.json`, TOML otherwise.
     pub fn from_file(path: &Path) -> Result<Self, Problems> {
         let name = path.display().to_string();
-        let unreadable = |message: String| {
-            let place = Place::Text { name: name.clone(), at: None };
-            Problems::one(Problem { place, key: String::new(), message })
-        };
-        let text = read_text(path, LONGEST).map_err(unreadable)?;
+        let text = read_text(path, LONGEST).map_err(|message| Problems::of_file(&name, "", message))?;
         let is_json = path.extension().is_some_and(|extension| extension == "json");
+        Ok(if is_json { Self::Json { text, name } } else { Self::Toml { text, name } })
+    }
+
+    /// Reads a scenario, which is JSON if it begins with a brace: no TOML document does. The files that it names
+    /// are in the current folder.
+    pub fn from_reader(reader: impl Read, name: &str) -> Result<Self, Problems> {
+        let name = name.to_owned();
+        let text = read_all(reader, LONGEST).map_err(|message| Problems::of_file(&name, "", message))?;
+        let is_json = text.trim_start().starts_with('{');
         Ok(if is_json { Self::Json { text, name } } else { Self::Toml { text, name } })
     }
 
@@ -81,10 +87,11 @@ impl Source {
             core::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let place = |origin| match origin {
             Origin::Nowhere => Place::Text { name: self.name().to_owned(), at: None },
-            Origin::Text(at) => {
-                let line = lines.partition_point(|&start| start <= at).max(1);
-                let before = text.get(lines[line - 1]..at).unwrap_or_default();
-                Place::Text { name: self.name().to_owned(), at: Some((line, before.chars().count() + 1)) }
+            Origin::Text(start, end) => {
+                let line = lines.partition_point(|&begin| begin <= start).max(1);
+                let before = text.get(lines[line - 1]..start).unwrap_or_default();
+                let at = Position { line, column: before.chars().count() + 1, span: start..end };
+                Place::Text { name: self.name().to_owned(), at: Some(at) }
             }
             Origin::Override(index) => {
                 let (key, value) = &overrides[index];
@@ -94,9 +101,10 @@ impl Source {
         let origin_of = |key: &str| root.map_or(Origin::Nowhere, |root| root.nearest(key).origin);
         let problem = |fault: Fault| {
             let origin = fault.origin.unwrap_or_else(|| origin_of(&fault.key));
-            Problem { place: place(origin), key: fault.key, message: fault.message }
+            let Fault { key, message, suggestion, .. } = fault;
+            Problem { place: place(origin), key, message, suggestion }
         };
-        Problems::new(faults.into_iter().map(problem).collect())
+        Problems::new(faults.into_iter().map(problem).collect(), text)
     }
 }
 
@@ -134,8 +142,8 @@ pub(super) struct Entry {
 /// Where a value came from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Origin {
-    /// Byte offset in the text.
-    Text(usize),
+    /// Byte offsets of its begin and end in the text.
+    Text(usize, usize),
     /// Which override.
     Override(usize),
     /// JSON, whose values have no positions; or a default.
@@ -149,16 +157,24 @@ pub(super) struct Fault {
     pub(super) origin: Option<Origin>,
     pub(super) key: String,
     pub(super) message: String,
+    /// What the user probably meant.
+    pub(super) suggestion: Option<String>,
 }
 
 impl Fault {
     pub(super) fn at(origin: Origin, key: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { origin: Some(origin), key: key.into(), message: message.into() }
+        Self { origin: Some(origin), ..Self::at_key(key, message) }
     }
 
     /// A fault of the value at `key`, found after reading.
     pub(super) fn at_key(key: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { origin: None, key: key.into(), message: message.into() }
+        Self { origin: None, key: key.into(), message: message.into(), suggestion: None }
+    }
+
+    /// Adds the word among `known` that `found` resembles.
+    pub(super) fn perhaps<'a>(mut self, found: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        self.suggestion = nearest(found, known).map(str::to_owned);
+        self
     }
 }
 
@@ -209,10 +225,13 @@ impl fmt::Display for Value {
 
 /// The text of a file, or an error message.
 pub(super) fn read_text(path: &Path, longest: usize) -> Result<String, String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    read_all(File::open(path).map_err(|error| error.to_string())?, longest)
+}
+
+fn read_all(reader: impl Read, longest: usize) -> Result<String, String> {
     let mut bytes = Vec::new();
     // The length in the metadata is not enough: devices report no length and may be endless.
-    file.take(longest as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    reader.take(longest as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() > longest {
         return Err(format!("found more than {longest} bytes, allowed: up to {longest}"));
     }

@@ -1,5 +1,7 @@
 //! TOML text to nodes.
 
+use core::ops::Range;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -9,17 +11,17 @@ use super::{Entry, Fault, Node, Origin, Table, Value};
 pub(super) fn document(text: &str) -> Result<Node, Vec<Fault>> {
     if let Some(at) = too_deep(text) {
         return Err(vec![Fault::at(
-            Origin::Text(at),
+            Origin::Text(at, at),
             "",
             format!("found more than {DEEPEST} dots in a line"),
         )]);
     }
     let (root, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
-        return Ok(Node { origin: Origin::Text(0), value: Value::Table(table(root.get_ref(), None)) });
+        return Ok(Node { origin: Origin::Text(0, 0), value: Value::Table(table(root.get_ref(), None)) });
     }
     let fault = |error: &toml::de::Error| {
-        let origin = error.span().map_or(Origin::Text(0), |span| Origin::Text(span.start));
+        let origin = error.span().map_or(Origin::Text(0, 0), in_text);
         Fault::at(origin, "", error.message().trim_end())
     };
     Err(errors.iter().map(fault).collect())
@@ -49,14 +51,17 @@ fn node(spanned: &Spanned<DeValue<'_>>, origin: Option<Origin>) -> Node {
         DeValue::Array(items) => Value::Array(items.iter().map(|item| node(item, origin)).collect()),
         DeValue::Table(entries) => Value::Table(table(entries, origin)),
     };
-    Node { origin: origin.unwrap_or(Origin::Text(spanned.span().start)), value }
+    Node { origin: origin.unwrap_or_else(|| in_text(spanned.span())), value }
+}
+
+const fn in_text(span: Range<usize>) -> Origin {
+    Origin::Text(span.start, span.end)
 }
 
 fn table(entries: &DeTable<'_>, origin: Option<Origin>) -> Table {
     let entry = |(key, value): (&Spanned<_>, _)| {
-        let rank = key.span().start;
-        let origin_of_key = origin.unwrap_or(Origin::Text(rank));
-        Entry { origin: origin_of_key, rank, node: node(value, origin) }
+        let origin_of_key = origin.unwrap_or_else(|| in_text(key.span()));
+        Entry { origin: origin_of_key, rank: key.span().start, node: node(value, origin) }
     };
     entries.iter().map(|(key, value)| (key.get_ref().to_string(), entry((key, value)))).collect()
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Read, join, one_of, wrong};
-use crate::document::{Fault, Node, Table, Value, shorten};
+use super::{Read, join, one_of, wrong, wrong_word};
+use crate::document::{Fault, Node, Origin, Table, Value, shorten};
 use crate::faults::Faults;
 
 /// A table of which some keys have been taken.
@@ -67,12 +67,13 @@ impl<'a> Keys<'a> {
     ) -> Option<&'k K> {
         self.known.insert(key);
         let path = self.path_of(key);
-        let allowed = || one_of(kinds.iter().map(|(name, _)| *name));
+        let words = || kinds.iter().map(|(name, _)| *name);
+        let allowed = || one_of(words());
         let find = |wanted: &str| kinds.iter().find(|(name, _)| *name == wanted).map(|(_, kind)| kind);
         match (self.table.get(key).map(|entry| &entry.node), default) {
             (Some(node), _) => {
                 let found = if let Value::Text(text) = &node.value { find(text) } else { None };
-                found.or_else(|| wrong(node, &path, &allowed(), faults))
+                found.or_else(|| wrong_word(node, &path, &allowed(), words(), faults))
             }
             (None, Some(default)) => find(default),
             (None, None) => {
@@ -112,15 +113,20 @@ impl<'a> Keys<'a> {
     pub(crate) fn close(self, faults: &mut Faults<'_>) {
         for (key, entry) in self.table {
             if !self.known.contains(key.as_str()) {
-                let shown = shorten(key);
-                let hint = self.elsewhere(key).or_else(|| {
-                    nearest(key, self.known.iter().copied()).map(|near| format!("did you mean {near:?}?"))
-                });
-                let hint = hint.unwrap_or_else(|| format!("allowed: {}", self.keys()));
-                let message = format!("is not a key here, {hint}");
-                faults.push(Fault::at(entry.origin, join(self.path, &shown), message));
+                faults.push(self.refusal(key, entry.origin));
             }
         }
+    }
+
+    /// Why a key is refused, with a hint.
+    fn refusal(&self, key: &str, origin: Origin) -> Fault {
+        let path = join(self.path, &shorten(key));
+        let refused = |hint: &str| Fault::at(origin, path.as_str(), format!("is not a key here{hint}"));
+        if let Some(hint) = self.elsewhere(key) {
+            return refused(&format!(", {hint}"));
+        }
+        let near = refused("").perhaps(key, self.known.iter().copied());
+        if near.suggestion.is_some() { near } else { refused(&format!(", allowed: {}", self.keys())) }
     }
 
     /// A hint: the value of another key with which `key` is allowed.
@@ -145,31 +151,6 @@ impl<'a> Keys<'a> {
     pub(crate) fn path_of(&self, key: &str) -> String {
         join(self.path, key)
     }
-}
-
-/// The known word that a misspelt word probably means.
-fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed_edits = word.len().div_ceil(3).clamp(1, 3);
-    let near = known.map(|candidate| (edits(word, candidate), candidate));
-    near.filter(|(edits, _)| *edits <= allowed_edits).min().map(|(_, candidate)| candidate)
-}
-
-/// Levenshtein distance in bytes; words of very different lengths are not compared.
-fn edits(a: &str, b: &str) -> usize {
-    if a.len().abs_diff(b.len()) > 3 {
-        return usize::MAX;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replace = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 static NO_KEYS: Table = Table::new();

@@ -154,7 +154,20 @@ impl Object {
 
 /// Records that `node` is not an allowed value.
 pub(super) fn wrong<T>(node: &Node, path: &str, allowed: &str, faults: &mut Faults<'_>) -> Option<T> {
-    faults.push(Fault::at(node.origin, path, format!("found {}, allowed: {allowed}", node.value)));
+    wrong_word(node, path, allowed, [], faults)
+}
+
+/// The same where some of the allowed values are words.
+pub(super) fn wrong_word<'a, T>(
+    node: &Node,
+    path: &str,
+    allowed: &str,
+    words: impl IntoIterator<Item = &'a str>,
+    faults: &mut Faults<'_>,
+) -> Option<T> {
+    let fault = Fault::at(node.origin, path, format!("found {}, allowed: {allowed}", node.value));
+    let meant = if let Value::Text(text) = &node.value { fault.perhaps(text, words) } else { fault };
+    faults.push(meant);
     None
 }
 

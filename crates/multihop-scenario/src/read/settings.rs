@@ -4,7 +4,7 @@ use multihop_core::settings::{Allowed, Given, Key, Settings, Table, Value, Visit
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::describe::{self, Describer, default_of};
-use super::{Fields, Keys, Read, wrong};
+use super::{Fields, Keys, Read, wrong, wrong_word};
 use crate::document::{Fault, Node, Value as Found};
 use crate::faults::Faults;
 
@@ -127,7 +127,7 @@ impl Visitor for Reader<'_, '_, '_> {
         {
             return Some(Value::Word(word));
         }
-        read(&key.allowed, key, node, &path, self.faults)
+        read(&key.allowed, key, key.or, node, &path, self.faults)
     }
 
     fn key_or_table(&mut self, key: &Key<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> Option<Given> {
@@ -202,13 +202,14 @@ pub(crate) fn value(
     path: &str,
     faults: &mut Faults<'_>,
 ) -> Option<Value> {
-    read(allowed, allowed, node, path, faults)
+    read(allowed, allowed, None, node, path, faults)
 }
 
-/// The value of a node, or a fault that shows `shown` as what is allowed.
+/// The value of a node, or a fault that shows `shown` as what is allowed; `or` is a word that is, too.
 fn read(
     allowed: &Allowed<'_>,
     shown: &dyn core::fmt::Display,
+    or: Option<&str>,
     node: &Node,
     path: &str,
     faults: &mut Faults<'_>,
@@ -226,8 +227,14 @@ fn read(
                 None => wrong(node, path, &shown.to_string(), faults),
             }
         }
-        _ => single(allowed, node).or_else(|| wrong(node, path, &shown.to_string(), faults)),
+        _ => single(allowed, node)
+            .or_else(|| wrong_word(node, path, &shown.to_string(), words(allowed).chain(or), faults)),
     }
+}
+
+fn words<'a>(allowed: &Allowed<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    let words = if let Allowed::Words(words) = *allowed { words } else { &[] };
+    words.iter().copied()
 }
 
 fn single(allowed: &Allowed<'_>, node: &Node) -> Option<Value> {

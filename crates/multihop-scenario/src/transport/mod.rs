@@ -20,7 +20,7 @@ pub(super) use parameters::take;
 
 use super::document::{Fault, Node, Value};
 use super::extension::{Entry, Extensions, NewTransport};
-use super::read::{Read, one_of, wrong};
+use super::read::{Read, one_of, wrong_word};
 use crate::faults::Faults;
 use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, TcpKind, clamped, congestion_control, delayed, elfn, paced};
 use tpa::{TPA, TpaKind, plain, star};
@@ -197,13 +197,15 @@ impl Read for Name {
             }
             Err(Refusal::Unknown) => {
                 let custom = faults.extensions.transports.iter().map(|entry| entry.extension.name);
-                let kinds = one_of(built_in_transports().chain(custom));
+                let kinds = one_of(built_in_transports().chain(custom.clone()));
                 let allowed = format!(
                     "{kinds}, tpa-star for tpa*, after a TCP kind {}, after a TPA kind {}, or a table of parameters",
                     suffixes_after(|kind| matches!(kind, Kind::Tcp(_))),
                     suffixes_after(|kind| matches!(kind, Kind::Tpa(_))),
                 );
-                wrong(node, path, &allowed, faults)
+                let all: Vec<_> =
+                    names().into_iter().map(|(name, _)| name).chain(custom.map(str::to_owned)).collect();
+                wrong_word(node, path, &allowed, all.iter().map(String::as_str), faults)
             }
         }
     }

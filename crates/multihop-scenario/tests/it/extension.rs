@@ -72,7 +72,7 @@ fn messages_know_user_defined_protocols() {
     let found = message("protocol = \"gossip\", fannout = 1");
     assert!(found.ends_with("is not a key here, did you mean \"fanout\"?"), "{found}");
     let found = message("protocol = \"gossips\"");
-    assert!(found.ends_with(", \"gossip\""), "{found}");
+    assert!(found.ends_with(", \"gossip\", did you mean \"gossip\"?"), "{found}");
     let found = message("protocol = \"aodv\", fanout = 1");
     assert!(found.ends_with("is not a key here, allowed with protocol = \"gossip\""), "{found}");
     let found = message("protocol = \"gossip\", next_hops = []");

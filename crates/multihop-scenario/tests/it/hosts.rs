@@ -30,7 +30,10 @@ fn problems_of_a_host() {
     let text = with_host("") + "[[host]]\ngateway = 3\nname = \"server\"\n";
     assert_eq!(refused(&text), "x.toml:12:8: host.1.name: is the name of another node or host");
     let text = with_host("[[flow]]\nfrom = 0\nto = \"serve\"\ntransport = \"newreno\"\n");
-    assert_eq!(refused(&text), "x.toml:9:6: flow.1.to: found \"serve\", allowed: 0 to 5, \"server\"");
+    assert_eq!(
+        refused(&text),
+        "x.toml:9:6: flow.1.to: found \"serve\", allowed: 0 to 5, \"server\", did you mean \"server\"?"
+    );
     let text = with_host("[routing]\nnext_hops = [[0, 5, 1]]\n");
     assert!(refused(&text).contains("found 5, allowed: 0 to 4"), "a host has no place in the mesh");
 }

@@ -180,7 +180,7 @@ fn ranges_that_contradict_each_other() {
     );
     assert_eq!(
         with("radio", "range = { \"1M\" = 1, \"2M\" = 1, \"3M\" = 1 }"),
-        "x.toml:8:31: radio.range.3M: is not a key here, did you mean \"1M\"?"
+        "x.toml:8:31: radio.range.3M: is not a key here, allowed: 11M, 1M, 2M, 5.5M"
     );
     assert_eq!(
         with("radio", "range = true"),
@@ -237,7 +237,9 @@ fn a_transport_that_does_not_suit() {
 
 #[test]
 fn a_transport_that_does_not_exist() {
-    for name in ["newren", "newreno+", "+da", "tpa*"] {
+    let near =
+        [("newren", Some("newreno")), ("newreno+", Some("newreno")), ("+da", None), ("tpa*", Some("tpa"))];
+    for (name, near) in near {
         let found = refused(&SMALLEST.replace("newreno", name));
         let begin = format!(
             "x.toml:6:13: flow.0.transport: found {name:?}, allowed: \"udp\", \"reno\", \"newreno\", \"cubic\", "
@@ -245,7 +247,8 @@ fn a_transport_that_does_not_exist() {
         assert!(found.starts_with(&begin), "{found}");
         let end = ", tpa-star for tpa*, after a TCP kind +da, +dyn, +ack1, +elfn, +ap, after a TPA kind +ap, or a \
                    table of parameters";
-        assert!(found.ends_with(end), "{found}");
+        let hint = near.map(|near| format!(", did you mean {near:?}?")).unwrap_or_default();
+        assert!(found.ends_with(&format!("{end}{hint}")), "{found}");
     }
 }
 
@@ -477,4 +480,20 @@ fn problems_of_overrides_name_the_override() {
         refused("warmup", "20"),
         "override warmup=20: warmup: found 20, allowed: less than duration, 10"
     );
+}
+
+#[test]
+fn a_misspelt_value() {
+    let flow = refused(&SMALLEST.replace("newreno", "newrenoo"));
+    assert!(flow.ends_with("a table of parameters, did you mean \"newreno\"?"), "{flow}");
+    let expected = "x.toml:8:8: radio.rate: found \"2m\", allowed: \"1M\", \"2M\", \"5.5M\", \"11M\", did you mean \"2M\"?";
+    assert_eq!(with("radio", "rate = \"2m\""), expected);
+    let protocol = with("routing", "protocol = \"adov\"");
+    assert!(protocol.ends_with(", did you mean \"aodv\"?"), "{protocol}");
+    let kind = refused(&SMALLEST.replace("\"chain\"", "\"chian\""));
+    assert!(kind.ends_with(", did you mean \"chain\"?"), "{kind}");
+    let off = with("mac", "short_retry = \"of\"");
+    assert!(!off.contains("did you mean"), "two letters resemble too much: {off}");
+    let nodes = "duration = 1.0\n[topology]\nkind = \"diamond\"\n[[flow]]\nfrom = \"S\"\nto = \"DD\"\n";
+    assert!(refused(nodes).contains("found \"DD\", allowed: 0 to"), "{}", refused(nodes));
 }

@@ -1,0 +1,53 @@
+//! An interrupt from the keyboard ends work in order, so that what is finished is kept.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use signal_hook::SigId;
+use signal_hook::consts::SIGINT;
+use signal_hook::{flag, low_level};
+
+use crate::CommandError;
+
+/// Notes the first interrupt; a second one ends the program at once.
+pub(crate) struct Interrupt {
+    arrived: Arc<AtomicBool>,
+    handlers: Vec<SigId>,
+}
+
+impl Interrupt {
+    /// From now on, until it is dropped.
+    pub(crate) fn catch() -> anyhow::Result<Self> {
+        let arrived = Arc::new(AtomicBool::new(false));
+        // In this order the first interrupt is noted only after it has been found to be the first.
+        let handlers = [
+            flag::register_conditional_default(SIGINT, Arc::clone(&arrived)),
+            flag::register(SIGINT, Arc::clone(&arrived)),
+        ];
+        let handlers = handlers.into_iter().collect::<Result<_, _>>().context("cannot handle interrupts")?;
+        Ok(Self { arrived, handlers })
+    }
+
+    /// Whether work goes on.
+    pub(crate) fn control(&self) -> ControlFlow<()> {
+        if self.arrived.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// What to report instead of an error that the interrupt has caused; `kept` says what is left of the work.
+    pub(crate) fn explain(&self, error: anyhow::Error, kept: impl FnOnce() -> String) -> CommandError {
+        if self.control().is_break() {
+            return CommandError::Interrupted { signal: SIGINT, kept: kept() };
+        }
+        error.into()
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        for handler in self.handlers.drain(..) {
+            low_level::unregister(handler);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The scenarios of the project, which the program contains.
+
+use std::path::Path;
+
+use crate::document::Source;
+use crate::nearest::nearest;
+use crate::problem::Problems;
+
+/// A scenario that the program contains.
+#[derive(Debug)]
+pub struct Example {
+    /// The name of its file, without extension.
+    pub name: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+impl Example {
+    /// The example of that name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        EXAMPLES.iter().find(|example| example.name == name)
+    }
+
+    /// The example whose name resembles a word.
+    pub fn nearest(word: &str) -> Option<&'static str> {
+        nearest(word, EXAMPLES.iter().map(|example| example.name))
+    }
+
+    /// The first sentence of the comment at its top.
+    pub fn about(&self) -> String {
+        let comment: Vec<_> = self.text.lines().map_while(|line| line.strip_prefix("# ")).collect();
+        let comment = comment.join(" ");
+        comment.split_once(". ").map_or(comment.trim_end_matches('.'), |(first, _)| first).to_owned()
+    }
+}
+
+impl Source {
+    /// Reads a scenario file, or an example if there is no such file.
+    pub fn named(path: &Path) -> Result<Self, Problems> {
+        if path.exists() && !path.is_dir() {
+            return Self::from_file(path);
+        }
+        let name = path.display().to_string();
+        match Example::find(&name) {
+            Some(example) => Ok(Self::Toml { text: example.text.to_owned(), name }),
+            None => Self::from_file(path).map_err(|absent| absent.perhaps(Example::nearest(&name))),
+        }
+    }
+}
+
+/// All of them, in the order of their names.
+pub const EXAMPLES: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
