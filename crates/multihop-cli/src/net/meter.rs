@@ -68,7 +68,7 @@ impl Meter {
     /// A bar is below those of other transfers.
     pub(super) fn new(bars: &MultiProgress, form: Form, peer: String) -> Self {
         let bar = if form == Form::Bar { bars.add(ProgressBar::no_length()) } else { ProgressBar::hidden() };
-        bar.set_style(style("{wide_msg} {prefix} {bytes} {binary_bytes_per_sec}"));
+        bar.set_style(style("{wide_msg} {prefix}, {bytes}, {binary_bytes_per_sec}"));
         let begin = Instant::now();
         let counts = Counts { begin, files: 0, files_done: 0, bytes: None, done: 0, moved: 0 };
         Self { form, peer, bar, counts, shown: begin }
@@ -81,14 +81,14 @@ impl Meter {
                 (counts.files, counts.bytes) = (files, bytes);
                 if let Some(bytes) = bytes {
                     self.bar.set_style(style(
-                        "{wide_msg} {prefix} {percent}% of {total_bytes} {binary_bytes_per_sec} {eta}",
+                        "{wide_msg} {prefix}, {bytes} of {total_bytes} ({percent}%), {binary_bytes_per_sec}, {eta} left",
                     ));
                     self.bar.set_length(bytes);
                 }
                 self.event("begin", json!({ "files": files, "bytes": bytes }));
             }
             Progress::File(name) => {
-                self.bar.set_prefix(format!("{}/{} files", counts.files_done, counts.files));
+                self.bar.set_prefix(format!("{} of {} files", counts.files_done, counts.files));
                 self.bar.set_message(name);
             }
             Progress::Had(bytes) | Progress::Hole(bytes) => {
