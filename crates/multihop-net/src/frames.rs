@@ -88,6 +88,16 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.inner.get_ref()
     }
 
+    /// The stream, to write to.
+    pub(crate) fn get_mut(&mut self) -> &mut R {
+        self.inner.get_mut()
+    }
+
+    /// From now on, fails when nothing has moved for `patience`.
+    pub(crate) fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
     /// The stream; buffered input is dropped.
     pub(crate) fn into_inner(self) -> R {
         self.inner.into_inner()
@@ -184,16 +194,6 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
         self.messages.clear();
         self.last = Instant::now();
         Ok(())
-    }
-
-    /// The stream.
-    pub(crate) fn get_ref(&self) -> &W {
-        &self.inner
-    }
-
-    /// The stream.
-    pub(crate) fn into_inner(self) -> W {
-        self.inner
     }
 
     /// Flushes the stream.

@@ -28,6 +28,20 @@ pub struct TpaStream {
     peer: SocketAddr,
 }
 
+/// Reads the statistics of a stream that is used elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Watcher {
+    shared: Arc<SharedHub>,
+    id: Id,
+}
+
+impl Watcher {
+    /// The statistics; `None` when the stream has been dropped.
+    pub(crate) fn stats(&self) -> Option<Stats> {
+        self.shared.lock().hub.stats(self.id)
+    }
+}
+
 impl TpaStream {
     /// Opens a connection to a listener that is known by its address, from a port that the system chooses.
     pub async fn connect(addr: SocketAddr, config: &Config) -> io::Result<Self> {
@@ -79,6 +93,11 @@ impl TpaStream {
     /// The statistics of the connection.
     pub fn stats(&self) -> Stats {
         self.shared.lock().hub.stats(self.id).expect("the hub keeps what a stream holds")
+    }
+
+    /// Reads the statistics from elsewhere.
+    pub(crate) fn watcher(&self) -> Watcher {
+        Watcher { shared: Arc::clone(&self.shared), id: self.id }
     }
 
     /// Ends the connection now, with a reset to the peer. Reads and writes fail from now on.

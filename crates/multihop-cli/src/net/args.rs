@@ -118,12 +118,25 @@ pub(crate) struct PerfArgs {
         num_args = 0..=1,
         default_missing_value = "0.0.0.0",
         value_parser = perf_at,
-        conflicts_with_all = ["reverse", "time", "bytes", "interval", "json"]
+        conflicts_with_all = ["reverse", "bidir", "parallel", "udp", "time", "bytes", "interval", "json"]
     )]
     pub(crate) listen: Option<Address>,
     /// Let the listening end send.
     #[arg(long, short)]
     pub(crate) reverse: bool,
+    /// Let both ends send at the same time.
+    #[arg(long, conflicts_with = "reverse")]
+    pub(crate) bidir: bool,
+    /// Use this many connections at the same time in each direction; a row for each, and their sum.
+    #[arg(long, short = 'P', value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=128))]
+    pub(crate) parallel: u8,
+    /// Send UDP datagrams at a given rate instead of TPA, to see what the path loses. They are zeros, unprotected, on
+    /// a port of their own.
+    #[arg(long, short)]
+    pub(crate) udp: bool,
+    /// With --udp: bits per second of each connection, with suffix k, M or G; default 1M.
+    #[arg(long, short, value_name = "RATE", value_parser = bytes, requires = "udp", allow_negative_numbers = true)]
+    pub(crate) bitrate: Option<u64>,
     /// Send for this many seconds; default 10.
     #[arg(long, short, value_name = "S", value_parser = seconds, conflicts_with = "bytes", allow_negative_numbers = true)]
     pub(crate) time: Option<Duration>,
@@ -134,7 +147,7 @@ pub(crate) struct PerfArgs {
     #[arg(long, short, value_name = "S", default_value = "1", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) interval: Duration,
     /// Print the result as one JSON document.
-    #[arg(long)]
+    #[arg(long, short = 'J')]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) net: NetArgs,

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context;
-use multihop_net::perf::{self, Amount, EndTotals, Outcome, Plan, Sample};
+use multihop_net::perf::{self, Amount, Direction, EndTotals, FlowOutcome, FlowSample, Plan, Sample};
 use multihop_net::{Config, Security, TpaStream, dial};
 use multihop_scenario::Extensions;
 use serde_json::{Value, json};
@@ -29,47 +29,61 @@ pub(crate) fn perf(
         }),
         (None, Some(server)) => {
             let config = settings::connecting(&args.net, &[], extensions)?;
+            let plan = plan(args);
             run(verbosity, async {
-                let stream = dial(server, &config).await;
-                let stream = stream.with_context(|| format!("cannot connect to {server}"))?;
-                measure(args, verbosity, &config, stream).await
+                let mut streams = Vec::new();
+                for _ in plan.connections() {
+                    let stream = dial(server, &config).await;
+                    streams.push(stream.with_context(|| format!("cannot connect to {server}"))?);
+                }
+                measure(args, verbosity, plan, &config, streams).await
             })
         }
         (None, None) => unreachable!("clap requires one of them"),
     }
 }
 
-async fn measure(
-    args: &PerfArgs,
-    verbosity: Verbosity,
-    config: &Config,
-    stream: TpaStream,
-) -> Result<(), CommandError> {
+fn plan(args: &PerfArgs) -> Plan {
+    let direction = match (args.bidir, args.reverse) {
+        (true, _) => Direction::Both,
+        (false, true) => Direction::Reverse,
+        (false, false) => Direction::Forward,
+    };
     let amount = match (args.bytes, args.time) {
         (Some(bytes), _) => Amount::Bytes(bytes),
         (None, time) => Amount::Time(time.unwrap_or(USUAL)),
     };
-    let plan = Plan { reverse: args.reverse, amount, interval: args.interval };
+    let udp = args.udp.then(|| args.bitrate.unwrap_or(USUAL_RATE));
+    Plan { direction, flows: args.parallel.into(), amount, interval: args.interval, udp }
+}
+
+async fn measure(
+    args: &PerfArgs,
+    verbosity: Verbosity,
+    plan: Plan,
+    config: &Config,
+    streams: Vec<TpaStream>,
+) -> Result<(), CommandError> {
     let mut samples = Vec::new();
     let mut broken = Ok(());
-    let outcome = perf::measure(stream, plan, |sample| {
+    let outcome = perf::measure(streams, plan, |sample| {
         if args.json {
-            samples.push(part(&sample));
+            samples.push(interval(&sample));
         } else if broken.is_ok() && !verbosity.quiet {
-            broken = output::line(format_args!("{}", row(&sample)));
+            broken = rows(&sample).iter().try_for_each(|row| output::line(format_args!("{row}")));
         }
     });
-    let outcome = outcome.await.context("the measurement did not finish")?;
+    let flows = outcome.await.context("the measurement did not finish")?;
     broken?;
     if args.json {
-        output::json(&document(args.reverse, config, &outcome, samples), true)?;
+        output::json(&document(&plan, config, &flows, samples), true)?;
     } else {
-        output::line(format_args!("{}", table(&outcome)))?;
+        output::line(format_args!("\n{}", table(&plan, &flows).join("\n")))?;
     }
     Ok(())
 }
 
-/// Prints the result of a measurement at the listening end.
+/// Prints the result of a flow at the listening end.
 fn served(from: SocketAddr, result: io::Result<EndTotals>) {
     match result {
         Ok(tally) => {
@@ -83,40 +97,152 @@ fn served(from: SocketAddr, result: io::Result<EndTotals>) {
     }
 }
 
-fn row(sample: &Sample) -> String {
+/// The lines of an interval: one for each flow, and the sum of each direction that has several.
+fn rows(sample: &Sample) -> Vec<String> {
+    let flows = &sample.flows;
+    let is_both = [false, true].iter().all(|way| flows.iter().any(|flow| flow.reverse == *way));
+    let label = |name: &str, reverse: bool| match (flows.len(), is_both) {
+        (1, _) => String::new(),
+        (_, false) => format!("[{name:>3}] "),
+        (_, true) => format!("[{name:>3} {:<3}] ", if reverse { "in" } else { "out" }),
+    };
+    let mut rows: Vec<_> = (1..)
+        .zip(flows)
+        .map(|(n, flow): (u32, _)| row(&label(&n.to_string(), flow.reverse), sample, flow))
+        .collect();
+    for way in [false, true] {
+        let part: Vec<_> = flows.iter().filter(|flow| flow.reverse == way).copied().collect();
+        if let (Some(sum), true) = (sum(&part), part.len() > 1) {
+            rows.push(row(&label("SUM", way), sample, &sum));
+        }
+    }
+    rows
+}
+
+fn row(label: &str, sample: &Sample, flow: &FlowSample) -> String {
     let [from, to] = [sample.from, sample.to].map(|time| time.as_secs_f64());
-    let rate = mbps(8.0 * sample.bytes as f64 / (to - from).max(1e-9));
-    let rtt = sample.rtt.map_or_else(|| "-".to_owned(), |rtt| format!("{:.1}", milliseconds(rtt)));
-    let again = sample.retransmitted.map_or_else(|| "-".to_owned(), |n| n.to_string());
-    format!(
-        "{from:7.2} to {to:7.2} s  {rate:>9} Mb/s  retransmitted {again:>5}  rtt {rtt:>7} ms  cwnd {}",
-        sample.cwnd
-    )
+    let mut row = format!("{label}{from:7.2} to {to:7.2} s  {:>9} Mb/s", mbps(rate(sample, flow)));
+    if let Some(n) = flow.retransmitted {
+        row += &format!("  retransmitted {n:>5}");
+    }
+    if let Some(rtt) = flow.rtt {
+        row += &format!("  rtt {:>7.1} ms", milliseconds(rtt));
+    }
+    if let Some(cwnd) = flow.cwnd {
+        row += &format!("  cwnd {cwnd}");
+    }
+    if let (Some(lost), Some(jitter)) = (flow.lost, flow.jitter) {
+        row += &format!("  lost {lost:>5}  jitter {:>7.3} ms", milliseconds(jitter));
+    }
+    row
 }
 
-fn table(outcome: &Outcome) -> String {
-    let Outcome { sender, receiver, .. } = outcome;
-    let cpu = |tally: &EndTotals| number(tally.cpu_per_gb(), 2);
-    let hops = outcome.hops.map_or_else(|| "unknown".to_owned(), |hops| hops.to_string());
-    format!(
-        "\n{} bytes in {:.2} s: {} Mb/s\n\
-         retransmitted: {} of {} segments, {} per segment delivered; {} timeouts, {} freezes\n\
-         CPU seconds per GB: {} to send, {} to receive; hops: {hops}, mss {}",
-        receiver.bytes,
-        receiver.time.as_secs_f64(),
-        mbps(outcome.goodput()),
-        sender.retransmitted,
-        sender.data_sent,
-        number(outcome.retransmission_index(), 4),
-        sender.timeouts,
-        sender.freezes,
-        cpu(sender),
-        cpu(receiver),
-        outcome.mss,
-    )
+/// Several flows of one direction as one.
+fn sum(flows: &[FlowSample]) -> Option<FlowSample> {
+    let add = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
+    flows.iter().copied().reduce(|one, other| FlowSample {
+        reverse: one.reverse,
+        bytes: one.bytes + other.bytes,
+        retransmitted: add(one.retransmitted, other.retransmitted),
+        rtt: None,
+        cwnd: None,
+        lost: add(one.lost, other.lost),
+        jitter: one.jitter.max(other.jitter),
+    })
 }
 
-fn document(reverse: bool, config: &Config, outcome: &Outcome, samples: Vec<Value>) -> Value {
+/// Bits per second in an interval.
+fn rate(sample: &Sample, flow: &FlowSample) -> f64 {
+    8.0 * flow.bytes as f64 / (sample.to - sample.from).as_secs_f64().max(1e-9)
+}
+
+/// The flows of one direction, and their sum.
+fn direction(flows: &[FlowOutcome], reverse: bool) -> (Vec<FlowOutcome>, Option<FlowOutcome>) {
+    let part: Vec<_> = flows.iter().filter(|flow| flow.reverse == reverse).copied().collect();
+    let sum = FlowOutcome::sum(&part);
+    (part, sum)
+}
+
+/// The result: a line for each flow if there are several, then that of each direction.
+fn table(plan: &Plan, flows: &[FlowOutcome]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for reverse in [false, true] {
+        let (part, sum) = direction(flows, reverse);
+        let Some(sum) = sum else { continue };
+        let title = match (plan.direction, reverse) {
+            (Direction::Both, false) => "out: ",
+            (Direction::Both, true) => "in: ",
+            _ => "",
+        };
+        if part.len() > 1 {
+            lines.extend(
+                (1..).zip(&part).map(|(n, flow): (u32, _)| format!("{title}[{n:>3}] {}", line(flow))),
+            );
+        }
+        lines.push(format!("{title}{}", line(&sum)));
+        lines.extend(details(plan, &sum));
+    }
+    lines
+}
+
+fn line(flow: &FlowOutcome) -> String {
+    let FlowOutcome { receiver, .. } = flow;
+    let (bytes, seconds) = (receiver.bytes, receiver.time.as_secs_f64());
+    format!("{bytes} bytes in {seconds:.2} s: {} Mb/s", mbps(flow.goodput()))
+}
+
+fn details(plan: &Plan, flow: &FlowOutcome) -> Vec<String> {
+    let FlowOutcome { sender, receiver, .. } = flow;
+    let hops = flow.hops.map_or_else(|| "unknown".to_owned(), |hops| hops.to_string());
+    let what = if plan.udp.is_some() {
+        format!(
+            "lost: {} of {} datagrams ({}%); {} out of order; jitter {:.3} ms",
+            flow.lost(),
+            sender.datagrams_sent,
+            number(lost_percent(flow), 2),
+            receiver.out_of_order,
+            milliseconds(receiver.jitter),
+        )
+    } else {
+        format!(
+            "retransmitted: {} of {} segments, {} per segment delivered; {} timeouts, {} freezes",
+            sender.retransmitted,
+            sender.data_sent,
+            number(flow.retransmission_index(), 4),
+            sender.timeouts,
+            sender.freezes,
+        )
+    };
+    let [send, receive] = [sender, receiver].map(|end| number(end.cpu_per_gb(), 2));
+    let cpu =
+        format!("CPU seconds per GB: {send} to send, {receive} to receive; hops: {hops}, mss {}", flow.mss);
+    vec![what, cpu]
+}
+
+fn document(plan: &Plan, config: &Config, flows: &[FlowOutcome], intervals: Vec<Value>) -> Value {
+    let is_udp = plan.udp.is_some();
+    let sum = |reverse| direction(flows, reverse).1.map(|sum| outcome(&sum, is_udp));
+    json!({
+        "direction": match plan.direction {
+            Direction::Forward => "forward",
+            Direction::Reverse => "reverse",
+            Direction::Both => "both",
+        },
+        "protocol": if is_udp { "udp" } else { "tpa" },
+        "security": match config.security {
+            Security::Plain => "plain",
+            Security::Token(_) => "token",
+            Security::Keys { .. } => "keys",
+        },
+        "parallel": plan.flows,
+        "forward": sum(false),
+        "reverse": sum(true),
+        "flows": flows.iter().map(|flow| outcome(flow, is_udp)).collect::<Vec<_>>(),
+        "intervals": intervals,
+    })
+}
+
+fn outcome(flow: &FlowOutcome, is_udp: bool) -> Value {
     let end = |tally: &EndTotals| {
         json!({
             "bytes": tally.bytes,
@@ -133,33 +259,49 @@ fn document(reverse: bool, config: &Config, outcome: &Outcome, samples: Vec<Valu
         })
     };
     json!({
-        "direction": if reverse { "reverse" } else { "forward" },
-        "security": match config.security {
-            Security::Plain => "plain",
-            Security::Token(_) => "token",
-            Security::Keys { .. } => "keys",
-        },
-        "goodput_kbps": outcome.goodput() / 1e3,
-        "retransmission_index": outcome.retransmission_index(),
-        "hops": outcome.hops,
-        "mss": outcome.mss,
-        "sender": end(&outcome.sender),
-        "receiver": end(&outcome.receiver),
-        "intervals": samples,
+        "direction": way(flow.reverse),
+        "goodput_kbps": flow.goodput() / 1e3,
+        "retransmission_index": flow.retransmission_index(),
+        "lost": is_udp.then(|| flow.lost()),
+        "lost_percent": lost_percent(flow).filter(|_| is_udp),
+        "out_of_order": is_udp.then_some(flow.receiver.out_of_order),
+        "jitter_ms": is_udp.then(|| milliseconds(flow.receiver.jitter)),
+        "hops": flow.hops,
+        "mss": flow.mss,
+        "sender": end(&flow.sender),
+        "receiver": end(&flow.receiver),
     })
 }
 
-fn part(sample: &Sample) -> Value {
+fn interval(sample: &Sample) -> Value {
+    let one = |flow: &FlowSample| {
+        json!({
+            "direction": way(flow.reverse),
+            "bytes": flow.bytes,
+            "goodput_kbps": rate(sample, flow) / 1e3,
+            "retransmitted": flow.retransmitted,
+            "rtt_ms": flow.rtt.map(milliseconds),
+            "cwnd": flow.cwnd,
+            "lost": flow.lost,
+            "jitter_ms": flow.jitter.map(milliseconds),
+        })
+    };
+    let of = |reverse| {
+        let part: Vec<_> = sample.flows.iter().filter(|flow| flow.reverse == reverse).copied().collect();
+        sum(&part).map(|sum| one(&sum))
+    };
     let [from, to] = [sample.from, sample.to].map(|time| time.as_secs_f64());
-    json!({
-        "from": from,
-        "to": to,
-        "bytes": sample.bytes,
-        "goodput_kbps": 8e-3 * sample.bytes as f64 / (to - from).max(1e-9),
-        "retransmitted": sample.retransmitted,
-        "rtt_ms": sample.rtt.map(milliseconds),
-        "cwnd": sample.cwnd,
-    })
+    let flows: Vec<_> = sample.flows.iter().map(one).collect();
+    json!({ "from": from, "to": to, "forward": of(false), "reverse": of(true), "flows": flows })
+}
+
+fn way(reverse: bool) -> &'static str {
+    if reverse { "reverse" } else { "forward" }
+}
+
+fn lost_percent(flow: &FlowOutcome) -> Option<f64> {
+    let sent = flow.sender.datagrams_sent;
+    (sent > 0).then(|| 100.0 * flow.lost() as f64 / sent as f64)
 }
 
 fn milliseconds(time: Duration) -> f64 {
@@ -174,5 +316,6 @@ fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-/// The default of iperf3.
+/// The defaults of iperf3.
 const USUAL: Duration = Duration::from_secs(10);
+const USUAL_RATE: u64 = 1_000_000;

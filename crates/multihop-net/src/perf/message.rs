@@ -4,23 +4,31 @@ use std::time::Duration;
 
 use super::{Amount, EndTotals};
 
-/// The request of the connecting end.
+/// The request of the connecting end, one for each connection of a measurement.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct PerfRequest {
+    /// Whether the listening end sends.
     pub(super) reverse: bool,
     pub(super) amount: Amount,
+    /// Bits per second of UDP datagrams; without it, the connection itself is measured.
+    pub(super) udp: Option<u64>,
+    /// The random number of the measurement: its connections are served together.
+    pub(super) group: u64,
 }
 
 impl PerfRequest {
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
-        let (&[reverse, kind], amount) = body.strip_prefix(MAGIC)?.split_first_chunk()?;
-        let amount = u64::from_be_bytes(amount.try_into().ok()?);
+        let (&[reverse, kind], numbers) = body.strip_prefix(MAGIC)?.split_first_chunk()?;
+        let (numbers, []) = numbers.as_chunks::<8>() else { return None };
+        let numbers: &[[u8; 8]; 3] = numbers.try_into().ok()?;
+        let [amount, rate, group] = numbers.map(u64::from_be_bytes);
         let amount = match kind {
             0 => Amount::Time(Duration::from_millis(amount)),
             1 => Amount::Bytes(amount),
             _ => return None,
         };
-        (reverse <= 1).then_some(Self { reverse: reverse == 1, amount })
+        let udp = Some(rate).filter(|rate| *rate > 0);
+        (reverse <= 1).then_some(Self { reverse: reverse == 1, amount, udp, group })
     }
 
     pub(super) fn emit(&self) -> Vec<u8> {
@@ -28,7 +36,8 @@ impl PerfRequest {
             Amount::Time(time) => (0, u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
             Amount::Bytes(bytes) => (1, bytes),
         };
-        [MAGIC, &[u8::from(self.reverse), kind], &amount.to_be_bytes()].concat()
+        let numbers = [amount, self.udp.unwrap_or(0), self.group].map(u64::to_be_bytes);
+        [MAGIC, &[u8::from(self.reverse), kind], numbers.as_flattened()].concat()
     }
 }
 
@@ -45,14 +54,16 @@ pub(super) fn emit(tally: &EndTotals) -> Vec<u8> {
         tally.freezes,
         tally.datagrams_sent,
         tally.datagrams_received,
+        tally.out_of_order,
+        nanoseconds(tally.jitter),
     ];
     fields.iter().flat_map(|field| field.to_be_bytes()).collect()
 }
 
 pub(super) fn parse(body: &[u8]) -> Option<EndTotals> {
     let (fields, rest) = body.as_chunks::<8>();
-    let fields: &[[u8; 8]; 10] = fields.try_into().ok().filter(|_| rest.is_empty())?;
-    let [bytes, time, cpu, data_sent, retransmitted, delivered, timeouts, freezes, out, back] =
+    let fields: &[[u8; 8]; 12] = fields.try_into().ok().filter(|_| rest.is_empty())?;
+    let [bytes, time, cpu, data_sent, retransmitted, delivered, timeouts, freezes, out, back, late, jitter] =
         fields.map(u64::from_be_bytes);
     Some(EndTotals {
         bytes,
@@ -65,7 +76,60 @@ pub(super) fn parse(body: &[u8]) -> Option<EndTotals> {
         freezes,
         datagrams_sent: out,
         datagrams_received: back,
+        out_of_order: late,
+        jitter: Duration::from_nanos(jitter),
     })
+}
+
+/// Where the listening end has its UDP port, and the number that every datagram of the flow has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct UdpFlow {
+    pub(super) port: u16,
+    pub(super) number: u64,
+}
+
+impl UdpFlow {
+    pub(super) fn parse(body: &[u8]) -> Option<Self> {
+        let (port, number) = body.split_first_chunk()?;
+        let [port, number] = [u16::from_be_bytes(*port).into(), u64::from_be_bytes(number.try_into().ok()?)];
+        Some(Self { port: u16::try_from(port).ok()?, number })
+    }
+
+    pub(super) fn emit(&self) -> Vec<u8> {
+        [&self.port.to_be_bytes()[..], &self.number.to_be_bytes()].concat()
+    }
+}
+
+/// The number of datagrams sent, in an END.
+pub(super) fn parse_count(body: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(body.try_into().ok()?))
+}
+
+/// The start of a UDP datagram; the rest is zeros.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Head {
+    /// That of the flow.
+    pub(super) flow: u64,
+    /// From 0; [`HELLO`] in a datagram that only shows where the receiver is.
+    pub(super) number: u64,
+    /// Nanoseconds since the sender began.
+    pub(super) sent: u64,
+}
+
+impl Head {
+    pub(super) const LEN: usize = 24;
+
+    pub(super) fn parse(datagram: &[u8]) -> Option<Self> {
+        let (fields, _) = datagram.first_chunk::<{ Self::LEN }>()?.as_chunks::<8>();
+        let fields: &[[u8; 8]; 3] = fields.try_into().ok()?;
+        let [flow, number, sent] = fields.map(u64::from_be_bytes);
+        Some(Self { flow, number, sent })
+    }
+
+    pub(super) fn emit(&self) -> [u8; Self::LEN] {
+        let fields = [self.flow, self.number, self.sent].map(u64::to_be_bytes);
+        fields.as_flattened().try_into().expect("three numbers")
+    }
 }
 
 /// A parsed message emits the same bytes.
@@ -77,14 +141,24 @@ pub(crate) fn check(body: &[u8]) {
     if let Some(tally) = parse(body) {
         assert_eq!(emit(&tally), body);
     }
+    if let Some(flow) = UdpFlow::parse(body) {
+        assert_eq!(flow.emit(), body);
+    }
+    if let Some(head) = Head::parse(body) {
+        assert_eq!(head.emit(), body[..Head::LEN]);
+    }
 }
 
 pub(super) const REQUEST: u8 = 1;
 pub(super) const DATA: u8 = 2;
 pub(super) const END: u8 = 3;
 pub(super) const TALLY: u8 = 4;
+pub(super) const UDP: u8 = 5;
+pub(super) const GO: u8 = 6;
+/// The number of a datagram that has none.
+pub(super) const HELLO: u64 = u64::MAX;
 /// Ends with the version.
-const MAGIC: &[u8] = b"multihop perf\x01";
+const MAGIC: &[u8] = b"multihop perf\x02";
 
 #[cfg(test)]
 mod tests {
@@ -95,8 +169,8 @@ mod tests {
     #[test]
     fn messages_survive_a_round_trip() {
         for amount in [Amount::Time(Duration::from_millis(1500)), Amount::Bytes(u64::MAX)] {
-            for reverse in [false, true] {
-                let request = PerfRequest { reverse, amount };
+            for (reverse, udp) in [(false, None), (true, Some(1_000_000))] {
+                let request = PerfRequest { reverse, amount, udp, group: 7 };
                 assert_eq!(PerfRequest::parse(&request.emit()), Some(request));
             }
         }
@@ -111,14 +185,20 @@ mod tests {
             freezes: 8,
             datagrams_sent: 9,
             datagrams_received: 10,
+            out_of_order: 11,
+            jitter: Duration::from_nanos(12),
         };
         assert_eq!(parse(&emit(&tally)), Some(tally));
+        let flow = UdpFlow { port: 1234, number: 1 << 40 };
+        assert_eq!(UdpFlow::parse(&flow.emit()), Some(flow));
+        let head = Head { flow: 1, number: HELLO, sent: 3 };
+        assert_eq!(Head::parse(&head.emit()), Some(head));
     }
 
     proptest! {
         #[test]
         fn noise_is_refused_or_understood(body in proptest::collection::vec(any::<u8>(), 0..100)) {
-            let _ = (parse(&body), PerfRequest::parse(&body));
+            let _ = (parse(&body), PerfRequest::parse(&body), UdpFlow::parse(&body), Head::parse(&body));
         }
     }
 }

@@ -1,37 +1,55 @@
-//! Measures goodput: one end sends as fast as TPA allows, the other counts.
+//! Measures goodput: one end sends as fast as TPA allows, or UDP datagrams at a given rate; the other counts. A
+//! measurement has one or more flows, each with its own connection.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use nix::sys::resource::{UsageWho, getrusage};
-use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until};
 
-use crate::frames::{BODY_MAX, FrameReader, FrameWriter};
-use crate::listener::TpaListener;
 use crate::stats::Stats;
 use crate::stream::TpaStream;
 
+mod flow;
+mod gauge;
 mod message;
+mod serve;
+mod udp;
 
+use flow::{begin, run};
+use gauge::{Counts, Gauge};
 use message::PerfRequest;
 #[cfg(fuzzing)]
 pub(crate) use message::check;
+pub use serve::serve;
 
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Whether the listening end sends.
-    pub reverse: bool,
-    /// The amount.
+    /// Who sends.
+    pub direction: Direction,
+    /// Flows in each direction.
+    pub flows: usize,
+    /// The amount of each flow.
     pub amount: Amount,
     /// Time between two samples.
     pub interval: Duration,
+    /// UDP datagrams with this many bits per second in each flow, instead of TPA.
+    pub udp: Option<u64>,
 }
 
-/// When a measurement is over.
+/// Who sends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Direction {
+    /// The connecting end.
+    Forward,
+    /// The listening end.
+    Reverse,
+    /// Both at the same time.
+    Both,
+}
+
+/// When a flow is over.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Amount {
     /// After this time; data in flight then still arrives.
@@ -40,7 +58,7 @@ pub enum Amount {
     Bytes(u64),
 }
 
-/// The totals of one end.
+/// The totals of one end of a flow.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct EndTotals {
     /// Bytes of data sent, or received.
@@ -59,43 +77,62 @@ pub struct EndTotals {
     pub timeouts: u64,
     /// Freezes of the sender.
     pub freezes: u64,
-    /// Datagrams sent.
+    /// Datagrams sent; with UDP, those of the flow.
     pub datagrams_sent: u64,
-    /// Datagrams received.
+    /// Datagrams received; with UDP, those of the flow.
     pub datagrams_received: u64,
+    /// With UDP: datagrams that arrived after a later one.
+    pub out_of_order: u64,
+    /// With UDP: the variation of the transit time (RFC 3550, section 6.4.1).
+    pub jitter: Duration,
 }
 
 /// One interval of a measurement, at the end that asked for it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Sample {
-    /// Its start, since the first data.
+    /// Its start, since the measurement began.
     pub from: Duration,
     /// Its end.
     pub to: Duration,
-    /// Bytes acknowledged in it; with `reverse`, bytes received.
-    pub bytes: u64,
-    /// Segments retransmitted in it; not known with `reverse`.
-    pub retransmitted: Option<u64>,
-    /// The newest round-trip time.
-    pub rtt: Option<Duration>,
-    /// The congestion window in segments.
-    pub cwnd: u8,
+    /// What each flow did in it.
+    pub flows: Vec<FlowSample>,
 }
 
-/// A complete measurement.
+/// What one flow did in an interval.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome {
+pub struct FlowSample {
+    /// Whether the listening end sends.
+    pub reverse: bool,
+    /// Bytes acknowledged; with `reverse`, received; with UDP to the other end, sent.
+    pub bytes: u64,
+    /// Segments retransmitted; known only at their sender.
+    pub retransmitted: Option<u64>,
+    /// The newest round-trip time; not with UDP.
+    pub rtt: Option<Duration>,
+    /// The congestion window in segments; not with UDP.
+    pub cwnd: Option<u8>,
+    /// Datagrams lost; known only at the receiver of UDP.
+    pub lost: Option<u64>,
+    /// The variation of the transit time so far; known only at the receiver of UDP.
+    pub jitter: Option<Duration>,
+}
+
+/// A complete measurement of one flow.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowOutcome {
+    /// Whether the listening end sent.
+    pub reverse: bool,
     /// The sending end.
     pub sender: EndTotals,
     /// The receiving end: its bytes and its time are the result.
     pub receiver: EndTotals,
     /// Hops between the ends, if known.
     pub hops: Option<u8>,
-    /// Payload of a full segment.
+    /// Payload of a full segment, or of a datagram.
     pub mss: u32,
 }
 
-impl Outcome {
+impl FlowOutcome {
     /// Bits per second received.
     pub fn goodput(&self) -> f64 {
         8.0 * self.receiver.bytes as f64 / self.receiver.time.as_secs_f64().max(1e-9)
@@ -106,6 +143,34 @@ impl Outcome {
         let delivered = self.receiver.delivered;
         (delivered > 0).then(|| self.sender.retransmitted as f64 / delivered as f64)
     }
+
+    /// With UDP: datagrams lost.
+    pub fn lost(&self) -> u64 {
+        self.sender.datagrams_sent.saturating_sub(self.receiver.datagrams_received)
+    }
+
+    /// Several flows of one direction as one: times, CPU time and jitter are the largest, the rest are sums.
+    pub fn sum(flows: &[Self]) -> Option<Self> {
+        let sum = |one: &EndTotals, other: &EndTotals| EndTotals {
+            bytes: one.bytes + other.bytes,
+            time: one.time.max(other.time),
+            cpu: one.cpu.max(other.cpu),
+            data_sent: one.data_sent + other.data_sent,
+            retransmitted: one.retransmitted + other.retransmitted,
+            delivered: one.delivered + other.delivered,
+            timeouts: one.timeouts + other.timeouts,
+            freezes: one.freezes + other.freezes,
+            datagrams_sent: one.datagrams_sent + other.datagrams_sent,
+            datagrams_received: one.datagrams_received + other.datagrams_received,
+            out_of_order: one.out_of_order + other.out_of_order,
+            jitter: one.jitter.max(other.jitter),
+        };
+        flows.iter().copied().reduce(|one, other| Self {
+            sender: sum(&one.sender, &other.sender),
+            receiver: sum(&one.receiver, &other.receiver),
+            ..one
+        })
+    }
 }
 
 impl EndTotals {
@@ -113,206 +178,13 @@ impl EndTotals {
     pub fn cpu_per_gb(&self) -> Option<f64> {
         (self.bytes > 0).then(|| self.cpu.as_secs_f64() * 1e9 / self.bytes as f64)
     }
-}
 
-/// Measures with a listening end; `sample` gets each interval.
-pub async fn measure(stream: TpaStream, plan: Plan, mut sample: impl FnMut(Sample)) -> io::Result<Outcome> {
-    let mut writer = FrameWriter::new(stream, PATIENCE);
-    let request = PerfRequest { reverse: plan.reverse, amount: plan.amount };
-    writer.send(message::REQUEST, &request.emit()).await?;
-    let mut clock = IntervalClock::start(plan.interval);
-    let mut samples = |stream: &TpaStream, clock: &mut IntervalClock, moved: u64| {
-        if let Some(part) = clock.part(stream, plan.reverse.then_some(moved)) {
-            sample(part);
-        }
-    };
-    if plan.reverse {
-        let mut reader = FrameReader::new(writer.into_inner(), PATIENCE);
-        let bytes = drain(&mut reader, |stream, bytes| samples(stream, &mut clock, bytes)).await?;
-        let receiver = clock.tally(&reader.get_ref().stats(), bytes);
-        let mut writer = FrameWriter::new(reader.into_inner(), PATIENCE);
-        writer.send(message::END, &[]).await?;
-        let mut reader = FrameReader::new(writer.into_inner(), PATIENCE);
-        let sender = told(&mut reader).await?;
-        Ok(end(reader, sender, receiver).await)
-    } else {
-        let bytes = fill(&mut writer, plan.amount, |stream| samples(stream, &mut clock, 0)).await?;
-        let mut reader = FrameReader::new(writer.into_inner(), PATIENCE);
-        let receiver = told(&mut reader).await?;
-        let sender = clock.tally(&reader.get_ref().stats(), bytes);
-        Ok(end(reader, sender, receiver).await)
-    }
-}
-
-async fn end(reader: FrameReader<TpaStream>, sender: EndTotals, receiver: EndTotals) -> Outcome {
-    let mut stream = reader.into_inner();
-    let stats = stream.stats();
-    // The result is complete; this only avoids a reset at the peer.
-    let _ = timeout(FAREWELL, stream.shutdown()).await;
-    Outcome { sender, receiver, hops: stats.hops, mss: stats.mss }
-}
-
-/// Serves measurements one at a time; `done` gets each result.
-pub async fn serve(
-    listener: &TpaListener,
-    mut done: impl FnMut(SocketAddr, io::Result<EndTotals>),
-) -> io::Result<()> {
-    let mut callers = JoinSet::new();
-    loop {
-        tokio::select! {
-            stream = listener.accept() => {
-                let stream = stream?;
-                let from = stream.peer_addr();
-                callers.spawn(async move { (from, request(stream).await) });
-            }
-            Some(caller) = callers.join_next() => {
-                let Ok((from, asked)) = caller else { continue };
-                let result = match asked {
-                    Ok((reader, request)) => serve_one(reader, request).await,
-                    Err(error) => Err(error),
-                };
-                done(from, result);
-            }
-        }
-    }
-}
-
-/// Reads the request of a caller. One without a request keeps no other waiting.
-async fn request(stream: TpaStream) -> io::Result<(FrameReader<TpaStream>, PerfRequest)> {
-    let mut reader = FrameReader::new(stream, PATIENCE);
-    let Ok(first) = timeout(FIRST, reader.next()).await else {
-        let text = format!("no request within {} s", FIRST.as_secs());
-        return Err(io::Error::new(io::ErrorKind::TimedOut, text));
-    };
-    let request = match first? {
-        Some(message::REQUEST) => PerfRequest::parse(reader.body()),
-        _ => None,
-    };
-    Ok((reader, request.ok_or_else(nonsense)?))
-}
-
-async fn serve_one(mut reader: FrameReader<TpaStream>, request: PerfRequest) -> io::Result<EndTotals> {
-    let mut clock = IntervalClock::start(Duration::MAX);
-    let bytes = if request.reverse {
-        let mut writer = FrameWriter::new(reader.into_inner(), PATIENCE);
-        let bytes = fill(&mut writer, request.amount, |_| clock.begin()).await?;
-        reader = FrameReader::new(writer.into_inner(), PATIENCE);
-        // All segments are counted only once everything has arrived.
-        if reader.next().await? != Some(message::END) {
-            return Err(nonsense());
-        }
-        bytes
-    } else {
-        drain(&mut reader, |_, _| clock.begin()).await?
-    };
-    let tally = clock.tally(&reader.get_ref().stats(), bytes);
-    let mut writer = FrameWriter::new(reader.into_inner(), PATIENCE);
-    writer.send(message::TALLY, &message::emit(&tally)).await?;
-    // The peer may be gone once it has the result.
-    let _ = timeout(FAREWELL, writer.finish()).await;
-    Ok(tally)
-}
-
-/// Sends the planned amount; returns the bytes sent.
-async fn fill(
-    writer: &mut FrameWriter<TpaStream>,
-    amount: Amount,
-    mut each: impl FnMut(&TpaStream),
-) -> io::Result<u64> {
-    let begin = Instant::now();
-    let mut bytes = 0;
-    loop {
-        let left = match amount {
-            Amount::Time(time) if begin.elapsed() < time => BODY_MAX as u64,
-            Amount::Time(_) => 0,
-            Amount::Bytes(all) => all - bytes,
-        };
-        let n = left.min(BODY_MAX as u64);
-        if n == 0 {
-            break;
-        }
-        writer.send(message::DATA, &ZEROS[..usize::try_from(n).expect("a message")]).await?;
-        bytes += n;
-        each(writer.get_ref());
-    }
-    writer.send(message::END, &[]).await?;
-    Ok(bytes)
-}
-
-/// Receives data until its end; returns the bytes received.
-async fn drain(
-    reader: &mut FrameReader<TpaStream>,
-    mut each: impl FnMut(&TpaStream, u64),
-) -> io::Result<u64> {
-    let mut bytes = 0;
-    loop {
-        match reader.next().await? {
-            Some(message::DATA) => bytes += reader.body().len() as u64,
-            Some(message::END) => return Ok(bytes),
-            _ => return Err(nonsense()),
-        }
-        each(reader.get_ref(), bytes);
-    }
-}
-
-/// Reads the peer's totals.
-async fn told(reader: &mut FrameReader<TpaStream>) -> io::Result<EndTotals> {
-    match reader.next().await? {
-        Some(message::TALLY) => message::parse(reader.body()).ok_or_else(nonsense),
-        _ => Err(nonsense()),
-    }
-}
-
-/// The clock of a measurement.
-struct IntervalClock {
-    begin: Option<Instant>,
-    cpu: Duration,
-    interval: Duration,
-    /// The end of the last interval: time, bytes, retransmissions.
-    last: (Duration, u64, u64),
-}
-
-impl IntervalClock {
-    fn start(interval: Duration) -> Self {
-        Self { begin: None, cpu: cpu(), interval, last: Default::default() }
-    }
-
-    /// Starts the clock, at the first data.
-    fn begin(&mut self) {
-        self.begin.get_or_insert_with(Instant::now);
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.begin.map(|begin| begin.elapsed()).unwrap_or_default()
-    }
-
-    /// The next interval, if it is over. `arrived`: bytes received; without it, acknowledged bytes count.
-    fn part(&mut self, stream: &TpaStream, arrived: Option<u64>) -> Option<Sample> {
-        self.begin();
-        let to = self.elapsed();
-        let (from, bytes, retransmitted) = self.last;
-        if to - from < self.interval {
-            return None;
-        }
-        let stats = stream.stats();
-        let now = (to, arrived.unwrap_or(stats.counters.bytes_acked), stats.counters.retransmitted);
-        self.last = now;
-        Some(Sample {
-            from,
-            to,
-            bytes: now.1 - bytes,
-            retransmitted: arrived.is_none().then(|| now.2 - retransmitted),
-            rtt: stats.latest_rtt,
-            cwnd: stats.cwnd,
-        })
-    }
-
-    fn tally(&self, stats: &Stats, bytes: u64) -> EndTotals {
+    fn of(stats: &Stats, bytes: u64, time: Duration, cpu: Duration) -> Self {
         let counters = &stats.counters;
-        EndTotals {
+        Self {
             bytes,
-            time: self.elapsed(),
-            cpu: cpu().saturating_sub(self.cpu),
+            time,
+            cpu,
             data_sent: counters.data_sent,
             retransmitted: counters.retransmitted,
             delivered: counters.delivered,
@@ -320,28 +192,120 @@ impl IntervalClock {
             freezes: counters.freezes,
             datagrams_sent: stats.datagrams_sent,
             datagrams_received: stats.datagrams_received,
+            out_of_order: 0,
+            jitter: Duration::ZERO,
         }
     }
 }
 
-/// CPU time of this process so far.
-fn cpu() -> Duration {
-    let Ok(used) = getrusage(UsageWho::RUSAGE_SELF) else { return Duration::ZERO };
-    let sum = [used.user_time(), used.system_time()].map(|time| {
-        let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
-        Duration::from_secs(seconds) + Duration::from_micros(u64::try_from(time.tv_usec()).unwrap_or(0))
+impl Plan {
+    /// For each connection that the measurement needs: whether the listening end sends.
+    pub fn connections(&self) -> impl Iterator<Item = bool> + use<> {
+        let (flows, direction) = (self.flows, self.direction);
+        let forward = (direction != Direction::Reverse).then_some(false);
+        let reverse = (direction != Direction::Forward).then_some(true);
+        forward.into_iter().chain(reverse).flat_map(move |reverse| (0..flows).map(move |_| reverse))
+    }
+}
+
+/// Measures with a listening end, over as many connections as the plan needs; `sample` gets each interval, the last
+/// and shorter one included.
+pub async fn measure(
+    streams: Vec<TpaStream>,
+    plan: Plan,
+    mut sample: impl FnMut(Sample),
+) -> io::Result<Vec<FlowOutcome>> {
+    let mut group = [0; 8];
+    getrandom::fill(&mut group)?;
+    let group = u64::from_be_bytes(group);
+    let request = |reverse| PerfRequest { reverse, amount: plan.amount, udp: plan.udp, group };
+    let asked = streams.into_iter().zip(plan.connections()).map(|(stream, reverse)| {
+        let request = request(reverse);
+        async move { Ok((begin(stream, request).await?, request)) }
     });
-    sum.into_iter().sum()
+    let begun = together(asked).await?;
+    let mut sampler = Sampler { begin: Instant::now(), last: Duration::ZERO, gauges: Vec::new() };
+    let mut flows = JoinSet::new();
+    for (place, (turns, request)) in begun.into_iter().enumerate() {
+        let gauge = Gauge::new(turns.stream(), request.reverse, plan.udp.is_some());
+        sampler.gauges.push((gauge.clone(), Counts::default()));
+        flows.spawn(async move { run(turns, request, gauge).await.map(|done| (place, done)) });
+    }
+    let mut done = Vec::new();
+    let mut next = sampler.begin.checked_add(plan.interval);
+    loop {
+        tokio::select! {
+            biased;
+            ended = flows.join_next() => match ended {
+                Some(ended) => done.push(ended.map_err(io::Error::other)??),
+                None => break,
+            },
+            () = at(next) => {
+                sample(sampler.take());
+                next = next.and_then(|next| next.checked_add(plan.interval));
+            }
+        }
+    }
+    sample(sampler.take());
+    done.sort_by_key(|(place, _)| *place);
+    // The streams were kept for the last interval.
+    Ok(done.into_iter().map(|(_, (outcome, _))| outcome).collect())
+}
+
+/// The results of these futures, which run at the same time.
+async fn together<T: Send + 'static>(
+    futures: impl Iterator<Item = impl Future<Output = io::Result<T>> + Send + 'static>,
+) -> io::Result<Vec<T>> {
+    let mut tasks = JoinSet::new();
+    for (place, future) in futures.enumerate() {
+        tasks.spawn(async move { future.await.map(|result| (place, result)) });
+    }
+    let mut results = Vec::new();
+    while let Some(ended) = tasks.join_next().await {
+        results.push(ended.map_err(io::Error::other)??);
+    }
+    results.sort_by_key(|(place, _)| *place);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
+/// Never, if there is no such instant.
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+struct Sampler {
+    begin: Instant,
+    /// The end of the last interval.
+    last: Duration,
+    /// The flows, each with its counts at the end of the last interval.
+    gauges: Vec<(Gauge, Counts)>,
+}
+
+impl Sampler {
+    /// The interval that ends now.
+    fn take(&mut self) -> Sample {
+        let (from, to) = (self.last, self.begin.elapsed());
+        self.last = to;
+        let flows = self.gauges.iter_mut().map(|(gauge, last)| {
+            let now = gauge.counts();
+            let before = std::mem::replace(last, now);
+            gauge.sample(&before, &now)
+        });
+        Sample { from, to, flows: flows.collect() }
+    }
 }
 
 fn nonsense() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the peer is not multihop perf, or has stopped")
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the peer is not multihop perf of the same version, or has stopped",
+    )
 }
 
 /// Time for the peer to close after the result is known.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// Time for the peer to send its request.
-const FIRST: Duration = Duration::from_secs(10);
 /// Time for the peer to send something.
 const PATIENCE: Duration = Duration::from_secs(60);
-static ZEROS: [u8; BODY_MAX] = [0; BODY_MAX];

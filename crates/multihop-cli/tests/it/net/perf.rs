@@ -1,23 +1,94 @@
 //! `multihop perf`.
 
+use serde_json::Value;
+
 use super::*;
+
+/// A listening end, and what a measurement with these arguments prints.
+fn measure(name: &str, more: &[&str]) -> (Running, String) {
+    let folder = Folder::new(name);
+    let mut server = Running::new(&folder, &["perf", "--listen", "127.0.0.1:0", "--plain"]);
+    let to = server.address();
+    let said = Running::new(&folder, &[&["perf", &to, "--plain"], more].concat()).succeeds().stdout;
+    (server, said)
+}
+
+fn document(name: &str, more: &[&str]) -> Value {
+    serde_json::from_str(&measure(name, &[more, &["-J"]].concat()).1).unwrap()
+}
+
+/// Bytes of all intervals of a direction.
+fn bytes(document: &Value, direction: &str) -> u64 {
+    let intervals = document["intervals"].as_array().unwrap();
+    intervals.iter().map(|interval| interval[direction]["bytes"].as_u64().unwrap()).sum()
+}
 
 #[test]
 fn perf_prints_lines_or_json() {
-    let folder = Folder::new("perf");
-    let mut server = Running::new(&folder, &["perf", "--listen", "127.0.0.1:0", "--plain"]);
-    let to = server.address();
-    let args = ["perf", &to, "--plain", "--bytes", "2M", "--interval", "0.01"];
-    let said = Running::new(&folder, &args).succeeds().stdout;
+    let (mut server, said) = measure("perf", &["--bytes", "2M", "--interval", "0.01"]);
     for part in ["2000000 bytes in ", " Mb/s", "retransmitted: ", "CPU seconds per GB", "rtt ", "cwnd "] {
         assert!(said.contains(part), "{said}");
     }
-    let args = ["perf", &to, "--plain", "--time", "0.2", "--reverse", "--json"];
-    let said = Running::new(&folder, &args).succeeds().stdout;
-    let document: serde_json::Value = serde_json::from_str(&said).unwrap();
-    assert_eq!((&document["direction"], &document["security"]), (&"reverse".into(), &"plain".into()));
-    assert_eq!(document["sender"]["bytes"], document["receiver"]["bytes"]);
-    assert!(document["goodput_kbps"].as_f64().unwrap() > 0.0);
-    assert!(document["receiver"]["cpu_seconds_per_gb"].as_f64().unwrap() > 0.0);
     assert!(server.line().contains(": 2000000 bytes in "));
+    let document = document("perf-json", &["--time", "0.2", "--reverse"]);
+    assert_eq!((&document["direction"], &document["security"]), (&"reverse".into(), &"plain".into()));
+    let reverse = &document["reverse"];
+    assert_eq!(reverse["sender"]["bytes"], reverse["receiver"]["bytes"]);
+    assert!(reverse["goodput_kbps"].as_f64().unwrap() > 0.0 && document["forward"].is_null());
+    assert!(reverse["receiver"]["cpu_seconds_per_gb"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn the_last_interval_is_never_dropped() {
+    let said = measure("perf-last", &["--time", "0.5", "--interval", "0.4"]).1;
+    let rows: Vec<_> = said.lines().take_while(|line| !line.is_empty()).collect();
+    assert_eq!(rows.len(), 2, "{said}");
+    let reverse = document("perf-last-json", &["--bytes", "1M", "--interval", "99", "--reverse"]);
+    assert_eq!(bytes(&reverse, "reverse"), 1_000_000, "{reverse}");
+    let forward = document("perf-last-json", &["--bytes", "1M", "--interval", "0.01"]);
+    assert!(bytes(&forward, "forward") >= 1_000_000, "{forward}");
+}
+
+#[test]
+fn parallel_connections_have_a_row_each_and_a_sum() {
+    let said = measure("perf-parallel", &["-P", "3", "--bytes", "200k"]).1;
+    for label in ["[  1]  ", "[  2]  ", "[  3]  ", "[SUM]  "] {
+        assert!(said.lines().any(|line| line.starts_with(label)), "{label}: {said}");
+    }
+    assert!(said.contains("\n[  3] 200000 bytes in ") && said.contains("\n600000 bytes in "), "{said}");
+    let document = document("perf-parallel-json", &["-P", "3", "--bytes", "200k"]);
+    assert_eq!(document["flows"].as_array().unwrap().len(), 3);
+    assert_eq!(document["forward"]["receiver"]["bytes"], 600_000);
+}
+
+#[test]
+fn both_directions_run_at_the_same_time() {
+    let said = measure("perf-both", &["--bidir", "--time", "0.3"]).1;
+    assert!(said.contains("[  1 out]") && said.contains("[  2 in ]"), "{said}");
+    assert!(said.contains("\nout: ") && said.contains("\nin: "), "{said}");
+    let document = document("perf-both-json", &["--bidir", "--bytes", "300k"]);
+    for direction in ["forward", "reverse"] {
+        assert_eq!(document[direction]["receiver"]["bytes"], 300_000, "{direction}");
+        assert!(bytes(&document, direction) >= 300_000);
+    }
+}
+
+#[test]
+fn udp_has_a_rate_losses_and_jitter() {
+    for (way, more) in [("forward", &[][..]), ("reverse", &["--reverse"])] {
+        let args = [&["--udp", "-b", "4M", "--time", "0.5"], more].concat();
+        let document = document("perf-udp", &args);
+        assert_eq!(document["protocol"], "udp");
+        let found = &document[way];
+        // 4 Mb/s for 0.5 s in datagrams of 1400 bytes, which none on this host loses at this rate.
+        assert_eq!(found["sender"]["datagrams_sent"], 179, "{document}");
+        assert_eq!((&found["lost"], &found["receiver"]["datagrams_received"]), (&0.into(), &179.into()));
+        let goodput = found["goodput_kbps"].as_f64().unwrap();
+        assert!((2000.0..6000.0).contains(&goodput), "{goodput}");
+        assert!(found["jitter_ms"].as_f64().unwrap() >= 0.0);
+        assert_eq!(bytes(&document, way), 179 * 1400);
+    }
+    let said = measure("perf-udp-lines", &["-u", "-P", "2", "--time", "0.2", "--reverse"]).1;
+    assert!(said.contains("lost: 0 of 36 datagrams (0.00%); "), "{said}");
+    assert!(said.lines().any(|line| line.starts_with("[SUM]") && line.contains("jitter")), "{said}");
 }
