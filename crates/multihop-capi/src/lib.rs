@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "C passes pointers and lengths")]
 
 mod error;
+mod gate;
 mod memory;
 mod options;
 mod socket;
@@ -14,7 +15,7 @@ mod table;
 use std::ffi::{c_int, c_void};
 use std::io;
 
-use nix::libc::{sockaddr, socklen_t, ssize_t};
+use nix::libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_WAITALL, sockaddr, socklen_t, ssize_t};
 
 use crate::error::{bad, report};
 use crate::socket::Socket;
@@ -82,7 +83,7 @@ pub unsafe extern "C" fn tpa_send(
     flags: c_int,
 ) -> ssize_t {
     report(table::get(socket).and_then(|socket| {
-        socket.transfer(flags, |descriptor, flags| {
+        socket.transfer(flags, SEND_FLAGS, |descriptor, flags| {
             // SAFETY: `send` only reads `length` bytes at `data`, which this function's contract makes readable; for
             // invalid memory the kernel returns EFAULT. The descriptor is open: the connection is held.
             unsafe { nix::libc::send(descriptor, data, length, flags) }
@@ -97,7 +98,7 @@ pub unsafe extern "C" fn tpa_send(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tpa_recv(socket: c_int, data: *mut c_void, length: usize, flags: c_int) -> ssize_t {
     report(table::get(socket).and_then(|socket| {
-        let received = socket.transfer(flags, |descriptor, flags| {
+        let received = socket.transfer(flags, RECV_FLAGS, |descriptor, flags| {
             // SAFETY: `recv` writes at most `length` bytes at `data`, which this function's contract makes writable;
             // for invalid memory the kernel returns EFAULT. The descriptor is open: the connection is held.
             unsafe { nix::libc::recv(descriptor, data, length, flags) }
@@ -167,6 +168,11 @@ pub unsafe extern "C" fn tpa_getsockopt(
         unsafe { memory::write(&found, value.cast(), length) }.map(|()| 0)
     }))
 }
+
+/// What `tpa_send` and `tpa_recv` do with other flags differs between the socket pair below them and TCP: it could
+/// lose data.
+const SEND_FLAGS: c_int = MSG_DONTWAIT | MSG_NOSIGNAL;
+const RECV_FLAGS: c_int = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_WAITALL;
 
 fn check_level(level: c_int) -> io::Result<()> {
     if level == sockopt::LEVEL { Ok(()) } else { Err(bad(nix::libc::ENOPROTOOPT)) }

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use multihop_net::bridge::{Bridge, BridgeListener, runtime};
@@ -13,6 +13,7 @@ use nix::libc::{self, ssize_t};
 use nix::sys::socket as bsd;
 
 use crate::error::{bad, errno};
+use crate::gate::Gate;
 use crate::options::TpaOptions;
 
 /// A socket of a C program.
@@ -21,8 +22,6 @@ pub(crate) struct Socket {
     domain: i32,
     options: Mutex<TpaOptions>,
     state: Mutex<SocketState>,
-    /// Signalled when the state is no longer `Connecting`.
-    decided: Condvar,
     /// The last error, until the program reads it.
     failure: Mutex<Option<LastError>>,
 }
@@ -31,9 +30,11 @@ pub(crate) struct Socket {
 enum SocketState {
     Fresh {
         bound: Option<SocketAddr>,
+        /// After a failed attempt to connect: the program may still poll for its end.
+        rung: Option<Doorbell>,
     },
-    /// The doorbell becomes writable when the result is known.
-    Connecting(Doorbell),
+    /// The doorbell becomes writable, and the gate opens, when the result is known.
+    Connecting(Doorbell, Arc<Gate>),
     Connected(Arc<Connection>),
     Listening(Arc<BridgeListener>),
     Closed,
@@ -71,7 +72,7 @@ impl Socket {
             return Err(bad(libc::EPROTONOSUPPORT));
         }
         let options = TpaOptions { nonblocking: kind & libc::SOCK_NONBLOCK != 0, ..TpaOptions::default() };
-        Ok(Self::with(domain, options, SocketState::Fresh { bound: None }))
+        Ok(Self::with(domain, options, SocketState::Fresh { bound: None, rung: None }))
     }
 
     fn with(domain: i32, options: TpaOptions, state: SocketState) -> Arc<Self> {
@@ -79,7 +80,6 @@ impl Socket {
             domain,
             options: Mutex::new(options),
             state: Mutex::new(state),
-            decided: Condvar::new(),
             failure: Mutex::new(None),
         })
     }
@@ -91,7 +91,9 @@ impl Socket {
     pub(crate) fn bind(&self, address: SocketAddr) -> io::Result<()> {
         self.check_family(address)?;
         let mut state = lock(&self.state);
-        let SocketState::Fresh { bound: bound @ None } = &mut *state else { return Err(bad(libc::EINVAL)) };
+        let SocketState::Fresh { bound: bound @ None, .. } = &mut *state else {
+            return Err(bad(libc::EINVAL));
+        };
         // The listener opens its own socket; this one only reports errors as `bind` does.
         *bound = Some(UdpSocket::bind(address)?.local_addr()?);
         Ok(())
@@ -99,7 +101,7 @@ impl Socket {
 
     pub(crate) fn listen(&self, backlog: i32) -> io::Result<()> {
         let mut state = lock(&self.state);
-        let SocketState::Fresh { bound: Some(address) } = *state else {
+        let SocketState::Fresh { bound: Some(address), .. } = *state else {
             return Err(bad(if matches!(*state, SocketState::Fresh { .. }) {
                 libc::EDESTADDRREQ
             } else {
@@ -131,16 +133,18 @@ impl Socket {
         let config = self.remember(self.options().config())?;
         let mut state = lock(&self.state);
         match *state {
-            SocketState::Fresh { bound: None } => {}
-            SocketState::Fresh { bound: Some(_) } | SocketState::Listening(_) => {
+            SocketState::Fresh { bound: None, .. } => {}
+            SocketState::Fresh { bound: Some(_), .. } | SocketState::Listening(_) => {
                 return Err(bad(libc::EOPNOTSUPP));
             }
-            SocketState::Connecting(_) => return Err(bad(libc::EALREADY)),
+            SocketState::Connecting(..) => return Err(bad(libc::EALREADY)),
             SocketState::Connected(_) => return Err(bad(libc::EISCONN)),
             SocketState::Closed => return Err(bad(libc::EBADF)),
         }
         let runtime = runtime()?;
-        *state = SocketState::Connecting(Doorbell::new()?);
+        let gate = Arc::new(Gate::new()?);
+        *state = SocketState::Connecting(Doorbell::new()?, Arc::clone(&gate));
+        drop(state);
         let socket = Arc::clone(self);
         runtime.spawn(async move {
             let made = async { Bridge::new(TpaStream::connect(address, &config).await?) };
@@ -149,8 +153,9 @@ impl Socket {
         if self.options().nonblocking {
             return Err(bad(libc::EINPROGRESS));
         }
-        let state = self.wait(state);
-        match &*state {
+        // After EINTR the attempt continues, as with `connect`.
+        gate.wait()?;
+        match &*lock(&self.state) {
             SocketState::Connected(_) => Ok(()),
             SocketState::Closed => Err(bad(libc::EBADF)),
             _ => Err(bad(lock(&self.failure).as_ref().map_or(libc::ECONNABORTED, |failure| failure.errno))),
@@ -160,27 +165,32 @@ impl Socket {
     /// Stores the result of a connection attempt.
     fn decide(&self, made: io::Result<(Bridge, OwnedFd)>) {
         let mut state = lock(&self.state);
-        let SocketState::Connecting(doorbell) = std::mem::replace(&mut *state, SocketState::Closed) else {
+        let SocketState::Connecting(doorbell, gate) = std::mem::replace(&mut *state, SocketState::Closed)
+        else {
             return;
         };
+        let made = self.remember(made);
+        // Only now: who hears the bell asks for the error.
         doorbell.ring();
-        *state = match self.remember(made) {
+        *state = match made {
             Ok((bridge, descriptor)) => {
                 SocketState::Connected(Arc::new(Connection { bridge, descriptor, _doorbell: Some(doorbell) }))
             }
-            Err(_) => SocketState::Fresh { bound: None },
+            Err(_) => SocketState::Fresh { bound: None, rung: Some(doorbell) },
         };
-        drop(state);
-        self.decided.notify_all();
+        gate.open();
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, SocketState>) -> MutexGuard<'a, SocketState> {
-        let waiting = |state: &mut SocketState| matches!(state, SocketState::Connecting(_));
-        self.decided.wait_while(state, waiting).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// `send` or `recv` on the descriptor; blocks only if the socket does.
-    pub(crate) fn transfer(&self, flags: i32, call: impl Fn(i32, i32) -> ssize_t) -> io::Result<ssize_t> {
+    /// `send` or `recv` on the descriptor, with no flags but the `allowed` ones; blocks only if the socket does.
+    pub(crate) fn transfer(
+        &self,
+        flags: i32,
+        allowed: i32,
+        call: impl Fn(i32, i32) -> ssize_t,
+    ) -> io::Result<ssize_t> {
+        if flags & !allowed != 0 {
+            return Err(bad(libc::EOPNOTSUPP));
+        }
         let nonblocking = self.options().nonblocking || flags & libc::MSG_DONTWAIT != 0;
         let wait = if nonblocking { libc::MSG_DONTWAIT } else { 0 };
         let connection = self.connection(nonblocking)?;
@@ -213,7 +223,6 @@ impl Socket {
     /// Closes it for all threads; then waits until the peer has all data.
     pub(crate) fn close(&self) -> io::Result<()> {
         let state = std::mem::replace(&mut *lock(&self.state), SocketState::Closed);
-        self.decided.notify_all();
         match state {
             SocketState::Listening(listener) => listener.close(),
             SocketState::Connected(connection) => {
@@ -222,17 +231,20 @@ impl Socket {
                 drop(connection);
                 let TpaOptions { nonblocking, linger, .. } = *self.options();
                 if !nonblocking && linger > 0 {
-                    return close(&bridge, Duration::from_secs(linger.unsigned_abs().into()));
+                    return close(bridge, Duration::from_secs(linger.unsigned_abs().into()));
                 }
             }
-            SocketState::Fresh { .. } | SocketState::Connecting(_) | SocketState::Closed => {}
+            SocketState::Connecting(_, gate) => gate.open(),
+            SocketState::Fresh { .. } | SocketState::Closed => {}
         }
         Ok(())
     }
 
     pub(crate) fn poll_descriptor(&self) -> io::Result<i32> {
         match &*lock(&self.state) {
-            SocketState::Connecting(doorbell) => Ok(doorbell.polled.as_raw_fd()),
+            SocketState::Connecting(doorbell, _) | SocketState::Fresh { rung: Some(doorbell), .. } => {
+                Ok(doorbell.polled.as_raw_fd())
+            }
             SocketState::Connected(connection) => Ok(connection.descriptor.as_raw_fd()),
             SocketState::Listening(listener) => Ok(listener.as_fd().as_raw_fd()),
             SocketState::Fresh { .. } | SocketState::Closed => Err(bad(libc::ENOTCONN)),
@@ -253,7 +265,7 @@ impl Socket {
 
     pub(crate) fn local_address(&self) -> io::Result<SocketAddr> {
         match &*lock(&self.state) {
-            SocketState::Fresh { bound: Some(address) } => return Ok(*address),
+            SocketState::Fresh { bound: Some(address), .. } => return Ok(*address),
             SocketState::Listening(listener) => return Ok(listener.local_addr()),
             _ => {}
         }
@@ -262,7 +274,9 @@ impl Socket {
 
     /// The last error, or the error that ended the connection.
     pub(crate) fn failure(&self) -> Option<LastError> {
-        lock(&self.failure).clone().or_else(|| {
+        // Released first: `decide` takes this lock while it holds that of the state.
+        let known = lock(&self.failure).clone();
+        known.or_else(|| {
             let error = self.connection(true).ok()?.bridge.error()?;
             Some(LastError { errno: errno(&error), text: error.to_string() })
         })
@@ -284,16 +298,14 @@ impl Socket {
 
     /// The connection; waits while it is being established.
     fn connection(&self, nonblocking: bool) -> io::Result<Arc<Connection>> {
-        let mut state = lock(&self.state);
-        if matches!(*state, SocketState::Connecting(_)) {
-            if nonblocking {
-                return Err(bad(libc::EAGAIN));
-            }
-            state = self.wait(state);
-        }
-        match &*state {
-            SocketState::Connected(connection) => Ok(Arc::clone(connection)),
-            _ => Err(bad(libc::ENOTCONN)),
+        loop {
+            let gate = match &*lock(&self.state) {
+                SocketState::Connected(connection) => return Ok(Arc::clone(connection)),
+                SocketState::Connecting(..) if nonblocking => return Err(bad(libc::EAGAIN)),
+                SocketState::Connecting(_, gate) => Arc::clone(gate),
+                _ => return Err(bad(libc::ENOTCONN)),
+            };
+            gate.wait()?;
         }
     }
 
@@ -310,12 +322,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn close(bridge: &Bridge, linger: Duration) -> io::Result<()> {
-    let done = runtime()?.block_on(async { tokio::time::timeout(linger, bridge.closed()).await });
-    done.unwrap_or_else(|_| {
-        bridge.stream().abort();
-        Err(io::Error::new(ErrorKind::TimedOut, "the peer did not receive all data within the linger time"))
-    })
+/// Waits until the peer has all data. After EINTR the connection goes on in the background.
+fn close(bridge: Bridge, linger: Duration) -> io::Result<()> {
+    let gate = Arc::new(Gate::new()?);
+    let (says, result) = mpsc::sync_channel(1);
+    let opens = Arc::clone(&gate);
+    runtime()?.spawn(async move {
+        let done = tokio::time::timeout(linger, bridge.closed()).await;
+        let done = done.unwrap_or_else(|_| {
+            bridge.stream().abort();
+            let text = "the peer did not receive all data within the linger time";
+            Err(io::Error::new(ErrorKind::TimedOut, text))
+        });
+        // Nobody listens after EINTR.
+        let _ = says.send(done);
+        opens.open();
+    });
+    gate.wait()?;
+    result.recv().unwrap_or(Ok(()))
 }
 
 impl Doorbell {

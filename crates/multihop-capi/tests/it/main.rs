@@ -53,12 +53,27 @@ fn example(name: &str) -> PathBuf {
     Path::new(CRATE).join("../../examples/c").join(name)
 }
 
+/// Runs a test program, which checks everything itself.
+fn check(name: &str) {
+    let Some(prefix) = installed() else { return };
+    let program = compile(prefix.path(), &test_source(name), "");
+    let done = start(prefix.path(), &program).output().unwrap();
+    assert!(done.status.success(), "{}: {}", done.status, String::from_utf8_lossy(&done.stderr));
+}
+
 #[test]
 fn calls_behave_like_those_of_sockets() {
-    let Some(prefix) = installed() else { return };
-    let program = compile(prefix.path(), &test_source("calls.c"), "");
-    let done = start(prefix.path(), &program).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    check("calls.c");
+}
+
+#[test]
+fn signals_interrupt_calls_like_those_of_sockets() {
+    check("signals.c");
+}
+
+#[test]
+fn a_child_of_fork_gets_errors_and_does_not_hang() {
+    check("fork.c");
 }
 
 #[test]

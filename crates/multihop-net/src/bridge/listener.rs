@@ -1,12 +1,12 @@
 //! A listener with a descriptor that programs can poll.
 
-use std::io::{self, Read};
+use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, PoisonError};
 
-use nix::poll::{PollFd, PollFlags, PollTimeout};
+use nix::sys::socket::{MsgFlags, recv};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -30,7 +30,6 @@ impl BridgeListener {
     pub fn bind(addr: SocketAddr, config: Config) -> io::Result<Self> {
         let runtime = runtime()?;
         let (ready, says) = UnixStream::pair()?;
-        ready.set_nonblocking(true)?;
         says.set_nonblocking(true)?;
         let (queue, waiting) = mpsc::channel(config.limits.backlog.max(1));
         let listener = runtime.block_on(TpaListener::bind(addr, config))?;
@@ -49,14 +48,14 @@ impl BridgeListener {
     /// The next connection, if one waits; `WouldBlock` if not.
     pub fn try_accept(&self) -> io::Result<(Bridge, OwnedFd)> {
         let closed = || io::Error::new(io::ErrorKind::InvalidInput, "the listener is closed");
-        if (&self.ready).read(&mut [0])? == 0 {
+        if self.receive(MsgFlags::MSG_DONTWAIT)? == 0 {
             return Err(closed());
         }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.try_recv().map_err(|_| closed())
     }
 
-    /// Waits for the next connection.
+    /// Waits for the next connection. A signal interrupts it, unless its handler was installed with `SA_RESTART`.
     pub fn accept(&self) -> io::Result<(Bridge, OwnedFd)> {
         loop {
             match self.try_accept() {
@@ -72,12 +71,14 @@ impl BridgeListener {
         let _ = self.ready.shutdown(std::net::Shutdown::Both);
     }
 
+    /// Waits by `recv`, which `SA_RESTART` restarts, and `poll` does not (signal(7)).
     fn wait(&self) -> io::Result<()> {
-        let mut fds = [PollFd::new(self.ready.as_fd(), PollFlags::POLLIN)];
-        match nix::poll::poll(&mut fds, PollTimeout::NONE) {
-            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        self.receive(MsgFlags::MSG_PEEK).map(drop)
+    }
+
+    /// Takes a byte, or peeks at it; 0 if the listener is closed.
+    fn receive(&self, flags: MsgFlags) -> io::Result<usize> {
+        Ok(recv(self.ready.as_raw_fd(), &mut [0], flags)?)
     }
 }
 

@@ -19,6 +19,7 @@ use std::time::Duration;
 pub use choice::SecurityChoice;
 pub use listener::BridgeListener;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
+use nix::sys::signal::{SigSet, Signal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::unix::{ReadHalf, WriteHalf};
 use tokio::runtime::{self, Runtime};
@@ -83,9 +84,23 @@ pub fn runtime() -> io::Result<&'static Runtime> {
     if let Some(runtime) = RUNTIME.get() {
         return Ok(runtime);
     }
-    let made =
-        runtime::Builder::new_multi_thread().worker_threads(1).thread_name("tpa").enable_all().build()?;
+    let made = runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("tpa")
+        .on_thread_start(leave_signals_to_the_program)
+        .enable_all()
+        .build()?;
     Ok(RUNTIME.get_or_init(|| made))
+}
+
+/// A signal for the process must interrupt the program's calls, so its handler must run in one of its threads.
+fn leave_signals_to_the_program() {
+    let mut blocked = SigSet::all();
+    for fault in [Signal::SIGSEGV, Signal::SIGBUS, Signal::SIGFPE, Signal::SIGILL, Signal::SIGABRT] {
+        blocked.remove(fault);
+    }
+    // If it fails, signals may arrive here as well.
+    let _ = blocked.thread_block();
 }
 
 fn lock(stream: &Mutex<TpaStream>) -> MutexGuard<'_, TpaStream> {

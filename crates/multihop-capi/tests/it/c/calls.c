@@ -1,45 +1,8 @@
 /* The calls in one process: what they do, and with which errno they fail. */
-#include <arpa/inet.h>
-#include <errno.h>
+#include "check.h"
 #include <poll.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <tpa.h>
 #include <unistd.h>
-
-#define CHECK(what)                                                                                \
-    do {                                                                                           \
-        if (!(what)) {                                                                             \
-            fprintf(stderr, "line %d: not so: %s (errno: %s)\n", __LINE__, #what, strerror(errno)); \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-#define FAILS(call, error)      \
-    do {                        \
-        errno = 0;              \
-        CHECK((call) == -1);    \
-        CHECK(errno == (error)); \
-    } while (0)
-
-static struct sockaddr_in loopback(int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
-
-static int set(int socket, int option, int value) {
-    return tpa_setsockopt(socket, TPA_LEVEL, option, &value, sizeof value);
-}
-
-static int plain_socket(void) {
-    int made = tpa_socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(made >= 0);
-    CHECK(set(made, TPA_PLAIN, 1) == 0);
-    return made;
-}
 
 static int readable(int socket, int milliseconds) {
     struct pollfd polled = {.fd = tpa_poll_fd(socket), .events = POLLIN};
@@ -84,18 +47,6 @@ static void what_cannot_be_is_refused(void) {
     FAILS(tpa_close(fresh), EBADF);
 }
 
-/* A listener and its address. */
-static int listener(struct sockaddr_in *address) {
-    socklen_t length = sizeof *address;
-    int made = plain_socket();
-    *address = loopback(0);
-    CHECK(tpa_bind(made, (struct sockaddr *)address, sizeof *address) == 0);
-    CHECK(tpa_listen(made, 4) == 0);
-    CHECK(tpa_getsockopt(made, TPA_LEVEL, TPA_LOCAL_ADDRESS, address, &length) == 0);
-    CHECK(length == sizeof *address && address->sin_port != 0);
-    return made;
-}
-
 static void a_stream_goes_both_ways_and_half_closes(void) {
     struct sockaddr_in address, from;
     socklen_t length = sizeof from;
@@ -116,8 +67,12 @@ static void a_stream_goes_both_ways_and_half_closes(void) {
     char data[100];
     CHECK(set(accepted, TPA_NONBLOCKING, 1) == 0);
     FAILS(tpa_recv(accepted, data, sizeof data, 0), EAGAIN);
-    CHECK(tpa_send(other, "hello", 5, 0) == 5);
+    FAILS(tpa_send(other, "x", 1, MSG_OOB), EOPNOTSUPP);
+    FAILS(tpa_send(other, "x", 1, MSG_WAITALL), EOPNOTSUPP);
+    CHECK(tpa_send(other, "hello", 5, MSG_NOSIGNAL) == 5);
     CHECK(readable(accepted, 2000));
+    FAILS(tpa_recv(accepted, data, sizeof data, MSG_OOB), EOPNOTSUPP);
+    FAILS(tpa_recv(accepted, data, sizeof data, MSG_TRUNC), EOPNOTSUPP);
     CHECK(tpa_recv(accepted, data, sizeof data, MSG_PEEK) == 5);
     CHECK(tpa_recv(accepted, data, sizeof data, 0) == 5 && memcmp(data, "hello", 5) == 0);
     CHECK(tpa_shutdown(other, SHUT_WR) == 0);
