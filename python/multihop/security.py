@@ -17,6 +17,9 @@ class Security:
     peer: str | None = None
     known_peers: str | None = None
     authorized_keys: str | None = None
+    strict: bool = False
+    shared_key: str | None = None
+    silent: bool = False
 
     @classmethod
     def plain(cls) -> Self:
@@ -24,9 +27,12 @@ class Security:
         return cls(plain_=True)
 
     @classmethod
-    def token(cls, token: str) -> Self:
-        """Authentication of both ends by a shared secret, such as the token that `multihop recv` prints."""
-        return cls(token_=token)
+    def token(cls, token: str, *, silent: bool = False) -> Self:
+        """Authentication of both ends by a shared secret, such as the token that `multihop recv` prints.
+
+        A listener that is `silent` answers only those who prove to know it.
+        """
+        return cls(token_=token, silent=silent)
 
     @classmethod
     def keys(
@@ -36,12 +42,28 @@ class Security:
         peer: str | None = None,
         known_peers: str | PathLike[str] | None = None,
         authorized_keys: str | PathLike[str] | None = None,
+        strict: bool = False,
+        shared_key: str | PathLike[str] | None = None,
+        silent: bool = False,
     ) -> Self:
         """Authentication by a private key (a file of `multihop keygen`), and how the peer's key is checked.
 
         `peer` is the public key that the peer must have, or `any`. To connect, `known_peers` is the file of
-        the keys of listeners seen before. To listen, `authorized_keys` is the file of the callers' keys.
+        the keys of listeners seen before; with `strict` others are refused. To listen, `authorized_keys` is
+        the file of the callers' keys; a listener that is `silent` answers only those who prove to own one of
+        them. `shared_key` is the file of a secret that both ends have in addition, from `multihop keygen
+        --shared`.
         """
-        known = None if known_peers is None else fspath(known_peers)
-        authorized = None if authorized_keys is None else fspath(authorized_keys)
-        return cls(identity=fspath(identity), peer=peer, known_peers=known, authorized_keys=authorized)
+
+        def path(file: str | PathLike[str] | None) -> str | None:
+            return None if file is None else fspath(file)
+
+        return cls(
+            identity=fspath(identity),
+            peer=peer,
+            known_peers=path(known_peers),
+            authorized_keys=path(authorized_keys),
+            strict=strict,
+            shared_key=path(shared_key),
+            silent=silent,
+        )

@@ -2,9 +2,13 @@
 
 import asyncio
 import contextlib
+import re
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +19,7 @@ from multihop import net
 PLAIN = net.Security.plain()
 TOKEN = net.Security.token(net.new_token())
 DATA = bytes(range(256)) * 1000
+COMMAND = Path(sys.executable).with_name("multihop")
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -119,6 +124,67 @@ def test_security_must_be_chosen_and_agree() -> None:
         net.connect("127.0.0.1", 9, security=net.Security.token("no token"))
     with pytest.raises(ValueError, match="cwnd_max is 13"):
         net.connect("127.0.0.1", 9, security=PLAIN, cwnd_max=13)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Private keys of a listener, a caller and a stranger, and two shared keys."""
+    files: dict[str, list[str]] = {
+        "listener": [],
+        "caller": [],
+        "stranger": [],
+        "shared": ["--shared"],
+        "other": ["--shared"],
+    }
+    for name, options in files.items():
+        subprocess.run([COMMAND, "keygen", *options, tmp_path / name], check=True, capture_output=True)
+    return tmp_path
+
+
+def public_key(file: Path) -> str:
+    found = re.search("tpa-public-[0-9a-z]{56}", file.read_text())
+    assert found
+    return found[0]
+
+
+def test_strict_callers_shared_keys_and_silent_listeners(folder: Path) -> None:
+    authorized = folder / "authorized_keys"
+    authorized.write_text(public_key(folder / "caller") + "\n")
+
+    def listening(silent: bool) -> net.Listener:
+        security = net.Security.keys(
+            folder / "listener", authorized_keys=authorized, shared_key=folder / "shared", silent=silent
+        )
+        return net.listen("127.0.0.1", 0, security=security)
+
+    def call(listener: net.Listener, who: str, shared: str, timeout: float = 10, **known: Any) -> None:
+        known = known or {"peer": public_key(folder / "listener")}
+        security = net.Security.keys(folder / who, shared_key=folder / shared, **known)
+        net.connect(*listener.getsockname(), security=security, timeout=timeout).close()
+
+    with listening(silent=False) as listener:
+        call(listener, "caller", "shared")
+        with pytest.raises(PermissionError, match="does not accept"):
+            call(listener, "stranger", "shared")
+        with pytest.raises(ConnectionRefusedError, match="another shared key"):
+            call(listener, "caller", "other")
+        with pytest.raises(PermissionError, match="first contacts are refused"):
+            call(listener, "caller", "shared", known_peers=folder / "known", strict=True)
+        call(listener, "caller", "shared", known_peers=folder / "known")
+        call(listener, "caller", "shared", known_peers=folder / "known", strict=True)
+    with listening(silent=True) as listener:
+        call(listener, "caller", "shared")
+        for who, shared in [("stranger", "shared"), ("caller", "other")]:
+            with pytest.raises(TimeoutError):
+                call(listener, who, shared, timeout=2)  # a refusal would count after 1 s
+
+
+def test_a_listener_with_a_token_can_be_silent() -> None:
+    security = net.Security.token(net.new_token(), silent=True)
+    with net.listen("127.0.0.1", 0, security=security) as listener:
+        net.connect(*listener.getsockname(), security=security, timeout=5).close()
+        with pytest.raises(TimeoutError):
+            net.connect(*listener.getsockname(), security=TOKEN, timeout=1)
 
 
 @contextlib.contextmanager

@@ -39,6 +39,9 @@ int tpa_getsockopt(int socket, int level, int option, void *value, socklen_t *le
 #define TPA_PEER 4        /* text: with a key: the public key that the peer must have, or "any" */
 #define TPA_KNOWN_PEERS 5 /* text: with a key, to connect: path of the file of known peers */
 #define TPA_AUTHORIZED_KEYS 9 /* text: with a key, to listen: path of the file of authorised keys */
+#define TPA_STRICT 10     /* int: not 0: with known peers: refuse a peer that is not among them */
+#define TPA_SHARED_KEY 11 /* text: with a key: path of a secret that both ends have, from `multihop keygen --shared` */
+#define TPA_SILENT 12     /* int: not 0: to listen: do not answer anybody who has not the token or an authorised key */
 
 #define TPA_NONBLOCKING 6 /* int: not 0: calls fail with EAGAIN or EINPROGRESS instead of blocking */
 #define TPA_LINGER 7      /* int: seconds that tpa_close waits until the peer has all data; default 60; 0: not at all */

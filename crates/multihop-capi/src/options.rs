@@ -24,7 +24,7 @@ impl Default for TpaOptions {
 impl TpaOptions {
     /// The configuration of a connection or listener with these options.
     pub(crate) fn config(&self) -> io::Result<Config> {
-        let mut config = Config::new(self.choice.security()?);
+        let mut config = self.choice.config()?;
         if let Some(cwnd_max) = self.cwnd_max {
             config.transport.cwnd_max = cwnd_max;
         }

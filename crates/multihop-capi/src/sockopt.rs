@@ -21,6 +21,9 @@ const NONBLOCKING: i32 = 6;
 const LINGER: i32 = 7;
 const CWND_MAX: i32 = 8;
 const AUTHORIZED_KEYS: i32 = 9;
+const STRICT: i32 = 10;
+const SHARED_KEY: i32 = 11;
+const SILENT: i32 = 12;
 const ERROR: i32 = 16;
 const ERROR_TEXT: i32 = 17;
 const STATS: i32 = 18;
@@ -37,6 +40,9 @@ pub(crate) fn set(socket: &Socket, option: i32, value: &[u8]) -> io::Result<()> 
         PEER => options.choice.peer = Some(text(value)?),
         KNOWN_PEERS => options.choice.known_peers = Some(PathBuf::from(text(value)?)),
         AUTHORIZED_KEYS => options.choice.authorized_keys = Some(PathBuf::from(text(value)?)),
+        STRICT => options.choice.strict = integer(value)? != 0,
+        SHARED_KEY => options.choice.shared_key = Some(PathBuf::from(text(value)?)),
+        SILENT => options.choice.silent = integer(value)? != 0,
         NONBLOCKING => options.nonblocking = integer(value)? != 0,
         LINGER => options.linger = within(integer(value)?, 0, i32::MAX)?,
         CWND_MAX => {

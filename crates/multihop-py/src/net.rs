@@ -135,11 +135,24 @@ pub(crate) struct Security {
     peer: Option<String>,
     known_peers: Option<PathBuf>,
     authorized_keys: Option<PathBuf>,
+    strict: bool,
+    shared_key: Option<PathBuf>,
+    silent: bool,
 }
 
 impl From<Security> for SecurityChoice {
-    fn from(Security { plain, token, identity, peer, known_peers, authorized_keys }: Security) -> Self {
-        Self { plain, token, identity, peer, known_peers, authorized_keys }
+    fn from(security: Security) -> Self {
+        Self {
+            plain: security.plain,
+            token: security.token,
+            identity: security.identity,
+            peer: security.peer,
+            known_peers: security.known_peers,
+            authorized_keys: security.authorized_keys,
+            strict: security.strict,
+            shared_key: security.shared_key,
+            silent: security.silent,
+        }
     }
 }
 
@@ -240,7 +253,7 @@ fn interruptibly<T: Send>(py: Python<'_>, future: impl Future<Output = T> + Send
 }
 
 fn config(security: Security, cwnd_max: Option<u8>) -> PyResult<Config> {
-    let mut config = Config::new(SecurityChoice::from(security).security()?);
+    let mut config = SecurityChoice::from(security).config()?;
     if let Some(cwnd_max) = cwnd_max {
         if !(1..=12).contains(&cwnd_max) {
             return Err(PyValueError::new_err(format!("cwnd_max is {cwnd_max}, allowed: 1 to 12")));

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use multihop_net::{Identity, SharedKey};
 use tempfile::TempDir;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
@@ -91,7 +92,7 @@ fn the_header_has_the_numbers_of_the_library() {
     let done = start(prefix.path(), &program).output().unwrap();
     let options = fs::read_to_string(Path::new(CRATE).join("src/sockopt.rs")).unwrap();
     let said = String::from_utf8(done.stdout).unwrap();
-    assert_eq!(said.lines().count(), 17);
+    assert_eq!(said.lines().count(), 20);
     for line in said.lines() {
         let (name, value) = line.rsplit_once(' ').unwrap();
         let expected = match name.strip_prefix("TPA_") {
@@ -103,6 +104,25 @@ fn the_header_has_the_numbers_of_the_library() {
         };
         assert!(options.contains(&expected), "{expected}");
     }
+}
+
+#[test]
+fn a_strict_caller_a_shared_key_and_a_silent_listener() {
+    let Some(prefix) = installed() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let [listener, caller, stranger] = [1, 2, 3].map(|n| Identity::from_secret([n; 32]));
+    for (identity, name) in [(&listener, "listener"), (&caller, "caller"), (&stranger, "stranger")] {
+        identity.save(&file(name)).unwrap();
+    }
+    SharedKey::generate().unwrap().save(&file("shared")).unwrap();
+    SharedKey::generate().unwrap().save(&file("other")).unwrap();
+    fs::write(file("authorized_keys"), format!("{}\n", caller.public())).unwrap();
+    let program = compile(prefix.path(), &test_source("security.c"), "");
+    let done =
+        start(prefix.path(), &program).current_dir(&folder).arg(listener.public().to_string()).output();
+    let done = done.unwrap();
+    assert!(done.status.success(), "{}: {}", done.status, String::from_utf8_lossy(&done.stderr));
 }
 
 #[test]

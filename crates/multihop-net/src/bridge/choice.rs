@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::config::{Peers, Security};
-use crate::keys::{AuthorizedKeys, Identity, KnownPeers};
+use crate::config::{Config, Peers, Security};
+use crate::keys::{AuthorizedKeys, Identity, KnownPeers, SharedKey};
 
 /// Security options in the form that other languages pass. Exactly one of the first three must be set.
 #[derive(Clone, Debug, Default)]
@@ -21,11 +21,33 @@ pub struct SecurityChoice {
     pub known_peers: Option<PathBuf>,
     /// With a key, to listen: the file of authorised keys.
     pub authorized_keys: Option<PathBuf>,
+    /// With known peers: whether a listener that is not among them is refused.
+    pub strict: bool,
+    /// With a key: the file of a secret that both ends have in addition.
+    pub shared_key: Option<PathBuf>,
+    /// With a token or a key, to listen: whether only those get an answer who prove their identity.
+    pub silent: bool,
 }
 
 impl SecurityChoice {
-    /// The configuration; reads the files.
-    pub fn security(&self) -> io::Result<Security> {
+    /// A configuration with these options and the defaults of others; reads the files.
+    pub fn config(&self) -> io::Result<Config> {
+        let mut config = Config::new(self.security()?);
+        if self.strict && self.known_peers.is_none() {
+            return Err(invalid("strict requires a file of known peers"));
+        }
+        if self.shared_key.is_some() && self.identity.is_none() {
+            return Err(invalid("a shared key requires a key: it does not replace one"));
+        }
+        if self.silent && self.plain {
+            return Err(invalid("silent requires a token or a key: with plain everybody may connect"));
+        }
+        config.shared_key = self.shared_key.as_deref().map(SharedKey::load).transpose()?;
+        config.silent = self.silent;
+        Ok(config)
+    }
+
+    fn security(&self) -> io::Result<Security> {
         match (self.plain, &self.token, &self.identity) {
             (true, None, None) => Ok(Security::Plain),
             (false, Some(token), None) => {
@@ -48,7 +70,10 @@ impl SecurityChoice {
             (Some(key), None, None) => {
                 key.parse().map(Peers::Exactly).map_err(|error| invalid(format!("the peer's key: {error}")))
             }
-            (None, Some(path), None) => Ok(Peers::Known(KnownPeers::load(path)?)),
+            (None, Some(path), None) => {
+                let known = KnownPeers::load(path)?;
+                Ok(Peers::Known(if self.strict { known.strict() } else { known }))
+            }
             (None, None, Some(path)) => Ok(Peers::Authorized(AuthorizedKeys::load(path)?)),
             _ => Err(invalid(
                 "a key requires a peer: one public key, any, a file of known peers (to connect), or a file of authorised keys (to listen)",
@@ -76,5 +101,28 @@ mod tests {
         let both = SecurityChoice { plain: true, ..with_token };
         assert_eq!(both.security().unwrap_err().kind(), io::ErrorKind::InvalidInput);
         assert!(matches!(SecurityChoice { plain: true, ..none }.security(), Ok(Security::Plain)));
+    }
+
+    #[test]
+    fn strict_silent_and_a_shared_key_reach_the_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let [key, shared] = ["key", "shared"].map(|name| Some(folder.path().join(name)));
+        Identity::generate().unwrap().save(key.as_ref().unwrap()).unwrap();
+        SharedKey::generate().unwrap().save(shared.as_ref().unwrap()).unwrap();
+        let known_peers = Some(folder.path().join("known_peers"));
+        let with_key = SecurityChoice { identity: key, known_peers, ..SecurityChoice::default() };
+        let config = with_key.config().unwrap();
+        assert!(!config.silent && config.shared_key.is_none() && config.security.check_name("a:1").is_ok());
+        let all = SecurityChoice { strict: true, silent: true, shared_key: shared.clone(), ..with_key };
+        let config = all.config().unwrap();
+        assert!(config.silent && config.shared_key.is_some() && config.security.check_name("a:1").is_err());
+        let plain = SecurityChoice { plain: true, ..SecurityChoice::default() };
+        for wrong in [
+            SecurityChoice { strict: true, ..plain.clone() },
+            SecurityChoice { silent: true, ..plain.clone() },
+            SecurityChoice { shared_key: shared, ..plain },
+        ] {
+            assert_eq!(wrong.config().unwrap_err().kind(), io::ErrorKind::InvalidInput, "{wrong:?}");
+        }
     }
 }
