@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+from functools import partial
 from typing import Any
 
 from multihop.experiments.declare import FAIRNESS, GOODPUT, Axis, Claim, Effort, Metric, Plot, Published, Settings, Unstated, gain, versus
@@ -16,7 +17,7 @@ from multihop.experiments.papers import findings
 from multihop.experiments.papers.adtcp_static import STATIC
 from multihop.experiments.papers.adtcp_testbed import TESTBED
 from multihop.experiments.papers.receiver import receiver
-from multihop.experiments.reasons import Reason, left_open
+from multihop.experiments.reasons import left_open
 from multihop.experiments.study import Experiment, Study
 
 PAPER = "ADTCP"
@@ -165,7 +166,7 @@ THROUGHPUT = Experiment(
             "newreno",
             at_least=gain(1.0),
             each={"case": ["mobility", "5% error", "5% error, streams"], **MOVING},
-            reason=Reason(findings.little_to_gain),
+            reason=left_open(findings.little_to_gain, "adtcp-far-20", "adtcp-throughput"),
         ),
         versus(
             "ADTCP comes within 30% of ELFN",
@@ -186,12 +187,17 @@ CROSSWISE = [{"from": 2 * i, "to": 7 - 2 * i, "transport": tcp("newreno")} for i
 
 
 def edges(seed: int) -> Settings:
-    """Eight nodes at the long edges, paths of the other 22 at 5 m/s."""
+    """Eight nodes at the long edges; the others move at 5 m/s."""
+    return standing(EDGES, 5.0, seed)
+
+
+def standing(places: list[list[float]], speed: float, seed: int) -> Settings:
+    """The first nodes stand at these places; the others follow random paths."""
     draw = random.Random(seed)
-    paths = [path(draw, 5.0) for _ in range(NODES - len(EDGES))]
+    paths = [path(draw, speed) for _ in range(NODES - len(places))]
     return {
-        "topology": {"kind": "list", "positions": [*EDGES, *[path[0][1:] for path in paths]]},
-        "mobility": {"kind": "waypoints", "waypoints": [*[[] for _ in EDGES], *paths]},
+        "topology": {"kind": "list", "positions": [*places, *[path[0][1:] for path in paths]]},
+        "mobility": {"kind": "waypoints", "waypoints": [*[[] for _ in places], *paths]},
     }
 
 
@@ -291,4 +297,30 @@ METRICS = Experiment(
     unstated=UNSTATED,
     more=receiver,
 )
-EXPERIMENTS = (METRICS, ACCURACY_RUNS, THROUGHPUT, FRIENDLY, TESTBED, STATIC)
+# The area is 800 m long, and a frame reaches 250 m: four hops or more.
+SHORT_EDGES = [[WIDTH / 2, 0.0], [WIDTH / 2, HEIGHT]]
+
+
+def far(speed: float) -> Experiment:
+    """The TCP flow of Figure 5 between ends that stay as far apart as the area allows."""
+    return Experiment(
+        id=f"adtcp-far-{speed:.0f}",
+        paper=PAPER,
+        place="Figure 5, section 5.1",
+        title=f"ends that stay far apart, other nodes at {speed:.0f} m/s",
+        found="The paper does not say which nodes its TCP flow connects. Two nodes that move at random in its area are mostly one or two hops apart.",
+        scenario=BASE,
+        drawn=partial(standing, SHORT_EDGES, speed),
+        axes=[SETTINGS, KINDS],
+        metrics=(ALONE,),
+        quick=Effort(4),
+        full=Effort(25),
+        unstated=(
+            *UNSTATED,
+            Unstated("which nodes the TCP flow connects", "two at the middle of the short edges", "the text says one TCP flow"),
+        ),
+    )
+
+
+FAR = tuple(far(speed) for speed in (5.0, 20.0))
+EXPERIMENTS = (METRICS, ACCURACY_RUNS, THROUGHPUT, *FAR, FRIENDLY, TESTBED, STATIC)
