@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,11 +20,18 @@ from multihop.sweeping import Sweep, perform
 def main(arguments: Sequence[str]) -> int:
     """Run a sweep on a cluster; the output is that of a local sweep."""
     options = parse(arguments)
+    progress = Progress(str(options.file), quiet=options.quiet, verbose=options.verbose > 0)
     try:
         asked = request(options.file, {})
         asked.overrides.extend(tuple(word.partition("=")[::2]) for word in options.set)
         shard = Shard.parse(options.shard) if options.shard else None
-        found = perform(asked, Where(None, options.on, shard), options.out, Progress(str(options.file)))
+        found = perform(asked, Where(None, options.on, shard), options.out, progress)
+    except KeyboardInterrupt:
+        kept = (
+            f"finished runs are kept in {options.out}" if options.out else "with --out finished runs are kept"
+        )
+        print(f"multihop: interrupted: {kept}; the same command goes on with the rest", file=sys.stderr)
+        return 128 + signal.SIGINT
     except (_core.ScenarioError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -55,6 +63,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--shard", metavar="I/N", help="run one of N parts")
     parser.add_argument("--jobs", type=int, metavar="N", help="ignored: the number of workers decides")
     parser.add_argument("--json", action="store_true", help="print each result as one line of JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors")
+    parser.add_argument("-v", "--verbose", action="count", default=0, help="print a line for each run")
     return parser.parse_args(arguments)
 
 

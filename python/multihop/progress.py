@@ -13,9 +13,10 @@ PATIENCE = 2.0
 class Progress:
     """Shows the number of finished runs and the remaining time on standard error."""
 
-    def __init__(self, what: str, *, quiet: bool = False) -> None:
+    def __init__(self, what: str, *, quiet: bool = False, verbose: bool = False) -> None:
         self.what = what
         self.quiet = quiet or not what
+        self.verbose = verbose
         self.total = self.done = self.tenths = 0
         self.start = time.monotonic()
         self.bar: Any = None
@@ -24,7 +25,7 @@ class Progress:
         """Start a list of `total` runs."""
         self.total, self.done, self.tenths = total, 0, 0
         self.start = time.monotonic()
-        if not self.quiet and has_bars():
+        if not self.quiet and not self.verbose and has_bars():
             from tqdm.auto import tqdm
 
             self.bar = tqdm(total=total, desc=self.what, unit=" runs", delay=PATIENCE, leave=False)
@@ -34,7 +35,7 @@ class Progress:
         self.done += 1
         if self.bar is not None:
             self.bar.update()
-        elif not self.quiet and time.monotonic() - self.start >= PATIENCE:
+        elif self.verbose or (not self.quiet and time.monotonic() - self.start >= PATIENCE):
             self._line()
 
     def end(self) -> None:
@@ -45,7 +46,7 @@ class Progress:
 
     def _line(self) -> None:
         share = self.done / self.total
-        if int(10 * share) > self.tenths:
+        if self.verbose or int(10 * share) > self.tenths:
             self.tenths = int(10 * share)
             left = (time.monotonic() - self.start) * (self.total - self.done) / self.done
             line = f"{self.what}: {self.done} of {self.total} runs, {duration(left)} left"

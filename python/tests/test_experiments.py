@@ -1,5 +1,6 @@
 """The suite: every declaration, its statistics and its report; few and short runs."""
 
+import html
 import json
 import math
 import random
@@ -347,7 +348,7 @@ def test_what_is_not_accepted_is_said_and_the_rest_is_run(tmp_path: Path) -> Non
     assert made.mean("goodput", ("newreno",)) is not None
     text = pages.html([made], "command", tmp_path / "report.html").read_text()
     assert "Not run: 1 cells" in text
-    assert "found &quot;tcp-99&quot;" in text
+    assert 'found "tcp-99"' in html.unescape(text)
 
 
 def test_the_command_runs_resumes_and_reports(
@@ -544,3 +545,18 @@ def test_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean 'tpa-cross'? multihop papers list has all" in capsys.readouterr().err
     assert find("tpa-cross").published["goodput"]["tpa*-3",] == (309.5, 1.3)
     assert math.isclose(find("tpa-cross").claims[0].at_least or 0, 1.03)
+
+
+def test_the_report_keeps_what_other_commands_have_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {"other": replace(SHORT, id="other"), "short": SHORT}
+    monkeypatch.setattr("multihop.experiments.command.EXPERIMENTS", tuple(known.values()))
+    monkeypatch.setattr("multihop.experiments.command.find", lambda name: known[name])
+    for name in ("short", "other"):
+        assert command.main(["run", name, "--jobs", "1", "--out", str(tmp_path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out.splitlines()[-1])["experiments"]) == 1
+    page = (tmp_path / "report.html").read_text()
+    assert page.index('<h2 id="other">') < page.index('<h2 id="short">')
+    assert page.count("<svg") == 2 * len(SHORT.plots)
+    assert "multihop papers report" in page

@@ -22,8 +22,8 @@ from multihop.experiments.declare import VALIDATION
 from multihop.experiments.index import Record
 from multihop.experiments.sequential import Limits
 from multihop.experiments.study import Experiment, Study, file_name
-from multihop.experiments.suite import Suite, finished
-from multihop.journal import Shard
+from multihop.experiments.suite import Suite, finished, folder_of
+from multihop.journal import Journal, Shard
 from multihop.runs import Where
 
 NAMES = "IDs of experiments, names of papers, or 'validation'; by default all papers"
@@ -81,11 +81,20 @@ def main(arguments: Sequence[str]) -> int:
         )
     for one in (listed, shown, run, report, summary):
         one.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+    for one in (listed, shown, run, report, summary):
+        loudness = one.add_mutually_exclusive_group()
+        loudness.add_argument("-q", "--quiet", action="store_true", help="print only results and errors")
+        loudness.add_argument(
+            "-v", "--verbose", action="count", default=0, help="say more of what happens: a line for each run"
+        )
     options = parser.parse_args(arguments)
     try:
         status = COMMANDS[options.command](options)
         sys.stdout.flush()
         return status
+    except KeyboardInterrupt:
+        print(f"multihop papers: interrupted{_kept(options)}", file=sys.stderr)
+        return 128 + signal.SIGINT
     except KeyError as error:
         print(f"multihop papers: {error.args[0]}", file=sys.stderr)
         return 2
@@ -144,7 +153,8 @@ def _show(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     where = Where(options.jobs, options.on, options.shard)
     budget = options.budget if options.budget is not None else BUDGET_FULL if options.full else BUDGET
-    suite = Suite(options.out, options.full, where, limits=Limits(options.looks, budget))
+    limits = Limits(options.looks, budget)
+    suite = Suite(options.out, options.full, where, options.quiet, options.verbose > 0, limits)
     studies = []
     chosen = experiments(options.id)
     kept = [] if options.full or options.markdown is None else pages.replaced(chosen, options.markdown)
@@ -153,7 +163,8 @@ def _run(options: argparse.Namespace) -> int:
         print(f"multihop papers: {', '.join(kept)}: {why}", file=sys.stderr)
         return 2
     for number, experiment in enumerate(chosen, 1):
-        print(f"[{number} of {len(chosen)}] {experiment.id}", file=sys.stderr, flush=True)
+        if not options.quiet:
+            print(f"[{number} of {len(chosen)}] {experiment.id}", file=sys.stderr, flush=True)
         studies.append(suite.study(experiment))
         if not (options.json or studies[-1].missing):
             _print(studies[-1])
@@ -162,7 +173,23 @@ def _run(options: argparse.Namespace) -> int:
         print(f"{missing} runs are missing; the report is written with the last", file=sys.stderr)
         return 0
     command = " ".join(["multihop papers run", *options.id, "--full" if options.full else "--quick"])
-    return _publish(options, studies, command)
+    return _publish(options, studies, command, _others(options.out, chosen))
+
+
+def _others(folder: Path, chosen: Sequence[Experiment]) -> list[Study]:
+    """What the folder has of other experiments."""
+    known = {one.id for one in chosen}
+    found = (finished(folder, one) for one in EXPERIMENTS if one.id not in known)
+    return [study for study in found if study is not None]
+
+
+def _kept(options: argparse.Namespace) -> str:
+    """What an interrupt leaves, and how to go on."""
+    if options.command != "run":
+        return ""
+    folders = (folder_of(options.out, one, options.full) for one in experiments(options.id))
+    runs = sum(len(Journal(folder)) for folder in folders if folder.is_dir())
+    return f": {runs} runs are kept in {options.out}; the same command goes on with the rest"
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -206,13 +233,19 @@ def _records(options: argparse.Namespace) -> list[Record]:
     return [index.record(study, _core.build()) for study in studies]
 
 
-def _publish(options: argparse.Namespace, studies: Sequence[Study], command: str) -> int:
-    """Write the report in every form that is asked for."""
+def _publish(
+    options: argparse.Namespace, studies: Sequence[Study], command: str, others: Sequence[Study] = ()
+) -> int:
+    """Write the report in every form that is asked for; the HTML page also has `others`."""
     runs, cost = sum(study.runs for study in studies), sum(study.cost for study in studies)
-    print(f"{len(studies)} experiments, {runs} runs, {cost:.0f} s of CPU time", file=sys.stderr)
-    print(f"report: {pages.html(studies, command, options.out / 'report.html')}", file=sys.stderr)
+    order = [one.id for one in EXPERIMENTS]
+    whole = sorted([*studies, *others], key=lambda study: order.index(study.experiment.id))
+    page = pages.html(whole, "multihop papers report" if others else command, options.out / "report.html")
+    if not options.quiet:
+        print(f"{len(studies)} experiments, {runs} runs, {cost:.0f} s of CPU time", file=sys.stderr)
+        earlier = f", with {len(others)} experiments of earlier commands" if others else ""
+        print(f"report: {page}{earlier}", file=sys.stderr)
     if options.markdown is not None:
-        order = [one.id for one in EXPERIMENTS]
         written = pages.markdown(studies, command, options.markdown, order)
         print(f"report: {written}", file=sys.stderr)
     if options.json:

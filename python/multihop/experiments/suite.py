@@ -33,6 +33,7 @@ class Suite:
     where: Where | None
     """Where runs are performed; without it finished runs are read and nothing is run."""
     quiet: bool = False
+    verbose: bool = False
     limits: Limits = FIXED
     """How many seeds the experiments of papers may take; those of the validation have a fixed number."""
 
@@ -43,7 +44,7 @@ class Suite:
     def study(self, experiment: Experiment) -> Study:
         """Run one experiment, but for the runs that the folder has already."""
         effort = experiment.full if self.full else experiment.quick
-        own = self.folder / ("full" if self.full else "quick") / experiment.id
+        own = folder_of(self.folder, experiment, self.full)
         study = Study(experiment, effort, Journal(own, self.where.shard if self.where else None))
         study.folder = own
         start = time.monotonic()
@@ -65,7 +66,8 @@ class Suite:
             sequential.restore(study, own)
             return
         limits = FIXED if study.experiment.paper == VALIDATION else self.limits
-        sequential.run(study, self.where, Progress(study.experiment.id, quiet=self.quiet), limits)
+        progress = Progress(study.experiment.id, quiet=self.quiet, verbose=self.verbose)
+        sequential.run(study, self.where, progress, limits)
         if not study.missing:
             sequential.save(study, own)
 
@@ -92,10 +94,15 @@ def waited(folder: Path, more: float) -> float:
     return float(before + more)
 
 
+def folder_of(folder: Path, experiment: Experiment, full: bool) -> Path:
+    """Where the runs of an experiment are."""
+    return folder / ("full" if full else "quick") / experiment.id
+
+
 def finished(folder: Path, experiment: Experiment) -> Study | None:
     """What a folder has of an experiment: the full runs, or else the quick ones, if all are there."""
     for full in (True, False):
-        if (folder / ("full" if full else "quick") / experiment.id).is_dir():
+        if folder_of(folder, experiment, full).is_dir():
             study = Suite(folder, full, where=None).study(experiment)
             if not study.missing:
                 return study
