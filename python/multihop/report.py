@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 
 import matplotlib as mpl
 import polars as pl
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -106,57 +106,58 @@ class Report:
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.parts: list[str] = []
-        self.contents: list[tuple[str, str]] = []
+        self.parts: list[dict[str, Any]] = []
 
     def heading(self, text: str, anchor: str = "") -> None:
         """Begin a section; one with an anchor is listed at the top of the page."""
-        where = f' id="{html.escape(anchor)}"' if anchor else ""
-        self.parts.append(f"<h2{where}>{html.escape(text)}</h2>")
-        if anchor:
-            self.contents.append((anchor, text))
+        self.parts.append({"kind": "heading", "text": text, "anchor": anchor})
 
     def text(self, text: str) -> None:
         """Add a paragraph."""
-        self.parts.append(f"<p>{html.escape(text)}</p>")
+        self.parts.append({"kind": "text", "text": text})
 
     def bullets(self, lines: Iterable[str]) -> None:
         """Add a list."""
-        self.parts.append(f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in lines)}</ul>")
+        self.parts.append({"kind": "bullets", "lines": list(lines)})
 
     def command(self, command: str) -> None:
         """Add a command that the reader can repeat."""
-        self.parts.append(f"<pre>{html.escape(command)}</pre>")
+        self.parts.append({"kind": "command", "text": command})
 
     def table(self, table: pl.DataFrame, caption: str, links: Mapping[str, str] = NO_LINKS) -> None:
         """Add a table; entries in its first column may be links."""
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in table.columns)
-        rows = "".join(
-            f"<tr>{_cell(first, links.get(str(first)))}{''.join(_cell(value) for value in others)}</tr>"
-            for first, *others in table.iter_rows()
-        )
+        rows = [[Cell.of(value) for value in row] for row in table.iter_rows()]
         self.parts.append(
-            f"<table><caption>{html.escape(caption)}</caption>"
-            f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+            {"kind": "table", "caption": caption, "head": table.columns, "rows": rows, "links": links}
         )
 
     def figure(self, figure: Figure, caption: str) -> None:
         """Add a figure, drawn into the page."""
-        text = html.escape(caption)
-        self.parts.append(f"<figure>{svg(figure)}<figcaption>{text}</figcaption></figure>")
+        self.parts.append({"kind": "figure", "svg": svg(figure), "caption": caption})
 
     def write(self, path: str | PathLike[str]) -> Path:
         """Write the page and return its path."""
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        links = "".join(
-            f'<li><a href="#{html.escape(a)}">{html.escape(t)}</a></li>' for a, t in self.contents
-        )
-        contents = [f"<nav><ul>{links}</ul></nav>"] if links else []
-        body = "\n".join([*contents, *self.parts])
+        page = PAGES.get_template("page.html").render(title=self.title, parts=self.parts)
         with complete_file(target) as part:
-            part.write_text(PAGE.format(title=html.escape(self.title), body=body), "utf-8")
+            part.write_text(page, "utf-8")
         return target
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value in a table."""
+
+    text: str
+    style: str
+    """Of numbers, of texts that are broken into lines, or none."""
+
+    @classmethod
+    def of(cls, value: object) -> Cell:
+        """How a value is shown."""
+        text = _plain(value)
+        return cls(text, "n" if isinstance(value, int | float) else "t" if len(text) > LONG else "")
 
 
 def drawing() -> AbstractContextManager[None]:
@@ -175,10 +176,17 @@ def drawing() -> AbstractContextManager[None]:
     )
 
 
+class Picture(Figure):
+    """A figure that notebooks show without further ado."""
+
+    def _repr_svg_(self) -> str:
+        return svg(self)
+
+
 def new_figure(x_label: str, y_label: str, title: str = "") -> tuple[Figure, Axes]:
     """An empty figure with one set of axes; labels carry their units."""
     with drawing():
-        figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+        figure = Picture(figsize=(7.2, 4.4), layout="constrained")
         axes = figure.subplots()
     axes.set(xlabel=x_label, ylabel=y_label, title=title)
     return figure, axes
@@ -250,43 +258,13 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-def _cell(value: object, link: str | None = None) -> str:
-    shown = _plain(value)
-    number, long = isinstance(value, int | float), len(shown) > LONG
-    kind = ' class="n"' if number else ' class="t"' if long else ""
-    text = html.escape(shown)
-    inner = f'<a href="{html.escape(link)}">{text}</a>' if link else text
-    return f"<td{kind}>{inner}</td>"
-
-
 LONG = 40
 """Characters of a cell that is broken into lines."""
 
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
-  padding: 0 1rem; color: #222; }}
-table {{ border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }}
-caption {{ text-align: left; font-weight: 600; padding: .3rem 0; }}
-th, td {{ border-bottom: 1px solid #ddd; padding: .25rem .7rem; text-align: left; white-space: nowrap; }}
-td.t {{ white-space: normal; min-width: 15rem; }}
-td.n {{ text-align: right; font-variant-numeric: tabular-nums; }}
-figure {{ margin: 1.5rem 0; }}
-figure svg {{ max-width: 100%; height: auto; }}
-figcaption {{ color: #555; }}
-nav ul {{ columns: 2; font-size: .9rem; list-style: none; padding: 0; }}
-pre {{ background: #f5f5f5; padding: .7rem 1rem; overflow-x: auto; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
-"""
+PAGES = Environment(
+    loader=PackageLoader("multihop"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=StrictUndefined,
+)

@@ -144,6 +144,6 @@ SERIES = pl.Schema(
 SUMMARIES = ("delay_ms", "rtt_ms")
 PARTS = ("mean", "p50", "p95")
 # What a notebook shows of a flow.
-FIRST_COLUMNS = ("flow", "from", "to", "transport", "goodput_kbps", "retransmission_index", "delay_ms.p95")
+FIRST_COLUMNS = ("id", "from", "to", "transport", "goodput_kbps", "retransmission_index", "delay_ms.p95")
 # Tables of a result in its report, where they are not empty.
 PARTS_OF_A_REPORT = {"mac": "MAC", "routing": "Routing", "energy": "Energy", "drops": "Drops by reason"}

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import multihop._core as _core
 from multihop.files import complete_file
 from multihop.progress import Progress
 from multihop.results import Result
 from multihop.scenario import Request, Source, request
+from multihop.settings import Settings
 
 File = str | os.PathLike[str]
 
@@ -30,12 +31,13 @@ def run(
     trace: File | None = None,
     pcap: File | None = None,
     series: File | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Run one scenario.
 
-    `source` is a scenario file or a mapping; every key of the scenario may be given or replaced by
-    a keyword: `run("chain.toml", seed=3, mac={"llc": True}, **{"topology.hops": 4})`.
+    `source` is a scenario file, the name of an example such as `chain-4`, or a mapping; every key of the
+    scenario may be given or replaced by a keyword, and every key of a table by itself:
+    `run("chain-4", seed=3, mac={"llc": True}, topology={"hops": 4})`.
 
     `trace`, `pcap` and `series` name files to write: a line per packet event, a pcapng, and the series
     of the scenario's `record` table (which are in the result in any case).
@@ -94,7 +96,7 @@ def processors(jobs: int | None) -> int:
     return jobs or os.cpu_count() or 1
 
 
-def check(source: Source = None, /, **settings: Any) -> None:
+def check(source: Source = None, /, **settings: Unpack[Settings]) -> None:
     """Raise `ScenarioError` if a scenario is invalid."""
     _core.check(*request(source, settings))
 

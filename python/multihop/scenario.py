@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import multihop._core as _core
 
 Source = str | PathLike[str] | Mapping[str, Any] | None
-"""A TOML or JSON file, a scenario as a mapping, or nothing besides settings."""
+"""A TOML or JSON file, the name of an example, a scenario as a mapping, or nothing besides settings."""
 
 
 class Request(NamedTuple):
@@ -44,6 +44,8 @@ def request(source: Source, settings: Mapping[str, Any]) -> Request:
     if isinstance(source, Mapping):
         return Request(json.dumps(source), "json", "scenario", overrides(settings))
     path = Path(fspath(source))
+    if not path.exists() and (example := _core.example(str(path))) is not None:
+        return Request(example, "toml", str(path), overrides(settings))
     kind = "json" if path.suffix == ".json" else "toml"
     return Request(path.read_text(encoding="utf-8"), kind, str(path), overrides(settings))
 

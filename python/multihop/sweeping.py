@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from multihop.progress import Progress
 from multihop.results import Result, flattened
 from multihop.runs import Run, Where, complete
 from multihop.scenario import Request, Source, request, toml_value
+from multihop.settings import Settings
 from multihop.stats import interval
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def sweep(
     shard: str | None = None,
     out: str | PathLike[str] | None = None,
     progress: bool = False,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Sweep:
     """Run every combination of a scenario's axes, each with the same seeds.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from scenarios import CHAIN_TOML
 
+import multihop
 from multihop import demo
 
 COMMAND = Path(sys.executable).with_name("multihop")
@@ -39,13 +40,16 @@ def test_what_ctrl_c_ended_goes_on_where_it_was(tmp_path: Path, command: list[st
     journal = out / "runs.jsonl" if command[0] == "sweep" else out / "quick" / "elfn-chain" / "runs.jsonl"
     where = [str(file)] if command[0] == "sweep" else []
     words: list[str | Path] = [COMMAND, *command, *where, "--out", out]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         end = time.monotonic() + 60
         while not (journal.is_file() and journal.read_bytes().count(b"\n") >= 2):
             assert time.monotonic() < end
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) != 0
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert process.wait(timeout=20) == 128 + signal.SIGINT
+    assert f"kept in {out}; the same command goes on with the rest" in said
     kept = journal.read_bytes()
     runs = 40 if command[0] == "sweep" else 60
     assert 2 <= kept.count(b"\n") < runs
@@ -100,3 +104,19 @@ def test_a_reader_that_closes_the_pipe_ends_the_command_quietly(words: list[str]
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait() == 128 + signal.SIGPIPE
+
+
+def test_quiet_and_verbose_may_stand_before_the_command(tmp_path: Path) -> None:
+    command: list[str | Path] = ["papers", "run", "elfn-chain", "--looks", "1", "--json", "--out", tmp_path]
+    loud = multihop_command("-v", *command)
+    assert loud.returncode == 0, loud.stderr
+    assert "elfn-chain: 1 of 60 runs" in loud.stderr
+    silent = multihop_command(*command, "--quiet")
+    assert (silent.stderr, json.loads(silent.stdout)["experiments"][0]["id"]) == ("", "elfn-chain")
+
+
+def test_an_example_is_run_by_its_name() -> None:
+    assert multihop_command("example", "chain-4").stdout.startswith("# The usual benchmark")
+    assert multihop.run("chain-4", duration=30).scenario == "chain-4"
+    with pytest.raises(FileNotFoundError):
+        multihop.run("chain-5")

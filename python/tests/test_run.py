@@ -10,6 +10,7 @@ import pytest
 from scenarios import CHAIN_TOML, chain
 
 import multihop
+from multihop.settings import Flow
 
 
 def same_run(one: multihop.Result, other: multihop.Result) -> bool:
@@ -37,7 +38,7 @@ def test_keywords_replace_what_the_source_says() -> None:
     assert same_run(multihop.run(chain(), topology={"hops": 3}), multihop.run(longer))
     dotted: dict[str, Any] = {"topology.hops": 3}
     assert same_run(multihop.run(chain(), **dotted), multihop.run(longer))
-    udp = [{"app": "cbr", "rate_kbps": 100.0}]
+    udp: list[Flow] = [{"app": "cbr", "rate_kbps": 100.0}]
     assert same_run(multihop.run(chain(), flow=udp), multihop.run(chain(flow=udp)))
 
 
@@ -62,14 +63,14 @@ def test_a_source_among_many_runs(tmp_path: Path) -> None:
 
 def test_a_bad_scenario_names_the_key_and_what_is_allowed() -> None:
     with pytest.raises(multihop.ScenarioError, match=r"(?s)transport.*newrino.*newreno"):
-        multihop.run(chain(), flow=[{"app": "ftp", "transport": "newrino"}])
+        multihop.run(chain(flow=[{"app": "ftp", "transport": "newrino"}]))
     with pytest.raises(multihop.ScenarioError, match=r"topology\.hops"):
-        multihop.check(chain(), **{"topology.hops": 0})
+        multihop.check(chain(), topology={"hops": 0})
 
 
 def test_every_problem_is_reported_at_once() -> None:
     with pytest.raises(multihop.ScenarioError) as caught:
-        multihop.check(chain(), duration=-1, **{"topology.hops": 0})
+        multihop.check(chain(), duration=-1, topology={"hops": 0})
     assert "duration" in str(caught.value)
     assert "topology.hops" in str(caught.value)
 
@@ -86,8 +87,9 @@ def test_a_good_scenario_passes_the_check() -> None:
 
 
 def test_a_value_that_no_scenario_can_hold() -> None:
+    seed: Any = {1}
     with pytest.raises(TypeError, match="allowed: str, bool, int"):
-        multihop.check(chain(), seed={1})
+        multihop.check(chain(), seed=seed)
 
 
 def test_files_that_a_run_writes(tmp_path: Path) -> None:

@@ -122,6 +122,8 @@ def test_a_sweep_is_drawn_over_one_axis_and_by_another() -> None:
     assert repr(swept) == "<Sweep of 8 runs over flow.*.transport, topology.hops>"
     assert "<table" in swept._repr_html_()
     figure = swept.plot("hops", by="transport")
+    # A notebook asks for it; without an answer it shows only a text.
+    assert getattr(figure, "_repr_svg_")().startswith("<svg")  # noqa: B009, figures in general have none
     (axes,) = figure.axes
     assert axes.get_xlabel() == "hops"
     legend = axes.get_legend()

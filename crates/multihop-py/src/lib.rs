@@ -91,6 +91,12 @@ mod _core {
         multihop_scenario::schema().to_string()
     }
 
+    /// The scenario of that name that the module contains.
+    #[pyfunction]
+    fn example(name: &str) -> Option<&'static str> {
+        multihop_scenario::Example::find(name).map(|example| example.text)
+    }
+
     /// Runs the `multihop` command; returns its exit code.
     #[pyfunction]
     fn main(py: Python<'_>, argv: Vec<OsString>) -> i32 {

@@ -1,0 +1,1057 @@
+"""The tables of a scenario as types. Made by tools/settings_types.py from the schema."""
+
+# size: as many keys as scenarios have
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, TypedDict
+
+class Energy(TypedDict, total=False):
+    """Electrical powers of a radio, W; without this table no energy is reported."""
+
+    idle: float
+    """Power while doing neither, W. Default: 0.05."""
+
+    receive: float
+    """Power while receiving, W. Default: 0.9."""
+
+    transmit: float
+    """Power while transmitting, W. Default: 1.4."""
+
+class Expected(TypedDict, total=False):
+    """Measured goodput of chains, from which the expected goodput is computed."""
+
+    table: str | PathLike[str]
+    """A JSON file of hops and kb/s, such as {"1": 1460.0, "2": 720.5}, from 1 hop on without gaps;
+    relative to the scenario's folder.
+    """
+
+TransportName = Literal[
+    "udp", "reno", "newreno", "cubic", "vegas", "westwood", "adtcp", "tcp-2", "tcp-3", "tcp-uc", "tcp-cwl",
+    "tcp-ap", "tcp-ap-sync", "elfn", "elfn-w", "elfn-rto-w", "tpa", "tpa-2", "tpa-3", "tpa*-2", "tpa*-3",
+    "tpa-ap-2", "tpa-ap-3", "tpa*-ap-3", "reno+da", "reno+dyn", "reno+ack1", "reno+elfn", "reno+ap",
+    "newreno+da", "newreno+dyn", "newreno+ack1", "newreno+elfn", "newreno+ap", "cubic+da", "cubic+dyn",
+    "cubic+ack1", "cubic+elfn", "cubic+ap", "vegas+da", "vegas+dyn", "vegas+ack1", "vegas+elfn", "vegas+ap",
+    "westwood+da", "westwood+dyn", "westwood+ack1", "westwood+elfn", "westwood+ap", "adtcp+da", "adtcp+dyn",
+    "adtcp+ack1", "adtcp+ap", "tcp-2+da", "tcp-2+dyn", "tcp-2+ack1", "tcp-2+elfn", "tcp-2+ap", "tcp-3+da",
+    "tcp-3+dyn", "tcp-3+ack1", "tcp-3+elfn", "tcp-3+ap", "tcp-uc+da", "tcp-uc+dyn", "tcp-uc+ack1",
+    "tcp-uc+elfn", "tcp-uc+ap", "tcp-cwl+da", "tcp-cwl+dyn", "tcp-cwl+ack1", "tcp-cwl+elfn", "tcp-cwl+ap",
+    "tcp-ap+da", "tcp-ap+dyn", "tcp-ap+ack1", "tcp-ap+elfn", "tcp-ap-sync+da", "tcp-ap-sync+dyn",
+    "tcp-ap-sync+ack1", "tcp-ap-sync+elfn", "elfn+da", "elfn+dyn", "elfn+ack1", "elfn+ap", "elfn-w+da",
+    "elfn-w+dyn", "elfn-w+ack1", "elfn-w+ap", "elfn-rto-w+da", "elfn-rto-w+dyn", "elfn-rto-w+ack1",
+    "elfn-rto-w+ap", "tpa+ap", "tpa-2+ap", "tpa-3+ap", "tpa*-2+ap", "tpa*-3+ap", "reno+da+elfn",
+    "reno+da+ap", "reno+dyn+elfn", "reno+dyn+ap", "reno+ack1+elfn", "reno+ack1+ap", "reno+elfn+da",
+    "reno+elfn+dyn", "reno+elfn+ack1", "reno+elfn+ap", "reno+ap+da", "reno+ap+dyn", "reno+ap+ack1",
+    "reno+ap+elfn", "newreno+da+elfn", "newreno+da+ap", "newreno+dyn+elfn", "newreno+dyn+ap",
+    "newreno+ack1+elfn", "newreno+ack1+ap", "newreno+elfn+da", "newreno+elfn+dyn", "newreno+elfn+ack1",
+    "newreno+elfn+ap", "newreno+ap+da", "newreno+ap+dyn", "newreno+ap+ack1", "newreno+ap+elfn",
+    "cubic+da+elfn", "cubic+da+ap", "cubic+dyn+elfn", "cubic+dyn+ap", "cubic+ack1+elfn", "cubic+ack1+ap",
+    "cubic+elfn+da", "cubic+elfn+dyn", "cubic+elfn+ack1", "cubic+elfn+ap", "cubic+ap+da", "cubic+ap+dyn",
+    "cubic+ap+ack1", "cubic+ap+elfn", "vegas+da+elfn", "vegas+da+ap", "vegas+dyn+elfn", "vegas+dyn+ap",
+    "vegas+ack1+elfn", "vegas+ack1+ap", "vegas+elfn+da", "vegas+elfn+dyn", "vegas+elfn+ack1",
+    "vegas+elfn+ap", "vegas+ap+da", "vegas+ap+dyn", "vegas+ap+ack1", "vegas+ap+elfn", "westwood+da+elfn",
+    "westwood+da+ap", "westwood+dyn+elfn", "westwood+dyn+ap", "westwood+ack1+elfn", "westwood+ack1+ap",
+    "westwood+elfn+da", "westwood+elfn+dyn", "westwood+elfn+ack1", "westwood+elfn+ap", "westwood+ap+da",
+    "westwood+ap+dyn", "westwood+ap+ack1", "westwood+ap+elfn", "adtcp+da+ap", "adtcp+dyn+ap",
+    "adtcp+ack1+ap", "adtcp+ap+da", "adtcp+ap+dyn", "adtcp+ap+ack1", "tcp-2+da+elfn", "tcp-2+da+ap",
+    "tcp-2+dyn+elfn", "tcp-2+dyn+ap", "tcp-2+ack1+elfn", "tcp-2+ack1+ap", "tcp-2+elfn+da", "tcp-2+elfn+dyn",
+    "tcp-2+elfn+ack1", "tcp-2+elfn+ap", "tcp-2+ap+da", "tcp-2+ap+dyn", "tcp-2+ap+ack1", "tcp-2+ap+elfn",
+    "tcp-3+da+elfn", "tcp-3+da+ap", "tcp-3+dyn+elfn", "tcp-3+dyn+ap", "tcp-3+ack1+elfn", "tcp-3+ack1+ap",
+    "tcp-3+elfn+da", "tcp-3+elfn+dyn", "tcp-3+elfn+ack1", "tcp-3+elfn+ap", "tcp-3+ap+da", "tcp-3+ap+dyn",
+    "tcp-3+ap+ack1", "tcp-3+ap+elfn", "tcp-uc+da+elfn", "tcp-uc+da+ap", "tcp-uc+dyn+elfn", "tcp-uc+dyn+ap",
+    "tcp-uc+ack1+elfn", "tcp-uc+ack1+ap", "tcp-uc+elfn+da", "tcp-uc+elfn+dyn", "tcp-uc+elfn+ack1",
+    "tcp-uc+elfn+ap", "tcp-uc+ap+da", "tcp-uc+ap+dyn", "tcp-uc+ap+ack1", "tcp-uc+ap+elfn",
+    "tcp-cwl+da+elfn", "tcp-cwl+da+ap", "tcp-cwl+dyn+elfn", "tcp-cwl+dyn+ap", "tcp-cwl+ack1+elfn",
+    "tcp-cwl+ack1+ap", "tcp-cwl+elfn+da", "tcp-cwl+elfn+dyn", "tcp-cwl+elfn+ack1", "tcp-cwl+elfn+ap",
+    "tcp-cwl+ap+da", "tcp-cwl+ap+dyn", "tcp-cwl+ap+ack1", "tcp-cwl+ap+elfn", "tcp-ap+da+elfn",
+    "tcp-ap+dyn+elfn", "tcp-ap+ack1+elfn", "tcp-ap+elfn+da", "tcp-ap+elfn+dyn", "tcp-ap+elfn+ack1",
+    "tcp-ap-sync+da+elfn", "tcp-ap-sync+dyn+elfn", "tcp-ap-sync+ack1+elfn", "tcp-ap-sync+elfn+da",
+    "tcp-ap-sync+elfn+dyn", "tcp-ap-sync+elfn+ack1", "elfn+da+ap", "elfn+dyn+ap", "elfn+ack1+ap",
+    "elfn+ap+da", "elfn+ap+dyn", "elfn+ap+ack1", "elfn-w+da+ap", "elfn-w+dyn+ap", "elfn-w+ack1+ap",
+    "elfn-w+ap+da", "elfn-w+ap+dyn", "elfn-w+ap+ack1", "elfn-rto-w+da+ap", "elfn-rto-w+dyn+ap",
+    "elfn-rto-w+ack1+ap", "elfn-rto-w+ap+da", "elfn-rto-w+ap+dyn", "elfn-rto-w+ap+ack1", "reno+da+elfn+ap",
+    "reno+da+ap+elfn", "reno+dyn+elfn+ap", "reno+dyn+ap+elfn", "reno+ack1+elfn+ap", "reno+ack1+ap+elfn",
+    "reno+elfn+da+ap", "reno+elfn+dyn+ap", "reno+elfn+ack1+ap", "reno+elfn+ap+da", "reno+elfn+ap+dyn",
+    "reno+elfn+ap+ack1", "reno+ap+da+elfn", "reno+ap+dyn+elfn", "reno+ap+ack1+elfn", "reno+ap+elfn+da",
+    "reno+ap+elfn+dyn", "reno+ap+elfn+ack1", "newreno+da+elfn+ap", "newreno+da+ap+elfn",
+    "newreno+dyn+elfn+ap", "newreno+dyn+ap+elfn", "newreno+ack1+elfn+ap", "newreno+ack1+ap+elfn",
+    "newreno+elfn+da+ap", "newreno+elfn+dyn+ap", "newreno+elfn+ack1+ap", "newreno+elfn+ap+da",
+    "newreno+elfn+ap+dyn", "newreno+elfn+ap+ack1", "newreno+ap+da+elfn", "newreno+ap+dyn+elfn",
+    "newreno+ap+ack1+elfn", "newreno+ap+elfn+da", "newreno+ap+elfn+dyn", "newreno+ap+elfn+ack1",
+    "cubic+da+elfn+ap", "cubic+da+ap+elfn", "cubic+dyn+elfn+ap", "cubic+dyn+ap+elfn", "cubic+ack1+elfn+ap",
+    "cubic+ack1+ap+elfn", "cubic+elfn+da+ap", "cubic+elfn+dyn+ap", "cubic+elfn+ack1+ap", "cubic+elfn+ap+da",
+    "cubic+elfn+ap+dyn", "cubic+elfn+ap+ack1", "cubic+ap+da+elfn", "cubic+ap+dyn+elfn",
+    "cubic+ap+ack1+elfn", "cubic+ap+elfn+da", "cubic+ap+elfn+dyn", "cubic+ap+elfn+ack1", "vegas+da+elfn+ap",
+    "vegas+da+ap+elfn", "vegas+dyn+elfn+ap", "vegas+dyn+ap+elfn", "vegas+ack1+elfn+ap",
+    "vegas+ack1+ap+elfn", "vegas+elfn+da+ap", "vegas+elfn+dyn+ap", "vegas+elfn+ack1+ap", "vegas+elfn+ap+da",
+    "vegas+elfn+ap+dyn", "vegas+elfn+ap+ack1", "vegas+ap+da+elfn", "vegas+ap+dyn+elfn",
+    "vegas+ap+ack1+elfn", "vegas+ap+elfn+da", "vegas+ap+elfn+dyn", "vegas+ap+elfn+ack1",
+    "westwood+da+elfn+ap", "westwood+da+ap+elfn", "westwood+dyn+elfn+ap", "westwood+dyn+ap+elfn",
+    "westwood+ack1+elfn+ap", "westwood+ack1+ap+elfn", "westwood+elfn+da+ap", "westwood+elfn+dyn+ap",
+    "westwood+elfn+ack1+ap", "westwood+elfn+ap+da", "westwood+elfn+ap+dyn", "westwood+elfn+ap+ack1",
+    "westwood+ap+da+elfn", "westwood+ap+dyn+elfn", "westwood+ap+ack1+elfn", "westwood+ap+elfn+da",
+    "westwood+ap+elfn+dyn", "westwood+ap+elfn+ack1", "tcp-2+da+elfn+ap", "tcp-2+da+ap+elfn",
+    "tcp-2+dyn+elfn+ap", "tcp-2+dyn+ap+elfn", "tcp-2+ack1+elfn+ap", "tcp-2+ack1+ap+elfn",
+    "tcp-2+elfn+da+ap", "tcp-2+elfn+dyn+ap", "tcp-2+elfn+ack1+ap", "tcp-2+elfn+ap+da", "tcp-2+elfn+ap+dyn",
+    "tcp-2+elfn+ap+ack1", "tcp-2+ap+da+elfn", "tcp-2+ap+dyn+elfn", "tcp-2+ap+ack1+elfn", "tcp-2+ap+elfn+da",
+    "tcp-2+ap+elfn+dyn", "tcp-2+ap+elfn+ack1", "tcp-3+da+elfn+ap", "tcp-3+da+ap+elfn", "tcp-3+dyn+elfn+ap",
+    "tcp-3+dyn+ap+elfn", "tcp-3+ack1+elfn+ap", "tcp-3+ack1+ap+elfn", "tcp-3+elfn+da+ap",
+    "tcp-3+elfn+dyn+ap", "tcp-3+elfn+ack1+ap", "tcp-3+elfn+ap+da", "tcp-3+elfn+ap+dyn",
+    "tcp-3+elfn+ap+ack1", "tcp-3+ap+da+elfn", "tcp-3+ap+dyn+elfn", "tcp-3+ap+ack1+elfn", "tcp-3+ap+elfn+da",
+    "tcp-3+ap+elfn+dyn", "tcp-3+ap+elfn+ack1", "tcp-uc+da+elfn+ap", "tcp-uc+da+ap+elfn",
+    "tcp-uc+dyn+elfn+ap", "tcp-uc+dyn+ap+elfn", "tcp-uc+ack1+elfn+ap", "tcp-uc+ack1+ap+elfn",
+    "tcp-uc+elfn+da+ap", "tcp-uc+elfn+dyn+ap", "tcp-uc+elfn+ack1+ap", "tcp-uc+elfn+ap+da",
+    "tcp-uc+elfn+ap+dyn", "tcp-uc+elfn+ap+ack1", "tcp-uc+ap+da+elfn", "tcp-uc+ap+dyn+elfn",
+    "tcp-uc+ap+ack1+elfn", "tcp-uc+ap+elfn+da", "tcp-uc+ap+elfn+dyn", "tcp-uc+ap+elfn+ack1",
+    "tcp-cwl+da+elfn+ap", "tcp-cwl+da+ap+elfn", "tcp-cwl+dyn+elfn+ap", "tcp-cwl+dyn+ap+elfn",
+    "tcp-cwl+ack1+elfn+ap", "tcp-cwl+ack1+ap+elfn", "tcp-cwl+elfn+da+ap", "tcp-cwl+elfn+dyn+ap",
+    "tcp-cwl+elfn+ack1+ap", "tcp-cwl+elfn+ap+da", "tcp-cwl+elfn+ap+dyn", "tcp-cwl+elfn+ap+ack1",
+    "tcp-cwl+ap+da+elfn", "tcp-cwl+ap+dyn+elfn", "tcp-cwl+ap+ack1+elfn", "tcp-cwl+ap+elfn+da",
+    "tcp-cwl+ap+elfn+dyn", "tcp-cwl+ap+elfn+ack1", "tpa-star-2", "tpa-star-3", "tpa-star-ap-3",
+    "tpa-star-2+ap", "tpa-star-3+ap"
+]
+
+class FlowTransport(TypedDict, total=False):
+    """How the data travels: a short name, or a table of parameters. Only cbr and paced have a default,
+    which is udp.
+    """
+
+    kind: Literal["reno", "newreno", "cubic", "vegas", "westwood", "adtcp", "tcp-2", "tcp-3", "tcp-uc", "tcp-cwl", "tcp-ap", "tcp-ap-sync", "elfn", "elfn-w", "elfn-rto-w", "reno+da", "reno+dyn", "reno+ack1", "reno+elfn", "reno+ap", "newreno+da", "newreno+dyn", "newreno+ack1", "newreno+elfn", "newreno+ap", "cubic+da", "cubic+dyn", "cubic+ack1", "cubic+elfn", "cubic+ap", "vegas+da", "vegas+dyn", "vegas+ack1", "vegas+elfn", "vegas+ap", "westwood+da", "westwood+dyn", "westwood+ack1", "westwood+elfn", "westwood+ap", "adtcp+da", "adtcp+dyn", "adtcp+ack1", "adtcp+ap", "tcp-2+da", "tcp-2+dyn", "tcp-2+ack1", "tcp-2+elfn", "tcp-2+ap", "tcp-3+da", "tcp-3+dyn", "tcp-3+ack1", "tcp-3+elfn", "tcp-3+ap", "tcp-uc+da", "tcp-uc+dyn", "tcp-uc+ack1", "tcp-uc+elfn", "tcp-uc+ap", "tcp-cwl+da", "tcp-cwl+dyn", "tcp-cwl+ack1", "tcp-cwl+elfn", "tcp-cwl+ap", "tcp-ap+da", "tcp-ap+dyn", "tcp-ap+ack1", "tcp-ap+elfn", "tcp-ap-sync+da", "tcp-ap-sync+dyn", "tcp-ap-sync+ack1", "tcp-ap-sync+elfn", "elfn+da", "elfn+dyn", "elfn+ack1", "elfn+ap", "elfn-w+da", "elfn-w+dyn", "elfn-w+ack1", "elfn-w+ap", "elfn-rto-w+da", "elfn-rto-w+dyn", "elfn-rto-w+ack1", "elfn-rto-w+ap", "reno+da+elfn", "reno+da+ap", "reno+dyn+elfn", "reno+dyn+ap", "reno+ack1+elfn", "reno+ack1+ap", "reno+elfn+da", "reno+elfn+dyn", "reno+elfn+ack1", "reno+elfn+ap", "reno+ap+da", "reno+ap+dyn", "reno+ap+ack1", "reno+ap+elfn", "newreno+da+elfn", "newreno+da+ap", "newreno+dyn+elfn", "newreno+dyn+ap", "newreno+ack1+elfn", "newreno+ack1+ap", "newreno+elfn+da", "newreno+elfn+dyn", "newreno+elfn+ack1", "newreno+elfn+ap", "newreno+ap+da", "newreno+ap+dyn", "newreno+ap+ack1", "newreno+ap+elfn", "cubic+da+elfn", "cubic+da+ap", "cubic+dyn+elfn", "cubic+dyn+ap", "cubic+ack1+elfn", "cubic+ack1+ap", "cubic+elfn+da", "cubic+elfn+dyn", "cubic+elfn+ack1", "cubic+elfn+ap", "cubic+ap+da", "cubic+ap+dyn", "cubic+ap+ack1", "cubic+ap+elfn", "vegas+da+elfn", "vegas+da+ap", "vegas+dyn+elfn", "vegas+dyn+ap", "vegas+ack1+elfn", "vegas+ack1+ap", "vegas+elfn+da", "vegas+elfn+dyn", "vegas+elfn+ack1", "vegas+elfn+ap", "vegas+ap+da", "vegas+ap+dyn", "vegas+ap+ack1", "vegas+ap+elfn", "westwood+da+elfn", "westwood+da+ap", "westwood+dyn+elfn", "westwood+dyn+ap", "westwood+ack1+elfn", "westwood+ack1+ap", "westwood+elfn+da", "westwood+elfn+dyn", "westwood+elfn+ack1", "westwood+elfn+ap", "westwood+ap+da", "westwood+ap+dyn", "westwood+ap+ack1", "westwood+ap+elfn", "adtcp+da+ap", "adtcp+dyn+ap", "adtcp+ack1+ap", "adtcp+ap+da", "adtcp+ap+dyn", "adtcp+ap+ack1", "tcp-2+da+elfn", "tcp-2+da+ap", "tcp-2+dyn+elfn", "tcp-2+dyn+ap", "tcp-2+ack1+elfn", "tcp-2+ack1+ap", "tcp-2+elfn+da", "tcp-2+elfn+dyn", "tcp-2+elfn+ack1", "tcp-2+elfn+ap", "tcp-2+ap+da", "tcp-2+ap+dyn", "tcp-2+ap+ack1", "tcp-2+ap+elfn", "tcp-3+da+elfn", "tcp-3+da+ap", "tcp-3+dyn+elfn", "tcp-3+dyn+ap", "tcp-3+ack1+elfn", "tcp-3+ack1+ap", "tcp-3+elfn+da", "tcp-3+elfn+dyn", "tcp-3+elfn+ack1", "tcp-3+elfn+ap", "tcp-3+ap+da", "tcp-3+ap+dyn", "tcp-3+ap+ack1", "tcp-3+ap+elfn", "tcp-uc+da+elfn", "tcp-uc+da+ap", "tcp-uc+dyn+elfn", "tcp-uc+dyn+ap", "tcp-uc+ack1+elfn", "tcp-uc+ack1+ap", "tcp-uc+elfn+da", "tcp-uc+elfn+dyn", "tcp-uc+elfn+ack1", "tcp-uc+elfn+ap", "tcp-uc+ap+da", "tcp-uc+ap+dyn", "tcp-uc+ap+ack1", "tcp-uc+ap+elfn", "tcp-cwl+da+elfn", "tcp-cwl+da+ap", "tcp-cwl+dyn+elfn", "tcp-cwl+dyn+ap", "tcp-cwl+ack1+elfn", "tcp-cwl+ack1+ap", "tcp-cwl+elfn+da", "tcp-cwl+elfn+dyn", "tcp-cwl+elfn+ack1", "tcp-cwl+elfn+ap", "tcp-cwl+ap+da", "tcp-cwl+ap+dyn", "tcp-cwl+ap+ack1", "tcp-cwl+ap+elfn", "tcp-ap+da+elfn", "tcp-ap+dyn+elfn", "tcp-ap+ack1+elfn", "tcp-ap+elfn+da", "tcp-ap+elfn+dyn", "tcp-ap+elfn+ack1", "tcp-ap-sync+da+elfn", "tcp-ap-sync+dyn+elfn", "tcp-ap-sync+ack1+elfn", "tcp-ap-sync+elfn+da", "tcp-ap-sync+elfn+dyn", "tcp-ap-sync+elfn+ack1", "elfn+da+ap", "elfn+dyn+ap", "elfn+ack1+ap", "elfn+ap+da", "elfn+ap+dyn", "elfn+ap+ack1", "elfn-w+da+ap", "elfn-w+dyn+ap", "elfn-w+ack1+ap", "elfn-w+ap+da", "elfn-w+ap+dyn", "elfn-w+ap+ack1", "elfn-rto-w+da+ap", "elfn-rto-w+dyn+ap", "elfn-rto-w+ack1+ap", "elfn-rto-w+ap+da", "elfn-rto-w+ap+dyn", "elfn-rto-w+ap+ack1", "reno+da+elfn+ap", "reno+da+ap+elfn", "reno+dyn+elfn+ap", "reno+dyn+ap+elfn", "reno+ack1+elfn+ap", "reno+ack1+ap+elfn", "reno+elfn+da+ap", "reno+elfn+dyn+ap", "reno+elfn+ack1+ap", "reno+elfn+ap+da", "reno+elfn+ap+dyn", "reno+elfn+ap+ack1", "reno+ap+da+elfn", "reno+ap+dyn+elfn", "reno+ap+ack1+elfn", "reno+ap+elfn+da", "reno+ap+elfn+dyn", "reno+ap+elfn+ack1", "newreno+da+elfn+ap", "newreno+da+ap+elfn", "newreno+dyn+elfn+ap", "newreno+dyn+ap+elfn", "newreno+ack1+elfn+ap", "newreno+ack1+ap+elfn", "newreno+elfn+da+ap", "newreno+elfn+dyn+ap", "newreno+elfn+ack1+ap", "newreno+elfn+ap+da", "newreno+elfn+ap+dyn", "newreno+elfn+ap+ack1", "newreno+ap+da+elfn", "newreno+ap+dyn+elfn", "newreno+ap+ack1+elfn", "newreno+ap+elfn+da", "newreno+ap+elfn+dyn", "newreno+ap+elfn+ack1", "cubic+da+elfn+ap", "cubic+da+ap+elfn", "cubic+dyn+elfn+ap", "cubic+dyn+ap+elfn", "cubic+ack1+elfn+ap", "cubic+ack1+ap+elfn", "cubic+elfn+da+ap", "cubic+elfn+dyn+ap", "cubic+elfn+ack1+ap", "cubic+elfn+ap+da", "cubic+elfn+ap+dyn", "cubic+elfn+ap+ack1", "cubic+ap+da+elfn", "cubic+ap+dyn+elfn", "cubic+ap+ack1+elfn", "cubic+ap+elfn+da", "cubic+ap+elfn+dyn", "cubic+ap+elfn+ack1", "vegas+da+elfn+ap", "vegas+da+ap+elfn", "vegas+dyn+elfn+ap", "vegas+dyn+ap+elfn", "vegas+ack1+elfn+ap", "vegas+ack1+ap+elfn", "vegas+elfn+da+ap", "vegas+elfn+dyn+ap", "vegas+elfn+ack1+ap", "vegas+elfn+ap+da", "vegas+elfn+ap+dyn", "vegas+elfn+ap+ack1", "vegas+ap+da+elfn", "vegas+ap+dyn+elfn", "vegas+ap+ack1+elfn", "vegas+ap+elfn+da", "vegas+ap+elfn+dyn", "vegas+ap+elfn+ack1", "westwood+da+elfn+ap", "westwood+da+ap+elfn", "westwood+dyn+elfn+ap", "westwood+dyn+ap+elfn", "westwood+ack1+elfn+ap", "westwood+ack1+ap+elfn", "westwood+elfn+da+ap", "westwood+elfn+dyn+ap", "westwood+elfn+ack1+ap", "westwood+elfn+ap+da", "westwood+elfn+ap+dyn", "westwood+elfn+ap+ack1", "westwood+ap+da+elfn", "westwood+ap+dyn+elfn", "westwood+ap+ack1+elfn", "westwood+ap+elfn+da", "westwood+ap+elfn+dyn", "westwood+ap+elfn+ack1", "tcp-2+da+elfn+ap", "tcp-2+da+ap+elfn", "tcp-2+dyn+elfn+ap", "tcp-2+dyn+ap+elfn", "tcp-2+ack1+elfn+ap", "tcp-2+ack1+ap+elfn", "tcp-2+elfn+da+ap", "tcp-2+elfn+dyn+ap", "tcp-2+elfn+ack1+ap", "tcp-2+elfn+ap+da", "tcp-2+elfn+ap+dyn", "tcp-2+elfn+ap+ack1", "tcp-2+ap+da+elfn", "tcp-2+ap+dyn+elfn", "tcp-2+ap+ack1+elfn", "tcp-2+ap+elfn+da", "tcp-2+ap+elfn+dyn", "tcp-2+ap+elfn+ack1", "tcp-3+da+elfn+ap", "tcp-3+da+ap+elfn", "tcp-3+dyn+elfn+ap", "tcp-3+dyn+ap+elfn", "tcp-3+ack1+elfn+ap", "tcp-3+ack1+ap+elfn", "tcp-3+elfn+da+ap", "tcp-3+elfn+dyn+ap", "tcp-3+elfn+ack1+ap", "tcp-3+elfn+ap+da", "tcp-3+elfn+ap+dyn", "tcp-3+elfn+ap+ack1", "tcp-3+ap+da+elfn", "tcp-3+ap+dyn+elfn", "tcp-3+ap+ack1+elfn", "tcp-3+ap+elfn+da", "tcp-3+ap+elfn+dyn", "tcp-3+ap+elfn+ack1", "tcp-uc+da+elfn+ap", "tcp-uc+da+ap+elfn", "tcp-uc+dyn+elfn+ap", "tcp-uc+dyn+ap+elfn", "tcp-uc+ack1+elfn+ap", "tcp-uc+ack1+ap+elfn", "tcp-uc+elfn+da+ap", "tcp-uc+elfn+dyn+ap", "tcp-uc+elfn+ack1+ap", "tcp-uc+elfn+ap+da", "tcp-uc+elfn+ap+dyn", "tcp-uc+elfn+ap+ack1", "tcp-uc+ap+da+elfn", "tcp-uc+ap+dyn+elfn", "tcp-uc+ap+ack1+elfn", "tcp-uc+ap+elfn+da", "tcp-uc+ap+elfn+dyn", "tcp-uc+ap+elfn+ack1", "tcp-cwl+da+elfn+ap", "tcp-cwl+da+ap+elfn", "tcp-cwl+dyn+elfn+ap", "tcp-cwl+dyn+ap+elfn", "tcp-cwl+ack1+elfn+ap", "tcp-cwl+ack1+ap+elfn", "tcp-cwl+elfn+da+ap", "tcp-cwl+elfn+dyn+ap", "tcp-cwl+elfn+ack1+ap", "tcp-cwl+elfn+ap+da", "tcp-cwl+elfn+ap+dyn", "tcp-cwl+elfn+ap+ack1", "tcp-cwl+ap+da+elfn", "tcp-cwl+ap+dyn+elfn", "tcp-cwl+ap+ack1+elfn", "tcp-cwl+ap+elfn+da", "tcp-cwl+ap+elfn+dyn", "tcp-cwl+ap+elfn+ack1", "tpa", "tpa-2", "tpa-3", "tpa*-2", "tpa*-3", "tpa-ap-2", "tpa-ap-3", "tpa*-ap-3", "tpa+ap", "tpa-2+ap", "tpa-3+ap", "tpa*-2+ap", "tpa*-3+ap", "tpa-star-2", "tpa-star-3", "tpa-star-ap-3", "tpa-star-2+ap", "tpa-star-3+ap"]
+    """Short name."""
+
+    ack_delay: float
+    """Longest delay of an ACK, s."""
+
+    alpha: float
+    """Weight of earlier samples in the average time that data needs for reuse_hops hops. Default: 0.7."""
+
+    ap_across_timeouts: bool
+    """Whether round-trip times of segments that were outstanding at a retransmission timeout, but not
+    retransmitted, are used for pacing as well. An outage then slows the sender down for as long as it
+    is in the history. Default: False.
+    """
+
+    ap_rtt: Literal["net", "timed", "echo"]
+    """Round-trip times that adaptive pacing uses: those of every ACK of new data without the time for
+    which the receiver held it, those that the retransmission timer measures, or those of every ACK from
+    the departure of the segment that made it.
+    """
+
+    backoff_limit: int
+    """Largest backoff factor of the timeout."""
+
+    bins: int
+    """Bins of the histogram in which adtcp ranks a sample: a multiple of 4. Default: 8."""
+
+    clock: Literal["own", "synchronised"]
+    """Source of the one-way delay for pacing: half of the round-trip time, or the measurement of a
+    receiver whose clock is synchronised; by default as the kind requires.
+    """
+
+    cov: Literal["std", "mad"]
+    """Variation of round-trip times: their standard deviation, or their mean absolute deviation."""
+
+    delack: Literal["ns2", "linux"]
+    """Whose delayed ACKs, if the kind delays them: ns2 acknowledges every second segment, linux every one
+    if window_max is 2 or less.
+    """
+
+    exit: Literal["any", "new"]
+    """Which ACK ends stand-by: any, or one of new data. Default: any."""
+
+    handshake: bool
+    """Whether connections begin with SYN segments."""
+
+    high: float
+    """Share of the samples that adtcp counts as high. Default: 0.3."""
+
+    history: int
+    """Number of round-trip times from which the variation is computed. Default: 50."""
+
+    identify: Literal["joint", "idd", "stt"]
+    """Which metrics indicate congestion to adtcp: delay differences together with throughput, or one of
+    them alone. Default: joint.
+    """
+
+    initial_window: int
+    """Initial window, segments."""
+
+    limited_transmit: bool
+    """Whether each of the first two duplicate ACKs releases a new segment (RFC 3042)."""
+
+    low: float
+    """Share of the samples that adtcp counts as low. Default: 0.3."""
+
+    max_retries: Literal["off"] | int
+    """The connection is aborted after this many retransmissions in a row."""
+
+    mss: int
+    """Payload of a full segment, bytes. Default: 1460."""
+
+    nagle: bool
+    """Whether small segments are delayed while data is outstanding (Nagle)."""
+
+    option_kind: int
+    """Kind of the TCP option with which adtcp's receiver reports the state; one of those for experiments.
+    Default: 253.
+    """
+
+    pacing_k: int
+    """Factor on each round-trip time in the deviation (K in Equation 3 of the TPA paper). Default: 1."""
+
+    pacing_k_mean: Literal["raw", "scaled"]
+    """Whether pacing_k leaves the mean as it is, as the equation is printed, or scales it too, so that the
+    variation is pacing_k times as large. Default: raw.
+    """
+
+    preset: Literal["rfc", "ns2-1999", "ns2-2002", "ns2-2005", "ns2-2.30", "linux"]
+    """Set of constants, which other keys can change; by default ns2-2002 for adtcp, ns2-2005 for others."""
+
+    probe: Literal["first", "lowest-lost"]
+    """What a probe carries: the first unacknowledged segment, or the segment with the lowest number among
+    those that notices named. Default: first.
+    """
+
+    probe_interval: Literal["rtt"] | float
+    """Time between probes on stand-by, s, or "rtt": four smoothed round-trip times, from 0.2 to 2 s.
+    Default: 2.0.
+    """
+
+    probe_max: Literal["off"] | int
+    """The connection is aborted after this many probes without an answer."""
+
+    recovery: Literal["impatient", "slow-but-steady"]
+    """Which partial ACKs restart the timer during NewReno's fast recovery: the first, or all."""
+
+    recv_buffer: int
+    """Receive buffer, bytes; if not given, room for window_max segments."""
+
+    restore: Literal["keep", "window", "rto-window"]
+    """What changes when stand-by ends: nothing; the window, to one segment; or also the timeout, to
+    rto_initial.
+    """
+
+    reuse_hops: int
+    """A segment leaves when the one before it should be this many hops away, or at its destination.
+    Default: 4.
+    """
+
+    rto_initial: float
+    """Retransmission timeout before the first sample, s."""
+
+    rto_max: float
+    """Longest retransmission timeout, s."""
+
+    rto_min: float
+    """Shortest retransmission timeout, s."""
+
+    rules: Literal["paper", "authors"]
+    """Rules of adaptive pacing where the paper's text and its authors' implementation differ; also sets
+    cov and, for TCP, ap_rtt.
+    """
+
+    sack: bool
+    """Whether selective acknowledgement is offered."""
+
+    samples: int
+    """adtcp compares a new sample with this many earlier ones; before that it identifies nothing. Default:
+    100.
+    """
+
+    tick: float
+    """Tick of the clock that measures round-trip times, s."""
+
+    timestamps: Literal["off"] | float
+    """Whether timestamps are offered: the tick of their clock, s."""
+
+    window_max: int
+    """Largest window, segments."""
+
+    ack_block_end: bool
+    """Whether the segment that completes a block is acknowledged at once."""
+
+    ack_interval: float
+    """Longest delay of an ACK, s; at most half of rto_min."""
+
+    ack_policy: Literal["every-2", "every-cwnd"]
+    """What is acknowledged: every other segment (TPA), or every window of cwnd_max (TPA*)."""
+
+    block_fill: float
+    """How long data waits for more to fill a segment or a block, s; 0 does not wait."""
+
+    block_size: int
+    """Segments in a block (K). Default: 12."""
+
+    cwnd_max: int
+    """Largest number of segments in flight."""
+
+    fill: Literal["block", "segment"]
+    """When data fills a block: once there is enough for all of it, or segment by segment."""
+
+    freeze_rto_max: Literal["off"] | float
+    """Longest retransmission timeout while frozen, s."""
+
+    g: float
+    """Weight of a round-trip time in the mean. Default: 0.125."""
+
+    g1: float
+    """The value of g after a change of route. Default: 0.25."""
+
+    h: float
+    """Weight of a round-trip time's distance from the mean in the deviation. Default: 0.25."""
+
+    h1: float
+    """The value of h after a change of route. Default: 0.5."""
+
+    hold_in: Literal["neither", "timeout", "both"]
+    """Which round-trip samples contain the time for which the peer held the ACK: those of the timeout,
+    those of the pacer too (both), or neither. Default: timeout.
+    """
+
+    keepalive: Literal["off"] | float
+    """A peer that has been silent for this long is probed, s. Default: off."""
+
+    linger: float
+    """How long a closed connection answers late segments, s. Default: 120.0."""
+
+    loss_by_txseq: Literal["off"] | int
+    """A segment counts as lost once this many later transmissions are acknowledged."""
+
+    n_rc: int
+    """Number of round-trip times that weigh more after a change of route (n_RC). Default: 3."""
+
+    notices: bool
+    """Whether notices of link failures reach the sender; timeouts alone then mean congestion. Default:
+    False.
+    """
+
+    profile: Literal["paper", "net"]
+    """Whose constants hold unless a key changes them: those of the paper's experiments, or those for real
+    networks. Default: paper.
+    """
+
+    route_notices: bool
+    """Whether notices of lost and restored routes reach the sender; a frozen sender is then silent in
+    between. Default: False.
+    """
+
+    rto_covers_hold: bool
+    """Whether the longest time for which the peer may hold an ACK is added to the timeout, and left out of
+    its samples.
+    """
+
+    silence_max: float
+    """A frozen sender that waits for a notice about its route sends a probe after this time, s. Default:
+    10.0.
+    """
+
+    syn_retries: Literal["off"] | int
+    """The connection is aborted after this many retransmitted SYNs. Default: 4."""
+
+    syn_wait: float
+    """Wait for the answer to the first SYN, s; it doubles with each try. Default: 1.0."""
+
+    th_ack: int
+    """ACKs in a row that end congestion (th_ACK). Default: 1."""
+
+    th_cong: int
+    """Timeouts in a row that mean congestion, with notices (th_CONG). Default: 1."""
+
+    th_rc: int
+    """Round-trip times in a row, all longer or all shorter than usual, that mean a route change (th_RC).
+    Default: 3.
+    """
+
+    th_route: int
+    """Timeouts in a row that mean a broken route, without notices (th_ROUTE). Default: 1."""
+
+    user_timeout: Literal["off"] | float
+    """The connection is aborted after this long without an answer, s. Default: 300.0."""
+
+_Flow = TypedDict("_Flow", {"from": "int | str"}, total=False)
+
+class Flow(_Flow, total=False):
+    """The table `flow`."""
+
+    start: float
+    """When the application begins, s. Default: 0.0."""
+
+    stop: float
+    """When the application ends, s; by default at the end of the run."""
+
+    to: int | str
+    """Receiver."""
+
+    transport: TransportName | FlowTransport
+    """How the data travels: a short name, or a table of parameters. Only cbr and paced have a default,
+    which is udp.
+    """
+
+    app: Literal["ftp", "file", "pareto", "cbr", "paced", "relay"]
+    """Default: ftp."""
+
+    bytes: int
+    """Application bytes."""
+
+    mean_bytes: float
+    """Mean size, bytes."""
+
+    mean_pause: float
+    """Mean pause, s."""
+
+    shape: float
+    """Shape of the distribution; values near 1 give a heavy tail."""
+
+    rate_kbps: float
+    """Payload, kb/s."""
+
+    size: int
+    """Payload bytes of each datagram. Default: 512."""
+
+    buffer: int
+    """Bytes taken from the other flow that have not been acknowledged here, at most. While it is full
+    nothing more is read there. Default: 65536.
+    """
+
+    of: int
+    """The other flow, by its place in the file from 0 on. It ends where this one begins, and is no relay
+    itself.
+    """
+
+class Host(TypedDict, total=False):
+    """The table `host`."""
+
+    delay: float
+    """One-way delay of the wire, s. Default: 0.01."""
+
+    gateway: int | str
+    """The node at the other end of the wire."""
+
+    name: str
+    """Name of the host, which flows can use instead of its number."""
+
+    queue: int
+    """Number of packets that may wait at each end of the wire. Default: 50."""
+
+    rate_kbps: float
+    """Bit rate of the wire in each direction, kb/s. Default: 10000.0."""
+
+class Mac(TypedDict, total=False):
+    """Medium access and the interface queue."""
+
+    arp: Literal["ns2", "queueing", "oracle"]
+    """Address resolution: ARP as in ns-2, ARP with a queue, or all addresses known in advance. Default:
+    ns2; with flavour standard queueing.
+    """
+
+    eifs: bool
+    """Whether a station that heard an error waits longer (EIFS). Default: True."""
+
+    flavour: Literal["ns2", "standard"]
+    """Whose rules hold where ns-2 departs from IEEE 802.11. Default: ns2."""
+
+    link_delay: float
+    """Time a packet spends between IP and MAC, each way, s. Default: 2.5e-05."""
+
+    llc: bool
+    """Whether every data frame carries 8 bytes of LLC/SNAP. Default: False."""
+
+    long_retry: Literal["off"] | int
+    """Transmissions of a data frame after RTS. Default: 4."""
+
+    queue: int
+    """Packets in the interface queue. Default: 50."""
+
+    rts_threshold: Literal["off"] | int
+    """Frames of at least this many bytes, as the flavour counts them, are announced by RTS. Default: 0."""
+
+    short_retry: Literal["off"] | int
+    """Transmissions of an RTS, or of a data frame without RTS. Default: 7."""
+
+    timing: Literal["dsss", "ns2-1999"]
+    """Whose frame sizes count: those of the standard, or the accounting of the papers of 1999 to 2001.
+    Default: dsss.
+    """
+
+class Mobility(TypedDict, total=False):
+    """How the nodes move; without this table they do not. The initial positions of moving nodes come from
+    this table; the topology gives only their number and names.
+    """
+
+    kind: Literal["static", "random-waypoint", "random-walk", "waypoints", "ns2", "bonnmotion"]
+    """Default: static."""
+
+    area: Sequence[float]
+    """Width and height, m; by default those of the topology random."""
+
+    pattern: int
+    """With one number as speed: the movement is drawn from this number instead of the seed, so that runs
+    with different seeds have the same movement.
+    """
+
+    pause: float
+    """Pause after each trip, s; 0 by default."""
+
+    speed: float | Sequence[float]
+    """Slowest and fastest, m/s; or one number v, for speeds from 0.9 v to 1.1 v without pauses, so that
+    another v is the same movement with the time scaled.
+    """
+
+    start: Literal["stationary", "classic"]
+    """How the movement begins: stationary starts in the steady state, classic as setdest does, with
+    uniform places and a pause. Default: stationary.
+    """
+
+    leg_mean: float
+    """Mean time in one direction, s; times are exponential."""
+
+    speed_max: float
+    """Speeds are uniform from 0 to this, m/s."""
+
+    waypoints: Sequence[Sequence[Sequence[float]]]
+    """For each node its path: a list of [time, x, y], s and m. A node waits at the first, goes straight to
+    each in turn and stays at the last; one with an empty list stays where the topology has it.
+    """
+
+    file: str | PathLike[str]
+    """The file, relative to the scenario's folder."""
+
+class RadioBurst(TypedDict, total=False):
+    """Bursts of frame errors on each link (Gilbert-Elliott): a link is good or bad, and each frame may
+    turn it.
+    """
+
+    bad: float
+    """Frame error rate of a bad link. Default: 1.0."""
+
+    good: float
+    """Frame error rate of a good link. Default: 0.0."""
+
+    p: float
+    """Chance of turning bad, for each frame."""
+
+    r: float
+    """Chance of turning good, for each frame."""
+
+_RadioRange = TypedDict("_RadioRange", {"11M": "float", "1M": "float", "2M": "float", "5.5M": "float"}, total=False)
+
+class RadioRange(_RadioRange, total=False):
+    """Metres at which a frame can be decoded: one number, or a table with one for each rate in use.
+    Default: 250.0.
+    """
+
+class RadioFading(TypedDict, total=False):
+    """Fading, constant over a coherence time."""
+
+    kind: Literal["none", "rayleigh", "rician"]
+
+    coherence: float
+    """How long a draw holds, s. Default: 0.1."""
+
+    k: float
+    """Power of the line of sight / that of the rest, linear. Default: 4.0."""
+
+class RadioPathLoss(TypedDict, total=False):
+    """Attenuation over distance."""
+
+    exponent: float
+    """n. Default: 3.0."""
+
+    kind: Literal["log-distance", "two-ray"]
+
+    reference_db: float
+    """Loss at 1 m, dB; the default is free space at 2.4 GHz. Default: 40.05."""
+
+    frequency: float
+    """Carrier frequency, Hz. Default: 914000000.0."""
+
+    height: float
+    """Height of both antennas, m. Default: 1.5."""
+
+class Radio(TypedDict, total=False):
+    """Physical layer and channel."""
+
+    basic_rate: Literal["1M", "2M", "5.5M", "11M"]
+    """Bit rate of RTS, CTS, ACK and broadcasts. Default: 1M."""
+
+    burst: RadioBurst
+    """Bursts of frame errors on each link (Gilbert-Elliott): a link is good or bad, and each frame may
+    turn it.
+    """
+
+    frame_loss: float
+    """Chance that one frame is received in error; the MAC retries. Default: 0.0."""
+
+    loss: float
+    """Chance that a data packet is lost on one hop after the MAC has delivered it. Default: 0.0."""
+
+    phy: Literal["802.11b"]
+    """Physical layer. Default: 802.11b."""
+
+    preamble: Literal["long", "short"]
+    """What precedes every frame: for 802.11b, long takes 192 us, short 96 us. Default: long."""
+
+    rate: Literal["1M", "2M", "5.5M", "11M"]
+    """Bit rate of unicast data. Default: 2M."""
+
+    model: Literal["threshold", "sinr"]
+    """Default: threshold."""
+
+    capture_db: float
+    """How much stronger the first frame must be to survive a second, dB. Default: 10.0."""
+
+    range: float | RadioRange
+    """Metres at which a frame can be decoded: one number, or a table with one for each rate in use.
+    Default: 250.0.
+    """
+
+    sense_range: float
+    """Metres at which a frame is sensed. Default: 550.0."""
+
+    cca_dbm: float
+    """Energy at which the medium counts as busy, dBm. Default: -78.071."""
+
+    fading: RadioFading
+    """Fading, constant over a coherence time."""
+
+    noise_floor_dbm: float
+    """Thermal noise over the channel width and the noise figure together, dBm. The default has a noise
+    figure of 7 dB: -93.55 dBm for 802.11b.
+    """
+
+    path_loss: RadioPathLoss
+    """Attenuation over distance."""
+
+    sensitivity_dbm: float
+    """Weakest frame that a receiver locks to, dBm. Default: -64.375."""
+
+    shadowing_db: float
+    """Standard deviation of log-normal shadowing, dB; one draw for each pair of nodes. Default: 0.0."""
+
+    tx_power_dbm: float
+    """Transmit power, dBm. Default: 24.5."""
+
+class Record(TypedDict, total=False):
+    """Time series to write."""
+
+    every: float
+    """Time between two values, s; 0 writes each change. Default: 0.5."""
+
+    what: Sequence[Literal["cwnd", "rtt", "state", "rate", "cov", "idd", "iad", "stt", "por", "plr", "network", "hops", "shortest", "queue", "goodput"]]
+    """Which series."""
+
+class RoutingHysteresis(TypedDict, total=False):
+    """Whether links are used only while most packets arrive, judged by a moving average of packets that
+    arrive (1) and do not (0); or a table of its parameters. Default: False.
+    """
+
+    high: float
+    """Above this quality a link is used again. Default: 0.8."""
+
+    low: float
+    """Below this quality a link is no longer used. Default: 0.3."""
+
+    scaling: float
+    """Weight of the latest packet. Default: 0.5."""
+
+class RoutingLinkHysteresis(TypedDict, total=False):
+    """Whether links are used only while most packets arrive, judged by a moving average of packets that
+    arrive (1) and do not (0); or a table of its parameters. Default: False.
+    """
+
+    high: float
+    """Above this quality a link is used again. Default: 0.8."""
+
+    low: float
+    """Below this quality a link is no longer used. Default: 0.3."""
+
+    scaling: float
+    """Weight of the latest packet. Default: 0.5."""
+
+class Routing(TypedDict, total=False):
+    """Who forwards to whom."""
+
+    ip_extra: int
+    """Bytes of a second IP header in every routed packet: 20 in ns-2 under AODV-UU, DSR and UM-OLSR.
+    Default: 0.
+    """
+
+    protocol: Literal["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr"]
+    """Default: static."""
+
+    next_hops: Sequence[Sequence[int | str]]
+    """Routes that differ from the shortest, each as [node, destination, via]: at node, packets for
+    destination go to via.
+    """
+
+    active_route_timeout: float
+    """A route lives this long after its last use, s. 10; uu with hello: 3."""
+
+    buffer_life: float
+    """How long each packet may wait, s. ns2: 30, uu: 10."""
+
+    buffer_packets: int
+    """Number of packets that may wait for routes. ns2: 64, uu: 512."""
+
+    delete_period: Literal["off"] | float
+    """The hop count of a route is forgotten this long after the route, s. ns2: off, uu: 10, with hello 15."""
+
+    destination_only: bool
+    """Whether only destinations may reply. Both presets: false. Default: False."""
+
+    expanding_ring: bool
+    """Whether requests use an expanding ring search. Both presets: true. Default: True."""
+
+    gratuitous_replies: bool
+    """Whether the destination is informed when another node replies. Both presets: false. Default: False."""
+
+    hello_interval: float
+    """Time between HELLOs, s. Both presets: 1. Default: 1.0."""
+
+    hello_jitter: float
+    """HELLOs are earlier or later by up to this, s. ns2: 0.25, uu: 0."""
+
+    jitter: float
+    """Broadcasts are delayed by up to this, s: under ns2 forwarded ones, under uu all. ns2: 0.01, uu:
+    0.02.
+    """
+
+    link_failure: Literal["mac", "hello"]
+    """How link failures are detected: the MAC gives up on a packet, or HELLOs are missing. Default: mac."""
+
+    local_repair: Literal["off", "rfc", "ns2"]
+    """What a node inside a route does when its link breaks: report it; look for a new route once (RFC
+    3561); or look for one if the packet has come more than half of its way, and never report (ns2). Not
+    with link_failure = hello. ns2: ns2, uu: off.
+    """
+
+    max_repair_ttl: int
+    """The local repair of RFC 3561 is tried for destinations up to this many hops away. ns2: 9, uu: 10."""
+
+    max_wait: float
+    """The longest wait for a reply, and the pause after a search without success, s; under ns2 only. 10."""
+
+    my_route_timeout: float
+    """Lifetime that a destination puts into its replies, s. ns2: 10, uu: 20, with hello 6."""
+
+    neighbour_life: float
+    """A neighbour is considered lost this long after its last message, s. ns2: 4.5, uu: 2.05."""
+
+    net_diameter: int
+    """TTL of a request for the whole network. ns2: 30, uu: 35."""
+
+    network_wide_requests: int
+    """The search for a destination ends after this many requests for the whole network. ns2: 4, uu: 2."""
+
+    node_traversal: float
+    """Expected time to cross one hop, s. ns2: 0.03, uu: 0.04."""
+
+    preset: Literal["ns2", "uu", "um-olsr", "rfc"]
+    """Implementation: ns2 is the agent of ns-2.35, uu is AODV-UU 0.9. Default: ns2."""
+
+    rate_limit: Literal["off"] | int
+    """Limit of requests, and of errors, in any second; one less than this is sent. ns2: off, uu: 10."""
+
+    release_spacing: float
+    """Interval between buffered packets that leave after a route was found, s. ns2: 0.01, uu: 0.005."""
+
+    reply_ttl: int
+    """TTL of replies. ns2: 30, uu: 255."""
+
+    request_id_life: float
+    """A request is recognised as a duplicate for this long, s. ns2: 6, uu: 5.6."""
+
+    reverse_life_per_hop: float
+    """Each hop shortens that by this, s. ns2: 0, uu: 0.08."""
+
+    reverse_route_life: float
+    """A route to the originator of a request lives this long after it, s. ns2: 6, uu: 5.6."""
+
+    tick: Literal["off"] | float
+    """Timers expire at multiples of this, s; with off exactly on time. ns2: 0.5, uu: off."""
+
+    timeout_buffer: int
+    """Hops added to the TTL when the wait for a reply is computed, under uu. 2."""
+
+    ttl_increment: int
+    """Each further request adds this to the TTL. Both presets: 2. Default: 2."""
+
+    ttl_start: int
+    """TTL of the first request for an unknown destination. ns2: 5, uu: 1, with hello 2."""
+
+    ttl_threshold: int
+    """A request that had at least this TTL is followed by one for the whole network. Both presets: 7.
+    Default: 7.
+    """
+
+    broadcast_jitter: float
+    """Requests, and replies of the target, wait for a random time below this, s. Default: 0.01."""
+
+    buffer_time: float
+    """How long each packet may wait, s. Default: 30.0."""
+
+    cache_replies: bool
+    """Whether requests for others are answered from the cache. Default: True."""
+
+    cache_timeout: Literal["off"] | float
+    """A path is forgotten this long after it was last learnt, s. Default: off."""
+
+    gratuitous: bool
+    """Whether the source of an overheard packet is informed when the path could be shorter. Default: True."""
+
+    negative_cache: Literal["off"] | float
+    """A link that was reported broken is ignored for this long, s. Default: off."""
+
+    primary_cache: int
+    """Capacity of the cache for paths that were requested or used. Default: 30."""
+
+    release_gap: float
+    """Interval between buffered packets that leave after a path was found, s. Default: 0.03."""
+
+    request_period: float
+    """Unit of the back-off between searches for one target, s; the back-off is 4, 16, ... units. Default:
+    0.5.
+    """
+
+    ring0: bool
+    """Whether the neighbours alone are asked first; if not given, as cache_replies, since without these
+    the neighbours can only reply for themselves. Default: True.
+    """
+
+    ring0_timeout: float
+    """How long to wait for replies from the neighbours, s. Default: 0.03."""
+
+    rreq_backoff_max: float
+    """The longest back-off between searches, s. Default: 10.0."""
+
+    salvage: bool
+    """Whether packets of other nodes are salvaged after a link failure. Default: True."""
+
+    salvage_limit: int
+    """How often one packet may be salvaged. Default: 15."""
+
+    secondary_cache: int
+    """Capacity of the cache for overheard paths. Default: 64."""
+
+    snoop: bool
+    """Whether nodes learn from packets that they overhear or forward. Default: True."""
+
+    count_changes: bool
+    """Whether changes of routes in use are counted. Default: False."""
+
+    duplicate_hold: float
+    """How long a flooded message is remembered, s. Default: 30.0."""
+
+    empty_tcs: bool
+    """Whether empty TCs follow after the last advertised neighbour is lost. um-olsr: false, rfc: true."""
+
+    hysteresis: bool | float | RoutingHysteresis
+    """Whether links are used only while most packets arrive, judged by a moving average of packets that
+    arrive (1) and do not (0); or a table of its parameters. Default: False.
+    """
+
+    max_jitter: float
+    """Intervals are up to this much shorter, at most by half, and messages wait up to this long for
+    others, s; if not given, a quarter of hello_interval. Default: 0.5.
+    """
+
+    messages_per_packet: int
+    """Largest number of messages in a packet. Default: 4."""
+
+    mpr_coverage: int
+    """How many relays cover each two-hop neighbour. Default: 1."""
+
+    neighbour_hold: float
+    """How long the information of a HELLO is valid, s; if not given, three times hello_interval. Default:
+    6.0.
+    """
+
+    own_messages_wait: bool
+    """Whether a node's own messages wait before they leave. um-olsr: true, rfc: false."""
+
+    tc_interval: float
+    """Time between TCs, s. Default: 5.0."""
+
+    tc_redundancy: int
+    """Which neighbours TCs list: 0 those that chose the node as relay, 1 also the node's relays, 2 all.
+    Default: 0.
+    """
+
+    tell_source: bool
+    """Whether an ICMP error informs the source of a packet without a route, if its transport handles such
+    errors. Default: True.
+    """
+
+    topology_hold: float
+    """How long the information of a TC is valid, s; if not given, three times tc_interval. Default: 15.0."""
+
+    willingness: int
+    """Willingness of nodes to carry traffic for others: 0 never, 3 default, 7 always. Default: 3."""
+
+    clocks: Literal["synchronised", "echoed"]
+    """How delays are measured: by the stamps of HELLOs, which needs clocks that agree, or by stamps that
+    neighbours echo, which does not. Default: synchronised.
+    """
+
+    hellos_wait: bool
+    """Whether HELLOs wait in the interface queue behind data, so that they measure its delay, or go first
+    like all other routing messages. Default: True.
+    """
+
+    hold: float
+    """A path in use that exists is not replaced within this time after it was chosen, s. Default: 0.0."""
+
+    link_hysteresis: bool | RoutingLinkHysteresis
+    """Whether links are used only while most packets arrive, judged by a moving average of packets that
+    arrive (1) and do not (0); or a table of its parameters. Default: False.
+    """
+
+    metric: Literal["delay", "etx"]
+    """What a link costs: the average delay of HELLOs, or the expected number of transmissions (ETX).
+    Default: delay.
+    """
+
+    own_load: bool
+    """Whether a node subtracts the delay that its own packets add to the links of their path. Default:
+    False.
+    """
+
+    weight: float
+    """Weight of the latest delay in the average. Default: 0.2."""
+
+    max_delay: Literal["off"] | float
+    """A path with a longer delay than this is replaced by the best path, s. Default: off."""
+
+    on_break: Literal["hold", "reselect"]
+    """What a flow does when a link of its path fails: it keeps the path, or its next packet fixes another
+    path. Default: hold.
+    """
+
+class Topology(TypedDict, total=False):
+    """Where the nodes are."""
+
+    hops: int
+    """Number of links; there is one node more."""
+
+    kind: Literal["chain", "cross", "cross-testbed", "parallel", "asymmetric-parallel", "grid", "grid-symmetric", "diamond", "roaming", "random", "list", "file", "mobility"]
+
+    spacing: float
+    """Distance between neighbours, m. Default: 200.0."""
+
+    gap: float
+    """Distance between the chains, m. Default: 400.0."""
+
+    area: Sequence[float]
+    """Width and height, m."""
+
+    connected: bool
+    """Whether to draw again until every node can reach every other at the decode range; true if not given
+    and the nodes stand still, never if they move.
+    """
+
+    nodes: int
+    """Number of nodes."""
+
+    positions: Sequence[Sequence[float]]
+    """One [x, y] for each node, m; y grows downwards."""
+
+    file: str | PathLike[str]
+    """A CSV file with columns x and y (and name), or a GraphML file (ending .graphml or .xml) whose nodes
+    have data x and y; relative to the scenario's folder.
+    """
+
+class TrafficBytesPareto(TypedDict, total=False):
+    """Pareto."""
+
+    mean: float
+    """Mean size, bytes."""
+
+    shape: float
+    """Shape of the distribution; values near 1 give a heavy tail."""
+
+class TrafficBytes(TypedDict, total=False):
+    """Application bytes of each transfer: a number, or { pareto = { mean = ..., shape = ... } }."""
+
+    pareto: TrafficBytesPareto
+    """Pareto."""
+
+class Traffic(TypedDict, total=False):
+    """Transfers between nodes drawn at random: a fixed number at a time; each is followed by another."""
+
+    app: Literal["file"]
+    """Application of each transfer. Default: file."""
+
+    bytes: int | TrafficBytes
+    """Application bytes of each transfer: a number, or { pareto = { mean = ..., shape = ... } }."""
+
+    count: int
+    """Number of concurrent transfers."""
+
+    first: float
+    """Start of the first transfers, s. Default: 0.0."""
+
+    gap: Sequence[float]
+    """Time from the beginning of one of the first transfers to that of the next, s: uniform between these."""
+
+    restart: float
+    """Time from the end of a transfer to the start of the next, s; by default 2 MSL. Default: 240.0."""
+
+    transport: TransportName | FlowTransport
+    """How the data travels: a short name, or a table of parameters."""
+
+class Settings(TypedDict, total=False):
+    """The keys of a scenario."""
+
+    duration: float
+    """Simulated time, s."""
+
+    energy: Energy
+    """Electrical powers of a radio, W; without this table no energy is reported."""
+
+    expected: Expected
+    """Measured goodput of chains, from which the expected goodput is computed."""
+
+    flow: Sequence[Flow]
+    """Traffic."""
+
+    host: Sequence[Host]
+    """Computers without a radio, each on a wire to a node. Hosts are numbered after the nodes. The mesh
+    carries the packets of a host from and to its gateway.
+    """
+
+    mac: Mac
+    """Medium access and the interface queue."""
+
+    mobility: Mobility
+    """How the nodes move; without this table they do not. The initial positions of moving nodes come from
+    this table; the topology gives only their number and names.
+    """
+
+    name: str
+    """Name of the scenario in results; by default the file's name without its ending."""
+
+    radio: Radio
+    """Physical layer and channel."""
+
+    record: Record
+    """Time series to write."""
+
+    routing: Routing
+    """Who forwards to whom."""
+
+    seed: int
+    """Root of every random stream. Default: 1."""
+
+    sweep: Mapping[str, Any]
+    """What `multihop sweep` varies."""
+
+    topology: Topology
+    """Where the nodes are."""
+
+    traffic: Traffic
+    """Transfers between nodes drawn at random: a fixed number at a time; each is followed by another."""
+
+    warmup: float
+    """Start of the run that no metric counts, s. Default: 0.0."""
