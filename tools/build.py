@@ -63,7 +63,7 @@ def package() -> None:
     venv()
     wheels = TARGET / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
-    run(bin_dir() / "maturin", "build", "--quiet", "--release", "--locked", "--out", wheels)
+    pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, ROOT)
     (wheel,) = wheels.glob("multihop-*.whl")
     pip("install", "--quiet", "--no-deps", "--force-reinstall", wheel)
 

@@ -1,0 +1,61 @@
+import base64
+import csv
+import hashlib
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import build
+
+SHARE = ("man/man1/multihop.1", "man/man1/multihop-run.1", "bash-completion/completions/multihop")
+SHELLS = ("zsh/site-functions/_multihop", "fish/vendor_completions.d/multihop.fish")
+
+
+@pytest.fixture
+def wheel() -> Path:
+    found = list((build.TARGET / "wheels").glob("multihop-*.whl"))
+    if not found:
+        pytest.skip("no wheel; python3 tools/build.py package builds it")
+    return found[0]
+
+
+def test_the_wheel_runs_on_other_distributions(wheel: Path) -> None:
+    assert "-abi3-manylinux_2_" in wheel.name
+
+
+def test_the_wheel_has_pages_completions_and_licences(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        for path in (*SHARE, *SHELLS):
+            (name,) = (name for name in names if name.endswith(f".data/data/share/{path}"))
+            assert b"multihop" in archive.read(name)
+        for licence in ("LICENSE-APACHE", "LICENSE-MIT"):
+            (name,) = (name for name in names if name.endswith(f".dist-info/licenses/{licence}"))
+            assert archive.read(name) == (build.ROOT / licence).read_bytes()
+        assert "multihop/py.typed" in names
+
+
+def test_the_list_of_files_is_complete_and_correct(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (record,) = (name for name in archive.namelist() if name.endswith(".dist-info/RECORD"))
+        rows = list(csv.reader(archive.read(record).decode().splitlines()))
+        assert sorted(name for name, _, _ in rows) == sorted(archive.namelist())
+        for name, digest, size in rows:
+            if name != record:
+                content = archive.read(name)
+                found = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+                assert (digest, size) == (f"sha256={found}", str(len(content)))
+
+
+def test_the_wheel_has_every_scenario(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path, [name for name in archive.namelist() if name.endswith(".so")])
+    code = "import sys; sys.path[:0] = ['backend']; import multihop_backend as b, pathlib; "
+    code += "sys.stdout.buffer.write(b.command(pathlib.Path(sys.argv[1]), 'example'))"
+    words = [sys.executable, "-c", code, str(tmp_path / "multihop/_core.abi3.so")]
+    done = subprocess.run(words, cwd=build.ROOT / "tools", capture_output=True, text=True, check=True)
+    files = [path.stem for path in (build.ROOT / "scenarios").glob("*.toml")]
+    assert sorted(line.split()[0] for line in done.stdout.splitlines()) == sorted(files)
