@@ -122,8 +122,9 @@ def pip(*arguments: str | Path) -> None:
 
 
 def run(*command: str | Path) -> None:
-    """Run a command in the project; raises an exception if it fails."""
-    subprocess.run(command, cwd=ROOT, check=True)
+    """Run a command in the project, which finds the tools of .venv; raises an exception if it fails."""
+    path = f"{bin_dir()}{os.pathsep}{os.environ.get('PATH', '')}"
+    subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "PATH": path})
 
 
 if __name__ == "__main__":
