@@ -17,6 +17,9 @@ mod run;
 mod stats;
 pub mod sweep;
 mod trace;
+mod view;
+#[cfg(feature = "view")]
+pub mod viewed;
 mod world;
 
 pub use key::{BUILD, key};

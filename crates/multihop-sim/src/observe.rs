@@ -6,12 +6,14 @@ use std::io::{self, Write};
 
 use multihop_core::{DropReason, Duration, FlowId, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
-use multihop_radio::mac::Transmission;
+use multihop_radio::frame::Frame;
+use multihop_radio::mac::{Access, Transmission};
 use multihop_transport::connection::{Measurements, Progress};
 
 use crate::packet::{Body, Packet, Pool};
 use crate::record::Recorder;
 use crate::trace::{Capture, Event, TextTrace};
+use crate::view::View;
 
 /// The outputs of a run beside its result.
 #[derive(Default)]
@@ -31,6 +33,7 @@ pub(crate) struct Observer {
     capture: Option<Capture>,
     recorder: Option<Recorder>,
     counts: Counts,
+    view: View,
     /// The first write error; nothing is written after it.
     failure: Option<io::Error>,
 }
@@ -54,9 +57,15 @@ impl Observer {
         Self { trace, capture, recorder, ..Self::default() }
     }
 
+    /// Keeps the events of the run for [`crate::viewed`].
+    #[cfg(feature = "view")]
+    pub(crate) fn watch(&mut self) -> &mut View {
+        &mut self.view
+    }
+
     /// Whether anything is written during the run.
     pub(crate) fn writes(&self) -> bool {
-        self.trace.is_some() || self.capture.is_some() || self.recorder.is_some()
+        self.trace.is_some() || self.capture.is_some() || self.recorder.is_some() || self.view.is_on()
     }
 
     /// Interval between rows of the recorded series, if they have an interval.
@@ -114,13 +123,33 @@ impl Observer {
         airtime: &Airtime,
         packets: &Pool,
     ) {
+        self.view.frame(now, node, sent, packets);
         if let Some(capture) = &mut self.capture {
             let written = capture.frame(now, node, sent, airtime, packets);
             self.check(written);
         }
     }
 
+    /// A frame that `node` could have decoded was lost to another one.
+    #[inline]
+    pub(crate) fn collided(&mut self, now: Instant, node: NodeId, frame: &Frame) {
+        self.view.collided(now, node, frame);
+    }
+
+    /// What a station waits for may have changed.
+    #[inline]
+    pub(crate) fn access(&mut self, now: Instant, node: NodeId, access: impl FnOnce() -> Access) {
+        self.view.access(now, node, access);
+    }
+
+    /// How often a flow's retransmission timer has expired.
+    #[inline]
+    pub(crate) fn timeouts(&mut self, now: Instant, flow: FlowId, timeouts: impl FnOnce() -> u64) {
+        self.view.timeouts(now, flow, timeouts);
+    }
+
     pub(crate) fn delivered(&mut self, now: Instant, flow: FlowId, bytes: u64) {
+        self.view.delivered(now, flow, bytes);
         if let Some(recorder) = &mut self.recorder {
             let written = recorder.delivered(now, flow, bytes);
             self.check(written);
@@ -129,9 +158,12 @@ impl Observer {
 
     /// The state of a sender may have changed.
     pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: impl FnOnce() -> Option<Progress>) {
-        if let Some(recorder) = &mut self.recorder
-            && let Some(sender) = sender()
-        {
+        if !self.view.is_on() && self.recorder.is_none() {
+            return;
+        }
+        let Some(sender) = sender() else { return };
+        self.view.progress(now, flow, &sender);
+        if let Some(recorder) = &mut self.recorder {
             let written = recorder.progress(now, flow, &sender);
             self.check(written);
         }
@@ -153,7 +185,9 @@ impl Observer {
 
     #[inline]
     pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: impl FnOnce() -> usize) {
-        if let Some(recorder) = &mut self.recorder {
+        if self.view.is_on() {
+            self.view.queue(now, node, len());
+        } else if let Some(recorder) = &mut self.recorder {
             let written = recorder.queue(now, node, len());
             self.check(written);
         }
@@ -180,6 +214,7 @@ impl Observer {
     }
 
     fn line(&mut self, now: Instant, node: NodeId, packet: &Packet, event: Event) {
+        self.view.packet(now, node, packet, event);
         if let Some(trace) = &mut self.trace {
             let written = trace.line(now, node, packet, event);
             self.check(written);

@@ -38,18 +38,27 @@ pub const fn unattended(_share: f64) -> ControlFlow<()> {
 
 /// Runs a scenario.
 pub fn run(scenario: &Scenario, outputs: Outputs, progress: Progress<'_>) -> Result<RunResult, RunError> {
-    let paced = scenario.flows.iter().any(|flow| matches!(flow.app, App::Paced { .. }));
-    if !paced {
+    if !is_paced(scenario) {
         return simulate(scenario, outputs, progress);
     }
     let rate = best_rate(scenario, &mut |share| progress(share * SEARCH_SHARE))?;
     let mut result = simulate(&at_rate(scenario, rate), outputs, &mut |share| {
         progress(SEARCH_SHARE + share * (1.0 - SEARCH_SHARE))
     })?;
+    name_applications(&mut result, scenario);
+    Ok(result)
+}
+
+/// Whether the rate of some flow must be searched for.
+pub(crate) fn is_paced(scenario: &Scenario) -> bool {
+    scenario.flows.iter().any(|flow| matches!(flow.app, App::Paced { .. }))
+}
+
+/// Names the applications of a result as the scenario does, not as they ran.
+fn name_applications(result: &mut RunResult, scenario: &Scenario) {
     for (flow, wanted) in result.flows.iter_mut().zip(&scenario.flows) {
         wanted.app.name().clone_into(&mut flow.app);
     }
-    Ok(result)
 }
 
 /// The most simulated time between progress reports, as a fraction of a run.
@@ -139,7 +148,15 @@ fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -> io::Resul
     Ok(Observer::new(trace, capture, recorder))
 }
 
+/// Wall-clock time since the call. Only `wall_seconds` and `events_per_second` depend on it. A browser's module has no
+/// clock.
+#[cfg(target_family = "wasm")]
+fn wall_clock() -> impl Fn() -> std::time::Duration {
+    || std::time::Duration::ZERO
+}
+
 /// Wall-clock time since the call. Only `wall_seconds` and `events_per_second` depend on it.
+#[cfg(not(target_family = "wasm"))]
 #[expect(clippy::disallowed_methods, reason = "wall_seconds is wall-clock time")]
 fn wall_clock() -> impl Fn() -> std::time::Duration {
     let begin = std::time::Instant::now();

@@ -5,7 +5,43 @@ use multihop_core::{Duration, Instant};
 use super::{Backoff, Contention, Mac, MacConfig, Phase};
 use crate::params::Flavour;
 
+/// What a station knows of the medium, and waits for, at an instant.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Access {
+    /// Whether the carrier is busy.
+    pub busy: bool,
+    /// Other stations have reserved the medium until then.
+    pub nav: Instant,
+    /// Its backoff.
+    pub waiting: Waiting,
+    /// Contention window, slots.
+    pub window: u32,
+}
+
+/// A backoff, as others see it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Waiting {
+    /// No backoff.
+    No,
+    /// The medium is busy; so many slots are left.
+    Paused(u32),
+    /// Slots count from the first instant; the second is when none is left.
+    Running(Instant, Instant),
+}
+
 impl Mac {
+    /// What the station knows of the medium, and waits for.
+    pub fn access(&self, config: &MacConfig) -> Access {
+        let waiting = match self.backoff {
+            Backoff::Idle => Waiting::No,
+            Backoff::Paused { slots } => Waiting::Paused(slots),
+            Backoff::Running { from, .. } => {
+                Waiting::Running(from, self.backoff.expires(config.contention.slot))
+            }
+        };
+        Access { busy: self.carrier_busy, nav: self.nav, waiting, window: self.own.contention_window }
+    }
+
     /// Whether [`Mac::deadline`] may change when the medium turns busy or idle.
     #[inline]
     pub fn waits_for_carrier(&self) -> bool {

@@ -16,6 +16,7 @@ mod tests;
 
 use multihop_core::{Duration, Instant, NodeId, Rng};
 
+pub use self::access::{Access, Waiting};
 use self::backoff::Backoff;
 pub use self::counters::Counters;
 use self::duplicates::Duplicates;

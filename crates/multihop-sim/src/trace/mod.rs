@@ -69,7 +69,7 @@ impl TextTrace {
 
 /// The number of a packet, or a dash: TCP's sequence or acknowledgement number, a datagram's index, TPA's block with the
 /// position in it or the bitmap of an ACK.
-struct Number<'a>(&'a Packet);
+pub(crate) struct Number<'a>(pub(crate) &'a Packet);
 
 impl std::fmt::Display for Number<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -98,7 +98,8 @@ impl std::fmt::Display for Number<'_> {
     }
 }
 
-fn kind(packet: &Packet) -> &'static str {
+/// The kind of a packet, in the column `pkt`.
+pub(crate) fn kind(packet: &Packet) -> &'static str {
     match &packet.body {
         Body::Tcp(segment) if segment.rst => "rst",
         Body::Tcp(segment) if segment.syn => "syn",

@@ -166,6 +166,7 @@ impl Air {
         }
         let station = &self.stations[node.index()];
         context.observer.queue(context.now, node, || station.mac.queue().len());
+        context.observer.access(context.now, node, || station.mac.access(&self.config));
         self.rearm(context, node);
     }
 
@@ -229,6 +230,7 @@ impl Air {
             station.busy_since = now;
             let waited = station.mac.waits_for_carrier();
             station.mac.carrier_busy(now, &self.config);
+            context.observer.access(now, link.to, || station.mac.access(&self.config));
             if waited {
                 self.rearm(context, link.to);
             }
@@ -259,6 +261,7 @@ impl Air {
             Verdict::Collision => {
                 station.mac.counters_mut().collisions += 1;
                 station.mac.receive_error(now, &self.config);
+                context.observer.collided(now, to, frame);
             }
         }
         let mut settles = verdict == Verdict::Good && frame.to == to;
@@ -269,6 +272,7 @@ impl Air {
             station.receiving += now - station.busy_since;
             station.mac.carrier_idle(now, &self.config);
         }
+        context.observer.access(now, to, || station.mac.access(&self.config));
         if verdict == Verdict::Good && (frame.to == to || frame.to == BROADCAST) {
             let (sent, airtime) = (&flight.transmission, &self.config.airtime);
             context.observer.frame(now, to, sent, airtime, &context.packets);

@@ -323,6 +323,7 @@ impl Ends {
             state.stats.rtt.add(trip.latest.as_secs_f64());
         }
         context.observer.progress(context.now, sender.flow(), || end.progress());
+        context.observer.timeouts(context.now, sender.flow(), || end.counters().timeouts);
         if let Some(losses) = &mut self.losses
             && let Some(reactions) = end.reactions()
         {

@@ -259,6 +259,11 @@ impl<'a> World<'a> {
     pub(crate) fn observer(&self) -> &Observer {
         &self.context.observer
     }
+
+    #[cfg(feature = "view")]
+    pub(crate) fn observer_mut(&mut self) -> &mut Observer {
+        &mut self.context.observer
+    }
 }
 
 fn count(n: usize) -> u32 {

@@ -1,0 +1,45 @@
+//! Keeps nothing, and costs nothing.
+
+use multihop_core::{FlowId, Instant, NodeId};
+use multihop_radio::frame::Frame;
+use multihop_radio::mac::{Access, Transmission};
+use multihop_transport::connection::Progress;
+
+use crate::packet::{Packet, Pool};
+use crate::trace::Event;
+
+/// What a viewer would be told.
+#[derive(Default)]
+pub(crate) struct View;
+
+#[expect(clippy::needless_pass_by_ref_mut, reason = "the signatures of `log::View`")]
+impl View {
+    #[inline(always)]
+    pub(crate) fn is_on(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    pub(crate) fn packet(&mut self, _: Instant, _: NodeId, _: &Packet, _: Event) {}
+
+    #[inline(always)]
+    pub(crate) fn frame(&mut self, _: Instant, _: NodeId, _: &Transmission, _: &Pool) {}
+
+    #[inline(always)]
+    pub(crate) fn collided(&mut self, _: Instant, _: NodeId, _: &Frame) {}
+
+    #[inline(always)]
+    pub(crate) fn access(&mut self, _: Instant, _: NodeId, _: impl FnOnce() -> Access) {}
+
+    #[inline(always)]
+    pub(crate) fn progress(&mut self, _: Instant, _: FlowId, _: &Progress) {}
+
+    #[inline(always)]
+    pub(crate) fn timeouts(&mut self, _: Instant, _: FlowId, _: impl FnOnce() -> u64) {}
+
+    #[inline(always)]
+    pub(crate) fn delivered(&mut self, _: Instant, _: FlowId, _: u64) {}
+
+    #[inline(always)]
+    pub(crate) fn queue(&mut self, _: Instant, _: NodeId, _: usize) {}
+}

@@ -1,0 +1,73 @@
+//! The fields of a packet, for people.
+
+use std::fmt::Write;
+
+use multihop_core::NodeId;
+use multihop_radio::frame::BROADCAST;
+use multihop_wire::{tcp, tpa};
+
+use crate::packet::{Body, Packet};
+use crate::trace::Number;
+
+type Fields = Vec<(&'static str, String)>;
+
+/// The fields of the IP header, and of what it carries.
+pub(super) fn fields(packet: &Packet) -> Fields {
+    let mut fields = vec![
+        ("source", name(packet.source)),
+        ("destination", name(packet.destination)),
+        ("TTL", packet.ttl.to_string()),
+        ("IP bytes", packet.bytes().to_string()),
+    ];
+    if let Some(route) = &packet.route {
+        fields.push(("DSR nodes left", route.segments_left.to_string()));
+    }
+    match &packet.body {
+        Body::Tcp(segment) => of_tcp(segment, &mut fields),
+        Body::Tpa(segment) => of_tpa(packet, segment, &mut fields),
+        Body::Udp(datagram) => fields.push(("datagram", datagram.serial.to_string())),
+        Body::Custom { message, .. } => fields.push(("data", bytes(message.data.len()))),
+        Body::Routing { message, .. } => fields.push(("message", message.kind().to_owned())),
+        Body::Unreachable(lost) => fields.push(("about packet", lost.uid.to_string())),
+        Body::Arp(_) => {}
+    }
+    fields
+}
+
+fn of_tcp(segment: &tcp::Segment, fields: &mut Fields) {
+    let flags = [(segment.syn, "SYN"), (segment.fin, "FIN"), (segment.rst, "RST"), (segment.psh, "PSH")];
+    let mut flags: Vec<_> = flags.into_iter().filter_map(|(set, flag)| set.then_some(flag)).collect();
+    if segment.ack.is_some() {
+        flags.push("ACK");
+    }
+    fields.push(("flags", flags.join(" ")));
+    fields.push(("sequence number", segment.seq.0.to_string()));
+    if let Some(ack) = segment.ack {
+        fields.push(("acknowledges", ack.0.to_string()));
+    }
+    fields.push(("receive window", segment.window.to_string()));
+    fields.push(("data", bytes(segment.payload.len())));
+}
+
+fn of_tpa(packet: &Packet, segment: &tpa::Segment, fields: &mut Fields) {
+    fields.push(("block", segment.block.0.to_string()));
+    fields.push(("transmission", segment.tx_seq.to_string()));
+    if let tpa::Body::Data { position, payload, .. } = &segment.body {
+        fields.push(("position in block", position.to_string()));
+        fields.push(("data", bytes(payload.len())));
+    } else if segment.ack.is_some() {
+        fields.push(("acknowledges", Number(packet).to_string()));
+    }
+    fields.push(("receive window", segment.window.to_string()));
+    fields.push(("sender congested", if segment.congested { "yes" } else { "no" }.to_owned()));
+}
+
+fn bytes(len: usize) -> String {
+    let mut text = String::new();
+    write!(text, "{len} bytes").expect("text grows");
+    text
+}
+
+fn name(node: NodeId) -> String {
+    if node == BROADCAST { "all".to_owned() } else { node.to_string() }
+}

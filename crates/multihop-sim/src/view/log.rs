@@ -1,0 +1,271 @@
+//! Keeps the events of a run as records of twelve 32-bit words, which a browser reads without parsing.
+//!
+//! Each record is its kind, its time in ns (low and high word), its node or flow, and up to eight values. The
+//! functions of [`View`] list the values; `web/src/records.ts` reads them.
+
+use std::collections::BTreeMap;
+
+use multihop_core::{Duration, FlowId, Instant, NodeId};
+use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
+use multihop_radio::mac::{Access, Transmission, Waiting};
+use multihop_transport::connection::Progress;
+
+use super::fields::fields;
+use crate::packet::{Packet, Pool};
+use crate::trace::{self, Event};
+
+/// Words of a record.
+pub(crate) const WORDS: usize = 12;
+
+/// The events since they were last taken.
+#[derive(Default)]
+pub(crate) struct View {
+    on: bool,
+    /// Whether the states of stations and the fields of packets are kept too.
+    detailed: bool,
+    records: Vec<u32>,
+    /// Fields of the packets sent, by uid.
+    fields: Vec<(u64, Vec<(&'static str, String)>)>,
+    names: Vec<&'static str>,
+    /// What each subject showed last: only changes are kept.
+    accesses: BTreeMap<NodeId, Access>,
+    queues: BTreeMap<NodeId, usize>,
+    progress: BTreeMap<FlowId, Progress>,
+    timeouts: BTreeMap<FlowId, u64>,
+    /// The last next hop by node and destination.
+    routes: BTreeMap<(NodeId, NodeId), NodeId>,
+}
+
+/// Kinds of records.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+enum Kind {
+    Frame = 1,
+    Received,
+    Collided,
+    Packet,
+    Progress,
+    Delivered,
+    Queue,
+    Access,
+    Route,
+    Timeout,
+}
+
+impl View {
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
+    pub(crate) fn turn_on(&mut self) {
+        self.on = true;
+    }
+
+    /// Whether the states of stations and the fields of packets are kept from now on. If so, records of queues, senders and
+    /// routes as they are now come first.
+    pub(crate) fn set_detailed(&mut self, now: Instant, detailed: bool) {
+        self.detailed = detailed;
+        self.accesses.clear();
+        if detailed {
+            for (node, len) in self.queues.clone() {
+                self.queue_record(now, node, len);
+            }
+            for (flow, sender) in self.progress.clone() {
+                self.progress_record(now, flow, &sender);
+            }
+            for ((node, destination), next) in self.routes.clone() {
+                self.route_record(now, node, destination, [next; 2]);
+            }
+        }
+    }
+
+    pub(crate) fn records(&self) -> &[u32] {
+        &self.records
+    }
+
+    /// The fields of packets sent while the view was detailed.
+    pub(crate) fn fields(&self) -> &[(u64, Vec<(&'static str, String)>)] {
+        &self.fields
+    }
+
+    /// Kinds of packets and states of transports, by their numbers in records.
+    pub(crate) fn names(&self) -> &[&'static str] {
+        &self.names
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.records.clear();
+        self.fields.clear();
+    }
+
+    /// Event (0 sent, 1 received, 2 forwarded, 3 dropped), uid, flow + 1, kind, source, destination, hops or reason, bytes.
+    pub(crate) fn packet(&mut self, now: Instant, node: NodeId, packet: &Packet, event: Event) {
+        if !self.on {
+            return;
+        }
+        let (number, last) = match event {
+            Event::Sent => (0, u32::from(packet.hops)),
+            Event::Received { hops } => (1, u32::from(hops)),
+            Event::Forwarded => (2, u32::from(packet.hops)),
+            Event::Dropped(reason) => (3, self.name(reason.name())),
+        };
+        if self.detailed && event == Event::Sent {
+            self.fields.push((packet.uid, fields(packet)));
+        }
+        let kind = self.name(trace::kind(packet));
+        let (source, destination) = (packet.source.0, packet.destination.0);
+        let bytes = packet.bytes();
+        let values = [number, word(packet.uid), flow(packet), kind, source, destination, last, bytes];
+        self.record(Kind::Packet, now, node.0, values);
+    }
+
+    /// A frame that `node` begins to send: to, kind, airtime, bytes, uid, NAV, flags, flow + 1; or the end of one that it
+    /// has received for itself or for all: from, kind, uid. Times in ns.
+    pub(crate) fn frame(&mut self, now: Instant, node: NodeId, sent: &Transmission, packets: &Pool) {
+        if !self.on {
+            return;
+        }
+        let frame = &sent.frame;
+        let packet = (frame.body != PacketHandle::NONE).then(|| packets.get(frame.body));
+        let uid = packet.map_or(0, |packet| word(packet.uid));
+        if frame.from != node {
+            self.record(Kind::Received, now, node.0, [frame.from.0, kind(frame), uid, 0, 0, 0, 0, 0]);
+            return;
+        }
+        let flags = u32::from(frame.retry) | u32::from(frame.sequence) << 1 | u32::from(sent.rate.0) << 13;
+        let (airtime, nav) = (nanos(sent.airtime), nanos(frame.nav));
+        let values = [frame.to.0, kind(frame), airtime, frame.bytes, uid, nav, flags, packet.map_or(0, flow)];
+        self.record(Kind::Frame, now, node.0, values);
+        if let Some(packet) = packet.filter(|packet| packet.flow().is_some() && frame.to != BROADCAST) {
+            self.note_route(now, node, packet.destination, frame.to);
+        }
+    }
+
+    fn note_route(&mut self, now: Instant, node: NodeId, destination: NodeId, next: NodeId) {
+        match self.routes.insert((node, destination), next) {
+            Some(before) if before != next => self.route_record(now, node, destination, [before, next]),
+            None if self.detailed => self.route_record(now, node, destination, [next; 2]),
+            _ => {}
+        }
+    }
+
+    /// Destination, next hop until now, next hop.
+    fn route_record(&mut self, now: Instant, node: NodeId, destination: NodeId, hops: [NodeId; 2]) {
+        self.record(Kind::Route, now, node.0, [destination.0, hops[0].0, hops[1].0, 0, 0, 0, 0, 0]);
+    }
+
+    /// From, kind.
+    pub(crate) fn collided(&mut self, now: Instant, node: NodeId, frame: &Frame) {
+        if self.on {
+            self.record(Kind::Collided, now, node.0, [frame.from.0, kind(frame), 0, 0, 0, 0, 0, 0]);
+        }
+    }
+
+    /// Carrier, rest of the NAV, backoff (0 none, 1 paused, 2 running), slots left or time to the end, contention window,
+    /// time to the first slot.
+    pub(crate) fn access(&mut self, now: Instant, node: NodeId, access: impl FnOnce() -> Access) {
+        if !self.on || !self.detailed {
+            return;
+        }
+        let access = access();
+        if self.accesses.insert(node, access) == Some(access) {
+            return;
+        }
+        let left = |at: Instant| nanos(at.saturating_since(now));
+        let (backoff, rest, first) = match access.waiting {
+            Waiting::No => (0, 0, 0),
+            Waiting::Paused(slots) => (1, slots, 0),
+            Waiting::Running(from, end) => (2, left(end), left(from)),
+        };
+        let values = [u32::from(access.busy), left(access.nav), backoff, rest, access.window, first, 0, 0];
+        self.record(Kind::Access, now, node.0, values);
+    }
+
+    /// Window, round-trip time in us or 0, state, allowed rate in kb/s. Window and rate are floating-point numbers.
+    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: &Progress) {
+        if !self.on || self.progress.insert(flow, *sender).as_ref() == Some(sender) {
+            return;
+        }
+        self.progress_record(now, flow, sender);
+    }
+
+    fn progress_record(&mut self, now: Instant, flow: FlowId, sender: &Progress) {
+        let rtt = sender.round_trip.map_or(0, |trip| word(trip.latest.as_micros()));
+        let rate = sender.pace.map_or(0.0, |pace| pace.rate_kbps);
+        let state = self.name(sender.state);
+        self.record(Kind::Progress, now, flow.0, [float(sender.cwnd), rtt, state, float(rate), 0, 0, 0, 0]);
+    }
+
+    /// Bytes.
+    pub(crate) fn delivered(&mut self, now: Instant, flow: FlowId, bytes: u64) {
+        if self.on {
+            self.record(Kind::Delivered, now, flow.0, [word(bytes), 0, 0, 0, 0, 0, 0, 0]);
+        }
+    }
+
+    /// Length.
+    pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: usize) {
+        let before = self.queues.insert(node, len).unwrap_or(0);
+        if before != len {
+            self.queue_record(now, node, len);
+        }
+    }
+
+    fn queue_record(&mut self, now: Instant, node: NodeId, len: usize) {
+        self.record(Kind::Queue, now, node.0, [word(len as u64), 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    /// How often the timer has expired.
+    pub(crate) fn timeouts(&mut self, now: Instant, flow: FlowId, timeouts: impl FnOnce() -> u64) {
+        if !self.on {
+            return;
+        }
+        let count = timeouts();
+        if self.timeouts.insert(flow, count).unwrap_or(0) != count {
+            self.record(Kind::Timeout, now, flow.0, [word(count), 0, 0, 0, 0, 0, 0, 0]);
+        }
+    }
+
+    fn record(&mut self, kind: Kind, now: Instant, subject: u32, values: [u32; WORDS - 4]) {
+        let nanos = now.as_nanos();
+        self.records.extend([kind as u32, word(nanos & u64::from(u32::MAX)), word(nanos >> 32), subject]);
+        self.records.extend(values);
+    }
+
+    fn name(&mut self, name: &'static str) -> u32 {
+        let known = self.names.iter().position(|&known| known == name);
+        let number = known.unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        });
+        word(number as u64)
+    }
+}
+
+/// RTS, CTS, ACK, data, broadcast.
+fn kind(frame: &Frame) -> u32 {
+    match frame.kind {
+        FrameKind::Rts => 0,
+        FrameKind::Cts => 1,
+        FrameKind::Ack => 2,
+        FrameKind::Data if frame.to == BROADCAST => 4,
+        FrameKind::Data => 3,
+    }
+}
+
+fn flow(packet: &Packet) -> u32 {
+    packet.flow().map_or(0, |flow| flow.0 + 1)
+}
+
+fn nanos(duration: Duration) -> u32 {
+    word(duration.as_nanos())
+}
+
+fn word(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "for a chart")]
+fn float(value: f64) -> u32 {
+    (value as f32).to_bits()
+}

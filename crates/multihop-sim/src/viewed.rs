@@ -1,0 +1,111 @@
+//! A run that moves on step by step and tells everything that happens in it, for viewers.
+
+use multihop_core::{Duration, Instant};
+use multihop_radio::mobility::Path;
+use multihop_scenario::{Layout, NotConnected, Scenario};
+
+use crate::observe::Observer;
+use crate::results::RunResult;
+use crate::run::is_paced;
+use crate::world::World;
+
+/// A run in steps. Its result is that of [`crate::run`].
+pub struct ViewedRun<'a> {
+    world: World<'a>,
+    scenario: &'a Scenario,
+    measures: bool,
+}
+
+/// Why a scenario cannot be viewed.
+#[derive(Debug, thiserror::Error)]
+pub enum ViewError {
+    /// No connected placement was found.
+    #[error(transparent)]
+    Placement(#[from] NotConnected),
+    /// The rate of paced flows is found by many runs.
+    #[error("found a flow with app = \"paced\", allowed: applications that one run decides")]
+    Paced,
+}
+
+impl<'a> ViewedRun<'a> {
+    /// The run before its first event.
+    pub fn new(scenario: &'a Scenario) -> Result<Self, ViewError> {
+        if is_paced(scenario) {
+            return Err(ViewError::Paced);
+        }
+        let layout = scenario.topology.place(scenario.seed)?;
+        let mut observer = Observer::new(None, None, None);
+        observer.watch().turn_on();
+        let world = World::new(scenario, &layout, observer);
+        Ok(Self { world, scenario, measures: false })
+    }
+
+    /// Handles all events before `end`, at most those of the run.
+    pub fn advance(&mut self, end: Instant) {
+        let end = end.min(Instant::ZERO + self.scenario.duration);
+        let warm = Instant::ZERO + self.scenario.warmup;
+        if !self.measures && end >= warm {
+            self.world.run_until(warm);
+            self.world.begin_measuring();
+            self.measures = true;
+        }
+        if end > self.world.now() {
+            self.world.run_until(end);
+        }
+    }
+
+    /// Whether states of stations and fields of packets are recorded from now on.
+    pub fn set_detailed(&mut self, detailed: bool) {
+        let now = self.world.now();
+        self.world.observer_mut().watch().set_detailed(now, detailed);
+    }
+
+    /// The records since [`ViewedRun::clear`].
+    pub fn records(&mut self) -> &[u32] {
+        self.world.observer_mut().watch().records()
+    }
+
+    /// The fields of packets sent since then, by uid.
+    pub fn fields(&mut self) -> &[(u64, Vec<(&'static str, String)>)] {
+        self.world.observer_mut().watch().fields()
+    }
+
+    /// The names to which records refer by number.
+    pub fn names(&mut self) -> &[&'static str] {
+        self.world.observer_mut().watch().names()
+    }
+
+    /// Forgets the records.
+    pub fn clear(&mut self) {
+        self.world.observer_mut().watch().clear();
+    }
+
+    /// The rest of the run and its result. `last` gets the records of the packets that were still in transit.
+    pub fn finish(mut self, last: &mut Vec<u32>) -> RunResult {
+        self.advance(Instant::ZERO + self.scenario.duration);
+        self.clear();
+        let (result, mut observer) = self.world.finish(core::time::Duration::ZERO);
+        last.extend_from_slice(observer.watch().records());
+        result.timeless()
+    }
+}
+
+/// The nodes of a run.
+#[derive(Debug)]
+pub struct Nodes {
+    /// Where they are at the start, and their names.
+    pub layout: Layout,
+    /// How each one moves.
+    pub paths: Vec<Path>,
+}
+
+impl Nodes {
+    /// Those of a scenario.
+    pub fn of(scenario: &Scenario) -> Result<Self, NotConnected> {
+        let layout = scenario.topology.place(scenario.seed)?;
+        let until = Instant::ZERO + scenario.duration.max(Duration::from_nanos(1));
+        let paths =
+            scenario.movements(&layout).into_iter().map(|movement| movement.recorded(until)).collect();
+        Ok(Self { layout, paths })
+    }
+}

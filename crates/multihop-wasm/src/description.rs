@@ -1,0 +1,89 @@
+//! What the page must know of a network before its run.
+
+use multihop_radio::params::Model;
+use multihop_scenario::Scenario;
+use multihop_sim::viewed::Nodes;
+use serde::Serialize;
+
+/// A network.
+#[derive(Serialize)]
+pub(crate) struct Description {
+    /// The build of the simulator.
+    build: &'static str,
+    name: String,
+    seed: u64,
+    /// Seconds.
+    duration: f64,
+    warmup: f64,
+    /// Metres.
+    decode_range: f64,
+    /// Metres; absent where a frame is sensed depends on more than distance.
+    sense_range: Option<f64>,
+    slot_us: f64,
+    nodes: Vec<Node>,
+    hosts: Vec<Host>,
+    flows: Vec<Flow>,
+}
+
+#[derive(Serialize)]
+struct Node {
+    name: String,
+    /// Time, x, y of each waypoint.
+    path: Vec<[f64; 3]>,
+}
+
+#[derive(Serialize)]
+struct Host {
+    id: u32,
+    gateway: u32,
+}
+
+#[derive(Serialize)]
+struct Flow {
+    from: u32,
+    to: u32,
+    transport: String,
+    app: &'static str,
+}
+
+impl Description {
+    /// That of a scenario with these nodes.
+    pub(crate) fn of(scenario: &Scenario, nodes: &Nodes) -> Self {
+        let sense_range = match &scenario.radio.model {
+            Model::Threshold(threshold) => Some(threshold.sense_range),
+            Model::Sinr(_) => None,
+        };
+        let flow = |flow: &multihop_scenario::Flow| Flow {
+            from: flow.from.0,
+            to: flow.to.0,
+            transport: flow.transport.name.clone(),
+            app: flow.app.name(),
+        };
+        Self {
+            build: multihop_sim::BUILD,
+            name: scenario.name.clone(),
+            seed: scenario.seed,
+            duration: scenario.duration.as_secs_f64(),
+            warmup: scenario.warmup.as_secs_f64(),
+            decode_range: scenario.decode_range(),
+            sense_range,
+            slot_us: scenario.radio.phy.slot.as_secs_f64() * 1e6,
+            nodes: described(nodes),
+            hosts: scenario.hosts().map(|(id, host)| Host { id: id.0, gateway: host.gateway.0 }).collect(),
+            flows: scenario.flows.iter().map(flow).collect(),
+        }
+    }
+}
+
+fn described(nodes: &Nodes) -> Vec<Node> {
+    let Nodes { layout, paths } = nodes;
+    let node = |(number, path): (usize, &multihop_radio::mobility::Path)| Node {
+        name: layout.names.get(number).cloned().flatten().unwrap_or_else(|| number.to_string()),
+        path: path
+            .waypoints()
+            .iter()
+            .map(|w| [w.at.as_nanos() as f64 * 1e-9, w.place.x, w.place.y])
+            .collect(),
+    };
+    paths.iter().enumerate().map(node).collect()
+}

@@ -1,0 +1,131 @@
+//! The simulator inside a browser: scenario in, records and result out.
+//!
+//! A module has one run. Its caller writes a request into [`input`] and reads answers at [`output`]; records are read in
+//! place. To seek, the caller copies the memory of the module and continues from the copy: it is the whole state.
+
+mod description;
+mod session;
+
+use std::cell::RefCell;
+
+use multihop_core::Instant;
+
+use self::session::Session;
+
+#[derive(Default)]
+struct Module {
+    input: Vec<u8>,
+    output: Vec<u8>,
+    session: Option<Session>,
+}
+
+thread_local! {
+    static MODULE: RefCell<Module> = RefCell::default();
+}
+
+fn with<T>(act: impl FnOnce(&mut Module) -> T) -> T {
+    MODULE.with_borrow_mut(act)
+}
+
+fn with_session<T: Default>(act: impl FnOnce(&mut Session) -> T) -> T {
+    with(|module| module.session.as_mut().map(act)).unwrap_or_default()
+}
+
+/// Makes room for a request of `length` bytes; returns where.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn input(length: usize) -> *mut u8 {
+    with(|module| {
+        module.input = vec![0; length];
+        module.input.as_mut_ptr()
+    })
+}
+
+/// Where the last answer is.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn output() -> *const u8 {
+    with(|module| module.output.as_ptr())
+}
+
+/// Length of the last answer, bytes.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn output_length() -> usize {
+    with(|module| module.output.len())
+}
+
+/// Begins the run that the input requests. Answers 1 and a description of the network, or 0 and what is wrong.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn load() -> u32 {
+    with(|module| match Session::new(&module.input) {
+        Ok((session, description)) => {
+            module.session = Some(session);
+            module.output = description;
+            1
+        }
+        Err(problem) => {
+            module.output = problem.into_bytes();
+            0
+        }
+    })
+}
+
+/// Moves the run on to `nanos`.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn advance(nanos: f64) {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+    let at = Instant::from_nanos(nanos as u64);
+    with_session(|session| session.advance(at));
+}
+
+/// Whether states of stations and fields of packets are recorded from now on.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn detailed(detailed: u32) {
+    with_session(|session| session.set_detailed(detailed != 0));
+}
+
+/// Where the records are.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn records() -> *const u32 {
+    with(|module| module.session.as_mut().map_or(std::ptr::null(), |session| session.records().as_ptr()))
+}
+
+/// How many words they have.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn records_length() -> usize {
+    with_session(|session| session.records().len())
+}
+
+/// Forgets the records and fields.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn clear() {
+    with_session(Session::clear);
+}
+
+/// Answers the names to which records refer.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn names() {
+    with(|module| module.output = module.session.as_mut().map(Session::names).unwrap_or_default());
+}
+
+/// Answers the fields of packets.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn fields() {
+    with(|module| module.output = module.session.as_mut().map(Session::fields).unwrap_or_default());
+}
+
+/// Ends the run and answers its result; records are those of the packets still in transit.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn finish() {
+    with(|module| module.output = module.session.as_mut().map(Session::finish).unwrap_or_default());
+}

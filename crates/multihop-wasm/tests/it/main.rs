@@ -1,0 +1,4 @@
+//! Integration tests of the view: its records are the run.
+
+mod counts;
+mod module;
