@@ -4,6 +4,7 @@
 python3 tools/build.py            target/release/multihop, and .venv with the package
 python3 tools/build.py venv       only .venv with what the package and its tests need
 python3 tools/build.py package    .venv with the package
+python3 tools/build.py web        only the page that multihop view writes, into web/dist
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+WEB = ROOT / "web"
+WASM = "wasm32-unknown-unknown"
+OLDEST_NODE = 20
 
 
 def main(arguments: list[str]) -> int:
     """Run the named steps, or all of them."""
-    steps = {"venv": venv, "command": command, "package": package}
+    steps = {"venv": venv, "command": command, "package": package, "web": web}
     unknown = [name for name in arguments if name not in steps]
     if unknown:
         print(f"unknown step {unknown[0]}; allowed: {', '.join(steps)}", file=sys.stderr)
@@ -54,18 +58,64 @@ def venv() -> None:
 def command() -> None:
     """Build the command."""
     need_cargo()
+    web_if_possible()
     run("cargo", "build", "--release", "--locked", "-p", "multihop-cli")
 
 
 def package() -> None:
     """Build the wheel and install it in .venv."""
     need_cargo()
+    web_if_possible()
     venv()
     wheels = TARGET / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, ROOT)
     (wheel,) = wheels.glob("multihop-*.whl")
     pip("install", "--quiet", "--no-deps", "--force-reinstall", wheel)
+
+
+def web() -> None:
+    """Build the page that multihop view writes: the simulator as WebAssembly and the sources of web/."""
+    need_cargo()
+    need_node()
+    install_node_packages()
+    if run_quietly("rustup", "target", "add", WASM):
+        raise MissingError(f"rustup target add {WASM} failed")
+    run("cargo", "build", "--release", "--locked", "--target", WASM, "-p", "multihop-wasm")
+    module = TARGET / WASM / "release" / "multihop_wasm.wasm"
+    subprocess.run(["node", WEB / "build.mjs", module], cwd=ROOT, check=True)
+
+
+def web_if_possible() -> None:
+    """Build the page, or say why the command will be without it."""
+    try:
+        web()
+    except (MissingError, subprocess.CalledProcessError) as problem:
+        print(f"build: without multihop view: {problem}", file=sys.stderr)
+
+
+def install_node_packages() -> None:
+    """Install what web/package-lock.json lists, once."""
+    lock, installed = WEB / "package-lock.json", WEB / "node_modules" / ".package-lock.json"
+    if not installed.is_file() or installed.stat().st_mtime < lock.stat().st_mtime:
+        subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--silent"], cwd=WEB, check=True)
+
+
+def need_node() -> None:
+    """Raise an error if Node or npm is missing or too old."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        raise MissingError(f"Node {OLDEST_NODE} or newer, with npm, was not found")
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+    if int(version.lstrip("v").split(".")[0]) < OLDEST_NODE:
+        raise MissingError(f"found Node {version.strip()}, allowed: {OLDEST_NODE} or newer")
+
+
+def run_quietly(*command: str) -> int:
+    """Run a command without its output; 127 if it does not exist."""
+    try:
+        return subprocess.run(command, cwd=ROOT, capture_output=True).returncode
+    except OSError:
+        return 127
 
 
 class MissingError(Exception):

@@ -171,6 +171,32 @@ def doc() -> Counts:
     return check("cargo", "doc", *options, env=flags)
 
 
+def web() -> Counts:
+    """Check the page of multihop view, and try it in a headless browser if there is one."""
+    try:
+        build.need_node()
+        build.install_node_packages()
+    except (build.MissingError, subprocess.CalledProcessError) as problem:
+        return Counts(skipped=[f"web: {problem}"])
+    if not (build.WEB / "dist" / "view.html").is_file():
+        return Counts(skipped=["web: web/dist/view.html has not been built: python3 tools/build.py web"])
+    command = build.bin_dir() / "multihop"
+    if not command.is_file():
+        raise build.MissingError(f"{command} is missing: python3 tools/build.py package")
+    node = {"MULTIHOP": str(command)}
+    counts = check("node", "web/node_modules/typescript/bin/tsc", "--noEmit", "--project", "web")
+    counts.add(check("node", "--test", "web/test/engine.test.mjs", env=node))
+    chromium = shutil.which("chromium")
+    if chromium is None and build.apt_install("chromium"):
+        chromium = shutil.which("chromium")
+    if chromium is None:
+        counts.skipped.append("web: chromium is missing and could not be installed: apt-get install chromium")
+    else:
+        browser = {**node, "CHROMIUM": chromium}
+        counts.add(check("node", "--test", "web/test/page.test.mjs", env=browser))
+    return counts
+
+
 def install_tools() -> None:
     """Install programs without which tests are skipped: readers of captures, a tunnel client."""
     for name in ("tshark", "nginx", "curl"):
@@ -227,6 +253,7 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "mypy": lambda: in_venv("mypy"),
     "stubtest": lambda: in_venv("mypy.stubtest", "multihop._core"),
     "pytest": pytest,
+    "web": web,
     "licences": script("check_licences"),
 }
 

@@ -58,6 +58,8 @@ pub(crate) enum Command {
         #[arg(default_value = "scenario.toml")]
         file: PathBuf,
     },
+    /// Write a page that shows a run in a browser: map, time line of every frame, series.
+    View(ViewArgs),
     /// Export the movement of a scenario's nodes for other simulators and viewers.
     Motion(MotionArgs),
     /// Send files and folders to a host that runs multihop recv.
@@ -155,6 +157,29 @@ pub(crate) struct SweepArgs {
     /// Print each result as one line of JSON, and everything else on standard error.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `multihop view`.
+#[derive(Parser)]
+pub(crate) struct ViewArgs {
+    /// Scenario file or example; - is standard input.
+    pub(crate) file: PathBuf,
+    /// Seed of the run, in place of the scenario's.
+    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+    /// Set a key of the scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Write the page into this file; by default the scenario's name with the suffix .html.
+    #[arg(long, value_name = "PAGE.html")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+impl ViewArgs {
+    /// The keys that override those of the file.
+    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
+        overrides(&self.set, self.seed)
+    }
 }
 
 /// `multihop motion`.

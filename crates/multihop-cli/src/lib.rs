@@ -18,6 +18,7 @@ mod sweep;
 mod table;
 mod terminal;
 mod values;
+mod view;
 
 use std::ffi::OsString;
 
@@ -94,6 +95,7 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
         Command::Run(args) => run::run(&args, verbosity, extensions),
         Command::Sweep(args) => sweep::sweep(&args, verbosity, extensions),
         Command::Check(args) => check::check(&args, verbosity, extensions),
+        Command::View(args) => view::view(&args, verbosity, extensions),
         Command::Motion(args) => motion::motion(&args, extensions),
         Command::Send(args) => net::send(&args, verbosity, extensions),
         Command::Recv(args) => net::recv(&args, verbosity, extensions),

@@ -10,6 +10,7 @@ mod run;
 mod start;
 mod sweep;
 mod transport;
+mod view;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,340 @@
+// A stretch of time in full: frames with their outcome, what stations wait for, packets, flows.
+
+import type { Stretch } from "./protocol";
+import { BROADCAST, FRAMES, KIND, PACKET_EVENTS, WORDS, float, timeOf, word } from "./records";
+
+export interface Frame {
+  at: number;
+  end: number;
+  node: number;
+  to: number;
+  kind: number;
+  bytes: number;
+  uid: number;
+  nav: number;
+  retry: boolean;
+  sequence: number;
+  /** The flow of its packet; -1 if it has none. */
+  flow: number;
+  /** Stations that received it for themselves, and stations where it was lost to another frame. */
+  received: number[];
+  collided: number[];
+}
+
+export type Outcome = "received" | "collided" | "not received";
+
+/** A stretch of time; those of a list follow each other. */
+export interface Span {
+  at: number;
+  end: number;
+}
+
+export const WAITS = ["busy", "nav", "backoff", "paused"] as const;
+
+/** What a station waits for, and when. */
+export type Waits = Record<(typeof WAITS)[number], Span[]>;
+
+export interface PacketEvent {
+  at: number;
+  node: number;
+  event: (typeof PACKET_EVENTS)[number];
+  uid: number;
+  flow: number;
+  kind: string;
+  source: number;
+  destination: number;
+  hops: number;
+  reason: string;
+  bytes: number;
+}
+
+/** A value that holds from an instant on. */
+export interface Step {
+  at: number;
+  value: number;
+}
+
+export interface FlowSteps {
+  windows: Step[];
+  trips: Step[];
+  states: { at: number; state: string }[];
+}
+
+export interface Detail {
+  from: number;
+  to: number;
+  frames: Frame[];
+  waits: Waits[];
+  packets: PacketEvent[];
+  flows: FlowSteps[];
+  queues: Step[][];
+  collisions: { at: number; node: number; frame: Frame }[];
+  /** Next hops, as data used them last. */
+  routes: { at: number; node: number; destination: number; next: number }[];
+}
+
+export function detail(stretch: Stretch, stations: number, flows: number): Detail {
+  const { words, names, from, to } = stretch;
+  const reader = new Reader(stations, flows, to);
+  for (let at = 0; at < words.length; at += WORDS) {
+    reader.read(words, at, names);
+  }
+  return { from, to, ...reader.finish() };
+}
+
+/** What became of a frame for one station, at that station. */
+export function outcome(frame: Frame): Outcome {
+  if (frame.to === BROADCAST) {
+    return frame.received.length > 0 ? "received" : frame.collided.length > 0 ? "collided" : "not received";
+  }
+  if (frame.received.includes(frame.to)) {
+    return "received";
+  }
+  return frame.collided.includes(frame.to) ? "collided" : "not received";
+}
+
+/** The stations on the way from one to another at an instant, as far as data has used it. */
+export function routeAt({ routes }: Detail, from: number, to: number, at: number): number[] {
+  const next = new Map<number, number>();
+  for (const route of routes) {
+    if (route.at <= at && route.destination === to) {
+      next.set(route.node, route.next);
+    }
+  }
+  const path = [from];
+  for (let hop = next.get(from); hop !== undefined && !path.includes(hop); hop = next.get(hop)) {
+    path.push(hop);
+  }
+  return path;
+}
+
+/** Whether a frame is meant for a station. */
+export function concerns(frame: Frame, node: number): boolean {
+  return frame.to === node || frame.to === BROADCAST;
+}
+
+export function frameName(frame: Frame): string {
+  return FRAMES[frame.kind] ?? "frame";
+}
+
+class Reader {
+  private frames: Frame[] = [];
+  private packets: PacketEvent[] = [];
+  private collisions: Detail["collisions"] = [];
+  private routes: Detail["routes"] = [];
+  private waits: Waits[];
+  private queues: Step[][];
+  private flows: FlowSteps[];
+  private lastOf = new Map<number, Frame>();
+
+  constructor(stations: number, flows: number, private readonly to: number) {
+    this.waits = Array.from({ length: stations }, () => ({ busy: [], nav: [], backoff: [], paused: [] }));
+    this.queues = Array.from({ length: stations }, () => []);
+    this.flows = Array.from({ length: flows }, () => ({ windows: [], trips: [], states: [] }));
+  }
+
+  read(words: Uint32Array, base: number, names: string[]): void {
+    const at = timeOf(words, base);
+    const subject = word(words, base + 3);
+    const value = (n: number): number => word(words, base + 4 + n);
+    switch (word(words, base)) {
+      case KIND.frame:
+        this.frame(readFrame(words, base));
+        break;
+      case KIND.received:
+        this.lastOf.get(value(0))?.received.push(subject);
+        break;
+      case KIND.collided:
+        this.collided(at, subject, value(0));
+        break;
+      case KIND.packet:
+        this.packets.push(readPacket(words, base, names));
+        break;
+      case KIND.progress: {
+        const flow = this.flows[subject];
+        flow?.windows.push({ at, value: float(value(0)) });
+        flow?.trips.push({ at, value: value(1) > 0 ? value(1) : Number.NaN });
+        flow?.states.push({ at, state: names[value(2)] ?? "" });
+        break;
+      }
+      case KIND.queue:
+        this.queues[subject]?.push({ at, value: value(0) });
+        break;
+      case KIND.route:
+        this.routes.push({ at, node: subject, destination: value(0), next: value(2) });
+        break;
+      case KIND.access:
+        this.access(at, subject, value);
+        break;
+    }
+  }
+
+  finish(): Omit<Detail, "from" | "to"> {
+    const { frames, packets, collisions, routes, waits, queues, flows } = this;
+    this.blameOverlaps();
+    return { frames, packets, collisions, routes, waits, queues, flows };
+  }
+
+  private frame(frame: Frame): void {
+    this.frames.push(frame);
+    this.lastOf.set(frame.node, frame);
+  }
+
+  private collided(at: number, node: number, from: number): void {
+    const frame = this.lastOf.get(from);
+    if (frame !== undefined) {
+      frame.collided.push(node);
+      this.collisions.push({ at, node, frame });
+    }
+  }
+
+  /** The receiver counts a collision at the frame that ends last. The other frame for it was lost there too. */
+  private blameOverlaps(): void {
+    for (const { node, frame } of [...this.collisions]) {
+      for (const other of overlapping(this.frames, frame)) {
+        const isLost = other.to === node && !other.received.includes(node) && !other.collided.includes(node);
+        if (isLost) {
+          other.collided.push(node);
+        }
+      }
+    }
+  }
+
+  private access(at: number, node: number, value: (n: number) => number): void {
+    const waits = this.waits[node];
+    if (waits === undefined) {
+      return;
+    }
+    const { to } = this;
+    note(waits.busy, at, value(0) === 1 ? { at, end: to } : null);
+    note(waits.nav, at, value(1) > 0 ? { at, end: at + value(1) } : null);
+    note(waits.paused, at, value(2) === 1 ? { at, end: to } : null);
+    note(waits.backoff, at, value(2) === 2 ? { at: at + value(5), end: at + value(3) } : null);
+  }
+}
+
+/** What holds from `now` on: the last span goes on, or ends and a new one follows. */
+function note(spans: Span[], now: number, next: Span | null): void {
+  const last = spans[spans.length - 1];
+  const goesOn = last !== undefined && last.end > now;
+  if (next !== null && goesOn && next.at <= Math.max(last.at, now)) {
+    last.end = next.end;
+    return;
+  }
+  if (goesOn) {
+    last.end = now;
+    if (last.end <= last.at) {
+      spans.pop();
+    }
+  }
+  if (next !== null) {
+    spans.push(next);
+  }
+}
+
+/** The spans of a list that overlap with a stretch. */
+export function spansBetween(spans: Span[], from: number, to: number): Span[] {
+  let low = 0;
+  let high = spans.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((spans[middle] as Span).end <= from) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  let last = low;
+  while (last < spans.length && (spans[last] as Span).at <= to) {
+    last += 1;
+  }
+  return spans.slice(low, last);
+}
+
+/** Which kinds of waits hold at an instant. */
+export function waitsAt(waits: Waits | undefined, at: number): (typeof WAITS)[number][] {
+  return waits === undefined ? [] : WAITS.filter((kind) => spansBetween(waits[kind], at, at).length > 0);
+}
+
+function readFrame(words: Uint32Array, base: number): Frame {
+  const at = timeOf(words, base);
+  const value = (n: number): number => word(words, base + 4 + n);
+  const flags = value(6);
+  return {
+    at,
+    end: at + value(2),
+    node: word(words, base + 3),
+    to: value(0),
+    kind: value(1),
+    bytes: value(3),
+    uid: value(4),
+    nav: value(5),
+    retry: (flags & 1) === 1,
+    sequence: (flags >> 1) & 0xfff,
+    flow: value(7) - 1,
+    received: [],
+    collided: [],
+  };
+}
+
+function readPacket(words: Uint32Array, base: number, names: string[]): PacketEvent {
+  const value = (n: number): number => word(words, base + 4 + n);
+  const event = PACKET_EVENTS[value(0)] ?? "sent";
+  return {
+    at: timeOf(words, base),
+    node: word(words, base + 3),
+    event,
+    uid: value(1),
+    flow: value(2) - 1,
+    kind: names[value(3)] ?? "",
+    source: value(4),
+    destination: value(5),
+    hops: event === "dropped" ? 0 : value(6),
+    reason: event === "dropped" ? (names[value(6)] ?? "") : "",
+    bytes: value(7),
+  };
+}
+
+/** The index of the first frame that begins at or after `at`. */
+export function firstFrame(frames: Frame[], at: number): number {
+  let low = 0;
+  let high = frames.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((frames[middle] as Frame).at < at) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/** No frame lasts longer. */
+export const LONGEST_FRAME = 25e6;
+
+/** Frames on the air at some instant from `from` to `to`. */
+export function framesBetween(frames: Frame[], from: number, to: number): Frame[] {
+  const found: Frame[] = [];
+  for (let index = firstFrame(frames, from - LONGEST_FRAME); index < frames.length; index += 1) {
+    const frame = frames[index] as Frame;
+    if (frame.at > to) {
+      break;
+    }
+    if (frame.end >= from) {
+      found.push(frame);
+    }
+  }
+  return found;
+}
+
+/** Other frames that were on the air together with this one. */
+export function overlapping(frames: Frame[], frame: Frame): Frame[] {
+  return framesBetween(frames, frame.at, frame.end).filter((other) => other !== frame);
+}
+
+/** The value of the last step at or before an instant. */
+export function valueAt(steps: Step[], at: number): number | null {
+  const step = steps.findLast((candidate) => candidate.at <= at);
+  return step === undefined ? null : step.value;
+}

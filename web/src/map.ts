@@ -1,0 +1,421 @@
+// The map: stations, links, frames on the air, collisions, queues, flows and their routes.
+
+import { begin } from "./canvas";
+import type { Surface } from "./canvas";
+import { concerns, framesBetween, outcome, routeAt, valueAt, waitsAt } from "./detail";
+import type { Detail, Frame } from "./detail";
+import { placeAt } from "./model";
+import type { Model } from "./model";
+import { BROADCAST, FRAMES } from "./records";
+import { flowColour, flowDash, frameColour, inkOn, theme } from "./theme";
+import { cross } from "./timeline";
+
+const MARGIN = 40;
+/** A flatter network gets the whole width of the page. */
+const FLAT = 0.4;
+/** Heights of the map, px. */
+const LOWEST = 260;
+const HIGHEST = 460;
+const DATA = 3;
+/** Links of larger networks are drawn only at the station under the pointer. */
+const MOST_LINKED = 400;
+/** How long trails of moving stations are, ns. */
+const TRAIL = 15e9;
+
+export class MapView {
+  hovered: number | null = null;
+  private bounds = { left: 0, top: 0, wide: 1, high: 1 };
+  private readonly moves: boolean;
+
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly model: Model,
+  ) {
+    this.moves = model.network.nodes.some((node) => node.path.length > 1);
+    this.measure();
+    const { wide, high } = this.bounds;
+    if (high / wide < FLAT) {
+      canvas.closest("#scene")?.classList.add("wide");
+    }
+    const suited = (high / wide) * (canvas.clientWidth - 2 * MARGIN) + 2 * MARGIN;
+    canvas.style.height = `${Math.max(LOWEST, Math.min(HIGHEST, suited))}px`;
+  }
+
+  /** Draws the instant of the cursor; while playing, everything since the last drawing. */
+  draw(since: number): void {
+    const surface = begin(this.canvas);
+    const { model } = this;
+    const places = model.network.nodes.map((_, node) => this.project(surface, placeAt(model.network, node, model.cursor)));
+    const detail = model.detailAt(model.cursor);
+    this.links(surface, places);
+    if (this.moves) {
+      this.trails(surface);
+    }
+    if (this.hovered !== null) {
+      this.ranges(surface, places, this.hovered);
+    }
+    const air = detail === null ? [] : framesBetween(detail.frames, Math.min(since, model.cursor), model.cursor);
+    if (detail !== null) {
+      this.routes(surface, places, detail);
+    }
+    for (const frame of air) {
+      this.frame(surface, places, frame);
+    }
+    this.stations(surface, places, air, detail);
+    this.flows(surface, places, detail);
+    this.collisions(surface, places, detail, since);
+    this.scale(surface);
+  }
+
+  /** The station at a place in the canvas. */
+  nodeAt(x: number, y: number): number | null {
+    const surface = { width: this.canvas.clientWidth, height: this.canvas.clientHeight };
+    let best: number | null = null;
+    let least = 22;
+    this.model.network.nodes.forEach((_, node) => {
+      const [u, v] = this.project(surface, placeAt(this.model.network, node, this.model.cursor));
+      const distance = Math.hypot(u - x, v - y);
+      if (distance < least) {
+        [best, least] = [node, distance];
+      }
+    });
+    return best;
+  }
+
+  /** The state of a station in words. */
+  describe(node: number): string {
+    const { model } = this;
+    const { cursor, network } = model;
+    const name = (id: number): string => network.nodes[id]?.name ?? String(id);
+    const detail = model.detailAt(cursor);
+    const [x, y] = placeAt(network, node, cursor);
+    const parts = [`Station ${name(node)} at ${Math.round(x)}, ${Math.round(y)} m`];
+    if (detail !== null) {
+      const air = framesBetween(detail.frames, cursor, cursor);
+      const own = air.find((frame) => frame.node === node);
+      if (own !== undefined) {
+        parts.push(`sends ${FRAMES[own.kind]} to ${own.to === BROADCAST ? "all" : name(own.to)}`);
+      }
+      const heard = air.filter((frame) => frame.node !== node && this.senses(node, frame.node));
+      if (heard.length > 0) {
+        parts.push(`carrier busy: hears ${heard.map((frame) => name(frame.node)).join(", ")}`);
+      }
+      const waits = waitsAt(detail.waits[node], cursor);
+      if (waits.includes("nav")) {
+        parts.push("the medium is reserved (NAV)");
+      }
+      if (waits.includes("backoff")) {
+        parts.push("counts down its backoff");
+      } else if (waits.includes("paused")) {
+        parts.push("its backoff is paused");
+      }
+      parts.push(`queue: ${this.queue(node, detail)}`);
+    }
+    return `${parts.join("; ")}.`;
+  }
+
+  private senses(a: number, b: number): boolean {
+    const { network, cursor } = this.model;
+    const [x, y] = placeAt(network, a, cursor);
+    const [u, v] = placeAt(network, b, cursor);
+    return Math.hypot(x - u, y - v) <= (network.sense_range ?? network.decode_range);
+  }
+
+  private measure(): void {
+    const points = this.model.network.nodes.flatMap((node) => node.path);
+    const xs = points.map(([, x]) => x);
+    const ys = points.map(([, , y]) => y);
+    const smallest = (values: number[]): number => values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+    const largest = (values: number[]): number => values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+    const [left, top] = [smallest(xs), smallest(ys)];
+    this.bounds = { left, top, wide: Math.max(1, largest(xs) - left), high: Math.max(1, largest(ys) - top) };
+  }
+
+  private zoom({ width, height }: { width: number; height: number }): number {
+    const { wide, high } = this.bounds;
+    return Math.min((width - 2 * MARGIN) / wide, (height - 2 * MARGIN) / high, 2);
+  }
+
+  private project(size: { width: number; height: number }, [x, y]: [number, number]): [number, number] {
+    const zoom = this.zoom(size);
+    const { left, top, wide, high } = this.bounds;
+    return [
+      size.width / 2 + (x - left - wide / 2) * zoom,
+      size.height / 2 + (y - top - high / 2) * zoom,
+    ];
+  }
+
+  private radius(): number {
+    return this.model.network.nodes.length > 120 ? 4 : this.model.network.nodes.length > 30 ? 8 : 11;
+  }
+
+  private links({ context, width, height }: Surface, places: [number, number][]): void {
+    const reach = this.model.network.decode_range * this.zoom({ width, height });
+    context.strokeStyle = theme().line;
+    context.beginPath();
+    places.forEach(([x, y], node) => {
+      if (places.length > MOST_LINKED && node !== this.hovered) {
+        return;
+      }
+      for (const [u, v] of places.slice(places.length > MOST_LINKED ? 0 : node + 1)) {
+        if (Math.hypot(u - x, v - y) <= reach + 1e-6) {
+          context.moveTo(x, y);
+          context.lineTo(u, v);
+        }
+      }
+    });
+    context.stroke();
+  }
+
+  private trails(surface: Surface): void {
+    const { context } = surface;
+    const { network, cursor } = this.model;
+    context.strokeStyle = theme().muted;
+    context.globalAlpha = 0.45;
+    context.beginPath();
+    network.nodes.forEach((_, node) => {
+      for (let back = 0; back <= 6; back += 1) {
+        const at = Math.max(0, cursor - (TRAIL * back) / 6);
+        const [x, y] = this.project(surface, placeAt(network, node, at));
+        if (back === 0) {
+          context.moveTo(x, y);
+        } else {
+          context.lineTo(x, y);
+        }
+      }
+    });
+    context.stroke();
+    context.globalAlpha = 1;
+  }
+
+  private ranges({ context, width, height }: Surface, places: [number, number][], node: number): void {
+    const place = places[node];
+    if (place === undefined) {
+      return;
+    }
+    const zoom = this.zoom({ width, height });
+    const { decode_range, sense_range } = this.model.network;
+    for (const [range, dash] of [[decode_range, []], [sense_range, [5, 4]]] as [number | null, number[]][]) {
+      if (range !== null) {
+        context.strokeStyle = theme().muted;
+        context.setLineDash(dash);
+        circle(context, place, range * zoom);
+        context.stroke();
+      }
+    }
+    context.setLineDash([]);
+  }
+
+  /** The routes of the shown flows. */
+  private routes({ context }: Surface, places: [number, number][], detail: Detail): void {
+    const { flow: only, cursor, network } = this.model;
+    context.globalAlpha = 0.4;
+    context.lineWidth = 5;
+    network.flows.forEach((flow, id) => {
+      if (only !== null && only !== id) {
+        return;
+      }
+      context.strokeStyle = flowColour(id);
+      context.setLineDash(flowDash(id));
+      const route = routeAt(detail, this.gateway(flow.from), flow.to, cursor);
+      context.beginPath();
+      for (const node of route) {
+        const place = places[node];
+        if (place !== undefined) {
+          context.lineTo(...place);
+        }
+      }
+      context.stroke();
+    });
+    context.globalAlpha = 1;
+    context.lineWidth = 1;
+    context.setLineDash([]);
+  }
+
+  private frame(surface: Surface, places: [number, number][], frame: Frame): void {
+    const { context } = surface;
+    const from = places[frame.node];
+    if (from === undefined) {
+      return;
+    }
+    context.strokeStyle = frameColour(frame.kind);
+    const to = places[frame.to];
+    if (to === undefined) {
+      context.globalAlpha = 0.7;
+      circle(context, from, this.model.network.decode_range * this.zoom(surface));
+      context.stroke();
+      context.globalAlpha = 1;
+      return;
+    }
+    context.lineWidth = 3;
+    context.setLineDash(outcome(frame) === "received" ? [] : [4, 4]);
+    line(context, from, to);
+    context.setLineDash([]);
+    context.lineWidth = 1;
+    // The bits on their way.
+    const share = Math.min(1, (this.model.cursor - frame.at) / Math.max(1, frame.end - frame.at));
+    const [x, y] = [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share];
+    context.fillStyle = frameColour(frame.kind);
+    circle(context, [x, y], 5);
+    context.fill();
+  }
+
+  private stations(surface: Surface, places: [number, number][], air: Frame[], detail: Detail | null): void {
+    const { context } = surface;
+    const colours = theme();
+    const radius = this.radius();
+    const { cursor, overview } = this.model;
+    places.forEach((place, node) => {
+      const sends = air.find((frame) => frame.node === node);
+      const waits = waitsAt(detail?.waits[node], cursor);
+      const isSilenced = waits.includes("busy") || waits.includes("nav");
+      circle(context, place, radius);
+      const still = isSilenced ? colours.line : colours.surface;
+      context.fillStyle = sends === undefined ? still : frameColour(sends.kind);
+      context.fill();
+      context.strokeStyle = isSilenced ? colours.muted : colours.text;
+      context.lineWidth = 1.2;
+      context.stroke();
+      context.lineWidth = 1;
+      if (detail === null && overview !== null) {
+        this.activity(surface, place, node);
+      }
+      this.queueBadge(surface, place, node, detail);
+      if (radius > 6) {
+        const letter = this.model.network.nodes[node]?.name ?? "";
+        context.textAlign = "center";
+        context.textBaseline = "middle";
+        context.fillStyle = sends === undefined ? colours.text : inkOn(frameColour(sends.kind));
+        context.fillText(letter.length > 3 ? letter.slice(0, 3) : letter, place[0], place[1] + 0.5);
+      }
+    });
+  }
+
+  /** A ring whose angle is the station's share of airtime. */
+  private activity({ context }: Surface, [x, y]: [number, number], node: number): void {
+    const { overview, cursor } = this.model;
+    if (overview === null) {
+      return;
+    }
+    const bin = Math.min(overview.bins - 1, Math.floor(cursor / overview.width));
+    const base = (node * overview.bins + bin) * FRAMES.length;
+    const share = FRAMES.reduce((sum, _, kind) => sum + (overview.airtime[base + kind] as number), 0);
+    context.strokeStyle = frameColour(DATA);
+    context.lineWidth = 3;
+    context.beginPath();
+    context.arc(x, y, this.radius() + 3, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * Math.min(1, share));
+    context.stroke();
+    context.lineWidth = 1;
+  }
+
+  private queue(node: number, detail: Detail | null): number {
+    const exact = valueAt(detail?.queues[node] ?? [], this.model.cursor);
+    const { overview, cursor } = this.model;
+    if (exact !== null || overview === null) {
+      return exact ?? 0;
+    }
+    // The last change before the detail: look back through the overview.
+    const bin = Math.min(overview.bins - 1, Math.floor(cursor / overview.width));
+    return overview.queues[node * overview.bins + bin] as number;
+  }
+
+  private queueBadge({ context }: Surface, [x, y]: [number, number], node: number, detail: Detail | null): void {
+    const length = this.queue(node, detail);
+    if (length === 0 || this.radius() < 6) {
+      return;
+    }
+    const shown = Math.min(length, 12);
+    context.fillStyle = theme().muted;
+    for (let n = 0; n < shown; n += 1) {
+      context.fillRect(x + this.radius() + 5, y + this.radius() - n * 3, 7, 2);
+    }
+    context.textAlign = "left";
+    context.fillText(String(length), x + this.radius() + 14, y + this.radius() - 2);
+  }
+
+  /** Ends of flows: a ring as long as the window at the source, a double ring at the destination. */
+  private flows({ context }: Surface, places: [number, number][], detail: Detail | null): void {
+    const { network, flow: only, overview, cursor } = this.model;
+    network.flows.forEach((flow, id) => {
+      if (only !== null && only !== id) {
+        return;
+      }
+      const [from, to] = [places[this.gateway(flow.from)], places[this.gateway(flow.to)]];
+      if (from === undefined || to === undefined) {
+        return;
+      }
+      const radius = this.radius() + 5 + (id % 3) * 4;
+      context.strokeStyle = flowColour(id);
+      context.fillStyle = flowColour(id);
+      context.lineWidth = 3;
+      const bin = overview === null ? 0 : Math.min(overview.bins - 1, Math.floor(cursor / overview.width));
+      const before = overview === null ? Number.NaN : (overview.windows[id * overview.bins + bin] as number);
+      const window = valueAt(detail?.flows[id]?.windows ?? [], cursor) ?? before;
+      const share = Number.isNaN(window) ? 0.12 : Math.min(1, window / RING_SEGMENTS);
+      context.beginPath();
+      context.arc(from[0], from[1], radius, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * share);
+      context.stroke();
+      context.lineWidth = 1.5;
+      circle(context, to, radius);
+      context.stroke();
+      context.lineWidth = 1;
+      context.textAlign = "center";
+      if (places.length <= 120) {
+        outlined(context, `${id}▸`, from[0], from[1] - radius - 7);
+        outlined(context, `▸${id}`, to[0], to[1] - radius - 7);
+      }
+    });
+  }
+
+  private gateway(node: number): number {
+    return this.model.network.hosts.find((host) => host.id === node)?.gateway ?? node;
+  }
+
+  private collisions({ context }: Surface, places: [number, number][], detail: Detail | null, since: number): void {
+    const { cursor } = this.model;
+    for (const { at, node, frame } of detail?.collisions ?? []) {
+      const place = places[node];
+      // A collision is shown for a moment, or it would be over before it is seen.
+      if (place !== undefined && at <= cursor && at > Math.min(since, cursor - 2e5)) {
+        context.globalAlpha = concerns(frame, node) ? 1 : 0.35;
+        cross(context, place[0], place[1], this.radius() * 0.9);
+        context.globalAlpha = 1;
+      }
+    }
+  }
+
+  private scale({ context, width, height }: Surface): void {
+    const metres = [50, 100, 200, 500, 1000, 2000, 5000].find((m) => m * this.zoom({ width, height }) >= 50) ?? 10000;
+    const long = metres * this.zoom({ width, height });
+    context.fillStyle = theme().muted;
+    context.fillRect(12, height - 12, long, 2);
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    context.fillText(`${metres} m`, 12 + long + 6, height - 11);
+  }
+}
+
+/** A window of so many segments closes the ring. */
+const RING_SEGMENTS = 32;
+
+function circle(context: CanvasRenderingContext2D, [x, y]: [number, number], radius: number): void {
+  context.beginPath();
+  context.arc(x, y, Math.max(0, radius), 0, 2 * Math.PI);
+}
+
+function line(context: CanvasRenderingContext2D, from: [number, number], to: [number, number]): void {
+  context.beginPath();
+  context.moveTo(...from);
+  context.lineTo(...to);
+  context.stroke();
+}
+
+function outlined(context: CanvasRenderingContext2D, text: string, x: number, y: number): void {
+  const colour = context.fillStyle;
+  context.strokeStyle = theme().surface;
+  context.lineWidth = 3;
+  context.strokeText(text, x, y);
+  context.lineWidth = 1;
+  context.fillStyle = colour;
+  context.fillText(text, x, y);
+}

@@ -1,0 +1,267 @@
+// What the page shows: the run, the stretch in view, the cursor, the selection.
+
+import { detail, firstFrame } from "./detail";
+import type { Detail, Frame } from "./detail";
+import { MARKS } from "./protocol";
+import type { FromWorker, Life, Mark, Network, Overview, Result, ToWorker } from "./protocol";
+
+/** Frames that a stretch may have, so that it is drawn without a pause. */
+const MOST_FRAMES = 7000;
+/** Records that a stretch may have. */
+const MOST_RECORDS = 400_000;
+/** The shortest view, ns. */
+const SHORTEST = 2000;
+
+export class Model {
+  readonly network: Network;
+  readonly end: number;
+  overview: Overview | null = null;
+  result: Result | null = null;
+  detail: Detail | null = null;
+  life: Life | null = null;
+  selected: Frame | null = null;
+  flow: number | null = null;
+  cursor = 0;
+  from = 0;
+  to: number;
+  /** Whether the time line shows only stations that send in view. */
+  onlyActive = false;
+  playing = false;
+  /** Simulated seconds in a second. */
+  speed = 0.01;
+  /** What went wrong with a search. */
+  notice = "";
+  private asked: { from: number; to: number } | null = null;
+  private readonly mostFrames: number;
+
+  constructor(
+    network: Network,
+    private readonly ask: (message: ToWorker) => void,
+    private readonly changed: () => void,
+  ) {
+    this.network = network;
+    this.end = Math.round(network.duration * 1e9);
+    this.to = this.end;
+    this.mostFrames = Math.min(MOST_FRAMES, MOST_RECORDS / (6 + 3 * degree(network)));
+  }
+
+  /** Takes a message of the worker. */
+  take(message: FromWorker): void {
+    if (message.kind === "overview") {
+      this.overview = message.overview;
+      this.result = message.result ?? this.result;
+    } else if (message.kind === "stretch") {
+      const { nodes, flows } = this.network;
+      this.detail = detail(message.stretch, nodes.length, flows.length);
+      this.asked = null;
+      this.reselect();
+    } else if (message.kind === "life") {
+      this.life = message.life;
+      this.notice = message.life === null ? `There is no packet ${message.uid}.` : "";
+    }
+    this.touch();
+  }
+
+  touch(): void {
+    this.wantDetail();
+    this.changed();
+  }
+
+  moveTo(at: number): void {
+    this.cursor = Math.max(0, Math.min(this.end, at));
+    const span = this.to - this.from;
+    if (this.cursor < this.from || this.cursor > this.to) {
+      this.show(this.cursor - span / 4, this.cursor + (span * 3) / 4);
+    }
+    this.touch();
+  }
+
+  /** Shows this stretch, moved into the run. */
+  show(from: number, to: number): void {
+    const span = Math.min(this.end, Math.max(SHORTEST, to - from));
+    this.from = Math.max(0, Math.min(this.end - span, from));
+    this.to = this.from + span;
+    this.touch();
+  }
+
+  /** Zooms by a factor around an instant. */
+  zoom(factor: number, around = this.cursor): void {
+    const centre = around >= this.from && around <= this.to ? around : (this.from + this.to) / 2;
+    this.show(centre - (centre - this.from) * factor, centre + (this.to - centre) * factor);
+  }
+
+  /** Moves the cursor on while playing; `elapsed` in wall-clock seconds. */
+  play(elapsed: number): void {
+    const next = this.cursor + elapsed * this.speed * 1e9;
+    if (next >= this.end) {
+      this.playing = false;
+    }
+    const limit = this.overview === null ? 0 : this.overview.until;
+    this.cursor = Math.min(next, this.end, limit);
+    const span = this.to - this.from;
+    if (this.cursor > this.from + span * 0.8) {
+      this.show(this.cursor - span * 0.2, this.cursor + span * 0.8);
+    }
+    this.touch();
+  }
+
+  /** Whether the detail covers what is in view. */
+  isDetailed(): boolean {
+    const { detail } = this;
+    return detail !== null && detail.from <= this.from && detail.to >= this.to && this.isNear();
+  }
+
+  /** Whether the stretch in view has few enough frames for detail. */
+  isNear(): boolean {
+    return this.frames(this.from, this.to) <= this.mostFrames;
+  }
+
+  /** The detail, if it covers this instant. */
+  detailAt(at: number): Detail | null {
+    const { detail } = this;
+    return detail !== null && detail.from <= at && detail.to >= at ? detail : null;
+  }
+
+  /** Steps to the next or previous frame. */
+  step(direction: 1 | -1): void {
+    const detail = this.detailAt(this.cursor);
+    if (detail === null) {
+      return;
+    }
+    const first = firstFrame(detail.frames, direction === 1 ? this.cursor + 1 : this.cursor);
+    const frame = detail.frames[direction === 1 ? first : first - 1];
+    if (frame !== undefined) {
+      this.select(frame);
+      this.moveTo(frame.at);
+    }
+  }
+
+  select(frame: Frame | null): void {
+    this.selected = frame;
+    this.life = null;
+    this.notice = "";
+    if (frame !== null && frame.uid > 0) {
+      this.ask({ kind: "life", uid: frame.uid });
+    }
+    this.touch();
+  }
+
+  /** Shows a packet: its life, from its first event on. */
+  find(uid: number): void {
+    this.selected = null;
+    this.life = null;
+    this.notice = "";
+    this.ask({ kind: "life", uid });
+    this.touch();
+  }
+
+  /** Moves to the next or previous mark of a kind; false if there is none. */
+  jump(mark: Mark, direction: 1 | -1): boolean {
+    const marks = this.overview?.marks[mark];
+    const later = (at: number): boolean => at > this.cursor;
+    const earlier = (at: number): boolean => at < this.cursor;
+    const at = direction === 1 ? marks?.at.find(later) : marks?.at.findLast(earlier);
+    if (at === undefined) {
+      this.notice = `There is no ${direction === 1 ? "later" : "earlier"} ${MARK_NAMES[mark]}.`;
+      this.touch();
+      return false;
+    }
+    this.notice = "";
+    this.cursor = at;
+    const span = Math.min(this.to - this.from, JUMP_SPAN);
+    this.show(at - span / 2, at + span / 2);
+    return true;
+  }
+
+  /** Frames from one instant to another, by the overview. */
+  private frames(from: number, to: number): number {
+    const { overview } = this;
+    if (overview === null) {
+      return Number.POSITIVE_INFINITY;
+    }
+    const { width, frames, bins } = overview;
+    const first = Math.floor(from / width);
+    const last = Math.min(bins - 1, Math.floor(to / width));
+    let sum = 0;
+    for (let bin = first; bin <= last; bin += 1) {
+      const part = (Math.min(to, (bin + 1) * width) - Math.max(from, bin * width)) / width;
+      sum += part * (frames[bin] as number);
+    }
+    return sum;
+  }
+
+  /** Asks for the stretch in view if it is short enough; otherwise for some time around the cursor. */
+  private wantDetail(): void {
+    const { overview } = this;
+    if (overview === null) {
+      return;
+    }
+    const span = this.to - this.from;
+    const near = this.isNear();
+    const rate = this.frames(this.from, this.to) / span;
+    const around = Math.min(span, (this.mostFrames * 0.5) / Math.max(rate, 1e-12));
+    const [from, to] = near ? [this.from, this.to] : [this.cursor - around / 4, this.cursor + around / 2];
+    const needed = near ? { from, to } : { from: this.cursor, to: this.cursor + 1 };
+    const covers = (have: { from: number; to: number } | null): boolean =>
+      have !== null && have.from <= Math.max(0, needed.from) && have.to >= Math.min(this.end, needed.to);
+    if (covers(this.detail) || covers(this.asked)) {
+      return;
+    }
+    const margin = near && rate * span < this.mostFrames / 2 ? span / 2 : 0;
+    this.asked = { from: Math.max(0, from - margin), to: Math.min(this.end, to + margin) };
+    this.ask({ kind: "stretch", ...this.asked });
+  }
+
+  /** The selected frame in the new detail. */
+  private reselect(): void {
+    const { selected, detail } = this;
+    if (selected !== null && detail !== null) {
+      const same = detail.frames.find((frame) => frame.at === selected.at && frame.node === selected.node);
+      this.selected = same ?? selected;
+    }
+  }
+}
+
+/** The view after a jump is at most this long, ns. */
+const JUMP_SPAN = 40e6;
+
+export const MARK_NAMES: Record<Mark, string> = {
+  drop: "drop",
+  collision: "collision",
+  route: "route change",
+  timeout: "timeout",
+  freeze: "freeze",
+};
+
+export { MARKS };
+
+/** Mean number of stations that sense a station at the start. */
+function degree(network: Network): number {
+  const reach = network.sense_range ?? 2 * network.decode_range;
+  const places = network.nodes.slice(0, 2000).map((_, node) => placeAt(network, node, 0));
+  let pairs = 0;
+  for (const [x, y] of places) {
+    pairs += places.filter(([u, v]) => Math.hypot(x - u, y - v) <= reach).length - 1;
+  }
+  return pairs / Math.max(1, places.length);
+}
+
+/** Where a node is. */
+export function placeAt(network: Network, node: number, at: number): [number, number] {
+  const path = network.nodes[node]?.path ?? [];
+  const time = at / 1e9;
+  let low = 0;
+  let high = path.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((path[middle]?.[0] ?? 0) <= time) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const before = path[Math.max(0, low - 1)] ?? [0, 0, 0];
+  const after = path[low] ?? before;
+  const share = after[0] > before[0] ? (time - before[0]) / (after[0] - before[0]) : 0;
+  return [before[1] + (after[1] - before[1]) * share, before[2] + (after[2] - before[2]) * share];
+}

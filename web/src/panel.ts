@@ -1,0 +1,188 @@
+// The panels beside the drawings: flows at the cursor, the selection and its life, the run.
+
+import { detail as read, frameName, outcome, overlapping, valueAt } from "./detail";
+import type { Frame } from "./detail";
+import { make, swatch, table } from "./dom";
+import { length, seconds, trim } from "./format";
+import type { Model } from "./model";
+import type { Life, Result } from "./protocol";
+import { BROADCAST, FRAME_KEYS } from "./records";
+import { flowColour, frameColour, LETTERS } from "./theme";
+
+export class Panels {
+  private readonly name: (node: number) => string;
+
+  constructor(private readonly model: Model) {
+    this.name = (node) => (node === BROADCAST ? "all" : (model.network.nodes[node]?.name ?? `host ${node}`));
+  }
+
+  /** The state of each flow at the cursor. */
+  flows(): HTMLElement {
+    const { network, overview, cursor } = this.model;
+    const detail = this.model.detailAt(cursor);
+    const bin = overview === null ? 0 : Math.min(overview.bins - 1, Math.floor(cursor / overview.width));
+    const rows = network.flows.map((flow, id) => {
+      const cell = id * (overview?.bins ?? 0) + bin;
+      const exact = detail?.flows[id];
+      const state = exact?.states.findLast(({ at }) => at <= cursor)?.state;
+      const window = valueAt(exact?.windows ?? [], cursor) ?? lastKnown(overview?.windows, cell, bin);
+      const trip = valueAt(exact?.trips ?? [], cursor) ?? lastKnown(overview?.trips, cell, bin);
+      const known = lastKnown(overview?.states, cell, bin);
+      const pick = make("button", { type: "button", class: "flow", "data-flow": String(id), "aria-pressed": String(this.model.flow === id) });
+      pick.append(swatch(flowColour(id)), `${id}: ${this.name(flow.from)} → ${this.name(flow.to)}`);
+      return [
+        pick,
+        flow.transport,
+        state ?? overview?.names[known ?? -1] ?? "–",
+        window === null || Number.isNaN(window) ? "–" : trim(window),
+        trip === null || Number.isNaN(trip) ? "–" : `${trim(trip / 1000)} ms`,
+      ];
+    });
+    return table(["Flow", "Transport", "State", "Window", "Round trip"], rows);
+  }
+
+  /** The selected frame, and the packet in it or searched for. */
+  selection(): HTMLElement {
+    const { selected, life, notice } = this.model;
+    const parts: (HTMLElement | string)[] = [];
+    if (notice !== "") {
+      parts.push(make("p", { class: "notice" }, notice));
+    }
+    if (selected !== null) {
+      parts.push(this.frame(selected));
+    }
+    if (life !== null) {
+      parts.push(...this.life(life));
+    }
+    if (parts.length === 0) {
+      parts.push(make("p", { class: "muted" }, "Click a frame in the time line, step with the arrow keys, or search for a packet."));
+    }
+    return make("div", {}, ...parts);
+  }
+
+  private frame(frame: Frame): HTMLElement {
+    const { detail } = this.model;
+    const rows: [string, string][] = [
+      ["sent", `${seconds(frame.at, 1)} s, lasts ${length(frame.end - frame.at)}`],
+      ["from, to", `${this.name(frame.node)} → ${this.name(frame.to)}`],
+      ["outcome", this.outcome(frame)],
+      ["bytes", String(frame.bytes)],
+      ["reserves (NAV)", frame.nav > 0 ? length(frame.nav) : "nothing"],
+    ];
+    if (frame.uid > 0) {
+      rows.push(["sequence number", `${frame.sequence}${frame.retry ? ", retransmitted" : ""}`], ["packet", String(frame.uid)]);
+    }
+    const others = detail === null ? [] : overlapping(detail.frames, frame);
+    if (others.length > 0) {
+      const names = others.map((other) => `${frameName(other)} of ${this.name(other.node)}`);
+      rows.push(["also on the air", names.join(", ")]);
+    }
+    const heading = make("h3", {}, swatch(frameColour(frame.kind), LETTERS[frame.kind]), ` ${frameName(frame)} frame`);
+    return make("div", {}, heading, pairs(rows));
+  }
+
+  private outcome(frame: Frame): string {
+    const what = outcome(frame);
+    if (frame.to === BROADCAST) {
+      const lost = frame.collided.length > 0 ? `, lost in a collision at ${frame.collided.map(this.name).join(", ")}` : "";
+      return `received by ${frame.received.map(this.name).join(", ") || "nobody"}${lost}`;
+    }
+    return what === "collided" ? `lost in a collision at ${this.name(frame.to)}` : what;
+  }
+
+  /** Every event of a packet. */
+  private life(life: Life): HTMLElement[] {
+    const { nodes, flows } = this.model.network;
+    const { frames, packets } = read({ from: 0, to: this.model.end, words: life.words, names: life.names }, nodes.length, flows.length);
+    const events = [
+      ...packets.map((packet) => ({
+        at: packet.at,
+        text: `${packet.event} at ${this.name(packet.node)}${packet.reason === "" ? "" : ` (${packet.reason})`}${packet.event === "received" ? ` after ${hops(packet.hops)}` : ""}`,
+        isLost: packet.event === "dropped",
+      })),
+      ...frames.map((frame) => ({
+        at: frame.at,
+        text: `${frame.retry ? "retransmission" : frameName(frame)} ${this.name(frame.node)} → ${this.name(frame.to)}: ${this.outcome(frame)}`,
+        isLost: outcome(frame) !== "received",
+      })),
+    ];
+    events.sort((a, b) => a.at - b.at);
+    const list = make("ol", { class: "life" });
+    for (const { at, text, isLost } of events) {
+      const go = make("button", { type: "button", "data-at": String(at) }, `${seconds(at, 1e3)} s`);
+      list.append(make("li", isLost ? { class: "lost" } : {}, go, ` ${text}`));
+    }
+    const first = packets[0];
+    const about = first === undefined ? "" : `: ${first.kind}, ${this.name(first.source)} → ${this.name(first.destination)}`;
+    const parts = [make("h3", {}, `Packet ${life.uid}${about}`), list, pairs(life.fields)];
+    if (life.until !== null) {
+      parts.push(make("p", { class: "muted" }, `Neither delivered nor dropped until ${seconds(life.until, 1e6)} s.`));
+    }
+    return parts;
+  }
+
+  /** Counts on this page and in the result of the simulator itself. */
+  run(native: Result | null): HTMLElement {
+    const { overview, result } = this.model;
+    if (overview === null) {
+      return make("p", { class: "muted" }, "The run has not begun.");
+    }
+    const { counts } = overview;
+    const rows: [string, number, number | undefined][] = FRAME_KEYS.map((key, kind) => [
+      `${key} frames`,
+      counts.frames[kind] as number,
+      result?.mac.frames[key],
+    ]);
+    rows.push(["collisions", counts.collisions, result?.mac.collisions]);
+    const reasons = new Set([...Object.keys(counts.drops), ...Object.keys(result?.drops ?? {})]);
+    for (const reason of [...reasons].sort()) {
+      rows.push([`drops: ${reason}`, counts.drops[reason] ?? 0, result?.drops[reason] ?? (result === null ? undefined : 0)]);
+    }
+    const agree = result !== null && rows.every(([, page, counted]) => page === counted);
+    const same = native === null ? "" : same_result(native, result);
+    const verdict = result === null ? "The run is still being simulated." : `${agree ? "The page shows what the result counts." : "The page and the result differ."} ${same}`;
+    return make(
+      "div",
+      {},
+      make("p", { id: "verdict" }, verdict),
+      table(["After the warm-up", "This page", "Result"], rows.map(([name, page, counted]) => [name, String(page), counted === undefined ? "…" : String(counted)])),
+    );
+  }
+}
+
+function same_result(native: Result, result: Result | null): string {
+  if (result === null) {
+    return "";
+  }
+  return sorted(native) === sorted(result)
+    ? "The run in this page has the same result as multihop run."
+    : "Warning: the run in this page has another result than multihop run.";
+}
+
+/** JSON with sorted keys. */
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    part !== null && typeof part === "object" && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
+
+function pairs(rows: [string, string][]): HTMLElement {
+  return make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+}
+
+function hops(count: number): string {
+  return count === 1 ? "1 hop" : `${count} hops`;
+}
+
+/** The last value in a row of the overview up to a cell. */
+function lastKnown(values: Float32Array | Int16Array | undefined, cell: number, bin: number): number | null {
+  for (let back = 0; values !== undefined && back <= bin; back += 1) {
+    const value = values[cell - back] as number;
+    if (!Number.isNaN(value) && value !== -1) {
+      return value;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,95 @@
+// What the page and its worker tell each other.
+
+export interface Network {
+  build: string;
+  name: string;
+  seed: number;
+  duration: number;
+  warmup: number;
+  decode_range: number;
+  sense_range: number | null;
+  slot_us: number;
+  nodes: { name: string; path: [number, number, number][] }[];
+  hosts: { id: number; gateway: number }[];
+  flows: { from: number; to: number; transport: string; app: string }[];
+}
+
+/** The part of a run's result that the page shows and checks. */
+export interface Result {
+  flows: {
+    id: number;
+    goodput_kbps: number;
+    timeouts: number;
+    retransmission_index: number | null;
+  }[];
+  mac: { frames: Record<string, number>; collisions: number; retries: number; drops: number };
+  drops: Record<string, number>;
+  [key: string]: unknown;
+}
+
+/** Notable instants, in order of time. */
+export interface Marks {
+  at: Float64Array;
+  node: Uint32Array;
+  /** What else is known: the reason of a drop, the flow of a timeout. */
+  about: Uint32Array;
+  /** Whether there were more than are kept. */
+  cut: boolean;
+}
+
+export const MARKS = ["drop", "collision", "route", "timeout", "freeze"] as const;
+export type Mark = (typeof MARKS)[number];
+
+/** The whole run, in bins of equal length. */
+export interface Overview {
+  bins: number;
+  /** Nanoseconds. */
+  width: number;
+  /** How far the run has come, ns. */
+  until: number;
+  /** Share of the airtime, by station, bin and kind of frame. */
+  airtime: Float32Array;
+  /** By station and bin. */
+  collisions: Uint16Array;
+  queues: Uint16Array;
+  /** Frames by bin. */
+  frames: Uint32Array;
+  /** By flow and bin: bytes delivered; the last values of window, round-trip time (us) and state. */
+  delivered: Float64Array;
+  windows: Float32Array;
+  trips: Float32Array;
+  states: Int16Array;
+  marks: Record<Mark, Marks>;
+  /** Counted after the warm-up, as the result counts. */
+  counts: { frames: number[]; collisions: number; drops: Record<string, number> };
+  names: string[];
+}
+
+/** Everything in a stretch of time. */
+export interface Stretch {
+  from: number;
+  to: number;
+  words: Uint32Array;
+  names: string[];
+}
+
+export interface Life {
+  uid: number;
+  words: Uint32Array;
+  names: string[];
+  fields: [string, string][];
+  /** When the search for its end was given up; null if its end is known. */
+  until: number | null;
+}
+
+export type ToWorker =
+  | { kind: "start"; module: ArrayBuffer; request: string }
+  | { kind: "stretch"; from: number; to: number }
+  | { kind: "life"; uid: number };
+
+export type FromWorker =
+  | { kind: "network"; network: Network }
+  | { kind: "problem"; message: string }
+  | { kind: "overview"; overview: Overview; result: Result | null }
+  | { kind: "stretch"; stretch: Stretch }
+  | { kind: "life"; life: Life | null; uid: number };

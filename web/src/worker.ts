@@ -1,0 +1,202 @@
+// Runs the simulator beside the page: the whole run once, then the stretches that the page asks for.
+
+import { Engine } from "./engine";
+import { Summary } from "./overview";
+import type { FromWorker, Life, Result, ToWorker } from "./protocol";
+import { BROADCAST, DROPPED, KIND, RECEIVED, WORDS, timeOf, word } from "./records";
+
+/** Words that one step of the first passage should make. */
+const STEP_WORDS = 400_000;
+/** Milliseconds between two overviews during the first passage. */
+const SHOW_EVERY = 250;
+/** How long the end of a packet is searched for, simulated ns. */
+const LONGEST_LIFE = 120e9;
+/** The same for broadcasts, whose end nothing marks. */
+const LONGEST_BROADCAST = 0.5e9;
+const LIFE_STEP = 50e6;
+/** Before a stretch, so that frames and states that reach into it are known. */
+const LEAD = 30e6;
+
+let engine: Engine;
+let summary: Summary;
+let step = 1e7;
+let passed = 0;
+let done = false;
+let waiting: ToWorker[] = [];
+let shown = 0;
+
+function tell(message: FromWorker, transfer: Transferable[] = []): void {
+  postMessage(message, { transfer });
+}
+
+onmessage = ({ data }: MessageEvent<ToWorker>) => {
+  try {
+    if (data.kind === "start") {
+      start(data.module, data.request);
+    } else {
+      waiting = waiting.filter((other) => other.kind !== data.kind);
+      waiting.push(data);
+      if (done) {
+        serve();
+      }
+    }
+  } catch (error) {
+    tell({ kind: "problem", message: String(error instanceof Error ? error.message : error) });
+  }
+};
+
+function start(bytes: ArrayBuffer, request: string): void {
+  engine = new Engine(new WebAssembly.Module(bytes), request);
+  summary = new Summary(engine.network);
+  tell({ kind: "network", network: engine.network });
+  schedule();
+}
+
+/** Goes on after messages have been received. */
+function schedule(): void {
+  setTimeout(() => {
+    try {
+      pass();
+    } catch (error) {
+      tell({ kind: "problem", message: String(error instanceof Error ? error.message : error) });
+    }
+  }, 0);
+}
+
+/** The first passage, for some milliseconds. */
+function pass(): void {
+  const began = performance.now();
+  // Requests for what has been passed are served in between.
+  if (waiting.some(isPassed)) {
+    serve();
+    engine.seek(passed);
+  }
+  while (passed < engine.end && performance.now() - began < SHOW_EVERY) {
+    engine.advance(passed + step);
+    passed = engine.at;
+    const words = engine.take();
+    summary.add(words, engine.names());
+    if (words.length > STEP_WORDS) {
+      step /= 2;
+    } else if (words.length < STEP_WORDS / 4) {
+      step = Math.min(step * 2, engine.end / 100);
+    }
+    engine.keepIfDue();
+  }
+  if (passed >= engine.end) {
+    end();
+  } else {
+    // An overview of many stations takes a while to draw.
+    if (began - shown > SHOW_EVERY * Math.max(1, engine.network.nodes.length / 200)) {
+      show(null);
+      shown = began;
+    }
+    schedule();
+  }
+}
+
+function end(): void {
+  const names = engine.names();
+  const result = engine.finish();
+  summary.add(engine.take(), [...names]);
+  done = true;
+  engine.seek(0);
+  show(result);
+  serve();
+}
+
+function show(result: Result | null): void {
+  const names = done ? summary.overview.names : engine.names();
+  tell({ kind: "overview", overview: summary.snapshot(names, passed), result });
+}
+
+function isPassed(request: ToWorker): boolean {
+  return request.kind === "stretch" ? request.to <= passed : request.kind === "life" && summary.sentAt(request.uid) >= 0;
+}
+
+function serve(): void {
+  const now = waiting.filter((request) => done || isPassed(request));
+  waiting = waiting.filter((request) => !now.includes(request));
+  for (const request of now) {
+    if (request.kind === "stretch") {
+      stretch(request.from, request.to);
+    } else if (request.kind === "life") {
+      tell({ kind: "life", life: life(request.uid), uid: request.uid });
+    }
+  }
+}
+
+function stretch(from: number, to: number): void {
+  engine.seek(Math.max(0, from - LEAD));
+  engine.detailed(true);
+  engine.advance(to);
+  const words = engine.take();
+  engine.detailed(false);
+  tell({ kind: "stretch", stretch: { from, to, words, names: engine.names() } }, [words.buffer]);
+}
+
+/** Everything that concerns a packet, until it arrives, is dropped, or is lost from sight. */
+function life(uid: number): Life | null {
+  const sent = summary.sentAt(uid);
+  if (sent < 0) {
+    return null;
+  }
+  engine.seek(sent);
+  engine.detailed(true);
+  const parts: Uint32Array[] = [];
+  let fields: [string, string][] = [];
+  let ended = false;
+  let longest = LONGEST_LIFE;
+  while (!ended && engine.at < Math.min(engine.end, sent + longest)) {
+    engine.advance(engine.at + LIFE_STEP);
+    fields = engine.fields().find(([other]) => other === uid)?.[1] ?? fields;
+    const words = engine.take();
+    const found = ofPacket(words, uid);
+    parts.push(found);
+    ended = isEnd(found);
+    longest = isBroadcast(found) ? LONGEST_BROADCAST : longest;
+  }
+  engine.detailed(false);
+  const words = Uint32Array.from(parts.flatMap((part) => [...part]));
+  return { uid, words, names: engine.names(), fields, until: ended || longest === LONGEST_BROADCAST ? null : engine.at };
+}
+
+/** The records of a packet: its events, its frames, and what became of these. */
+function ofPacket(words: Uint32Array, uid: number): Uint32Array {
+  const kept: number[] = [];
+  const senders = new Map<number, number>();
+  for (let at = 0; at < words.length; at += WORDS) {
+    const kind = word(words, at);
+    const isIts =
+      (kind === KIND.packet && word(words, at + 5) === uid) ||
+      (kind === KIND.frame && word(words, at + 8) === uid) ||
+      (kind === KIND.received && word(words, at + 6) === uid) ||
+      (kind === KIND.collided && (senders.get(word(words, at + 4)) ?? 0) >= timeOf(words, at));
+    if (kind === KIND.frame) {
+      // A frame may be lost until its last bit has arrived; signals take up to some microseconds.
+      const end = timeOf(words, at) + word(words, at + 6) + 1e5;
+      senders.set(word(words, at + 3), word(words, at + 8) === uid ? end : 0);
+    }
+    if (isIts) {
+      kept.push(...words.subarray(at, at + WORDS));
+    }
+  }
+  return Uint32Array.from(kept);
+}
+
+function isBroadcast(words: Uint32Array): boolean {
+  return words.length > 0 && word(words, 0) === KIND.packet && word(words, 9) === BROADCAST;
+}
+
+function isEnd(words: Uint32Array): boolean {
+  for (let at = 0; at < words.length; at += WORDS) {
+    if (word(words, at) !== KIND.packet) {
+      continue;
+    }
+    const event = word(words, at + 4);
+    if (event === DROPPED || (event === RECEIVED && word(words, at + 3) === word(words, at + 9))) {
+      return true;
+    }
+  }
+  return false;
+}

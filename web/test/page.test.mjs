@@ -1,0 +1,261 @@
+// The page in a headless browser: MULTIHOP=path/of/the/command CHROMIUM=path node --test test/page.test.mjs
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+import { ROOT, multihop, shorter } from "./common.mjs";
+
+const QUIET = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+const AXE = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const PICTURES = process.env.PICTURES ?? `${ROOT}out/view`;
+const CROSS = ["cross", 60];
+const MOVING = ["aodv-mobile-50", 30];
+
+let browser;
+let folder;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "multihop-view-"));
+  mkdirSync(PICTURES, { recursive: true });
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  browser = await chromium.launch({ executablePath, args: QUIET });
+});
+
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const made = new Map();
+
+/** What `make` makes, once for each scenario and purpose. */
+function once(purpose, [name, seconds], make) {
+  const key = `${purpose}-${name}-${seconds}`;
+  if (!made.has(key)) {
+    const set = shorter(seconds).flatMap(([part, value]) => ["--set", `${part}=${value}`]);
+    made.set(key, make(`scenarios/${name}.toml`, join(folder, key), set));
+  }
+  return made.get(key);
+}
+
+/** The page of a scenario. */
+function written(scenario) {
+  return once("page", scenario, (file, place, set) => {
+    multihop("view", file, "--out", `${place}.html`, ...set);
+    return `${place}.html`;
+  });
+}
+
+/** Opens the page of a scenario without a network, and waits for the end of its run. */
+async function open(scenario, { width = 1400, colorScheme = "light", hash = "" } = {}) {
+  const path = written(scenario);
+  const context = await browser.newContext({ viewport: { width, height: 1000 }, colorScheme, offline: true });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("request", (request) => /^(file|blob):/.test(request.url()) || complaints.push(`asked for ${request.url()}`));
+  const began = performance.now();
+  await page.goto(`file://${path}${hash}`);
+  await page.waitForFunction(() => window.multihop()?.result, null, { timeout: 60_000 });
+  const opened = Math.round(performance.now() - began);
+  return { page, complaints, opened, close: () => context.close() };
+}
+
+/** Events of packets as `multihop run --trace` writes them. */
+function trace(scenario) {
+  const out = once("trace", scenario, (file, place, set) => {
+    multihop("run", file, "--trace", "--out", place, ...set);
+    return place;
+  });
+  const [head, ...lines] = readFileSync(join(out, "packets.txt"), "utf8").trim().split("\n");
+  const keys = head.split("\t");
+  const result = JSON.parse(readFileSync(join(out, "result.json"), "utf8"));
+  return { result, events: lines.map((line) => Object.fromEntries(line.split("\t").map((value, n) => [keys[n], value]))) };
+}
+
+const verdict = (page) => page.textContent("#verdict");
+const detailed = (page) => page.waitForFunction(() => window.multihop().isDetailed(), null, { timeout: 20_000 });
+const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+for (const scenario of [CROSS, MOVING]) {
+  test(`${scenario[0]} opens, shows the native result, plays and seeks`, async (t) => {
+    const { page, complaints, opened, close } = await open(scenario);
+    t.diagnostic(`opened and simulated in ${opened} ms`);
+    const text = "The page shows what the result counts. The run in this page has the same result as multihop run.";
+    assert.equal(await verdict(page), text);
+    await page.keyboard.press("End");
+    await page.keyboard.press("Home");
+    await page.selectOption("#speed", "1");
+    await page.click("#play");
+    await page.waitForFunction(() => window.multihop().cursor > 0.3e9);
+    await page.click("#play");
+    assert.equal(await page.evaluate(() => window.multihop().playing), false);
+    await page.fill("#query", "12.5s");
+    await page.click("#search button");
+    await detailed(page);
+    assert.equal(await page.evaluate(() => window.multihop().cursor), 12.5e9);
+    await page.screenshot({ path: join(PICTURES, `${scenario[0]}.png`), fullPage: true });
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+}
+
+test("a collision is found where the trace loses the packet", async () => {
+  // A packet that the MAC gave up: the trace says where and when, the page shows why.
+  const { events } = trace(CROSS);
+  const lost = events.find((event) => event.evt === "D" && event.resn === "RET");
+  const { page, close } = await open(CROSS);
+  await page.keyboard.press("d");
+  await detailed(page);
+  const shown = await page.evaluate(() => {
+    const model = window.multihop();
+    const drop = model.detail.packets.find((packet) => packet.event === "dropped" && packet.at === model.cursor);
+    const frames = model.detail.frames.filter((frame) => frame.at < model.cursor && frame.node === drop.node);
+    const last = frames.at(-1);
+    return { ...drop, collided: model.detail.collisions.some(({ at }) => at <= model.cursor), kind: last.kind, to: last.to, lost: !last.received.includes(last.to) };
+  });
+  assert.equal(shown.at, Math.round(Number(lost.time) * 1e9));
+  assert.deepEqual([String(shown.node), String(shown.uid), shown.reason], [lost.node, lost.uid, "retry-limit"]);
+  assert.ok(shown.lost && shown.collided, "the last attempt was lost, and there was a collision before");
+  await page.keyboard.press("Shift+C");
+  const collision = await page.evaluate(() => {
+    const model = window.multihop();
+    return { at: model.cursor, known: [...model.overview.marks.collision.at].filter((at) => at <= model.cursor).at(-1) };
+  });
+  assert.equal(collision.at, collision.known);
+  await close();
+});
+
+test("a station under the pointer says what it waits for, and shows its queue of the same instant", async () => {
+  const { page, close } = await open(CROSS, { hash: "#t=35.0&w=0.02" });
+  await detailed(page);
+  // The middle station is in the middle of the map.
+  await page.hover("#map");
+  await page.waitForSelector("#station:has-text('Station 2 at ')");
+  const said = await page.textContent("#station");
+  const queue = await page.evaluate(() => {
+    const model = window.multihop();
+    return model.detail.queues[2].findLast(({ at }) => at <= model.cursor)?.value ?? 0;
+  });
+  assert.ok(said.endsWith(`queue: ${queue}.`), `${said} ${queue}`);
+  await close();
+});
+
+test("all collisions of a run are on the page", async () => {
+  const { result } = trace(CROSS);
+  const { page, close } = await open(CROSS);
+  const shown = await page.evaluate(() => {
+    const { overview, network } = window.multihop();
+    return [...overview.marks.collision.at].filter((at) => at >= network.warmup * 1e9).length;
+  });
+  assert.equal(shown, result.mac.collisions);
+  await close();
+});
+
+test("a click on a segment shows its whole life, as packets.txt has it", async () => {
+  const { events } = trace(CROSS);
+  const arrived = events.filter((event) => event.evt === "r" && event.pkt === "tcp" && event.hops === "4");
+  const { uid } = arrived[200];
+  const life = events.filter((event) => event.uid === uid);
+  const { page, close } = await open(CROSS, { hash: `#t=${life[1].time}&w=0.03` });
+  await detailed(page);
+  const place = await page.evaluate((wanted) => {
+    const model = window.multihop();
+    const frame = model.detail.frames.find((other) => other.uid === wanted);
+    const canvas = document.getElementById("timeline");
+    const row = (canvas.clientHeight - 18) / model.network.nodes.length;
+    const x = 58 + (((frame.at + frame.end) / 2 - model.from) / (model.to - model.from)) * (canvas.clientWidth - 58);
+    return { x, y: 18 + (frame.node + 0.5) * row };
+  }, Number(uid));
+  await page.click("#timeline", { position: place });
+  await page.waitForSelector(`#selection h3:has-text("Packet ${uid}: tcp")`);
+  const shown = await page.$$eval("#selection .life li", (items) => items.map((item) => item.textContent));
+  const words = { s: "sent", r: "received", f: "forwarded", D: "dropped" };
+  const hop = (event) => (event.hops === "1" ? " after 1 hop" : ` after ${event.hops} hops`);
+  const expected = life.map((event) => `${Number(event.time).toFixed(6)} s ${words[event.evt]} at ${event.node}${event.evt === "r" ? hop(event) : ""}`);
+  assert.deepEqual(shown.filter((line) => / s (sent|received|forwarded|dropped) at /.test(line)), expected);
+  assert.ok(shown.some((line) => /data 0 → 1: |data 5 → 6: /.test(line)), shown.join("\n"));
+  await page.screenshot({ path: join(PICTURES, "life.png"), fullPage: true });
+  await close();
+});
+
+test("what is searched for and does not exist is said", async () => {
+  const { page, close } = await open(["chain-4", 10]);
+  for (const [query, answer] of [["99999999", "There is no packet 99999999."], ["<b>", '"<b>" is neither']]) {
+    await page.fill("#query", query);
+    await page.click("#search button");
+    await page.waitForSelector(`.notice:has-text('${answer}')`);
+  }
+  await close();
+});
+
+test("a changed scenario is simulated in the page, and its address brings it back", async () => {
+  const { page, complaints, close } = await open(["chain-4", 10]);
+  await page.fill("#set", "duration=8.0\nwarmup=2.0\nflow.*.transport=tpa-2\n");
+  await page.click("#simulate");
+  await page.waitForFunction(() => window.multihop?.()?.result?.sim_seconds === 8, null, { timeout: 20_000 });
+  const set = ["duration=8.0", "warmup=2.0", "flow.*.transport=tpa-2"].flatMap((value) => ["--set", value]);
+  const result = JSON.parse(multihop("run", "scenarios/chain-4.toml", "--json", ...set));
+  const expected = { ...result, wall_seconds: null, events_per_second: null };
+  assert.deepEqual(await page.evaluate(() => window.multihop().result), expected);
+  assert.equal(await verdict(page), "The page shows what the result counts. ");
+  await page.keyboard.press("c");
+  await settled(page);
+  await page.reload();
+  await page.waitForFunction(() => window.multihop?.()?.result?.sim_seconds === 8, null, { timeout: 20_000 });
+  await page.fill("#set", "duration=minus");
+  await page.click("#simulate");
+  await page.waitForSelector("#progress.notice:has-text('duration=minus')");
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+for (const [width, colorScheme] of [[1400, "light"], [1400, "dark"], [390, "light"], [390, "dark"]]) {
+  test(`nothing is wrong for axe at ${width} px, ${colorScheme}, and nothing is cut off`, async () => {
+    const { page, close } = await open(CROSS, { width, colorScheme, hash: "#t=10.0&w=0.02&flow=0" });
+    await detailed(page);
+    await page.evaluate(() => window.multihop().step(1));
+    await page.waitForSelector("#selection h3");
+    await settled(page);
+    await page.screenshot({ path: join(PICTURES, `${width}-${colorScheme}.png`), fullPage: true });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${wide} px wide`);
+    const small = await page.evaluate(() => [...document.querySelectorAll("body *")].filter((e) => e.childElementCount === 0 && e.textContent.trim() !== "" && e.tagName !== "SCRIPT" && Number.parseFloat(getComputedStyle(e).fontSize) < 11).length);
+    assert.equal(small, 0, "texts below 11 px");
+    // In a world of its own, which the policy of the page does not bind.
+    const found = await page.evaluate(`${AXE}; axe.run({ resultTypes: ["violations"] })`);
+    assert.deepEqual(found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`), []);
+    await close();
+  });
+}
+
+test("frames are drawn in time", async (t) => {
+  const { page, close } = await open(MOVING);
+  await page.keyboard.press("c");
+  await detailed(page);
+  await page.selectOption("#speed", "0.01");
+  await page.click("#play");
+  const times = await page.evaluate(async () => {
+    const drawn = [];
+    for (let n = 0; n < 120; n += 1) {
+      await new Promise((done) => requestAnimationFrame(done));
+      drawn.push(Number(document.documentElement.dataset.drawn));
+    }
+    return drawn.sort((a, b) => a - b);
+  });
+  assert.equal(times.length, 120);
+  t.diagnostic(`drawing took ${times[60].toFixed(1)} ms in the median, ${times[114].toFixed(1)} ms at the 95th percentile`);
+  await close();
+});
