@@ -5,15 +5,17 @@
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { buildSync } from "esbuild";
 
-const [wasm] = process.argv.slice(2);
+const [wasm] = process.argv.slice(2).map((path) => resolve(path));
 if (wasm === undefined) {
   throw new Error("usage: node build.mjs MODULE.wasm");
 }
 
-process.chdir(import.meta.dirname);
+const here = import.meta.dirname;
+process.chdir(here);
 const style = readFileSync("src/style.css", "utf8");
 const worker = bundle("src/worker.ts", {});
 // `</script` would end the element.
@@ -38,7 +40,7 @@ writeFileSync("dist/view.html", page);
 console.log(`dist/view.html: ${page.length} bytes, ${gzipSync(page, { level: 9 }).length} compressed`);
 
 function bundle(entry, define) {
-  const options = { entryPoints: [entry], bundle: true, minify: true, format: "iife", target: "es2023", write: false, define };
+  const options = { absWorkingDir: here, entryPoints: [entry], bundle: true, minify: true, format: "iife", target: "es2023", write: false, define };
   return buildSync(options).outputFiles[0].text.trim();
 }
 
