@@ -62,13 +62,13 @@ pub(crate) enum Command {
     View(ViewArgs),
     /// Export the movement of a scenario's nodes for other simulators and viewers.
     Motion(MotionArgs),
-    /// Send files and folders to a host that runs multihop recv.
+    /// Send files and folders: by a code of four words for another person, or to a host that runs multihop recv.
     Send(SendArgs),
-    /// Receive files and folders from multihop send.
+    /// Receive files and folders from multihop send: by its code, or from everybody with the token or a key.
     Recv(RecvArgs),
     /// Measure the goodput to a host that runs multihop perf --listen.
     Perf(PerfArgs),
-    /// Carry TCP connections over TPA to a gateway, which connects to their targets.
+    /// Carry TCP, UDP or all IP over TPA to a gateway.
     Tunnel(TunnelArgs),
     /// Make a key pair: write the private key to a file, print the public key.
     Keygen(KeygenArgs),

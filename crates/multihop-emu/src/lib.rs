@@ -17,7 +17,6 @@ mod linux {
     pub(crate) mod chain;
     pub(crate) mod namespace;
     pub(crate) mod path;
-    pub(crate) mod tun;
 }
 #[cfg(target_os = "linux")]
 pub use linux::{chain::Chain, namespace::Namespace, path::Path};

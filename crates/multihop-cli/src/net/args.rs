@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use multihop_net::PublicKey;
 use multihop_net::files::Links;
-use multihop_net::tunnel::{self, Address, Entrance, Host, Rule};
+use multihop_net::tunnel::{self, Address, Entrance, Host, Net, Rule};
 
 use crate::values::key_value;
 
@@ -75,7 +75,13 @@ pub(crate) struct RecvArgs {
     pub(crate) listen: Address,
     /// Folder to write to, created if missing; - is standard output, for one file. With a code the default is the
     /// current folder.
-    #[arg(long, value_name = "DIR", required_unless_present = "words", default_value = ".")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        required_unless_present = "words",
+        default_value = ".",
+        hide_default_value = true
+    )]
     pub(crate) to: PathBuf,
     /// Exit after the first complete transfer.
     #[arg(long)]
@@ -155,7 +161,11 @@ pub(crate) struct PerfArgs {
 
 /// `multihop tunnel`.
 #[derive(Parser)]
-#[command(group(ArgGroup::new("end").args(["gateway", "listen"]).required(true)))]
+#[command(
+    group(ArgGroup::new("end").args(["gateway", "listen"]).required(true)),
+    group(ArgGroup::new("entrances").multiple(true)),
+    group(ArgGroup::new("permits").multiple(true))
+)]
 pub(crate) struct TunnelArgs {
     /// Host of the gateway; its port is 7452 unless given.
     #[arg(value_name = "HOST[:PORT]", value_parser = tunnel_at, requires = "entrances")]
@@ -167,20 +177,24 @@ pub(crate) struct TunnelArgs {
         num_args = 0..=1,
         default_missing_value = "0.0.0.0",
         value_parser = tunnel_at,
-        requires = "allow",
+        requires = "permits",
         conflicts_with_all = ["forward", "socks", "fallback_tcp"]
     )]
     pub(crate) listen: Option<Address>,
     /// Targets that the gateway may connect to: web.example:80, 10.0.0.0/8:1-1023, localhost:22, *:*. All others
     /// are refused.
-    #[arg(long, value_name = "HOST:PORT", conflicts_with = "gateway")]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "gateway", group = "permits")]
     pub(crate) allow: Vec<Rule>,
     /// Listen on a local port and carry its connections to one target.
     #[arg(long, value_name = "[ADDRESS:]PORT:HOST:PORT", group = "entrances")]
     pub(crate) forward: Vec<Entrance>,
-    /// Serve SOCKS5 on a local port.
+    /// Serve SOCKS5 on a local port: TCP, and UDP by UDP ASSOCIATE.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = tunnel::local, group = "entrances")]
     pub(crate) socks: Vec<SocketAddr>,
+    /// Carry all IP packets between the two hosts: create a TUN interface with this address. Both ends need this
+    /// option, with addresses of one network. Linux, as root.
+    #[arg(long, value_name = "ADDRESS/BITS", groups = ["entrances", "permits"])]
+    pub(crate) tun: Option<Net>,
     /// Connect to targets by TCP, unprotected, if the gateway does not answer.
     #[arg(long)]
     pub(crate) fallback_tcp: bool,

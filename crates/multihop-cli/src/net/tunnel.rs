@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context;
-use multihop_net::tunnel::{self, Dialer};
+use multihop_net::tunnel::{self, Dialer, Interface};
 use multihop_scenario::Extensions;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -25,7 +25,8 @@ pub(crate) fn tunnel(
         (Some(address), _) => run(verbosity, async {
             let say = |line: String| output::line(format_args!("{line}"));
             let listener = listen(address, &args.net, &usual(), extensions, say).await?;
-            let served = tunnel::gateway(&listener, args.allow.clone()).await;
+            let interface = interface(args, "this gateway")?;
+            let served = tunnel::gateway(&listener, args.allow.clone(), interface).await;
             Ok(served.context("cannot accept connections any more")?)
         }),
         (None, Some(gateway)) => {
@@ -43,7 +44,16 @@ pub(crate) fn tunnel(
     }
 }
 
-/// Opens and serves every local port.
+/// Creates the TUN interface, if one is wanted.
+fn interface(args: &TunnelArgs, other: &str) -> anyhow::Result<Option<Interface>> {
+    let Some(net) = args.tun else { return Ok(None) };
+    let interface = Interface::open(net)
+        .with_context(|| format!("cannot create a TUN interface with the address {net}"))?;
+    output::line(format_args!("{}: {net} -> IP via {other}", interface.name()))?;
+    Ok(Some(interface))
+}
+
+/// Opens and serves every local port, and the interface.
 async fn enter(args: &TunnelArgs, dialer: Arc<Dialer>, gateway: SocketAddr) -> anyhow::Result<()> {
     let mut entrances: JoinSet<io::Result<()>> = JoinSet::new();
     for entrance in &args.forward {
@@ -54,8 +64,11 @@ async fn enter(args: &TunnelArgs, dialer: Arc<Dialer>, gateway: SocketAddr) -> a
         let listener = open(*local, &format!("SOCKS5 via {gateway}")).await?;
         entrances.spawn(tunnel::socks(listener, dialer.clone()));
     }
+    if let Some(interface) = interface(args, &gateway.to_string())? {
+        entrances.spawn(tunnel::packets(interface, dialer));
+    }
     while let Some(ended) = entrances.join_next().await {
-        ended.context("a local port stopped")?.context("cannot accept connections any more")?;
+        ended.context("a local port stopped")?.context("the tunnel ended")?;
     }
     Ok(())
 }

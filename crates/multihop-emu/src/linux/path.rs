@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use multihop_core::{Machine, Rng, earliest};
+use multihop_tun::Tun;
 
 use crate::clock::{WallClock, wake_on_time};
 use crate::link::{EmulatedLink, LinkCounters, Settings};
 use crate::linux::namespace::Namespace;
-use crate::linux::tun::Tun;
 
 const INTERFACE: &str = "mh0";
 const LONGEST_PACKET: usize = 65_535;
@@ -37,14 +37,14 @@ impl Path {
     /// Creates both namespaces and starts the thread that moves packets between them.
     pub fn start(settings: &Settings, mtu: u16, seed: u64) -> io::Result<Self> {
         let (near, far) = (Namespace::new()?, Namespace::new()?);
-        let mut tuns = [interface(&near, 1, mtu)?, interface(&far, 2, mtu)?];
+        let tuns = [interface(&near, 1, mtu)?, interface(&far, 2, mtu)?];
         let link = |purpose| EmulatedLink::new(settings.clone(), Rng::stream(seed, purpose, 0));
         let mut links = [link("path/there"), link("path/back")];
         let shared = Arc::new(PathShared::default());
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("path".to_owned())
-            .spawn(move || carry(&mut tuns, &mut links, &theirs))?;
+            .spawn(move || carry(&tuns, &mut links, &theirs))?;
         Ok(Self { near, far, shared, thread: Some(thread) })
     }
 
@@ -73,7 +73,7 @@ fn interface(namespace: &Namespace, host: u8, mtu: u16) -> io::Result<Tun> {
     Ok(tun)
 }
 
-fn carry(tuns: &mut [Tun; 2], links: &mut [EmulatedLink; 2], shared: &PathShared) -> io::Result<()> {
+fn carry(tuns: &[Tun; 2], links: &mut [EmulatedLink; 2], shared: &PathShared) -> io::Result<()> {
     wake_on_time();
     let clock = WallClock::start();
     let mut buffer = vec![0; LONGEST_PACKET];

@@ -35,7 +35,16 @@ impl Address {
 
     /// Reads an address; `Refusal` if it is malformed.
     pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Result<Self, Refusal>> {
-        let host = match stream.read_u8().await? {
+        let kind = stream.read_u8().await?;
+        Self::read_after(kind, stream).await
+    }
+
+    /// The same after its type.
+    pub(super) async fn read_after(
+        kind: u8,
+        stream: &mut (impl AsyncRead + Unpin),
+    ) -> io::Result<Result<Self, Refusal>> {
+        let host = match kind {
             V4 => Ok(Host::Ip(Ipv4Addr::from(stream.read_u32().await?).into())),
             V6 => Ok(Host::Ip(Ipv6Addr::from(stream.read_u128().await?).into())),
             NAME => {

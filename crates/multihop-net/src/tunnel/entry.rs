@@ -6,15 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::address::Address;
+use super::datagrams::associate;
 use super::gateway::{connect_any, ready};
+use super::request::Request;
+use super::socks::Wanted;
 use super::splice::{Reset, splice};
-use super::{CONNECT, MAGIC, REQUEST, Refusal, socks as words, within};
+use super::{CONNECT, REQUEST, Refusal, socks as words, within};
 use crate::config::Config;
 use crate::error::Error;
 use crate::stream::TpaStream;
@@ -41,8 +44,10 @@ impl Dialer {
     /// A connection to a target, or why there is none.
     async fn open(&self, wanted: &Address) -> Result<Far, Refusal> {
         if !self.is_silent() {
-            match within(self.limit(), TpaStream::connect_as(&self.name, self.gateway, &self.config)).await {
-                Ok(stream) => return self.ask(stream, wanted).await.map(Far::Tpa),
+            match self.reach().await {
+                Ok(stream) => {
+                    return self.ask(stream, &Request::Tcp(wanted.clone())).await.map(Far::Tpa);
+                }
                 Err(error) => self.on_failure(&error)?,
             }
         }
@@ -57,12 +62,25 @@ impl Dialer {
         connect_any(&found).await.map(Far::Tcp).map_err(|error| Refusal::of(&error))
     }
 
-    /// Requests a connection to the target.
-    async fn ask(&self, mut stream: TpaStream, wanted: &Address) -> Result<TpaStream, Refusal> {
+    /// A connection to the gateway, which has granted this request. There is no fallback.
+    pub(super) async fn request(&self, request: &Request) -> Result<TpaStream, Refusal> {
+        match self.reach().await {
+            Ok(stream) => self.ask(stream, request).await,
+            Err(error) => {
+                tracing::warn!(gateway = %self.gateway, "{error}");
+                Err(Refusal::Network)
+            }
+        }
+    }
+
+    async fn reach(&self) -> io::Result<TpaStream> {
+        within(self.limit(), TpaStream::connect_as(&self.name, self.gateway, &self.config)).await
+    }
+
+    /// Requests something of the gateway.
+    async fn ask(&self, mut stream: TpaStream, request: &Request) -> Result<TpaStream, Refusal> {
         let answer = within(CONNECT + 2 * REQUEST, async {
-            let mut request = MAGIC.to_vec();
-            wanted.emit(&mut request);
-            stream.write_all(&request).await?;
+            stream.write_all(&request.emit()).await?;
             stream.flush().await?;
             stream.read_u8().await
         });
@@ -128,22 +146,40 @@ pub async fn forward(listener: TcpListener, target: Address, dialer: Arc<Dialer>
     .await
 }
 
-/// Carries every connection of a listener to the target that its client names by SOCKS5.
+/// Serves SOCKS5: carries every connection of a listener to the target that its client names, and datagrams.
 pub async fn socks(listener: TcpListener, dialer: Arc<Dialer>) -> io::Result<()> {
     accept(listener, move |mut near| {
         let dialer = dialer.clone();
         async move {
-            let target = within(REQUEST, words::request(&mut near)).await?;
-            let met = dialer.open(&target).await;
-            let told = met.as_ref().map(|_| ()).map_err(|refusal| *refusal);
-            within(REQUEST, words::reply(&mut near, told)).await?;
-            match met {
-                Ok(far) => join(near, far).await,
-                Err(refusal) => Err(io::Error::other(format!("no connection to {target}: {refusal}"))),
+            match within(REQUEST, words::request(&mut near)).await? {
+                Wanted::Connect(target) => connect(near, &target, &dialer).await,
+                Wanted::Associate => carry_datagrams(near, &dialer).await,
             }
         }
     })
     .await
+}
+
+async fn connect(mut near: TcpStream, target: &Address, dialer: &Dialer) -> io::Result<(u64, u64)> {
+    let met = dialer.open(target).await;
+    let told = met.as_ref().map(|_| words::NOWHERE).map_err(|refusal| *refusal);
+    within(REQUEST, words::reply(&mut near, told)).await?;
+    match met {
+        Ok(far) => join(near, far).await,
+        Err(refusal) => Err(io::Error::other(format!("no connection to {target}: {refusal}"))),
+    }
+}
+
+async fn carry_datagrams(mut near: TcpStream, dialer: &Dialer) -> io::Result<(u64, u64)> {
+    let socket = UdpSocket::bind((near.local_addr()?.ip(), 0)).await?;
+    let local = socket.local_addr()?;
+    let met = dialer.request(&Request::Datagrams).await;
+    let told = met.as_ref().map(|_| local).map_err(|refusal| *refusal);
+    within(REQUEST, words::reply(&mut near, told)).await?;
+    match met {
+        Ok(far) => associate(near, socket, far).await,
+        Err(refusal) => Err(io::Error::other(format!("no datagrams: {refusal}"))),
+    }
 }
 
 async fn join(near: TcpStream, far: Far) -> io::Result<(u64, u64)> {

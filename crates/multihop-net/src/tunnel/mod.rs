@@ -2,15 +2,20 @@
 //!
 //! The near end accepts TCP connections, for one target each ([`forward`]) or for any ([`socks()`]); the far
 //! end, the [`gateway()`], connects to the targets. Each TCP connection has its own TPA connection, so there is
-//! no head-of-line blocking, and a close or reset affects no other connection.
+//! no head-of-line blocking, and a close or reset affects no other connection. UDP datagrams of a SOCKS5 client, and
+//! the [`packets()`] of a TUN interface, share one TPA connection each.
 
 use std::io;
 use std::time::Duration;
 
 mod address;
+mod datagrams;
 mod entrance;
 mod entry;
 mod gateway;
+mod interface;
+mod packets;
+mod request;
 mod rules;
 mod socks;
 mod splice;
@@ -19,6 +24,8 @@ pub use address::{Address, Host};
 pub use entrance::{Entrance, local};
 pub use entry::{Dialer, forward, socks};
 pub use gateway::gateway;
+pub use interface::{Interface, Net};
+pub use packets::packets;
 pub use rules::Rule;
 
 /// Why a connection was not made, with the numbers of SOCKS5 (RFC 1928, section 6).
@@ -90,6 +97,12 @@ async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -
 /// A parsed address emits the same bytes; any input of a SOCKS5 client is handled.
 #[cfg(fuzzing)]
 pub(crate) async fn check(bytes: &[u8]) {
+    if let Ok(Ok(request)) = request::Request::read(&mut &*bytes).await {
+        let mut again = request.emit();
+        assert_eq!(request::Request::read(&mut &*again).await.ok(), Some(Ok(request)));
+        again.clear();
+    }
+    let _ = packets::Packet::parse(bytes);
     if let Ok(Ok(address)) = Address::read(&mut &*bytes).await {
         let mut out = Vec::new();
         address.emit(&mut out);

@@ -84,7 +84,8 @@ impl FromStr for Hosts {
     }
 }
 
-fn begins(ip: IpAddr, net: IpAddr, bits: u32) -> bool {
+/// Whether an address has the first bits of another.
+pub(super) fn begins(ip: IpAddr, net: IpAddr, bits: u32) -> bool {
     match (ip, net) {
         (IpAddr::V4(ip), IpAddr::V4(net)) => {
             (u32::from(ip) ^ u32::from(net)).checked_shr(32 - bits).unwrap_or(0) == 0

@@ -1,14 +1,24 @@
-//! A SOCKS5 server (RFC 1928) with CONNECT and without authentication.
+//! A SOCKS5 server (RFC 1928) with CONNECT and UDP ASSOCIATE, without authentication.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::Refusal;
 use super::address::Address;
 
-/// Reads the target that a client requests. On failure the client has got its error reply.
-pub(super) async fn request<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) -> io::Result<Address> {
+/// What a client requests.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Wanted {
+    /// A connection to this target.
+    Connect(Address),
+    /// Datagrams to any target.
+    Associate,
+}
+
+/// Reads what a client requests. On failure the client has got its error reply.
+pub(super) async fn request<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) -> io::Result<Wanted> {
     if stream.read_u8().await? != VERSION {
         return Err(io::Error::other("the client does not use SOCKS5"));
     }
@@ -24,21 +34,26 @@ pub(super) async fn request<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) -
         return Err(io::Error::other("the client does not use SOCKS5"));
     }
     let wanted = Address::read(stream).await?;
-    match wanted {
-        _ if command != CONNECT => refuse(stream, Refusal::Command).await,
-        Err(refusal) => refuse(stream, refusal).await,
-        Ok(wanted) => Ok(wanted),
+    match (command, wanted) {
+        (CONNECT, Ok(wanted)) => Ok(Wanted::Connect(wanted)),
+        // The address is that of the client, which may not know it.
+        (ASSOCIATE, Ok(_)) => Ok(Wanted::Associate),
+        (CONNECT | ASSOCIATE, Err(refusal)) => refuse(stream, refusal).await,
+        _ => refuse(stream, Refusal::Command).await,
     }
 }
 
-/// Sends the client the result.
-pub(super) async fn reply<S: AsyncWrite + Unpin>(stream: &mut S, met: Result<(), Refusal>) -> io::Result<()> {
-    let number = met.map_or_else(|refusal| refusal as u8, |()| 0);
-    // The bound address is not used by clients: 0.0.0.0, port 0.
-    stream.write_all(&[VERSION, number, 0, 1, 0, 0, 0, 0, 0, 0]).await
+/// Sends the client the result, with the address that it may use.
+pub(super) async fn reply<S: AsyncWrite + Unpin>(
+    stream: &mut S,
+    met: Result<SocketAddr, Refusal>,
+) -> io::Result<()> {
+    let mut reply = vec![VERSION, met.map_or_else(|refusal| refusal as u8, |_| 0), 0];
+    Address::from_addr(met.unwrap_or(NOWHERE)).emit(&mut reply);
+    stream.write_all(&reply).await
 }
 
-async fn refuse<S: AsyncWrite + Unpin>(stream: &mut S, refusal: Refusal) -> io::Result<Address> {
+async fn refuse<S: AsyncWrite + Unpin>(stream: &mut S, refusal: Refusal) -> io::Result<Wanted> {
     reply(stream, Err(refusal)).await?;
     Err(io::Error::other(refusal))
 }
@@ -47,3 +62,6 @@ const VERSION: u8 = 5;
 const WITHOUT_PASSWORD: u8 = 0;
 const NO_METHOD: u8 = 0xff;
 const CONNECT: u8 = 1;
+const ASSOCIATE: u8 = 3;
+/// In a reply without an address: clients of CONNECT do not use it.
+pub(super) const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);

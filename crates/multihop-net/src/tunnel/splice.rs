@@ -6,11 +6,15 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional_with_sizes};
 use tokio::net::TcpStream;
 
+use crate::keys::PublicKey;
 use crate::stream::TpaStream;
 
 /// A stream that can be aborted.
 pub(super) trait Reset: AsyncRead + AsyncWrite + Unpin {
     fn reset(self);
+
+    /// The key of the other end, if it has proved one.
+    fn peer_key(&self) -> Option<PublicKey>;
 }
 
 impl Reset for TcpStream {
@@ -18,11 +22,19 @@ impl Reset for TcpStream {
         // If this fails, the connection is closed without a RST.
         let _ = SockRef::from(&self).set_linger(Some(std::time::Duration::ZERO));
     }
+
+    fn peer_key(&self) -> Option<PublicKey> {
+        None
+    }
 }
 
 impl Reset for TpaStream {
     fn reset(self) {
         self.abort();
+    }
+
+    fn peer_key(&self) -> Option<PublicKey> {
+        Self::peer_key(self)
     }
 }
 

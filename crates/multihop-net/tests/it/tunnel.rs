@@ -6,7 +6,7 @@ use multihop_net::tunnel::{Address, Dialer, forward, gateway, socks};
 use multihop_net::{Config, Security, TpaListener, TpaStream};
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use crate::run;
 
@@ -17,7 +17,7 @@ async fn far_end(rules: &[&str]) -> SocketAddr {
     let listener = TpaListener::bind(LOCAL, Config::new(Security::Plain)).await.unwrap();
     let addr = listener.local_addr();
     let rules = rules.iter().map(|rule| rule.parse().unwrap()).collect();
-    tokio::spawn(async move { gateway(&listener, rules).await });
+    tokio::spawn(async move { gateway(&listener, rules, None).await });
     addr
 }
 
@@ -154,6 +154,7 @@ fn socks_reports_the_reason_of_a_failure() {
             (named(b"elsewhere.invalid", 80), 4, "unknown name"),
             (named(b"a b", 80), 1, "no name"),
             ([&[2, 0, 1, 127, 0, 0, 1][..], &[0, 1]].concat(), 7, "BIND"),
+            (vec![3, 0, 9, 0], 8, "UDP ASSOCIATE with an unknown type of address"),
             (vec![1, 0, 9, 0], 8, "unknown type of address"),
         ];
         for (request, expected, what) in attempts {
@@ -169,6 +170,89 @@ fn socks_reports_the_reason_of_a_failure() {
         let mut stream = TcpStream::connect(proxy).await.unwrap();
         stream.write_all(&[4, 1, 0, 80, 127, 0, 0, 1, 0]).await.unwrap();
         assert!(stream.read_u8().await.is_err());
+    });
+}
+
+/// A UDP server that returns what it gets.
+async fn echo() -> SocketAddr {
+    let socket = UdpSocket::bind(LOCAL).await.unwrap();
+    let addr = socket.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut buffer = [0; 2000];
+        loop {
+            let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
+            socket.send_to(&buffer[..length], from).await.unwrap();
+        }
+    });
+    addr
+}
+
+/// A SOCKS5 client's UDP socket, the address to which it sends, and the connection that keeps it open.
+async fn associate(proxy: SocketAddr) -> (UdpSocket, TcpStream) {
+    let mut control = TcpStream::connect(proxy).await.unwrap();
+    control.write_all(&[5, 1, 0, 5, 3, 0, 1, 0, 0, 0, 0, 0, 0]).await.unwrap();
+    let mut reply = [0; 12];
+    control.read_exact(&mut reply).await.unwrap();
+    assert_eq!(reply[..10], [5, 0, 5, 0, 0, 1, 127, 0, 0, 1]);
+    let socket = UdpSocket::bind(LOCAL).await.unwrap();
+    let port = u16::from_be_bytes([reply[10], reply[11]]);
+    socket.connect(SocketAddr::new(LOCAL.ip(), port)).await.unwrap();
+    (socket, control)
+}
+
+/// A datagram of a SOCKS5 client to this target.
+fn datagram(fragment: u8, target: &[u8], data: &[u8]) -> Vec<u8> {
+    // The target without command and reserved byte.
+    [&[0, 0, fragment], &target[2..], data].concat()
+}
+
+async fn reply(socket: &UdpSocket) -> Option<Vec<u8>> {
+    let mut buffer = vec![0; 2000];
+    let limit = std::time::Duration::from_millis(500);
+    let length = tokio::time::timeout(limit, socket.recv(&mut buffer)).await.ok()?.ok()?;
+    buffer.truncate(length);
+    Some(buffer)
+}
+
+#[test]
+fn socks_carries_datagrams() {
+    run(async {
+        let (here, other) = (echo().await, echo().await);
+        let proxy = proxy(&[&format!("localhost:{}", here.port())]).await;
+        let (socket, control) = associate(proxy).await;
+        for (target, data) in [(v4(here), &b"one"[..]), (named(b"localhost", here.port()), b"two")] {
+            socket.send(&datagram(0, &target, data)).await.unwrap();
+            assert_eq!(reply(&socket).await, Some(datagram(0, &v4(here), data)));
+        }
+        for (wrong, what) in [
+            (datagram(0, &v4(other), b"x"), "a target that no rule allows"),
+            (datagram(1, &v4(here), b"x"), "a fragment"),
+            (vec![0, 0, 0, 9, 1, 2, 3], "an unknown type of address"),
+            (vec![0], "too short"),
+        ] {
+            socket.send(&wrong).await.unwrap();
+            assert_eq!(reply(&socket).await, None, "{what}");
+        }
+        socket.send(&datagram(0, &v4(here), b"still")).await.unwrap();
+        assert_eq!(reply(&socket).await, Some(datagram(0, &v4(here), b"still")));
+        // Another program of this host cannot use it after the client has closed its connection.
+        drop(control);
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        let _ = socket.send(&datagram(0, &v4(here), b"late")).await;
+        assert_eq!(reply(&socket).await, None);
+    });
+}
+
+#[test]
+fn a_gateway_without_an_interface_refuses_packets_and_one_without_rules_datagrams() {
+    run(async {
+        for (rules, kind, expected) in [(&["localhost:*"][..], 0x81, 2), (&[], 0x80, 2), (&["*:*"], 0x80, 0)]
+        {
+            let mut stream =
+                TpaStream::connect(far_end(rules).await, &Config::new(Security::Plain)).await.unwrap();
+            stream.write_all(&[&b"multihop tunnel\x01"[..], &[kind]].concat()).await.unwrap();
+            assert_eq!(stream.read_u8().await.unwrap(), expected, "{rules:?} {kind}");
+        }
     });
 }
 
@@ -206,7 +290,7 @@ fn tcp_fallback_needs_the_option_and_a_target_that_is_not_loopback() {
         let target = TcpListener::bind((own, 0)).await.unwrap();
         let addr = target.local_addr().unwrap();
         // No answer comes: the socket is open, but no program reads from it.
-        let nobody = tokio::net::UdpSocket::bind(LOCAL).await.unwrap();
+        let nobody = UdpSocket::bind(LOCAL).await.unwrap();
         let gateway = nobody.local_addr().unwrap();
         let attempt = async |falls_back: bool, wanted: SocketAddr| {
             let near = TcpListener::bind(LOCAL).await.unwrap();
@@ -239,7 +323,7 @@ fn tcp_fallback_needs_the_option_and_a_target_that_is_not_loopback() {
 
 /// An address of this host that others could reach.
 async fn own_address() -> Option<IpAddr> {
-    let socket = tokio::net::UdpSocket::bind("0.0.0.0:0").await.ok()?;
+    let socket = UdpSocket::bind("0.0.0.0:0").await.ok()?;
     // Nothing is sent: the system only looks for a route.
     socket.connect("192.0.2.1:9").await.ok()?;
     let own = socket.local_addr().ok()?.ip();

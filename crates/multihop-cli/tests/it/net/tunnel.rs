@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use multihop_emu::{Relay, Settings};
+use multihop_emu::{Chain, Relay, Settings};
 
 use super::*;
 use crate::{code, multihop, stderr, stdout};
@@ -13,7 +13,7 @@ use crate::{code, multihop, stderr, stdout};
 /// A gateway, the near end of a tunnel to it, and a relay between them.
 struct Tunnel {
     _gateway: Running,
-    _near: Running,
+    near: Running,
     relay: Relay,
     /// Where the near end takes connections.
     local: String,
@@ -28,7 +28,7 @@ impl Tunnel {
         let to = relay.address().to_string();
         let mut near = Running::new(folder, &[&["tunnel", &to, "--token", &token], entrance].concat());
         let local = near.line().split(' ').next().unwrap().to_owned();
-        Self { _gateway: gateway, _near: near, relay, local }
+        Self { _gateway: gateway, near, relay, local }
     }
 }
 
@@ -152,14 +152,80 @@ fn a_gateway_connects_only_to_allowed_targets() {
 }
 
 #[test]
+fn ports_and_socks_are_served_by_one_process() {
+    let folder = Folder::new("entrances");
+    let target = TcpListener::bind("127.0.0.1:0").unwrap();
+    let there = format!("0:{}", target.local_addr().unwrap());
+    let entrances = ["--forward", &there, "--forward", &there, "--socks", "0"];
+    let mut tunnel = Tunnel::new(&folder, &entrances, "localhost:*", Settings::default());
+    let second = tunnel.near.line().split(' ').next().unwrap().to_owned();
+    let third = tunnel.near.line();
+    assert!(third.contains(" -> SOCKS5 via "), "{third}");
+    for local in [&tunnel.local, &second] {
+        let near = TcpStream::connect(local).unwrap();
+        let (mut far, _) = target.accept().unwrap();
+        far.write_all(b"x").unwrap();
+        drop(far);
+        let mut got = String::new();
+        BufReader::new(near).read_to_string(&mut got).unwrap();
+        assert_eq!(got, "x");
+    }
+}
+
+/// Two hosts, each with one end of a tunnel for packets: `10.9.0.1` is the gateway.
+#[test]
+fn all_ip_goes_through_a_tunnel_between_interfaces() {
+    let chain = match Chain::new(2) {
+        Ok(chain) => chain,
+        Err(error) => return println!("skipped: network namespaces need root and the command ip: {error}"),
+    };
+    let (Some(ping), Some(curl)) = (program("ping"), program("curl")) else {
+        return println!("skipped: ping or curl is not installed");
+    };
+    let folder = Folder::new("tun");
+    let start =
+        |host: usize, command: &mut Command| chain.hosts[host].run(|| Running::of(command, &folder)).unwrap();
+    let multihop = || Command::new(env!("CARGO_BIN_EXE_multihop"));
+    let mut gateway = start(2, multihop().args(["tunnel", "--listen", "--tun", "10.9.0.1/24"]));
+    gateway.address();
+    let token = gateway.line().strip_prefix("token: ").unwrap().to_owned();
+    let line = gateway.line();
+    if line.is_empty() && gateway.end(SOON).stderr.contains("/dev/net/tun") {
+        return println!("skipped: this machine allows no TUN interfaces");
+    }
+    assert_eq!(line, "multihop0: 10.9.0.1/24 -> IP via this gateway");
+    let to = chain.address().to_string();
+    let mut near = start(0, multihop().args(["tunnel", &to, "--token", &token, "--tun", "10.9.0.2/24"]));
+    assert_eq!(near.line(), format!("multihop0: 10.9.0.2/24 -> IP via {to}:7452"));
+    let said = start(0, Command::new(ping).args(["-c", "5", "-i", "0.2", "-W", "5", "10.9.0.1"])).succeeds();
+    assert!(said.stdout.contains("5 packets transmitted, 5 received"), "{said:?}");
+    let page = "multihop ".repeat(100_000);
+    let web = chain.hosts[2].run(|| TcpListener::bind("10.9.0.1:0").unwrap()).unwrap();
+    let url = format!("http://{}/", web.local_addr().unwrap());
+    let body = page.clone();
+    thread::spawn(move || {
+        let (mut stream, _) = web.accept().unwrap();
+        let _ = stream.read(&mut [0; 1000]);
+        write!(stream, "HTTP/1.0 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    });
+    let said = start(0, Command::new(curl).args(["-s", "-S", "-m", "25", &url])).succeeds();
+    assert!(said.stdout == page, "{} bytes of {}", said.stdout.len(), page.len());
+    near.interrupt();
+    assert_eq!(near.end(SOON).code, Some(130));
+    let gone = chain.hosts[0].ip("link show multihop0");
+    assert!(gone.is_err(), "the interface ends with the program");
+}
+
+#[test]
 fn conflicting_arguments_are_rejected() {
     let folder = Folder::new("tunnel-arguments");
-    let attempts: [(&[&str], &str); 7] = [
+    let attempts: [(&[&str], &str); 8] = [
         (&["tunnel"], "required"),
         (&["tunnel", "--listen", "--plain"], "--allow"),
         (&["tunnel", "host", "--plain"], "--forward"),
         (&["tunnel", "host", "--plain", "--socks", "a"], "'a' is not a port"),
         (&["tunnel", "host", "--plain", "--socks", "1", "--allow", "*:*"], "cannot be used with"),
+        (&["tunnel", "host", "--plain", "--tun", "10.9.0.1"], "allowed: ADDRESS/BITS, as in 10.9.0.1/24"),
         (&["tunnel", "--listen", "--allow", "a", "--plain"], "allowed: HOST:PORT, where either may be *"),
         (&["tunnel", "host", "--forward", "1:a", "--plain"], "allowed: [ADDRESS:]PORT:HOST:PORT"),
     ];

@@ -1,0 +1,82 @@
+//! What the near end of a tunnel asks the gateway for.
+
+use std::fmt::{self, Display};
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::address::Address;
+use super::{MAGIC, Refusal};
+
+/// What a connection to a gateway is for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Request {
+    /// A TCP connection to this target.
+    Tcp(Address),
+    /// UDP datagrams to many targets.
+    Datagrams,
+    /// IP packets between the TUN interfaces of both ends.
+    Packets,
+}
+
+impl Request {
+    /// Reads a request; `Refusal` if it is malformed.
+    pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Result<Self, Refusal>> {
+        let mut magic = [0; MAGIC.len()];
+        stream.read_exact(&mut magic).await?;
+        if magic != *MAGIC {
+            return Err(io::Error::other("no tunnel request received"));
+        }
+        Ok(match stream.read_u8().await? {
+            DATAGRAMS => Ok(Self::Datagrams),
+            PACKETS => Ok(Self::Packets),
+            kind => Address::read_after(kind, stream).await?.map(Self::Tcp),
+        })
+    }
+
+    pub(super) fn emit(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        match self {
+            Self::Tcp(address) => address.emit(&mut out),
+            Self::Datagrams => out.push(DATAGRAMS),
+            Self::Packets => out.push(PACKETS),
+        }
+        out
+    }
+}
+
+impl Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Datagrams => f.write_str("UDP"),
+            Self::Packets => f.write_str("IP"),
+        }
+    }
+}
+
+/// Reads the next message of a stream of datagrams or packets: its length (2 bytes), and that many bytes.
+pub(super) async fn read_message<'a>(
+    stream: &mut (impl AsyncRead + Unpin),
+    buffer: &'a mut [u8],
+) -> io::Result<&'a mut [u8]> {
+    let length = usize::from(stream.read_u16().await?);
+    let allowed = buffer.len();
+    let Some(message) = buffer.get_mut(..length) else {
+        let text = format!("received a message of {length} bytes, allowed: {allowed}");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+    };
+    stream.read_exact(message).await?;
+    Ok(message)
+}
+
+/// The same message to send.
+pub(super) fn message(parts: &[&[u8]]) -> Vec<u8> {
+    let body = parts.concat();
+    let length = u16::try_from(body.len()).expect("a datagram or packet");
+    [&length.to_be_bytes()[..], &body].concat()
+}
+
+/// In the place of the type of a SOCKS5 address.
+const DATAGRAMS: u8 = 0x80;
+const PACKETS: u8 = 0x81;
