@@ -510,7 +510,7 @@ fn errors_name_the_problem() {
     assert!(text.contains("'7450' for '--listen <HOST[:PORT]>': allowed: HOST:PORT"), "{text}");
     let text = said(&["recv", "--to", "inbox", "--listen", ":7450"], 2);
     assert!(text.contains("the host is missing"), "{text}");
-    let text = said(&["send", "note", "http://127.0.0.1:7450"], 2);
+    let text = said(&["send", "note", "http://127.0.0.1:7450", "--plain"], 2);
     assert!(text.contains("'http://127.0.0.1' is not a host"), "{text}");
     for wrong in [["--patience", "-3"], ["--patience", "soon"]] {
         let text = said(&["recv", "--to", "inbox", wrong[0], wrong[1]], 2);
