@@ -8,7 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import polars as pl
+
 import multihop._core as _core
+from multihop import tables
 from multihop.cluster import ClusterError
 from multihop.journal import Shard
 from multihop.progress import Progress
@@ -38,7 +41,10 @@ def main(arguments: Sequence[str]) -> int:
     except (ClusterError, _core.RunError) as error:
         print(f"multihop: {error}", file=sys.stderr)
         return 1
-    print("\n".join(found.lines) if options.json else table(found))
+    if options.json:
+        print("\n".join(found.lines))
+    else:
+        tables.show(table(found))
     return 0
 
 
@@ -68,14 +74,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def table(found: Sweep) -> str:
+def table(found: Sweep) -> pl.DataFrame:
     """Means with their intervals, a row for each combination."""
-    goodput = found.mean("totals.goodput_kbps")
-    columns = [*found.axes, "runs", "goodput kb/s"]
-    rows = [columns, ["---"] * len(columns)]
-    for row in goodput.iter_rows(named=True):
-        half = row["high"] - row["mean"]
-        rows.append(
-            [*(str(row[axis]) for axis in found.axes), str(row["runs"]), f"{row['mean']:.1f} ± {half:.1f}"]
-        )
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    rows = []
+    for row in found.mean("totals.goodput_kbps").iter_rows(named=True):
+        goodput = f"{row['mean']:.1f} ± {row['high'] - row['mean']:.1f}"
+        axes = {axis: str(row[axis]) for axis in found.axes}
+        rows.append({**axes, "goodput kb/s": goodput, "runs": str(row["runs"])})
+    return pl.DataFrame(rows)

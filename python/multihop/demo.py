@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from multihop import Result, report, run_all
+from multihop import Result, report, run_all, tables
 from multihop.stats import Interval, interval
 
 LABELS = {
@@ -136,11 +136,7 @@ def percent(share: float | None) -> float | None:
 def print_table(found: Found, layout: str) -> None:
     """Show one layout on the terminal."""
     print(f"{LAYOUTS[layout].title} (mean and 95% interval)\n")
-    names = columns(layout)
-    print(f"{'':<12}" + "".join(f"{METRICS[name].title:>22}" for name in names))
-    for transport, label in LABELS.items():
-        cells = (str(found[layout, transport, name]) for name in names)
-        print(f"{label:<12}" + "".join(f"{cell:>22}" for cell in cells))
+    tables.show(table(found, layout), numbers=True, elsewhere="; the page has them")
     print()
 
 

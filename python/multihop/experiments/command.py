@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 import multihop._core as _core
+from multihop import tables
 from multihop.cluster import ClusterError
 from multihop.experiments import index, pages
 from multihop.experiments import summary as overview
@@ -280,18 +279,10 @@ def _print(study: Study) -> None:
     for table, caption in pages.tables(study):
         if caption:
             print(f"  {caption}")
-        _print_table(table)
+        tables.show(table, indent=2, elsewhere="; the report has them")
     for row in index.verdicts(study):
         print(f"  {row['verdict']}: {row['claim']} ({row['ours']})")
     print(flush=True)
-
-
-def _print_table(table: pl.DataFrame) -> None:
-    cells = [table.columns, *([str(value) for value in row] for row in table.iter_rows())]
-    widths = [max(len(row[column]) for row in cells) for column in range(table.width)]
-    for line in cells:
-        words = (word.ljust(width) for word, width in zip(line, widths, strict=True))
-        print("  " + "  ".join(words).rstrip())
 
 
 def _described(experiment: Experiment) -> dict[str, Any]:
