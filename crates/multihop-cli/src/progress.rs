@@ -15,7 +15,7 @@ pub(crate) struct ProgressDisplay {
     what: String,
     begin: Instant,
     bar: Option<ProgressBar>,
-    is_quiet: bool,
+    verbosity: Verbosity,
     /// Tenths that have been printed.
     tenths: u8,
 }
@@ -24,7 +24,16 @@ impl ProgressDisplay {
     /// Starts the clock.
     pub(crate) fn new(what: &str, verbosity: Verbosity) -> Self {
         let what = what.to_owned();
-        Self { what, begin: Instant::now(), bar: None, is_quiet: verbosity.quiet, tenths: 0 }
+        Self { what, begin: Instant::now(), bar: None, verbosity, tenths: 0 }
+    }
+
+    /// Prints a line, if the user wants to know more.
+    fn tell(&self, text: &str) {
+        if self.verbosity.verbose == 0 {
+            return;
+        }
+        let line = || eprintln!("{}: {text}", self.what);
+        self.bar.as_ref().map_or_else(line, |bar| bar.suspend(line));
     }
 
     /// Shows that this share of the work is done, from 0 to 1.
@@ -34,7 +43,7 @@ impl ProgressDisplay {
 
     /// The same with a note, such as `3 of 12 runs`.
     pub(crate) fn show_with(&mut self, share: f64, note: &str) {
-        if self.is_quiet || self.begin.elapsed() < PATIENCE {
+        if self.verbosity.quiet || self.begin.elapsed() < PATIENCE {
             return;
         }
         let comma = if note.is_empty() { "" } else { ", " };
@@ -113,6 +122,9 @@ impl RunsProgress {
         state.share += share;
         state.finished += usize::from(is_over);
         let note = format!("{} of {} runs", state.finished, self.runs);
+        if is_over {
+            state.display.tell(&note);
+        }
         let share = state.share / self.runs as f64;
         state.display.show_with(share, &note);
     }

@@ -146,3 +146,13 @@ fn a_run_whose_line_is_damaged_is_run_again() {
     assert_eq!(folder.read("o/results.jsonl"), results);
     assert_eq!(folder.read("o/runs.jsonl").lines().count(), 8 + 1);
 }
+
+#[test]
+fn a_line_for_each_run_if_asked_and_none_if_quiet() {
+    let folder = Folder::new("sweep-verbose").with("a.toml", &format!("{SHORT}[sweep]\nseeds = 2\n"));
+    let loud = multihop(&folder, &["sweep", "a.toml", "-v"]);
+    assert_eq!((code(&loud), stderr(&loud)), (0, "a.toml: 1 of 2 runs\na.toml: 2 of 2 runs\n"));
+    let both = multihop(&folder, &["-q", "sweep", "a.toml", "-v"]);
+    assert_eq!(code(&both), 2);
+    assert!(stderr(&both).contains("cannot be used with"), "{}", stderr(&both));
+}
