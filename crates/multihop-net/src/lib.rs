@@ -27,6 +27,7 @@ pub mod fuzzing;
 pub mod hub;
 pub mod keys;
 pub mod perf;
+pub mod text;
 pub mod tunnel;
 
 pub use config::{Config, Limits, Peers, Security, SocketOptions};

@@ -14,11 +14,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::Context;
+use multihop_net::text::printable;
 use multihop_net::tunnel::Address;
 use multihop_net::{Token, TpaListener};
 use multihop_scenario::Extensions;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::debug_fn;
 
 use args::NetArgs;
 pub(crate) use keygen::keygen;
@@ -125,12 +129,65 @@ fn log(verbose: u8) {
         1 => tracing::Level::INFO,
         _ => tracing::Level::DEBUG,
     };
-    let lines = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);
     // The embedding program may have installed its own.
-    let _ = tracing::subscriber::set_global_default(lines.with_target(false).without_time().finish());
+    let _ = tracing::subscriber::set_global_default(lines(level, std::io::stderr));
+}
+
+/// One line for each event. What peers have sent cannot control the terminal, or look like another line.
+fn lines(
+    level: tracing::Level,
+    writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static,
+) -> impl tracing::Subscriber + Send + Sync {
+    let fields = debug_fn(|writer, field, value| {
+        let value = printable(&format!("{value:?}"));
+        if field.name() == "message" { write!(writer, "{value}") } else { write!(writer, "{field}={value}") }
+    });
+    tracing_subscriber::fmt()
+        .fmt_fields(fields.delimited(" "))
+        .with_max_level(level)
+        .with_writer(writer)
+        .with_target(false)
+        .without_time()
+        .finish()
 }
 
 /// One for the socket, one for files.
 const WORKERS: usize = 2;
 /// For the last datagrams to leave: a few times the delay of a delayed ACK.
 const FAREWELL: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_log() {
+        let written = Lines::default();
+        let to = written.clone();
+        let evil = "a\u{1b}[2J\r\n\u{7f}\u{9b}31m\u{85}\u{2028}\u{202e}\u{2066}z";
+        tracing::subscriber::with_default(lines(tracing::Level::WARN, move || to.clone()), || {
+            tracing::warn!(wanted = %evil, quoted = evil, "{evil}");
+        });
+        let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        let line = text.strip_suffix('\n').unwrap();
+        assert!(!line.contains(multihop_net::text::is_unprintable), "{line:?}");
+        assert!(line.contains("wanted=a\\u{1b}[2J") && line.ends_with("z\""), "{line}");
+    }
+}

@@ -1,8 +1,10 @@
 //! Names on the wire: components joined by `/`, relative to the receiver's folder.
 
 use std::ffi::OsStr;
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Display};
 use std::os::unix::ffi::OsStrExt;
+
+use crate::text;
 
 /// The relative name of a file or folder; it cannot lead out of the receiver's folder.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -101,18 +103,9 @@ impl Display for BadName {
     }
 }
 
-/// Text from the peer, with control and bidirectional characters escaped.
+/// A name or text from the peer, for people.
 pub(super) fn printable(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for ch in String::from_utf8_lossy(bytes).chars() {
-        let turns = matches!(ch, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if ch.is_control() || turns {
-            write!(text, "{}", ch.escape_unicode()).expect("writing to a string cannot fail");
-        } else {
-            text.push(ch);
-        }
-    }
-    text
+    text::printable(&String::from_utf8_lossy(bytes))
 }
 
 /// The temporary name of an incomplete file: in the same folder, and always the same for one file, so that the

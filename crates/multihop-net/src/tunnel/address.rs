@@ -8,6 +8,7 @@ use std::str::FromStr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::Refusal;
+use crate::text;
 
 /// A host and a port.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -106,7 +107,10 @@ impl FromStr for Host {
             return Err(format!("'{text}' is a number, not a host"));
         }
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte) || !byte.is_ascii();
-        if (1..=255).contains(&text.len()) && text.bytes().all(is_plain) {
+        if (1..=255).contains(&text.len())
+            && text.bytes().all(is_plain)
+            && !text.contains(text::is_unprintable)
+        {
             // Names are compared case-insensitively in ASCII, and literally elsewhere.
             Ok(Self::Name(text.to_ascii_lowercase()))
         } else {
@@ -167,6 +171,11 @@ mod tests {
             "a/b:1",
             "80:80",
             "http://a:80",
+            "a\u{7f}:80",
+            "a\u{9b}31m:80",
+            "a\u{202e}b:80",
+            "a\u{2028}b:80",
+            "a\u{200b}b:80",
         ];
         for text in wrong {
             assert!(text.parse::<Address>().is_err(), "{text}");

@@ -13,7 +13,7 @@ use super::datagrams::relay;
 use super::interface::Interface;
 use super::packets::Exchange;
 use super::request::Request;
-use super::rules::{Rule, allowed};
+use super::rules::{Rule, allowed, may_allow};
 use super::splice::{Reset, splice};
 use super::{CONNECT, REQUEST, Refusal, within};
 use crate::listener::TpaListener;
@@ -86,6 +86,9 @@ async fn connect(wanted: &Address, rules: &[Rule]) -> Result<TcpStream, Refusal>
 
 /// The addresses of a target that the rules allow.
 pub(super) async fn resolve(wanted: &Address, rules: &[Rule]) -> Result<Vec<SocketAddr>, Refusal> {
+    if !may_allow(rules, wanted) {
+        return Err(Refusal::NotAllowed);
+    }
     let found = within(REQUEST, wanted.look_up()).await.map_err(|_| Refusal::Host)?;
     let found = allowed(rules, wanted, &found);
     if found.is_empty() { Err(Refusal::NotAllowed) } else { Ok(found) }

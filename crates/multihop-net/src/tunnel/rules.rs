@@ -22,6 +22,11 @@ enum Hosts {
     Net(IpAddr, u32),
 }
 
+/// Whether the rules may allow a target, before its name is resolved: otherwise nobody asks a name server for it.
+pub(super) fn may_allow(rules: &[Rule], wanted: &Address) -> bool {
+    rules.iter().any(|rule| rule.ports.contains(&wanted.port) && rule.may_match(&wanted.host))
+}
+
 /// The addresses of a host that the rules allow.
 pub(super) fn allowed(rules: &[Rule], wanted: &Address, found: &[SocketAddr]) -> Vec<SocketAddr> {
     let may = |to: &&SocketAddr| rules.iter().any(|rule| rule.allows(wanted, to));
@@ -29,13 +34,23 @@ pub(super) fn allowed(rules: &[Rule], wanted: &Address, found: &[SocketAddr]) ->
 }
 
 impl Rule {
+    /// Whether it matches this host, or some address to which the name of this host may resolve.
+    fn may_match(&self, host: &Host) -> bool {
+        match (&self.hosts, host) {
+            (Hosts::Name(name), Host::Name(wanted)) => name == wanted,
+            (Hosts::Name(_), Host::Ip(_)) => false,
+            _ => true,
+        }
+    }
+
     fn allows(&self, wanted: &Address, to: &SocketAddr) -> bool {
         let ip = to.ip().to_canonical();
         self.ports.contains(&to.port())
             && match &self.hosts {
                 Hosts::All => true,
                 Hosts::Loopback => ip.is_loopback(),
-                Hosts::Name(name) => wanted.host == Host::Name(name.clone()),
+                // Whoever answers for the name does not decide that it is this host, or a neighbour.
+                Hosts::Name(name) => wanted.host == Host::Name(name.clone()) && !is_local(ip),
                 Hosts::Net(net, bits) => begins(ip, *net, *bits),
             }
     }
@@ -82,6 +97,16 @@ impl FromStr for Hosts {
             }
         }
     }
+}
+
+/// Whether an address is that of this host, or of the link: cloud services keep credentials at 169.254.169.254. A
+/// connection to the unspecified address reaches this host.
+fn is_local(ip: IpAddr) -> bool {
+    let is_link_local = match ip {
+        IpAddr::V4(ip) => ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
+    };
+    ip.is_loopback() || ip.is_unspecified() || is_link_local
 }
 
 /// Whether an address has the first bits of another.
@@ -132,6 +157,45 @@ mod tests {
         assert!(!allows("10.0.0.0/8:*", "evil.example:80", "127.0.0.1:80"));
         // The same address, IPv4-mapped.
         assert!(allows("127.0.0.1:80", "[::ffff:127.0.0.1]:80", "[::ffff:127.0.0.1]:80"));
+    }
+
+    #[test]
+    fn a_rule_by_name_does_not_reach_loopback_and_link_local_addresses() {
+        let web = "web.example:80";
+        let local =
+            ["127.0.0.1", "0.0.0.0", "169.254.169.254", "[::1]", "[::]", "[fe80::1]", "[::ffff:127.0.0.1]"];
+        for ip in local {
+            let found = format!("{ip}:80");
+            assert!(!allows("web.example:80", web, &found), "{ip}");
+            assert!(
+                allows(
+                    &format!("{}:80", ip.replace("::ffff:", "").replace("[127.0.0.1]", "127.0.0.1")),
+                    web,
+                    &found
+                ),
+                "{ip}"
+            );
+        }
+        let rules = ["web.example:80", "169.254.0.0/16:80"].map(|rule| rule.parse().unwrap());
+        let found = ["169.254.1.1:80", "127.0.0.1:80", "10.0.0.1:80"].map(|found| found.parse().unwrap());
+        assert_eq!(allowed(&rules, &web.parse().unwrap(), &found), [found[0], found[2]]);
+    }
+
+    #[test]
+    fn what_no_rule_can_allow_is_known_before_a_name_is_resolved() {
+        for (rule, wanted, expected) in [
+            ("web.example:80", "web.example:80", true),
+            ("web.example:80", "web.example:81", false),
+            ("web.example:80", "evil.example:80", false),
+            ("web.example:80", "10.0.0.1:80", false),
+            ("10.0.0.0/8:80", "evil.example:80", true),
+            ("10.0.0.0/8:80", "evil.example:81", false),
+            ("localhost:80", "evil.example:80", true),
+            ("*:80", "evil.example:80", true),
+        ] {
+            let rules = [rule.parse().unwrap()];
+            assert_eq!(may_allow(&rules, &wanted.parse().unwrap()), expected, "{rule} {wanted}");
+        }
     }
 
     #[test]

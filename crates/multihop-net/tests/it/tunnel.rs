@@ -151,7 +151,10 @@ fn socks_reports_the_reason_of_a_failure() {
         let attempts = [
             (v4(closed), 5, "connection refused"),
             (v4(SocketAddr::new(closed.ip(), 1)), 2, "not allowed"),
-            (named(b"elsewhere.invalid", 80), 4, "unknown name"),
+            (named(b"nowhere.invalid", 80), 4, "unknown name"),
+            (named(b"elsewhere.invalid", 80), 2, "not allowed, and therefore not resolved"),
+            (named("nowhere.invalid\u{9b}".as_bytes(), 80), 1, "a control character"),
+            (named("nowhere\u{202e}.invalid".as_bytes(), 80), 1, "a bidirectional control"),
             (named(b"a b", 80), 1, "no name"),
             ([&[2, 0, 1, 127, 0, 0, 1][..], &[0, 1]].concat(), 7, "BIND"),
             (vec![3, 0, 9, 0], 8, "UDP ASSOCIATE with an unknown type of address"),
@@ -170,6 +173,20 @@ fn socks_reports_the_reason_of_a_failure() {
         let mut stream = TcpStream::connect(proxy).await.unwrap();
         stream.write_all(&[4, 1, 0, 80, 127, 0, 0, 1, 0]).await.unwrap();
         assert!(stream.read_u8().await.is_err());
+    });
+}
+
+/// The system resolves `127.1` to 127.0.0.1 without a name server.
+#[test]
+fn a_rule_for_a_name_that_resolves_to_the_gateway_itself_is_not_enough() {
+    run(async {
+        let target = TcpListener::bind(LOCAL).await.unwrap();
+        let port = target.local_addr().unwrap().port();
+        let by_name = format!("127.1:{port}");
+        for (rules, expected) in [(vec![&by_name[..]], 2), (vec![&by_name, "127.0.0.0/8:*"], 0)] {
+            let (_stream, number) = ask(proxy(&rules).await, &named(b"127.1", port)).await;
+            assert_eq!(number, expected, "{rules:?}");
+        }
     });
 }
 
