@@ -19,14 +19,15 @@ from collections import deque
 import tpa_peer
 from tpa_peer import Connection
 
-HELLO, COOKIE, ANSWER, _, DATA, _ = range(1, 7)
-TOKEN, KEYS = 3, 4
+HELLO, COOKIE, ANSWER, _, DATA, _, _, _, OFFER, ACCEPT = range(1, 11)
+TOKEN, KEYS = 6, 7
 SECRET = "tpa-secret-"
-PROLOGUE = b"multihop TPA sealed 2"
+PROLOGUE, PROLOGUE_REKEY = b"multihop TPA sealed 3", b"multihop TPA rekey 3"
 SHORTEST_HELLO = 160
 HEADER = tpa_peer.HEADER.size
 DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 KEY_LASTS = 4  # datagrams, not 2^20: so that keys change in a test
+RETRY = 1.0  # seconds without an answer to an offer
 PRIME, BASE = 2**255 - 19, b"\x09" + bytes(31)
 
 
@@ -123,20 +124,16 @@ def unseal(key: bytes, counter: int, known: bytes, sealed: bytes) -> bytes | Non
     return chacha20(key, nonce, text, 1) if tag(key, nonce, known, text) == found else None
 
 
-def next_key(key: bytes) -> bytes:
-    return seal(key, 2**64 - 1, b"", bytes(32))[:32]
-
-
 class Handshake:
     """What both patterns have: the caller's side."""
 
     pattern, protocol, added = 0, b"", 0
 
-    def __init__(self, index: bytes, cookie: bytes) -> None:
+    def __init__(self, prologue: bytes) -> None:
         name = self.protocol
         self.h = name.ljust(32, b"\0") if len(name) <= 32 else hashlib.blake2s(name).digest()
         self.ck, self.key, self.n = self.h, b"", 0
-        self.mix_hash(PROLOGUE + index + cookie)
+        self.mix_hash(prologue)
         self.secret = secrets.token_bytes(32)
 
     def mix_hash(self, data: bytes) -> None:
@@ -181,8 +178,8 @@ class TokenHandshake(Handshake):
 
     pattern, protocol, added = TOKEN, b"Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s", 32 + 16
 
-    def __init__(self, text: str, index: bytes, cookie: bytes, _listener: bytes) -> None:
-        super().__init__(index, cookie)
+    def __init__(self, text: str, prologue: bytes, _listener: bytes) -> None:
+        super().__init__(prologue)
         self.psk = psk(text)
 
     def first(self, payload: bytes) -> bytes:
@@ -206,8 +203,8 @@ class KeysHandshake(Handshake):
 
     pattern, protocol, added = KEYS, b"Noise_IK_25519_ChaChaPoly_BLAKE2s", 32 + 48 + 16 + 16
 
-    def __init__(self, text: str, index: bytes, cookie: bytes, listener: bytes) -> None:
-        super().__init__(index, cookie)
+    def __init__(self, text: str, prologue: bytes, listener: bytes) -> None:
+        super().__init__(prologue)
         self.own, self.theirs = key_of(SECRET, text), listener
         self.mix_hash(listener)
 
@@ -236,25 +233,27 @@ class Sealed:
         self.cookie = connection.mine.pop(tpa_peer.COOKIE).to_bytes(16, "big")
         self.index, self.peer = secrets.token_bytes(4), b""
         self.kind = KeysHandshake if secret.startswith(SECRET) else TokenHandshake
-        self.secret, self.handshake, self.hello, self.listener = secret, Handshake(b"", b""), b"", b""
-        self.sending, self.receiving, self.before = b"", b"", b""
-        # Numbers of the keys that seal what we send and receive, and that the other end has seen of ours.
+        self.secret, self.handshake, self.hello, self.listener = secret, Handshake(b""), b"", b""
+        self.sending, self.receiving, self.after, self.before = b"", b"", b"", b""
+        # Numbers of the keys that seal what we send and receive; the first counter under ours.
         self.key, self.newest, self.counter, self.since = 0, 0, 0, 0
-        self.shown, self.seen = True, set[int]()
+        self.binding, self.rekey, self.offer, self.offered = b"", Handshake(b""), b"", 0.0
+        self.seen = set[int]()
 
     def poll(self, now: float) -> None:
         self.connection.poll(now)
+        self.refresh(now)
         while self.connection.out:
             segment = self.connection.out.popleft()
             if not self.peer:
                 self.out.append(self.say_hello(segment))
                 continue
-            self.out.append(self.seal(segment))
+            self.out.append(self.seal(DATA, segment))
 
     def say_hello(self, syn: bytes) -> bytes:
         """Without a proof until there is a cookie, and with it the listener's key."""
         if any(self.cookie) and not self.hello:
-            self.handshake = self.kind(self.secret, self.index, self.cookie, self.listener)
+            self.handshake = self.kind(self.secret, PROLOGUE + self.index + self.cookie, self.listener)
             self.hello = self.handshake.first(syn.ljust(SHORTEST_HELLO - 24 - self.kind.added, b"\0"))
         noise = self.hello or bytes(SHORTEST_HELLO - 24)
         hello = bytes([HELLO, self.kind.pattern, 255, 255]) + self.index + self.cookie + noise
@@ -262,14 +261,29 @@ class Sealed:
             return hello
         return hello + hashlib.blake2s(hello, key=self.listener, digest_size=16, person=b"mhseal 2").digest()
 
-    def seal(self, segment: bytes) -> bytes:
-        if self.counter - self.since >= KEY_LASTS and self.shown:
-            self.sending, self.key, self.shown = next_key(self.sending), self.key + 1, False
-            self.since = self.counter
-        keys = self.key % 16 << 4 | self.newest % 16
-        header = bytes([DATA, keys, 255, 255]) + self.peer + self.counter.to_bytes(8, "big")
+    def refresh(self, now: float) -> None:
+        """Offer new keys, unless an exchange is in progress."""
+        if self.counter - self.since < KEY_LASTS or self.after or not self.seen:
+            return
+        if not self.offer:
+            number = (self.key + 1).to_bytes(8, "big")
+            self.rekey = self.kind(self.secret, PROLOGUE_REKEY + number + self.binding, self.listener)
+            self.offer, self.offered = number + self.rekey.first(b""), -RETRY
+        if now >= self.offered + RETRY:
+            self.offered = now
+            self.out.append(self.seal(OFFER, self.offer))
+
+    def accepted(self, message: bytes) -> None:
+        if not self.offer or message[:8] != self.offer[:8]:
+            return
+        self.rekey.second(message[8:])
+        self.sending, self.after = self.rekey.split()
+        self.key, self.offer, self.since = self.key + 1, b"", self.counter
+
+    def seal(self, kind: int, text: bytes) -> bytes:
+        header = bytes([kind, self.key % 256, 255, 255]) + self.peer + self.counter.to_bytes(8, "big")
         self.counter += 1
-        return header + seal(self.sending, self.counter - 1, header, segment)
+        return header + seal(self.sending, self.counter - 1, header, text)
 
     def receive(self, now: float, datagram: bytes) -> None:
         kind, index, rest = datagram[0], datagram[4:8], datagram[8:]
@@ -281,27 +295,28 @@ class Sealed:
         elif kind == ANSWER and not self.peer:
             segment, self.peer = self.handshake.second(rest[4:]), rest[:4]
             self.sending, self.receiving = self.handshake.split()
+            self.binding = self.handshake.h
             self.connection.receive(now, segment)
-        elif kind == DATA and self.sending:
+        elif kind in (DATA, ACCEPT) and self.sending:
             opened = self.open(datagram)
-            if opened is not None:
+            if opened is not None and kind == DATA:
                 self.connection.receive(now, opened)
+            elif opened is not None:
+                self.accepted(opened)
 
     def open(self, datagram: bytes) -> bytes | None:
         header, sealed, counter = datagram[:16], datagram[16:], int.from_bytes(datagram[8:16], "big")
         if counter in self.seen:
             return None
-        used = header[1] >> 4
-        keys = {self.newest: self.receiving, self.newest + 1: next_key(self.receiving)}
-        keys[self.newest - 1] = self.before
-        number, key = next(((n, key) for n, key in keys.items() if key and n % 16 == used), (0, b""))
-        segment = unseal(key, counter, header, sealed) if key else None
-        if segment is not None:
+        keys = {self.newest: self.receiving, self.newest + 1: self.after, self.newest - 1: self.before}
+        number, key = next(((n, key) for n, key in keys.items() if key and n % 256 == header[1]), (0, b""))
+        text = unseal(key, counter, header, sealed) if key else None
+        if text is not None:
             self.seen.add(counter)
-            self.shown |= header[1] % 16 == self.key % 16
             if number > self.newest:
-                self.before, self.receiving, self.newest = self.receiving, key, number
-        return segment
+                self.before, self.receiving, self.after = self.receiving, key, b""
+                self.newest = number
+        return text
 
 
 def run(sealed: Sealed, udp: socket.socket, peer: tuple[str, int], seconds: float) -> bytes:

@@ -12,6 +12,7 @@ mod error;
 mod frames;
 mod interfaces;
 mod listener;
+mod primitives;
 mod protection;
 mod socket;
 mod stats;

@@ -28,7 +28,7 @@ impl Hub {
         connection.traffic.datagrams_received += 1;
         connection.traffic.bytes_received += datagram.bytes.len() as u64;
         let ports = (datagram.from.port(), self.port);
-        match connection.protection.unprotect(now, &datagram, connection.peer(), ports) {
+        match connection.protection.unprotect(now, &datagram, connection.peer(), ports, &mut self.entropy) {
             Unprotected::Segment(segment, _) if connection.endpoint.gives_way_to(&segment) => {
                 return self.receive_first_contact(now, datagram);
             }
@@ -37,6 +37,9 @@ impl Hub {
                     connection.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness);
                 }
                 connection.on_segment(now, datagram.ttl, segment);
+            }
+            Unprotected::Rekey(freshness) => {
+                connection.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness);
             }
             Unprotected::Duplicate => {
                 let len = datagram.bytes.len();

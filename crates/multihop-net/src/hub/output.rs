@@ -22,6 +22,7 @@ impl Hub {
                 self.ready.pop_front();
                 continue;
             };
+            connection.protection.refresh(now, &mut self.entropy);
             if let Some(bytes) = connection.protection.pop_pending() {
                 out.extend_from_slice(&bytes);
                 return Some(self.record_sent(id, None, &out[start..]));

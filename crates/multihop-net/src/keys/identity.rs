@@ -6,11 +6,10 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::str::FromStr;
 
-use snow::params::DHChoice;
-use snow::resolvers::{CryptoResolver, DefaultResolver};
 use zeroize::Zeroizing;
 
 use super::text::{self, TextError};
+use crate::primitives;
 
 /// The key pair of this host. `Debug` shows only the public key.
 #[derive(Clone)]
@@ -39,7 +38,7 @@ impl Identity {
     /// The key pair with this private key.
     pub fn from_secret(secret: impl Into<Zeroizing<[u8; KEY]>>) -> Self {
         let secret = secret.into();
-        let mut pair = DefaultResolver.resolve_dh(&DHChoice::Curve25519).expect("snow has Curve25519");
+        let mut pair = primitives::curve25519();
         pair.set(&secret[..]);
         let public = PublicKey(pair.pubkey().try_into().expect("32 bytes"));
         Self { secret, public }

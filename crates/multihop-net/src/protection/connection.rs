@@ -12,7 +12,7 @@ use super::encrypted::session::Session;
 use super::encrypted::{OVERHEAD, SecureDatagram};
 use super::outcome::{Challenge, Unprotected};
 use super::plain::PlainSession;
-use crate::datagram::IncomingDatagram;
+use crate::datagram::{Entropy, IncomingDatagram};
 use crate::error::Error;
 use crate::keys::PublicKey;
 
@@ -48,11 +48,12 @@ impl Protection {
         datagram: &IncomingDatagram<'_>,
         peer: SocketAddr,
         ports: (u16, u16),
+        entropy: &mut Entropy,
     ) -> Unprotected {
         match self {
             Self::Plain(plain) => plain.parse(datagram.bytes, ports),
             Self::Encrypted(session) => match SecureDatagram::parse(datagram.bytes) {
-                Some(message) => session.receive(now, message, datagram.from == peer, ports),
+                Some(message) => session.receive(now, message, datagram.from == peer, ports, entropy),
                 None => Unprotected::Ignored,
             },
         }
@@ -72,6 +73,13 @@ impl Protection {
         match self {
             Self::Plain(_) => None,
             Self::Encrypted(session) => session.probe(now, content, number),
+        }
+    }
+
+    /// Begins an exchange of new keys if it is time.
+    pub(crate) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) {
+        if let Self::Encrypted(session) = self {
+            session.refresh(now, entropy);
         }
     }
 

@@ -25,6 +25,8 @@ pub(crate) enum Unprotected {
     Challenge(Challenge),
     /// The peer received a challenge.
     Response(Challenge, Freshness),
+    /// A message about new keys, which has been processed.
+    Rekey(Freshness),
     /// An authentic datagram that has arrived before.
     Duplicate,
     /// A cookie: the SYN must be retransmitted at once, with the cookie in it.

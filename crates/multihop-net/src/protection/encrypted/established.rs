@@ -1,12 +1,16 @@
 //! An encrypted connection after its handshake: data in both directions, and handshake messages that may
 //! have to be retransmitted until the peer shows that it has the keys.
 
+use std::collections::VecDeque;
+
 use multihop_core::Instant;
 use multihop_wire::tpa::{Body, Segment};
 
 use super::message::{Content, EncryptedSegment};
 use super::noise::TrafficKeys;
-use super::traffic::{Decryptor, Encryptor, Freshness, Rotation};
+use super::rekey::{Accepting, Offering, Rekey, Terms};
+use super::traffic::{Decryptor, Encryptor, Freshness};
+use crate::datagram::Entropy;
 use crate::protection::outcome::{Challenge, Unprotected};
 
 pub(super) struct Established {
@@ -16,6 +20,8 @@ pub(super) struct Established {
     decryptor: Decryptor,
     /// The end of the handshake, until the peer shows that it has the keys.
     unconfirmed: Option<Unconfirmed>,
+    terms: Terms,
+    rekey: Rekey,
 }
 
 /// What may have to be retransmitted until the peer shows that it has the keys.
@@ -35,15 +41,13 @@ pub(super) struct InitiatorCopies {
 }
 
 impl Established {
-    pub(super) fn new(
-        keys: TrafficKeys,
-        remote: u32,
-        unconfirmed: Option<Unconfirmed>,
-        rotation: Rotation,
-    ) -> Self {
-        let encryptor = Encryptor::new(keys.outgoing, rotation);
-        let decryptor = Decryptor::new(keys.incoming);
-        Self { remote, encryptor, decryptor, unconfirmed }
+    pub(super) fn new(keys: TrafficKeys, remote: u32, unconfirmed: Unconfirmed, terms: Terms) -> Self {
+        let (encryptor, decryptor) = (Encryptor::new(keys.outgoing), Decryptor::new(keys.incoming));
+        let rekey = match unconfirmed {
+            Unconfirmed::Initiator(_) => Rekey::Initiator(Offering::default()),
+            Unconfirmed::Responder(_) => Rekey::Responder(Accepting::default()),
+        };
+        Self { remote, encryptor, decryptor, unconfirmed: Some(unconfirmed), terms, rekey }
     }
 
     /// The answer that may have to be retransmitted.
@@ -77,14 +81,45 @@ impl Established {
         out: &mut Vec<u8>,
     ) {
         self.decryptor.forget_previous_key(now);
-        self.encryptor.encrypt(now, content, self.remote, self.decryptor.key_number(), emit, out);
+        self.encryptor.encrypt(content, self.remote, emit, out);
     }
 
+    /// The datagram that offers new keys, if it is time.
+    pub(super) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) -> Option<Vec<u8>> {
+        // One exchange at a time: the last one ends with the first datagram under its keys.
+        if self.unconfirmed.is_some() || self.decryptor.awaits_next() {
+            return None;
+        }
+        let (next, datagrams) = (self.encryptor.number() + 1, self.datagrams());
+        let Rekey::Initiator(offering) = &mut self.rekey else { return None };
+        let offer = offering.poll(now, &self.terms, next, datagrams, entropy)?;
+        self.encrypt_message(now, Content::Offer, &offer)
+    }
+
+    fn datagrams(&self) -> u64 {
+        self.encryptor.sent().saturating_add(self.decryptor.received())
+    }
+
+    /// The datagram around a message.
+    pub(super) fn encrypt_message(
+        &mut self,
+        now: Instant,
+        content: Content,
+        message: &[u8],
+    ) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        self.encrypt(now, content, |out| out.extend_from_slice(message), &mut out);
+        Some(out).filter(|out| !out.is_empty())
+    }
+
+    /// Takes something encrypted; what it causes goes to `replies`.
     pub(super) fn receive_data(
         &mut self,
         now: Instant,
         data: &EncryptedSegment<'_>,
         (from, to): (u16, u16),
+        entropy: &mut Entropy,
+        replies: &mut VecDeque<Vec<u8>>,
     ) -> Unprotected {
         let mut bytes = Vec::with_capacity(data.ciphertext.len());
         let Some(freshness) = self.decryptor.decrypt(now, data, &mut bytes) else {
@@ -93,15 +128,50 @@ impl Established {
         if freshness == Freshness::Duplicate {
             return Unprotected::Duplicate;
         }
-        self.encryptor.on_key_seen(data.seen);
         self.unconfirmed = None;
+        if let Rekey::Responder(accepting) = &mut self.rekey
+            && self.decryptor.number() > self.encryptor.number()
+            && let Some(key) = accepting.complete()
+        {
+            self.encryptor.replace(key);
+        }
         let number: Result<Challenge, _> = bytes.as_slice().try_into();
         match (data.content, number) {
             (Content::Segment, _) => Segment::parse_in_udp(&bytes, from, to)
                 .map_or(Unprotected::Ignored, |segment| Unprotected::Segment(segment, Some(freshness))),
             (Content::Challenge, Ok(number)) => Unprotected::Challenge(number),
             (Content::Response, Ok(number)) => Unprotected::Response(number, freshness),
-            (_, Err(_)) => Unprotected::Ignored,
+            (Content::Challenge | Content::Response, Err(_)) => Unprotected::Ignored,
+            (Content::Offer, _) => {
+                // An answer that has not left yet is enough.
+                let answer = self.on_offer(now, &bytes, entropy).filter(|_| replies.is_empty());
+                replies.extend(answer);
+                Unprotected::Rekey(freshness)
+            }
+            (Content::Accept, _) => {
+                self.on_accept(now, &bytes);
+                Unprotected::Rekey(freshness)
+            }
+        }
+    }
+
+    fn on_offer(&mut self, now: Instant, offer: &[u8], entropy: &mut Entropy) -> Option<Vec<u8>> {
+        let next = self.decryptor.number() + 1;
+        let Rekey::Responder(accepting) = &mut self.rekey else { return None };
+        let (answer, incoming) = accepting.on_offer(offer, &self.terms, next, entropy)?;
+        if let Some(incoming) = incoming {
+            self.decryptor.expect(incoming);
+        }
+        self.encrypt_message(now, Content::Accept, &answer)
+    }
+
+    /// The responder has the new keys, so that this end may use them.
+    fn on_accept(&mut self, now: Instant, answer: &[u8]) {
+        let datagrams = self.datagrams();
+        let Rekey::Initiator(offering) = &mut self.rekey else { return };
+        if let Some(keys) = offering.on_accept(now, answer, datagrams) {
+            self.decryptor.expect(keys.incoming);
+            self.encryptor.replace(keys.outgoing);
         }
     }
 
@@ -113,5 +183,17 @@ impl Established {
             }
             _ => Unprotected::Ignored,
         }
+    }
+}
+
+#[cfg(test)]
+impl Established {
+    pub(super) fn outgoing_key(&self) -> [u8; 32] {
+        self.encryptor.reveal()
+    }
+
+    /// From now on this end has other credentials.
+    pub(super) fn become_another(&mut self, credentials: &std::sync::Arc<super::credentials::Credentials>) {
+        self.terms.credentials = std::sync::Arc::clone(credentials);
     }
 }

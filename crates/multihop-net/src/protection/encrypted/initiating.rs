@@ -96,7 +96,7 @@ impl Initiating {
             };
             payload.resize(payload.len().max(SHORTEST - added), 0);
         }
-        let ticket = Ticket { initiator: self.index, cookie: self.cookie };
+        let ticket = Ticket::Hello { initiator: self.index, cookie: self.cookie };
         let mut hash = Blake2s256::new().chain_update(&self.seed[..]).chain_update(self.cookie);
         if let Some(key) = &self.listener {
             hash.update(key.as_bytes());

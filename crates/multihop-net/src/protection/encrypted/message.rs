@@ -40,18 +40,20 @@ pub(crate) enum Content {
     Challenge,
     /// The same number, which shows that the peer receives what is sent to that address.
     Response,
+    /// The first message of a handshake for new keys.
+    Offer,
+    /// Its second message.
+    Accept,
 }
 
-/// An encrypted segment, challenge or response.
+/// Something encrypted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct EncryptedSegment<'a> {
     pub(crate) content: Content,
     /// The sixteen bytes in front of the ciphertext, authenticated with it.
     pub(crate) header: &'a [u8; DATA_HEADER],
-    /// Which of its keys the sender used, modulo 16.
+    /// Which of its keys the sender used, modulo 256.
     pub(crate) key: u8,
-    /// The newest of the receiver's keys that the sender has seen, modulo 16.
-    pub(crate) seen: u8,
     /// The receiver's index.
     pub(crate) receiver: u32,
     /// The nonce.
@@ -108,7 +110,7 @@ impl<'a> SecureDatagram<'a> {
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (&[kind, variant, MARK, MARK], rest) = bytes.split_first_chunk()? else { return None };
         match (kind, variant) {
-            (HELLO, OLD_TOKEN | OLD_KEYS) => Some(Self::OtherHello { sender: index(rest)?.0 }),
+            (HELLO, OLDEST..=OLD) => Some(Self::OtherHello { sender: index(rest)?.0 }),
             (HELLO, _) if bytes.len() >= MIN_HELLO => {
                 let (sender, rest) = index(rest)?;
                 let (&cookie, noise) = rest.split_first_chunk()?;
@@ -126,20 +128,12 @@ impl<'a> SecureDatagram<'a> {
                 let (sender, noise) = index(rest)?;
                 Some(Self::Answer { receiver, sender, noise })
             }
-            (DATA | CHALLENGE | RESPONSE, keys) => {
+            (DATA | CHALLENGE | RESPONSE | OFFER | ACCEPT, key) => {
                 let content = Content::from_wire(kind)?;
                 let (header, ciphertext) = bytes.split_first_chunk()?;
                 let (receiver, rest) = index(rest)?;
                 let counter = u64::from_be_bytes(*rest.first_chunk()?);
-                Some(Self::Data(EncryptedSegment {
-                    content,
-                    header,
-                    key: keys >> 4,
-                    seen: keys & 0xf,
-                    receiver,
-                    counter,
-                    ciphertext,
-                }))
+                Some(Self::Data(EncryptedSegment { content, header, key, receiver, counter, ciphertext }))
             }
             (REFUSAL, reason) => {
                 let (receiver, []) = index(rest)? else { return None };
@@ -158,7 +152,7 @@ impl<'a> SecureDatagram<'a> {
                 out.extend_from_slice(noise);
             }
             // Whatever else it says, nobody reads it.
-            Self::OtherHello { sender } => put(out, HELLO, OLD_KEYS, sender),
+            Self::OtherHello { sender } => put(out, HELLO, OLD, sender),
             Self::CookieReply { receiver, cookie, key } => {
                 put(out, COOKIE, 0, receiver);
                 out.extend_from_slice(&cookie);
@@ -169,8 +163,8 @@ impl<'a> SecureDatagram<'a> {
                 out.extend_from_slice(&sender.to_be_bytes());
                 out.extend_from_slice(noise);
             }
-            Self::Data(EncryptedSegment { content, key, seen, receiver, counter, ciphertext, .. }) => {
-                out.extend_from_slice(&data_header(content, key, seen, receiver, counter));
+            Self::Data(EncryptedSegment { content, key, receiver, counter, ciphertext, .. }) => {
+                out.extend_from_slice(&data_header(content, key, receiver, counter));
                 out.extend_from_slice(ciphertext);
             }
             Self::Refusal { receiver, reason } => put(out, REFUSAL, reason.to_wire(), receiver),
@@ -179,15 +173,8 @@ impl<'a> SecureDatagram<'a> {
 }
 
 /// The header of an encrypted segment.
-pub(crate) fn data_header(
-    content: Content,
-    key: u8,
-    seen: u8,
-    receiver: u32,
-    counter: u64,
-) -> [u8; DATA_HEADER] {
-    let kind = content.to_wire();
-    let mut header = [kind, key << 4 | seen & 0xf, MARK, MARK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+pub(crate) fn data_header(content: Content, key: u8, receiver: u32, counter: u64) -> [u8; DATA_HEADER] {
+    let mut header = [content.to_wire(), key, MARK, MARK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     header[4..8].copy_from_slice(&receiver.to_be_bytes());
     header[8..].copy_from_slice(&counter.to_be_bytes());
     header
@@ -199,6 +186,8 @@ impl Content {
             DATA => Some(Self::Segment),
             CHALLENGE => Some(Self::Challenge),
             RESPONSE => Some(Self::Response),
+            OFFER => Some(Self::Offer),
+            ACCEPT => Some(Self::Accept),
             _ => None,
         }
     }
@@ -208,6 +197,8 @@ impl Content {
             Self::Segment => DATA,
             Self::Challenge => CHALLENGE,
             Self::Response => RESPONSE,
+            Self::Offer => OFFER,
+            Self::Accept => ACCEPT,
         }
     }
 }
@@ -215,18 +206,18 @@ impl Content {
 impl Pattern {
     const fn from_wire(byte: u8) -> Option<Self> {
         match byte {
-            3 => Some(Self::Token),
-            4 => Some(Self::Keys),
-            5 => Some(Self::KeysShared),
+            6 => Some(Self::Token),
+            7 => Some(Self::Keys),
+            8 => Some(Self::KeysShared),
             _ => None,
         }
     }
 
     const fn to_wire(self) -> u8 {
         match self {
-            Self::Token => 3,
-            Self::Keys => 4,
-            Self::KeysShared => 5,
+            Self::Token => 6,
+            Self::Keys => 7,
+            Self::KeysShared => 8,
         }
     }
 }
@@ -289,10 +280,12 @@ const DATA: u8 = 5;
 const REFUSAL: u8 = 6;
 const CHALLENGE: u8 = 7;
 const RESPONSE: u8 = 8;
+const OFFER: u8 = 9;
+const ACCEPT: u8 = 10;
 
-/// The variants of hellos of version 1.
-const OLD_TOKEN: u8 = 1;
-const OLD_KEYS: u8 = 2;
+/// The variants of hellos of versions 1 and 2.
+const OLDEST: u8 = 1;
+const OLD: u8 = 5;
 
 #[cfg(test)]
 mod tests {
@@ -312,8 +305,7 @@ mod tests {
         let data = |ciphertext| EncryptedSegment {
             content: Content::Segment,
             header: &[5, 0x12, 255, 255, 0, 0, 0, 7, 1, 2, 3, 4, 5, 6, 7, 8],
-            key: 1,
-            seen: 2,
+            key: 0x12,
             receiver: 7,
             counter: 0x0102_0304_0506_0708,
             ciphertext,
@@ -336,8 +328,8 @@ mod tests {
     }
 
     #[test]
-    fn a_hello_of_version_1_is_recognised() {
-        for variant in [1, 2] {
+    fn a_hello_of_an_earlier_version_is_recognised() {
+        for variant in 1..=5 {
             let old = [&[1, variant, 255, 255, 0, 0, 0, 7][..], &[0; 152]].concat();
             assert_eq!(SecureDatagram::parse(&old), Some(SecureDatagram::OtherHello { sender: 7 }));
         }
@@ -354,7 +346,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_parsed_datagram_emits_the_same_bytes_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..10, variant: u8) {
+        fn a_parsed_datagram_emits_the_same_bytes_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..12, variant: u8) {
             datagram.splice(0..0, [kind, variant, 255, 255]);
             match SecureDatagram::parse(&datagram) {
                 None | Some(SecureDatagram::OtherHello { .. }) => {}

@@ -7,6 +7,7 @@ mod established;
 mod initiating;
 pub(crate) mod message;
 mod noise;
+mod rekey;
 mod seal;
 pub(crate) mod session;
 mod traffic;

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 use super::message::Pattern;
 use super::traffic::TrafficKey;
 use crate::keys::{Identity, PublicKey, SharedKey, Token};
+use crate::primitives;
 use crate::protection::cookie::Cookie;
 
 /// How this end proves its identity.
@@ -24,15 +25,16 @@ pub(crate) enum Proof {
 /// One end of a handshake that is in progress.
 pub(crate) struct NoiseHandshake(HandshakeState);
 
-/// What both ends of a handshake must agree on, so that a first message is of no use elsewhere: the index that the
-/// initiator chose, and the cookie that the listener made for its address.
+/// What both ends of a handshake must agree on, so that a first message is of no use elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ticket {
-    pub(crate) initiator: u32,
-    pub(crate) cookie: Cookie,
+pub(crate) enum Ticket {
+    /// For a new connection: the index that the initiator chose, and the cookie that the listener made for its address.
+    Hello { initiator: u32, cookie: Cookie },
+    /// For new keys of an open connection: their number, and the hash of the first handshake.
+    Rekey { number: u64, binding: HandshakeHash },
 }
 
-/// The first keys of an established connection.
+/// Keys for both directions of a connection.
 pub(crate) struct TrafficKeys {
     pub(crate) outgoing: TrafficKey,
     pub(crate) incoming: TrafficKey,
@@ -61,6 +63,15 @@ impl Proof {
             Self::Token(_) => Pattern::Token,
             Self::Keys(_, None) => Pattern::Keys,
             Self::Keys(_, Some(_)) => Pattern::KeysShared,
+        }
+    }
+}
+
+impl Ticket {
+    fn prologue(&self) -> Vec<u8> {
+        match self {
+            Self::Hello { initiator, cookie } => [PROLOGUE, &initiator.to_be_bytes(), cookie].concat(),
+            Self::Rekey { number, binding } => [PROLOGUE_REKEY, &number.to_be_bytes(), binding].concat(),
         }
     }
 }
@@ -133,7 +144,7 @@ fn build(
         Proof::Keys(_, None) => "Noise_IK_25519_ChaChaPoly_BLAKE2s",
         Proof::Keys(_, Some(_)) => "Noise_IKpsk0_25519_ChaChaPoly_BLAKE2s",
     };
-    let prologue = [PROLOGUE, &ticket.initiator.to_be_bytes(), &ticket.cookie].concat();
+    let prologue = ticket.prologue();
     let resolver = Box::new(Resolver(ephemeral.clone()));
     let builder = Builder::with_resolver(name.parse().expect("snow knows it"), resolver).prologue(&prologue);
     let psk = proof.psk();
@@ -165,7 +176,7 @@ impl CryptoResolver for Resolver {
     }
 
     fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
-        DefaultResolver.resolve_dh(choice)
+        matches!(choice, DHChoice::Curve25519).then(primitives::curve25519)
     }
 
     fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn Hash>> {
@@ -173,7 +184,7 @@ impl CryptoResolver for Resolver {
     }
 
     fn resolve_cipher(&self, choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
-        DefaultResolver.resolve_cipher(choice)
+        primitives::cipher(choice)
     }
 }
 
@@ -186,7 +197,8 @@ impl Random for FixedRandom {
 }
 
 /// Protocol and version: both ends must agree on them.
-const PROLOGUE: &[u8] = b"multihop TPA sealed 2";
+const PROLOGUE: &[u8] = b"multihop TPA sealed 3";
+const PROLOGUE_REKEY: &[u8] = b"multihop TPA rekey 3";
 /// An ephemeral key, a static one with its tag, and a tag.
 const MOST_ADDED: usize = 32 + 48 + 16;
 
@@ -218,7 +230,7 @@ mod tests {
     }
 
     fn ticket(initiator: u32) -> Ticket {
-        Ticket { initiator, cookie: [7; 16] }
+        Ticket::Hello { initiator, cookie: [7; 16] }
     }
 
     /// Both ends, of which the initiator knows the listener's key.
@@ -271,8 +283,10 @@ mod tests {
                 Proof::Keys(_, None) => keys(3),
                 Proof::Keys(_, Some(_)) => shared(2, 8),
             };
-            let another_cookie = Ticket { cookie: [8; 16], ..ticket(7) };
-            for (proof, ticket) in [(&other, ticket(7)), (&two, ticket(8)), (&two, another_cookie)] {
+            let another_cookie = Ticket::Hello { initiator: 7, cookie: [8; 16] };
+            let rekey = Ticket::Rekey { number: 1, binding: [7; 32] };
+            let wrong = [(&other, ticket(7)), (&two, ticket(8)), (&two, another_cookie), (&two, rekey)];
+            for (proof, ticket) in wrong {
                 assert_eq!(NoiseHandshake::respond(proof, ticket, &ephemeral(2)).read(&hello), None);
             }
         }

@@ -13,7 +13,9 @@ use super::established::{Established, InitiatorCopies, Unconfirmed};
 use super::initiating::Initiating;
 use super::message::{Content, SecureDatagram};
 use super::noise::{Ephemeral, HandshakeHash, NoiseHandshake, Proof, Ticket};
+use super::rekey::Terms;
 use super::seal;
+use crate::datagram::Entropy;
 use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
@@ -97,7 +99,7 @@ impl Session {
         port: u16,
     ) -> Result<(Self, Segment), Rejection> {
         let remote = hello.sender;
-        let ticket = Ticket { initiator: remote, cookie: hello.cookie };
+        let ticket = Ticket::Hello { initiator: remote, cookie: hello.cookie };
         let noise = match &credentials.proof {
             Proof::Token(_) => hello.noise,
             Proof::Keys(identity, _) => {
@@ -174,9 +176,14 @@ impl Session {
     /// The datagram that carries a challenge or the response to one, if the connection is established.
     pub(crate) fn probe(&mut self, now: Instant, content: Content, number: &Challenge) -> Option<Vec<u8>> {
         let Stage::Established(established) = &mut self.stage else { return None };
-        let mut out = Vec::new();
-        established.encrypt(now, content, |out| out.extend_from_slice(number), &mut out);
-        Some(out).filter(|out| !out.is_empty())
+        established.encrypt_message(now, content, number)
+    }
+
+    /// Offers new keys if it is time.
+    pub(crate) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) {
+        if let Stage::Established(established) = &mut self.stage {
+            self.pending.extend(established.refresh(now, entropy));
+        }
     }
 
     /// Takes a datagram. `ports` are the peer's and ours; `is_from_peer` says whether it comes from the peer's last
@@ -187,10 +194,11 @@ impl Session {
         message: SecureDatagram<'_>,
         is_from_peer: bool,
         ports: (u16, u16),
+        entropy: &mut Entropy,
     ) -> Unprotected {
         match (message, &mut self.stage) {
             (SecureDatagram::Data(data), Stage::Established(established)) => {
-                established.receive_data(now, &data, ports)
+                established.receive_data(now, &data, ports, entropy, &mut self.pending)
             }
             // Only encrypted segments may come from another address.
             _ if !is_from_peer => Unprotected::Ignored,
@@ -259,10 +267,11 @@ impl Session {
     }
 
     fn establish(&mut self, handshake: NoiseHandshake, remote: u32, unconfirmed: Unconfirmed) {
-        self.binding = Some(handshake.hash());
+        let binding = handshake.hash();
+        self.binding = Some(binding);
         self.stage = handshake.into_keys().map_or(Stage::Failed, |keys| {
-            let rotation = self.credentials.rotation;
-            Stage::Established(Box::new(Established::new(keys, remote, Some(unconfirmed), rotation)))
+            let terms = Terms { credentials: Arc::clone(&self.credentials), peer: self.peer_key, binding };
+            Stage::Established(Box::new(Established::new(keys, remote, unconfirmed, terms)))
         });
     }
 }

@@ -1,25 +1,25 @@
-//! The keys of an established connection: a counter for each datagram, and a new key from time to time.
+//! The keys of an established connection: a counter for each datagram, and new keys from time to time.
 //!
-//! Each direction has a chain of keys. Each key is derived from the one before, and does not reveal it
-//! (Noise, section 4.2, `REKEY`). A datagram names its key. The sender takes the next key only after the
-//! peer has shown that it has the current one, so a receiver never has to search for a key.
+//! A datagram names its key by number. A sender takes new keys only when the receiver has them as well, so that a
+//! receiver never has to search for a key, and data does not wait. How both ends agree on new keys is in
+//! [`rekey`](super::rekey).
 
-use chacha20poly1305::aead::{AeadInPlace, KeyInit};
-use chacha20poly1305::{ChaCha20Poly1305, Nonce, Tag};
+use chacha20poly1305::{Nonce, Tag};
 use multihop_core::{Duration, Instant};
 use zeroize::Zeroizing;
 
 use super::message::{Content, EncryptedSegment, data_header};
 use super::window::ReplayWindow;
+use crate::primitives::Aead;
 
 /// One key of a chain.
 #[derive(Clone)]
 pub(crate) struct TrafficKey(Zeroizing<[u8; 32]>);
 
-/// When a sender changes to its next key.
+/// When a connection gets new keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rotation {
-    /// After this many datagrams.
+    /// After this many datagrams in both directions together.
     pub(crate) datagrams: u64,
     /// After this time.
     pub(crate) age: Duration,
@@ -28,23 +28,19 @@ pub(crate) struct Rotation {
 /// Encrypts what this end sends.
 pub(crate) struct Encryptor {
     key: TrafficKey,
-    /// Number of the key in its chain.
+    /// Number of the key.
     number: u64,
-    /// The peer has shown that it has this key.
-    is_seen: bool,
-    since: Option<Instant>,
-    /// The counter of the first datagram under this key.
-    first: u64,
     /// The counter of the next datagram.
     counter: u64,
-    rotation: Rotation,
 }
 
 /// Decrypts what the peer sends.
 pub(crate) struct Decryptor {
     key: TrafficKey,
-    /// Number of the key in its chain.
+    /// Number of the key.
     number: u64,
+    /// The key after it, until a datagram under it arrives.
+    next: Option<TrafficKey>,
     /// The key before, for datagrams that are late, and when it is deleted.
     previous: Option<(TrafficKey, Instant)>,
     window: ReplayWindow,
@@ -66,22 +62,13 @@ impl TrafficKey {
         Self(Zeroizing::new(key))
     }
 
-    /// `REKEY(k)`: the ciphertext of 32 zeros under the highest nonce, without its tag.
-    fn next(&self) -> Self {
-        let mut next = Zeroizing::new([0; 32]);
-        self.cipher()
-            .encrypt_in_place_detached(&nonce(u64::MAX), &[], &mut next[..])
-            .expect("32 bytes are not too long");
-        Self(next)
-    }
-
     #[cfg(test)]
     pub(super) fn reveal(&self) -> [u8; 32] {
         *self.0
     }
 
-    fn cipher(&self) -> ChaCha20Poly1305 {
-        ChaCha20Poly1305::new((&*self.0).into())
+    fn cipher(&self) -> Aead {
+        Aead::new(&self.0)
     }
 }
 
@@ -91,60 +78,76 @@ impl Rotation {
 }
 
 impl Encryptor {
-    pub(crate) fn new(key: TrafficKey, rotation: Rotation) -> Self {
-        Self { key, number: 0, is_seen: false, since: None, first: 0, counter: 0, rotation }
+    pub(crate) fn new(key: TrafficKey) -> Self {
+        Self { key, number: 0, counter: 0 }
     }
 
-    /// Appends the datagram around `content` to `out`, which `emit` writes; `seen` is the number of the newest key that
-    /// has arrived. `None` once the counters are used up.
+    /// Appends the datagram around `content` to `out`, which `emit` writes. `None` once the counters are used up.
     pub(crate) fn encrypt(
         &mut self,
-        now: Instant,
         content: Content,
         receiver: u32,
-        seen: u64,
         emit: impl FnOnce(&mut Vec<u8>),
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        self.rotate(now);
-        // The highest nonce is reserved for REKEY.
+        // The highest nonce is reserved (Noise, section 5.1).
         let counter = Some(self.counter).filter(|counter| *counter < u64::MAX)?;
         self.counter += 1;
-        let header = data_header(content, low(self.number), low(seen), receiver, counter);
+        let header = data_header(content, low(self.number), receiver, counter);
         out.extend_from_slice(&header);
         let start = out.len();
         emit(out);
         let cipher = self.key.cipher();
-        let tag = cipher.encrypt_in_place_detached(&nonce(counter), &header, &mut out[start..]).ok()?;
+        let tag = cipher.encrypt(&nonce(counter), &header, &mut out[start..]).ok()?;
         out.extend_from_slice(&tag);
         Some(())
     }
 
-    /// The peer reports the newest of our keys that it has seen.
-    pub(crate) fn on_key_seen(&mut self, seen: u8) {
-        self.is_seen |= seen == low(self.number);
+    /// The number of the current key.
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
     }
 
-    fn rotate(&mut self, now: Instant) {
-        let since = *self.since.get_or_insert(now);
-        let is_worn =
-            self.counter - self.first >= self.rotation.datagrams || now >= since + self.rotation.age;
-        if is_worn && self.is_seen {
-            self.key = self.key.next();
-            self.number += 1;
-            (self.is_seen, self.since, self.first) = (false, Some(now), self.counter);
-        }
+    /// Datagrams sent.
+    pub(crate) const fn sent(&self) -> u64 {
+        self.counter
+    }
+
+    #[cfg(test)]
+    pub(super) fn reveal(&self) -> [u8; 32] {
+        self.key.reveal()
+    }
+
+    /// Uses the next key from now on.
+    pub(crate) fn replace(&mut self, key: TrafficKey) {
+        self.key = key;
+        self.number += 1;
     }
 }
 
 impl Decryptor {
     pub(crate) fn new(key: TrafficKey) -> Self {
-        Self { key, number: 0, previous: None, window: ReplayWindow::new() }
+        Self { key, number: 0, next: None, previous: None, window: ReplayWindow::new() }
     }
 
-    /// The number of the newest key that has arrived.
-    pub(crate) fn key_number(&self) -> u64 {
+    /// The number of the newest key under which a datagram has arrived.
+    pub(crate) const fn number(&self) -> u64 {
         self.number
+    }
+
+    /// The highest counter that has arrived, plus one.
+    pub(crate) const fn received(&self) -> u64 {
+        self.window.end()
+    }
+
+    /// Accepts datagrams under the next key as well.
+    pub(crate) fn expect(&mut self, next: TrafficKey) {
+        self.next = Some(next);
+    }
+
+    /// Whether no datagram under the next key has arrived yet.
+    pub(crate) const fn awaits_next(&self) -> bool {
+        self.next.is_some()
     }
 
     /// Appends the segment to `out` if the datagram is authentic and new. An authentic duplicate appends
@@ -160,12 +163,12 @@ impl Decryptor {
             return None;
         }
         let start = out.len();
-        // Four bits name the key: the current, the next or the previous one.
+        // Eight bits name the key: the current, the next or the previous one.
         match data.key {
             key if key == low(self.number) => open_with(&self.key, data, out)?,
             key if key == low(self.number + 1) => {
-                let next = self.key.next();
-                open_with(&next, data, out)?;
+                open_with(self.next.as_ref()?, data, out)?;
+                let next = self.next.take()?;
                 let previous = std::mem::replace(&mut self.key, next);
                 self.previous = Some((previous, now + LATE));
                 self.number += 1;
@@ -199,12 +202,8 @@ fn open_with(key: &TrafficKey, data: &EncryptedSegment<'_>, out: &mut Vec<u8>) -
     let (text, tag) = data.ciphertext.split_at_checked(data.ciphertext.len().checked_sub(TAG)?)?;
     let start = out.len();
     out.extend_from_slice(text);
-    let opened = key.cipher().decrypt_in_place_detached(
-        &nonce(data.counter),
-        data.header,
-        &mut out[start..],
-        Tag::from_slice(tag),
-    );
+    let opened =
+        key.cipher().decrypt(&nonce(data.counter), data.header, &mut out[start..], Tag::from_slice(tag));
     if opened.is_err() {
         out.truncate(start);
     }
@@ -220,7 +219,7 @@ fn nonce(counter: u64) -> Nonce {
 
 /// The part of a key's number that datagrams carry.
 fn low(number: u64) -> u8 {
-    u8::try_from(number & 0xf).expect("four bits")
+    u8::try_from(number & 0xff).expect("eight bits")
 }
 
 /// Bytes of a tag.
@@ -238,8 +237,6 @@ mod tests {
     use super::Freshness::{Duplicate, Late, Newest};
     use super::*;
 
-    const ROTATION: Rotation = Rotation { datagrams: 4, age: Duration::from_secs(60) };
-
     /// Both ends of one connection.
     struct BothEnds {
         now: Instant,
@@ -250,15 +247,15 @@ mod tests {
     impl BothEnds {
         fn new() -> Self {
             let (one, two) = (TrafficKey::new([1; 32]), TrafficKey::new([2; 32]));
-            let encryptors = [Encryptor::new(one.clone(), ROTATION), Encryptor::new(two.clone(), ROTATION)];
+            let encryptors = [Encryptor::new(one.clone()), Encryptor::new(two.clone())];
             Self { now: Instant::ZERO, encryptors, decryptors: [Decryptor::new(two), Decryptor::new(one)] }
         }
 
         /// A datagram from one end.
         fn encrypt(&mut self, end: usize, text: &[u8]) -> Vec<u8> {
-            let (mut out, seen) = (Vec::new(), self.decryptors[end].key_number());
+            let mut out = Vec::new();
             self.encryptors[end]
-                .encrypt(self.now, Content::Segment, 7, seen, |out| out.extend_from_slice(text), &mut out)
+                .encrypt(Content::Segment, 7, |out| out.extend_from_slice(text), &mut out)
                 .unwrap();
             assert_eq!(out.len(), text.len() + usize::from(OVERHEAD));
             out
@@ -269,7 +266,6 @@ mod tests {
             let Some(SecureDatagram::Data(data)) = SecureDatagram::parse(datagram) else { return None };
             let mut out = Vec::new();
             let freshness = self.decryptors[end].decrypt(self.now, &data, &mut out)?;
-            self.encryptors[end].on_key_seen(data.seen);
             Some((out, freshness))
         }
 
@@ -278,6 +274,14 @@ mod tests {
                 let datagram = self.encrypt(end, b"text");
                 assert_eq!(self.decrypt(1 - end, &datagram), Some((b"text".to_vec(), Newest)));
             }
+        }
+
+        /// This end gets a new key, and the other one expects it.
+        fn replace(&mut self, end: usize) {
+            let number = u8::try_from(self.encryptors[end].number).unwrap();
+            let key = TrafficKey::new([10 + number; 32]);
+            self.decryptors[1 - end].expect(key.clone());
+            self.encryptors[end].replace(key);
         }
     }
 
@@ -306,31 +310,18 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_replaced_by_count_once_the_peer_has_it() {
+    fn a_receiver_takes_the_next_key_with_the_first_datagram_under_it() {
         let mut ends = BothEnds::new();
-        for _ in 0..10 {
-            ends.encrypt(0, b"lost");
+        for n in 1..40 {
+            ends.exchange();
+            ends.replace(0);
+            assert!(ends.decryptors[1].awaits_next());
+            assert_eq!(ends.decryptors[1].number, n - 1);
+            ends.exchange();
+            assert!(!ends.decryptors[1].awaits_next());
+            assert_eq!((ends.encryptors[0].number, ends.decryptors[1].number), (n, n));
         }
-        assert_eq!(ends.encryptors[0].number, 0, "the peer has not shown that it has this key");
-        ends.exchange();
-        ends.exchange();
-        assert_eq!(ends.encryptors[0].number, 1);
-        (0..40).for_each(|_| ends.exchange());
-        // One end has sent 52 in all, 42 of them after the first that arrived; the other 42.
-        assert_eq!((ends.encryptors[0].number, ends.encryptors[1].number), (11, 10));
-        assert_eq!((ends.decryptors[1].number, ends.decryptors[0].number), (11, 10));
-    }
-
-    #[test]
-    fn a_key_is_replaced_by_age() {
-        let mut ends = BothEnds::new();
-        ends.exchange();
-        ends.now += Duration::from_secs(59);
-        ends.exchange();
-        assert_eq!(ends.encryptors[0].number, 0);
-        ends.now += Duration::from_secs(1);
-        ends.exchange();
-        assert_eq!((ends.encryptors[0].number, ends.encryptors[1].number), (1, 1));
+        assert_eq!((ends.encryptors[1].number, ends.decryptors[0].number), (0, 0), "the other direction");
     }
 
     #[test]
@@ -338,7 +329,7 @@ mod tests {
         let mut ends = BothEnds::new();
         ends.exchange();
         let late = [ends.encrypt(0, b"a"), ends.encrypt(0, b"b")];
-        ends.now += Duration::from_secs(60);
+        ends.replace(0);
         ends.exchange();
         assert_eq!(ends.decryptors[1].number, 1);
         ends.now += Duration::from_millis(9_999);
@@ -352,19 +343,16 @@ mod tests {
     fn a_forged_datagram_does_not_advance_the_key() {
         let mut ends = BothEnds::new();
         ends.exchange();
-        let mut forged = ends.encrypt(0, b"text");
-        forged[1] = 0x10;
-        assert_eq!(ends.decrypt(1, &forged), None);
-        assert_eq!(ends.decryptors[1].number, 0);
-        ends.exchange();
-    }
-
-    #[test]
-    fn the_next_key_is_that_of_noise_rekey() {
-        // The second block of ChaCha20 (RFC 8439, section 2.3) under the highest nonce, computed separately.
-        let next = TrafficKey::new([1; 32]).next();
-        assert_eq!(next.0[..8], NEXT);
-        assert_ne!(next.next().0[..8], NEXT);
+        for expects in [false, true] {
+            let mut forged = ends.encrypt(0, b"text");
+            if expects {
+                ends.decryptors[1].expect(TrafficKey::new([9; 32]));
+            }
+            forged[1] = 1;
+            assert_eq!(ends.decrypt(1, &forged), None);
+            assert_eq!(ends.decryptors[1].number, 0);
+            ends.exchange();
+        }
     }
 
     proptest! {
@@ -390,6 +378,7 @@ mod tests {
                             prop_assert!(delivered.insert(text), "twice");
                         }
                     }
+                    7 if !ends.decryptors[1 - end].awaits_next() => ends.replace(end),
                     _ => ends.now += Duration::from_secs(7),
                 }
             }
@@ -402,6 +391,4 @@ mod tests {
             }
         }
     }
-
-    const NEXT: [u8; 8] = [0x6c, 0xfb, 0x2b, 0x96, 0x4e, 0xd4, 0x04, 0xce];
 }

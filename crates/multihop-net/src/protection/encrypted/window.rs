@@ -18,6 +18,11 @@ impl ReplayWindow {
         Self { end: 0, words: [0; WORDS] }
     }
 
+    /// The highest counter seen, plus one.
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Whether the counter is known not to have been seen.
     pub(crate) fn is_new(&self, counter: u64) -> bool {
         if counter >= self.end {

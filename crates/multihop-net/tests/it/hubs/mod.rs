@@ -14,6 +14,7 @@ mod attacks;
 mod failures;
 mod floods;
 mod moves;
+mod rekey;
 mod silence;
 mod transfers;
 
@@ -33,6 +34,8 @@ struct Net {
     rng: Rng,
     /// Share of datagrams of which a bit is changed.
     corruption: f64,
+    /// Datagrams that are lost.
+    is_lost: fn(&Packet) -> bool,
     /// All datagrams sent, while an eavesdropper records them.
     heard: Option<Vec<Packet>>,
     /// Bytes sent to each address that does not belong to a hub.
@@ -63,7 +66,8 @@ impl Net {
         let (now, hubs) = (Instant::ZERO, BTreeMap::new());
         let path_mtu = Arc::new(AtomicU16::new(1500));
         let (astray, heard, moved, ttl, broken) = (BTreeMap::new(), None, None, None, None);
-        Self { now, hubs, link, rng, corruption: 0.0, heard, astray, moved, ttl, broken, path_mtu }
+        let is_lost = |_: &Packet| false;
+        Self { now, hubs, link, rng, corruption: 0.0, is_lost, heard, astray, moved, ttl, broken, path_mtu }
     }
 
     fn quiet(seed: u64) -> Self {
@@ -169,7 +173,9 @@ impl Net {
                     }
                     continue;
                 }
-                self.link.handle(self.now, packet);
+                if !(self.is_lost)(&packet) {
+                    self.link.handle(self.now, packet);
+                }
             }
             while hub.poll_event().is_some() {}
         }

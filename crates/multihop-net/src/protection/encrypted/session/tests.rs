@@ -35,6 +35,10 @@ fn key(n: u8) -> PublicKey {
     Identity::from_secret([n; 32]).public()
 }
 
+fn entropy(seed: u8) -> Entropy {
+    Box::new(move |bytes| bytes.fill(seed))
+}
+
 fn at_ms(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
@@ -68,7 +72,13 @@ impl Session {
 
     fn deliver(&mut self, now: Instant, datagram: &[u8]) -> Unprotected {
         let message = SecureDatagram::parse(datagram).expect("a message");
-        self.receive(now, message, true, PORTS)
+        self.receive(now, message, true, PORTS, &mut entropy(1))
+    }
+
+    /// The offer of new keys that is due.
+    fn offer(&mut self, now: Instant, seed: u8) -> Option<Vec<u8>> {
+        self.refresh(now, &mut entropy(seed));
+        self.pop_pending()
     }
 
     fn respond_to(credentials: &Arc<Credentials>, hello: &[u8]) -> Result<(Self, Segment), Rejection> {
@@ -316,12 +326,18 @@ fn only_segments_may_come_from_another_address() {
     for (one, two) in both() {
         let (mut initiator, mut responder, answer) = answered(&one, &two);
         let message = SecureDatagram::parse(&answer).unwrap();
-        assert_eq!(initiator.receive(at_ms(0), message, false, PORTS), Unprotected::Ignored);
+        assert_eq!(initiator.receive(at_ms(0), message, false, PORTS, &mut entropy(1)), Unprotected::Ignored);
         initiator.deliver(at_ms(0), &answer);
         let confirm = initiator.transmit(at_ms(0), &ack()).remove(0);
         responder.deliver(at_ms(0), &confirm);
         let moved = initiator.transmit(at_ms(0), &data(b"x")).remove(0);
-        let received = responder.receive(at_ms(0), SecureDatagram::parse(&moved).unwrap(), false, PORTS);
+        let received = responder.receive(
+            at_ms(0),
+            SecureDatagram::parse(&moved).unwrap(),
+            false,
+            PORTS,
+            &mut entropy(1),
+        );
         assert_eq!(received, Unprotected::Segment(data(b"x"), NEWEST));
     }
 }
@@ -338,9 +354,145 @@ fn no_datagram_during_a_handshake_panics() {
     ];
     for message in empty {
         for end in [&mut initiator, &mut responder] {
-            assert_eq!(end.receive(at_ms(0), message, true, PORTS), Unprotected::Ignored);
+            assert_eq!(end.receive(at_ms(0), message, true, PORTS, &mut entropy(1)), Unprotected::Ignored);
         }
     }
     assert_eq!(initiator.refusal(), Some(Error::Declined(Reason::WantsPlain)));
     assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Segment(syn_ack(), None));
+}
+
+/// Data in both directions, which arrives; the numbers of the keys that it was under.
+fn exchange(initiator: &mut Session, responder: &mut Session) -> (u8, u8) {
+    let there = initiator.transmit(at_ms(0), &data(b"there")).remove(0);
+    assert_eq!(responder.deliver(at_ms(0), &there), Unprotected::Segment(data(b"there"), NEWEST));
+    let back = responder.transmit(at_ms(0), &ack()).remove(0);
+    assert_eq!(initiator.deliver(at_ms(0), &back), Unprotected::Segment(ack(), NEWEST));
+    (there[1], back[1])
+}
+
+const REKEY: Unprotected = Unprotected::Rekey(Freshness::Newest);
+
+/// Both ends after enough datagrams for new keys.
+fn worn(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session) {
+    let (mut initiator, mut responder) = open(one, two);
+    assert_eq!(exchange(&mut initiator, &mut responder), (0, 0));
+    assert_eq!(initiator.offer(at_ms(0), 5), None, "too early");
+    for _ in 0..4 {
+        exchange(&mut initiator, &mut responder);
+    }
+    (initiator, responder)
+}
+
+#[test]
+fn an_offer_and_its_answer_replace_the_keys_of_both_directions() {
+    for (one, two) in both() {
+        let (mut initiator, mut responder) = worn(&one, &two);
+        for number in 0..3 {
+            let offer = initiator.offer(at_ms(0), 5).unwrap();
+            assert_eq!(responder.deliver(at_ms(0), &offer), REKEY);
+            let answer = responder.pop_pending().unwrap();
+            assert_eq!(exchange(&mut initiator, &mut responder), (number, number), "data does not wait");
+            assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Rekey(Freshness::Late));
+            assert_eq!(exchange(&mut initiator, &mut responder), (number + 1, number + 1));
+            assert_eq!(initiator.offer(at_ms(0), 5), None);
+            for _ in 0..4 {
+                exchange(&mut initiator, &mut responder);
+            }
+        }
+    }
+}
+
+#[test]
+fn only_the_initiator_offers_and_only_the_responder_accepts() {
+    for (one, two) in both() {
+        let (mut initiator, mut responder) = worn(&one, &two);
+        assert_eq!(responder.offer(at_ms(0), 5), None);
+        let (mut other, mut third) = worn(&one, &two);
+        let offer = initiator.offer(at_ms(0), 5).unwrap();
+        third.deliver(at_ms(0), &other.offer(at_ms(0), 6).unwrap());
+        // Messages that a peer sends in the wrong role.
+        let (Stage::Established(bad), Stage::Established(worse)) = (&mut responder.stage, &mut other.stage)
+        else {
+            panic!("not established")
+        };
+        let wrong = bad.encrypt_message(at_ms(0), Content::Offer, &[0; 104]).unwrap();
+        let useless = worse.encrypt_message(at_ms(0), Content::Accept, &[0; 56]).unwrap();
+        assert_eq!(initiator.deliver(at_ms(0), &wrong), REKEY);
+        assert_eq!(initiator.pop_pending(), None);
+        assert_eq!(third.deliver(at_ms(0), &useless), REKEY);
+        responder.deliver(at_ms(0), &offer);
+        initiator.deliver(at_ms(0), &responder.pop_pending().unwrap());
+        assert_eq!(exchange(&mut initiator, &mut responder), (1, 1));
+    }
+}
+
+#[test]
+fn lost_late_and_repeated_messages_about_keys_do_no_harm() {
+    for (one, two) in both() {
+        let (mut initiator, mut responder) = worn(&one, &two);
+        let lost = initiator.offer(at_ms(0), 5).unwrap();
+        assert_eq!(initiator.offer(at_ms(999), 6), None);
+        let offer = initiator.offer(at_ms(1000), 6).unwrap();
+        assert_eq!(responder.deliver(at_ms(1000), &offer), REKEY);
+        responder.pop_pending().expect("this answer is lost");
+        exchange(&mut initiator, &mut responder);
+        let again = initiator.offer(at_ms(2000), 7).unwrap();
+        assert_eq!(responder.deliver(at_ms(2000), &again), REKEY);
+        let answer = responder.pop_pending().unwrap();
+        // The first offer arrives after all.
+        assert_eq!(responder.deliver(at_ms(2000), &lost), Unprotected::Rekey(Freshness::Late));
+        let other = responder.pop_pending().unwrap();
+        assert_eq!(initiator.deliver(at_ms(2000), &answer), REKEY);
+        assert_eq!(initiator.deliver(at_ms(2000), &other), REKEY, "of no use any more");
+        for replayed in [&offer, &again, &lost] {
+            assert_eq!(responder.deliver(at_ms(2001), replayed), Unprotected::Duplicate);
+        }
+        assert_eq!(exchange(&mut initiator, &mut responder), (1, 1));
+        for replayed in [&offer, &again, &lost, &answer] {
+            for end in [&mut initiator, &mut responder] {
+                let outcome = end.deliver(at_ms(2002), replayed);
+                assert!(matches!(outcome, Unprotected::Duplicate | Unprotected::Ignored), "{outcome:?}");
+                assert_eq!(end.pop_pending(), None);
+            }
+        }
+        assert_eq!(exchange(&mut initiator, &mut responder), (1, 1));
+    }
+}
+
+/// The keys that a session encrypts with.
+fn outgoing_key(session: &Session) -> [u8; 32] {
+    let Stage::Established(established) = &session.stage else { panic!("not established") };
+    established.outgoing_key()
+}
+
+#[test]
+fn new_keys_are_no_function_of_the_old_ones() {
+    for (one, two) in both() {
+        // Two connections with the same first keys, and other random numbers for the new ones.
+        let keys = [5, 6].map(|seed| {
+            let (mut initiator, mut responder) = worn(&one, &two);
+            let before = outgoing_key(&initiator);
+            let offer = initiator.offer(at_ms(0), seed).unwrap();
+            responder.deliver(at_ms(0), &offer);
+            initiator.deliver(at_ms(0), &responder.pop_pending().unwrap());
+            exchange(&mut initiator, &mut responder);
+            (before, outgoing_key(&initiator))
+        });
+        assert_eq!(keys[0].0, keys[1].0);
+        assert_ne!(keys[0].1, keys[1].1);
+        assert_ne!(keys[0].0, keys[0].1);
+    }
+}
+
+#[test]
+fn another_identity_cannot_take_over_a_connection_by_new_keys() {
+    let (mut initiator, mut responder) = worn(&keys(1, Peers::Any), &keys(2, Peers::Any));
+    // A thief of the traffic keys, who has a key pair of its own.
+    let (Stage::Established(ours), stolen) = (&mut initiator.stage, keys(3, Peers::Any)) else {
+        panic!("not established")
+    };
+    ours.become_another(&stolen);
+    responder.deliver(at_ms(0), &initiator.offer(at_ms(0), 5).unwrap());
+    assert_eq!(responder.pop_pending(), None);
+    assert_eq!(exchange(&mut initiator, &mut responder), (0, 0));
 }

@@ -1,0 +1,162 @@
+//! New keys of long connections, by messages of types 9 (offer) and 10 (accept).
+
+use super::*;
+
+/// Types of datagrams.
+const DATA: u8 = 5;
+const OFFER: u8 = 9;
+const ACCEPT: u8 = 10;
+
+/// A connection over this network, and the transfer of the caller.
+fn connected(config: &Config, link: LinkConfig) -> (Net, [Transfer; 1]) {
+    let mut net = Net::new(1, link);
+    net.heard = Some(Vec::new());
+    net.listen(listener(), config);
+    let mut transfers = [net.call(host(1), config, listener(), 1000)];
+    net.finish(seconds(30), &mut transfers);
+    (net, transfers)
+}
+
+/// Sends something every ten seconds.
+fn talk(net: &mut Net, transfers: &mut [Transfer], minutes: u64) {
+    for _ in 0..6 * minutes {
+        transfers[0].len += 3000;
+        net.finish(seconds(300), transfers);
+        net.wait(seconds(10));
+    }
+}
+
+fn is_offer(packet: &Packet) -> bool {
+    packet.bytes[0] == OFFER
+}
+
+fn is_accept(packet: &Packet) -> bool {
+    packet.bytes[0] == ACCEPT
+}
+
+fn count(net: &Net, from: SocketAddr, kind: u8) -> usize {
+    let heard = net.heard.as_ref().unwrap();
+    heard.iter().filter(|packet| packet.from == from && packet.bytes[0] == kind).count()
+}
+
+/// The number of the key of the last segment from there.
+fn key_number(net: &Net, from: SocketAddr) -> u8 {
+    let heard = net.heard.as_ref().unwrap();
+    let last = heard.iter().rfind(|packet| packet.from == from && packet.bytes[0] == DATA);
+    last.unwrap().bytes[1]
+}
+
+fn modes() -> impl Iterator<Item = (&'static str, Config)> {
+    all().into_iter().skip(1)
+}
+
+#[test]
+fn data_does_not_wait_for_new_keys() {
+    for (name, config) in modes() {
+        let delay = LinkConfig { delay: ms(50), ..LinkConfig::default() };
+        let (mut net, mut transfers) = connected(&config, delay);
+        transfers[0].len += 20_000_000;
+        let mut per_second = Vec::new();
+        for _ in 0..250 {
+            let before = transfers[0].received;
+            net.run(seconds(1), &mut transfers, |_| false);
+            per_second.push(transfers[0].received - before);
+        }
+        assert_eq!((key_number(&net, host(1)), key_number(&net, listener())), (2, 2), "{name}");
+        let (least, most) = (per_second.iter().min().unwrap(), per_second.iter().max().unwrap());
+        // A second has about ten round trips, of which each delivers a window.
+        assert!(least * 10 >= most * 8, "{name}: {least} to {most} bytes in a second");
+    }
+}
+
+/// Both ends send at the moment at which new keys are due.
+#[test]
+fn only_the_caller_offers_new_keys() {
+    for (name, config) in modes() {
+        let (mut net, mut there) = connected(&config, LinkConfig { delay: ms(5), ..LinkConfig::default() });
+        let mut both = [there[0].back(0)];
+        for _ in 0..20 {
+            net.wait(seconds(60));
+            there[0].len += 1000;
+            both[0].len += 1000;
+            for transfer in there.iter_mut().chain(&mut both) {
+                transfer.pump(&mut net);
+            }
+            net.finish(seconds(10), &mut there);
+            net.finish(seconds(10), &mut both);
+        }
+        let offers = count(&net, host(1), OFFER);
+        assert!((7..=10).contains(&offers), "{name}: {offers}");
+        assert_eq!((count(&net, listener(), OFFER), count(&net, host(1), ACCEPT)), (0, 0), "{name}");
+        assert_eq!(count(&net, listener(), ACCEPT), offers, "{name}");
+        assert_eq!(key_number(&net, host(1)), key_number(&net, listener()), "{name}");
+    }
+}
+
+#[test]
+fn keys_change_on_a_bad_network_too() {
+    for (name, config) in modes() {
+        let bad = LinkConfig { delay: ms(10), loss: 0.3, duplication: 0.1, reordering: 0.3, hold: ms(3000) };
+        let (mut net, mut transfers) = connected(&config, bad);
+        talk(&mut net, &mut transfers, 30);
+        let numbers = [host(1), listener()].map(|end| key_number(&net, end));
+        let periods = net.now.saturating_since(Instant::ZERO).as_secs_f64() / 120.0;
+        let fits = |number: &u8| (periods / 2.0..=periods).contains(&f64::from(*number));
+        assert!(numbers.iter().all(fits), "{name}: {numbers:?} in {periods} times two minutes");
+        assert!(numbers[0].abs_diff(numbers[1]) <= 1, "{name}: {numbers:?}");
+    }
+}
+
+#[test]
+fn without_an_answer_the_keys_stay_and_data_goes_on() {
+    for (name, config) in modes() {
+        let (mut net, mut transfers) =
+            connected(&config, LinkConfig { delay: ms(5), ..LinkConfig::default() });
+        for kind in [OFFER, ACCEPT] {
+            let before = (key_number(&net, host(1)), count(&net, host(1), OFFER));
+            net.is_lost = match kind {
+                OFFER => is_offer,
+                _ => is_accept,
+            };
+            talk(&mut net, &mut transfers, 5);
+            assert_eq!(key_number(&net, host(1)), before.0, "{name}: {kind}");
+            let offers = count(&net, host(1), OFFER) - before.1;
+            assert!((2..200).contains(&offers), "{name}: {offers} offers without an answer");
+            net.is_lost = |_| false;
+            talk(&mut net, &mut transfers, 1);
+            let numbers = [host(1), listener()].map(|end| key_number(&net, end));
+            assert_eq!(numbers, [before.0 + 1; 2], "{name}: {kind}");
+        }
+    }
+}
+
+#[test]
+fn replayed_messages_about_keys_have_no_effect() {
+    for (name, config) in modes() {
+        let (mut net, mut transfers) =
+            connected(&config, LinkConfig { delay: ms(5), ..LinkConfig::default() });
+        talk(&mut net, &mut transfers, 9);
+        let heard = net.heard.clone().unwrap();
+        let messages: Vec<_> = heard.into_iter().filter(|packet| packet.bytes[0] >= OFFER).collect();
+        assert!(messages.len() >= 6, "{name}: {}", messages.len());
+        let before = [host(1), listener()].map(|end| key_number(&net, end));
+        let answers = count(&net, listener(), ACCEPT);
+        for packet in &messages {
+            for from in [packet.from, address("203.0.113.1:1")] {
+                net.inject(from, packet.to, &packet.bytes);
+                // To the wrong end, and as the other type.
+                net.inject(packet.to, packet.from, &packet.bytes);
+                let mut other = packet.bytes.clone();
+                other[0] ^= OFFER ^ ACCEPT;
+                net.inject(from, packet.to, &other);
+                net.settle();
+            }
+        }
+        transfers[0].len += 1000;
+        net.finish(seconds(10), &mut transfers);
+        assert_eq!([host(1), listener()].map(|end| key_number(&net, end)), before, "{name}");
+        assert_eq!(count(&net, listener(), ACCEPT), answers, "{name}");
+        talk(&mut net, &mut transfers, 3);
+        assert!(key_number(&net, listener()) > before[1], "{name}: later keys are not prevented");
+    }
+}
