@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use self::exchange::refusal;
+use self::seek::Place;
 use crate::config::{Config, Security};
 use crate::keys::Token;
 use crate::stream::TpaStream;
@@ -28,7 +30,10 @@ pub use words::{Code, CodeError};
 /// Connects to the end that offers a code, at one of these addresses or, without any, in the local network.
 pub async fn redeem(code: &Code, at: Option<&Address>, config: Config) -> io::Result<TpaStream> {
     let places = match at {
-        Some(address) => address.look_up().await?,
+        Some(address) => {
+            let found = address.look_up().await?;
+            found.into_iter().map(|addr| Place { addr, offer: None }).collect()
+        }
         None => seek::seek(code, &seek::local_networks()).await?,
     };
     let config = public(config);
@@ -36,10 +41,18 @@ pub async fn redeem(code: &Code, at: Option<&Address>, config: Config) -> io::Re
         io::ErrorKind::NotFound,
         "no sender in the local network has this code: check the first word, or name the sender's host",
     );
-    for place in places {
-        match redeem_at(code, place, &config).await {
+    let mut refused = Vec::new();
+    for Place { addr, offer } in places {
+        // Another address of the same sender would lose another guess.
+        if refused.contains(&offer) {
+            continue;
+        }
+        match redeem_at(code, addr, &config).await {
             Ok(stream) => return Ok(stream),
-            Err(error) => last = io::Error::new(error.kind(), format!("{place}: {error}")),
+            Err(error) => {
+                refused.extend(refusal(&error).map(|_| offer));
+                last = io::Error::new(error.kind(), format!("{addr}: {error}"));
+            }
         }
     }
     Err(last)

@@ -26,6 +26,18 @@ struct Answer {
     port: u16,
     /// That of the question.
     number: Number,
+    offer: OfferId,
+}
+
+/// By this number the addresses of one sender are known to be the same.
+pub(super) type OfferId = [u8; 8];
+
+/// Where a sender may be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Place {
+    pub(super) addr: SocketAddr,
+    /// `None` if the user has named the place.
+    pub(super) offer: Option<OfferId>,
 }
 
 /// A random number, by which an answer shows that its sender got the question.
@@ -33,33 +45,34 @@ type Number = [u8; 8];
 
 impl Question {
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let (label, number) = parse(QUESTION, bytes)?;
-        Some(Self { label: Label(label), number })
+        let (label, number, padding) = parse(QUESTION, bytes)?;
+        (padding == PADDING).then_some(Self { label: Label(label), number })
     }
 
     fn emit(&self) -> Vec<u8> {
-        emit(QUESTION, self.label.0, self.number)
+        emit(QUESTION, self.label.0, self.number, PADDING)
     }
 }
 
 impl Answer {
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let (port, number) = parse(ANSWER, bytes)?;
-        Some(Self { port, number })
+        let (port, number, offer) = parse(ANSWER, bytes)?;
+        Some(Self { port, number, offer })
     }
 
     fn emit(&self) -> Vec<u8> {
-        emit(ANSWER, self.port, self.number)
+        emit(ANSWER, self.port, self.number, self.offer)
     }
 }
 
-fn parse(magic: &[u8], bytes: &[u8]) -> Option<(u16, Number)> {
-    let (value, number) = bytes.strip_prefix(magic)?.split_first_chunk()?;
-    Some((u16::from_be_bytes(*value), number.try_into().ok()?))
+fn parse(magic: &[u8], bytes: &[u8]) -> Option<(u16, Number, OfferId)> {
+    let (value, rest) = bytes.strip_prefix(magic)?.split_first_chunk()?;
+    let (number, rest) = rest.split_first_chunk()?;
+    Some((u16::from_be_bytes(*value), *number, rest.try_into().ok()?))
 }
 
-fn emit(magic: &[u8], value: u16, number: Number) -> Vec<u8> {
-    [magic, &value.to_be_bytes(), &number].concat()
+fn emit(magic: &[u8], value: u16, number: Number, offer: OfferId) -> Vec<u8> {
+    [magic, &value.to_be_bytes(), &number, &offer].concat()
 }
 
 /// Answers the questions for one code until it is dropped.
@@ -70,7 +83,9 @@ impl Beacon {
     /// Answers that the code is at this port of this host.
     pub(super) fn start(label: Label, port: u16) -> io::Result<Self> {
         let socket = shared_socket()?;
-        Ok(Self(tokio::spawn(answer(socket, label, port))))
+        let mut offer = OfferId::default();
+        getrandom::fill(&mut offer)?;
+        Ok(Self(tokio::spawn(answer(socket, label, port, offer))))
     }
 }
 
@@ -81,7 +96,7 @@ impl Drop for Beacon {
 }
 
 /// Never sends more bytes than it gets.
-async fn answer(socket: UdpSocket, label: Label, port: u16) {
+async fn answer(socket: UdpSocket, label: Label, port: u16, offer: OfferId) {
     let mut buffer = [0; 64];
     loop {
         let (length, from) = match socket.recv_from(&mut buffer).await {
@@ -95,7 +110,7 @@ async fn answer(socket: UdpSocket, label: Label, port: u16) {
         if let Some(question) = Question::parse(&buffer[..length]).filter(|question| question.label == label)
         {
             // The question is repeated.
-            let _ = socket.try_send_to(&Answer { port, number: question.number }.emit(), from);
+            let _ = socket.try_send_to(&Answer { port, number: question.number, offer }.emit(), from);
         }
     }
 }
@@ -115,7 +130,7 @@ pub(super) fn local_networks() -> Vec<Ipv4Addr> {
 }
 
 /// Asks these networks for the sender of a code; returns the first few places that answer.
-pub(super) async fn seek(code: &Code, networks: &[Ipv4Addr]) -> io::Result<Vec<SocketAddr>> {
+pub(super) async fn seek(code: &Code, networks: &[Ipv4Addr]) -> io::Result<Vec<Place>> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
     socket.set_broadcast(true)?;
     let mut number = Number::default();
@@ -138,14 +153,14 @@ pub(super) async fn seek(code: &Code, networks: &[Ipv4Addr]) -> io::Result<Vec<S
 }
 
 /// Collects answers until then.
-async fn hear(socket: &UdpSocket, number: Number, found: &mut Vec<SocketAddr>, until: Instant) {
+async fn hear(socket: &UdpSocket, number: Number, found: &mut Vec<Place>, until: Instant) {
     let mut buffer = [0; 64];
     while let Ok(received) = timeout_at(until, socket.recv_from(&mut buffer)).await {
         let Ok((length, from)) = received else { continue };
         let Some(answer) = Answer::parse(&buffer[..length]).filter(|answer| answer.number == number) else {
             continue;
         };
-        let place = SocketAddr::new(from.ip(), answer.port);
+        let place = Place { addr: SocketAddr::new(from.ip(), answer.port), offer: Some(answer.offer) };
         if found.len() < PLACES && !found.contains(&place) {
             found.push(place);
         }
@@ -165,6 +180,8 @@ const PORT: u16 = 7454;
 /// Both end with the version, and are as long as each other.
 const QUESTION: &[u8; 14] = b"multihop seek\x01";
 const ANSWER: &[u8; 14] = b"multihop here\x01";
+/// The end of a question.
+const PADDING: OfferId = [0; 8];
 /// How often a question is asked.
 const QUESTIONS: usize = 6;
 /// Time for answers to one question.
@@ -183,7 +200,7 @@ mod tests {
     #[test]
     fn messages_survive_a_round_trip_and_are_equally_long() {
         let question = Question { label: Label(2047), number: [7; 8] };
-        let answer = Answer { port: 7453, number: [9; 8] };
+        let answer = Answer { port: 7453, number: [9; 8], offer: [8; 8] };
         assert_eq!(Question::parse(&question.emit()), Some(question));
         assert_eq!(Answer::parse(&answer.emit()), Some(answer));
         assert_eq!(question.emit().len(), answer.emit().len());
@@ -200,6 +217,7 @@ mod tests {
             let _beacons = [(&wanted, 1001), (&other, 1002)]
                 .map(|(code, port)| Beacon::start(code.label(), port).unwrap());
             let found = seek(&wanted, &[LOOPBACK]).await.unwrap();
+            let found: Vec<_> = found.iter().map(|place| place.addr).collect();
             assert_eq!(found, [SocketAddr::from(([127, 0, 0, 1], 1001))]);
             let absent = "zone-river-amazing-zoo".parse().unwrap();
             assert_eq!(seek(&absent, &[LOOPBACK]).await.unwrap(), []);
