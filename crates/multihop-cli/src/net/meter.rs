@@ -1,5 +1,6 @@
 //! Progress of a transfer: a bar on a terminal, lines or JSON events elsewhere.
 
+use std::fmt::Display;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -195,6 +196,13 @@ pub(super) fn event(name: &str, peer: &str, members: Value) {
     }
     // Whoever reads the events may be gone; the transfer goes on.
     let _ = output::json(&event, false);
+}
+
+/// Reports a failure as an event, if events are wanted.
+pub(super) fn failed(args: &TransferArgs, peer: &str, error: &impl Display) {
+    if args.json {
+        event("failed", peer, json!({ "error": format!("{error:#}") }));
+    }
 }
 
 /// The members of the last event of a transfer.

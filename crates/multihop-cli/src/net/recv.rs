@@ -14,7 +14,7 @@ use multihop_scenario::Extensions;
 use serde_json::json;
 
 use super::args::{FILES, RecvArgs};
-use super::meter::{Form, Meter, event, members, sentence};
+use super::meter::{Form, Meter, event, failed, members, sentence};
 use super::{announce, host, open, run, settings};
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
@@ -50,8 +50,8 @@ pub(crate) fn recv(
         };
         if let Some(code) = code {
             let config = settings::with_code(&args.net, &args.transfer.usual(), extensions)?;
-            let stream =
-                redeem(&code, args.at.as_ref(), config).await.context("cannot fetch by this code")?;
+            let stream = redeem(&code, args.at.as_ref(), config).await.context("cannot fetch by this code");
+            let stream = stream.inspect_err(|error| failed(&args.transfer, "", error))?;
             return one(args, verbosity, stream).await;
         }
         let (listener, token) = open(&args.listen, &args.net, &args.transfer.usual(), extensions).await?;
@@ -93,9 +93,7 @@ async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &TpaListener) -
             if args.once || broken.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
         Err(error) => {
-            if form == Form::Json {
-                event("failed", &from.to_string(), json!({ "error": error.to_string() }));
-            }
+            failed(&args.transfer, &from.to_string(), &error);
             eprintln!("multihop: from {from}: {error}");
             ControlFlow::Continue(())
         }
@@ -117,9 +115,7 @@ async fn one(args: &RecvArgs, verbosity: Verbosity, stream: TpaStream) -> Result
         Target::Folder(args.to.clone())
     };
     let received = files::receive(stream, target, options(args), &mut |progress| meter.show(progress)).await;
-    if let (Form::Json, Err(error)) = (form, &received) {
-        event("failed", &from, json!({ "error": error.to_string() }));
-    }
+    let received = received.inspect_err(|error| failed(&args.transfer, &from, error));
     match meter.end(&received.map_err(anyhow::Error::from)?) {
         Some(sentence) if into_stream && !verbosity.quiet => eprintln!("received {sentence}"),
         Some(sentence) if !verbosity.quiet => output::line(format_args!("received {sentence} from {from}"))?,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use indicatif::MultiProgress;
-use multihop_net::code::Offer;
+use multihop_net::code::{Ended, Offer};
 use multihop_net::files::{self, Options, Sources};
 use multihop_net::tunnel::{Address, Host};
 use multihop_net::{Config, TpaStream, dial, reachable_at};
@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::args::{CODES, SendArgs, files_at};
-use super::meter::{Form, Meter, event};
+use super::meter::{Form, Meter, event, failed};
 use super::{first, host, run, settings};
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
@@ -40,7 +40,9 @@ pub(crate) fn send(
         let sources = sources(args, paths).map_err(anyhow::Error::from)?;
         let left_out = sources.left_out();
         let stream = connect(args, &to, &config).await;
-        let stream = stream.with_context(|| format!("cannot connect to {to}"))?;
+        let stream = stream
+            .with_context(|| format!("cannot connect to {to}"))
+            .inspect_err(|error| failed(&args.transfer, &to.to_string(), error))?;
         let sent = transfer(args, verbosity, sources, stream).await.map_err(anyhow::Error::from)?;
         finish(sent, left_out)
     })
@@ -76,7 +78,12 @@ fn with_code(args: &SendArgs, verbosity: Verbosity, extensions: &Extensions) -> 
             }
             may
         };
-        finish(offer.serve(send, retry).await?, left_out)
+        let sent = offer.serve(send, retry).await.inspect_err(|error| {
+            if error.is::<Ended>() {
+                failed(&args.transfer, "", error);
+            }
+        });
+        finish(sent?, left_out)
     })
 }
 
@@ -148,9 +155,7 @@ async fn transfer(
     let mut stream = AbortUnlessDone { stream, is_done: false };
     let sent = files::send(&mut stream.stream, sources, options, &mut |progress| meter.show(progress)).await;
     stream.is_done = sent.is_ok();
-    if let (Form::Json, Err(error)) = (form, &sent) {
-        event("failed", &peer, json!({ "error": error.to_string() }));
-    }
+    let sent = sent.inspect_err(|error| failed(&args.transfer, &peer, error));
     Ok(meter.end(&sent?).filter(|_| !verbosity.quiet))
 }
 

@@ -98,9 +98,7 @@ async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -
 #[cfg(fuzzing)]
 pub(crate) async fn check(bytes: &[u8]) {
     if let Ok(Ok(request)) = request::Request::read(&mut &*bytes).await {
-        let mut again = request.emit();
-        assert_eq!(request::Request::read(&mut &*again).await.ok(), Some(Ok(request)));
-        again.clear();
+        assert_eq!(request::Request::read(&mut &*request.emit()).await.ok(), Some(Ok(request)));
     }
     let _ = packets::Packet::parse(bytes);
     if let Ok(Ok(address)) = Address::read(&mut &*bytes).await {

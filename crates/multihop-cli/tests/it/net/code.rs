@@ -53,10 +53,11 @@ fn four_words_transfer_a_folder_once() {
 fn three_wrong_guesses_end_a_code() {
     let folder = Folder::new("guesses").with("note", "hello\n");
     let (mut sender, code, at) = send(&folder, &["note"]);
-    for _ in 0..3 {
-        let said = recv(&folder, &wrong(&code), &at, &[]);
+    for more in [&[][..], &["--quiet"], &["--json"]] {
+        let said = recv(&folder, &wrong(&code), &at, more);
         assert_eq!(said.code, Some(1));
         assert!(said.stderr.ends_with(": the other end has another code\n"), "{said:?}");
+        assert_eq!(said.stdout.contains("\"event\":\"failed\""), more == ["--json"], "{said:?}");
     }
     let said = sender.end(SOON);
     assert_eq!(said.code, Some(1));
