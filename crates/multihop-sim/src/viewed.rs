@@ -9,7 +9,7 @@ use crate::results::RunResult;
 use crate::run::is_paced;
 use crate::world::World;
 
-/// A run in steps. Its result is that of [`crate::run`].
+/// A run in steps. Its result is that of [`crate::run()`].
 pub struct ViewedRun<'a> {
     world: World<'a>,
     scenario: &'a Scenario,
