@@ -152,7 +152,7 @@ fn a_line_for_each_run_if_asked_and_none_if_quiet() {
     let folder = Folder::new("sweep-verbose").with("a.toml", &format!("{SHORT}[sweep]\nseeds = 2\n"));
     let loud = multihop(&folder, &["sweep", "a.toml", "-v"]);
     assert_eq!((code(&loud), stderr(&loud)), (0, "a.toml: 1 of 2 runs\na.toml: 2 of 2 runs\n"));
-    let both = multihop(&folder, &["-q", "sweep", "a.toml", "-v"]);
+    let both = multihop(&folder, &["sweep", "a.toml", "-q", "-v"]);
     assert_eq!(code(&both), 2);
     assert!(stderr(&both).contains("cannot be used with"), "{}", stderr(&both));
 }
