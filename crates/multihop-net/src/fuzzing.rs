@@ -1,6 +1,8 @@
 //! Internals for fuzz targets. Compiled only with `--cfg fuzzing`, which `tools/fuzz.sh` sets.
 
+use std::fs;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use multihop_core::{Duration, Instant};
@@ -10,8 +12,9 @@ use tokio::runtime::{Builder, Runtime};
 use zeroize::Zeroizing;
 
 use crate::config::Peers;
+use crate::datagram::Entropy;
 use crate::files::{self, Options, Sources, Target, receive, send};
-use crate::keys::{Identity, Token};
+use crate::keys::{AuthorizedKeys, Identity, KeyCheck, KnownPeers, PublicKey, Token};
 use crate::protection::cookie::CookieKey;
 use crate::protection::encrypted::credentials::{Credentials, ListenerKey};
 use crate::protection::encrypted::session::{Hello, Session};
@@ -69,9 +72,64 @@ pub fn code(bytes: &[u8]) {
     block_on(code::check(bytes));
 }
 
+/// What a client of SOCKS5 sends.
+pub fn socks(bytes: &[u8]) {
+    block_on(tunnel::check_socks(bytes));
+}
+
+/// A sender that sends these bytes to a receiver with a folder: nothing outside of the folder changes.
+pub fn folder(bytes: &[u8]) {
+    let place = scratch("folder");
+    let inbox = place.join("inbox");
+    fs::create_dir_all(&inbox).expect("room for a folder");
+    fs::write(place.join("canary"), "unchanged").expect("room for a file");
+    block_on(async {
+        let target = Target::Folder(inbox.clone());
+        let received = receive(join(bytes, sink()), target, Options::default(), &mut |_| ()).await;
+        assert!(received.is_err() || bytes.len() > "multihop files".len(), "files without input");
+    });
+    let mut names: Vec<_> =
+        fs::read_dir(&place).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["canary", "inbox"]);
+    assert_eq!(fs::read(place.join("canary")).expect("it is there"), b"unchanged");
+    fs::remove_dir_all(&inbox).expect("it is a folder");
+}
+
+/// The two files of keys with these contents: a new peer is added and removed, and nothing else changes.
+pub fn known_peers(bytes: &[u8]) {
+    let path = scratch("keys").join("known_peers");
+    fs::write(&path, bytes).expect("room for a file");
+    let _ = AuthorizedKeys::load(&path);
+    let Ok(known) = KnownPeers::load(&path) else { return };
+    let (before, name) = (known.entries(), "new.example:7450");
+    let key = PublicKey::from_bytes([7; 32]);
+    if known.check(name, key) != KeyCheck::New {
+        return;
+    }
+    known.remember(name, key).expect("it is new");
+    let after = KnownPeers::load(&path).expect("a line was added").entries();
+    assert_eq!(after.split_last(), Some((&(name.to_owned(), key), &before[..])));
+    assert_eq!(known.forget(name).expect("the file is there"), 1);
+    assert_eq!(KnownPeers::load(&path).expect("a line was removed").entries(), before);
+}
+
+/// A folder of this process, in memory if the system has such a place.
+fn scratch(name: &str) -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    let base = if memory.is_dir() { memory } else { std::env::temp_dir() };
+    let place = base.join(format!("multihop-fuzz-{}-{name}", std::process::id()));
+    fs::create_dir_all(&place).expect("room for a folder");
+    place
+}
+
 /// The input of both ends of a tunnel.
 pub fn tunnel(bytes: &[u8]) {
     block_on(tunnel::check(bytes));
+}
+
+fn entropy() -> Entropy {
+    Box::new(|bytes| bytes.fill(3))
 }
 
 fn block_on(work: impl Future<Output = ()>) {
@@ -121,6 +179,7 @@ impl SessionPair {
             3 => Body::Reset,
             _ => Body::Empty,
         };
+        session.refresh(self.now, &mut entropy());
         let mut out = Vec::new();
         session.send(self.now, &Segment { body, ack, ..Segment::default() }, &mut out);
         let pending = std::iter::from_fn(|| session.pop_pending());
@@ -145,7 +204,7 @@ impl SessionPair {
             }
             return;
         };
-        session.receive(self.now, message, true, (1, 2));
+        session.receive(self.now, message, true, (1, 2), &mut entropy());
     }
 
     /// Advances the clock.

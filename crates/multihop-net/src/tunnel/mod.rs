@@ -94,7 +94,7 @@ async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -
     })
 }
 
-/// A parsed address emits the same bytes; any input of a SOCKS5 client is handled.
+/// A parsed address emits the same bytes.
 #[cfg(fuzzing)]
 pub(crate) async fn check(bytes: &[u8]) {
     if let Ok(Ok(request)) = request::Request::read(&mut &*bytes).await {
@@ -106,7 +106,26 @@ pub(crate) async fn check(bytes: &[u8]) {
         address.emit(&mut out);
         assert_eq!(Address::read(&mut out.as_slice()).await.ok(), Some(Ok(address)));
     }
-    let _ = socks::request(&mut tokio::io::join(bytes, tokio::io::sink())).await;
+}
+
+/// A client of SOCKS5 gets a method, and after an impossible request a reply of ten bytes. What a request names shows as
+/// itself.
+#[cfg(fuzzing)]
+pub(crate) async fn check_socks(bytes: &[u8]) {
+    let mut replies = Vec::new();
+    let wanted = socks::request(&mut tokio::io::join(bytes, &mut replies)).await;
+    if let Ok(socks::Wanted::Connect(wanted)) = &wanted {
+        let text = wanted.to_string();
+        assert!(!text.contains(crate::text::is_unprintable), "{text:?}");
+        assert_eq!(text.parse().as_ref(), Ok(wanted));
+    }
+    match replies.as_slice() {
+        [] => assert!(wanted.is_err()),
+        [5, 0xff] => assert!(wanted.is_err()),
+        [5, 0] => {}
+        [5, 0, 5, code, 0, 1, 0, 0, 0, 0, 0, 0] => assert!(*code != 0 && wanted.is_err()),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// The start of a request, with the version.
