@@ -1,8 +1,8 @@
 //! The canonical document: normalised text that identifies a scenario.
 //!
 //! It holds the source with its overrides applied, as JSON with sorted keys and without spaces. The
-//! contents of the files that the scenario names stand in place of their paths. Name, seed and axes of
-//! a sweep are left out. Defaults are not filled in: a scenario that states a default has a different
+//! contents of the files that the scenario names stand in place of their paths. Name, seed, axes of
+//! a sweep and real programs are left out. Defaults are not filled in: a scenario that states a default has a different
 //! document from one that omits it.
 
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ const FILES: [&str; 3] = ["topology.file", "mobility.file", "expected.table"];
 /// Largest file, bytes; the checks of its contents have lower limits.
 const LONGEST: usize = 64 << 20;
 /// Keys of the root that the canonical document lacks.
-const LEFT_OUT: [&str; 3] = ["name", "seed", "sweep"];
+const LEFT_OUT: [&str; 4] = ["name", "program", "seed", "sweep"];
 
 #[cfg(test)]
 mod tests {

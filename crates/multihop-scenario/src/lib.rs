@@ -34,8 +34,8 @@ pub use document::Source;
 pub use examples::{EXAMPLES, Example};
 pub use extension::{CustomTransport, Extension, Extensions, TransportConfig};
 pub use model::{
-    AgentProtocol, App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Host, Mobility, Protocol, Record,
-    Routing, RoutingProtocol, Scenario, Series, Sweep, Transport,
+    AgentProtocol, App, ArpKind, Axis, AxisValue, Drawn, Energy, Flow, Host, Mobility, Program, Protocol,
+    Record, Routing, RoutingProtocol, Scenario, Series, Sweep, Transport,
 };
 pub use problem::{Place, Position, Problem, Problems};
 pub use schema::{schema, schema_with};
@@ -91,13 +91,32 @@ impl Scenario {
         overrides: &[(String, String)],
         extensions: &Extensions,
     ) -> Result<Self, Problems> {
+        Self::load_flows(source, overrides, extensions, 1)
+    }
+
+    /// The same for a network that may have no flows, because its traffic comes from elsewhere.
+    pub fn load_network(
+        source: &Source,
+        overrides: &[(String, String)],
+        extensions: &Extensions,
+    ) -> Result<Self, Problems> {
+        Self::load_flows(source, overrides, extensions, 0)
+    }
+
+    fn load_flows(
+        source: &Source,
+        overrides: &[(String, String)],
+        extensions: &Extensions,
+        fewest: usize,
+    ) -> Result<Self, Problems> {
         let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
         let mut faults = Faults::new(extensions);
         overrides::apply(&mut root, overrides, &mut faults);
         let table: Option<tables::ScenarioTable> = read::Read::read(&root, "", &mut faults);
         // Tables are compared with each other only if each is right by itself.
         let table = table.filter(|_| faults.is_empty());
-        let scenario = table.and_then(|table| check::scenario(&table, Path::new(source.name()), &mut faults));
+        let path = Path::new(source.name());
+        let scenario = table.and_then(|table| check::scenario(&table, path, fewest, &mut faults));
         match scenario {
             Some(scenario) if faults.is_empty() => Ok(scenario),
             _ => Err(source.problems(Some(&root), faults.into_list(), overrides)),

@@ -40,6 +40,8 @@ pub struct Scenario {
     pub routing: Routing,
     /// Traffic, in the order of the file; [`multihop_core::FlowId`] counts along it.
     pub flows: Vec<Flow>,
+    /// Real programs, which only an emulation runs.
+    pub programs: Vec<Program>,
     /// Series to write.
     pub record: Option<Record>,
     /// Powers; without them no energy is reported.
@@ -320,6 +322,21 @@ impl Protocol {
             Self::Custom(custom) => custom.config.as_ref(),
         }
     }
+}
+
+/// A real program in an emulation.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Program {
+    /// The node or host whose network it has.
+    pub node: NodeId,
+    /// A command line for `sh`.
+    pub command: String,
+    /// When it starts; before the end of the run.
+    pub start: Duration,
+    /// When it is told to end; after `start`.
+    pub stop: Option<Duration>,
+    /// Variables besides those of its parent: names and values.
+    pub environment: Vec<(String, String)>,
 }
 
 /// Time series to write.

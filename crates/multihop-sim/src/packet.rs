@@ -9,6 +9,8 @@ use multihop_transport::connection::{Datagram, Message, Segment};
 use multihop_wire::dsr::SourceRoute;
 use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, tcp, tpa, udp};
 
+use crate::real_packet::RealPacket;
+
 /// An IP packet or an ARP message.
 #[derive(Clone, Debug)]
 pub struct Packet {
@@ -70,6 +72,8 @@ pub enum Body {
     },
     /// ICMP destination unreachable, with the packet that could not be forwarded.
     Unreachable(Box<Packet>),
+    /// A packet of a real program, in an emulation.
+    Real(RealPacket),
     /// Address resolution.
     Arp(Arp),
 }
@@ -113,7 +117,7 @@ impl Body {
             Self::Tpa(segment) => Some(Segment::Tpa(segment)),
             Self::Udp(datagram) => Some(Segment::Datagram(datagram)),
             Self::Custom { message, .. } => Some(Segment::Custom(message)),
-            Self::Routing { .. } | Self::Unreachable(_) | Self::Arp(_) => None,
+            Self::Routing { .. } | Self::Unreachable(_) | Self::Real(_) | Self::Arp(_) => None,
         }
     }
 }
@@ -129,6 +133,7 @@ impl Packet {
             Body::Custom { message, .. } => PORTS + message.header.len() + message.data.len(),
             Body::Routing { bytes, .. } => return *bytes,
             Body::Unreachable(_) => ICMP_UNREACHABLE,
+            Body::Real(packet) => packet.len() - IP_HEADER as usize,
         };
         let route = self.route.as_ref().map_or(0, |route| route.accounted_len());
         IP_HEADER + self.ip_extra + u32::try_from(route + carried).expect("packets are below 64 KiB")
@@ -141,7 +146,7 @@ impl Packet {
             Body::Tpa(segment) => segment.destination,
             Body::Udp(datagram) => datagram.port,
             Body::Custom { flow, .. } => return Some(*flow),
-            Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => return None,
+            Body::Routing { .. } | Body::Unreachable(_) | Body::Real(_) | Body::Arp(_) => return None,
         };
         Some(FlowId(u32::from(port.checked_sub(FIRST_PORT)?)))
     }
@@ -170,6 +175,7 @@ impl Packet {
             Body::Custom { flow, message } => {
                 (port_of(*flow), port_of(*flow), SegmentId::Custom(start_of(&message.header)))
             }
+            Body::Real(packet) => return packet.quoted().lost_segment(),
             Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => (0, 0, SegmentId::Other),
         };
         LostSegment { source, destination, segment }
@@ -186,6 +192,7 @@ impl Packet {
             Body::Custom { flow, message } => {
                 quoted(PROTOCOL_EXPERIMENT, with_ports(port_of(*flow), &message.header))
             }
+            Body::Real(packet) => packet.quoted(),
             Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => quoted(0, [0; 20]),
         }
     }

@@ -22,6 +22,12 @@ pub enum RunError {
     /// An output could not be written.
     #[error("cannot write an output of the run: {0}")]
     Write(#[from] io::Error),
+    /// A run in real time cannot search for the best rate.
+    #[error("a paced flow cannot run in real time; give app = \"cbr\" and a rate")]
+    PacedLive,
+    /// A recording cannot be replayed.
+    #[error("the recording {0}")]
+    Recording(String),
     /// The caller's [`Progress`] broke off the run.
     #[error("the run was cancelled")]
     Cancelled,
@@ -130,7 +136,7 @@ impl Steps {
     }
 }
 
-fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -> io::Result<Observer> {
+pub(crate) fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -> io::Result<Observer> {
     let names: Vec<_> = (0..layout.positions.len())
         .map(|n| layout.names.get(n).cloned().flatten().unwrap_or_else(|| format!("node{n}")))
         .collect();
@@ -158,7 +164,7 @@ fn wall_clock() -> impl Fn() -> std::time::Duration {
 /// Wall-clock time since the call. Only `wall_seconds` and `events_per_second` depend on it.
 #[cfg(not(target_family = "wasm"))]
 #[expect(clippy::disallowed_methods, reason = "wall_seconds is wall-clock time")]
-fn wall_clock() -> impl Fn() -> std::time::Duration {
+pub(crate) fn wall_clock() -> impl Fn() -> std::time::Duration {
     let begin = std::time::Instant::now();
     move || begin.elapsed()
 }

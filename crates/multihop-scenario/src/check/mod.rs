@@ -3,6 +3,7 @@
 mod expected;
 mod hosts;
 mod mobility;
+mod programs;
 mod routing;
 mod topology;
 mod traffic;
@@ -24,8 +25,14 @@ use super::tables::{
 use super::topology::{Layout, Topology, layouts};
 use crate::faults::Faults;
 
-/// The scenario that `table` describes; `source` is its name, whose folder files are relative to.
-pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Faults<'_>) -> Option<Scenario> {
+/// The scenario that `table` describes; `source` is its name, whose folder files are relative to. `fewest` is the least
+/// number of flows without programs.
+pub(super) fn scenario(
+    table: &ScenarioTable,
+    source: &Path,
+    fewest: usize,
+    faults: &mut Faults<'_>,
+) -> Option<Scenario> {
     let Both(Keyed(run), table) = table;
     let (duration, warmup) = (Duration::from_secs_f64(run.duration), Duration::from_secs_f64(run.warmup));
     if warmup >= duration {
@@ -40,7 +47,9 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Faults
     let hosts = nodes.as_ref().and_then(|nodes| hosts::hosts(&table.host, nodes, faults));
     let places =
         nodes.as_ref().zip(hosts.as_ref()).map(|(nodes, hosts)| nodes.with_hosts(&table.host, hosts));
-    let mut flows = flows(&table.flow, table.traffic.is_some(), places.as_ref(), run.duration, faults);
+    let programs = places.as_ref().and_then(|p| programs::programs(&table.program, p, run.duration, faults));
+    let fewest = if table.traffic.is_some() || !table.program.is_empty() { 0 } else { fewest };
+    let mut flows = flows(&table.flow, fewest, places.as_ref(), run.duration, faults);
     if let Some(flows) = &flows {
         hosts::check_relays(flows, faults);
     }
@@ -71,6 +80,7 @@ pub(super) fn scenario(table: &ScenarioTable, source: &Path, faults: &mut Faults
         hosts: hosts?,
         routing: routing?,
         flows: flows?,
+        programs: programs?,
         record,
         energy: table.energy.as_ref().map(|Keyed(energy)| *energy),
         expected: expected.flatten(),
@@ -171,12 +181,12 @@ impl<'a> Nodes<'a> {
 
 fn flows(
     tables: &[FlowTable],
-    drawn: bool,
+    fewest: usize,
     nodes: Option<&Nodes<'_>>,
     duration: f64,
     faults: &mut Faults<'_>,
 ) -> Option<Vec<Flow>> {
-    if (tables.is_empty() && !drawn) || tables.len() > MOST_FLOWS {
+    if tables.len() < fewest || tables.len() > MOST_FLOWS {
         let message = format!("found {} flows, allowed: 1 to {MOST_FLOWS}", tables.len());
         faults.push(Fault::at_key("flow", message));
         return None;

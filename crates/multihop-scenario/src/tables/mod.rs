@@ -1,6 +1,7 @@
 //! The tables of a scenario file: keys, defaults, bounds, descriptions. Their meaning is in `check`.
 
 mod mobility;
+mod program;
 mod radio;
 mod routing;
 mod sweep;
@@ -18,6 +19,7 @@ use super::read::settings::Keyed;
 use super::read::{Both, table};
 
 pub(super) use mobility::{MobilityTable, RandomWalkTable, RandomWaypointTable, SpeedValue};
+pub(super) use program::ProgramTable;
 pub(super) use radio::{MacTable, RadioTable};
 pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
 pub(super) use sweep::SweepTable;
@@ -75,6 +77,8 @@ table! {
         flow: Vec<FlowTable> = json!([]),
         /// Transfers between nodes drawn at random: a fixed number at a time; each is followed by another.
         traffic: Option<TrafficTable>,
+        /// Real programs that `multihop emulate` runs; a simulation leaves them out.
+        program: Vec<Keyed<ProgramTable>> = json!([]),
         /// Time series to write.
         record: Option<Keyed<Record>>,
         /// What `multihop sweep` varies.

@@ -11,6 +11,7 @@ mod malformed;
 mod messages;
 mod mobility;
 mod model;
+mod programs;
 mod ready;
 mod routing;
 mod tpa;

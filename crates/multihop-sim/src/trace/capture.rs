@@ -93,6 +93,12 @@ fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
         return out;
     }
     dot11::Snap { ethertype: ipv4::ETHERTYPE }.emit(&mut out);
+    if let Body::Real(real) = &packet.body {
+        let route = dsr_header(packet, real.protocol());
+        let inserted = route.as_deref().map(|bytes| (dsr::PROTOCOL, bytes));
+        out.extend(real.with_header(packet.ttl, inserted));
+        return out;
+    }
     let (protocol, carried) = carried(packet);
     let header = ipv4::Header {
         tos: 0,
@@ -111,11 +117,17 @@ fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
 /// Protocol number and bytes of the payload of an IP packet, including the DSR header if it has one.
 fn carried(packet: &Packet) -> (u8, Vec<u8>) {
     let (protocol, carried) = payload(packet);
-    let Some(route) = &packet.route else { return (protocol, carried) };
-    let mut out = Vec::with_capacity(1600);
-    dsr::Header { source_route: Some(**route), ..dsr::Header::new(protocol) }.emit(&mut out);
+    let Some(mut out) = dsr_header(packet, protocol) else { return (protocol, carried) };
     out.extend_from_slice(&carried);
     (dsr::PROTOCOL, out)
+}
+
+/// The DSR header before a payload with this protocol number, if the packet has a source route.
+fn dsr_header(packet: &Packet, protocol: u8) -> Option<Vec<u8>> {
+    let route = packet.route.as_ref()?;
+    let mut out = Vec::with_capacity(1600);
+    dsr::Header { source_route: Some(**route), ..dsr::Header::new(protocol) }.emit(&mut out);
+    Some(out)
 }
 
 fn quote(lost: &Packet) -> icmp::Quote {
@@ -158,6 +170,7 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
             message.data.emit(&mut out);
             (PROTOCOL_EXPERIMENT, out)
         }
+        Body::Real(_) => unreachable!("written with its own header"),
         Body::Arp(_) => unreachable!("ARP is not carried by IP"),
     }
 }

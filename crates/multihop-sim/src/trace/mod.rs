@@ -91,9 +91,11 @@ impl std::fmt::Display for Number<'_> {
                 _ => segment.block.0.fmt(f),
             },
             Body::Udp(datagram) => datagram.serial.fmt(f),
-            Body::Custom { .. } | Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => {
-                f.write_str("-")
-            }
+            Body::Custom { .. }
+            | Body::Routing { .. }
+            | Body::Unreachable(_)
+            | Body::Real(_)
+            | Body::Arp(_) => f.write_str("-"),
         }
     }
 }
@@ -118,6 +120,7 @@ pub(crate) fn kind(packet: &Packet) -> &'static str {
         Body::Custom { .. } => "data",
         Body::Routing { message, .. } => message.kind(),
         Body::Unreachable(_) => "icmp",
+        Body::Real(_) => "real",
         Body::Arp(Arp::Request) => "arp-request",
         Body::Arp(Arp::Reply) => "arp-reply",
     }

@@ -1,10 +1,13 @@
 //! State that all parts of a network share: clock, agenda, packets, observer, and requested actions.
 
+use std::collections::VecDeque;
+
 use multihop_core::{DropReason, Duration, Instant, NodeId};
 use multihop_radio::frame::PacketHandle;
 
 use super::action::{Action, Loss};
 use super::agenda::{Agenda, Direction};
+use super::real::Exit;
 use crate::observe::Observer;
 use crate::packet::{Body, INITIAL_TTL, Packet, Pool};
 use multihop_scenario::Scenario;
@@ -20,6 +23,8 @@ pub(super) struct Context<'a> {
     pub(super) agenda: Agenda,
     pub(super) packets: Pool,
     pub(super) observer: Observer,
+    /// Packets of real programs that have left the network.
+    pub(super) exits: VecDeque<Exit>,
     /// Requested actions that have not been applied yet.
     actions: Vec<Action>,
     /// How many of `actions` are in order: the last one of these is next.
@@ -39,6 +44,7 @@ impl<'a> Context<'a> {
             agenda,
             packets: Pool::default(),
             observer,
+            exits: VecDeque::new(),
             actions: Vec::new(),
             ordered: 0,
             reports_losses: false,

@@ -59,6 +59,12 @@ impl Ip {
         self.route(context, node, None, packet);
     }
 
+    /// Sends a packet that originates at this node to every neighbour.
+    pub(super) fn broadcast(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
+        context.note_sent(node, packet);
+        self.links.pass_down(context, node, BROADCAST, packet);
+    }
+
     /// Receives a packet from a neighbour, or from the other end of a wire.
     pub(super) fn receive(
         &mut self,
@@ -142,6 +148,9 @@ impl Ip {
         let lost = context.packets.get(packet);
         let next_hop = next_hop.addr();
         let input = match &lost.body {
+            Body::Real(_) if matches!(self.router, Router::Fixed(_)) && reason == DropReason::Arp => {
+                return give_up(context, node, packet, reason);
+            }
             _ if matches!(self.router, Router::Fixed(_)) => None,
             Body::Arp(_) => None,
             Body::Routing { message, .. } => Some(Input::MessageLost { next_hop, message: message.clone() }),
@@ -250,7 +259,7 @@ impl Ip {
             let destination = context.packets.get(packet).destination;
             match routes.next_hop(node, context.scenario.in_mesh(destination)) {
                 Some(next_hop) => self.links.pass_down(context, node, next_hop, packet),
-                None => context.drop_packet(node, packet, DropReason::NoRoute),
+                None => give_up(context, node, packet, DropReason::NoRoute),
             }
             return;
         }
@@ -302,7 +311,14 @@ impl Ip {
             Output::Drop { ticket, reason, tell_source } => {
                 let packet = self.redeem(ticket);
                 context.note_drop(node, packet, reason);
-                if tell_source && !matches!(context.packets.get(packet).body, Body::Unreachable(_)) {
+                let lost = context.packets.get(packet);
+                let tell_source = match lost.body {
+                    Body::Unreachable(_) => false,
+                    // Simulated transports at this node hear of it by notices.
+                    Body::Real(_) => tell_source || lost.source == node,
+                    _ => tell_source,
+                };
+                if tell_source {
                     context.ask(Action::TellSource { node, packet });
                 } else {
                     context.packets.release(packet);
@@ -362,6 +378,16 @@ impl Taps for Ip {
         if agent.overhear(context.now, id, &overheard) {
             self.drain_router(context, node);
         }
+    }
+}
+
+/// A packet has no way to its destination. Real programs hear of it; without agents, simulated ones do not.
+fn give_up(context: &mut Context<'_>, node: NodeId, packet: PacketHandle, reason: DropReason) {
+    context.note_drop(node, packet, reason);
+    if matches!(context.packets.get(packet).body, Body::Real(_)) {
+        context.ask(Action::TellSource { node, packet });
+    } else {
+        context.packets.release(packet);
     }
 }
 

@@ -19,6 +19,7 @@ mod link;
 mod losses;
 mod outcome;
 mod passing;
+mod real;
 mod relay;
 mod routing;
 mod wires;
@@ -35,11 +36,13 @@ use self::ids::FlightId;
 use self::ip::Ip;
 use self::link::Links;
 use self::losses::LossMonitor;
+pub use self::real::{Exit, subnet};
 use self::routing::Router;
 use self::wires::Wires;
 use crate::engine::{Key, Rank};
 use crate::observe::Observer;
 use crate::packet::Body;
+use crate::real_packet::Trouble;
 use multihop_scenario::{Layout, Scenario};
 
 /// All state of one run.
@@ -163,7 +166,7 @@ impl<'a> World<'a> {
                 let packet = context.packets.claim(out.packet);
                 self.unreachable(node, out.to, packet, DropReason::RetryLimit);
             }
-            Action::ReceiveIp { node, from, packet } => ip.receive(context, node, from, packet),
+            Action::ReceiveIp { node, from, packet } => self.arrive(node, packet, Direction::Up { from }),
             Action::Unreachable { node, next_hop, packet, reason } => {
                 self.unreachable(node, next_hop, packet, reason);
             }
@@ -177,8 +180,11 @@ impl<'a> World<'a> {
             Action::TellSource { node, packet } => {
                 // DEVIATION icmp-1: only transports that use notices get them, so that the others are measured
                 // without this traffic, as they were published.
-                let flow = context.packets.get(packet).flow();
-                if flow.is_some_and(|flow| ends.takes_notices(flow)) {
+                let lost = context.packets.get(packet);
+                let flow = lost.flow();
+                if matches!(lost.body, Body::Real(_)) {
+                    ip.tell_program(context, node, packet, Trouble::Unreachable);
+                } else if flow.is_some_and(|flow| ends.takes_notices(flow)) {
                     ip.tell_source(context, node, packet);
                 }
                 context.packets.release(packet);
@@ -209,6 +215,7 @@ impl<'a> World<'a> {
             Direction::Up { from } => match context.packets.get(packet).body {
                 Body::Arp(arp) => ip.receive_arp(context, node, from, arp, packet),
                 Body::Routing { .. } => ip.receive_message(context, node, from, packet),
+                Body::Real(_) => ip.receive_real(context, node, from, packet),
                 _ => ip.receive(context, node, from, packet),
             },
             Direction::Down { next_hop } => {

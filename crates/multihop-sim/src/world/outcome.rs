@@ -34,7 +34,7 @@ impl World<'_> {
         let result = RunResult {
             scenario: self.context.scenario.name.clone(),
             seed: self.context.scenario.seed,
-            sim_seconds: self.context.scenario.duration.as_secs_f64(),
+            sim_seconds: self.context.now.as_secs_f64(),
             wall_seconds: Some(wall_seconds),
             events: self.context.events,
             events_per_second: Some(if wall_seconds > 0.0 {

@@ -13,6 +13,7 @@ mod chain;
 mod determinism;
 mod elfn;
 mod extension;
+mod live;
 mod metrics;
 mod mobile;
 mod notices;

@@ -120,14 +120,14 @@ pub(crate) fn events(trace: &str) -> impl Iterator<Item = Event<'_>> {
 
 /// A buffer that a run writes to and a test reads.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Shared {
-    fn take(&self) -> Vec<u8> {
+    pub(crate) fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8(self.take()).unwrap()
     }
 }

@@ -1,0 +1,137 @@
+//! A scenario that is moved on from outside, with a port at each node and host through which packets of real programs
+//! enter and leave. It has no clock: its owner says which time it is.
+
+mod recording;
+mod replay;
+
+use std::io;
+
+use multihop_core::{Instant, NodeId};
+use multihop_scenario::{App, Problems, Scenario, Source, canonical};
+use multihop_wire::ParseError;
+
+pub use self::recording::Recording;
+pub use self::replay::replay;
+use crate::fingerprint::Fingerprint;
+use crate::observe::Outputs;
+pub use crate::real_packet::RealPacket;
+use crate::results::RunResult;
+use crate::run::{RunError, observer, wall_clock};
+use crate::world::World;
+pub use crate::world::{Exit, subnet};
+
+/// One run of a scenario with ports.
+///
+/// What happens depends only on the scenario, its seed, and the packets that entered with their times, not on how
+/// often it is moved on.
+pub struct Live<'a> {
+    world: World<'a>,
+    scenario: &'a Scenario,
+    measures: bool,
+    recording: Option<Recording>,
+    wall: Box<dyn Fn() -> std::time::Duration>,
+}
+
+impl<'a> Live<'a> {
+    /// A scenario at its beginning; `recording` records the packets that enter.
+    pub fn new(
+        scenario: &'a Scenario,
+        outputs: Outputs,
+        recording: Option<Recording>,
+    ) -> Result<Self, RunError> {
+        if scenario.flows.iter().any(|flow| matches!(flow.app, App::Paced { .. })) {
+            return Err(RunError::PacedLive);
+        }
+        let layout = scenario.topology.place(scenario.seed)?;
+        let observer = observer(scenario, &layout, outputs)?;
+        let mut world = World::new(scenario, &layout, observer);
+        world.keep_order();
+        Ok(Self { world, scenario, measures: false, recording, wall: Box::new(wall_clock()) })
+    }
+
+    /// The virtual time.
+    pub fn now(&self) -> Instant {
+        self.world.now()
+    }
+
+    /// When the simulated network has something to do next.
+    pub fn next_event(&self) -> Option<Instant> {
+        let warm = Instant::ZERO + self.scenario.warmup;
+        let event = self.world.next_event();
+        if self.measures { event } else { Some(event.map_or(warm, |event| event.min(warm))) }
+    }
+
+    /// Handles all events before `end`, which must not be in the past.
+    pub fn advance(&mut self, end: Instant) {
+        let warm = Instant::ZERO + self.scenario.warmup;
+        if !self.measures && warm <= end {
+            self.world.run_until(warm);
+            self.world.begin_measuring();
+            self.measures = true;
+        }
+        self.world.run_until(end);
+    }
+
+    /// A packet of a program at `node` enters now. Packets that are not IPv4 are refused.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such node or host.
+    pub fn enter(&mut self, node: NodeId, bytes: &[u8]) -> Result<(), EntryError> {
+        assert!(node.index() < stations(self.scenario), "no node or host {node}");
+        let packet = RealPacket::parse(bytes)?;
+        if let Some(recording) = &mut self.recording {
+            recording.entered(self.world.now(), node, bytes)?;
+        }
+        self.world.enter(node, packet);
+        Ok(())
+    }
+
+    /// The next packet that has left the network.
+    pub fn poll_exit(&mut self) -> Option<Exit> {
+        self.world.poll_exit()
+    }
+
+    /// Whether an output could not be written; the run is pointless then, and [`finish`](Self::finish) says why.
+    pub fn has_failed(&self) -> bool {
+        self.world.observer().has_failed()
+    }
+
+    /// Ends the run now.
+    pub fn finish(self) -> Result<RunResult, RunError> {
+        if let Some(recording) = self.recording {
+            recording.finish(self.world.now())?;
+        }
+        let (result, observer) = self.world.finish((self.wall)());
+        observer.finish()?;
+        Ok(result)
+    }
+}
+
+/// Why a packet did not enter.
+#[derive(Debug, thiserror::Error)]
+pub enum EntryError {
+    /// It is no IPv4 packet, or too long.
+    #[error("not a packet that the network carries: {0}")]
+    Packet(#[from] ParseError),
+    /// It could not be recorded.
+    #[error("cannot write the recording: {0}")]
+    Recording(#[from] io::Error),
+}
+
+/// Nodes and hosts of a scenario: each has a port.
+pub fn stations(scenario: &Scenario) -> usize {
+    scenario.topology.nodes() + scenario.hosts.len()
+}
+
+/// A hash of what decides a run besides the packets that enter: the scenario without its name, and the seed.
+pub fn identity(
+    source: &Source,
+    overrides: &[(String, String)],
+    scenario: &Scenario,
+) -> Result<String, Problems> {
+    let mut fingerprint = Fingerprint::new();
+    fingerprint.add(canonical(source, overrides)?.as_bytes());
+    fingerprint.add(format!("\n{}", scenario.seed).as_bytes());
+    Ok(fingerprint.digits())
+}

@@ -1,0 +1,77 @@
+//! Repeats a recorded run in virtual time.
+
+use std::io::Read;
+
+use multihop_core::{Duration, Instant};
+use multihop_scenario::Scenario;
+
+use super::recording::{Entry, read_entry, read_identity};
+use super::{EntryError, Live, stations};
+use crate::observe::Outputs;
+use crate::results::RunResult;
+use crate::run::{Progress, RunError};
+
+/// Runs a scenario with the packets of a recording. The recording must be of the run with this
+/// [`identity`](super::identity).
+pub fn replay(
+    scenario: &Scenario,
+    identity: &str,
+    recording: &mut impl Read,
+    outputs: Outputs,
+    progress: Progress<'_>,
+) -> Result<RunResult, RunError> {
+    let recorded = read_identity(recording).map_err(RunError::Recording)?;
+    if recorded != identity {
+        let message = "was made with another scenario, seed or --set";
+        return Err(RunError::Recording(message.to_owned()));
+    }
+    let mut live = Live::new(scenario, outputs, None)?;
+    loop {
+        let entry = read_entry(recording).map_err(RunError::Recording)?;
+        let (Entry::Packet { at, .. } | Entry::End { at }) = entry;
+        advance(&mut live, scenario, at, progress)?;
+        while live.poll_exit().is_some() {}
+        match entry {
+            _ if live.has_failed() => return live.finish(),
+            Entry::End { .. } => return live.finish(),
+            Entry::Packet { node, bytes, .. } if node.index() < stations(scenario) => {
+                live.enter(node, &bytes).map_err(damaged)?;
+            }
+            Entry::Packet { node, .. } => {
+                let message = format!("has a packet of node {node}, which the scenario has not");
+                return Err(RunError::Recording(message));
+            }
+        }
+    }
+}
+
+/// Moves on to the next entry, with reports of the progress.
+fn advance(
+    live: &mut Live<'_>,
+    scenario: &Scenario,
+    at: Instant,
+    progress: Progress<'_>,
+) -> Result<(), RunError> {
+    let end = Instant::ZERO + scenario.duration;
+    if !(live.now()..=end).contains(&at) {
+        return Err(RunError::Recording("has packets outside the time of the run".to_owned()));
+    }
+    while live.now() < at {
+        live.advance((live.now() + STEP).min(at));
+        let share = live.now().as_secs_f64() / scenario.duration.as_secs_f64();
+        if progress(share).is_break() {
+            return Err(RunError::Cancelled);
+        }
+        if live.has_failed() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn damaged(error: EntryError) -> RunError {
+    RunError::Recording(format!("has a damaged packet: {error}"))
+}
+
+/// Of simulated time, between reports of the progress.
+const STEP: Duration = Duration::from_millis(500);
