@@ -518,6 +518,24 @@ class Mobility(TypedDict, total=False):
     file: str | PathLike[str]
     """The file, relative to the scenario's folder."""
 
+class Program(TypedDict, total=False):
+    """The table `program`."""
+
+    command: str
+    """Command line for sh; $ADDRESS_N is the address of node or host N."""
+
+    environment: Sequence[str]
+    """Further environment variables, each as "NAME=value"."""
+
+    node: int | str
+    """The node or host whose network the program has."""
+
+    start: float
+    """When the program starts, s. Default: 0.0."""
+
+    stop: float
+    """When it gets the signal SIGTERM, s; by default at the end of the run."""
+
 class RadioBurst(TypedDict, total=False):
     """Bursts of frame errors on each link (Gilbert-Elliott): a link is good or bad, and each frame may
     turn it.
@@ -1031,6 +1049,9 @@ class Settings(TypedDict, total=False):
 
     name: str
     """Name of the scenario in results; by default the file's name without its ending."""
+
+    program: Sequence[Program]
+    """Real programs that `multihop emulate` runs; a simulation leaves them out."""
 
     radio: Radio
     """Physical layer and channel."""

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -32,6 +33,12 @@ impl Args {
             let message = "--every needs --format netanim";
             return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
         }
+        if let Command::Emulate(EmulateArgs { json: true, pcap: Some(pcap), .. }) = &self.command
+            && pcap.as_os_str() == "-"
+        {
+            let message = "--json and --pcap - both need standard output";
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
+        }
         Ok(self)
     }
 }
@@ -41,6 +48,14 @@ impl Args {
 pub(crate) enum Command {
     /// Run one scenario once.
     Run(RunArgs),
+    /// Run a scenario in real time, with real programs as its traffic (Linux).
+    ///
+    /// Each node and host is a network namespace. What a program sends there crosses the simulated network. The
+    /// programs of the scenario's `[[program]]` tables run, and the command after `--`, with whose end the emulation
+    /// ends. $ADDRESS_N is the address of node or host N.
+    Emulate(EmulateArgs),
+    /// Open a shell, or run a program, at a node of an emulation that runs (Linux).
+    Enter(EnterArgs),
     /// Run every combination of a scenario's `[sweep]` table.
     Sweep(SweepArgs),
     /// Check scenario files; show each problem in its line.
@@ -121,6 +136,9 @@ pub(crate) struct RunArgs {
     /// Write packets.pcapng into the folder, one interface for each node.
     #[arg(long, requires = "out")]
     pub(crate) pcap: bool,
+    /// Repeat an emulation in virtual time, from the recording that multihop emulate --record has written.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay: Option<PathBuf>,
     /// Print the result as one JSON document, and everything else on standard error.
     #[arg(long)]
     pub(crate) json: bool,
@@ -131,6 +149,64 @@ impl RunArgs {
     pub(crate) fn overrides(&self) -> Vec<(String, String)> {
         overrides(&self.set, self.seed)
     }
+}
+
+/// `multihop emulate`.
+#[derive(Parser)]
+pub(crate) struct EmulateArgs {
+    /// Scenario file or example; - is standard input. With a command, it needs no flows.
+    pub(crate) file: PathBuf,
+    /// Seed of the run, in place of the scenario's.
+    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+    /// Set a key of the scenario, for example topology.hops=8.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Write result.json, the output of the scenario's programs (program-N.txt), and series.csv if the scenario
+    /// has a `[record]` table, into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write packets.txt into the folder, one line for each packet event.
+    #[arg(long, requires = "out")]
+    pub(crate) trace: bool,
+    /// Write the frames of all nodes into this capture file (pcapng); - is standard output, for wireshark -k -i -.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Record the packets of the programs for multihop run --replay.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// The node or host at which the command runs, by number or name.
+    #[arg(long, value_name = "NODE", default_value = "0")]
+    pub(crate) node: String,
+    /// Fail if more than 1% of the events or packets are later than this, in seconds.
+    #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
+    pub(crate) late_limit: Option<Duration>,
+    /// Print the result as one JSON document, and everything else on standard error.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// A program and its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+impl EmulateArgs {
+    /// The keys that override those of the file.
+    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
+        overrides(&self.set, self.seed)
+    }
+}
+
+/// `multihop enter`.
+#[derive(Parser)]
+pub(crate) struct EnterArgs {
+    /// Number or name of the node or host.
+    pub(crate) node: String,
+    /// Process number of the emulation, if several run.
+    #[arg(long)]
+    pub(crate) pid: Option<u32>,
+    /// A program and its arguments, in place of a shell.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// `multihop sweep`.

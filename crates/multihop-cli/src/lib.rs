@@ -5,6 +5,8 @@
 mod args;
 mod check;
 mod diagnostics;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod input;
 mod interrupt;
 mod motion;
@@ -93,6 +95,12 @@ enum CommandError {
 fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
     match command {
         Command::Run(args) => run::run(&args, verbosity, extensions),
+        #[cfg(target_os = "linux")]
+        Command::Emulate(args) => emulate::emulate(&args, verbosity, extensions),
+        #[cfg(target_os = "linux")]
+        Command::Enter(args) => emulate::enter(&args),
+        #[cfg(not(target_os = "linux"))]
+        Command::Emulate(_) | Command::Enter(_) => Err(anyhow::anyhow!("emulations need Linux").into()),
         Command::Sweep(args) => sweep::sweep(&args, verbosity, extensions),
         Command::Check(args) => check::check(&args, verbosity, extensions),
         Command::View(args) => view::view(&args, verbosity, extensions),

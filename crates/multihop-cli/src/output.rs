@@ -33,6 +33,15 @@ pub(crate) fn json(document: &impl serde::Serialize, pretty: bool) -> anyhow::Re
     line(format_args!("{}", text.context("cannot write the result as JSON")?))
 }
 
+/// Writes one JSON document into a file.
+pub(crate) fn json_file(path: &Path, document: &impl serde::Serialize) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(document).context("cannot write the result as JSON")?;
+    let (mut out, file) = file(path)?;
+    let written = writeln!(out, "{text}").and_then(|()| out.flush());
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    file.keep()
+}
+
 /// Creates a folder and its parents.
 pub(crate) fn folder(path: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))

@@ -1,12 +1,14 @@
 //! `multihop run`.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufReader, Write};
 use std::path::Path;
 
 use anyhow::Context;
 use multihop_scenario::{Extensions, Scenario};
-use multihop_sim::Outputs;
+use multihop_sim::live::{self, identity};
 use multihop_sim::results::RunResult;
+use multihop_sim::{Outputs, Progress};
 
 use crate::args::RunArgs;
 use crate::interrupt::Interrupt;
@@ -18,7 +20,9 @@ use crate::{CommandError, input, output, table, terminal};
 /// Runs one scenario once.
 pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
     let source = input::source(&args.file)?;
-    let scenario = Scenario::load_with(&source, &args.overrides(), extensions)?;
+    let overrides = args.overrides();
+    let load = if args.replay.is_some() { Scenario::load_network } else { Scenario::load_with };
+    let scenario = load(&source, &overrides, extensions)?;
     if scenario.record.is_some() && args.out.is_none() && !verbosity.quiet {
         eprintln!("series of the [record] table are not written: pass --out DIR");
     }
@@ -26,19 +30,25 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
     let interrupt = Interrupt::catch()?;
     let mut progress = ProgressDisplay::new(&scenario.name, verbosity);
     let mut finished = 0.0;
-    let result = multihop_sim::run(&scenario, outputs, &mut |share| {
+    let mut show = |share| {
         finished = share;
         progress.show(share);
         interrupt.control()
-    });
+    };
+    let result = match &args.replay {
+        None => multihop_sim::run(&scenario, outputs, &mut show).map_err(anyhow::Error::from),
+        Some(recording) => {
+            let identity = identity(&source, &overrides, &scenario)?;
+            replay(&scenario, &identity, recording, outputs, &mut show)
+        }
+    };
     drop(progress);
     let result = result.map_err(|error| {
-        interrupt
-            .explain(error.into(), || format!(" at {:.0}%: nothing is kept of the run", 100.0 * finished))
+        interrupt.explain(error, || format!(" at {:.0}%: nothing is kept of the run", 100.0 * finished))
     })?;
     files.into_iter().try_for_each(NewFile::keep)?;
     if let Some(folder) = &args.out {
-        write(&folder.join("result.json"), &result)?;
+        output::json_file(&folder.join("result.json"), &result)?;
         if verbosity.verbose > 0 {
             eprintln!("wrote {}", folder.display());
         }
@@ -72,10 +82,13 @@ fn outputs(args: &RunArgs, scenario: &Scenario) -> anyhow::Result<(Outputs, Vec<
     Ok((outputs, files))
 }
 
-fn write(path: &Path, result: &RunResult) -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(result).context("cannot write the result as JSON")?;
-    let (mut out, file) = output::file(path)?;
-    let written = writeln!(out, "{text}").and_then(|()| out.flush());
-    written.with_context(|| format!("cannot write {}", path.display()))?;
-    file.keep()
+fn replay(
+    scenario: &Scenario,
+    identity: &str,
+    recording: &Path,
+    outputs: Outputs,
+    progress: Progress<'_>,
+) -> anyhow::Result<RunResult> {
+    let file = File::open(recording).with_context(|| format!("cannot read {}", recording.display()))?;
+    Ok(live::replay(scenario, identity, &mut BufReader::new(file), outputs, progress)?)
 }

@@ -15,8 +15,9 @@ pub use relay::Relay;
 #[cfg(target_os = "linux")]
 mod linux {
     pub(crate) mod chain;
-    pub(crate) mod namespace;
     pub(crate) mod path;
 }
 #[cfg(target_os = "linux")]
-pub use linux::{chain::Chain, namespace::Namespace, path::Path};
+pub use linux::{chain::Chain, path::Path};
+#[cfg(target_os = "linux")]
+pub use multihop_netns::Namespace;

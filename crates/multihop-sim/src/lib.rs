@@ -27,3 +27,4 @@ mod world;
 pub use key::{BUILD, key};
 pub use observe::Outputs;
 pub use run::{Progress, RunError, run, unattended};
+pub use stats::Histogram;

@@ -4,7 +4,7 @@ use crate::results::Summary;
 
 /// Durations counted in buckets 1% wide, so that the memory for quantiles does not grow with the run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Histogram {
+pub struct Histogram {
     count: u64,
     sum: f64,
     /// The lowest bucket with a value. Bucket 0 holds everything up to [`SMALLEST`].
@@ -19,7 +19,8 @@ const SMALLEST: f64 = 1e-6;
 const RATIO: f64 = 1.01;
 
 impl Histogram {
-    pub(crate) fn add(&mut self, seconds: f64) {
+    /// Adds a duration.
+    pub fn add(&mut self, seconds: f64) {
         self.count += 1;
         self.sum += seconds;
         let bucket = bucket(seconds);
@@ -53,6 +54,11 @@ impl Histogram {
             p50: 1e3 * self.quantile(0.50),
             p95: 1e3 * self.quantile(0.95),
         })
+    }
+
+    /// The value below which this share of the values is, in ms, to within 0.5%; `None` without values.
+    pub fn quantile_ms(&self, share: f64) -> Option<f64> {
+        (self.count > 0).then(|| 1e3 * self.quantile(share))
     }
 
     fn quantile(&self, share: f64) -> f64 {

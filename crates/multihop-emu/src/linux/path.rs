@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use multihop_core::{Machine, Rng, earliest};
+use multihop_netns::Namespace;
 use multihop_tun::Tun;
 
 use crate::clock::{WallClock, wake_on_time};
 use crate::link::{EmulatedLink, LinkCounters, Settings};
-use crate::linux::namespace::Namespace;
 
 const INTERFACE: &str = "mh0";
 const LONGEST_PACKET: usize = 65_535;

@@ -166,7 +166,8 @@ impl World<'_> {
         let delivered: u64 = flows.iter().map(|f| f.segments_delivered).sum();
         let retransmitted: u64 = flows.iter().map(|f| f.segments_retransmitted).sum();
         Totals {
-            goodput_kbps: ended().map(|f| f.goodput_kbps).sum(),
+            // Zero, and not minus zero, without flows.
+            goodput_kbps: 0.0 + ended().map(|f| f.goodput_kbps).sum::<f64>(),
             jain: jain(ended().map(|f| f.goodput_kbps)),
             jain_instant: self.ends.windows.clone().mean(self.context.now),
             // The mean of the flows' indices, weighted by segments delivered, is the ratio of the sums.

@@ -2,35 +2,55 @@
 
 use std::fs::File;
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::{self, Child, Command};
 use std::thread;
 
+use multihop_tun::Tun;
 use nix::sched::{CloneFlags, setns, unshare};
+
+use crate::netlink;
 
 /// An unnamed network namespace, held by a file: it ends with this value and the programs in it.
 #[derive(Debug)]
 pub struct Namespace(File);
 
 impl Namespace {
-    /// Creates a namespace with its loopback interface up. Needs root and the command `ip`.
+    /// Creates a namespace with its loopback interface up. Needs the right to do so, see [`gain_rights`].
+    ///
+    /// [`gain_rights`]: crate::gain_rights
     pub fn new() -> io::Result<Self> {
         let make = || -> io::Result<File> {
             unshare(CloneFlags::CLONE_NEWNET)?;
+            netlink::set_up("lo", None)?;
             File::open("/proc/thread-self/ns/net")
         };
         let file =
             thread::scope(|scope| scope.spawn(make).join()).expect("creating a namespace does not panic")?;
-        let namespace = Self(file);
-        namespace.ip("link set lo up")?;
-        Ok(namespace)
+        Ok(Self(file))
+    }
+
+    /// Moves this thread into the namespace.
+    pub fn enter(&self) -> io::Result<()> {
+        Ok(setns(&self.0, CloneFlags::CLONE_NEWNET)?)
+    }
+
+    /// Adds a TUN interface with this address.
+    pub fn tun(&self, name: &str, address: Ipv4Addr, subnet: (u8, Ipv4Addr), mtu: u16) -> io::Result<Tun> {
+        self.run(|| {
+            let tun = Tun::open(name)?;
+            netlink::add_address(name, address, subnet.0, subnet.1)?;
+            netlink::set_up(name, Some(mtu))?;
+            Ok(tun)
+        })?
     }
 
     /// Calls a function on a thread in this namespace: sockets that it opens belong to it.
     pub fn run<T: Send>(&self, function: impl FnOnce() -> T + Send) -> io::Result<T> {
         let inside = || -> io::Result<T> {
-            setns(&self.0, CloneFlags::CLONE_NEWNET)?;
+            self.enter()?;
             Ok(function())
         };
         match thread::scope(|scope| scope.spawn(inside).join()) {
@@ -44,7 +64,7 @@ impl Namespace {
         self.run(|| command.spawn())?
     }
 
-    /// Runs `ip` with these arguments; its error output becomes the error.
+    /// Runs the command `ip` with these arguments; its error output becomes the error.
     pub fn ip(&self, words: &str) -> io::Result<()> {
         let done = self.run(|| Command::new("ip").args(words.split_whitespace()).output())??;
         if done.status.success() {

@@ -1,0 +1,212 @@
+//! The loop that moves a simulated network on with the wall clock, and carries packets between it and the programs.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use multihop_core::{Duration, Instant, NodeId, earliest};
+use multihop_scenario::Scenario;
+use multihop_sim::live::{EntryError, Live};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{SigId, flag, low_level};
+
+use crate::clock::VirtualClock;
+use crate::lateness::{EmulationResult, Lateness};
+use crate::programs::Programs;
+use crate::sandbox::Sandbox;
+use crate::stations::Stations;
+use crate::{EmulateError, Emulated, Tried};
+
+pub(crate) struct Driver<'a> {
+    live: Live<'a>,
+    end: Instant,
+    stations: Stations,
+    programs: Programs,
+    sandbox: Sandbox,
+    signals: Signals,
+    epoll: Epoll,
+    clock: VirtualClock,
+    wakeups: Lateness,
+    deliveries: Lateness,
+    entered: u64,
+    left: u64,
+    ignored: u64,
+    buffer: Vec<u8>,
+}
+
+/// Lateness that is caught up with; from more, virtual time slips.
+const TOLERANCE: Duration = Duration::from_millis(1);
+/// The longest wait: programs may have ended.
+const LONGEST: Duration = Duration::from_millis(20);
+/// Packets read from one station before the others have their turn.
+const TURN: usize = 32;
+
+impl<'a> Driver<'a> {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        live: Live<'a>,
+        stations: Stations,
+        programs: Programs,
+        sandbox: Sandbox,
+        signals: Signals,
+    ) -> Result<Self, EmulateError> {
+        let watch = || "watch the interfaces".to_owned();
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).tried(watch)?;
+        for (n, tun) in (0..).zip(stations.tuns()) {
+            epoll.add(tun, EpollEvent::new(EpollFlags::EPOLLIN, n)).tried(watch)?;
+        }
+        Ok(Self {
+            live,
+            end: Instant::ZERO + scenario.duration,
+            stations,
+            programs,
+            sandbox,
+            signals,
+            epoll,
+            clock: VirtualClock::start(),
+            wakeups: Lateness::default(),
+            deliveries: Lateness::default(),
+            entered: 0,
+            left: 0,
+            ignored: 0,
+            buffer: vec![0; 65_536],
+        })
+    }
+
+    /// Runs until the end of the scenario, of the command, or until a signal.
+    pub(crate) fn run(mut self, late_limit: Option<Duration>) -> Result<Emulated, EmulateError> {
+        // Without it, the kernel may delay each wake-up by 50 us.
+        let _ = nix::sys::prctl::set_timerslack(1);
+        loop {
+            let now = self.wake();
+            self.live.advance(now);
+            self.deliver();
+            self.programs.update(now, &self.sandbox);
+            let is_over = self.programs.is_over() || self.live.has_failed();
+            if now >= self.end || is_over || self.signals.arrived().is_some() {
+                break;
+            }
+            self.wait()?;
+        }
+        self.finish(late_limit)
+    }
+
+    /// The virtual time. If the next event is too late for it, it slips.
+    fn wake(&mut self) -> Instant {
+        let now = self.clock.now();
+        let Some(due) = self.live.next_event().filter(|due| *due < now) else { return now.min(self.end) };
+        let late = now - due;
+        self.wakeups.add(late);
+        if late <= TOLERANCE {
+            return now.min(self.end);
+        }
+        self.clock.slip(late);
+        // Events before an instant are handled, not those at it.
+        (due + Duration::from_nanos(1)).max(self.live.now()).min(self.end)
+    }
+
+    /// Hands packets that have left the simulated network to the programs.
+    fn deliver(&mut self) {
+        while let Some(exit) = self.live.poll_exit() {
+            self.stations.send(exit.node.index(), &exit.bytes);
+            self.left += 1;
+            self.deliveries.add(self.clock.now().saturating_since(exit.at));
+        }
+    }
+
+    /// Waits for the next event, and takes what the programs have sent meanwhile.
+    fn wait(&mut self) -> Result<(), EmulateError> {
+        let watch = || "watch the interfaces".to_owned();
+        let next = earliest(self.live.next_event(), self.programs.next());
+        let left = next.map_or(LONGEST, |at| at.saturating_since(self.clock.now()).min(LONGEST));
+        let mut ready = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
+        match ppoll(&mut ready, Some(std::time::Duration::from(left).into()), None) {
+            Ok(0) | Err(Errno::EINTR) => return Ok(()),
+            Ok(_) => {}
+            Err(error) => return Err(error).tried(watch),
+        }
+        let mut events = [EpollEvent::empty(); 64];
+        let count = self.epoll.wait(&mut events, EpollTimeout::ZERO).tried(watch)?;
+        // Everything that was due before the packets came has happened before they enter.
+        let now = self.wake();
+        self.live.advance(now);
+        for event in &events[..count] {
+            self.read(usize::try_from(event.data()).expect("the number of a station"))?;
+        }
+        Ok(())
+    }
+
+    /// Takes packets that programs at a station have sent.
+    fn read(&mut self, station: usize) -> Result<(), EmulateError> {
+        let node = NodeId(u32::try_from(station).expect("a checked number of stations"));
+        for _ in 0..TURN {
+            let received = self.stations.receive(station, &mut self.buffer);
+            let Some(length) = received.tried(|| format!("read from the interface of node {node}"))? else {
+                break;
+            };
+            match self.live.enter(node, &self.buffer[..length]) {
+                Ok(()) => self.entered += 1,
+                Err(EntryError::Packet(_)) => self.ignored += 1,
+                Err(EntryError::Recording(error)) => {
+                    return Err(error).tried(|| "write the recording".to_owned());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, late_limit: Option<Duration>) -> Result<Emulated, EmulateError> {
+        let (wall, lost) = (self.clock.elapsed().as_secs_f64(), self.clock.lost().as_secs_f64());
+        let wakeups_late_ms = self.wakeups.quantiles_ms();
+        let deliveries_late_ms = self.deliveries.quantiles_ms();
+        let late = [wakeups_late_ms, deliveries_late_ms].into_iter().flatten();
+        let limit = late_limit.map_or(f64::INFINITY, |limit| 1e3 * limit.as_secs_f64());
+        let emulation = EmulationResult {
+            entered: self.entered,
+            left: self.left,
+            ignored: self.ignored,
+            wakeups_late_ms,
+            deliveries_late_ms,
+            lost_share: if wall > 0.0 { lost / wall } else { 0.0 },
+            valid: late.into_iter().all(|late| late.p99 <= limit),
+        };
+        let programs = self.programs.end(self.sandbox);
+        let run = self.live.finish()?;
+        Ok(Emulated { run, emulation, programs, interrupted: self.signals.arrived() })
+    }
+}
+
+/// The signals that end an emulation. They are not blocked, because programs would inherit that.
+pub(crate) struct Signals {
+    arrived: Arc<AtomicUsize>,
+    handlers: Vec<SigId>,
+}
+
+impl Signals {
+    /// Notes them from now on, until it is dropped.
+    pub(crate) fn catch() -> Result<Self, EmulateError> {
+        let arrived = Arc::new(AtomicUsize::new(0));
+        let note = |signal: i32| {
+            let number = usize::try_from(signal).expect("numbers of signals are positive");
+            flag::register_usize(signal, Arc::clone(&arrived), number)
+        };
+        let handlers: Result<Vec<_>, std::io::Error> =
+            [SIGINT, SIGTERM, SIGHUP].into_iter().map(note).collect();
+        Ok(Self { handlers: handlers.tried(|| "handle signals".to_owned())?, arrived })
+    }
+
+    fn arrived(&self) -> Option<i32> {
+        i32::try_from(self.arrived.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for handler in self.handlers.drain(..) {
+            low_level::unregister(handler);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Entering a station of an emulation that runs.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+
+use nix::fcntl::{Flock, FlockArg};
+use nix::sched::{CloneFlags, setns};
+use nix::unistd::geteuid;
+use serde::{Deserialize, Serialize};
+use signal_hook::consts::{SIGINT, SIGQUIT};
+
+use crate::sandbox::Sandbox;
+use crate::stations::{Stations, address_variable};
+use crate::{EmulateError, Tried};
+
+/// A file that says where an emulation's stations are. The emulation holds a lock on it as long as it runs.
+pub(crate) struct Entry {
+    path: PathBuf,
+    _locked: Flock<File>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Description {
+    scenario: String,
+    pid: u32,
+    /// The process with the programs' namespaces.
+    first_process: u32,
+    stations: Vec<StationEntry>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct StationEntry {
+    name: String,
+    namespace: PathBuf,
+}
+
+impl Entry {
+    /// Describes an emulation; removes the descriptions of those that were killed.
+    pub(crate) fn new(
+        folder: &Path,
+        scenario: &str,
+        names: &[String],
+        stations: &Stations,
+        sandbox: &Sandbox,
+    ) -> Result<Self, EmulateError> {
+        let write = || format!("write into {}", folder.display());
+        // Of this user alone.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).tried(write)?;
+        for path in files(folder) {
+            if running(&path).is_none() {
+                let _ = fs::remove_file(path);
+            }
+        }
+        let pid = std::process::id();
+        let station = |(name, namespace): (&String, &multihop_netns::Namespace)| StationEntry {
+            name: name.clone(),
+            namespace: namespace.path(),
+        };
+        let description = Description {
+            scenario: scenario.to_owned(),
+            pid,
+            first_process: sandbox.first_process(),
+            stations: names.iter().zip(stations.namespaces().iter()).map(station).collect(),
+        };
+        let path = folder.join(format!("{pid}.json"));
+        let file = File::create(&path).tried(write)?;
+        let locked = Flock::lock(file, FlockArg::LockExclusiveNonblock);
+        let locked = locked.map_err(|(_, error)| error).tried(write)?;
+        serde_json::to_writer(&*locked, &description).map_err(io::Error::from).tried(write)?;
+        Ok(Self { path, _locked: locked })
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Runs a shell, or another program, at a station (number or name) of an emulation. `pid` is that of the emulation, if
+/// there are several.
+pub fn enter(station: &str, pid: Option<u32>, words: &[OsString]) -> Result<ExitStatus, EmulateError> {
+    let description = find(pid)?;
+    let stations = &description.stations;
+    let names: Vec<_> = stations.iter().map(|entry| entry.name.clone()).collect();
+    let n = crate::stations::find(&names, station)?;
+    join(&description, &stations[n].namespace)?;
+    let shell = env::var_os("SHELL").unwrap_or_else(|| "sh".into());
+    let (program, arguments) = words.split_first().map_or((&shell, words), |(first, rest)| (first, rest));
+    let variables = (0..stations.len()).map(address_variable);
+    let run = || format!("run {}", program.display());
+    for signal in [SIGINT, SIGQUIT] {
+        // From the keyboard it is for the program, whose end ends this process as well.
+        signal_hook::flag::register(signal, Arc::default()).tried(run)?;
+    }
+    Command::new(program).args(arguments).envs(variables).status().tried(run)
+}
+
+/// Joins the namespaces of a station.
+fn join(description: &Description, network: &Path) -> Result<(), EmulateError> {
+    let join = || format!("join the emulation with the process number {}", description.pid);
+    let of = |kind| PathBuf::from(format!("/proc/{}/ns/{kind}", description.first_process));
+    let open = |path: &Path| File::open(path).tried(join);
+    let (user, processes, mounts) = (open(&of("user"))?, open(&of("pid"))?, open(&of("mnt"))?);
+    let network = open(network)?;
+    let ours = fs::metadata("/proc/self/ns/user").tried(join)?.ino();
+    if user.metadata().tried(join)?.ino() != ours {
+        setns(user, CloneFlags::CLONE_NEWUSER).tried(join)?;
+    }
+    // That of children, not of this process. /proc shows nobody else.
+    setns(processes, CloneFlags::CLONE_NEWPID).tried(join)?;
+    setns(network, CloneFlags::CLONE_NEWNET).tried(join)?;
+    setns(mounts, CloneFlags::CLONE_NEWNS).tried(join)
+}
+
+/// The emulation that is meant.
+fn find(pid: Option<u32>) -> Result<Description, EmulateError> {
+    let mut found: Vec<_> = files(&folder()).filter_map(|path| running(&path)).collect();
+    found.sort_by_key(|description| description.pid);
+    let list: Vec<_> = found.iter().map(|entry| format!("{} ({})", entry.pid, entry.scenario)).collect();
+    found.retain(|description| pid.is_none_or(|pid| pid == description.pid));
+    if found.len() > 1 {
+        let message = format!("several emulations run; choose one by --pid: {}", list.join(", "));
+        return Err(EmulateError::NotFound(message));
+    }
+    found.pop().ok_or_else(|| {
+        EmulateError::NotFound(match (pid, list.is_empty()) {
+            (Some(pid), false) => format!("found --pid {pid}, allowed: {}", list.join(", ")),
+            _ => "this user runs no emulation".to_owned(),
+        })
+    })
+}
+
+/// The description in a file, if its emulation runs.
+fn running(path: &Path) -> Option<Description> {
+    let file = File::open(path).ok()?;
+    match Flock::lock(file, FlockArg::LockSharedNonblock) {
+        Err((file, nix::errno::Errno::EWOULDBLOCK)) => serde_json::from_reader(file).ok(),
+        _ => None,
+    }
+}
+
+/// The files in the folder, unless another user may have written them.
+fn files(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let is_ours = fs::symlink_metadata(folder)
+        .is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0);
+    let entries = is_ours.then(|| fs::read_dir(folder).ok()).flatten().into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "json"))
+}
+
+/// Of this user; the variable is unset for some services, and in containers.
+pub(crate) fn folder() -> PathBuf {
+    match env::var_os("XDG_RUNTIME_DIR") {
+        Some(folder) => Path::new(&folder).join("multihop"),
+        None => env::temp_dir().join(format!("multihop-{}", geteuid())),
+    }
+}

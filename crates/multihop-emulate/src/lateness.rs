@@ -1,0 +1,57 @@
+//! How late the simulated network was, compared with the wall clock.
+
+use multihop_core::Duration;
+use multihop_sim::Histogram;
+use serde::Serialize;
+
+/// How well an emulation kept up with the wall clock.
+#[derive(Clone, Debug, Serialize)]
+pub struct EmulationResult {
+    /// Packets of programs that entered the simulated network.
+    pub entered: u64,
+    /// Packets that left it.
+    pub left: u64,
+    /// Packets that it does not carry, such as those of IPv6.
+    pub ignored: u64,
+    /// How late events were handled, ms; `null` without events.
+    pub wakeups_late_ms: Option<Quantiles>,
+    /// How late packets left, ms; `null` if none left.
+    pub deliveries_late_ms: Option<Quantiles>,
+    /// Virtual time lost / wall-clock time.
+    pub lost_share: f64,
+    /// Whether the lateness of 99% of both was within the limit; always true without a limit.
+    pub valid: bool,
+}
+
+/// Quantiles of a lateness.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Quantiles {
+    /// Median.
+    pub p50: f64,
+    /// 99%.
+    pub p99: f64,
+    /// 99.9%.
+    pub p999: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// A lateness that is being measured.
+#[derive(Debug, Default)]
+pub(crate) struct Lateness {
+    values: Histogram,
+    max: f64,
+}
+
+impl Lateness {
+    pub(crate) fn add(&mut self, late: Duration) {
+        let seconds = late.as_secs_f64();
+        self.values.add(seconds);
+        self.max = self.max.max(seconds);
+    }
+
+    pub(crate) fn quantiles_ms(&self) -> Option<Quantiles> {
+        let at = |share| self.values.quantile_ms(share);
+        Some(Quantiles { p50: at(0.5)?, p99: at(0.99)?, p999: at(0.999)?, max: 1e3 * self.max })
+    }
+}

@@ -1,0 +1,132 @@
+//! Emulation: a scenario runs in real time, and real programs are its traffic. Each node and host is a network
+//! namespace with a TUN interface; what a program sends there crosses the simulated network.
+//!
+//! The simulated network itself is [`multihop_sim::live`], which has no clock.
+#![cfg(target_os = "linux")]
+
+mod clock;
+mod driver;
+mod enter;
+mod lateness;
+mod programs;
+mod sandbox;
+mod stations;
+
+use std::io;
+use std::path::PathBuf;
+
+use multihop_core::Duration;
+use multihop_scenario::{NotConnected, Scenario};
+use multihop_sim::Outputs;
+use multihop_sim::RunError;
+use multihop_sim::live::{Live, Recording};
+use multihop_sim::results::RunResult;
+use serde::Serialize;
+
+use driver::Driver;
+use programs::Programs;
+use sandbox::Sandbox;
+use stations::Stations;
+
+pub use enter::enter;
+pub use lateness::{EmulationResult, Quantiles};
+pub use programs::ProgramResult;
+
+/// What an emulation does besides running the scenario's programs.
+#[derive(Default)]
+pub struct Options {
+    /// Outputs of the simulated network.
+    pub outputs: Outputs,
+    /// Records the packets that enter.
+    pub recording: Option<Recording>,
+    /// A program that the emulation ends with.
+    pub command: Option<Command>,
+    /// Where the output of the scenario's programs goes: `program-N.txt` in this folder; without one it is that of this
+    /// process.
+    pub folder: Option<PathBuf>,
+    /// Whether standard output belongs to something else, so that programs write to standard error.
+    pub stdout_is_taken: bool,
+    /// The lateness of 99% of wake-ups and deliveries above which the result is invalid.
+    pub late_limit: Option<Duration>,
+}
+
+/// A program that an emulation ends with.
+pub struct Command {
+    /// The node or host whose network it has: number or name.
+    pub station: String,
+    /// The program and its arguments.
+    pub words: Vec<std::ffi::OsString>,
+}
+
+/// The result of an emulation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Emulated {
+    /// What the simulated network measured.
+    #[serde(flatten)]
+    pub run: RunResult,
+    /// How well it kept up with the wall clock.
+    pub emulation: EmulationResult,
+    /// The scenario's programs in their order, then the command.
+    pub programs: Vec<ProgramResult>,
+    /// The signal that ended the emulation, if one did.
+    #[serde(skip)]
+    pub interrupted: Option<i32>,
+}
+
+/// Why an emulation has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum EmulateError {
+    /// The machine does not allow it.
+    #[error("cannot {action}: {error}")]
+    System {
+        /// What was tried.
+        action: String,
+        /// The reason.
+        error: io::Error,
+    },
+    /// There is no such node or host, or it is not clear which emulation is meant.
+    #[error("{0}")]
+    NotFound(String),
+    /// No connected placement was found.
+    #[error(transparent)]
+    Placement(#[from] NotConnected),
+    /// The simulated network failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Names what was tried in an error of the system.
+trait Tried<T> {
+    fn tried(self, action: impl FnOnce() -> String) -> Result<T, EmulateError>;
+}
+
+impl<T, E: Into<io::Error>> Tried<T> for Result<T, E> {
+    fn tried(self, action: impl FnOnce() -> String) -> Result<T, EmulateError> {
+        self.map_err(|error| EmulateError::System { action: action(), error: error.into() })
+    }
+}
+
+/// Runs a scenario with real programs. Without root this process must have one thread, because it becomes root of a
+/// user namespace.
+pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, EmulateError> {
+    let live = Live::new(scenario, options.outputs, options.recording)?;
+    let names = stations::names(scenario)?;
+    let command =
+        options.command.map(|command| stations::find(&names, &command.station).map(|n| (n, command.words)));
+    // Before this process becomes another user.
+    let folder = enter::folder();
+    multihop_netns::gain_rights().tried(|| {
+        "become root of a user namespace, which an ordinary user needs (allowed: one thread, and user namespaces \
+         in the kernel's settings)"
+            .to_owned()
+    })?;
+    let stations = Stations::new(names.len())?;
+    let signals = driver::Signals::catch()?;
+    let sandbox = Sandbox::new(stations.namespaces(), &names)?;
+    let entry = enter::Entry::new(&folder, &scenario.name, &names, &stations, &sandbox)?;
+    let programs = Programs::new(scenario, command.transpose()?, options.folder, options.stdout_is_taken);
+    let driver = Driver::new(scenario, live, stations, programs, sandbox, signals)?;
+    let emulated = driver.run(options.late_limit);
+    drop(entry);
+    emulated
+}

@@ -1,0 +1,135 @@
+//! Where programs run: a PID namespace, which ends all of them with the emulation, and a mount namespace with a hosts
+//! file of its own. Both end with their first process, which ends when this process does, however that happens.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use multihop_core::NodeId;
+use multihop_netns::Namespace;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+
+use crate::{EmulateError, Tried};
+
+/// Starts programs on a thread of its own, so that the simulated network need not wait.
+pub(crate) struct Sandbox {
+    /// `None` at the end.
+    requests: Option<Sender<Request>>,
+    started: Receiver<(usize, io::Result<Child>)>,
+    thread: Option<JoinHandle<()>>,
+    first: Child,
+}
+
+struct Request {
+    program: usize,
+    station: usize,
+    command: Command,
+}
+
+/// The first process: takes over orphans, which vanish when they end, and waits for the end of its input.
+const FIRST: &str = "mount -t proc proc /proc 2>/dev/null; trap '' CHLD; echo ready; exec cat >/dev/null";
+
+impl Sandbox {
+    pub(crate) fn new(namespaces: Arc<[Namespace]>, names: &[String]) -> Result<Self, EmulateError> {
+        let (requests, todo) = channel::<Request>();
+        let (done, started) = channel();
+        let (tell, first) = channel();
+        let hosts = hosts(names);
+        let work = move || {
+            let made = isolate(&hosts).and_then(|()| first_process());
+            let is_made = made.is_ok();
+            let _ = tell.send(made);
+            if !is_made {
+                return;
+            }
+            for Request { program, station, mut command } in todo {
+                let child = namespaces[station].enter().and_then(|()| command.spawn());
+                if done.send((program, child)).is_err() {
+                    return;
+                }
+            }
+        };
+        let start = || "start a thread".to_owned();
+        let thread = thread::Builder::new().name("sandbox".to_owned()).spawn(work).tried(start)?;
+        let first = first.recv().expect("the thread answers");
+        let first = first.tried(|| "make a PID and a mount namespace for the programs".to_owned())?;
+        Ok(Self { requests: Some(requests), started, thread: Some(thread), first })
+    }
+
+    /// Starts a program at a station.
+    pub(crate) fn start(&self, program: usize, station: usize, command: Command) {
+        let request = Request { program, station, command };
+        let requests = self.requests.as_ref().expect("nothing starts at the end");
+        requests.send(request).expect("the thread lives as long as this");
+    }
+
+    /// A program that has been started, or the reason why it could not be.
+    pub(crate) fn poll_started(&self) -> Option<(usize, io::Result<Child>)> {
+        self.started.try_recv().ok()
+    }
+
+    /// The process with the namespaces.
+    pub(crate) fn first_process(&self) -> u32 {
+        self.first.id()
+    }
+
+    /// Kills every program; those whose start has not been noted yet are returned. All must be waited for before
+    /// [`reap`](Self::reap), because the first process ends last.
+    pub(crate) fn kill(&mut self) -> Vec<(usize, io::Result<Child>)> {
+        drop(self.requests.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        drop(self.first.stdin.take());
+        self.started.try_iter().collect()
+    }
+
+    /// Waits for the end of the first process.
+    pub(crate) fn reap(mut self) {
+        let _ = self.first.wait();
+    }
+}
+
+/// Moves this thread and its children out of the view of the machine's files and processes.
+fn isolate(hosts: &str) -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    // Mounts of this thread are not those of the machine.
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
+    cover("/etc/hosts", hosts)?;
+    cover("/etc/resolv.conf", "# The emulated network has no name server.\n")?;
+    Ok(unshare(CloneFlags::CLONE_NEWPID)?)
+}
+
+/// Mounts a file with this text over another, if that exists.
+fn cover(path: &str, text: &str) -> io::Result<()> {
+    if !Path::new(path).exists() {
+        return Ok(());
+    }
+    let name = format!("multihop-{}-{}", std::process::id(), path.replace('/', ""));
+    let file = std::env::temp_dir().join(name);
+    fs::File::create_new(&file)?.write_all(text.as_bytes())?;
+    let mounted = mount(Some(&file), path, None::<&str>, MsFlags::MS_BIND, None::<&str>);
+    // The mount keeps it.
+    fs::remove_file(&file)?;
+    Ok(mounted?)
+}
+
+fn first_process() -> io::Result<Child> {
+    let mut command = Command::new("sh");
+    command.args(["-c", FIRST]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.process_group(0).spawn()?;
+    let mut line = [0; 6];
+    child.stdout.take().expect("it was asked for").read_exact(&mut line)?;
+    Ok(child)
+}
+
+fn hosts(names: &[String]) -> String {
+    let own = (0..).map(NodeId).zip(names).map(|(node, name)| format!("{} {name}\n", node.addr()));
+    std::iter::once("127.0.0.1 localhost\n".to_owned()).chain(own).collect()
+}

@@ -1,0 +1,9 @@
+//! Network namespaces of Linux, for networks that exist only inside this machine.
+#![cfg(target_os = "linux")]
+
+mod namespace;
+mod netlink;
+mod rights;
+
+pub use namespace::Namespace;
+pub use rights::gain_rights;
