@@ -113,7 +113,7 @@ async fn first(address: &Address) -> anyhow::Result<SocketAddr> {
     address.look_up().await?.first().copied().context("the name resolves to no address")
 }
 
-/// HOST[:PORT] for the command line of another host; `usual` is the port that it need not say.
+/// `HOST[:PORT]` for the command line of another host; `usual` is the port that it need not say.
 fn host(address: IpAddr, port: u16, usual: u16) -> String {
     match address {
         IpAddr::V4(address) if port == usual => address.to_string(),
