@@ -17,6 +17,7 @@ __all__ = [
     "build",
     "build_profile",
     "check",
+    "example",
     "files",
     "interval",
     "key",

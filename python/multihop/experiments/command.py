@@ -238,7 +238,8 @@ def _publish(
     """Write the report in every form that is asked for; the HTML page also has `others`."""
     runs, cost = sum(study.runs for study in studies), sum(study.cost for study in studies)
     order = [one.id for one in EXPERIMENTS]
-    whole = sorted([*studies, *others], key=lambda study: order.index(study.experiment.id))
+    place = {one: number for number, one in enumerate(order)}
+    whole = sorted([*studies, *others], key=lambda study: place.get(study.experiment.id, len(order)))
     page = pages.html(whole, "multihop papers report" if others else command, options.out / "report.html")
     if not options.quiet:
         print(f"{len(studies)} experiments, {runs} runs, {cost:.0f} s of CPU time", file=sys.stderr)
