@@ -157,7 +157,7 @@ pub(crate) fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -
 /// Wall-clock time since the call. Only `wall_seconds` and `events_per_second` depend on it. A browser's module has no
 /// clock.
 #[cfg(target_family = "wasm")]
-fn wall_clock() -> impl Fn() -> std::time::Duration {
+pub(crate) fn wall_clock() -> impl Fn() -> std::time::Duration {
     || std::time::Duration::ZERO
 }
 
