@@ -172,7 +172,7 @@ def doc() -> Counts:
 
 
 def web() -> Counts:
-    """Check the page of multihop view, and try it in a headless browser if there is one."""
+    """Check the page of multihop view; try it and pages of results in a headless browser if there is one."""
     try:
         build.need_node()
         build.install_node_packages()
@@ -194,6 +194,7 @@ def web() -> Counts:
     else:
         browser = {**node, "CHROMIUM": chromium}
         counts.add(check("node", "--test", "web/test/page.test.mjs", env=browser))
+        counts.add(check("node", "--test", "web/test/results.test.mjs", env={**browser, "PYTHON": PYTHON}))
     return counts
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from multihop import Result, report, run_all, tables
+from multihop import Result, report, run_all, tables, theme
 from multihop.stats import Interval, interval
 
 LABELS = {
@@ -176,7 +176,7 @@ def caption(name: str, seeds: int) -> str:
         "again": "Segments retransmitted, as a share of the segments delivered",
         "instant": "Jain's index of windows of 2 s, averaged: 100% is alike, 50% is one flow alone",
     }
-    return f"{about[name]}. Bars are 95% Student-t intervals of {seeds} runs."
+    return f"{about[name]}. Whiskers are 95% Student-t intervals of {seeds} runs."
 
 
 def draw(found: Found, layout: str, name: str) -> Figure:
@@ -184,7 +184,7 @@ def draw(found: Found, layout: str, name: str) -> Figure:
     figure, axes = report.new_figure("", METRICS[name].title)
     for place, transport in enumerate(LABELS):
         value = found[layout, transport, name]
-        colour = report.style(transport).colour
+        colour = theme.style(transport).colour
         axes.bar(place, value.mean, yerr=value.half, color=colour, capsize=4, width=0.6)
     axes.set_xticks(range(len(LABELS)), LABELS.values())
     return figure

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from multihop.report import OTHERS, Style, curve, known, new_figure, style
-from multihop.stats import interval
+from multihop.report import Report, curve, new_figure
+from multihop.stats import format_mean, interval
+from multihop.theme import OTHERS, Style, known, style
 
 if TYPE_CHECKING:
     from multihop.sweeping import Sweep
@@ -41,6 +42,41 @@ def over_an_axis(sweep: Sweep, x: str, metric: str, by: str | None) -> Figure:
     if among:
         axes.legend(title=short(among))
     return figure
+
+
+METRICS_OF_A_REPORT = {
+    "totals.goodput_kbps": "goodput, kb/s",
+    "totals.retransmission_index": "retransmitted segments / delivered segments",
+    "totals.jain": "fairness",
+}
+
+
+def sweep_report(sweep: Sweep) -> Report:
+    """A page of a sweep: each metric over the first numeric axis, by the other one, and a table of means."""
+    page = Report(f"Sweep over {', '.join(map(short, sweep.axes)) or 'seeds'}")
+    page.text(f"{sweep.runs.height} runs. Means with 95% Student-t intervals over the seeds.")
+    along = next((one for one in sweep.axes if sweep.runs[one].dtype.is_numeric()), None)
+    others = [one for one in sweep.axes if one != along]
+    for metric, label in METRICS_OF_A_REPORT.items():
+        if sweep.runs[metric].count() == 0:
+            continue
+        page.heading(label)
+        if along is not None and len(others) <= 1:
+            figure = over_an_axis(sweep, along, metric, others[0] if others else None)
+            figure.axes[0].set_ylabel(label)
+            page.figure(figure, f"{label.capitalize()}, over {short(along)}.")
+        page.table(means(sweep, metric), f"{label.capitalize()}: mean and 95% interval")
+    return page
+
+
+def means(sweep: Sweep, metric: str) -> pl.DataFrame:
+    """A row for each combination of the axes."""
+    found = sweep.mean(metric)
+    texts = [
+        format_mean(row["mean"], row["high"] - row["mean"]) if row["mean"] is not None else "-"
+        for row in found.iter_rows(named=True)
+    ]
+    return found.select(sweep.axes or ["scenario"]).with_columns(pl.Series("mean", texts), found["runs"])
 
 
 def axis(sweep: Sweep, name: str) -> str:

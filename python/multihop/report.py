@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,92 +14,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
+import matplotlib.style
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+import multihop._core as _core
+from multihop.charts import HEIGHT, Chart, read
 from multihop.files import complete_file
 from multihop.stats import Interval
-
-# Okabe and Ito's palette, which colour-blind people can tell apart.
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
-    "#000000",
-    "#e69f00",
-    "#56b4e9",
-    "#009e73",
-    "#f0e442",
-    "#0072b2",
-    "#d55e00",
-    "#cc79a7",
-)
-
-
-@dataclass(frozen=True)
-class Style:
-    """The style of a transport in figures."""
-
-    colour: str
-    marker: str
-    line: str = "-"
-
-
-# The family chooses the colour, the member marker and line.
-STYLES = {
-    "udp": Style(BLACK, "s"),
-    "paced": Style(BLACK, "D", "--"),
-    "reno": Style(SKY, "v"),
-    "newreno": Style(BLUE, "o"),
-    "newreno+da": Style(BLUE, "^", "--"),
-    "newreno+dyn": Style(BLUE, "x", ":"),
-    "cubic": Style(SKY, "^", "--"),
-    "vegas": Style(SKY, "P", "-."),
-    "westwood": Style(SKY, "x", ":"),
-    "tcp-uc": Style(SKY, "o", "--"),
-    "tcp-2": Style(SKY, "s", "-."),
-    "tcp-3": Style(SKY, "D", ":"),
-    "tcp-cwl": Style(BLUE, "P", "-."),
-    "tcp-ap": Style(GREEN, "o"),
-    "tcp-ap+da": Style(GREEN, "^", "--"),
-    "tcp-ap+dyn": Style(GREEN, "x", ":"),
-    "tcp-ap-sync": Style(GREEN, "s", "-."),
-    "elfn": Style(ORANGE, "o"),
-    "elfn-w": Style(ORANGE, "s", "--"),
-    "elfn-rto-w": Style(ORANGE, "^", ":"),
-    "adtcp": Style(PURPLE, "o"),
-    "tpa-2": Style(VERMILION, "s", "--"),
-    "tpa-3": Style(VERMILION, "D", "-."),
-    "tpa*-2": Style(VERMILION, "^", ":"),
-    "tpa*-3": Style(VERMILION, "o"),
-    "tpa-ap-2": Style(YELLOW, "s", "--"),
-    "tpa-ap-3": Style(YELLOW, "D", "-."),
-    "tpa*-ap-3": Style(YELLOW, "o"),
-}
-
-
-# Styles for other curves, by index.
-OTHERS = [
-    Style(BLUE, "o"),
-    Style(VERMILION, "s", "--"),
-    Style(GREEN, "D", "-."),
-    Style(PURPLE, "^", ":"),
-    Style(BLACK, "v"),
-    Style(ORANGE, "P", "--"),
-    Style(SKY, "X", "-."),
-]
-
-
-def known(transport: str) -> bool:
-    """Whether a transport has its own style."""
-    return transport.replace("tpa-star", "tpa*").split("+")[0] in STYLES
-
-
-def style(transport: str) -> Style:
-    """The style of a transport, the same in every figure."""
-    name = transport.replace("tpa-star", "tpa*")
-    return STYLES.get(name) or STYLES.get(name.split("+")[0]) or Style(PURPLE, "x", ":")
-
+from multihop.theme import DARK, NAMES, STYLE_SHEET, SURFACES, Style, style
 
 NO_LINKS: Mapping[str, str] = {}
 
@@ -120,28 +48,64 @@ class Report:
         """Add a list."""
         self.parts.append({"kind": "bullets", "lines": list(lines)})
 
+    def verdicts(self, found: Iterable[tuple[str, str]]) -> None:
+        """Add a list of verdicts, each with its text."""
+        self.parts.append({"kind": "verdicts", "lines": list(found)})
+
     def command(self, command: str) -> None:
         """Add a command that the reader can repeat."""
         self.parts.append({"kind": "command", "text": command})
 
     def table(self, table: pl.DataFrame, caption: str, links: Mapping[str, str] = NO_LINKS) -> None:
         """Add a table; entries in its first column may be links."""
-        rows = [[Cell.of(value) for value in row] for row in table.iter_rows()]
+        rows = [
+            [Cell.of(value, name) for name, value in zip(table.columns, row, strict=True)]
+            for row in table.iter_rows()
+        ]
+        choices = sorted(set(table[VERDICT].to_list())) if VERDICT in table.columns else []
         self.parts.append(
-            {"kind": "table", "caption": caption, "head": table.columns, "rows": rows, "links": links}
+            {
+                "kind": "table",
+                "caption": caption,
+                "head": table.columns,
+                "rows": rows,
+                "links": links,
+                "choices": choices,
+                "filtered": bool(choices) or table.height > FILTERED,
+            }
         )
 
     def figure(self, figure: Figure, caption: str) -> None:
         """Add a figure, drawn into the page."""
-        self.parts.append({"kind": "figure", "svg": svg(figure), "caption": caption})
+        self.chart(read(figure), caption)
+
+    def chart(self, chart: Chart, caption: str) -> None:
+        """Add a chart."""
+        self.parts.append({"kind": "figure", "chart": chart, "caption": caption})
+
+    def html(self) -> str:
+        """The page: one file with everything, which asks for nothing else."""
+        style, script = stylesheet(), SCRIPT.read_text("utf-8").strip()
+        policy = (
+            f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; "
+            "base-uri 'none'; form-action 'none'"
+        )
+        return PAGES.get_template("page.html").render(
+            title=self.title,
+            parts=self.parts,
+            style=style,
+            script=script,
+            policy=policy,
+            height=HEIGHT,
+            made_by=_core.build(),
+        )
 
     def write(self, path: str | PathLike[str]) -> Path:
         """Write the page and return its path."""
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        page = PAGES.get_template("page.html").render(title=self.title, parts=self.parts)
         with complete_file(target) as part:
-            part.write_text(page, "utf-8")
+            part.write_text(self.html(), "utf-8")
         return target
 
 
@@ -151,29 +115,41 @@ class Cell:
 
     text: str
     style: str
-    """Of numbers, of texts that are broken into lines, or none."""
+    """Of numbers, of verdicts, of texts that are broken into lines, or none."""
 
     @classmethod
-    def of(cls, value: object) -> Cell:
+    def of(cls, value: object, column: str = "") -> Cell:
         """How a value is shown."""
         text = _plain(value)
-        return cls(text, "n" if isinstance(value, int | float) else "t" if len(text) > LONG else "")
+        if column == VERDICT:
+            return cls(text, "v")
+        return cls(text, "n" if NUMBER.fullmatch(text) else "t" if len(text) > LONG else "")
+
+
+def stylesheet() -> str:
+    """The styles of a page, with the colours of its figures."""
+    light = [(NAMES[colour], colour) for colour in DARK]
+    dark = [(NAMES[colour], other) for colour, other in DARK.items()]
+    tables = [
+        "".join(f"--{name}: {value}; " for name, value in [*colours, ("surface", surface)])
+        for colours, surface in zip((light, dark), SURFACES, strict=True)
+    ]
+    return (
+        f":root {{ {tables[0]}}}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {tables[1]}}} }}\n"
+        + "".join(f".c-{name} {{ color: var(--{name}); }}\n" for name in NAMES.values())
+        + STYLES_OF_PAGES.read_text("utf-8").strip()
+    )
+
+
+def digest(text: str) -> str:
+    """What a content security policy calls a style or script of the page itself."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def drawing() -> AbstractContextManager[None]:
-    """The settings under which figures are made and saved.
-
-    No time of day and no random ids, so that the same numbers give the same file.
-    """
-    return mpl.rc_context(
-        {
-            "axes.grid": True,
-            "font.size": 10.0,
-            "grid.alpha": 0.3,
-            "svg.fonttype": "none",
-            "svg.hashsalt": "multihop",
-        }
-    )
+    """The settings under which figures are made and saved: the same numbers give the same file."""
+    return matplotlib.style.context(STYLE_SHEET)
 
 
 class Picture(Figure):
@@ -260,6 +236,13 @@ def _plain(value: object) -> str:
 
 LONG = 40
 """Characters of a cell that is broken into lines."""
+FILTERED = 12
+"""A table with more rows has a filter, and so has every table of verdicts."""
+VERDICT = "verdict"
+"""The column whose values have a badge."""
+NUMBER = re.compile(r"[-+]?\d[\d.]*(e[-+]?\d+)?%?( ± [\d.]+)?")
+SCRIPT = Path(__file__).parent / "templates" / "page.js"
+STYLES_OF_PAGES = SCRIPT.with_suffix(".css")
 
 PAGES = Environment(
     loader=PackageLoader("multihop"),

@@ -80,13 +80,21 @@ class Result:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def report(self, path: str | PathLike[str]) -> Path:
-        """Write a self-contained HTML page."""
+        """Write a self-contained HTML page: goodput, recorded series, and every table of the result."""
         from multihop.report import Report, names_and_values  # matplotlib takes a second to import
+        from multihop.run_charts import goodput, recorded
 
         report = Report(f"{self.scenario}, seed {self.seed}")
-        report.text(f"{self.data['sim_seconds']:g} s simulated; {self.data['events']} events.")
-        report.table(names_and_values(self.totals), "Totals")
+        report.text(
+            f"{self.data['sim_seconds']:g} s simulated; {self.data['events']} events; "
+            f"{self.goodput_kbps:.1f} kb/s in total."
+        )
+        report.figure(goodput(self), "Application data delivered in order, by flow.")
+        for figure, caption in recorded(self):
+            report.figure(figure, caption)
+        report.heading("Tables")
         report.table(self.flows, "Flows")
+        report.table(names_and_values(self.totals), "Totals")
         for key, title in PARTS_OF_A_REPORT.items():
             if table := self._table(key):
                 report.table(names_and_values(table), title)

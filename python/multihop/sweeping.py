@@ -57,6 +57,12 @@ class Sweep:
 
         return over_an_axis(self, x, y, by)
 
+    def report(self, path: str | PathLike[str]) -> Path:
+        """Write a self-contained HTML page: means with intervals, drawn where the axes allow it."""
+        from multihop.plotting import sweep_report  # matplotlib takes a second to import
+
+        return sweep_report(self).write(path)
+
     def __repr__(self) -> str:
         return f"<Sweep of {self.runs.height} runs over {', '.join(self.axes) or 'seeds'}>"
 

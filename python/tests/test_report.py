@@ -3,7 +3,7 @@ from pathlib import Path
 
 import polars as pl
 
-from multihop import report
+from multihop import report, theme
 from multihop.stats import Interval
 
 
@@ -24,10 +24,10 @@ def test_text_is_escaped_and_figures_are_inline(tmp_path: Path) -> None:
     text = page.write(tmp_path / "page.html").read_text()
     assert "<title>a &lt; b</title>" in text
     assert "<h2>x &amp; y</h2>" in text
-    assert "<td>&lt;b&gt;</td>" in text
+    assert '<th scope="row">&lt;b&gt;</th>' in text
     assert '<td class="n">1.5</td>' in text
-    assert "goodput, kb/s</text>" in text
-    assert text.count("<svg") == 1
+    assert '<p class="unit">goodput, kb/s</p>' in text
+    assert text.count('role="img"') == 1
 
 
 def test_the_same_numbers_give_the_same_figure() -> None:
@@ -36,7 +36,7 @@ def test_the_same_numbers_give_the_same_figure() -> None:
 
 
 def test_a_transport_keeps_its_colour_and_no_two_look_alike() -> None:
-    assert report.style("tpa-star-3") == report.style("tpa*-3")
-    assert report.style("elfn+da") == report.style("elfn")
-    looks = list(report.STYLES.values())
+    assert theme.style("tpa-star-3") == theme.style("tpa*-3")
+    assert theme.style("elfn+da") == theme.style("elfn")
+    looks = list(theme.STYLES.values())
     assert all(a != b for a, b in itertools.combinations(looks, 2))

@@ -12,9 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from multihop import report
+from multihop import report, theme
 from multihop.experiments.declare import Axis, Plot
 from multihop.experiments.study import Study, Values
+from multihop.run_charts import SERIES_LABELS
 
 WIDEST = 3
 """Panels in a row."""
@@ -150,7 +151,7 @@ def _theirs(
     ]
     if not points:
         return
-    colour = report.style(name).colour if report.known(name) else "black"
+    colour = theme.style(name).colour if theme.known(name) else theme.BLACK
     known = axes.get_legend_handles_labels()[1]
     axes.errorbar(
         [place for place, _ in points],
@@ -167,23 +168,23 @@ def _theirs(
     )
 
 
-def _look(study: Study, plot: Plot, value: Any) -> report.Style:
+def _look(study: Study, plot: Plot, value: Any) -> theme.Style:
     """A transport looks the same everywhere, "elfn, 2 s" has its colour; others go by their place."""
-    if report.known(str(value)):
-        return report.style(str(value))
+    if theme.known(str(value)):
+        return theme.style(str(value))
     axes = [axis for axis in study.axes if axis.name == (plot.by or plot.x)]
     family = _family(value)
     others = [one for axis in axes for one in axis.values if _family(one) == family]
     # The plain member of a family has the look before those of the others.
     place = others.index(value) + bool(family) if value in others else 0
-    look = report.OTHERS[place % len(report.OTHERS)]
-    return replace(look, colour=report.style(family).colour) if family else look
+    look = theme.OTHERS[place % len(theme.OTHERS)]
+    return replace(look, colour=theme.style(family).colour) if family else look
 
 
 def _family(value: Any) -> str:
     """The transport that a value with more words is a variant of."""
     family, comma, _ = str(value).partition(",")
-    return family if comma and report.known(family) else ""
+    return family if comma and theme.known(family) else ""
 
 
 def _groups(study: Study, plot: Plot, at: dict[str, Any]) -> list[tuple[Any, list[Values]]]:
@@ -239,12 +240,3 @@ OURS = "ours"
 """The name of a curve that has no other."""
 HATCHES = {"-": "", "--": "//", "-.": "xx", ":": ".."}
 """Members of one family have one colour."""
-SERIES_LABELS = {
-    "goodput_kbps": "goodput, kb/s",
-    "hops": "path, hops",
-    "shortest": "shortest path, hops",
-    "cwnd": "congestion window, segments",
-    "rtt_ms": "round-trip time, ms",
-    "cov": "coefficient of variation",
-    "queue": "queue, packets",
-}

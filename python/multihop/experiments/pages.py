@@ -36,6 +36,9 @@ class Page(Protocol):
     def bullets(self, lines: Iterable[str]) -> None:
         """Add a list."""
 
+    def verdicts(self, found: Iterable[tuple[str, str]]) -> None:
+        """Add a list of verdicts, each with its text."""
+
     def command(self, command: str) -> None:
         """Add a command that the reader can repeat."""
 
@@ -67,6 +70,10 @@ class Markdown:
     def bullets(self, lines: Iterable[str]) -> None:
         """Add a list."""
         self.parts.append("\n".join(f"* {_escaped(line)}" for line in lines))
+
+    def verdicts(self, found: Iterable[tuple[str, str]]) -> None:
+        """Add a list of verdicts, each with its text."""
+        self.bullets(f"{_in_capitals(verdict)}: {text}" for verdict, text in found)
 
     def command(self, command: str) -> None:
         """Add a command that the reader can repeat."""
@@ -213,7 +220,7 @@ def section(page: Page, study: Study) -> None:
     _beside(page, study)
     found = claims.verdicts(study)
     if found:
-        page.bullets(f"{_verdict(one)}: {one.text} ({one.why})" for one in found)
+        page.verdicts((_verdict(one), f"{one.text} ({one.why})") for one in found)
     not_held = [one for one in found if one.verdict == NOT_HELD]
     for reason in dict.fromkeys(one.reason for one in not_held if one.reason):
         page.text(f"{'; '.join(one.text for one in not_held if one.reason == reason)}: {reason}")
@@ -226,7 +233,7 @@ def section(page: Page, study: Study) -> None:
 
 def _verdict(found: Verdict) -> str:
     """The verdict, and the kind of its reason."""
-    return found.verdict.upper() + (f" ({found.kind})" if found.kind else "")
+    return found.verdict + (f" ({found.kind})" if found.kind else "")
 
 
 def _stopped(study: Study) -> str:
@@ -332,6 +339,12 @@ def _columns(study: Study, name: str, label: str, cell: Values) -> dict[str, str
     digits = 2 if study.experiment.paper == VALIDATION else 1
     difference = f"{found.mean / mean - 1:+.{digits}%}" if found and mean else ""
     return {label: ours, f"{study.experiment.reference} ({name})": theirs, f"difference ({name})": difference}
+
+
+def _in_capitals(verdict: str) -> str:
+    """A verdict in capitals; the kind of its reason stays as it is."""
+    word, bracket, kind = verdict.partition(" (")
+    return word.upper() + bracket + kind
 
 
 def _escaped(text: str) -> str:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import multihop._core as _core
-from multihop import report
+from multihop import report, theme
 from multihop.experiments.study import Study, Values
 from multihop.results import read_trace
 
@@ -31,7 +31,7 @@ def variation(study: Study) -> None:
     names = [axis.name for axis in study.experiment.axes]
     for layout in study.axes[names.index("layout")].values:
         figure, axes = report.new_figure("time, s", "coefficient of variation of 50 round trips")
-        for cell, look in zip(study.select({"layout": layout}), report.OTHERS, strict=False):
+        for cell, look in zip(study.select({"layout": layout}), theme.OTHERS, strict=False):
             series = study.result(cell).series.filter(pl.col("series") == "rtt_ms", pl.col("id") == 0)
             samples = series["value"]
             cov = samples.rolling_std(50, min_samples=2) / samples.rolling_mean(50, min_samples=2)
@@ -68,8 +68,8 @@ def over_the_pattern(study: Study, cells: Sequence[Values], seed: int) -> Figure
     with report.drawing():
         figure = Figure(figsize=(7.2, 1.5 * (len(cells) + 1)), layout="constrained")
         panels: list[Axes] = list(figure.subplots(len(cells) + 1, 1, sharex=True))
-    shown = [(cells[0], "shortest", "path, hops", report.BLACK)]
-    shown += [(cell, "goodput_kbps", f"{cell[0]} m/s, kb/s", report.BLUE) for cell in cells]
+    shown = [(cells[0], "shortest", "path, hops", theme.BLACK)]
+    shown += [(cell, "goodput_kbps", f"{cell[0]} m/s, kb/s", theme.BLUE) for cell in cells]
     for axes, (cell, name, label, colour) in zip(panels, shown, strict=True):
         result = study.result(cell, seed)
         part = result.series.filter(pl.col("series") == name)
@@ -94,10 +94,10 @@ def back_off(study: Study, cell: Values, seed: int) -> None:
     near = near.with_columns(number=numbers.search_sorted(near["seq"]))
     figure, axes = report.new_figure("time, s", "segment")
     for evt, node, pkt, marker, colour, label in (
-        ("s", 0, "tcp", "o", report.BLUE, "sent"),
-        ("r", 1, "tcp", "x", report.GREEN, "received"),
-        ("r", 0, "ack", "|", report.BLACK, "acknowledged"),
-        ("D", None, "tcp", "v", report.VERMILION, "dropped"),
+        ("s", 0, "tcp", "o", theme.BLUE, "sent"),
+        ("r", 1, "tcp", "x", theme.GREEN, "received"),
+        ("r", 0, "ack", "|", theme.BLACK, "acknowledged"),
+        ("D", None, "tcp", "v", theme.VERMILION, "dropped"),
     ):
         part = near.filter(pl.col("evt") == evt, pl.col("pkt") == pkt)
         part = part if node is None else part.filter(pl.col("node") == node)

@@ -6,7 +6,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from multihop import report
+from multihop import report, theme
 from multihop.experiments.study import Study, Values
 from multihop.stats import interval
 
@@ -50,8 +50,8 @@ def against_queue(study: Study, cell: Values) -> None:
         upper, lower = figure.subplots(2, 1, sharex=True)
     dots = samples.gather_every(max(1, samples.height // DOTS))
     for axes, name in ((upper, "idd_ms"), (lower, "stt")):
-        axes.plot(dots["queue"], dots[name], ".", color=report.BLUE, markersize=3, alpha=0.4)
-        axes.axvline(CAPACITY / 2, color=report.BLACK, linewidth=0.8, linestyle="--")
+        axes.plot(dots["queue"], dots[name], ".", color=theme.BLUE, markersize=3, alpha=0.4)
+        axes.axvline(CAPACITY / 2, color=theme.BLACK, linewidth=0.8, linestyle="--")
         axes.set_ylabel(LABELS[name])
     bound = max(1.0, float(samples["idd_ms"].abs().quantile(0.98) or 0.0))
     upper.set_ylim(-bound, bound)
@@ -69,11 +69,11 @@ def over_time(study: Study, cell: Values, names: tuple[str, str], caption: str) 
     changes = hops.filter(pl.col("value") != pl.col("value").shift(1))["time"]
     for axes, name in zip(panels, names, strict=True):
         part = series.filter(pl.col("series") == name)
-        axes.plot(part["time"], part["value"], color=report.BLUE, linewidth=1.0)
+        axes.plot(part["time"], part["value"], color=theme.BLUE, linewidth=1.0)
         axes.set_ylabel(LABELS[name])
         if name in ("por", "plr"):
             for at in changes:
-                axes.axvline(at, color=report.VERMILION, linewidth=0.7, linestyle=":")
+                axes.axvline(at, color=theme.VERMILION, linewidth=0.7, linestyle=":")
     panels[-1].set_xlabel("time, s")
     study.figure(figure, caption)
 
@@ -86,7 +86,7 @@ def error_and_loss(study: Study) -> None:
         means = [float(found) for seed in study.each_seed() if isinstance(found := wide(study, cell, seed)["plr"].mean(), float)]
         error = float(cell[0].removeprefix("static, ").split("%")[0])
         found_mean = interval(means, study.experiment.level)
-        axes.errorbar([error], [found_mean.mean], yerr=[found_mean.half], color=report.BLUE, marker="o", capsize=3)
+        axes.errorbar([error], [found_mean.mean], yerr=[found_mean.half], color=theme.BLUE, marker="o", capsize=3)
     axes.set_ylim(bottom=0)
     study.figure(figure, "PLR of nodes at rest over the channel error: means of the runs' means.")
 

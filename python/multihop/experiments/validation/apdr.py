@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
-from multihop import report
+from multihop import report, theme
 from multihop.experiments.declare import Axis, Document, Effort, Metric, Plot, versus
 from multihop.experiments.measures import frame
 from multihop.experiments.study import Study, Values
@@ -110,7 +110,7 @@ def windows(study: Study) -> None:
     spans = [("Figure 6a", (START, study.result((WINDOW, "OLSR")).data["sim_seconds"])), ("Figure 6b, one minute", MINUTE)]
     for what, span in spans:
         figure, axes = report.new_figure("time, s", "congestion window, segments")
-        for name, look in zip(("OLSR", "APDR-PR", HIGH), report.OTHERS, strict=False):
+        for name, look in zip(("OLSR", "APDR-PR", HIGH), theme.OTHERS, strict=False):
             series = study.result((WINDOW, name)).series.filter(series="cwnd")
             axes.plot(series["time"], series["value"], color=look.colour, linewidth=0.8, label=name)
         axes.set_xlim(span)
@@ -159,7 +159,7 @@ def delays(study: Study, found: dict[str, list[Traced]]) -> None:
     columns += ["changes of S's first relay", "overtaken segments per change"]
     study.table(frame(columns, rows), "Delay over time")
     figure, axes = report.new_figure("time, s", f"mean delay of segments in {DELAY_EVERY:.0f} s, ms")
-    for name, look, marked in ((LOW, report.OTHERS[6], report.ORANGE), ("APDR 0.6", report.OTHERS[0], report.VERMILION)):
+    for name, look, marked in ((LOW, theme.OTHERS[6], theme.ORANGE), ("APDR 0.6", theme.OTHERS[0], theme.VERMILION)):
         run = found[name][0]
         seen = {at: 1e3 * delay for at, delay in run.delays(DELAY_EVERY).items()}
         axes.plot(list(seen), list(seen.values()), color=look.colour, linewidth=1, label=name)
@@ -251,7 +251,7 @@ def scatter(study: Study) -> None:
     """Compare the mean delay of HELLOs with that of data packets, for each link, by a trace."""
     figure, axes = report.new_figure("mean delay of HELLOs, ms", "mean delay of data packets, ms")
     rows = []
-    for cell, look in zip(study.accepted(), report.OTHERS, strict=False):
+    for cell, look in zip(study.accepted(), theme.OTHERS, strict=False):
         with traced(study, cell, 1) as path:
             hellos, data = link_delays(path)
         links = sorted(link for link in data if len(data[link]) >= FEW and len(hellos[link]) >= FEW)

@@ -18,7 +18,7 @@ from multihop.experiments.study import Study
 from multihop.experiments.validation.apdr import PAPER
 from multihop.experiments.validation.apdr_networks import BASE, LARGEST, ROUTINGS
 from multihop.experiments.validation.part import Page
-from multihop.report import BLUE, ORANGE
+from multihop.theme import BLUE, ORANGE
 
 PARTS = 8  # of the run, hours if it is a full one
 ROUTING = "APDR 0.8"

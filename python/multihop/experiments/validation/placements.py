@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from multihop import report
+from multihop import report, theme
 from multihop.experiments.declare import Document, Effort, Metric, Settings, versus
 from multihop.experiments.measures import frame, mean, total
 from multihop.experiments.paths import RANGE, distances
@@ -138,7 +138,7 @@ def draw(study: Study, pairs: dict[str, pl.DataFrame]) -> None:
     counts = pairs[AODV]["links"].value_counts()
     lengths = sorted(counts.filter(pl.col("count") >= FEW)["links"])
     report.reference(axes, lengths, [1.0 for _ in lengths], "shortest path", "--")
-    for number, (name, look) in enumerate(zip(COMPARED, report.OTHERS, strict=False)):
+    for number, (name, look) in enumerate(zip(COMPARED, theme.OTHERS, strict=False)):
         shifted = [length + 0.06 * (number - len(COMPARED) // 2) for length in lengths]
         points = [stretch_at(pairs[name], length) for length in lengths]
         report.curve(axes, shifted, points, name, look=look)

@@ -24,8 +24,8 @@ from multihop.experiments.declare import Effort
 from multihop.experiments.measures import frame
 from multihop.experiments.study import Study
 from multihop.experiments.validation.part import Page
-from multihop.report import BLUE, ORANGE, VERMILION, Style
 from multihop.stats import format_mean
+from multihop.theme import BLUE, ORANGE, VERMILION, Style
 
 # Run in the source tree.
 EXAMPLE = ["cargo", "run", "--quiet", "--release", "--locked", "-p", "multihop-radio"]

@@ -1,0 +1,60 @@
+"""Figures of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+from multihop.report import new_figure
+from multihop.theme import OTHERS, style
+
+if TYPE_CHECKING:
+    from multihop.results import Result
+
+SERIES_LABELS = {
+    "goodput_kbps": "goodput, kb/s",
+    "hops": "path, hops",
+    "shortest": "shortest path, hops",
+    "cwnd": "congestion window, segments",
+    "rtt_ms": "round-trip time, ms",
+    "cov": "coefficient of variation",
+    "queue": "queue, packets",
+}
+"""What recorded series measure."""
+MOST_LINES = 8
+"""Flows or nodes in one figure."""
+
+
+def goodput(result: Result) -> Figure:
+    """A bar for each flow, in the colour of its transport."""
+    figure, axes = new_figure("flow", "goodput, kb/s")
+    names = []
+    for place, flow in enumerate(result.flows.iter_rows(named=True)):
+        axes.bar(place, flow["goodput_kbps"], color=style(flow["transport"]).colour, width=0.6)
+        names.append(f"{flow['id']}: {flow['transport']}")
+    axes.set_xticks(range(len(names)), names)
+    return figure
+
+
+def recorded(result: Result) -> Iterator[tuple[Figure, str]]:
+    """A figure for each recorded series."""
+    series = result.series
+    for (name,), part in series.group_by("series", maintain_order=True):
+        label = SERIES_LABELS.get(str(name), str(name))
+        figure, axes = new_figure("time, s", label)
+        drawn = sorted(part.group_by("subject", "id", maintain_order=True), key=lambda group: group[0])
+        for number, ((subject, place), values) in enumerate(drawn[:MOST_LINES]):
+            look = OTHERS[number % len(OTHERS)]
+            axes.plot(
+                values["time"],
+                values["value"],
+                color=look.colour,
+                linestyle=look.line,
+                label=f"{subject} {place}",
+            )
+        axes.set_ylim(bottom=0)
+        left_out = len(drawn) - MOST_LINES
+        rest = f"; {left_out} more are not drawn" if left_out > 0 else ""
+        yield figure, f"{label[0].upper()}{label[1:]}, over time{rest}."
