@@ -23,11 +23,10 @@ main() {
         return
     fi
     build "${targets[@]}"
-    local crashed=0
-    for target in "${targets[@]}"; do
-        run "$target" "$seconds" || crashed=1
-    done
-    return "$crashed"
+    export -f run
+    export TRIPLE
+    # Each on a processor of its own.
+    printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c 'run "$@"' run {} "$seconds"
 }
 
 # As cargo-fuzz does, but without nightly: coverage comes from LLVM's own pass. With --target, the flags do not apply to

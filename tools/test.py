@@ -132,7 +132,7 @@ def pytest() -> Counts:
     """Run the Python tests against the installed wheel."""
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.xml"
-        code, _ = stream([PYTHON, "-m", "pytest", "--quiet", f"--junitxml={report}"])
+        code, _ = stream([PYTHON, "-m", "pytest", "--quiet", "--numprocesses=auto", f"--junitxml={report}"])
         return count_pytest(report, code)
 
 
