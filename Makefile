@@ -19,6 +19,10 @@ package:
 demo: package ## Compare five transports on a chain and a cross: tables here, figures in out/demo.html
 	@.venv/bin/python -m multihop.demo
 
+.PHONY: docs
+docs: package ## Build the documentation site, with its gallery and executed notebooks: out/site/index.html
+	@$(PYTHON) tools/build.py docs
+
 .PHONY: test
 test: ## Run everything that CI runs; for a single step: python3 tools/test.py STEP
 	@$(PYTHON) tools/test.py

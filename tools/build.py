@@ -5,6 +5,7 @@ python3 tools/build.py            target/release/multihop, and .venv with the pa
 python3 tools/build.py venv       only .venv with what the package and its tests need
 python3 tools/build.py package    .venv with the package
 python3 tools/build.py web        only the page that multihop view writes, into web/dist
+python3 tools/build.py docs       the documentation site, into out/site, with the package in .venv
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -26,7 +28,7 @@ OLDEST_NODE = 20
 
 def main(arguments: list[str]) -> int:
     """Run the named steps, or all of them."""
-    steps = {"venv": venv, "command": command, "package": package, "web": web}
+    steps = {"venv": venv, "command": command, "package": package, "web": web, "docs": docs}
     unknown = [name for name in arguments if name not in steps]
     if unknown:
         print(f"unknown step {unknown[0]}; allowed: {', '.join(steps)}", file=sys.stderr)
@@ -86,6 +88,24 @@ def web() -> None:
     subprocess.run(["node", WEB / "build.mjs", module], cwd=ROOT, check=True)
 
 
+def docs() -> None:
+    """Build the documentation site."""
+    if not (bin_dir() / "multihop").is_file():
+        package()
+    install_docs()
+    run(bin_dir() / "python", "tools/build_site.py")
+
+
+def install_docs() -> None:
+    """Install what the documentation site needs into .venv."""
+    venv()
+    stamp, wanted = VENV / "installed-docs", optional("docs")
+    if not stamp.is_file() or stamp.read_text() != "\n".join(wanted):
+        print("installing the tools of the documentation site into .venv", flush=True)
+        pip("install", "--quiet", "--only-binary", ":all:", *wanted)
+        stamp.write_text("\n".join(wanted))
+
+
 def web_if_possible() -> None:
     """Build the page, or say why the command will be without it."""
     try:
@@ -124,14 +144,20 @@ class MissingError(Exception):
 
 def requirements() -> list[str]:
     """The requirements in pyproject.toml: to build, to run and to test."""
+    project = pyproject()
+    return [*project["build-system"]["requires"], *project["project"]["dependencies"], *optional("dev")]
+
+
+def optional(extra: str) -> list[str]:
+    """The requirements of one extra in pyproject.toml."""
+    return list(pyproject()["project"]["optional-dependencies"][extra])
+
+
+def pyproject() -> dict[str, Any]:
+    """What pyproject.toml says."""
     import tomllib  # Python 3.11; older versions were refused in main
 
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    return [
-        *project["build-system"]["requires"],
-        *project["project"]["dependencies"],
-        *project["project"]["optional-dependencies"]["dev"],
-    ]
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def make_venv() -> None:

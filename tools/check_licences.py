@@ -34,17 +34,19 @@ ALLOWED = {
 }
 # Tools of the build or the tests that are not part of the result.
 ALLOWED_IN_TOOLS = ALLOWED | {"MPL-2.0"}
-TOOLS = {"cbindgen", "hypothesis", "pathspec"}
+TOOLS = {"cbindgen", "certifi", "hypothesis", "pathspec"}
 # Libraries that are installed beside the result and are not part of it: the MPL covers their own files.
 BESIDE = {"tqdm"}
 
 # Wheels that state their licence in words, with the corresponding identifier.
 WORDS = {
+    "Apache 2.0": "Apache-2.0",
     "Apache License, Version 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
     "BSD": "BSD-3-Clause",
     "BSD License": "BSD-3-Clause",
     "MIT License": "MIT",
+    "ISC License (ISCL)": "ISC",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "Python Software Foundation License": "PSF-2.0",
 }

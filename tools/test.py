@@ -198,6 +198,12 @@ def web() -> Counts:
     return counts
 
 
+def site() -> Counts:
+    """Execute the notebooks and build the documentation site; no link may be broken."""
+    build.install_docs()
+    return check(PYTHON, "tools/build_site.py", "--quick")
+
+
 def install_tools() -> None:
     """Install programs without which tests are skipped: readers of captures, a tunnel client."""
     for name in ("tshark", "nginx", "curl"):
@@ -255,6 +261,7 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "stubtest": lambda: in_venv("mypy.stubtest", "multihop._core"),
     "pytest": pytest,
     "web": web,
+    "site": site,
     "licences": script("check_licences"),
 }
 

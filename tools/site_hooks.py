@@ -1,0 +1,74 @@
+"""What mkdocs does for the documentation site beyond its plugins."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+PARTS = ROOT / "out" / "site-parts"
+LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
+PLAYGROUND = """<div class="playground" markdown="1">
+
+<iframe src="playground.html" title="Playground: drag stations, add flows, choose protocols"></iframe>
+
+Drag stations, add flows, choose transports: the simulator runs in this page.
+[The playground alone](playground.html).
+
+</div>"""
+
+
+def on_config(config: Any) -> Any:
+    """Fill in the folders that the navigation names."""
+    for entry in config.nav:
+        for title, folder in entry.items():
+            if isinstance(folder, str) and folder.endswith("/"):
+                pages = sorted(path.name for path in (ROOT / "docs" / folder).glob("*.md"))
+                pages.remove("README.md")
+                entry[title] = [f"{folder}{name}" for name in ["README.md", *pages]]
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that were made for the site."""
+    for path in sorted(path for path in PARTS.rglob("*") if path.is_file()):
+        name = path.relative_to(PARTS).as_posix()
+        files.append(File(name, str(PARTS), config.site_dir, use_directory_urls=False))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Lead links that leave docs/ to where their targets are on the site."""
+    place = page.file.src_uri
+    if place == "index.md":
+        shown = PLAYGROUND if (PARTS / "playground.html").is_file() else ""
+        markdown = markdown.replace("<!-- playground -->", shown)
+    return LINK.sub(lambda link: linked(link["text"], link["target"], place), markdown)
+
+
+def linked(text: str, target: str, place: str) -> str:
+    """A link as it is on the site; those to source files are only their text."""
+    path, hash_sign, anchor = target.partition("#")
+    if not path or "://" in path or path.startswith("mailto:"):
+        return f"[{text}]({target})"
+    # Pages of the project stand in the root of the repository.
+    here = "" if place.startswith("project/") else posixpath.join("docs", posixpath.dirname(place))
+    whole = posixpath.normpath(posixpath.join(here, path))
+    if place.startswith(("notebooks/", "gallery")) or whole.startswith("rust/") or path.startswith("rust/"):
+        return f"[{text}]({target})"
+    if whole == "README.md":
+        whole, anchor, hash_sign = "docs/index.md", "", ""
+    if whole.startswith("docs/") or whole == "docs":
+        on_site = posixpath.relpath(whole, "docs")
+        if (ROOT / whole).is_dir():
+            on_site = posixpath.join(on_site, "README.md")
+    elif whole in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        on_site = f"project/{whole}"
+    else:
+        return text
+    relative = posixpath.relpath(on_site, posixpath.dirname(place) or ".")
+    return f"[{text}]({relative}{hash_sign}{anchor})"
