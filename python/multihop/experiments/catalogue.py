@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from multihop.experiments.emulated.catalogue import EXPERIMENTS as EMULATED
 from multihop.experiments.papers.catalogue import EXPERIMENTS as PAPERS
 from multihop.experiments.study import Experiment
 from multihop.experiments.validation.catalogue import EXPERIMENTS as VALIDATION
 
-EXPERIMENTS: tuple[Experiment, ...] = (*PAPERS, *VALIDATION)
+EXPERIMENTS: tuple[Experiment, ...] = (*PAPERS, *VALIDATION, *EMULATED)
 
 
 def find(name: str) -> Experiment:

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from multihop.cluster import ClusterError
 from multihop.experiments import index, pages
 from multihop.experiments import summary as overview
 from multihop.experiments.catalogue import EXPERIMENTS, find
-from multihop.experiments.declare import VALIDATION
+from multihop.experiments.declare import EMULATED, VALIDATION
 from multihop.experiments.index import Record
 from multihop.experiments.sequential import Limits
 from multihop.experiments.study import Experiment, Study, file_name
@@ -25,7 +26,9 @@ from multihop.experiments.suite import Suite, finished, folder_of
 from multihop.journal import Journal, Shard
 from multihop.runs import Where
 
-NAMES = "IDs of experiments, names of papers, or 'validation'; by default all papers"
+NAMES = (
+    "IDs, in which * stands for any part, names of papers, 'validation' or 'emulation'; by default all papers"
+)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -256,13 +259,14 @@ def _publish(
 def experiments(names: Sequence[str]) -> list[Experiment]:
     """What is named by itself, its paper or its page; the experiments of all papers without names."""
     named = [one for name in names for one in _named(name)]
-    return named or [one for one in EXPERIMENTS if one.paper != VALIDATION]
+    return named or [one for one in EXPERIMENTS if one.paper not in (VALIDATION, EMULATED)]
 
 
 def _named(name: str) -> list[Experiment]:
-    """A name may be that of an experiment, a paper or a page, in this order."""
+    """A name may be that of an experiment, perhaps with `*`, of a paper or of a page, in this order."""
     kinds: tuple[Callable[[Experiment], str], ...] = (
         lambda one: one.id,
+        lambda one: name if fnmatchcase(one.id, name) else "",
         lambda one: file_name(one.paper),
         lambda one: one.sheet,
         lambda one: f"{file_name(one.paper)}-{one.sheet}",

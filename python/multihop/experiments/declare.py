@@ -17,6 +17,9 @@ Document = Mapping[str, Any]
 VALIDATION = "Validation"
 """The group of the experiments that compare the simulator with theory, other programs and the literature."""
 
+EMULATED = "Emulation"
+"""The group of the experiments with real programs, which take real time."""
+
 Cell = Mapping[str, Any]
 """A value for each axis. In claims a list of values stands for the best of them."""
 

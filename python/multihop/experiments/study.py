@@ -26,6 +26,8 @@ from multihop.experiments.declare import (
     Settings,
     Unstated,
 )
+from multihop.experiments.emulated import world
+from multihop.experiments.emulated.world import Emulations
 from multihop.experiments.reasons import Reason
 from multihop.experiments.verdicts import Verdict, word
 from multihop.journal import Journal
@@ -86,6 +88,8 @@ class Experiment:
         """The name of its page."""
         return self.sheet or file_name(self.paper)
 
+    emulated: bool = False
+    """Real programs are its traffic: it runs in real time."""
     expected: bool = False
     """Needs what chains deliver, from `elfn-chain`."""
 
@@ -96,7 +100,7 @@ class Study:
 
     experiment: Experiment
     effort: Effort
-    journal: Journal
+    journal: Journal | Emulations
     expected: Path | None = None
     seeds: int = 0
     looks: int = 1
@@ -155,20 +159,32 @@ class Study:
         overrides = [(key, toml_value(value)) for key, value in settings.items()]
         return Request(json.dumps(scenario), "json", self.experiment.id, overrides)
 
+    def key(self, cell: Values, seed: int) -> str:
+        """What identifies a run in the journal."""
+        request = self.request(cell, seed)
+        return world.key(request) if self.experiment.emulated else _core.key(*request)
+
     def run(self, where: Where | None, progress: Progress) -> None:
         """Run what is missing of its seeds.
 
         Without `where` nothing is run; `missing` counts the runs that are absent.
         """
         self.seeds = self.seeds or self.effort.seeds
-        self.refused = {cell: text for cell in self.cells() if (text := self.problem(cell))}
-        runs = [Run.of(self.request(c, s)) for s in self.each_seed() for c in self.accepted()]
+        self.refused = {
+            cell: text for cell in self.cells() if (text := self.problem(cell) or self._missing_tool(cell))
+        }
+        runs = [Run(self.key(c, s), self.request(c, s)) for s in self.each_seed() for c in self.accepted()]
         before = len(self.journal)
         if where is None:
             self.missing = sum(run.key not in self.journal for run in runs)
         else:
-            self.missing = complete(runs, self.journal, where, progress)
+            self.missing = self._complete(runs, where, progress)
         self.performed += len(self.journal) - before
+
+    def _complete(self, runs: Sequence[Run], where: Where, progress: Progress) -> int:
+        if isinstance(self.journal, Emulations):
+            return world.complete(runs, self.journal, where, progress)
+        return complete(runs, self.journal, where, progress)
 
     def repeat(self, seeds: int) -> None:
         """Set the number of seeds. Samples are read again: only batches of a single run are samples."""
@@ -182,7 +198,7 @@ class Study:
 
     def spent(self) -> float:
         """Processor time of its runs so far, s."""
-        keys = {_core.key(*self.request(cell, seed)) for cell in self.accepted() for seed in self.each_seed()}
+        keys = {self.key(cell, seed) for cell in self.accepted() for seed in self.each_seed()}
         return sum(self.journal.cost(key) for key in keys if key in self.journal)
 
     def accepted(self) -> list[Values]:
@@ -196,11 +212,11 @@ class Study:
 
     def done(self, cell: Values, seed: int = 0) -> bool:
         """Whether a run has been finished: that of a seed, or of the first."""
-        return _core.key(*self.request(cell, seed or self.effort.first)) in self.journal
+        return self.key(cell, seed or self.effort.first) in self.journal
 
     def result(self, cell: Values, seed: int = 0) -> Result:
         """One run: that of a seed, or of the first."""
-        return self.journal.result(_core.key(*self.request(cell, seed or self.effort.first)))
+        return self.journal.result(self.key(cell, seed or self.effort.first))
 
     def metric(self, name: str) -> Metric:
         """What is measured under this name."""
@@ -270,9 +286,14 @@ class Study:
             return str(error)
         return ""
 
+    def _missing_tool(self, cell: Values) -> str:
+        """Which of its programs this machine lacks, if runs must be made here."""
+        request = self.request(cell, self.effort.first)
+        return world.missing_tools(request) if self.experiment.emulated else ""
+
     def _documents(self, cell: Values, seed: int) -> list[dict[str, Any]]:
         if (cell, seed) not in self._read:
-            key = _core.key(*self.request(cell, seed))
+            key = self.key(cell, seed)
             if key not in self.journal:
                 return []
             result = self.journal.result(key)

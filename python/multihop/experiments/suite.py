@@ -12,7 +12,8 @@ import multihop._core as _core
 from multihop import sweeping
 from multihop.experiments import sequential
 from multihop.experiments.catalogue import find
-from multihop.experiments.declare import VALIDATION
+from multihop.experiments.declare import EMULATED, VALIDATION
+from multihop.experiments.emulated.world import Emulations
 from multihop.experiments.sequential import Limits
 from multihop.experiments.study import Experiment, Study
 from multihop.journal import Journal
@@ -45,7 +46,9 @@ class Suite:
         """Run one experiment, but for the runs that the folder has already."""
         effort = experiment.full if self.full else experiment.quick
         own = folder_of(self.folder, experiment, self.full)
-        study = Study(experiment, effort, Journal(own, self.where.shard if self.where else None))
+        shard = self.where.shard if self.where else None
+        journal = Emulations(own) if experiment.emulated else Journal(own, shard)
+        study = Study(experiment, effort, journal)
         study.folder = own
         start = time.monotonic()
         if experiment.expected:
@@ -65,7 +68,7 @@ class Suite:
         if self.where is None:
             sequential.restore(study, own)
             return
-        limits = FIXED if study.experiment.paper == VALIDATION else self.limits
+        limits = FIXED if study.experiment.paper in (VALIDATION, EMULATED) else self.limits
         progress = Progress(study.experiment.id, quiet=self.quiet, verbose=self.verbose)
         sequential.run(study, self.where, progress, limits)
         if not study.missing:
@@ -115,7 +118,7 @@ def keep(study: Study, folder: Path) -> None:
     for cell in study.accepted():
         axes = {axis.name: str(value) for axis, value in zip(study.experiment.axes, cell, strict=True)}
         for seed in study.each_seed():
-            key = _core.key(*study.request(cell, seed))
+            key = study.key(cell, seed)
             if key in study.journal:
                 rows.append((axes, key, study.journal.result(key)))
     study.runs = len(rows)

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::Parser;
 use nix::sys::resource::{UsageWho, getrusage};
-use quinn::{ClientConfig, Endpoint, RecvStream, SendStream, ServerConfig};
+use quinn::{ClientConfig, Endpoint, RecvStream, SendStream, ServerConfig, TransportConfig};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 
 #[derive(Parser)]
@@ -22,6 +22,9 @@ enum Command {
         to: SocketAddr,
         #[arg(long, default_value_t = 10.0)]
         seconds: f64,
+        /// Bytes that may be unacknowledged; by default quinn's 10 MB, which a slow path takes minutes to carry.
+        #[arg(long)]
+        send_window: Option<u64>,
     },
 }
 
@@ -29,7 +32,9 @@ enum Command {
 async fn main() -> Result<()> {
     match Command::parse() {
         Command::Server { listen } => serve(listen).await,
-        Command::Client { to, seconds } => send(to, Duration::from_secs_f64(seconds)).await,
+        Command::Client { to, seconds, send_window } => {
+            send(to, Duration::from_secs_f64(seconds), send_window).await
+        }
     }
 }
 
@@ -61,7 +66,7 @@ async fn count(mut answer: SendStream, mut data: RecvStream) -> Result<()> {
     Ok(())
 }
 
-async fn send(to: SocketAddr, length: Duration) -> Result<()> {
+async fn send(to: SocketAddr, length: Duration, send_window: Option<u64>) -> Result<()> {
     let crypto = rustls::ClientConfig::builder()
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Anybody(rustls::crypto::ring::default_provider())))
@@ -69,7 +74,12 @@ async fn send(to: SocketAddr, length: Duration) -> Result<()> {
     let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(crypto)?;
     let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     let endpoint = Endpoint::client(any.parse()?)?;
-    let config = ClientConfig::new(Arc::new(crypto));
+    let mut config = ClientConfig::new(Arc::new(crypto));
+    if let Some(bytes) = send_window {
+        let mut transport = TransportConfig::default();
+        transport.send_window(bytes);
+        config.transport_config(Arc::new(transport));
+    }
     let connection = endpoint.connect_with(config, to, "localhost")?.await?;
     let (mut data, mut answer) = connection.open_bi().await?;
     let end = Instant::now() + length;

@@ -1,0 +1,8 @@
+"""The experiments with real programs, in the order of their page."""
+
+from __future__ import annotations
+
+from multihop.experiments.emulated import chain, lateness, networks
+from multihop.experiments.study import Experiment
+
+EXPERIMENTS: tuple[Experiment, ...] = (*chain.EXPERIMENTS, *networks.EXPERIMENTS, *lateness.EXPERIMENTS)

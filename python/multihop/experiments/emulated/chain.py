@@ -1,0 +1,150 @@
+"""Every transport over chains, beside the simulator; round trips beside arithmetic."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+import multihop
+from multihop import airtime
+from multihop.experiments.declare import Axis, Metric, Plot
+from multihop.experiments.emulated.part import QUICK, experiment
+from multihop.experiments.emulated.programs import AGAIN, GOODPUT, LATE, TRANSPORTS, UDP, choice, pairs
+from multihop.experiments.measures import frame
+from multihop.experiments.study import Study
+from multihop.stats import interval
+
+HOPS = (1, 2, 4, 8)
+SHORTER = 20
+"""Seconds of the runs that are compared with the simulator: there are more of them."""
+MAC = {"arp": "queueing"}
+# The best rates: the simulator delivers no more at any other, and with eight hops less if more is offered.
+UDP_KBPS = {1: 1530.0, 2: 760.0, 4: 365.0, 8: 300.0}
+LENGTH = Axis(
+    "hops",
+    {n: {"topology.hops": n, "program.1.node": n, "program.1.environment.2": f"RATE={UDP_KBPS[n]:g}"} for n in HOPS},
+    "hops",
+)
+# The last node sends to the first, whose address does not change.
+CHAIN: dict[str, Any] = {"mac": MAC, "topology": {"kind": "chain", "hops": 8}, "program": pairs((8, 0))}
+
+HEAD_TO_HEAD = experiment(
+    "chain",
+    "every transport over chains",
+    "One flow over 1 to 8 hops of 2 Mb/s: three TCPs of the kernel (iperf3), QUIC (quinn with CUBIC), TPA for real networks with windows of 3 "
+    "and 12, encrypted and plain (multihop perf), and a file (multihop send, from the start of the command to its end).",
+    flows=1,
+    runs=3,
+    scenario=CHAIN,
+    axes=[LENGTH, choice(TRANSPORTS)],
+    metrics=(GOODPUT, AGAIN, LATE),
+    spread="hops",
+    plots=(Plot("line", "goodput", x="hops", by="transport", caption="Goodput over chains, 95% intervals."),),
+)
+
+# What the simulator runs for each program: the kernel's TCP has SACK, timestamps and delayed ACKs.
+LINUX = {"preset": "linux"}
+NET = {"profile": "net"}
+SIMULATED: Mapping[str, Any] = {
+    "reno": {"kind": "newreno", **LINUX},
+    "cubic": {"kind": "cubic", **LINUX},
+    "TPA 3, plain": {"kind": "tpa*-3", **NET},
+    "TPA 12, plain": {"kind": "tpa*-3", "cwnd_max": 12, **NET},
+}
+SAME = {name: TRANSPORTS[name] for name in SIMULATED}
+
+
+def beside(study: Study) -> None:
+    """Run every cell in the simulator as well, and compare."""
+    seconds = SHORTER if study.effort is study.experiment.full else QUICK
+    cells = study.accepted()
+    runs = [_simulated(hops, name, seconds, seed) for hops, name in cells for seed in study.each_seed()]
+    found = iter(multihop.run_all(runs))
+    rows, worst = [], {}
+    for hops, name in cells:
+        ours = interval(next(found).goodput_kbps for _ in study.each_seed())
+        real = study.mean("goodput", (hops, name))
+        assert real is not None
+        worst[f"{name}, {hops} hops"] = difference = real.mean / ours.mean - 1
+        rows.append([hops, name, real, ours, f"{difference:+.1%}"])
+    columns = ["hops", "transport", "emulated, kb/s", "simulated, kb/s", "difference"]
+    study.table(frame(columns, rows), "The same network with real programs, and in the simulator")
+    for what, of in (("UDP", ["UDP"]), ("TPA", [name for name in SAME if name.startswith("TPA")]), ("TCP", ["reno", "cubic"])):
+        errors = {cell: value for cell, value in worst.items() if cell.rsplit(", ", 1)[0] in of}
+        if errors:
+            cell, value = max(errors.items(), key=lambda one: abs(one[1]))
+            study.verdict(f"{what}: emulated and simulated goodput agree within 3%", abs(value) <= 0.03, f"most in {cell}: {value:+.1%}")
+
+
+def _simulated(hops: int, name: str, seconds: int, seed: int) -> dict[str, Any]:
+    flow: dict[str, Any] = {"from": hops, "to": 0, "start": 0.0}
+    if name == "UDP":
+        flow |= {"app": "cbr", "rate_kbps": UDP_KBPS[hops], "size": 1460}
+    else:
+        flow |= {"transport": SIMULATED[name]}
+    network = {"mac": MAC, "topology": {"kind": "chain", "hops": hops}, "flow": [flow]}
+    # Programs measure from the first byte that arrives.
+    return {"source": {"name": "beside", **network}, "duration": seconds + 1.0, "warmup": 1.0, "seed": seed}
+
+
+SAME_WORLD = experiment(
+    "same",
+    "the simulator and the emulation",
+    "The same chains with real programs, and with the simulator's own transports: a constant rate of UDP, TCP, and TPA for real networks, plain. "
+    "TPA is the same code in both; TCP is the kernel's in one, and this simulator's in the other.",
+    flows=1,
+    runs=5,
+    seconds=SHORTER,
+    scenario=CHAIN,
+    axes=[LENGTH, choice({"UDP": UDP, **SAME})],
+    metrics=(GOODPUT, LATE),
+    more=beside,
+)
+
+PINGS = 60
+TRIP = Metric("trip", "median round trip, ms", lambda document: _median(str(document["outputs"][0])))
+
+
+def _median(lines: str) -> float | None:
+    trips = [float(line.split("time=")[1].split()[0]) for line in lines.splitlines() if "time=" in line]
+    return statistics.median(trips) if trips else None
+
+
+def arithmetic(size: int) -> float:
+    """The round trip of one packet over one idle hop, ms.
+
+    The answer waits for the ACK of the request, and so for a backoff, of which this takes the median.
+    """
+    radio, link = airtime.Radio(), 25.0
+    way = airtime.DIFS + radio.control(airtime.RTS_BYTES) + radio.control(airtime.CTS_BYTES) + 2 * airtime.SIFS + radio.data(size + 28)
+    ack = airtime.SIFS + radio.control(airtime.ACK_BYTES)
+    return (link + way + link + ack + airtime.MEAN_BACKOFF["ns2"] + way + link) / 1e3
+
+
+SIZES = (100, 1000)
+PING = experiment(
+    "ping",
+    "round trips beside arithmetic",
+    f"{PINGS} echo requests over one hop at 2 Mb/s, one every 0.1 s: the times that ping prints, beside the sum of the parts of two exchanges "
+    "with RTS/CTS, and of the backoff before the answer, which comes while the request is acknowledged.",
+    flows=0,
+    runs=5,
+    seconds=6,
+    scenario={"mac": MAC, "topology": {"kind": "chain", "hops": 1}, "program": [{"node": 0, "command": "true", "start": 0.5}]},
+    axes=[Axis("bytes", {size: {"program.0.command": f"exec ping -n -c {PINGS} -i 0.1 -s {size} $ADDRESS_1"} for size in SIZES})],
+    metrics=(TRIP, LATE),
+    reference="arithmetic",
+    published={"trip": {(size,): arithmetic(size) for size in SIZES}},
+    more=lambda study: trips(study),
+)
+
+
+def trips(study: Study) -> None:
+    """Judge the medians."""
+    errors = {cell[0]: found.mean - arithmetic(cell[0]) for cell in study.accepted() if (found := study.mean("trip", cell))}
+    text = ", ".join(f"{error:+.2f} ms with {size} bytes" for size, error in errors.items())
+    study.verdict("median round trips within 0.2 ms of the arithmetic", all(abs(error) <= 0.2 for error in errors.values()), text)
+
+
+EXPERIMENTS = (HEAD_TO_HEAD, SAME_WORLD, PING)

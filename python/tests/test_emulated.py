@@ -1,0 +1,126 @@
+"""Experiments with real programs."""
+
+import json
+from pathlib import Path
+from threading import Event, Timer
+from typing import Any
+
+import pytest
+
+import multihop
+from multihop.experiments.declare import Axis, Effort, Metric
+from multihop.experiments.emulated import chain, programs, world
+from multihop.experiments.emulated.world import Emulations
+from multihop.experiments.study import Experiment, Study
+from multihop.progress import Progress
+from multihop.runs import Run, Where
+from multihop.scenario import Request
+
+ECHOES = Metric("echoes", "echoes", lambda document: float(str(document["outputs"][0]).count("time=")))
+SHORT = Experiment(
+    id="short",
+    paper="Emulation",
+    place="",
+    title="",
+    found="",
+    emulated=True,
+    scenario={
+        "duration": 2.5,
+        "mac": {"arp": "queueing"},
+        "topology": {"kind": "chain", "hops": 1},
+        "program": [{"node": 0, "command": "true"}],
+    },
+    axes=[
+        Axis("bytes", {n: {"program.0.command": f"ping -c 5 -i 0.2 -s {n} $ADDRESS_1"} for n in (100, 1000)})
+    ],
+    metrics=(ECHOES,),
+    quick=Effort(1),
+    full=Effort(1),
+)
+
+
+def document(said: Any, lost: float = 0.0) -> dict[str, Any]:
+    return {"outputs": ["", said], "emulation": {"lost_share": lost, "valid": True}}
+
+
+def test_runs_are_kept_and_not_performed_again(tmp_path: Path) -> None:
+    study = Study(SHORT, SHORT.quick, Emulations(tmp_path))
+    try:
+        study.run(Where(jobs=2), Progress("", quiet=True))
+    except multihop.RunError as error:
+        if "multihop: cannot" not in str(error):
+            raise
+        pytest.skip(f"this machine allows no emulation: {error}")
+    assert [study.samples("echoes", (size,)) for size in (100, 1000)] == [{(1, 0): 5.0}] * 2
+    assert study.result((100,)).data["machine"]["Linux"]
+    again = Study(SHORT, SHORT.quick, Emulations(tmp_path))
+    again.run(None, Progress("", quiet=True))
+    assert (again.missing, again.performed) == (0, 0)
+    assert again.spent() > 0
+
+
+def test_a_run_that_nobody_wants_any_more_is_ended() -> None:
+    scenario = dict(SHORT.scenario) | {"duration": 3000.0}
+    run = Run("key", Request(json.dumps(scenario), "json", "x", []))
+    stop = Event()
+    Timer(1.0, stop.set).start()
+    with pytest.raises(multihop.RunError):
+        world._once(run, stop)
+
+
+def test_programs_belong_to_the_key_of_a_run() -> None:
+    study = Study(SHORT, SHORT.quick, Emulations(Path()))
+    assert study.key((100,), 1) != study.key((1000,), 1)
+
+
+def test_a_run_that_was_late_is_repeated_and_at_last_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    valid = iter([False, True, *[False] * world.TRIES])
+
+    def once(*_: Any) -> tuple[dict[str, Any], float]:
+        return {"emulation": {"valid": next(valid), "lost_share": 0.0}}, 0.0
+
+    monkeypatch.setattr(world, "_once", once)
+    run = Run("key", Request("{}", "json", "x", []))
+    repeated, marked = (json.loads(world._emulated(run, Event()))["result"] for _ in range(2))
+    assert (repeated["tries"], repeated["emulation"]["valid"]) == (2, True)
+    assert (marked["tries"], marked["emulation"]["valid"]) == (world.TRIES, False)
+
+
+def test_a_run_that_lost_time_counts_as_late() -> None:
+    assert [world.is_late(document("", lost)) for lost in (0.01, 0.03)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"end": {"sum_received": {"bits_per_second": 400e3}}},
+        {"end": {}, "server_output_json": {"end": {"sum": {"bits_per_second": 400e3}}}},
+        {"forward": {"goodput_kbps": 400.0}},
+        {"mbps": 0.4},
+        {"kbps": 400},
+    ],
+)
+def test_goodput_is_that_of_virtual_time(said: dict[str, Any]) -> None:
+    assert programs.goodput(document(said), 0) == pytest.approx(400.0)
+    assert programs.goodput(document(said, lost=0.2), 0) == pytest.approx(500.0)
+
+
+def test_a_flow_whose_client_failed_delivered_nothing() -> None:
+    assert programs.flows_of(document("connect failed")) == [0.0]
+
+
+def test_the_arithmetic_of_a_round_trip_by_hand() -> None:
+    # DIFS 50, RTS 352, CTS 304, two SIFS 20, data 192 + 4 (128 + 28); SIFS, ACK 304, backoff 300; 3 links.
+    way = 50 + 352 + 304 + 20 + 192 + 4 * 156
+    assert chain.arithmetic(100) == pytest.approx((2 * way + 10 + 304 + 300 + 75) / 1e3)
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [("$QUIC client", "multihop-quic is not built"), ("iperf3 -s", "iperf3 is not installed"), ("true", "")],
+)
+def test_a_missing_program_is_named(command: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world, "quic", lambda: None)
+    monkeypatch.setenv("PATH", "")
+    request = Request(json.dumps({"program": [{"command": command}]}), "json", "x", [])
+    assert world.missing_tools(request).partition(":")[0] == text
