@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from mkdocs.structure.files import File, Files
-
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ROOT / "out" / "site-parts"
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
@@ -33,8 +31,10 @@ def on_config(config: Any) -> Any:
     return config
 
 
-def on_files(files: Files, config: Any) -> Files:
+def on_files(files: Any, config: Any) -> Any:
     """Add the pages that were made for the site."""
+    from mkdocs.structure.files import File  # is there when the site is built
+
     for path in sorted(path for path in PARTS.rglob("*") if path.is_file()):
         name = path.relative_to(PARTS).as_posix()
         files.append(File(name, str(PARTS), config.site_dir, use_directory_urls=False))

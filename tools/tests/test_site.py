@@ -1,0 +1,60 @@
+"""The documentation site: where its links lead, and what its check finds."""
+
+from pathlib import Path
+
+import pytest
+
+import build
+import build_site
+import gallery
+import site_hooks
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "expected"),
+    [
+        ("[x](../README.md#simulate)", "tutorial.md", "[x](index.md)"),
+        ("[x](../../ARCHITECTURE.md)", "models/tcp.md", "[x](../project/ARCHITECTURE.md)"),
+        ("[x](docs/wire.md#a)", "project/CHANGELOG.md", "[x](../wire.md#a)"),
+        ("[x](validation/)", "papers.md", "[x](validation/README.md)"),
+        ("[x](../python/tests/tpa_peer.py)", "wire.md", "x"),
+        ("[x](#here) [y](https://example.org/)", "wire.md", "[x](#here) [y](https://example.org/)"),
+        ("![x](view.png)", "view.md", "![x](view.png)"),
+    ],
+)
+def test_links_lead_to_pages_of_the_site(text: str, place: str, expected: str) -> None:
+    found = site_hooks.LINK.sub(lambda link: site_hooks.linked(link["text"], link["target"], place), text)
+    assert found == expected
+
+
+def test_the_check_finds_dead_links_and_what_is_loaded_from_the_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_site, "SITE", tmp_path)
+    (tmp_path / "there.html").write_text("<a href='https://example.org/'>elsewhere</a>")
+    page = "<a href='there.html#x'>good</a><a href='gone.html'>bad</a><script src='https://example.org/a.js'>"
+    (tmp_path / "index.html").write_text(page + "</script><a href='rust/index.html'>later</a>")
+    assert list(build_site.broken(with_rust=False)) == [
+        "index.html: gone.html does not exist",
+        "index.html: loads https://example.org/a.js",
+    ]
+    assert len(list(build_site.broken(with_rust=True))) == 3
+
+
+def test_the_gallery_shows_scenarios_that_exist(tmp_path: Path) -> None:
+    gallery.gallery(tmp_path, quick=True)
+    text = (tmp_path / "gallery.md").read_text("utf-8")
+    for scene in gallery.SCENES:
+        assert (build.ROOT / "scenarios" / f"{scene.scenario}.toml").is_file()
+        assert f"multihop view scenarios/{scene.scenario}.toml" in text
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (build.ROOT / "mkdocs.yml").read_text("utf-8")
+    docs = build.ROOT / "docs"
+    listed_by_folder = ("validation", "papers")
+    pages = (path.relative_to(docs) for path in docs.rglob("*.md"))
+    missing = [
+        page for page in pages if page.parts[0] not in listed_by_folder and f": {page}" not in navigation
+    ]
+    assert missing == []
