@@ -46,7 +46,8 @@ impl Net {
             let mut rng = Rng::stream(n as u64, "fuzz", 0);
             let entropy =
                 Box::new(move |bytes: &mut [u8]| bytes.fill_with(|| rng.next_u64().to_be_bytes()[0]));
-            let outside = Environment { entropy, path_mtu: Box::new(|_| None) };
+            let outside =
+                Environment { entropy, path_mtu: Box::new(|_| None), local_address: Box::new(|_| None) };
             Hub::new(&config, PLACES[n].port(), outside).expect("the settings are good")
         };
         let mut hubs = [hub(0), hub(1)];

@@ -20,9 +20,9 @@ import tpa_peer
 from tpa_peer import Connection
 
 HELLO, COOKIE, ANSWER, _, DATA, _, _, _, OFFER, ACCEPT = range(1, 11)
-TOKEN, KEYS = 6, 7
+TOKEN, KEYS = 9, 10
 SECRET = "tpa-secret-"
-PROLOGUE, PROLOGUE_REKEY = b"multihop TPA sealed 3", b"multihop TPA rekey 3"
+PROLOGUE, PROLOGUE_REKEY = b"multihop TPA sealed 4", b"multihop TPA rekey 4"
 SHORTEST_HELLO = 160
 HEADER = tpa_peer.HEADER.size
 DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -122,6 +122,16 @@ def unseal(key: bytes, counter: int, known: bytes, sealed: bytes) -> bytes | Non
     nonce = bytes(4) + counter.to_bytes(8, "little")
     text, found = sealed[:-16], sealed[-16:]
     return chacha20(key, nonce, text, 1) if tag(key, nonce, known, text) == found else None
+
+
+def masked(first_key: bytes, datagram: bytes) -> bytes:
+    """The datagram with number of the key and counter masked, or not masked any more."""
+    key = hashlib.blake2s(key=first_key, person=b"mhheader").digest()
+    mask = chacha20(key, datagram[-12:], bytes(9), int.from_bytes(datagram[-16:-12], "little"))
+    other = bytearray(datagram)
+    for at, bits in zip((1, *range(8, 16)), mask, strict=True):
+        other[at] ^= bits
+    return bytes(other)
 
 
 class Handshake:
@@ -235,6 +245,7 @@ class Sealed:
         self.kind = KeysHandshake if secret.startswith(SECRET) else TokenHandshake
         self.secret, self.handshake, self.hello, self.listener = secret, Handshake(b""), b"", b""
         self.sending, self.receiving, self.after, self.before = b"", b"", b"", b""
+        self.first_sending, self.first_receiving = b"", b""
         # Numbers of the keys that seal what we send and receive; the first counter under ours.
         self.key, self.newest, self.counter, self.since = 0, 0, 0, 0
         self.binding, self.rekey, self.offer, self.offered = b"", Handshake(b""), b"", 0.0
@@ -283,7 +294,7 @@ class Sealed:
     def seal(self, kind: int, text: bytes) -> bytes:
         header = bytes([kind, self.key % 256, 255, 255]) + self.peer + self.counter.to_bytes(8, "big")
         self.counter += 1
-        return header + seal(self.sending, self.counter - 1, header, text)
+        return masked(self.first_sending, header + seal(self.sending, self.counter - 1, header, text))
 
     def receive(self, now: float, datagram: bytes) -> None:
         kind, index, rest = datagram[0], datagram[4:8], datagram[8:]
@@ -295,10 +306,11 @@ class Sealed:
         elif kind == ANSWER and not self.peer:
             segment, self.peer = self.handshake.second(rest[4:]), rest[:4]
             self.sending, self.receiving = self.handshake.split()
+            self.first_sending, self.first_receiving = self.sending, self.receiving
             self.binding = self.handshake.h
             self.connection.receive(now, segment)
         elif kind in (DATA, ACCEPT) and self.sending:
-            opened = self.open(datagram)
+            opened = self.open(masked(self.first_receiving, datagram))
             if opened is not None and kind == DATA:
                 self.connection.receive(now, opened)
             elif opened is not None:

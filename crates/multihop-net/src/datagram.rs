@@ -8,6 +8,9 @@ pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
 /// The longest IP packet that the path to a peer carries unfragmented; `None` if it is not known.
 pub type PathMtu = Box<dyn FnMut(SocketAddr) -> Option<u16> + Send>;
 
+/// The address of this host from which the system sends to a peer; `None` if it is not known.
+pub type LocalAddressTo = Box<dyn FnMut(SocketAddr) -> Option<IpAddr> + Send>;
+
 /// A datagram that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct IncomingDatagram<'a> {

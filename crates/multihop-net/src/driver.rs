@@ -14,7 +14,7 @@ use crate::alarm::Alarm;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hub::{DeliveryFailure, Environment, FailureCause, Hub, HubEvent, Id};
-use crate::socket::{Inbox, Outbox, Parcel, SendResult, Socket, path_mtu};
+use crate::socket::{Inbox, Outbox, Parcel, SendResult, Socket, local_address, path_mtu};
 
 /// A hub, and the tasks that wait for it.
 #[derive(Debug)]
@@ -62,7 +62,11 @@ impl SharedHub {
     ) -> io::Result<(Arc<Self>, R)> {
         let socket = Socket::open(local, config.transport.initial_ttl, &config.socket)?;
         let local = socket.local();
-        let environment = Environment { entropy: Box::new(entropy), path_mtu: Box::new(path_mtu) };
+        let environment = Environment {
+            entropy: Box::new(entropy),
+            path_mtu: Box::new(path_mtu),
+            local_address: Box::new(local_address),
+        };
         let mut hub = Hub::new(config, local.port(), environment)?;
         let begun = begin(&mut hub)?;
         let state = HubState { hub, waiting: Vec::new(), is_dead: false };

@@ -15,6 +15,7 @@ use crate::config::Peers;
 use crate::datagram::Entropy;
 use crate::files::{self, Options, Sources, Target, receive, send};
 use crate::keys::{AuthorizedKeys, Identity, KeyCheck, KnownPeers, PublicKey, Token};
+use crate::protection::Path;
 use crate::protection::cookie::CookieKey;
 use crate::protection::encrypted::credentials::{Credentials, ListenerKey};
 use crate::protection::encrypted::session::{Hello, Session};
@@ -181,7 +182,7 @@ impl SessionPair {
         };
         session.refresh(self.now, &mut entropy());
         let mut out = Vec::new();
-        session.send(self.now, &Segment { body, ack, ..Segment::default() }, &mut out);
+        session.send(self.now, &Segment { body, ack, ..Segment::default() }, Path::Current, &mut out);
         let pending = std::iter::from_fn(|| session.pop_pending());
         let all = Some(out).filter(|out| !out.is_empty()).into_iter().chain(pending);
         self.sent[end].extend(all);

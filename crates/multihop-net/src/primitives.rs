@@ -2,12 +2,14 @@
 //! messages are handled.
 
 #[cfg(not(fuzzing))]
-pub(crate) use genuine::{Aead, cipher, curve25519};
+pub(crate) use genuine::{Aead, chacha20, cipher, curve25519};
 #[cfg(fuzzing)]
-pub(crate) use stand_ins::{Aead, cipher, curve25519};
+pub(crate) use stand_ins::{Aead, chacha20, cipher, curve25519};
 
 #[cfg(not(fuzzing))]
 mod genuine {
+    use chacha20::ChaCha20;
+    use chacha20::cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
     use chacha20poly1305::aead::{AeadInPlace, KeyInit};
     use chacha20poly1305::{ChaCha20Poly1305, Error, Key, Nonce, Tag};
     use snow::params::{CipherChoice, DHChoice};
@@ -35,6 +37,13 @@ mod genuine {
         ) -> Result<(), Error> {
             self.0.decrypt_in_place_detached(nonce, known, text, tag)
         }
+    }
+
+    /// Exclusive or of `bytes` and the beginning of a block of ChaCha20 (RFC 8439, section 2.3).
+    pub(crate) fn chacha20(key: &[u8; 32], block: u32, nonce: &[u8; 12], bytes: &mut [u8]) {
+        let mut stream = ChaCha20::new(key.into(), nonce.into());
+        stream.seek(u64::from(block) * 64);
+        stream.apply_keystream(bytes);
     }
 
     /// X25519, for `snow`.
@@ -125,6 +134,12 @@ mod stand_ins {
             out[..text.len()].copy_from_slice(text);
             Ok(text.len())
         }
+    }
+
+    /// Exclusive or of `bytes` and a repeated byte.
+    pub(crate) fn chacha20(key: &[u8; 32], block: u32, nonce: &[u8; 12], bytes: &mut [u8]) {
+        let mask = block.to_le_bytes().iter().chain(nonce).fold(key[0], |mask, byte| mask ^ byte);
+        bytes.iter_mut().for_each(|byte| *byte ^= mask);
     }
 
     /// The public key is the private key, and what two ends share is their exclusive or.

@@ -44,6 +44,8 @@ pub struct Stats {
     /// Reports that a datagram of this connection was not delivered; `counters` has those about a segment in
     /// flight.
     pub notices: u64,
+    /// How often the keys of what this end sends have been replaced.
+    pub key_changes: u64,
     /// The counters of the protocol: notices, retransmissions, timeouts, freezes, ...
     pub counters: Counters,
 }
@@ -81,13 +83,15 @@ impl Stats {
             bytes_sent: 0,
             bytes_received: 0,
             notices: 0,
+            key_changes: 0,
             counters: *endpoint.counters(),
         }
     }
 
     /// Adds the statistics of the hub.
-    pub(crate) fn with(self, traffic: Traffic, hops: Option<u8>) -> Self {
+    pub(crate) fn with(self, traffic: Traffic, hops: Option<u8>, key_changes: u64) -> Self {
         Self {
+            key_changes,
             hops,
             datagrams_sent: traffic.datagrams_sent,
             datagrams_received: traffic.datagrams_received,

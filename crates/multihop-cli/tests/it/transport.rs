@@ -35,7 +35,11 @@ impl Ends {
             let mut rng = Rng::stream(1, "test/entropy", end as u64);
             let entropy =
                 Box::new(move |bytes: &mut [u8]| bytes.fill_with(|| rng.next_u64().to_be_bytes()[0]));
-            let environment = Environment { entropy, path_mtu: Box::new(|_| Some(1500)) };
+            let environment = Environment {
+                entropy,
+                path_mtu: Box::new(|_| Some(1500)),
+                local_address: Box::new(|_| None),
+            };
             Hub::new(&configs[end], address(end).port(), environment).unwrap()
         });
         listener.listen();

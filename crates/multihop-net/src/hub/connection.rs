@@ -8,12 +8,13 @@ use multihop_transport::tpa::State;
 use multihop_wire::tpa::{Body, Segment};
 
 use super::endpoint::Endpoint;
+use super::local::LocalAddress;
 use super::paths::Paths;
 use super::recent::RecentDatagrams;
-use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
+use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram, LocalAddressTo};
 use crate::error::Error;
-use crate::protection::Protection;
-use crate::stats::Traffic;
+use crate::protection::{Freshness, Protection};
+use crate::stats::{Stats, Traffic};
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -29,6 +30,8 @@ pub(super) struct Connection {
     pub(super) lingering: Option<u64>,
     /// The local address that the peer used, from which answers must come.
     pub(super) source: Option<IpAddr>,
+    /// The local address that the system chooses if `source` is not set.
+    local: LocalAddress,
     /// Links between here and the peer.
     pub(super) hops: Option<u8>,
     recent: RecentDatagrams,
@@ -98,6 +101,7 @@ impl Connection {
             deadline: None,
             lingering: None,
             source: None,
+            local: LocalAddress::default(),
             hops: None,
             recent: RecentDatagrams::default(),
             traffic: Traffic::default(),
@@ -119,6 +123,35 @@ impl Connection {
             source: datagram.local,
             ..Self::outgoing(datagram.from, endpoint, protection)
         }
+    }
+
+    /// An authentic datagram has arrived. If the peer has moved, or it is certain that it has not, the next datagrams
+    /// name the connection otherwise: the other address may have seen the index that was in use for it.
+    pub(super) fn on_authentic(
+        &mut self,
+        now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        freshness: Freshness,
+    ) {
+        if freshness == Freshness::Newest {
+            self.port_closed = None;
+        }
+        if self.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness) {
+            self.protection.use_spare_index();
+        }
+    }
+
+    /// Names the connection otherwise if this end has moved.
+    pub(super) fn follow_local_address(&mut self, now: Instant, local_address: &mut LocalAddressTo) {
+        let peer = self.paths.current();
+        if self.source.is_none() && self.local.has_changed(now, || local_address(peer)) {
+            self.protection.use_spare_index();
+        }
+    }
+
+    /// Its statistics.
+    pub(super) fn stats(&self) -> Stats {
+        self.endpoint.stats().with(self.traffic, self.hops, self.protection.key_changes())
     }
 
     pub(super) fn on_segment(&mut self, now: Instant, ttl: Option<u8>, segment: Segment) {

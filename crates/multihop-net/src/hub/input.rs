@@ -12,7 +12,7 @@ use super::paths::CHALLENGE_LEN;
 use super::{Hub, HubEvent, Id, Role, mss_of};
 use crate::config::Limits;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
-use crate::protection::{FirstContact, Freshness, Protection, Unprotected};
+use crate::protection::{Destination, FirstContact, Freshness, Path, Protection, Unprotected};
 
 impl Hub {
     /// Takes a datagram that has arrived.
@@ -34,16 +34,17 @@ impl Hub {
             }
             Unprotected::Segment(segment, freshness) => {
                 if let Some(freshness) = freshness {
-                    connection.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness);
+                    connection.on_authentic(now, &datagram, freshness);
                 }
                 connection.on_segment(now, datagram.ttl, segment);
             }
-            Unprotected::Rekey(freshness) => {
-                connection.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness);
-            }
-            Unprotected::Duplicate => {
-                let len = datagram.bytes.len();
-                connection.paths.on_authentic(now, datagram.from, len, Freshness::Duplicate);
+            Unprotected::Processed(freshness) => connection.on_authentic(now, &datagram, freshness),
+            Unprotected::Duplicate => connection.on_authentic(now, &datagram, Freshness::Duplicate),
+            Unprotected::Request(number, freshness) => {
+                connection.on_authentic(now, &datagram, freshness);
+                if datagram.from == connection.peer() {
+                    self.give_index(now, id, number);
+                }
             }
             Unprotected::Challenge(number) => {
                 let response = connection.protection.respond(now, &number);
@@ -51,13 +52,13 @@ impl Hub {
             }
             Unprotected::Response(number, freshness) => {
                 connection.paths.on_response(datagram.from, &number);
-                connection.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness);
+                connection.on_authentic(now, &datagram, freshness);
             }
             Unprotected::WrongTransport { answer, error } => {
                 connection.fail(error);
                 let reset = tpa::reset_for(&answer);
                 let mut bytes = Vec::new();
-                connection.protection.protect(now, &reset, &mut bytes);
+                connection.protection.protect(now, &reset, Path::Current, &mut bytes);
                 self.reply(datagram.from, datagram.local, bytes);
                 self.events.push_back(HubEvent::Changed(id));
             }
@@ -67,6 +68,15 @@ impl Hub {
         self.challenge(now, id, datagram.local);
         // Even a datagram with nothing new may cause an answer.
         self.wake(id);
+    }
+
+    /// The peer asks for the index after the one with this number.
+    fn give_index(&mut self, now: Instant, id: Id, number: u64) {
+        let fresh = self.demux.draw_index(&mut self.entropy);
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let change = connection.protection.on_request(now, number, fresh);
+        self.demux.remove(change.retired.map(Destination::Index), id);
+        self.demux.insert(change.added.map(Destination::Index), id);
     }
 
     /// Asks an address from which the peer seems to send whether the peer is there.
@@ -196,7 +206,7 @@ impl Hub {
         if self.demux.collides(protection.destinations(datagram.from)) {
             return;
         }
-        for before in protection.destinations(datagram.from).into_iter().flatten() {
+        for before in protection.destinations(datagram.from) {
             if let Some(before) = self.demux.get(before) {
                 self.detach(before);
                 self.wake(before);

@@ -20,6 +20,7 @@ mod endpoint;
 mod half_open;
 mod input;
 mod limit;
+mod local;
 mod output;
 mod paths;
 mod recent;
@@ -27,7 +28,9 @@ mod shim;
 mod slots;
 mod turns;
 
-pub use crate::datagram::{DeliveryFailure, Entropy, FailureCause, IncomingDatagram, PathMtu, Transmit};
+pub use crate::datagram::{
+    DeliveryFailure, Entropy, FailureCause, IncomingDatagram, LocalAddressTo, PathMtu, Transmit,
+};
 pub use slots::Id;
 
 use crate::config::{Config, Limits};
@@ -56,6 +59,7 @@ pub struct Hub {
     listening: bool,
     entropy: Entropy,
     path_mtu: PathMtu,
+    local_address: LocalAddressTo,
     acceptor: Acceptor,
     connections: Slots<Connection>,
     demux: Demux,
@@ -84,6 +88,8 @@ pub struct Environment {
     pub entropy: Entropy,
     /// MTUs of paths.
     pub path_mtu: PathMtu,
+    /// Addresses of this host.
+    pub local_address: LocalAddressTo,
 }
 
 /// What an application may be waiting for.
@@ -98,7 +104,7 @@ pub enum HubEvent {
 impl Hub {
     /// A hub without connections, for a socket with this port.
     pub fn new(config: &Config, port: u16, environment: Environment) -> Result<Self, Error> {
-        let Environment { mut entropy, path_mtu } = environment;
+        let Environment { mut entropy, path_mtu, local_address } = environment;
         let acceptor = Acceptor::new(config, &mut entropy);
         let mut transport = config.transport.clone();
         transport.mss = transport.mss.saturating_sub(acceptor.overhead());
@@ -110,6 +116,7 @@ impl Hub {
             listening: false,
             entropy,
             path_mtu,
+            local_address,
             acceptor,
             connections: Slots::new(),
             demux: Demux::default(),
@@ -249,7 +256,7 @@ impl Hub {
     /// The statistics of a connection.
     pub fn stats(&self, id: Id) -> Option<Stats> {
         let connection = self.connections.get(id)?;
-        Some(connection.endpoint.stats().with(connection.traffic, connection.hops))
+        Some(connection.stats())
     }
 
     /// The peer of a connection.

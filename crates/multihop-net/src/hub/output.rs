@@ -8,6 +8,7 @@ use multihop_wire::tpa::Segment;
 use super::connection::Holder;
 use super::{Hub, HubEvent, Id};
 use crate::datagram::Transmit;
+use crate::protection::Path;
 
 impl Hub {
     /// Appends the next datagram to send to `out`.
@@ -22,6 +23,7 @@ impl Hub {
                 self.ready.pop_front();
                 continue;
             };
+            connection.follow_local_address(now, &mut self.local_address);
             connection.protection.refresh(now, &mut self.entropy);
             if let Some(bytes) = connection.protection.pop_pending() {
                 out.extend_from_slice(&bytes);
@@ -33,8 +35,9 @@ impl Hub {
                         self.events.push_back(HubEvent::Changed(id));
                         continue;
                     }
-                    connection.protection.protect(now, &segment, out);
+                    connection.protection.protect(now, &segment, Path::Current, out);
                     if out.len() > start {
+                        self.copy(now, id, &segment, out.len() - start);
                         return Some(self.record_sent(id, Some(&segment), &out[start..]));
                     }
                 }
@@ -53,11 +56,17 @@ impl Hub {
     fn record_sent(&mut self, id: Id, segment: Option<&Segment>, bytes: &[u8]) -> Transmit {
         let connection = self.connections.get_mut(id).expect("it has just produced the datagram");
         connection.on_sent(segment, bytes);
-        let (to, source) = (connection.peer(), connection.source);
-        if let Some(other) = connection.paths.take_copy(bytes.len()) {
-            self.reply(other, source, bytes.to_vec());
-        }
-        Transmit { to, source, len: bytes.len() }
+        Transmit { to: connection.peer(), source: connection.source, len: bytes.len() }
+    }
+
+    /// Sends a segment, of which the datagram has this length, also to an address that the peer may have moved to. It
+    /// is encrypted once more, so that the two datagrams have nothing in common.
+    fn copy(&mut self, now: Instant, id: Id, segment: &Segment, len: usize) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(to) = connection.paths.take_copy(len) else { return };
+        let (mut bytes, source) = (Vec::new(), connection.source);
+        connection.protection.protect(now, segment, Path::New, &mut bytes);
+        self.reply(to, source, bytes);
     }
 
     /// Marks a connection that may have something to send.

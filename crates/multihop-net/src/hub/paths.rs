@@ -48,27 +48,34 @@ impl Paths {
         self.current
     }
 
-    /// An authentic datagram of this length has come from this address.
-    pub(super) fn on_authentic(&mut self, now: Instant, from: SocketAddr, len: usize, freshness: Freshness) {
+    /// An authentic datagram of this length has come from this address. Returns whether it decides that the peer has
+    /// moved to the other address, or has not.
+    pub(super) fn on_authentic(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        len: usize,
+        freshness: Freshness,
+    ) -> bool {
         if from == self.current {
-            if freshness != Freshness::Late {
-                self.candidate = None;
-            }
-            return;
+            return freshness != Freshness::Late && self.candidate.take().is_some();
         }
         if freshness != Freshness::Newest {
-            return;
+            return false;
         }
         match &mut self.candidate {
             Some(candidate) if candidate.address == from => {
                 candidate.on_datagram(now, len);
-                if candidate.has_moved(now) {
+                let has_moved = candidate.has_moved(now);
+                if has_moved {
                     *self = Self::new(from);
                 }
+                return has_moved;
             }
             Some(other) if now < other.last + SILENCE => {}
             _ => self.candidate = Some(CandidateAddress::new(now, from, len)),
         }
+        false
     }
 
     /// The peer has returned the number of a challenge, from this address.

@@ -10,7 +10,7 @@ use super::destination::Destination;
 use super::encrypted::message::Content;
 use super::encrypted::session::Session;
 use super::encrypted::{OVERHEAD, SecureDatagram};
-use super::outcome::{Challenge, Unprotected};
+use super::outcome::{Challenge, IndexChange, Path, Unprotected};
 use super::plain::PlainSession;
 use crate::datagram::{Entropy, IncomingDatagram};
 use crate::error::Error;
@@ -34,10 +34,10 @@ impl Protection {
     }
 
     /// Appends the datagram that carries `segment`; nothing while the handshake does not allow it.
-    pub(crate) fn protect(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
+    pub(crate) fn protect(&mut self, now: Instant, segment: &Segment, path: Path, out: &mut Vec<u8>) {
         match self {
             Self::Plain(plain) => plain.emit(segment, out),
-            Self::Encrypted(session) => session.send(now, segment, out),
+            Self::Encrypted(session) => session.send(now, segment, path, out),
         }
     }
 
@@ -59,24 +59,39 @@ impl Protection {
         }
     }
 
-    /// The datagram that asks the peer to return a number.
+    /// The datagram that asks the peer to return a number from a new address.
     pub(crate) fn challenge(&mut self, now: Instant, number: &Challenge) -> Option<Vec<u8>> {
-        self.probe(now, Content::Challenge, number)
+        self.probe(now, Content::Challenge, Path::New, number)
     }
 
     /// The datagram that returns the number of a challenge.
     pub(crate) fn respond(&mut self, now: Instant, number: &Challenge) -> Option<Vec<u8>> {
-        self.probe(now, Content::Response, number)
+        self.probe(now, Content::Response, Path::Current, number)
     }
 
-    fn probe(&mut self, now: Instant, content: Content, number: &Challenge) -> Option<Vec<u8>> {
+    fn probe(&mut self, now: Instant, content: Content, path: Path, number: &Challenge) -> Option<Vec<u8>> {
         match self {
             Self::Plain(_) => None,
-            Self::Encrypted(session) => session.probe(now, content, number),
+            Self::Encrypted(session) => session.probe(now, content, path, number),
         }
     }
 
-    /// Begins an exchange of new keys if it is time.
+    /// The peer asks for the index after the one with this number; `fresh` is a random one.
+    pub(crate) fn on_request(&mut self, now: Instant, number: u64, fresh: u32) -> IndexChange {
+        match self {
+            Self::Plain(_) => IndexChange::default(),
+            Self::Encrypted(session) => session.on_request(now, number, fresh),
+        }
+    }
+
+    /// From now on names the connection by another index, because the path to the peer has changed.
+    pub(crate) fn use_spare_index(&mut self) {
+        if let Self::Encrypted(session) = self {
+            session.use_spare_index();
+        }
+    }
+
+    /// Begins an exchange of new keys, and asks for a spare index, if it is time.
     pub(crate) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) {
         if let Self::Encrypted(session) = self {
             session.refresh(now, entropy);
@@ -92,12 +107,12 @@ impl Protection {
     }
 
     /// The destinations by which datagrams from the peer at `peer` name this connection.
-    pub(crate) fn destinations(&self, peer: SocketAddr) -> [Option<Destination>; 2] {
+    pub(crate) fn destinations(&self, peer: SocketAddr) -> Vec<Destination> {
         match self {
-            Self::Plain(_) => [Some(Destination::Peer(peer)), None],
+            Self::Plain(_) => vec![Destination::Peer(peer)],
             Self::Encrypted(session) => {
                 let hello = session.initiator().map(|(from, index)| Destination::Hello(from, index));
-                [Some(Destination::Index(session.index())), hello]
+                session.indices().map(Destination::Index).chain(hello).collect()
             }
         }
     }
@@ -115,6 +130,14 @@ impl Protection {
         match self {
             Self::Plain(_) => None,
             Self::Encrypted(session) => session.binding(),
+        }
+    }
+
+    /// How often the keys of what this end sends have been replaced.
+    pub(crate) fn key_changes(&self) -> u64 {
+        match self {
+            Self::Plain(_) => 0,
+            Self::Encrypted(session) => session.key_changes(),
         }
     }
 

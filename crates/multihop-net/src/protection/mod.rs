@@ -18,4 +18,4 @@ pub(crate) use acceptor::Acceptor;
 pub(crate) use connection::Protection;
 pub(crate) use destination::Destination;
 pub(crate) use encrypted::Freshness;
-pub(crate) use outcome::{Challenge, FirstContact, Unprotected};
+pub(crate) use outcome::{Challenge, FirstContact, Path, Unprotected};

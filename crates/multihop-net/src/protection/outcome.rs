@@ -6,6 +6,22 @@ use super::encrypted::Freshness;
 use crate::error::Error;
 use crate::transport::TransportName;
 
+/// The path of a datagram.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Path {
+    /// To the peer's address.
+    Current,
+    /// To an address that the peer may have moved to, or from a new address of this end.
+    New,
+}
+
+/// Indices by which datagrams name a connection from now on, and no longer.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct IndexChange {
+    pub(crate) added: Option<u32>,
+    pub(crate) retired: Option<u32>,
+}
+
 /// A random number that the other end must return.
 pub(crate) type Challenge = [u8; 8];
 
@@ -25,8 +41,10 @@ pub(crate) enum Unprotected {
     Challenge(Challenge),
     /// The peer received a challenge.
     Response(Challenge, Freshness),
-    /// A message about new keys, which has been processed.
-    Rekey(Freshness),
+    /// A message about new keys or indices, which has been processed.
+    Processed(Freshness),
+    /// The peer asks for the index after the one with this number.
+    Request(u64, Freshness),
     /// An authentic datagram that has arrived before.
     Duplicate,
     /// A cookie: the SYN must be retransmitted at once, with the cookie in it.

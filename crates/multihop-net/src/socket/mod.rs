@@ -135,11 +135,21 @@ impl Inbox {
 
 /// The path MTU to `peer`, if the system knows it.
 pub(crate) fn path_mtu(peer: SocketAddr) -> Option<u16> {
+    system::mtu(&connected(peer)?)
+}
+
+/// The address of this host from which the system sends to `peer`, if it has a route.
+pub(crate) fn local_address(peer: SocketAddr) -> Option<IpAddr> {
+    connected(peer)?.local_addr().ok().map(|local| local.ip())
+}
+
+/// A socket that sends nothing, and for which the system has chosen a route.
+fn connected(peer: SocketAddr) -> Option<std::net::UdpSocket> {
     let any: IpAddr = match peer {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let socket = std::net::UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
     socket.connect(peer).ok()?;
-    system::mtu(&socket)
+    Some(socket)
 }

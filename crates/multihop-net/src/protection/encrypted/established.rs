@@ -6,22 +6,32 @@ use std::collections::VecDeque;
 use multihop_core::Instant;
 use multihop_wire::tpa::{Body, Segment};
 
+use super::indices::TakenIndices;
 use super::message::{Content, EncryptedSegment};
 use super::noise::TrafficKeys;
 use super::rekey::{Accepting, Offering, Rekey, Terms};
 use super::traffic::{Decryptor, Encryptor, Freshness};
 use crate::datagram::Entropy;
-use crate::protection::outcome::{Challenge, Unprotected};
+use crate::protection::outcome::{Challenge, Path, Unprotected};
 
 pub(super) struct Established {
-    /// The index by which we name the connection to the peer.
-    remote: u32,
+    /// By which we name the connection to the peer.
+    indices: TakenIndices,
     encryptor: Encryptor,
     decryptor: Decryptor,
     /// The end of the handshake, until the peer shows that it has the keys.
     unconfirmed: Option<Unconfirmed>,
     terms: Terms,
     rekey: Rekey,
+}
+
+/// How a datagram came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// The ports of the peer and of this end.
+    pub(super) ports: (u16, u16),
+    /// The number of our index in it, if it comes from the peer's address.
+    pub(super) index: Option<u64>,
 }
 
 /// What may have to be retransmitted until the peer shows that it has the keys.
@@ -47,7 +57,13 @@ impl Established {
             Unconfirmed::Initiator(_) => Rekey::Initiator(Offering::default()),
             Unconfirmed::Responder(_) => Rekey::Responder(Accepting::default()),
         };
-        Self { remote, encryptor, decryptor, unconfirmed: Some(unconfirmed), terms, rekey }
+        let indices = TakenIndices::new(remote);
+        Self { indices, encryptor, decryptor, unconfirmed: Some(unconfirmed), terms, rekey }
+    }
+
+    /// How often the keys of what this end sends have been replaced.
+    pub(super) fn key_changes(&self) -> u64 {
+        self.encryptor.number()
     }
 
     /// The answer that may have to be retransmitted.
@@ -59,29 +75,26 @@ impl Established {
     }
 
     /// Appends the datagram of `segment`.
-    pub(super) fn send_segment(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
+    pub(super) fn send_segment(&mut self, now: Instant, segment: &Segment, path: Path, out: &mut Vec<u8>) {
         match &self.unconfirmed {
             Some(Unconfirmed::Responder(answer)) if matches!(segment.body, Body::Syn(_)) => {
                 out.extend_from_slice(answer);
             }
-            _ => self.encrypt_segment(now, segment, out),
+            _ => self.encrypt(now, Content::Segment, path, |out| segment.emit_in_udp(out), out),
         }
     }
 
-    fn encrypt_segment(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
-        self.encrypt(now, Content::Segment, |out| segment.emit_in_udp(out), out);
-    }
-
     /// Appends an encrypted datagram.
-    pub(super) fn encrypt(
+    fn encrypt(
         &mut self,
         now: Instant,
         content: Content,
+        path: Path,
         emit: impl FnOnce(&mut Vec<u8>),
         out: &mut Vec<u8>,
     ) {
         self.decryptor.forget_previous_key(now);
-        self.encryptor.encrypt(content, self.remote, emit, out);
+        self.encryptor.encrypt(content, self.indices.on(path), emit, out);
     }
 
     /// The datagram that offers new keys, if it is time.
@@ -93,7 +106,21 @@ impl Established {
         let (next, datagrams) = (self.encryptor.number() + 1, self.datagrams());
         let Rekey::Initiator(offering) = &mut self.rekey else { return None };
         let offer = offering.poll(now, &self.terms, next, datagrams, entropy)?;
-        self.encrypt_message(now, Content::Offer, &offer)
+        self.encrypt_message(now, Content::Offer, Path::Current, &offer)
+    }
+
+    /// The datagram that asks for a spare index, if it is time.
+    pub(super) fn request_index(&mut self, now: Instant) -> Option<Vec<u8>> {
+        if self.unconfirmed.is_some() {
+            return None;
+        }
+        let request = self.indices.request(now)?;
+        self.encrypt_message(now, Content::Request, Path::Current, &request)
+    }
+
+    /// From now on names the connection by another index, if the peer has given one.
+    pub(super) fn use_spare_index(&mut self) {
+        self.indices.use_spare();
     }
 
     fn datagrams(&self) -> u64 {
@@ -105,10 +132,11 @@ impl Established {
         &mut self,
         now: Instant,
         content: Content,
+        path: Path,
         message: &[u8],
     ) -> Option<Vec<u8>> {
         let mut out = Vec::new();
-        self.encrypt(now, content, |out| out.extend_from_slice(message), &mut out);
+        self.encrypt(now, content, path, |out| out.extend_from_slice(message), &mut out);
         Some(out).filter(|out| !out.is_empty())
     }
 
@@ -117,7 +145,7 @@ impl Established {
         &mut self,
         now: Instant,
         data: &EncryptedSegment<'_>,
-        (from, to): (u16, u16),
+        Arrival { ports: (from, to), index }: Arrival,
         entropy: &mut Entropy,
         replies: &mut VecDeque<Vec<u8>>,
     ) -> Unprotected {
@@ -128,6 +156,9 @@ impl Established {
         if freshness == Freshness::Duplicate {
             return Unprotected::Duplicate;
         }
+        if let Some(number) = index.filter(|_| freshness == Freshness::Newest) {
+            self.indices.follow(number);
+        }
         self.unconfirmed = None;
         if let Rekey::Responder(accepting) = &mut self.rekey
             && self.decryptor.number() > self.encryptor.number()
@@ -137,20 +168,25 @@ impl Established {
         }
         let number: Result<Challenge, _> = bytes.as_slice().try_into();
         match (data.content, number) {
+            (Content::Request, Ok(number)) => Unprotected::Request(u64::from_be_bytes(number), freshness),
+            (Content::Spare, _) => {
+                self.indices.on_spare(&bytes);
+                Unprotected::Processed(freshness)
+            }
             (Content::Segment, _) => Segment::parse_in_udp(&bytes, from, to)
                 .map_or(Unprotected::Ignored, |segment| Unprotected::Segment(segment, Some(freshness))),
             (Content::Challenge, Ok(number)) => Unprotected::Challenge(number),
             (Content::Response, Ok(number)) => Unprotected::Response(number, freshness),
-            (Content::Challenge | Content::Response, Err(_)) => Unprotected::Ignored,
+            (Content::Challenge | Content::Response | Content::Request, Err(_)) => Unprotected::Ignored,
             (Content::Offer, _) => {
                 // An answer that has not left yet is enough.
                 let answer = self.on_offer(now, &bytes, entropy).filter(|_| replies.is_empty());
                 replies.extend(answer);
-                Unprotected::Rekey(freshness)
+                Unprotected::Processed(freshness)
             }
             (Content::Accept, _) => {
                 self.on_accept(now, &bytes);
-                Unprotected::Rekey(freshness)
+                Unprotected::Processed(freshness)
             }
         }
     }
@@ -162,7 +198,7 @@ impl Established {
         if let Some(incoming) = incoming {
             self.decryptor.expect(incoming);
         }
-        self.encrypt_message(now, Content::Accept, &answer)
+        self.encrypt_message(now, Content::Accept, Path::Current, &answer)
     }
 
     /// The responder has the new keys, so that this end may use them.

@@ -44,20 +44,20 @@ pub(crate) enum Content {
     Offer,
     /// Its second message.
     Accept,
+    /// The sender asks for an index to use on its next path.
+    Request,
+    /// That index.
+    Spare,
 }
 
 /// Something encrypted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct EncryptedSegment<'a> {
     pub(crate) content: Content,
-    /// The sixteen bytes in front of the ciphertext, authenticated with it.
+    /// The sixteen bytes in front of the ciphertext. Number of the key and counter are masked.
     pub(crate) header: &'a [u8; DATA_HEADER],
-    /// Which of its keys the sender used, modulo 256.
-    pub(crate) key: u8,
     /// The receiver's index.
     pub(crate) receiver: u32,
-    /// The nonce.
-    pub(crate) counter: u64,
     /// The segment and its tag.
     pub(crate) ciphertext: &'a [u8],
 }
@@ -128,12 +128,11 @@ impl<'a> SecureDatagram<'a> {
                 let (sender, noise) = index(rest)?;
                 Some(Self::Answer { receiver, sender, noise })
             }
-            (DATA | CHALLENGE | RESPONSE | OFFER | ACCEPT, key) => {
+            (DATA | CHALLENGE..=SPARE, _) => {
                 let content = Content::from_wire(kind)?;
                 let (header, ciphertext) = bytes.split_first_chunk()?;
-                let (receiver, rest) = index(rest)?;
-                let counter = u64::from_be_bytes(*rest.first_chunk()?);
-                Some(Self::Data(EncryptedSegment { content, header, key, receiver, counter, ciphertext }))
+                let (receiver, _) = index(rest)?;
+                Some(Self::Data(EncryptedSegment { content, header, receiver, ciphertext }))
             }
             (REFUSAL, reason) => {
                 let (receiver, []) = index(rest)? else { return None };
@@ -163,8 +162,8 @@ impl<'a> SecureDatagram<'a> {
                 out.extend_from_slice(&sender.to_be_bytes());
                 out.extend_from_slice(noise);
             }
-            Self::Data(EncryptedSegment { content, key, receiver, counter, ciphertext, .. }) => {
-                out.extend_from_slice(&data_header(content, key, receiver, counter));
+            Self::Data(EncryptedSegment { header, ciphertext, .. }) => {
+                out.extend_from_slice(header);
                 out.extend_from_slice(ciphertext);
             }
             Self::Refusal { receiver, reason } => put(out, REFUSAL, reason.to_wire(), receiver),
@@ -172,7 +171,7 @@ impl<'a> SecureDatagram<'a> {
     }
 }
 
-/// The header of an encrypted segment.
+/// The header of an encrypted segment, before parts of it are masked.
 pub(crate) fn data_header(content: Content, key: u8, receiver: u32, counter: u64) -> [u8; DATA_HEADER] {
     let mut header = [content.to_wire(), key, MARK, MARK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     header[4..8].copy_from_slice(&receiver.to_be_bytes());
@@ -188,6 +187,8 @@ impl Content {
             RESPONSE => Some(Self::Response),
             OFFER => Some(Self::Offer),
             ACCEPT => Some(Self::Accept),
+            REQUEST => Some(Self::Request),
+            SPARE => Some(Self::Spare),
             _ => None,
         }
     }
@@ -199,6 +200,8 @@ impl Content {
             Self::Response => RESPONSE,
             Self::Offer => OFFER,
             Self::Accept => ACCEPT,
+            Self::Request => REQUEST,
+            Self::Spare => SPARE,
         }
     }
 }
@@ -206,18 +209,18 @@ impl Content {
 impl Pattern {
     const fn from_wire(byte: u8) -> Option<Self> {
         match byte {
-            6 => Some(Self::Token),
-            7 => Some(Self::Keys),
-            8 => Some(Self::KeysShared),
+            9 => Some(Self::Token),
+            10 => Some(Self::Keys),
+            11 => Some(Self::KeysShared),
             _ => None,
         }
     }
 
     const fn to_wire(self) -> u8 {
         match self {
-            Self::Token => 6,
-            Self::Keys => 7,
-            Self::KeysShared => 8,
+            Self::Token => 9,
+            Self::Keys => 10,
+            Self::KeysShared => 11,
         }
     }
 }
@@ -282,10 +285,12 @@ const CHALLENGE: u8 = 7;
 const RESPONSE: u8 = 8;
 const OFFER: u8 = 9;
 const ACCEPT: u8 = 10;
+const REQUEST: u8 = 11;
+const SPARE: u8 = 12;
 
-/// The variants of hellos of versions 1 and 2.
+/// The variants of hellos of versions 1 to 3.
 const OLDEST: u8 = 1;
-const OLD: u8 = 5;
+const OLD: u8 = 8;
 
 #[cfg(test)]
 mod tests {
@@ -305,9 +310,7 @@ mod tests {
         let data = |ciphertext| EncryptedSegment {
             content: Content::Segment,
             header: &[5, 0x12, 255, 255, 0, 0, 0, 7, 1, 2, 3, 4, 5, 6, 7, 8],
-            key: 0x12,
             receiver: 7,
-            counter: 0x0102_0304_0506_0708,
             ciphertext,
         };
         let encrypted = [5, 0x12, 255, 255, 0, 0, 0, 7, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9];
@@ -329,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_hello_of_an_earlier_version_is_recognised() {
-        for variant in 1..=5 {
+        for variant in 1..=8 {
             let old = [&[1, variant, 255, 255, 0, 0, 0, 7][..], &[0; 152]].concat();
             assert_eq!(SecureDatagram::parse(&old), Some(SecureDatagram::OtherHello { sender: 7 }));
         }
@@ -346,7 +349,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_parsed_datagram_emits_the_same_bytes_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..12, variant: u8) {
+        fn a_parsed_datagram_emits_the_same_bytes_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..14, variant: u8) {
             datagram.splice(0..0, [kind, variant, 255, 255]);
             match SecureDatagram::parse(&datagram) {
                 None | Some(SecureDatagram::OtherHello { .. }) => {}

@@ -4,6 +4,7 @@
 pub(crate) mod acceptor;
 pub(crate) mod credentials;
 mod established;
+mod indices;
 mod initiating;
 pub(crate) mod message;
 mod noise;

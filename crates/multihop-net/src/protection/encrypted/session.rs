@@ -9,7 +9,8 @@ use multihop_core::Instant;
 use multihop_wire::tpa::{Body, Segment};
 
 use super::credentials::{Credentials, ListenerKey};
-use super::established::{Established, InitiatorCopies, Unconfirmed};
+use super::established::{Arrival, Established, InitiatorCopies, Unconfirmed};
+use super::indices::GivenIndices;
 use super::initiating::Initiating;
 use super::message::{Content, SecureDatagram};
 use super::noise::{Ephemeral, HandshakeHash, NoiseHandshake, Proof, Ticket};
@@ -19,14 +20,14 @@ use crate::datagram::Entropy;
 use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
-use crate::protection::outcome::{Challenge, Unprotected};
+use crate::protection::outcome::{Challenge, IndexChange, Path, Unprotected};
 use crate::protection::syn;
 
 /// The protection of one encrypted connection.
 pub(crate) struct Session {
     credentials: Arc<Credentials>,
-    /// The index by which the peer names this connection.
-    index: u32,
+    /// By which the peer names this connection.
+    indices: GivenIndices,
     /// The address and index of the peer, if it is the initiator.
     initiator: Option<(SocketAddr, u32)>,
     peer_key: Option<PublicKey>,
@@ -125,12 +126,13 @@ impl Session {
         stage: Stage,
     ) -> Self {
         let credentials = Arc::clone(credentials);
-        Self { credentials, index, initiator, peer_key: None, binding: None, stage, pending: VecDeque::new() }
+        let (indices, pending) = (GivenIndices::new(index), VecDeque::new());
+        Self { credentials, indices, initiator, peer_key: None, binding: None, stage, pending }
     }
 
-    /// The index by which the peer names this connection.
-    pub(crate) fn index(&self) -> u32 {
-        self.index
+    /// The indices by which the peer may name this connection.
+    pub(crate) fn indices(&self) -> impl Iterator<Item = u32> {
+        self.indices.all()
     }
 
     /// The address and index of the peer's hello, if the peer is the initiator.
@@ -148,6 +150,14 @@ impl Session {
         self.binding
     }
 
+    /// How often the keys of what this end sends have been replaced.
+    pub(crate) fn key_changes(&self) -> u64 {
+        match &self.stage {
+            Stage::Established(established) => established.key_changes(),
+            _ => 0,
+        }
+    }
+
     /// Why there will be no connection, as far as the listener says.
     pub(crate) fn refusal(&self) -> Option<Error> {
         match &self.stage {
@@ -162,27 +172,52 @@ impl Session {
     }
 
     /// Appends the datagram that carries `segment`; nothing while the handshake does not allow it.
-    pub(crate) fn send(&mut self, now: Instant, segment: &Segment, out: &mut Vec<u8>) {
+    pub(crate) fn send(&mut self, now: Instant, segment: &Segment, path: Path, out: &mut Vec<u8>) {
         match &mut self.stage {
             Stage::Initiating(initiating) if matches!(segment.body, Body::Syn(_)) => {
                 initiating.send_hello(&self.credentials, segment, out);
             }
             Stage::Responding(_) => self.send_answer(segment, out),
-            Stage::Established(established) => established.send_segment(now, segment, out),
+            Stage::Established(established) => established.send_segment(now, segment, path, out),
             Stage::Initiating(_) | Stage::Failed => {}
         }
     }
 
     /// The datagram that carries a challenge or the response to one, if the connection is established.
-    pub(crate) fn probe(&mut self, now: Instant, content: Content, number: &Challenge) -> Option<Vec<u8>> {
+    pub(crate) fn probe(
+        &mut self,
+        now: Instant,
+        content: Content,
+        path: Path,
+        number: &Challenge,
+    ) -> Option<Vec<u8>> {
         let Stage::Established(established) = &mut self.stage else { return None };
-        established.encrypt_message(now, content, number)
+        established.encrypt_message(now, content, path, number)
     }
 
-    /// Offers new keys if it is time.
+    /// Offers new keys, and asks for a spare index, if it is time.
     pub(crate) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) {
         if let Stage::Established(established) = &mut self.stage {
             self.pending.extend(established.refresh(now, entropy));
+            self.pending.extend(established.request_index(now));
+        }
+    }
+
+    /// The peer asks for the index after the one with this number; `fresh` is a random one.
+    pub(crate) fn on_request(&mut self, now: Instant, number: u64, fresh: u32) -> IndexChange {
+        let Stage::Established(established) = &mut self.stage else { return IndexChange::default() };
+        let Some(change) = self.indices.on_request(number, fresh) else { return IndexChange::default() };
+        // An answer that has not left yet is enough.
+        if let Some(spare) = self.indices.spare().filter(|_| self.pending.is_empty()) {
+            self.pending.extend(established.encrypt_message(now, Content::Spare, Path::Current, &spare));
+        }
+        change
+    }
+
+    /// From now on names the connection by another index, if the peer has given one.
+    pub(crate) fn use_spare_index(&mut self) {
+        if let Stage::Established(established) = &mut self.stage {
+            established.use_spare_index();
         }
     }
 
@@ -198,7 +233,9 @@ impl Session {
     ) -> Unprotected {
         match (message, &mut self.stage) {
             (SecureDatagram::Data(data), Stage::Established(established)) => {
-                established.receive_data(now, &data, ports, entropy, &mut self.pending)
+                let index = self.indices.number_of(data.receiver).filter(|_| is_from_peer);
+                let arrival = Arrival { ports, index };
+                established.receive_data(now, &data, arrival, entropy, &mut self.pending)
             }
             // Only encrypted segments may come from another address.
             _ if !is_from_peer => Unprotected::Ignored,
@@ -245,7 +282,8 @@ impl Session {
         syn::emit(segment, self.credentials.transport, &mut payload);
         let noise = handshake.write(&payload);
         let mut answer = Vec::new();
-        SecureDatagram::Answer { receiver: remote, sender: self.index, noise: &noise }.emit(&mut answer);
+        SecureDatagram::Answer { receiver: remote, sender: self.indices.current(), noise: &noise }
+            .emit(&mut answer);
         // No amplification: never more bytes than were received.
         if answer.len() <= room {
             out.extend_from_slice(&answer);

@@ -1,9 +1,9 @@
 //! Hubs in virtual time on a lossy network, with an attacker that can eavesdrop and send.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
 
 use multihop_core::{Duration, Instant, Machine, Rng, earliest};
 use multihop_net::hub::{DeliveryFailure, Entropy, Environment, FailureCause, Hub, Id, IncomingDatagram};
@@ -13,6 +13,7 @@ use multihop_testkit::{Link, LinkConfig};
 mod attacks;
 mod failures;
 mod floods;
+mod indices;
 mod moves;
 mod rekey;
 mod silence;
@@ -42,6 +43,8 @@ struct Net {
     astray: BTreeMap<SocketAddr, u64>,
     /// Datagrams from the first address arrive from the second, and those to the second at the first.
     moved: Option<(SocketAddr, SocketAddr)>,
+    /// A hub, and the address of its host if that is not the hub's own.
+    local: Arc<Mutex<Option<(SocketAddr, IpAddr)>>>,
     /// The TTL with which all datagrams arrive.
     ttl: Option<u8>,
     /// The fate of all datagrams of this address, and when it was last reported.
@@ -66,8 +69,22 @@ impl Net {
         let (now, hubs) = (Instant::ZERO, BTreeMap::new());
         let path_mtu = Arc::new(AtomicU16::new(1500));
         let (astray, heard, moved, ttl, broken) = (BTreeMap::new(), None, None, None, None);
-        let is_lost = |_: &Packet| false;
-        Self { now, hubs, link, rng, corruption: 0.0, is_lost, heard, astray, moved, ttl, broken, path_mtu }
+        let (is_lost, local) = (|_: &Packet| false, Arc::default());
+        Self {
+            now,
+            hubs,
+            link,
+            rng,
+            corruption: 0.0,
+            is_lost,
+            heard,
+            astray,
+            moved,
+            local,
+            ttl,
+            broken,
+            path_mtu,
+        }
     }
 
     fn quiet(seed: u64) -> Self {
@@ -77,7 +94,12 @@ impl Net {
     fn add(&mut self, at: SocketAddr, config: &Config) {
         let mtu = Arc::clone(&self.path_mtu);
         let path_mtu = Box::new(move |_| Some(mtu.load(Ordering::Relaxed)));
-        let outside = Environment { entropy: entropy(self.rng.next_u64()), path_mtu };
+        let local = Arc::clone(&self.local);
+        let local_address = Box::new(move |_| match *local.lock().unwrap() {
+            Some((whose, address)) if whose == at => Some(address),
+            _ => Some(at.ip()),
+        });
+        let outside = Environment { entropy: entropy(self.rng.next_u64()), path_mtu, local_address };
         self.hubs.insert(at, Hub::new(config, at.port(), outside).unwrap());
     }
 
@@ -110,6 +132,12 @@ impl Net {
         self.add(from, config);
         let id = self.hub(from).connect(to).unwrap();
         Transfer { from: (from, id), to: None, len, sent: 0, received: 0 }
+    }
+
+    /// From now on the host of the hub at `from` has another address, and the hub can know that.
+    fn move_host(&mut self, from: SocketAddr, to: SocketAddr) {
+        self.moved = Some((from, to));
+        *self.local.lock().unwrap() = Some((from, to.ip()));
     }
 
     /// Passes a datagram to a hub without the link, if the hub exists.

@@ -65,7 +65,7 @@ impl Session {
     /// All datagrams that carry `segment`.
     fn transmit(&mut self, now: Instant, segment: &Segment) -> Vec<Vec<u8>> {
         let mut out = Vec::new();
-        self.send(now, segment, &mut out);
+        self.send(now, segment, Path::Current, &mut out);
         let first = Some(out).filter(|out| !out.is_empty());
         first.into_iter().chain(self.pending.drain(..)).collect()
     }
@@ -362,15 +362,15 @@ fn no_datagram_during_a_handshake_panics() {
 }
 
 /// Data in both directions, which arrives; the numbers of the keys that it was under.
-fn exchange(initiator: &mut Session, responder: &mut Session) -> (u8, u8) {
+fn exchange(initiator: &mut Session, responder: &mut Session) -> (u64, u64) {
     let there = initiator.transmit(at_ms(0), &data(b"there")).remove(0);
     assert_eq!(responder.deliver(at_ms(0), &there), Unprotected::Segment(data(b"there"), NEWEST));
     let back = responder.transmit(at_ms(0), &ack()).remove(0);
     assert_eq!(initiator.deliver(at_ms(0), &back), Unprotected::Segment(ack(), NEWEST));
-    (there[1], back[1])
+    (initiator.key_changes(), responder.key_changes())
 }
 
-const REKEY: Unprotected = Unprotected::Rekey(Freshness::Newest);
+const REKEY: Unprotected = Unprotected::Processed(Freshness::Newest);
 
 /// Both ends after enough datagrams for new keys.
 fn worn(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session) {
@@ -392,7 +392,7 @@ fn an_offer_and_its_answer_replace_the_keys_of_both_directions() {
             assert_eq!(responder.deliver(at_ms(0), &offer), REKEY);
             let answer = responder.pop_pending().unwrap();
             assert_eq!(exchange(&mut initiator, &mut responder), (number, number), "data does not wait");
-            assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Rekey(Freshness::Late));
+            assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Processed(Freshness::Late));
             assert_eq!(exchange(&mut initiator, &mut responder), (number + 1, number + 1));
             assert_eq!(initiator.offer(at_ms(0), 5), None);
             for _ in 0..4 {
@@ -415,8 +415,8 @@ fn only_the_initiator_offers_and_only_the_responder_accepts() {
         else {
             panic!("not established")
         };
-        let wrong = bad.encrypt_message(at_ms(0), Content::Offer, &[0; 104]).unwrap();
-        let useless = worse.encrypt_message(at_ms(0), Content::Accept, &[0; 56]).unwrap();
+        let wrong = bad.encrypt_message(at_ms(0), Content::Offer, Path::Current, &[0; 104]).unwrap();
+        let useless = worse.encrypt_message(at_ms(0), Content::Accept, Path::Current, &[0; 56]).unwrap();
         assert_eq!(initiator.deliver(at_ms(0), &wrong), REKEY);
         assert_eq!(initiator.pop_pending(), None);
         assert_eq!(third.deliver(at_ms(0), &useless), REKEY);
@@ -440,7 +440,7 @@ fn lost_late_and_repeated_messages_about_keys_do_no_harm() {
         assert_eq!(responder.deliver(at_ms(2000), &again), REKEY);
         let answer = responder.pop_pending().unwrap();
         // The first offer arrives after all.
-        assert_eq!(responder.deliver(at_ms(2000), &lost), Unprotected::Rekey(Freshness::Late));
+        assert_eq!(responder.deliver(at_ms(2000), &lost), Unprotected::Processed(Freshness::Late));
         let other = responder.pop_pending().unwrap();
         assert_eq!(initiator.deliver(at_ms(2000), &answer), REKEY);
         assert_eq!(initiator.deliver(at_ms(2000), &other), REKEY, "of no use any more");
