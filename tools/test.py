@@ -250,6 +250,7 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "size": script("check_size"),
     "deviations": script("check_deviations"),
     "paths": script("check_paths"),
+    "threats": script("check_threats"),
     "clippy": lambda: check(*CLIPPY.split()),
     "cargo": cargo_test,
     "doc": doc,

@@ -9,6 +9,7 @@ import check_layers
 import check_licences
 import check_paths
 import check_size
+import check_threats
 
 
 def crate(name: str, *linked: str, dev: tuple[str, ...] = ()) -> dict[str, object]:
@@ -75,3 +76,27 @@ def test_places_of_one_machine() -> None:
     assert check_paths.PLACES.search(f"see {base}/x")
     assert check_paths.PLACES.search(f'open("{base}")')
     assert not check_paths.PLACES.search(f"a path{base}/x, https://example.org{base}")
+
+
+def test_every_attack_names_tests_that_exist() -> None:
+    text = """\
+| attack | test of the crate |
+|---|---|
+| reads | `known`, `other::known` |
+| writes | `absent` and `known` |
+| lists | |
+| links | `known` (multihop-cli) |
+| floods | not prevented |
+
+| attack | by |
+|---|---|
+| is no row | of such a table |
+"""
+    rows = list(check_threats.attacks(text))
+    assert [attack for attack, _ in rows] == ["reads", "writes", "lists", "links", "floods"]
+    tests = {"multihop-net": {"known"}, "multihop-cli": set[str]()}
+    assert check_threats.problems(rows, tests.__getitem__) == [
+        "writes: there is no test absent in multihop-net",
+        'lists: names no test, allowed: names of tests, or "not prevented"',
+        "links: there is no test known in multihop-cli",
+    ]
