@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -52,7 +53,7 @@ METRICS_OF_A_REPORT = {
 
 
 def sweep_report(sweep: Sweep) -> Report:
-    """A page of a sweep: each metric over the first numeric axis, by the other one, and a table of means."""
+    """A page of a sweep: a table of means for each metric, and a chart where there are at most two axes."""
     page = Report(f"Sweep over {', '.join(map(short, sweep.axes)) or 'seeds'}")
     page.text(f"{sweep.runs.height} runs. Means with 95% Student-t intervals over the seeds.")
     along = next((one for one in sweep.axes if sweep.runs[one].dtype.is_numeric()), None)
@@ -65,8 +66,31 @@ def sweep_report(sweep: Sweep) -> Report:
             figure = over_an_axis(sweep, along, metric, others[0] if others else None)
             figure.axes[0].set_ylabel(label)
             page.figure(figure, f"{label.capitalize()}, over {short(along)}.")
+        elif len(sweep.axes) == 1:
+            page.figure(
+                bars(sweep, sweep.axes[0], metric, label), f"{label.capitalize()}, by {short(others[0])}."
+            )
         page.table(means(sweep, metric), f"{label.capitalize()}: mean and 95% interval")
     return page
+
+
+def bars(sweep: Sweep, among: str, metric: str, label: str) -> Figure:
+    """A metric for each value of an axis of names."""
+    figure, axes = new_figure(short(among), label)
+    names = []
+    for place, ((value,), runs) in enumerate(sweep.runs.group_by([among], maintain_order=True)):
+        names.append(str(value))
+        if len(samples := runs[metric].drop_nulls()) > 0:
+            found = interval(samples)
+            axes.bar(
+                place,
+                found.mean,
+                yerr=found.half if math.isfinite(found.half) else 0.0,
+                color=look(value, place).colour,
+                width=0.6,
+            )
+    axes.set_xticks(range(len(names)), names)
+    return figure
 
 
 def means(sweep: Sweep, metric: str) -> pl.DataFrame:

@@ -143,3 +143,15 @@ def test_a_sweep_shows_its_progress_where_it_is_wanted(monkeypatch: pytest.Monke
     assert capsys.readouterr().err == ""
     multihop.sweep(chain(), seeds=2, jobs=1, progress=True)
     assert "sweep: 1 of 2 runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("axes", [{"flow.*.transport": ["newreno", "tpa-2"]}, {"topology.hops": [1, 2]}, {}])
+def test_a_page_of_a_sweep(axes: dict[str, list[Any]], tmp_path: Path) -> None:
+    swept = multihop.sweep(chain(), axes=axes, seeds=2)
+    page = swept.report(tmp_path / "sweep.html").read_text("utf-8")
+    means = [
+        str(multihop.interval(group["totals.goodput_kbps"]))
+        for _, group in swept.runs.group_by("scenario", *axes)
+    ]
+    assert all(mean in page for mean in means)
+    assert page.count("<figcaption>") == (3 if axes else 0)
