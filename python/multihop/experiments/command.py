@@ -22,8 +22,8 @@ from multihop.experiments.declare import EMULATED, VALIDATION
 from multihop.experiments.index import Record
 from multihop.experiments.sequential import Limits
 from multihop.experiments.study import Experiment, Study, file_name
-from multihop.experiments.suite import Suite, finished, folder_of
-from multihop.journal import Journal, Shard
+from multihop.experiments.suite import Suite, finished, folder_of, journal
+from multihop.journal import Shard
 from multihop.runs import Where
 
 NAMES = (
@@ -189,8 +189,8 @@ def _kept(options: argparse.Namespace) -> str:
     """What an interrupt leaves, and how to go on."""
     if options.command != "run":
         return ""
-    folders = (folder_of(options.out, one, options.full) for one in experiments(options.id))
-    runs = sum(len(Journal(folder)) for folder in folders if folder.is_dir())
+    folders = ((one, folder_of(options.out, one, options.full)) for one in experiments(options.id))
+    runs = sum(len(journal(one, folder)) for one, folder in folders if folder.is_dir())
     return f": {runs} runs are kept in {options.out}; the same command goes on with the rest"
 
 

@@ -16,7 +16,7 @@ from multihop.experiments.declare import EMULATED, VALIDATION
 from multihop.experiments.emulated.world import Emulations
 from multihop.experiments.sequential import Limits
 from multihop.experiments.study import Experiment, Study
-from multihop.journal import Journal
+from multihop.journal import Journal, Shard
 from multihop.progress import Progress
 from multihop.runs import Where
 
@@ -47,8 +47,7 @@ class Suite:
         effort = experiment.full if self.full else experiment.quick
         own = folder_of(self.folder, experiment, self.full)
         shard = self.where.shard if self.where else None
-        journal = Emulations(own) if experiment.emulated else Journal(own, shard)
-        study = Study(experiment, effort, journal)
+        study = Study(experiment, effort, journal(experiment, own, shard))
         study.folder = own
         start = time.monotonic()
         if experiment.expected:
@@ -86,6 +85,11 @@ class Suite:
         means = {str(cell[0]): found.mean for cell in cells if (found := chain.mean("acked", cell))}
         path.write_text(json.dumps(means))
         return path
+
+
+def journal(experiment: Experiment, folder: Path, shard: Shard | None = None) -> Journal | Emulations:
+    """The runs of an experiment that are in a folder."""
+    return Emulations(folder) if experiment.emulated else Journal(folder, shard)
 
 
 def waited(folder: Path, more: float) -> float:
