@@ -110,9 +110,9 @@ def test_a_flow_whose_client_failed_delivered_nothing() -> None:
 
 
 def test_the_arithmetic_of_a_round_trip_by_hand() -> None:
-    # DIFS 50, RTS 352, CTS 304, two SIFS 20, data 192 + 4 (128 + 28); SIFS, ACK 304, backoff 300; 3 links.
+    # DIFS 50, RTS 352, CTS 304, two SIFS 20, data 192 + 4 (128 + 28); SIFS, ACK 304; backoff 300; 2 links.
     way = 50 + 352 + 304 + 20 + 192 + 4 * 156
-    assert chain.arithmetic(100) == pytest.approx((2 * way + 10 + 304 + 300 + 75) / 1e3)
+    assert chain.arithmetic(100) == pytest.approx((2 * (way + 300) + 10 + 304 + 50) / 1e3)
 
 
 @pytest.mark.parametrize(
