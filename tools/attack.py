@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Attack the programs for real networks on loopback, and say what became of their users.
+
+    python3 tools/attack.py flood       a million hostile datagrams beside a transfer
+    python3 tools/attack.py kill        kill -9 of either end at random moments
+    python3 tools/attack.py half-open   handshakes from 256 addresses that never end, at recv and at a tunnel
+
+Needs `make build`. Linux, because it uses all of 127.0.0.0/8.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from real_programs import LOOPBACK, MULTIHOP, free_port, running, said, tree, write_noise
+
+HELLO_KEYS = bytes([1, 10, 255, 255])  # docs/wire.md
+SHORTEST_HELLO = 160
+
+
+def main() -> int:
+    """Run one attack."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("attack", choices=["flood", "kill", "half-open"])
+    parser.add_argument("--multihop", type=Path, default=MULTIHOP, help="the command to attack")
+    parser.add_argument("--datagrams", type=int, default=10**6, help="of flood")
+    parser.add_argument("--kills", type=int, default=50, help="of kill")
+    parser.add_argument("--addresses", type=int, default=256, help="of half-open")
+    parser.add_argument("--calls", type=int, default=10, help="genuine calls during half-open")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        attacks = {"flood": flood, "kill": kill, "half-open": half_open}
+        return attacks[options.attack](options, Path(scratch))
+
+
+def flood(options: argparse.Namespace, folder: Path) -> int:
+    """Hostile datagrams at a receiver with a transfer; returns 1 if the transfer fails."""
+    source, into = folder / "large", folder / "into"
+    write_noise(source, 100_000_000, 1)
+    seconds = {}
+    for datagrams in (0, options.datagrams):
+        shutil.rmtree(into, ignore_errors=True)
+        with receiver(options.multihop, into) as (program, address, token):
+            attacker = threading.Thread(target=throw, args=(address, datagrams))
+            begin = time.monotonic()
+            attacker.start()
+            subprocess.run([options.multihop, "send", "-q", source, address, "--token", token], check=True)
+            seconds[datagrams] = time.monotonic() - begin
+            attacker.join()
+            memory = peak_memory(program.pid)
+            assert program.poll() is None, "the receiver has ended"
+        assert tree(into) == {"large": source.read_bytes()}, "the file is not the same"
+        print(f"{datagrams} hostile datagrams: 100 MB in {seconds[datagrams]:.1f} s, peak memory {memory} kB")
+    return 0
+
+
+def throw(address: str, datagrams: int) -> None:
+    """Send hostile datagrams: garbage, and beginnings of every message of the protocol."""
+    rng, to = random.Random(1), endpoint(address)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        for _ in range(datagrams):
+            kind, body = rng.randrange(16), rng.randbytes(rng.choice([0, 4, 12, 24, 152, 200, 1400]))
+            head = b"" if kind == 0 else bytes([kind, rng.randrange(16), 255, 255])
+            with contextlib.suppress(OSError):
+                udp.sendto(head + body, to)
+
+
+def kill(options: argparse.Namespace, folder: Path) -> int:
+    """Kill either end of a transfer at random moments; returns 1 if a file is wrong."""
+    rng, source, into = random.Random(1), folder / "from", folder / "into"
+    source.mkdir()
+    for number in range(300):
+        write_noise(source / f"small{number}", 2000, number)
+    for number in range(8):
+        write_noise(source / f"large{number}", 10_000_000, number)
+    whole = {f"from/{name}": content for name, content in tree(source).items()}
+    port, complete, wrong = free_port(), 0, 0
+    words = [options.multihop, "recv", "--plain", "--listen", f"{LOOPBACK}:{port}", "--to", into]
+    for _ in range(options.kills):
+        if len(finished(into, whole)) == len(whole):
+            complete += 1
+            shutil.rmtree(into)
+        with running(words) as program:
+            said(program, "listening on ")
+            sender = subprocess.Popen(
+                [options.multihop, "send", "-q", "--plain", "--patience", "5", source, f"{LOOPBACK}:{port}"],
+                stderr=subprocess.DEVNULL,
+            )
+            time.sleep(rng.uniform(0.05, 1.5))
+            (sender if rng.random() < 0.5 else program).kill()
+            sender.kill()
+            sender.wait()
+        found = finished(into, whole)
+        wrong += sum(content != whole[name] for name, content in found.items())
+    print(f"{options.kills} kills: {wrong} wrong files, {complete} complete transfers in between")
+    with running(words) as program:
+        said(program, "listening on ")
+        subprocess.run([options.multihop, "send", "-q", "--plain", source, f"{LOOPBACK}:{port}"], check=True)
+    assert finished(into, whole) == whole, "the last transfer is not complete"
+    print("the same command then completes the folder")
+    return 1 if wrong else 0
+
+
+def finished(into: Path, whole: dict[str, bytes]) -> dict[str, bytes]:
+    """The files with final names that are there."""
+    return {name: content for name, content in tree(into).items() if name in whole} if into.exists() else {}
+
+
+def half_open(options: argparse.Namespace, folder: Path) -> int:
+    """Handshakes that never end; returns 1 if a genuine caller waits for 2 s or more."""
+    public = {}
+    for name in ("listener", "caller"):
+        keygen = [options.multihop, "keygen", folder / name]
+        public[name] = subprocess.run(keygen, check=True, capture_output=True, text=True).stdout.split()[-1]
+    authorized = folder / "authorized"
+    authorized.write_text(f"{public['caller']}\n")
+    keys: list[object] = ["--key", folder / "listener", "--authorized-keys", authorized]
+    caller: list[object] = ["--key", folder / "caller", "--known-peers", folder / "known"]
+    worst = 0.0
+    words = [options.multihop, "recv", "--listen", f"{LOOPBACK}:0", "--to", folder / "into", *keys]
+    with running(words) as program:
+        address = said(program, "listening on ")
+        worst = max(worst, calls(options, "recv", address, lambda: send(options, folder, address, caller)))
+    echo = socket.create_server((LOOPBACK, 0))
+    threading.Thread(target=serve_bytes, args=(echo,), daemon=True).start()
+    gateway = [options.multihop, "tunnel", "--listen", f"{LOOPBACK}:0", "--allow", "localhost:*", *keys]
+    with running(gateway) as program:
+        address = said(program, "listening on ")
+        target = f"0:{LOOPBACK}:{echo.getsockname()[1]}"
+        with running([options.multihop, "tunnel", address, "--forward", target, *caller]) as near:
+            assert near.stdout is not None
+            local = near.stdout.readline().split()[0]
+            worst = max(worst, calls(options, "tunnel", address, lambda: fetch_byte(local)))
+    return 0 if worst < 2 else 1
+
+
+def calls(options: argparse.Namespace, what: str, address: str, call: Callable[[], None]) -> float:
+    """Genuine calls without the flood and during it; the longest time of one of these."""
+    longest = 0.0
+    for addresses in (0, options.addresses):
+        stop, sent = threading.Event(), [0]
+        attacker = threading.Thread(target=knock, args=(address, addresses, stop, sent))
+        attacker.start()
+        time.sleep(2 if addresses else 0)
+        times = []
+        for _ in range(options.calls):
+            begin = time.monotonic()
+            call()
+            times.append(time.monotonic() - begin)
+            time.sleep(0.2)
+        stop.set()
+        attacker.join()
+        longest = max(times)
+        print(
+            f"{what}, {addresses} attacking addresses, {sent[0]} hellos: {len(times)} callers served, "
+            f"the slowest after {longest:.2f} s"
+        )
+    return longest
+
+
+def send(options: argparse.Namespace, folder: Path, address: str, caller: list[object]) -> None:
+    """Send a small file under a new name."""
+    source = folder / f"note{time.monotonic_ns()}"
+    source.write_text("a line\n")
+    words = [options.multihop, "send", "-q", source, address, *caller]
+    subprocess.run([str(word) for word in words], check=True)
+
+
+def fetch_byte(local: str) -> None:
+    """Connect through the tunnel, and read one byte."""
+    with socket.create_connection(endpoint(local), 20) as connection:
+        assert connection.recv(1) == b"x"
+
+
+def serve_bytes(server: socket.socket) -> None:
+    """Send a byte over every connection."""
+    while True:
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(b"x")
+
+
+def knock(address: str, addresses: int, stop: threading.Event, sent: list[int]) -> None:
+    """Begin handshakes from many addresses, with valid cookies and seals, and random proofs."""
+    sockets = []
+    for number in range(addresses):
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        udp.bind((f"127.{66 + number // 64}.{number % 64}.9", 0))
+        udp.settimeout(1)
+        sockets.append((udp, cookie(udp, endpoint(address))))
+    while sockets and not stop.is_set():
+        for udp, (shown, key) in sockets:
+            hello = HELLO_KEYS + os.urandom(4) + shown + os.urandom(SHORTEST_HELLO - 24 - 16)
+            seal = hashlib.blake2s(hello, key=key, digest_size=16, person=b"mhseal 2").digest()
+            with contextlib.suppress(OSError):
+                udp.sendto(hello + seal, endpoint(address))
+                sent[0] += 1
+        time.sleep(0.01)
+    for udp, _ in sockets:
+        udp.close()
+
+
+def cookie(udp: socket.socket, to: tuple[str, int]) -> tuple[bytes, bytes]:
+    """The listener's cookie for a socket, and its public key."""
+    for _ in range(5):
+        with contextlib.suppress(TimeoutError):
+            udp.sendto(HELLO_KEYS + os.urandom(4) + bytes(SHORTEST_HELLO - 8), to)
+            reply = udp.recv(200)
+            return reply[8:24], reply[24:56]
+    raise TimeoutError("the listener gives no cookie")
+
+
+@contextlib.contextmanager
+def receiver(multihop: Path, into: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """A running `recv`, its address and its token."""
+    with running([multihop, "recv", "--listen", f"{LOOPBACK}:0", "--to", into]) as program:
+        yield program, said(program, "listening on "), said(program, "token: ")
+
+
+def endpoint(address: str) -> tuple[str, int]:
+    """Host and port."""
+    host, port = address.rsplit(":", 1)
+    return host, int(port)
+
+
+def peak_memory(process: int) -> str:
+    """Kilobytes that a process has used at most."""
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    return next(line.split()[1] for line in lines if line.startswith("VmHWM:"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
