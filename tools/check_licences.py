@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check that every crate and wheel in multihop has an allowed licence."""
+"""Check that every crate, wheel and npm package in multihop has an allowed licence."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "web/package-lock.json"
 
 ALLOWED = {
     "0BSD",
@@ -34,7 +35,7 @@ ALLOWED = {
 }
 # Tools of the build or the tests that are not part of the result.
 ALLOWED_IN_TOOLS = ALLOWED | {"MPL-2.0"}
-TOOLS = {"cbindgen", "certifi", "hypothesis", "pathspec"}
+TOOLS = {"axe-core", "cbindgen", "certifi", "hypothesis", "pathspec"}
 # Libraries that are installed beside the result and are not part of it: the MPL covers their own files.
 BESIDE = {"tqdm"}
 
@@ -54,13 +55,13 @@ WORDS = {
 
 def main() -> int:
     """Print everything whose licence is not in the list."""
-    found = [*crates(), *wheels()]
+    found = [*crates(), *wheels(), *npm_packages(LOCK.read_text(encoding="utf-8"))]
     problems = [
         f"{name}: {licence or 'states no licence'}"
         for name, licence in found
         if not permits(licence, ALLOWED_IN_TOOLS if name.split()[0] in TOOLS | BESIDE else ALLOWED)
     ]
-    print("\n".join(problems) or f"{len(found)} crates and wheels, every licence in the list")
+    print("\n".join(problems) or f"{len(found)} crates, wheels and npm packages, every licence in the list")
     return 1 if problems else 0
 
 
@@ -104,6 +105,14 @@ def wheel_licence(metadata: Any) -> str:
     if not stated and len((metadata["License"] or "").splitlines()) == 1:
         stated = [metadata["License"]]
     return " OR ".join(WORDS.get(words, words) for words in stated)
+
+
+def npm_packages(lock: str) -> Iterator[tuple[str, str]]:
+    """Name and licence of every package that the page of `multihop view` is built and tested with."""
+    for path, package in json.loads(lock)["packages"].items():
+        if path:
+            name = path.rsplit("node_modules/", 1)[-1]
+            yield f"{name} {package['version']}", package.get("license", "")
 
 
 def permits(expression: str, allowed: set[str]) -> bool:

@@ -52,6 +52,15 @@ def test_licence_expressions(expression: str, allowed: bool) -> None:
     assert check_licences.permits(expression, check_licences.ALLOWED) is allowed
 
 
+def test_the_licences_of_npm_packages() -> None:
+    lock = """{"packages": {
+        "": {"name": "page", "license": "none of this list"},
+        "node_modules/axe-core": {"version": "4.1.0", "license": "MPL-2.0"},
+        "node_modules/a/node_modules/@b/c": {"version": "2.0.0"}
+    }}"""
+    assert list(check_licences.npm_packages(lock)) == [("axe-core 4.1.0", "MPL-2.0"), ("@b/c 2.0.0", "")]
+
+
 def test_the_licence_of_a_wheel() -> None:
     metadata = HeaderParser().parsestr(
         "Classifier: License :: OSI Approved :: BSD License\nLicense: see file\n"

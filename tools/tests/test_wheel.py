@@ -3,6 +3,7 @@ import csv
 import hashlib
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -59,3 +60,16 @@ def test_the_wheel_has_every_scenario(wheel: Path, tmp_path: Path) -> None:
     done = subprocess.run(words, cwd=build.ROOT / "tools", capture_output=True, text=True, check=True)
     files = [path.stem for path in (build.ROOT / "scenarios").glob("*.toml")]
     assert sorted(line.split()[0] for line in done.stdout.splitlines()) == sorted(files)
+
+
+def test_the_source_archive_has_the_page_of_view(tmp_path: Path) -> None:
+    pytest.importorskip("maturin")
+    page = build.WEB / "dist" / "view.html"
+    if not page.is_file():
+        pytest.skip("web/dist/view.html has not been built; python3 tools/build.py web builds it")
+    words = [sys.executable, "-m", "maturin", "sdist", "--out", str(tmp_path)]
+    subprocess.run(words, cwd=build.ROOT, check=True, capture_output=True)
+    (archive,) = tmp_path.iterdir()
+    with tarfile.open(archive) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    assert {"web/dist/view.html", "scenarios/chain-4.toml", "tools/backend/multihop_backend.py"} <= names
