@@ -15,10 +15,10 @@ from multihop.experiments.emulated.programs import (
     TRANSPORTS,
     choice,
     flow,
-    goodput,
+    flows_of,
     pairs,
 )
-from multihop.experiments.papers.adtcp_testbed import CLEAR, HOPS, SINGLE, SPACING, WALKING, walk
+from multihop.experiments.papers.adtcp_testbed import CLEAR, HOPS, SINGLE, SPACING, WALKING
 
 MAC = {"arp": "queueing"}
 COMPARED = {name: TRANSPORTS[name] for name in FEW}
@@ -130,22 +130,30 @@ ROAMING = experiment(
     plots=(Plot("bar", "goodput", x="transport", panel="routing", caption="Goodput of the roaming station."),),
 )
 
-# The channels of the simulated testbed, with a walk that fits into the time.
-WALK: Settings = walk(100.0, 0.0, 0.0)
-CHANNELS: dict[str, Settings] = {CLEAR: {}, SINGLE: {"radio.frame_loss": 0.25}, WALKING: WALK}
+AWAY, ROUND = 100.0, 10.0
+
+
+def walk() -> Settings:
+    """A receiver that goes away and back all the time, in reach for half of each round."""
+    home, rounds = HOPS * SPACING, 10
+    path = [[n * ROUND / 2, home + AWAY * (n % 2), 0.0] for n in range(2 * rounds + 1)]
+    return {"mobility": {"kind": "waypoints", "waypoints": [*([[]] * HOPS), path]}}
+
+
+CHANNELS: dict[str, Settings] = {CLEAR: {}, SINGLE: {"radio.frame_loss": 0.25}, WALKING: walk()}
 PAIRS = {"TPA 3 beside reno": ("TPA 3", "reno"), "cubic beside reno": ("cubic", "reno"), "reno beside reno": ("reno", "reno")}
 
 
 def share(number: int, label: str) -> Metric:
     """The goodput of one of two flows."""
-    return Metric(label.split(",", maxsplit=1)[0], label, lambda document: goodput(document, number))
+    return Metric(label.split(",", maxsplit=1)[0], label, lambda document: flows_of(document)[number])
 
 
 ADTCP = experiment(
     "adtcp-testbed",
     "two transfers over the laptops of ADTCP's testbed",
     "ADTCP's section 6 with real programs: two transfers side by side over four hops, over a clear channel, one that loses a quarter of all frames, "
-    "and to a receiver that walks 100 m away and back at 2 m/s. The kernel has no ADTCP; TPA takes its place beside the kernel's Reno.",
+    "and to a receiver that goes 100 m away and back every 10 s. The kernel has no ADTCP; TPA takes its place beside the kernel's Reno.",
     flows=2,
     runs=3,
     scenario={
