@@ -105,8 +105,25 @@ def test_goodput_is_that_of_virtual_time(said: dict[str, Any]) -> None:
     assert programs.goodput(document(said, lost=0.2), 0) == pytest.approx(500.0)
 
 
-def test_a_flow_whose_client_failed_delivered_nothing() -> None:
-    assert programs.flows_of(document("connect failed")) == [0.0]
+@pytest.mark.parametrize(
+    "said",
+    [
+        "connect failed",
+        {"start": {}, "error": "unable to connect"},
+        {"end": {"sum_sent": {"retransmits": 3}, "sum_received": {"bytes": 0, "bits_per_second": 0.0}}},
+        {"end": {}, "server_output_json": {}},
+    ],
+)
+def test_a_flow_whose_client_failed_delivered_nothing(said: Any) -> None:
+    assert programs.flows_of(document(said)) == [0.0]
+    assert programs.again(document(said)) is None
+    assert programs.jain(document(said)) is None
+
+
+def test_retransmissions_are_counted_for_each_hundred_segments() -> None:
+    kernel = {"end": {"sum_sent": {"retransmits": 3}, "sum_received": {"bytes": 144_800}}}
+    ours = {"forward": {"sender": {"retransmitted": 2}, "receiver": {"delivered": 50}}}
+    assert [programs.again(document(said)) for said in (kernel, ours)] == [3.0, 4.0]
 
 
 def test_the_arithmetic_of_a_round_trip_by_hand() -> None:

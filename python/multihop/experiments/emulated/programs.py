@@ -105,7 +105,7 @@ def goodput(document: Document, number: int) -> float | None:
 
 
 def _iperf(said: Mapping[str, Any]) -> float | None:
-    server = said.get("server_output_json", said)["end"]
+    server = said.get("server_output_json", said).get("end", {})
     received = server.get("sum_received") or server.get("sum") or {}
     return received["bits_per_second"] / 1e3 if "bits_per_second" in received else None
 
@@ -140,11 +140,13 @@ def _again(said: Any) -> float | None:
     if not isinstance(said, Mapping):
         return None
     if "forward" in said:
-        both = said["forward"]["sender"], said["forward"]["receiver"]
-        return 100 * both[0]["retransmitted"] / both[1]["delivered"] if both[1]["delivered"] else None
-    sent = said.get("end", {}).get("sum_sent", {})
-    # iperf3 has bytes; a segment of the kernel has 1448 of them.
-    return 100 * sent["retransmits"] / (said["end"]["sum_received"]["bytes"] / 1448) if sent.get("retransmits") is not None else None
+        sent, delivered = said["forward"]["sender"]["retransmitted"], said["forward"]["receiver"]["delivered"]
+    else:
+        # iperf3 has bytes; a segment of the kernel has 1448 of them.
+        end = said.get("end", {})
+        sent = end.get("sum_sent", {}).get("retransmits")
+        delivered = end.get("sum_received", {}).get("bytes", 0) / 1448
+    return 100 * sent / delivered if sent is not None and delivered else None
 
 
 GOODPUT = Metric("goodput", "aggregate goodput, kb/s", lambda document: sum(flows_of(document)))
