@@ -125,3 +125,18 @@ test("verdicts can be filtered, and the first column stays", async () => {
   assert.deepEqual(await left(), [true, 0]);
   await close();
 });
+
+test("a page prints dark on light, with its charts and without controls", async () => {
+  const { page, close } = await open("papers", { colorScheme: "dark" });
+  const look = () => page.evaluate(() => ({
+    paper: getComputedStyle(document.body).backgroundColor,
+    ink: getComputedStyle(document.body).color,
+    charts: [...document.querySelectorAll(".plot")].filter((one) => one.checkVisibility()).length,
+    controls: [...document.querySelectorAll(".filter, details")].filter((one) => one.checkVisibility()).length,
+  }));
+  const { charts, ...screen } = await look();
+  assert.equal(screen.paper, "rgb(21, 27, 35)");
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  assert.deepEqual(await look(), { paper: "rgb(255, 255, 255)", ink: "rgb(27, 36, 48)", charts, controls: 0 });
+  await close();
+});
