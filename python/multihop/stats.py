@@ -82,7 +82,8 @@ def format_mean(mean: float, half: float) -> str:
     """`mean ± half` with as many digits as the interval supports."""
     if not math.isfinite(half):
         return f"{mean:.4g}"
-    digits = 1 if half == 0 else max(0, min(6, 1 - math.floor(math.log10(half))))
+    exact = half <= 1e-12 * abs(mean)  # equal samples, but for rounding
+    digits = 1 if exact else max(0, min(6, 1 - math.floor(math.log10(half))))
     return f"{mean:.{digits}f} ± {half:.{digits}f}"
 
 

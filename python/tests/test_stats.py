@@ -65,6 +65,7 @@ def test_printed_with_the_digits_that_the_interval_supports() -> None:
     assert str(Interval(1234.567, 12.3, 5, 0.95)) == "1235 ± 12"
     assert str(Interval(1234.567, 1.23, 5, 0.95)) == "1234.6 ± 1.2"
     assert str(Interval(0.98765, 0.00321, 5, 0.95)) == "0.9877 ± 0.0032"
+    assert str(Interval(341.5232, 7e-14, 3, 0.95)) == "341.5 ± 0.0", "equal samples differ by rounding only"
 
 
 def test_the_difference_of_independent_means_has_welchs_interval() -> None:
