@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import polars as pl
@@ -31,6 +32,18 @@ def show(table: pl.DataFrame, *, indent: int = 0, numbers: bool = False, elsewhe
         console.print(
             f"{' ' * indent}not shown for want of width: {', '.join(hidden)}{elsewhere}", soft_wrap=True
         )
+
+
+def sentence(text: str, *, indent: int = 0) -> None:
+    """Print a sentence; on a terminal it is broken between words, and later lines are indented further."""
+    console = Console()
+    print(broken(text, console.width if console.is_terminal else NO_LIMIT, indent))
+
+
+def broken(text: str, width: int, indent: int) -> str:
+    """The lines of a sentence."""
+    begin, later = " " * indent, " " * (indent + 2)
+    return textwrap.fill(text, width, initial_indent=begin, subsequent_indent=later, break_on_hyphens=False)
 
 
 def fitting(table: pl.DataFrame, console: Console, width: int, numbers: bool) -> Sequence[str]:

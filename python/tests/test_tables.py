@@ -6,6 +6,8 @@ import sys
 import termios
 from fcntl import ioctl
 
+from multihop import tables
+
 SCRIPT = """
 import polars as pl
 from multihop.tables import show
@@ -45,3 +47,13 @@ def test_a_narrow_terminal_gets_fewer_and_is_told() -> None:
     assert narrow.startswith("  hops  goodput\n  1     1267.8 ± 4.8\n")
     assert narrow.endswith("\n  not shown for want of width: paper\n")
     assert printed(10).startswith("  hops\n")
+
+
+def test_a_sentence_is_broken_between_words() -> None:
+    text = "not held: 3 hops: TPA delivers more than TCP (+6.5%)"
+    assert tables.broken(text, 80, 2) == f"  {text}"
+    assert tables.broken(text, 30, 2).splitlines() == [
+        "  not held: 3 hops: TPA",
+        "    delivers more than TCP",
+        "    (+6.5%)",
+    ]

@@ -245,7 +245,8 @@ def _publish(
     whole = sorted([*studies, *others], key=lambda study: place.get(study.experiment.id, len(order)))
     page = pages.html(whole, "multihop papers report" if others else command, options.out / "report.html")
     if not options.quiet:
-        print(f"{len(studies)} experiments, {runs} runs, {cost:.0f} s of CPU time", file=sys.stderr)
+        plural = "" if len(studies) == 1 else "s"
+        print(f"{len(studies)} experiment{plural}, {runs} runs, {cost:.0f} s of CPU time", file=sys.stderr)
         earlier = f", with {len(others)} experiments of earlier commands" if others else ""
         print(f"report: {page}{earlier}", file=sys.stderr)
     if options.markdown is not None:
@@ -286,7 +287,7 @@ def _print(study: Study) -> None:
             print(f"  {caption}")
         tables.show(table, indent=2, elsewhere="; the report has them")
     for row in index.verdicts(study):
-        print(f"  {row['verdict']}: {row['claim']} ({row['ours']})")
+        tables.sentence(f"{row['verdict']}: {row['claim']} ({row['ours']})", indent=2)
     print(flush=True)
 
 
