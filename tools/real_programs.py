@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MULTIHOP = ROOT / "target" / "release" / "multihop"
 LOOPBACK = "127.0.0.1"
 SOON = 20.0  # seconds
+PART = 10**6  # bytes: randbytes has a limit
 
 
 @contextlib.contextmanager
@@ -55,7 +56,10 @@ def until_open(port: int) -> None:
 
 def write_noise(path: Path, size: int, seed: int) -> None:
     """Write bytes that do not compress, the same for each seed."""
-    path.write_bytes(random.Random(seed).randbytes(size))
+    rng = random.Random(seed)
+    with path.open("wb") as file:
+        for begin in range(0, size, PART):
+            file.write(rng.randbytes(min(PART, size - begin)))
 
 
 def tree(folder: Path) -> dict[str, bytes]:
