@@ -137,6 +137,7 @@ impl Agent {
         }
     }
 
+    // DEVIATION dsr-10: every packet carries its source route.
     /// Sends a packet along `path` at the time `at`.
     fn dispatch(&mut self, now: Instant, at: Instant, carried: Carried, path: &[Ipv4Addr], salvage: u8) {
         let (next_hop, route) = (path[0], source_route(self.address, path, salvage));
