@@ -272,8 +272,16 @@ class FlowTransport(TypedDict, total=False):
     ack_block_end: bool
     """Whether the segment that completes a block is acknowledged at once."""
 
+    ack_gaps: bool
+    """Whether segments are acknowledged at once while one before them is missing."""
+
     ack_interval: float
-    """Longest delay of an ACK, s; at most half of rto_min."""
+    """Longest delay of an ACK, s; without ack_interval_min at most half of rto_min. Default: 0.1."""
+
+    ack_interval_min: Literal["off"] | float
+    """An ACK may wait for one round-trip time, but at least this long and at most for ack_interval and 255
+    ms, s; off: always ack_interval. Needs rto_covers_hold.
+    """
 
     ack_policy: Literal["every-2", "every-cwnd"]
     """What is acknowledged: every other segment (TPA), or every window of cwnd_max (TPA*)."""
@@ -312,6 +320,11 @@ class FlowTransport(TypedDict, total=False):
 
     keepalive: Literal["off"] | float
     """A peer that has been silent for this long is probed, s. Default: off."""
+
+    late_samples: bool
+    """Whether an ACK that comes after the timeout of its segment is a round-trip sample, of at most twice
+    that timeout.
+    """
 
     linger: float
     """How long a closed connection answers late segments, s. Default: 120.0."""

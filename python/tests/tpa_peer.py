@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 HEADER = struct.Struct(">HHHHBBH")
 POSITIONS = 12
 DEFAULT_INTERVAL = 100_000
+OUR_VERSION = 2
+EVERY_WINDOW, BLOCK_END, GAPS = 1, 2, 4  # the ACK rule
 VERSION, MSS, K, CWND_MAX, ACK_RULE, NOTICES, TTL, ACK_INTERVAL, SHORTEST_TIMEOUT, COOKIE = range(1, 11)
 # Of each type: the length, the least and the most that its value may be, and what holds if it is missing.
 OPTIONS = {
@@ -22,7 +24,7 @@ OPTIONS = {
     MSS: (2, 1, 65_535, 536),
     K: (1, 1, 12, 12),
     CWND_MAX: (1, 1, 255, 2),
-    ACK_RULE: (1, 0, 1, 0),
+    ACK_RULE: (1, 0, 7, 0),
     NOTICES: (1, 0, 1, 0),
     TTL: (1, 1, 255, 64),
     ACK_INTERVAL: (4, 0, 2**32 - 1, DEFAULT_INTERVAL),
@@ -161,6 +163,9 @@ class Block:
     def complete(self) -> bool:
         return self.end is not None and len(self.got) == self.end + 1
 
+    def has_gap(self) -> bool:
+        return any(position > len(self.got) - 1 for position in self.got)
+
     def check(self, position: int, s: Segment, k: int, mss: int) -> None:
         if position >= k or (position == k - 1 and not s.last) or len(s.data) > mss:
             raise ImpossibleError(f"position {position} of {k} with {len(s.data)} bytes")
@@ -175,7 +180,7 @@ class Connection:
 
     def __init__(self, to_send: bytes, *, caller: bool, mss: int = 1000, k: int = 12, cwnd: int = 2) -> None:
         self.to_send, self.received, self.out = to_send, bytearray(), deque[bytes]()
-        self.mine = {VERSION: 1, MSS: mss, K: k, CWND_MAX: cwnd}
+        self.mine = {VERSION: OUR_VERSION, MSS: mss, K: k, CWND_MAX: cwnd}
         self.theirs: dict[int, int] | None = None
         if caller:
             self.mine[COOKIE] = 0
@@ -241,7 +246,7 @@ class Connection:
                 self.mine[COOKIE], self.next_try = cookie, now
             return
         version = options.pop(VERSION)
-        if version != 1:
+        if version != OUR_VERSION:
             self.out.append(Segment(self.iss, ack=True, rst=True, ack_block=s.block).encode())
             return
         if s.ack and s.ack_block != self.iss:
@@ -310,7 +315,7 @@ class Connection:
         self.established = True
         if ahead == 1:
             self.previous, self.open = self.open, block
-        repeated = position in block.got
+        repeated, had_gap = position in block.got, block.has_gap()
         block.got.setdefault(position, s)
         self.newest_tx = s.tx
         if s.last:
@@ -319,11 +324,15 @@ class Connection:
             self.received += b"".join(block.got[place].data for place in sorted(block.got))
             self.fin_arrived = any(segment.fin for segment in block.got.values())
         if self.unacknowledged == 0:
-            interval = min(DEFAULT_INTERVAL, theirs[SHORTEST_TIMEOUT] // 2)
-            self.ack_at, self.held_tx = now + interval / 1e6, s.tx
+            interval = min(theirs[ACK_INTERVAL], theirs[SHORTEST_TIMEOUT] // 2)
+            requested = 0 if s.ack else 1000 * s.ack_tx
+            self.ack_at, self.held_tx = now + (requested or interval) / 1e6, s.tx
         self.unacknowledged += 1
-        wanted = min(theirs[CWND_MAX] if theirs[ACK_RULE] else 2, theirs[K], WINDOW)
-        if s.congested or repeated or self.unacknowledged >= wanted:
+        rule = theirs[ACK_RULE]
+        wanted = min(theirs[CWND_MAX] if rule & EVERY_WINDOW else 2, theirs[K], WINDOW)
+        at_end = bool(rule & BLOCK_END) and block.complete()
+        at_gap = bool(rule & GAPS) and (had_gap or block.has_gap())
+        if s.congested or repeated or at_end or at_gap or self.unacknowledged >= wanted:
             self.acknowledge(block, s.tx)
 
     def acknowledge(self, block: Block, tx: int, *, held: bool = False) -> None:

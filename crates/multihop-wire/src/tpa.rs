@@ -48,6 +48,8 @@ pub struct Segment {
     pub body: Body,
     /// The acknowledgement, if the ACK bit is set.
     pub ack: Option<Ack>,
+    /// With data or FIN, and without `ack`: how long its ACK may wait, ms; 0 leaves that to the options of the SYN.
+    pub ack_delay: u8,
     /// The sender is congested or frozen (`txStat`).
     pub congested: bool,
     /// Receive window, segments.
@@ -285,6 +287,7 @@ struct Fields {
     /// BitmapAck, txStat, LAST, HELD and a reserved bit.
     ack_bits: u16,
     tx_seq: u8,
+    /// AckTxSeq, or the delay of the ACK.
     ack_tx_seq: u8,
     window: u16,
 }
@@ -308,7 +311,7 @@ impl Fields {
             ack_block: ack.block.0,
             ack_bits: ack.bitmap.to_wire() << 4 | ack_low,
             tx_seq: segment.tx_seq,
-            ack_tx_seq: ack.tx_seq,
+            ack_tx_seq: segment.ack.map_or(segment.ack_delay, |ack| ack.tx_seq),
             window: segment.window,
         }
     }
@@ -321,13 +324,16 @@ impl Fields {
             tx_seq: self.ack_tx_seq,
             held: self.ack_bits & HELD != 0,
         });
+        let body = self.body(flags & !ACK, payload)?;
+        let is_piece = matches!(body, Body::Data { .. } | Body::Fin { .. });
         Ok(Segment {
             source,
             destination,
             block: BlockSeq(self.block),
             tx_seq: self.tx_seq,
-            body: self.body(flags & !ACK, payload)?,
+            body,
             ack,
+            ack_delay: if is_piece && ack.is_none() { self.ack_tx_seq } else { 0 },
             congested: self.ack_bits & TX_STAT != 0,
             window: self.window,
         })

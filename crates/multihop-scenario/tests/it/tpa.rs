@@ -60,6 +60,7 @@ fn parameters_of_tpa_lie_on_top_of_a_profile() {
     let scenario = table(
         r#"kind = "tpa", cwnd_max = 3, ack_policy = "every-cwnd", fill = "segment", block_fill = 0,
            block_size = 6, ack_interval = 0.02, ack_block_end = true, hold_in = "both",
+           ack_interval_min = 0.01, ack_gaps = true, late_samples = true,
            loss_by_txseq = 3, notices = true,
            th_cong = 2, th_route = 3, th_ack = 4, th_rc = 5, n_rc = 6, rto_initial = 1, rto_min = 0.05,
            rto_max = 10, freeze_rto_max = 1, rto_covers_hold = true, silence_max = 5, user_timeout = "off", keepalive = 60,
@@ -73,7 +74,10 @@ fn parameters_of_tpa_lie_on_top_of_a_profile() {
         block_fill: Duration::ZERO,
         block_size: 6,
         ack_interval: Duration::from_millis(20),
+        ack_interval_min: Some(Duration::from_millis(10)),
         ack_block_end: true,
+        ack_gaps: true,
+        late_samples: true,
         hold_in: tpa::HoldIn::Both,
         loss_by_txseq: Some(3),
         notices: true,

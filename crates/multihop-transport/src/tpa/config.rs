@@ -26,11 +26,18 @@ pub struct Config {
     pub cwnd_max: u8,
     /// How the peer is asked to acknowledge our data: `EveryTwo` is TPA, `EveryWindow` TPA*.
     pub ack_policy: AckPolicy,
-    /// The longest time an ACK of ours may wait (ACK interval). It is also at most half of the
-    /// peer's shortest timeout.
+    /// The longest time that an ACK of our data may wait (ACK interval). Without `ack_interval_min` it
+    /// is also at most half of our shortest timeout.
     pub ack_interval: Duration,
-    /// Acknowledge the segment that completes a block at once.
+    /// An ACK of our data may wait for one round-trip time, but at least this long; `None` is always
+    /// the interval, and so is a timeout that does not cover it.
+    pub ack_interval_min: Option<Duration>,
+    /// The peer is asked to acknowledge the segment that completes a block at once.
     pub ack_block_end: bool,
+    /// The peer is asked to acknowledge at once what leaves a gap, or comes while there is one.
+    pub ack_gaps: bool,
+    /// Whether an ACK that comes after the timeout is a sample: of at most twice the timeout.
+    pub late_samples: bool,
     /// Which round-trip samples contain the time for which the peer held the ACK.
     pub hold_in: HoldIn,
     /// When data fills a block.
@@ -109,7 +116,10 @@ impl Config {
             cwnd_max: 2,
             ack_policy: AckPolicy::EveryTwo,
             ack_interval: Duration::from_millis(100),
+            ack_interval_min: None,
             ack_block_end: false,
+            ack_gaps: false,
+            late_samples: false,
             hold_in: HoldIn::Timeout,
             fill: Fill::Block,
             block_fill: Duration::from_millis(10),
@@ -150,8 +160,10 @@ impl Config {
         Self {
             cwnd_max: 3,
             ack_policy: AckPolicy::EveryWindow,
-            ack_interval: Duration::from_millis(20),
+            ack_interval_min: Some(Duration::from_millis(20)),
             ack_block_end: true,
+            ack_gaps: true,
+            late_samples: true,
             fill: Fill::Segment,
             block_fill: Duration::from_millis(2),
             loss_by_txseq: Some(3),
@@ -238,13 +250,25 @@ impl Config {
         let policies = [("every-2", AckPolicy::EveryTwo), ("every-cwnd", AckPolicy::EveryWindow)];
         keys.about("What is acknowledged: every other segment (TPA), or every window of cwnd_max (TPA*).")
             .word("ack_policy", &mut self.ack_policy, &policies);
-        keys.about("Longest delay of an ACK, s; at most half of rto_min.").seconds(
+        keys.about("Longest delay of an ACK, s; without ack_interval_min at most half of rto_min.").seconds(
             "ack_interval",
             &mut self.ack_interval,
             TIMEOUT,
         );
+        keys.about(
+            "An ACK may wait for one round-trip time, but at least this long and at most for ack_interval and \
+             255 ms, s; off: always ack_interval. Needs rto_covers_hold.",
+        )
+        .seconds_or_off("ack_interval_min", &mut self.ack_interval_min, TIMEOUT);
         keys.about("Whether the segment that completes a block is acknowledged at once.")
             .switch("ack_block_end", &mut self.ack_block_end);
+        keys.about("Whether segments are acknowledged at once while one before them is missing.")
+            .switch("ack_gaps", &mut self.ack_gaps);
+        keys.about(
+            "Whether an ACK that comes after the timeout of its segment is a round-trip sample, of at most twice \
+             that timeout.",
+        )
+        .switch("late_samples", &mut self.late_samples);
         let samples = [("neither", HoldIn::Neither), ("timeout", HoldIn::Timeout), ("both", HoldIn::Both)];
         keys.about(
             "Which round-trip samples contain the time for which the peer held the ACK: those of the timeout, \

@@ -110,7 +110,6 @@ impl Endpoint {
         self.handshake.peer_try = segment.tx_seq;
         self.peer = options;
         self.mss = self.mss.min(u32::from(options.mss));
-        self.rtt.set_hold(self.peer_hold());
         self.send.window = segment.window;
         true
     }
@@ -205,6 +204,8 @@ impl Endpoint {
             block_size: self.config.block_size,
             cwnd_max: self.config.cwnd_max,
             ack_policy: self.config.ack_policy,
+            ack_block_end: self.config.ack_block_end,
+            ack_gaps: self.config.ack_gaps,
             takes_notices: self.config.notices,
             initial_ttl: self.config.initial_ttl,
             ack_interval: micros(self.config.ack_interval),
@@ -212,16 +213,27 @@ impl Endpoint {
         }
     }
 
-    /// How long our ACKs may wait: limited by the peer's timers.
-    pub(super) fn ack_interval(&self) -> Duration {
+    /// How long the ACK of a segment of the peer may wait that requests `delay` ms; 0 leaves it to the
+    /// options of its SYN.
+    pub(super) fn ack_delay(&self, delay: u8) -> Duration {
         let half = Duration::from_micros(u64::from(self.peer.rto_min)) / 2;
-        self.config.ack_interval.min(half).max(Duration::from_micros(1))
+        let usual = Duration::from_micros(u64::from(self.peer.ack_interval)).min(half);
+        delay_of(delay, usual)
     }
 
-    /// How long an ACK that the peer's timer caused has waited: computed as the peer does.
-    pub(super) fn peer_hold(&self) -> Duration {
-        let announced = Duration::from_micros(u64::from(self.peer.ack_interval));
-        announced.min(self.config.rto.min / 2)
+    /// How long the ACK of a segment of ours may wait that requests `delay` ms: computed as the peer does.
+    pub(super) fn requested_delay(&self, delay: u8) -> Duration {
+        delay_of(delay, self.config.ack_interval.min(self.config.rto.min / 2))
+    }
+
+    /// The request of the next segment with data: one round-trip time. The segments that the peer waits
+    /// for are under way by then. A segment with an ACK has no room for it.
+    pub(super) fn ack_delay_request(&self) -> u8 {
+        let has_room = self.acks.due().is_none();
+        let follows = has_room && self.config.rto.covers_hold;
+        let Some(min) = self.config.ack_interval_min.filter(|_| follows) else { return 0 };
+        let wait = self.rtt.srtt().unwrap_or(min).min(self.config.ack_interval).max(min);
+        u8::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u8::MAX)
     }
 
     /// The block that we send, as on the wire.
@@ -233,6 +245,11 @@ impl Endpoint {
     pub(super) fn receiving(&self) -> BlockSeq {
         self.config.framing.block_after(self.recv.irs, self.recv.number)
     }
+}
+
+/// `delay` in milliseconds, or the usual one for 0; a timer of zero would expire again and again.
+fn delay_of(delay: u8, usual: Duration) -> Duration {
+    if delay == 0 { usual.max(Duration::from_micros(1)) } else { Duration::from_millis(u64::from(delay)) }
 }
 
 /// A longer time would exceed the life of any connection.

@@ -40,7 +40,7 @@ impl Endpoint {
     }
 
     fn process_body(&mut self, now: Instant, segment: Segment) {
-        let (tx_seq, congested) = (segment.tx_seq, segment.congested);
+        let (tx_seq, congested, delay) = (segment.tx_seq, segment.congested, segment.ack_delay);
         let distance = self.config.framing.distance(self.receiving(), segment.block);
         let piece = match segment.body {
             Body::Data { position, last, payload } => Piece { position, last, fin: false, payload },
@@ -56,6 +56,7 @@ impl Endpoint {
         self.counters.data_received += 1;
         let holds_data = !piece.payload.is_empty();
         let size = self.peer.block_size;
+        let had_gap = self.recv.has_gap();
         let arrival = match distance {
             0 => self.recv.insert(piece, size),
             1 => self.recv.insert_next(piece, size),
@@ -70,7 +71,8 @@ impl Endpoint {
             Arrival::New { bytes, in_order } => {
                 self.counters.delivered += u64::from(holds_data);
                 self.counters.out_of_order += u64::from(holds_data && !in_order);
-                self.acknowledge(now, tx_seq, congested);
+                let at_once = congested || (self.peer.ack_gaps && (had_gap || self.recv.has_gap()));
+                self.acknowledge(now, tx_seq, at_once, delay);
                 self.on_delivered(bytes);
             }
             Arrival::Duplicate => {
@@ -96,15 +98,15 @@ impl Endpoint {
     }
 
     /// New data arrived: now, or together with what follows (§3.6).
-    fn acknowledge(&mut self, now: Instant, tx_seq: u8, congested: bool) {
+    fn acknowledge(&mut self, now: Instant, tx_seq: u8, at_once: bool, delay: u8) {
         let every = match self.peer.ack_policy {
             AckPolicy::EveryTwo => 2,
             AckPolicy::EveryWindow => self.peer.cwnd_max,
         };
         let window = u8::try_from(self.recv.advertised).unwrap_or(u8::MAX);
-        let at_once = congested || (self.config.ack_block_end && self.recv.is_complete());
+        let at_once = at_once || (self.peer.ack_block_end && self.recv.is_complete());
         let limit = if at_once { 1 } else { every.min(self.peer.block_size).min(window) };
-        if let Some(at) = self.acks.on_new(now, tx_seq, limit, self.ack_interval()) {
+        if let Some(at) = self.acks.on_new(now, tx_seq, limit, self.ack_delay(delay)) {
             self.timers.set(Timer::Ack, at);
         }
     }
@@ -146,13 +148,18 @@ impl Endpoint {
     fn on_ack(&mut self, now: Instant, ack: Ack) {
         let named = self.send.transmissions.find(ack.tx_seq).map(|(number, transmission)| {
             // §3.4: a segment that waited for a route, or whose ACK came too late, is no sample of the path.
-            let says = transmission.calm && now < transmission.due && !transmission.named;
+            let in_time = now < transmission.due || self.config.late_samples;
+            let says = transmission.calm && in_time && !transmission.named;
             transmission.named = true;
             self.send.block.on_named(transmission.position, number);
-            (number, says.then(|| now.saturating_since(transmission.sent)))
+            // How late an ACK is after the timeout says little: an outage may be the reason.
+            let most = (transmission.due - transmission.sent).saturating_mul(2);
+            let round_trip = now.saturating_since(transmission.sent).min(most);
+            let hold = if ack.held { transmission.hold } else { Duration::ZERO };
+            (number, says.then_some((round_trip, hold)))
         });
-        if let Some((_, Some(round_trip))) = named {
-            self.sample_rtt(round_trip, ack.held);
+        if let Some((_, Some((round_trip, hold)))) = named {
+            self.sample_rtt(round_trip, hold);
         }
         let news = ack.bitmap - self.send.block.acked;
         if !news.is_empty() {
@@ -174,9 +181,8 @@ impl Endpoint {
         }
     }
 
-    /// A round trip ended; `held`: with an ACK that the peer's interval timer made.
-    fn sample_rtt(&mut self, round_trip: Duration, held: bool) {
-        let hold = if held { self.peer_hold() } else { Duration::ZERO };
+    /// A round trip ended; the peer's interval timer held its ACK for `hold`.
+    fn sample_rtt(&mut self, round_trip: Duration, hold: Duration) {
         let travel = round_trip.saturating_sub(hold);
         // With `covers_hold` the timeout has the hold as a term of its own.
         let kept = self.config.hold_in != HoldIn::Neither && !self.config.rto.covers_hold;

@@ -55,10 +55,13 @@ impl Endpoint {
     fn transmit(&mut self, now: Instant, position: u8, again: bool) -> Segment {
         let calm = self.phases.phase == Phase::Normal;
         let frozen = self.phases.phase == Phase::Freeze;
+        let ack_delay = self.ack_delay_request();
+        let hold = self.requested_delay(ack_delay);
+        self.rtt.set_hold(hold);
         let due = now + if frozen { self.rtt.freeze_rto() } else { self.rtt.rto() };
         let send = &mut self.send;
         let (number, tx_seq) =
-            send.transmissions.push(Transmission { position, sent: now, due, calm, named: false });
+            send.transmissions.push(Transmission { position, sent: now, due, hold, calm, named: false });
         send.block.on_sent(position, number, due);
         send.last_data = Some(now);
         let piece = send.block.piece(position);
@@ -71,7 +74,7 @@ impl Endpoint {
         self.counters.data_sent += u64::from(piece.len > 0);
         self.counters.retransmitted += u64::from(again);
         self.on_probe_of_route(now);
-        Segment { tx_seq, ..self.segment(body) }
+        Segment { tx_seq, ack_delay, ..self.segment(body) }
     }
 
     /// A probe.
@@ -115,6 +118,7 @@ impl Endpoint {
             tx_seq: 0,
             body,
             ack,
+            ack_delay: 0,
             congested: self.cwnd() == 1,
             window: self.recv.advertised,
         }

@@ -100,11 +100,11 @@ impl Endpoint {
     }
 
     /// Back to the normal state. The backoff remains until the next sample; otherwise a timeout that
-    /// is too short would never be corrected, because late ACKs are no samples.
+    /// is too short would never be corrected, where late ACKs are no samples.
     fn calm_down(&mut self) {
         if self.phases.phase == Phase::Freeze {
             self.end_silence();
-            self.rtt.expect_new_route();
+            self.rtt.end_freeze();
         }
         self.phases.phase = Phase::Normal;
     }

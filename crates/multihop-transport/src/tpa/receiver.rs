@@ -107,6 +107,11 @@ impl Receiver {
         self.number == 0 || self.last.is_some_and(|last| self.arrived == Bitmap::first(last + 1))
     }
 
+    /// Whether a segment has arrived before one in front of it.
+    pub(super) fn has_gap(&self) -> bool {
+        self.arrived.len() > self.delivered
+    }
+
     /// Takes the first segment of the block after the open one.
     pub(super) fn insert_next(&mut self, piece: Piece, size: u8) -> Arrival {
         let Piece { position, last, .. } = piece;

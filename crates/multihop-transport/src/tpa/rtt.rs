@@ -102,6 +102,16 @@ impl RttEstimator {
         self.quick = self.config.n_rc;
     }
 
+    /// The sender is no longer frozen: there may be a new route, and the backoff, which remains until the
+    /// next sample, keeps to the bound of a frozen sender. Otherwise a short outage soon after a long one
+    /// would be noticed only after the longest timeout.
+    pub fn end_freeze(&mut self) {
+        while self.backoff > 1 && self.rto() > self.freeze_rto() {
+            self.backoff /= 2;
+        }
+        self.expect_new_route();
+    }
+
     /// A transmission of a congested or frozen sender was not answered: doubles the timeout.
     pub fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_mul(2);
@@ -279,6 +289,17 @@ mod tests {
         assert!(rtt.rto() <= base);
         let net = RttEstimator::new(super::super::Config::net().rto);
         assert_eq!((net.rto(), net.freeze_rto()), (ms(3000), ms(1000)));
+    }
+
+    #[test]
+    fn after_a_freeze_the_backoff_keeps_to_its_bound() {
+        let mut rtt = RttEstimator::new(super::super::Config::net().rto);
+        rtt.sample(ms(30));
+        let base = rtt.rto();
+        (0..10).for_each(|_| rtt.back_off());
+        assert_eq!((rtt.rto(), rtt.freeze_rto()), (ms(10_000), ms(1000)));
+        rtt.end_freeze();
+        assert_eq!(rtt.rto(), base * 8);
     }
 
     #[test]

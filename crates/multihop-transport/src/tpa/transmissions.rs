@@ -1,6 +1,6 @@
 use alloc::collections::VecDeque;
 
-use multihop_core::Instant;
+use multihop_core::{Duration, Instant};
 
 /// The transmissions of the current block that an ACK can name: the last 128, half of the
 /// eight-bit numbers.
@@ -21,6 +21,8 @@ pub(super) struct Transmission {
     pub(super) sent: Instant,
     /// When its timer expires.
     pub(super) due: Instant,
+    /// How long its ACK may wait.
+    pub(super) hold: Duration,
     /// Whether it was sent in the normal state.
     pub(super) calm: bool,
     /// Whether an ACK has named it.
@@ -76,8 +78,6 @@ const KEPT: usize = 128;
 
 #[cfg(test)]
 mod tests {
-    use multihop_core::Duration;
-
     use super::*;
 
     fn send(transmissions: &mut Transmissions, ms: u64) -> (u64, u8) {
@@ -86,6 +86,7 @@ mod tests {
             position: 0,
             sent,
             due: sent,
+            hold: Duration::ZERO,
             calm: ms.is_multiple_of(2),
             named: false,
         })

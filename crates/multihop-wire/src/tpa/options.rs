@@ -9,7 +9,7 @@ use crate::ParseError;
 use crate::reader::Reader;
 
 /// The implemented version of the protocol.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// The options of a SYN.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -24,11 +24,15 @@ pub struct Options {
     pub cwnd_max: u8,
     /// The ACK policy that it requests for its data.
     pub ack_policy: AckPolicy,
+    /// Whether it requests an ACK at once of the segment that completes a block.
+    pub ack_block_end: bool,
+    /// Whether it requests an ACK at once of each segment that leaves a gap, or comes while there is one.
+    pub ack_gaps: bool,
     /// Whether it uses link-failure notices.
     pub takes_notices: bool,
     /// The initial TTL of its packets.
     pub initial_ttl: u8,
-    /// Longest time that it delays an ACK, microseconds.
+    /// The longest delay that it requests for ACKs of its data, microseconds.
     pub ack_interval: u32,
     /// Its shortest retransmission timeout, in microseconds.
     pub rto_min: u32,
@@ -73,11 +77,24 @@ impl Options {
         put(out, MSS, self.mss.to_be_bytes());
         put(out, BLOCK_SIZE, [self.block_size]);
         put(out, CWND_MAX, [self.cwnd_max]);
-        put(out, ACK_POLICY, [u8::from(self.ack_policy == AckPolicy::EveryWindow)]);
+        put(out, ACK_POLICY, [self.ack_rule()]);
         put(out, TAKES_NOTICES, [u8::from(self.takes_notices)]);
         put(out, INITIAL_TTL, [self.initial_ttl]);
         put(out, ACK_INTERVAL, self.ack_interval.to_be_bytes());
         put(out, RTO_MIN, self.rto_min.to_be_bytes());
+    }
+
+    /// The value of the option with the ACK policy.
+    fn ack_rule(&self) -> u8 {
+        let every_window = self.ack_policy == AckPolicy::EveryWindow;
+        let rules = [(every_window, EVERY_WINDOW), (self.ack_block_end, BLOCK_END), (self.ack_gaps, GAPS)];
+        rules.iter().filter(|(set, _)| *set).fold(0, |all, (_, bit)| all | bit)
+    }
+
+    fn set_ack_rule(&mut self, rule: u8) {
+        self.ack_policy = if rule & EVERY_WINDOW == 0 { AckPolicy::EveryTwo } else { AckPolicy::EveryWindow };
+        self.ack_block_end = rule & BLOCK_END != 0;
+        self.ack_gaps = rule & GAPS != 0;
     }
 
     fn take_in(&mut self, kind: u8, value: &[u8]) -> Result<(), ParseError> {
@@ -86,8 +103,7 @@ impl Options {
             (MSS, &[a, b]) if [a, b] != [0, 0] => self.mss = u16::from_be_bytes([a, b]),
             (BLOCK_SIZE, &[size @ 1..=MAX_BLOCK]) => self.block_size = size,
             (CWND_MAX, &[window @ 1..=u8::MAX]) => self.cwnd_max = window,
-            (ACK_POLICY, [0]) => self.ack_policy = AckPolicy::EveryTwo,
-            (ACK_POLICY, [1]) => self.ack_policy = AckPolicy::EveryWindow,
+            (ACK_POLICY, &[rule @ 0..=ACK_RULES]) => self.set_ack_rule(rule),
             (TAKES_NOTICES, &[takes @ 0..=1]) => self.takes_notices = takes == 1,
             (INITIAL_TTL, &[ttl @ 1..=u8::MAX]) => self.initial_ttl = ttl,
             (ACK_INTERVAL, &[a, b, c, d]) => self.ack_interval = u32::from_be_bytes([a, b, c, d]),
@@ -110,6 +126,8 @@ impl Default for Options {
             block_size: MAX_BLOCK,
             cwnd_max: 2,
             ack_policy: AckPolicy::EveryTwo,
+            ack_block_end: false,
+            ack_gaps: false,
             takes_notices: false,
             initial_ttl: 64,
             ack_interval: 100_000,
@@ -137,3 +155,8 @@ const TAKES_NOTICES: u8 = 6;
 const INITIAL_TTL: u8 = 7;
 const ACK_INTERVAL: u8 = 8;
 const RTO_MIN: u8 = 9;
+
+const EVERY_WINDOW: u8 = 1;
+const BLOCK_END: u8 = 2;
+const GAPS: u8 = 4;
+const ACK_RULES: u8 = EVERY_WINDOW | BLOCK_END | GAPS;

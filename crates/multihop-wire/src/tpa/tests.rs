@@ -8,14 +8,16 @@ const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 fn options() -> impl Strategy<Value = Options> {
-    let small = (any::<u8>(), 1..=MAX_BLOCK, 1_u8.., any::<bool>(), any::<bool>(), 1_u8..);
+    let small = (any::<u8>(), 1..=MAX_BLOCK, 1_u8.., any::<[bool; 3]>(), any::<bool>(), 1_u8..);
     (small, 1_u16.., any::<(u32, u32)>()).prop_map(
-        |((version, block_size, cwnd_max, window, takes_notices, initial_ttl), mss, times)| Options {
+        |((version, block_size, cwnd_max, rules, takes_notices, initial_ttl), mss, times)| Options {
             version,
             mss,
             block_size,
             cwnd_max,
-            ack_policy: if window { AckPolicy::EveryWindow } else { AckPolicy::EveryTwo },
+            ack_policy: if rules[0] { AckPolicy::EveryWindow } else { AckPolicy::EveryTwo },
+            ack_block_end: rules[1],
+            ack_gaps: rules[2],
             takes_notices,
             initial_ttl,
             ack_interval: times.0,
@@ -47,12 +49,16 @@ fn segment(framing: Framing) -> impl Strategy<Value = Segment> {
         tx_seq,
         held,
     });
-    (any::<(u16, u16, u16, u8, bool, u16)>(), body(), prop::option::of(ack)).prop_map(
-        move |((source, destination, block, tx_seq, congested, window), body, ack)| Segment {
+    (any::<(u16, u16, u16, u8, u8, bool, u16)>(), body(), prop::option::of(ack)).prop_map(
+        move |((source, destination, block, tx_seq, delay, congested, window), body, ack)| Segment {
             source,
             destination,
             block: framing.block_after(BlockSeq(block), 0),
             tx_seq,
+            ack_delay: match (&body, ack) {
+                (Body::Data { .. } | Body::Fin { .. }, None) => delay,
+                _ => 0,
+            },
             body,
             ack,
             congested,
@@ -81,6 +87,7 @@ fn known() -> Segment {
         tx_seq: 0x11,
         body: Body::Data { position: 1, last: true, payload: vec![0xee].into() },
         ack: Some(Ack { block: BlockSeq(0x0def), bitmap: Bitmap::first(2), tx_seq: 0x22, held: true }),
+        ack_delay: 0,
         congested: true,
         window: 7,
     }
@@ -97,6 +104,17 @@ fn known_bytes_in_udp() {
     assert_eq!(in_udp(&known()), expected);
 }
 
+/// In the place of AckTxSeq, which has no meaning without ACK.
+#[test]
+fn data_that_acknowledges_nothing_says_how_long_its_ack_may_wait() {
+    let segment = Segment { ack: None, ack_delay: 75, congested: false, ..known() };
+    let expected = [0x0a, 0xbc, 0x40, 0x00, 0, 0, 0, 4, 0x11, 75, 0, 7, 0xee];
+    assert_eq!(in_udp(&segment), expected);
+    assert_eq!(Segment::parse_in_udp(&expected, 1024, 80), Ok(segment));
+    let probe = Segment::parse_in_udp(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 75, 0, 7], 1024, 80).unwrap();
+    assert_eq!(probe.ack_delay, 0);
+}
+
 #[test]
 fn known_bytes_over_ip() {
     // Sum by hand: 0a00+0001+0a00+0002 + 00fd+0011
@@ -111,7 +129,7 @@ fn a_syn_is_its_header_and_all_options() {
     let syn = Segment { body: Body::Syn(Options::default()), ..Segment::default() };
     let bytes = in_udp(&syn);
     assert_eq!(bytes[2..4], [0, 2]);
-    assert_eq!(bytes[12..20], [1, 1, 1, 2, 2, 0x02, 0x18, 3]);
+    assert_eq!(bytes[12..20], [1, 1, VERSION, 2, 2, 0x02, 0x18, 3]);
     assert_eq!(bytes.len(), syn.wire_len(Framing::Udp));
     assert_eq!(over_ip(&syn).len(), syn.wire_len(Framing::Ip));
 }
@@ -124,7 +142,7 @@ fn unknown_options_and_padding_are_skipped_and_known_ones_must_be_valid() {
     assert_eq!(syn.body, Body::Syn(Options { block_size: 5, ..Options::default() }));
     let none = Segment::parse_in_udp(&bytes[..12], 0, 0).unwrap();
     assert_eq!(none.body, Body::Syn(Options { version: 0, ..Options::default() }));
-    for wrong in [&[3, 1, 13][..], &[3, 1, 0], &[3, 2, 1, 1], &[2, 2, 0, 0], &[5, 1, 2], &[4, 1, 0]] {
+    for wrong in [&[3, 1, 13][..], &[3, 1, 0], &[3, 2, 1, 1], &[2, 2, 0, 0], &[5, 1, 8], &[4, 1, 0]] {
         let bytes = [&bytes[..12], wrong].concat();
         let allowed = "1 to 9, each with its own length and range";
         let found = u32::from(wrong[0]);

@@ -143,7 +143,7 @@ fn the_end_of_a_block_waits_like_any_segment_by_default() {
     s.at_ms(0).gets(three.clone()).expect(seen.clone());
     s.gets([data(1, 3, 3)]).expect([one()]);
     s.at_ms(100).expect([held(1, &[0, 1, 2, 3], 3)]);
-    let mut s = established_with(Config { ack_block_end: true, ..config() }, peer_every(3));
+    let mut s = established_with(config(), Options { ack_block_end: true, ..peer_every(3) });
     s.at_ms(0).gets(three).expect(seen);
     s.gets([data(1, 3, 3)]).expect([one(), ack(1, &[0, 1, 2, 3], 3)]);
 }
@@ -175,11 +175,37 @@ fn a_probe_is_answered_at_once_with_what_has_arrived() {
     s.at_ms(1000).expect([]);
 }
 
+/// The options of the end that receives do not matter.
 #[test]
-fn with_the_profile_for_real_networks_the_interval_is_20_ms() {
-    let config = Config { mss: 1000, sink: true, ..Config::net() };
-    assert_eq!(config.ack_interval, Duration::from_millis(20));
+fn the_sender_of_the_data_requests_when_it_is_acknowledged() {
+    let config = Config { ack_interval: Duration::from_millis(20), ack_block_end: true, ..config() };
     let mut s = established_with(config, peer_every(3));
-    s.at_ms(0).gets([data(1, 0, 0)]).expect([one()]);
-    s.at_ms(20).expect([held(1, &[0], 0)]);
+    s.at_ms(0).gets([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2), data(1, 3, 3)]);
+    s.expect([one(), one(), one(), ack(1, &[0, 1, 2], 2), one()]);
+    s.at_ms(100).expect([held(1, &[0, 1, 2, 3], 3)]);
+}
+
+#[test]
+fn the_segment_that_begins_the_wait_can_request_its_length() {
+    let mut s = established_with(config(), peer_every(4));
+    let requesting = |position: u8, ms: u8| {
+        segment(|s| {
+            (s.block, s.tx_seq, s.body) = (number(PEER_ISS, 1), position, full(position));
+            s.ack_delay = ms;
+        })
+    };
+    s.at_ms(0).gets([requesting(0, 60), requesting(1, 10)]).expect([one(), one()]);
+    s.at_ms(60).expect([held(1, &[0, 1], 0)]);
+    s.gets([requesting(2, 0)]).expect([one()]);
+    s.at_ms(160).expect([held(1, &[0, 1, 2], 2)]);
+}
+
+#[test]
+fn at_once_while_a_segment_is_missing_if_the_sender_requests_it() {
+    let mut s = established_with(config(), Options { ack_gaps: true, ..peer_every(4) });
+    s.at_ms(0).gets([data(1, 1, 1)]).expect([ack(1, &[1], 1)]);
+    s.gets([data(1, 2, 2)]).expect([ack(1, &[1, 2], 2)]);
+    s.gets([data(1, 0, 3)]).expect([delivered(3000), ack(1, &[0, 1, 2], 3)]);
+    s.gets([data(1, 3, 4)]).expect([one()]);
+    s.at_ms(100).expect([held(1, &[0, 1, 2, 3], 4)]);
 }

@@ -3,7 +3,7 @@
 use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, Payload, SegmentId};
 use multihop_transport::connection::Data;
 use multihop_transport::tpa::{Config, Endpoint, Event, Input, Output, Ports, State};
-use multihop_wire::tpa::{Ack, AckPolicy, Bitmap, BlockSeq, Body, Options, Segment};
+use multihop_wire::tpa::{Ack, AckPolicy, Bitmap, BlockSeq, Body, Options, Segment, VERSION};
 use proptest::prelude::*;
 
 use super::properties::configs;
@@ -235,11 +235,13 @@ impl Bench {
 fn segment(fields: &Fields, expected: BlockSeq, sent: BlockSeq) -> Segment {
     let Fields { position, last, .. } = *fields;
     let options = Options {
-        version: if last { 1 } else { position },
+        version: if last { VERSION } else { position },
         mss: fields.len.max(1),
         block_size: position.clamp(1, 12),
         cwnd_max: fields.tx_seq.max(1),
         ack_policy: if last { AckPolicy::EveryWindow } else { AckPolicy::EveryTwo },
+        ack_block_end: fields.congested,
+        ack_gaps: last,
         ack_interval: u32::from(fields.window) * 1000,
         rto_min: u32::from(fields.len) * 1000,
         ..Options::default()
@@ -266,6 +268,7 @@ fn segment(fields: &Fields, expected: BlockSeq, sent: BlockSeq) -> Segment {
             tx_seq,
             held,
         }),
+        ack_delay: fields.tx_seq,
         congested: fields.congested,
         window: fields.window,
     }

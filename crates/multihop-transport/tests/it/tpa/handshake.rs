@@ -138,7 +138,7 @@ fn both_may_open_at_once() {
 #[test]
 fn another_version_is_refused() {
     let mut s = listening();
-    let other = Options { version: 2, ..peer_options() };
+    let other = Options { version: 1, ..peer_options() };
     let refusal = own(1, |s| {
         (s.block, s.window) = (multihop_wire::tpa::BlockSeq(0), 0);
         (s.body, s.ack) = (Body::Reset, Some(peer_acked(0, &[], 0)));

@@ -8,6 +8,7 @@ mod filling;
 mod flow_control;
 mod fuzz;
 mod handshake;
+mod net;
 mod paths;
 mod properties;
 mod round_trips;

@@ -77,7 +77,7 @@ fn the_interval_that_an_ack_was_held_is_taken_out() {
     s.at_ms(100).app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(260).gets([held(1, &[0], 0)]).check(latest, Some(60));
     s.at_ms(300).gets([ack(1, &[0, 1], 1)]).check(latest, Some(200));
-    // The peer delays ACKs by at most half of our shortest timeout, whatever it announces.
+    // An ACK waits for at most half of our shortest timeout.
     let mut config = config();
     config.rto.min = Duration::from_millis(80);
     let mut s = established(config);

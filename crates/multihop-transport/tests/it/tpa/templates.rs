@@ -124,6 +124,8 @@ pub(super) fn own_options(config: &Config) -> Options {
         block_size: config.block_size,
         cwnd_max: config.cwnd_max,
         ack_policy: config.ack_policy,
+        ack_block_end: config.ack_block_end,
+        ack_gaps: config.ack_gaps,
         takes_notices: config.notices,
         rto_min: u32::try_from(config.rto.min.as_micros()).expect("some seconds"),
         ack_interval: u32::try_from(config.ack_interval.as_micros()).expect("some seconds"),
@@ -191,7 +193,8 @@ fn view(output: Output) -> Option<Seen> {
         Output::Segment(segment) => segment,
     };
     let block = segment.block.0.wrapping_sub(ISS.0);
-    let plain = segment.window == WINDOW && segment.source == LOCAL && segment.destination == REMOTE;
+    let ports = (segment.source, segment.destination);
+    let plain = segment.window == WINDOW && ports == (LOCAL, REMOTE) && segment.ack_delay == 0;
     let seen = match (&segment.body, segment.ack) {
         (Body::Data { position, last, payload }, None)
             if plain && (!last || *position + 1 == K) && *payload == Payload::Virtual(MSS) =>
