@@ -44,26 +44,26 @@ while heard < 5:
         pass
 ";
 
-fn folder(name: &str, scenario: &str) -> Folder {
+pub(super) fn folder(name: &str, scenario: &str) -> Folder {
     let folder = Folder::new(name).with("x.toml", scenario).with("echo.py", ECHO).with("ask.py", ASK);
     std::fs::create_dir(folder.path().join("run")).unwrap();
     folder
 }
 
-fn command(folder: &Folder, args: &[&str]) -> Command {
+pub(super) fn command(folder: &Folder, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
     command.args(args).current_dir(folder.path()).env("XDG_RUNTIME_DIR", folder.path().join("run"));
     command
 }
 
 /// Runs the command inside the folder, with descriptions of emulations of its own.
-fn ran(folder: &Folder, args: &[&str]) -> Output {
+pub(super) fn ran(folder: &Folder, args: &[&str]) -> Output {
     command(folder, args).output().unwrap()
 }
 
 /// Whether this machine allows emulations with these tools.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
-fn is_possible(folder: &Folder, tools: &[&str]) -> bool {
+pub(super) fn is_possible(folder: &Folder, tools: &[&str]) -> bool {
     for tool in tools {
         let found = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output().unwrap();
         if !found.status.success() {
@@ -86,12 +86,12 @@ fn is_possible(folder: &Folder, tools: &[&str]) -> bool {
     true
 }
 
-fn json(text: &str) -> Value {
+pub(super) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// Waits until something holds.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !holds() {
         assert!(begin.elapsed() < Duration::from_secs(30), "{what} did not happen");
@@ -100,7 +100,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Whether the program `sleep` runs with this argument.
-fn runs(argument: &str) -> bool {
+pub(super) fn runs(argument: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     lines.into_iter().any(|line| {
@@ -110,21 +110,21 @@ fn runs(argument: &str) -> bool {
 }
 
 /// An emulation in the background; killed at the end of the test.
-struct Background(Child);
+pub(super) struct Background(pub(super) Child);
 
 impl Background {
-    fn start(folder: &Folder, args: &[&str]) -> Self {
+    pub(super) fn start(folder: &Folder, args: &[&str]) -> Self {
         let mut command = command(folder, args);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(command.spawn().unwrap())
     }
 
-    fn signal(&self, name: &str) {
+    pub(super) fn signal(&self, name: &str) {
         let pid = self.0.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    fn output(mut self) -> Output {
+    pub(super) fn output(mut self) -> Output {
         let mut output = Output { status: self.0.wait().unwrap(), stdout: Vec::new(), stderr: Vec::new() };
         std::io::Read::read_to_end(&mut self.0.stdout.take().unwrap(), &mut output.stdout).unwrap();
         std::io::Read::read_to_end(&mut self.0.stderr.take().unwrap(), &mut output.stderr).unwrap();

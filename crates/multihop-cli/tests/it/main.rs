@@ -3,6 +3,8 @@
 
 mod check;
 mod emulate;
+mod emulate_long;
+mod emulate_replay;
 mod extension;
 mod interrupt;
 mod motion;
