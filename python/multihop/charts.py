@@ -321,9 +321,10 @@ def rows_of(panel: Panel) -> Iterator[Row]:
 
 
 def errors_of(container: ErrorbarContainer) -> list[float]:
-    """Half the lengths of error bars."""
+    """Half the lengths of error bars; those of missing values have no ends."""
     _, _, bars = container.lines
-    return [float(end[1] - start[1]) / 2 for one in bars for start, end in one.get_segments()]
+    ends = (line for one in bars for line in one.get_segments())
+    return [float(line[1][1] - line[0][1]) / 2 if len(line) else 0.0 for line in ends]
 
 
 def corners(band: PolyCollection) -> list[tuple[float, float]]:

@@ -64,6 +64,7 @@ def test_every_analysis_runs_and_its_page_can_be_written(experiment: Experiment,
     assert study.failed == ""
     assert study.parts or study.found
     pages.markdown([study], "command", tmp_path / "pages")
+    pages.html([study], "command", tmp_path / "page.html")
     page = (tmp_path / "pages" / f"{experiment.page}.md").read_text("utf-8")
     assert f"## {experiment.id}: {experiment.title}" in page
 

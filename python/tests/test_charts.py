@@ -1,6 +1,7 @@
 """Charts of pages: what they read from figures, their colours, their axes."""
 
 import itertools
+import math
 import re
 from pathlib import Path
 
@@ -136,6 +137,13 @@ def test_logarithms_bands_rules_and_steps() -> None:
     assert [colour for colour, _ in panel.bands] == ["blue"]
     (curve,) = panel.curves
     assert panel.path(curve).count(" ") == 4
+
+
+def test_missing_values_are_left_out() -> None:
+    figure, axes = report.new_figure("hops", "loss, %")
+    report.curve(axes, [1, 2], [Interval(math.nan, math.nan, 1, 0.95), Interval(3.0, 0.5, 5, 0.95)], "udp")
+    (panel,) = charts.read(figure).panels
+    assert [(row.x, row.cells) for row in panel.rows] == [("2", ["3.00 ± 0.50"])]
 
 
 def test_a_long_series_has_a_short_table() -> None:
