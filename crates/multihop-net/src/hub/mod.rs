@@ -36,7 +36,7 @@ pub use slots::Id;
 use crate::config::{Config, Limits};
 use crate::error::Error;
 use crate::keys::PublicKey;
-use crate::protection::{Acceptor, Protection};
+use crate::protection::{self, Acceptor, Protection};
 use crate::stats::Stats;
 use crate::transport::CustomTransport;
 use connection::{Connection, Holder};
@@ -60,7 +60,7 @@ pub struct Hub {
     entropy: Entropy,
     path_mtu: PathMtu,
     local_address: LocalAddressTo,
-    acceptor: Acceptor,
+    acceptor: Box<dyn Acceptor>,
     connections: Slots<Connection>,
     demux: Demux,
     /// Connections that may have something to send, each at most once.
@@ -105,7 +105,7 @@ impl Hub {
     /// A hub without connections, for a socket with this port.
     pub fn new(config: &Config, port: u16, environment: Environment) -> Result<Self, Error> {
         let Environment { mut entropy, path_mtu, local_address } = environment;
-        let acceptor = Acceptor::new(config, &mut entropy);
+        let acceptor = protection::acceptor(config, &mut entropy);
         let mut transport = config.transport.clone();
         transport.mss = transport.mss.saturating_sub(acceptor.overhead());
         Ok(Self {

@@ -1,7 +1,7 @@
 //! How segments become datagrams and back: in the plain protocol as they are, in the encrypted protocol
 //! inside authenticated encryption.
 //!
-//! [`Protection`] belongs to one connection, [`Acceptor`] to a socket: it decides which connection a datagram is
+//! [`Protection`] belongs to one connection, an [`Acceptor`] to a socket: it decides which connection a datagram is
 //! for, and who may open one. Neither has a clock, a socket or randomness of its own. The bytes are in
 //! `docs/wire.md`; what the encrypted protocol promises is in `docs/security.md`.
 
@@ -14,7 +14,7 @@ mod outcome;
 mod plain;
 mod syn;
 
-pub(crate) use acceptor::Acceptor;
+pub(crate) use acceptor::{Acceptor, acceptor};
 pub(crate) use connection::Protection;
 pub(crate) use destination::Destination;
 pub(crate) use encrypted::Freshness;

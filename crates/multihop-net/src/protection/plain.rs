@@ -3,13 +3,16 @@
 use multihop_core::Instant;
 use multihop_wire::tpa::{Ack, BlockSeq, Body, Segment};
 
+use super::acceptor::Acceptor;
+use super::connection::Protection;
 use super::cookie::{Cookie, CookieKey};
+use super::destination::Destination;
 use super::encrypted::SecureDatagram;
 use super::encrypted::acceptor::refusal;
 use super::encrypted::message::Reason;
 use super::outcome::{FirstContact, Unprotected};
 use super::syn;
-use crate::datagram::IncomingDatagram;
+use crate::datagram::{Entropy, IncomingDatagram};
 use crate::transport::TransportName;
 
 /// The state of a plain connection.
@@ -71,12 +74,25 @@ impl PlainAcceptor {
     }
 
     /// The state of a new connection.
-    pub(super) fn session(&self) -> PlainSession {
-        PlainSession { transport: self.transport, ..PlainSession::default() }
+    fn session(&self) -> Protection {
+        Protection::Plain(PlainSession { transport: self.transport, ..PlainSession::default() })
+    }
+}
+
+impl Acceptor for PlainAcceptor {
+    fn overhead(&self) -> u16 {
+        0
     }
 
-    /// What to do with a datagram that belongs to no connection.
-    pub(super) fn first_contact(
+    fn initiate(&self, _name: &str, _entropy: &mut Entropy) -> Protection {
+        self.session()
+    }
+
+    fn destination(&self, _now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination> {
+        Some(Destination::Peer(datagram.from))
+    }
+
+    fn first_contact(
         &self,
         now: Instant,
         datagram: &IncomingDatagram<'_>,
@@ -99,6 +115,17 @@ impl PlainAcceptor {
             return FirstContact::Ignore;
         }
         FirstContact::Reply(cookie_reply(&segment, &self.cookies.make(now, datagram.from)))
+    }
+
+    fn accept(
+        &self,
+        _now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        ports: (u16, u16),
+        _entropy: &mut Entropy,
+    ) -> Result<(Protection, Segment), Option<Vec<u8>>> {
+        let syn = Segment::parse_in_udp(datagram.bytes, ports.0, ports.1).map_err(|_| None)?;
+        Ok((self.session(), syn))
     }
 }
 

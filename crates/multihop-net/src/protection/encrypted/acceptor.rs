@@ -13,9 +13,11 @@ use super::message::{Pattern, Reason, SecureDatagram};
 use super::noise::Proof;
 use super::seal;
 use super::session::{Hello, Rejection, Session};
-use super::traffic::Rotation;
+use super::traffic::{OVERHEAD, Rotation};
 use crate::config::Peers;
 use crate::datagram::{Entropy, IncomingDatagram};
+use crate::protection::acceptor::Acceptor;
+use crate::protection::connection::Protection;
 use crate::protection::cookie::CookieKey;
 use crate::protection::destination::Destination;
 use crate::protection::outcome::FirstContact;
@@ -42,14 +44,48 @@ impl EncryptedAcceptor {
         Self { credentials, cookies: CookieKey::new(secret), is_silent }
     }
 
-    /// The session of a connection that this end opens to the listener with this name.
-    pub(crate) fn initiate(&self, name: &str, entropy: &mut Entropy) -> Session {
-        let (index, seed) = draw(entropy);
-        Session::initiate(&self.credentials, self.credentials.listener_key(name), index, seed)
+    fn wrong_pattern(&self, pattern: Pattern) -> Option<Reason> {
+        match (pattern, self.credentials.proof.pattern()) {
+            (found, wanted) if found == wanted => None,
+            (_, Pattern::Token) => Some(Reason::WantsToken),
+            (Pattern::Token, _) => Some(Reason::WantsKeys),
+            (_, Pattern::KeysShared) => Some(Reason::WantsShared),
+            (_, Pattern::Keys) => Some(Reason::WantsNoShared),
+        }
     }
 
-    /// The connection that a datagram is for. A hello without a valid cookie is for none.
-    pub(crate) fn destination(&self, now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination> {
+    /// A cookie for an initiator that has not shown a valid one; `None` if it has.
+    fn cookie_reply(&self, now: Instant, from: SocketAddr, message: &SecureDatagram<'_>) -> Option<Vec<u8>> {
+        let SecureDatagram::Hello { sender, cookie, .. } = *message else { return None };
+        (!self.cookies.verify(now, from, &cookie)).then(|| self.make_cookie(now, from, sender))
+    }
+
+    /// A cookie for this address, and our key.
+    fn make_cookie(&self, now: Instant, from: SocketAddr, receiver: u32) -> Vec<u8> {
+        let key = match &self.credentials.proof {
+            // Who has proved its identity to a silent listener knows the key.
+            Proof::Keys(identity, _) => Some(identity.public()).filter(|_| !self.is_silent),
+            Proof::Token(_) => None,
+        };
+        let mut reply = Vec::new();
+        SecureDatagram::CookieReply { receiver, cookie: self.cookies.make(now, from), key }.emit(&mut reply);
+        reply
+    }
+}
+
+impl Acceptor for EncryptedAcceptor {
+    fn overhead(&self) -> u16 {
+        OVERHEAD
+    }
+
+    fn initiate(&self, name: &str, entropy: &mut Entropy) -> Protection {
+        let (index, seed) = draw(entropy);
+        let key = self.credentials.listener_key(name);
+        Protection::Encrypted(Box::new(Session::initiate(&self.credentials, key, index, seed)))
+    }
+
+    /// A hello without a valid cookie is for no connection.
+    fn destination(&self, now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination> {
         let message = SecureDatagram::parse(datagram.bytes)?;
         match message {
             SecureDatagram::Hello { sender, .. } => {
@@ -64,8 +100,7 @@ impl EncryptedAcceptor {
         }
     }
 
-    /// What to do with a datagram that belongs to no connection.
-    pub(crate) fn first_contact(
+    fn first_contact(
         &self,
         now: Instant,
         datagram: &IncomingDatagram<'_>,
@@ -96,9 +131,8 @@ impl EncryptedAcceptor {
         }
     }
 
-    /// The cookie for a stranger to a silent listener, if the stranger proves its identity. Without a turn for
-    /// Diffie-Hellman it must be enough that it knows our key.
-    pub(crate) fn cookie_for_stranger(
+    /// Without a turn for Diffie-Hellman it must be enough that the stranger knows our key.
+    fn cookie_for_stranger(
         &self,
         now: Instant,
         datagram: &IncomingDatagram<'_>,
@@ -115,13 +149,13 @@ impl EncryptedAcceptor {
                 pattern == self.credentials.proof.pattern()
                     && seal::open(&identity.public(), datagram.bytes, noise).is_some()
             }
-            _ => self.accept(now, datagram, 0, entropy).is_ok(),
+            _ => self.accept(now, datagram, (0, 0), entropy).is_ok(),
         };
         is_proved.then(|| self.make_cookie(now, datagram.from, sender))
     }
 
-    /// Whether a hello is from somebody who knows our key, or the token: a check without Diffie-Hellman.
-    pub(crate) fn may_be_genuine(&self, datagram: &IncomingDatagram<'_>) -> bool {
+    /// Whether a hello is from somebody who knows our key.
+    fn may_be_genuine(&self, datagram: &IncomingDatagram<'_>) -> bool {
         match (&self.credentials.proof, SecureDatagram::parse(datagram.bytes)) {
             (Proof::Keys(identity, _), Some(SecureDatagram::Hello { noise, .. })) => {
                 seal::open(&identity.public(), datagram.bytes, noise).is_some()
@@ -130,20 +164,17 @@ impl EncryptedAcceptor {
         }
     }
 
-    /// Whether a hello is verified without Diffie-Hellman.
-    pub(crate) fn verifies_cheaply(&self) -> bool {
+    fn verifies_cheaply(&self) -> bool {
         matches!(self.credentials.proof, Proof::Token(_))
     }
 
-    /// Accepts a connection from an initiator that has proved its address. The error is the datagram to send
-    /// back, if any.
-    pub(crate) fn accept(
+    fn accept(
         &self,
         now: Instant,
         datagram: &IncomingDatagram<'_>,
-        port: u16,
+        ports: (u16, u16),
         entropy: &mut Entropy,
-    ) -> Result<(Session, Segment), Option<Vec<u8>>> {
+    ) -> Result<(Protection, Segment), Option<Vec<u8>>> {
         let from = datagram.from;
         let Some(SecureDatagram::Hello { pattern, sender, cookie, noise }) =
             SecureDatagram::parse(datagram.bytes)
@@ -155,7 +186,8 @@ impl EncryptedAcceptor {
         }
         let (index, ephemeral) = draw(entropy);
         let hello = Hello { from, sender, cookie, noise, datagram: datagram.bytes };
-        Session::respond(&self.credentials, index, &ephemeral, hello, port).map_err(|rejection| {
+        let session = Session::respond(&self.credentials, index, &ephemeral, hello, ports.1);
+        let session = session.map_err(|rejection| {
             let reply = match rejection {
                 Rejection::UnknownKey(key) => {
                     tracing::info!(%from, %key, "connection refused: the key is not authorised");
@@ -170,35 +202,8 @@ impl EncryptedAcceptor {
                 Rejection::Unsealed => self.make_cookie(now, from, sender),
             };
             Some(reply).filter(|_| !self.is_silent)
-        })
-    }
-
-    fn wrong_pattern(&self, pattern: Pattern) -> Option<Reason> {
-        match (pattern, self.credentials.proof.pattern()) {
-            (found, wanted) if found == wanted => None,
-            (_, Pattern::Token) => Some(Reason::WantsToken),
-            (Pattern::Token, _) => Some(Reason::WantsKeys),
-            (_, Pattern::KeysShared) => Some(Reason::WantsShared),
-            (_, Pattern::Keys) => Some(Reason::WantsNoShared),
-        }
-    }
-
-    /// A cookie for an initiator that has not shown a valid one; `None` if it has.
-    fn cookie_reply(&self, now: Instant, from: SocketAddr, message: &SecureDatagram<'_>) -> Option<Vec<u8>> {
-        let SecureDatagram::Hello { sender, cookie, .. } = *message else { return None };
-        (!self.cookies.verify(now, from, &cookie)).then(|| self.make_cookie(now, from, sender))
-    }
-
-    /// A cookie for this address, and our key.
-    fn make_cookie(&self, now: Instant, from: SocketAddr, receiver: u32) -> Vec<u8> {
-        let key = match &self.credentials.proof {
-            // Who has proved its identity to a silent listener knows the key.
-            Proof::Keys(identity, _) => Some(identity.public()).filter(|_| !self.is_silent),
-            Proof::Token(_) => None,
-        };
-        let mut reply = Vec::new();
-        SecureDatagram::CookieReply { receiver, cookie: self.cookies.make(now, from), key }.emit(&mut reply);
-        reply
+        });
+        session.map(|(session, syn)| (Protection::Encrypted(Box::new(session)), syn))
     }
 }
 
