@@ -8,9 +8,11 @@ use multihop_transport::connection::{Measurements, Progress};
 use crate::oracle::ShortestPaths;
 use multihop_scenario::{Record, Series};
 
+type Table = csv::Writer<Box<dyn Write + Send>>;
+
 /// Writes the series of a scenario's `[record]` table.
 pub(crate) struct Recorder {
-    out: Box<dyn Write + Send>,
+    out: Table,
     every: Duration,
     what: Vec<Series>,
     flows: Vec<FlowSeries>,
@@ -31,13 +33,14 @@ struct FlowSeries {
 
 impl Recorder {
     pub(crate) fn new(
-        mut out: Box<dyn Write + Send>,
+        out: Box<dyn Write + Send>,
         record: &Record,
         flows: usize,
         nodes: usize,
         shortest: Option<ShortestPaths>,
     ) -> io::Result<Self> {
-        writeln!(out, "time,subject,id,series,value")?;
+        let mut out = csv::Writer::from_writer(out);
+        out.write_record(["time", "subject", "id", "series", "value"])?;
         Ok(Self {
             out,
             every: record.every,
@@ -193,7 +196,7 @@ impl Recorder {
 
     fn row(&mut self, now: Instant, subject: &str, id: u32, series: &str, value: f64) -> io::Result<()> {
         self.catch_up(now)?;
-        writeln!(self.out, "{},{subject},{id},{series},{value}", now.as_secs_f64())
+        write_row(&mut self.out, now, [subject, &id.to_string(), series, &value.to_string()])
     }
 
     /// Writes the changes of shortest paths until `now`, which must precede later rows.
@@ -210,9 +213,15 @@ impl Recorder {
 }
 
 /// The value is empty if there is no path.
-fn shortest_row(out: &mut impl Write, now: Instant, flow: FlowId, hops: Option<u32>) -> io::Result<()> {
+fn shortest_row(out: &mut Table, now: Instant, flow: FlowId, hops: Option<u32>) -> io::Result<()> {
     let value = hops.map(|hops| hops.to_string()).unwrap_or_default();
-    writeln!(out, "{},flow,{},shortest,{value}", now.as_secs_f64(), flow.0)
+    write_row(out, now, ["flow", &flow.0.to_string(), "shortest", &value])
+}
+
+/// Subject, its number, series and value at this time.
+fn write_row(out: &mut Table, now: Instant, cells: [&str; 4]) -> io::Result<()> {
+    let time = now.as_secs_f64().to_string();
+    Ok(out.write_record([time.as_str()].into_iter().chain(cells))?)
 }
 
 /// Series of senders.

@@ -1,5 +1,7 @@
 //! Comma-separated positions, with or without a header.
 
+use csv::{ReaderBuilder, StringRecord, Trim};
+
 use super::place::{Place, coordinate};
 
 /// `x,y` or `x,y,name` in each line; a header may order the columns otherwise. Empty lines and
@@ -12,8 +14,8 @@ pub(super) fn nodes(text: &str) -> Result<Vec<Place>, String> {
         .filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'))
         .peekable();
     let columns = match lines.peek() {
-        Some((first, number)) if cells(first).all(|cell| coordinate(cell, || *number).is_err()) => {
-            let columns = Columns::from_header(first).ok_or_else(|| {
+        Some((first, number)) if cells(first).iter().all(|cell| coordinate(cell, || *number).is_err()) => {
+            let columns = Columns::from_header(&cells(first)).ok_or_else(|| {
                 format!("{number}: found a header without x and y, allowed: columns x, y and name")
             })?;
             lines.next();
@@ -21,7 +23,7 @@ pub(super) fn nodes(text: &str) -> Result<Vec<Place>, String> {
         }
         _ => Columns { x: 0, y: 1, name: Some(2) },
     };
-    lines.map(|(line, number)| columns.place(line, number)).collect()
+    lines.map(|(line, number)| columns.place(&cells(line), number)).collect()
 }
 
 struct Columns {
@@ -31,23 +33,29 @@ struct Columns {
 }
 
 impl Columns {
-    fn from_header(line: &str) -> Option<Self> {
+    fn from_header(cells: &StringRecord) -> Option<Self> {
         let find = |wanted: &[&str]| {
-            cells(line).position(|cell| wanted.iter().any(|name| cell.eq_ignore_ascii_case(name)))
+            cells.iter().position(|cell| wanted.iter().any(|name| cell.eq_ignore_ascii_case(name)))
         };
         Some(Self { x: find(&["x"])?, y: find(&["y"])?, name: find(&["name", "id", "node"]) })
     }
 
-    fn place(&self, line: &str, number: usize) -> Result<Place, String> {
-        let cell = |column: usize| cells(line).nth(column).unwrap_or_default();
+    fn place(&self, cells: &StringRecord, number: usize) -> Result<Place, String> {
+        let cell = |column: usize| cells.get(column).unwrap_or_default();
         let read = |column: usize| coordinate(cell(column), || number);
         let name = self.name.map(cell).filter(|name| !name.is_empty()).map(str::to_owned);
         Ok(Place { name, position: [read(self.x)?, read(self.y)?] })
     }
 }
 
-fn cells(line: &str) -> impl Iterator<Item = &str> {
-    line.split(',').map(|cell| cell.trim().trim_matches('"'))
+/// Line by line, because numbers of lines are for messages, and positions need no cell of several lines.
+fn cells(line: &str) -> StringRecord {
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .trim(Trim::All)
+        .buffer_capacity(line.len())
+        .from_reader(line.as_bytes());
+    reader.records().next().and_then(Result::ok).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -64,6 +72,8 @@ mod tests {
         let named = nodes("# survey\r\nName,Y,X\r\n\r\n\"a\",1,2\r\nb,3,4\r\n").unwrap();
         assert_eq!(named[0], Place { name: Some("a".to_owned()), position: [2.0, 1.0] });
         assert_eq!(named[1], Place { name: Some("b".to_owned()), position: [4.0, 3.0] });
+        let quoted = nodes("x,y,name\n5,6,\"north, \"\"old\"\" tower\"\n").unwrap();
+        assert_eq!(quoted[0], Place { name: Some("north, \"old\" tower".to_owned()), position: [5.0, 6.0] });
     }
 
     #[test]
