@@ -17,8 +17,11 @@ pub(crate) fn check(
     let mut checked = Ok(());
     for file in &args.files {
         match check_one(file, extensions) {
-            Ok(()) if verbosity.quiet => {}
-            Ok(()) => output::line(format_args!("{}: no problems", file.display()))?,
+            Ok(_) if verbosity.quiet => {}
+            Ok(contents) if verbosity.verbose > 0 => {
+                output::line(format_args!("{}: no problems: {contents}", file.display()))?;
+            }
+            Ok(_) => output::line(format_args!("{}: no problems", file.display()))?,
             Err(problems) => {
                 diagnostics::print(&problems);
                 checked = Err(CommandError::Reported);
@@ -28,11 +31,24 @@ pub(crate) fn check(
     checked
 }
 
-fn check_one(file: &Path, extensions: &Extensions) -> Result<(), Problems> {
+/// What the file contains, if it has no problems.
+fn check_one(file: &Path, extensions: &Extensions) -> Result<String, Problems> {
     let source = input::source(file)?;
     let scenario = Scenario::load_with(&source, &[], extensions)?;
+    let mut contents = contents(&scenario);
     if scenario.sweep.is_some() {
-        multihop_sim::sweep::Plan::new_with(&source, &[], extensions)?;
+        let plan = multihop_sim::sweep::Plan::new_with(&source, &[], extensions)?;
+        contents += &format!(", {}", counted(plan.runs(), "run"));
     }
-    Ok(())
+    Ok(contents)
+}
+
+/// How large a scenario is.
+pub(crate) fn contents(scenario: &Scenario) -> String {
+    let nodes = counted(scenario.topology.nodes(), "node");
+    format!("{nodes}, {}, {} s", counted(scenario.flows.len(), "flow"), scenario.duration.as_secs_f64())
+}
+
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

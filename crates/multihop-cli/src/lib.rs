@@ -3,6 +3,7 @@
 //! It is a library so that the Python package can provide the same command.
 
 mod args;
+mod bars;
 mod check;
 mod diagnostics;
 #[cfg(target_os = "linux")]
@@ -104,7 +105,7 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
         Command::Sweep(args) => sweep::sweep(&args, verbosity, extensions),
         Command::Check(args) => check::check(&args, verbosity, extensions),
         Command::View(args) => view::view(&args, verbosity, extensions),
-        Command::Motion(args) => motion::motion(&args, extensions),
+        Command::Motion(args) => motion::motion(&args, verbosity, extensions),
         Command::Send(args) => net::send(&args, verbosity, extensions),
         Command::Recv(args) => net::recv(&args, verbosity, extensions),
         Command::Perf(args) => net::perf(&args, verbosity, extensions),

@@ -8,12 +8,21 @@ use multihop_scenario::{Extensions, Scenario};
 use multihop_sim::motion::{Format, Motion};
 
 use crate::args::{MotionArgs, MotionFormat};
+use crate::check::contents;
+use crate::terminal::Verbosity;
 use crate::{CommandError, input, output};
 
 /// Writes the movement of a scenario's nodes.
-pub(crate) fn motion(args: &MotionArgs, extensions: &Extensions) -> Result<(), CommandError> {
+pub(crate) fn motion(
+    args: &MotionArgs,
+    verbosity: Verbosity,
+    extensions: &Extensions,
+) -> Result<(), CommandError> {
     let source = input::source(&args.file)?;
     let scenario = Scenario::load_with(&source, &args.overrides(), extensions)?;
+    if verbosity.verbose > 0 {
+        eprintln!("{}: {}", args.file.display(), contents(&scenario));
+    }
     let motion = Motion::of(&scenario).map_err(anyhow::Error::from)?;
     let format = match args.format {
         MotionFormat::Ns2 => Format::Ns2,
@@ -26,6 +35,9 @@ pub(crate) fn motion(args: &MotionArgs, extensions: &Extensions) -> Result<(), C
             let written = write(motion, format, out);
             written.with_context(|| format!("cannot write {}", path.display()))?;
             file.keep()?;
+            if verbosity.verbose > 0 {
+                eprintln!("wrote {}", path.display());
+            }
         }
         None => write(motion, format, BufWriter::new(io::stdout().lock()))
             .context("cannot write to standard output")?,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use multihop_sim::Progress;
 
+use crate::bars::bars;
 use crate::terminal::Verbosity;
 
 /// Shows the finished share of the work, on standard error.
@@ -71,7 +72,7 @@ impl Drop for ProgressDisplay {
 
 fn bar(what: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} [{bar:30}] {prefix}{percent}%, {eta} left");
-    let bar = ProgressBar::new(1000).with_message(what.to_owned());
+    let bar = bars().add(ProgressBar::new(1000).with_message(what.to_owned()));
     bar.set_style(style.expect("the template is valid").progress_chars("=> "));
     bar
 }

@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::Context;
-use indicatif::MultiProgress;
 use multihop_net::code::{Code, redeem};
 use multihop_net::files::{self, Options, Served, Target, Watcher};
 use multihop_net::{Token, TpaListener, TpaStream, reachable_at};
@@ -16,6 +15,7 @@ use serde_json::json;
 use super::args::{FILES, RecvArgs};
 use super::meter::{Form, Meter, event, failed, members, sentence};
 use super::{announce, host, open, run, settings};
+use crate::bars::bars;
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
@@ -76,7 +76,7 @@ pub(crate) fn recv(
 }
 
 async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &TpaListener) -> Result<(), CommandError> {
-    let bars = MultiProgress::new();
+    let bars = bars();
     let form = Form::of(&args.transfer, verbosity);
     let begin = |from: SocketAddr| -> Watcher {
         let mut meter = Meter::new(&bars, form, from.to_string());
@@ -107,7 +107,7 @@ async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &TpaListener) -
 /// Receives over this connection only.
 async fn one(args: &RecvArgs, verbosity: Verbosity, stream: TpaStream) -> Result<(), CommandError> {
     let (form, from) = (Form::of(&args.transfer, verbosity), stream.peer_addr().to_string());
-    let mut meter = Meter::new(&MultiProgress::new(), form, from.clone());
+    let mut meter = Meter::new(&bars(), form, from.clone());
     let into_stream = args.to == Path::new("-");
     let target = if into_stream {
         Target::Stream(Box::new(tokio::io::stdout()))

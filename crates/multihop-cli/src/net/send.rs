@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use indicatif::MultiProgress;
 use multihop_net::code::{Ended, Offer};
 use multihop_net::files::{self, Options, Sources};
 use multihop_net::tunnel::{Address, Host};
@@ -18,6 +17,7 @@ use tokio::time::timeout;
 use super::args::{CODES, SendArgs, files_at};
 use super::meter::{Form, Meter, event, failed};
 use super::{first, host, run, settings};
+use crate::bars::bars;
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
@@ -151,7 +151,7 @@ async fn transfer(
 ) -> Result<Option<String>, files::Error> {
     let (form, peer) = (Form::of(&args.transfer, verbosity), stream.peer_addr().to_string());
     let options = Options { patience: args.transfer.patience, ..Options::default() };
-    let mut meter = Meter::new(&MultiProgress::new(), form, peer.clone());
+    let mut meter = Meter::new(&bars(), form, peer.clone());
     let mut stream = AbortUnlessDone { stream, is_done: false };
     let sent = files::send(&mut stream.stream, sources, options, &mut |progress| meter.show(progress)).await;
     stream.is_done = sent.is_ok();

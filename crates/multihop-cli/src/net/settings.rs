@@ -29,8 +29,11 @@ pub(super) fn connecting(
     usual: Usual<'_>,
     extensions: &Extensions,
 ) -> Result<Config, CommandError> {
-    let security = security(args, End::Connecting)?
-        .ok_or_else(|| CommandError::Usage("no security mode: pass --token, --key or --plain".to_owned()))?;
+    let security = security(args, End::Connecting)?.ok_or_else(|| {
+        CommandError::Usage(
+            "no security mode: pass --token, --key or --plain; a listening end prints its token".to_owned(),
+        )
+    })?;
     config(args, usual, extensions, security)
 }
 

@@ -1,5 +1,6 @@
 //! `multihop tunnel`.
 
+use std::fmt::Arguments;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub(crate) fn tunnel(
         (Some(address), _) => run(verbosity, async {
             let say = |line: String| output::line(format_args!("{line}"));
             let listener = listen(address, &args.net, &usual(), extensions, say).await?;
-            let interface = interface(args, "this gateway")?;
+            let interface = interface(args, verbosity, "this gateway")?;
             let served = tunnel::gateway(&listener, args.allow.clone(), interface).await;
             Ok(served.context("cannot accept connections any more")?)
         }),
@@ -37,7 +38,8 @@ pub(crate) fn tunnel(
                     eprintln!("--fallback-tcp: connections are unprotected if {at} does not answer");
                 }
                 tunnel::raise_limit_of_descriptors();
-                Ok(enter(args, Dialer::new(gateway, at, config, args.fallback_tcp), at).await?)
+                let dialer = Dialer::new(gateway, at, config, args.fallback_tcp);
+                Ok(enter(args, verbosity, dialer, at).await?)
             })
         }
         (None, None) => unreachable!("clap requires one of them"),
@@ -45,26 +47,36 @@ pub(crate) fn tunnel(
 }
 
 /// Creates the TUN interface, if one is wanted.
-fn interface(args: &TunnelArgs, other: &str) -> anyhow::Result<Option<Interface>> {
+fn interface(args: &TunnelArgs, verbosity: Verbosity, other: &str) -> anyhow::Result<Option<Interface>> {
     let Some(net) = args.tun else { return Ok(None) };
     let interface = Interface::open(net)
         .with_context(|| format!("cannot create a TUN interface with the address {net}"))?;
-    output::line(format_args!("{}: {net} -> IP via {other}", interface.name()))?;
+    say(verbosity, format_args!("{}: {net} -> IP via {other}", interface.name()))?;
     Ok(Some(interface))
 }
 
+/// Prints where the tunnel begins, unless the user wants to know nothing.
+fn say(verbosity: Verbosity, line: Arguments<'_>) -> anyhow::Result<()> {
+    if verbosity.quiet { Ok(()) } else { output::line(line) }
+}
+
 /// Opens and serves every local port, and the interface.
-async fn enter(args: &TunnelArgs, dialer: Arc<Dialer>, gateway: SocketAddr) -> anyhow::Result<()> {
+async fn enter(
+    args: &TunnelArgs,
+    verbosity: Verbosity,
+    dialer: Arc<Dialer>,
+    gateway: SocketAddr,
+) -> anyhow::Result<()> {
     let mut entrances: JoinSet<io::Result<()>> = JoinSet::new();
     for entrance in &args.forward {
-        let listener = open(entrance.local, &format!("{} via {gateway}", entrance.target)).await?;
+        let listener = open(entrance.local, verbosity, &format!("{} via {gateway}", entrance.target)).await?;
         entrances.spawn(tunnel::forward(listener, entrance.target.clone(), dialer.clone()));
     }
     for local in &args.socks {
-        let listener = open(*local, &format!("SOCKS5 via {gateway}")).await?;
+        let listener = open(*local, verbosity, &format!("SOCKS5 via {gateway}")).await?;
         entrances.spawn(tunnel::socks(listener, dialer.clone()));
     }
-    if let Some(interface) = interface(args, &gateway.to_string())? {
+    if let Some(interface) = interface(args, verbosity, &gateway.to_string())? {
         entrances.spawn(tunnel::packets(interface, dialer));
     }
     while let Some(ended) = entrances.join_next().await {
@@ -80,12 +92,12 @@ fn usual() -> [(&'static str, String); 3] {
         .map(|(key, value)| (key, value.to_owned()))
 }
 
-async fn open(local: SocketAddr, what: &str) -> anyhow::Result<TcpListener> {
+async fn open(local: SocketAddr, verbosity: Verbosity, what: &str) -> anyhow::Result<TcpListener> {
     let listener = TcpListener::bind(local).await.with_context(|| format!("cannot listen on {local}"))?;
     let local = listener.local_addr().unwrap_or(local);
     if !local.ip().is_loopback() {
         eprintln!("{local}: not a loopback address, so every host that reaches it can use the tunnel");
     }
-    output::line(format_args!("{local} -> {what}"))?;
+    say(verbosity, format_args!("{local} -> {what}"))?;
     Ok(listener)
 }

@@ -10,6 +10,16 @@ fn a_good_file() {
 }
 
 #[test]
+fn with_verbose_it_says_what_the_file_contains() {
+    let swept = format!("{SHORT}[sweep]\n\"mac.queue\" = [5, 6, 7]\n");
+    let folder = Folder::new("contents").with("a.toml", SHORT).with("b.toml", &swept);
+    let output = multihop(&folder, &["check", "-v", "a.toml", "b.toml"]);
+    let runs =
+        "a.toml: no problems: 2 nodes, 1 flow, 2 s\nb.toml: no problems: 2 nodes, 1 flow, 2 s, 3 runs\n";
+    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, runs, ""));
+}
+
+#[test]
 fn a_bad_file_names_every_place() {
     let text = SHORT.replace("hops = 1", "hops = \"one\"").replace("newreno", "newrenno");
     let folder = Folder::new("bad").with("a.toml", &text);

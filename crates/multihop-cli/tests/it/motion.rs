@@ -27,6 +27,14 @@ fn frames(animation: &str) -> Vec<[f64; 4]> {
 }
 
 #[test]
+fn with_verbose_it_says_what_it_has_read_and_written() {
+    let folder = Folder::new("verbose").with("a.toml", WAYPOINT);
+    let output = multihop(&folder, &["motion", "a.toml", "--format", "ns2", "--out", "a.ns_movements", "-v"]);
+    let said = "a.toml: 5 nodes, 1 flow, 60 s\nwrote a.ns_movements\n";
+    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, "", said));
+}
+
+#[test]
 fn an_exported_movement_equals_the_original() {
     let folder = Folder::new("round-trip").with("a.toml", WAYPOINT);
     let animation = |file: &str, set: &str| {

@@ -103,6 +103,32 @@ fn curl_fetches_a_larger_file_though_the_path_is_cut_for_long() {
 }
 
 #[test]
+fn a_quiet_near_end_says_nothing_and_works() {
+    let folder = Folder::new("quiet");
+    let target = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut gateway = Running::new(
+        &folder,
+        &["tunnel", "--listen", "127.0.0.1:0", "--allow", "localhost:*", "--plain", "-q"],
+    );
+    let to = gateway.address();
+    // A port that was free a moment ago.
+    let local = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let forward = format!("{local}:{}", target.local_addr().unwrap());
+    let mut near = Running::new(&folder, &["tunnel", &to, "--plain", "--forward", &forward, "--quiet"]);
+    let mut caller = None;
+    until(|| {
+        caller = TcpStream::connect(local).ok();
+        caller.is_some()
+    });
+    let (mut far, _) = target.accept().unwrap();
+    far.write_all(b"x").unwrap();
+    let mut byte = [0];
+    caller.unwrap().read_exact(&mut byte).unwrap();
+    near.interrupt();
+    assert_eq!(near.end(SOON).stdout, "");
+}
+
+#[test]
 fn a_key_stroke_is_echoed_soon() {
     let folder = Folder::new("echo");
     let target = TcpListener::bind("127.0.0.1:0").unwrap();
