@@ -8,6 +8,31 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypedDict
 
+class Emulation(TypedDict, total=False):
+    """How `multihop emulate` connects real programs to the network."""
+
+    back_pressure: bool
+    """Whether a node takes no packets from its programs while its interface queue is full, so that they
+    wait in the kernel, which drops what is too much. Default: False.
+    """
+
+    gateway: int | str
+    """A node whose interface is one of this machine, outside of any namespace of the emulation. Packets to
+    other networks go there.
+    """
+
+    gateway_interface: str
+    """Name of the gateway's interface on this machine. Default: mesh0."""
+
+    interface: Literal["tun", "tap"]
+    """Interface of each node: tun for IP packets, which the scenario's routing protocol routes; tap for
+    Ethernet frames, which reach neighbours only, so that kernels and their routing daemons route.
+    Default: tun.
+    """
+
+    mtu: int
+    """Longest IP packet on the radio, bytes. Wires to hosts carry 1500. Default: 1500."""
+
 class Energy(TypedDict, total=False):
     """Electrical powers of a radio, W; without this table no energy is reported."""
 
@@ -1037,6 +1062,9 @@ class Settings(TypedDict, total=False):
 
     duration: float
     """Simulated time, s."""
+
+    emulation: Emulation
+    """How `multihop emulate` connects real programs to the network."""
 
     energy: Energy
     """Electrical powers of a radio, W; without this table no energy is reported."""

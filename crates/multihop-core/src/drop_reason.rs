@@ -19,13 +19,15 @@ pub enum DropReason {
     Ttl,
     /// Timed out in a routing buffer, or was displaced from it by newer packets.
     BufferTimeout,
+    /// Too long for the next link, and not to be fragmented (real programs only).
+    TooBig,
     /// In transit when the run ended.
     End,
 }
 
 impl DropReason {
     /// Every reason, in the order of reports.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::RetryLimit,
         Self::QueueFull,
         Self::NoRoute,
@@ -34,6 +36,7 @@ impl DropReason {
         Self::ChannelError,
         Self::Ttl,
         Self::BufferTimeout,
+        Self::TooBig,
         Self::End,
     ];
 
@@ -48,6 +51,7 @@ impl DropReason {
             Self::ChannelError => "channel-error",
             Self::Ttl => "ttl",
             Self::BufferTimeout => "buffer-timeout",
+            Self::TooBig => "too-big",
             Self::End => "end",
         }
     }
@@ -63,6 +67,7 @@ impl DropReason {
             Self::ChannelError => "ERR",
             Self::Ttl => "TTL",
             Self::BufferTimeout => "TOUT",
+            Self::TooBig => "BIG",
             Self::End => "END",
         }
     }

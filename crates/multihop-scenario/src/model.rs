@@ -42,6 +42,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Real programs, which only an emulation runs.
     pub programs: Vec<Program>,
+    /// How they are connected to the network.
+    pub emulation: Emulation,
     /// Series to write.
     pub record: Option<Record>,
     /// Powers; without them no energy is reported.
@@ -337,6 +339,37 @@ pub struct Program {
     pub stop: Option<Duration>,
     /// Variables besides those of its parent: names and values.
     pub environment: Vec<(String, String)>,
+}
+
+/// How an emulation connects real programs to the network.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Emulation {
+    /// The interface of each node and host.
+    pub interface: Port,
+    /// Longest IP packet on the radio, bytes.
+    pub mtu: u16,
+    /// Whether a node takes no packets from its programs while its interface queue is full.
+    pub back_pressure: bool,
+    /// The way to other networks.
+    pub gateway: Option<Gateway>,
+}
+
+/// Kinds of interfaces.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Port {
+    /// For IP packets, which the simulated network routes.
+    Tun,
+    /// For Ethernet frames, which reach neighbours only.
+    Tap,
+}
+
+/// A node whose interface is one of the machine that emulates.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Gateway {
+    /// The node.
+    pub node: NodeId,
+    /// Name of the interface.
+    pub interface: String,
 }
 
 /// Time series to write.

@@ -1,5 +1,6 @@
 //! From the tables of a file to the checked [`Scenario`]: rules between several keys.
 
+mod emulation;
 mod expected;
 mod hosts;
 mod mobility;
@@ -48,6 +49,10 @@ pub(super) fn scenario(
     let places =
         nodes.as_ref().zip(hosts.as_ref()).map(|(nodes, hosts)| nodes.with_hosts(&table.host, hosts));
     let programs = places.as_ref().and_then(|p| programs::programs(&table.program, p, run.duration, faults));
+    let emulation = nodes.as_ref().zip(hosts.as_ref()).zip(routing.as_ref());
+    let emulation = emulation.and_then(|((n, hosts), routing)| {
+        emulation::emulation(&table.emulation.0, n, hosts, routing, faults)
+    });
     let fewest = if table.traffic.is_some() || !table.program.is_empty() { 0 } else { fewest };
     let mut flows = flows(&table.flow, fewest, places.as_ref(), run.duration, faults);
     if let Some(flows) = &flows {
@@ -81,6 +86,7 @@ pub(super) fn scenario(
         routing: routing?,
         flows: flows?,
         programs: programs?,
+        emulation: emulation?,
         record,
         energy: table.energy.as_ref().map(|Keyed(energy)| *energy),
         expected: expected.flatten(),

@@ -1,5 +1,6 @@
 //! The tables of a scenario file: keys, defaults, bounds, descriptions. Their meaning is in `check`.
 
+mod emulation;
 mod mobility;
 mod program;
 mod radio;
@@ -18,6 +19,7 @@ use super::model::{Energy, Record, Series};
 use super::read::settings::Keyed;
 use super::read::{Both, table};
 
+pub(super) use emulation::EmulationTable;
 pub(super) use mobility::{MobilityTable, RandomWalkTable, RandomWaypointTable, SpeedValue};
 pub(super) use program::ProgramTable;
 pub(super) use radio::{MacTable, RadioTable};
@@ -79,6 +81,8 @@ table! {
         traffic: Option<TrafficTable>,
         /// Real programs that `multihop emulate` runs; a simulation leaves them out.
         program: Vec<Keyed<ProgramTable>> = json!([]),
+        /// How `multihop emulate` connects real programs to the network.
+        emulation: Keyed<EmulationTable> = json!({}),
         /// Time series to write.
         record: Option<Keyed<Record>>,
         /// What `multihop sweep` varies.

@@ -1,7 +1,7 @@
 //! Real programs of an emulation.
 
 use multihop_core::{Duration, NodeId};
-use multihop_scenario::{Extensions, Scenario, Source};
+use multihop_scenario::{Extensions, Gateway, Port, Scenario, Source};
 
 use super::{load, refused};
 
@@ -44,5 +44,44 @@ fn problems_of_a_program() {
     assert_eq!(
         found(&format!("{PROGRAM}environment = [\"=x\"]\n")),
         "program.0.environment.0: found \"=x\", allowed: NAME=value"
+    );
+}
+
+#[test]
+fn an_emulation_has_tun_interfaces_unless_told_otherwise() {
+    let usual = load(&format!("{NO_FLOWS}{PROGRAM}")).emulation;
+    assert_eq!((usual.interface, usual.mtu, usual.back_pressure), (Port::Tun, 1500, false));
+    assert_eq!(usual.gateway, None);
+    let keys = "interface = \"tap\"\nmtu = 1400\nback_pressure = true\ngateway = 2\n";
+    let other = load(&format!("{NO_FLOWS}{PROGRAM}[emulation]\n{keys}")).emulation;
+    assert_eq!((other.interface, other.mtu, other.back_pressure), (Port::Tap, 1400, true));
+    assert_eq!(other.gateway, Some(Gateway { node: NodeId(2), interface: "mesh0".to_owned() }));
+}
+
+#[test]
+fn problems_of_an_emulation() {
+    let found = |emulation: &str| {
+        let text = format!("{NO_FLOWS}{PROGRAM}{emulation}");
+        refused(&text).split_once(": ").unwrap().1.to_owned()
+    };
+    assert_eq!(
+        found("[emulation]\ninterface = \"tab\"\n"),
+        "emulation.interface: found \"tab\", allowed: \"tun\", \"tap\", did you mean \"tap\"?"
+    );
+    let small = "emulation.mtu: found 576, allowed: a whole number from 1280 to 2296";
+    assert_eq!(found("[emulation]\nmtu = 576\n"), small);
+    assert_eq!(found("[emulation]\ngateway = 5\n"), "emulation.gateway: found 5, allowed: 0 to 4");
+    assert_eq!(
+        found("[emulation]\ngateway = 4\ngateway_interface = \"a/b\"\n"),
+        "emulation.gateway_interface: found \"a/b\", allowed: up to 15 of the letters a to z, A to Z, 0 to 9, -, _ and ."
+    );
+    let tap = "[emulation]\ninterface = \"tap\"\n";
+    assert_eq!(
+        found(&format!("{tap}[routing]\nprotocol = \"aodv\"\n")),
+        "routing.protocol: found \"aodv\", allowed with emulation.interface = \"tap\", where kernels route: \"static\""
+    );
+    assert_eq!(
+        found(&format!("{tap}[[host]]\ngateway = 4\n")),
+        "host: found 1 hosts, allowed with emulation.interface = \"tap\": none"
     );
 }

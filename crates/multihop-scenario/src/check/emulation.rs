@@ -1,0 +1,52 @@
+//! `[emulation]`.
+
+use super::Nodes;
+use crate::document::Fault;
+use crate::faults::Faults;
+use crate::model::{Emulation, Gateway, Host, Port, Routing, RoutingProtocol};
+use crate::tables::EmulationTable;
+
+/// How real programs are connected; `nodes` are those of the topology.
+pub(super) fn emulation(
+    table: &EmulationTable,
+    nodes: &Nodes<'_>,
+    hosts: &[Host],
+    routing: &Routing,
+    faults: &mut Faults<'_>,
+) -> Option<Emulation> {
+    if table.interface == Port::Tap {
+        if !hosts.is_empty() {
+            let message =
+                format!("found {} hosts, allowed with emulation.interface = \"tap\": none", hosts.len());
+            faults.push(Fault::at_key("host", message));
+        }
+        if !matches!(routing.protocol, RoutingProtocol::Static { .. }) {
+            let found = routing.protocol.name();
+            let message = format!(
+                "found {found:?}, allowed with emulation.interface = \"tap\", where kernels route: \"static\""
+            );
+            faults.push(Fault::at_key("routing.protocol", message));
+        }
+    }
+    let gateway = match &table.gateway {
+        Some(node) => Some(Gateway {
+            node: nodes.find(node, "emulation.gateway", faults)?,
+            interface: interface(&table.gateway_interface, faults)?,
+        }),
+        None => None,
+    };
+    let EmulationTable { interface, mtu, back_pressure, .. } = *table;
+    Some(Emulation { interface, mtu, back_pressure, gateway })
+}
+
+/// A name that Linux takes.
+fn interface(name: &str, faults: &mut Faults<'_>) -> Option<String> {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if name.bytes().all(is_allowed) && !matches!(name, "." | "..") {
+        return Some(name.to_owned());
+    }
+    let message =
+        format!("found {name:?}, allowed: up to 15 of the letters a to z, A to Z, 0 to 9, -, _ and .");
+    faults.push(Fault::at_key("emulation.gateway_interface", message));
+    None
+}
