@@ -12,7 +12,7 @@ pub mod motion;
 mod observe;
 mod oracle;
 pub mod packet;
-mod real_packet;
+mod real;
 mod record;
 pub mod results;
 mod run;

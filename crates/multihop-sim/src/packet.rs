@@ -9,9 +9,9 @@ use multihop_transport::connection::{Datagram, Message, Segment};
 use multihop_wire::dsr::SourceRoute;
 use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, tcp, tpa, udp};
 
-use crate::real_packet::RealPacket;
+use crate::real::{EthernetFrame, RealPacket};
 
-/// An IP packet or an ARP message.
+/// An IP packet, an ARP message, or an Ethernet frame of a real kernel.
 #[derive(Clone, Debug)]
 pub struct Packet {
     /// Unique number of the packet.
@@ -74,6 +74,8 @@ pub enum Body {
     Unreachable(Box<Packet>),
     /// A packet of a real program, in an emulation.
     Real(RealPacket),
+    /// An Ethernet frame of a real kernel, in an emulation.
+    Ethernet(EthernetFrame),
     /// Address resolution.
     Arp(Arp),
 }
@@ -117,16 +119,23 @@ impl Body {
             Self::Tpa(segment) => Some(Segment::Tpa(segment)),
             Self::Udp(datagram) => Some(Segment::Datagram(datagram)),
             Self::Custom { message, .. } => Some(Segment::Custom(message)),
-            Self::Routing { .. } | Self::Unreachable(_) | Self::Real(_) | Self::Arp(_) => None,
+            Self::Routing { .. }
+            | Self::Unreachable(_)
+            | Self::Real(_)
+            | Self::Ethernet(_)
+            | Self::Arp(_) => None,
         }
     }
 }
 
 impl Packet {
-    /// Bytes from the IP header on (of the ARP message, for ARP).
+    /// Bytes from the IP header on; of the ARP message, for ARP; of its payload, for an Ethernet frame.
     pub fn bytes(&self) -> u32 {
         let carried = match &self.body {
             Body::Arp(_) => return ARP_BYTES,
+            Body::Ethernet(frame) => {
+                return u32::try_from(frame.payload().len()).expect("frames are below 64 KiB");
+            }
             Body::Tcp(segment) => segment.header_len() + segment.payload.len(),
             Body::Tpa(segment) => udp::Datagram::HEADER_LEN + segment.wire_len(tpa::Framing::Udp),
             Body::Udp(datagram) => udp::Datagram::HEADER_LEN + datagram.size as usize,
@@ -146,7 +155,11 @@ impl Packet {
             Body::Tpa(segment) => segment.destination,
             Body::Udp(datagram) => datagram.port,
             Body::Custom { flow, .. } => return Some(*flow),
-            Body::Routing { .. } | Body::Unreachable(_) | Body::Real(_) | Body::Arp(_) => return None,
+            Body::Routing { .. }
+            | Body::Unreachable(_)
+            | Body::Real(_)
+            | Body::Ethernet(_)
+            | Body::Arp(_) => return None,
         };
         Some(FlowId(u32::from(port.checked_sub(FIRST_PORT)?)))
     }
@@ -175,8 +188,10 @@ impl Packet {
             Body::Custom { flow, message } => {
                 (port_of(*flow), port_of(*flow), SegmentId::Custom(start_of(&message.header)))
             }
-            Body::Real(packet) => return packet.quoted().lost_segment(),
-            Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => (0, 0, SegmentId::Other),
+            Body::Real(_) => return self.quoted().lost_segment(),
+            Body::Routing { .. } | Body::Unreachable(_) | Body::Ethernet(_) | Body::Arp(_) => {
+                (0, 0, SegmentId::Other)
+            }
         };
         LostSegment { source, destination, segment }
     }
@@ -192,8 +207,13 @@ impl Packet {
             Body::Custom { flow, message } => {
                 quoted(PROTOCOL_EXPERIMENT, with_ports(port_of(*flow), &message.header))
             }
-            Body::Real(packet) => packet.quoted(),
-            Body::Routing { .. } | Body::Unreachable(_) | Body::Arp(_) => quoted(0, [0; 20]),
+            Body::Real(packet) => {
+                let (protocol, transport) = packet.transport();
+                quoted(protocol, transport)
+            }
+            Body::Routing { .. } | Body::Unreachable(_) | Body::Ethernet(_) | Body::Arp(_) => {
+                quoted(0, [0; 20])
+            }
         }
     }
 }

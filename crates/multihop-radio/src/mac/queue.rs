@@ -23,15 +23,28 @@ impl Queue {
 
     /// Queues a packet; returns the one that is dropped if the queue is full.
     pub fn push(&mut self, out: Outgoing) -> Option<Outgoing> {
+        let limit = self.limit();
         match self.kind {
             QueueKind::Single if out.urgent => {
                 self.packets.push_front(out);
                 if self.packets.len() >= self.length { self.packets.pop_back() } else { None }
             }
-            // One less than the nominal length: ns-2 drops the packet that would fill the queue.
-            QueueKind::Single => push_back(&mut self.packets, self.length - 1, out),
             QueueKind::ByPriority if out.urgent => push_back(&mut self.urgent, self.length, out),
-            QueueKind::ByPriority => push_back(&mut self.packets, self.length, out),
+            QueueKind::Single | QueueKind::ByPriority => push_back(&mut self.packets, limit, out),
+        }
+    }
+
+    /// How many more packets fit that are not urgent.
+    pub fn room(&self) -> usize {
+        self.limit().saturating_sub(self.packets.len())
+    }
+
+    /// The most packets that wait without being urgent.
+    fn limit(&self) -> usize {
+        match self.kind {
+            // One less than the nominal length: ns-2 drops the packet that would fill the queue.
+            QueueKind::Single => self.length - 1,
+            QueueKind::ByPriority => self.length,
         }
     }
 

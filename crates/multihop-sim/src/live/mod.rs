@@ -7,14 +7,14 @@ mod replay;
 use std::io;
 
 use multihop_core::{Instant, NodeId};
-use multihop_scenario::{App, Problems, Scenario, Source, canonical};
+use multihop_scenario::{App, Port, Problems, Scenario, Source, canonical};
 use multihop_wire::ParseError;
 
 pub use self::recording::Recording;
 pub use self::replay::replay;
 use crate::fingerprint::Fingerprint;
 use crate::observe::Outputs;
-pub use crate::real_packet::RealPacket;
+pub use crate::real::{EthernetFrame, RealPacket};
 use crate::results::RunResult;
 use crate::run::{RunError, observer, wall_clock};
 use crate::world::World;
@@ -72,19 +72,31 @@ impl<'a> Live<'a> {
         self.world.run_until(end);
     }
 
-    /// A packet of a program at `node` enters now. Packets that are not IPv4 are refused.
+    /// A packet of a program at `node` enters now: an IP packet, or with TAP interfaces an Ethernet frame. Others are
+    /// refused.
     ///
     /// # Panics
     ///
     /// If there is no such node or host.
     pub fn enter(&mut self, node: NodeId, bytes: &[u8]) -> Result<(), EntryError> {
         assert!(node.index() < stations(self.scenario), "no node or host {node}");
-        let packet = RealPacket::parse(bytes)?;
+        let entered = match self.scenario.emulation.interface {
+            Port::Tun => Entered::Packet(RealPacket::parse(bytes)?),
+            Port::Tap => Entered::Frame(EthernetFrame::parse(node, bytes)?),
+        };
         if let Some(recording) = &mut self.recording {
             recording.entered(self.world.now(), node, bytes)?;
         }
-        self.world.enter(node, packet);
+        match entered {
+            Entered::Packet(packet) => self.world.enter(node, packet),
+            Entered::Frame(frame) => self.world.enter_ethernet(node, frame),
+        }
         Ok(())
+    }
+
+    /// Whether the interface queue of `node`, or the wire of a host, has room for another packet.
+    pub fn has_room(&self, node: NodeId) -> bool {
+        self.world.has_room(node)
     }
 
     /// The next packet that has left the network.
@@ -108,10 +120,16 @@ impl<'a> Live<'a> {
     }
 }
 
+/// What was read from an interface.
+enum Entered {
+    Packet(RealPacket),
+    Frame(EthernetFrame),
+}
+
 /// Why a packet did not enter.
 #[derive(Debug, thiserror::Error)]
 pub enum EntryError {
-    /// It is no IPv4 packet, or too long.
+    /// It is no packet of this kind, or too long.
     #[error("not a packet that the network carries: {0}")]
     Packet(#[from] ParseError),
     /// It could not be recorded.

@@ -74,12 +74,18 @@ fn dot11_frame(sent: &Transmission, packets: &Pool) -> dot11::Frame {
         FrameKind::Data => dot11::Frame::Data(dot11::Data {
             retry: frame.retry,
             duration,
-            receiver,
+            receiver: group(frame.body, packets).unwrap_or(receiver),
             transmitter: mac(frame.from),
             sequence: frame.sequence,
             body: body(frame.from, frame.body, packets),
         }),
     }
+}
+
+/// The address of the group to which a real kernel sends.
+fn group(handle: PacketHandle, packets: &Pool) -> Option<[u8; 6]> {
+    let Body::Ethernet(frame) = &packets.get(handle).body else { return None };
+    Some(frame.destination_mac())
 }
 
 /// LLC/SNAP and the packet.
@@ -92,13 +98,19 @@ fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
         arp_packet(from, packet.destination, message).emit(&mut out);
         return out;
     }
-    dot11::Snap { ethertype: ipv4::ETHERTYPE }.emit(&mut out);
+    if let Body::Ethernet(frame) = &packet.body {
+        dot11::Snap { ethertype: frame.ethertype() }.emit(&mut out);
+        out.extend_from_slice(frame.payload());
+        return out;
+    }
     if let Body::Real(real) = &packet.body {
-        let route = dsr_header(packet, real.protocol());
+        dot11::Snap { ethertype: real.ethertype() }.emit(&mut out);
+        let route = dsr_header(packet, real.next_header());
         let inserted = route.as_deref().map(|bytes| (dsr::PROTOCOL, bytes));
         out.extend(real.with_header(packet.ttl, inserted));
         return out;
     }
+    dot11::Snap { ethertype: ipv4::ETHERTYPE }.emit(&mut out);
     let (protocol, carried) = carried(packet);
     let header = ipv4::Header {
         tos: 0,
@@ -170,7 +182,7 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
             message.data.emit(&mut out);
             (PROTOCOL_EXPERIMENT, out)
         }
-        Body::Real(_) => unreachable!("written with its own header"),
+        Body::Real(_) | Body::Ethernet(_) => unreachable!("written with its own header"),
         Body::Arp(_) => unreachable!("ARP is not carried by IP"),
     }
 }

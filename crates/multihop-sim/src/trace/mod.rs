@@ -95,6 +95,7 @@ impl std::fmt::Display for Number<'_> {
             | Body::Routing { .. }
             | Body::Unreachable(_)
             | Body::Real(_)
+            | Body::Ethernet(_)
             | Body::Arp(_) => f.write_str("-"),
         }
     }
@@ -121,6 +122,7 @@ pub(crate) fn kind(packet: &Packet) -> &'static str {
         Body::Routing { message, .. } => message.kind(),
         Body::Unreachable(_) => "icmp",
         Body::Real(_) => "real",
+        Body::Ethernet(_) => "ethernet",
         Body::Arp(Arp::Request) => "arp-request",
         Body::Arp(Arp::Reply) => "arp-reply",
     }

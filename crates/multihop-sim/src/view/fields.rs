@@ -29,7 +29,7 @@ pub(super) fn fields(packet: &Packet) -> Fields {
         Body::Custom { message, .. } => fields.push(("data", bytes(message.data.len()))),
         Body::Routing { message, .. } => fields.push(("message", message.kind().to_owned())),
         Body::Unreachable(lost) => fields.push(("about packet", lost.uid.to_string())),
-        Body::Real(_) | Body::Arp(_) => {}
+        Body::Real(_) | Body::Ethernet(_) | Body::Arp(_) => {}
     }
     fields
 }

@@ -146,6 +146,14 @@ impl Agenda {
         self.passages.queue.pop_front_if(|passage| passage.key == key)
     }
 
+    /// How many packets are between IP and the MAC of a node, on their way down.
+    pub(super) fn packets_down(&self, node: NodeId) -> usize {
+        let is_down = |passage: &&Passage| {
+            passage.key.node() == node && matches!(passage.direction, Direction::Down { .. })
+        };
+        self.passages.queue.iter().filter(is_down).count()
+    }
+
     /// Packets between IP and MAC at each node, in the order of nodes.
     pub(super) fn take_passages(&mut self) -> impl Iterator<Item = (NodeId, PacketHandle)> + use<> {
         let mut queue = std::mem::take(&mut self.passages.queue);

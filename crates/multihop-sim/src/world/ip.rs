@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use multihop_core::{DropReason, NodeId, Notice};
+use multihop_core::{DropReason, Instant, NodeId, Notice};
 use multihop_radio::frame::{BROADCAST, Outgoing, PacketHandle};
 use multihop_routing::agent::{Input, NO_FLOW, Output, Overheard, Routable, RouteChanges, Ticket};
 use multihop_routing::message::Message;
@@ -59,10 +59,16 @@ impl Ip {
         self.route(context, node, None, packet);
     }
 
-    /// Sends a packet that originates at this node to every neighbour.
-    pub(super) fn broadcast(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
+    /// Sends a packet that originates at this node to a neighbour, or to every one ([`BROADCAST`]).
+    pub(super) fn send_to_neighbour(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        neighbour: NodeId,
+        packet: PacketHandle,
+    ) {
         context.note_sent(node, packet);
-        self.links.pass_down(context, node, BROADCAST, packet);
+        self.links.pass_down(context, node, neighbour, packet);
     }
 
     /// Receives a packet from a neighbour, or from the other end of a wire.
@@ -148,11 +154,14 @@ impl Ip {
         let lost = context.packets.get(packet);
         let next_hop = next_hop.addr();
         let input = match &lost.body {
+            Body::Real(real) if real.is_for_neighbours() => {
+                return give_up(context, node, packet, reason);
+            }
             Body::Real(_) if matches!(self.router, Router::Fixed(_)) && reason == DropReason::Arp => {
                 return give_up(context, node, packet, reason);
             }
             _ if matches!(self.router, Router::Fixed(_)) => None,
-            Body::Arp(_) => None,
+            Body::Arp(_) | Body::Ethernet(_) => None,
             Body::Routing { message, .. } => Some(Input::MessageLost { next_hop, message: message.clone() }),
             _ => {
                 let quoted = Some(lost.quoted());
@@ -172,6 +181,11 @@ impl Ip {
             agent.handle_timeout(context.now);
             self.drain_router(context, node);
         }
+    }
+
+    /// Whether a host can send a packet.
+    pub(super) fn wire_has_room(&self, now: Instant, host: NodeId) -> bool {
+        self.wires.has_room(now, host)
     }
 
     pub(super) fn handle_wire(&mut self, context: &mut Context<'_>, wire: u32) {
@@ -203,7 +217,7 @@ impl Ip {
         let next_hop = next_hop.addr();
         for Outgoing { packet, .. } in queued {
             let input = match &context.packets.get(packet).body {
-                Body::Arp(_) => {
+                Body::Arp(_) | Body::Ethernet(_) => {
                     context.drop_packet(node, packet, DropReason::RetryLimit);
                     continue;
                 }
@@ -365,7 +379,7 @@ impl Taps for Ip {
     fn overhear(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
         let packet = context.packets.get(packet);
         let overheard = match &packet.body {
-            Body::Arp(_) => return,
+            Body::Arp(_) | Body::Ethernet(_) => return,
             Body::Routing { message, .. } => Overheard::Message(message.clone()),
             _ => Overheard::Data {
                 source: packet.source.addr(),

@@ -42,7 +42,7 @@ use self::wires::Wires;
 use crate::engine::{Key, Rank};
 use crate::observe::Observer;
 use crate::packet::Body;
-use crate::real_packet::Trouble;
+use crate::real::Trouble;
 use multihop_scenario::{Layout, Scenario};
 
 /// All state of one run.
@@ -216,6 +216,7 @@ impl<'a> World<'a> {
                 Body::Arp(arp) => ip.receive_arp(context, node, from, arp, packet),
                 Body::Routing { .. } => ip.receive_message(context, node, from, packet),
                 Body::Real(_) => ip.receive_real(context, node, from, packet),
+                Body::Ethernet(_) => context.receive_ethernet(node, packet),
                 _ => ip.receive(context, node, from, packet),
             },
             Direction::Down { next_hop } => {

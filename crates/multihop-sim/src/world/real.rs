@@ -1,15 +1,16 @@
 //! Packets of real programs: their entry into the simulated network, their forwarding, and their exit.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use multihop_core::{DropReason, Instant, NodeId};
 use multihop_radio::frame::{BROADCAST, PacketHandle};
 
 use super::World;
+use super::agenda::Direction;
 use super::context::Context;
 use super::ip::Ip;
 use crate::packet::Body;
-use crate::real_packet::{RealPacket, Trouble};
+use crate::real::{EthernetFrame, RealPacket, Trouble};
 
 /// A packet that leaves the simulated network.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,8 +39,8 @@ impl World<'_> {
     /// A packet of a program at `node` enters now.
     pub(crate) fn enter(&mut self, node: NodeId, packet: RealPacket) {
         let Self { context, ip, .. } = self;
-        let destination = destination(context, &packet);
-        let ttl = packet.ttl();
+        let destination = destination(context, node, &packet);
+        let (ttl, is_for_neighbours) = (packet.ttl(), packet.is_for_neighbours());
         let handle = context.packet(node, destination.unwrap_or(node), Body::Real(packet));
         context.packets.get_mut(handle).ttl = ttl;
         match destination {
@@ -48,17 +49,44 @@ impl World<'_> {
                 ip.tell_program(context, node, handle, Trouble::Unreachable);
                 context.packets.release(handle);
             }
-            Some(BROADCAST) if context.scenario.is_host(node) => {
-                context.drop_packet(node, handle, DropReason::NoRoute);
-            }
-            Some(BROADCAST) => ip.broadcast(context, node, handle),
             Some(destination) if destination == node => context.leave(node, handle),
+            Some(destination) if is_for_neighbours || destination == BROADCAST => {
+                if context.scenario.is_host(node) || context.scenario.is_host(destination) {
+                    context.drop_packet(node, handle, DropReason::NoRoute);
+                } else {
+                    ip.send_to_neighbour(context, node, destination, handle);
+                }
+            }
             Some(_) => {
                 context.packets.get_mut(handle).ip_extra = context.scenario.routing.ip_extra;
                 ip.send(context, node, handle);
             }
         }
         self.act();
+    }
+
+    /// An Ethernet frame of the kernel at `node` enters now.
+    pub(crate) fn enter_ethernet(&mut self, node: NodeId, frame: EthernetFrame) {
+        let context = &mut self.context;
+        let is_station = |to: &NodeId| *to == BROADCAST || to.index() < context.scenario.topology.nodes();
+        let neighbour = frame.destination().filter(is_station);
+        let handle = context.packet(node, neighbour.unwrap_or(node), Body::Ethernet(frame));
+        context.note_sent(node, handle);
+        match neighbour {
+            // The kernel has resolved the address itself.
+            Some(next_hop) => context.pass(node, handle, Direction::Down { next_hop }),
+            None => context.drop_packet(node, handle, DropReason::NoRoute),
+        }
+        self.act();
+    }
+
+    /// Whether the next packet of `node` will not be dropped because a queue is full.
+    pub(crate) fn has_room(&self, node: NodeId) -> bool {
+        if self.context.scenario.is_host(node) {
+            return self.ip.wire_has_room(self.context.now, node);
+        }
+        let on_the_way = self.context.agenda.packets_down(node);
+        self.air.stations[node.index()].mac.queue().room() > on_the_way
     }
 
     /// The next packet that has left.
@@ -81,11 +109,41 @@ impl Ip {
             context.observer.received(context.now, node, arrived, arrived.hops.saturating_add(1));
             context.leave(node, packet);
         } else if arrived.ttl > 1 {
-            self.receive(context, node, from, packet);
+            self.forward_real(context, node, from, packet);
         } else {
             context.note_drop(node, packet, DropReason::Ttl);
             self.tell_program(context, node, packet, Trouble::TimeExceeded);
             context.packets.release(packet);
+        }
+    }
+
+    /// Forwards a packet of a real program, in fragments if it is too long for the radio.
+    fn forward_real(&mut self, context: &mut Context<'_>, node: NodeId, from: NodeId, packet: PacketHandle) {
+        let mtu = context.scenario.emulation.mtu;
+        let arrived = context.packets.get(packet);
+        let Body::Real(real) = &arrived.body else { unreachable!("a packet of a real program") };
+        let stays_on_wires = context.scenario.in_mesh(arrived.destination) == node;
+        if stays_on_wires || real.len() <= usize::from(mtu) {
+            self.receive(context, node, from, packet);
+            return;
+        }
+        match real.fragments(mtu.into()) {
+            Some(fragments) => {
+                let (source, destination, ttl) = (arrived.source, arrived.destination, arrived.ttl);
+                let (hops, ip_extra) = (arrived.hops, arrived.ip_extra);
+                context.packets.release(packet);
+                for fragment in fragments {
+                    let part = context.packet(source, destination, Body::Real(fragment));
+                    let going = context.packets.get_mut(part);
+                    (going.ttl, going.hops, going.ip_extra) = (ttl, hops, ip_extra);
+                    self.receive(context, node, from, part);
+                }
+            }
+            None => {
+                context.note_drop(node, packet, DropReason::TooBig);
+                self.tell_program(context, node, packet, Trouble::TooBig(mtu));
+                context.packets.release(packet);
+            }
         }
     }
 
@@ -100,7 +158,7 @@ impl Ip {
         let lost = context.packets.get(packet);
         let (source, ttl) = (lost.source, lost.ttl);
         let Body::Real(real) = &lost.body else { return };
-        let Some(error) = real.error(trouble, ttl, node.addr()) else { return };
+        let Some(error) = real.error(trouble, ttl, node) else { return };
         let answer = context.packet(node, source, Body::Real(error));
         if source == node {
             context.leave(node, answer);
@@ -112,24 +170,49 @@ impl Ip {
 }
 
 impl Context<'_> {
+    /// A station receives an Ethernet frame for itself or for all.
+    pub(super) fn receive_ethernet(&mut self, node: NodeId, handle: PacketHandle) {
+        self.observer.received(self.now, node, self.packets.get(handle), 1);
+        self.leave(node, handle);
+    }
+
     /// One holder's packet leaves the simulated network.
     fn leave(&mut self, node: NodeId, handle: PacketHandle) {
         let packet = self.packets.get(handle);
-        if let Body::Real(real) = &packet.body {
-            self.exits.push_back(Exit { at: self.now, node, bytes: real.with_ttl(packet.ttl) });
-        }
+        let bytes = match &packet.body {
+            Body::Real(real) => real.with_ttl(packet.ttl),
+            Body::Ethernet(frame) => frame.bytes().to_vec(),
+            _ => unreachable!("other packets stay inside"),
+        };
+        self.exits.push_back(Exit { at: self.now, node, bytes });
         self.packets.release(handle);
     }
 }
 
-/// Where a packet goes: to a node or host, to every neighbour, or nowhere.
-fn destination(context: &Context<'_>, packet: &RealPacket) -> Option<NodeId> {
-    let address = packet.destination();
+/// Where a packet of `node` goes: to a node or host, to every neighbour, or nowhere.
+fn destination(context: &Context<'_>, node: NodeId, packet: &RealPacket) -> Option<NodeId> {
     let stations = context.scenario.topology.nodes() + context.scenario.hosts.len();
-    if address.is_multicast() || address.is_broadcast() || address == subnet(stations).1 {
+    let address = packet.destination();
+    let (is_group, inside, station) = match address {
+        IpAddr::V4(address) => {
+            let (prefix, last) = subnet(stations);
+            let is_inside = (address.to_bits() ^ last.to_bits()) >> (32 - prefix) == 0;
+            (address.is_broadcast() || address == last, is_inside, NodeId::from_addr(address))
+        }
+        IpAddr::V6(address) => {
+            let prefix = |address: Ipv6Addr| address.to_bits() >> 64;
+            let is_inside = prefix(address) == prefix(NodeId(0).addr6()) || packet.is_for_neighbours();
+            (false, is_inside, NodeId::from_addr6(address))
+        }
+    };
+    if is_group || address.is_multicast() {
         return Some(BROADCAST);
     }
-    NodeId::from_addr(address).filter(|node| node.index() < stations)
+    if inside {
+        return station.filter(|node| node.index() < stations);
+    }
+    let gateway = context.scenario.emulation.gateway.as_ref();
+    gateway.map(|gateway| gateway.node).filter(|gateway| *gateway != node)
 }
 
 /// The smallest subnet with the addresses of this many nodes and hosts: prefix length and broadcast address.

@@ -78,6 +78,11 @@ impl Wires {
         true
     }
 
+    /// Whether the queue of a host has room for another packet.
+    pub(super) fn has_room(&self, now: Instant, host: NodeId) -> bool {
+        self.0.iter().any(|wire| wire.near == host && wire.has_room(now))
+    }
+
     /// Handles the arrival of packets at the far end of a wire.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>, wire: u32) {
         let now = context.now;
@@ -108,13 +113,16 @@ impl Wires {
 impl Wire {
     /// Sends a packet, unless the queue is full.
     fn send(&mut self, now: Instant, packet: PacketHandle, bytes: u32) -> bool {
-        let waiting = self.packets.len() - self.packets.partition_point(|sent| sent.leaves <= now);
-        if waiting >= self.host.queue {
+        if !self.has_room(now) {
             return false;
         }
         let leaves = self.free.max(now);
         self.free = leaves + self.host.rate.time_for(bytes);
         self.packets.push_back(OnWire { leaves, arrives: self.free + self.host.delay, packet });
         true
+    }
+    fn has_room(&self, now: Instant) -> bool {
+        let waiting = self.packets.len() - self.packets.partition_point(|sent| sent.leaves <= now);
+        waiting < self.host.queue
     }
 }

@@ -1,11 +1,12 @@
 //! Runs with packets of real programs.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use multihop_core::{Duration, Instant, NodeId};
 use multihop_scenario::{Extensions, Scenario, Source};
 use multihop_sim::live::{Exit, Live, Recording, identity, replay};
 use multihop_sim::{Outputs, RunError, unattended};
+use multihop_wire::checksum::Checksum;
 use multihop_wire::{icmp, ipv4};
 
 use crate::support::{Shared, events};
@@ -44,12 +45,36 @@ const ENTRY: Instant = Instant::from_nanos(12_000_000_000);
 
 /// What leaves a network after one packet of node 0.
 fn after_one(text: &str, to: Ipv4Addr, ttl: u8) -> Vec<Exit> {
+    after(text, NodeId(0), &packet(NodeId(0), to, ttl, 500))
+}
+
+/// What leaves a network after this packet of a node.
+fn after(text: &str, node: NodeId, packet: &[u8]) -> Vec<Exit> {
     let scenario = network(text);
     let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
     live.advance(ENTRY);
-    live.enter(NodeId(0), &packet(NodeId(0), to, ttl, 500)).unwrap();
+    live.enter(node, packet).unwrap();
     live.advance(at(50_000));
     exits(&mut live)
+}
+
+/// A UDP datagram over IPv6, without a UDP header.
+fn packet6(from: Ipv6Addr, to: Ipv6Addr, hop_limit: u8, length: u16) -> Vec<u8> {
+    let payload = length - 40;
+    let [high, low] = payload.to_be_bytes();
+    let start = [0x60, 0, 0, 0, high, low, 17, hop_limit];
+    [&start[..], &from.octets(), &to.octets(), &vec![0xa5; payload.into()]].concat()
+}
+
+fn set_checksum(packet: &mut [u8]) {
+    packet[10..12].fill(0);
+    let sum = Checksum::default().over(&packet[..20]).finish();
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// An Ethernet frame of IPv4's type.
+fn ethernet(from: NodeId, to: [u8; 6]) -> Vec<u8> {
+    [&to[..], &from.mac(), &[8, 0], &[0xa5; 100]].concat()
 }
 
 #[test]
@@ -120,11 +145,157 @@ fn broadcasts_reach_the_neighbours_and_no_one_else() {
 }
 
 #[test]
-fn what_is_not_an_ipv4_packet_does_not_enter() {
+fn packets_of_ipv6_are_routed_like_those_of_ipv4() {
+    let to = NodeId(3).addr6();
+    for routing in ["static", "aodv", "dsr", "olsr"] {
+        let text = chain(3, &format!("routing.protocol = \"{routing}\""));
+        let exits = after(&text, NodeId(0), &packet6(NodeId(0).addr6(), to, 64, 500));
+        let [exit] = &exits[..] else { panic!("{routing}: {exits:?}") };
+        assert_eq!(exit.node, NodeId(3), "{routing}");
+        assert_eq!(exit.bytes, packet6(NodeId(0).addr6(), to, 62, 500), "{routing}");
+    }
+}
+
+#[test]
+fn routers_answer_packets_of_ipv6() {
+    let nowhere = "fd00::99".parse().unwrap();
+    // Type and code: time exceeded of the second router; no such node.
+    for (to, hop_limit, router, error) in [(NodeId(4).addr6(), 2, 2, [3, 0]), (nowhere, 64, 0, [1, 3])] {
+        let exits = after(&chain(4, ""), NodeId(0), &packet6(NodeId(0).addr6(), to, hop_limit, 500));
+        let [exit] = &exits[..] else { panic!("{exits:?}") };
+        assert_eq!(exit.node, NodeId(0));
+        assert_eq!(exit.bytes[8..24], NodeId(router).addr6().octets());
+        assert_eq!(exit.bytes[40..42], error);
+    }
+}
+
+#[test]
+fn what_is_for_the_link_reaches_neighbours_only() {
+    let from = NodeId(1).link_local();
+    for (to, expected) in [("ff02::5", vec![0, 2]), ("fe80::1", vec![0]), ("fe80::4", vec![])] {
+        let exits = after(&chain(3, ""), NodeId(1), &packet6(from, to.parse().unwrap(), 1, 100));
+        let mut nodes: Vec<_> = exits.iter().filter(|exit| exit.bytes[6] == 17).map(|e| e.node.0).collect();
+        nodes.sort_unstable();
+        assert_eq!(nodes, expected, "{to}");
+    }
+}
+
+const WIRED: &str = "duration = 60.0\nemulation.mtu = 1300\nmac.arp = \"queueing\"\n[topology]\nkind = \"chain\"\nhops = 2\n\
+                     [[host]]\ngateway = 0\n[[host]]\ngateway = 0\n";
+
+#[test]
+fn a_gateway_fragments_what_is_too_long_for_the_radio() {
+    let mut long = packet(NodeId(3), NodeId(2).addr(), 64, 1500);
+    // Without the flag that forbids it.
+    long[6] = 0;
+    set_checksum(&mut long);
+    let (header, payload) = ipv4::Header::parse(&long).unwrap();
+    assert!(!header.dont_fragment);
+    let exits = after(WIRED, NodeId(3), &long);
+    let lengths: Vec<_> = exits.iter().map(|exit| (exit.node.0, exit.bytes.len(), exit.bytes[8])).collect();
+    assert_eq!(lengths, [(2, 1300, 62), (2, 220, 62)]);
+    let data: Vec<u8> = exits.iter().flat_map(|exit| exit.bytes[20..].to_vec()).collect();
+    assert_eq!(data, payload);
+    let to_a_host = packet(NodeId(3), NodeId(4).addr(), 64, 1500);
+    assert_eq!(after(WIRED, NodeId(3), &to_a_host)[0].bytes.len(), 1500, "over wires only");
+}
+
+#[test]
+fn a_gateway_says_that_a_packet_is_too_long_for_the_radio() {
+    let exits = after(WIRED, NodeId(3), &packet(NodeId(3), NodeId(2).addr(), 64, 1500));
+    let [exit] = &exits[..] else { panic!("{exits:?}") };
+    assert_eq!(exit.node, NodeId(3));
+    assert_eq!(exit.bytes[12..16], NodeId(0).addr().octets());
+    assert_eq!(exit.bytes[20..28][..2], [3, 4], "fragmentation needed");
+    assert_eq!(exit.bytes[26..28], 1300_u16.to_be_bytes());
+    let exits = after(WIRED, NodeId(3), &packet6(NodeId(3).addr6(), NodeId(2).addr6(), 64, 1500));
+    let [exit] = &exits[..] else { panic!("{exits:?}") };
+    assert_eq!((exit.node, exit.bytes[40], &exit.bytes[44..48]), (NodeId(3), 2, &[0, 0, 5, 20][..]));
+}
+
+#[test]
+fn packets_to_other_networks_go_to_the_gateway() {
+    let elsewhere = Ipv4Addr::new(192, 0, 2, 9);
+    let with = chain(3, "emulation.gateway = 3");
+    let exits = after_one(&with, elsewhere, 64);
+    let [exit] = &exits[..] else { panic!("{exits:?}") };
+    assert_eq!((exit.node, &exit.bytes[16..20]), (NodeId(3), &elsewhere.octets()[..]));
+    let far: Ipv6Addr = "2001:db8::9".parse().unwrap();
+    let exits = after(&with, NodeId(0), &packet6(NodeId(0).addr6(), far, 64, 100));
+    assert_eq!(exits.iter().map(|exit| exit.node).collect::<Vec<_>>(), [NodeId(3)]);
+    // An answer, whose source is no node; then an error about it goes back through the gateway.
+    let mut answer = packet(NodeId(3), NodeId(0).addr(), 2, 100);
+    answer[12..16].copy_from_slice(&elsewhere.octets());
+    set_checksum(&mut answer);
+    let exits = after(&with, NodeId(3), &answer);
+    let [exit] = &exits[..] else { panic!("{exits:?}") };
+    assert_eq!((exit.node, &exit.bytes[16..20]), (NodeId(3), &elsewhere.octets()[..]));
+    assert_eq!(exit.bytes[20], 11, "time exceeded");
+    // Without a gateway, and at the gateway itself, there is no such network.
+    for text in [chain(3, ""), chain(3, "emulation.gateway = 0")] {
+        let exits = after_one(&text, elsewhere, 64);
+        assert_eq!((exits[0].node, exits[0].bytes[20]), (NodeId(0), 3));
+    }
+}
+
+#[test]
+fn ethernet_frames_reach_neighbours_and_need_no_address_resolution() {
+    let text = chain(3, "emulation.interface = \"tap\"");
+    let groups = [([0xff; 6], vec![0, 2]), ([1, 0, 0x5e, 0, 0, 5], vec![0, 2])];
+    let single = [(NodeId(2).mac(), vec![2]), (NodeId(3).mac(), vec![]), (NodeId(77).mac(), vec![])];
+    for (to, expected) in groups.into_iter().chain(single) {
+        let trace = Shared::default();
+        let scenario = network(&text);
+        let outputs = Outputs { trace: Some(Box::new(trace.clone())), ..Outputs::default() };
+        let mut live = Live::new(&scenario, outputs, None).unwrap();
+        let frame = ethernet(NodeId(1), to);
+        live.enter(NodeId(1), &frame).unwrap();
+        live.advance(at(1_000));
+        let mut exits = exits(&mut live);
+        exits.sort_by_key(|exit| exit.node);
+        assert_eq!(exits.iter().map(|exit| exit.node.0).collect::<Vec<_>>(), expected, "{to:?}");
+        assert!(exits.iter().all(|exit| exit.bytes == frame));
+        live.finish().unwrap();
+        assert!(
+            trace.text().contains("\tethernet\t") && !trace.text().contains("\tarp-"),
+            "{}",
+            trace.text()
+        );
+    }
+    let scenario = network(&text);
+    let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
+    let refused = live.enter(NodeId(0), &ethernet(NodeId(1), [0xff; 6])).unwrap_err().to_string();
+    let message = "not a packet that the network carries: source is 1, allowed: the node's own MAC address";
+    assert_eq!(refused, message);
+}
+
+#[test]
+fn what_is_not_an_ip_packet_does_not_enter() {
     let scenario = network(&chain(1, ""));
     let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
-    let refused = live.enter(NodeId(0), &[0x60; 40]).unwrap_err().to_string();
-    assert_eq!(refused, "not a packet that the network carries: version is 6, allowed: 4");
+    let refused = live.enter(NodeId(0), &[0x50; 40]).unwrap_err().to_string();
+    assert_eq!(refused, "not a packet that the network carries: version is 5, allowed: 4 or 6");
+}
+
+#[test]
+fn a_node_has_room_until_its_interface_queue_is_full() {
+    for (text, limit) in [(chain(1, "mac = { queue = 10, arp = \"oracle\" }"), 10), (WIRED.to_owned(), 50)] {
+        let scenario = network(&text);
+        let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
+        let node = if scenario.hosts.is_empty() { NodeId(0) } else { NodeId(3) };
+        let mut entered = 0;
+        while live.has_room(node) {
+            live.enter(node, &packet(node, NodeId(1).addr(), 64, 1000)).unwrap();
+            live.advance(live.now() + Duration::from_nanos(1));
+            entered += 1;
+        }
+        // The MAC and the wire each hold a packet besides the queue, which under ns-2 is one shorter than its length.
+        assert!((limit - 1..=limit + 1).contains(&entered), "{entered}");
+        live.advance(at(40_000));
+        assert!(live.has_room(node));
+        let result = live.finish().unwrap();
+        assert_eq!(result.drops.get("queue-full"), None, "{:?}", result.drops);
+    }
 }
 
 #[test]
@@ -221,7 +392,8 @@ fn recordings_that_do_not_fit_are_refused() {
     late[header + 6] = 1;
     assert_eq!(refused(MOVING, &late), "has packets outside the time of the run");
     let mut damaged = recording.clone();
-    damaged[header + 14] = 0x61;
-    let expected = "has a damaged packet: not a packet that the network carries: version is 6, allowed: 4";
+    damaged[header + 14] = 0x51;
+    let expected =
+        "has a damaged packet: not a packet that the network carries: version is 5, allowed: 4 or 6";
     assert_eq!(refused(MOVING, &damaged), expected);
 }
