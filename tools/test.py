@@ -205,11 +205,12 @@ def site() -> Counts:
 
 
 def install_tools() -> None:
-    """Install programs without which tests are skipped: readers of captures, a tunnel client."""
-    for name in ("tshark", "nginx", "curl"):
+    """Install programs without which tests are skipped: readers of captures, what people run over a network."""
+    packages = {name: name for name in ("tshark", "nginx", "curl", "babeld", "iperf3", "traceroute")}
+    for name, package in {**packages, "sshd": "openssh-server"}.items():
         path = os.environ.get("PATH", "") + ":/usr/sbin"
-        if shutil.which(name, path=path) is None and not build.apt_install(name):
-            print(f"{name} is missing and could not be installed: apt-get install {name}", flush=True)
+        if shutil.which(name, path=path) is None and not build.apt_install(package):
+            print(f"{name} is missing and could not be installed: apt-get install {package}", flush=True)
 
 
 def skip_reason(line: str) -> str | None:

@@ -181,6 +181,9 @@ pub(crate) struct EmulateArgs {
     /// Fail if more than 1% of the events or packets are later than this, in seconds.
     #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) late_limit: Option<Duration>,
+    /// Wait for the last moments before each event without sleeping: less late, but it takes a whole processor.
+    #[arg(long)]
+    pub(crate) busy_wait: bool,
     /// Print the result as one JSON document, and everything else on standard error.
     #[arg(long)]
     pub(crate) json: bool,

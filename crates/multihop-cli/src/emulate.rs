@@ -46,6 +46,7 @@ pub(crate) fn emulate(
         command,
         folder: args.out.clone(),
         stdout_is_taken: args.json || pcap_to_stdout,
+        busy_wait: args.busy_wait,
         late_limit: args.late_limit,
     };
     let emulated = multihop_emulate::emulate(&scenario, options).map_err(error)?;

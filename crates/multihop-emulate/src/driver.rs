@@ -17,6 +17,7 @@ use crate::clock::VirtualClock;
 use crate::lateness::{EmulationResult, Lateness};
 use crate::programs::Programs;
 use crate::sandbox::Sandbox;
+use crate::slice;
 use crate::stations::Stations;
 use crate::{EmulateError, Emulated, Tried};
 
@@ -28,6 +29,10 @@ pub(crate) struct Driver<'a> {
     sandbox: Sandbox,
     signals: Signals,
     epoll: Epoll,
+    /// Stations that take no packets because their queues are full; `None`: they drop packets instead.
+    paused: Option<Vec<usize>>,
+    /// How long before an event it stops sleeping.
+    awake: Duration,
     clock: VirtualClock,
     wakeups: Lateness,
     deliveries: Lateness,
@@ -41,6 +46,8 @@ pub(crate) struct Driver<'a> {
 const TOLERANCE: Duration = Duration::from_millis(1);
 /// The longest wait: programs may have ended.
 const LONGEST: Duration = Duration::from_millis(20);
+/// Before an event, when it waits without sleeping.
+const AWAKE: Duration = Duration::from_micros(200);
 /// Packets read from one station before the others have their turn.
 const TURN: usize = 32;
 
@@ -52,8 +59,9 @@ impl<'a> Driver<'a> {
         programs: Programs,
         sandbox: Sandbox,
         signals: Signals,
+        busy_wait: bool,
     ) -> Result<Self, EmulateError> {
-        let watch = || "watch the interfaces".to_owned();
+        let watch = || WATCH.to_owned();
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).tried(watch)?;
         for (n, tun) in (0..).zip(stations.tuns()) {
             epoll.add(tun, EpollEvent::new(EpollFlags::EPOLLIN, n)).tried(watch)?;
@@ -66,6 +74,8 @@ impl<'a> Driver<'a> {
             sandbox,
             signals,
             epoll,
+            paused: scenario.emulation.back_pressure.then(Vec::new),
+            awake: if busy_wait { AWAKE } else { Duration::ZERO },
             clock: VirtualClock::start(),
             wakeups: Lateness::default(),
             deliveries: Lateness::default(),
@@ -80,10 +90,12 @@ impl<'a> Driver<'a> {
     pub(crate) fn run(mut self, late_limit: Option<Duration>) -> Result<Emulated, EmulateError> {
         // Without it, the kernel may delay each wake-up by 50 us.
         let _ = nix::sys::prctl::set_timerslack(1);
+        slice::shorten();
         loop {
             let now = self.wake();
             self.live.advance(now);
             self.deliver();
+            self.resume()?;
             self.programs.update(now, &self.sandbox);
             let is_over = self.programs.is_over() || self.live.has_failed();
             if now >= self.end || is_over || self.signals.arrived().is_some() {
@@ -119,9 +131,10 @@ impl<'a> Driver<'a> {
 
     /// Waits for the next event, and takes what the programs have sent meanwhile.
     fn wait(&mut self) -> Result<(), EmulateError> {
-        let watch = || "watch the interfaces".to_owned();
+        let watch = || WATCH.to_owned();
         let next = earliest(self.live.next_event(), self.programs.next());
         let left = next.map_or(LONGEST, |at| at.saturating_since(self.clock.now()).min(LONGEST));
+        let left = left.saturating_sub(self.awake);
         let mut ready = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
         match ppoll(&mut ready, Some(std::time::Duration::from(left).into()), None) {
             Ok(0) | Err(Errno::EINTR) => return Ok(()),
@@ -141,8 +154,11 @@ impl<'a> Driver<'a> {
 
     /// Takes packets that programs at a station have sent.
     fn read(&mut self, station: usize) -> Result<(), EmulateError> {
-        let node = NodeId(u32::try_from(station).expect("a checked number of stations"));
+        let node = node(station);
         for _ in 0..TURN {
+            if self.pause(station)? {
+                break;
+            }
             let received = self.stations.receive(station, &mut self.buffer);
             let Some(length) = received.tried(|| format!("read from the interface of node {node}"))? else {
                 break;
@@ -156,6 +172,28 @@ impl<'a> Driver<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Stops reading from a station whose queue is full; whether it did.
+    fn pause(&mut self, station: usize) -> Result<bool, EmulateError> {
+        let Some(paused) = self.paused.as_mut().filter(|_| !self.live.has_room(node(station))) else {
+            return Ok(false);
+        };
+        paused.push(station);
+        self.watch(station, EpollFlags::empty())?;
+        Ok(true)
+    }
+
+    /// Reads again from stations whose queues have room.
+    fn resume(&mut self) -> Result<(), EmulateError> {
+        let Some(paused) = &mut self.paused else { return Ok(()) };
+        let ready: Vec<_> = paused.extract_if(.., |station| self.live.has_room(node(*station))).collect();
+        ready.into_iter().try_for_each(|station| self.watch(station, EpollFlags::EPOLLIN))
+    }
+
+    fn watch(&self, station: usize, flags: EpollFlags) -> Result<(), EmulateError> {
+        let mut event = EpollEvent::new(flags, u64::from(node(station).0));
+        self.epoll.modify(&self.stations.tuns()[station], &mut event).tried(|| WATCH.to_owned())
     }
 
     fn finish(self, late_limit: Option<Duration>) -> Result<Emulated, EmulateError> {
@@ -178,6 +216,12 @@ impl<'a> Driver<'a> {
         Ok(Emulated { run, emulation, programs, interrupted: self.signals.arrived() })
     }
 }
+
+fn node(station: usize) -> NodeId {
+    NodeId(u32::try_from(station).expect("a checked number of stations"))
+}
+
+const WATCH: &str = "watch the interfaces";
 
 /// The signals that end an emulation. They are not blocked, because programs would inherit that.
 pub(crate) struct Signals {

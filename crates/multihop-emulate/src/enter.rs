@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::sandbox::Sandbox;
-use crate::stations::{Stations, address_variable};
+use crate::stations::{Stations, address_variables};
 use crate::{EmulateError, Tried};
 
 /// A file that says where an emulation's stations are. The emulation holds a lock on it as long as it runs.
@@ -93,7 +93,7 @@ pub fn enter(station: &str, pid: Option<u32>, words: &[OsString]) -> Result<Exit
     join(&description, &stations[n].namespace)?;
     let shell = env::var_os("SHELL").unwrap_or_else(|| "sh".into());
     let (program, arguments) = words.split_first().map_or((&shell, words), |(first, rest)| (first, rest));
-    let variables = (0..stations.len()).map(address_variable);
+    let variables = address_variables(stations.len());
     let run = || format!("run {}", program.display());
     for signal in [SIGINT, SIGQUIT] {
         // From the keyboard it is for the program, whose end ends this process as well.

@@ -11,7 +11,7 @@ pub struct EmulationResult {
     pub entered: u64,
     /// Packets that left it.
     pub left: u64,
-    /// Packets that it does not carry, such as those of IPv6.
+    /// Packets that it does not carry, such as damaged ones.
     pub ignored: u64,
     /// How late events were handled, ms; `null` without events.
     pub wakeups_late_ms: Option<Quantiles>,

@@ -1,5 +1,5 @@
 //! Emulation: a scenario runs in real time, and real programs are its traffic. Each node and host is a network
-//! namespace with a TUN interface; what a program sends there crosses the simulated network.
+//! namespace with a TUN or TAP interface; what a program sends there crosses the simulated network.
 //!
 //! The simulated network itself is [`multihop_sim::live`], which has no clock.
 #![cfg(target_os = "linux")]
@@ -10,6 +10,7 @@ mod enter;
 mod lateness;
 mod programs;
 mod sandbox;
+mod slice;
 mod stations;
 
 use std::io;
@@ -46,6 +47,8 @@ pub struct Options {
     pub folder: Option<PathBuf>,
     /// Whether standard output belongs to something else, so that programs write to standard error.
     pub stdout_is_taken: bool,
+    /// Whether to wait for the last moments before each event without sleeping: less late, for a whole processor.
+    pub busy_wait: bool,
     /// The lateness of 99% of wake-ups and deliveries above which the result is invalid.
     pub late_limit: Option<Duration>,
 }
@@ -120,12 +123,12 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
          in the kernel's settings)"
             .to_owned()
     })?;
-    let stations = Stations::new(names.len())?;
+    let stations = Stations::new(scenario)?;
     let signals = driver::Signals::catch()?;
     let sandbox = Sandbox::new(stations.namespaces(), &names)?;
     let entry = enter::Entry::new(&folder, &scenario.name, &names, &stations, &sandbox)?;
     let programs = Programs::new(scenario, command.transpose()?, options.folder, options.stdout_is_taken);
-    let driver = Driver::new(scenario, live, stations, programs, sandbox, signals)?;
+    let driver = Driver::new(scenario, live, stations, programs, sandbox, signals, options.busy_wait)?;
     let emulated = driver.run(options.late_limit);
     drop(entry);
     emulated

@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 
 use crate::sandbox::Sandbox;
-use crate::stations::address_variable;
+use crate::stations::address_variables;
 
 /// How a program ended.
 #[derive(Clone, Debug, Serialize)]
@@ -131,7 +131,7 @@ impl Programs {
         let is_command = self.has_command && n + 1 == self.programs.len();
         let program = &mut self.programs[n];
         let mut process = program.process.take().expect("it starts once");
-        process.envs((0..self.stations).map(address_variable));
+        process.envs(address_variables(self.stations));
         let folder = self.folder.as_deref().filter(|_| !is_command);
         let output = match folder {
             Some(folder) => to_file(&mut process, folder, n),

@@ -130,6 +130,9 @@ fn first_process() -> io::Result<Child> {
 }
 
 fn hosts(names: &[String]) -> String {
-    let own = (0..).map(NodeId).zip(names).map(|(node, name)| format!("{} {name}\n", node.addr()));
-    std::iter::once("127.0.0.1 localhost\n".to_owned()).chain(own).collect()
+    let own = (0..).map(NodeId).zip(names);
+    // Names of their own for IPv6, because programs would prefer it under the same name.
+    let lines = own.map(|(node, name)| format!("{} {name}\n{} ip6-{name}\n", node.addr(), node.addr6()));
+    let local = "127.0.0.1 localhost\n::1 ip6-localhost\n".to_owned();
+    std::iter::once(local).chain(lines).collect()
 }

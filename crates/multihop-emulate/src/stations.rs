@@ -1,17 +1,21 @@
-//! Network namespaces of the nodes and hosts, each with a TUN interface.
+//! Network namespaces of the nodes and hosts, each with a TUN or TAP interface.
 
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 use std::sync::Arc;
 
 use multihop_core::NodeId;
 use multihop_netns::Namespace;
-use multihop_scenario::Scenario;
+use multihop_netns::interface::{Link, add_address, add_default_route, set_up};
+use multihop_scenario::{Emulation, Port, Scenario};
 use multihop_sim::live::{stations, subnet};
 use multihop_tun::Tun;
 
 use crate::{EmulateError, Tried};
 
 const INTERFACE: &str = "radio0";
-const MTU: u16 = 1500;
+const MTU_OF_WIRES: u16 = 1500;
 
 /// The namespace and the interface of each node and host.
 pub(crate) struct Stations {
@@ -20,13 +24,22 @@ pub(crate) struct Stations {
 }
 
 impl Stations {
-    pub(crate) fn new(count: usize) -> Result<Self, EmulateError> {
+    pub(crate) fn new(scenario: &Scenario) -> Result<Self, EmulateError> {
+        let count = stations(scenario);
         let (mut namespaces, mut tuns) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for node in (0..).map(NodeId).take(count) {
-            let namespace = Namespace::new().tried(|| "make a network namespace".to_owned())?;
-            let tun = namespace.tun(INTERFACE, node.addr(), subnet(count), MTU);
-            tuns.push(tun.tried(|| "make a TUN interface (needs /dev/net/tun)".to_owned())?);
-            settings(&namespace);
+            let gateway = scenario.emulation.gateway.as_ref().filter(|gateway| gateway.node == node);
+            let (namespace, name) = match gateway {
+                Some(gateway) => (Namespace::current(), &*gateway.interface),
+                None => (Namespace::new(), INTERFACE),
+            };
+            let namespace = namespace.tried(|| "make a network namespace".to_owned())?;
+            let made = || namespace.run(|| interface(scenario, node, name, gateway.is_none()))?;
+            let tun = made().tried(|| match gateway {
+                Some(_) => format!("make the gateway's interface {name} on this machine (needs root)"),
+                None => "make a TUN interface (needs /dev/net/tun)".to_owned(),
+            });
+            tuns.push(tun?);
             namespaces.push(namespace);
         }
         Ok(Self { namespaces: namespaces.into(), tuns })
@@ -41,7 +54,7 @@ impl Stations {
     }
 
     /// The next packet that a program at this station sends; its length.
-    pub(crate) fn receive(&self, station: usize, buffer: &mut [u8]) -> std::io::Result<Option<usize>> {
+    pub(crate) fn receive(&self, station: usize, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         self.tuns[station].receive(buffer)
     }
 
@@ -50,19 +63,77 @@ impl Stations {
     }
 }
 
-/// Kernel parameters of a station. A kernel without one of them does without.
-fn settings(namespace: &Namespace) {
-    let parameters = [
-        // The simulated network carries IPv4.
-        ("ipv6/conf/all/disable_ipv6", "1"),
+/// Makes the interface of a station in the namespace of this thread, which may be the station's own.
+fn interface(scenario: &Scenario, node: NodeId, name: &str, is_own: bool) -> io::Result<Tun> {
+    let Emulation { interface: port, mtu, back_pressure, gateway } = &scenario.emulation;
+    let tun = match port {
+        Port::Tun => Tun::open(name)?,
+        Port::Tap => Tun::open_tap(name)?,
+    };
+    settings(name, *port, is_own);
+    let (prefix, broadcast) = subnet(stations(scenario));
+    add_address(name, node.addr().into(), prefix, Some(broadcast))?;
+    let has_ipv6 = Path::new("/proc/sys/net/ipv6").exists();
+    if has_ipv6 {
+        add_address(name, node.addr6().into(), 64, None)?;
+        if *port == Port::Tun {
+            add_address(name, node.link_local().into(), 64, None)?;
+        }
+    }
+    let queue =
+        back_pressure.then(|| u32::try_from(scenario.mac.queue).expect("a checked number of packets"));
+    let link = Link {
+        mtu: Some(if scenario.is_host(node) { MTU_OF_WIRES } else { *mtu }),
+        mac: (*port == Port::Tap).then(|| node.mac()),
+        queue,
+    };
+    set_up(name, link)?;
+    if gateway.is_some() && is_own && *port == Port::Tun {
+        add_default_route(name, Ipv4Addr::UNSPECIFIED.into())?;
+        if has_ipv6 {
+            add_default_route(name, Ipv6Addr::UNSPECIFIED.into())?;
+        }
+    }
+    Ok(tun)
+}
+
+/// Kernel parameters of an interface, and of the namespace if it is a station's own. A kernel without one of them does
+/// without.
+fn settings(interface: &str, port: Port, is_own: bool) {
+    let set = |parameter: &str, value: &str| {
+        let _ = std::fs::write(format!("/proc/sys/net/{parameter}"), value);
+    };
+    if is_own {
+        set("ipv4/conf/all/rp_filter", "0");
+        set("ipv4/ping_group_range", "0 2147483647");
+        if port == Port::Tap {
+            set("ipv4/ip_forward", "1");
+            set("ipv6/conf/all/forwarding", "1");
+            // All neighbours of a router are on the same link, but not all of them hear each other.
+            set("ipv4/conf/all/send_redirects", "0");
+            set("ipv4/conf/all/accept_redirects", "0");
+        }
+    }
+    let of_interface = [
         // The simulated router of a station sends ICMP errors to it with the station's own address.
-        ("ipv4/conf/radio0/accept_local", "1"),
-        ("ipv4/conf/all/rp_filter", "0"),
-        ("ipv4/conf/radio0/rp_filter", "0"),
-        ("ipv4/ping_group_range", "0 2147483647"),
+        ("ipv4", "accept_local", "1"),
+        ("ipv4", "rp_filter", "0"),
+        ("ipv4", "send_redirects", "0"),
+        ("ipv4", "accept_redirects", "0"),
+        ("ipv6", "accept_redirects", "0"),
+        ("ipv6", "disable_ipv6", "0"),
+        // Nobody else can have the addresses, and there are no routers that advertise networks.
+        ("ipv6", "accept_dad", "0"),
+        ("ipv6", "dad_transmits", "0"),
+        ("ipv6", "router_solicitations", "0"),
+        ("ipv6", "accept_ra", "0"),
     ];
-    for (parameter, value) in parameters {
-        let _ = namespace.set(&format!("net/{parameter}"), value);
+    for (family, parameter, value) in of_interface {
+        set(&format!("{family}/conf/{interface}/{parameter}"), value);
+    }
+    if port == Port::Tun {
+        // No address that the kernel makes up.
+        set(&format!("ipv6/conf/{interface}/addr_gen_mode"), "1");
     }
 }
 
@@ -84,8 +155,10 @@ pub(crate) fn find(names: &[String], text: &str) -> Result<usize, EmulateError> 
     })
 }
 
-/// The environment variable with the address of a station.
-pub(crate) fn address_variable(station: usize) -> (String, String) {
-    let node = NodeId(u32::try_from(station).expect("a checked number of nodes"));
-    (format!("ADDRESS_{station}"), node.addr().to_string())
+/// The environment variables with the addresses of all stations.
+pub(crate) fn address_variables(stations: usize) -> impl Iterator<Item = (String, String)> {
+    (0..).map(NodeId).take(stations).flat_map(|node| {
+        let (v4, v6) = (node.addr().to_string(), node.addr6().to_string());
+        [(format!("ADDRESS_{node}"), v4), (format!("ADDRESS6_{node}"), v6)]
+    })
 }

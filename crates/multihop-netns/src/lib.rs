@@ -1,8 +1,8 @@
 //! Network namespaces of Linux, for networks that exist only inside this machine.
 #![cfg(target_os = "linux")]
 
+pub mod interface;
 mod namespace;
-mod netlink;
 mod rights;
 
 pub use namespace::Namespace;

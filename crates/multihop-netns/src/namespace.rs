@@ -2,16 +2,14 @@
 
 use std::fs::File;
 use std::io;
-use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::{self, Child, Command};
 use std::thread;
 
-use multihop_tun::Tun;
 use nix::sched::{CloneFlags, setns, unshare};
 
-use crate::netlink;
+use crate::interface::{self, Link};
 
 /// An unnamed network namespace, held by a file: it ends with this value and the programs in it.
 #[derive(Debug)]
@@ -22,29 +20,22 @@ impl Namespace {
     ///
     /// [`gain_rights`]: crate::gain_rights
     pub fn new() -> io::Result<Self> {
-        let make = || -> io::Result<File> {
+        let make = || -> io::Result<Self> {
             unshare(CloneFlags::CLONE_NEWNET)?;
-            netlink::set_up("lo", None)?;
-            File::open("/proc/thread-self/ns/net")
+            interface::set_up("lo", Link::default())?;
+            Self::current()
         };
-        let file =
-            thread::scope(|scope| scope.spawn(make).join()).expect("creating a namespace does not panic")?;
-        Ok(Self(file))
+        thread::scope(|scope| scope.spawn(make).join()).expect("creating a namespace does not panic")
+    }
+
+    /// The namespace of this thread.
+    pub fn current() -> io::Result<Self> {
+        Ok(Self(File::open("/proc/thread-self/ns/net")?))
     }
 
     /// Moves this thread into the namespace.
     pub fn enter(&self) -> io::Result<()> {
         Ok(setns(&self.0, CloneFlags::CLONE_NEWNET)?)
-    }
-
-    /// Adds a TUN interface with this address.
-    pub fn tun(&self, name: &str, address: Ipv4Addr, subnet: (u8, Ipv4Addr), mtu: u16) -> io::Result<Tun> {
-        self.run(|| {
-            let tun = Tun::open(name)?;
-            netlink::add_address(name, address, subnet.0, subnet.1)?;
-            netlink::set_up(name, Some(mtu))?;
-            Ok(tun)
-        })?
     }
 
     /// Calls a function on a thread in this namespace: sockets that it opens belong to it.

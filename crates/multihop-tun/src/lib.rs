@@ -1,4 +1,4 @@
-//! TUN interfaces: network interfaces whose packets a program reads and writes. Linux attaches one to a file by
+//! TUN and TAP interfaces: network interfaces whose packets or frames a program reads and writes. Linux attaches one to a file by
 //! `ioctl`. Empty on other systems.
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "nix has no safe TUNSETIFF")]
@@ -19,7 +19,7 @@ nix::ioctl_readwrite_bad!(
     libc::ifreq
 );
 
-/// A network interface whose packets this program reads and writes.
+/// A network interface whose packets (TUN) or Ethernet frames (TAP) this program reads and writes.
 #[derive(Debug)]
 pub struct Tun {
     file: File,
@@ -30,6 +30,15 @@ impl Tun {
     /// Creates the interface `name` in the network namespace of this thread; dropping it removes the interface. `%d`
     /// in the name becomes the first free number.
     pub fn open(name: &str) -> io::Result<Self> {
+        Self::open_kind(name, libc::IFF_TUN)
+    }
+
+    /// The same for Ethernet frames.
+    pub fn open_tap(name: &str) -> io::Result<Self> {
+        Self::open_kind(name, libc::IFF_TAP)
+    }
+
+    fn open_kind(name: &str, kind: libc::c_int) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
         let mut ifr_name = [0; libc::IFNAMSIZ];
@@ -37,8 +46,7 @@ impl Tun {
         for (place, byte) in ifr_name.iter_mut().zip(name.bytes()) {
             *place = libc::c_char::from_ne_bytes([byte]);
         }
-        let flags =
-            libc::c_short::try_from(libc::IFF_TUN | libc::IFF_NO_PI).expect("both are in the lower 15 bits");
+        let flags = libc::c_short::try_from(kind | libc::IFF_NO_PI).expect("both are in the lower 15 bits");
         let ifr_ifru = libc::__c_anonymous_ifr_ifru { ifru_flags: flags };
         let mut request = libc::ifreq { ifr_name, ifr_ifru };
         // SAFETY: the descriptor is open during the call. TUNSETIFF reads and writes one `ifreq`, which is initialised
@@ -54,7 +62,7 @@ impl Tun {
         &self.name
     }
 
-    /// The next packet that the namespace sends; `None` if there is none now.
+    /// The next packet or frame that the namespace sends; `None` if there is none now.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match (&self.file).read(buffer) {
             Ok(length) => Ok(Some(length)),
@@ -63,7 +71,7 @@ impl Tun {
         }
     }
 
-    /// Delivers a packet to the namespace. The kernel drops one with a damaged header.
+    /// Delivers a packet or frame to the namespace. The kernel drops one with a damaged header.
     pub fn send(&self, packet: &[u8]) {
         let _ = (&self.file).write(packet);
     }

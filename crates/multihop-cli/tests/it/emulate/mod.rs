@@ -1,6 +1,9 @@
 //! `multihop emulate`, `multihop enter` and replays: real programs over the simulated network.
 #![cfg(target_os = "linux")]
 
+mod layers;
+mod services;
+
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 

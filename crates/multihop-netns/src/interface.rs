@@ -1,42 +1,78 @@
-//! Interfaces of a network namespace, set up by rtnetlink messages.
+//! Interfaces of this thread's network namespace, set up by rtnetlink messages.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsRawFd;
 
 use nix::libc;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 
-/// Sets an interface of this thread's namespace up, with another MTU if given.
-pub(crate) fn set_up(interface: &str, mtu: Option<u16>) -> io::Result<()> {
+/// What changes when an interface is set up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Link {
+    /// Longest IP packet, bytes.
+    pub mtu: Option<u16>,
+    /// MAC address.
+    pub mac: Option<[u8; 6]>,
+    /// Packets that may wait in the kernel.
+    pub queue: Option<u32>,
+}
+
+/// Sets an interface up.
+pub fn set_up(interface: &str, link: Link) -> io::Result<()> {
     let up = libc::IFF_UP.cast_unsigned();
     let mut message = Message::new(libc::RTM_NEWLINK);
     // struct ifinfomsg: family, type, index, flags, which flags change.
     message.bytes(&[0; 4]).u32(if_nametoindex(interface)?).u32(up).u32(up);
-    if let Some(mtu) = mtu {
+    if let Some(mtu) = link.mtu {
         message.attribute(libc::IFLA_MTU, &u32::from(mtu).to_ne_bytes());
+    }
+    if let Some(mac) = link.mac {
+        message.attribute(libc::IFLA_ADDRESS, &mac);
+    }
+    if let Some(queue) = link.queue {
+        message.attribute(libc::IFLA_TXQLEN, &queue.to_ne_bytes());
     }
     message.transact()
 }
 
-/// Gives an interface of this thread's namespace an address.
-pub(crate) fn add_address(
+/// Gives an interface an address with a prefix of this length; of IPv4, with the address for broadcasts. An address of
+/// IPv6 can be used at once, without a search for a duplicate.
+pub fn add_address(
     interface: &str,
-    address: Ipv4Addr,
+    address: IpAddr,
     prefix: u8,
-    broadcast: Ipv4Addr,
+    broadcast: Option<Ipv4Addr>,
 ) -> io::Result<()> {
     let mut message = Message::new(libc::RTM_NEWADDR);
+    let flags = u8::try_from(libc::IFA_F_NODAD).expect("a flag of the first byte");
     // struct ifaddrmsg: family, length of the prefix, flags, scope, index.
-    let family = u8::try_from(libc::AF_INET).expect("address families are small");
-    message.bytes(&[family, prefix, 0, libc::RT_SCOPE_UNIVERSE]).u32(if_nametoindex(interface)?);
-    for (kind, address) in
-        [(libc::IFA_LOCAL, address), (libc::IFA_ADDRESS, address), (libc::IFA_BROADCAST, broadcast)]
-    {
-        message.attribute(kind, &address.octets());
+    message.bytes(&[family(address), prefix, flags, libc::RT_SCOPE_UNIVERSE]);
+    message.u32(if_nametoindex(interface)?);
+    for kind in [libc::IFA_LOCAL, libc::IFA_ADDRESS] {
+        message.address(kind, address);
+    }
+    if let Some(broadcast) = broadcast {
+        message.address(libc::IFA_BROADCAST, broadcast.into());
     }
     message.transact()
+}
+
+/// Sends packets to other networks out of an interface: those of the kind of `unspecified`, the address of nobody.
+pub fn add_default_route(interface: &str, unspecified: IpAddr) -> io::Result<()> {
+    let mut message = Message::new(libc::RTM_NEWROUTE);
+    let (table, scope) = (libc::RT_TABLE_MAIN, libc::RT_SCOPE_LINK);
+    // struct rtmsg: family, lengths of the prefixes of destination and source, type of service, table, protocol,
+    // scope, type, flags.
+    message.bytes(&[family(unspecified), 0, 0, 0, table, libc::RTPROT_STATIC, scope, libc::RTN_UNICAST]);
+    message.u32(0).attribute(libc::RTA_OIF, &if_nametoindex(interface)?.to_ne_bytes());
+    message.transact()
+}
+
+fn family(address: IpAddr) -> u8 {
+    let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    u8::try_from(family).expect("address families are small")
 }
 
 /// A request, in the byte order of this machine.
@@ -65,6 +101,13 @@ impl Message {
         let length = u16::try_from(4 + value.len()).expect("attributes are short");
         self.bytes(&length.to_ne_bytes()).bytes(&kind.to_ne_bytes()).bytes(value);
         self.0.resize(self.0.len().next_multiple_of(4), 0);
+    }
+
+    fn address(&mut self, kind: u16, address: IpAddr) {
+        match address {
+            IpAddr::V4(address) => self.attribute(kind, &address.octets()),
+            IpAddr::V6(address) => self.attribute(kind, &address.octets()),
+        }
     }
 
     /// Sends the request and waits for the kernel's answer.
