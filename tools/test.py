@@ -205,7 +205,7 @@ def site() -> Counts:
 
 
 def install_tools() -> None:
-    """Install programs without which tests are skipped: readers of captures, what people run over a network."""
+    """Install programs without which tests are skipped: readers of captures, programs that use networks."""
     packages = {name: name for name in ("tshark", "nginx", "curl", "babeld", "iperf3", "traceroute")}
     for name, package in {**packages, "sshd": "openssh-server"}.items():
         path = os.environ.get("PATH", "") + ":/usr/sbin"
