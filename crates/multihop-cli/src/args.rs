@@ -56,6 +56,11 @@ pub(crate) enum Command {
     Emulate(EmulateArgs),
     /// Open a shell, or run a program, at a node of an emulation that runs (Linux).
     Enter(EnterArgs),
+    /// Show running emulations to Wireshark as interfaces, by its extcap protocol (Linux).
+    ///
+    /// Wireshark finds it by an executable file in one of its folders for extcap (Help, About, Folders), with the lines
+    /// `#!/bin/sh` and `exec multihop extcap "$@"`.
+    Extcap(ExtcapArgs),
     /// Run every combination of a scenario's `[sweep]` table.
     Sweep(SweepArgs),
     /// Check scenario files; show each problem in its line.
@@ -210,6 +215,35 @@ pub(crate) struct EnterArgs {
     /// A program and its arguments, in place of a shell.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// `multihop extcap`, with the arguments that Wireshark gives.
+#[derive(Parser)]
+pub(crate) struct ExtcapArgs {
+    /// List the interfaces: emulations that run.
+    #[arg(long)]
+    pub(crate) extcap_interfaces: bool,
+    /// List the link types of an interface.
+    #[arg(long)]
+    pub(crate) extcap_dlts: bool,
+    /// List what can be configured: nothing.
+    #[arg(long)]
+    pub(crate) extcap_config: bool,
+    /// The interface.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) extcap_interface: Option<String>,
+    /// Write frames to the pipe until it is closed.
+    #[arg(long)]
+    pub(crate) capture: bool,
+    /// The pipe.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fifo: Option<PathBuf>,
+    /// Not used.
+    #[arg(long, value_name = "FILTER", allow_hyphen_values = true)]
+    pub(crate) extcap_capture_filter: Option<String>,
+    /// Not used.
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) extcap_version: Option<String>,
 }
 
 /// `multihop sweep`.

@@ -8,6 +8,8 @@ mod check;
 mod diagnostics;
 #[cfg(target_os = "linux")]
 mod emulate;
+#[cfg(target_os = "linux")]
+mod extcap;
 mod input;
 mod interrupt;
 mod motion;
@@ -100,8 +102,12 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
         Command::Emulate(args) => emulate::emulate(&args, verbosity, extensions),
         #[cfg(target_os = "linux")]
         Command::Enter(args) => emulate::enter(&args),
+        #[cfg(target_os = "linux")]
+        Command::Extcap(args) => extcap::extcap(&args),
         #[cfg(not(target_os = "linux"))]
-        Command::Emulate(_) | Command::Enter(_) => Err(anyhow::anyhow!("emulations need Linux").into()),
+        Command::Emulate(_) | Command::Enter(_) | Command::Extcap(_) => {
+            Err(anyhow::anyhow!("emulations need Linux").into())
+        }
         Command::Sweep(args) => sweep::sweep(&args, verbosity, extensions),
         Command::Check(args) => check::check(&args, verbosity, extensions),
         Command::View(args) => view::view(&args, verbosity, extensions),

@@ -16,6 +16,7 @@ use signal_hook::{SigId, flag, low_level};
 use crate::clock::VirtualClock;
 use crate::lateness::{EmulationResult, Lateness};
 use crate::programs::Programs;
+use crate::readers::Readers;
 use crate::sandbox::Sandbox;
 use crate::slice;
 use crate::stations::Stations;
@@ -28,6 +29,7 @@ pub(crate) struct Driver<'a> {
     programs: Programs,
     sandbox: Sandbox,
     signals: Signals,
+    readers: Option<Readers>,
     epoll: Epoll,
     /// Stations that take no packets because their queues are full; `None`: they drop packets instead.
     paused: Option<Vec<usize>>,
@@ -42,6 +44,15 @@ pub(crate) struct Driver<'a> {
     buffer: Vec<u8>,
 }
 
+/// What concerns an emulation besides the network and its programs.
+pub(crate) struct Outside {
+    pub(crate) signals: Signals,
+    pub(crate) readers: Option<Readers>,
+    pub(crate) busy_wait: bool,
+}
+
+/// In place of a station's number.
+const READERS: u64 = u64::MAX;
 /// Lateness that is caught up with; from more, virtual time slips.
 const TOLERANCE: Duration = Duration::from_millis(1);
 /// The longest wait: programs may have ended.
@@ -58,13 +69,16 @@ impl<'a> Driver<'a> {
         stations: Stations,
         programs: Programs,
         sandbox: Sandbox,
-        signals: Signals,
-        busy_wait: bool,
+        outside: Outside,
     ) -> Result<Self, EmulateError> {
         let watch = || WATCH.to_owned();
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).tried(watch)?;
         for (n, tun) in (0..).zip(stations.tuns()) {
             epoll.add(tun, EpollEvent::new(EpollFlags::EPOLLIN, n)).tried(watch)?;
+        }
+        let Outside { signals, readers, busy_wait } = outside;
+        if let Some(readers) = &readers {
+            epoll.add(readers, EpollEvent::new(EpollFlags::EPOLLIN, READERS)).tried(watch)?;
         }
         Ok(Self {
             live,
@@ -73,6 +87,7 @@ impl<'a> Driver<'a> {
             programs,
             sandbox,
             signals,
+            readers,
             epoll,
             paused: scenario.emulation.back_pressure.then(Vec::new),
             awake: if busy_wait { AWAKE } else { Duration::ZERO },
@@ -147,6 +162,12 @@ impl<'a> Driver<'a> {
         let now = self.wake();
         self.live.advance(now);
         for event in &events[..count] {
+            if event.data() == READERS {
+                while let Some(reader) = self.readers.as_ref().and_then(Readers::accept) {
+                    self.live.add_reader(reader);
+                }
+                continue;
+            }
             self.read(usize::try_from(event.data()).expect("the number of a station"))?;
         }
         Ok(())

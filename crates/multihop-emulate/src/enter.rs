@@ -15,6 +15,7 @@ use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
+use crate::readers;
 use crate::sandbox::Sandbox;
 use crate::stations::{Stations, address_variables};
 use crate::{EmulateError, Tried};
@@ -26,9 +27,9 @@ pub(crate) struct Entry {
 }
 
 #[derive(Deserialize, Serialize)]
-struct Description {
-    scenario: String,
-    pid: u32,
+pub(crate) struct Description {
+    pub(crate) scenario: String,
+    pub(crate) pid: u32,
     /// The process with the programs' namespaces.
     first_process: u32,
     stations: Vec<StationEntry>,
@@ -54,6 +55,7 @@ impl Entry {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).tried(write)?;
         for path in files(folder) {
             if running(&path).is_none() {
+                let _ = fs::remove_file(readers::socket(&path));
                 let _ = fs::remove_file(path);
             }
         }
@@ -119,10 +121,16 @@ fn join(description: &Description, network: &Path) -> Result<(), EmulateError> {
     setns(mounts, CloneFlags::CLONE_NEWNS).tried(join)
 }
 
-/// The emulation that is meant.
-fn find(pid: Option<u32>) -> Result<Description, EmulateError> {
+/// This user's emulations.
+pub(crate) fn all() -> Vec<Description> {
     let mut found: Vec<_> = files(&folder()).filter_map(|path| running(&path)).collect();
     found.sort_by_key(|description| description.pid);
+    found
+}
+
+/// The emulation that is meant.
+pub(crate) fn find(pid: Option<u32>) -> Result<Description, EmulateError> {
+    let mut found = all();
     let list: Vec<_> = found.iter().map(|entry| format!("{} ({})", entry.pid, entry.scenario)).collect();
     found.retain(|description| pid.is_none_or(|pid| pid == description.pid));
     if found.len() > 1 {

@@ -9,6 +9,7 @@ mod driver;
 mod enter;
 mod lateness;
 mod programs;
+mod readers;
 mod sandbox;
 mod slice;
 mod stations;
@@ -24,14 +25,16 @@ use multihop_sim::live::{Live, Recording};
 use multihop_sim::results::RunResult;
 use serde::Serialize;
 
-use driver::Driver;
+use driver::{Driver, Outside};
 use programs::Programs;
+use readers::Readers;
 use sandbox::Sandbox;
 use stations::Stations;
 
 pub use enter::enter;
 pub use lateness::{EmulationResult, Quantiles};
 pub use programs::ProgramResult;
+pub use readers::{emulations, read_frames};
 
 /// What an emulation does besides running the scenario's programs.
 #[derive(Default)]
@@ -127,8 +130,10 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
     let signals = driver::Signals::catch()?;
     let sandbox = Sandbox::new(stations.namespaces(), &names)?;
     let entry = enter::Entry::new(&folder, &scenario.name, &names, &stations, &sandbox)?;
+    let readers = Readers::new(&folder);
     let programs = Programs::new(scenario, command.transpose()?, options.folder, options.stdout_is_taken);
-    let driver = Driver::new(scenario, live, stations, programs, sandbox, signals, options.busy_wait)?;
+    let outside = Outside { signals, readers, busy_wait: options.busy_wait };
+    let driver = Driver::new(scenario, live, stations, programs, sandbox, outside)?;
     let emulated = driver.run(options.late_limit);
     drop(entry);
     emulated

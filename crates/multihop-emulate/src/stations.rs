@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use multihop_core::NodeId;
 use multihop_netns::Namespace;
@@ -15,6 +16,7 @@ use multihop_tun::Tun;
 use crate::{EmulateError, Tried};
 
 const INTERFACE: &str = "radio0";
+const THREADS: usize = 16;
 const MTU_OF_WIRES: u16 = 1500;
 
 /// The namespace and the interface of each node and host.
@@ -60,6 +62,19 @@ impl Stations {
 
     pub(crate) fn send(&self, station: usize, packet: &[u8]) {
         self.tuns[station].send(packet);
+    }
+}
+
+impl Drop for Stations {
+    /// Removes the interfaces on several threads, because the kernel waits some 50 ms for each.
+    fn drop(&mut self) {
+        let each = self.tuns.len().div_ceil(THREADS).max(1);
+        thread::scope(|scope| {
+            while !self.tuns.is_empty() {
+                let some = self.tuns.split_off(self.tuns.len().saturating_sub(each));
+                scope.spawn(move || drop(some));
+            }
+        });
     }
 }
 

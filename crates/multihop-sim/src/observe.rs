@@ -12,7 +12,7 @@ use multihop_transport::connection::{Measurements, Progress};
 
 use crate::packet::{Body, Packet, Pool};
 use crate::record::Recorder;
-use crate::trace::{Capture, Event, TextTrace};
+use crate::trace::{Capture, Captures, Event, TextTrace};
 use crate::view::View;
 
 /// The outputs of a run beside its result.
@@ -30,7 +30,7 @@ pub struct Outputs {
 #[derive(Default)]
 pub(crate) struct Observer {
     trace: Option<TextTrace>,
-    capture: Option<Capture>,
+    captures: Option<Captures>,
     recorder: Option<Recorder>,
     counts: Counts,
     view: View,
@@ -54,7 +54,13 @@ impl Observer {
         capture: Option<Capture>,
         recorder: Option<Recorder>,
     ) -> Self {
-        Self { trace, capture, recorder, ..Self::default() }
+        let captures = capture.map(|file| Captures { file: Some(file), readers: Vec::new() });
+        Self { trace, captures, recorder, ..Self::default() }
+    }
+
+    /// Writes frames to another reader from now on.
+    pub(crate) fn add_reader(&mut self, reader: Capture) {
+        self.captures.get_or_insert_default().readers.push(reader);
     }
 
     /// Keeps the events of the run for [`crate::viewed`].
@@ -65,7 +71,7 @@ impl Observer {
 
     /// Whether anything is written during the run.
     pub(crate) fn writes(&self) -> bool {
-        self.trace.is_some() || self.capture.is_some() || self.recorder.is_some() || self.view.is_on()
+        self.trace.is_some() || self.captures.is_some() || self.recorder.is_some() || self.view.is_on()
     }
 
     /// Interval between rows of the recorded series, if they have an interval.
@@ -124,8 +130,8 @@ impl Observer {
         packets: &Pool,
     ) {
         self.view.frame(now, node, sent, packets);
-        if let Some(capture) = &mut self.capture {
-            let written = capture.frame(now, node, sent, airtime, packets);
+        if let Some(captures) = &mut self.captures {
+            let written = captures.frame(now, node, sent, airtime, packets);
             self.check(written);
         }
     }
@@ -209,7 +215,7 @@ impl Observer {
     pub(crate) fn finish(self) -> io::Result<()> {
         self.failure.map_or(Ok(()), Err)?;
         self.trace.map_or(Ok(()), TextTrace::finish)?;
-        self.capture.map_or(Ok(()), Capture::finish)?;
+        self.captures.and_then(|captures| captures.file).map_or(Ok(()), Capture::finish)?;
         self.recorder.map_or(Ok(()), Recorder::finish)
     }
 
@@ -231,6 +237,6 @@ impl Observer {
     #[cold]
     fn fail(&mut self, error: io::Error) {
         self.failure.get_or_insert(error);
-        (self.trace, self.capture, self.recorder) = (None, None, None);
+        (self.trace, self.captures, self.recorder) = (None, None, None);
     }
 }

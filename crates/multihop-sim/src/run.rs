@@ -137,21 +137,29 @@ impl Steps {
 }
 
 pub(crate) fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -> io::Result<Observer> {
-    let names: Vec<_> = (0..layout.positions.len())
-        .map(|n| layout.names.get(n).cloned().flatten().unwrap_or_else(|| format!("node{n}")))
-        .collect();
-    let short_preamble = scenario.radio.preamble.is_short;
+    let nodes = layout.positions.len();
     let recorder = match (outputs.record, &scenario.record) {
         (Some(out), Some(record)) => {
             let shortest =
                 record.what.contains(&Series::Shortest).then(|| ShortestPaths::of(scenario, layout));
-            Some(Recorder::new(out, record, scenario.flows.len(), names.len(), shortest.flatten())?)
+            Some(Recorder::new(out, record, scenario.flows.len(), nodes, shortest.flatten())?)
         }
         _ => None,
     };
     let trace = outputs.trace.map(TextTrace::new).transpose()?;
-    let capture = outputs.pcap.map(|out| Capture::new(out, &names, short_preamble)).transpose()?;
+    let capture = outputs.pcap.map(|out| capture(scenario, layout, out)).transpose()?;
     Ok(Observer::new(trace, capture, recorder))
+}
+
+/// Begins a capture of the frames of all nodes.
+pub(crate) fn capture(
+    scenario: &Scenario,
+    layout: &Layout,
+    out: Box<dyn io::Write + Send>,
+) -> io::Result<Capture> {
+    let name = |n: usize| layout.names.get(n).cloned().flatten().unwrap_or_else(|| format!("node{n}"));
+    let names: Vec<_> = (0..layout.positions.len()).map(name).collect();
+    Capture::new(out, &names, scenario.radio.preamble.is_short)
 }
 
 /// Wall-clock time since the call. Only `wall_seconds` and `events_per_second` depend on it. A browser's module has no

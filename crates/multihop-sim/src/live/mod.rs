@@ -7,7 +7,7 @@ mod replay;
 use std::io;
 
 use multihop_core::{Instant, NodeId};
-use multihop_scenario::{App, Port, Problems, Scenario, Source, canonical};
+use multihop_scenario::{App, Layout, Port, Problems, Scenario, Source, canonical};
 use multihop_wire::ParseError;
 
 pub use self::recording::Recording;
@@ -16,7 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::observe::Outputs;
 pub use crate::real::{EthernetFrame, RealPacket};
 use crate::results::RunResult;
-use crate::run::{RunError, observer, wall_clock};
+use crate::run::{RunError, capture, observer, wall_clock};
 use crate::world::World;
 pub use crate::world::{Exit, subnet};
 
@@ -27,6 +27,7 @@ pub use crate::world::{Exit, subnet};
 pub struct Live<'a> {
     world: World<'a>,
     scenario: &'a Scenario,
+    layout: Layout,
     measures: bool,
     recording: Option<Recording>,
     wall: Box<dyn Fn() -> std::time::Duration>,
@@ -46,7 +47,7 @@ impl<'a> Live<'a> {
         let observer = observer(scenario, &layout, outputs)?;
         let mut world = World::new(scenario, &layout, observer);
         world.keep_order();
-        Ok(Self { world, scenario, measures: false, recording, wall: Box::new(wall_clock()) })
+        Ok(Self { world, scenario, layout, measures: false, recording, wall: Box::new(wall_clock()) })
     }
 
     /// The virtual time.
@@ -102,6 +103,13 @@ impl<'a> Live<'a> {
     /// The next packet that has left the network.
     pub fn poll_exit(&mut self) -> Option<Exit> {
         self.world.poll_exit()
+    }
+
+    /// Writes a capture of all frames from now on, until `out` refuses one.
+    pub fn add_reader(&mut self, out: Box<dyn io::Write + Send>) {
+        if let Ok(reader) = capture(self.scenario, &self.layout, out) {
+            self.world.observer_mut().add_reader(reader);
+        }
     }
 
     /// Whether an output could not be written; the run is pointless then, and [`finish`](Self::finish) says why.

@@ -63,6 +63,29 @@ impl Capture {
     }
 }
 
+/// A capture file, and readers that come and go during the run.
+#[derive(Default)]
+pub(crate) struct Captures {
+    pub(crate) file: Option<Capture>,
+    /// One that cannot take a frame is left out from then on.
+    pub(crate) readers: Vec<Capture>,
+}
+
+impl Captures {
+    /// Adds a frame to each, see [`Capture::frame`].
+    pub(crate) fn frame(
+        &mut self,
+        at: Instant,
+        node: NodeId,
+        sent: &Transmission,
+        airtime: &Airtime,
+        packets: &Pool,
+    ) -> io::Result<()> {
+        self.readers.retain_mut(|reader| reader.frame(at, node, sent, airtime, packets).is_ok());
+        self.file.as_mut().map_or(Ok(()), |file| file.frame(at, node, sent, airtime, packets))
+    }
+}
+
 fn dot11_frame(sent: &Transmission, packets: &Pool) -> dot11::Frame {
     let frame = &sent.frame;
     let receiver = mac(frame.to);

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use multihop_core::{DropReason, Instant, NodeId};
 use multihop_wire::tpa;
 
-pub(crate) use self::capture::Capture;
+pub(crate) use self::capture::{Capture, Captures};
 use crate::packet::{Arp, Body, Packet};
 
 /// Writes one line for each event, with the columns of Table 1 of Holland and Vaidya (1999) and some more.

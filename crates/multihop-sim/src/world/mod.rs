@@ -268,7 +268,6 @@ impl<'a> World<'a> {
         &self.context.observer
     }
 
-    #[cfg(feature = "view")]
     pub(crate) fn observer_mut(&mut self) -> &mut Observer {
         &mut self.context.observer
     }

@@ -397,3 +397,40 @@ fn recordings_that_do_not_fit_are_refused() {
         "has a damaged packet: not a packet that the network carries: version is 5, allowed: 4 or 6";
     assert_eq!(refused(MOVING, &damaged), expected);
 }
+
+/// Takes so many bytes, then refuses.
+struct Narrow(Shared, usize);
+
+impl std::io::Write for Narrow {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let taken = bytes.len().min(self.1);
+        self.1 -= taken;
+        if taken == 0 { Err(std::io::ErrorKind::WouldBlock.into()) } else { self.0.write(&bytes[..taken]) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn readers_of_frames_come_and_go_during_a_run() {
+    let scenario = network(&chain(1, ""));
+    let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
+    let (early, late, slow) = (Shared::default(), Shared::default(), Shared::default());
+    live.add_reader(Box::new(early.clone()));
+    live.add_reader(Box::new(Narrow(slow.clone(), 500)));
+    let exchange = |live: &mut Live<'_>, end| {
+        live.enter(NodeId(0), &packet(NodeId(0), NodeId(1).addr(), 64, 500)).unwrap();
+        live.advance(at(end));
+    };
+    exchange(&mut live, 1_000);
+    live.add_reader(Box::new(late.clone()));
+    exchange(&mut live, 2_000);
+    live.finish().unwrap();
+    let (early, late) = (early.take(), late.take());
+    assert_eq!(early[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+    assert_eq!(late[..4], early[..4], "the head of the file, for everyone");
+    assert!(late.len() < early.len() && late.len() > 1000);
+    assert!(slow.take().len() <= 500);
+}

@@ -289,7 +289,7 @@ fn nothing_survives_an_emulation_that_was_killed() {
     emulation.output();
     until("the end of the programs", || !arguments.iter().any(|argument| runs(argument)));
     let descriptions = || std::fs::read_dir(folder.path().join("run/multihop")).unwrap().count();
-    assert_eq!(descriptions(), 1, "the killed one could not remove its description");
+    assert_eq!(descriptions(), 2, "the killed one could not remove its description and its socket");
     assert_eq!(stderr(&ran(&folder, &["enter", "1"])), "multihop: this user runs no emulation\n");
     assert_eq!(code(&ran(&folder, &["emulate", "x.toml", "--", "true"])), 0);
     assert_eq!(descriptions(), 0);

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use super::{CHAIN, code, command, folder, is_possible, json, ran, stderr, stdout};
+use super::{Background, CHAIN, code, command, folder, is_possible, json, ran, stderr, stdout, until};
 use crate::Folder;
 
 fn program(node: u32, line: &str) -> String {
@@ -109,4 +109,37 @@ fn tshark_shows_the_frames_while_they_are_sent() {
         let count = text.lines().filter(|other| *other == line).count();
         assert!(count >= 5, "{count} of {line:?} in {text}");
     }
+}
+
+#[test]
+fn extcap_shows_an_emulation_and_its_frames_as_wireshark_asks_for_them() {
+    let folder = folder("emulate-extcap", CHAIN);
+    if !is_possible(&folder, &["ping", "tshark", "mkfifo"]) {
+        return;
+    }
+    let ping = ["--", "ping", "-n", "-i", "0.1", "10.0.0.4"];
+    let emulation = Background::start(&folder, &[&["emulate", "x.toml"][..], &ping].concat());
+    let name = format!("multihop-{}", emulation.0.id());
+    until("the interface", || {
+        let listed = ran(&folder, &["extcap", "--extcap-interfaces", "--extcap-version=4.0"]);
+        assert!(stdout(&listed).starts_with("extcap {version="), "{}", stderr(&listed));
+        stdout(&listed).contains(&format!("interface {{value={name}}}{{display=Emulation of emulated}}\n"))
+    });
+    let of = |question: &str| ran(&folder, &["extcap", "--extcap-interface", &name, question]);
+    let types = "dlt {number=127}{name=IEEE802_11_RADIO}{display=802.11 with radiotap}\n";
+    assert_eq!(stdout(&of("--extcap-dlts")), types);
+    assert_eq!((code(&of("--extcap-config")), stdout(&of("--extcap-config"))), (0, ""));
+
+    assert!(Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap().success());
+    let capture = ["extcap", "--capture", "--extcap-interface", &name, "--fifo", "pipe"];
+    let _copies = Background::start(&folder, &capture);
+    let fields = ["-c", "40", "-T", "fields", "-e", "wlan.fc.type", "-e", "icmp.type"];
+    let text = tshark(&folder, &[&["-i", "pipe"][..], &fields].concat(), Stdio::null());
+    // Control frames, and data frames with requests and replies.
+    for kind in ["1", "2\t8", "2\t0"] {
+        assert!(text.lines().any(|line| line.trim_end() == kind), "{kind:?} in {text}");
+    }
+    let other = ran(&folder, &["extcap", "--capture", "--extcap-interface", "multihop-1", "--fifo", "pipe"]);
+    assert_eq!(code(&other), 2);
+    assert!(stderr(&other).starts_with("multihop: found --pid 1, allowed: "), "{}", stderr(&other));
 }
