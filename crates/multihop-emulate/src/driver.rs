@@ -59,6 +59,8 @@ const TOLERANCE: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(20);
 /// Before an event, when it waits without sleeping.
 const AWAKE: Duration = Duration::from_micros(200);
+/// Virtual time between two marks in a recording that is read while it grows.
+const MARK_EVERY: Duration = Duration::from_millis(100);
 /// Packets read from one station before the others have their turn.
 const TURN: usize = 32;
 
@@ -102,13 +104,22 @@ impl<'a> Driver<'a> {
     }
 
     /// Runs until the end of the scenario, of the command, or until a signal.
-    pub(crate) fn run(mut self, late_limit: Option<Duration>) -> Result<Emulated, EmulateError> {
+    pub(crate) fn run(
+        mut self,
+        late_limit: Option<Duration>,
+        is_followed: bool,
+    ) -> Result<Emulated, EmulateError> {
         // Without it, the kernel may delay each wake-up by 50 us.
         let _ = nix::sys::prctl::set_timerslack(1);
         slice::shorten();
+        let mut marked = Instant::ZERO;
         loop {
             let now = self.wake();
             self.live.advance(now);
+            if is_followed && now >= marked + MARK_EVERY {
+                marked = now;
+                self.live.tell_readers().tried(|| "write the recording".to_owned())?;
+            }
             self.deliver();
             self.resume()?;
             self.programs.update(now, &self.sandbox);

@@ -52,6 +52,10 @@ pub struct Options {
     pub stdout_is_taken: bool,
     /// Whether to wait for the last moments before each event without sleeping: less late, for a whole processor.
     pub busy_wait: bool,
+    /// Whether the recording is read while it grows.
+    pub is_followed: bool,
+    /// Called when everything is ready, before the clock starts, with a function that says whether a signal has arrived.
+    pub ready: Option<Box<dyn FnOnce(&dyn Fn() -> bool)>>,
     /// The lateness of 99% of wake-ups and deliveries above which the result is invalid.
     pub late_limit: Option<Duration>,
 }
@@ -132,9 +136,12 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
     let entry = enter::Entry::new(&folder, &scenario.name, &names, &stations, &sandbox)?;
     let readers = Readers::new(&folder);
     let programs = Programs::new(scenario, command.transpose()?, options.folder, options.stdout_is_taken);
+    if let Some(ready) = options.ready {
+        ready(&|| signals.arrived().is_some());
+    }
     let outside = Outside { signals, readers, busy_wait: options.busy_wait };
     let driver = Driver::new(scenario, live, stations, programs, sandbox, outside)?;
-    let emulated = driver.run(options.late_limit);
+    let emulated = driver.run(options.late_limit, options.is_followed);
     drop(entry);
     emulated
 }

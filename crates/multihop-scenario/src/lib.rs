@@ -18,6 +18,7 @@ mod positions;
 mod problem;
 mod read;
 mod register;
+mod request;
 mod schema;
 mod tables;
 mod topology;
@@ -38,6 +39,7 @@ pub use model::{
     Port, Program, Protocol, Record, Routing, RoutingProtocol, Scenario, Series, Sweep, Transport,
 };
 pub use problem::{Place, Position, Problem, Problems};
+pub use request::Request;
 pub use schema::{schema, schema_with};
 pub use topology::{Layout, NotConnected, Topology};
 

@@ -4,9 +4,12 @@ use multihop_core::{Duration, Instant};
 use multihop_radio::mobility::Path;
 use multihop_scenario::{Layout, NotConnected, Scenario};
 
+use crate::live::recording::Entry;
+use crate::live::{RealPacket, stations};
 use crate::observe::Observer;
 use crate::results::RunResult;
 use crate::run::is_paced;
+use crate::view::inputs::Inputs;
 use crate::world::World;
 
 /// A run in steps. Its result is that of [`crate::run()`].
@@ -14,6 +17,7 @@ pub struct ViewedRun<'a> {
     world: World<'a>,
     scenario: &'a Scenario,
     measures: bool,
+    inputs: Option<Inputs>,
 }
 
 /// Why a scenario cannot be viewed.
@@ -25,6 +29,9 @@ pub enum ViewError {
     /// The rate of paced flows is found by many runs.
     #[error("found a flow with app = \"paced\", allowed: applications that one run decides")]
     Paced,
+    /// A recording cannot be replayed.
+    #[error("the recording {0}")]
+    Recording(String),
 }
 
 impl<'a> ViewedRun<'a> {
@@ -37,12 +44,58 @@ impl<'a> ViewedRun<'a> {
         let mut observer = Observer::new(None, None, None);
         observer.watch().turn_on();
         let world = World::new(scenario, &layout, observer);
-        Ok(Self { world, scenario, measures: false })
+        Ok(Self { world, scenario, measures: false, inputs: None })
     }
 
-    /// Handles all events before `end`, at most those of the run.
+    /// The replay of a recorded run; `recording` is what has arrived of it so far.
+    pub fn replay(scenario: &'a Scenario, recording: &[u8]) -> Result<Self, ViewError> {
+        let inputs = Inputs::new(recording).map_err(ViewError::Recording)?;
+        let mut run = Self::new(scenario)?;
+        run.world.keep_order();
+        run.inputs = Some(inputs);
+        Ok(run)
+    }
+
+    /// More of the recording has arrived.
+    pub fn feed(&mut self, recording: &[u8]) {
+        if let Some(inputs) = &mut self.inputs {
+            inputs.feed(recording);
+        }
+    }
+
+    /// The end of the run, as far as it is known.
+    pub fn end(&self) -> Instant {
+        let end = Instant::ZERO + self.scenario.duration;
+        self.inputs.as_ref().and_then(|inputs| inputs.end).unwrap_or(end)
+    }
+
+    /// How far the run can be moved on.
+    pub fn known(&self) -> Instant {
+        self.inputs.as_ref().map_or(Instant::ZERO + self.scenario.duration, |inputs| inputs.known)
+    }
+
+    /// Handles all events before `end`, at most those of the run, and lets the packets of the recording enter.
     pub fn advance(&mut self, end: Instant) {
-        let end = end.min(Instant::ZERO + self.scenario.duration);
+        let end = end.min(self.known());
+        while let Some(entry) = self.inputs.as_mut().and_then(|inputs| inputs.take(end)) {
+            self.run_until(entry.at());
+            while self.world.poll_exit().is_some() {}
+            self.enter(&entry);
+        }
+        self.run_until(end);
+    }
+
+    /// What is damaged does not enter; `multihop run --replay` says so.
+    fn enter(&mut self, entry: &Entry) {
+        if let Entry::Packet { node, bytes, .. } = entry
+            && node.index() < stations(self.scenario)
+            && let Ok(packet) = RealPacket::parse(bytes)
+        {
+            self.world.enter(*node, packet);
+        }
+    }
+
+    fn run_until(&mut self, end: Instant) {
         let warm = Instant::ZERO + self.scenario.warmup;
         if !self.measures && end >= warm {
             self.world.run_until(warm);
@@ -82,7 +135,7 @@ impl<'a> ViewedRun<'a> {
 
     /// The rest of the run and its result. `last` gets the records of the packets that were still in transit.
     pub fn finish(mut self, last: &mut Vec<u32>) -> RunResult {
-        self.advance(Instant::ZERO + self.scenario.duration);
+        self.advance(self.end());
         self.clear();
         let (result, mut observer) = self.world.finish(core::time::Duration::ZERO);
         last.extend_from_slice(observer.watch().records());

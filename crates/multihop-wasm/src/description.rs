@@ -1,5 +1,6 @@
 //! What the page must know of a network before its run.
 
+use multihop_core::Instant;
 use multihop_radio::params::Model;
 use multihop_scenario::Scenario;
 use multihop_sim::viewed::Nodes;
@@ -47,8 +48,8 @@ struct Flow {
 }
 
 impl Description {
-    /// That of a scenario with these nodes.
-    pub(crate) fn of(scenario: &Scenario, nodes: &Nodes) -> Self {
+    /// That of a scenario with these nodes and this end.
+    pub(crate) fn of(scenario: &Scenario, nodes: &Nodes, end: Instant) -> Self {
         let sense_range = match &scenario.radio.model {
             Model::Threshold(threshold) => Some(threshold.sense_range),
             Model::Sinr(_) => None,
@@ -63,7 +64,7 @@ impl Description {
             build: multihop_sim::BUILD,
             name: scenario.name.clone(),
             seed: scenario.seed,
-            duration: scenario.duration.as_secs_f64(),
+            duration: end.as_secs_f64(),
             warmup: scenario.warmup.as_secs_f64(),
             decode_range: scenario.decode_range(),
             sense_range,

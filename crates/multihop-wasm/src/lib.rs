@@ -81,6 +81,31 @@ pub extern "C" fn advance(nanos: f64) {
     with_session(|session| session.advance(at));
 }
 
+/// More of the recording has arrived: the input.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn feed() {
+    with(|module| {
+        if let Some(session) = &mut module.session {
+            session.feed(&module.input);
+        }
+    });
+}
+
+/// How far the run can be moved on, ns.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn known() -> f64 {
+    with_session(|session| session.known().as_nanos() as f64)
+}
+
+/// The end of the run, as far as it is known, ns.
+#[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
+#[unsafe(no_mangle)]
+pub extern "C" fn end() -> f64 {
+    with_session(|session| session.end().as_nanos() as f64)
+}
+
 /// Whether states of stations and fields of packets are recorded from now on.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]

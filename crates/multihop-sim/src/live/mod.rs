@@ -1,7 +1,7 @@
 //! A scenario that is moved on from outside, with a port at each node and host through which packets of real programs
 //! enter and leave. It has no clock: its owner says which time it is.
 
-mod recording;
+pub(crate) mod recording;
 mod replay;
 
 use std::io;
@@ -10,7 +10,7 @@ use multihop_core::{Instant, NodeId};
 use multihop_scenario::{App, Layout, Port, Problems, Scenario, Source, canonical};
 use multihop_wire::ParseError;
 
-pub use self::recording::Recording;
+pub use self::recording::{Head, Recording, is_recording, read_head};
 pub use self::replay::replay;
 use crate::fingerprint::Fingerprint;
 use crate::observe::Outputs;
@@ -110,6 +110,12 @@ impl<'a> Live<'a> {
         if let Ok(reader) = capture(self.scenario, &self.layout, out) {
             self.world.observer_mut().add_reader(reader);
         }
+    }
+
+    /// Tells readers of the recording, which grows while they read it, how far the run has come.
+    pub fn tell_readers(&mut self) -> io::Result<()> {
+        let now = self.world.now();
+        self.recording.as_mut().map_or(Ok(()), |recording| recording.passed(now))
     }
 
     /// Whether an output could not be written; the run is pointless then, and [`finish`](Self::finish) says why.

@@ -1,31 +1,63 @@
 //! Recordings: every packet that entered a live run, with its virtual time.
 //!
-//! A line of text names the format and the run's identity. Each entry follows in binary, numbers with the lowest byte
-//! first: 8 bytes of nanoseconds, 4 bytes of the node's number, 2 bytes of length, the packet. The last entry has the
-//! end of the run, the node number [`END`] and no bytes.
+//! A line of text names the format and the run's identity, a second one has the scenario as JSON. Each entry follows in
+//! binary, numbers with the lowest byte first: 8 bytes of nanoseconds, 4 bytes of the node's number, 2 bytes of length, the
+//! packet. The last entry has the end of the run, the node number [`END`] and no bytes; entries with [`PASSED`] tell readers
+//! of a recording that still grows how far the run has come.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use multihop_core::{Instant, NodeId};
+use multihop_scenario::Request;
 
 /// Writes a recording.
 pub struct Recording(Box<dyn Write + Send>);
 
-/// An entry of a recording.
-#[derive(Debug, Eq, PartialEq)]
-pub(super) enum Entry {
-    Packet { at: Instant, node: NodeId, bytes: Vec<u8> },
-    End { at: Instant },
+/// What a recording begins with.
+#[derive(Debug)]
+pub struct Head {
+    /// Of the run; see [`identity`](super::identity).
+    pub identity: String,
+    /// The scenario of the run.
+    pub request: Request,
 }
 
-const FORMAT: &str = "multihop recording 1";
+/// An entry of a recording.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum Entry {
+    Packet {
+        at: Instant,
+        node: NodeId,
+        bytes: Vec<u8>,
+    },
+    /// Nothing else has entered until then.
+    Passed {
+        at: Instant,
+    },
+    End {
+        at: Instant,
+    },
+}
+
+impl Entry {
+    /// When it was made.
+    pub(crate) const fn at(&self) -> Instant {
+        let (Self::Packet { at, .. } | Self::Passed { at } | Self::End { at }) = self;
+        *at
+    }
+}
+
+/// What the first line of a recording of any version begins with.
+const NAME: &str = "multihop recording ";
+const VERSION: &str = "2";
 /// In place of a node's number.
 const END: u32 = u32::MAX;
+const PASSED: u32 = u32::MAX - 1;
 
 impl Recording {
     /// Begins a recording of the run with this [`identity`](super::identity).
-    pub fn new(mut out: Box<dyn Write + Send>, identity: &str) -> io::Result<Self> {
-        writeln!(out, "{FORMAT} {identity}")?;
+    pub fn new(mut out: Box<dyn Write + Send>, identity: &str, request: &Request) -> io::Result<Self> {
+        writeln!(out, "{NAME}{VERSION} {identity}\n{}", serde_json::to_string(request)?)?;
         Ok(Self(out))
     }
 
@@ -36,29 +68,56 @@ impl Recording {
         self.0.write_all(bytes)
     }
 
-    pub(super) fn finish(mut self, at: Instant) -> io::Result<()> {
+    /// Tells readers that nothing else has entered until `at`.
+    pub fn passed(&mut self, at: Instant) -> io::Result<()> {
+        self.entered(at, NodeId(PASSED), &[])?;
+        self.0.flush()
+    }
+
+    /// Ends the recording.
+    pub fn finish(mut self, at: Instant) -> io::Result<()> {
         self.entered(at, NodeId(END), &[])?;
         self.0.flush()
     }
 }
 
-/// Reads the first line of a recording: the identity of the run.
-pub(super) fn read_identity(from: &mut impl Read) -> Result<String, String> {
-    let mut line = [0; FORMAT.len() + 1 + 32 + 1];
-    from.read_exact(&mut line).map_err(|_| NO_RECORDING)?;
-    let line = str::from_utf8(&line).map_err(|_| NO_RECORDING)?;
-    let identity = line.strip_prefix(FORMAT).and_then(|rest| rest.strip_prefix(' ')?.strip_suffix('\n'));
-    Ok(identity.ok_or(NO_RECORDING)?.to_owned())
+/// Whether a file with these first bytes is a recording, of any version.
+pub fn is_recording(first: &[u8]) -> bool {
+    first.starts_with(NAME.as_bytes())
+}
+
+/// Reads the text before the entries of a recording.
+pub fn read_head(from: &mut impl BufRead) -> Result<Head, String> {
+    let first = read_line(from, NAME.len() + 64)?;
+    let (version, identity) =
+        first.strip_prefix(NAME).and_then(|rest| rest.split_once(' ')).ok_or(NO_RECORDING)?;
+    if version != VERSION {
+        return Err(format!("has format {version}, allowed: {VERSION}"));
+    }
+    let request = read_line(from, LONGEST_REQUEST)?;
+    let request =
+        serde_json::from_str(&request).map_err(|error| format!("has a damaged scenario: {error}"))?;
+    Ok(Head { identity: identity.to_owned(), request })
+}
+
+fn read_line(from: &mut impl BufRead, longest: usize) -> Result<String, String> {
+    let mut line = Vec::new();
+    let read = from.take(longest as u64).read_until(b'\n', &mut line);
+    read.map_err(|error| format!("cannot be read: {error}"))?;
+    let line = line.strip_suffix(b"\n").ok_or(NO_RECORDING)?;
+    Ok(str::from_utf8(line).map_err(|_| NO_RECORDING)?.to_owned())
 }
 
 /// Reads the next entry.
-pub(super) fn read_entry(from: &mut impl Read) -> Result<Entry, String> {
+pub(crate) fn read_entry(from: &mut impl Read) -> Result<Entry, String> {
     let mut head = [0; 14];
     read_all(from, &mut head)?;
     let [t @ .., a, b, c, d, low, high] = head;
     let (at, node) = (Instant::from_nanos(u64::from_le_bytes(t)), u32::from_le_bytes([a, b, c, d]));
-    if node == END {
-        return Ok(Entry::End { at });
+    match node {
+        END => return Ok(Entry::End { at }),
+        PASSED => return Ok(Entry::Passed { at }),
+        _ => {}
     }
     let mut bytes = vec![0; usize::from(u16::from_le_bytes([low, high]))];
     read_all(from, &mut bytes)?;
@@ -72,4 +131,6 @@ fn read_all(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), String> {
     })
 }
 
+/// A scenario has at most 16 MiB; as JSON, each of its bytes may take six.
+const LONGEST_REQUEST: usize = 100 << 20;
 const NO_RECORDING: &str = "is not a recording of multihop emulate";

@@ -1,11 +1,11 @@
 //! Repeats a recorded run in virtual time.
 
-use std::io::Read;
+use std::io::BufRead;
 
 use multihop_core::{Duration, Instant};
 use multihop_scenario::Scenario;
 
-use super::recording::{Entry, read_entry, read_identity};
+use super::recording::{Entry, read_entry, read_head};
 use super::{EntryError, Live, stations};
 use crate::observe::Outputs;
 use crate::results::RunResult;
@@ -16,24 +16,24 @@ use crate::run::{Progress, RunError};
 pub fn replay(
     scenario: &Scenario,
     identity: &str,
-    recording: &mut impl Read,
+    recording: &mut impl BufRead,
     outputs: Outputs,
     progress: Progress<'_>,
 ) -> Result<RunResult, RunError> {
-    let recorded = read_identity(recording).map_err(RunError::Recording)?;
-    if recorded != identity {
+    let recorded = read_head(recording).map_err(RunError::Recording)?;
+    if recorded.identity != identity {
         let message = "was made with another scenario, seed or --set";
         return Err(RunError::Recording(message.to_owned()));
     }
     let mut live = Live::new(scenario, outputs, None)?;
     loop {
         let entry = read_entry(recording).map_err(RunError::Recording)?;
-        let (Entry::Packet { at, .. } | Entry::End { at }) = entry;
-        advance(&mut live, scenario, at, progress)?;
+        advance(&mut live, scenario, entry.at(), progress)?;
         while live.poll_exit().is_some() {}
         match entry {
             _ if live.has_failed() => return live.finish(),
             Entry::End { .. } => return live.finish(),
+            Entry::Passed { .. } => {}
             Entry::Packet { node, bytes, .. } if node.index() < stations(scenario) => {
                 live.enter(node, &bytes).map_err(damaged)?;
             }

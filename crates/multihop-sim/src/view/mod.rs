@@ -7,6 +7,8 @@ mod blind;
 #[cfg(feature = "view")]
 mod fields;
 #[cfg(feature = "view")]
+pub(crate) mod inputs;
+#[cfg(feature = "view")]
 mod log;
 
 #[cfg(not(feature = "view"))]

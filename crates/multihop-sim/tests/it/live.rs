@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use multihop_core::{Duration, Instant, NodeId};
-use multihop_scenario::{Extensions, Scenario, Source};
+use multihop_scenario::{Extensions, Request, Scenario, Source};
 use multihop_sim::live::{Exit, Live, Recording, identity, replay};
 use multihop_sim::{Outputs, RunError, unattended};
 use multihop_wire::checksum::Checksum;
@@ -321,7 +321,8 @@ fn recorded(text: &str, step: Duration) -> (Vec<u8>, String) {
     let (recording, trace) = (Shared::default(), Shared::default());
     let scenario = network(text);
     let identity = identity(&source(text), &[], &scenario).unwrap();
-    let recorder = Recording::new(Box::new(recording.clone()), &identity).unwrap();
+    let recorder =
+        Recording::new(Box::new(recording.clone()), &identity, &Request::new(&source(text), &[])).unwrap();
     let outputs = Outputs { trace: Some(Box::new(trace.clone())), ..Outputs::default() };
     let mut live = Live::new(&scenario, outputs, Some(recorder)).unwrap();
     for n in 0..400_u32 {
@@ -382,17 +383,20 @@ fn recordings_that_do_not_fit_are_refused() {
     let other = MOVING.replace("600, 600", "500, 500");
     assert_eq!(refused(&other, &recording), "was made with another scenario, seed or --set");
     assert_eq!(refused(MOVING, b"PNG"), "is not a recording of multihop emulate");
+    let mut old = recording.clone();
+    old[19] = b'1';
+    assert_eq!(refused(MOVING, &old), "has format 1, allowed: 2");
     let cut = &recording[..recording.len() - 1];
     assert_eq!(refused(MOVING, cut), "is incomplete: the run was killed before its end");
-    let header = recording.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    let head: usize = recording.split_inclusive(|&byte| byte == b'\n').take(2).map(<[u8]>::len).sum();
     let mut strange = recording.clone();
-    strange[header + 8] = 99;
+    strange[head + 8] = 99;
     assert_eq!(refused(MOVING, &strange), "has a packet of node 99, which the scenario has not");
     let mut late = recording.clone();
-    late[header + 6] = 1;
+    late[head + 6] = 1;
     assert_eq!(refused(MOVING, &late), "has packets outside the time of the run");
     let mut damaged = recording.clone();
-    damaged[header + 14] = 0x51;
+    damaged[head + 14] = 0x51;
     let expected =
         "has a damaged packet: not a packet that the network carries: version is 5, allowed: 4 or 6";
     assert_eq!(refused(MOVING, &damaged), expected);

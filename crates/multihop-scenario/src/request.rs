@@ -1,0 +1,36 @@
+//! What is asked for with a scenario: its text and what overrides it. With the build, that decides a run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::Source;
+
+/// A scenario's text with its overrides, as it is written into result folders, recordings and pages.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Request {
+    /// TOML, or JSON if `json`.
+    text: String,
+    #[serde(default)]
+    json: bool,
+    /// Name in messages.
+    name: String,
+    /// Dotted paths and values.
+    #[serde(default)]
+    pub overrides: Vec<(String, String)>,
+}
+
+impl Request {
+    /// For a scenario with overrides.
+    pub fn new(source: &Source, overrides: &[(String, String)]) -> Self {
+        let (text, name, json) = match source {
+            Source::Toml { text, name } => (text, name, false),
+            Source::Json { text, name } => (text, name, true),
+        };
+        Self { text: text.clone(), json, name: name.clone(), overrides: overrides.to_vec() }
+    }
+
+    /// The scenario without the overrides.
+    pub fn source(&self) -> Source {
+        let (text, name) = (self.text.clone(), self.name.clone());
+        if self.json { Source::Json { text, name } } else { Source::Toml { text, name } }
+    }
+}
