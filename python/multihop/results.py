@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import html
 import io
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+import multihop._core as _core
+from multihop.scenario import Request
+from multihop.viewing import Page, in_notebook
 
 
 @dataclass(frozen=True)
@@ -21,12 +26,14 @@ class Result:
     data: dict[str, Any]
     series: pl.DataFrame
     """The series of the scenario's `record` table, one value per row; empty if it has none."""
+    request: Request | None = field(default=None, repr=False, compare=False)
+    """The scenario; `None` in a sweep's results."""
 
     @classmethod
-    def of(cls, data: dict[str, Any], series: str) -> Result:
+    def of(cls, data: dict[str, Any], series: str, request: Request | None = None) -> Result:
         """Join the document and the text of the file of series, which may be empty."""
         recorded = pl.read_csv(io.StringIO(series), schema=SERIES) if series else pl.DataFrame(schema=SERIES)
-        return cls(data, recorded)
+        return cls(data, recorded, request)
 
     @property
     def scenario(self) -> str:
@@ -99,6 +106,21 @@ class Result:
             if table := self._table(key):
                 report.table(names_and_values(table), title)
         return report.write(path)
+
+    def view(self, path: str | PathLike[str] | None = None) -> Page:
+        """Make the page that shows the run: map, time line of every frame, windows, queues.
+
+        With `path` it is written there. A notebook shows it below the cell; elsewhere it opens in the browser. Raises
+        `ScenarioError` for a scenario that a page cannot simulate.
+        """
+        if self.request is None:
+            raise ValueError("the result of a sweep does not hold its scenario; pass that of multihop.run")
+        page = Page(_core.page(*self.request, json.dumps(self.data)), f"{self.scenario}, seed {self.seed}")
+        if path is not None:
+            page.write(path)
+        elif not in_notebook():
+            page.open()
+        return page
 
     def __repr__(self) -> str:
         return f"<Result {self.scenario!r} seed {self.seed}: {self.goodput_kbps:.1f} kb/s>"

@@ -57,7 +57,7 @@ def _run(
 
         record = Path(part(series) or Path(scratch) / "series.csv")
         text = _core.run(*asked, part(trace), part(pcap), str(record), cancelled)
-        return Result.of(json.loads(text), record.read_text("utf-8") if record.is_file() else "")
+        return Result.of(json.loads(text), record.read_text("utf-8") if record.is_file() else "", asked)
 
 
 def run_all(

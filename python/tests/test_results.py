@@ -1,6 +1,12 @@
+import html
+import sys
+import tempfile
+import webbrowser
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
+import pytest
 from scenarios import chain
 
 import multihop
@@ -58,3 +64,48 @@ def test_a_report_needs_no_other_file(recorded: multihop.Result, tmp_path: Path)
     assert "newreno" in page
     assert "src=" not in page
     assert 'href="' not in page.replace('href="#', "")
+
+
+def test_a_page_of_a_run_holds_its_scenario_and_opens_or_is_returned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = multihop.run(chain(), seed=5)
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    try:
+        page = result.view(tmp_path / "pages" / "run.html")
+    except multihop.RunError as error:
+        pytest.skip(str(error))
+    assert (tmp_path / "pages" / "run.html").read_text("utf-8") == page.text
+    assert '["seed","5"]' in page.text
+    assert not opened, "a page that is written is not opened"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    result.view()
+    (address,) = opened
+    assert Path(address.removeprefix("file://")).read_text("utf-8") == page.text
+    frame = page._repr_html_()
+    assert frame.startswith('<iframe title="chain, seed 5" srcdoc="&lt;!doctype html')
+    assert html.unescape(frame.split('srcdoc="')[1].split('"')[0]) == page.text
+
+
+def test_in_a_notebook_a_page_is_shown_and_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    class ZMQInteractiveShell:
+        pass
+
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=ZMQInteractiveShell))
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    try:
+        page = multihop.run(chain()).view()
+    except multihop.RunError as error:
+        pytest.skip(str(error))
+    assert "<iframe" in page._repr_html_()
+    assert not opened
+
+
+def test_a_page_of_what_it_cannot_simulate_is_refused() -> None:
+    paced = multihop.run(chain(flow=[{"app": "paced", "transport": "udp"}]))
+    with pytest.raises(multihop.ScenarioError, match="paced"):
+        paced.view()
+    with pytest.raises(ValueError, match="does not hold its scenario"):
+        multihop.Result.of(paced.data, "").view()

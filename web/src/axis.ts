@@ -39,16 +39,13 @@ export function drawAxis({ context, width, height }: Surface, model: Model): voi
   }
 }
 
-export function drawCursor({ context, width, height }: Surface, model: Model): void {
-  const x = xOf(model, width, model.cursor);
-  if (x < GUTTER || x > width) {
-    return;
+/** Moves the cursor, an element over the canvas: the drawing stays. */
+export function placeCursor(canvas: HTMLCanvasElement, model: Model): void {
+  const cursor = canvas.parentElement?.querySelector<HTMLElement>(".cursor");
+  const x = xOf(model, canvas.clientWidth, model.cursor);
+  const isOutside = x < GUTTER || x > canvas.clientWidth;
+  if (cursor !== null && cursor !== undefined) {
+    cursor.hidden = isOutside;
+    cursor.style.transform = `translateX(${x}px)`;
   }
-  context.fillStyle = theme().cursor;
-  context.fillRect(x - 0.75, 0, 1.5, height);
-  context.beginPath();
-  context.moveTo(x - 5, 0);
-  context.lineTo(x + 5, 0);
-  context.lineTo(x, 7);
-  context.fill();
 }

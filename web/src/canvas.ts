@@ -1,5 +1,7 @@
 // A canvas as sharp as the screen.
 
+import { theme } from "./theme";
+
 export interface Surface {
   context: CanvasRenderingContext2D;
   width: number;
@@ -7,6 +9,22 @@ export interface Surface {
 }
 
 export const FONT = "11px system-ui, sans-serif";
+
+/** What something was made from, so that it is made again only when a part has changed. */
+export class Made {
+  private from: unknown[] = [];
+
+  isStale(from: unknown[]): boolean {
+    const isStale = from.length !== this.from.length || from.some((part, index) => part !== this.from[index]);
+    this.from = from;
+    return isStale;
+  }
+
+  /** The same for a drawing, which depends on the size of its canvas as well. */
+  isStaleIn(canvas: HTMLCanvasElement, from: unknown[]): boolean {
+    return this.isStale([...from, theme(), canvas.clientWidth, canvas.clientHeight, devicePixelRatio]);
+  }
+}
 
 /** Clears a canvas and returns it with its size in CSS pixels. */
 export function begin(canvas: HTMLCanvasElement): Surface {
@@ -18,10 +36,16 @@ export function begin(canvas: HTMLCanvasElement): Surface {
     canvas.height = Math.round(height * ratio);
   }
   const context = canvas.getContext("2d") as CanvasRenderingContext2D;
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  prepare(context, ratio);
   context.clearRect(0, 0, width, height);
+  return { context, width, height };
+}
+
+/** Sets what every drawing begins with. */
+export function prepare(context: CanvasRenderingContext2D, ratio: number): void {
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.font = FONT;
   context.lineWidth = 1;
   context.setLineDash([]);
-  return { context, width, height };
+  context.textBaseline = "middle";
 }

@@ -97,7 +97,10 @@ export function outcome(frame: Frame): Outcome {
 export function routeAt({ routes }: Detail, from: number, to: number, at: number): number[] {
   const next = new Map<number, number>();
   for (const route of routes) {
-    if (route.at <= at && route.destination === to) {
+    if (route.at > at) {
+      break;
+    }
+    if (route.destination === to) {
       next.set(route.node, route.next);
     }
   }
@@ -251,9 +254,25 @@ export function spansBetween(spans: Span[], from: number, to: number): Span[] {
   return spans.slice(low, last);
 }
 
-/** Which kinds of waits hold at an instant. */
-export function waitsAt(waits: Waits | undefined, at: number): (typeof WAITS)[number][] {
-  return waits === undefined ? [] : WAITS.filter((kind) => spansBetween(waits[kind], at, at).length > 0);
+/** Whether a span of a list holds at an instant. */
+export function holdsAt(spans: Span[], at: number): boolean {
+  const span = spans[lastIndex(spans, at)];
+  return span !== undefined && span.end > at;
+}
+
+/** The index of the last item that begins at or before an instant; -1 if there is none. */
+export function lastIndex(items: { at: number }[], at: number): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((items[middle] as { at: number }).at <= at) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low - 1;
 }
 
 function readFrame(words: Uint32Array, base: number): Frame {
@@ -335,6 +354,5 @@ export function overlapping(frames: Frame[], frame: Frame): Frame[] {
 
 /** The value of the last step at or before an instant. */
 export function valueAt(steps: Step[], at: number): number | null {
-  const step = steps.findLast((candidate) => candidate.at <= at);
-  return step === undefined ? null : step.value;
+  return steps[lastIndex(steps, at)]?.value ?? null;
 }

@@ -16,47 +16,57 @@ interface Exports {
   names(): void;
   fields(): void;
   finish(): void;
+  feed(): void;
+  known(): number;
+  end(): number;
 }
 
 /** The state of a run at an instant. */
 interface Checkpoint {
   at: number;
+  /** Bytes of the recording that had arrived. */
+  fed: number;
   memory: Uint8Array;
 }
 
 /** All checkpoints together have at most this many bytes. */
 const MOST_BYTES = 192 * 2 ** 20;
-const MOST_CHECKPOINTS = 96;
+const MOST_CHECKPOINTS = 64;
+/** Between checkpoints of a run whose end is not known, ns. */
+const LIVE_SPACING = 1e9;
 
 export class Engine {
   /** Nanoseconds. */
   at = 0;
   readonly network: Network;
-  readonly end: number;
+  end: number;
   private run: Exports;
   private checkpoints: Checkpoint[] = [];
   private spacing: number;
 
-  /** Begins a run; throws what is wrong with the request. */
-  constructor(private readonly module: WebAssembly.Module, request: string) {
+  /** Begins a run; throws what is wrong with the request. A recording, as far as it has arrived, makes it a replay. */
+  constructor(
+    private readonly module: WebAssembly.Module,
+    request: string,
+    private recording: Uint8Array = new Uint8Array(),
+    live = false,
+  ) {
     this.run = instance(module);
-    const bytes = new TextEncoder().encode(request);
-    const place = this.run.input(bytes.length);
-    new Uint8Array(this.run.memory.buffer, place, bytes.length).set(bytes);
+    this.put(new TextEncoder().encode(request), SEPARATOR, recording);
     const loaded = this.run.load();
     if (loaded === 0) {
       throw new Error(this.answer());
     }
     this.network = JSON.parse(this.answer()) as Network;
     this.end = Math.round(this.network.duration * 1e9);
-    this.spacing = this.end / MOST_CHECKPOINTS;
+    this.spacing = live ? LIVE_SPACING : this.end / MOST_CHECKPOINTS;
     this.keep();
   }
 
   /** Handles all events before `at`. */
   advance(at: number): void {
     this.run.advance(at);
-    this.at = Math.max(this.at, Math.min(at, this.end));
+    this.at = Math.max(this.at, Math.min(at, this.end, this.known()));
   }
 
   /** The same on the first passage, which leaves checkpoints behind. Records must have been taken. */
@@ -67,16 +77,37 @@ export class Engine {
     }
   }
 
+  /** More of the recording has arrived. */
+  feed(bytes: Uint8Array): void {
+    const longer = new Uint8Array(this.recording.length + bytes.length);
+    longer.set(this.recording);
+    longer.set(bytes, this.recording.length);
+    this.recording = longer;
+    this.put(bytes);
+    this.run.feed();
+    this.end = this.run.end();
+  }
+
+  /** How far the run can be moved on, ns. */
+  known(): number {
+    return this.run.known();
+  }
+
   detailed(on: boolean): void {
     this.run.detailed(on ? 1 : 0);
   }
 
   /** A copy of the records since the last call. */
-  take(): Uint32Array {
+  take(): Uint32Array<ArrayBuffer> {
+    return this.read((records) => records.slice());
+  }
+
+  /** What `use` makes of the records since the last call, which it sees in place. */
+  read<T>(use: (records: Uint32Array<ArrayBuffer>) => T): T {
     const length = this.run.records_length();
-    const records = new Uint32Array(this.run.memory.buffer, this.run.records(), length).slice();
+    const made = use(new Uint32Array(this.run.memory.buffer as ArrayBuffer, this.run.records(), length));
     this.run.clear();
-    return records;
+    return made;
   }
 
   names(): string[] {
@@ -108,6 +139,8 @@ export class Engine {
       }
       new Uint8Array(memory.buffer).set(best.memory);
       this.at = best.at;
+      this.put(this.recording.subarray(best.fed));
+      this.run.feed();
     }
     this.detailed(false);
     while (this.at < at) {
@@ -119,11 +152,20 @@ export class Engine {
 
   private keep(): void {
     const memory = new Uint8Array(this.run.memory.buffer).slice();
-    this.checkpoints.push({ at: this.at, memory });
+    this.checkpoints.push({ at: this.at, fed: this.recording.length, memory });
     const bytes = this.checkpoints.reduce((sum, checkpoint) => sum + checkpoint.memory.length, 0);
     if (bytes > MOST_BYTES && this.checkpoints.length > 2) {
       this.checkpoints = this.checkpoints.filter((_, index) => index % 2 === 0);
       this.spacing *= 2;
+    }
+  }
+
+  /** Makes these bytes the input. */
+  private put(...parts: Uint8Array[]): void {
+    let place = this.run.input(parts.reduce((sum, part) => sum + part.length, 0));
+    for (const part of parts) {
+      new Uint8Array(this.run.memory.buffer, place, part.length).set(part);
+      place += part.length;
     }
   }
 
@@ -132,6 +174,9 @@ export class Engine {
     return new TextDecoder().decode(bytes);
   }
 }
+
+/** Between the request and the recording. */
+const SEPARATOR = new Uint8Array([0]);
 
 function instance(module: WebAssembly.Module): Exports {
   return new WebAssembly.Instance(module, {}).exports as unknown as Exports;

@@ -1,9 +1,9 @@
 // The map: stations, links, frames on the air, collisions, queues, flows and their routes.
 
-import { begin } from "./canvas";
+import { begin, prepare } from "./canvas";
 import type { Surface } from "./canvas";
-import { concerns, framesBetween, outcome, routeAt, valueAt, waitsAt } from "./detail";
-import type { Detail, Frame } from "./detail";
+import { concerns, framesBetween, holdsAt, lastIndex, outcome, routeAt, valueAt } from "./detail";
+import type { Detail, Frame, Waits } from "./detail";
 import { placeAt } from "./model";
 import type { Model } from "./model";
 import { BROADCAST, FRAMES } from "./records";
@@ -21,11 +21,18 @@ const DATA = 3;
 const MOST_LINKED = 400;
 /** How long trails of moving stations are, ns. */
 const TRAIL = 15e9;
+const TRAIL_PARTS = 6;
 
 export class MapView {
   hovered: number | null = null;
+  /** Where stations were moved to by hand, until the network is simulated again. */
+  moved = new Map<number, [number, number]>();
   private bounds = { left: 0, top: 0, wide: 1, high: 1 };
   private readonly moves: boolean;
+  private readonly ground = document.createElement("canvas");
+  private groundFrom: unknown[] = [];
+  private groundPlaces: [number, number][] = [];
+  private places: [number, number][] = [];
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -45,12 +52,9 @@ export class MapView {
   draw(since: number): void {
     const surface = begin(this.canvas);
     const { model } = this;
-    const places = model.network.nodes.map((_, node) => this.project(surface, placeAt(model.network, node, model.cursor)));
+    const places = this.project(surface, this.placesAt(model.cursor));
     const detail = model.detailAt(model.cursor);
-    this.links(surface, places);
-    if (this.moves) {
-      this.trails(surface);
-    }
+    this.drawGround(surface, places);
     if (this.hovered !== null) {
       this.ranges(surface, places, this.hovered);
     }
@@ -64,7 +68,34 @@ export class MapView {
     this.stations(surface, places, air, detail);
     this.flows(surface, places, detail);
     this.collisions(surface, places, detail, since);
-    this.scale(surface);
+  }
+
+  /** Where all stations are, m. */
+  private placesAt(at: number): [number, number][] {
+    const { network } = this.model;
+    return network.nodes.map((_, node) => this.moved.get(node) ?? placeAt(network, node, at));
+  }
+
+  /** Links, trails and scale, drawn again only when a station has visibly moved. */
+  private drawGround(surface: Surface, places: [number, number][]): void {
+    const { width, height } = surface;
+    const from = [width, height, theme(), devicePixelRatio, places.length > MOST_LINKED ? this.hovered : null];
+    const isSame = from.every((part, index) => part === this.groundFrom[index]) && !hasMoved(places, this.groundPlaces);
+    if (!isSame) {
+      this.groundFrom = from;
+      this.groundPlaces = places.map(([x, y]) => [x, y]);
+      this.ground.width = this.canvas.width;
+      this.ground.height = this.canvas.height;
+      const context = this.ground.getContext("2d") as CanvasRenderingContext2D;
+      prepare(context, this.canvas.width / width);
+      const ground = { context, width, height };
+      this.links(ground, places);
+      if (this.moves) {
+        this.trails(ground);
+      }
+      this.scale(ground);
+    }
+    surface.context.drawImage(this.ground, 0, 0, width, height);
   }
 
   /** The station at a place in the canvas. */
@@ -72,14 +103,24 @@ export class MapView {
     const surface = { width: this.canvas.clientWidth, height: this.canvas.clientHeight };
     let best: number | null = null;
     let least = 22;
-    this.model.network.nodes.forEach((_, node) => {
-      const [u, v] = this.project(surface, placeAt(this.model.network, node, this.model.cursor));
+    this.project(surface, this.placesAt(this.model.cursor)).forEach(([u, v], node) => {
       const distance = Math.hypot(u - x, v - y);
       if (distance < least) {
         [best, least] = [node, distance];
       }
     });
     return best;
+  }
+
+  /** The place of the network, in whole metres, at a place in the canvas. */
+  placeAt(x: number, y: number): [number, number] {
+    const size = { width: this.canvas.clientWidth, height: this.canvas.clientHeight };
+    const { left, top, wide, high } = this.bounds;
+    const zoom = this.zoom(size);
+    return [
+      Math.round((x - size.width / 2) / zoom + left + wide / 2),
+      Math.round((y - size.height / 2) / zoom + top + high / 2),
+    ];
   }
 
   /** The state of a station in words. */
@@ -100,13 +141,13 @@ export class MapView {
       if (heard.length > 0) {
         parts.push(`carrier busy: hears ${heard.map((frame) => name(frame.node)).join(", ")}`);
       }
-      const waits = waitsAt(detail.waits[node], cursor);
-      if (waits.includes("nav")) {
+      const waits = detail.waits[node] as Waits;
+      if (holdsAt(waits.nav, cursor)) {
         parts.push("the medium is reserved (NAV)");
       }
-      if (waits.includes("backoff")) {
+      if (holdsAt(waits.backoff, cursor)) {
         parts.push("counts down its backoff");
-      } else if (waits.includes("paused")) {
+      } else if (holdsAt(waits.paused, cursor)) {
         parts.push("its backoff is paused");
       }
       parts.push(`queue: ${this.queue(node, detail)}`);
@@ -136,13 +177,16 @@ export class MapView {
     return Math.min((width - 2 * MARGIN) / wide, (height - 2 * MARGIN) / high, 2);
   }
 
-  private project(size: { width: number; height: number }, [x, y]: [number, number]): [number, number] {
+  /** Places of the canvas for places of the network, in arrays that are used again. */
+  private project(size: { width: number; height: number }, places: [number, number][]): [number, number][] {
     const zoom = this.zoom(size);
     const { left, top, wide, high } = this.bounds;
-    return [
-      size.width / 2 + (x - left - wide / 2) * zoom,
-      size.height / 2 + (y - top - high / 2) * zoom,
-    ];
+    places.forEach(([x, y], node) => {
+      const place = (this.places[node] ??= [0, 0]);
+      place[0] = size.width / 2 + (x - left - wide / 2) * zoom;
+      place[1] = size.height / 2 + (y - top - high / 2) * zoom;
+    });
+    return this.places;
   }
 
   private radius(): number {
@@ -169,21 +213,20 @@ export class MapView {
 
   private trails(surface: Surface): void {
     const { context } = surface;
-    const { network, cursor } = this.model;
+    const { cursor } = this.model;
     context.strokeStyle = theme().muted;
     context.globalAlpha = 0.45;
     context.beginPath();
-    network.nodes.forEach((_, node) => {
-      for (let back = 0; back <= 6; back += 1) {
-        const at = Math.max(0, cursor - (TRAIL * back) / 6);
-        const [x, y] = this.project(surface, placeAt(network, node, at));
-        if (back === 0) {
-          context.moveTo(x, y);
-        } else {
-          context.lineTo(x, y);
-        }
-      }
-    });
+    for (let back = 0; back < TRAIL_PARTS; back += 1) {
+      const [at, before] = [back, back + 1].map((part) => Math.max(0, cursor - (TRAIL * part) / TRAIL_PARTS)) as [number, number];
+      const ends = this.project(surface, this.placesAt(at)).map(([x, y]) => [x, y] as const);
+      this.project(surface, this.placesAt(before)).forEach(([x, y], node) => {
+        context.moveTo(...(ends[node] as [number, number]));
+        context.lineTo(x, y);
+      });
+    }
+    // The places are those of the cursor again.
+    this.project(surface, this.placesAt(cursor));
     context.stroke();
     context.globalAlpha = 1;
   }
@@ -267,8 +310,8 @@ export class MapView {
     const { cursor, overview } = this.model;
     places.forEach((place, node) => {
       const sends = air.find((frame) => frame.node === node);
-      const waits = waitsAt(detail?.waits[node], cursor);
-      const isSilenced = waits.includes("busy") || waits.includes("nav");
+      const waits = detail?.waits[node];
+      const isSilenced = waits !== undefined && (holdsAt(waits.busy, cursor) || holdsAt(waits.nav, cursor));
       circle(context, place, radius);
       const still = isSilenced ? colours.line : colours.surface;
       context.fillStyle = sends === undefined ? still : frameColour(sends.kind);
@@ -373,10 +416,15 @@ export class MapView {
 
   private collisions({ context }: Surface, places: [number, number][], detail: Detail | null, since: number): void {
     const { cursor } = this.model;
-    for (const { at, node, frame } of detail?.collisions ?? []) {
+    const collisions = detail?.collisions ?? [];
+    for (let index = lastIndex(collisions, cursor); index >= 0; index -= 1) {
+      const { at, node, frame } = collisions[index] as Detail["collisions"][number];
       const place = places[node];
       // A collision is shown for a moment, or it would be over before it is seen.
-      if (place !== undefined && at <= cursor && at > Math.min(since, cursor - 2e5)) {
+      if (at <= Math.min(since, cursor - 2e5)) {
+        break;
+      }
+      if (place !== undefined) {
         context.globalAlpha = concerns(frame, node) ? 1 : 0.35;
         cross(context, place[0], place[1], this.radius() * 0.9);
         context.globalAlpha = 1;
@@ -393,6 +441,12 @@ export class MapView {
     context.textBaseline = "middle";
     context.fillText(`${metres} m`, 12 + long + 6, height - 11);
   }
+}
+
+/** Whether a station has moved by half a pixel. */
+function hasMoved(places: [number, number][], before: [number, number][]): boolean {
+  const moved = ([x, y]: [number, number], [u, v]: [number, number]): boolean => Math.abs(x - u) + Math.abs(y - v) > 0.5;
+  return places.length !== before.length || places.some((place, node) => moved(place, before[node] as [number, number]));
 }
 
 /** A window of so many segments closes the ring. */

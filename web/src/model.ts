@@ -1,48 +1,59 @@
-// What the page shows: the run, the stretch in view, the cursor, the selection.
+// One run of the page: what is known of it, the stretch in full, the selection.
 
 import { detail, firstFrame } from "./detail";
 import type { Detail, Frame } from "./detail";
 import { MARKS } from "./protocol";
 import type { FromWorker, Life, Mark, Network, Overview, Result, ToWorker } from "./protocol";
+import type { View } from "./view";
 
 /** Frames that a stretch may have, so that it is drawn without a pause. */
 const MOST_FRAMES = 7000;
 /** Records that a stretch may have. */
 const MOST_RECORDS = 400_000;
-/** The shortest view, ns. */
-const SHORTEST = 2000;
+/** The share of these that is fetched around the cursor, where the view is too long for all. */
+const AROUND = 0.15;
+/** What has been simulated so lately need not be in the stretch, ns. */
+const FRESH = 0.5e9;
+/** While playing, a stretch is fetched this much ahead, wall-clock s. */
+const AHEAD = 0.4;
 
 export class Model {
-  readonly network: Network;
+  /** Nanoseconds. */
   readonly end: number;
   overview: Overview | null = null;
   result: Result | null = null;
   detail: Detail | null = null;
   life: Life | null = null;
   selected: Frame | null = null;
-  flow: number | null = null;
-  cursor = 0;
-  from = 0;
-  to: number;
-  /** Whether the time line shows only stations that send in view. */
-  onlyActive = false;
-  playing = false;
-  /** Simulated seconds in a second. */
-  speed = 0.01;
   /** What went wrong with a search. */
   notice = "";
   private asked: { from: number; to: number } | null = null;
   private readonly mostFrames: number;
 
   constructor(
-    network: Network,
+    readonly network: Network,
+    readonly view: View,
     private readonly ask: (message: ToWorker) => void,
     private readonly changed: () => void,
   ) {
-    this.network = network;
     this.end = Math.round(network.duration * 1e9);
-    this.to = this.end;
     this.mostFrames = Math.min(MOST_FRAMES, MOST_RECORDS / (6 + 3 * degree(network)));
+  }
+
+  get cursor(): number {
+    return this.view.cursor;
+  }
+
+  get from(): number {
+    return this.view.from;
+  }
+
+  get to(): number {
+    return this.view.to;
+  }
+
+  get flow(): number | null {
+    return this.view.flow;
   }
 
   /** Takes a message of the worker. */
@@ -59,56 +70,20 @@ export class Model {
       this.life = message.life;
       this.notice = message.life === null ? `There is no packet ${message.uid}.` : "";
     }
-    this.touch();
-  }
-
-  touch(): void {
-    this.wantDetail();
     this.changed();
-  }
-
-  moveTo(at: number): void {
-    this.cursor = Math.max(0, Math.min(this.end, at));
-    const span = this.to - this.from;
-    if (this.cursor < this.from || this.cursor > this.to) {
-      this.show(this.cursor - span / 4, this.cursor + (span * 3) / 4);
-    }
-    this.touch();
-  }
-
-  /** Shows this stretch, moved into the run. */
-  show(from: number, to: number): void {
-    const span = Math.min(this.end, Math.max(SHORTEST, to - from));
-    this.from = Math.max(0, Math.min(this.end - span, from));
-    this.to = this.from + span;
-    this.touch();
-  }
-
-  /** Zooms by a factor around an instant. */
-  zoom(factor: number, around = this.cursor): void {
-    const centre = around >= this.from && around <= this.to ? around : (this.from + this.to) / 2;
-    this.show(centre - (centre - this.from) * factor, centre + (this.to - centre) * factor);
-  }
-
-  /** Moves the cursor on while playing; `elapsed` in wall-clock seconds. */
-  play(elapsed: number): void {
-    const next = this.cursor + elapsed * this.speed * 1e9;
-    if (next >= this.end) {
-      this.playing = false;
-    }
-    const limit = this.overview === null ? 0 : this.overview.until;
-    this.cursor = Math.min(next, this.end, limit);
-    const span = this.to - this.from;
-    if (this.cursor > this.from + span * 0.8) {
-      this.show(this.cursor - span * 0.2, this.cursor + span * 0.8);
-    }
-    this.touch();
   }
 
   /** Whether the detail covers what is in view. */
   isDetailed(): boolean {
     const { detail } = this;
-    return detail !== null && detail.from <= this.from && detail.to >= this.to && this.isNear();
+    return detail !== null && detail.from <= this.from && detail.to >= this.reach(this.to) && this.isNear();
+  }
+
+  /** An instant, at most a little before the end of what has been simulated. */
+  private reach(at: number): number {
+    const { overview, result, end } = this;
+    const known = result !== null || overview === null ? end : overview.until - FRESH;
+    return Math.min(at, Math.max(0, known));
   }
 
   /** Whether the stretch in view has few enough frames for detail. */
@@ -132,7 +107,7 @@ export class Model {
     const frame = detail.frames[direction === 1 ? first : first - 1];
     if (frame !== undefined) {
       this.select(frame);
-      this.moveTo(frame.at);
+      this.view.moveTo(frame.at);
     }
   }
 
@@ -143,7 +118,7 @@ export class Model {
     if (frame !== null && frame.uid > 0) {
       this.ask({ kind: "life", uid: frame.uid });
     }
-    this.touch();
+    this.changed();
   }
 
   /** Shows a packet: its life, from its first event on. */
@@ -152,7 +127,7 @@ export class Model {
     this.life = null;
     this.notice = "";
     this.ask({ kind: "life", uid });
-    this.touch();
+    this.changed();
   }
 
   /** Moves to the next or previous mark of a kind; false if there is none. */
@@ -163,13 +138,14 @@ export class Model {
     const at = direction === 1 ? marks?.at.find(later) : marks?.at.findLast(earlier);
     if (at === undefined) {
       this.notice = `There is no ${direction === 1 ? "later" : "earlier"} ${MARK_NAMES[mark]}.`;
-      this.touch();
+      this.changed();
       return false;
     }
     this.notice = "";
-    this.cursor = at;
+    this.view.cursor = at;
     const span = Math.min(this.to - this.from, JUMP_SPAN);
-    this.show(at - span / 2, at + span / 2);
+    this.view.show(at - span / 2, at + span / 2);
+    this.changed();
     return true;
   }
 
@@ -191,24 +167,28 @@ export class Model {
   }
 
   /** Asks for the stretch in view if it is short enough; otherwise for some time around the cursor. */
-  private wantDetail(): void {
-    const { overview } = this;
-    if (overview === null) {
+  wantDetail(): void {
+    const { overview, view } = this;
+    if (overview === null || this.cursor > this.end) {
       return;
     }
     const span = this.to - this.from;
     const near = this.isNear();
     const rate = this.frames(this.from, this.to) / span;
-    const around = Math.min(span, (this.mostFrames * 0.5) / Math.max(rate, 1e-12));
-    const [from, to] = near ? [this.from, this.to] : [this.cursor - around / 4, this.cursor + around / 2];
-    const needed = near ? { from, to } : { from: this.cursor, to: this.cursor + 1 };
+    const ahead = view.playing ? AHEAD * view.speed * 1e9 : 1;
+    const around = Math.max(2 * ahead, Math.min(span, (this.mostFrames * AROUND) / Math.max(rate, 1e-12)));
+    const [from, to] = near ? [this.from, this.to] : [this.cursor - 1e6, this.cursor + around];
+    const needed = near ? { from, to: this.reach(to) } : { from: this.cursor, to: this.reach(this.cursor + ahead) };
     const covers = (have: { from: number; to: number } | null): boolean =>
-      have !== null && have.from <= Math.max(0, needed.from) && have.to >= Math.min(this.end, needed.to);
-    if (covers(this.detail) || covers(this.asked)) {
+      have !== null && have.from <= Math.max(0, needed.from) && have.to >= needed.to;
+    // Faster, the map shows shares of airtime.
+    const isTooFast = !near && ahead * rate > this.mostFrames;
+    if (needed.from > needed.to || isTooFast || covers(this.detail) || covers(this.asked)) {
       return;
     }
     const margin = near && rate * span < this.mostFrames / 2 ? span / 2 : 0;
-    this.asked = { from: Math.max(0, from - margin), to: Math.min(this.end, to + margin) };
+    const known = this.result === null ? overview.until : this.end;
+    this.asked = { from: Math.max(0, from - margin), to: Math.min(known, to + margin) };
     this.ask({ kind: "stretch", ...this.asked });
   }
 

@@ -190,29 +190,37 @@ export class Summary {
 
 /** A list of instants that grows. */
 class Growing {
-  private at: number[] = [];
-  private node: number[] = [];
-  private about: number[] = [];
+  private at = new Float64Array(64);
+  private node = new Uint32Array(64);
+  private about = new Uint32Array(64);
+  private length = 0;
   private cut = false;
 
   add(at: number, node: number, about: number): void {
-    if (this.at.length >= MOST_MARKS) {
+    if (this.length >= MOST_MARKS) {
       this.cut = true;
       return;
     }
-    this.at.push(at);
-    this.node.push(node);
-    this.about.push(about);
+    if (this.length === this.at.length) {
+      [this.at, this.node, this.about] = [longer(this.at), longer(this.node), longer(this.about)];
+    }
+    this.at[this.length] = at;
+    this.node[this.length] = node;
+    this.about[this.length] = about;
+    this.length += 1;
   }
 
   marks(): Marks {
-    return {
-      at: Float64Array.from(this.at),
-      node: Uint32Array.from(this.node),
-      about: Uint32Array.from(this.about),
-      cut: this.cut,
-    };
+    const { at, node, about, length, cut } = this;
+    return { at: at.slice(0, length), node: node.slice(0, length), about: about.slice(0, length), cut };
   }
+}
+
+/** The same numbers in an array of twice the length. */
+function longer<T extends Float64Array | Uint32Array>(values: T): T {
+  const more = new (values.constructor as new (length: number) => T)(2 * values.length);
+  more.set(values);
+  return more;
 }
 
 function byMark<T>(make: (mark: Mark) => T): Record<Mark, T> {

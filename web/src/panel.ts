@@ -144,7 +144,7 @@ export class Panels {
     return make(
       "div",
       {},
-      make("p", { id: "verdict" }, verdict),
+      make("p", { class: "verdict" }, verdict),
       table(["After the warm-up", "This page", "Result"], rows.map(([name, page, counted]) => [name, String(page), counted === undefined ? "…" : String(counted)])),
     );
   }

@@ -83,7 +83,9 @@ export interface Life {
 }
 
 export type ToWorker =
-  | { kind: "start"; module: ArrayBuffer; request: string }
+  | { kind: "start"; module: WebAssembly.Module; request: string; recording: Uint8Array | null; live: boolean }
+  /** More of the recording has arrived. */
+  | { kind: "feed"; bytes: Uint8Array }
   | { kind: "stretch"; from: number; to: number }
   | { kind: "life"; uid: number };
 

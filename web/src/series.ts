@@ -1,12 +1,13 @@
 // Goodput, window, round-trip time and queues, under the axis of the time line.
 
-import { AXIS, GUTTER, drawAxis, drawCursor, xOf } from "./axis";
-import { begin } from "./canvas";
+import { AXIS, GUTTER, drawAxis, placeCursor, xOf } from "./axis";
+import { Made, begin } from "./canvas";
 import type { Surface } from "./canvas";
 import { valueAt } from "./detail";
 import type { Step } from "./detail";
 import { niceStep, trim } from "./format";
 import type { Model } from "./model";
+import type { Overview } from "./protocol";
 import { flowColour, flowDash, theme } from "./theme";
 
 interface Line {
@@ -21,29 +22,40 @@ interface Chart {
   lines: Line[];
 }
 
+const TITLES = ["Goodput, kb/s", "Window, segments", "Round trip, ms", "Queue, packets"];
 /** Queues of this many stations are drawn: those with the longest. */
 const MOST_QUEUES = 4;
 
+/** A run whose series are drawn; its name is empty if it is the only one. */
+interface Run {
+  name: string;
+  model: Model;
+}
+
 export class SeriesView {
-  private cached: { key: string; charts: Chart[] } = { key: "", charts: [] };
+  private cached: { from: unknown[]; charts: Chart[] } = { from: [], charts: [] };
+  private readonly made = new Made();
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
-    private readonly model: Model,
+    private readonly runs: Run[],
   ) {}
 
   draw(): void {
-    const surface = begin(this.canvas);
-    drawAxis(surface, this.model);
+    const { model } = this.runs[0] as Run;
     const charts = this.charts();
-    const high = (surface.height - AXIS) / charts.length;
-    charts.forEach((chart, index) => this.drawChart(surface, chart, AXIS + index * high, high));
-    drawCursor(surface, this.model);
+    if (this.made.isStaleIn(this.canvas, [charts, model.from, model.to])) {
+      const surface = begin(this.canvas);
+      drawAxis(surface, model);
+      const high = (surface.height - AXIS) / charts.length;
+      charts.forEach((chart, index) => this.drawChart(surface, chart, AXIS + index * high, high));
+    }
+    placeCursor(this.canvas, model);
   }
 
   /** Values at the cursor, by chart. */
   values(): { title: string; values: { name: string; colour: string; value: string }[] }[] {
-    const { cursor } = this.model;
+    const { cursor } = (this.runs[0] as Run).model;
     return this.charts().map(({ title, lines }) => ({
       title,
       values: lines.map(({ name, colour, steps }) => {
@@ -54,67 +66,47 @@ export class SeriesView {
   }
 
   private charts(): Chart[] {
-    const { overview, detail, flow } = this.model;
-    const detailed = this.model.isDetailed();
-    const key = `${overview?.until} ${detailed ? `${detail?.from} ${detail?.to}` : ""} ${flow}`;
-    if (this.cached.key !== key) {
-      this.cached = { key, charts: this.makeCharts(detailed) };
+    const from = this.runs.flatMap(({ model }) => [model.overview, model.flow, model.isDetailed() ? model.detail : null]);
+    if (from.some((part, index) => part !== this.cached.from[index])) {
+      const ofRuns = this.runs.map((run, index) => this.chartsOf(run, index));
+      const charts = TITLES.map((title, chart) => ({ title, lines: ofRuns.flatMap((lines) => lines[chart] as Line[]) }));
+      this.cached = { from, charts };
     }
     return this.cached.charts;
   }
 
-  private makeCharts(detailed: boolean): Chart[] {
-    const { overview, detail, network } = this.model;
+  /** The lines of a run, by chart. */
+  private chartsOf(run: Run, index: number): Line[][] {
+    const { overview, detail, network, flow: only } = run.model;
     if (overview === null) {
-      return ["Goodput, kb/s", "Window, segments", "Round trip, ms", "Queue, packets"].map((title) => ({ title, lines: [] }));
+      return TITLES.map(() => []);
     }
+    const detailed = run.model.isDetailed();
     const kbps = 8e6 / overview.width;
-    const flows = network.flows.map((_, flow) => flow).filter((flow) => this.isShown(flow));
+    const flows = network.flows.map((_, flow) => flow).filter((flow) => only === null || only === flow);
+    const dash = (flow: number): number[] => (this.runs.length > 1 ? flowDash(6 * index) : flowDash(flow));
     const line = (flow: number, steps: Step[]): Line => ({
       colour: flowColour(flow),
-      dash: flowDash(flow),
-      name: `flow ${flow}`,
+      dash: dash(flow),
+      name: `${run.name} flow ${flow}`.trim(),
       steps,
     });
     const own = (flow: number, from: "windows" | "trips", scale: number): Line => {
-      const before = this.steps(overview[from], flow, scale);
+      const before = stepsOf(overview, overview[from], flow, scale);
       const exact = detailed ? (detail?.flows[flow]?.[from] ?? []) : [];
       return line(flow, exact.length > 0 && detail !== null ? splice(before, scaled(exact, scale), detail) : before);
     };
     return [
-      { title: "Goodput, kb/s", lines: flows.map((flow) => line(flow, smooth(this.steps(overview.delivered, flow, kbps)))) },
-      { title: "Window, segments", lines: flows.map((flow) => own(flow, "windows", 1)) },
-      { title: "Round trip, ms", lines: flows.map((flow) => own(flow, "trips", 1e-3)) },
-      { title: "Queue, packets", lines: this.queues(detailed) },
+      flows.map((flow) => line(flow, smooth(stepsOf(overview, overview.delivered, flow, kbps)))),
+      flows.map((flow) => own(flow, "windows", 1)),
+      flows.map((flow) => own(flow, "trips", 1e-3)),
+      this.queues(run, overview, detailed, dash),
     ];
   }
 
-  private isShown(flow: number): boolean {
-    return this.model.flow === null || this.model.flow === flow;
-  }
-
-  /** One value for each bin so far. */
-  private steps(values: Float32Array | Float64Array | Uint16Array, row: number, scale: number): Step[] {
-    const { overview } = this.model;
-    const { bins, width, until } = overview as NonNullable<typeof overview>;
-    const steps: Step[] = [];
-    let last = Number.NaN;
-    for (let bin = 0; bin < bins && bin * width < until; bin += 1) {
-      const value = (values[row * bins + bin] as number) * scale;
-      // A flow without news keeps its state.
-      last = Number.isNaN(value) ? last : value;
-      if (!Number.isNaN(last)) {
-        steps.push({ at: bin * width, value: last });
-      }
-    }
-    return steps;
-  }
-
-  private queues(detailed: boolean): Line[] {
-    const { overview, detail, network } = this.model;
-    if (overview === null) {
-      return [];
-    }
+  /** The longest queues; of several runs, one each. */
+  private queues({ name, model }: Run, overview: Overview, detailed: boolean, dash: (n: number) => number[]): Line[] {
+    const { detail, network } = model;
     const { bins, queues } = overview;
     const longest = network.nodes.map((_, node) => {
       let sum = 0;
@@ -125,15 +117,15 @@ export class SeriesView {
     });
     longest.sort((a, b) => b.sum - a.sum);
     return longest
-      .slice(0, MOST_QUEUES)
+      .slice(0, this.runs.length > 1 ? 1 : MOST_QUEUES)
       .filter(({ sum }) => sum > 0)
       .map(({ node }, index) => {
-        const before = this.steps(queues, node, 1);
+        const before = stepsOf(overview, queues, node, 1);
         const exact = detailed ? (detail?.queues[node] ?? []) : [];
         return {
           colour: flowColour(index),
-          dash: flowDash(index),
-          name: `station ${network.nodes[node]?.name}`,
+          dash: dash(index),
+          name: `${name} station ${network.nodes[node]?.name}`.trim(),
           steps: exact.length > 0 && detail !== null ? splice(before, exact, detail) : before,
         };
       });
@@ -171,7 +163,8 @@ export class SeriesView {
   }
 
   private drawLine({ context, width }: Surface, line: Line, yOf: (value: number) => number): void {
-    const { from, to } = this.model;
+    const { model } = this.runs[0] as Run;
+    const { from, to } = model;
     context.strokeStyle = line.colour;
     context.lineWidth = 1.5;
     context.setLineDash(line.dash);
@@ -182,13 +175,13 @@ export class SeriesView {
       if (end < from || at > to || Number.isNaN(value)) {
         return;
       }
-      const [x, y] = [xOf(this.model, width, Math.max(at, from - (to - from))), yOf(value)];
+      const [x, y] = [xOf(model, width, Math.max(at, from - (to - from))), yOf(value)];
       if (isDown) {
         context.lineTo(x, y);
       } else {
         context.moveTo(x, y);
       }
-      context.lineTo(xOf(this.model, width, Math.min(end, to)), y);
+      context.lineTo(xOf(model, width, Math.min(end, to)), y);
       isDown = true;
     });
     context.stroke();
@@ -198,7 +191,7 @@ export class SeriesView {
 
   /** The top of a chart: the largest value in view. */
   private most(lines: Line[]): number {
-    const { from, to } = this.model;
+    const { from, to } = (this.runs[0] as Run).model;
     let most = 0;
     for (const { steps } of lines) {
       steps.forEach(({ at, value }, index) => {
@@ -210,6 +203,22 @@ export class SeriesView {
     }
     return most > 0 ? most * 1.08 : 1;
   }
+}
+
+/** One value for each bin so far. */
+function stepsOf(overview: Overview, values: Float32Array | Float64Array | Uint16Array, row: number, scale: number): Step[] {
+  const { bins, width, until } = overview;
+  const steps: Step[] = [];
+  let last = Number.NaN;
+  for (let bin = 0; bin < bins && bin * width < until; bin += 1) {
+    const value = (values[row * bins + bin] as number) * scale;
+    // A flow without news keeps its state.
+    last = Number.isNaN(value) ? last : value;
+    if (!Number.isNaN(last)) {
+      steps.push({ at: bin * width, value: last });
+    }
+  }
+  return steps;
 }
 
 function scaled(steps: Step[], scale: number): Step[] {

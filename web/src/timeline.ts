@@ -1,7 +1,7 @@
 // The time line: a row for each station, a box for each frame; from afar, shares of airtime.
 
-import { AXIS, GUTTER, drawAxis, drawCursor, timeAt, xOf } from "./axis";
-import { begin } from "./canvas";
+import { AXIS, GUTTER, drawAxis, placeCursor, timeAt, xOf } from "./axis";
+import { Made, begin } from "./canvas";
 import type { Surface } from "./canvas";
 import { concerns, framesBetween, outcome, spansBetween } from "./detail";
 import type { Frame, Span, Waits } from "./detail";
@@ -15,6 +15,8 @@ const MOST_ROW = 44;
 const LOWEST = 150;
 const HIGHEST = 520;
 const DATA = 3;
+/** No letter of a label is narrower, px. */
+const LEAST_DIGIT = 3;
 /** Rectangles of the density view. */
 const MOST_CELLS = 40_000;
 
@@ -26,6 +28,7 @@ export class Timeline {
   /** The stations that have a row, and the row of each. */
   private rows: number[] = [];
   private rowOf = new Map<number, number>();
+  private readonly made = new Made();
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -36,6 +39,15 @@ export class Timeline {
   }
 
   draw(): void {
+    const { overview, selected, life, from, to, view } = this.model;
+    const detail = this.model.isDetailed() ? this.model.detail : null;
+    if (this.made.isStaleIn(this.canvas, [overview, detail, selected, life, from, to, view.onlyActive, this.top])) {
+      this.paint();
+    }
+    placeCursor(this.canvas, this.model);
+  }
+
+  private paint(): void {
     const surface = begin(this.canvas);
     drawAxis(surface, this.model);
     this.choose();
@@ -55,7 +67,6 @@ export class Timeline {
       this.drawDensity(surface, row);
     }
     context.restore();
-    drawCursor(surface, this.model);
   }
 
   /** What the drawing shows, in words. */
@@ -78,7 +89,7 @@ export class Timeline {
   private choose(): void {
     const { model } = this;
     const all = model.network.nodes.map((_, node) => node);
-    this.rows = model.onlyActive ? all.filter((node) => this.isActive(node)) : all;
+    this.rows = model.view.onlyActive ? all.filter((node) => this.isActive(node)) : all;
     this.rowOf = new Map(this.rows.map((node, row) => [node, row]));
     this.scroll(0);
   }
@@ -334,7 +345,8 @@ export class Timeline {
   ): void {
     const letter = LETTERS[frame.kind] ?? "";
     const full = frame.uid > 0 ? `${letter} ${frame.uid}${frame.retry ? " retry" : ""}` : letter;
-    const text = [full, letter].find((candidate) => context.measureText(candidate).width + 4 <= wide);
+    // Labels that are surely too long are not measured.
+    const text = [full, letter].find((label) => label.length * LEAST_DIGIT <= wide && context.measureText(label).width + 4 <= wide);
     if (text !== undefined && high >= 8) {
       const [left, right] = [Math.max(x, GUTTER), Math.min(x + wide, this.canvas.clientWidth)];
       context.textAlign = "center";

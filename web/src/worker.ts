@@ -7,8 +7,9 @@ import { BROADCAST, DROPPED, KIND, RECEIVED, WORDS, timeOf, word } from "./recor
 
 /** Words that one step of the first passage should make. */
 const STEP_WORDS = 400_000;
-/** Milliseconds between two overviews during the first passage. */
+/** Milliseconds between two overviews during the first passage; the first one comes sooner. */
 const SHOW_EVERY = 250;
+const FIRST_AFTER = 40;
 /** How long the end of a packet is searched for, simulated ns. */
 const LONGEST_LIFE = 120e9;
 /** The same for broadcasts, whose end nothing marks. */
@@ -24,6 +25,7 @@ let passed = 0;
 let done = false;
 let waiting: ToWorker[] = [];
 let shown = 0;
+let isScheduled = false;
 
 function tell(message: FromWorker, transfer: Transferable[] = []): void {
   postMessage(message, { transfer });
@@ -32,7 +34,10 @@ function tell(message: FromWorker, transfer: Transferable[] = []): void {
 onmessage = ({ data }: MessageEvent<ToWorker>) => {
   try {
     if (data.kind === "start") {
-      start(data.module, data.request);
+      start(data.module, data.request, data.recording, data.live);
+    } else if (data.kind === "feed") {
+      engine.feed(data.bytes);
+      schedule();
     } else {
       waiting = waiting.filter((other) => other.kind !== data.kind);
       waiting.push(data);
@@ -45,8 +50,8 @@ onmessage = ({ data }: MessageEvent<ToWorker>) => {
   }
 };
 
-function start(bytes: ArrayBuffer, request: string): void {
-  engine = new Engine(new WebAssembly.Module(bytes), request);
+function start(module: WebAssembly.Module, request: string, recording: Uint8Array | null, live: boolean): void {
+  engine = new Engine(module, request, recording ?? undefined, live);
   summary = new Summary(engine.network);
   tell({ kind: "network", network: engine.network });
   schedule();
@@ -54,7 +59,12 @@ function start(bytes: ArrayBuffer, request: string): void {
 
 /** Goes on after messages have been received. */
 function schedule(): void {
+  if (isScheduled) {
+    return;
+  }
+  isScheduled = true;
   setTimeout(() => {
+    isScheduled = false;
     try {
       pass();
     } catch (error) {
@@ -71,14 +81,19 @@ function pass(): void {
     serve();
     engine.seek(passed);
   }
-  while (passed < engine.end && performance.now() - began < SHOW_EVERY) {
+  const rest = shown === 0 ? FIRST_AFTER : SHOW_EVERY;
+  const known = Math.min(engine.end, engine.known());
+  while (passed < known && performance.now() - began < rest) {
     engine.advance(passed + step);
     passed = engine.at;
-    const words = engine.take();
-    summary.add(words, engine.names());
-    if (words.length > STEP_WORDS) {
+    const names = engine.names();
+    const made = engine.read((words) => {
+      summary.add(words, names);
+      return words.length;
+    });
+    if (made > STEP_WORDS) {
       step /= 2;
-    } else if (words.length < STEP_WORDS / 4) {
+    } else if (made < STEP_WORDS / 4) {
       step = Math.min(step * 2, engine.end / 100);
     }
     engine.keepIfDue();
@@ -91,7 +106,10 @@ function pass(): void {
       show(null);
       shown = began;
     }
-    schedule();
+    // The rest of a live run comes later.
+    if (passed < known) {
+      schedule();
+    }
   }
 }
 

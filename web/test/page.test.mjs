@@ -1,77 +1,16 @@
 // The page in a headless browser: MULTIHOP=path/of/the/command CHROMIUM=path node --test test/page.test.mjs
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { chromium } from "playwright-core";
-import { ROOT, multihop, shorter } from "./common.mjs";
+import { test } from "node:test";
+import { PICTURES, axe, detailed, once, open, settled, withBrowser } from "./browser.mjs";
+import { multihop } from "./common.mjs";
 
-const QUIET = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-const AXE = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-const PICTURES = process.env.PICTURES ?? `${ROOT}out/view`;
 const CROSS = ["cross", 60];
 const MOVING = ["aodv-mobile-50", 30];
 
-let browser;
-let folder;
-
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "multihop-view-"));
-  mkdirSync(PICTURES, { recursive: true });
-  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-  browser = await chromium.launch({ executablePath, args: QUIET });
-});
-
-after(async () => {
-  await browser?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const made = new Map();
-
-/** What `make` makes, once for each scenario and purpose. */
-function once(purpose, [name, seconds], make) {
-  const key = `${purpose}-${name}-${seconds}`;
-  if (!made.has(key)) {
-    const set = shorter(seconds).flatMap(([part, value]) => ["--set", `${part}=${value}`]);
-    made.set(key, make(`scenarios/${name}.toml`, join(folder, key), set));
-  }
-  return made.get(key);
-}
-
-/** The page of a scenario. */
-function written(scenario) {
-  return once("page", scenario, (file, place, set) => {
-    multihop("view", file, "--out", `${place}.html`, ...set);
-    return `${place}.html`;
-  });
-}
-
-/** Opens the page of a scenario without a network, and waits for the end of its run. */
-async function open(scenario, { width = 1400, colorScheme = "light", hash = "" } = {}) {
-  const path = written(scenario);
-  const context = await browser.newContext({ viewport: { width, height: 1000 }, colorScheme, offline: true });
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("console", (message) => complaints.push(message.text()));
-  page.on("request", (request) => /^(file|blob):/.test(request.url()) || complaints.push(`asked for ${request.url()}`));
-  const began = performance.now();
-  await page.goto(`file://${path}${hash}`);
-  await page.waitForFunction(() => window.multihop()?.result, null, { timeout: 60_000 });
-  const opened = Math.round(performance.now() - began);
-  return { page, complaints, opened, close: () => context.close() };
-}
+withBrowser();
 
 /** Events of packets as `multihop run --trace` writes them. */
 function trace(scenario) {
@@ -85,9 +24,7 @@ function trace(scenario) {
   return { result, events: lines.map((line) => Object.fromEntries(line.split("\t").map((value, n) => [keys[n], value]))) };
 }
 
-const verdict = (page) => page.textContent("#verdict");
-const detailed = (page) => page.waitForFunction(() => window.multihop().isDetailed(), null, { timeout: 20_000 });
-const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const verdict = (page) => page.textContent(".verdict");
 
 for (const scenario of [CROSS, MOVING]) {
   test(`${scenario[0]} opens, shows the native result, plays and seeks`, async (t) => {
@@ -101,7 +38,7 @@ for (const scenario of [CROSS, MOVING]) {
     await page.click("#play");
     await page.waitForFunction(() => window.multihop().cursor > 0.3e9);
     await page.click("#play");
-    assert.equal(await page.evaluate(() => window.multihop().playing), false);
+    assert.equal(await page.evaluate(() => window.multihop().view.playing), false);
     await page.fill("#query", "12.5s");
     await page.click("#search button");
     await detailed(page);
@@ -234,9 +171,7 @@ for (const [width, colorScheme] of [[1400, "light"], [1400, "dark"], [390, "ligh
     assert.ok(wide <= width, `${wide} px wide`);
     const small = await page.evaluate(() => [...document.querySelectorAll("body *")].filter((e) => e.childElementCount === 0 && e.textContent.trim() !== "" && e.tagName !== "SCRIPT" && Number.parseFloat(getComputedStyle(e).fontSize) < 11).length);
     assert.equal(small, 0, "texts below 11 px");
-    // In a world of its own, which the policy of the page does not bind.
-    const found = await page.evaluate(`${AXE}; axe.run({ resultTypes: ["violations"] })`);
-    assert.deepEqual(found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`), []);
+    assert.deepEqual(await axe(page), []);
     await close();
   });
 }

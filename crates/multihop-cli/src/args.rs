@@ -80,6 +80,8 @@ pub(crate) enum Command {
     },
     /// Write a page that shows a run in a browser: map, time line of every frame, series.
     View(ViewArgs),
+    /// Compare runs or sweeps: paired differences with intervals, and where two runs first differ.
+    Compare(CompareArgs),
     /// Export the movement of a scenario's nodes for other simulators and viewers.
     Motion(MotionArgs),
     /// Send files and folders: by a code of four words for another person, or to a host that runs multihop recv.
@@ -132,7 +134,8 @@ pub(crate) struct RunArgs {
     /// Set a key of the scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Write result.json, and series.csv if the scenario has a `[record]` table, into this folder.
+    /// Write result.json, run.json for multihop view, and series.csv if the scenario has a `[record]` table, into this
+    /// folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Write packets.txt into the folder, one line for each packet event.
@@ -144,6 +147,12 @@ pub(crate) struct RunArgs {
     /// Repeat an emulation in virtual time, from the recording that multihop emulate --record has written.
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
+    /// Serve a page that follows the run; it begins when the page is open.
+    #[arg(long, conflicts_with = "replay")]
+    pub(crate) live: bool,
+    /// Write a page that shows the run in a browser: NAME.html, or with --out view.html in its folder.
+    #[arg(long)]
+    pub(crate) view: bool,
     /// Print the result as one JSON document, and everything else on standard error.
     #[arg(long)]
     pub(crate) json: bool,
@@ -180,6 +189,9 @@ pub(crate) struct EmulateArgs {
     /// Record the packets of the programs for multihop run --replay.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Serve a page that follows the emulation; it begins when the page is open.
+    #[arg(long)]
+    pub(crate) live: bool,
     /// The node or host at which the command runs, by number or name.
     #[arg(long, value_name = "NODE", default_value = "0")]
     pub(crate) node: String,
@@ -275,15 +287,19 @@ pub(crate) struct SweepArgs {
 /// `multihop view`.
 #[derive(Parser)]
 pub(crate) struct ViewArgs {
-    /// Scenario file or example; - is standard input.
-    pub(crate) file: PathBuf,
+    /// Scenario file or example, a folder of multihop run --out, or a recording of multihop emulate; - is standard input.
+    #[arg(required_unless_present = "playground")]
+    pub(crate) file: Option<PathBuf>,
+    /// Write a page to build networks in, without a run.
+    #[arg(long, conflicts_with_all = ["file", "seed", "set"])]
+    pub(crate) playground: bool,
     /// Seed of the run, in place of the scenario's.
     #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Set a key of the scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Write the page into this file; by default the scenario's name with the suffix .html.
+    /// Write the page into this file; by default NAME.html, or view.html in the folder.
     #[arg(long, value_name = "PAGE.html")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -293,6 +309,30 @@ impl ViewArgs {
     pub(crate) fn overrides(&self) -> Vec<(String, String)> {
         overrides(&self.set, self.seed)
     }
+}
+
+/// `multihop compare`.
+#[derive(Parser)]
+pub(crate) struct CompareArgs {
+    /// Scenario files, examples or folders of multihop run --out; or folders of multihop sweep --out. Differences are those
+    /// to the first one.
+    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    pub(crate) names: Vec<PathBuf>,
+    /// Run each with the seeds 1 to N.
+    #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
+    pub(crate) seeds: Option<NonZeroUsize>,
+    /// Parallel runs; by default one per processor.
+    #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Set a key of every scenario.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Write a page that shows the runs side by side.
+    #[arg(long, value_name = "PAGE.html")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the comparison as one JSON document, and everything else on standard error.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `multihop motion`.

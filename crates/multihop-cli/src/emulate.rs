@@ -1,18 +1,22 @@
 //! `multihop emulate` and `multihop enter`.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 
 use anyhow::Context;
 use multihop_emulate::{Command, EmulateError, Emulated, Options, ProgramResult, Quantiles};
-use multihop_scenario::{Extensions, Scenario};
+use multihop_scenario::{Extensions, Request, Scenario};
 use multihop_sim::Outputs;
 use multihop_sim::live::{Recording, identity};
 
 use crate::args::{EmulateArgs, EnterArgs};
+use crate::live::{self, LivePage, Scratch};
 use crate::output::NewFile;
+use crate::page::Shown;
 use crate::terminal::{self, Verbosity};
 use crate::{CommandError, input, output, table};
 
@@ -28,14 +32,26 @@ pub(crate) fn emulate(
     let scenario = load(&source, &overrides, extensions)?;
     let mut files = Vec::new();
     let outputs = outputs(args, &scenario, &mut files)?;
-    let recording = match &args.record {
-        Some(path) => {
-            let identity = identity(&source, &overrides, &scenario)?;
-            let out = write_later(path, &mut files)?;
-            let begin = || format!("cannot write {}", path.display());
-            Some(Recording::new(out, &identity).with_context(begin)?)
+    let request = Request::new(&source, &overrides);
+    let begun = begin_recording(args, &request, &scenario, &mut files)?;
+    let (recording, place) =
+        begun.map(|Begun { recording, place, scratch }| (recording, (place, scratch))).unzip();
+    let (served, serving) = channel();
+    let ready = match (&place, args.live) {
+        (Some((place, _)), true) => {
+            Shown::of(request.clone()).check(&scenario)?;
+            let page = LivePage::bind(&request, place.clone())?;
+            Some(Box::new(move |is_interrupted: &dyn Fn() -> bool| {
+                live::invite(&page);
+                let serving = page.serve();
+                serving.wait(|| {
+                    if is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                });
+                // The receiver waits for the end of the emulation.
+                let _ = served.send(serving);
+            }) as Box<dyn FnOnce(&dyn Fn() -> bool)>)
         }
-        None => None,
+        _ => None,
     };
     let pcap_to_stdout = args.pcap.as_deref().is_some_and(is_stdout);
     let command = (!args.command.is_empty())
@@ -48,8 +64,15 @@ pub(crate) fn emulate(
         stdout_is_taken: args.json || pcap_to_stdout,
         busy_wait: args.busy_wait,
         late_limit: args.late_limit,
+        is_followed: args.live,
+        ready,
     };
-    let emulated = multihop_emulate::emulate(&scenario, options).map_err(error)?;
+    let emulated = multihop_emulate::emulate(&scenario, options).map_err(error);
+    if let Ok(serving) = serving.try_recv() {
+        serving.finish();
+    }
+    let emulated = emulated?;
+    drop(place);
     files.into_iter().try_for_each(NewFile::keep)?;
     if let Some(folder) = &args.out {
         output::json_file(&folder.join("result.json"), &emulated)?;
@@ -64,6 +87,38 @@ pub(crate) fn emulate(
         output::line(format_args!("{}", summary(&emulated)))?;
     }
     verdict(args, &emulated)
+}
+
+/// A recording, and where it is written.
+struct Begun {
+    recording: Recording,
+    place: PathBuf,
+    /// Deletes a recording that nobody has asked for.
+    scratch: Option<Scratch>,
+}
+
+/// Begins the recording that `--record` asks for or `--live` needs.
+fn begin_recording(
+    args: &EmulateArgs,
+    request: &Request,
+    scenario: &Scenario,
+    files: &mut Vec<NewFile>,
+) -> Result<Option<Begun>, CommandError> {
+    if args.record.is_none() && !args.live {
+        return Ok(None);
+    }
+    let identity = identity(&request.source(), &request.overrides, scenario)?;
+    let (out, place, scratch) = if let Some(path) = &args.record {
+        let out = write_later(path, files)?;
+        let place = files.last().map_or_else(|| path.clone(), |file| file.place().to_owned());
+        (out, place, None)
+    } else {
+        let (scratch, out) = Scratch::new()?;
+        (out, scratch.path(), Some(scratch))
+    };
+    let recording = Recording::new(out, &identity, request);
+    let recording = recording.with_context(|| format!("cannot write {}", place.display()))?;
+    Ok(Some(Begun { recording, place, scratch }))
 }
 
 /// Runs a shell or another program at a station of an emulation, and ends with its exit code.

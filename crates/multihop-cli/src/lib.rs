@@ -5,6 +5,7 @@
 mod args;
 mod bars;
 mod check;
+mod compare;
 mod diagnostics;
 #[cfg(target_os = "linux")]
 mod emulate;
@@ -12,9 +13,11 @@ mod emulate;
 mod extcap;
 mod input;
 mod interrupt;
+mod live;
 mod motion;
 mod net;
 mod output;
+mod page;
 mod progress;
 mod run;
 mod shell;
@@ -28,9 +31,11 @@ mod view;
 use std::ffi::OsString;
 
 use clap::Parser;
-use multihop_scenario::{Extensions, Problems};
+use multihop_scenario::{Extensions, Problems, Request};
+use multihop_sim::results::RunResult;
 
 use args::{Args, Command};
+use page::Shown;
 use terminal::Verbosity;
 
 /// Runs the command; `args` begins with its name. Returns the exit code.
@@ -76,6 +81,28 @@ pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
     }
 }
 
+/// The page that shows a run in a browser; `result` is what `multihop run` has found.
+pub fn page(request: Request, result: RunResult) -> Result<String, PageError> {
+    let page = Shown::of(request).page_of(&result.timeless(), &Extensions::default());
+    page.map_err(|error| match error {
+        CommandError::Input(problems) => PageError::Scenario(problems.to_string()),
+        CommandError::Usage(message) => PageError::Scenario(message),
+        CommandError::Other(error) => PageError::Other(format!("{error:#}")),
+        CommandError::Reported | CommandError::LeftOut(_) | CommandError::Interrupted { .. } => {
+            unreachable!("making a page neither reports nor waits")
+        }
+    })
+}
+
+/// Why there is no page.
+#[derive(Debug)]
+pub enum PageError {
+    /// A page cannot simulate the scenario.
+    Scenario(String),
+    /// The command was built without the page, or something else went wrong.
+    Other(String),
+}
+
 /// The number of the signal that ends a program whose output nobody reads.
 const SIGPIPE: i32 = 13;
 
@@ -111,6 +138,7 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
         Command::Sweep(args) => sweep::sweep(&args, verbosity, extensions),
         Command::Check(args) => check::check(&args, verbosity, extensions),
         Command::View(args) => view::view(&args, verbosity, extensions),
+        Command::Compare(args) => compare::compare(&args, verbosity, extensions),
         Command::Motion(args) => motion::motion(&args, verbosity, extensions),
         Command::Send(args) => net::send(&args, verbosity, extensions),
         Command::Recv(args) => net::recv(&args, verbosity, extensions),

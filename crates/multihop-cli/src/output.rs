@@ -66,6 +66,11 @@ pub(crate) fn file(path: &Path) -> anyhow::Result<(BufWriter<File>, NewFile)> {
 }
 
 impl NewFile {
+    /// Where it is until then.
+    pub(crate) fn place(&self) -> &Path {
+        self.part.as_deref().unwrap_or(&self.path)
+    }
+
     /// Gives the file its name: everything has been written and flushed.
     pub(crate) fn keep(mut self) -> anyhow::Result<()> {
         let Some(part) = &self.part else { return Ok(()) };

@@ -5,17 +5,19 @@ use std::io::{BufReader, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use multihop_scenario::{Extensions, Scenario};
-use multihop_sim::live::{self, identity};
+use multihop_scenario::{Extensions, Request, Scenario};
+use multihop_sim::live::{identity, replay as replay_of};
 use multihop_sim::results::RunResult;
 use multihop_sim::{Outputs, Progress};
 
 use crate::args::RunArgs;
 use crate::interrupt::Interrupt;
+use crate::live::Followed;
 use crate::output::NewFile;
+use crate::page::{self, RUN_FILE, Shown};
 use crate::progress::ProgressDisplay;
 use crate::terminal::Verbosity;
-use crate::{CommandError, input, output, table, terminal};
+use crate::{CommandError, input, output, table, terminal, view};
 
 /// Runs one scenario once.
 pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
@@ -26,11 +28,23 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
     if scenario.record.is_some() && args.out.is_none() && !verbosity.quiet {
         eprintln!("series of the [record] table are not written: pass --out DIR");
     }
+    let shown = match &args.replay {
+        None => Shown::of(Request::new(&source, &overrides)),
+        Some(recording) => Shown::named(recording, &[])?,
+    };
+    if args.view || args.live {
+        shown.check(&scenario)?;
+    }
     let (outputs, files) = outputs(args, &scenario)?;
     let interrupt = Interrupt::catch()?;
     let mut progress = ProgressDisplay::new(&scenario.name, verbosity);
     let mut finished = 0.0;
+    let mut followed =
+        args.live.then(|| Followed::begin(&shown.request, &scenario, || interrupt.control())).transpose()?;
     let mut show = |share| {
+        if let Some(followed) = &mut followed {
+            followed.passed(share);
+        }
         finished = share;
         progress.show(share);
         interrupt.control()
@@ -43,20 +57,31 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
         }
     };
     drop(progress);
+    if let Some(followed) = followed {
+        followed.finish()?;
+    }
     let result = result.map_err(|error| {
         interrupt.explain(error, || format!(" at {:.0}%: nothing is kept of the run", 100.0 * finished))
     })?;
     files.into_iter().try_for_each(NewFile::keep)?;
     if let Some(folder) = &args.out {
         output::json_file(&folder.join("result.json"), &result)?;
+        if args.replay.is_none() {
+            output::json_file(&folder.join(RUN_FILE), &shown.request)?;
+        }
         if verbosity.verbose > 0 {
             eprintln!("wrote {}", folder.display());
         }
     }
     if args.json {
-        output::json(&result, false)?
+        output::json(&result, false)?;
     } else {
-        output::line(format_args!("{}", table::run(&result, terminal::width_of_output())))?
+        output::line(format_args!("{}", table::run(&result, terminal::width_of_output())))?;
+    }
+    if args.view {
+        let path = args.out.as_ref().map_or_else(|| page::beside(&args.file), |folder| page::beside(folder));
+        page::write(&shown.filled(&result.timeless())?, &path)?;
+        view::say(&path, args.json)?;
     }
     Ok(())
 }
@@ -90,5 +115,5 @@ fn replay(
     progress: Progress<'_>,
 ) -> anyhow::Result<RunResult> {
     let file = File::open(recording).with_context(|| format!("cannot read {}", recording.display()))?;
-    Ok(live::replay(scenario, identity, &mut BufReader::new(file), outputs, progress)?)
+    Ok(replay_of(scenario, identity, &mut BufReader::new(file), outputs, progress)?)
 }

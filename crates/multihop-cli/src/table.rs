@@ -74,6 +74,18 @@ pub(crate) fn sweep(plan: &Plan, combinations: &[Vec<RunResult>], width: Option<
     format!("{table}\n{hidden}\nmean over seeds ± half the {:.0}% confidence interval", LEVEL * 100.0)
 }
 
+/// Rows of metrics, whose first column names them.
+pub(crate) fn compared(heading: &[String], rows: &[Vec<String>], width: Option<usize>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_header(heading).add_rows(rows);
+    let numbers: Vec<_> = (1..heading.len()).collect();
+    right(&mut table, &numbers);
+    // The differences are at the right.
+    let hidden = fit(&mut table, &numbers, width);
+    format!("{table}\n{hidden}")
+}
+
 /// Hides columns, in the given order, until the table fits; returns a line that says so.
 fn fit(table: &mut Table, least_first: &[usize], width: Option<usize>) -> String {
     let Some(width) = width else { return String::new() };
@@ -108,11 +120,11 @@ fn right(table: &mut Table, columns: &[usize]) {
     }
 }
 
-fn number(value: Option<f64>, digits: usize) -> String {
+pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-fn interval(estimate: Option<Estimate>, digits: usize) -> String {
+pub(crate) fn interval(estimate: Option<Estimate>, digits: usize) -> String {
     match estimate {
         None => "-".to_owned(),
         Some(Estimate { mean, half_width: None }) => format!("{mean:.digits$}"),

@@ -25,6 +25,8 @@ mod _core {
     use std::io::{BufWriter, Write};
     use std::path::{Path, PathBuf};
 
+    use multihop_cli::PageError;
+    use multihop_scenario::Request;
     use multihop_sim::Outputs;
     use pyo3::prelude::*;
 
@@ -95,6 +97,23 @@ mod _core {
     #[pyfunction]
     fn example(name: &str) -> Option<&'static str> {
         multihop_scenario::Example::find(name).map(|example| example.text)
+    }
+
+    /// The page that shows a run in a browser; `result` is the JSON document of [`run`].
+    #[pyfunction]
+    fn page(
+        text: String,
+        format: &str,
+        name: String,
+        overrides: Vec<(String, String)>,
+        result: &str,
+    ) -> PyResult<String> {
+        let request = Request::new(&source(text, format, name)?, &overrides);
+        let result = serde_json::from_str(result).map_err(|error| RunError::new_err(error.to_string()))?;
+        multihop_cli::page(request, result).map_err(|error| match error {
+            PageError::Scenario(message) => ScenarioError::new_err(message),
+            PageError::Other(message) => RunError::new_err(message),
+        })
     }
 
     /// Runs the `multihop` command; returns its exit code.

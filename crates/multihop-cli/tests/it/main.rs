@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod check;
+mod compare;
 mod emulate;
 mod emulate_long;
 mod emulate_replay;

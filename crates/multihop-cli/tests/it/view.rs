@@ -40,3 +40,47 @@ fn what_a_page_cannot_simulate_is_refused() {
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     assert!(stderr(&output).contains("app = \"paced\""), "{}", stderr(&output));
 }
+
+#[test]
+fn a_folder_of_results_is_viewed_with_its_own_scenario_and_result() {
+    let folder = Folder::new("view-folder").with("a.toml", SHORT);
+    let run = multihop(&folder, &["run", "a.toml", "--seed", "7", "--out", "o", "--view"]);
+    if stderr(&run).contains("built without the page") {
+        println!("skipped: the command was built without the page of multihop view");
+        return;
+    }
+    assert_eq!(code(&run), 0, "{}", stderr(&run));
+    assert!(stdout(&run).ends_with("o/view.html: open it in a browser\n"), "{}", stdout(&run));
+    let page = folder.read("o/view.html");
+    std::fs::remove_file(folder.path().join("a.toml")).unwrap();
+    let viewed = multihop(&folder, &["view", "o", "--out", "again.html"]);
+    assert_eq!((code(&viewed), stderr(&viewed)), (0, ""));
+    assert!(folder.read("again.html") == page, "the page of the folder is that of the run");
+    assert!(page.contains(r#"[["seed","7"]]"#) && page.contains(r#""sim_seconds":2.0"#));
+    let changed = multihop(&folder, &["view", "o", "--set", "duration=1.5", "--out", "changed.html"]);
+    assert_eq!(code(&changed), 0, "{}", stderr(&changed));
+    assert!(folder.read("changed.html").contains(r#""sim_seconds":1.5"#), "another run has another result");
+}
+
+#[test]
+fn a_folder_without_a_run_is_refused() {
+    let folder = Folder::new("view-no-run");
+    std::fs::create_dir(folder.path().join("o")).unwrap();
+    let output = multihop(&folder, &["view", "o"]);
+    let message = "multihop: o has no run.json, which multihop run --out writes\n";
+    assert_eq!((code(&output), stderr(&output)), (2, message));
+}
+
+#[test]
+fn the_playground_needs_no_scenario() {
+    let folder = Folder::new("view-playground");
+    let output = multihop(&folder, &["view", "--playground"]);
+    if stderr(&output).contains("built without the page") {
+        println!("skipped: the command was built without the page of multihop view");
+        return;
+    }
+    assert_eq!((code(&output), stdout(&output)), (0, "playground.html: open it in a browser\n"));
+    assert!(folder.read("playground.html").contains(r#"{"runs":[]}"#));
+    let both = multihop(&folder, &["view", "a.toml", "--playground"]);
+    assert_eq!(code(&both), 2);
+}

@@ -167,6 +167,17 @@ fn programs_talk_over_three_hops_and_a_replay_repeats_it() {
     assert!(trace.lines().filter(|line| line.contains("\treal\t")).count() >= 10 * 4, "{trace}");
     assert!(trace == folder.read("live/packets.txt"), "the replay differs");
 
+    let page = multihop(&folder, &["view", "rec"]);
+    if stderr(&page).contains("built without the page") {
+        println!("skipped: the command was built without the page of multihop view");
+    } else {
+        assert_eq!((code(&page), stdout(&page)), (0, "rec.html: open it in a browser\n"));
+        assert!(
+            folder.read("rec.html").contains(r#""recording":"bXVsdGlob3AgcmVjb3JkaW5n"#),
+            "the recording is inside"
+        );
+    }
+
     let other = multihop(&folder, &["run", "x.toml", "--replay", "rec", "--seed", "2"]);
     assert_eq!(code(&other), 1);
     let message = "multihop: the recording was made with another scenario, seed or --set\n";

@@ -1,0 +1,229 @@
+//! Pages that simulate a run again, in a browser.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use multihop_scenario::{Extensions, Problems, Request, Scenario, files};
+use multihop_sim::live::{self, identity, is_recording, read_head};
+use multihop_sim::results::RunResult;
+use multihop_sim::{Outputs, Progress, RunError, run};
+use serde_json::{Value, json};
+
+use crate::interrupt::Interrupt;
+use crate::progress::ProgressDisplay;
+use crate::terminal::Verbosity;
+use crate::{CommandError, input, output};
+
+/// The page without a scenario; empty if the command was built without it.
+const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/view.html"));
+/// Where the scenario belongs.
+const PLACE: &str = "@REQUEST@";
+/// The file in a folder of results that says which run it is of.
+pub(crate) const RUN_FILE: &str = "run.json";
+
+/// A run that can be simulated again.
+pub(crate) struct Shown {
+    pub(crate) request: Request,
+    /// The packets that entered, if it was an emulation.
+    recording: Option<Vec<u8>>,
+    /// Its result, if that is known already.
+    result: Option<RunResult>,
+}
+
+impl Shown {
+    /// The run that a name on the command line stands for: a folder of results, a recording, or a scenario.
+    pub(crate) fn named(name: &Path, overrides: &[(String, String)]) -> Result<Self, CommandError> {
+        if name.is_dir() {
+            return Self::of_folder(name, overrides);
+        }
+        match recording(name)? {
+            Some(recording) => Self::of_recording(name, recording, overrides),
+            None => Ok(Self::of(Request::new(&input::source(name)?, overrides))),
+        }
+    }
+
+    /// That of a scenario.
+    pub(crate) const fn of(request: Request) -> Self {
+        Self { request, recording: None, result: None }
+    }
+
+    /// The same with the result that it has had.
+    pub(crate) fn with_result(self, result: RunResult) -> Self {
+        Self { result: Some(result.timeless()), ..self }
+    }
+
+    fn of_folder(folder: &Path, overrides: &[(String, String)]) -> Result<Self, CommandError> {
+        let path = folder.join(RUN_FILE);
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            let message = format!("{} has no {RUN_FILE}, which multihop run --out writes", folder.display());
+            return Err(CommandError::Usage(message));
+        };
+        let damaged = |path: &Path| format!("{} is damaged", path.display());
+        let mut request: Request = serde_json::from_str(&text).with_context(|| damaged(&path))?;
+        if !overrides.is_empty() {
+            request.overrides.extend_from_slice(overrides);
+            return Ok(Self::of(request));
+        }
+        let path = folder.join("result.json");
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let result: RunResult = serde_json::from_str(&text).with_context(|| damaged(&path))?;
+        Ok(Self::of(request).with_result(result))
+    }
+
+    fn of_recording(
+        name: &Path,
+        recording: Vec<u8>,
+        overrides: &[(String, String)],
+    ) -> Result<Self, CommandError> {
+        if !overrides.is_empty() {
+            let message = "a recording belongs to its scenario and seed: --set and --seed cannot change them";
+            return Err(CommandError::Usage(message.to_owned()));
+        }
+        let head = read_head(&mut &recording[..]);
+        let head = head.map_err(|problem| anyhow::anyhow!("{}: the recording {problem}", name.display()))?;
+        Ok(Self { request: head.request, recording: Some(recording), result: None })
+    }
+
+    /// The scenario, checked.
+    pub(crate) fn scenario(&self, extensions: &Extensions) -> Result<Scenario, Problems> {
+        let load = if self.recording.is_some() { Scenario::load_network } else { Scenario::load_with };
+        load(&self.request.source(), &self.request.overrides, extensions)
+    }
+
+    /// Simulates it.
+    pub(crate) fn simulate(
+        &self,
+        scenario: &Scenario,
+        progress: Progress<'_>,
+    ) -> Result<RunResult, CommandError> {
+        let Some(recording) = &self.recording else {
+            return run(scenario, Outputs::default(), progress).map_err(failed);
+        };
+        let identity = identity(&self.request.source(), &self.request.overrides, scenario)?;
+        live::replay(scenario, &identity, &mut &recording[..], Outputs::default(), progress).map_err(failed)
+    }
+
+    /// The page. Its run is compared with the result; if there is none yet, it is simulated.
+    pub(crate) fn page(&self, extensions: &Extensions, verbosity: Verbosity) -> Result<String, CommandError> {
+        if let Some(result) = &self.result {
+            return self.page_of(result, extensions);
+        }
+        let scenario = self.scenario(extensions)?;
+        self.check(&scenario)?;
+        Ok(self.filled(&self.watched(&scenario, verbosity)?.timeless())?)
+    }
+
+    /// The page with this result.
+    pub(crate) fn page_of(
+        &self,
+        result: &RunResult,
+        extensions: &Extensions,
+    ) -> Result<String, CommandError> {
+        self.check(&self.scenario(extensions)?)?;
+        Ok(self.filled(result)?)
+    }
+
+    /// Simulates it with a progress display.
+    fn watched(&self, scenario: &Scenario, verbosity: Verbosity) -> Result<RunResult, CommandError> {
+        let interrupt = Interrupt::catch()?;
+        let mut progress = ProgressDisplay::new(&scenario.name, verbosity);
+        let result = self.simulate(scenario, &mut |share| {
+            progress.show(share);
+            interrupt.control()
+        });
+        drop(progress);
+        result.map_err(|error| match error {
+            CommandError::Other(error) => interrupt.explain(error, || ": no page is written".to_owned()),
+            error => error,
+        })
+    }
+
+    /// Refuses what a page cannot simulate.
+    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), CommandError> {
+        let source = self.request.source();
+        let refuse = |what: String| Err(CommandError::Usage(format!("{what}, which a page cannot simulate")));
+        if let Some((key, path)) = files(&source, &self.request.overrides)?.first() {
+            return refuse(format!("{}: {key} names a file, {}", source.name(), path.display()));
+        }
+        if let Some(extension) = scenario.extensions().first() {
+            return refuse(format!("{} uses the user-defined protocol {}", source.name(), extension.name));
+        }
+        if scenario.flows.iter().any(|flow| flow.app.name() == "paced") {
+            return refuse(format!("{} has a flow with app = \"paced\"", source.name()));
+        }
+        Ok(())
+    }
+
+    /// The page with this run and its result.
+    pub(crate) fn filled(&self, result: &RunResult) -> anyhow::Result<String> {
+        filled(&json!({ "runs": [self.data(result)] }))
+    }
+
+    /// What a page needs of the run.
+    pub(crate) fn data(&self, result: &RunResult) -> Value {
+        let recording = self.recording.as_ref().map(|bytes| BASE64_STANDARD.encode(bytes));
+        json!({ "request": self.request, "recording": recording, "result": result })
+    }
+
+    /// Whether it is the replay of an emulation.
+    pub(crate) const fn is_recorded(&self) -> bool {
+        self.recording.is_some()
+    }
+}
+
+/// The page with what it shows.
+pub(crate) fn filled(shown: &Value) -> anyhow::Result<String> {
+    let Some((before, after)) = PAGE.split_once(PLACE) else {
+        let how = "make build includes it where Node 20 and rustup are installed";
+        anyhow::bail!("this command was built without the page of multihop view; {how}");
+    };
+    // `</script>` would end the element.
+    let shown = shown.to_string().replace('<', "\\u003c");
+    Ok([before, &shown, after].concat())
+}
+
+/// Writes a page and says where it is.
+pub(crate) fn write(page: &str, path: &Path) -> anyhow::Result<()> {
+    let (mut out, file) = output::file(path)?;
+    let written = out.write_all(page.as_bytes()).and_then(|()| out.flush());
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    drop(out);
+    file.keep()
+}
+
+/// The page's name if none is given: that of the scenario or recording with another suffix, or a name in its folder.
+pub(crate) fn beside(name: &Path) -> PathBuf {
+    if name == Path::new("-") {
+        PathBuf::from("view.html")
+    } else if name.is_dir() {
+        name.join("view.html")
+    } else {
+        name.with_extension("html")
+    }
+}
+
+/// The contents of a file if it is a recording.
+fn recording(name: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    // A pipe can be read only once.
+    if !name.is_file() {
+        return Ok(None);
+    }
+    let cannot = || format!("cannot read {}", name.display());
+    let mut file = BufReader::new(File::open(name).with_context(cannot)?);
+    let mut bytes = Vec::new();
+    (&mut file).take(64).read_to_end(&mut bytes).with_context(cannot)?;
+    if !is_recording(&bytes) {
+        return Ok(None);
+    }
+    file.read_to_end(&mut bytes).with_context(cannot)?;
+    Ok(Some(bytes))
+}
+
+fn failed(error: RunError) -> CommandError {
+    CommandError::Other(error.into())
+}
