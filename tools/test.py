@@ -193,7 +193,8 @@ def web() -> Counts:
         counts.skipped.append("web: chromium is missing and could not be installed: apt-get install chromium")
     else:
         browser = {**node, "CHROMIUM": chromium}
-        counts.add(check("node", "--test", "web/test/page.test.mjs", env=browser))
+        for name in ("page", "playground", "compare", "live"):
+            counts.add(check("node", "--test", f"web/test/{name}.test.mjs", env=browser))
         counts.add(check("node", "--test", "web/test/results.test.mjs", env={**browser, "PYTHON": PYTHON}))
     return counts
 

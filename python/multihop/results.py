@@ -110,8 +110,8 @@ class Result:
     def view(self, path: str | PathLike[str] | None = None) -> Page:
         """Make the page that shows the run: map, time line of every frame, windows, queues.
 
-        With `path` it is written there. A notebook shows it below the cell; elsewhere it opens in the browser. Raises
-        `ScenarioError` for a scenario that a page cannot simulate.
+        With `path` it is written there. A notebook shows it below the cell; elsewhere it opens in the
+        browser. Raises `ScenarioError` for a scenario that a page cannot simulate.
         """
         if self.request is None:
             raise ValueError("the result of a sweep does not hold its scenario; pass that of multihop.run")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import sys
 import tempfile
 import webbrowser
@@ -32,9 +33,10 @@ class Page:
 
     def open(self) -> Path:
         """Write the page into the folder for temporary files, and open it in the browser."""
-        with tempfile.NamedTemporaryFile("w", prefix="multihop-", suffix=".html", delete=False, encoding="utf-8") as file:
+        handle, name = tempfile.mkstemp(prefix="multihop-", suffix=".html")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(self.text)
-        path = Path(file.name)
+        path = Path(name)
         webbrowser.open(path.as_uri())
         return path
 

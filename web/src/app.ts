@@ -225,8 +225,9 @@ export class App {
     const named = (pane: Pane, content: HTMLElement): HTMLElement =>
       pane.name === "" ? content : make("div", {}, make("h3", {}, pane.name), content);
     replace(get("flows"), make("div", {}, ...panes.map((pane) => named(pane, pane.panels.flows()))));
-    const { selected, life, notice, detail } = focus.model;
-    if (this.selectionMade.isStale([selected, life, notice, detail])) {
+    const { selected, life, notice, detail, overview, cursor } = focus.model;
+    const at = view.playing ? null : cursor;
+    if (this.selectionMade.isStale([selected, life, notice, detail, overview, at])) {
       replace(get("selection"), focus.panels.selection());
     }
     if (this.runMade.isStale(panes.flatMap(({ model }) => [model.overview, model.result]))) {

@@ -53,9 +53,12 @@ function buttons(app: App, signal: AbortSignal): void {
     }
   });
   on("selection", "click", (event) => {
-    const at = (event.target as HTMLElement).closest<HTMLElement>("[data-at]")?.dataset["at"];
+    const { at, node, packet } = (event.target as HTMLElement).closest("button")?.dataset ?? {};
     if (at !== undefined) {
       app.visit(Number(at));
+      app.focus.model.pick(Number(at), Number(node));
+    } else if (packet !== undefined) {
+      app.focus.model.find(Number(packet));
     }
   });
 }

@@ -6,7 +6,7 @@ import { concerns, framesBetween, holdsAt, lastIndex, outcome, routeAt, valueAt 
 import type { Detail, Frame, Waits } from "./detail";
 import { placeAt } from "./model";
 import type { Model } from "./model";
-import { BROADCAST, FRAMES } from "./records";
+import { BROADCAST, DATA, FRAMES } from "./records";
 import { flowColour, flowDash, frameColour, inkOn, theme } from "./theme";
 import { cross } from "./timeline";
 
@@ -16,7 +16,6 @@ const FLAT = 0.4;
 /** Heights of the map, px. */
 const LOWEST = 260;
 const HIGHEST = 460;
-const DATA = 3;
 /** Links of larger networks are drawn only at the station under the pointer. */
 const MOST_LINKED = 400;
 /** How long trails of moving stations are, ns. */

@@ -27,6 +27,8 @@ export class Model {
   selected: Frame | null = null;
   /** What went wrong with a search. */
   notice = "";
+  /** The frame to be selected when its stretch is known. */
+  private picked: { at: number; node: number } | null = null;
   private asked: { from: number; to: number } | null = null;
   private readonly mostFrames: number;
 
@@ -113,6 +115,7 @@ export class Model {
 
   select(frame: Frame | null): void {
     this.selected = frame;
+    this.picked = null;
     this.life = null;
     this.notice = "";
     if (frame !== null && frame.uid > 0) {
@@ -121,9 +124,17 @@ export class Model {
     this.changed();
   }
 
+  /** Selects the frame that a station begins at an instant, once it is known; the packet stays. */
+  pick(at: number, node: number): void {
+    this.selected = null;
+    this.picked = { at, node };
+    this.reselect();
+    this.changed();
+  }
+
   /** Shows a packet: its life, from its first event on. */
   find(uid: number): void {
-    this.selected = null;
+    this.selected = this.picked = null;
     this.life = null;
     this.notice = "";
     this.ask({ kind: "life", uid });
@@ -194,10 +205,10 @@ export class Model {
 
   /** The selected frame in the new detail. */
   private reselect(): void {
-    const { selected, detail } = this;
-    if (selected !== null && detail !== null) {
-      const same = detail.frames.find((frame) => frame.at === selected.at && frame.node === selected.node);
-      this.selected = same ?? selected;
+    const wanted = this.selected ?? this.picked;
+    if (wanted !== null && this.detail !== null) {
+      const same = this.detail.frames.find((frame) => frame.at === wanted.at && frame.node === wanted.node);
+      this.selected = same ?? this.selected;
     }
   }
 }

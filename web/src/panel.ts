@@ -1,12 +1,12 @@
 // The panels beside the drawings: flows at the cursor, the selection and its life, the run.
 
-import { detail as read, frameName, outcome, overlapping, valueAt } from "./detail";
+import { concerns, detail as read, frameName, outcome, overlapping, valueAt } from "./detail";
 import type { Frame } from "./detail";
 import { make, swatch, table } from "./dom";
 import { length, seconds, trim } from "./format";
 import type { Model } from "./model";
 import type { Life, Result } from "./protocol";
-import { BROADCAST, FRAME_KEYS } from "./records";
+import { BROADCAST, FRAME_KEYS, RTS } from "./records";
 import { flowColour, frameColour, LETTERS } from "./theme";
 
 export class Panels {
@@ -18,7 +18,7 @@ export class Panels {
 
   /** The state of each flow at the cursor. */
   flows(): HTMLElement {
-    const { network, overview, cursor } = this.model;
+    const { network, overview, cursor, result } = this.model;
     const detail = this.model.detailAt(cursor);
     const bin = overview === null ? 0 : Math.min(overview.bins - 1, Math.floor(cursor / overview.width));
     const rows = network.flows.map((flow, id) => {
@@ -36,9 +36,10 @@ export class Panels {
         state ?? overview?.names[known ?? -1] ?? "–",
         window === null || Number.isNaN(window) ? "–" : trim(window),
         trip === null || Number.isNaN(trip) ? "–" : `${trim(trip / 1000)} ms`,
+        result === null ? "…" : `${trim(result.flows[id]?.goodput_kbps ?? 0)} kb/s`,
       ];
     });
-    return table(["Flow", "Transport", "State", "Window", "Round trip"], rows);
+    return table(["Flow", "Transport", "State", "Window", "Round trip", "Goodput of the run"], rows);
   }
 
   /** The selected frame, and the packet in it or searched for. */
@@ -48,6 +49,7 @@ export class Panels {
     if (notice !== "") {
       parts.push(make("p", { class: "notice" }, notice));
     }
+    parts.push(...this.here());
     if (selected !== null) {
       parts.push(this.frame(selected));
     }
@@ -55,9 +57,36 @@ export class Panels {
       parts.push(...this.life(life));
     }
     if (parts.length === 0) {
-      parts.push(make("p", { class: "muted" }, "Click a frame in the time line, step with the arrow keys, or search for a packet."));
+      parts.push(make("p", { class: "muted" }, "Click a frame in the time line, step with the arrow keys, jump to an event, or search for a packet."));
     }
     return make("div", {}, ...parts);
+  }
+
+  /** What happens at the very instant of the cursor, after a jump. */
+  private here(): HTMLElement[] {
+    const { cursor, overview } = this.model;
+    const detail = this.model.detailAt(cursor);
+    if (detail === null || overview === null) {
+      return [];
+    }
+    const packet = (uid: number): HTMLElement => make("button", { type: "button", "data-packet": String(uid) }, `packet ${uid}`);
+    const drops = detail.packets.filter(({ at, event, reason }) => at === cursor && event === "dropped" && reason !== "end");
+    const lost = detail.collisions.filter(({ at }) => at === cursor);
+    const flowsOf = (mark: "timeout" | "freeze"): number[] => {
+      const { at, about } = overview.marks[mark];
+      return [...about].filter((_, index) => at[index] === cursor);
+    };
+    const lines = [
+      ...drops.map(({ uid, node, reason }) => make("li", {}, packet(uid), ` dropped at ${this.name(node)} (${reason})`)),
+      ...lost.map(({ node, frame }) => {
+        const what = `${frameName(frame)} of ${this.name(frame.node)} lost in a collision at ${this.name(node)}`;
+        const to = concerns(frame, node) ? "" : `, which only overhears it`;
+        return make("li", {}, what, to, ...(frame.uid > 0 ? ["; ", packet(frame.uid)] : []));
+      }),
+      ...flowsOf("timeout").map((flow) => make("li", {}, `flow ${flow}: retransmission timeout`)),
+      ...flowsOf("freeze").map((flow) => make("li", {}, `flow ${flow}: freeze`)),
+    ];
+    return lines.length === 0 ? [] : [make("h3", {}, `At ${seconds(cursor)} s`), make("ul", { class: "life" }, ...lines)];
   }
 
   private frame(frame: Frame): HTMLElement {
@@ -97,19 +126,21 @@ export class Panels {
     const events = [
       ...packets.map((packet) => ({
         at: packet.at,
+        node: -1,
         text: `${packet.event} at ${this.name(packet.node)}${packet.reason === "" ? "" : ` (${packet.reason})`}${packet.event === "received" ? ` after ${hops(packet.hops)}` : ""}`,
         isLost: packet.event === "dropped",
       })),
       ...frames.map((frame) => ({
         at: frame.at,
-        text: `${frame.retry ? "retransmission" : frameName(frame)} ${this.name(frame.node)} → ${this.name(frame.to)}: ${this.outcome(frame)}`,
+        node: frame.node,
+        text: `${frame.retry && frame.kind !== RTS ? "retransmission" : frameName(frame)} ${this.name(frame.node)} → ${this.name(frame.to)}: ${this.outcome(frame)}`,
         isLost: outcome(frame) !== "received",
       })),
     ];
     events.sort((a, b) => a.at - b.at);
     const list = make("ol", { class: "life" });
-    for (const { at, text, isLost } of events) {
-      const go = make("button", { type: "button", "data-at": String(at) }, `${seconds(at, 1e3)} s`);
+    for (const { at, node, text, isLost } of events) {
+      const go = make("button", { type: "button", "data-at": String(at), "data-node": String(node) }, `${seconds(at, 1e3)} s`);
       list.append(make("li", isLost ? { class: "lost" } : {}, go, ` ${text}`));
     }
     const first = packets[0];

@@ -23,6 +23,8 @@ export const RECEIVED = 1;
 export const DROPPED = 3;
 
 export const FRAMES = ["RTS", "CTS", "ACK", "data", "broadcast"] as const;
+export const RTS = 0;
+export const DATA = 3;
 /** The keys of the same kinds in results. */
 export const FRAME_KEYS = ["rts", "cts", "ack", "data", "broadcast"] as const;
 

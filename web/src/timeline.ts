@@ -6,7 +6,7 @@ import type { Surface } from "./canvas";
 import { concerns, framesBetween, outcome, spansBetween } from "./detail";
 import type { Frame, Span, Waits } from "./detail";
 import type { Model } from "./model";
-import { FRAMES } from "./records";
+import { DATA, FRAMES } from "./records";
 import { LETTERS, frameColour, inkOn, theme } from "./theme";
 
 const LEAST_ROW = 16;
@@ -14,7 +14,6 @@ const MOST_ROW = 44;
 /** Heights of all rows, px. */
 const LOWEST = 150;
 const HIGHEST = 520;
-const DATA = 3;
 /** No letter of a label is narrower, px. */
 const LEAST_DIGIT = 3;
 /** Rectangles of the density view. */

@@ -3,7 +3,8 @@
 import { Engine } from "./engine";
 import { Summary } from "./overview";
 import type { FromWorker, Life, Result, ToWorker } from "./protocol";
-import { BROADCAST, DROPPED, KIND, RECEIVED, WORDS, timeOf, word } from "./records";
+import { BROADCAST, DROPPED, KIND, RECEIVED, WORDS, word } from "./records";
+import { Story } from "./story";
 
 /** Words that one step of the first passage should make. */
 const STEP_WORDS = 400_000;
@@ -162,6 +163,7 @@ function life(uid: number): Life | null {
   engine.seek(sent);
   engine.detailed(true);
   const parts: Uint32Array[] = [];
+  const story = new Story(uid);
   let fields: [string, string][] = [];
   let ended = false;
   let longest = LONGEST_LIFE;
@@ -169,7 +171,7 @@ function life(uid: number): Life | null {
     engine.advance(engine.at + LIFE_STEP);
     fields = engine.fields().find(([other]) => other === uid)?.[1] ?? fields;
     const words = engine.take();
-    const found = ofPacket(words, uid);
+    const found = story.read(words, engine.names());
     parts.push(found);
     ended = isEnd(found);
     longest = isBroadcast(found) ? LONGEST_BROADCAST : longest;
@@ -177,29 +179,6 @@ function life(uid: number): Life | null {
   engine.detailed(false);
   const words = Uint32Array.from(parts.flatMap((part) => [...part]));
   return { uid, words, names: engine.names(), fields, until: ended || longest === LONGEST_BROADCAST ? null : engine.at };
-}
-
-/** The records of a packet: its events, its frames, and what became of these. */
-function ofPacket(words: Uint32Array, uid: number): Uint32Array {
-  const kept: number[] = [];
-  const senders = new Map<number, number>();
-  for (let at = 0; at < words.length; at += WORDS) {
-    const kind = word(words, at);
-    const isIts =
-      (kind === KIND.packet && word(words, at + 5) === uid) ||
-      (kind === KIND.frame && word(words, at + 8) === uid) ||
-      (kind === KIND.received && word(words, at + 6) === uid) ||
-      (kind === KIND.collided && (senders.get(word(words, at + 4)) ?? 0) >= timeOf(words, at));
-    if (kind === KIND.frame) {
-      // A frame may be lost until its last bit has arrived; signals take up to some microseconds.
-      const end = timeOf(words, at) + word(words, at + 6) + 1e5;
-      senders.set(word(words, at + 3), word(words, at + 8) === uid ? end : 0);
-    }
-    if (isIts) {
-      kept.push(...words.subarray(at, at + WORDS));
-    }
-  }
-  return Uint32Array.from(kept);
 }
 
 function isBroadcast(words: Uint32Array): boolean {

@@ -59,14 +59,20 @@ export function written(scenario) {
 }
 
 /** Opens a file without a network; `complaints` are errors, messages and requests. */
-export async function openFile(path, { width = 1400, colorScheme = "light", hash = "" } = {}) {
-  const context = await browser.newContext({ viewport: { width, height: 1000 }, colorScheme, offline: true });
+export async function openFile(path, { hash = "", ...options } = {}) {
+  return openAddress(`file://${path}${hash}`, { offline: true, allowed: /^(file|blob):/, ...options });
+}
+
+/** Opens an address; requests for other addresses than its own are complaints. */
+export async function openAddress(address, { width = 1400, colorScheme = "light", offline = false, allowed } = {}) {
+  const context = await browser.newContext({ viewport: { width, height: 1000 }, colorScheme, offline });
+  const isAllowed = (url) => allowed?.test(url) ?? (url.startsWith(address) || url.startsWith("blob:"));
   const page = await context.newPage();
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => complaints.push(message.text()));
-  page.on("request", (request) => /^(file|blob):/.test(request.url()) || complaints.push(`asked for ${request.url()}`));
-  await page.goto(`file://${path}${hash}`);
+  page.on("request", (request) => isAllowed(request.url()) || complaints.push(`asked for ${request.url()}`));
+  await page.goto(address);
   return { page, complaints, close: () => context.close() };
 }
 

@@ -20,7 +20,7 @@ export const SCENARIOS = [
 ];
 
 export const ROOT = new URL("../../", import.meta.url).pathname;
-const COMMAND = process.env.MULTIHOP ?? `${ROOT}target/release/multihop`;
+export const COMMAND = process.env.MULTIHOP ?? `${ROOT}target/release/multihop`;
 
 export function multihop(...args) {
   return execFileSync(COMMAND, args, { encoding: "utf8", maxBuffer: 2 ** 28, cwd: ROOT, stdio: ["ignore", "pipe", "ignore"] });
@@ -39,6 +39,11 @@ export function request(name, seconds) {
 export function native(name, seconds) {
   const set = shorter(seconds).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
   const result = JSON.parse(multihop("run", `scenarios/${name}.toml`, "--json", ...set));
+  return timeless(result);
+}
+
+/** A result without what depends on the machine. */
+export function timeless(result) {
   return { ...result, wall_seconds: null, events_per_second: null };
 }
 

@@ -66,6 +66,9 @@ test("a collision is found where the trace loses the packet", async () => {
   assert.equal(shown.at, Math.round(Number(lost.time) * 1e9));
   assert.deepEqual([String(shown.node), String(shown.uid), shown.reason], [lost.node, lost.uid, "retry-limit"]);
   assert.ok(shown.lost && shown.collided, "the last attempt was lost, and there was a collision before");
+  // One more click leads from the drop to the life of the packet.
+  await page.click(`#selection li:has-text("packet ${lost.uid} dropped at ${lost.node} (retry-limit)") button`);
+  await page.waitForSelector(`#selection h3:has-text("Packet ${lost.uid}: ${lost.pkt}")`);
   await page.keyboard.press("Shift+C");
   const collision = await page.evaluate(() => {
     const model = window.multihop();
@@ -125,6 +128,11 @@ test("a click on a segment shows its whole life, as packets.txt has it", async (
   assert.deepEqual(shown.filter((line) => / s (sent|received|forwarded|dropped) at /.test(line)), expected);
   assert.ok(shown.some((line) => /data 0 → 1: |data 5 → 6: /.test(line)), shown.join("\n"));
   await page.screenshot({ path: join(PICTURES, "life.png"), fullPage: true });
+  // The time of a frame in the life selects that frame, and the life stays.
+  const second = page.locator("#selection .life li", { hasText: /data 1 → 2: |data 6 → 2: / }).last();
+  await second.locator("button").click();
+  await page.waitForSelector("#selection dd:has-text('1 → 2'), #selection dd:has-text('6 → 2')");
+  assert.equal(await page.$$eval("#selection .life li", (items) => items.length), shown.length);
   await close();
 });
 

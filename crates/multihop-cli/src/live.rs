@@ -225,8 +225,9 @@ impl Followed {
 
     /// The run has come this far.
     pub(crate) fn passed(&mut self, share: f64) {
+        let passed = Duration::from_secs_f64(self.duration.as_secs_f64() * share).min(self.duration);
         // A page that cannot follow is no reason to end the run.
-        let _ = self.recording.passed(Instant::ZERO + self.duration.mul_f64(share.min(1.0)));
+        let _ = self.recording.passed(Instant::ZERO + passed);
     }
 
     /// The run has ended.

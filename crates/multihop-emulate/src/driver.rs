@@ -274,7 +274,7 @@ impl Signals {
         Ok(Self { handlers: handlers.tried(|| "handle signals".to_owned())?, arrived })
     }
 
-    fn arrived(&self) -> Option<i32> {
+    pub(crate) fn arrived(&self) -> Option<i32> {
         i32::try_from(self.arrived.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
     }
 }
