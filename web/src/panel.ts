@@ -32,14 +32,14 @@ export class Panels {
       pick.append(swatch(flowColour(id)), `${id}: ${this.name(flow.from)} → ${this.name(flow.to)}`);
       return [
         pick,
-        flow.transport,
+        result === null ? "…" : `${trim(result.flows[id]?.goodput_kbps ?? 0)} kb/s`,
         state ?? overview?.names[known ?? -1] ?? "–",
         window === null || Number.isNaN(window) ? "–" : trim(window),
         trip === null || Number.isNaN(trip) ? "–" : `${trim(trip / 1000)} ms`,
-        result === null ? "…" : `${trim(result.flows[id]?.goodput_kbps ?? 0)} kb/s`,
+        flow.transport,
       ];
     });
-    return table(["Flow", "Transport", "State", "Window", "Round trip", "Goodput of the run"], rows);
+    return table(["Flow", "Goodput, run", "State", "Window", "Round trip", "Transport"], rows);
   }
 
   /** The selected frame, and the packet in it or searched for. */
