@@ -36,15 +36,15 @@ test("the page begins where the runs first differ, and both are there", async ()
   const { page, complaints, close } = await open();
   assert.deepEqual(await models(page, "(model) => model.cursor"), [found.first.at * 1e9, found.first.at * 1e9]);
   await page.waitForFunction(() => window.multihops().every((model) => model.isDetailed()));
-  // Before the first difference both runs have sent the same frames, and afterwards they have not.
-  const frames = await models(page, `(model) => {
-    const name = ({ at, node, to, kind, bytes, uid }) => [at, node, to, kind, bytes, uid].join(" ");
-    const before = model.detail.frames.filter((frame) => frame.end < model.cursor).map(name);
-    return { before, after: model.detail.frames.filter((frame) => frame.at > model.cursor).map(name) };
+  // Before the first difference the same happens to the packets of both runs, and afterwards it does not.
+  const packets = await models(page, `(model) => {
+    const name = ({ at, node, event, uid, kind, bytes }) => [at, node, event, uid, kind, bytes].join(" ");
+    const before = model.detail.packets.filter((packet) => packet.at < model.cursor).map(name);
+    return { before, after: model.detail.packets.filter((packet) => packet.at >= model.cursor).map(name) };
   }`);
-  assert.ok(frames[0].before.length > 5, `${frames[0].before.length}`);
-  assert.deepEqual(frames[0].before, frames[1].before);
-  assert.notDeepEqual(frames[0].after, frames[1].after);
+  assert.ok(packets[0].before.length > 5, `${packets[0].before.length}`);
+  assert.deepEqual(packets[0].before, packets[1].before);
+  assert.notDeepEqual(packets[0].after, packets[1].after);
   assert.deepEqual(complaints, []);
   await close();
 });

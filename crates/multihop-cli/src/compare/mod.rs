@@ -98,7 +98,8 @@ impl Comparison {
     /// Heading and cells of a table.
     fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let others = self.names.iter().skip(1).map(|name| format!("{name} − {}", self.names[0]));
-        let heading = [String::new()].into_iter().chain(self.names.iter().cloned()).chain(others).collect();
+        let heading =
+            ["metric".to_owned()].into_iter().chain(self.names.iter().cloned()).chain(others).collect();
         let rows = self.rows.iter().map(|row| {
             let means = row.means.iter().map(|mean| table::number(*mean, digits(*mean)));
             let differences = row.differences.iter().map(|paired| match paired {
