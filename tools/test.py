@@ -193,8 +193,8 @@ def web() -> Counts:
         counts.skipped.append("web: chromium is missing and could not be installed: apt-get install chromium")
     else:
         browser = {**node, "CHROMIUM": chromium}
-        for name in ("page", "playground", "compare", "live"):
-            counts.add(check("node", "--test", f"web/test/{name}.test.mjs", env=browser))
+        pages = [f"web/test/{name}.test.mjs" for name in ("page", "playground", "compare", "live")]
+        counts.add(check("node", "--test", "--test-concurrency=2", *pages, env=browser))
         counts.add(check("node", "--test", "web/test/results.test.mjs", env={**browser, "PYTHON": PYTHON}))
     return counts
 

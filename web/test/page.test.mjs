@@ -1,10 +1,10 @@
 // The page in a headless browser: MULTIHOP=path/of/the/command CHROMIUM=path node --test test/page.test.mjs
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { PICTURES, axe, detailed, once, open, settled, withBrowser } from "./browser.mjs";
+import { PICTURES, axe, detailed, folder, once, open, openFile, settled, withBrowser, written } from "./browser.mjs";
 import { multihop } from "./common.mjs";
 
 const CROSS = ["cross", 60];
@@ -143,6 +143,21 @@ test("what is searched for and does not exist is said", async () => {
     await page.click("#search button");
     await page.waitForSelector(`.notice:has-text('${answer}')`);
   }
+  await close();
+});
+
+test("a page works inside the frame of a notebook, which has no address", async () => {
+  const text = readFileSync(written(["chain-4", 10]), "utf8");
+  const quoted = text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+  const notebook = join(folder, "notebook.html");
+  writeFileSync(notebook, `<!doctype html><title>Notebook</title><iframe title="Page" srcdoc="${quoted}" width="1000" height="900"></iframe>`);
+  const { page, complaints, close } = await openFile(notebook);
+  const [, frame] = page.frames();
+  await frame.waitForFunction(() => window.multihop?.()?.result, null, { timeout: 20_000 });
+  await frame.selectOption("#mark", "collision");
+  await frame.click("#later");
+  await frame.waitForSelector("#selection li:has-text('lost in a collision at')");
+  assert.deepEqual(complaints, []);
   await close();
 });
 
