@@ -59,6 +59,9 @@ struct Row {
     /// The values of a sweep's axes; empty for runs.
     of: String,
     metric: &'static str,
+    /// Decimals in tables.
+    #[serde(skip)]
+    digits: usize,
     /// Number of a flow, if it is a metric of one.
     #[serde(skip_serializing_if = "Option::is_none")]
     flow: Option<u32>,
@@ -101,13 +104,13 @@ impl Comparison {
         let heading =
             ["metric".to_owned()].into_iter().chain(self.names.iter().cloned()).chain(others).collect();
         let rows = self.rows.iter().map(|row| {
-            let means = row.means.iter().map(|mean| table::number(*mean, digits(*mean)));
+            let means = row.means.iter().map(|mean| table::number(*mean, row.digits));
             let differences = row.differences.iter().map(|paired| match paired {
                 None => "-".to_owned(),
                 Some(Paired { mean, half_width, .. }) => {
                     let sign = if *mean >= 0.0 { "+" } else { "" };
                     let estimate = Estimate { mean: *mean, half_width: *half_width };
-                    sign.to_owned() + &table::interval(Some(estimate), digits(row.means[0]))
+                    sign.to_owned() + &table::interval(Some(estimate), row.digits)
                 }
             });
             [row.name()].into_iter().chain(means).chain(differences).collect()
@@ -164,33 +167,34 @@ const NOTHING: &str = "nothing more happens";
 fn rows(of: &str, results: &[Vec<&RunResult>]) -> Vec<Row> {
     let Some(first) = results.first().and_then(|list| list.first()) else { return Vec::new() };
     let flows = first.flows.iter().enumerate().flat_map(|(index, flow)| {
-        let own: [(&str, Pick); 3] = [
-            ("goodput, kb/s", Box::new(move |result| Some(result.flows.get(index)?.goodput_kbps))),
-            ("retransmission index", Box::new(move |result| result.flows.get(index)?.retransmission_index)),
-            ("timeouts", Box::new(move |result| Some(result.flows.get(index)?.timeouts as f64))),
+        let own: [Metric; 3] = [
+            ("goodput, kb/s", 1, Box::new(move |result| Some(result.flows.get(index)?.goodput_kbps))),
+            (
+                "retransmission index",
+                4,
+                Box::new(move |result| result.flows.get(index)?.retransmission_index),
+            ),
+            ("timeouts", 1, Box::new(move |result| Some(result.flows.get(index)?.timeouts as f64))),
         ];
-        own.map(|(metric, pick)| (metric, Some(flow.id), pick))
+        own.map(|metric| (Some(flow.id), metric))
     });
-    let totals: [(&str, Pick); 5] = [
-        ("goodput, kb/s", Box::new(|result| Some(result.totals.goodput_kbps))),
-        ("fairness", Box::new(|result| result.totals.jain)),
-        ("retransmission index", Box::new(|result| result.totals.retransmission_index)),
-        ("collisions", Box::new(|result| Some(result.mac.collisions as f64))),
-        ("packets dropped by the MAC", Box::new(|result| Some(result.mac.drops as f64))),
+    let totals: [Metric; 5] = [
+        ("goodput, kb/s", 1, Box::new(|result| Some(result.totals.goodput_kbps))),
+        ("fairness", 4, Box::new(|result| result.totals.jain)),
+        ("retransmission index", 4, Box::new(|result| result.totals.retransmission_index)),
+        ("collisions", 1, Box::new(|result| Some(result.mac.collisions as f64))),
+        ("packets dropped by the MAC", 1, Box::new(|result| Some(result.mac.drops as f64))),
     ];
-    let totals = totals.map(|(metric, pick)| (metric, None, pick));
+    let totals = totals.map(|metric| (None, metric));
     let flows: Vec<_> =
         if of.is_empty() && first.flows.len() <= MOST_FLOWS { flows.collect() } else { Vec::new() };
-    totals
-        .into_iter()
-        .chain(flows)
-        .map(|(metric, flow, pick)| row(of, metric, flow, results, &pick))
-        .collect()
+    totals.into_iter().chain(flows).map(|(flow, metric)| row(of, flow, metric, results)).collect()
 }
 
-type Pick = Box<dyn Fn(&RunResult) -> Option<f64>>;
+/// Its name, its decimals in tables, and where it is.
+type Metric = (&'static str, usize, Box<dyn Fn(&RunResult) -> Option<f64>>);
 
-fn row(of: &str, metric: &'static str, flow: Option<u32>, results: &[Vec<&RunResult>], pick: &Pick) -> Row {
+fn row(of: &str, flow: Option<u32>, (metric, digits, pick): Metric, results: &[Vec<&RunResult>]) -> Row {
     let values: Vec<Vec<Option<f64>>> =
         results.iter().map(|list| list.iter().map(|result| pick(result)).collect()).collect();
     let mean = |values: &Vec<Option<f64>>| {
@@ -202,7 +206,7 @@ fn row(of: &str, metric: &'static str, flow: Option<u32>, results: &[Vec<&RunRes
         Some(Paired { mean: found.mean, half_width: found.half_width, pairs: pairs.len() })
     });
     let differences = differences.collect();
-    Row { of: of.to_owned(), metric, flow, means: values.iter().map(mean).collect(), differences }
+    Row { of: of.to_owned(), metric, digits, flow, means: values.iter().map(mean).collect(), differences }
 }
 
 /// Short names that tell the arguments apart.
@@ -215,14 +219,6 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
         stems
     } else {
         paths.iter().map(|path| path.display().to_string()).collect()
-    }
-}
-
-/// Decimals that suit a value.
-fn digits(value: Option<f64>) -> usize {
-    match value.map(f64::abs) {
-        Some(value) if value >= 10.0 => 1,
-        _ => 4,
     }
 }
 
