@@ -104,8 +104,6 @@ fn to_json(value: &impl Serialize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
-
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
