@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
 use anyhow::Context;
-use multihop_emulate::{Command, EmulateError, Emulated, Options, ProgramResult, Quantiles};
+use multihop_emulate::{Command, EmulateError, Emulated, Options, ProgramResult, Quantiles, Ready};
 use multihop_scenario::{Extensions, Request, Scenario};
 use multihop_sim::Outputs;
 use multihop_sim::live::{Recording, identity};
@@ -49,7 +49,7 @@ pub(crate) fn emulate(
                 });
                 // The receiver waits for the end of the emulation.
                 let _ = served.send(serving);
-            }) as Box<dyn FnOnce(&dyn Fn() -> bool)>)
+            }) as Ready)
         }
         _ => None,
     };

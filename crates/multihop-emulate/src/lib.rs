@@ -55,10 +55,13 @@ pub struct Options {
     /// Whether the recording is read while it grows.
     pub is_followed: bool,
     /// Called when everything is ready, before the clock starts, with a function that says whether a signal has arrived.
-    pub ready: Option<Box<dyn FnOnce(&dyn Fn() -> bool)>>,
+    pub ready: Option<Ready>,
     /// The lateness of 99% of wake-ups and deliveries above which the result is invalid.
     pub late_limit: Option<Duration>,
 }
+
+/// What is called with a function that says whether a signal has arrived.
+pub type Ready = Box<dyn FnOnce(&dyn Fn() -> bool)>;
 
 /// A program that an emulation ends with.
 pub struct Command {
