@@ -5,7 +5,7 @@ use multihop_radio::mobility::Path;
 use multihop_scenario::{Layout, NotConnected, Scenario};
 
 use crate::live::recording::Entry;
-use crate::live::{RealPacket, stations};
+use crate::live::{Entered, stations};
 use crate::observe::Observer;
 use crate::results::RunResult;
 use crate::run::is_paced;
@@ -89,9 +89,9 @@ impl<'a> ViewedRun<'a> {
     fn enter(&mut self, entry: &Entry) {
         if let Entry::Packet { node, bytes, .. } = entry
             && node.index() < stations(self.scenario)
-            && let Ok(packet) = RealPacket::parse(bytes)
+            && let Ok(entered) = Entered::parse(self.scenario, *node, bytes)
         {
-            self.world.enter(*node, packet);
+            entered.enter(&mut self.world, *node);
         }
     }
 

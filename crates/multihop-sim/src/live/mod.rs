@@ -81,17 +81,11 @@ impl<'a> Live<'a> {
     /// If there is no such node or host.
     pub fn enter(&mut self, node: NodeId, bytes: &[u8]) -> Result<(), EntryError> {
         assert!(node.index() < stations(self.scenario), "no node or host {node}");
-        let entered = match self.scenario.emulation.interface {
-            Port::Tun => Entered::Packet(RealPacket::parse(bytes)?),
-            Port::Tap => Entered::Frame(EthernetFrame::parse(node, bytes)?),
-        };
+        let entered = Entered::parse(self.scenario, node, bytes)?;
         if let Some(recording) = &mut self.recording {
             recording.entered(self.world.now(), node, bytes)?;
         }
-        match entered {
-            Entered::Packet(packet) => self.world.enter(node, packet),
-            Entered::Frame(frame) => self.world.enter_ethernet(node, frame),
-        }
+        entered.enter(&mut self.world, node);
         Ok(())
     }
 
@@ -135,9 +129,27 @@ impl<'a> Live<'a> {
 }
 
 /// What was read from an interface.
-enum Entered {
+pub(crate) enum Entered {
     Packet(RealPacket),
     Frame(EthernetFrame),
+}
+
+impl Entered {
+    /// Reads what arrived at the interface of a node.
+    pub(crate) fn parse(scenario: &Scenario, node: NodeId, bytes: &[u8]) -> Result<Self, ParseError> {
+        Ok(match scenario.emulation.interface {
+            Port::Tun => Self::Packet(RealPacket::parse(bytes)?),
+            Port::Tap => Self::Frame(EthernetFrame::parse(node, bytes)?),
+        })
+    }
+
+    /// Lets it enter now.
+    pub(crate) fn enter(self, world: &mut World<'_>, node: NodeId) {
+        match self {
+            Self::Packet(packet) => world.enter(node, packet),
+            Self::Frame(frame) => world.enter_ethernet(node, frame),
+        }
+    }
 }
 
 /// Why a packet did not enter.
