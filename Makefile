@@ -27,6 +27,10 @@ docs: package ## Build the documentation site, with its gallery and executed not
 test: ## Run everything that CI runs; for a single step: python3 tools/test.py STEP
 	@$(PYTHON) tools/test.py
 
+.PHONY: sanitize
+sanitize: ## Run the tests of crates with unsafe code under AddressSanitizer (needs a nightly toolchain)
+	@tools/sanitize.sh
+
 .PHONY: bench
 bench: ## Measure fixed scenarios of up to 10,000 nodes and compare them with their targets (many minutes)
 	@cargo run --quiet --release --locked -p multihop-bench
