@@ -74,7 +74,7 @@ fn babeld_routes_over_four_hops() {
     let daemon = |node: u32| {
         let interface = "interface radio0 type wireless hello-interval 0.5";
         format!(
-            "[[program]]\nnode = {node}\ncommand = \"exec babeld -g 33123 -I babel-{node}.pid \
+            "[[program]]\nnode = {node}\ncommand = \"rm -f babel-{node}.pid; exec babeld -g 33123 -I babel-{node}.pid \
              -S babel-{node}.state -C '{interface}'\"\n"
         )
     };
