@@ -4,6 +4,7 @@
 mod layers;
 mod services;
 
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -119,6 +120,8 @@ impl Background {
     pub(super) fn start(folder: &Folder, args: &[&str]) -> Self {
         let mut command = command(folder, args);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Linux sends SIGHUP to a whole process group that has a stopped member and no shell any more.
+        command.process_group(0);
         Self(command.spawn().unwrap())
     }
 
