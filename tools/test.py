@@ -18,9 +18,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,11 +43,16 @@ def main(arguments: list[str]) -> int:
         return 2
     total = Counts()
     failed_steps = []
-    for name in arguments or STEPS:
-        counts = timed(name, STEPS[name])
-        total.add(counts)
-        if counts.failed:
-            failed_steps.append(name)
+    names = arguments or list(STEPS)
+    with ThreadPoolExecutor(1) as pool:
+        beside = {
+            name: pool.submit(beside_others, name) for name in names if name in BESIDE and len(names) > 1
+        }
+        for name in names:
+            counts = beside[name].result() if name in beside else timed(name, STEPS[name])
+            total.add(counts)
+            if counts.failed:
+                failed_steps.append(name)
     summarise(total, failed_steps)
     return 1 if total.failed else 0
 
@@ -65,17 +72,42 @@ class Counts:
         self.skipped += other.skipped
 
 
+class Kept(threading.local):
+    """What a step that runs beside others has printed so far; None where lines are shown as they come."""
+
+    lines: list[str] | None = None
+
+
+KEPT = Kept()
+
+
+def show(line: str) -> None:
+    """Print a line, or keep it until the step has ended."""
+    if KEPT.lines is None:
+        print(line, flush=True)
+    else:
+        KEPT.lines.append(line)
+
+
+def beside_others(name: str) -> Counts:
+    """Run a step while others run, and show its output as a whole at its end."""
+    KEPT.lines = []
+    counts = timed(name, STEPS[name])
+    print("\n".join(KEPT.lines), flush=True)
+    return counts
+
+
 def timed(name: str, step: Callable[[], Counts]) -> Counts:
     """Run one step and print how long it took."""
-    print(f"== {name}", flush=True)
+    show(f"== {name}")
     start = time.monotonic()
     try:
         counts = step()
     except (build.MissingError, OSError) as error:
-        print(f"{name}: {error}", flush=True)
+        show(f"{name}: {error}")
         counts = Counts(failed=1)
     verdict = "FAILED" if counts.failed else "ok"
-    print(f"== {name}: {verdict}, {time.monotonic() - start:.1f} s\n", flush=True)
+    show(f"== {name}: {verdict}, {time.monotonic() - start:.1f} s\n")
     return counts
 
 
@@ -221,7 +253,7 @@ def skip_reason(line: str) -> str | None:
 
 def stream(command: Sequence[str], env: dict[str, str] | None = None) -> tuple[int, list[str]]:
     """Run a command, show its output as it comes, and return it."""
-    print("$ " + " ".join(command), flush=True)
+    show("$ " + " ".join(command))
     lines = []
     with subprocess.Popen(
         command,
@@ -234,8 +266,8 @@ def stream(command: Sequence[str], env: dict[str, str] | None = None) -> tuple[i
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            print(line, end="", flush=True)
             lines.append(line.rstrip("\n"))
+            show(lines[-1])
     return process.returncode, lines
 
 
@@ -267,6 +299,9 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "site": site,
     "licences": script("check_licences"),
 }
+
+BESIDE = {"wheel"}
+"""Steps that keep one processor busy for minutes and run beside those before them."""
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
