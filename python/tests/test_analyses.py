@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 from multihop.experiments import pages
 from multihop.experiments.catalogue import EXPERIMENTS, find
-from multihop.experiments.declare import Effort
+from multihop.experiments.declare import Axis, Effort
 from multihop.experiments.study import Experiment, Study
 from multihop.experiments.suite import Suite
 from multihop.experiments.validation import apdr_long
@@ -54,8 +54,15 @@ def shortened(experiment: Experiment) -> Experiment:
     starts = [float(flow.get("start", 0.0)) for flow in scenario.get("flow", [])]
     begun = max(chain([scenario.get("warmup", 0.0)], starts))
     duration = SECONDS.get(experiment.id, begun + 4.0)
-    settings = {**experiment.quick.settings, "duration": duration}
-    return replace(experiment, quick=Effort(1, settings, experiment.quick.keep))
+    settings = dict(experiment.quick.settings, duration=duration)
+    settings |= {key: 0.5 for key in settings if key.startswith("program.") and key.endswith(".start")}
+    axes = [shortest(axis) for axis in experiment.axes] if experiment.emulated else experiment.axes
+    return replace(experiment, axes=axes, quick=Effort(1, settings, experiment.quick.keep))
+
+
+def shortest(axis: Axis) -> Axis:
+    """The first two values: emulations run in real time."""
+    return replace(axis, values=dict(islice(axis.values.items(), 2)))
 
 
 @pytest.mark.parametrize("experiment", ANALYSED, ids=lambda one: one.id)
