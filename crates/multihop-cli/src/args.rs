@@ -287,7 +287,8 @@ pub(crate) struct SweepArgs {
 /// `multihop view`.
 #[derive(Parser)]
 pub(crate) struct ViewArgs {
-    /// Scenario file or example, a folder of multihop run --out, or a recording of multihop emulate; - is standard input.
+    /// Scenario file or example, a folder of multihop run --out, or a recording of multihop emulate or the folder with it;
+    /// - is standard input.
     #[arg(required_unless_present = "playground")]
     pub(crate) file: Option<PathBuf>,
     /// Write a page to build networks in, without a run.

@@ -59,8 +59,7 @@ impl Shown {
     fn of_folder(folder: &Path, overrides: &[(String, String)]) -> Result<Self, CommandError> {
         let path = folder.join(RUN_FILE);
         let Ok(text) = std::fs::read_to_string(&path) else {
-            let message = format!("{} has no {RUN_FILE}, which multihop run --out writes", folder.display());
-            return Err(CommandError::Usage(message));
+            return Self::of_emulation(folder, overrides);
         };
         let damaged = |path: &Path| format!("{} is damaged", path.display());
         let mut request: Request = serde_json::from_str(&text).with_context(|| damaged(&path))?;
@@ -73,6 +72,32 @@ impl Shown {
             std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let result: RunResult = serde_json::from_str(&text).with_context(|| damaged(&path))?;
         Ok(Self::of(request).with_result(result))
+    }
+
+    /// That of the only recording in a folder, which `multihop emulate` has written.
+    fn of_emulation(folder: &Path, overrides: &[(String, String)]) -> Result<Self, CommandError> {
+        let mut found = recordings(folder)?;
+        let message = match (found.pop(), &found[..]) {
+            (Some((path, recording)), []) => return Self::of_recording(&path, recording, overrides),
+            (Some((path, _)), _) => {
+                let count = found.len() + 1;
+                format!(
+                    "{} has {count} recordings: give one of them, such as {}",
+                    folder.display(),
+                    path.display()
+                )
+            }
+            (None, _) => {
+                let place = folder.join("run.rec");
+                format!(
+                    "{} has no {RUN_FILE}, which multihop run --out writes, and no recording, which multihop emulate --record {} \
+                     writes",
+                    folder.display(),
+                    place.display()
+                )
+            }
+        };
+        Err(CommandError::Usage(message))
     }
 
     fn of_recording(
@@ -187,8 +212,11 @@ pub(crate) fn filled(shown: &Value) -> anyhow::Result<String> {
     Ok([before, &shown, after].concat())
 }
 
-/// Writes a page and says where it is.
+/// Writes a page, into a new folder if need be.
 pub(crate) fn write(page: &str, path: &Path) -> anyhow::Result<()> {
+    if let Some(parent) = path.parent() {
+        output::folder(parent)?;
+    }
     let (mut out, file) = output::file(path)?;
     let written = out.write_all(page.as_bytes()).and_then(|()| out.flush());
     written.with_context(|| format!("cannot write {}", path.display()))?;
@@ -205,6 +233,14 @@ pub(crate) fn beside(name: &Path) -> PathBuf {
     } else {
         name.with_extension("html")
     }
+}
+
+/// The recordings in a folder, with their contents.
+fn recordings(folder: &Path) -> anyhow::Result<Vec<(PathBuf, Vec<u8>)>> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(paths.into_iter().filter_map(|path| Some((path.clone(), recording(&path).ok()??))).collect())
 }
 
 /// The contents of a file if it is a recording.

@@ -256,6 +256,8 @@ fn node(station: usize) -> NodeId {
 const WATCH: &str = "watch the interfaces";
 
 /// The signals that end an emulation. They are not blocked, because programs would inherit that.
+///
+/// A SIGHUP that is ignored at the start, as under `nohup`, stays ignored.
 pub(crate) struct Signals {
     arrived: Arc<AtomicUsize>,
     handlers: Vec<SigId>,
@@ -269,8 +271,9 @@ impl Signals {
             let number = usize::try_from(signal).expect("numbers of signals are positive");
             flag::register_usize(signal, Arc::clone(&arrived), number)
         };
+        let hang_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
         let handlers: Result<Vec<_>, std::io::Error> =
-            [SIGINT, SIGTERM, SIGHUP].into_iter().map(note).collect();
+            [SIGINT, SIGTERM].into_iter().chain(hang_up).map(note).collect();
         Ok(Self { handlers: handlers.tried(|| "handle signals".to_owned())?, arrived })
     }
 
@@ -285,4 +288,12 @@ impl Drop for Signals {
             low_level::unregister(handler);
         }
     }
+}
+
+/// Whether this process ignores a signal, by the mask that Linux shows.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

@@ -67,8 +67,21 @@ fn a_folder_without_a_run_is_refused() {
     let folder = Folder::new("view-no-run");
     std::fs::create_dir(folder.path().join("o")).unwrap();
     let output = multihop(&folder, &["view", "o"]);
-    let message = "multihop: o has no run.json, which multihop run --out writes\n";
+    let message = "multihop: o has no run.json, which multihop run --out writes, and no recording, which multihop emulate \
+                   --record o/run.rec writes\n";
     assert_eq!((code(&output), stderr(&output)), (2, message));
+}
+
+#[test]
+fn a_page_is_written_into_a_new_folder() {
+    let folder = Folder::new("view-out");
+    let output = multihop(&folder, &["view", "--playground", "--out", "new/deep/page.html"]);
+    if stderr(&output).contains("built without the page") {
+        println!("skipped: the command was built without the page of multihop view");
+        return;
+    }
+    assert_eq!((code(&output), stderr(&output)), (0, ""));
+    assert!(folder.read("new/deep/page.html").contains(r#"{"runs":[]}"#));
 }
 
 #[test]

@@ -118,7 +118,10 @@ pub(super) struct Background(pub(super) Child);
 
 impl Background {
     pub(super) fn start(folder: &Folder, args: &[&str]) -> Self {
-        let mut command = command(folder, args);
+        Self::spawned(command(folder, args))
+    }
+
+    fn spawned(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         // Linux sends SIGHUP to a whole process group that has a stopped member and no shell any more.
         command.process_group(0);
@@ -179,12 +182,36 @@ fn programs_talk_over_three_hops_and_a_replay_repeats_it() {
             folder.read("rec.html").contains(r#""recording":"bXVsdGlob3AgcmVjb3JkaW5n"#),
             "the recording is inside"
         );
+        views_its_folder(&folder);
     }
 
     let other = multihop(&folder, &["run", "x.toml", "--replay", "rec", "--seed", "2"]);
     assert_eq!(code(&other), 1);
     let message = "multihop: the recording was made with another scenario, seed or --set\n";
     assert_eq!(stderr(&other), message);
+}
+
+/// The folder of an emulation is viewed as its recording is, if it has exactly one.
+fn views_its_folder(folder: &Folder) {
+    let place = |name: &str| folder.path().join(name);
+    let lacking = multihop(folder, &["view", "live"]);
+    assert_eq!(code(&lacking), 2, "{}", stderr(&lacking));
+    assert!(
+        stderr(&lacking).ends_with("multihop emulate --record live/run.rec writes\n"),
+        "{}",
+        stderr(&lacking)
+    );
+    std::fs::copy(place("rec"), place("live/b.rec")).unwrap();
+    let viewed = multihop(folder, &["view", "live"]);
+    assert_eq!((code(&viewed), stderr(&viewed)), (0, ""));
+    assert!(
+        folder.read("live/view.html") == folder.read("rec.html"),
+        "another page than that of the recording"
+    );
+    std::fs::copy(place("rec"), place("live/a.rec")).unwrap();
+    let several = multihop(folder, &["view", "live"]);
+    let message = "multihop: live has 2 recordings: give one of them, such as live/a.rec\n";
+    assert_eq!((code(&several), stderr(&several)), (2, message));
 }
 
 #[test]
@@ -322,6 +349,25 @@ fn a_program_that_ignores_sigterm_is_killed_at_the_end() {
     let ended = emulation.output();
     assert_eq!(code(&ended), 143, "{}", stderr(&ended));
     assert!(!runs("976.6"));
+}
+
+#[test]
+fn an_emulation_under_nohup_outlives_sighup() {
+    let folder = folder("emulate-nohup", CHAIN);
+    if !is_possible(&folder, &["nohup"]) {
+        return;
+    }
+    let script = "touch begun; until test -e go; do sleep 0.1; done";
+    let emulate = command(&folder, &["emulate", "x.toml", "--", "sh", "-c", script]);
+    let mut nohup = Command::new("nohup");
+    nohup.arg(emulate.get_program()).args(emulate.get_args()).current_dir(folder.path());
+    nohup.env("XDG_RUNTIME_DIR", folder.path().join("run"));
+    let emulation = Background::spawned(nohup);
+    until("the start", || folder.path().join("begun").exists());
+    emulation.signal("HUP");
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    let ended = emulation.output();
+    assert_eq!(code(&ended), 0, "{}", stderr(&ended));
 }
 
 #[test]
