@@ -217,7 +217,7 @@ def web() -> Counts:
         raise build.MissingError(f"{command} is missing: python3 tools/build.py package")
     node = {"MULTIHOP": str(command)}
     counts = check("node", "web/node_modules/typescript/bin/tsc", "--noEmit", "--project", "web")
-    counts.add(check("node", "--test", "web/test/engine.test.mjs", env=node))
+    counts.add(check("node", "--test", "web/test/engine.test.mjs", "web/test/looks.test.mjs", env=node))
     chromium = shutil.which("chromium")
     if chromium is None and build.apt_install("chromium"):
         chromium = shutil.which("chromium")

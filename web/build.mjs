@@ -16,7 +16,8 @@ if (wasm === undefined) {
 
 const here = import.meta.dirname;
 process.chdir(here);
-const style = readFileSync("src/style.css", "utf8");
+const { page: colours } = JSON.parse(readFileSync("../python/multihop/palette.json", "utf8"));
+const style = [`:root{${variables(0)}}`, `@media(prefers-color-scheme:dark){:root{${variables(1)}}}`, readFileSync("src/style.css", "utf8")].join("\n");
 const worker = bundle("src/worker.ts", {});
 // `</script` would end the element.
 const script = bundle("src/main.ts", { WORKER: JSON.stringify(worker) }).replaceAll("</script", "<\\/script");
@@ -42,6 +43,11 @@ console.log(`dist/view.html: ${page.length} bytes, ${gzipSync(page, { level: 9 }
 function bundle(entry, define) {
   const options = { absWorkingDir: here, entryPoints: [entry], bundle: true, minify: true, format: "iife", target: "es2023", write: false, define };
   return buildSync(options).outputFiles[0].text.trim();
+}
+
+/** The colours of the page: of the light shade (0) or the dark one (1). */
+function variables(shade) {
+  return Object.entries(colours).map(([name, pair]) => `--${name}:${pair[shade]}`).join(";");
 }
 
 function hash(text) {

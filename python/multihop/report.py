@@ -24,7 +24,7 @@ import multihop._core as _core
 from multihop.charts import HEIGHT, Chart, read
 from multihop.files import complete_file
 from multihop.stats import Interval
-from multihop.theme import DARK, NAMES, STYLE_SHEET, SURFACES, Style, style
+from multihop.theme import DARK, NAMES, PAGE, STYLE_SHEET, Style, style
 
 NO_LINKS: Mapping[str, str] = {}
 
@@ -128,12 +128,8 @@ class Cell:
 
 def stylesheet() -> str:
     """The styles of a page, with the colours of its figures."""
-    light = [(NAMES[colour], colour) for colour in DARK]
-    dark = [(NAMES[colour], other) for colour, other in DARK.items()]
-    tables = [
-        "".join(f"--{name}: {value}; " for name, value in [*colours, ("surface", surface)])
-        for colours, surface in zip((light, dark), SURFACES, strict=True)
-    ]
+    pairs = PAGE | {NAMES[light]: (light, dark) for light, dark in DARK.items()}
+    tables = ["".join(f"--{name}: {pair[shade]}; " for name, pair in pairs.items()) for shade in (0, 1)]
     return (
         f":root {{ {tables[0]}}}\n"
         f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {tables[1]}}} }}\n"

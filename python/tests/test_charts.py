@@ -63,6 +63,11 @@ def test_colours_can_be_seen_and_told_apart_by_everyone(colours: list[str], surf
         assert nearest > 17  # ten times what is just noticeable, in CIELAB of 1976
 
 
+def test_names_of_colours_are_those_of_the_palette() -> None:
+    names = ("BLACK", "ORANGE", "SKY", "GREEN", "YELLOW", "BLUE", "VERMILION", "PURPLE")
+    assert [theme.NAMES[getattr(theme, name)] for name in names] == [name.lower() for name in names]
+
+
 def test_the_style_sheet_has_the_colours_of_the_pages() -> None:
     text = theme.STYLE_SHEET.read_text("utf-8")
     assert re.findall(r'"(\w{6})"', text) == [look.colour.removeprefix("#") for look in theme.OTHERS]

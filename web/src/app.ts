@@ -5,6 +5,8 @@ import { Made } from "./canvas";
 import { connect } from "./controls";
 import { get, make, swatch } from "./dom";
 import { seconds } from "./format";
+import { looks } from "./looks";
+import type { Look } from "./looks";
 import { MapView } from "./map";
 import { Model } from "./model";
 import { Panels } from "./panel";
@@ -73,7 +75,8 @@ export class App {
     if (before !== null) {
       this.view.follow(before);
     }
-    this.panes = runs.map((run, index) => this.pane(run, index));
+    const ofFlows = looks(runs.map(({ network }) => network.flows.map(({ transport }) => transport)));
+    this.panes = runs.map((run, index) => this.pane(run, ofFlows[index] ?? [], index));
     this.focus = this.panes[0] as Pane;
     this.series = new SeriesView(get("series"), this.panes);
     this.titles(runs);
@@ -150,7 +153,7 @@ export class App {
   }
 
   /** The drawings of a run; the first one uses the elements of the page, the others copies. */
-  private pane({ name, network, native, ask }: Begun, index: number): Pane {
+  private pane({ name, network, native, ask }: Begun, ofFlows: Look[], index: number): Pane {
     const own = (id: string): HTMLElement => get(index === 0 ? id : `${id}-${index}`);
     if (index > 0) {
       copySection("map-section", index);
@@ -160,7 +163,7 @@ export class App {
       own("map-heading").textContent = `Map: ${name}`;
       own("timeline-heading").textContent = `Time line: ${name}`;
     }
-    const model = new Model(network, this.view, ask, () => this.touch());
+    const model = new Model(network, ofFlows, this.view, ask, () => this.touch());
     const map = new MapView(own("map") as HTMLCanvasElement, model);
     const timeline = new Timeline(own("timeline") as HTMLCanvasElement, model);
     return { name, native, model, map, timeline, panels: new Panels(model), get: own };

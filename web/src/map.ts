@@ -7,7 +7,7 @@ import type { Detail, Frame, Waits } from "./detail";
 import { placeAt } from "./model";
 import type { Model } from "./model";
 import { BROADCAST, DATA, FRAMES } from "./records";
-import { flowColour, flowDash, frameColour, inkOn, theme } from "./theme";
+import { colourOf, dashesOf, frameColour, inkOn, theme } from "./theme";
 import { cross } from "./timeline";
 
 const MARGIN = 40;
@@ -257,8 +257,9 @@ export class MapView {
       if (only !== null && only !== id) {
         return;
       }
-      context.strokeStyle = flowColour(id);
-      context.setLineDash(flowDash(id));
+      const look = this.model.lookOf(id);
+      context.strokeStyle = colourOf(look);
+      context.setLineDash(dashesOf(look));
       const route = routeAt(detail, this.gateway(flow.from), flow.to, cursor);
       context.beginPath();
       for (const node of route) {
@@ -387,8 +388,9 @@ export class MapView {
         return;
       }
       const radius = this.radius() + 5 + (id % 3) * 4;
-      context.strokeStyle = flowColour(id);
-      context.fillStyle = flowColour(id);
+      const colour = colourOf(this.model.lookOf(id));
+      context.strokeStyle = colour;
+      context.fillStyle = colour;
       context.lineWidth = 3;
       const bin = overview === null ? 0 : Math.min(overview.bins - 1, Math.floor(cursor / overview.width));
       const before = overview === null ? Number.NaN : (overview.windows[id * overview.bins + bin] as number);

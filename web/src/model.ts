@@ -2,6 +2,8 @@
 
 import { detail, firstFrame } from "./detail";
 import type { Detail, Frame } from "./detail";
+import { numbered } from "./looks";
+import type { Look } from "./looks";
 import { MARKS } from "./protocol";
 import type { FromWorker, Life, Mark, Network, Overview, Result, ToWorker } from "./protocol";
 import type { View } from "./view";
@@ -34,6 +36,7 @@ export class Model {
 
   constructor(
     readonly network: Network,
+    private readonly looks: Look[],
     readonly view: View,
     private readonly ask: (message: ToWorker) => void,
     private readonly changed: () => void,
@@ -56,6 +59,11 @@ export class Model {
 
   get flow(): number | null {
     return this.view.flow;
+  }
+
+  /** How a flow is drawn. */
+  lookOf(flow: number): Look {
+    return this.looks[flow] ?? numbered(flow);
   }
 
   /** Takes a message of the worker. */

@@ -7,7 +7,7 @@ import { length, seconds, trim } from "./format";
 import type { Model } from "./model";
 import type { Life, Result } from "./protocol";
 import { BROADCAST, FRAME_KEYS, RTS } from "./records";
-import { flowColour, frameColour, LETTERS } from "./theme";
+import { colourOf, frameColour, LETTERS } from "./theme";
 
 export class Panels {
   private readonly name: (node: number) => string;
@@ -29,7 +29,7 @@ export class Panels {
       const trip = valueAt(exact?.trips ?? [], cursor) ?? lastKnown(overview?.trips, cell, bin);
       const known = lastKnown(overview?.states, cell, bin);
       const pick = make("button", { type: "button", class: "flow", "data-flow": String(id), "aria-pressed": String(this.model.flow === id) });
-      pick.append(swatch(flowColour(id)), `${id}: ${this.name(flow.from)} → ${this.name(flow.to)}`);
+      pick.append(swatch(colourOf(this.model.lookOf(id))), `${id}: ${this.name(flow.from)} → ${this.name(flow.to)}`);
       return [
         pick,
         result === null ? "…" : `${trim(result.flows[id]?.goodput_kbps ?? 0)} kb/s`,

@@ -6,13 +6,14 @@ import type { Surface } from "./canvas";
 import { valueAt } from "./detail";
 import type { Step } from "./detail";
 import { niceStep, trim } from "./format";
+import { numbered } from "./looks";
+import type { Look } from "./looks";
 import type { Model } from "./model";
 import type { Overview } from "./protocol";
-import { flowColour, flowDash, theme } from "./theme";
+import { colourOf, dashesOf, theme } from "./theme";
 
 interface Line {
-  colour: string;
-  dash: number[];
+  look: Look;
   name: string;
   steps: Step[];
 }
@@ -58,9 +59,9 @@ export class SeriesView {
     const { cursor } = (this.runs[0] as Run).model;
     return this.charts().map(({ title, lines }) => ({
       title,
-      values: lines.map(({ name, colour, steps }) => {
+      values: lines.map(({ name, look, steps }) => {
         const value = valueAt(steps, cursor);
-        return { name, colour, value: value === null || Number.isNaN(value) ? "–" : trim(value) };
+        return { name, colour: colourOf(look), value: value === null || Number.isNaN(value) ? "–" : trim(value) };
       }),
     }));
   }
@@ -84,10 +85,8 @@ export class SeriesView {
     const detailed = run.model.isDetailed();
     const kbps = 8e6 / overview.width;
     const flows = network.flows.map((_, flow) => flow).filter((flow) => only === null || only === flow);
-    const dash = (flow: number): number[] => (this.runs.length > 1 ? flowDash(6 * index) : flowDash(flow));
     const line = (flow: number, steps: Step[]): Line => ({
-      colour: flowColour(flow),
-      dash: dash(flow),
+      look: run.model.lookOf(flow),
       name: `${run.name} flow ${flow}`.trim(),
       steps,
     });
@@ -100,12 +99,12 @@ export class SeriesView {
       flows.map((flow) => line(flow, smooth(stepsOf(overview, overview.delivered, flow, kbps)))),
       flows.map((flow) => own(flow, "windows", 1)),
       flows.map((flow) => own(flow, "trips", 1e-3)),
-      this.queues(run, overview, detailed, dash),
+      this.queues(run, index, overview, detailed),
     ];
   }
 
   /** The longest queues; of several runs, one each. */
-  private queues({ name, model }: Run, overview: Overview, detailed: boolean, dash: (n: number) => number[]): Line[] {
+  private queues({ name, model }: Run, run: number, overview: Overview, detailed: boolean): Line[] {
     const { detail, network } = model;
     const { bins, queues } = overview;
     const longest = network.nodes.map((_, node) => {
@@ -123,8 +122,7 @@ export class SeriesView {
         const before = stepsOf(overview, queues, node, 1);
         const exact = detailed ? (detail?.queues[node] ?? []) : [];
         return {
-          colour: flowColour(index),
-          dash: dash(index),
+          look: numbered(run + index),
           name: `${name} station ${network.nodes[node]?.name}`.trim(),
           steps: exact.length > 0 && detail !== null ? splice(before, exact, detail) : before,
         };
@@ -165,9 +163,9 @@ export class SeriesView {
   private drawLine({ context, width }: Surface, line: Line, yOf: (value: number) => number): void {
     const { model } = this.runs[0] as Run;
     const { from, to } = model;
-    context.strokeStyle = line.colour;
+    context.strokeStyle = colourOf(line.look);
     context.lineWidth = 1.5;
-    context.setLineDash(line.dash);
+    context.setLineDash(dashesOf(line.look));
     context.beginPath();
     let isDown = false;
     line.steps.forEach(({ at, value }, index) => {

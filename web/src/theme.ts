@@ -1,5 +1,8 @@
 // Colours of the canvases, by the reader's setting. Frames differ in letter and flows in dashes as well.
 
+import palette from "../../python/multihop/palette.json";
+import type { Look } from "./looks";
+
 export interface Theme {
   text: string;
   muted: string;
@@ -7,59 +10,40 @@ export interface Theme {
   faint: string;
   surface: string;
   lost: string;
-  frames: string[];
-  flows: string[];
 }
 
-const LIGHT: Theme = {
-  text: "#1b2430",
-  muted: "#55606e",
-  line: "#c9d0d9",
-  faint: "#e9edf2",
-  surface: "#ffffff",
-  lost: "#b3261e",
-  frames: ["#e08e0b", "#4aa8dd", "#12966f", "#1f5fa8", "#b65c96"],
-  flows: ["#1f5fa8", "#c25500", "#12805f", "#8b3f8f", "#8a6d00", "#2a8cc4"],
-};
-
-const DARK: Theme = {
-  text: "#e6eaf0",
-  muted: "#a5b0be",
-  line: "#3a4452",
-  faint: "#232b36",
-  surface: "#151b23",
-  lost: "#ff6f61",
-  frames: ["#f2b04b", "#7cc8f2", "#45c79d", "#6ea6ec", "#dd94c3"],
-  flows: ["#6ea6ec", "#ff9d57", "#45c79d", "#d698da", "#dcc04a", "#7cc8f2"],
-};
-
-const DASHES: number[][] = [[], [6, 3], [2, 3], [9, 3, 2, 3]];
+/** Lines behind what is drawn, light and dark. */
+const FAINT = ["#e9edf2", "#232b36"];
+/** The colours of frames: RTS, CTS, ACK, data, broadcast. */
+const FRAMES = ["orange", "sky", "green", "blue", "purple"];
+const DASHES: Record<string, number[]> = { "-": [], "--": [6, 3], "-.": [9, 3, 2, 3], ":": [2, 3] };
 
 /** Letters in the boxes of frames. */
 export const LETTERS = ["R", "C", "A", "D", "B"];
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-
-let current = dark.matches ? DARK : LIGHT;
-dark.addEventListener("change", () => {
-  current = dark.matches ? DARK : LIGHT;
-});
+const THEMES = [0, 1].map(themed) as [Theme, Theme];
 
 export function theme(): Theme {
-  return current;
+  return dark.matches ? THEMES[1] : THEMES[0];
 }
 
 export function onThemeChange(act: () => void, signal: AbortSignal): void {
   dark.addEventListener("change", act, { signal });
 }
 
-export function flowColour(flow: number): string {
-  const { flows } = theme();
-  return flows[flow % flows.length] as string;
+/** The colour of a line. */
+export function colourOf({ colour }: Look): string {
+  return named(colour);
 }
 
-export function flowDash(flow: number): number[] {
-  return DASHES[Math.floor(flow / 6 + (flow % 6)) % DASHES.length] as number[];
+/** The dashes of a line. */
+export function dashesOf({ line }: Look): number[] {
+  return DASHES[line] ?? [];
+}
+
+export function frameColour(kind: number): string {
+  return named(FRAMES[kind] ?? "black");
 }
 
 /** The colour of text on a colour: dark, or white on dark colours (relative luminance of WCAG 2, without its gamma). */
@@ -77,6 +61,14 @@ function ink(colour: string): string {
   return luminance < 0.18 ? "#ffffff" : "#10151c";
 }
 
-export function frameColour(kind: number): string {
-  return theme().frames[kind] ?? theme().text;
+function themed(shade: number): Theme {
+  const of = (pair: string[]): string => pair[shade] as string;
+  const { text, quiet, line, surface, lost } = palette.page;
+  return { text: of(text), muted: of(quiet), line: of(line), faint: of(FAINT), surface: of(surface), lost: of(lost) };
+}
+
+/** The light or dark variant of a colour. */
+function named(colour: string): string {
+  const colours: Record<string, string[]> = palette.colours;
+  return colours[colour]?.[dark.matches ? 1 : 0] ?? theme().text;
 }

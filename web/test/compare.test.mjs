@@ -1,7 +1,7 @@
 // The page of a comparison in a headless browser: MULTIHOP=path/of/the/command CHROMIUM=path node --test test/compare.test.mjs
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { PICTURES, axe, folder, openFile, settled, withBrowser } from "./browser.mjs";
@@ -62,6 +62,18 @@ test("both maps and time lines are in step, and the series of both are drawn", a
   assert.deepEqual(verdicts, Array(2).fill("The page shows what the result counts. The run in this page has the same result as multihop run."));
   await close();
 });
+
+for (const [shade, colorScheme] of ["light", "dark"].entries()) {
+  test(`each flow has the colour that its transport has on all pages, ${colorScheme}`, async () => {
+    const { colours, transports } = JSON.parse(readFileSync(new URL("../../python/multihop/palette.json", import.meta.url), "utf8"));
+    const { page, close } = await open({ colorScheme });
+    const shown = await page.$$eval("#flows .swatch", (all) => all.map((one) => one.style.background));
+    const rgb = (hex) => `rgb(${[1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)).join(", ")})`;
+    const expected = ["newreno", "newreno", "newreno", "tpa-2"].map((name) => rgb(colours[transports[name][0]][shade]));
+    assert.deepEqual(shown, expected);
+    await close();
+  });
+}
 
 test("the differences are those of the command", async () => {
   const { page, close } = await open();
