@@ -35,6 +35,8 @@ SECONDS = {
     "apdr-static-gain": 70.0,
     "apdr-walking-settings": 70.0,
     "elfn-zero": 60.0,
+    "gauntlet": 32.0,
+    "gauntlet-test": 32.0,
     "validation-adtcp-accuracy": 250.0,
     "validation-adtcp-crowded": 250.0,
     "validation-adtcp-throughput": 250.0,
@@ -45,6 +47,8 @@ SECONDS = {
     "validation-pacing-response": 90.0,
     "validation-placements": 120.0,
 }
+FEW = {"transport": ["paced", "newreno", "tpa*-3"]}
+KEPT = {"gauntlet": FEW, "gauntlet-test": FEW}
 ANALYSED = [one for one in EXPERIMENTS if one.more is not None and one.id not in ELSEWHERE]
 
 
@@ -57,7 +61,8 @@ def shortened(experiment: Experiment) -> Experiment:
     settings = dict(experiment.quick.settings, duration=duration)
     settings |= {key: 0.5 for key in settings if key.startswith("program.") and key.endswith(".start")}
     axes = [shortest(axis) for axis in experiment.axes] if experiment.emulated else experiment.axes
-    return replace(experiment, axes=axes, quick=Effort(1, settings, experiment.quick.keep))
+    keep = KEPT.get(experiment.id, experiment.quick.keep)
+    return replace(experiment, axes=axes, quick=Effort(1, settings, keep))
 
 
 def shortest(axis: Axis) -> Axis:

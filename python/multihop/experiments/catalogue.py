@@ -5,11 +5,12 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from multihop.experiments.emulated.catalogue import EXPERIMENTS as EMULATED
+from multihop.experiments.gauntlet.catalogue import EXPERIMENTS as GAUNTLET
 from multihop.experiments.papers.catalogue import EXPERIMENTS as PAPERS
 from multihop.experiments.study import Experiment
 from multihop.experiments.validation.catalogue import EXPERIMENTS as VALIDATION
 
-EXPERIMENTS: tuple[Experiment, ...] = (*PAPERS, *VALIDATION, *EMULATED)
+EXPERIMENTS: tuple[Experiment, ...] = (*PAPERS, *VALIDATION, *EMULATED, *GAUNTLET)
 
 
 def find(name: str) -> Experiment:

@@ -18,7 +18,7 @@ from multihop.cluster import ClusterError
 from multihop.experiments import index, pages
 from multihop.experiments import summary as overview
 from multihop.experiments.catalogue import EXPERIMENTS, find
-from multihop.experiments.declare import EMULATED, VALIDATION
+from multihop.experiments.declare import EMULATED, GAUNTLET, VALIDATION
 from multihop.experiments.index import Record
 from multihop.experiments.sequential import Limits
 from multihop.experiments.study import Experiment, Study, file_name
@@ -260,7 +260,7 @@ def _publish(
 def experiments(names: Sequence[str]) -> list[Experiment]:
     """What is named by itself, its paper or its page; the experiments of all papers without names."""
     named = [one for name in names for one in _named(name)]
-    return named or [one for one in EXPERIMENTS if one.paper not in (VALIDATION, EMULATED)]
+    return named or [one for one in EXPERIMENTS if one.paper not in (VALIDATION, EMULATED, GAUNTLET)]
 
 
 def _named(name: str) -> list[Experiment]:

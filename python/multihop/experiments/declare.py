@@ -20,6 +20,9 @@ VALIDATION = "Validation"
 EMULATED = "Emulation"
 """The group of the experiments with real programs, which take real time."""
 
+GAUNTLET = "Gauntlet"
+"""The group of the experiments in which every transport meets many networks."""
+
 Cell = Mapping[str, Any]
 """A value for each axis. In claims a list of values stands for the best of them."""
 

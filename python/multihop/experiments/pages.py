@@ -312,7 +312,8 @@ def spread(study: Study, metric: Metric) -> pl.DataFrame:
         value = cell[place]
         label = value if isinstance(value, str) else f"{names[place]} {value}"
         row |= _columns(study, metric.name, label, cell)
-    return pl.DataFrame(list(rows.values()))
+    # Empty where a combination is left out.
+    return pl.DataFrame(list(rows.values())).fill_null("")
 
 
 def table(study: Study) -> pl.DataFrame:
