@@ -24,6 +24,7 @@ from multihop.experiments.declare import (
 )
 from multihop.experiments.measures import frame
 from multihop.experiments.papers import findings
+from multihop.experiments.papers.common import Common
 from multihop.experiments.reasons import left_open
 from multihop.experiments.study import Experiment, Study
 
@@ -147,23 +148,21 @@ THROUGHPUT = Plot("line", "goodput", x="nodes", by="routing", caption="Throughpu
 DENSITIES = [10, 30, 50]
 
 
-def network(id: str, place: str, title: str, found: str, routings: dict[str, dict[str, Any]], **more: Any) -> Experiment:
-    """Sections 6 to 8: files between nodes drawn at random, over OLSR and something else."""
-    return Experiment(
-        id=id,
-        paper=PAPER,
-        place=place,
-        title=title,
-        found=found,
-        scenario=more.pop("scenario", WALK),
-        axes=[NODES, Axis("routing", {"olsr": {"routing": OLSR}, **routings})],
-        metrics=MEASURED,
-        quick=Effort(3, {"duration": 300.0}, {"nodes": [30, 50]}),
-        full=more.pop("full", Effort(6, {"duration": 300.0}, {"nodes": DENSITIES})),
-        unstated=(*UNSTATED, TCP_WINDOW, HOURS, DAMAGE),
-        plots=more.pop("plots", (THROUGHPUT,)),
-        **more,
-    )
+# Sections 6 to 8: files between nodes drawn at random.
+network = Common(
+    PAPER,
+    scenario=WALK,
+    unstated=(*UNSTATED, TCP_WINDOW, HOURS, DAMAGE),
+    metrics=MEASURED,
+    quick=Effort(3, {"duration": 300.0}, {"nodes": [30, 50]}),
+    full=Effort(6, {"duration": 300.0}, {"nodes": DENSITIES}),
+    plots=(THROUGHPUT,),
+)
+
+
+def beside_olsr(routings: dict[str, dict[str, Any]]) -> list[Axis]:
+    """Numbers of nodes, and OLSR and something else."""
+    return [NODES, Axis("routing", {"olsr": {"routing": OLSR}, **routings})]
 
 
 def dense(text: str, metric: str, of: Any, against: Any, *, less: bool = False, **more: Any) -> Claim:
@@ -198,7 +197,7 @@ MOBILE = network(
     "ten files at a time among walking nodes",
     "APDR has up to 1% more invalid routes than OLSR, longer paths, up to 22% (weight 0.2) and 37% (0.8) smaller round trips, fewer "
     "collisions, more reordering, and less throughput, the less the denser the network.",
-    {"apdr 0.2": apdr(weight=0.2), "apdr 0.8": apdr(weight=0.8)},
+    axes=beside_olsr({"apdr 0.2": apdr(weight=0.2), "apdr 0.8": apdr(weight=0.8)}),
     published={"hops": {(nodes, name): hops for (name, nodes), hops in TABLE_2.items()}},
     claims=[
         dense("OLSR delivers more than APDR", "goodput", "olsr", ["apdr 0.2", "apdr 0.8"]),
@@ -243,8 +242,8 @@ STATIC = network(
     "reserved paths among nodes that stand still",
     "With a path reserved for each flow throughput grows notably, the more the denser the network; round trips of 60 to 150 ms against 60 to "
     "420 ms; less reordering.",
-    {"apdr-pr": reserving()},
-    scenario={**WALK, "mobility": {"kind": "static"}},
+    axes=beside_olsr({"apdr-pr": reserving()}),
+    scenario={"mobility": {"kind": "static"}},
     more=extremes,
     # The other findings of section 7 are judged in apdr-static-gain, with more seeds.
     claims=[
@@ -258,7 +257,7 @@ PR_MOBILE = network(
     "section 8, left open",
     "reserved paths among walking nodes",
     "The paper leaves it open: a reserved path breaks when nodes move. Held until it comes back, or chosen anew.",
-    {f"apdr-pr, {word}": reserving(on_break=word) for word in ("hold", "reselect")},
+    axes=beside_olsr({f"apdr-pr, {word}": reserving(on_break=word) for word in ("hold", "reselect")}),
     full=FEWER,
 )
 HYSTERESIS = network(
@@ -266,7 +265,7 @@ HYSTERESIS = network(
     "ours",
     "does a threshold for switching do what reservation does?",
     "A route is left only for one that is better by a share of its delay. Does that give a mobile network what reserved paths give a static one?",
-    {"apdr": apdr(), **{f"apdr, {share:.0%}": apdr(hysteresis=share) for share in (0.2, 0.5)}},
+    axes=beside_olsr({"apdr": apdr(), **{f"apdr, {share:.0%}": apdr(hysteresis=share) for share in (0.2, 0.5)}}),
     full=FEWER,
 )
 DAMAGED = Experiment(
@@ -277,7 +276,7 @@ DAMAGED = Experiment(
     found="The report has 10% packet loss due to errors. Of frames, which the MAC retransmits, or of packets, which TCP retransmits? In Table "
     "3 round trips take from 60 to 420 ms.",
     scenario={**WALK, "mobility": {"kind": "static"}},
-    axes=[ERRORS, NODES, Axis("routing", {"olsr": {"routing": OLSR}, "apdr-pr": reserving()})],
+    axes=[ERRORS, *beside_olsr({"apdr-pr": reserving()})],
     metrics=MEASURED[:-1],
     quick=Effort(3, {"duration": 300.0}, {"nodes": [30]}),
     full=Effort(3, {"duration": 300.0}, {"nodes": [30]}),

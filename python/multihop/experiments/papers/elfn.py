@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from multihop.experiments.declare import ACKED, EXPECTED, GOODPUT, HOPS, Axis, Claim, Effort, Metric, Plot, Unstated, axis, versus
+from multihop.experiments.papers.common import Common
 from multihop.experiments.study import Experiment
 from multihop.experiments.traces import patterns, zero
 
@@ -42,24 +43,16 @@ FIFTY = Effort(50)
 SIXTEEN_FAST = Effort(16, keep=FAST)
 
 
-def moving(id: str, place: str, title: str, found: str, **more: Any) -> Experiment:
-    """An experiment over mobility patterns."""
-    return Experiment(
-        id=id,
-        paper=PAPER,
-        place=place,
-        title=title,
-        found=found,
-        scenario={**MOVING, **more.pop("scenario", {})},
-        axes=more.pop("axes"),
-        metrics=more.pop("metrics", (ACKED, EXPECTED)),
-        quick=more.pop("quick", PATTERN_RUNS),
-        full=more.pop("full", FIFTY),
-        expected=True,
-        unstated=(PATTERNS, EIFS, *more.pop("unstated", ())),
-        plots=more.pop("plots", (Plot("line", "acked", x="speed", by="transport", caption="Measured throughput over mean speed."),)),
-        **more,
-    )
+moving = Common(
+    PAPER,
+    scenario=MOVING,
+    unstated=(PATTERNS, EIFS),
+    metrics=(ACKED, EXPECTED),
+    quick=PATTERN_RUNS,
+    full=FIFTY,
+    expected=True,
+    plots=(Plot("line", "acked", x="speed", by="transport", caption="Measured throughput over mean speed."),),
+)
 
 
 def kinds(settings: dict[str, Any], flows: str = "0") -> Axis:

@@ -20,6 +20,11 @@ def span(study: Study, metric: str, **at: object) -> str:
     return f"{min(means):.2g} to {max(means):.2g}" if means else "nothing"
 
 
+def given_up(study: Study, *cells: Values) -> list[float]:
+    """Packets that the MAC gives up in a run, in each of these cells."""
+    return [per_run(study, cell, lambda one: float(one["mac"]["drops"])) for cell in cells]
+
+
 TCPS, TPAS = ["tcp-2", "tcp-3", "tcp-uc"], ["tpa-2", "tpa-3", "tpa*-3"]
 
 
@@ -46,8 +51,7 @@ def errors_gain(study: Study) -> str:
 
 def errors_rtx(study: Study) -> str:
     """Retransmissions where frames are lost independently."""
-    tcp = span(study, "rtx", radio="errors", transport=TCPS)
-    tpa = span(study, "rtx", radio="errors", transport=TPAS)
+    tcp, tpa = (span(study, "rtx", radio="errors", transport=names) for names in (TCPS, TPAS))
     return (
         f"TCP retransmits {tcp}% here, in Table 3 up to 2%; TPA {tpa}%, in Table 3 up to 0.16%. A protocol that delivers everything cannot "
         "retransmit less than is lost, and a break of a route loses all segments under way in both protocols. So hardly any data was lost in the "
@@ -60,8 +64,7 @@ def errors_rtx(study: Study) -> str:
 
 def false_breaks(study: Study) -> str:
     """Retransmissions over fixed ranges."""
-    tcp = span(study, "rtx", radio="threshold", transport=TCPS)
-    tpa = span(study, "rtx", radio="threshold", transport=TPAS)
+    tcp, tpa = (span(study, "rtx", radio="threshold", transport=names) for names in (TCPS, TPAS))
     return (
         f"Over fixed ranges TCP retransmits {tcp}% and TPA {tpa}%; nothing is lost but to routing: HELLOs lost one after another to other frames break a "
         "link that stands. In such an outage TPA goes on to the next segment of its block at each expiry, and all that leave without success come "
@@ -114,15 +117,17 @@ def roaming_aodv(study: Study) -> str:
 
 
 # TPA, section 5: the simulations.
+def errors(study: Study, metric: str) -> str:
+    """How far both kinds are from the paper."""
+    tcp, tpa = (beside(study, metric, [(name,) for name in names]) for names in (TCPS, TPAS))
+    return f"TCP lies {tcp[0]:+.1%} to {tcp[1]:+.1%} beside the paper and TPA {tpa[0]:+.1%} to {tpa[1]:+.1%}"
 
 
 def cross(study: Study) -> str:
     """Table 4, and Table 7, which has the same rows."""
-    tcp = beside(study, "goodput", [("tcp-2",), ("tcp-3",), ("tcp-uc",)])
-    tpa = beside(study, "goodput", [("tpa-2",), ("tpa-3",), ("tpa*-3",)])
     leads = [change(study, "goodput", (f"tpa-{window}",), (f"tcp-{window}",)) for window in (2, 3)]
     return (
-        f"TCP lies {tcp[0]:+.1%} to {tcp[1]:+.1%} beside the paper and TPA {tpa[0]:+.1%} to {tpa[1]:+.1%}, so that TPA's lead at the same "
+        f"{errors(study, 'goodput')}, so that TPA's lead at the same "
         f"window is {leads[0]:.1%} and {leads[1]:.1%}, not 3 to 5%. What a break costs decides about all rows: HELLOs collide with other frames, "
         "a neighbour counts as lost, and packets wait for another route. HELLO intervals, their jitter, the time until a neighbour is lost, RTS "
         "before ACKs and nine rules of AODV-UU were tried one by one (tpa-cross-hellos): each moves TCP and TPA alike. With the last segment of a "
@@ -133,9 +138,8 @@ def cross(study: Study) -> str:
 
 def parallel_fairness(study: Study) -> str:
     """Fairness over 2 s with two flows side by side."""
-    tcp, tpa = (beside(study, "instant", [(name,) for name in names]) for names in (TCPS, TPAS))
     return (
-        f"Over 2 s TCP lies {tcp[0]:+.1%} to {tcp[1]:+.1%} beside the paper and TPA {tpa[0]:+.1%} to {tpa[1]:+.1%}. Minimum timeouts of 0.1 and 0.4 s, "
+        f"Over 2 s {errors(study, 'instant')}. Minimum timeouts of 0.1 and 0.4 s, "
         "th_route = 2, th_ack = 3, ends of blocks acknowledged at once with a timeout that covers the hold, and link failures from the MAC were tried one "
         "by one: none brings TPA to the paper's lead."
     )
@@ -153,7 +157,7 @@ def paced_cells(study: Study) -> list[Values]:
 def losses(study: Study) -> str:
     """What is lost and retransmitted in a run with adaptive pacing."""
     cells = paced_cells(study)
-    given = [per_run(study, cell, lambda one: float(one["mac"]["drops"])) for cell in cells]
+    given = given_up(study, *cells)
     dropped = [per_run(study, cell, lambda one: drops(one) * total(one, "segments_delivered") / 1000) for cell in cells]
     again = [per_run(study, cell, lambda one: total(one, "segments_retransmitted")) for cell in cells]
     return (
@@ -234,7 +238,7 @@ def false_route_failures(study: Study) -> str:
     """What a chain costs NewReno."""
     longest = max(cell[0] for cell in study.accepted())
     newreno, paced = (longest, "newreno"), (longest, "tcp-ap")
-    given = [per_run(study, cell, lambda one: float(one["mac"]["drops"])) for cell in (newreno, paced)]
+    given = given_up(study, newreno, paced)
     return (
         f"Over {longest} hops TCP-AP delivers {change(study, 'goodput', paced, newreno):+.0%} beside NewReno. In a run the MAC gives up "
         f"{given[0]:.0f} packets of NewReno and {given[1]:.0f} of TCP-AP. AODV takes each for a broken link and searches, so that the gain is "
@@ -389,7 +393,7 @@ def delay_cost(study: Study) -> str:
         times = per_run(study, of, tc_bytes) / per_run(study, against, tc_bytes)
         longer = mean(study, "hops", of).mean - mean(study, "hops", against).mean
         air = [100 * per_run(study, cell, lambda one: float(one["mac"]["airtime_share"])) for cell in (of, against)]
-        lost = [per_run(study, cell, lambda one: float(one["mac"]["drops"])) for cell in (of, against)]
+        lost = given_up(study, of, against)
         parts.append(
             f"among {nodes} nodes {times:.1f} times the bytes of OLSR's TCs, frames in the air for {air[0]:.0f}% of the time instead of "
             f"{air[1]:.0f}%, paths {longer:+.1f} hops, and {lost[0]:.0f} packets in a run that the MAC gives up instead of {lost[1]:.0f}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from multihop.experiments.declare import FAIRNESS, GOODPUT, Axis, Claim, Effort, Metric, Plot, Unstated, axis, gain, versus
 from multihop.experiments.papers import findings
+from multihop.experiments.papers.common import Common
 from multihop.experiments.papers.printed import Gain, in_text
 from multihop.experiments.reasons import Reason, left_open, not_in_ns2
 from multihop.experiments.study import Experiment
@@ -49,25 +50,17 @@ def paced(names: Sequence[str]) -> Axis:
     return Axis("transport", {name: {"flow.*.transport": transport(name)} for name in names})
 
 
-def steady(id: str, place: str, title: str, found: str, **more: Any) -> Experiment:
-    """A steady-state simulation: one long run in 11 batches, of which the first is dropped."""
-    return Experiment(
-        id=id,
-        paper=PAPER,
-        place=place,
-        title=title,
-        found=found,
-        scenario={**BASE, **STEADY, **more.pop("scenario")},
-        axes=more.pop("axes", [paced(VARIANTS)]),
-        metrics=more.pop("metrics", (GOODPUT, FAIRNESS, *FLOW_GOODPUTS)),
-        quick=more.pop("quick", QUICK),
-        full=more.pop("full", FULL),
-        batches=11,
-        unstated=(BASIC, PACKETS, *more.pop("unstated", ())),
-        **more,
-    )
-
-
+# One long run in 11 batches, of which the first is dropped (section 3).
+steady = Common(
+    PAPER,
+    scenario={**BASE, **STEADY},
+    unstated=(BASIC, PACKETS),
+    axes=[paced(VARIANTS)],
+    metrics=(GOODPUT, FAIRNESS, *FLOW_GOODPUTS),
+    quick=QUICK,
+    full=FULL,
+    batches=11,
+)
 COV = Experiment(
     id="ap-cov",
     paper=PAPER,

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from multihop.experiments.declare import (
-    FAIRNESS,
-    GOODPUT,
-    Axis,
-    Claim,
-    Document,
-    Effort,
-    Metric,
-    Plot,
-    Unstated,
-    axis,
-    versus,
-)
+from multihop.experiments.declare import FAIRNESS, GOODPUT, Axis, Claim, Document, Effort, Metric, Plot, Unstated, axis, versus
 from multihop.experiments.papers import findings
 from multihop.experiments.papers.tcp_ap import BARS, BASE, BASIC, FLOW_GOODPUTS, PAPER, TWO, VARIANTS, paced, steady
 from multihop.experiments.papers.tpa_simulation import by_range

@@ -7,30 +7,18 @@ FTP 4, are two hops apart, in contrast to all others. Pairs at random are often 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from functools import cache
 from itertools import chain
-from typing import Any
 
-from multihop.experiments.declare import (
-    FAIRNESS,
-    GOODPUT,
-    HOPS,
-    Axis,
-    Document,
-    Effort,
-    Metric,
-    Plot,
-    Settings,
-    Unstated,
-    versus,
-)
+from multihop.experiments.declare import FAIRNESS, GOODPUT, HOPS, Axis, Document, Effort, Metric, Plot, Settings, Unstated, versus
 from multihop.experiments.papers import findings
+from multihop.experiments.papers.common import Common
 from multihop.experiments.papers.printed import Gain, in_text
 from multihop.experiments.papers.tcp_ap import BASE, BASIC, PAPER, VARIANTS, paced
 from multihop.experiments.papers.tcp_ap_flows import FILES, fairer
 from multihop.experiments.paths import distances
 from multihop.experiments.reasons import left_open
-from multihop.experiments.study import Experiment
 
 NODES, AREA, FLOWS = 120, (2500.0, 1000.0), 10
 # The hops between the ends of FTP 4, and of all others: at least, at most.
@@ -94,35 +82,30 @@ PLACEMENT = (
 )
 
 
-def at_random(id: str, place: str, title: str, found: str, flows: list[dict[str, Any]], **more: Any) -> Experiment:
-    """An experiment over placements, with pairs of each kind among the same nodes."""
-    named = {
-        name: {key: value for key, value in values.items() if int(key.split(".")[1]) < len(flows)} for name, values in PAIRS.values.items()
-    }
-    return Experiment(
-        id=id,
-        paper=PAPER,
-        place=place,
-        title=title,
-        found=found,
-        scenario={**BASE, "topology": {"kind": "list", "positions": [[0.0, 0.0]] * NODES}, "flow": flows, "warmup": 20.0},
-        axes=[Axis("pairs", named), paced(more.pop("names"))],
-        drawn=placement,
-        other_readings=(DRAWN, FAR),
-        unstated=PLACEMENT,
-        **more,
-    )
+placed = Common(
+    PAPER,
+    scenario={**BASE, "topology": {"kind": "list", "positions": [[0.0, 0.0]] * NODES}, "warmup": 20.0},
+    unstated=PLACEMENT,
+    drawn=placement,
+    other_readings=(DRAWN, FAR),
+)
+
+
+def between(pairs: int, transports: Sequence[str]) -> list[Axis]:
+    """So many pairs of each kind among the same nodes, and the transports."""
+    named = {name: {key: value for key, value in values.items() if int(key.split(".")[1]) < pairs} for name, values in PAIRS.values.items()}
+    return [Axis("pairs", named), paced(transports)]
 
 
 SHORT_ROUTES = left_open(findings.short_routes, f"ap-random: {FAR}", f"ap-random: {DESCRIBED}")
 
-RANDOM = at_random(
+RANDOM = placed(
     "ap-random",
     "Figure 21, section 5.1.5",
     "120 nodes at random, ten flows",
     "NewReno lets five of ten flows almost starve; with TCP-AP none starves, at 6% less aggregate goodput.",
-    [FLOW] * FLOWS,
-    names=VARIANTS,
+    scenario={"flow": [FLOW] * FLOWS},
+    axes=between(FLOWS, VARIANTS),
     metrics=(GOODPUT, FAIRNESS, STARVING, HOPS),
     quick=Effort(6, {"duration": 60.0}),
     full=Effort(10, {"duration": 300.0}),
@@ -145,13 +128,13 @@ RANDOM = at_random(
         Plot("bar", "fairness", x="pairs", by="transport", caption="Jain's index."),
     ),
 )
-ONOFF_RANDOM = at_random(
+ONOFF_RANDOM = placed(
     "ap-onoff-random",
     "Figure 24, section 5.2.2",
     "small files at random",
     "Five flows of small files, pauses of 1 s: TCP-AP delivers 91% more than NewReno, 58% more with delayed ACKs in both, and is fairer.",
-    [{**FILES, **FLOW}] * 5,
-    names=["newreno", "newreno+da", "tcp-ap", "tcp-ap+da"],
+    scenario={"flow": [{**FILES, **FLOW}] * 5},
+    axes=between(5, ["newreno", "newreno+da", "tcp-ap", "tcp-ap+da"]),
     metrics=(GOODPUT, FAIRNESS),
     quick=Effort(6, {"duration": 80.0}),
     full=Effort(10, {"duration": 300.0}),
