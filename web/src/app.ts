@@ -3,7 +3,7 @@
 import { readView, writeView } from "./address";
 import { Made } from "./canvas";
 import { connect } from "./controls";
-import { get, make, swatch } from "./dom";
+import { get, lineKey, make, swatch } from "./dom";
 import { seconds } from "./format";
 import { looks } from "./looks";
 import type { Look } from "./looks";
@@ -13,7 +13,7 @@ import { Panels } from "./panel";
 import type { FromWorker, Network, Result, ToWorker } from "./protocol";
 import { FRAMES } from "./records";
 import { SeriesView } from "./series";
-import { LETTERS, frameColour, onThemeChange } from "./theme";
+import { LETTERS, colourOf, dashesOf, frameColour, onThemeChange } from "./theme";
 import { Timeline } from "./timeline";
 import { View } from "./view";
 
@@ -252,8 +252,8 @@ export class App {
   private values(): void {
     const groups = this.series.values().map(({ title, values }) => {
       const group = make("span", {}, make("strong", {}, `${title}: `));
-      for (const { name, colour, value } of values) {
-        group.append(" ", swatch(colour), `${name} ${value}`);
+      for (const { name, look, value } of values) {
+        group.append(" ", make("span", {}, lineKey(colourOf(look), dashesOf(look)), `${name}: ${value}`));
       }
       return group;
     });

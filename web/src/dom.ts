@@ -28,6 +28,20 @@ export function table(heading: string[], rows: Child[][]): HTMLElement {
   return make("div", { class: "table", tabindex: "0", role: "group", "aria-label": heading.join(", ") }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
 }
 
+/** A piece of a line, as charts draw it. */
+export function lineKey(colour: string, dashes: number[]): SVGElement {
+  const key = document.createElementNS(SVG, "svg");
+  const line = document.createElementNS(SVG, "line");
+  const set = (element: SVGElement, attributes: Record<string, string>): void =>
+    Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+  set(key, { class: "line", viewBox: "0 0 24 4", "aria-hidden": "true" });
+  set(line, { x2: "24", y1: "2", y2: "2", stroke: colour, "stroke-width": "2.5", "stroke-dasharray": dashes.join(" ") });
+  key.append(line);
+  return key;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
 /** A coloured mark before a name. */
 export function swatch(colour: string, letter = ""): HTMLElement {
   const mark = make("span", { class: "swatch", "aria-hidden": "true" }, letter);

@@ -32,14 +32,14 @@ export class Panels {
       pick.append(swatch(colourOf(this.model.lookOf(id))), `${id}: ${this.name(flow.from)} → ${this.name(flow.to)}`);
       return [
         pick,
-        result === null ? "…" : `${trim(result.flows[id]?.goodput_kbps ?? 0)} kb/s`,
+        result === null ? "…" : trim(result.flows[id]?.goodput_kbps ?? 0),
         state ?? overview?.names[known ?? -1] ?? "–",
         window === null || Number.isNaN(window) ? "–" : trim(window),
-        trip === null || Number.isNaN(trip) ? "–" : `${trim(trip / 1000)} ms`,
+        trip === null || Number.isNaN(trip) ? "–" : trim(trip / 1000),
         flow.transport,
       ];
     });
-    return table(["Flow", "Goodput, run", "State", "Window", "Round trip", "Transport"], rows);
+    return table(["Flow", "Goodput, kb/s", "State", "Window", "RTT, ms", "Transport"], rows);
   }
 
   /** The selected frame, and the packet in it or searched for. */

@@ -55,13 +55,13 @@ export class SeriesView {
   }
 
   /** Values at the cursor, by chart. */
-  values(): { title: string; values: { name: string; colour: string; value: string }[] }[] {
+  values(): { title: string; values: { name: string; look: Look; value: string }[] }[] {
     const { cursor } = (this.runs[0] as Run).model;
     return this.charts().map(({ title, lines }) => ({
       title,
       values: lines.map(({ name, look, steps }) => {
         const value = valueAt(steps, cursor);
-        return { name, colour: colourOf(look), value: value === null || Number.isNaN(value) ? "–" : trim(value) };
+        return { name, look, value: value === null || Number.isNaN(value) ? "–" : trim(value) };
       }),
     }));
   }
