@@ -215,19 +215,20 @@ def web() -> Counts:
     command = build.bin_dir() / "multihop"
     if not command.is_file():
         raise build.MissingError(f"{command} is missing: python3 tools/build.py package")
-    node = {"MULTIHOP": str(command)}
+    env = {"MULTIHOP": str(command), "PYTHON": PYTHON}
     counts = check("node", "web/node_modules/typescript/bin/tsc", "--noEmit", "--project", "web")
-    counts.add(check("node", "--test", "web/test/engine.test.mjs", "web/test/looks.test.mjs", env=node))
+    files = ["engine", "looks"]
     chromium = shutil.which("chromium")
     if chromium is None and build.apt_install("chromium"):
         chromium = shutil.which("chromium")
     if chromium is None:
         counts.skipped.append("web: chromium is missing and could not be installed: apt-get install chromium")
     else:
-        browser = {**node, "CHROMIUM": chromium}
-        pages = [f"web/test/{name}.test.mjs" for name in ("page", "playground", "compare", "live")]
-        counts.add(check("node", "--test", "--test-concurrency=2", *pages, env=browser))
-        counts.add(check("node", "--test", "web/test/results.test.mjs", env={**browser, "PYTHON": PYTHON}))
+        env["CHROMIUM"] = chromium
+        # Those that take longest come first.
+        files = ["results", "playground", "page", "compare", "live", *files]
+    tests = [f"web/test/{name}.test.mjs" for name in files]
+    counts.add(check("node", "--test", "--test-concurrency=2", *tests, env=env))
     return counts
 
 
