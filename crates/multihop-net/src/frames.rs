@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 /// When a peer was last heard.
@@ -81,6 +81,14 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         let got = self.fill(&mut body).await?;
         self.body = body;
         if got < length { Err(cut_off()) } else { Ok(Some(kind)) }
+    }
+
+    /// Waits for the first byte of the next message, or for the end of the stream.
+    pub(crate) async fn wait(&mut self) -> io::Result<()> {
+        self.pulse.set(true);
+        let ready = timeout(self.patience, self.inner.fill_buf()).await;
+        self.pulse.set(false);
+        ready.unwrap_or_else(|_| Err(silent(self.patience))).map(drop)
     }
 
     /// The stream.

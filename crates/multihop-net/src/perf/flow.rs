@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::time::{Instant, timeout};
 
 use super::gauge::Gauge;
@@ -85,7 +85,7 @@ pub(super) async fn run(
 async fn ask(turns: &mut Turns, request: &PerfRequest, gauge: &Gauge) -> io::Result<(EndTotals, EndTotals)> {
     let mut clock = Clock::start();
     if request.reverse {
-        let bytes = drain(turns, &mut clock, |bytes| gauge.set_bytes(bytes)).await?;
+        let bytes = drain(&mut turns.0, &mut clock, |bytes| gauge.set_bytes(bytes)).await?;
         let ours = clock.tally(&turns.stats(), bytes);
         turns.send(message::END, &[]).await?;
         return Ok((ours, theirs(turns).await?));
@@ -113,7 +113,7 @@ pub(super) async fn answer(mut turns: Turns, request: PerfRequest) -> io::Result
                 turns.expect(message::END).await?;
                 bytes
             } else {
-                drain(&mut turns, &mut clock, |_| ()).await?
+                drain(&mut turns.0, &mut clock, |_| ()).await?
             };
             clock.tally(&turns.stats(), bytes)
         }
@@ -146,8 +146,14 @@ async fn fill(turns: &mut Turns, amount: Amount, clock: &mut Clock) -> io::Resul
 }
 
 /// Receives data until its end; returns the bytes received.
-async fn drain(turns: &mut Turns, clock: &mut Clock, mut each: impl FnMut(u64)) -> io::Result<u64> {
-    let Turns(reader) = turns;
+async fn drain<R: AsyncRead + Unpin>(
+    reader: &mut FrameReader<R>,
+    clock: &mut Clock,
+    mut each: impl FnMut(u64),
+) -> io::Result<u64> {
+    // A slow path takes long for the whole of the first message.
+    reader.wait().await?;
+    clock.begin();
     let mut bytes = 0;
     loop {
         match reader.next().await? {
@@ -155,7 +161,6 @@ async fn drain(turns: &mut Turns, clock: &mut Clock, mut each: impl FnMut(u64)) 
             Some(message::END) => return Ok(bytes),
             _ => return Err(nonsense()),
         }
-        clock.begin();
         each(bytes);
     }
 }
@@ -213,3 +218,24 @@ fn cpu() -> Duration {
 }
 
 static ZEROS: [u8; BODY_MAX] = [0; BODY_MAX];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn time_counts_from_the_first_byte_that_arrives() {
+        const PAUSE: Duration = Duration::from_millis(50);
+        let (mut far, near) = tokio::io::duplex(64);
+        let sender = async move {
+            far.write_all(&[message::DATA]).await.unwrap();
+            tokio::time::sleep(PAUSE).await;
+            far.write_all(&[0, 0, 0, 2, 7, 7, message::END, 0, 0, 0, 0]).await.unwrap();
+        };
+        let mut clock = Clock::start();
+        let mut reader = FrameReader::new(near, PATIENCE);
+        let (bytes, ()) = tokio::join!(drain(&mut reader, &mut clock, |_| ()), sender);
+        assert_eq!(bytes.unwrap(), 2);
+        assert!(clock.elapsed() >= PAUSE, "{:?}", clock.elapsed());
+    }
+}
