@@ -36,7 +36,7 @@ use multihop_sim::results::RunResult;
 
 use args::{Args, Command};
 use page::Shown;
-use terminal::Verbosity;
+use terminal::{Verbosity, note};
 
 /// Runs the command; `args` begins with its name. Returns the exit code.
 pub fn main(args: Vec<OsString>) -> i32 {
@@ -61,7 +61,7 @@ pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
         }
         Err(CommandError::Reported) => 2,
         Err(CommandError::Usage(problem)) => {
-            eprintln!("multihop: {problem}");
+            note(format_args!("multihop: {problem}"));
             2
         }
         Err(CommandError::Interrupted { signal, kept }) => {
@@ -75,7 +75,7 @@ pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
         }
         Err(CommandError::Other(error)) if error.is::<output::Closed>() => 128 + SIGPIPE,
         Err(CommandError::Other(error)) => {
-            eprintln!("multihop: {error:#}");
+            note(format_args!("multihop: {error:#}"));
             1
         }
     }

@@ -1,5 +1,7 @@
 //! How much is said, and how wide the terminal is.
 
+use std::fmt::Arguments;
+
 use clap::{ArgAction, Args};
 use terminal_size::Width;
 
@@ -19,6 +21,36 @@ pub(crate) fn width_of_output() -> Option<usize> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| columns.into())
 }
 
+/// Prints a message to standard error; a terminal gets line breaks between words.
+pub(crate) fn note(message: Arguments<'_>) {
+    let width = terminal_size::terminal_size_of(std::io::stderr()).map(|(Width(columns), _)| columns.into());
+    eprintln!("{}", broken(&message.to_string(), width.unwrap_or(usize::MAX)));
+}
+
+/// The same lines, broken at spaces where they are too long; a longer word stays whole.
+fn broken(text: &str, width: usize) -> String {
+    text.lines().map(|line| broken_line(line, width)).collect::<Vec<_>>().join("\n")
+}
+
+fn broken_line(line: &str, width: usize) -> String {
+    let mut column = 0;
+    let mut out = String::with_capacity(line.len());
+    for (place, word) in line.split(' ').enumerate() {
+        let length = word.chars().count();
+        if place == 0 {
+            column = length;
+        } else if column + 1 + length > width {
+            out.push('\n');
+            column = length;
+        } else {
+            out.push(' ');
+            column += 1 + length;
+        }
+        out += word;
+    }
+    out
+}
+
 /// The begin of a line, so long that it fits.
 pub(crate) fn cut(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
@@ -29,12 +61,21 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::cut;
+    use super::{broken, cut};
 
     #[test]
     fn lines_are_cut_by_characters() {
         assert_eq!(cut("fünf äpfel", 10), "fünf äpfel");
         assert_eq!(cut("fünf äpfel", 9), "fünf ä...");
         assert_eq!(cut("fünf", 2), "...");
+    }
+
+    #[test]
+    fn messages_are_broken_between_words() {
+        let text = "multihop: fünf äpfel\nund birnen";
+        assert_eq!(broken(text, usize::MAX), text);
+        assert_eq!(broken(text, 14), "multihop: fünf\näpfel\nund birnen");
+        assert_eq!(broken("a verylongword b", 5), "a\nverylongword\nb");
+        assert_eq!(broken("  a b", 4), "  a\nb");
     }
 }

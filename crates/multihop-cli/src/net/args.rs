@@ -382,6 +382,6 @@ pub(crate) const FILES: u16 = 7450;
 /// Default port of `send` with a code.
 pub(crate) const CODES: u16 = 7453;
 /// Default port of `perf --listen`.
-const PERF: u16 = 7451;
+pub(crate) const PERF: u16 = 7451;
 /// Default port of a gateway.
-const TUNNEL: u16 = 7452;
+pub(crate) const TUNNEL: u16 = 7452;

@@ -16,7 +16,7 @@ use std::time::Duration;
 use anyhow::Context;
 use multihop_net::text::printable;
 use multihop_net::tunnel::Address;
-use multihop_net::{Token, TpaListener};
+use multihop_net::{Token, TpaListener, reachable_at};
 use multihop_scenario::Extensions;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -32,8 +32,8 @@ pub(crate) use recv::recv;
 pub(crate) use send::send;
 pub(crate) use tunnel::tunnel;
 
-use crate::CommandError;
 use crate::terminal::Verbosity;
+use crate::{CommandError, output};
 
 /// Runs a command until it ends or a signal interrupts it.
 fn run(
@@ -68,17 +68,20 @@ fn interrupted() -> anyhow::Result<impl Future<Output = i32>> {
     })
 }
 
-/// Opens the listener; `say` prints what the peer needs.
+/// Opens the listener and prints what the peer needs; returns the token that it has made, if any.
 async fn listen(
     address: &Address,
     args: &NetArgs,
     usual: settings::Usual<'_>,
     extensions: &Extensions,
-    say: impl Fn(String) -> anyhow::Result<()>,
-) -> Result<TpaListener, CommandError> {
+) -> Result<(TpaListener, Option<Token>), CommandError> {
     let (listener, token) = open(address, args, usual, extensions).await?;
-    announce(&listener, token.as_ref(), say)?;
-    Ok(listener)
+    announce(&listener, token.as_ref(), print)?;
+    Ok((listener, token))
+}
+
+fn print(line: String) -> anyhow::Result<()> {
+    output::line(format_args!("{line}"))
 }
 
 /// Opens the listener; returns the token that it has made, if any.
@@ -106,6 +109,30 @@ fn announce(
         say(format!("key: {key}"))?;
     }
     token.map_or(Ok(()), |token| say(format!("token: {token}")))
+}
+
+/// The commands for the other host, one for each address of this one; `command` makes them of `HOST[:PORT]` and the
+/// option that has the secret.
+fn commands(
+    (local, usual): (SocketAddr, u16),
+    args: &NetArgs,
+    token: Option<&Token>,
+    command: impl Fn(&str, &str) -> String,
+) -> Vec<String> {
+    let secret = match token {
+        Some(token) => format!("--token {token}"),
+        None if args.plain => "--plain".to_owned(),
+        None if args.key.is_some() => "--key FILE".to_owned(),
+        None => "--token WORD".to_owned(),
+    };
+    let of = |address: IpAddr| command(&host(address, local.port(), usual), &secret);
+    reachable_at(local).into_iter().map(of).collect()
+}
+
+/// Prints the commands for the other host.
+fn advise(commands: Vec<String>, say: impl Fn(String) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    say("on the other host:".to_owned())?;
+    commands.into_iter().try_for_each(|command| say(format!("  {command}")))
 }
 
 /// The first address of a host.

@@ -10,9 +10,9 @@ use multihop_net::{Config, Security, TpaStream, dial};
 use multihop_scenario::Extensions;
 use serde_json::{Value, json};
 
-use super::args::PerfArgs;
-use super::{listen, run, settings};
-use crate::terminal::Verbosity;
+use super::args::{PERF, PerfArgs};
+use super::{advise, commands, listen, print, run, settings};
+use crate::terminal::{Verbosity, note};
 use crate::{CommandError, output};
 
 /// Measures the goodput to a listening end, or is that end.
@@ -23,8 +23,11 @@ pub(crate) fn perf(
 ) -> Result<(), CommandError> {
     match (&args.listen, &args.server) {
         (Some(address), _) => run(verbosity, async {
-            let say = |line: String| output::line(format_args!("{line}"));
-            let listener = listen(address, &args.net, &[], extensions, say).await?;
+            let (listener, token) = listen(address, &args.net, &[], extensions).await?;
+            if !verbosity.quiet {
+                let perf = |host: &str, secret: &str| format!("multihop perf {host} {secret}");
+                advise(commands((listener.local_addr(), PERF), &args.net, token.as_ref(), perf), print)?;
+            }
             Ok(perf::serve(&listener, served).await.context("cannot accept connections any more")?)
         }),
         (None, Some(server)) => {
@@ -93,7 +96,7 @@ fn served(from: SocketAddr, result: io::Result<EndTotals>) {
             // A measurement is valid even if its line cannot be printed.
             let _ = output::line(format_args!("{line}"));
         }
-        Err(error) => eprintln!("multihop: from {from}: {error}"),
+        Err(error) => note(format_args!("multihop: from {from}: {error}")),
     }
 }
 

@@ -1,22 +1,22 @@
 //! `multihop recv`.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::Context;
 use multihop_net::code::{Code, redeem};
 use multihop_net::files::{self, Options, Served, Target, Watcher};
-use multihop_net::{Token, TpaListener, TpaStream, reachable_at};
+use multihop_net::{TpaListener, TpaStream};
 use multihop_scenario::Extensions;
 use serde_json::json;
 
 use super::args::{FILES, RecvArgs};
 use super::meter::{Form, Meter, event, failed, members, sentence};
-use super::{announce, host, open, run, settings};
+use super::{advise, announce, commands, open, print, run, settings};
 use crate::bars::bars;
-use crate::terminal::Verbosity;
+use crate::terminal::{Verbosity, note};
 use crate::{CommandError, output};
 
 /// Receives files and folders: from every sender that connects, or from the one that has this code.
@@ -46,7 +46,7 @@ pub(crate) fn recv(
                 eprintln!("{line}");
                 return Ok(());
             }
-            output::line(format_args!("{line}"))
+            print(line)
         };
         if let Some(code) = code {
             let config = settings::with_code(&args.net, &args.transfer.usual(), extensions)?;
@@ -55,17 +55,17 @@ pub(crate) fn recv(
             return one(args, verbosity, stream).await;
         }
         let (listener, token) = open(&args.listen, &args.net, &args.transfer.usual(), extensions).await?;
+        let at = (listener.local_addr(), FILES);
+        let send = |host: &str, secret: &str| format!("multihop send PATH... {host} {secret}");
+        let commands = commands(at, &args.net, token.as_ref(), send);
         if args.transfer.json {
-            let addresses = commands(args, listener.local_addr(), token.as_ref());
             let token = token.map(|token| token.to_string());
-            let members = json!({ "address": listener.local_addr(), "token": token, "send": addresses });
+            let members = json!({ "address": listener.local_addr(), "token": token, "send": commands });
             event("listening", "", members);
         } else {
             announce(&listener, token.as_ref(), say)?;
             if !verbosity.quiet {
-                say("on the other host:".to_owned())?;
-                let commands = commands(args, listener.local_addr(), token.as_ref());
-                commands.into_iter().try_for_each(|command| say(format!("  {command}")))?;
+                advise(commands, say)?;
             }
         }
         if !into_stream {
@@ -94,7 +94,7 @@ async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &TpaListener) -
         }
         Err(error) => {
             failed(&args.transfer, &from.to_string(), &error);
-            eprintln!("multihop: from {from}: {error}");
+            note(format_args!("multihop: from {from}: {error}"));
             ControlFlow::Continue(())
         }
     };
@@ -126,19 +126,6 @@ async fn one(args: &RecvArgs, verbosity: Verbosity, stream: TpaStream) -> Result
 
 fn options(args: &RecvArgs) -> Options {
     Options { overwrite: args.overwrite, patience: args.transfer.patience }
-}
-
-/// The commands for the other host, one for each address of this one.
-fn commands(args: &RecvArgs, local: SocketAddr, token: Option<&Token>) -> Vec<String> {
-    let security = match token {
-        Some(token) => format!("--token {token}"),
-        None if args.net.plain => "--plain".to_owned(),
-        None if args.net.key.is_some() => "--key FILE".to_owned(),
-        None => "--token WORD".to_owned(),
-    };
-    let command =
-        |address: IpAddr| format!("multihop send PATH... {} {security}", host(address, local.port(), FILES));
-    reachable_at(local).into_iter().map(command).collect()
 }
 
 /// Creates the folder but not its parents, so that a mistyped path makes no tree.

@@ -18,7 +18,7 @@ use super::args::{CODES, SendArgs, files_at};
 use super::meter::{Form, Meter, event, failed};
 use super::{first, host, run, settings};
 use crate::bars::bars;
-use crate::terminal::Verbosity;
+use crate::terminal::{Verbosity, note};
 use crate::{CommandError, output};
 
 /// Sends files and folders: to a receiver, or to whoever has the code that it prints.
@@ -118,7 +118,9 @@ fn show(args: &SendArgs, verbosity: Verbosity, offer: &Offer) -> anyhow::Result<
     }
     output::line(format_args!("code: {code}"))?;
     if let Some(problem) = offer.unseen() {
-        eprintln!("the code cannot be found in the local network, the other host needs --at: {problem}");
+        note(format_args!(
+            "the code cannot be found in the local network, the other host needs --at: {problem}"
+        ));
     }
     if verbosity.quiet {
         return Ok(());

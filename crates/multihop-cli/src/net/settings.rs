@@ -6,6 +6,7 @@ use multihop_scenario::{Extension, Extensions, set_transport};
 
 use super::args::{KeyFiles, NetArgs};
 use crate::CommandError;
+use crate::terminal::note;
 
 /// The parameters of TPA that a command sets unless the user does.
 pub(super) type Usual<'a> = &'a [(&'a str, String)];
@@ -83,7 +84,7 @@ enum End {
 
 fn security(args: &NetArgs, end: End) -> Result<Option<Security>, CommandError> {
     if args.plain {
-        eprintln!("--plain: no protection: anybody on the path can read and modify the traffic");
+        note(format_args!("--plain: no protection: anybody on the path can read and modify the traffic"));
         return Ok(Some(Security::Plain));
     }
     if let Some(key) = &args.key {
@@ -124,10 +125,10 @@ fn peers(args: &NetArgs, end: End) -> Result<Peers, CommandError> {
         (End::Listening, ..) => {
             let (keys, path) = files.authorized()?;
             if keys.is_empty() {
-                eprintln!(
+                note(format_args!(
                     "--key: {} has no key, so every connection is refused: pass --peer KEY, or run multihop keys add authorized KEY",
                     path.display()
-                );
+                ));
             }
             Ok(Peers::Authorized(keys))
         }

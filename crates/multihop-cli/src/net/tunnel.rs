@@ -11,9 +11,9 @@ use multihop_scenario::Extensions;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::args::TunnelArgs;
-use super::{first, listen, run, settings};
-use crate::terminal::Verbosity;
+use super::args::{TUNNEL, TunnelArgs};
+use super::{advise, commands, first, listen, print, run, settings};
+use crate::terminal::{Verbosity, note};
 use crate::{CommandError, output};
 
 /// Runs one end of a tunnel until it is interrupted.
@@ -24,9 +24,15 @@ pub(crate) fn tunnel(
 ) -> Result<(), CommandError> {
     match (&args.listen, &args.gateway) {
         (Some(address), _) => run(verbosity, async {
-            let say = |line: String| output::line(format_args!("{line}"));
-            let listener = listen(address, &args.net, &usual(), extensions, say).await?;
+            let (listener, token) = listen(address, &args.net, &usual(), extensions).await?;
+            let at = (listener.local_addr(), TUNNEL);
+            let near = |host: &str, secret: &str| near_end(args, host, secret);
+            // Before there is an interface, whose address cannot be the gateway's.
+            let commands = commands(at, &args.net, token.as_ref(), near);
             let interface = interface(args, verbosity, "this gateway")?;
+            if !verbosity.quiet {
+                advise(commands, print)?;
+            }
             let served = tunnel::gateway(&listener, args.allow.clone(), interface).await;
             Ok(served.context("cannot accept connections any more")?)
         }),
@@ -35,7 +41,7 @@ pub(crate) fn tunnel(
             run(verbosity, async {
                 let at = first(gateway).await.with_context(|| format!("cannot resolve {gateway}"))?;
                 if args.fallback_tcp {
-                    eprintln!("--fallback-tcp: connections are unprotected if {at} does not answer");
+                    note(format_args!("--fallback-tcp: connections are unprotected if {at} does not answer"));
                 }
                 tunnel::raise_limit_of_descriptors();
                 let dialer = Dialer::new(gateway, at, config, args.fallback_tcp);
@@ -44,6 +50,13 @@ pub(crate) fn tunnel(
         }
         (None, None) => unreachable!("clap requires one of them"),
     }
+}
+
+/// The command of the near end for what this gateway permits.
+fn near_end(args: &TunnelArgs, gateway: &str, secret: &str) -> String {
+    let socks = if args.allow.is_empty() { "" } else { " --socks 1080" };
+    let tun = if args.tun.is_none() { "" } else { " --tun ADDRESS/BITS" };
+    format!("multihop tunnel {gateway} {secret}{socks}{tun}")
 }
 
 /// Creates the TUN interface, if one is wanted.
@@ -96,7 +109,9 @@ async fn open(local: SocketAddr, verbosity: Verbosity, what: &str) -> anyhow::Re
     let listener = TcpListener::bind(local).await.with_context(|| format!("cannot listen on {local}"))?;
     let local = listener.local_addr().unwrap_or(local);
     if !local.ip().is_loopback() {
-        eprintln!("{local}: not a loopback address, so every host that reaches it can use the tunnel");
+        note(format_args!(
+            "{local}: not a loopback address, so every host that reaches it can use the tunnel"
+        ));
     }
     say(verbosity, format_args!("{local} -> {what}"))?;
     Ok(listener)

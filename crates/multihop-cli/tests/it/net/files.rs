@@ -164,9 +164,8 @@ fn a_transfer_that_leaves_something_out_ends_with_code_3() {
 fn recv_prints_a_command_that_sends_to_it() {
     let folder = Folder::new("command").with("note", "hello\n");
     let (mut receiver, to, token) = recv_with_token(&folder, &["--once"]);
-    assert_eq!(receiver.line(), "on the other host:");
-    let command = receiver.line();
-    assert_eq!(command.trim(), format!("multihop send PATH... {to} --token {token}"));
+    let command = receiver.advice();
+    assert_eq!(command, format!("multihop send PATH... {to} --token {token}"));
     let args: Vec<_> = command.split_whitespace().skip(1).collect();
     let args: Vec<_> = args.into_iter().map(|arg| if arg == "PATH..." { "note" } else { arg }).collect();
     Running::new(&folder, &args).succeeds();

@@ -56,6 +56,12 @@ impl Running {
         }
     }
 
+    /// The command that it prints for the other host, which has one address.
+    fn advice(&mut self) -> String {
+        assert_eq!(self.line(), "on the other host:");
+        self.line().trim().to_owned()
+    }
+
     fn kill(&mut self) {
         self.child.kill().unwrap();
     }

@@ -29,6 +29,7 @@ fn perf_prints_lines_or_json() {
     for part in ["2000000 bytes in ", " Mb/s", "retransmitted: ", "CPU seconds per GB", "rtt ", "cwnd "] {
         assert!(said.contains(part), "{said}");
     }
+    server.advice();
     assert!(server.line().contains(": 2000000 bytes in "));
     let document = document("perf-json", &["--time", "0.2", "--reverse"]);
     assert_eq!((&document["direction"], &document["security"]), (&"reverse".into(), &"plain".into()));
@@ -36,6 +37,23 @@ fn perf_prints_lines_or_json() {
     assert_eq!(reverse["sender"]["bytes"], reverse["receiver"]["bytes"]);
     assert!(reverse["goodput_kbps"].as_f64().unwrap() > 0.0 && document["forward"].is_null());
     assert!(reverse["receiver"]["cpu_seconds_per_gb"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn the_listening_end_prints_a_command_that_measures() {
+    let folder = Folder::new("perf-command");
+    let mut server = Running::new(&folder, &["perf", "--listen", "127.0.0.1:0"]);
+    let to = server.address();
+    let token = server.line().strip_prefix("token: ").unwrap().to_owned();
+    let command = server.advice();
+    assert_eq!(command, format!("multihop perf {to} --token {token}"));
+    let args: Vec<_> = command.split(' ').skip(1).chain(["--bytes", "1k"]).collect();
+    Running::new(&folder, &args).succeeds();
+    assert!(server.line().contains(": 1000 bytes in "));
+    let mut quiet = Running::new(&folder, &["perf", "--listen", "127.0.0.1:0", "--plain", "-q"]);
+    quiet.address();
+    quiet.kill();
+    assert_eq!(quiet.line(), "");
 }
 
 #[test]

@@ -86,6 +86,23 @@ fn fetch(size: usize, cut: Duration) -> Option<Duration> {
 }
 
 #[test]
+fn a_gateway_prints_a_command_for_what_it_permits() {
+    let folder = Folder::new("tunnel-command");
+    let listen = ["tunnel", "--listen", "127.0.0.1:0", "--allow", "localhost:*"];
+    let mut gateway = Running::new(&folder, &listen);
+    let to = gateway.address();
+    let token = gateway.line().strip_prefix("token: ").unwrap().to_owned();
+    let command = gateway.advice();
+    assert_eq!(command, format!("multihop tunnel {to} --token {token} --socks 1080"));
+    let command = command.replace("1080", "0");
+    let mut near = Running::new(&folder, &command.split(' ').skip(1).collect::<Vec<_>>());
+    assert!(near.line().ends_with(&format!(" -> SOCKS5 via {to}")));
+    let mut plain = Running::new(&folder, &[&listen[..], &["--plain"]].concat());
+    let to = plain.address();
+    assert_eq!(plain.advice(), format!("multihop tunnel {to} --plain --socks 1080"));
+}
+
+#[test]
 fn curl_fetches_a_file_though_the_path_is_cut() {
     match fetch(20_000_000, Duration::from_secs(2)) {
         Some(took) => println!("20 MB, 2 s of them without a path, took {took:.1?}"),
@@ -221,6 +238,7 @@ fn all_ip_goes_through_a_tunnel_between_interfaces() {
     }
     assert_eq!(line, "multihop0: 10.9.0.1/24 -> IP via this gateway");
     let to = chain.address().to_string();
+    assert_eq!(gateway.advice(), format!("multihop tunnel {to} --token {token} --tun ADDRESS/BITS"));
     let mut near = start(0, multihop().args(["tunnel", &to, "--token", &token, "--tun", "10.9.0.2/24"]));
     assert_eq!(near.line(), format!("multihop0: 10.9.0.2/24 -> IP via {to}:7452"));
     let said = start(0, Command::new(ping).args(["-c", "5", "-i", "0.2", "-W", "5", "10.9.0.1"])).succeeds();
