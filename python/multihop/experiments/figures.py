@@ -16,6 +16,7 @@ from multihop import report, theme
 from multihop.experiments.declare import Axis, Plot
 from multihop.experiments.study import Study, Values
 from multihop.run_charts import SERIES_LABELS
+from multihop.stats import Interval
 
 WIDEST = 3
 """Panels in a row."""
@@ -77,25 +78,31 @@ def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
             found = study.mean(plot.metric, cell)
             if found is not None:
                 look = _look(study, plot, value if plot.by else _value(study, cell, plot.x))
-                half = found.half if math.isfinite(found.half) else 0.0
                 label = str(value) if plot.by and cell is cells[0] else None
-                axes.bar(
-                    place,
-                    found.mean,
-                    width * 0.9,
-                    yerr=half,
-                    capsize=3,
-                    label=label,
-                    facecolor=[0.5 + 0.5 * part for part in to_rgb(look.colour)],
-                    edgecolor=look.colour,
-                    hatch=HATCHES.get(look.line, ""),
-                )
+                bar(axes, place, found, look, width=width * 0.9, label=label)
         _theirs(axes, study, plot, cells, "", x)
     _label_axes(axes, study, plot, x_axis)
     axes.set_xticks(range(len(x_axis.values)), [str(value) for value in x_axis.values])
     longest = max(len(str(value)) for value in x_axis.values)
     if longest * len(x_axis.values) > 50:
         axes.tick_params(axis="x", rotation=90 if len(x_axis.values) > MANY else 30)
+
+
+def bar(
+    axes: Axes, place: float, found: Interval, look: theme.Style, *, width: float, label: str | None = None
+) -> None:
+    """A mean with its interval."""
+    axes.bar(
+        place,
+        found.mean,
+        width,
+        yerr=found.half if math.isfinite(found.half) else 0.0,
+        capsize=3,
+        label=label,
+        facecolor=[0.5 + 0.5 * part for part in to_rgb(look.colour)],
+        edgecolor=look.colour,
+        hatch=HATCHES.get(look.line, ""),
+    )
 
 
 def _series(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:

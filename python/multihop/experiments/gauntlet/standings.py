@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from statistics import fmean, geometric_mean
 
 import polars as pl
 
-from multihop import report
+from multihop import report, theme
 from multihop.experiments.declare import Document
+from multihop.experiments.figures import bar
 from multihop.experiments.gauntlet.networks import CBR, FILES, NEWRENO, OWN, SHARED
 from multihop.experiments.measures import ratio
 from multihop.experiments.study import Study
@@ -60,9 +60,8 @@ def _overall(study: Study) -> None:
         "several flows. Delay and energy: geometric mean over networks. Intervals are over seeds.",
     )
     figure, axes = report.new_figure("", "goodput, % of the best")
-    means = [shares[name][0].mean for name in order]
-    halves = [shares[name][0].half if math.isfinite(shares[name][0].half) else 0.0 for name in order]
-    axes.bar(range(len(order)), means, 0.8, yerr=halves, capsize=3)
+    for place, name in enumerate(order):
+        bar(axes, place, shares[name][0], theme.style(name), width=0.8)
     axes.set_xticks(range(len(order)), order)
     axes.tick_params(axis="x", rotation=90)
     axes.set_ylim(bottom=0)
@@ -114,10 +113,15 @@ def _chains(study: Study) -> None:
     for name in _transports(study):
         row = {"transport": name}
         for chain in _bounded(study):
-            found = ratio(study, "goodput", (chain, name, OWN), (chain, BOUND, OWN))
-            row[chain] = str(Interval(100 * found.mean, 100 * found.half, found.n, found.level))
+            row[chain] = str(_of_bound(study, chain, name))
         rows.append(row)
     study.table(pl.DataFrame(rows), "Goodput over chains, % of the best constant rate with the same seed.")
+
+
+def _of_bound(study: Study, chain: str, name: str) -> Interval:
+    """Goodput as a share of the best constant rate, %."""
+    found = ratio(study, "goodput", (chain, name, OWN), (chain, BOUND, OWN))
+    return Interval(100 * found.mean, 100 * found.half, found.n, found.level)
 
 
 def _draw_chains(study: Study) -> None:
@@ -127,20 +131,17 @@ def _draw_chains(study: Study) -> None:
     if len(hops) < 3:
         return
 
-    def total(name: str) -> float:
-        return fmean(_mean(study, "goodput", (chain, name, OWN)) for chain in chains)
+    def mean(name: str) -> float:
+        return fmean(_of_bound(study, chain, name).mean for chain in chains)
 
-    best = sorted(_transports(study), key=total, reverse=True)[:CURVES]
-    figure, axes = report.new_figure("hops", "goodput, kb/s")
-    for name in dict.fromkeys([BOUND, *best, YARDSTICK]):
-        cells = [(chain, name, OWN) for chain in chains]
-        label = "best constant rate" if name == BOUND else name
-        means = [found for cell in cells if (found := study.mean("goodput", cell))]
-        report.curve(axes, hops, means, name, label)
+    best = sorted(_transports(study), key=mean, reverse=True)[:CURVES]
+    figure, axes = report.new_figure("hops", "goodput, % of the best constant rate")
+    for name in dict.fromkeys([*best, YARDSTICK]):
+        report.curve(axes, hops, [_of_bound(study, chain, name) for chain in chains], name)
     axes.set_ylim(bottom=0)
     axes.set_xticks(hops)
     axes.legend(fontsize=8)
-    caption = f"Goodput over chains: the {CURVES} best transports, NewReno, and the best constant rate."
+    caption = f"Goodput over chains: the {CURVES} best transports, and NewReno."
     study.figure(figure, caption)
 
 
