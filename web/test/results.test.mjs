@@ -32,7 +32,7 @@ before(async () => {
   python("-m", "multihop.demo", "--seeds", "2", "--seconds", "12", "--out", pages.demo);
   [pages.run, pages.sweep] = [join(folder, "run.html"), join(folder, "sweep.html")];
   python("-c", RUN_AND_SWEEP, pages.run, pages.sweep);
-  multihop("papers", "run", "tpa-cross", "--quick", "--looks", "1", "--out", join(folder, "papers"));
+  multihop("papers", "run", "tpa-cross-testbed", "--quick", "--looks", "1", "--out", join(folder, "papers"));
   pages.papers = join(folder, "papers", "report.html");
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
 });
