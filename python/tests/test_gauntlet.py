@@ -18,7 +18,7 @@ from multihop.experiments.study import Experiment, Study
 from multihop.experiments.suite import Suite
 from multihop.runs import Where
 
-FROZEN = "7c55d01b84b7b64a9cc2609cd02b79706eaf7aef232501eee8d902d8de5ac36c"
+FROZEN = "5b39075b45c5a7327be78a8c7fc6e8f2a96813b5a771e6980e6d4f12f8ad6ba7"
 KEPT = ["chain 1", "chain 3", "cross", FILES, SHARED]
 DURATION = 32.0
 

@@ -17,6 +17,7 @@ from multihop.experiments.declare import (
 )
 from multihop.experiments.gauntlet.networks import (
     FROZEN,
+    MAC,
     OWN,
     SHARED,
     START,
@@ -74,6 +75,7 @@ def half(
         found=f"{HOW} {purpose}",
         scenario={
             "warmup": START,
+            "mac": MAC,
             "energy": {},
             "topology": {"kind": "chain", "hops": 1},
             "flow": [{"transport": "newreno", "start": START}],

@@ -90,11 +90,16 @@ def star(arms: Sequence[Point], length: int) -> Network:
     return placed(positions, [(length * (arm + 1), 0) for arm in range(len(arms))])
 
 
+# ns-2's ARP keeps one packet and can starve a flow for a minute, whatever its transport.
+MAC: Settings = {"arp": "queueing"}
 AODV: Network = {"routing": {"protocol": "aodv"}}
 """Where routes are not known beforehand."""
-# The second sender cannot sense the first, and drowns its receiver: without RTS their frames collide there.
+# The senders cannot sense each other: without RTS their frames collide at the receiver between them.
 HIDDEN: Network = placed(
-    [(0.0, 0.0), (1.15, 0.0), (2.9, 0.0), (3.9, 0.0)], [(0, 1), (2, 3)], mac={"rts_threshold": "off"}
+    [(0.0, 0.0), (1.05, 0.0), (2.1, 0.0)],
+    [(0, 1), (2, 1)],
+    mac={"rts_threshold": "off", "arp": "oracle"},
+    radio={"sense_range": 400.0},
 )
 TRAINING: Mapping[str, Network] = {
     **{f"chain {hops}": chain(hops) for hops in range(1, 11)},
@@ -134,7 +139,7 @@ TEST: Mapping[str, Network] = {
     "moving, AODV": at_random(40, 900.0, 4, **walking(5.0, 15.0, 5.0, "aodv", "uu")),
     "moving, OLSR": at_random(40, 900.0, 4, **walking(0.5, 3.0, 10.0, "olsr", "rfc")),
     "fading": chain(3, 100.0, radio={"model": "sinr", "fading": {"kind": "rayleigh"}}),
-    "hidden": chain(6, mac={"rts_threshold": "off"}),
+    "hidden": chain(6, mac={**MAC, "rts_threshold": "off"}),
     "losses": chain(3, radio={"loss": 0.05}),
     "bursts": chain(5, radio={"burst": {"p": 0.004, "r": 0.25}}),
     "wire": {
