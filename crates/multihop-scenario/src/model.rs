@@ -8,7 +8,7 @@ use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 use multihop_routing::network::AgentConfig;
 use multihop_transport::connection::{ConnectionConfig, UdpConfig};
-use multihop_transport::{tcp, tpa};
+use multihop_transport::{mesh, tcp, tpa};
 
 use super::Topology;
 use super::extension::{CustomTransport, Extension, STATIC_ROUTES};
@@ -310,6 +310,11 @@ pub enum Protocol {
         /// For both ends.
         config: Box<tpa::Config>,
     },
+    /// `mesh`.
+    Mesh {
+        /// For both ends.
+        config: Box<mesh::Config>,
+    },
     /// A user-defined transport.
     Custom(CustomTransport),
 }
@@ -321,6 +326,7 @@ impl Protocol {
             Self::Udp => &UdpConfig,
             Self::Tcp { config } => config.as_ref(),
             Self::Tpa { config } => config.as_ref(),
+            Self::Mesh { config } => config.as_ref(),
             Self::Custom(custom) => custom.config.as_ref(),
         }
     }

@@ -7,7 +7,7 @@ use multihop_radio::frame::PacketHandle;
 use multihop_routing::message::Message as RoutingMessage;
 use multihop_transport::connection::{Datagram, Message, Segment};
 use multihop_wire::dsr::SourceRoute;
-use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, tcp, tpa, udp};
+use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, mesh, tcp, tpa, udp};
 
 use crate::real::{EthernetFrame, RealPacket};
 
@@ -54,6 +54,13 @@ pub enum Body {
     Tpa(tpa::Segment),
     /// A UDP datagram of a simulated application.
     Udp(Datagram),
+    /// A segment of `mesh`.
+    Mesh {
+        /// Its flow.
+        flow: FlowId,
+        /// The segment.
+        segment: mesh::Segment,
+    },
     /// A segment of a user-defined transport.
     Custom {
         /// Its flow.
@@ -108,6 +115,7 @@ impl Body {
             Segment::Tcp(segment) => Self::Tcp(segment),
             Segment::Tpa(segment) => Self::Tpa(segment),
             Segment::Datagram(datagram) => Self::Udp(datagram),
+            Segment::Mesh(segment) => Self::Mesh { flow, segment },
             Segment::Custom(message) => Self::Custom { flow, message },
         }
     }
@@ -118,6 +126,7 @@ impl Body {
             Self::Tcp(segment) => Some(Segment::Tcp(segment)),
             Self::Tpa(segment) => Some(Segment::Tpa(segment)),
             Self::Udp(datagram) => Some(Segment::Datagram(datagram)),
+            Self::Mesh { segment, .. } => Some(Segment::Mesh(segment)),
             Self::Custom { message, .. } => Some(Segment::Custom(message)),
             Self::Routing { .. }
             | Self::Unreachable(_)
@@ -139,6 +148,7 @@ impl Packet {
             Body::Tcp(segment) => segment.header_len() + segment.payload.len(),
             Body::Tpa(segment) => udp::Datagram::HEADER_LEN + segment.wire_len(tpa::Framing::Udp),
             Body::Udp(datagram) => udp::Datagram::HEADER_LEN + datagram.size as usize,
+            Body::Mesh { segment, .. } => PORTS + segment.header_len() + segment.payload().len(),
             Body::Custom { message, .. } => PORTS + message.header.len() + message.data.len(),
             Body::Routing { bytes, .. } => return *bytes,
             Body::Unreachable(_) => ICMP_UNREACHABLE,
@@ -154,7 +164,7 @@ impl Packet {
             Body::Tcp(segment) => segment.destination,
             Body::Tpa(segment) => segment.destination,
             Body::Udp(datagram) => datagram.port,
-            Body::Custom { flow, .. } => return Some(*flow),
+            Body::Mesh { flow, .. } | Body::Custom { flow, .. } => return Some(*flow),
             Body::Routing { .. }
             | Body::Unreachable(_)
             | Body::Real(_)
@@ -185,6 +195,9 @@ impl Packet {
             Body::Tcp(segment) => (segment.source, segment.destination, SegmentId::Tcp(segment.seq.0)),
             Body::Tpa(segment) => (segment.source, segment.destination, segment.id()),
             Body::Udp(datagram) => (datagram.port, datagram.port, SegmentId::Other),
+            Body::Mesh { flow, segment } => {
+                (port_of(*flow), port_of(*flow), SegmentId::Custom(segment.start()))
+            }
             Body::Custom { flow, message } => {
                 (port_of(*flow), port_of(*flow), SegmentId::Custom(start_of(&message.header)))
             }
@@ -204,6 +217,9 @@ impl Packet {
             Body::Tcp(segment) => segment.quoted(source, destination),
             Body::Tpa(segment) => segment.quoted_in_udp(source, destination),
             Body::Udp(datagram) => quoted(udp::PROTOCOL, with_ports(datagram.port, &[])),
+            Body::Mesh { flow, segment } => {
+                quoted(PROTOCOL_EXPERIMENT, with_ports(port_of(*flow), &segment.start()))
+            }
             Body::Custom { flow, message } => {
                 quoted(PROTOCOL_EXPERIMENT, with_ports(port_of(*flow), &message.header))
             }

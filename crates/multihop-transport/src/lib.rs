@@ -13,6 +13,7 @@ mod sendq;
 mod settings;
 
 pub mod connection;
+pub mod mesh;
 pub mod pacing;
 pub mod rtt;
 pub mod tcp;

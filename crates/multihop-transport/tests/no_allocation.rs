@@ -5,7 +5,7 @@ use multihop_testkit::CountingAllocator;
 use multihop_transport::connection::Data;
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tcp::{Config, Endpoint, Input, Output, Pacing, Ports, Trip, Variant};
-use multihop_transport::tpa;
+use multihop_transport::{mesh, tpa};
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
 
@@ -26,6 +26,38 @@ fn a_warm_connection_allocates_nothing() {
         tpa_allocates_nothing(&tpa::Config { cwnd_max: 3, sink: true, ..profile.clone() });
         tpa_allocates_nothing(&tpa::Config { pacing: Some(pacer), sink: true, ..profile });
     }
+    mesh_allocates_nothing();
+}
+
+fn mesh_allocates_nothing() {
+    let config = mesh::Config { sink: true, ..mesh::Config::default() };
+    let [mut sender, mut receiver] = [(); 2].map(|()| mesh::End::new(config.clone(), 1));
+    sender.send(Data::Endless).expect("the stream is open");
+    let mut sent = 0;
+    let mut round = |now: Instant| {
+        while let Some(output) = sender.poll_output(now) {
+            let mesh::Output::Segment(segment) = output else { continue };
+            sent += 1;
+            if sent % 50 != 0 {
+                receiver.receive(now + Duration::from_millis(2), segment);
+            }
+        }
+        while let Some(output) = receiver.poll_output(now + Duration::from_millis(2)) {
+            if let mesh::Output::Segment(segment) = output {
+                sender.receive(now + Duration::from_millis(4), segment);
+            }
+        }
+        sender.handle_timeout(now + Duration::from_millis(4));
+        receiver.handle_timeout(now + Duration::from_millis(2));
+    };
+    let at = |i: u64| Instant::ZERO + Duration::from_millis(5) * i;
+    (0..20_000).for_each(|i| round(at(i)));
+    let before = ALLOCATOR.count();
+    (20_000..22_000).for_each(|i| round(at(i)));
+    let allocations = ALLOCATOR.count() - before;
+    assert!(receiver.counters().delivered > 20_000, "{:?}", receiver.counters());
+    assert!(sender.counters().retransmitted > 100, "{:?}", sender.counters());
+    assert_eq!(allocations, 0);
 }
 
 fn tpa_allocates_nothing(config: &tpa::Config) {

@@ -23,6 +23,7 @@ pub mod dot11;
 pub mod dsr;
 pub mod icmp;
 pub mod ipv4;
+pub mod mesh;
 pub mod olsr;
 pub mod radiotap;
 pub mod tcp;

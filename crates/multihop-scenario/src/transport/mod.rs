@@ -38,6 +38,7 @@ enum Kind {
     Udp,
     Tcp(TcpKind),
     Tpa(TpaKind),
+    Mesh,
     /// A user-defined one.
     Custom(Entry<NewTransport>),
 }
@@ -77,6 +78,7 @@ const OTHERS: &[(&str, Kind)] = &[
     ("tpa-ap-2", Kind::Tpa(plain(2).paced())),
     ("tpa-ap-3", Kind::Tpa(plain(3).paced())),
     ("tpa*-ap-3", Kind::Tpa(star(3).paced())),
+    ("mesh", Kind::Mesh),
 ];
 
 /// `tpa*`, and how it is written where a shell would take the star for something else.
@@ -107,6 +109,7 @@ fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
         (Kind::Udp, Suffix::Pacing) => Err("UDP does not measure the round trips that pacing needs"),
         (Kind::Tpa(_), Suffix::Ack(_)) => Err("TPA has its own ACK rules: TPA and TPA*"),
         (Kind::Udp, Suffix::Ack(_)) => Err("UDP has no ACKs"),
+        (Kind::Mesh, _) => Err("mesh has its own ACK rule, pacing and freeze state"),
         (Kind::Custom(_), _) => Err("user-defined transports have no suffixes"),
     }
 }

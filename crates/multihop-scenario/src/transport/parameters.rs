@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use multihop_core::settings::Settings;
-use multihop_transport::{tcp, tpa};
+use multihop_transport::{mesh, tcp, tpa};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::tcp::{NEWRENO, TcpParameters};
@@ -33,6 +33,7 @@ impl Transport {
             Parameters::Udp => Protocol::Udp,
             Parameters::Tcp(tcp) => Protocol::Tcp { config: Box::new(tcp.config) },
             Parameters::Tpa(tpa) => Protocol::Tpa { config: Box::new(tpa.config) },
+            Parameters::Mesh(config) => Protocol::Mesh { config },
             Parameters::Custom(extension, config) => {
                 Protocol::Custom(CustomTransport { extension, config: config.into() })
             }
@@ -63,6 +64,7 @@ enum Parameters {
     Udp,
     Tcp(TcpParameters),
     Tpa(TpaParameters),
+    Mesh(Box<mesh::Config>),
     Custom(Extension, Box<dyn TransportConfig>),
 }
 
@@ -72,6 +74,7 @@ impl Parameters {
             Kind::Udp => Self::Udp,
             Kind::Tcp(kind) => Self::Tcp(kind.parameters()),
             Kind::Tpa(kind) => Self::Tpa(kind.parameters(tpa::Config::paper())),
+            Kind::Mesh => Self::Mesh(Box::default()),
             Kind::Custom(entry) => Self::Custom(entry.extension, (entry.make)()),
         }
     }
@@ -82,6 +85,7 @@ impl Parameters {
             Self::Udp => None,
             Self::Tcp(tcp) => Some(tcp),
             Self::Tpa(tpa) => Some(tpa),
+            Self::Mesh(config) => Some(&mut **config),
             Self::Custom(_, config) => Some(&mut **config),
         }
     }
@@ -93,7 +97,8 @@ fn families(custom: &[Entry<NewTransport>]) -> Vec<(&'static str, Vec<&'static s
     let tpa = describe::names(&mut TPA.parameters(tpa::Config::paper()));
     let keys_of = |entry: &Entry<NewTransport>| (entry.extension.name, describe::names(&mut *(entry.make)()));
     let custom = custom.iter().map(keys_of);
-    [("a TCP kind", tcp), ("a TPA kind", tpa)].into_iter().chain(custom).collect()
+    let mesh = describe::names(&mut mesh::Config::default());
+    [("a TCP kind", tcp), ("a TPA kind", tpa), ("mesh", mesh)].into_iter().chain(custom).collect()
 }
 
 impl JsonSchema for Transport {
@@ -105,7 +110,8 @@ impl JsonSchema for Transport {
         let short = generator.subschema_for::<Name>();
         let tcp = family("A TCP and its parameters.", |kind| matches!(kind, Kind::Tcp(_)));
         let tpa = family("A TPA and its parameters.", |kind| matches!(kind, Kind::Tpa(_)));
-        json_schema!({ "anyOf": [short, tcp, tpa] })
+        let mesh = family("The transport mesh and its parameters.", |kind| matches!(kind, Kind::Mesh));
+        json_schema!({ "anyOf": [short, tcp, tpa, mesh] })
     }
 }
 
@@ -130,6 +136,7 @@ fn family(about: &str, belongs: fn(&Kind) -> bool) -> Schema {
 fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
     match kind {
         Kind::Udp | Kind::Custom(_) => Vec::new(),
+        Kind::Mesh => vec![Parameters::of(kind)],
         Kind::Tcp(kind) => {
             tcp::PRESETS.iter().map(|(_, preset)| Parameters::Tcp(kind.on_top_of(&preset()))).collect()
         }
@@ -149,7 +156,7 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
     let mut parameters = match &name.kind {
         Kind::Tpa(kind) => Parameters::Tpa(kind.parameters(tpa.clone())),
         kind @ Kind::Custom(_) => Parameters::of(kind),
-        Kind::Udp | Kind::Tcp(_) => {
+        Kind::Udp | Kind::Tcp(_) | Kind::Mesh => {
             let custom =
                 faults.extensions.transports.iter().map(|entry| format!(", {}", entry.extension.name));
             let allowed = format!("the kinds of TPA{}", custom.collect::<String>());
@@ -165,6 +172,6 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
             *tpa = parameters.config;
             None
         }
-        Parameters::Udp | Parameters::Tcp(_) => None,
+        Parameters::Udp | Parameters::Tcp(_) | Parameters::Mesh(_) => None,
     }
 }

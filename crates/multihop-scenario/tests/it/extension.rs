@@ -93,7 +93,7 @@ fn a_user_defined_transport_has_a_name_and_a_table_form() {
 fn messages_know_user_defined_transports() {
     let message = |transport| load_flow(transport).unwrap_err();
     let found = message("\"wisper\"");
-    assert!(found.contains("\"tpa*-ap-3\", \"whisper\", "), "{found}");
+    assert!(found.contains("\"mesh\", \"whisper\", "), "{found}");
     let found = message("{ kind = \"whisper\", fannout = 1 }");
     assert!(found.ends_with("is not a key here, did you mean \"fanout\"?"), "{found}");
     let found = message("{ kind = \"newreno\", fanout = 1 }");

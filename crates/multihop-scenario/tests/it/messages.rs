@@ -283,7 +283,7 @@ fn transport_parameters() {
     assert_eq!(
         table("kind = \"udp\", mss = 512"),
         "x.toml:6:22: flow.0.transport.kind: \"udp\" has no table form, allowed: transport = \"udp\"\n\
-         x.toml:6:29: flow.0.transport.mss: is not a key here, allowed with a TCP kind or a TPA kind"
+         x.toml:6:29: flow.0.transport.mss: is not a key here, allowed with a TCP kind or a TPA kind or mesh"
     );
     assert_eq!(
         table("kind = \"reno\", preset = \"bsd\""),

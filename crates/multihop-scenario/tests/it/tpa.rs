@@ -108,7 +108,7 @@ fn keys_of_another_family() {
     let table = |inner: &str| refused(&SMALLEST.replace("\"newreno\"", &format!("{{ {inner} }}")));
     assert_eq!(
         table("kind = \"tpa-2\", window_max = 4"),
-        "x.toml:6:31: flow.0.transport.window_max: is not a key here, allowed with a TCP kind"
+        "x.toml:6:31: flow.0.transport.window_max: is not a key here, allowed with a TCP kind or mesh"
     );
     assert_eq!(
         table("kind = \"newreno\", cwnd_max = 4"),

@@ -199,6 +199,11 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
             icmp::Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote: quote(lost) }.emit(&mut out);
             (icmp::PROTOCOL, out)
         }
+        Body::Mesh { flow, segment } => {
+            out.extend_from_slice(&port_of(*flow).to_be_bytes().repeat(2));
+            segment.emit(&mut out);
+            (PROTOCOL_EXPERIMENT, out)
+        }
         Body::Custom { flow, message } => {
             out.extend_from_slice(&port_of(*flow).to_be_bytes().repeat(2));
             out.extend_from_slice(&message.header);

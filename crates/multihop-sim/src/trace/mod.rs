@@ -6,7 +6,7 @@ mod pcapng;
 use std::io::{self, Write};
 
 use multihop_core::{DropReason, Instant, NodeId};
-use multihop_wire::tpa;
+use multihop_wire::{mesh, tpa};
 
 pub(crate) use self::capture::{Capture, Captures};
 use crate::packet::{Arp, Body, Packet};
@@ -90,6 +90,8 @@ impl std::fmt::Display for Number<'_> {
                 }
                 _ => segment.block.0.fmt(f),
             },
+            Body::Mesh { segment: mesh::Segment::Data(data), .. } => data.number.fmt(f),
+            Body::Mesh { segment: mesh::Segment::Ack(ack), .. } => ack.next.fmt(f),
             Body::Udp(datagram) => datagram.serial.fmt(f),
             Body::Custom { .. }
             | Body::Routing { .. }
@@ -118,6 +120,9 @@ pub(crate) fn kind(packet: &Packet) -> &'static str {
             (tpa::Body::Reset, _) => "rst",
         },
         Body::Udp(_) => "cbr",
+        Body::Mesh { segment: mesh::Segment::Data(data), .. } if data.payload.is_empty() => "probe",
+        Body::Mesh { segment: mesh::Segment::Data(_), .. } => "mesh",
+        Body::Mesh { segment: mesh::Segment::Ack(_), .. } => "ack",
         Body::Custom { .. } => "data",
         Body::Routing { message, .. } => message.kind(),
         Body::Unreachable(_) => "icmp",

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use multihop_core::NodeId;
 use multihop_radio::frame::BROADCAST;
-use multihop_wire::{tcp, tpa};
+use multihop_wire::{mesh, tcp, tpa};
 
 use crate::packet::{Body, Packet};
 use crate::trace::Number;
@@ -26,6 +26,7 @@ pub(super) fn fields(packet: &Packet) -> Fields {
         Body::Tcp(segment) => of_tcp(segment, &mut fields),
         Body::Tpa(segment) => of_tpa(packet, segment, &mut fields),
         Body::Udp(datagram) => fields.push(("datagram", datagram.serial.to_string())),
+        Body::Mesh { segment, .. } => of_mesh(segment, &mut fields),
         Body::Custom { message, .. } => fields.push(("data", bytes(message.data.len()))),
         Body::Routing { message, .. } => fields.push(("message", message.kind().to_owned())),
         Body::Unreachable(lost) => fields.push(("about packet", lost.uid.to_string())),
@@ -47,6 +48,22 @@ fn of_tcp(segment: &tcp::Segment, fields: &mut Fields) {
     }
     fields.push(("receive window", segment.window.to_string()));
     fields.push(("data", bytes(segment.payload.len())));
+}
+
+fn of_mesh(segment: &mesh::Segment, fields: &mut Fields) {
+    match segment {
+        mesh::Segment::Data(data) => {
+            fields.push(("segment", data.number.to_string()));
+            fields.push(("transmission", data.transmission.to_string()));
+            fields.push(("data", bytes(data.payload.len())));
+        }
+        mesh::Segment::Ack(ack) => {
+            fields.push(("next segment", ack.next.to_string()));
+            fields.push(("newest transmission", ack.newest.to_string()));
+            fields.push(("receive window", ack.window.to_string()));
+            fields.push(("queueing delay", format!("{} us", ack.delay)));
+        }
+    }
 }
 
 fn of_tpa(packet: &Packet, segment: &tpa::Segment, fields: &mut Fields) {

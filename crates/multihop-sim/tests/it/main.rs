@@ -14,6 +14,7 @@ mod determinism;
 mod elfn;
 mod extension;
 mod live;
+mod mesh;
 mod metrics;
 mod mobile;
 mod notices;

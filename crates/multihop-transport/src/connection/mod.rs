@@ -1,6 +1,6 @@
 //! The port between a driver and whatever carries a flow.
 //!
-//! TCP, TPA, UDP and user-defined transports implement [`Connection`]. A driver (the simulator, or a
+//! TCP, TPA, `mesh`, UDP and user-defined transports implement [`Connection`]. A driver (the simulator, or a
 //! program on real sockets) holds a `Box<dyn Connection>` for each end of a flow and knows nothing else of
 //! the transport.
 
@@ -15,6 +15,7 @@ use crate::tcp::{Levels, Trip, Values};
 
 mod endpoint;
 mod flow;
+mod mesh;
 mod tcp;
 mod tpa;
 mod udp;
@@ -55,7 +56,7 @@ pub trait Connection: Send {
     }
 
     /// New segments have at most `mss` bytes from now on, which is what the path carries: data of TCP and TPA,
-    /// header and data of a user-defined transport. Only drivers on real sockets know this.
+    /// header and data of `mesh` or a user-defined transport. Only drivers on real sockets know this.
     fn set_mss(&mut self, _mss: u16) {}
 
     /// Closes this side once everything queued has been sent (an endless source stops here).
@@ -130,6 +131,8 @@ pub enum Segment {
     Tpa(multihop_wire::tpa::Segment),
     /// Of UDP.
     Datagram(Datagram),
+    /// Of `mesh`.
+    Mesh(multihop_wire::mesh::Segment),
     /// Of a user-defined transport.
     Custom(Message),
 }

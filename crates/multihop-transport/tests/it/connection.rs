@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Instant};
 use multihop_transport::connection::{Connection, Data, Event, Output, UdpReceiver, UdpSender};
-use multihop_transport::{tcp, tpa};
+use multihop_transport::{mesh, tcp, tpa};
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
 
@@ -18,6 +18,11 @@ fn tcp() -> Ends {
 fn tpa() -> Ends {
     let config = || tpa::Config { sink: true, ..tpa::Config::default() };
     [1, 2].map(|iss| Box::new(tpa::Endpoint::new(config(), PORTS, BlockSeq(iss))) as Box<dyn Connection>)
+}
+
+fn mesh() -> Ends {
+    let config = || mesh::Config { sink: true, ..mesh::Config::default() };
+    [(); 2].map(|()| Box::new(mesh::End::new(config(), PORTS.local)) as Box<dyn Connection>)
 }
 
 /// Exchanges segments and runs timers for ten seconds; bytes that the second end delivered.
@@ -43,7 +48,7 @@ fn run(ends: &mut Ends) -> u64 {
 
 #[test]
 fn connections_deliver_what_was_sent() {
-    for mut ends in [tcp(), tpa()] {
+    for mut ends in [tcp(), tpa(), mesh()] {
         ends[1].listen();
         ends[0].connect();
         ends[0].send(Instant::ZERO, Data::Virtual(10_000)).unwrap();

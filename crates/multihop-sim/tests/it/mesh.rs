@@ -1,0 +1,86 @@
+//! `mesh` in the simulator.
+
+use std::collections::BTreeSet;
+
+use multihop_wire::{dot11, ipv4, mesh, radiotap};
+
+use crate::support::{events, packets, ran, result};
+
+fn chain(hops: u32, transport: &str, tables: &str) -> String {
+    format!(
+        "duration = 40.0\nwarmup = 10.0\n{tables}\n[topology]\nkind = \"chain\"\nhops = {hops}\n\
+         [[flow]]\ntransport = {transport:?}\n"
+    )
+}
+
+#[test]
+fn it_carries_more_than_newreno_over_any_chain() {
+    for (hops, percent) in [(1, 110), (4, 110), (8, 125)] {
+        let goodput = |transport: &str| result(&chain(hops, transport, "")).totals.goodput_kbps;
+        let (mesh, newreno) = (goodput("mesh"), goodput("newreno"));
+        assert!(mesh * 100.0 > newreno * f64::from(percent), "{hops} hops: {mesh}, newreno {newreno}");
+    }
+}
+
+#[test]
+fn a_file_arrives_completely_and_the_flow_ends() {
+    let text = "duration = 200.0\n[radio]\nloss = 0.05\n[topology]\nkind = \"chain\"\nhops = 3\n\
+                [[flow]]\napp = \"file\"\nbytes = 300001\ntransport = \"mesh\"\n";
+    let flow = &result(text).flows[0];
+    assert!((2.0..60.0).contains(&flow.stop), "{} s", flow.stop);
+    // 205 full segments and a last one.
+    assert_eq!(flow.segments_delivered, 206);
+    assert!(flow.segments_retransmitted > 0, "one packet in twenty is lost on each hop");
+}
+
+/// Counts from the trace equal those of the result, and the capture has the segments.
+#[test]
+fn counters_agree_with_trace_and_capture() {
+    let text = chain(3, "mesh", "[radio]\nloss = 0.05").replace("warmup = 10.0\n", "");
+    let ran = ran(&text);
+    let data = || events(&ran.trace).filter(|event| event.kind == "mesh");
+    let sent: Vec<&str> = data().filter(|e| (e.what, e.node) == ("s", 0)).map(|e| e.number).collect();
+    let distinct: BTreeSet<&str> = sent.iter().copied().collect();
+    let arrived: BTreeSet<&str> = data().filter(|e| (e.what, e.node) == ("r", 3)).map(|e| e.number).collect();
+    let flow = &ran.result.flows[0];
+    assert_eq!(flow.segments_sent, sent.len() as u64);
+    assert_eq!(flow.segments_retransmitted, (sent.len() - distinct.len()) as u64);
+    assert_eq!(flow.segments_delivered, arrived.len() as u64);
+    assert!(flow.segments_retransmitted > 10 && flow.out_of_order > 10, "{flow:?}");
+    let acks = events(&ran.trace).filter(|e| (e.what, e.node, e.kind) == ("s", 3, "ack")).count();
+    assert!(acks * 3 < sent.len(), "{acks} ACKs for {} segments", sent.len());
+    let captured: BTreeSet<u32> = packets(&ran.pcap).filter_map(|packet| number_in(packet.bytes)).collect();
+    assert!(arrived.iter().all(|number| captured.contains(&number.parse().unwrap())));
+}
+
+/// Number of the data segment in a captured frame.
+fn number_in(frame: &[u8]) -> Option<u32> {
+    let (_, frame) = radiotap::Header::parse(frame).unwrap();
+    let dot11::Frame::Data(data) = dot11::Frame::parse(frame).unwrap() else { return None };
+    let (snap, packet) = dot11::Snap::parse(&data.body).unwrap();
+    if snap.ethertype != ipv4::ETHERTYPE {
+        return None;
+    }
+    let (_, carried) = ipv4::Header::parse(packet).unwrap();
+    // Two ports are in front of it.
+    match mesh::Segment::parse(&carried[4..]).unwrap() {
+        mesh::Segment::Data(data) => Some(data.number),
+        mesh::Segment::Ack(_) => None,
+    }
+}
+
+/// Notices of failed links freeze the sender, and it resumes over the new route.
+#[test]
+fn it_survives_broken_routes() {
+    for routing in ["aodv", "dsr", "olsr"] {
+        let text = format!(
+            "duration = 60.0\n[topology]\nkind = \"random\"\nnodes = 30\narea = [1500.0, 300.0]\n\
+             [mobility]\nkind = \"random-waypoint\"\nspeed = 20.0\n[routing]\nprotocol = {routing:?}\n\
+             [[flow]]\nfrom = 0\nto = 1\ntransport = \"mesh\"\n[record]\nwhat = [\"state\"]\nevery = 0.0\n"
+        );
+        let ran = ran(&text);
+        let flow = &ran.result.flows[0];
+        assert!(flow.goodput_kbps > 50.0, "{routing}: {} kb/s", flow.goodput_kbps);
+        assert!(flow.retransmission_index < Some(0.2), "{routing}: {:?}", flow.retransmission_index);
+    }
+}

@@ -1,0 +1,212 @@
+//! The window: from the queueing delay of data, not from losses.
+//!
+//! docs/models/mesh.md has the argument.
+
+use multihop_core::{Duration, Instant};
+
+use super::config::Config;
+use super::lowest::Lowest;
+
+/// Rate and window of one sender.
+#[derive(Clone, Debug)]
+pub(super) struct Control {
+    backlog: f64,
+    allowed: Duration,
+    gain: f64,
+    correction: f64,
+    every: f64,
+    most: f64,
+    stage: Stage,
+    /// Round trip with empty queues.
+    base: Lowest<Duration>,
+    /// Queueing delay of data, by the newest ACKs.
+    queueing: Duration,
+    delivery: Delivery,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// The window doubles in each round trip.
+    Start { window: f64 },
+    Steady {
+        /// Segments per second that keep the backlog where it is.
+        rate: f64,
+        /// How far the backlog is from its target, as a share of the segments between two corrections.
+        error: f64,
+        /// Round trips for which the backlog has been far below its target.
+        spare: f64,
+    },
+}
+
+/// The largest rate of arrivals in the last round trips.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delivery {
+    since: Option<Instant>,
+    arrived: u64,
+    rates: [f64; 2],
+}
+
+impl Delivery {
+    fn add(&mut self, now: Instant, arrived: u64, round: Duration) {
+        let since = *self.since.get_or_insert(now);
+        self.arrived += arrived;
+        let elapsed = now.saturating_since(since);
+        if self.arrived >= SEGMENTS_OF_A_RATE && elapsed >= round {
+            self.rates = [self.arrived as f64 / elapsed.as_secs_f64(), self.rates[0]];
+            (self.since, self.arrived) = (Some(now), 0);
+        }
+    }
+
+    fn largest(&self) -> Option<f64> {
+        (self.rates[1] > 0.0).then(|| self.rates[0].max(self.rates[1]))
+    }
+}
+
+/// What an ACK says about the path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report {
+    /// Segments that it acknowledges for the first time.
+    pub(super) arrived: u64,
+    /// Their mean queueing delay.
+    pub(super) queueing: Duration,
+    /// Whether more data waits to be sent, so that the window is used.
+    pub(super) is_limited: bool,
+}
+
+impl Control {
+    pub(super) fn new(config: &Config) -> Self {
+        let most = f64::from(config.window_max);
+        Self {
+            backlog: config.backlog,
+            allowed: config.delay,
+            gain: config.gain,
+            correction: config.correction,
+            every: f64::from(config.ack_every),
+            most,
+            stage: Stage::Start { window: FIRST_WINDOW.min(most) },
+            base: Lowest::new(MEMORY),
+            queueing: Duration::ZERO,
+            delivery: Delivery::default(),
+        }
+    }
+
+    /// The path to the peer is this long. A segment may leave when the one before is four hops away.
+    pub(super) fn set_hops(&mut self, hops: u8) {
+        if let (Stage::Start { window }, None) = (&mut self.stage, self.base.get()) {
+            *window = (f64::from(hops) / REUSE_HOPS).max(1.0).min(self.most);
+        }
+        self.base.clear();
+    }
+
+    /// Segments on the path, those of the backlog included. May be below 1.
+    pub(super) fn window(&self) -> f64 {
+        match (self.stage, self.round()) {
+            (Stage::Start { window }, _) => window,
+            (Stage::Steady { rate, error, .. }, Some(round)) => {
+                (rate * (1.0 + self.correction * error) * round).max(LEAST_WINDOW).min(self.most)
+            }
+            (Stage::Steady { .. }, None) => FIRST_WINDOW.min(self.most),
+        }
+    }
+
+    pub(super) const fn is_starting(&self) -> bool {
+        matches!(self.stage, Stage::Start { .. })
+    }
+
+    /// The shortest round trip.
+    pub(super) fn base(&self) -> Option<Duration> {
+        self.base.get()
+    }
+
+    /// Time between two segments.
+    pub(super) fn gap(&self) -> Option<Duration> {
+        let round = self.round()?;
+        Some(Duration::from_secs_f64(round / self.window()).min(LONGEST))
+    }
+
+    /// A round trip as the queues are now.
+    fn round(&self) -> Option<f64> {
+        Some((self.base.get()? + self.queueing).as_secs_f64().max(SHORTEST))
+    }
+
+    pub(super) fn on_round_trip(&mut self, now: Instant, sample: Duration) {
+        self.base.add(now, sample);
+    }
+
+    pub(super) fn on_ack(&mut self, now: Instant, report: Report) {
+        if report.arrived == 0 {
+            return;
+        }
+        let arrived = report.arrived as f64;
+        let weight = if self.is_starting() { 0.5 } else { (arrived / SMOOTHED_OVER).min(1.0) };
+        let (old, new) = (self.queueing.as_secs_f64(), report.queueing.min(LONGEST).as_secs_f64());
+        self.queueing = Duration::from_secs_f64(old + (new - old) * weight);
+        let (Some(base), Some(round)) = (self.base.get(), self.round()) else { return };
+        self.delivery.add(now, report.arrived, Duration::from_secs_f64(round));
+        let queueing = self.queueing.saturating_sub(self.allowed).as_secs_f64();
+        self.stage = match self.stage {
+            Stage::Start { window } if window / round * queueing < self.backlog => {
+                let grown = if report.is_limited { window + arrived } else { window };
+                Stage::Start { window: grown.min(self.most) }
+            }
+            Stage::Start { window } => Stage::Steady { rate: window / round, error: 0.0, spare: 0.0 },
+            Stage::Steady { rate, spare, .. } => {
+                let interval = self.every + rate * base.as_secs_f64();
+                let target = self.backlog + rate * self.allowed.as_secs_f64();
+                let backlog = rate * self.queueing.as_secs_f64();
+                let error = ((target - backlog) / interval).clamp(-1.0, 1.0);
+                let part = (arrived / interval).min(1.0);
+                let is_spare = report.is_limited && backlog < target / 2.0;
+                let spare = if is_spare { spare + part } else { 0.0 };
+                // Without enough data nobody knows whether the path carries more.
+                let change = if report.is_limited { error } else { error.min(0.0) };
+                let boost = 1.0 + square((spare - PATIENCE).max(0.0));
+                let change = (self.gain * change * boost).min(MOST_GROWTH) * part;
+                Stage::Steady { rate: self.bounded(rate * (1.0 + change), round), error, spare }
+            }
+        };
+    }
+
+    /// No rate is far above that of arrivals, or needs a window beyond its bounds.
+    fn bounded(&self, rate: f64, round: f64) -> f64 {
+        let arrives = self.delivery.largest().map_or(f64::INFINITY, |largest| largest * HEADROOM);
+        rate.min(arrives).min(self.most / round).max(LEAST_WINDOW / round)
+    }
+
+    /// Nothing was heard for a timeout.
+    pub(super) fn on_timeout(&mut self) {
+        let Some(round) = self.round() else { return };
+        let rate = match self.stage {
+            Stage::Start { window } => window / round,
+            Stage::Steady { rate, .. } => rate,
+        };
+        self.stage = Stage::Steady { rate: self.bounded(rate / 2.0, round), error: 0.0, spare: 0.0 };
+    }
+}
+
+fn square(x: f64) -> f64 {
+    x * x
+}
+
+/// Until the length of the path or a round trip is known.
+const FIRST_WINDOW: f64 = 2.0;
+/// With many flows each has less than one segment in a round trip.
+const LEAST_WINDOW: f64 = 0.25;
+/// Stations that are four hops apart can transmit at the same time.
+const REUSE_HOPS: f64 = 4.0;
+/// Segments over which the queueing delay is smoothed.
+const SMOOTHED_OVER: f64 = 8.0;
+/// After this many round trips far below the target, growth accelerates.
+const PATIENCE: f64 = 8.0;
+/// Share by which the rate grows in a round trip, at most.
+const MOST_GROWTH: f64 = 0.5;
+/// Arrivals in a sample of the delivery rate.
+const SEGMENTS_OF_A_RATE: u64 = 16;
+/// How far above the delivery rate a sender may be.
+const HEADROOM: f64 = 1.5;
+/// How long the shortest round trip is remembered, at least.
+pub(super) const MEMORY: Duration = Duration::from_secs(10);
+/// Bound on delays and gaps, so that no sum overflows.
+const LONGEST: Duration = Duration::from_secs(60);
+/// A round trip that takes no time would make the rate infinite, s.
+const SHORTEST: f64 = 1e-9;

@@ -1,0 +1,219 @@
+//! What has arrived, and when its ACK is due.
+
+use alloc::collections::VecDeque;
+
+use multihop_core::{Duration, Instant, Payload};
+use multihop_wire::mesh::{Ack, Bitmap, Data};
+
+use super::config::Config;
+use super::lowest::Lowest;
+use super::numbers::{low, micros, widen};
+use crate::bytes::ByteQueue;
+
+/// The receiving side of an end.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    capacity: u64,
+    mss: u64,
+    sink: bool,
+    /// Number of the first segment that has not arrived.
+    next: u64,
+    /// The segments from `next` on.
+    waiting: VecDeque<Option<Payload>>,
+    unread: ByteQueue,
+    delays: Delays,
+    newest: Option<Newest>,
+    /// When the ACK is due.
+    due: Option<Instant>,
+    /// Segments with data since the last ACK.
+    unacked: u32,
+    /// The window of the last ACK.
+    offered: u64,
+}
+
+/// The arrival with the largest transmission number.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    transmission: u64,
+    sent: u32,
+    arrived: Instant,
+}
+
+/// What a segment brought.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Arrival {
+    /// Bytes that are now in order.
+    pub(super) delivered: u64,
+    /// Whether the segment was new.
+    pub(super) is_new: bool,
+    /// Whether one before it is missing.
+    pub(super) out_of_order: bool,
+}
+
+impl Receiver {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            capacity: u64::from(config.recv_buffer),
+            mss: u64::from(config.mss),
+            sink: config.sink,
+            next: 0,
+            waiting: VecDeque::new(),
+            unread: ByteQueue::default(),
+            delays: Delays::new(),
+            newest: None,
+            due: None,
+            unacked: 0,
+            offered: u64::from(config.recv_buffer),
+        }
+    }
+
+    /// Takes a segment with data, or a probe.
+    pub(super) fn take(&mut self, now: Instant, data: Data) -> Arrival {
+        self.note_transmission(now, &data);
+        self.delays.add(now, data.sent);
+        if data.payload.is_empty() {
+            self.due = Some(now);
+            return Arrival::default();
+        }
+        let number = widen(data.number, self.next);
+        let Some(offset) = number.and_then(|number| number.checked_sub(self.next)) else {
+            self.due = Some(now);
+            return Arrival::default();
+        };
+        let end = self.waiting.len() as u64;
+        let (was_gap, out_of_order) = (end > 0, offset > 0);
+        let arrival = match self.store(offset, data.payload) {
+            false => Arrival::default(),
+            true => Arrival { delivered: self.deliver(), is_new: true, out_of_order },
+        };
+        self.unacked += 1;
+        // A new gap, the end of one, and a duplicate are news that the sender waits for.
+        let is_news = offset > end || (was_gap && !out_of_order) || !arrival.is_new;
+        let is_due = data.ask || is_news || self.unacked >= u32::from(data.every);
+        let latest = now + Duration::from_micros(100) * u64::from(data.hold);
+        self.due = Some(if is_due { now } else { self.due.map_or(latest, |due| due.min(latest)) });
+        arrival
+    }
+
+    fn note_transmission(&mut self, now: Instant, data: &Data) {
+        let known = self.newest.map_or(0, |newest| newest.transmission);
+        let Some(transmission) = widen(data.transmission, known) else { return };
+        if self.newest.is_none() || transmission > known {
+            self.newest = Some(Newest { transmission, sent: data.sent, arrived: now });
+        }
+    }
+
+    /// Keeps a segment `offset` places behind the next one; false for a duplicate, or if there is no room.
+    fn store(&mut self, offset: u64, payload: Payload) -> bool {
+        if offset >= self.window() {
+            return false;
+        }
+        let Ok(index) = usize::try_from(offset) else { return false };
+        while self.waiting.len() <= index {
+            self.waiting.push_back(None);
+        }
+        let slot = &mut self.waiting[index];
+        slot.is_none() && slot.replace(payload).is_none()
+    }
+
+    /// Hands over what is in order; returns how many bytes.
+    fn deliver(&mut self) -> u64 {
+        let mut delivered = 0;
+        while let Some(Some(_)) = self.waiting.front() {
+            let Some(Some(payload)) = self.waiting.pop_front() else { break };
+            self.next += 1;
+            delivered += payload.len() as u64;
+            if !self.sink {
+                self.unread.push(payload);
+            }
+        }
+        delivered
+    }
+
+    /// Segments from `next` on for which there is room.
+    fn window(&self) -> u64 {
+        self.capacity.saturating_sub(self.unread.len().div_ceil(self.mss))
+    }
+
+    pub(super) fn unread(&self) -> u64 {
+        self.unread.len()
+    }
+
+    /// Takes bytes for the application; a window that was closed is announced when it opens.
+    pub(super) fn read<R>(&mut self, take: impl FnOnce(&mut ByteQueue) -> R) -> R {
+        let taken = take(&mut self.unread);
+        if self.offered == 0 && self.window() > 0 {
+            self.due = Some(Instant::ZERO);
+        }
+        taken
+    }
+
+    /// The path has changed, and with it the delay of empty queues.
+    pub(super) fn on_new_path(&mut self) {
+        self.delays.lowest.clear();
+    }
+
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// The ACK that is due.
+    pub(super) fn ack(&mut self, now: Instant) -> Option<Ack> {
+        self.due.filter(|&due| due <= now)?;
+        self.due = None;
+        self.unacked = 0;
+        self.offered = self.window();
+        let newest = self.newest?;
+        let mut bitmap = Bitmap::default();
+        for (offset, slot) in (0..Bitmap::LEN + 1).zip(&self.waiting) {
+            if slot.is_some() {
+                bitmap.insert(offset);
+            }
+        }
+        Some(Ack {
+            window: u16::try_from(self.offered).unwrap_or(u16::MAX),
+            next: low(self.next),
+            newest: low(newest.transmission),
+            echo: newest.sent,
+            held: u32::try_from(now.saturating_since(newest.arrived).as_micros()).unwrap_or(u32::MAX),
+            delay: self.delays.take_mean(),
+            bitmap,
+        })
+    }
+}
+
+/// How long segments are under way, compared with the fastest. The clocks of the ends need not agree.
+#[derive(Debug)]
+struct Delays {
+    /// Difference of the clocks at the first segment, us.
+    reference: Option<u32>,
+    lowest: Lowest<i32>,
+    /// Sum of the queueing delays since the last ACK, us, and their number.
+    sum: u64,
+    count: u64,
+}
+
+impl Delays {
+    const fn new() -> Self {
+        Self { reference: None, lowest: Lowest::new(HALF_MEMORY), sum: 0, count: 0 }
+    }
+
+    fn add(&mut self, now: Instant, sent: u32) {
+        let difference = micros(now).wrapping_sub(sent);
+        let reference = *self.reference.get_or_insert(difference);
+        let delay = difference.wrapping_sub(reference).cast_signed();
+        self.lowest.add(now, delay);
+        let lowest = self.lowest.get().unwrap_or(delay);
+        self.sum += u64::from(delay.abs_diff(lowest));
+        self.count += 1;
+    }
+
+    fn take_mean(&mut self) -> u32 {
+        let mean = self.sum.checked_div(self.count).unwrap_or(0);
+        (self.sum, self.count) = (0, 0);
+        u32::try_from(mean).unwrap_or(u32::MAX)
+    }
+}
+
+/// The fastest segment is remembered for one to two of these.
+const HALF_MEMORY: Duration = Duration::from_secs(5);

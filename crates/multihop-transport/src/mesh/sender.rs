@@ -1,0 +1,260 @@
+//! What has been sent: which segments are in flight, which are lost, and what leaves next.
+
+use alloc::collections::VecDeque;
+
+use multihop_core::{Duration, Instant};
+use multihop_wire::mesh::{Ack, Bitmap, Data};
+
+use super::numbers::{low, micros, widen};
+use crate::sendq::SendQueue;
+
+/// Data that the peer has not acknowledged.
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub(super) queue: SendQueue,
+    /// The place in the queue at which the next new segment begins.
+    position: u64,
+    /// Number of the first segment in `pieces`.
+    base: u64,
+    pieces: VecDeque<Piece>,
+    in_flight: usize,
+    lost: usize,
+    /// No segment before this one is lost.
+    search: u64,
+    /// Number of the next transmission.
+    transmissions: u64,
+    /// The largest transmission number that the peer has named.
+    newest: Option<u64>,
+    /// Number of the first segment for which the peer has no room.
+    limit: u64,
+}
+
+/// One segment.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    position: u64,
+    len: u32,
+    transmission: u64,
+    sent: Instant,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum State {
+    InFlight,
+    Lost,
+    Arrived,
+}
+
+/// What an ACK has changed.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct News {
+    /// Segments acknowledged for the first time.
+    pub(super) arrived: u64,
+    /// Bytes that are no longer kept.
+    pub(super) freed: u64,
+    /// Round trip of the newest transmission, if the ACK names a newer one than before.
+    pub(super) round_trip: Option<Duration>,
+}
+
+impl Sender {
+    pub(super) fn new() -> Self {
+        let queue = SendQueue::new();
+        Self {
+            position: queue.end(),
+            queue,
+            base: 0,
+            pieces: VecDeque::new(),
+            in_flight: 0,
+            lost: 0,
+            search: 0,
+            transmissions: 0,
+            newest: None,
+            limit: u64::MAX,
+        }
+    }
+
+    /// Segments transmitted and neither acknowledged nor considered lost.
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Number of the next transmission.
+    pub(super) fn transmissions(&self) -> u64 {
+        self.transmissions
+    }
+
+    pub(super) fn newest(&self) -> Option<u64> {
+        self.newest
+    }
+
+    /// Whether nothing that was sent waits for an ACK.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Whether there is something to send, be it that the peer has no room for it.
+    pub(super) fn has_data(&self) -> bool {
+        self.lost > 0 || self.position < self.queue.end()
+    }
+
+    /// Whether there is something that the peer has room for.
+    pub(super) fn can_send(&self) -> bool {
+        self.lost > 0 || (self.position < self.queue.end() && self.end() < self.limit)
+    }
+
+    /// An endless source ends after what has been sent.
+    pub(super) fn finish(&mut self) {
+        self.queue.finish(self.position);
+    }
+
+    fn end(&self) -> u64 {
+        self.base + self.pieces.len() as u64
+    }
+
+    /// The next segment, and whether it is a retransmission: a lost one before new data.
+    pub(super) fn next(&mut self, now: Instant, mss: u32) -> Option<(Data, bool)> {
+        if self.lost > 0 {
+            return Some((self.retransmit(now)?, true));
+        }
+        let left = self.queue.end() - self.position;
+        if left == 0 || self.end() >= self.limit {
+            return None;
+        }
+        let len = u32::try_from(left).unwrap_or(u32::MAX).min(mss);
+        let state = State::InFlight;
+        self.pieces.push_back(Piece { position: self.position, len, transmission: 0, sent: now, state });
+        self.position += u64::from(len);
+        self.in_flight += 1;
+        let data = self.transmit(now, self.pieces.len() - 1);
+        Some((data, false))
+    }
+
+    fn retransmit(&mut self, now: Instant) -> Option<Data> {
+        let from = usize::try_from(self.search.saturating_sub(self.base)).ok()?;
+        let index = (from..self.pieces.len()).find(|&index| self.pieces[index].state == State::Lost)?;
+        self.search = self.base + index as u64 + 1;
+        self.pieces[index].state = State::InFlight;
+        self.lost -= 1;
+        self.in_flight += 1;
+        Some(self.transmit(now, index))
+    }
+
+    /// A probe: the oldest segment once more, or no data if there is none.
+    pub(super) fn probe(&mut self, now: Instant) -> Data {
+        match self.pieces.front().map(|piece| piece.state) {
+            None => Data { ask: true, ..self.head(now, self.end()) },
+            Some(state) => {
+                if state == State::Lost {
+                    self.pieces[0].state = State::InFlight;
+                    self.lost -= 1;
+                    self.in_flight += 1;
+                }
+                Data { ask: true, ..self.transmit(now, 0) }
+            }
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, index: usize) -> Data {
+        let head = self.head(now, self.base + index as u64);
+        let piece = &mut self.pieces[index];
+        (piece.transmission, piece.sent) = (self.transmissions - 1, now);
+        Data { payload: self.queue.payload(piece.position, piece.len), ..head }
+    }
+
+    /// The header of a transmission.
+    fn head(&mut self, now: Instant, number: u64) -> Data {
+        let transmission = self.transmissions;
+        self.transmissions += 1;
+        Data { number: low(number), transmission: low(transmission), sent: micros(now), ..Data::default() }
+    }
+
+    /// Takes an ACK; `None` if it is impossible or older than one before.
+    pub(super) fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<News> {
+        let next = widen(ack.next, self.base).filter(|&next| (self.base..=self.end()).contains(&next))?;
+        let newest = widen(ack.newest, self.transmissions).filter(|&newest| newest < self.transmissions)?;
+        let is_newer = self.newest.is_none_or(|before| newest > before);
+        if !is_newer && self.newest != Some(newest) {
+            return None;
+        }
+        self.newest = Some(newest);
+        self.limit = next + u64::from(ack.window);
+        let arrived = self.mark(next, &ack.bitmap);
+        let under_way = Duration::from_micros(u64::from(micros(now).wrapping_sub(ack.echo)));
+        let round_trip = under_way.saturating_sub(Duration::from_micros(ack.held.into()));
+        Some(News { arrived, freed: self.release(), round_trip: is_newer.then_some(round_trip) })
+    }
+
+    /// Marks what has arrived; returns how many segments that are.
+    fn mark(&mut self, next: u64, bitmap: &Bitmap) -> u64 {
+        let before = next - self.base;
+        let mut arrived = 0;
+        for (offset, piece) in (0..=before + Bitmap::LEN).zip(&mut self.pieces) {
+            if offset >= before && !bitmap.contains(offset - before) {
+                continue;
+            }
+            match piece.state {
+                State::Arrived => continue,
+                State::Lost => self.lost -= 1,
+                State::InFlight => self.in_flight -= 1,
+            }
+            piece.state = State::Arrived;
+            arrived += 1;
+        }
+        arrived
+    }
+
+    /// Drops what need not be kept; returns how many bytes.
+    fn release(&mut self) -> u64 {
+        while self.pieces.front().is_some_and(|piece| piece.state == State::Arrived) {
+            self.pieces.pop_front();
+            self.base += 1;
+        }
+        self.queue.release(self.pieces.front().map_or(self.position, |piece| piece.position))
+    }
+
+    /// Considers segments lost if later transmissions have arrived: `REORDERED` of them, or one that left
+    /// so much later that the path would have to be that much slower. Returns when to look again.
+    pub(super) fn find_losses(&mut self, now: Instant, patience: Duration) -> Option<Instant> {
+        let newest = self.newest?;
+        let mut again: Option<Instant> = None;
+        for (number, piece) in (self.base..).zip(&mut self.pieces).take(COVERED) {
+            if piece.state != State::InFlight || piece.transmission >= newest {
+                continue;
+            }
+            let at = piece.sent + patience;
+            if piece.transmission + REORDERED <= newest || at <= now {
+                piece.state = State::Lost;
+                self.in_flight -= 1;
+                self.lost += 1;
+                self.search = self.search.min(number);
+            } else {
+                again = Some(again.map_or(at, |again| again.min(at)));
+            }
+        }
+        again
+    }
+
+    /// A link failed with this transmission of this segment; returns whether it was in flight.
+    pub(super) fn on_link_failed(&mut self, number: u32, transmission: u32) -> bool {
+        let Some(index) = widen(number, self.base).and_then(|number| number.checked_sub(self.base)) else {
+            return false;
+        };
+        let Some(piece) = usize::try_from(index).ok().and_then(|index| self.pieces.get_mut(index)) else {
+            return false;
+        };
+        if piece.state != State::InFlight || low(piece.transmission) != transmission {
+            return false;
+        }
+        piece.state = State::Lost;
+        self.in_flight -= 1;
+        self.lost += 1;
+        self.search = self.search.min(self.base + index);
+        true
+    }
+}
+
+/// Later transmissions that arrive before an earlier one counts as lost.
+const REORDERED: u64 = 3;
+/// Segments of which an ACK tells whether they have arrived.
+const COVERED: usize = 257;

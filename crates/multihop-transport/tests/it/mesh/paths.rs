@@ -1,0 +1,149 @@
+//! Goodput and windows over queues of a known rate, in virtual time.
+
+use std::collections::VecDeque;
+
+use multihop_core::{Duration, Instant, Machine, earliest};
+use multihop_transport::connection::{Data, Event};
+use multihop_transport::mesh::{Config, Output};
+use multihop_wire::mesh::Segment;
+
+use super::pair::Watched;
+
+/// Flows over one queue with a constant rate; ACKs are only delayed.
+struct Bottleneck {
+    flows: Vec<[Watched; 2]>,
+    service: Duration,
+    delay: Duration,
+    /// Of every so many segments one is lost; 0 loses none.
+    lost: u64,
+    carried: u64,
+    free: Instant,
+    under_way: VecDeque<(Instant, usize, usize, Segment)>,
+    delivered: Vec<u64>,
+    longest_queue: Duration,
+    now: Instant,
+}
+
+impl Bottleneck {
+    fn new(flows: usize, config: &Config, service: Duration, delay: Duration) -> Self {
+        let config = Config { sink: true, ..config.clone() };
+        let flows: Vec<_> = (0..flows).map(|_| [Watched::new(&config), Watched::new(&config)]).collect();
+        Self {
+            delivered: vec![0; flows.len()],
+            flows,
+            service,
+            delay,
+            lost: 0,
+            carried: 0,
+            free: Instant::ZERO,
+            under_way: VecDeque::new(),
+            longest_queue: Duration::ZERO,
+            now: Instant::ZERO,
+        }
+    }
+
+    fn start(&mut self, flow: usize) {
+        self.flows[flow][0].end.send(Data::Endless).expect("the stream is open");
+        self.drain(flow);
+    }
+
+    fn drain(&mut self, flow: usize) {
+        for side in 0..2 {
+            while let Some(output) = self.flows[flow][side].poll_output(self.now) {
+                match output {
+                    Output::Segment(segment) => self.carry(flow, 1 - side, segment),
+                    Output::Event(Event::Delivered(bytes)) => self.delivered[flow] += bytes,
+                    Output::Event(_) => {}
+                }
+            }
+        }
+    }
+
+    fn carry(&mut self, flow: usize, to: usize, segment: Segment) {
+        let mut at = self.now + self.delay;
+        if to == 1 {
+            self.carried += 1;
+            if self.lost > 0 && self.carried.is_multiple_of(self.lost) {
+                return;
+            }
+            self.longest_queue = self.longest_queue.max(self.free.saturating_since(self.now));
+            self.free = self.free.max(self.now) + self.service;
+            at = self.free + self.delay;
+        }
+        let place = self.under_way.partition_point(|&(other, ..)| other <= at);
+        self.under_way.insert(place, (at, flow, to, segment));
+    }
+
+    fn run_until(&mut self, until: Instant) {
+        loop {
+            let ends = self.flows.iter().flatten().filter_map(Watched::poll_timeout).min();
+            let next = earliest(ends, self.under_way.front().map(|&(at, ..)| at));
+            let Some(at) = next.filter(|&at| at <= until) else { break };
+            self.now = at;
+            while self.under_way.front().is_some_and(|&(at, ..)| at == self.now) {
+                let (_, flow, side, segment) = self.under_way.pop_front().expect("there is a first one");
+                self.flows[flow][side].handle(self.now, segment);
+                self.drain(flow);
+            }
+            for flow in 0..self.flows.len() {
+                self.flows[flow].iter_mut().for_each(|end| end.handle_timeout(at));
+                self.drain(flow);
+            }
+        }
+        self.now = until;
+    }
+
+    /// Segments that each flow delivered in these seconds.
+    fn measure(&mut self, seconds: u64) -> Vec<u64> {
+        let before = self.delivered.clone();
+        self.longest_queue = Duration::ZERO;
+        self.run_until(self.now + Duration::from_secs(seconds));
+        self.delivered.iter().zip(before).map(|(now, before)| (now - before) / 1460).collect()
+    }
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+#[test]
+fn one_flow_fills_a_path_and_keeps_the_queue_short() {
+    // From 30 segments per second to 50,000, with windows from 3 to 2000.
+    for (service, delay) in [(MS * 30, MS * 30), (MS, MS * 20), (Duration::from_micros(20), MS * 20)] {
+        let mut path = Bottleneck::new(1, &Config::default(), service, delay);
+        path.start(0);
+        path.measure(10);
+        let carried = path.measure(5)[0];
+        let most = 5_000_000_000 / service.as_nanos();
+        assert!(carried * 100 >= most * 95, "{carried} of {most}");
+        let queue = path.longest_queue;
+        assert!(queue <= service * 6 + MS * 10, "{queue} with a service of {service}");
+        let [sender, receiver] = &path.flows[0];
+        assert_eq!(sender.end.counters().retransmitted, 0);
+        assert!(receiver.acks * 7 < sender.end.counters().sent, "{} ACKs", receiver.acks);
+    }
+}
+
+#[test]
+fn losses_leave_the_window_alone() {
+    let mut path = Bottleneck::new(1, &Config::default(), MS, MS * 20);
+    path.lost = 10;
+    path.start(0);
+    path.measure(5);
+    let carried = path.measure(10)[0];
+    assert!(carried >= 8_500, "{carried} of 10000");
+}
+
+#[test]
+fn flows_that_meet_are_fair_within_ten_seconds() {
+    for (flows, service) in [(2, MS * 30), (4, MS * 8)] {
+        let mut path = Bottleneck::new(flows, &Config::default(), service, MS * 20);
+        path.start(0);
+        path.measure(10);
+        (1..flows).for_each(|flow| path.start(flow));
+        path.measure(10);
+        let shares = path.measure(20);
+        let most = 20_000_000_000 / service.as_nanos();
+        let fair = most / flows as u64;
+        assert!(shares.iter().sum::<u64>() * 100 >= most * 95, "{shares:?} of {most}");
+        assert!(shares.iter().all(|&share| share * 100 >= fair * 75), "{shares:?}, fair {fair}");
+    }
+}
