@@ -39,8 +39,9 @@ def tpa(window: int, security: str = f"--token {TOKEN}") -> Program:
 
 PLAIN = "--plain"
 # A file that takes about the time of the others: 1.3 Mb/s, divided by the hops. The time is that of the whole command.
+# All programs share a folder, and a file that is there already is not sent.
 SEND = Program(
-    f"exec $MULTIHOP recv --listen 0.0.0.0:{{port}} --to . --once --token {TOKEN} --quiet",
+    f"exec $MULTIHOP recv --listen 0.0.0.0:{{port}} --to received-{{port}} --once --token {TOKEN} --quiet",
     "hops=$(($(env | grep -c ^ADDRESS_) - 1)); bytes=$((SECONDS * 162500 / hops)); head -c $bytes /dev/urandom > file{port}; "
     f"begin=$(date +%s%N); $MULTIHOP send file{{port}} $TO:{{port}} --token {TOKEN} --quiet && "
     'echo "{{\\"kbps\\": $((bytes * 8000000 / ($(date +%s%N) - begin)))}}"',
