@@ -29,7 +29,7 @@ CROSS = experiment(
     "two flows that cross",
     "Two chains of four hops share their middle station; both flows use the same program.",
     flows=2,
-    runs=3,
+    runs=5,
     scenario={"mac": MAC, "topology": {"kind": "cross"}, "program": pairs((4, 0), (8, 5))},
     axes=[choice(TRANSPORTS, 2)],
     metrics=(GOODPUT, FAIRNESS, AGAIN, LATE),
@@ -42,7 +42,7 @@ MOVING = experiment(
     "One flow among 20 stations in 1000 m x 300 m that move at 5 m/s without pause (random waypoint, another movement for each seed), with AODV "
     "inside the simulated network.",
     flows=1,
-    runs=3,
+    runs=10,
     scenario={
         "mac": MAC,
         "topology": {"kind": "random", "nodes": 20, "area": [1000.0, 300.0]},
