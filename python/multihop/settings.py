@@ -418,7 +418,9 @@ class FlowTransport(TypedDict, total=False):
     """Segments that a sender keeps in queues along the path. Default: 0.4."""
 
     correction: float
-    """Share of the distance to the backlog that the pace makes good at once, for as long as it lasts. Default: 0.5."""
+    """Share of the distance to the backlog that the pace makes good at once, for as long as it lasts.
+    Default: 0.5.
+    """
 
     delay: float
     """Queueing delay that a sender allows besides the backlog, s. Default: 0.001."""
