@@ -167,7 +167,7 @@ class Reader {
         this.routes.push({ at, node: subject, destination: value(0), next: value(2) });
         break;
       case KIND.access:
-        this.access(at, subject, value);
+        this.access(words, base, at);
         break;
     }
   }
@@ -203,25 +203,28 @@ class Reader {
     }
   }
 
-  private access(at: number, node: number, value: (n: number) => number): void {
-    const waits = this.waits[node];
+  /** Most records are of this kind. */
+  private access(words: Uint32Array, base: number, at: number): void {
+    const waits = this.waits[word(words, base + 3)];
     if (waits === undefined) {
       return;
     }
     const { to } = this;
-    note(waits.busy, at, value(0) === 1 ? { at, end: to } : null);
-    note(waits.nav, at, value(1) > 0 ? { at, end: at + value(1) } : null);
-    note(waits.paused, at, value(2) === 1 ? { at, end: to } : null);
-    note(waits.backoff, at, value(2) === 2 ? { at: at + value(5), end: at + value(3) } : null);
+    const nav = word(words, base + 5);
+    const state = word(words, base + 6);
+    note(waits.busy, at, word(words, base + 4) === 1, at, to);
+    note(waits.nav, at, nav > 0, at, at + nav);
+    note(waits.paused, at, state === 1, at, to);
+    note(waits.backoff, at, state === 2, at + word(words, base + 9), at + word(words, base + 7));
   }
 }
 
-/** What holds from `now` on: the last span goes on, or ends and a new one follows. */
-function note(spans: Span[], now: number, next: Span | null): void {
+/** What holds from `now` on: the last span goes on, or ends and, if there is one, the span from `at` to `end` follows. */
+function note(spans: Span[], now: number, isNext: boolean, at: number, end: number): void {
   const last = spans[spans.length - 1];
   const goesOn = last !== undefined && last.end > now;
-  if (next !== null && goesOn && next.at <= Math.max(last.at, now)) {
-    last.end = next.end;
+  if (isNext && goesOn && at <= Math.max(last.at, now)) {
+    last.end = end;
     return;
   }
   if (goesOn) {
@@ -230,8 +233,8 @@ function note(spans: Span[], now: number, next: Span | null): void {
       spans.pop();
     }
   }
-  if (next !== null) {
-    spans.push(next);
+  if (isNext) {
+    spans.push({ at, end });
   }
 }
 

@@ -14,6 +14,8 @@ const MOST_FRAMES = 7000;
 const MOST_RECORDS = 400_000;
 /** The share of these that is fetched around the cursor, where the view is too long for all. */
 const AROUND = 0.15;
+/** The same while playing: more takes longer to read than a picture of the screen lasts. */
+const PLAYED = 0.25;
 /** What has been simulated so lately need not be in the stretch, ns. */
 const FRESH = 0.5e9;
 /** While playing, a stretch is fetched this much ahead, wall-clock s. */
@@ -185,6 +187,21 @@ export class Model {
     return sum;
   }
 
+  /** Frames per nanosecond in view. */
+  private rate(): number {
+    return this.frames(this.from, this.to) / (this.to - this.from);
+  }
+
+  /** What is played in the time that fetching a stretch takes, ns. */
+  private aheadOf(): number {
+    return AHEAD * this.view.speed * 1e9;
+  }
+
+  /** Whether it is played so fast that single frames cannot be fetched in time: then shares of airtime are drawn. */
+  isTooFast(): boolean {
+    return this.view.playing && this.aheadOf() * this.rate() > this.mostFrames * PLAYED;
+  }
+
   /** Asks for the stretch in view if it is short enough; otherwise for some time around the cursor. */
   wantDetail(): void {
     const { overview, view } = this;
@@ -193,21 +210,21 @@ export class Model {
     }
     const span = this.to - this.from;
     const near = this.isNear();
-    const rate = this.frames(this.from, this.to) / span;
-    const ahead = view.playing ? AHEAD * view.speed * 1e9 : 1;
+    const rate = this.rate();
+    const ahead = view.playing ? this.aheadOf() : 1;
     const around = Math.max(2 * ahead, Math.min(span, (this.mostFrames * AROUND) / Math.max(rate, 1e-12)));
     const [from, to] = near ? [this.from, this.to] : [this.cursor - 1e6, this.cursor + around];
-    const needed = near ? { from, to: this.reach(to) } : { from: this.cursor, to: this.reach(this.cursor + ahead) };
+    // Long enough that a stretch is asked for now and then, not with every picture of the screen.
+    const lead = view.playing ? Math.min(ahead, (this.mostFrames * PLAYED) / rate) : 0;
+    const needed = near ? { from, to: this.reach(to + lead) } : { from: this.cursor, to: this.reach(this.cursor + ahead) };
     const covers = (have: { from: number; to: number } | null): boolean =>
       have !== null && have.from <= Math.max(0, needed.from) && have.to >= needed.to;
-    // Faster, the map shows shares of airtime.
-    const isTooFast = !near && ahead * rate > this.mostFrames;
-    if (needed.from > needed.to || isTooFast || covers(this.detail) || covers(this.asked)) {
+    if (needed.from > needed.to || this.isTooFast() || covers(this.detail) || covers(this.asked)) {
       return;
     }
-    const margin = near && rate * span < this.mostFrames / 2 ? span / 2 : 0;
+    const margin = near && !view.playing && rate * span < this.mostFrames / 2 ? span / 2 : 0;
     const known = this.result === null ? overview.until : this.end;
-    this.asked = { from: Math.max(0, from - margin), to: Math.min(known, to + margin) };
+    this.asked = { from: Math.max(0, from - margin), to: Math.min(known, to + margin + (near ? 2 * lead : 0)) };
     this.ask({ kind: "stretch", ...this.asked });
   }
 

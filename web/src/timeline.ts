@@ -74,14 +74,14 @@ export class Timeline {
     if (model.isDetailed()) {
       return `Every frame is drawn.${this.overflows() ? " Drag up or down for other stations." : ""}`;
     }
-    if (model.isNear()) {
+    if (model.isNear() && !model.isTooFast()) {
       return "Loading single frames…";
     }
     const width = model.overview === null ? 0 : model.overview.width / 1e6;
     const cut = model.overview?.marks.collision.cut === true ? " Jumps reach only the first 200,000 collisions." : "";
     const full = Math.round(100 * this.full);
     const step = Number(width.toPrecision(2));
-    return `Thinned out: heights are shares of airtime (a full row: ${full} %) in steps of ${step} ms or more, red lines are collisions. Zoom in for single frames.${cut}`;
+    return `Thinned out: heights are shares of airtime (a full row: ${full} %) in steps of ${step} ms or more, red lines are collisions. ${model.isNear() ? "Play slower" : "Zoom in"} for single frames.${cut}`;
   }
 
   /** Gives rows to all stations, or to those that send or receive in view. */

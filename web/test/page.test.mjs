@@ -199,6 +199,33 @@ for (const [width, colorScheme] of [[1400, "light"], [1400, "dark"], [390, "ligh
   });
 }
 
+test("a page that plays asks for a new stretch now and then, not for each picture", async () => {
+  const { page, close } = await open(MOVING, { hash: "#t=10.0&w=0.05" });
+  await detailed(page);
+  await page.selectOption("#speed", "1");
+  await page.click("#play");
+  const stretches = await page.evaluate(async () => {
+    const model = window.multihop();
+    const seen = new Set();
+    while (model.cursor < 12e9) {
+      await new Promise((done) => requestAnimationFrame(done));
+      seen.add(model.detail);
+    }
+    return seen.size;
+  });
+  assert.ok(stretches > 1 && stretches <= 8, `${stretches} stretches in two seconds`);
+  await close();
+});
+
+test("a page that plays too fast for single frames says so", async () => {
+  const { page, close } = await open(MOVING, { hash: "#t=5.0&w=0.05" });
+  await detailed(page);
+  await page.selectOption("#speed", "10");
+  await page.click("#play");
+  await page.waitForSelector("#thinned:has-text('Play slower for single frames.')", { timeout: 5000 });
+  await close();
+});
+
 test("frames are drawn in time", async (t) => {
   const { page, close } = await open(MOVING);
   await page.keyboard.press("c");
