@@ -165,7 +165,10 @@ const NOTHING: &str = "nothing more happens";
 /// The rows for results in pairs: for each name a list, in the same order of pairs. A metric that a result lacks is left
 /// out of its pair.
 fn rows(of: &str, results: &[Vec<&RunResult>]) -> Vec<Row> {
-    let Some(first) = results.first().and_then(|list| list.first()) else { return Vec::new() };
+    let Some(list) = results.first() else { return Vec::new() };
+    let Some(first) = list.first() else { return Vec::new() };
+    // A count of one run is whole, a mean of counts is not.
+    let of_counts = usize::from(list.len() > 1);
     let flows = first.flows.iter().enumerate().flat_map(|(index, flow)| {
         let own: [Metric; 3] = [
             ("goodput, kb/s", 1, Box::new(move |result| Some(result.flows.get(index)?.goodput_kbps))),
@@ -174,7 +177,7 @@ fn rows(of: &str, results: &[Vec<&RunResult>]) -> Vec<Row> {
                 4,
                 Box::new(move |result| result.flows.get(index)?.retransmission_index),
             ),
-            ("timeouts", 1, Box::new(move |result| Some(result.flows.get(index)?.timeouts as f64))),
+            ("timeouts", of_counts, Box::new(move |result| Some(result.flows.get(index)?.timeouts as f64))),
         ];
         own.map(|metric| (Some(flow.id), metric))
     });
@@ -182,8 +185,8 @@ fn rows(of: &str, results: &[Vec<&RunResult>]) -> Vec<Row> {
         ("goodput, kb/s", 1, Box::new(|result| Some(result.totals.goodput_kbps))),
         ("fairness", 4, Box::new(|result| result.totals.jain)),
         ("retransmission index", 4, Box::new(|result| result.totals.retransmission_index)),
-        ("collisions", 1, Box::new(|result| Some(result.mac.collisions as f64))),
-        ("packets dropped by the MAC", 1, Box::new(|result| Some(result.mac.drops as f64))),
+        ("collisions", of_counts, Box::new(|result| Some(result.mac.collisions as f64))),
+        ("packets dropped by the MAC", of_counts, Box::new(|result| Some(result.mac.drops as f64))),
     ];
     let totals = totals.map(|metric| (None, metric));
     let flows: Vec<_> =

@@ -49,6 +49,8 @@ fn runs_differ_first_where_another_transport_begins() {
     let text = stdout(&output);
     assert!(text.contains("the first two runs first differ at 2.5"), "{text}");
     assert!(text.contains("a: 2.5") && text.contains("b: 2.5"), "{text}");
+    let counts = text.lines().find(|line| line.contains("collisions")).expect("a row of collisions");
+    assert!(!counts.contains('.'), "counts of one run are whole: {counts}");
     let same = multihop(&folder, &["compare", "a.toml", "a.toml"]);
     assert!(stdout(&same).contains("no packet of the first two runs differs"), "{}", stdout(&same));
 }
