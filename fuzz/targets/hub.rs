@@ -3,11 +3,13 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, Rng};
 use multihop_net::hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
-use multihop_net::{Config, Identity, Limits, Peers, Security, Token};
+use multihop_net::{Config, CustomTransport, Identity, Limits, Peers, Security, Token, TransportName};
+use multihop_transport::mesh;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&first, mut rest)) = data.split_first() else { return };
@@ -41,6 +43,10 @@ impl Net {
             send_buffer: 5000,
             ..config.limits
         };
+        config.custom = (first >= 128).then(|| CustomTransport {
+            name: TransportName::new("mesh/1").expect("visible characters"),
+            config: Arc::new(mesh::Config::net()),
+        });
         config.transport.linger = Duration::from_secs(9);
         let hub = |n: usize| {
             let mut rng = Rng::stream(n as u64, "fuzz", 0);

@@ -14,7 +14,7 @@ use crate::transport::{CustomTransport, TransportName};
 pub struct Config {
     /// The protocol: the profile for real networks unless it is changed.
     pub transport: tpa::Config,
-    /// A user-defined transport for the data. `transport` then opens, watches and closes connections.
+    /// `mesh` or a user-defined transport for the data. `transport` then opens, watches and closes connections.
     pub custom: Option<CustomTransport>,
     /// Who may connect, and whether traffic is encrypted.
     pub security: Security,

@@ -78,7 +78,7 @@ impl SharedHub {
             epoch: time::Instant::now(),
         });
         // Only pacing needs better than a millisecond.
-        let alarm = Alarm::new(config.transport.pacing.is_some())?;
+        let alarm = Alarm::new(config.transport.pacing.is_some() || config.custom.is_some())?;
         tokio::spawn(Driver { shared: Arc::clone(&shared), socket, alarm, lingers: None }.run());
         Ok((shared, begun))
     }

@@ -18,7 +18,7 @@ pub struct Stats {
     /// Retransmission timeout, backoff included.
     pub rto: Duration,
     /// Congestion window in segments.
-    pub cwnd: u8,
+    pub cwnd: u32,
     /// Segments that may be in flight: the smaller of congestion window and the peer's window.
     pub window: u8,
     /// Segments in flight.
@@ -70,7 +70,7 @@ impl Stats {
             rtt: rtt.srtt().map(Into::into),
             latest_rtt: rtt.latest().map(Into::into),
             rto: rtt.rto().into(),
-            cwnd: endpoint.cwnd(),
+            cwnd: endpoint.cwnd().into(),
             window: endpoint.window(),
             flight: endpoint.flight(),
             mss: endpoint.mss(),

@@ -1,11 +1,11 @@
-//! The transport of a connection: TPA, or a user-defined one.
+//! The transport of a connection: TPA, or another one.
 
 use std::fmt;
 use std::sync::Arc;
 
 use multihop_transport::connection::ConnectionConfig;
 
-/// A user-defined transport in place of TPA.
+/// `mesh` or a user-defined transport in place of TPA.
 #[derive(Clone, Debug)]
 pub struct CustomTransport {
     /// What both ends must agree on.

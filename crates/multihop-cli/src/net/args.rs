@@ -324,8 +324,8 @@ pub(crate) struct NetArgs {
     /// data folder.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
     pub(crate) authorized_keys: Option<PathBuf>,
-    /// Transport, by its name in scenario files: a kind of TPA, or a user-defined transport. Both ends must use
-    /// the same one.
+    /// Transport, by its name in scenario files: a kind of TPA, mesh, or a user-defined transport. Unless it is a
+    /// kind of TPA, both ends must name it.
     #[arg(long, value_name = "NAME")]
     pub(crate) transport: Option<String>,
     /// Set a parameter of the transport by its name in scenario files: cwnd_max=12, user_timeout=60.

@@ -112,7 +112,7 @@ fn announce(
 }
 
 /// The commands for the other host, one for each address of this one; `command` makes them of `HOST[:PORT]` and the
-/// option that has the secret.
+/// options that both ends need.
 fn commands(
     (local, usual): (SocketAddr, u16),
     args: &NetArgs,
@@ -125,7 +125,9 @@ fn commands(
         None if args.key.is_some() => "--key FILE".to_owned(),
         None => "--token WORD".to_owned(),
     };
-    let of = |address: IpAddr| command(&host(address, local.port(), usual), &secret);
+    let transport = args.transport.as_ref().map(|name| format!(" --transport {name}")).unwrap_or_default();
+    let options = secret + &transport;
+    let of = |address: IpAddr| command(&host(address, local.port(), usual), &options);
     reachable_at(local).into_iter().map(of).collect()
 }
 

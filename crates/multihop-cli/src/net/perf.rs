@@ -81,7 +81,9 @@ async fn measure(
     if args.json {
         output::json(&document(&plan, config, &flows, samples), true)?;
     } else {
-        output::line(format_args!("\n{}", table(&plan, &flows).join("\n")))?;
+        let mut lines = table(&plan, &flows);
+        lines.push(format!("protocol: {}", protocol(&plan, config)));
+        output::line(format_args!("\n{}", lines.join("\n")))?;
     }
     Ok(())
 }
@@ -222,6 +224,12 @@ fn details(plan: &Plan, flow: &FlowOutcome) -> Vec<String> {
     vec![what, cpu]
 }
 
+/// What carries the data: the name by which the ends agree on it.
+fn protocol(plan: &Plan, config: &Config) -> String {
+    let transport = config.custom.as_ref().map(|custom| custom.name).unwrap_or_default();
+    if plan.udp.is_some() { "udp".to_owned() } else { transport.to_string() }
+}
+
 fn document(plan: &Plan, config: &Config, flows: &[FlowOutcome], intervals: Vec<Value>) -> Value {
     let is_udp = plan.udp.is_some();
     let sum = |reverse| direction(flows, reverse).1.map(|sum| outcome(&sum, is_udp));
@@ -231,7 +239,7 @@ fn document(plan: &Plan, config: &Config, flows: &[FlowOutcome], intervals: Vec<
             Direction::Reverse => "reverse",
             Direction::Both => "both",
         },
-        "protocol": if is_udp { "udp" } else { "tpa" },
+        "protocol": protocol(plan, config),
         "security": match config.security {
             Security::Plain => "plain",
             Security::Token(_) => "token",

@@ -199,7 +199,7 @@ mod tests {
         assert!(text.ends_with("is not a key here, did you mean \"cwnd_max\"?"), "{text}");
         assert_eq!(
             said("kind", "newreno"),
-            "override kind=newreno: kind: found \"newreno\", allowed: the kinds of TPA"
+            "override kind=newreno: kind: found \"newreno\", allowed: the kinds of TPA, mesh"
         );
         let text = said("kind", "tpa-zero");
         assert!(text.starts_with("override kind=tpa-zero: kind: found \"tpa-zero\", allowed: "), "{text}");

@@ -1,10 +1,10 @@
-//! The user-defined transport of examples/my_protocols.rs between two ends on a network.
+//! `mesh`, and the user-defined transport of examples/my_protocols.rs, between two ends on a network.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 
 use multihop_core::{Duration, Instant, Machine, Rng, earliest};
-use multihop_net::hub::{Environment, Hub, Id, IncomingDatagram};
+use multihop_net::hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
 use multihop_net::{Config, CustomTransport, Error, Identity, Peers, Security, Token, TransportName};
 use multihop_scenario::set_transport;
 use multihop_testkit::{Link, LinkConfig};
@@ -123,12 +123,21 @@ fn address(end: usize) -> SocketAddr {
     [SocketAddr::from(([10, 0, 0, 1], 7000)), SocketAddr::from(([10, 0, 0, 2], 4000))][end]
 }
 
-/// The transport of the example, as a program with these arguments chooses it.
-fn stop_and_wait() -> CustomTransport {
-    let kind = [("kind".to_owned(), "stop-and-wait".to_owned())];
-    let mut tpa = Config::new(Security::Plain).transport;
-    let custom = set_transport(&mut tpa, &[], &kind, &my_protocols::extensions()).unwrap().unwrap();
-    CustomTransport { name: TransportName::new("stop-and-wait/1").unwrap(), config: custom.config }
+/// As a program with this transport in its arguments sets it.
+fn config(security: Security, transport: &str) -> Config {
+    let mut config = Config::new(security);
+    let kind = [("kind".to_owned(), transport.to_owned())];
+    let custom = set_transport(&mut config.transport, &[], &kind, &my_protocols::extensions()).unwrap();
+    config.custom = custom.map(|custom| CustomTransport {
+        name: TransportName::new(&format!("{transport}/1")).unwrap(),
+        config: custom.config,
+    });
+    config
+}
+
+/// Two ends with this transport.
+fn ends(security: &Security, transport: &str, faults: LinkConfig) -> Ends {
+    Ends::new([0, 1].map(|_| config(security.clone(), transport)), faults)
 }
 
 fn securities() -> [Security; 3] {
@@ -137,10 +146,6 @@ fn securities() -> [Security; 3] {
         Security::Token(Token::from_bytes([1; 15])),
         Security::Keys { identity: Identity::from_secret([1; 32]), peers: Peers::Any },
     ]
-}
-
-fn config(security: Security, custom: Option<CustomTransport>) -> Config {
-    Config { custom, ..Config::new(security) }
 }
 
 fn megabyte() -> Vec<u8> {
@@ -160,15 +165,21 @@ const BAD: LinkConfig = LinkConfig {
 const GOOD: LinkConfig =
     LinkConfig { loss: 0.0, duplication: 0.0, reordering: 0.0, hold: Duration::ZERO, ..BAD };
 
+const NAMES: [&str; 2] = ["stop-and-wait", "mesh"];
+
+/// Each transport in each security mode.
+fn cases() -> impl Iterator<Item = (&'static str, Security)> {
+    NAMES.into_iter().flat_map(|name| securities().map(|security| (name, security)))
+}
+
 #[test]
 fn a_megabyte_crosses_a_lossy_path_in_every_security_mode() {
     let data = megabyte();
-    for security in securities() {
-        let configs = [0, 1].map(|_| config(security.clone(), Some(stop_and_wait())));
-        let mut ends = Ends::new(configs, BAD);
-        assert!(ends.transfer(&data) == data, "{security:?}");
+    for (name, security) in cases() {
+        let mut ends = ends(&security, name, BAD);
+        assert!(ends.transfer(&data) == data, "{name}, {security:?}");
         let stats = ends.hubs[INITIATOR].stats(ends.initiated).unwrap();
-        assert!(stats.counters.retransmitted > 50, "{stats:?}");
+        assert!(stats.counters.retransmitted > 50, "{name}: {stats:?}");
         assert_eq!((stats.counters.bytes_acked, stats.unacked), (1_000_000, 0));
     }
 }
@@ -176,12 +187,11 @@ fn a_megabyte_crosses_a_lossy_path_in_every_security_mode() {
 #[test]
 fn datagrams_fit_the_path_and_reveal_nothing_unless_the_connection_is_plain() {
     let data = vec![b'x'; 50_000];
-    for security in securities() {
-        let configs = [0, 1].map(|_| config(security.clone(), Some(stop_and_wait())));
-        let mut ends = Ends::new(configs, GOOD);
+    for (name, security) in cases() {
+        let mut ends = ends(&security, name, GOOD);
         assert_eq!(ends.transfer(&data), data);
         let longest = ends.sent.iter().map(Vec::len).max();
-        assert_eq!(longest, Some(1500 - 20 - 8), "{security:?}");
+        assert_eq!(longest, Some(1500 - 20 - 8), "{name}, {security:?}");
         let reveals = ends.sent.iter().any(|bytes| bytes.windows(20).any(|part| part == [b'x'; 20]));
         assert_eq!(reveals, matches!(security, Security::Plain));
     }
@@ -189,16 +199,21 @@ fn datagrams_fit_the_path_and_reveal_nothing_unless_the_connection_is_plain() {
 
 #[test]
 fn two_ends_with_different_transports_learn_both_names() {
-    let longest = TransportName::new(&"n".repeat(TransportName::MAX)).unwrap();
-    let long = CustomTransport { name: longest, ..stop_and_wait() };
-    let pairs = [(None, Some(stop_and_wait())), (Some(stop_and_wait()), None), (Some(long), None)];
     for security in securities() {
-        for (theirs, ours) in pairs.clone() {
-            let name = |custom: &Option<CustomTransport>| {
-                custom.as_ref().map_or(TransportName::TPA, |custom| custom.name)
-            };
-            let error = Error::WrongTransport { ours: name(&ours), theirs: name(&theirs) };
-            let mut ends = Ends::new([theirs, ours].map(|custom| config(security.clone(), custom)), GOOD);
+        let with = |name: &str| config(security.clone(), name);
+        let mut long = with("mesh");
+        let longest = TransportName::new(&"n".repeat(TransportName::MAX)).unwrap();
+        long.custom.as_mut().unwrap().name = longest;
+        let pairs = [
+            [with("tpa"), with("mesh")],
+            [with("mesh"), with("tpa")],
+            [with("stop-and-wait"), with("mesh")],
+            [long, with("tpa")],
+        ];
+        for configs in pairs {
+            let name = |config: &Config| config.custom.as_ref().map(|custom| custom.name).unwrap_or_default();
+            let error = Error::WrongTransport { ours: name(&configs[1]), theirs: name(&configs[0]) };
+            let mut ends = Ends::new(configs, GOOD);
             assert_eq!(ends.refusal(), error, "{security:?}");
             ends.hubs[INITIATOR].release(ends.now, ends.initiated);
             while !ends.hubs[LISTENER].is_empty() && ends.now < Instant::ZERO + Duration::from_secs(1) {
@@ -211,67 +226,140 @@ fn two_ends_with_different_transports_learn_both_names() {
 
 #[test]
 fn a_peer_that_is_gone_is_noticed_with_and_without_data_in_flight() {
-    for data in [&b""[..], b"data"] {
-        let configs = [0, 1].map(|_| config(Security::Plain, Some(stop_and_wait())));
-        let limit = configs[0].transport.user_timeout.unwrap() + configs[0].transport.keepalive.unwrap();
-        let mut ends = Ends::new(configs, GOOD);
+    for (name, data) in NAMES.into_iter().flat_map(|name| [(name, &b""[..]), (name, b"data")]) {
+        let config = config(Security::Plain, name);
+        let limit = config.transport.user_timeout.unwrap() + config.transport.keepalive.unwrap();
+        let mut ends = Ends::new([config.clone(), config], GOOD);
         ends.connect();
         ends.cut = true;
         ends.hubs[INITIATOR].write(ends.now, ends.initiated, data).unwrap();
         let end = ends.now + limit + Duration::from_secs(1);
         while ends.now < end && ends.step() {}
         let read = ends.hubs[INITIATOR].read(ends.initiated, &mut [0; 9]);
-        assert_eq!(read, Err(Error::TimedOut), "{} bytes in flight", data.len());
+        assert_eq!(read, Err(Error::TimedOut), "{name}, {} bytes in flight", data.len());
     }
 }
 
 #[test]
 fn an_abort_resets_the_peer() {
-    let configs = [0, 1].map(|_| config(Security::Plain, Some(stop_and_wait())));
-    let mut ends = Ends::new(configs, GOOD);
-    ends.connect();
-    ends.hubs[INITIATOR].abort(ends.initiated);
-    while ends.step() {}
-    let read = ends.hubs[LISTENER].read(ends.accepted.unwrap(), &mut [0; 9]);
-    assert_eq!(read, Err(Error::Reset));
+    for name in NAMES {
+        let mut ends = ends(&Security::Plain, name, GOOD);
+        ends.connect();
+        ends.hubs[INITIATOR].abort(ends.initiated);
+        while ends.step() {}
+        let read = ends.hubs[LISTENER].read(ends.accepted.unwrap(), &mut [0; 9]);
+        assert_eq!(read, Err(Error::Reset), "{name}");
+    }
 }
 
 #[test]
-fn data_that_nobody_reads_is_bounded() {
-    let custom = || Some(stop_and_wait());
-    let configs = [0, 1].map(|_| config(Security::Plain, custom()));
-    let capacity = u64::from(configs[0].transport.mss) * 64;
-    let mut ends = Ends::new(configs, GOOD);
-    let data = megabyte();
-    let mut sent = 0;
-    while ends.now < Instant::ZERO + Duration::from_secs(60) {
-        if ends.hubs[INITIATOR].is_connected(ends.initiated) == Ok(true) {
-            sent += ends.hubs[INITIATOR].write(ends.now, ends.initiated, &data[sent..]).unwrap();
+fn data_that_nobody_reads_is_bounded_and_is_not_lost() {
+    for (name, capacity) in [("stop-and-wait", 64 * 1460), ("mesh", 256 * 1460)] {
+        let mut ends = ends(&Security::Plain, name, GOOD);
+        let data = megabyte();
+        let (mut sent, mut received) = (0, Vec::new());
+        while ends.now < Instant::ZERO + Duration::from_secs(60) {
+            if ends.hubs[INITIATOR].is_connected(ends.initiated) == Ok(true) {
+                sent += ends.hubs[INITIATOR].write(ends.now, ends.initiated, &data[sent..]).unwrap();
+            }
+            ends.step();
         }
-        ends.step();
+        let accepted = ends.accepted.unwrap();
+        let unread = ends.hubs[LISTENER].stats(accepted).unwrap().unread;
+        assert!(unread.abs_diff(capacity) < 1460, "{name}: {unread} of {capacity}");
+        let mut buffer = [0; 1000];
+        while received.len() < sent {
+            let read = ends.hubs[LISTENER].read(accepted, &mut buffer).unwrap().unwrap_or(0);
+            received.extend_from_slice(&buffer[..read]);
+            assert!(read > 0 || ends.step(), "{name}: {} of {sent} bytes", received.len());
+        }
+        assert!(received == data[..sent], "{name}");
     }
-    let unread = ends.hubs[LISTENER].stats(ends.accepted.unwrap()).unwrap().unread;
-    assert!((capacity..capacity + 1460).contains(&unread), "{unread} of {capacity}");
+}
+
+#[test]
+fn a_report_of_a_lost_route_freezes_mesh_until_the_peer_answers() {
+    for security in securities() {
+        let mut ends = ends(&security, "mesh", GOOD);
+        ends.connect();
+        ends.hubs[INITIATOR].write(ends.now, ends.initiated, &[1; 20_000]).unwrap();
+        while ends.sent.last().is_none_or(|bytes| bytes.len() < 1000) {
+            ends.step();
+        }
+        let quoted = &ends.sent.last().unwrap()[..28];
+        let failure = DeliveryFailure {
+            to: address(LISTENER),
+            reporter: None,
+            cause: FailureCause::Unreachable,
+            quoted,
+        };
+        let phase = |ends: &Ends| ends.hubs[INITIATOR].stats(ends.initiated).unwrap().phase;
+        assert_ne!(phase(&ends), "freeze", "{security:?}");
+        ends.hubs[INITIATOR].on_delivery_failure(ends.now, &failure);
+        assert_eq!(phase(&ends), "freeze", "{security:?}");
+        while ends.hubs[INITIATOR].stats(ends.initiated).unwrap().unacked > 0 {
+            assert!(ends.step(), "nothing happens any more");
+        }
+        assert_ne!(phase(&ends), "freeze", "{security:?}");
+    }
+}
+
+/// Without protection, somebody who sees the datagrams can send others in the name of each end.
+#[test]
+fn forged_messages_fill_no_memory_and_cause_no_storm() {
+    let mut ends = ends(&Security::Plain, "mesh", GOOD);
+    ends.connect();
+    let mut rng = Rng::stream(1, "test/forger", 0);
+    let (mut buffer, mut forged) = ([0; 1000], 0);
+    while forged < 30_000 {
+        ends.hubs[INITIATOR].write(ends.now, ends.initiated, &[1; 5000]).unwrap();
+        let before = ends.sent.len();
+        ends.step();
+        let fresh = ends.sent[before..].to_vec();
+        assert!(fresh.len() < 500, "{} datagrams at once", fresh.len());
+        for bytes in fresh.iter().cycle().take(10 * fresh.len()) {
+            let mut bytes = bytes.clone();
+            for _ in 0..rng.below(4) {
+                // Behind the header of TPA, and mostly in that of the message.
+                let at = 12 + rng.below(40) as usize;
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = rng.next_u64().to_be_bytes()[0];
+                }
+            }
+            let end = usize::from(rng.below(2) == 1);
+            let from = address(1 - end);
+            let datagram = IncomingDatagram { from, local: None, ttl: Some(64), bytes: &bytes };
+            ends.hubs[end].receive(ends.now, datagram);
+            forged += 1;
+        }
+        let stats = ends.hubs[LISTENER].stats(ends.accepted.unwrap()).unwrap();
+        assert!(stats.unread <= 256 * 1460, "{}", stats.unread);
+        let _ = ends.hubs[LISTENER].read(ends.accepted.unwrap(), &mut buffer).unwrap();
+    }
+    let stats = ends.hubs[LISTENER].stats(ends.accepted.unwrap()).unwrap();
+    assert!(stats.counters.out_of_order > 0, "nothing forged was taken: {stats:?}");
 }
 
 #[test]
 fn the_commands_transfer_a_file() {
-    let folder = Folder::new("transport");
-    let (file, inbox) = (folder.path().join("megabyte"), folder.path().join("inbox"));
-    std::fs::write(&file, megabyte()).unwrap();
-    let at = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let to = at.to_string();
-    let token = Token::generate().unwrap().to_string();
-    let shared = ["--transport", "stop-and-wait", "--set", "segment=1000", "--token", &token, "--quiet"];
-    let receive = ["recv", "--once", "--listen", &to, "--to", inbox.to_str().unwrap()];
-    let send = ["send", file.to_str().unwrap(), &to];
-    thread::scope(|scope| {
-        let receiver = scope.spawn(|| run(&[&receive[..], &shared].concat()));
-        while UdpSocket::bind(at).is_ok() && !receiver.is_finished() {
-            thread::sleep(std::time::Duration::from_millis(5));
-        }
-        assert_eq!(run(&[&send[..], &shared].concat()), 0);
-        assert_eq!(receiver.join().unwrap(), 0);
-    });
-    assert!(std::fs::read(inbox.join("megabyte")).unwrap() == megabyte());
+    for (name, parameter) in [("stop-and-wait", "segment=1000"), ("mesh", "backlog=0.5")] {
+        let folder = Folder::new("transport");
+        let (file, inbox) = (folder.path().join("megabyte"), folder.path().join("inbox"));
+        std::fs::write(&file, megabyte()).unwrap();
+        let at = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let to = at.to_string();
+        let token = Token::generate().unwrap().to_string();
+        let shared = ["--transport", name, "--set", parameter, "--token", &token, "--quiet"];
+        let receive = ["recv", "--once", "--listen", &to, "--to", inbox.to_str().unwrap()];
+        let send = ["send", file.to_str().unwrap(), &to];
+        thread::scope(|scope| {
+            let receiver = scope.spawn(|| run(&[&receive[..], &shared].concat()));
+            while UdpSocket::bind(at).is_ok() && !receiver.is_finished() {
+                thread::sleep(std::time::Duration::from_millis(5));
+            }
+            assert_eq!(run(&[&send[..], &shared].concat()), 0, "{name}");
+            assert_eq!(receiver.join().unwrap(), 0, "{name}");
+        });
+        assert!(std::fs::read(inbox.join("megabyte")).unwrap() == megabyte(), "{name}");
+    }
 }

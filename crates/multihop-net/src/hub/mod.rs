@@ -317,7 +317,7 @@ impl Hub {
         endpoint
     }
 
-    /// The end of a user-defined transport at this host.
+    /// The end of another transport than TPA at this host.
     fn custom_end(&mut self, custom: &CustomTransport, role: Role) -> Box<dyn transport::Connection> {
         let mut seed = [0; 8];
         (self.entropy)(&mut seed);

@@ -33,7 +33,7 @@ pub(super) struct Counts {
     jitter: Duration,
     retransmitted: u64,
     rtt: Option<Duration>,
-    cwnd: u8,
+    cwnd: u32,
 }
 
 impl Gauge {

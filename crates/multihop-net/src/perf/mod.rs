@@ -110,7 +110,7 @@ pub struct FlowSample {
     /// The newest round-trip time; not with UDP.
     pub rtt: Option<Duration>,
     /// The congestion window in segments; not with UDP.
-    pub cwnd: Option<u8>,
+    pub cwnd: Option<u32>,
     /// Datagrams lost; known only at the receiver of UDP.
     pub lost: Option<u64>,
     /// The variation of the transit time so far; known only at the receiver of UDP.

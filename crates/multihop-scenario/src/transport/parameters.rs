@@ -1,6 +1,7 @@
 //! `transport`: a short name, or a table of parameters.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use multihop_core::settings::Settings;
 use multihop_transport::{mesh, tcp, tpa};
@@ -146,7 +147,11 @@ fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
     }
 }
 
-/// Reads the transport of a real network: changes the configuration of TPA, or makes a user-defined one.
+/// The transport `mesh` on a real network.
+const MESH: Extension =
+    Extension { name: "mesh", version: "1", help: "Paced by queueing delay, with few ACKs." };
+
+/// Reads the transport of a real network: changes the configuration of TPA, or makes another one.
 pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) -> Option<CustomTransport> {
     let mut keys = Keys::open(node, "", faults)?;
     let name = match keys.find("kind").cloned() {
@@ -155,11 +160,12 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
     };
     let mut parameters = match &name.kind {
         Kind::Tpa(kind) => Parameters::Tpa(kind.parameters(tpa.clone())),
+        Kind::Mesh => Parameters::Mesh(Box::new(mesh::Config::net())),
         kind @ Kind::Custom(_) => Parameters::of(kind),
-        Kind::Udp | Kind::Tcp(_) | Kind::Mesh => {
+        Kind::Udp | Kind::Tcp(_) => {
             let custom =
                 faults.extensions.transports.iter().map(|entry| format!(", {}", entry.extension.name));
-            let allowed = format!("the kinds of TPA{}", custom.collect::<String>());
+            let allowed = format!("the kinds of TPA, mesh{}", custom.collect::<String>());
             faults.push(Fault::at_key("kind", format!("found {:?}, allowed: {allowed}", name.text)));
             return None;
         }
@@ -172,6 +178,11 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
             *tpa = parameters.config;
             None
         }
-        Parameters::Udp | Parameters::Tcp(_) | Parameters::Mesh(_) => None,
+        Parameters::Mesh(config) => {
+            // What the connection keeps for the application is what the transport announces.
+            tpa.recv_buffer = Some(u32::from(config.recv_buffer) * u32::from(config.mss));
+            Some(CustomTransport { extension: MESH, config: Arc::from(config as Box<dyn TransportConfig>) })
+        }
+        Parameters::Udp | Parameters::Tcp(_) => None,
     }
 }

@@ -1,9 +1,12 @@
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use multihop_core::{Instant, Notice, Payload};
 use multihop_wire::mesh;
 
-use super::{Connection, ConnectionConfig, Counters, Data, Flow, Output, Pace, Progress, RoundTrip, Segment};
+use super::{
+    Connection, ConnectionConfig, Counters, Data, Flow, Message, Output, Pace, Progress, RoundTrip, Segment,
+};
 use crate::event::SendError;
 use crate::mesh::{Config, End};
 use crate::tcp::Trip;
@@ -37,8 +40,14 @@ impl Connection for End {
     }
 
     fn receive(&mut self, now: Instant, segment: Segment, _trip: Option<Trip>) {
-        if let Segment::Mesh(segment) = segment {
-            self.receive(now, segment);
+        match segment {
+            Segment::Mesh(segment) => self.receive(now, segment),
+            Segment::Custom(message) => {
+                if let Some(segment) = segment_of(message) {
+                    self.receive(now, segment);
+                }
+            }
+            Segment::Tcp(_) | Segment::Tpa(_) | Segment::Datagram(_) => {}
         }
     }
 
@@ -76,5 +85,30 @@ impl Connection for End {
             cov: 0.0,
         });
         Some(Progress { cwnd: self.window(), round_trip, state: self.state(), pace })
+    }
+}
+
+/// As real networks carry it.
+impl From<mesh::Segment> for Message {
+    fn from(segment: mesh::Segment) -> Self {
+        let mut header = Vec::with_capacity(segment.header_len());
+        segment.emit_header(&mut header);
+        let data = match segment {
+            mesh::Segment::Data(data) => data.payload,
+            mesh::Segment::Ack(_) => Payload::EMPTY,
+        };
+        Self { header, data }
+    }
+}
+
+/// The segment in a message; `None` if there is none.
+fn segment_of(message: Message) -> Option<mesh::Segment> {
+    match mesh::Segment::parse(&message.header).ok()? {
+        // All of the header is header.
+        mesh::Segment::Data(data) if data.payload.is_empty() => {
+            Some(mesh::Segment::Data(mesh::Data { payload: message.data, ..data }))
+        }
+        mesh::Segment::Ack(ack) if message.data.is_empty() => Some(mesh::Segment::Ack(ack)),
+        _ => None,
     }
 }

@@ -58,6 +58,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// For real networks: a listener has many connections, and the sender's own buffer holds about 90 segments.
+    pub fn net() -> Self {
+        Self { recv_buffer: 256, ..Self::default() }
+    }
+
     /// The same with every number within the bounds of the protocol.
     pub(super) fn in_bounds(mut self) -> Self {
         self.mss = self.mss.max(1);

@@ -26,7 +26,15 @@ fn bytes(document: &Value, direction: &str) -> u64 {
 #[test]
 fn perf_prints_lines_or_json() {
     let (mut server, said) = measure("perf", &["--bytes", "2M", "--interval", "0.01"]);
-    for part in ["2000000 bytes in ", " Mb/s", "retransmitted: ", "CPU seconds per GB", "rtt ", "cwnd "] {
+    for part in [
+        "2000000 bytes in ",
+        " Mb/s",
+        "retransmitted: ",
+        "CPU seconds per GB",
+        "rtt ",
+        "cwnd ",
+        "\nprotocol: tpa",
+    ] {
         assert!(said.contains(part), "{said}");
     }
     server.advice();
@@ -54,6 +62,30 @@ fn the_listening_end_prints_a_command_that_measures() {
     quiet.address();
     quiet.kill();
     assert_eq!(quiet.line(), "");
+}
+
+#[test]
+fn perf_measures_mesh_if_both_ends_name_it() {
+    let folder = Folder::new("perf-mesh");
+    let mut server =
+        Running::new(&folder, &["perf", "--listen", "127.0.0.1:0", "--plain", "--transport", "mesh"]);
+    let to = server.address();
+    let command = server.advice();
+    assert_eq!(command, format!("multihop perf {to} --plain --transport mesh"));
+    let args: Vec<_> = command.split(' ').skip(1).chain(["--bytes", "2M"]).collect();
+    let lines = Running::new(&folder, &args).succeeds().stdout;
+    assert!(lines.contains("2000000 bytes in ") && lines.contains("\nprotocol: mesh/1"), "{lines}");
+    let document = Running::new(&folder, &[&args[..], &["--json", "--bidir"]].concat()).succeeds().stdout;
+    let document: Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["protocol"], "mesh/1");
+    for direction in ["forward", "reverse"] {
+        let result = &document[direction];
+        assert_eq!(result["receiver"]["bytes"], 2_000_000, "{document}");
+        assert!(result["sender"]["data_sent"].as_u64().unwrap() > 2_000_000 / 1460, "{document}");
+    }
+    let refused = Running::new(&folder, &["perf", &to, "--plain"]).end(SOON);
+    let error = "connection refused: this end uses the transport tpa, the listener mesh/1";
+    assert!(refused.code == Some(1) && refused.stderr.contains(error), "{refused:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The messages of a user-defined transport as segments, in the connection that TPA has opened.
+//! The messages of another transport as segments, in the connection that TPA has opened.
 //!
 //! A message is a data segment at position 0, with LAST and ACK. Its two block numbers are those of the SYNs of
 //! both ends, so that a late datagram of an earlier connection is not taken for one of this connection. The

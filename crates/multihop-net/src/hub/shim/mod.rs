@@ -1,4 +1,4 @@
-//! A user-defined transport in place of TPA.
+//! `mesh` or a user-defined transport in place of TPA.
 //!
 //! A TPA endpoint without data opens, watches and closes the connection, so that cookies, keys, resets,
 //! keepalives and FIN are those of TPA. After the handshake the messages of the user-defined transport travel in
@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use multihop_core::{Instant, Notice, SegmentId, earliest};
-use multihop_transport::connection::{Connection, Counters, Data, Event, Output, Segment, SendError};
+use multihop_transport::connection::{
+    Connection, Counters, Data, Event, Message, Output, Segment, SendError,
+};
 use multihop_transport::tcp::Trip;
 use multihop_transport::tpa::{self, State};
 use multihop_wire::tpa::{Body, Options, Segment as TpaSegment};
@@ -152,6 +154,15 @@ impl Shim {
     }
 }
 
+/// The message that carries a segment of the inner transport; `None` if it is of another family.
+fn message_of(segment: Segment) -> Option<Message> {
+    match segment {
+        Segment::Mesh(segment) => Some(segment.into()),
+        Segment::Custom(message) => Some(message),
+        Segment::Tcp(_) | Segment::Tpa(_) | Segment::Datagram(_) => None,
+    }
+}
+
 impl Connection for Shim {
     fn listen(&mut self) {
         self.passive = true;
@@ -229,12 +240,13 @@ impl Connection for Shim {
                 return None;
             }
             match self.inner.poll_output(now)? {
-                Output::Segment(Segment::Custom(message)) => {
-                    if let Some(segment) = envelope::put(&self.control, &message) {
+                Output::Segment(segment) => {
+                    if let Some(message) = message_of(segment)
+                        && let Some(segment) = envelope::put(&self.control, &message)
+                    {
                         return Some(Output::Segment(Segment::Tpa(segment)));
                     }
                 }
-                Output::Segment(_) => {}
                 Output::Event(event) => {
                     if let Some(event) = self.on_event(event) {
                         return Some(Output::Event(event));
@@ -336,6 +348,6 @@ impl fmt::Debug for Shim {
 
 /// A congestion window as statistics show it.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
-fn segments(cwnd: f64) -> u8 {
-    cwnd as u8
+fn segments(cwnd: f64) -> u32 {
+    cwnd as u32
 }
