@@ -10,32 +10,37 @@ pub(crate) use stand_ins::{Aead, chacha20, cipher, curve25519};
 mod genuine {
     use chacha20::ChaCha20;
     use chacha20::cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
-    use chacha20poly1305::aead::{AeadInPlace, KeyInit};
-    use chacha20poly1305::{ChaCha20Poly1305, Error, Key, Nonce, Tag};
+    use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, Tag, UnboundKey};
     use snow::params::{CipherChoice, DHChoice};
-    use snow::resolvers::{CryptoResolver, DefaultResolver};
+    use snow::resolvers::{CryptoResolver, DefaultResolver, RingResolver};
     use snow::types::{Cipher, Dh};
 
     /// ChaCha20-Poly1305.
-    pub(crate) struct Aead(ChaCha20Poly1305);
+    pub(crate) struct Aead(LessSafeKey);
 
     impl Aead {
         pub(crate) fn new(key: &[u8; 32]) -> Self {
-            Self(ChaCha20Poly1305::new(Key::from_slice(key)))
+            Self(LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, key).expect("the length of its keys")))
         }
 
-        pub(crate) fn encrypt(&self, nonce: &Nonce, known: &[u8], text: &mut [u8]) -> Result<Tag, Error> {
-            self.0.encrypt_in_place_detached(nonce, known, text)
+        /// Encrypts `text`; returns its tag.
+        pub(crate) fn encrypt(&self, nonce: [u8; 12], known: &[u8], text: &mut [u8]) -> Option<[u8; 16]> {
+            let nonce = Nonce::assume_unique_for_key(nonce);
+            let tag = self.0.seal_in_place_separate_tag(nonce, Aad::from(known), text).ok()?;
+            tag.as_ref().try_into().ok()
         }
 
+        /// Decrypts `text`; `None` if the tag is not its.
         pub(crate) fn decrypt(
             &self,
-            nonce: &Nonce,
+            nonce: [u8; 12],
             known: &[u8],
             text: &mut [u8],
-            tag: &Tag,
-        ) -> Result<(), Error> {
-            self.0.decrypt_in_place_detached(nonce, known, text, tag)
+            tag: &[u8; 16],
+        ) -> Option<()> {
+            let nonce = Nonce::assume_unique_for_key(nonce);
+            let (known, tag) = (Aad::from(known), Tag::from(*tag));
+            self.0.open_in_place_separate_tag(nonce, known, tag, text, 0..).ok().map(drop)
         }
     }
 
@@ -53,13 +58,12 @@ mod genuine {
 
     /// A cipher, for `snow`.
     pub(crate) fn cipher(choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
-        DefaultResolver.resolve_cipher(choice)
+        RingResolver.resolve_cipher(choice)
     }
 }
 
 #[cfg(fuzzing)]
 mod stand_ins {
-    use chacha20poly1305::{Error, Nonce, Tag};
     use snow::params::CipherChoice;
     use snow::types::{Cipher, Dh, Random};
 
@@ -72,18 +76,18 @@ mod stand_ins {
             Self(*key)
         }
 
-        pub(crate) fn encrypt(&self, nonce: &Nonce, known: &[u8], text: &mut [u8]) -> Result<Tag, Error> {
-            Ok(self.tag(nonce, known, text).into())
+        pub(crate) fn encrypt(&self, nonce: [u8; 12], known: &[u8], text: &mut [u8]) -> Option<[u8; 16]> {
+            Some(self.tag(&nonce, known, text))
         }
 
         pub(crate) fn decrypt(
             &self,
-            nonce: &Nonce,
+            nonce: [u8; 12],
             known: &[u8],
             text: &mut [u8],
-            tag: &Tag,
-        ) -> Result<(), Error> {
-            if self.tag(nonce, known, text)[..] == tag[..] { Ok(()) } else { Err(Error) }
+            tag: &[u8; 16],
+        ) -> Option<()> {
+            (self.tag(&nonce, known, text) == *tag).then_some(())
         }
 
         /// FNV-1a over words of eight bytes, twice.

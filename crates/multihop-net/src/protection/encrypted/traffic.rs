@@ -7,7 +7,6 @@
 use blake2::Blake2sMac;
 use blake2::digest::FixedOutput;
 use blake2::digest::consts::U32;
-use chacha20poly1305::{Nonce, Tag};
 use multihop_core::{Duration, Instant};
 use zeroize::Zeroizing;
 
@@ -129,9 +128,9 @@ impl Encryptor {
         let start = out.len();
         emit(out);
         let cipher = self.key.cipher();
-        let tag = cipher.encrypt(&nonce(counter), &header, &mut out[start..]).ok()?;
+        let tag = cipher.encrypt(nonce(counter), &header, &mut out[start..])?;
         out.extend_from_slice(&tag);
-        out[begin..start].copy_from_slice(&self.mask.apply(&header, tag.as_ref()));
+        out[begin..start].copy_from_slice(&self.mask.apply(&header, &tag));
         Some(())
     }
 
@@ -247,18 +246,17 @@ impl Sealed<'_> {
     fn open(&self, key: &TrafficKey, out: &mut Vec<u8>) -> Option<()> {
         let start = out.len();
         out.extend_from_slice(self.text);
-        let tag = Tag::from_slice(self.tag);
-        let opened = key.cipher().decrypt(&nonce(self.counter), self.header, &mut out[start..], tag);
-        if opened.is_err() {
+        let opened = key.cipher().decrypt(nonce(self.counter), self.header, &mut out[start..], self.tag);
+        if opened.is_none() {
             out.truncate(start);
         }
-        opened.ok()
+        opened
     }
 }
 
 /// The nonce of `ChaChaPoly` in Noise: 32 zero bits, then the counter, little-endian.
-fn nonce(counter: u64) -> Nonce {
-    let mut nonce = Nonce::default();
+fn nonce(counter: u64) -> [u8; 12] {
+    let mut nonce = [0; 12];
     nonce[4..].copy_from_slice(&counter.to_le_bytes());
     nonce
 }
