@@ -33,7 +33,7 @@ HEAD_TO_HEAD = experiment(
     "chain",
     "every transport over chains",
     "One flow over 1 to 8 hops of 2 Mb/s: three TCPs of the kernel (iperf3), QUIC (quinn with CUBIC), TPA for real networks with windows of 3 "
-    "and 12, encrypted and plain (multihop perf), and a file (multihop send, from the start of the command to its end).",
+    "and 12, and mesh, encrypted and plain (multihop perf), and a file (multihop send, from the start of the command to its end).",
     flows=1,
     runs=3,
     scenario=CHAIN,
@@ -52,6 +52,8 @@ SIMULATED: Mapping[str, Any] = {
     "cubic": {"kind": "cubic+da", **LINUX},
     "TPA 3, plain": {"kind": "tpa*-3", **NET},
     "TPA 12, plain": {"kind": "tpa*-3", "cwnd_max": 12, **NET},
+    # On real networks 18 bytes of a packet more are headers.
+    "mesh, plain": {"kind": "mesh", "mss": 1442},
 }
 SAME = {name: TRANSPORTS[name] for name in SIMULATED}
 
@@ -85,6 +87,7 @@ def beside(study: Study) -> None:
     for what, of in (
         ("UDP", ["UDP"]),
         ("TPA", [name for name in SAME if name.startswith("TPA")]),
+        ("mesh", ["mesh, plain"]),
         ("Reno", ["reno"]),
         ("CUBIC", ["cubic"]),
     ):
@@ -118,8 +121,8 @@ def _simulated(hops: int, name: str, seconds: int, seed: int) -> dict[str, Any]:
 SAME_WORLD = experiment(
     "same",
     "the simulator and the emulation",
-    "The same chains with real programs, and with the simulator's own transports: a constant rate of UDP, TCP, and TPA for real networks, plain. "
-    "TPA is the same code in both; TCP is the kernel's in one, and this simulator's in the other.",
+    "The same chains with real programs, and with the simulator's own transports: a constant rate of UDP, TCP, TPA for real networks and mesh, plain. "
+    "TPA and mesh are the same code in both; TCP is the kernel's in one, and this simulator's in the other.",
     flows=1,
     runs=5,
     seconds=SHORTER,

@@ -29,12 +29,20 @@ def tcp(control: str) -> Program:
     return Program("exec iperf3 -s -p {port}", f"exec iperf3 -c $TO -p {{port}} -t $SECONDS -C {control} -J")
 
 
-def tpa(window: int, security: str = f"--token {TOKEN}") -> Program:
-    """TPA on real sockets in its profile for them; the listener has defaults."""
+def perf(both: str, client: str = "") -> Program:
+    """`multihop perf` with options of both ends, and of the client."""
     return Program(
-        f"exec $MULTIHOP perf --listen 0.0.0.0:{{port}} {security}",
-        f"exec $MULTIHOP perf $TO:{{port}} --time $SECONDS --json {security} --set cwnd_max={window}",
+        f"exec $MULTIHOP perf --listen 0.0.0.0:{{port}} {both}",
+        f"exec $MULTIHOP perf $TO:{{port}} --time $SECONDS --json {both} {client}".rstrip(),
     )
+
+
+SEALED = f"--token {TOKEN}"
+
+
+def tpa(window: int, security: str = SEALED) -> Program:
+    """TPA on real sockets in its profile for them; the listener has defaults."""
+    return perf(security, f"--set cwnd_max={window}")
 
 
 PLAIN = "--plain"
@@ -55,9 +63,11 @@ TRANSPORTS: Mapping[str, Program] = {
     "TPA 12, plain": tpa(12, PLAIN),
     "TPA 3": tpa(3),
     "TPA 12": tpa(12),
+    "mesh, plain": perf(f"{PLAIN} --transport mesh"),
+    "mesh": perf(f"{SEALED} --transport mesh"),
     "multihop send": SEND,
 }
-FEW = ("reno", "cubic", "bbr", "TPA 3", "TPA 12")
+FEW = ("reno", "cubic", "bbr", "TPA 3", "TPA 12", "mesh")
 
 
 # Datagrams of 1460 bytes at a constant rate.

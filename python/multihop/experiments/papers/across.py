@@ -28,8 +28,9 @@ EVERY = [
     "tpa-ap-2",
     "tpa-ap-3",
     "tpa*-ap-3",
+    "mesh",
 ]
-BEST = ["newreno", "tcp-3", "tcp-ap", "elfn", "adtcp", "tpa*-3", "tpa*-ap-3"]
+BEST = ["newreno", "tcp-3", "tcp-ap", "elfn", "adtcp", "tpa*-3", "tpa*-ap-3", "mesh"]
 ENERGY = Metric("energy", "energy, J per MB", "energy.joules_per_mb")
 OURS = Unstated("constants of the transports", "the default of each", "one table needs one ground: AODV as in ns-2 with MAC feedback")
 
@@ -158,8 +159,8 @@ def split(kind: str) -> list[dict[str, Any]]:
 
 
 CONNECTIONS = {
-    **{kind: whole(kind) for kind in ("newreno", "tcp-3", "tcp-ap")},
-    **{f"{kind}, split": split(kind) for kind in ("newreno", "tcp-ap", "tpa*-3", "tpa*-ap-3")},
+    **{kind: whole(kind) for kind in ("newreno", "tcp-3", "tcp-ap", "mesh")},
+    **{f"{kind}, split": split(kind) for kind in ("newreno", "tcp-ap", "tpa*-3", "tpa*-ap-3", "mesh")},
 }
 
 
