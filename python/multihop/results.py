@@ -93,7 +93,7 @@ class Result:
 
         report = Report(f"{self.scenario}, seed {self.seed}")
         report.text(
-            f"{self.data['sim_seconds']:g} s simulated; {self.data['events']} events; "
+            f"{self.data['sim_seconds']:g} s simulated; {self.data['events']:,} events; "
             f"{self.goodput_kbps:.1f} kb/s in total."
         )
         report.figure(goodput(self), "Application data delivered in order, by flow.")

@@ -87,6 +87,19 @@ for (const name of ["demo", "run", "sweep", "papers"]) {
   });
 }
 
+test("the name of an axis is below the middle of its plot", async () => {
+  const { page, close } = await open("run");
+  const away = await page.$$eval(".panel", (panels) => panels.map((panel) => {
+    const name = document.createRange();
+    name.selectNodeContents(panel.querySelector(".across"));
+    const [of, plot] = [name.getBoundingClientRect(), panel.querySelector(".plot svg").getBoundingClientRect()];
+    return Math.round((of.left + of.right - plot.left - plot.right) / 2);
+  }));
+  assert.ok(away.length > 1);
+  assert.deepEqual(away.filter((pixels) => Math.abs(pixels) > 1), []);
+  await close();
+});
+
 test("keyboard and pointer read the values of the table", async () => {
   const { page, close } = await open("demo");
   const rows = await page.$$eval(".panel:first-of-type tbody", ([body]) => [...body.rows].map((row) => [...row.cells].map((cell) => cell.textContent)));
