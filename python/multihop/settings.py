@@ -380,6 +380,11 @@ class FlowTransport(TypedDict, total=False):
     its samples.
     """
 
+    rto_short_samples: bool
+    """Whether round trips of the handshake and of segments shorter than half of mss are samples as any
+    other from the start; otherwise the timeout is nine times as long until the first of a longer one.
+    """
+
     silence_max: float
     """A frozen sender that waits for a notice about its route sends a probe after this time, s. Default:
     10.0.

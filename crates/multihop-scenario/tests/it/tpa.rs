@@ -63,7 +63,8 @@ fn parameters_of_tpa_lie_on_top_of_a_profile() {
            ack_interval_min = 0.01, ack_gaps = true, late_samples = true,
            loss_by_txseq = 3, notices = true,
            th_cong = 2, th_route = 3, th_ack = 4, th_rc = 5, n_rc = 6, rto_initial = 1, rto_min = 0.05,
-           rto_max = 10, freeze_rto_max = 1, rto_covers_hold = true, silence_max = 5, user_timeout = "off", keepalive = 60,
+           rto_max = 10, freeze_rto_max = 1, rto_covers_hold = true,
+           rto_short_samples = false, silence_max = 5, user_timeout = "off", keepalive = 60,
            g = 0.25, h = 0.5, g1 = 0.75, h1 = 1"#,
     );
     let paper = tpa::Config::paper();
@@ -90,6 +91,7 @@ fn parameters_of_tpa_lie_on_top_of_a_profile() {
             max: Duration::from_secs(10),
             freeze_max: Some(Duration::from_secs(1)),
             covers_hold: true,
+            short_samples: false,
             th_rc: 5,
             n_rc: 6,
             usual: tpa::Weights { g: 250, h: 500 },

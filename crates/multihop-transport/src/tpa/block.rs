@@ -147,6 +147,14 @@ impl Block {
         (self.current, self.next) = (self.next, Bitmap::EMPTY);
     }
 
+    /// No timer of a segment in flight expires before `due`.
+    pub(super) fn postpone(&mut self, due: Instant) {
+        for position in self.in_flight.positions() {
+            let piece = &mut self.pieces[usize::from(position)];
+            piece.due = piece.due.max(due);
+        }
+    }
+
     /// The segment in flight whose timer expires first.
     pub(super) fn first_due(&self) -> Option<(Instant, u8)> {
         self.in_flight.positions().map(|position| (self.piece(position).due, position)).min()

@@ -136,6 +136,7 @@ impl Config {
                 max: Duration::from_secs(60),
                 freeze_max: None,
                 covers_hold: false,
+                short_samples: true,
                 th_rc: 3,
                 n_rc: 3,
                 usual: Weights { g: 125, h: 250 },
@@ -174,6 +175,7 @@ impl Config {
                 max: Duration::from_secs(10),
                 freeze_max: Some(Duration::from_secs(1)),
                 covers_hold: true,
+                short_samples: false,
                 ..paper.rto
             },
             ..paper
@@ -384,6 +386,11 @@ impl Settings for RtoConfig {
              out of its samples.",
         )
         .switch("rto_covers_hold", &mut self.covers_hold);
+        keys.about(
+            "Whether round trips of the handshake and of segments shorter than half of mss are samples as any \
+             other from the start; otherwise the timeout is nine times as long until the first of a longer one.",
+        )
+        .switch("rto_short_samples", &mut self.short_samples);
     }
 }
 

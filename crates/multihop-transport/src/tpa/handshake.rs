@@ -137,7 +137,7 @@ impl Endpoint {
             && ack.tx_seq == newest
         {
             // A pacer needs the round trips of data: a SYN is much shorter.
-            self.rtt.sample(now.saturating_since(sent));
+            self.rtt.short_sample(now.saturating_since(sent));
         }
         self.emit(Event::Connected);
         self.restart_keepalive_timer(now);

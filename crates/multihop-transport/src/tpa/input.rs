@@ -3,7 +3,7 @@ use multihop_wire::tpa::{Ack, AckPolicy, Body, Segment};
 
 use super::config::HoldIn;
 use super::receiver::{Arrival, Piece};
-use super::state::State;
+use super::state::{Phase, State};
 use super::timers::Timer;
 use super::{Endpoint, Event};
 
@@ -156,10 +156,16 @@ impl Endpoint {
             let most = (transmission.due - transmission.sent).saturating_mul(2);
             let round_trip = now.saturating_since(transmission.sent).min(most);
             let hold = if ack.held { transmission.hold } else { Duration::ZERO };
-            (number, says.then_some((round_trip, hold)))
+            let is_short = self.send.block.piece(transmission.position).len < self.mss / 2;
+            (number, says.then_some((round_trip, hold, is_short)))
         });
-        if let Some((_, Some((round_trip, hold)))) = named {
-            self.sample_rtt(round_trip, hold);
+        if let Some((_, Some((round_trip, hold, is_short)))) = named {
+            let was_provisional = self.rtt.is_provisional();
+            self.sample_rtt(round_trip, hold, is_short);
+            if was_provisional && !self.rtt.is_provisional() && self.phases.phase == Phase::Normal {
+                // The others of the first window wait behind this one.
+                self.send.block.postpone(now + self.rtt.rto());
+            }
         }
         let news = ack.bitmap - self.send.block.acked;
         if !news.is_empty() {
@@ -182,11 +188,16 @@ impl Endpoint {
     }
 
     /// A round trip ended; the peer's interval timer held its ACK for `hold`.
-    fn sample_rtt(&mut self, round_trip: Duration, hold: Duration) {
+    fn sample_rtt(&mut self, round_trip: Duration, hold: Duration, is_short: bool) {
         let travel = round_trip.saturating_sub(hold);
         // With `covers_hold` the timeout has the hold as a term of its own.
         let kept = self.config.hold_in != HoldIn::Neither && !self.config.rto.covers_hold;
-        self.rtt.sample(if kept { round_trip } else { travel });
+        let sample = if kept { round_trip } else { travel };
+        if is_short {
+            self.rtt.short_sample(sample)
+        } else {
+            self.rtt.sample(sample)
+        }
         self.counters.route_changes = self.rtt.route_changes();
         if let Some(pacer) = &mut self.pacer {
             // DEVIATION tpa-1: by default the pacer's samples leave out what the receiver waits.

@@ -16,6 +16,10 @@ pub struct RtoConfig {
     /// Whether the longest time that the peer may hold an ACK is added to the timeout, and left out of its
     /// samples. Otherwise samples contain it as it comes (§3.4).
     pub covers_hold: bool,
+    /// Whether round trips of short segments, as those of the handshake, are samples as any other from the start.
+    /// Otherwise the newest one counts until the first sample of a long segment, with twice its length as the
+    /// deviation: long segments take several times as long over a radio, and wait for others of their window.
+    pub short_samples: bool,
     /// Samples in a row, all above or all below the mean, that mean a route change (`th_RC`).
     pub th_rc: u8,
     /// Samples that weigh more after a change of route (`n_RC`).
@@ -43,6 +47,8 @@ pub struct RttEstimator {
     mean: Option<Duration>,
     /// `DEV`
     deviation: Duration,
+    /// Whether both are from short segments alone.
+    provisional: bool,
     backoff: u32,
     /// How long the peer may delay an ACK.
     hold: Duration,
@@ -63,6 +69,7 @@ impl RttEstimator {
             config,
             mean: None,
             deviation: Duration::ZERO,
+            provisional: false,
             backoff: 1,
             hold: Duration::ZERO,
             late: 0,
@@ -74,13 +81,24 @@ impl RttEstimator {
         }
     }
 
+    /// Takes one sample of a short segment.
+    pub fn short_sample(&mut self, rtt: Duration) {
+        let is_first = self.mean.is_none() || self.provisional;
+        self.sample(rtt);
+        if is_first && !self.config.short_samples {
+            self.deviation = rtt.saturating_mul(2);
+            self.provisional = true;
+        }
+    }
+
     /// Takes one sample. Ends the backoff.
     pub fn sample(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
         self.samples += 1;
         self.backoff = 1;
-        let Some(mean) = self.mean else {
+        let Some(mean) = self.mean.filter(|_| !self.provisional) else {
             (self.mean, self.deviation) = (Some(rtt), rtt / 2);
+            self.provisional = false;
             return;
         };
         self.watch_route(rtt, mean);
@@ -90,6 +108,11 @@ impl RttEstimator {
         // §3.4: from the mean that includes the sample.
         self.deviation = weighted(self.deviation, mean.max(rtt) - mean.min(rtt), h);
         self.mean = Some(mean);
+    }
+
+    /// Whether no long segment has been measured yet, and short ones do not count.
+    pub const fn is_provisional(&self) -> bool {
+        self.provisional
     }
 
     /// Sets how long the peer may delay an ACK.
@@ -289,6 +312,22 @@ mod tests {
         assert!(rtt.rto() <= base);
         let net = RttEstimator::new(super::super::Config::net().rto);
         assert_eq!((net.rto(), net.freeze_rto()), (ms(3000), ms(1000)));
+    }
+
+    #[test]
+    fn short_segments_give_way_to_the_first_long_one() {
+        let mut rtt = RttEstimator::new(RtoConfig { short_samples: false, ..estimator().config });
+        for trip in [10, 20] {
+            rtt.short_sample(ms(trip));
+            assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(trip)), ms(9 * trip)));
+        }
+        rtt.sample(ms(80));
+        assert_eq!((rtt.srtt(), rtt.rttvar()), (Some(ms(80)), ms(40)));
+        rtt.short_sample(ms(16));
+        assert_eq!(rtt.srtt(), Some(ms(72)));
+        let mut rtt = estimator();
+        rtt.short_sample(ms(10));
+        assert_eq!((rtt.srtt(), rtt.rto()), (Some(ms(10)), ms(30)));
     }
 
     #[test]
