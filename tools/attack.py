@@ -40,7 +40,9 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50, help="of kill")
     parser.add_argument("--addresses", type=int, default=256, help="of half-open")
     parser.add_argument("--calls", type=int, default=10, help="genuine calls during half-open")
+    parser.add_argument("--transport", help="of both ends, mesh for example; TPA if it is not given")
     options = parser.parse_args()
+    options.both = ["--transport", options.transport] if options.transport else []
     with tempfile.TemporaryDirectory() as scratch:
         attacks = {"flood": flood, "kill": kill, "half-open": half_open}
         return attacks[options.attack](options, Path(scratch))
@@ -53,11 +55,13 @@ def flood(options: argparse.Namespace, folder: Path) -> int:
     seconds = {}
     for datagrams in (0, options.datagrams):
         shutil.rmtree(into, ignore_errors=True)
-        with receiver(options.multihop, into) as (program, address, token):
+        with receiver(options, into) as (program, address, token):
             attacker = threading.Thread(target=throw, args=(address, datagrams))
             begin = time.monotonic()
             attacker.start()
-            subprocess.run([options.multihop, "send", "-q", source, address, "--token", token], check=True)
+            subprocess.run(
+                [options.multihop, "send", "-q", source, address, "--token", token, *options.both], check=True
+            )
             seconds[datagrams] = time.monotonic() - begin
             attacker.join()
             memory = peak_memory(program.pid)
@@ -88,7 +92,16 @@ def kill(options: argparse.Namespace, folder: Path) -> int:
         write_noise(source / f"large{number}", 10_000_000, number)
     whole = {f"from/{name}": content for name, content in tree(source).items()}
     port, complete, wrong = free_port(), 0, 0
-    words = [options.multihop, "recv", "--plain", "--listen", f"{LOOPBACK}:{port}", "--to", into]
+    words = [
+        options.multihop,
+        "recv",
+        "--plain",
+        "--listen",
+        f"{LOOPBACK}:{port}",
+        "--to",
+        into,
+        *options.both,
+    ]
     for _ in range(options.kills):
         if len(finished(into, whole)) == len(whole):
             complete += 1
@@ -96,7 +109,17 @@ def kill(options: argparse.Namespace, folder: Path) -> int:
         with running(words) as program:
             said(program, "listening on ")
             sender = subprocess.Popen(
-                [options.multihop, "send", "-q", "--plain", "--patience", "5", source, f"{LOOPBACK}:{port}"],
+                [
+                    options.multihop,
+                    "send",
+                    "-q",
+                    "--plain",
+                    "--patience",
+                    "5",
+                    *options.both,
+                    source,
+                    f"{LOOPBACK}:{port}",
+                ],
                 stderr=subprocess.DEVNULL,
             )
             time.sleep(rng.uniform(0.05, 1.5))
@@ -108,7 +131,10 @@ def kill(options: argparse.Namespace, folder: Path) -> int:
     print(f"{options.kills} kills: {wrong} wrong files, {complete} complete transfers in between")
     with running(words) as program:
         said(program, "listening on ")
-        subprocess.run([options.multihop, "send", "-q", "--plain", source, f"{LOOPBACK}:{port}"], check=True)
+        subprocess.run(
+            [options.multihop, "send", "-q", "--plain", *options.both, source, f"{LOOPBACK}:{port}"],
+            check=True,
+        )
     assert finished(into, whole) == whole, "the last transfer is not complete"
     print("the same command then completes the folder")
     return 1 if wrong else 0
@@ -127,8 +153,8 @@ def half_open(options: argparse.Namespace, folder: Path) -> int:
         public[name] = subprocess.run(keygen, check=True, capture_output=True, text=True).stdout.split()[-1]
     authorized = folder / "authorized"
     authorized.write_text(f"{public['caller']}\n")
-    keys: list[object] = ["--key", folder / "listener", "--authorized-keys", authorized]
-    caller: list[object] = ["--key", folder / "caller", "--known-peers", folder / "known"]
+    keys: list[object] = ["--key", folder / "listener", "--authorized-keys", authorized, *options.both]
+    caller: list[object] = ["--key", folder / "caller", "--known-peers", folder / "known", *options.both]
     worst = 0.0
     words = [options.multihop, "recv", "--listen", f"{LOOPBACK}:0", "--to", folder / "into", *keys]
     with running(words) as program:
@@ -224,9 +250,11 @@ def cookie(udp: socket.socket, to: tuple[str, int]) -> tuple[bytes, bytes]:
 
 
 @contextlib.contextmanager
-def receiver(multihop: Path, into: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+def receiver(options: argparse.Namespace, into: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
     """A running `recv`, its address and its token."""
-    with running([multihop, "recv", "--listen", f"{LOOPBACK}:0", "--to", into]) as program:
+    with running(
+        [options.multihop, "recv", "--listen", f"{LOOPBACK}:0", "--to", into, *options.both]
+    ) as program:
         yield program, said(program, "listening on "), said(program, "token: ")
 
 
