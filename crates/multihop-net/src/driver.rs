@@ -217,10 +217,10 @@ impl Driver {
         while failures < BATCH && self.socket.failure(inbox, |failure| self.on_delivery_failure(&failure)) {
             failures += 1;
         }
-        let now = self.shared.now();
         let mut state = self.shared.lock();
         for _ in 0..BATCH {
-            if !self.socket.receive(inbox, |datagram| state.hub.receive(now, datagram)) {
+            // What arrives meanwhile must not count as having arrived before.
+            if !self.socket.receive(inbox, |datagram| state.hub.receive(self.shared.now(), datagram)) {
                 return;
             }
         }

@@ -317,7 +317,8 @@ impl End {
     fn leave(&mut self, now: Instant, data: Wire) -> Wire {
         let gap = self.control.gap().unwrap_or(Duration::ZERO);
         // What was not used may be made up for, but only little of it.
-        self.pace = (self.pace + gap).max(now + gap.saturating_sub(BURST));
+        let earliest = (now + gap).saturating_since(Instant::ZERO + BURST);
+        self.pace = (self.pace + gap).max(Instant::ZERO + earliest);
         self.timers.stop(Timer::Silence);
         let every = self.every();
         self.hold = (gap * u64::from(every)).min(self.config.ack_hold);

@@ -78,6 +78,15 @@ fn segments_leave_a_gap_apart_once_a_round_trip_is_known() {
 }
 
 #[test]
+fn a_millisecond_is_made_up_for_however_short_the_gap() {
+    let mut end = sender();
+    let first = leave(&mut end, at(0));
+    ack(&mut end, at(1), 2, &first[1], &[]);
+    assert_eq!((end.window(), end.gap()), (4.0, Some(Duration::from_micros(250))));
+    assert_eq!(leave(&mut end, at(1)).len(), 4);
+}
+
+#[test]
 fn what_a_later_transmission_has_overtaken_is_retransmitted() {
     let mut end = sender();
     let first = leave(&mut end, at(0));
