@@ -187,9 +187,11 @@ export class Model {
     return sum;
   }
 
-  /** Frames per nanosecond in view. */
+  /** Frames per nanosecond in view, and in what is played next. */
   private rate(): number {
-    return this.frames(this.from, this.to) / (this.to - this.from);
+    const next = this.view.playing ? Math.min(this.end, this.cursor + 2 * this.aheadOf()) : 0;
+    const to = Math.max(this.to, next);
+    return this.frames(this.from, to) / (to - this.from);
   }
 
   /** What is played in the time that fetching a stretch takes, ns. */

@@ -217,6 +217,30 @@ test("a page that plays asks for a new stretch now and then, not for each pictur
   await close();
 });
 
+test("playing on from a silent instant fetches no more than can be drawn", async () => {
+  const { page, close } = await open(MOVING);
+  await page.selectOption("#speed", "10");
+  await page.evaluate(() => {
+    const { overview, view } = window.multihop();
+    const at = overview.frames.indexOf(0) * overview.width;
+    view.cursor = at;
+    view.show(at, at + overview.width);
+  });
+  await page.click("#play");
+  const most = await page.evaluate(async () => {
+    const model = window.multihop();
+    let frames = 0;
+    while (model.view.playing) {
+      await new Promise((done) => requestAnimationFrame(done));
+      frames = Math.max(frames, model.detail?.frames.length ?? 0);
+    }
+    return frames;
+  });
+  // 3415 for this network.
+  assert.ok(most < 3500, `${most} frames in a stretch`);
+  await close();
+});
+
 test("a page that plays too fast for single frames says so", async () => {
   const { page, close } = await open(MOVING, { hash: "#t=5.0&w=0.05" });
   await detailed(page);
