@@ -10,6 +10,7 @@ use multihop_net::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UdpSocket;
+use tokio::sync::oneshot;
 
 use super::loopback::{LOCAL, pattern, within};
 
@@ -140,12 +141,19 @@ fn the_key_of_a_first_contact_is_stored_and_a_changed_one_is_an_error() {
     });
 }
 
-/// Forwards datagrams, each preceded by forgeries of it. Returns the number of forgeries.
-async fn forward_with_forgeries(listener: SocketAddr, socket: UdpSocket) -> u32 {
+/// Forwards datagrams, each preceded by forgeries of it, until `over` ends. Returns the number of forgeries.
+async fn forward_with_forgeries(
+    listener: SocketAddr,
+    socket: UdpSocket,
+    mut over: oneshot::Receiver<()>,
+) -> u32 {
     let (mut rng, mut caller, mut forged) = (Rng::stream(1, "test/meddle", 0), None, 0);
     let mut bytes = [0; 2000];
-    let quiet = Duration::from_secs(1);
-    while let Ok(Ok((len, from))) = tokio::time::timeout(quiet, socket.recv_from(&mut bytes)).await {
+    loop {
+        let (len, from) = tokio::select! {
+            _ = &mut over => return forged,
+            got = socket.recv_from(&mut bytes) => got.unwrap(),
+        };
         let to = if from == listener { caller } else { Some(listener) };
         if from != listener {
             caller = Some(from);
@@ -163,7 +171,6 @@ async fn forward_with_forgeries(listener: SocketAddr, socket: UdpSocket) -> u32 
         }
         socket.send_to(&bytes[..len], to).await.unwrap();
     }
-    forged
 }
 
 #[test]
@@ -172,7 +179,8 @@ fn garbage_on_a_socket_does_not_disturb_a_transfer() {
         let listener = TpaListener::bind(LOCAL, token(1)).await.unwrap();
         let socket = UdpSocket::bind(LOCAL).await.unwrap();
         let between = socket.local_addr().unwrap();
-        let meddler = tokio::spawn(forward_with_forgeries(listener.local_addr(), socket));
+        let (end, over) = oneshot::channel();
+        let meddler = tokio::spawn(forward_with_forgeries(listener.local_addr(), socket, over));
         let answers = tokio::spawn(async move {
             let mut stream = listener.accept().await.unwrap();
             let mut all = Vec::new();
@@ -183,6 +191,7 @@ fn garbage_on_a_socket_does_not_disturb_a_transfer() {
         stream.write_all(&pattern(1_000_000)).await.unwrap();
         stream.shutdown().await.unwrap();
         assert!(answers.await.unwrap() == pattern(1_000_000));
+        end.send(()).unwrap();
         let forged = meddler.await.unwrap();
         assert!(forged > 1000, "{forged}");
     });
