@@ -74,7 +74,7 @@ impl ByteQueue {
             let take = left.min(size - skip);
             match (chunk, &mut copied) {
                 (Chunk::Virtual(_), None) if take == left => return Payload::Virtual(len),
-                _ => chunk.copy(skip, take, copied.get_or_insert_default()),
+                _ => chunk.copy(skip, take, copied.get_or_insert_with(|| Vec::with_capacity(len as usize))),
             }
             (skip, left) = (0, left - take);
             if left == 0 {

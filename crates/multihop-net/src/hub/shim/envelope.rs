@@ -37,20 +37,26 @@ pub(super) fn is_of(control: &tpa::Endpoint, segment: &Segment) -> bool {
 
 /// The message in the payload of an envelope; `None` if there is none.
 pub(super) fn take(payload: Payload) -> Option<Message> {
-    let Payload::Bytes(mut header) = payload else { return None };
-    let len = usize::from(u16::from_be_bytes(*header.first_chunk()?)) + usize::from(PREFIX);
-    let data = (len <= header.len()).then(|| header.split_off(len))?;
-    header.drain(..usize::from(PREFIX));
-    Some(Message { header, data: data.into() })
+    let Payload::Bytes(mut bytes) = payload else { return None };
+    let header = header(&bytes)?.to_vec();
+    // The data, which is longer, keeps the buffer.
+    bytes.drain(..usize::from(PREFIX) + header.len());
+    Some(Message { header, data: bytes.into() })
 }
 
 /// The identification of an envelope in notices: the start of the message's header.
 pub(super) fn id(payload: &Payload) -> SegmentId {
-    let Some(message) = take(payload.clone()) else { return SegmentId::Other };
+    let Payload::Bytes(bytes) = payload else { return SegmentId::Other };
+    let Some(header) = header(bytes) else { return SegmentId::Other };
     let mut start = [0; 16];
-    let len = message.header.len().min(start.len());
-    start[..len].copy_from_slice(&message.header[..len]);
+    let len = header.len().min(start.len());
+    start[..len].copy_from_slice(&header[..len]);
     SegmentId::Custom(start)
+}
+
+fn header(envelope: &[u8]) -> Option<&[u8]> {
+    let (len, rest) = envelope.split_first_chunk()?;
+    rest.get(..usize::from(u16::from_be_bytes(*len)))
 }
 
 /// Bytes in front of a message.

@@ -5,7 +5,7 @@
 //! [envelopes](envelope). FIN follows when the peer has acknowledged all data.
 
 use std::collections::VecDeque;
-use std::fmt;
+use std::{fmt, mem};
 
 use multihop_core::{Instant, Notice, SegmentId, earliest};
 use multihop_transport::connection::{
@@ -97,13 +97,13 @@ impl Shim {
 
     /// Takes a message of the peer. It shows that the peer is alive and that our SYN ACK has arrived, which the
     /// TPA endpoint learns from the same segment without its data.
-    fn on_envelope(&mut self, now: Instant, segment: TpaSegment) {
+    fn on_envelope(&mut self, now: Instant, mut segment: TpaSegment) {
         let is_ours = envelope::is_of(&self.control, &segment);
-        let TpaSegment { body: Body::Data { payload, .. }, .. } = segment.clone() else { return };
+        let Body::Data { payload, .. } = mem::take(&mut segment.body) else { return };
         if !is_ours || self.stage == Stage::Over {
             return;
         }
-        self.control.receive(now, Segment::Tpa(TpaSegment { body: Body::Empty, ..segment }), None);
+        self.control.receive(now, Segment::Tpa(segment), None);
         self.update_stage();
         let Some(message) = envelope::take(payload) else { return };
         let has_room = message.data.is_empty() || self.unread < self.capacity;

@@ -2,6 +2,7 @@
 //! have to be retransmitted until the peer shows that it has the keys.
 
 use std::collections::VecDeque;
+use std::mem;
 
 use multihop_core::Instant;
 use multihop_wire::tpa::{Body, Segment};
@@ -23,6 +24,16 @@ pub(super) struct Established {
     unconfirmed: Option<Unconfirmed>,
     terms: Terms,
     rekey: Rekey,
+    /// The buffer for what is decrypted.
+    text: Vec<u8>,
+}
+
+/// What was in a datagram.
+#[derive(Clone, Copy)]
+struct Decrypted<'a> {
+    content: Content,
+    bytes: &'a [u8],
+    freshness: Freshness,
 }
 
 /// How a datagram came.
@@ -58,7 +69,7 @@ impl Established {
             Unconfirmed::Responder(_) => Rekey::Responder(Accepting::default()),
         };
         let indices = TakenIndices::new(remote);
-        Self { indices, encryptor, decryptor, unconfirmed: Some(unconfirmed), terms, rekey }
+        Self { indices, encryptor, decryptor, unconfirmed: Some(unconfirmed), terms, rekey, text: Vec::new() }
     }
 
     /// How often the keys of what this end sends have been replaced.
@@ -145,17 +156,34 @@ impl Established {
         &mut self,
         now: Instant,
         data: &EncryptedSegment<'_>,
+        arrival: Arrival,
+        entropy: &mut Entropy,
+        replies: &mut VecDeque<Vec<u8>>,
+    ) -> Unprotected {
+        let mut text = mem::take(&mut self.text);
+        text.clear();
+        let taken = match self.decryptor.decrypt(now, data, &mut text) {
+            None => Unprotected::Ignored,
+            Some(Freshness::Duplicate) => Unprotected::Duplicate,
+            Some(freshness) => {
+                let decrypted = Decrypted { content: data.content, bytes: &text, freshness };
+                self.on_decrypted(now, decrypted, arrival, entropy, replies)
+            }
+        };
+        if text.capacity() <= KEPT {
+            self.text = text;
+        }
+        taken
+    }
+
+    fn on_decrypted(
+        &mut self,
+        now: Instant,
+        Decrypted { content, bytes, freshness }: Decrypted<'_>,
         Arrival { ports: (from, to), index }: Arrival,
         entropy: &mut Entropy,
         replies: &mut VecDeque<Vec<u8>>,
     ) -> Unprotected {
-        let mut bytes = Vec::with_capacity(data.ciphertext.len());
-        let Some(freshness) = self.decryptor.decrypt(now, data, &mut bytes) else {
-            return Unprotected::Ignored;
-        };
-        if freshness == Freshness::Duplicate {
-            return Unprotected::Duplicate;
-        }
         if let Some(number) = index.filter(|_| freshness == Freshness::Newest) {
             self.indices.follow(number);
         }
@@ -166,26 +194,26 @@ impl Established {
         {
             self.encryptor.replace(key);
         }
-        let number: Result<Challenge, _> = bytes.as_slice().try_into();
-        match (data.content, number) {
+        let number: Result<Challenge, _> = bytes.try_into();
+        match (content, number) {
             (Content::Request, Ok(number)) => Unprotected::Request(u64::from_be_bytes(number), freshness),
             (Content::Spare, _) => {
-                self.indices.on_spare(&bytes);
+                self.indices.on_spare(bytes);
                 Unprotected::Processed(freshness)
             }
-            (Content::Segment, _) => Segment::parse_in_udp(&bytes, from, to)
+            (Content::Segment, _) => Segment::parse_in_udp(bytes, from, to)
                 .map_or(Unprotected::Ignored, |segment| Unprotected::Segment(segment, Some(freshness))),
             (Content::Challenge, Ok(number)) => Unprotected::Challenge(number),
             (Content::Response, Ok(number)) => Unprotected::Response(number, freshness),
             (Content::Challenge | Content::Response | Content::Request, Err(_)) => Unprotected::Ignored,
             (Content::Offer, _) => {
                 // An answer that has not left yet is enough.
-                let answer = self.on_offer(now, &bytes, entropy).filter(|_| replies.is_empty());
+                let answer = self.on_offer(now, bytes, entropy).filter(|_| replies.is_empty());
                 replies.extend(answer);
                 Unprotected::Processed(freshness)
             }
             (Content::Accept, _) => {
-                self.on_accept(now, &bytes);
+                self.on_accept(now, bytes);
                 Unprotected::Processed(freshness)
             }
         }
@@ -221,6 +249,9 @@ impl Established {
         }
     }
 }
+
+/// A longer buffer is not kept: segments are shorter.
+const KEPT: usize = 4096;
 
 #[cfg(test)]
 impl Established {
