@@ -75,14 +75,16 @@ class Flow:
 def flows(host: str, seconds: float) -> list[Flow]:
     """The compared programs; QUIC and TPA report bytes over the time from the first to the last received."""
 
-    def tpa(cwnd_max: int) -> Flow:
-        keys = f"--plain --set cwnd_max={cwnd_max}"
+    def multihop(name: str, keys: str) -> Flow:
         return Flow(
-            f"TPA, cwnd_max {cwnd_max}",
-            f"{MULTIHOP} perf --listen {host}:7451 {keys}",
-            f"{MULTIHOP} perf {host}:7451 --time {seconds} --json {keys}",
-            lambda said: float(said["goodput_kbps"]) / 1e3,
+            name,
+            f"{MULTIHOP} perf --listen {host}:7451 --plain {keys}",
+            f"{MULTIHOP} perf {host}:7451 --time {seconds} --json --plain {keys}",
+            lambda said: float(said["forward"]["goodput_kbps"]) / 1e3,
         )
+
+    def tpa(cwnd_max: int) -> Flow:
+        return multihop(f"TPA, cwnd_max {cwnd_max}", f"--set cwnd_max={cwnd_max}")
 
     def tcp(control: str) -> Flow:
         return Flow(
@@ -98,7 +100,8 @@ def flows(host: str, seconds: float) -> list[Flow]:
         f"{QUIC} client {host}:7000 --seconds {seconds}",
         lambda said: float(said["mbps"]),
     )
-    return [tpa(3), tpa(12), tcp("reno"), tcp("cubic"), tcp("bbr"), quic]
+    mesh = multihop("mesh", "--transport mesh")
+    return [tpa(3), tpa(12), mesh, tcp("reno"), tcp("cubic"), tcp("bbr"), quic]
 
 
 LOSSES = {
@@ -120,7 +123,7 @@ def lossy(options: argparse.Namespace) -> str:
     for (flow, loss, _), mbps in zip(cases, results, strict=True):
         found.setdefault((flow.name, loss), []).append(mbps)
     rows = [[flow.name, *(mean(found[flow.name, loss]) for loss in LOSSES)] for flow in compared]
-    return f"""# TPA, TCP and QUIC over a slow path with losses
+    return f"""# TPA, mesh, TCP and QUIC over a slow path with losses
 
 Measures goodput when the channel loses packets, without congestion.
 
@@ -130,7 +133,8 @@ Two network namespaces with a user-space link between them (`multihop-emu path`)
 50 packets, packets of up to 1500 bytes. Losses are random for each packet in both directions, ACKs included; bursts last 50 ms in
 the mean, 8 packets at the full rate. Each run has one flow of {options.seconds:g} s, measured from its start; {options.seeds} runs of
 each case with different losses, {options.jobs} in parallel; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by
-iperf3, its congestion control set explicitly. QUIC is quinn with its defaults. TPA is plain, in its profile for real networks.
+iperf3, its congestion control set explicitly. QUIC is quinn with its defaults. TPA and mesh are plain; TPA is in its profile for
+real networks.
 
 Command: COMMAND.
 
@@ -185,13 +189,13 @@ def local(options: argparse.Namespace) -> str:
     load = os.getloadavg()[1]
     return f"""# What a byte costs
 
-Measures the CPU time of TPA per byte, compared with TCP in the kernel and QUIC, if the network is not the bottleneck.
+Measures the CPU time of TPA and mesh per byte, compared with TCP in the kernel and QUIC, if the network is not the bottleneck.
 
 ## Setting
 
 One flow of {options.seconds:g} s, {options.seeds} runs, 95% Student-t intervals. Both ends are on one machine with {os.cpu_count()} processors, which
 had other load too (load average {load:.1f}). CPU time is that of all programs of a run, in user and kernel mode, per
-10^9 bytes delivered. TCP is the kernel's ({os.uname().release}) by iperf3; QUIC is quinn with its defaults; TPA is `multihop perf`, encrypted with a
+10^9 bytes delivered. TCP is the kernel's ({os.uname().release}) by iperf3; QUIC is quinn with its defaults; TPA and mesh are `multihop perf`, encrypted with a
 token unless marked as plain.
 
 Command: COMMAND.
@@ -203,7 +207,7 @@ Command: COMMAND.
 
 
 def local_flows(host: str, seconds: float) -> list[Flow]:
-    """Plain and encrypted TPA, one TCP, QUIC."""
+    """Plain and encrypted TPA and mesh, one TCP, QUIC."""
     compared = flows(host, seconds)
     token = new_token()
     sealed = [
@@ -213,9 +217,9 @@ def local_flows(host: str, seconds: float) -> list[Flow]:
             flow.client.replace("--plain", f"--token {token}"),
             flow.read,
         )
-        for flow in compared[:2]
+        for flow in compared[:3]
     ]
-    plain = [Flow(f"{flow.name}, plain", flow.server, flow.client, flow.read) for flow in compared[:2]]
+    plain = [Flow(f"{flow.name}, plain", flow.server, flow.client, flow.read) for flow in compared[:3]]
     return [
         *plain,
         *sealed,

@@ -428,7 +428,7 @@ class FlowTransport(TypedDict, total=False):
     """
 
     delay: float
-    """Queueing delay that a sender allows besides the backlog, s. Default: 0.001."""
+    """Queueing delay that a sender allows besides the backlog, s. Default: 0.005."""
 
     gain: float
     """Share of its distance to the backlog by which the rate changes until the next ACK. Default: 0.05."""

@@ -42,7 +42,7 @@ impl Default for Config {
         Self {
             mss: 1460,
             backlog: 0.4,
-            delay: Duration::from_millis(1),
+            delay: Duration::from_millis(5),
             gain: 0.05,
             correction: 0.5,
             ack_every: 8,
@@ -50,7 +50,7 @@ impl Default for Config {
             window_max: 4096,
             recv_buffer: 4096,
             rto_initial: Duration::from_secs(1),
-            rto_min: Duration::from_millis(50),
+            rto_min: Duration::from_millis(200),
             rto_max: Duration::from_secs(1),
             sink: false,
         }

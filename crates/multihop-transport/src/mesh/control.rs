@@ -138,7 +138,7 @@ impl Control {
             return;
         }
         let arrived = report.arrived as f64;
-        let weight = if self.is_starting() { 0.5 } else { (arrived / SMOOTHED_OVER).min(1.0) };
+        let weight = if self.is_starting() { 1.0 } else { (arrived / SMOOTHED_OVER).min(1.0) };
         let (old, new) = (self.queueing.as_secs_f64(), report.queueing.min(LONGEST).as_secs_f64());
         self.queueing = Duration::from_secs_f64(old + (new - old) * weight);
         let (Some(base), Some(round)) = (self.base.get(), self.round()) else { return };
