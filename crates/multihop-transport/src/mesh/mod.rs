@@ -337,6 +337,12 @@ impl End {
         quarter.clamp(self.config.ack_every, MOST_PER_ACK.max(self.config.ack_every))
     }
 
+    /// The shortest wait for the pace: several segments that are due within it leave together.
+    fn pause(&self) -> Duration {
+        let is_fast = self.control.gap().is_some_and(|gap| gap * LEAST_TOGETHER <= TOGETHER);
+        if is_fast { TOGETHER } else { Duration::ZERO }
+    }
+
     /// The window, rounded up.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded by window_max")]
     fn whole_window(&self) -> usize {
@@ -358,7 +364,7 @@ impl End {
             None => self.timers.stop(Timer::Ack),
         }
         match self.may_send() && self.pace > now {
-            true => self.timers.set(Timer::Pace, self.pace),
+            true => self.timers.set(Timer::Pace, self.pace.max(now + self.pause())),
             false => self.timers.stop(Timer::Pace),
         }
         let waits = !self.send.is_empty() || (self.send.has_data() && !self.send.can_send());
@@ -371,6 +377,10 @@ impl End {
     }
 }
 
+/// Between two batches of segments, half of what may be made up for.
+const TOGETHER: Duration = Duration::from_micros(500);
+/// Segments of a batch, at least.
+const LEAST_TOGETHER: u64 = 4;
 /// Time without a transmission that may be made up for.
 const BURST: Duration = Duration::from_millis(1);
 /// Segments in an ACK, at most.
