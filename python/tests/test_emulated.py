@@ -90,6 +90,10 @@ def test_a_run_that_lost_time_counts_as_late() -> None:
     assert [world.is_late(document("", lost)) for lost in (0.01, 0.03)] == [False, True]
 
 
+def test_a_run_whose_server_did_not_listen_yet_counts_as_late() -> None:
+    assert world.is_late(document({"error": "unable to connect to server: Connection refused"}))
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -103,6 +107,12 @@ def test_a_run_that_lost_time_counts_as_late() -> None:
 def test_goodput_is_that_of_virtual_time(said: dict[str, Any]) -> None:
     assert programs.goodput(document(said), 0) == pytest.approx(400.0)
     assert programs.goodput(document(said, lost=0.2), 0) == pytest.approx(500.0)
+
+
+def test_the_listener_says_what_arrived_of_a_client_that_was_ended() -> None:
+    found = document("multihop: interrupted\n")
+    found["outputs"][0] = "listening on 0.0.0.0:5201\n10.0.0.1:40791: 327680 bytes in 41.99 s, 0.062 Mb/s\n"
+    assert programs.goodput(found, 0) == pytest.approx(62.43, abs=0.01)
 
 
 @pytest.mark.parametrize(

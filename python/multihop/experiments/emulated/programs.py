@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -110,9 +111,18 @@ def length(seconds: int, flows: int = 1, start: float = START) -> dict[str, Any]
 
 def goodput(document: Document, number: int) -> float | None:
     """What arrived of a flow, kb/s of virtual time: programs measure by the wall clock."""
-    said = document["outputs"][2 * number + 1]
-    found = next((read(said) for key, read in RATES.items() if key in said), None) if isinstance(said, Mapping) else None
+    listener, said = document["outputs"][2 * number : 2 * number + 2]
+    if isinstance(said, Mapping):
+        found = next((read(said) for key, read in RATES.items() if key in said), None)
+    else:
+        found = _received(str(listener))
     return None if found is None else found / (1 - document["emulation"]["lost_share"])
+
+
+def _received(listener: str) -> float | None:
+    """What `multihop perf --listen` reports of a client that had to be ended: its last bytes took too long."""
+    found = re.search(r"(\d+) bytes in ([\d.]+) s", listener)
+    return None if found is None else 8e-3 * int(found[1]) / float(found[2])
 
 
 def _iperf(said: Mapping[str, Any]) -> float | None:

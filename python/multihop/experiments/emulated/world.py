@@ -127,9 +127,10 @@ def _emulated(run: Run, stop: Event) -> str:
 
 
 def is_late(result: Mapping[str, Any]) -> bool:
-    """Whether the machine was too busy for a run."""
+    """Whether the machine was too busy for a run, or a server did not listen yet when its client called."""
     emulation = result["emulation"]
-    return not emulation["valid"] or emulation["lost_share"] > LOST_LIMIT
+    refused = any("refused" in str(output) for output in result.get("outputs", []))
+    return not emulation["valid"] or emulation["lost_share"] > LOST_LIMIT or refused
 
 
 def _once(run: Run, stop: Event) -> tuple[dict[str, Any], float]:
