@@ -86,6 +86,18 @@ def test_a_run_that_was_late_is_repeated_and_at_last_marked(monkeypatch: pytest.
     assert (marked["tries"], marked["emulation"]["valid"]) == (world.TRIES, False)
 
 
+def test_a_run_that_was_late_at_last_is_performed_again_the_next_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cells = 2
+    lost = iter([*[0.5] * cells * world.TRIES, *[0.0] * cells])
+    monkeypatch.setattr(world, "_once", lambda *_: (document("", next(lost)), 0.0))
+    study = Study(SHORT, SHORT.quick, Emulations(tmp_path))
+    for is_good in (False, True):
+        study.run(Where(jobs=1), Progress("", quiet=True))
+        assert Emulations(tmp_path).is_good(study.key((100,), 1)) == is_good
+
+
 def test_a_run_that_lost_time_counts_as_late() -> None:
     assert [world.is_late(document("", lost)) for lost in (0.01, 0.03)] == [False, True]
 

@@ -71,6 +71,10 @@ class Emulations:
         """The result of a run; raises `KeyError` if it has not finished."""
         return Result.of(self.documents[key]["result"], "")
 
+    def is_good(self, key: str) -> bool:
+        """Whether a run has finished, and the machine was not too busy for it."""
+        return key in self.documents and not is_late(self.documents[key]["result"])
+
     def cost(self, key: str) -> float:
         """CPU time of a run with all its programs, s."""
         return float(self.documents[key]["cost"])
@@ -83,9 +87,9 @@ def key(request: Request) -> str:
 
 
 def complete(runs: Sequence[Run], journal: Emulations, where: Where, progress: Progress) -> int:
-    """Perform the runs that are not in the journal; returns how many are still missing."""
+    """Perform the runs that are not in the journal, or were late; returns how many are still missing."""
     mine = [run for place, run in enumerate(runs) if where.shard is None or where.shard.has(place)]
-    missing = list({run.key: run for run in mine if run.key not in journal}.values())
+    missing = list({run.key: run for run in mine if not journal.is_good(run.key)}.values())
     progress.begin(len(missing))
     for line in _performed(missing, where.jobs or SIDE_BY_SIDE * (os.cpu_count() or 1)):
         journal.append(line)
