@@ -33,7 +33,7 @@ enum Stage {
         rate: f64,
         /// How far the backlog is from its target, as a share of the segments between two corrections.
         error: f64,
-        /// Round trips for which the backlog has been far below its target.
+        /// Intervals for which the backlog has been below its target.
         spare: f64,
     },
 }
@@ -156,7 +156,7 @@ impl Control {
                 let backlog = rate * self.queueing.as_secs_f64();
                 let error = ((target - backlog) / interval).clamp(-1.0, 1.0);
                 let part = (arrived / interval).min(1.0);
-                let is_spare = report.is_limited && backlog < target / 2.0;
+                let is_spare = report.is_limited && backlog < target;
                 let spare = if is_spare { spare + part } else { 0.0 };
                 // Without enough data nobody knows whether the path carries more.
                 let change = if report.is_limited { error } else { error.min(0.0) };
@@ -196,9 +196,9 @@ const LEAST_WINDOW: f64 = 0.25;
 const REUSE_HOPS: f64 = 4.0;
 /// Segments over which the queueing delay is smoothed.
 const SMOOTHED_OVER: f64 = 8.0;
-/// After this many round trips far below the target, growth accelerates.
-const PATIENCE: f64 = 8.0;
-/// Share by which the rate grows in a round trip, at most.
+/// After this many intervals below the target, growth accelerates. Noise alone seldom keeps one side for so long.
+const PATIENCE: f64 = 20.0;
+/// Share by which the rate grows in an interval, at most.
 const MOST_GROWTH: f64 = 0.5;
 /// Arrivals in a sample of the delivery rate.
 const SEGMENTS_OF_A_RATE: u64 = 16;
