@@ -307,51 +307,31 @@ export class MapView {
     const { context } = surface;
     const colours = theme();
     const radius = this.radius();
-    const { cursor } = this.model;
-    const senders = new Map(air.map((frame) => [frame.node, frameColour(frame.kind)]));
-    const areNamed = radius > 6;
-    // Dots of one look are drawn at once: among thousands that takes a fraction of the time.
-    const alike = new Map<string, number[]>();
-    places.forEach((_, node) => {
+    const { cursor, overview } = this.model;
+    places.forEach((place, node) => {
+      const sends = air.find((frame) => frame.node === node);
       const waits = detail?.waits[node];
       const isSilenced = waits !== undefined && (holdsAt(waits.busy, cursor) || holdsAt(waits.nav, cursor));
-      const fill = senders.get(node) ?? (isSilenced ? colours.line : colours.surface);
-      const look = `${fill} ${isSilenced ? colours.muted : colours.text} ${areNamed ? node : ""}`;
-      const nodes = alike.get(look);
-      if (nodes === undefined) {
-        alike.set(look, [node]);
-      } else {
-        nodes.push(node);
-      }
-    });
-    for (const [look, nodes] of alike) {
-      [context.fillStyle, context.strokeStyle] = look.split(" ") as [string, string];
-      context.lineWidth = 1.2;
-      context.beginPath();
-      for (const node of nodes) {
-        const [x, y] = places[node] as [number, number];
-        context.moveTo(x + radius, y);
-        context.arc(x, y, radius, 0, 2 * Math.PI);
-      }
+      circle(context, place, radius);
+      const still = isSilenced ? colours.line : colours.surface;
+      context.fillStyle = sends === undefined ? still : frameColour(sends.kind);
       context.fill();
+      context.strokeStyle = isSilenced ? colours.muted : colours.text;
+      context.lineWidth = 1.2;
       context.stroke();
       context.lineWidth = 1;
-      for (const node of nodes) {
-        const place = places[node] as [number, number];
-        if (detail === null) {
-          this.activity(surface, place, node);
-        }
-        this.queueBadge(surface, place, node, detail);
-        if (areNamed) {
-          const letter = this.model.network.nodes[node]?.name ?? "";
-          const sends = senders.get(node);
-          context.textAlign = "center";
-          context.textBaseline = "middle";
-          context.fillStyle = sends === undefined ? colours.text : inkOn(sends);
-          context.fillText(letter.length > 3 ? letter.slice(0, 3) : letter, place[0], place[1] + 0.5);
-        }
+      if (detail === null && overview !== null) {
+        this.activity(surface, place, node);
       }
-    }
+      this.queueBadge(surface, place, node, detail);
+      if (radius > 6) {
+        const letter = this.model.network.nodes[node]?.name ?? "";
+        context.textAlign = "center";
+        context.textBaseline = "middle";
+        context.fillStyle = sends === undefined ? colours.text : inkOn(frameColour(sends.kind));
+        context.fillText(letter.length > 3 ? letter.slice(0, 3) : letter, place[0], place[1] + 0.5);
+      }
+    });
   }
 
   /** A ring whose angle is the station's share of airtime. */
