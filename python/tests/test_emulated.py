@@ -9,7 +9,7 @@ import pytest
 
 import multihop
 from multihop.experiments.declare import Axis, Effort, Metric
-from multihop.experiments.emulated import chain, programs, world
+from multihop.experiments.emulated import chain, part, programs, world
 from multihop.experiments.emulated.world import Emulations
 from multihop.experiments.study import Experiment, Study
 from multihop.progress import Progress
@@ -140,6 +140,14 @@ def test_a_flow_whose_client_failed_delivered_nothing(said: Any) -> None:
     assert programs.flows_of(document(said)) == [0.0]
     assert programs.again(document(said)) is None
     assert programs.jain(document(said)) is None
+
+
+def test_a_client_that_failed_is_quoted() -> None:
+    assert part.failures(document({"error": "unable to connect"})) == ["unable to connect"]
+    assert part.failures(document("--plain: no protection\nmultihop: interrupted\n")) == [
+        "multihop: interrupted"
+    ]
+    assert part.failures(document({"mbps": 0.4})) == []
 
 
 def test_retransmissions_are_counted_for_each_hundred_segments() -> None:

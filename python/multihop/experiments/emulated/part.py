@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from multihop.experiments.declare import EMULATED, Effort
-from multihop.experiments.emulated.programs import START, length
+from multihop.experiments.declare import EMULATED, Document, Effort
+from multihop.experiments.emulated.programs import START, goodput, length
 from multihop.experiments.emulated.world import LATE_LIMIT, LOST_LIMIT, TRIES, is_late
 from multihop.experiments.study import Experiment, Study
 
@@ -32,6 +32,8 @@ def experiment(
         if more is not None:
             more(study)
         how(study)
+        if flows:
+            name_failures(study)
 
     return Experiment(
         id=f"emulated-{name}",
@@ -61,3 +63,22 @@ def how(study: Study) -> None:
         f"were less than {max(late, default=0.0):.1f} ms late, and {max(run['emulation']['lost_share'] for run in runs):.2%} of the time was lost. "
         "Goodput is that of virtual time."
     )
+
+
+def name_failures(study: Study) -> None:
+    """Say which flows count as zero."""
+    failed = [
+        f"{', '.join(map(str, cell))}, seed {run['seed']} ({said})"
+        for cell in study.accepted()
+        for run in (result.data for result in study.results(cell))
+        for said in failures(run)
+    ]
+    if failed:
+        study.text(f"Flows that count as zero, because their clients did not end in time or failed: {'; '.join(failed)}.")
+
+
+def failures(document: Document) -> list[str]:
+    """The last words of clients of which no goodput is known."""
+    clients = document["outputs"][1::2]
+    unknown = [said for number, said in enumerate(clients) if goodput(document, number) is None]
+    return [said["error"] if isinstance(said, Mapping) else (said.splitlines() or ["nothing"])[-1] for said in unknown]
