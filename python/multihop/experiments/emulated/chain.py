@@ -103,7 +103,10 @@ TCP_DIFFERS = (
     "of CUBIC by the growth of round trips (HyStart), as RFC 9438 recommends; the simulator's CUBIC has no such rule. The series of its window shows "
     "what follows over one and two hops: slow start goes far beyond the 50 places of the queue, seven tenths of that do not fit either, "
     "retransmissions are lost in their turn, and a timeout begins it all again. NewReno halves its window, which fits. With a largest window below "
-    "the queue's places (window_max = 44) nothing is lost, and both deliver the same."
+    "the queue's places (window_max = 44) nothing is lost, and both deliver the same. Reno over two hops: the kernel's slow start, with an ACK for "
+    "every segment, goes further beyond the queue than the simulator's and loses more segments, and while it repairs them, for seconds, each "
+    "segment has an ACK of its own, which takes a quarter of a segment's air (packets.txt of both). mesh takes what a busy machine adds to a "
+    "one-way delay for a queue."
 )
 
 
