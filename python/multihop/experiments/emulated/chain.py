@@ -40,7 +40,7 @@ HEAD_TO_HEAD = experiment(
     axes=[LENGTH, choice(TRANSPORTS)],
     metrics=(GOODPUT, AGAIN, LATE),
     spread="hops",
-    plots=(Plot("line", "goodput", x="hops", by="transport", caption="Goodput over chains, 95% intervals."),),
+    plots=(Plot("bar", "goodput", x="transport", panel="hops", apart=True, caption="Goodput over chains, 95% intervals."),),
 )
 
 # What the simulator runs for each program: the kernel's TCP has SACK, timestamps, delayed ACKs, buffers that grow, and
