@@ -135,7 +135,7 @@ impl From<Stats> for RawStats {
             rtt_us: stats.rtt.map_or(0, micros),
             rto_us: micros(stats.rto),
             mss: stats.mss,
-            cwnd: stats.cwnd.into(),
+            cwnd: stats.cwnd,
             phase: match stats.phase {
                 "congested" => 1,
                 "freeze" => 2,
