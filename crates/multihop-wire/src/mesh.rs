@@ -55,32 +55,68 @@ pub struct Ack {
     pub bitmap: Bitmap,
 }
 
-/// Which of the 256 segments after the first missing one have arrived.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Bitmap([u8; Self::BYTES]);
+/// Which of the segments after the first missing one have arrived.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Bitmap {
+    /// Of the next 256 segments.
+    near: [u8; Self::NEAR],
+    /// Of those behind them. Few windows are so large: the others need no allocation. The last byte is not zero.
+    far: Vec<u8>,
+}
 
 impl Bitmap {
-    const BYTES: usize = 32;
-    /// Segments that it covers.
-    pub const LEN: u64 = 256;
+    const NEAR: usize = 32;
+    /// Bytes that it has at most.
+    pub const BYTES: usize = 1024;
+    /// Segments that it covers at most.
+    pub const LEN: u64 = 8192;
 
     /// Marks the segment `offset` places behind the first missing one; those beyond [`LEN`](Self::LEN) are not
     /// covered.
     pub fn insert(&mut self, offset: u64) {
-        if let Some((byte, bit)) = place(offset) {
-            self.0[byte] |= bit;
+        let Some((byte, bit)) = place(offset) else { return };
+        match byte.checked_sub(Self::NEAR) {
+            None => self.near[byte] |= bit,
+            Some(byte) => {
+                self.far.resize(self.far.len().max(byte + 1), 0);
+                self.far[byte] |= bit;
+            }
         }
     }
 
     /// Whether that segment has arrived.
     pub fn contains(&self, offset: u64) -> bool {
-        place(offset).is_some_and(|(byte, bit)| self.0[byte] & bit != 0)
+        place(offset).is_some_and(|(byte, bit)| self.byte(byte) & bit != 0)
+    }
+
+    /// The largest offset that may be marked.
+    pub fn end(&self) -> u64 {
+        self.wire_len() as u64 * 8
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        let far = || self.far.get(at - Self::NEAR).copied().unwrap_or(0);
+        self.near.get(at).copied().unwrap_or_else(far)
     }
 
     /// The bytes up to the last one that is not zero.
-    fn used(&self) -> &[u8] {
-        let len = self.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-        &self.0[..len]
+    fn used(&self) -> [&[u8]; 2] {
+        let last = self.near.iter().rposition(|&byte| byte != 0);
+        let len = if self.far.is_empty() { last.map_or(0, |last| last + 1) } else { Self::NEAR };
+        [&self.near[..len], &self.far]
+    }
+
+    /// Bytes that it has on the wire.
+    fn wire_len(&self) -> usize {
+        self.used().map(<[u8]>::len).iter().sum()
+    }
+
+    /// The bitmap with these bytes.
+    fn of(bytes: &[u8]) -> Self {
+        let (near, far) = bytes.split_at(bytes.len().min(Self::NEAR));
+        let mut bitmap = Self { far: far.to_vec(), ..Self::default() };
+        bitmap.near[..near.len()].copy_from_slice(near);
+        bitmap
     }
 }
 
@@ -93,15 +129,17 @@ fn place(offset: u64) -> Option<(usize, u8)> {
 impl Segment {
     /// Bytes of the header of data.
     pub const DATA_HEADER: u16 = 16;
+    /// Bytes of an ACK without its bitmap.
+    pub const ACK_HEADER: u16 = 24;
 
     /// Reads a segment from all of `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::new(bytes);
-        match reader.u8()? {
-            kind @ (DATA | DATA_ASK) => {
+        match (reader.u8()?, reader.u8()?) {
+            (kind @ (DATA | DATA_ASK), every) => {
                 let data = Data {
                     ask: kind == DATA_ASK,
-                    every: reader.u8()?,
+                    every,
                     hold: reader.u16()?,
                     number: reader.u32()?,
                     transmission: reader.u32()?,
@@ -110,10 +148,11 @@ impl Segment {
                 };
                 Ok(Self::Data(Data { payload: reader.payload(), ..data }))
             }
-            ACK => parse_ack(reader).map(Self::Ack),
-            kind => {
-                Err(ParseError::Field { name: "kind", found: kind.into(), allowed: "0x10, 0x11 or 0x20" })
+            (kind, low) if kind & !LONG == ACK => {
+                let len = usize::from(u16::from_be_bytes([kind & LONG, low]));
+                parse_ack(len, reader).map(Self::Ack)
             }
+            (kind, _) => Err(refusal("kind", kind.into(), "0x10, 0x11, 0x20 to 0x27")),
         }
     }
 
@@ -131,7 +170,7 @@ impl Segment {
         if let Self::Ack(ack) = self {
             out.extend_from_slice(&ack.held.to_be_bytes());
             out.extend_from_slice(&ack.delay.to_be_bytes());
-            out.extend_from_slice(ack.bitmap.used());
+            ack.bitmap.used().into_iter().for_each(|bytes| out.extend_from_slice(bytes));
         }
     }
 
@@ -143,8 +182,9 @@ impl Segment {
                 ([kind, data.every], data.hold, [data.number, data.transmission, data.sent])
             }
             Self::Ack(ack) => {
-                let bitmap = u8::try_from(ack.bitmap.used().len()).expect("at most 32 bytes");
-                ([ACK, bitmap], ack.window, [ack.next, ack.newest, ack.echo])
+                let len = u16::try_from(ack.bitmap.wire_len()).expect("at most 1024 bytes");
+                let [long, low] = len.to_be_bytes();
+                ([ACK | long, low], ack.window, [ack.next, ack.newest, ack.echo])
             }
         };
         let mut start = [0; 16];
@@ -160,7 +200,7 @@ impl Segment {
     pub fn header_len(&self) -> usize {
         match self {
             Self::Data(_) => usize::from(Self::DATA_HEADER),
-            Self::Ack(ack) => ACK_HEADER + ack.bitmap.used().len(),
+            Self::Ack(ack) => usize::from(Self::ACK_HEADER) + ack.bitmap.wire_len(),
         }
     }
 
@@ -173,8 +213,8 @@ impl Segment {
     }
 }
 
-fn parse_ack(mut reader: Reader<'_>) -> Result<Ack, ParseError> {
-    let len = usize::from(reader.u8()?);
+/// An ACK, of which `len` bytes are the bitmap.
+fn parse_ack(len: usize, mut reader: Reader<'_>) -> Result<Ack, ParseError> {
     let ack = Ack {
         window: reader.u16()?,
         next: reader.u32()?,
@@ -184,11 +224,9 @@ fn parse_ack(mut reader: Reader<'_>) -> Result<Ack, ParseError> {
         delay: reader.u32()?,
         bitmap: Bitmap::default(),
     };
-    let mut bitmap = Bitmap::default();
     let bytes = reader.take(len)?;
-    let refusal = |name, found, allowed| ParseError::Field { name, found, allowed };
     if len > Bitmap::BYTES {
-        return Err(refusal("bitmap length", u32::try_from(len).unwrap_or(u32::MAX), "0 to 32"));
+        return Err(refusal("bitmap length", u32::try_from(len).unwrap_or(u32::MAX), "0 to 1024"));
     }
     if bytes.last() == Some(&0) {
         return Err(refusal("last byte of the bitmap", 0, "not zero"));
@@ -196,15 +234,18 @@ fn parse_ack(mut reader: Reader<'_>) -> Result<Ack, ParseError> {
     if !reader.is_empty() {
         return Err(refusal("bytes after the bitmap", 1, "none"));
     }
-    bitmap.0[..len].copy_from_slice(bytes);
-    Ok(Ack { bitmap, ..ack })
+    Ok(Ack { bitmap: Bitmap::of(bytes), ..ack })
+}
+
+fn refusal(name: &'static str, found: u32, allowed: &'static str) -> ParseError {
+    ParseError::Field { name, found, allowed }
 }
 
 const DATA: u8 = 0x10;
 const DATA_ASK: u8 = 0x11;
+/// The other bits of the first two bytes are the length of the bitmap.
 const ACK: u8 = 0x20;
-/// Bytes of an ACK without its bitmap.
-const ACK_HEADER: usize = 24;
+const LONG: u8 = 0x07;
 
 #[cfg(test)]
 mod tests {
@@ -229,10 +270,11 @@ mod tests {
     }
 
     fn ack() -> impl Strategy<Value = Segment> {
-        (any::<(u16, u32, u32)>(), any::<(u32, u32, u32)>(), vec(0_u64..300, 0..20)).prop_map(
-            |((window, next, newest), (echo, held, delay), arrived)| {
+        let arrived = (vec(0_u64..300, 0..20), vec(0_u64..9000, 0..4));
+        (any::<(u16, u32, u32)>(), any::<(u32, u32, u32)>(), arrived).prop_map(
+            |((window, next, newest), (echo, held, delay), (near, far))| {
                 let mut bitmap = Bitmap::default();
-                arrived.into_iter().for_each(|offset| bitmap.insert(offset));
+                near.into_iter().chain(far).for_each(|offset| bitmap.insert(offset));
                 Segment::Ack(Ack { window, next, newest, echo, held, delay, bitmap })
             },
         )
@@ -286,11 +328,19 @@ mod tests {
     }
 
     #[test]
-    fn a_bitmap_covers_256_segments() {
+    fn a_bitmap_covers_8192_segments() {
         let mut bitmap = Bitmap::default();
-        [0, 256, 257, u64::MAX].into_iter().for_each(|offset| bitmap.insert(offset));
-        let found: Vec<u64> = (0..300).filter(|&offset| bitmap.contains(offset)).collect();
-        assert_eq!(found, [256]);
+        assert_eq!(bitmap.end(), 0);
+        let mut all = |offsets: &[u64]| {
+            offsets.iter().for_each(|&offset| bitmap.insert(offset));
+            let found: Vec<u64> = (0..9000).filter(|&offset| bitmap.contains(offset)).collect();
+            (found, bitmap.end())
+        };
+        assert_eq!(all(&[0, 256]), (vec![256], 256));
+        assert_eq!(all(&[257, 300]), (vec![256, 257, 300], 304));
+        assert_eq!(all(&[8192, 8193, u64::MAX]), (vec![256, 257, 300, 8192], 8192));
+        let ack = Segment::Ack(Ack { bitmap, ..Ack::default() });
+        assert_eq!((ack.header_len(), &ack.start()[..2]), (24 + 1024, &[0x24, 0][..]));
     }
 
     #[test]
@@ -298,14 +348,14 @@ mod tests {
         let refused = |bytes: &[u8]| Segment::parse(bytes).unwrap_err().to_string();
         let mut ack = emitted(&Segment::Ack(Ack::default()));
         assert_eq!(refused(&[]), "0 bytes where at least 1 are needed");
-        assert_eq!(refused(&[0x30]), "kind is 48, allowed: 0x10, 0x11 or 0x20");
+        assert_eq!(refused(&[0x30, 0]), "kind is 48, allowed: 0x10, 0x11, 0x20 to 0x27");
         assert_eq!(refused(&[0x10; 15]), "15 bytes where at least 16 are needed");
         ack.push(1);
         assert_eq!(refused(&ack), "bytes after the bitmap is 1, allowed: none");
-        ack[1] = 33;
-        ack.resize(24 + 33, 1);
-        assert_eq!(refused(&ack), "bitmap length is 33, allowed: 0 to 32");
-        ack[1] = 2;
+        ack[..2].copy_from_slice(&[0x24, 1]);
+        ack.resize(24 + 1025, 1);
+        assert_eq!(refused(&ack), "bitmap length is 1025, allowed: 0 to 1024");
+        ack[..2].copy_from_slice(&[0x20, 2]);
         ack.truncate(24);
         ack.extend([1, 0]);
         assert_eq!(refused(&ack), "last byte of the bitmap is 0, allowed: not zero");

@@ -149,7 +149,7 @@ fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
 
 /// The transport `mesh` on a real network.
 const MESH: Extension =
-    Extension { name: "mesh", version: "1", help: "Paced by queueing delay, with few ACKs." };
+    Extension { name: "mesh", version: "2", help: "Paced by queueing delay, with few ACKs." };
 
 /// Reads the transport of a real network: changes the configuration of TPA, or makes another one.
 pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) -> Option<CustomTransport> {

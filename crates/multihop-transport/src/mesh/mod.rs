@@ -111,6 +111,7 @@ impl End {
     /// New segments have at most this payload.
     pub fn set_mss(&mut self, mss: u16) {
         self.mss = u32::from(mss.min(self.config.mss).max(1));
+        self.recv.set_mss(self.mss);
     }
 
     /// Takes a segment of the peer.

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, Payload};
-use multihop_wire::mesh::{Ack, Bitmap, Data};
+use multihop_wire::mesh::{Ack, Bitmap, Data, Segment};
 
 use super::config::Config;
 use super::lowest::Lowest;
@@ -14,6 +14,8 @@ use crate::bytes::ByteQueue;
 #[derive(Debug)]
 pub(super) struct Receiver {
     capacity: u64,
+    /// Segments of which an ACK can say whether they have arrived.
+    covered: u64,
     mss: u64,
     sink: bool,
     /// Number of the first segment that has not arrived.
@@ -54,6 +56,7 @@ impl Receiver {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             capacity: u64::from(config.recv_buffer),
+            covered: covered_by_acks(config.mss.into()),
             mss: u64::from(config.mss),
             sink: config.sink,
             next: 0,
@@ -65,6 +68,11 @@ impl Receiver {
             unacked: 0,
             offered: u64::from(config.recv_buffer),
         }
+    }
+
+    /// New segments have at most this payload, and ACKs must not be longer.
+    pub(super) fn set_mss(&mut self, mss: u32) {
+        self.covered = covered_by_acks(mss);
     }
 
     /// Takes a segment with data, or a probe.
@@ -130,9 +138,9 @@ impl Receiver {
         delivered
     }
 
-    /// Segments from `next` on for which there is room.
+    /// Segments from `next` on for which there is room, in the buffer and in an ACK.
     fn window(&self) -> u64 {
-        self.capacity.saturating_sub(self.unread.len().div_ceil(self.mss))
+        self.capacity.saturating_sub(self.unread.len().div_ceil(self.mss)).min(self.covered)
     }
 
     pub(super) fn unread(&self) -> u64 {
@@ -165,7 +173,7 @@ impl Receiver {
         self.offered = self.window();
         let newest = self.newest?;
         let mut bitmap = Bitmap::default();
-        for (offset, slot) in (0..Bitmap::LEN + 1).zip(&self.waiting) {
+        for (offset, slot) in (0..=Bitmap::LEN).zip(&self.waiting) {
             if slot.is_some() {
                 bitmap.insert(offset);
             }
@@ -180,6 +188,12 @@ impl Receiver {
             bitmap,
         })
     }
+}
+
+/// Segments from the first missing one on that an ACK covers if it is no longer than a segment with this payload.
+fn covered_by_acks(mss: u32) -> u64 {
+    let room = u64::from(mss + u32::from(Segment::DATA_HEADER)).saturating_sub(Segment::ACK_HEADER.into());
+    1 + (room * 8).clamp(LEAST_COVERED, Bitmap::LEN)
 }
 
 /// How long segments are under way, compared with the fastest. The clocks of the ends need not agree.
@@ -215,5 +229,7 @@ impl Delays {
     }
 }
 
+/// An ACK for fewer is shorter than any datagram may be.
+const LEAST_COVERED: u64 = 256;
 /// The fastest segment is remembered for one to two of these.
 const HALF_MEMORY: Duration = Duration::from_secs(5);

@@ -34,7 +34,9 @@ pub(super) struct Sender {
 struct Piece {
     position: u64,
     len: u32,
+    /// Number of its newest transmission.
     transmission: u64,
+    is_retransmitted: bool,
     sent: Instant,
     state: State,
 }
@@ -122,8 +124,9 @@ impl Sender {
             return None;
         }
         let len = u32::try_from(left).unwrap_or(u32::MAX).min(mss);
-        let state = State::InFlight;
-        self.pieces.push_back(Piece { position: self.position, len, transmission: 0, sent: now, state });
+        let (position, state) = (self.position, State::InFlight);
+        let piece = Piece { position, len, transmission: 0, is_retransmitted: false, sent: now, state };
+        self.pieces.push_back(piece);
         self.position += u64::from(len);
         self.in_flight += 1;
         let data = self.transmit(now, self.pieces.len() - 1);
@@ -137,7 +140,7 @@ impl Sender {
         self.pieces[index].state = State::InFlight;
         self.lost -= 1;
         self.in_flight += 1;
-        Some(self.transmit(now, index))
+        Some(self.repeat(now, index))
     }
 
     /// A probe: the oldest segment once more, or no data if there is none.
@@ -150,9 +153,14 @@ impl Sender {
                     self.lost -= 1;
                     self.in_flight += 1;
                 }
-                Data { ask: true, ..self.transmit(now, 0) }
+                Data { ask: true, ..self.repeat(now, 0) }
             }
         }
+    }
+
+    fn repeat(&mut self, now: Instant, index: usize) -> Data {
+        self.pieces[index].is_retransmitted = true;
+        self.transmit(now, index)
     }
 
     fn transmit(&mut self, now: Instant, index: usize) -> Data {
@@ -189,7 +197,7 @@ impl Sender {
     fn mark(&mut self, next: u64, bitmap: &Bitmap) -> u64 {
         let before = next - self.base;
         let mut arrived = 0;
-        for (offset, piece) in (0..=before + Bitmap::LEN).zip(&mut self.pieces) {
+        for (offset, piece) in (0..=before + bitmap.end()).zip(&mut self.pieces) {
             if offset >= before && !bitmap.contains(offset - before) {
                 continue;
             }
@@ -218,7 +226,11 @@ impl Sender {
     pub(super) fn find_losses(&mut self, now: Instant, patience: Duration) -> Option<Instant> {
         let newest = self.newest?;
         let mut again: Option<Instant> = None;
-        for (number, piece) in (self.base..).zip(&mut self.pieces).take(COVERED) {
+        for (number, piece) in (self.base..).zip(&mut self.pieces) {
+            // What follows left later still, or again.
+            if piece.transmission > newest && !piece.is_retransmitted {
+                break;
+            }
             if piece.state != State::InFlight || piece.transmission >= newest {
                 continue;
             }
@@ -256,5 +268,3 @@ impl Sender {
 
 /// Later transmissions that arrive before an earlier one counts as lost.
 const REORDERED: u64 = 3;
-/// Segments of which an ACK tells whether they have arrived.
-const COVERED: usize = 257;

@@ -74,17 +74,17 @@ fn perf_measures_mesh_if_both_ends_name_it() {
     assert_eq!(command, format!("multihop perf {to} --plain --transport mesh"));
     let args: Vec<_> = command.split(' ').skip(1).chain(["--bytes", "2M"]).collect();
     let lines = Running::new(&folder, &args).succeeds().stdout;
-    assert!(lines.contains("2000000 bytes in ") && lines.contains("\nprotocol: mesh/1"), "{lines}");
+    assert!(lines.contains("2000000 bytes in ") && lines.contains("\nprotocol: mesh/2"), "{lines}");
     let document = Running::new(&folder, &[&args[..], &["--json", "--bidir"]].concat()).succeeds().stdout;
     let document: Value = serde_json::from_str(&document).unwrap();
-    assert_eq!(document["protocol"], "mesh/1");
+    assert_eq!(document["protocol"], "mesh/2");
     for direction in ["forward", "reverse"] {
         let result = &document[direction];
         assert_eq!(result["receiver"]["bytes"], 2_000_000, "{document}");
         assert!(result["sender"]["data_sent"].as_u64().unwrap() > 2_000_000 / 1460, "{document}");
     }
     let refused = Running::new(&folder, &["perf", &to, "--plain"]).end(SOON);
-    let error = "connection refused: this end uses the transport tpa, the listener mesh/1";
+    let error = "connection refused: this end uses the transport tpa, the listener mesh/2";
     assert!(refused.code == Some(1) && refused.stderr.contains(error), "{refused:?}");
 }
 

@@ -104,3 +104,24 @@ fn nothing_beyond_the_receive_buffer_is_kept() {
     assert_eq!(end.read(150).len(), 150);
     assert_eq!(ack(&mut end, at(20)).map(|ack| ack.window), Some(1), "the window opens");
 }
+
+#[test]
+fn an_ack_covers_the_window_and_fits_the_path() {
+    for (mss, covered) in [(1400, 8193), (100, 8 * 92 + 1), (16, 257)] {
+        let mut end = End::new(Config { recv_buffer: 20_000, ..Config::default() }, PORT);
+        end.set_mss(mss);
+        let last = u32::try_from(covered).unwrap() - 1;
+        let mut longest = 0;
+        for number in [last, last + 1] {
+            let ack = give(&mut end, at(number.into()), segment(number, number, 0)).unwrap();
+            assert_eq!(
+                (ack.window, ack.bitmap.contains(covered - 1)),
+                (u16::try_from(covered).unwrap(), true)
+            );
+            assert!(!ack.bitmap.contains(covered), "outside the window");
+            longest = Segment::Ack(ack).header_len().max(longest);
+        }
+        assert_eq!(longest, 24 + usize::try_from(covered - 1).unwrap() / 8);
+        assert!(longest <= usize::from(mss) + 16 || mss == 16, "{longest}");
+    }
+}

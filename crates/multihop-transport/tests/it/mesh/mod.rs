@@ -6,3 +6,4 @@ mod pair;
 mod paths;
 mod properties;
 mod states;
+mod windows;

@@ -10,12 +10,14 @@ use multihop_wire::mesh::Segment;
 use super::pair::Watched;
 
 /// Flows over one queue with a constant rate; ACKs are only delayed.
-struct Bottleneck {
+pub(super) struct Bottleneck {
     flows: Vec<[Watched; 2]>,
     service: Duration,
     delay: Duration,
     /// Of every so many segments one is lost; 0 loses none.
     lost: u64,
+    /// Share of segments that are lost at random.
+    pub(super) loss: f64,
     /// Data waits at its receiver for a random time, below this in three of four cases, and below four times this
     /// otherwise; what follows it waits too.
     jitter: Duration,
@@ -32,7 +34,7 @@ struct Bottleneck {
 }
 
 impl Bottleneck {
-    fn new(flows: usize, config: &Config, service: Duration, delay: Duration) -> Self {
+    pub(super) fn new(flows: usize, config: &Config, service: Duration, delay: Duration) -> Self {
         let config = Config { sink: true, ..config.clone() };
         let flows: Vec<_> = (0..flows).map(|_| [Watched::new(&config), Watched::new(&config)]).collect();
         Self {
@@ -41,6 +43,7 @@ impl Bottleneck {
             service,
             delay,
             lost: 0,
+            loss: 0.0,
             jitter: Duration::ZERO,
             rng: Rng::stream(1, "test/jitter", 0),
             newest: Instant::ZERO,
@@ -53,7 +56,7 @@ impl Bottleneck {
         }
     }
 
-    fn start(&mut self, flow: usize) {
+    pub(super) fn start(&mut self, flow: usize) {
         self.flows[flow][0].end.send(Data::Endless).expect("the stream is open");
         self.drain(flow);
     }
@@ -77,6 +80,9 @@ impl Bottleneck {
             if self.lost > 0 && self.carried.is_multiple_of(self.lost) {
                 return;
             }
+            if self.rng.chance(self.loss) {
+                return;
+            }
             self.longest_queue = self.longest_queue.max(self.free.saturating_since(self.now));
             self.free = self.free.max(self.now) + self.service;
             let most = self.jitter * if self.rng.below(4) == 0 { 4 } else { 1 };
@@ -87,7 +93,7 @@ impl Bottleneck {
         self.under_way.insert(place, (at, flow, to, segment));
     }
 
-    fn run_until(&mut self, until: Instant) {
+    pub(super) fn run_until(&mut self, until: Instant) {
         loop {
             let ends = self.flows.iter().flatten().filter_map(Watched::poll_timeout).min();
             let next = earliest(ends, self.under_way.front().map(|&(at, ..)| at));
@@ -108,7 +114,7 @@ impl Bottleneck {
     }
 
     /// Segments that each flow delivered in these seconds.
-    fn measure(&mut self, seconds: u64) -> Vec<u64> {
+    pub(super) fn measure(&mut self, seconds: u64) -> Vec<u64> {
         let before = self.delivered.clone();
         self.longest_queue = Duration::ZERO;
         self.run_until(self.now + Duration::from_secs(seconds));
@@ -116,7 +122,7 @@ impl Bottleneck {
     }
 }
 
-const MS: Duration = Duration::from_millis(1);
+pub(super) const MS: Duration = Duration::from_millis(1);
 
 #[test]
 fn one_flow_fills_a_path_and_keeps_the_queue_short() {
