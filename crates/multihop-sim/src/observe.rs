@@ -163,13 +163,16 @@ impl Observer {
     }
 
     /// The state of a sender may have changed.
-    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: impl FnOnce() -> Option<Progress>) {
-        if !self.view.is_on() && self.recorder.is_none() {
-            return;
+    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: impl Fn() -> Option<Progress>) {
+        #[cfg(feature = "view")]
+        if self.view.is_on()
+            && let Some(sender) = sender()
+        {
+            self.view.progress(now, flow, &sender);
         }
-        let Some(sender) = sender() else { return };
-        self.view.progress(now, flow, &sender);
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = &mut self.recorder
+            && let Some(sender) = sender()
+        {
             let written = recorder.progress(now, flow, &sender);
             self.check(written);
         }
@@ -190,10 +193,12 @@ impl Observer {
     }
 
     #[inline]
-    pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: impl FnOnce() -> usize) {
+    pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: impl Fn() -> usize) {
+        #[cfg(feature = "view")]
         if self.view.is_on() {
             self.view.queue(now, node, len());
-        } else if let Some(recorder) = &mut self.recorder {
+        }
+        if let Some(recorder) = &mut self.recorder {
             let written = recorder.queue(now, node, len());
             self.check(written);
         }

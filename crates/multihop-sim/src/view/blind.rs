@@ -3,7 +3,6 @@
 use multihop_core::{FlowId, Instant, NodeId};
 use multihop_radio::frame::Frame;
 use multihop_radio::mac::{Access, Transmission};
-use multihop_transport::connection::Progress;
 
 use crate::packet::{Packet, Pool};
 use crate::trace::Event;
@@ -32,14 +31,8 @@ impl View {
     pub(crate) fn access(&mut self, _: Instant, _: NodeId, _: impl FnOnce() -> Access) {}
 
     #[inline(always)]
-    pub(crate) fn progress(&mut self, _: Instant, _: FlowId, _: &Progress) {}
-
-    #[inline(always)]
     pub(crate) fn timeouts(&mut self, _: Instant, _: FlowId, _: impl FnOnce() -> u64) {}
 
     #[inline(always)]
     pub(crate) fn delivered(&mut self, _: Instant, _: FlowId, _: u64) {}
-
-    #[inline(always)]
-    pub(crate) fn queue(&mut self, _: Instant, _: NodeId, _: usize) {}
 }
