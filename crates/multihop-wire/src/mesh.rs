@@ -1,5 +1,6 @@
 //! Segments of the transport `mesh`.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use multihop_core::Payload;
@@ -56,12 +57,13 @@ pub struct Ack {
 }
 
 /// Which of the segments after the first missing one have arrived.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Bitmap {
     /// Of the next 256 segments.
     near: [u8; Self::NEAR],
-    /// Of those behind them. Few windows are so large: the others need no allocation. The last byte is not zero.
-    far: Vec<u8>,
+    /// Of those behind them: few windows are so large. The last byte is not zero. Clones share it, so that whoever
+    /// sends one ACK after another allocates nothing.
+    far: Option<Arc<Vec<u8>>>,
 }
 
 impl Bitmap {
@@ -78,9 +80,19 @@ impl Bitmap {
         match byte.checked_sub(Self::NEAR) {
             None => self.near[byte] |= bit,
             Some(byte) => {
-                self.far.resize(self.far.len().max(byte + 1), 0);
-                self.far[byte] |= bit;
+                let far = Arc::make_mut(self.far.get_or_insert_default());
+                far.resize(far.len().max(byte + 1), 0);
+                far[byte] |= bit;
             }
+        }
+    }
+
+    /// Forgets everything, but keeps the memory if no clone uses it.
+    pub fn clear(&mut self) {
+        self.near = [0; Self::NEAR];
+        match self.far.as_mut().and_then(Arc::get_mut) {
+            Some(far) => far.clear(),
+            None => self.far = None,
         }
     }
 
@@ -95,15 +107,19 @@ impl Bitmap {
     }
 
     fn byte(&self, at: usize) -> u8 {
-        let far = || self.far.get(at - Self::NEAR).copied().unwrap_or(0);
+        let far = || self.far().get(at - Self::NEAR).copied().unwrap_or(0);
         self.near.get(at).copied().unwrap_or_else(far)
     }
 
     /// The bytes up to the last one that is not zero.
     fn used(&self) -> [&[u8]; 2] {
         let last = self.near.iter().rposition(|&byte| byte != 0);
-        let len = if self.far.is_empty() { last.map_or(0, |last| last + 1) } else { Self::NEAR };
-        [&self.near[..len], &self.far]
+        let len = if self.far().is_empty() { last.map_or(0, |last| last + 1) } else { Self::NEAR };
+        [&self.near[..len], self.far()]
+    }
+
+    fn far(&self) -> &[u8] {
+        self.far.as_ref().map_or(&[], |far| far)
     }
 
     /// Bytes that it has on the wire.
@@ -114,11 +130,20 @@ impl Bitmap {
     /// The bitmap with these bytes.
     fn of(bytes: &[u8]) -> Self {
         let (near, far) = bytes.split_at(bytes.len().min(Self::NEAR));
-        let mut bitmap = Self { far: far.to_vec(), ..Self::default() };
+        let far = (!far.is_empty()).then(|| Arc::new(far.to_vec()));
+        let mut bitmap = Self { far, ..Self::default() };
         bitmap.near[..near.len()].copy_from_slice(near);
         bitmap
     }
 }
+
+impl PartialEq for Bitmap {
+    fn eq(&self, other: &Self) -> bool {
+        self.used() == other.used()
+    }
+}
+
+impl Eq for Bitmap {}
 
 /// Byte and bit of an offset, which begins at 1.
 fn place(offset: u64) -> Option<(usize, u8)> {
@@ -341,6 +366,10 @@ mod tests {
         assert_eq!(all(&[8192, 8193, u64::MAX]), (vec![256, 257, 300, 8192], 8192));
         let ack = Segment::Ack(Ack { bitmap, ..Ack::default() });
         assert_eq!((ack.header_len(), &ack.start()[..2]), (24 + 1024, &[0x24, 0][..]));
+        let Segment::Ack(mut ack) = ack else { panic!("an ACK") };
+        let before = ack.clone();
+        ack.bitmap.clear();
+        assert_eq!((&ack.bitmap, before.bitmap.end()), (&Bitmap::default(), 8192));
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(super) struct Receiver {
     unread: ByteQueue,
     delays: Delays,
     newest: Option<Newest>,
+    /// Of the last ACK.
+    bitmap: Bitmap,
     /// When the ACK is due.
     due: Option<Instant>,
     /// Segments with data since the last ACK.
@@ -64,6 +66,7 @@ impl Receiver {
             unread: ByteQueue::default(),
             delays: Delays::new(),
             newest: None,
+            bitmap: Bitmap::default(),
             due: None,
             unacked: 0,
             offered: u64::from(config.recv_buffer),
@@ -172,10 +175,10 @@ impl Receiver {
         self.unacked = 0;
         self.offered = self.window();
         let newest = self.newest?;
-        let mut bitmap = Bitmap::default();
+        self.bitmap.clear();
         for (offset, slot) in (0..=Bitmap::LEN).zip(&self.waiting) {
             if slot.is_some() {
-                bitmap.insert(offset);
+                self.bitmap.insert(offset);
             }
         }
         Some(Ack {
@@ -185,7 +188,7 @@ impl Receiver {
             echo: newest.sent,
             held: u32::try_from(now.saturating_since(newest.arrived).as_micros()).unwrap_or(u32::MAX),
             delay: self.delays.take_mean(),
-            bitmap,
+            bitmap: self.bitmap.clone(),
         })
     }
 }
