@@ -162,14 +162,17 @@ pub(crate) struct PerfArgs {
 /// `multihop tunnel`.
 #[derive(Parser)]
 #[command(
-    group(ArgGroup::new("end").args(["gateway", "listen"]).required(true)),
+    group(ArgGroup::new("end").args(["gateways", "to_targets", "listen"]).required(true)),
     group(ArgGroup::new("entrances").multiple(true)),
     group(ArgGroup::new("permits").multiple(true))
 )]
 pub(crate) struct TunnelArgs {
-    /// Host of the gateway; its port is 7452 unless given.
+    /// Host of the gateway; its port is 7452 unless given. Of several, the first that answers is used.
     #[arg(value_name = "HOST[:PORT]", value_parser = tunnel_at, requires = "entrances")]
-    pub(crate) gateway: Option<Address>,
+    pub(crate) gateways: Vec<Address>,
+    /// Each target is its own gateway: its host runs multihop tunnel --listen at port 7452.
+    #[arg(long, requires = "entrances", conflicts_with = "tun")]
+    pub(crate) to_targets: bool,
     /// Be the gateway and listen on this address; the port is 7452 unless given.
     #[arg(
         long,
@@ -178,12 +181,12 @@ pub(crate) struct TunnelArgs {
         default_missing_value = "0.0.0.0",
         value_parser = tunnel_at,
         requires = "permits",
-        conflicts_with_all = ["forward", "socks", "fallback_tcp"]
+        conflicts_with_all = ["forward", "socks", "transparent", "fallback_tcp"]
     )]
     pub(crate) listen: Option<Address>,
     /// Targets that the gateway may connect to: web.example:80, 10.0.0.0/8:1-1023, localhost:22, *:*. All others
     /// are refused.
-    #[arg(long, value_name = "HOST:PORT", conflicts_with = "gateway", group = "permits")]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["gateways", "to_targets"], group = "permits")]
     pub(crate) allow: Vec<Rule>,
     /// Listen on a local port and carry its connections to one target.
     #[arg(long, value_name = "[ADDRESS:]PORT:HOST:PORT", group = "entrances")]
@@ -191,11 +194,15 @@ pub(crate) struct TunnelArgs {
     /// Serve SOCKS5 on a local port: TCP, and UDP by UDP ASSOCIATE.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = tunnel::local, group = "entrances")]
     pub(crate) socks: Vec<SocketAddr>,
+    /// Accept TCP connections that the firewall redirects to a local port, and carry each to where it was going. Linux,
+    /// with rules of nftables or iptables.
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = tunnel::local, group = "entrances")]
+    pub(crate) transparent: Vec<SocketAddr>,
     /// Carry all IP packets between the two hosts: create a TUN interface with this address. Both ends need this
     /// option, with addresses of one network. Linux, as root.
     #[arg(long, value_name = "ADDRESS/BITS", groups = ["entrances", "permits"])]
     pub(crate) tun: Option<Net>,
-    /// Connect to targets by TCP, unprotected, if the gateway does not answer.
+    /// Connect to targets by TCP, unprotected, if no gateway answers.
     #[arg(long)]
     pub(crate) fallback_tcp: bool,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context;
-use multihop_net::tunnel::{self, Dialer, Interface};
+use multihop_net::tunnel::{self, Dialer, Gateway, Gateways, Interface};
 use multihop_scenario::Extensions;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -22,34 +22,47 @@ pub(crate) fn tunnel(
     verbosity: Verbosity,
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
-    match (&args.listen, &args.gateway) {
-        (Some(address), _) => run(verbosity, async {
-            let (listener, token) = listen(address, &args.net, &usual(), extensions).await?;
-            let at = (listener.local_addr(), TUNNEL);
-            let near = |host: &str, secret: &str| near_end(args, host, secret);
-            // Before there is an interface, whose address cannot be the gateway's.
-            let commands = commands(at, &args.net, token.as_ref(), near);
-            let interface = interface(args, verbosity, "this gateway")?;
-            if !verbosity.quiet {
-                advise(commands, print)?;
-            }
-            let served = tunnel::gateway(&listener, args.allow.clone(), interface).await;
-            Ok(served.context("cannot accept connections any more")?)
-        }),
-        (None, Some(gateway)) => {
-            let config = settings::connecting(&args.net, &usual(), extensions)?;
-            run(verbosity, async {
-                let at = first(gateway).await.with_context(|| format!("cannot resolve {gateway}"))?;
-                if args.fallback_tcp {
-                    note(format_args!("--fallback-tcp: connections are unprotected if {at} does not answer"));
-                }
-                tunnel::raise_limit_of_descriptors();
-                let dialer = Dialer::new(gateway, at, config, args.fallback_tcp);
-                Ok(enter(args, verbosity, dialer, at).await?)
-            })
+    let Some(address) = &args.listen else { return near(args, verbosity, extensions) };
+    run(verbosity, async {
+        let (listener, token) = listen(address, &args.net, &usual(), extensions).await?;
+        let at = (listener.local_addr(), TUNNEL);
+        let near = |host: &str, secret: &str| near_end(args, host, secret);
+        // Before there is an interface, whose address cannot be the gateway's.
+        let commands = commands(at, &args.net, token.as_ref(), near);
+        let interface = interface(args, verbosity, "this gateway")?;
+        if !verbosity.quiet {
+            advise(commands, print)?;
         }
-        (None, None) => unreachable!("clap requires one of them"),
+        let served = tunnel::gateway(&listener, args.allow.clone(), interface).await;
+        Ok(served.context("cannot accept connections any more")?)
+    })
+}
+
+fn near(args: &TunnelArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
+    let config = settings::connecting(&args.net, &usual(), extensions)?;
+    run(verbosity, async {
+        let (gateways, via) = far_ends(args).await?;
+        if args.fallback_tcp {
+            note(format_args!("--fallback-tcp: connections are unprotected if {via} does not answer"));
+        }
+        tunnel::raise_limit_of_descriptors();
+        let dialer = Dialer::new(gateways, config, args.fallback_tcp);
+        Ok(enter(args, verbosity, dialer, &via).await?)
+    })
+}
+
+/// The gateways, and how they are called in messages.
+async fn far_ends(args: &TunnelArgs) -> anyhow::Result<(Gateways, String)> {
+    if args.to_targets {
+        return Ok((Gateways::OfTargets(TUNNEL), "each target".to_owned()));
     }
+    let (mut gateways, mut names) = (Vec::new(), Vec::new());
+    for gateway in &args.gateways {
+        let at = first(gateway).await.with_context(|| format!("cannot resolve {gateway}"))?;
+        gateways.push(Gateway::new(gateway, at));
+        names.push(at.to_string());
+    }
+    Ok((Gateways::Listed(gateways), names.join(" or ")))
 }
 
 /// The command of the near end for what this gateway permits.
@@ -78,18 +91,26 @@ async fn enter(
     args: &TunnelArgs,
     verbosity: Verbosity,
     dialer: Arc<Dialer>,
-    gateway: SocketAddr,
+    via: &str,
 ) -> anyhow::Result<()> {
     let mut entrances: JoinSet<io::Result<()>> = JoinSet::new();
     for entrance in &args.forward {
-        let listener = open(entrance.local, verbosity, &format!("{} via {gateway}", entrance.target)).await?;
+        let listener = TcpListener::bind(entrance.local).await;
+        let listener =
+            opened(listener, entrance.local, verbosity, &format!("{} via {via}", entrance.target))?;
         entrances.spawn(tunnel::forward(listener, entrance.target.clone(), dialer.clone()));
     }
     for local in &args.socks {
-        let listener = open(*local, verbosity, &format!("SOCKS5 via {gateway}")).await?;
+        let listener = TcpListener::bind(local).await;
+        let listener = opened(listener, *local, verbosity, &format!("SOCKS5 via {via}"))?;
         entrances.spawn(tunnel::socks(listener, dialer.clone()));
     }
-    if let Some(interface) = interface(args, verbosity, &gateway.to_string())? {
+    for local in &args.transparent {
+        let listener = tunnel::listen_for_redirected(*local).await;
+        let listener = opened(listener, *local, verbosity, &format!("redirected connections via {via}"))?;
+        entrances.spawn(tunnel::transparent(listener, dialer.clone()));
+    }
+    if let Some(interface) = interface(args, verbosity, via)? {
         entrances.spawn(tunnel::packets(interface, dialer));
     }
     while let Some(ended) = entrances.join_next().await {
@@ -105,8 +126,14 @@ fn usual() -> [(&'static str, String); 3] {
         .map(|(key, value)| (key, value.to_owned()))
 }
 
-async fn open(local: SocketAddr, verbosity: Verbosity, what: &str) -> anyhow::Result<TcpListener> {
-    let listener = TcpListener::bind(local).await.with_context(|| format!("cannot listen on {local}"))?;
+/// Says where a local port leads, and who can use it.
+fn opened(
+    listener: io::Result<TcpListener>,
+    local: SocketAddr,
+    verbosity: Verbosity,
+    what: &str,
+) -> anyhow::Result<TcpListener> {
+    let listener = listener.with_context(|| format!("cannot listen on {local}"))?;
     let local = listener.local_addr().unwrap_or(local);
     if !local.ip().is_loopback() {
         note(format_args!(

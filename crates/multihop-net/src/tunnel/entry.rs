@@ -17,7 +17,7 @@ use super::gateway::{connect_any, ready};
 use super::request::Request;
 use super::socks::Wanted;
 use super::splice::{Reset, splice};
-use super::{CONNECT, REQUEST, Refusal, socks as words, within};
+use super::{CONNECT, REQUEST, Refusal, redirected, socks as words, within};
 use crate::config::Config;
 use crate::error::Error;
 use crate::stream::TpaStream;
@@ -25,31 +25,90 @@ use crate::stream::TpaStream;
 /// How the near end reaches targets.
 #[derive(Debug)]
 pub struct Dialer {
-    /// The name by which the gateway is known.
-    name: String,
-    gateway: SocketAddr,
+    gateways: Gateways,
     config: Config,
-    /// Whether targets may be reached by TCP from here if the gateway does not answer.
+    /// Whether targets may be reached by TCP from here if no gateway answers.
     falls_back: bool,
-    /// The time until which the gateway is not tried again.
+}
+
+/// The far ends of a near end.
+#[derive(Debug)]
+pub enum Gateways {
+    /// The first of these that answers.
+    Listed(Vec<Gateway>),
+    /// The host of each target, at this port.
+    OfTargets(u16),
+}
+
+/// A far end.
+#[derive(Debug)]
+pub struct Gateway {
+    /// The name by which it is known.
+    name: String,
+    at: SocketAddr,
+    /// The time until which others are tried first.
     silent: Mutex<Option<Instant>>,
 }
 
+/// Why no gateway was reached.
+enum Unreached {
+    /// None answers.
+    Absent,
+    /// One answers, and refuses: no reason to give up protection.
+    Declined,
+}
+
+impl Gateway {
+    /// A gateway with this name at this address.
+    pub fn new(name: &Address, at: SocketAddr) -> Self {
+        Self { name: name.to_string(), at, silent: Mutex::new(None) }
+    }
+
+    fn is_silent(&self) -> bool {
+        let silent = *self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        silent.is_some_and(|until| Instant::now() < until)
+    }
+
+    async fn reach(&self, config: &Config, limit: Duration) -> Result<TpaStream, Unreached> {
+        let error = match within(limit, TpaStream::connect_as(&self.name, self.at, config)).await {
+            Ok(stream) => {
+                self.be_silent_until(None);
+                return Ok(stream);
+            }
+            Err(error) => error,
+        };
+        tracing::warn!(gateway = %self.at, "{error}");
+        let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+        let is_absent = error.kind() == io::ErrorKind::TimedOut
+            || matches!(ours, Some(Error::Refused | Error::TimedOut | Error::Unreachable));
+        if !is_absent {
+            return Err(Unreached::Declined);
+        }
+        self.be_silent_until(Some(Instant::now() + SILENCE));
+        Err(Unreached::Absent)
+    }
+
+    fn be_silent_until(&self, until: Option<Instant>) {
+        *self.silent.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+}
+
 impl Dialer {
-    /// By TPA to a gateway; with `falls_back`, by unprotected TCP if the gateway does not answer.
-    pub fn new(name: &Address, gateway: SocketAddr, config: Config, falls_back: bool) -> Arc<Self> {
-        Arc::new(Self { name: name.to_string(), gateway, config, falls_back, silent: Mutex::new(None) })
+    /// By TPA to a gateway; with `falls_back`, by unprotected TCP if no gateway answers.
+    pub fn new(gateways: Gateways, config: Config, falls_back: bool) -> Arc<Self> {
+        Arc::new(Self { gateways, config, falls_back })
     }
 
     /// A connection to a target, or why there is none.
     async fn open(&self, wanted: &Address) -> Result<Far, Refusal> {
-        if !self.is_silent() {
-            match self.reach().await {
-                Ok(stream) => {
-                    return self.ask(stream, &Request::Tcp(wanted.clone())).await.map(Far::Tpa);
-                }
-                Err(error) => self.on_failure(&error)?,
-            }
+        let reached = match &self.gateways {
+            Gateways::Listed(gateways) => self.reach(gateways).await,
+            Gateways::OfTargets(port) => self.reach(&at_target(wanted, *port).await?).await,
+        };
+        match reached {
+            Ok(stream) => return self.ask(stream, &Request::Tcp(wanted.clone())).await.map(Far::Tpa),
+            Err(Unreached::Absent) if self.falls_back => {}
+            Err(_) => return Err(Refusal::Network),
         }
         let mut found = within(REQUEST, wanted.look_up()).await.map_err(|_| Refusal::Host)?;
         // A loopback target means the gateway's loopback.
@@ -64,17 +123,28 @@ impl Dialer {
 
     /// A connection to the gateway, which has granted this request. There is no fallback.
     pub(super) async fn request(&self, request: &Request) -> Result<TpaStream, Refusal> {
-        match self.reach().await {
+        // Only TCP has a target to which it could go.
+        let Gateways::Listed(gateways) = &self.gateways else { return Err(Refusal::Command) };
+        match self.reach(gateways).await {
             Ok(stream) => self.ask(stream, request).await,
-            Err(error) => {
-                tracing::warn!(gateway = %self.gateway, "{error}");
-                Err(Refusal::Network)
-            }
+            Err(_) => Err(Refusal::Network),
         }
     }
 
-    async fn reach(&self) -> io::Result<TpaStream> {
-        within(self.limit(), TpaStream::connect_as(&self.name, self.gateway, &self.config)).await
+    /// A connection to the first gateway that answers. Those that have not answered lately are tried last, and not at
+    /// all if targets can be reached without them.
+    async fn reach(&self, gateways: &[Gateway]) -> Result<TpaStream, Unreached> {
+        let (silent, awake): (Vec<_>, Vec<_>) = gateways.iter().partition(|gateway| gateway.is_silent());
+        let last = if self.falls_back { Vec::new() } else { silent };
+        let mut unreached = Unreached::Absent;
+        for gateway in awake.into_iter().chain(last) {
+            match gateway.reach(&self.config, self.limit(gateways.len())).await {
+                Ok(stream) => return Ok(stream),
+                Err(Unreached::Absent) => {}
+                Err(Unreached::Declined) => unreached = Unreached::Declined,
+            }
+        }
+        Err(unreached)
     }
 
     /// Requests something of the gateway.
@@ -87,35 +157,23 @@ impl Dialer {
         match answer.await {
             Ok(number) => Refusal::parse(number).map(|()| stream),
             Err(error) => {
-                tracing::warn!(gateway = %self.gateway, "{error}");
+                tracing::warn!(gateway = %stream.peer_addr(), "{error}");
                 Err(Refusal::Network)
             }
         }
     }
 
-    /// The gateway was not reached: `Ok` if TCP may be used instead.
-    fn on_failure(&self, error: &io::Error) -> Result<(), Refusal> {
-        tracing::warn!(gateway = %self.gateway, "{error}");
-        // A refusal by the gateway is no reason to give up protection.
-        let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
-        let is_absent = error.kind() == io::ErrorKind::TimedOut
-            || matches!(ours, Some(Error::Refused | Error::TimedOut | Error::Unreachable));
-        if !self.falls_back || !is_absent {
-            return Err(Refusal::Network);
-        }
-        *self.silent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + SILENCE);
-        Ok(())
+    /// The time for one of so many gateways to answer: shorter where there is another way.
+    fn limit(&self, gateways: usize) -> Duration {
+        if self.falls_back || gateways > 1 { OTHER_WAY } else { 3 * CONNECT }
     }
+}
 
-    fn is_silent(&self) -> bool {
-        let silent = *self.silent.lock().unwrap_or_else(PoisonError::into_inner);
-        silent.is_some_and(|until| Instant::now() < until)
-    }
-
-    /// The time for the gateway to answer: shorter with a fallback.
-    fn limit(&self) -> Duration {
-        if self.falls_back { FALL_BACK } else { 3 * CONNECT }
-    }
+/// The gateways that are hosts of the target themselves.
+async fn at_target(wanted: &Address, port: u16) -> Result<Vec<Gateway>, Refusal> {
+    let found = within(REQUEST, wanted.look_up()).await.map_err(|_| Refusal::Host)?;
+    let name = Address { host: wanted.host.clone(), port };
+    Ok(found.iter().map(|address| Gateway::new(&name, SocketAddr::new(address.ip(), port))).collect())
 }
 
 fn is_loopback(ip: IpAddr) -> bool {
@@ -133,17 +191,37 @@ enum Far {
 pub async fn forward(listener: TcpListener, target: Address, dialer: Arc<Dialer>) -> io::Result<()> {
     accept(listener, move |near| {
         let (target, dialer) = (target.clone(), dialer.clone());
+        async move { carry(near, &target, &dialer).await }
+    })
+    .await
+}
+
+/// Carries every connection that the firewall has redirected to a listener to where it was going.
+pub async fn transparent(listener: TcpListener, dialer: Arc<Dialer>) -> io::Result<()> {
+    let own = listener.local_addr()?;
+    accept(listener, move |near| {
+        let dialer = dialer.clone();
         async move {
-            match dialer.open(&target).await {
-                Ok(far) => join(near, far).await,
-                Err(refusal) => {
+            match redirected::target(&near, own) {
+                Ok(target) => carry(near, &Address::from_addr(target), &dialer).await,
+                Err(error) => {
                     near.reset();
-                    Err(io::Error::other(format!("no connection to {target}: {refusal}")))
+                    Err(error)
                 }
             }
         }
     })
     .await
+}
+
+async fn carry(near: TcpStream, target: &Address, dialer: &Dialer) -> io::Result<(u64, u64)> {
+    match dialer.open(target).await {
+        Ok(far) => join(near, far).await,
+        Err(refusal) => {
+            near.reset();
+            Err(io::Error::other(format!("no connection to {target}: {refusal}")))
+        }
+    }
 }
 
 /// Serves SOCKS5: carries every connection of a listener to the target that its client names, and datagrams.
@@ -225,7 +303,7 @@ where
 const CONNECTIONS: usize = 512;
 /// Pause after an error that is likely to persist for a moment.
 const BREATH: Duration = Duration::from_millis(100);
-/// Time for the gateway to answer if there is a fallback.
-const FALL_BACK: Duration = Duration::from_secs(5);
-/// How long a gateway that has not answered is not tried again.
+/// Time for a gateway to answer if there is another way.
+const OTHER_WAY: Duration = Duration::from_secs(5);
+/// How long others are tried before a gateway that has not answered.
 const SILENCE: Duration = Duration::from_secs(60);

@@ -12,6 +12,7 @@ use super::address::Address;
 use super::datagrams::relay;
 use super::interface::Interface;
 use super::packets::Exchange;
+use super::redirected::connect_marked;
 use super::request::Request;
 use super::rules::{Rule, allowed, may_allow};
 use super::splice::{Reset, splice};
@@ -98,7 +99,7 @@ pub(super) async fn resolve(wanted: &Address, rules: &[Rule]) -> Result<Vec<Sock
 pub(super) async fn connect_any(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::HostUnreachable, "the name resolves to no address");
     for address in addresses {
-        match within(CONNECT, TcpStream::connect(address)).await {
+        match within(CONNECT, connect_marked(*address)).await {
             Ok(stream) => {
                 ready(&stream);
                 return Ok(stream);

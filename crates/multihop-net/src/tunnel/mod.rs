@@ -1,9 +1,10 @@
 //! Carries TCP over TPA between two hosts, as Indirect-TCP does at a gateway (TPA paper, section 6).
 //!
-//! The near end accepts TCP connections, for one target each ([`forward`]) or for any ([`socks()`]); the far
-//! end, the [`gateway()`], connects to the targets. Each TCP connection has its own TPA connection, so there is
-//! no head-of-line blocking, and a close or reset affects no other connection. UDP datagrams of a SOCKS5 client, and
-//! the [`packets()`] of a TUN interface, share one TPA connection each.
+//! The near end accepts TCP connections, for one target each ([`forward`]), for any ([`socks()`]), or those that the
+//! firewall redirects to it ([`transparent()`]); the far end, the [`gateway()`], connects to the targets. Each TCP
+//! connection has its own TPA connection, so there is no head-of-line blocking, and a close or reset affects no other
+//! connection. UDP datagrams of a SOCKS5 client, and the [`packets()`] of a TUN interface, share one TPA connection
+//! each.
 
 use std::io;
 use std::time::Duration;
@@ -15,6 +16,7 @@ mod entry;
 mod gateway;
 mod interface;
 mod packets;
+mod redirected;
 mod request;
 mod rules;
 mod socks;
@@ -22,10 +24,11 @@ mod splice;
 
 pub use address::{Address, Host};
 pub use entrance::{Entrance, local};
-pub use entry::{Dialer, forward, socks};
+pub use entry::{Dialer, Gateway, Gateways, forward, socks, transparent};
 pub use gateway::gateway;
 pub use interface::{Interface, Net};
 pub use packets::packets;
+pub use redirected::listen_for_redirected;
 pub use rules::Rule;
 
 /// Why a connection was not made, with the numbers of SOCKS5 (RFC 1928, section 6).

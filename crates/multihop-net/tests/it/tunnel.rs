@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use multihop_net::tunnel::{Address, Dialer, forward, gateway, socks};
+use multihop_net::tunnel::{Address, Dialer, Gateway, Gateways, forward, gateway, socks, transparent};
 use multihop_net::{Config, Security, TpaListener, TpaStream};
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -21,8 +21,14 @@ async fn far_end(rules: &[&str]) -> SocketAddr {
     addr
 }
 
+/// These gateways, in this order.
+fn listed(gateways: &[SocketAddr]) -> Gateways {
+    let gateway = |at: &SocketAddr| Gateway::new(&Address::from_addr(*at), *at);
+    Gateways::Listed(gateways.iter().map(gateway).collect())
+}
+
 fn dialer(gateway: SocketAddr) -> std::sync::Arc<Dialer> {
-    Dialer::new(&Address::from_addr(gateway), gateway, Config::new(Security::Plain), false)
+    Dialer::new(listed(&[gateway]), Config::new(Security::Plain), false)
 }
 
 /// A connection through the tunnel, and its other end at the target.
@@ -317,7 +323,7 @@ fn tcp_fallback_needs_the_option_and_a_target_that_is_not_loopback() {
             tokio::spawn(forward(
                 near,
                 Address::from_addr(wanted),
-                Dialer::new(&Address::from_addr(gateway), gateway, config, falls_back),
+                Dialer::new(listed(&[gateway]), config, falls_back),
             ));
             let mut stream = TcpStream::connect(entry).await.unwrap();
             stream.write_all(b"x").await.unwrap();
@@ -335,6 +341,58 @@ fn tcp_fallback_needs_the_option_and_a_target_that_is_not_loopback() {
         let loopback = TcpListener::bind(LOCAL).await.unwrap();
         assert!(attempt(true, loopback.local_addr().unwrap()).await.is_err());
         answers.abort();
+    });
+}
+
+#[test]
+fn another_gateway_takes_over_from_one_that_does_not_answer() {
+    run(async {
+        let target = TcpListener::bind(LOCAL).await.unwrap();
+        // No answer comes: the socket is open, but no program reads from it.
+        let nobody = UdpSocket::bind(LOCAL).await.unwrap();
+        let gateways = [nobody.local_addr().unwrap(), far_end(&["localhost:*"]).await];
+        let mut config = Config::new(Security::Plain);
+        config.transport.syn_retries = Some(0);
+        let near = TcpListener::bind(LOCAL).await.unwrap();
+        let entry = near.local_addr().unwrap();
+        let wanted = Address::from_addr(target.local_addr().unwrap());
+        tokio::spawn(forward(near, wanted, Dialer::new(listed(&gateways), config, false)));
+        let mut stream = TcpStream::connect(entry).await.unwrap();
+        stream.write_all(b"x").await.unwrap();
+        assert_eq!(target.accept().await.unwrap().0.read_u8().await.unwrap(), b'x');
+    });
+}
+
+#[test]
+fn targets_can_be_their_own_gateways() {
+    run(async {
+        let target = TcpListener::bind(LOCAL).await.unwrap();
+        let gateways = Gateways::OfTargets(far_end(&["localhost:*"]).await.port());
+        let near = TcpListener::bind(LOCAL).await.unwrap();
+        let entry = near.local_addr().unwrap();
+        let wanted = Address::from_addr(target.local_addr().unwrap());
+        let dialer = Dialer::new(gateways, Config::new(Security::Plain), false);
+        tokio::spawn(forward(near, wanted, dialer));
+        let mut stream = TcpStream::connect(entry).await.unwrap();
+        stream.write_all(b"x").await.unwrap();
+        assert_eq!(target.accept().await.unwrap().0.read_u8().await.unwrap(), b'x');
+    });
+}
+
+#[test]
+fn a_connection_that_was_not_redirected_is_reset() {
+    run(async {
+        for any in [LOCAL, "0.0.0.0:0".parse().unwrap(), "[::1]:0".parse().unwrap()] {
+            let Ok(near) = TcpListener::bind(any).await else {
+                println!("skipped: this host has no address {any}");
+                continue;
+            };
+            let entry = near.local_addr().unwrap();
+            let ip = if any.ip().is_unspecified() { LOCAL.ip() } else { any.ip() };
+            tokio::spawn(transparent(near, dialer(far_end(&["*:*"]).await)));
+            let met = async { TcpStream::connect((ip, entry.port())).await?.read_u8().await };
+            assert_eq!(met.await.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset, "{any}");
+        }
     });
 }
 

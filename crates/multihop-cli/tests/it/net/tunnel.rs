@@ -260,10 +260,99 @@ fn all_ip_goes_through_a_tunnel_between_interfaces() {
     assert!(gone.is_err(), "the interface ends with the program");
 }
 
+/// A server on the wire, a gateway, and a station of the mesh; none of their programs knows of the tunnel.
+struct Edge {
+    chain: Chain,
+    folder: Folder,
+    curl: String,
+}
+
+const SERVER: usize = 0;
+const GATEWAY: usize = 1;
+const STATION: usize = 2;
+
+impl Edge {
+    fn start(&self, host: usize, arguments: &str) -> Running {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
+        let command = command.args(arguments.split(' '));
+        self.chain.hosts[host].run(|| Running::of(command, &self.folder)).unwrap()
+    }
+
+    /// The same, and the line that says where a local port leads.
+    fn start_near(&self, host: usize, arguments: &str) -> (Running, String) {
+        let mut near = self.start(host, arguments);
+        let line = near.line();
+        (near, line)
+    }
+
+    fn firewall(&self, host: usize, nft: &str, rules: &str) {
+        let mut command = Command::new(nft);
+        self.chain.hosts[host].run(|| Running::of(command.arg(rules), &self.folder)).unwrap().succeeds();
+    }
+
+    /// Fetches from a port of a host; the address from which the request came.
+    fn fetch(&self, from: usize, to: usize, port: u16) -> String {
+        let ip = ["10.0.0.1", "10.0.1.1", "10.0.1.2"][to];
+        let web = self.chain.hosts[to].run(|| TcpListener::bind((ip, port)).unwrap()).unwrap();
+        thread::spawn(move || {
+            let (mut stream, peer) = web.accept().unwrap();
+            let _ = stream.read(&mut [0; 1000]);
+            let body = peer.ip().to_string();
+            write!(stream, "HTTP/1.0 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        });
+        let mut curl = Command::new(&self.curl);
+        let curl = curl.args(["-s", "-S", "-m", "25", &format!("http://{ip}:{port}/")]);
+        self.chain.hosts[from].run(|| Running::of(curl, &self.folder)).unwrap().succeeds().stdout
+    }
+}
+
+#[test]
+fn redirected_connections_go_through_the_gateway_both_ways() {
+    let chain = match Chain::new(2) {
+        Ok(chain) => chain,
+        Err(error) => return println!("skipped: network namespaces need root and the command ip: {error}"),
+    };
+    let (Some(nft), Some(curl)) = (program("nft"), program("curl")) else {
+        return println!("skipped: nft or curl is not installed");
+    };
+    let edge = Edge { chain, folder: Folder::new("edge"), curl };
+    let out = "add table ip m; add chain ip m out { type nat hook output priority -100; }; \
+               add rule ip m out meta mark != 0x6d68 tcp dport 8000 redirect to :7455";
+    edge.firewall(STATION, &nft, out);
+    let into = "add table ip m; add chain ip m nat { type nat hook prerouting priority -100; }; \
+                add rule ip m nat tcp dport 8001 redirect to :7456; \
+                add chain ip m divert { type filter hook prerouting priority -150; }; \
+                add rule ip m divert iifname left tcp dport 8002 tproxy to :7456 meta mark set 1";
+    edge.firewall(GATEWAY, &nft, into);
+    for words in ["rule add fwmark 1 lookup 100", "route add local 0.0.0.0/0 dev lo table 100"] {
+        edge.chain.hosts[GATEWAY].ip(words).unwrap();
+    }
+    // What the kernel forwards has the address of the first host.
+    assert_eq!(edge.fetch(STATION, SERVER, 7999), "10.0.1.2");
+    let mut gateway = edge.start(GATEWAY, "tunnel --listen 10.0.1.1 --allow 10.0.0.0/24:*");
+    gateway.address();
+    let token = gateway.line().strip_prefix("token: ").unwrap().to_owned();
+    let near = format!("tunnel 10.0.1.1 --token {token} --transparent 7455 --fallback-tcp");
+    let (_near, line) = edge.start_near(STATION, &near);
+    assert_eq!(line, "127.0.0.1:7455 -> redirected connections via 10.0.1.1:7452");
+    assert_eq!(edge.fetch(STATION, SERVER, 8000), "10.0.0.2");
+    let mut station =
+        edge.start(STATION, &format!("tunnel --listen 10.0.1.2 --token {token} --allow 10.0.1.2:*"));
+    station.address();
+    let back = format!("tunnel --to-targets --token {token} --transparent 0.0.0.0:7456");
+    let _back = edge.start_near(GATEWAY, &back);
+    for port in [8001, 8002] {
+        assert_eq!(edge.fetch(SERVER, STATION, port), "10.0.1.2", "{port}");
+    }
+    // The gateway fails; its kernel still forwards.
+    gateway.kill();
+    assert_eq!(edge.fetch(STATION, SERVER, 8000), "10.0.1.2");
+}
+
 #[test]
 fn conflicting_arguments_are_rejected() {
     let folder = Folder::new("tunnel-arguments");
-    let attempts: [(&[&str], &str); 8] = [
+    let attempts: [(&[&str], &str); 10] = [
         (&["tunnel"], "required"),
         (&["tunnel", "--listen", "--plain"], "--allow"),
         (&["tunnel", "host", "--plain"], "--forward"),
@@ -271,6 +360,8 @@ fn conflicting_arguments_are_rejected() {
         (&["tunnel", "host", "--plain", "--socks", "1", "--allow", "*:*"], "cannot be used with"),
         (&["tunnel", "host", "--plain", "--tun", "10.9.0.1"], "allowed: ADDRESS/BITS, as in 10.9.0.1/24"),
         (&["tunnel", "--listen", "--allow", "a", "--plain"], "allowed: HOST:PORT, where either may be *"),
+        (&["tunnel", "host", "--to-targets", "--socks", "1", "--plain"], "cannot be used with"),
+        (&["tunnel", "--listen", "--transparent", "1", "--allow", "*:*", "--plain"], "cannot be used with"),
         (&["tunnel", "host", "--forward", "1:a", "--plain"], "allowed: [ADDRESS:]PORT:HOST:PORT"),
     ];
     for (args, expected) in attempts {
