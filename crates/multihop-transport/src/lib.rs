@@ -9,6 +9,7 @@ extern crate alloc;
 mod bytes;
 mod event;
 mod named;
+mod pool;
 mod sendq;
 mod settings;
 
@@ -21,4 +22,5 @@ pub mod tpa;
 
 pub use bytes::ByteQueue;
 pub use event::Output;
+pub use pool::Pool;
 pub use sendq::SendQueue;

@@ -22,6 +22,8 @@ pub enum Segment {
 pub struct Data {
     /// It is acknowledged at once.
     pub ask: bool,
+    /// The sender has more data, and the receiver no room for it.
+    pub more: bool,
     /// An ACK is due after this many segments; 0 means 1.
     pub every: u8,
     /// The longest time that its ACK may wait, in units of 100 us.
@@ -161,9 +163,10 @@ impl Segment {
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::new(bytes);
         match (reader.u8()?, reader.u8()?) {
-            (kind @ (DATA | DATA_ASK), every) => {
+            (kind, every) if kind & !(ASK | MORE) == DATA => {
                 let data = Data {
-                    ask: kind == DATA_ASK,
+                    ask: kind & ASK != 0,
+                    more: kind & MORE != 0,
                     every,
                     hold: reader.u16()?,
                     number: reader.u32()?,
@@ -177,7 +180,7 @@ impl Segment {
                 let len = usize::from(u16::from_be_bytes([kind & LONG, low]));
                 parse_ack(len, reader).map(Self::Ack)
             }
-            (kind, _) => Err(refusal("kind", kind.into(), "0x10, 0x11, 0x20 to 0x27")),
+            (kind, _) => Err(refusal("kind", kind.into(), "0x10 to 0x13, 0x20 to 0x27")),
         }
     }
 
@@ -203,8 +206,12 @@ impl Segment {
     pub fn start(&self) -> [u8; 16] {
         let (first, second, words) = match self {
             Self::Data(data) => {
-                let kind = if data.ask { DATA_ASK } else { DATA };
-                ([kind, data.every], data.hold, [data.number, data.transmission, data.sent])
+                let flags = [(data.ask, ASK), (data.more, MORE)].map(|(is_set, bit)| u8::from(is_set) * bit);
+                (
+                    [DATA | flags[0] | flags[1], data.every],
+                    data.hold,
+                    [data.number, data.transmission, data.sent],
+                )
             }
             Self::Ack(ack) => {
                 let len = u16::try_from(ack.bitmap.wire_len()).expect("at most 1024 bytes");
@@ -267,7 +274,8 @@ fn refusal(name: &'static str, found: u32, allowed: &'static str) -> ParseError 
 }
 
 const DATA: u8 = 0x10;
-const DATA_ASK: u8 = 0x11;
+const ASK: u8 = 0x01;
+const MORE: u8 = 0x02;
 /// The other bits of the first two bytes are the length of the bitmap.
 const ACK: u8 = 0x20;
 const LONG: u8 = 0x07;
@@ -287,9 +295,9 @@ mod tests {
     }
 
     fn data() -> impl Strategy<Value = Segment> {
-        (any::<(bool, u8, u16)>(), any::<(u32, u32, u32)>(), payload()).prop_map(
-            |((ask, every, hold), (number, transmission, sent), payload)| {
-                Segment::Data(Data { ask, every, hold, number, transmission, sent, payload })
+        (any::<(bool, bool, u8, u16)>(), any::<(u32, u32, u32)>(), payload()).prop_map(
+            |((ask, more, every, hold), (number, transmission, sent), payload)| {
+                Segment::Data(Data { ask, more, every, hold, number, transmission, sent, payload })
             },
         )
     }
@@ -309,6 +317,7 @@ mod tests {
     fn known_bytes() {
         let data = Data {
             ask: true,
+            more: false,
             every: 8,
             hold: 2500,
             number: 5,
@@ -317,7 +326,8 @@ mod tests {
             payload: b"ab".to_vec().into(),
         };
         let bytes = [0x11, 8, 0x09, 0xc4, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 7, b'a', b'b'];
-        assert_eq!(emitted(&Segment::Data(data)), bytes);
+        assert_eq!(emitted(&Segment::Data(data.clone())), bytes);
+        assert_eq!(emitted(&Segment::Data(Data { more: true, ..data }))[0], 0x13);
         let mut bitmap = Bitmap::default();
         [1, 3, 9].into_iter().for_each(|offset| bitmap.insert(offset));
         let ack = Ack { window: 64, next: 2, newest: 3, echo: 4, held: 5, delay: 6, bitmap };
@@ -377,7 +387,7 @@ mod tests {
         let refused = |bytes: &[u8]| Segment::parse(bytes).unwrap_err().to_string();
         let mut ack = emitted(&Segment::Ack(Ack::default()));
         assert_eq!(refused(&[]), "0 bytes where at least 1 are needed");
-        assert_eq!(refused(&[0x30, 0]), "kind is 48, allowed: 0x10, 0x11, 0x20 to 0x27");
+        assert_eq!(refused(&[0x30, 0]), "kind is 48, allowed: 0x10 to 0x13, 0x20 to 0x27");
         assert_eq!(refused(&[0x10; 15]), "15 bytes where at least 16 are needed");
         ack.push(1);
         assert_eq!(refused(&ack), "bytes after the bitmap is 1, allowed: none");

@@ -4,12 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use multihop_core::Instant;
 use multihop_transport::tpa;
-use multihop_wire::tpa::{MAX_BLOCK, Segment};
+use multihop_wire::tpa::Segment;
 
 use super::connection::{Connection, Holder};
 use super::limit::Limit;
 use super::paths::CHALLENGE_LEN;
-use super::{Hub, HubEvent, Id, Role, mss_of};
+use super::{Hub, HubEvent, Id, Role, buffers, mss_of};
 use crate::config::Limits;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
 use crate::protection::{Destination, FirstContact, Freshness, Path, Protection, Unprotected};
@@ -162,7 +162,7 @@ impl Hub {
         let live = self.connections.len() - self.lingering.len();
         let reached = if live >= connections {
             (Limit::Connections, connections)
-        } else if (live + 1).saturating_mul(self.buffers()) > memory {
+        } else if (live + 1).saturating_mul(buffers(&self.config, &self.limits)) > memory {
             (Limit::Memory, memory)
         } else if self.backlog.len() >= backlog {
             (Limit::Backlog, backlog)
@@ -184,15 +184,6 @@ impl Hub {
                 self.half_open.remove(number);
             }
         }
-    }
-
-    /// Bytes that the buffers of one connection hold at most: unsent data, unread data, and one block in
-    /// flight.
-    fn buffers(&self) -> usize {
-        let mss = u32::from(self.config.mss);
-        let waiting = self.config.recv_buffer.unwrap_or(tpa::Config::DEFAULT_BUFFER * mss);
-        let received = waiting.saturating_add(mss * u32::from(MAX_BLOCK));
-        self.limits.send_buffer.saturating_add(received as usize)
     }
 
     fn open_for(

@@ -9,9 +9,10 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use multihop_core::{BitRate, Instant, Rng, earliest};
+use multihop_transport::Pool;
 use multihop_transport::connection::{self as transport, Flow};
 use multihop_transport::tpa::{self, Ports, Refusals};
-use multihop_wire::tpa::BlockSeq;
+use multihop_wire::tpa::{BlockSeq, MAX_BLOCK};
 
 mod connection;
 mod crowd;
@@ -53,6 +54,8 @@ pub struct Hub {
     config: tpa::Config,
     custom: Option<CustomTransport>,
     limits: Limits,
+    /// What the buffers of all connections do not need at their usual size.
+    pool: Pool,
     /// The port of the socket.
     port: u16,
     /// Whether new peers may connect.
@@ -109,6 +112,7 @@ impl Hub {
         let mut transport = config.transport.clone();
         transport.mss = transport.mss.saturating_sub(acceptor.overhead());
         Ok(Self {
+            pool: pool(&transport, &config.limits),
             config: transport,
             custom: config.custom.clone(),
             limits: config.limits.clone(),
@@ -204,8 +208,9 @@ impl Hub {
 
     /// Queues as much of `data` as fits into the buffer; returns the number of bytes.
     pub fn write(&mut self, now: Instant, id: Id, data: &[u8]) -> Result<usize, Error> {
-        let room = self.limits.send_buffer;
         let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
+        let grown = usize::try_from(connection.endpoint.buffers().send).unwrap_or(usize::MAX);
+        let room = self.limits.send_buffer.max(grown);
         let taken = connection.write(now, data, room)?;
         if taken > 0 {
             self.wake(id);
@@ -325,6 +330,7 @@ impl Hub {
         let [initiator, listener] = custom.config.ends(&mut Flow {
             port: self.port,
             sink: false,
+            pool: Some(self.pool.clone()),
             bandwidth: BANDWIDTH,
             initial_ttl: self.config.initial_ttl,
             hops: &mut || None,
@@ -351,6 +357,20 @@ impl fmt::Debug for Hub {
             .field("connections", &self.len())
             .finish_non_exhaustive()
     }
+}
+
+/// Bytes that the buffers of one connection hold at their usual size: unsent data, unread data, and one block in flight.
+fn buffers(transport: &tpa::Config, limits: &Limits) -> usize {
+    let mss = u32::from(transport.mss);
+    let waiting = transport.recv_buffer.unwrap_or(tpa::Config::DEFAULT_BUFFER * mss);
+    let received = waiting.saturating_add(mss * u32::from(MAX_BLOCK));
+    limits.send_buffer.saturating_add(received as usize)
+}
+
+/// What is left of the memory if there are as many connections as possible.
+fn pool(transport: &tpa::Config, limits: &Limits) -> Pool {
+    let all = limits.connections.saturating_mul(buffers(transport, limits));
+    Pool::new(limits.memory.saturating_sub(all) as u64)
 }
 
 /// The longest payload of a segment in an IP packet of this length.

@@ -162,6 +162,7 @@ fn connections(
 ) -> [Box<dyn Connection>; 2] {
     let first = EndId::sender(id).0;
     flow.transport.protocol.connections().ends(&mut connection::Flow {
+        pool: None,
         port: port_of(id),
         sink: !scenario.is_relayed(id),
         bandwidth: scenario.radio.bit_rate(),

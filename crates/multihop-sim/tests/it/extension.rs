@@ -57,6 +57,7 @@ fn lossy(loss: f64) -> RunResult {
 fn a_sender_retransmits_until_it_gets_an_ack() {
     use multihop_core::Instant;
     let mut flow = Flow {
+        pool: None,
         port: 1,
         sink: true,
         bandwidth: multihop_core::BitRate(2_000_000),

@@ -7,6 +7,7 @@ use multihop_core::{BitRate, Rng};
 
 use super::Connection;
 use crate::event::Ports;
+use crate::pool::Pool;
 
 /// A transport with its parameters.
 pub trait ConnectionConfig: fmt::Debug + Send + Sync {
@@ -24,6 +25,8 @@ pub struct Flow<'a> {
     pub bandwidth: BitRate,
     /// The TTL with which packets leave.
     pub initial_ttl: u8,
+    /// From which buffers may grow; without it they do not.
+    pub pool: Option<Pool>,
     /// Length of the route, if it never changes.
     pub hops: &'a mut dyn FnMut() -> Option<u32>,
     /// The random stream of a purpose, at the sender (0) or the receiver (1).

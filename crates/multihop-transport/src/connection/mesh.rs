@@ -5,7 +5,8 @@ use multihop_core::{Instant, Notice, Payload};
 use multihop_wire::mesh;
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, Flow, Message, Output, Pace, Progress, RoundTrip, Segment,
+    Buffers, Connection, ConnectionConfig, Counters, Data, Flow, Message, Output, Pace, Progress, RoundTrip,
+    Segment,
 };
 use crate::event::SendError;
 use crate::mesh::{Config, End};
@@ -14,7 +15,10 @@ use crate::tcp::Trip;
 impl ConnectionConfig for Config {
     fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
         let config = Self { sink: flow.sink, ..self.clone() };
-        [0, 1].map(|_| Box::new(End::new(config.clone(), flow.port)) as Box<dyn Connection>)
+        [0, 1].map(|_| {
+            let end = End::with_pool(config.clone(), flow.port, flow.pool.clone());
+            Box::new(end) as Box<dyn Connection>
+        })
     }
 }
 
@@ -72,6 +76,10 @@ impl Connection for End {
 
     fn counters(&self) -> Counters {
         self.counters()
+    }
+
+    fn buffers(&self) -> Buffers {
+        self.buffers()
     }
 
     fn round_trip(&self) -> Option<RoundTrip> {

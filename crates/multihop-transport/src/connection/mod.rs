@@ -101,6 +101,11 @@ pub trait Connection: Send {
     /// The counters, including everything received so far.
     fn counters(&self) -> Counters;
 
+    /// What this end needs, if that is more than its driver allows each connection.
+    fn buffers(&self) -> Buffers {
+        Buffers::default()
+    }
+
     /// The newest round-trip time, if there is one.
     fn round_trip(&self) -> Option<RoundTrip> {
         None
@@ -164,6 +169,15 @@ pub enum Output {
     Segment(Segment),
     /// An event for the application.
     Event(Event),
+}
+
+/// Bytes that an end may keep.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Buffers {
+    /// Data that is unsent or unacknowledged.
+    pub send: u64,
+    /// Data that has arrived and was not read.
+    pub receive: u64,
 }
 
 /// The counters of one end. A sender counts the first three, a receiver the others.

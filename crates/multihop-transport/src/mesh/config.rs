@@ -25,7 +25,7 @@ pub struct Config {
     pub ack_hold: Duration,
     /// Largest window, in segments.
     pub window_max: u32,
-    /// Segments that a receiver keeps for the application.
+    /// Segments that a receiver keeps for the application; more if it has a pool.
     pub recv_buffer: u16,
     /// Timeout before the first sample.
     pub rto_initial: Duration,
@@ -58,9 +58,9 @@ impl Default for Config {
 }
 
 impl Config {
-    /// For real networks: a listener has many connections, and the sender's own buffer holds about 90 segments.
+    /// For real networks: a listener has many connections, so that buffers begin small. They grow where they must.
     pub fn net() -> Self {
-        Self { recv_buffer: 256, ..Self::default() }
+        Self { recv_buffer: 64, window_max: 8192, ..Self::default() }
     }
 
     /// The same with every number within the bounds of the protocol.

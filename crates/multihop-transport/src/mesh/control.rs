@@ -124,6 +124,11 @@ impl Control {
         Some(Duration::from_secs_f64(round / self.window()).min(LONGEST))
     }
 
+    /// Segments that arrive in the shortest round trip.
+    pub(super) fn carried(&self) -> Option<f64> {
+        Some(self.delivery.largest()? * self.base.get()?.as_secs_f64())
+    }
+
     /// A round trip as the queues are now.
     fn round(&self) -> Option<f64> {
         Some((self.base.get()? + self.queueing).as_secs_f64().max(SHORTEST))

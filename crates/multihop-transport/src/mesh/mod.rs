@@ -17,8 +17,9 @@ mod sender;
 
 pub use config::Config;
 
-use crate::connection::Counters;
+use crate::connection::{Buffers, Counters};
 use crate::event::{Data, Event, SendError};
+use crate::pool::{Pool, Share};
 use crate::rtt::RttEstimator;
 use control::{Control, Report};
 use receiver::Receiver;
@@ -37,6 +38,9 @@ pub struct End {
     /// Whether the application has closed our side.
     closing: bool,
     send: Sender,
+    /// Bytes that the application may queue, if that is more than others may.
+    send_buffer: u64,
+    share: Share,
     recv: Receiver,
     control: Control,
     rtt: RttEstimator,
@@ -67,13 +71,20 @@ enum Timer {
 impl End {
     /// One end of a flow with this number as both ports.
     pub fn new(config: Config, port: u16) -> Self {
+        Self::with_pool(config, port, None)
+    }
+
+    /// The same, with buffers that grow as long as there is something in this pool.
+    pub fn with_pool(config: Config, port: u16, pool: Option<Pool>) -> Self {
         let config = config.in_bounds();
         Self {
             port,
             mss: u32::from(config.mss),
             closing: false,
             send: Sender::new(),
-            recv: Receiver::new(&config),
+            send_buffer: 0,
+            share: Share::of(pool.clone()),
+            recv: Receiver::new(&config, Share::of(pool)),
             control: Control::new(&config),
             rtt: RttEstimator::new(config.rto()),
             pace: Instant::ZERO,
@@ -211,6 +222,11 @@ impl End {
         self.recv.unread()
     }
 
+    /// What this end may keep.
+    pub fn buffers(&self) -> Buffers {
+        Buffers { send: self.send_buffer, receive: self.recv.buffer() }
+    }
+
     /// Whether everything queued has been acknowledged.
     pub fn is_idle(&self) -> bool {
         self.send.is_empty() && !self.send.has_data()
@@ -240,7 +256,8 @@ impl End {
     }
 
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
-        let is_limited = self.send.has_data();
+        // What the peer has no room for says nothing about the path.
+        let is_limited = self.send.can_send();
         let Some(news) = self.send.on_ack(now, ack) else { return };
         if let Some(sample) = news.round_trip {
             self.rtt.sample(sample);
@@ -256,7 +273,24 @@ impl End {
             self.out.push_back(Event::Acked(news.freed));
         }
         self.timers.stop(Timer::Silence);
+        self.grow();
         self.find_losses(now);
+    }
+
+    /// Lets the application queue what the path carries in some round trips: one on the way, others for segments that
+    /// are lost more than once, and for a rate that still grows.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
+    fn grow(&mut self) {
+        let Some(carried) = self.control.carried() else { return };
+        let wanted = (QUEUED_ROUNDS * carried).min(f64::from(self.config.window_max) * 2.0) as u64;
+        let wanted = wanted * u64::from(self.mss);
+        if wanted > self.send_buffer {
+            // In steps, because the rate changes with every ACK.
+            let wanted = wanted.next_power_of_two();
+            if self.share.grow(wanted - self.send_buffer) {
+                self.send_buffer = wanted;
+            }
+        }
     }
 
     fn find_losses(&mut self, now: Instant) {
@@ -326,7 +360,7 @@ impl End {
         let hold = u16::try_from(self.hold.as_micros() / 100).unwrap_or(u16::MAX);
         // The last segment, or the last that the window allows: nothing follows that would cause an ACK.
         let ask = data.ask || !self.send.can_send() || self.send.in_flight() >= self.flight_limit();
-        Wire { ask, every, hold, ..data }
+        Wire { ask, more: self.send.is_held_back(), every, hold, ..data }
     }
 
     /// Segments for which one ACK is requested: a quarter of a round trip on fast paths.
@@ -382,6 +416,8 @@ impl End {
 const TOGETHER: Duration = Duration::from_micros(500);
 /// Segments of a batch, at least.
 const LEAST_TOGETHER: u64 = 4;
+/// Round trips whose data may be queued.
+const QUEUED_ROUNDS: f64 = 4.0;
 /// Time without a transmission that may be made up for.
 const BURST: Duration = Duration::from_millis(1);
 /// Segments in an ACK, at most.

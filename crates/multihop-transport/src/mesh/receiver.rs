@@ -9,11 +9,18 @@ use super::config::Config;
 use super::lowest::Lowest;
 use super::numbers::{low, micros, widen};
 use crate::bytes::ByteQueue;
+use crate::pool::Share;
 
 /// The receiving side of an end.
 #[derive(Debug)]
 pub(super) struct Receiver {
+    /// Segments that are kept, read or not.
     capacity: u64,
+    share: Share,
+    /// The sender had to stop at the end of the window.
+    is_small: bool,
+    /// Bytes read since the buffer grew.
+    read: u64,
     /// Segments of which an ACK can say whether they have arrived.
     covered: u64,
     mss: u64,
@@ -55,9 +62,12 @@ pub(super) struct Arrival {
 }
 
 impl Receiver {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config, share: Share) -> Self {
         Self {
             capacity: u64::from(config.recv_buffer),
+            share,
+            is_small: false,
+            read: 0,
             covered: covered_by_acks(config.mss.into()),
             mss: u64::from(config.mss),
             sink: config.sink,
@@ -80,6 +90,7 @@ impl Receiver {
 
     /// Takes a segment with data, or a probe.
     pub(super) fn take(&mut self, now: Instant, data: Data) -> Arrival {
+        self.is_small |= data.more;
         self.note_transmission(now, &data);
         self.delays.add(now, data.sent);
         if data.payload.is_empty() {
@@ -138,6 +149,9 @@ impl Receiver {
                 self.unread.push(payload);
             }
         }
+        if self.sink {
+            self.on_read(delivered);
+        }
         delivered
     }
 
@@ -152,11 +166,37 @@ impl Receiver {
 
     /// Takes bytes for the application; a window that was closed is announced when it opens.
     pub(super) fn read<R>(&mut self, take: impl FnOnce(&mut ByteQueue) -> R) -> R {
+        let before = self.unread.len();
         let taken = take(&mut self.unread);
-        if self.offered == 0 && self.window() > 0 {
+        self.on_read(before - self.unread.len());
+        taken
+    }
+
+    /// The application has taken this many bytes.
+    fn on_read(&mut self, bytes: u64) {
+        self.read = self.read.saturating_add(bytes);
+        self.grow();
+        let (offered, window) = (self.offered, self.window());
+        let has_opened = offered == 0 && window > 0;
+        if has_opened || (offered <= self.capacity / 4 && window > self.capacity / 2) {
             self.due = Some(Instant::ZERO);
         }
-        taken
+    }
+
+    /// Doubles the buffer if the sender had to stop although the application reads everything in time.
+    fn grow(&mut self) {
+        let further = self.capacity.min(self.covered.saturating_sub(self.capacity));
+        let size = self.buffer();
+        let keeps_up = self.read >= size && self.unread.len() <= size / 4;
+        if self.is_small && keeps_up && further > 0 && self.share.grow(further * self.mss) {
+            self.capacity += further;
+            (self.is_small, self.read) = (false, 0);
+        }
+    }
+
+    /// Bytes that it keeps at most.
+    pub(super) fn buffer(&self) -> u64 {
+        self.capacity * self.mss
     }
 
     /// The path has changed, and with it the delay of empty queues.

@@ -102,7 +102,12 @@ impl Sender {
 
     /// Whether there is something that the peer has room for.
     pub(super) fn can_send(&self) -> bool {
-        self.lost > 0 || (self.position < self.queue.end() && self.end() < self.limit)
+        self.has_data() && !(self.lost == 0 && self.is_held_back())
+    }
+
+    /// Whether there is new data, and the peer has no room for it.
+    pub(super) fn is_held_back(&self) -> bool {
+        self.position < self.queue.end() && self.end() >= self.limit
     }
 
     /// An endless source ends after what has been sent.
@@ -120,7 +125,7 @@ impl Sender {
             return Some((self.retransmit(now)?, true));
         }
         let left = self.queue.end() - self.position;
-        if left == 0 || self.end() >= self.limit {
+        if left == 0 || self.is_held_back() {
             return None;
         }
         let len = u32::try_from(left).unwrap_or(u32::MAX).min(mss);

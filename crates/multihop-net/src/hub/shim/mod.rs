@@ -9,7 +9,7 @@ use std::{fmt, mem};
 
 use multihop_core::{Instant, Notice, SegmentId, earliest};
 use multihop_transport::connection::{
-    Connection, Counters, Data, Event, Message, Output, Segment, SendError,
+    Buffers, Connection, Counters, Data, Event, Message, Output, Segment, SendError,
 };
 use multihop_transport::tcp::Trip;
 use multihop_transport::tpa::{self, State};
@@ -33,7 +33,7 @@ pub(super) struct Shim {
     unacked: u64,
     /// Bytes that have arrived and the application has not read.
     unread: u64,
-    /// Bytes that may wait to be read before further data is dropped.
+    /// Bytes that may wait to be read before further data is dropped, unless the inner transport needs more.
     capacity: u64,
     /// Whether the application has closed our side.
     closing: bool,
@@ -106,10 +106,14 @@ impl Shim {
         self.control.receive(now, Segment::Tpa(segment), None);
         self.update_stage();
         let Some(message) = envelope::take(payload) else { return };
-        let has_room = message.data.is_empty() || self.unread < self.capacity;
+        let has_room = message.data.is_empty() || self.unread < self.capacity();
         if self.stage == Stage::Open && has_room {
             self.inner.receive(now, Segment::Custom(message), None);
         }
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity.max(self.inner.buffers().receive)
     }
 
     /// Hands over the data, and closes once the peer has all of it.
@@ -259,6 +263,10 @@ impl Connection for Shim {
     fn poll_timeout(&self) -> Option<Instant> {
         let inner = self.inner.poll_timeout().filter(|_| self.stage == Stage::Open);
         earliest(Connection::poll_timeout(&self.control), inner)
+    }
+
+    fn buffers(&self) -> Buffers {
+        self.inner.buffers()
     }
 
     fn is_closed(&self) -> bool {

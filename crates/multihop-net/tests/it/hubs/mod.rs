@@ -18,6 +18,7 @@ mod moves;
 mod rekey;
 mod silence;
 mod transfers;
+mod windows;
 
 /// A datagram in flight.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -51,6 +52,9 @@ struct Net {
     broken: Option<(SocketAddr, FailureCause, Option<Instant>)>,
     /// The path MTU that the system reports.
     path_mtu: Arc<AtomicU16>,
+    /// The time that a byte needs in the queue of its sender's host, and when each queue is empty.
+    byte_time: Duration,
+    queues: BTreeMap<SocketAddr, Instant>,
 }
 
 /// A transfer through a connection.
@@ -84,6 +88,8 @@ impl Net {
             ttl,
             broken,
             path_mtu,
+            byte_time: Duration::ZERO,
+            queues: BTreeMap::new(),
         }
     }
 
@@ -202,7 +208,9 @@ impl Net {
                     continue;
                 }
                 if !(self.is_lost)(&packet) {
-                    self.link.handle(self.now, packet);
+                    let free = self.queues.entry(at).or_default();
+                    *free = (*free).max(self.now) + self.byte_time * packet.bytes.len() as u64;
+                    self.link.handle(*free, packet);
                 }
             }
             while hub.poll_event().is_some() {}

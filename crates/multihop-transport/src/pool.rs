@@ -1,0 +1,70 @@
+//! Memory that connections share.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that the connections of one socket share, for buffers beyond those that each of them has anyway.
+#[derive(Clone, Debug)]
+pub struct Pool(Arc<AtomicU64>);
+
+impl Pool {
+    /// A pool with this many bytes.
+    pub fn new(bytes: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(bytes)))
+    }
+
+    /// Bytes that nobody has taken.
+    pub fn left(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, bytes: u64) -> bool {
+        let rest = |left: u64| left.checked_sub(bytes);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest).is_ok()
+    }
+}
+
+/// What one buffer has taken; it returns to the pool with the buffer.
+#[derive(Debug)]
+pub(crate) struct Share {
+    pool: Option<Pool>,
+    taken: u64,
+}
+
+impl Share {
+    /// Nothing yet. Without a pool the buffer cannot grow.
+    pub(crate) const fn of(pool: Option<Pool>) -> Self {
+        Self { pool, taken: 0 }
+    }
+
+    /// Takes further bytes, if the pool has so many.
+    pub(crate) fn grow(&mut self, bytes: u64) -> bool {
+        let grows = self.pool.as_ref().is_some_and(|pool| pool.take(bytes));
+        self.taken += if grows { bytes } else { 0 };
+        grows
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if let Some(pool) = &self.pool {
+            pool.0.fetch_add(self.taken, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_takes_what_there_is_and_returns_it() {
+        let pool = Pool::new(100);
+        let (mut one, mut other) = (Share::of(Some(pool.clone())), Share::of(Some(pool.clone())));
+        assert!(one.grow(60) && !other.grow(41) && other.grow(40));
+        assert_eq!(pool.left(), 0);
+        drop(one);
+        assert_eq!(pool.left(), 60);
+        assert!(!Share::of(None).grow(1));
+    }
+}
