@@ -11,6 +11,7 @@ use multihop_core::Duration;
 use multihop_sim::journal::Shard;
 
 use crate::net::args::{KeygenArgs, KeysArgs, PerfArgs, RecvArgs, SendArgs, TunnelArgs};
+use crate::tcp::args::TcpArgs;
 use crate::terminal::Verbosity;
 use crate::values::{from_one, from_zero, key_value, positive_seconds};
 
@@ -92,6 +93,8 @@ pub(crate) enum Command {
     Perf(PerfArgs),
     /// Carry TCP, UDP or all IP over TPA to a gateway.
     Tunnel(TunnelArgs),
+    /// Use congestion controls for multi-hop networks in the kernel's TCP, by eBPF (Linux, as root).
+    Tcp(TcpArgs),
     /// Make a key pair: write the private key to a file, print the public key.
     Keygen(KeygenArgs),
     /// List, add and remove the keys of known listeners and of callers that may connect.

@@ -24,6 +24,7 @@ mod shell;
 mod start;
 mod sweep;
 mod table;
+mod tcp;
 mod terminal;
 mod values;
 mod view;
@@ -144,6 +145,7 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
         Command::Recv(args) => net::recv(&args, verbosity, extensions),
         Command::Perf(args) => net::perf(&args, verbosity, extensions),
         Command::Tunnel(args) => net::tunnel(&args, verbosity, extensions),
+        Command::Tcp(args) => tcp::tcp(&args),
         Command::Keygen(args) => net::keygen(&args),
         Command::Keys(args) => net::keys(&args),
         Command::Papers { .. } => Err(anyhow::anyhow!("papers {IN_PYTHON}").into()),

@@ -85,3 +85,19 @@ fn completions_and_manual_pages_know_every_command() {
     }
     assert_eq!(code(&multihop(&folder, &["completions", "cmd"])), 2);
 }
+
+#[cfg(not(feature = "tcp"))]
+#[test]
+fn a_build_without_the_controls_says_how_to_get_them() {
+    let folder = Folder::new("tcp");
+    let output = multihop(&folder, &["tcp", "run", "--", "true"]);
+    assert_eq!(code(&output), 1);
+    assert!(
+        stderr(&output).contains("--features tcp") || stderr(&output).contains("need Linux"),
+        "{}",
+        stderr(&output)
+    );
+    let wrong = multihop(&folder, &["tcp", "load", "--bit-rate", "0"]);
+    assert_eq!(code(&wrong), 2);
+    assert!(stderr(&wrong).contains("allowed: a number from 0.001 to 1000000"), "{}", stderr(&wrong));
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT
+ *
+ * What the programs and the loader (src/records.rs) share. Every member is where a packed structure would have it.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#include "cc_math.h"
+
+#define CONTROL_AP 0
+#define CONTROL_CLAMP 1
+
+#define SOL_TCP 6
+#define TCP_CONGESTION 13
+#define FAMILY_IPV4 2
+
+struct config {
+	/* Bit rate of the links, kb/s. */
+	__u32 kbps;
+	/* Whether every round trip is written into the ring buffer. */
+	__u32 is_traced;
+	/* The control that connections of a cgroup use. */
+	char chosen[16];
+};
+
+/* One connection; it lives as long as its socket. */
+struct flow {
+	struct pacer pacer;
+	__u32 control;
+	/* 0 before the first packet. */
+	__u32 hops;
+	__u32 rtt_us;
+	__u32 srtt_us;
+	__u32 cwnd;
+	__u32 mss;
+	__u32 ca_state;
+	__u32 pad;
+};
+
+/* One ACK. */
+struct sample {
+	__u64 time;
+	__u64 gap;
+	__u64 delay;
+	__u32 port;
+	__u32 hops;
+	__u32 rtt_us;
+	__u32 cov;
+	__u32 acked;
+	__u32 is_counted;
+	__u32 cwnd;
+	__u32 sent;
+};
+
+/* One connection, for those who look. Addresses in the order of the network, IPv4 in the first word. */
+struct record {
+	__u32 local[4];
+	__u32 remote[4];
+	__u64 gap;
+	__u32 family;
+	__u32 local_port;
+	__u32 remote_port;
+	__u32 namespace;
+	__u32 control;
+	__u32 hops;
+	__u32 rtt_us;
+	__u32 srtt_us;
+	__u32 cwnd;
+	__u32 mss;
+	__u32 cov;
+	__u32 pad;
+};

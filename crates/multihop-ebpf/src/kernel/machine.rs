@@ -1,0 +1,87 @@
+//! Controls for all programs of the machine, until they are removed.
+//!
+//! What keeps a control in the kernel is a link in a file system of the kernel's own (bpffs). It has a mount of its own
+//! here: removing the files and the mount removes everything, also after a loader that was killed half-way.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use libbpf_rs::Link;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+
+use super::cgroup::{self, Cgroup};
+use super::programs::{HOPS, Programs, attach, refused, register};
+use crate::{Control, Settings, TcpError};
+
+/// Makes the controls known to the kernel. The length of the paths is read for connections of one cgroup, or of all.
+pub fn load(settings: Settings, cgroup: Option<PathBuf>) -> Result<(), TcpError> {
+    let mut programs = Programs::open()?.only(&[HOPS], &Control::ALL)?;
+    if is_mounted() {
+        return Err(TcpError::Loaded);
+    }
+    let cgroup = cgroup.map_or_else(Cgroup::root, Cgroup::open)?;
+    programs.configure(settings, false, "");
+    let mut object = programs.load()?;
+    fs::create_dir_all(PLACE).map_err(|error| failed("cannot make", error))?;
+    mount(Some("multihop-tcp"), PLACE, Some("bpf"), MsFlags::empty(), None::<&str>)
+        .map_err(|error| failed("cannot mount", error.into()))?;
+    let done = keep(&mut object, &cgroup);
+    if done.is_err() {
+        let _ = remove();
+    }
+    done
+}
+
+/// Removes the controls. Connections that use one keep it until they end.
+pub fn unload() -> Result<(), TcpError> {
+    cgroup::sweep();
+    if !is_mounted() {
+        return Err(TcpError::NotLoaded);
+    }
+    remove()
+}
+
+/// Whether programs of this machine can choose the controls.
+pub fn is_loaded() -> bool {
+    Control::ALL.iter().all(|control| Path::new(PLACE).join(control.name()).exists())
+}
+
+fn keep(object: &mut libbpf_rs::Object, cgroup: &Cgroup) -> Result<(), TcpError> {
+    pin(attach(object, HOPS, cgroup.as_fd())?, HOPS)?;
+    for control in Control::ALL {
+        pin(register(object, control)?, control.name())?;
+    }
+    Ok(())
+}
+
+fn pin(mut link: Link, name: &str) -> Result<(), TcpError> {
+    link.pin(Path::new(PLACE).join(name)).map_err(|error| refused("cannot keep a control", &error))
+}
+
+fn remove() -> Result<(), TcpError> {
+    // Other mount namespaces may have copies of the mount: its files keep the links.
+    for name in Control::ALL.map(Control::name).into_iter().chain([HOPS]) {
+        match fs::remove_file(Path::new(PLACE).join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed("cannot empty", error));
+            }
+            _ => {}
+        }
+    }
+    umount2(PLACE, MntFlags::empty()).map_err(|error| failed("cannot unmount", error.into()))?;
+    fs::remove_dir(PLACE).map_err(|error| failed("cannot remove", error))
+}
+
+fn is_mounted() -> bool {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    mounts.lines().any(|line| line.split(' ').nth(1) == Some(PLACE))
+}
+
+fn failed(what: &str, error: io::Error) -> TcpError {
+    TcpError::File { what: format!("{what} {PLACE}"), error }
+}
+
+/// Where the links are.
+const PLACE: &str = "/run/multihop-tcp";

@@ -1,0 +1,73 @@
+//! What the kernel and the user must bring along.
+
+use std::fs;
+use std::path::Path;
+
+use libbpf_rs::btf::{Btf, types::Struct};
+
+use crate::TcpError;
+
+/// Finds out whether the programs can be loaded at all.
+pub(super) fn check() -> Result<(), TcpError> {
+    check_types(Path::new("/sys/kernel/btf/vmlinux"))?;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    check_capabilities(&status)?;
+    let types = Btf::from_vmlinux().map_err(|_| TcpError::NoStructOps)?;
+    match types.type_by_name::<Struct<'_>>(STRUCT_OPS) {
+        Some(_) => Ok(()),
+        None => Err(TcpError::NoStructOps),
+    }
+}
+
+fn check_types(file: &Path) -> Result<(), TcpError> {
+    if file.exists() { Ok(()) } else { Err(TcpError::NoBtf(file.to_owned())) }
+}
+
+fn check_capabilities(status: &str) -> Result<(), TcpError> {
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0);
+    let missing: Vec<_> =
+        CAPABILITIES.iter().filter(|(_, bit)| effective >> bit & 1 == 0).map(|(name, _)| *name).collect();
+    match missing.as_slice() {
+        [] => Ok(()),
+        [one] => Err(TcpError::Rights(format!("{one} is"))),
+        [some @ .., last] => Err(TcpError::Rights(format!("{} and {last} are", some.join(", ")))),
+    }
+}
+
+/// What the kernel has if it takes congestion controls by struct_ops.
+const STRUCT_OPS: &str = "bpf_struct_ops_tcp_congestion_ops";
+/// Programs and maps; what they may do with sockets; reading connections; finding maps, and the mount of `load`.
+const CAPABILITIES: [(&str, u32); 4] =
+    [("CAP_BPF", 39), ("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_SYS_ADMIN", 21)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_types_is_told_apart() {
+        let message =
+            check_types(Path::new("/nowhere/vmlinux")).expect_err("there is no such file").to_string();
+        assert_eq!(
+            message,
+            "this kernel does not describe its types (/nowhere/vmlinux is missing), which eBPF needs: \
+             CONFIG_DEBUG_INFO_BTF"
+        );
+    }
+
+    #[test]
+    fn missing_capabilities_are_named() {
+        let said = |status: &str| check_capabilities(status).map_err(|error| error.to_string());
+        assert_eq!(said("CapEff:\t000001ffffffffff"), Ok(()));
+        // All but CAP_NET_ADMIN.
+        assert_eq!(
+            said("CapEff:\t000001ffffffefff"),
+            Err("not permitted: CAP_NET_ADMIN is needed; run it as root".into())
+        );
+        let all =
+            "not permitted: CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN are needed; run it as root";
+        assert_eq!(said("Name:\tx\nCapEff:\t0000000000000000"), Err(all.into()));
+        assert_eq!(said(""), Err(all.into()));
+    }
+}

@@ -1,0 +1,85 @@
+//! A control for one program and what it starts.
+
+use std::os::fd::AsFd;
+use std::process::{self, Child, Command, ExitStatus};
+use std::time::Duration;
+
+use libbpf_rs::{Link, Object, RingBufferBuilder};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::cgroup::Scratch;
+use super::programs::{CHOOSE, HOPS, Programs, attach, map, refused, register};
+use crate::{Control, Sample, Settings, TcpError};
+
+/// A control that ends with this value, also if this process is killed. It has a name of its own, so that there can be
+/// many at once.
+pub struct Run {
+    name: String,
+    object: Object,
+    // The links end before the cgroup.
+    _links: [Link; 3],
+    cgroup: Scratch,
+}
+
+impl Run {
+    /// Loads a control; with `is_traced` [`wait`](Self::wait) gets its samples.
+    pub fn new(control: Control, settings: Settings, is_traced: bool) -> Result<Self, TcpError> {
+        let mut programs = Programs::open()?.only(&[HOPS, CHOOSE], &[control])?;
+        let name = format!("{control}_{:x}", process::id());
+        programs.rename(control, &name);
+        programs.configure(settings, is_traced, &name);
+        let mut object = programs.load()?;
+        let cgroup = Scratch::new()?;
+        let registered = register(&mut object, control)?;
+        let [hops, choose] = [HOPS, CHOOSE].map(|name| attach(&object, name, cgroup.as_fd()));
+        Ok(Self { name, _links: [hops?, choose?, registered], object, cgroup })
+    }
+
+    /// The name of the control, as `ss -ti` shows it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Starts a program whose connections use the control.
+    pub fn spawn(&self, command: &mut Command) -> Result<Child, TcpError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = self.cgroup.within(|| command.spawn())?;
+        child.map_err(|error| TcpError::File { what: format!("cannot run {program}"), error })
+    }
+
+    /// Waits for the end of a program, and passes the samples of its connections on.
+    pub fn wait(&mut self, child: &mut Child, mut take: impl FnMut(&Sample)) -> Result<ExitStatus, TcpError> {
+        let samples = map(&mut self.object, SAMPLES);
+        let mut builder = RingBufferBuilder::new();
+        let added = builder.add(&samples, |bytes: &[u8]| {
+            if let Some(sample) = Sample::parse(bytes) {
+                take(&sample);
+            }
+            0
+        });
+        added.map_err(|error| refused("cannot read samples", &error))?;
+        let ring = builder.build().map_err(|error| refused("cannot read samples", &error))?;
+        loop {
+            let ended = child.try_wait();
+            let ended = ended.map_err(|error| TcpError::File { what: "cannot wait".to_owned(), error })?;
+            if let Some(status) = ended {
+                let _ = ring.consume();
+                return Ok(status);
+            }
+            // A signal may interrupt it.
+            let _ = ring.poll(POLL);
+        }
+    }
+}
+
+/// Asks the program with this process number to end.
+pub fn terminate(id: u32) {
+    let id = i32::try_from(id).expect("process numbers are small");
+    // It may have ended.
+    let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
+}
+
+const SAMPLES: &str = "samples";
+/// How long the end of the program may go unnoticed.
+const POLL: Duration = Duration::from_millis(20);

@@ -1,0 +1,223 @@
+//! What the programs write: `struct record` and `struct sample` of `bpf/flow.h`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use serde::Serialize;
+
+use crate::Control;
+
+/// A connection that uses one of the controls.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Connection {
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// Inode number of the network namespace.
+    pub namespace: u32,
+    /// Name of the control.
+    pub control: &'static str,
+    /// Hops from the other end to this one; none before the first packet.
+    pub hops: Option<u32>,
+    /// Newest round trip, ms; none before the first.
+    pub rtt_ms: Option<f64>,
+    /// Smoothed round trip, ms.
+    pub srtt_ms: f64,
+    /// Congestion window, segments.
+    pub window: u32,
+    /// Variation of the last round trips, as a share of their mean.
+    pub cov: f64,
+    /// Pace, kb/s of payload; none where there is no pacing.
+    pub pace_kbps: Option<f64>,
+}
+
+/// An ACK that reached a sender, and what it made of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// Time since the machine started, s.
+    pub time: f64,
+    /// Port of this end.
+    pub port: u32,
+    /// Hops from the other end to this one.
+    pub hops: u32,
+    /// Segments that it acknowledges.
+    pub acked: u32,
+    /// Newest round trip, ms.
+    pub rtt_ms: f64,
+    /// Whether the round trip counts.
+    pub is_counted: bool,
+    /// Variation of the last round trips, as a share of their mean.
+    pub cov: f64,
+    /// Average delay of four hops, ms.
+    pub delay_ms: f64,
+    /// Time between two segments, ms.
+    pub gap_ms: f64,
+    /// Congestion window, segments.
+    pub window: u32,
+    /// Data segments sent so far.
+    pub sent: u32,
+}
+
+impl Connection {
+    /// Bytes of a record.
+    pub const LENGTH: usize = 88;
+
+    /// Reads a record; `None` if it is not one of these programs.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut words = Words::of(bytes, Self::LENGTH)?;
+        let [local, remote] = [words.address(), words.address()];
+        let gap = words.double();
+        let family = words.next();
+        let [local, remote] = [local, remote].map(|address| address.ip(family));
+        let [local, remote] = [(local, words.port()?), (remote, words.port()?)].map(SocketAddr::from);
+        let namespace = words.next();
+        let control = Control::ALL.get(usize::try_from(words.next()).ok()?)?.name();
+        let [hops, rtt, srtt, window, mss, cov] = std::array::from_fn(|_| words.next());
+        Some(Self {
+            local,
+            remote,
+            namespace,
+            control,
+            hops: (hops > 0).then_some(hops),
+            rtt_ms: (rtt > 0).then_some(f64::from(rtt) / 1e3),
+            srtt_ms: f64::from(srtt) / 1e3,
+            window,
+            cov: f64::from(cov) / 1e6,
+            pace_kbps: (gap > 0).then(|| 8e6 * f64::from(mss) / gap as f64),
+        })
+    }
+}
+
+impl Sample {
+    /// Bytes of a sample.
+    pub const LENGTH: usize = 56;
+    /// The columns of a table of samples.
+    pub const COLUMNS: &str = "time,port,hops,acked,rtt_ms,counted,cov,delay_ms,gap_ms,window,sent";
+
+    /// Reads a sample; `None` if it is not one of these programs.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut words = Words::of(bytes, Self::LENGTH)?;
+        let [time, gap, delay] = std::array::from_fn(|_| words.double() as f64);
+        let [port, hops, rtt, cov, acked, is_counted, window, sent] = std::array::from_fn(|_| words.next());
+        Some(Self {
+            time: time / 1e9,
+            port,
+            hops,
+            acked,
+            rtt_ms: f64::from(rtt) / 1e3,
+            is_counted: is_counted != 0,
+            cov: f64::from(cov) / 1e6,
+            delay_ms: delay / 1e6,
+            gap_ms: gap / 1e6,
+            window,
+            sent,
+        })
+    }
+
+    /// The sample as a line of a table.
+    pub fn row(&self) -> String {
+        let Self { time, port, hops, acked, rtt_ms, is_counted, cov, delay_ms, gap_ms, window, sent } = self;
+        let counted = u8::from(*is_counted);
+        format!(
+            "{time:.6},{port},{hops},{acked},{rtt_ms:.3},{counted},{cov:.4},{delay_ms:.3},{gap_ms:.3},{window},{sent}"
+        )
+    }
+}
+
+/// Words of 32 bits, in the byte order of this machine.
+struct Words<'a>(std::slice::ChunksExact<'a, u8>);
+
+impl<'a> Words<'a> {
+    fn of(bytes: &'a [u8], length: usize) -> Option<Self> {
+        (bytes.len() == length).then(|| Self(bytes.chunks_exact(4)))
+    }
+
+    fn bytes(&mut self) -> [u8; 4] {
+        self.0.next().and_then(|word| word.try_into().ok()).expect("the length has been checked")
+    }
+
+    fn next(&mut self) -> u32 {
+        u32::from_ne_bytes(self.bytes())
+    }
+
+    fn double(&mut self) -> u64 {
+        let [first, second] = [self.bytes(), self.bytes()];
+        let mut bytes = [0; 8];
+        bytes[..4].copy_from_slice(&first);
+        bytes[4..].copy_from_slice(&second);
+        u64::from_ne_bytes(bytes)
+    }
+
+    fn port(&mut self) -> Option<u16> {
+        u16::try_from(self.next()).ok()
+    }
+
+    fn address(&mut self) -> Address {
+        Address(std::array::from_fn(|_| self.bytes()))
+    }
+}
+
+/// An address of either kind, in the order of the network.
+struct Address([[u8; 4]; 4]);
+
+impl Address {
+    fn ip(&self, family: u32) -> IpAddr {
+        const FAMILY_IPV4: u32 = 2;
+        if family == FAMILY_IPV4 {
+            return Ipv4Addr::from(self.0[0]).into();
+        }
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(self.0.as_flattened());
+        Ipv6Addr::from(bytes).to_canonical()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+
+    fn record(family: u32, control: u32) -> Vec<u8> {
+        let local = u32::from_ne_bytes([10, 0, 0, 1]);
+        let remote = u32::from_ne_bytes([10, 0, 0, 5]);
+        let mut bytes = words(&[local, 0, 0, 0, remote, 0, 0, 0]);
+        bytes.extend(40_000_000_u64.to_ne_bytes());
+        bytes.extend(words(&[family, 4000, 5201, 77, control, 4, 31_500, 30_000, 7, 1448, 250_000, 0]));
+        bytes
+    }
+
+    #[test]
+    fn a_record_has_both_ends_and_what_the_control_does() {
+        let found = Connection::parse(&record(2, 0)).expect("a record");
+        assert_eq!(
+            (found.local.to_string(), found.remote.to_string()),
+            ("10.0.0.1:4000".into(), "10.0.0.5:5201".into())
+        );
+        assert_eq!((found.namespace, found.control, found.hops, found.window), (77, "mh_ap", Some(4), 7));
+        assert_eq!((found.rtt_ms, found.srtt_ms, found.cov), (Some(31.5), 30.0, 0.25));
+        // 1448 bytes in 40 ms.
+        assert_eq!(found.pace_kbps, Some(289.6));
+    }
+
+    #[test]
+    fn addresses_of_ipv6_are_read_and_nonsense_is_not() {
+        let found = Connection::parse(&record(10, 1)).expect("a record");
+        assert_eq!(found.local.to_string(), "[a00:1::]:4000");
+        assert_eq!(Connection::parse(&record(2, 9)), None);
+        assert_eq!(Connection::parse(&record(2, 0)[1..]), None);
+        assert_eq!(Sample::parse(&[0; 3]), None);
+    }
+
+    #[test]
+    fn a_sample_is_a_row_with_as_many_columns_as_the_header() {
+        let mut bytes: Vec<u8> =
+            [1_500_000_000_u64, 40_000_000, 20_000_000].iter().flat_map(|n| n.to_ne_bytes()).collect();
+        bytes.extend(words(&[4000, 4, 31_500, 250_000, 2, 1, 7, 99]));
+        let row = Sample::parse(&bytes).expect("a sample").row();
+        assert_eq!(row, "1.500000,4000,4,2,31.500,1,0.2500,20.000,40.000,7,99");
+        assert_eq!(row.split(',').count(), Sample::COLUMNS.split(',').count());
+    }
+}

@@ -1,0 +1,200 @@
+//! The controls in the kernel of this machine, between namespaces. As root.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use std::{env, fs, thread};
+
+use multihop_ebpf::{Connection, Control, Run, Sample, Settings, TcpError, flows, is_loaded, load, unload};
+use multihop_netns::Namespace;
+use nix::sys::socket::{setsockopt, sockopt};
+
+use crate::skip;
+
+const SENDER: &str = "10.0.0.1";
+const RECEIVER: &str = "10.0.0.2";
+/// Set for a process of these tests that is to be killed.
+const VICTIM: &str = "MULTIHOP_TEST_VICTIM";
+
+/// Controls and cgroups belong to the machine, and messages of libbpf to the process.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(|failed| failed.into_inner())
+}
+
+/// Two namespaces that are joined, or a printed reason why not.
+fn two() -> Option<(Namespace, Namespace)> {
+    let made = Namespace::new().and_then(|sender| Ok((sender, Namespace::new()?)));
+    let (sender, receiver) = made.map_err(|error| skip(format!("there are no namespaces: {error}"))).ok()?;
+    let [mine, theirs] = [SENDER, RECEIVER].map(|address| format!("{address}/24"));
+    sender.join(("sender", &mine), &receiver, ("receiver", &theirs)).unwrap();
+    // As over three routers.
+    receiver.set("net/ipv4/ip_default_ttl", "61").unwrap();
+    Some((sender, receiver))
+}
+
+/// A value, or a printed reason why this machine has none.
+fn or_skip<T>(result: Result<T, TcpError>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(
+            error @ (TcpError::NoBtf(_) | TcpError::NoStructOps | TcpError::Rights(_) | TcpError::NoCgroups),
+        ) => {
+            skip(error);
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Names of the controls that the kernel has.
+fn available() -> Vec<String> {
+    let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+    names.split_whitespace().map(str::to_owned).collect()
+}
+
+fn is_available(name: &str) -> bool {
+    available().iter().any(|one| one == name)
+}
+
+/// A server that reads everything; returns how much.
+fn serve(listener: TcpListener) -> thread::JoinHandle<usize> {
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        bytes.len()
+    })
+}
+
+#[test]
+fn root_a_program_uses_a_control_that_ends_with_it() {
+    let _alone = alone();
+    let Some((sender, receiver)) = two() else { return };
+    for control in Control::ALL {
+        let Some(mut run) = or_skip(Run::new(control, Settings::default(), true)) else { return };
+        assert!(is_available(run.name()), "{:?}", available());
+        let listener = receiver.run(|| TcpListener::bind((RECEIVER, 0)).unwrap()).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = serve(listener);
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net={}", sender.path().display()));
+        command.args(["bash", "-c", &format!("head -c 60000 /dev/zero > /dev/tcp/{RECEIVER}/{port}")]);
+        let mut child = run.spawn(&mut command).unwrap();
+        let mut samples: Vec<Sample> = Vec::new();
+        let status = run.wait(&mut child, |sample| samples.push(sample.clone())).unwrap();
+        assert!(status.success());
+        assert_eq!(server.join().unwrap(), 60_000);
+        let last = samples.last().expect("the connection used the control");
+        assert_eq!(last.hops, 4);
+        match control {
+            Control::Ap => assert!(samples.iter().any(|sample| sample.is_counted && sample.gap_ms > 0.0)),
+            Control::Clamp => assert!(samples.iter().all(|sample| sample.window <= 2)),
+        }
+        let name = run.name().to_owned();
+        drop(run);
+        assert!(!is_available(&name), "{:?}", available());
+    }
+}
+
+#[test]
+fn root_connections_are_listed_from_another_process_than_that_of_the_control() {
+    let _alone = alone();
+    let Some((sender, receiver)) = two() else { return };
+    let Some(run) = or_skip(Run::new(Control::Ap, Settings::default(), false)) else { return };
+    let listener = receiver.run(|| TcpListener::bind((RECEIVER, 0)).unwrap()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut client = sender.run(|| TcpStream::connect(address).unwrap()).unwrap();
+    setsockopt(&client, sockopt::TcpCongestion, &run.name().into()).unwrap();
+    let (mut server, _) = listener.accept().unwrap();
+    for _ in 0..20 {
+        client.write_all(&[7; 1000]).unwrap();
+        server.read_exact(&mut [0; 1000]).unwrap();
+        // The answer carries the ACK.
+        server.write_all(&[7]).unwrap();
+        client.read_exact(&mut [0]).unwrap();
+    }
+    let local = client.local_addr().unwrap();
+    let mine: Vec<Connection> = flows().unwrap().into_iter().filter(|one| one.local == local).collect();
+    let [one] = mine.as_slice() else { panic!("{mine:?}") };
+    assert_eq!((one.remote, one.control), (address, "mh_ap"));
+    assert!(one.rtt_ms.is_some_and(|rtt| rtt > 0.0) && one.window > 0, "{one:?}");
+    // Hops are read for the cgroup of a program that runs in it, and without them there is no pace.
+    assert_eq!((one.hops, one.pace_kbps), (None, None));
+}
+
+#[test]
+fn root_load_serves_all_programs_and_unload_leaves_nothing() {
+    let _alone = alone();
+    if is_loaded() {
+        skip("the controls are loaded, and may be in use");
+        return;
+    }
+    let Some((sender, receiver)) = two() else { return };
+    if or_skip(load(Settings::default(), None)).is_none() {
+        return;
+    }
+    assert!(Control::ALL.iter().all(|control| is_available(control.name())), "{:?}", available());
+    assert!(matches!(load(Settings::default(), None), Err(TcpError::Loaded)));
+    let listener = receiver.run(|| TcpListener::bind((RECEIVER, 0)).unwrap()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut client = sender.run(|| TcpStream::connect(address).unwrap()).unwrap();
+    setsockopt(&client, sockopt::TcpCongestion, &"mh_ap".into()).unwrap();
+    let (mut server, _) = listener.accept().unwrap();
+    for _ in 0..20 {
+        client.write_all(&[7; 1000]).unwrap();
+        server.read_exact(&mut [0; 1000]).unwrap();
+        server.write_all(&[7]).unwrap();
+        client.read_exact(&mut [0]).unwrap();
+    }
+    let local = client.local_addr().unwrap();
+    let listed = flows().unwrap();
+    let one = listed.iter().find(|one| one.local == local).expect("the connection is listed");
+    assert_eq!(one.hops, Some(4));
+    assert!(one.pace_kbps.is_some_and(|pace| pace > 0.0), "{one:?}");
+    // A loader that was killed half-way leaves less than all.
+    fs::remove_file("/run/multihop-tcp/mh_clamp").unwrap();
+    unload().unwrap();
+    assert!(matches!(unload(), Err(TcpError::NotLoaded)));
+    assert!(!is_available("mh_ap") && !is_available("mh_clamp"), "{:?}", available());
+    assert!(!Path::new("/run/multihop-tcp").exists());
+    // The connection goes on.
+    client.write_all(&[7; 1000]).unwrap();
+    server.read_exact(&mut [0; 1000]).unwrap();
+}
+
+#[test]
+fn root_a_run_that_is_killed_leaves_no_control_and_its_cgroup_is_swept() {
+    let _alone = alone();
+    if env::var_os(VICTIM).is_some() {
+        let run = Run::new(Control::Ap, Settings::default(), false).unwrap();
+        // Not captured: the other process reads it.
+        writeln!(std::io::stdout(), "\nname {}", run.name()).unwrap();
+        thread::park();
+    }
+    if or_skip(Run::new(Control::Ap, Settings::default(), false)).is_none() {
+        return;
+    }
+    let test = "kernel::root_a_run_that_is_killed_leaves_no_control_and_its_cgroup_is_swept";
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env(VICTIM, "1").stdout(Stdio::piped());
+    let mut victim = command.spawn().unwrap();
+    let lines = BufReader::new(victim.stdout.take().unwrap()).lines();
+    let name = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("name ").map(str::to_owned));
+    let name = name.expect("the victim has loaded a control");
+    assert!(is_available(&name), "{:?}", available());
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    while is_available(&name) {
+        thread::yield_now(); // until the kernel has removed it
+    }
+    flows().unwrap();
+    let cgroup = format!("multihop-tcp-{}", victim.id());
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    for mount in mounts.lines().filter(|line| line.split(' ').nth(2) == Some("cgroup2")) {
+        let place = Path::new(mount.split(' ').nth(1).unwrap()).join(&cgroup);
+        assert!(!place.exists(), "{}", place.display());
+    }
+}

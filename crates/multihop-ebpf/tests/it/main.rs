@@ -1,0 +1,13 @@
+//! The programs: their arithmetic on the host, the compiled file beside its source, and what they do in the kernel.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod compiled;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod kernel;
+mod math;
+
+/// Says that this machine lacks what a test needs.
+#[expect(clippy::print_stdout, reason = "such lines are counted")]
+fn skip(reason: impl std::fmt::Display) {
+    println!("skipped: {reason}");
+}
