@@ -171,8 +171,8 @@ def kernel() -> Counts:
             )
     lint = "cargo clippy --package multihop-cli --features tcp --locked --quiet -- -D warnings"
     counts = check(*lint.split())
-    package = ["--package", "multihop-ebpf", "--features", "kernel"]
-    code, lines = stream(["cargo", "test", *package, "--locked", "--no-fail-fast", "--", "--show-output"])
+    programs = ["--package", "multihop-ebpf", "--features", "kernel"]
+    code, lines = stream(["cargo", "test", *programs, "--locked", "--no-fail-fast", "--", "--show-output"])
     counts.add(count_cargo(lines, code))
     return counts
 
