@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use multihop_core::Duration;
 use multihop_sim::journal::Shard;
 
-use crate::net::args::{KeygenArgs, KeysArgs, PerfArgs, RecvArgs, SendArgs, TunnelArgs};
+use crate::net::args::{KeygenArgs, KeysArgs, PerfArgs, RecvArgs, RouteArgs, SendArgs, TunnelArgs};
 use crate::tcp::args::TcpArgs;
 use crate::terminal::Verbosity;
 use crate::values::{from_one, from_zero, key_value, positive_seconds};
@@ -95,6 +95,11 @@ pub(crate) enum Command {
     Tunnel(TunnelArgs),
     /// Use congestion controls for multi-hop networks in the kernel's TCP, by eBPF (Linux, as root).
     Tcp(TcpArgs),
+    /// Find routes with neighbours over this host's interfaces, and tell them to its kernel (Linux).
+    ///
+    /// Routes have the protocol number 77 (`ip route show proto 77`) and are removed at the end. SIGHUP reads the
+    /// configuration again. It takes CAP_NET_ADMIN and CAP_NET_BIND_SERVICE, and gives up other rights.
+    Route(RouteArgs),
     /// Make a key pair: write the private key to a file, print the public key.
     Keygen(KeygenArgs),
     /// List, add and remove the keys of known listeners and of callers that may connect.

@@ -146,6 +146,10 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
         Command::Perf(args) => net::perf(&args, verbosity, extensions),
         Command::Tunnel(args) => net::tunnel(&args, verbosity, extensions),
         Command::Tcp(args) => tcp::tcp(&args),
+        #[cfg(target_os = "linux")]
+        Command::Route(args) => net::route(&args, verbosity),
+        #[cfg(not(target_os = "linux"))]
+        Command::Route(_) => Err(anyhow::anyhow!("the routing daemon needs Linux").into()),
         Command::Keygen(args) => net::keygen(&args),
         Command::Keys(args) => net::keys(&args),
         Command::Papers { .. } => Err(anyhow::anyhow!("papers {IN_PYTHON}").into()),

@@ -19,6 +19,7 @@ mod problem;
 mod read;
 mod register;
 mod request;
+mod router;
 mod schema;
 mod tables;
 mod topology;
@@ -40,6 +41,7 @@ pub use model::{
 };
 pub use problem::{Place, Position, Problem, Problems};
 pub use request::Request;
+pub use router::RouterSettings;
 pub use schema::{schema, schema_with};
 pub use topology::{Layout, NotConnected, Topology};
 

@@ -392,3 +392,39 @@ pub(crate) const CODES: u16 = 7453;
 pub(crate) const PERF: u16 = 7451;
 /// Default port of a gateway.
 pub(crate) const TUNNEL: u16 = 7452;
+
+/// `multihop route`.
+#[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct RouteArgs {
+    #[command(subcommand)]
+    pub(crate) question: Option<RouteQuestion>,
+    /// Names of the interfaces over which it talks to neighbours.
+    #[arg(value_name = "INTERFACE")]
+    pub(crate) interfaces: Vec<String>,
+    /// Configuration in TOML: interfaces, announce, neighbors, within, table, priority, forward, user, and [routing] as in
+    /// scenarios.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set a key of the configuration, for example routing.hello_interval=1.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Announce a network behind this host, or default for the way to all others.
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) announce: Vec<String>,
+    /// Listen only to the neighbour whose interface has this address. Can be repeated.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) neighbor: Vec<String>,
+    /// Make routes only to destinations in this network. Can be repeated.
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) within: Vec<String>,
+}
+
+/// What `multihop route` can be asked.
+#[derive(Clone, Copy, Subcommand)]
+pub(crate) enum RouteQuestion {
+    /// Print the state of the running daemon as one JSON document.
+    Status,
+    /// Remove the routes that a killed daemon has left.
+    Flush,
+}

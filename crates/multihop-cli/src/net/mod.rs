@@ -6,6 +6,8 @@ mod keys;
 mod meter;
 mod perf;
 mod recv;
+#[cfg(target_os = "linux")]
+mod route;
 mod send;
 mod settings;
 mod tunnel;
@@ -29,6 +31,8 @@ pub(crate) use keygen::keygen;
 pub(crate) use keys::keys;
 pub(crate) use perf::perf;
 pub(crate) use recv::recv;
+#[cfg(target_os = "linux")]
+pub(crate) use route::route;
 pub(crate) use send::send;
 pub(crate) use tunnel::tunnel;
 

@@ -66,6 +66,12 @@ impl Duplicates {
         }
     }
 
+    /// Whether an originator is known, or may be added to fewer than `most`.
+    pub(super) fn has_room(&self, originator: Ipv4Addr, most: usize) -> bool {
+        let known = || self.list.binary_search_by_key(&originator, |seen| seen.originator).is_ok();
+        self.list.len() < most || known()
+    }
+
     pub(super) fn expire(&mut self, now: Instant) {
         let seconds = now.as_nanos() / SECOND;
         if seconds >= self.due.into() {

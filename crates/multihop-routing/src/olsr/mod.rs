@@ -38,6 +38,7 @@ mod gauge;
 mod gauges;
 mod held;
 mod hello;
+mod host;
 mod hysteresis;
 mod links;
 mod metric;
@@ -55,6 +56,7 @@ mod usage;
 mod watch;
 
 pub use config::{Advertised, Clocks, Config, Hysteresis, LinkFailure, Metric};
+pub use host::{Announced, Network as BehindGateway};
 pub use metric::{DELAY, ETX, LinkMetric, METRICS};
 pub use routes::Route;
 
@@ -84,6 +86,8 @@ pub struct Agent {
     /// Sequence number of this node's next message.
     message_sequence: u16,
     outbox: Outbox,
+    /// `None` in simulations.
+    host: Option<Box<host::Host>>,
     watch: Watch,
     timers: Timers<Timer, 3>,
     outputs: VecDeque<Output>,
@@ -171,6 +175,7 @@ impl Agent {
             advertisement: Advertisement::default(),
             message_sequence: 0,
             outbox: Outbox::default(),
+            host: None,
             watch: Watch::default(),
             timers,
             outputs: VecDeque::new(),
@@ -250,10 +255,19 @@ impl Agent {
             return;
         };
         self.duplicates.expire(now);
-        if !self.duplicates.admit(message, now + self.config.duplicate_hold) {
-            self.counters.duplicates += 1;
+        if !self.has_room(message) {
             return;
         }
+        let is_new = self.duplicates.admit(message, now + self.config.duplicate_hold);
+        if is_new {
+            self.learn(now, message);
+        } else {
+            self.counters.duplicates += 1;
+        }
+        self.forward(now, sender, message, is_new);
+    }
+
+    fn learn(&mut self, now: Instant, message: &Message) {
         let until = now + message.validity.time();
         match &message.body {
             Body::Tc(tc) => match self.topology.learn(message.originator, tc, until) {
@@ -263,15 +277,15 @@ impl Agent {
             },
             Body::Mid(mid) => self.stale.routes |= self.interfaces.learn(message.originator, mid, until),
             Body::Costs(costs) => self.learn_costs(message, costs, until),
-            // DEVIATION olsr-2: networks behind gateways are not destinations here.
-            Body::Hna(_) | Body::Opaque(_) | Body::Hello(_) => {}
+            Body::Hna(hna) => self.learn_networks(message.originator, hna, until),
+            Body::Opaque(_) | Body::Hello(_) => {}
         }
-        self.forward(now, sender, message);
     }
 
     /// The default forwarding algorithm (RFC 3626 §3.4.1, from step 4).
-    fn forward(&mut self, now: Instant, sender: Ipv4Addr, message: &Message) {
-        if message.ttl > 1 && self.selectors.get(sender).is_some() {
+    fn forward(&mut self, now: Instant, sender: Ipv4Addr, message: &Message, is_new: bool) {
+        let is_relay = message.ttl > 1 && self.selectors.get(sender).is_some();
+        if is_relay && self.may_forward(now, message, is_new) {
             let (ttl, hop_count) = (message.ttl - 1, message.hop_count.saturating_add(1));
             self.outbox.put(Message { ttl, hop_count, ..message.clone() });
             self.counters.forwarded += 1;
@@ -384,6 +398,7 @@ impl Agent {
         self.stale.routes |= self.topology.expire(now);
         self.stale.routes |= self.interfaces.expire(now);
         self.stale.routes |= self.pricing.as_mut().is_some_and(|pricing| pricing.expire(now));
+        self.expire_host(now);
     }
 
     fn review_links(&mut self, now: Instant) {
@@ -488,6 +503,7 @@ impl Machine for Agent {
             self.topology.due(),
             self.interfaces.due(),
             self.pricing.as_ref().and_then(|pricing| pricing.due()),
+            self.host_due(),
         ];
         earliest(self.timers.next(), sets.into_iter().flatten().min())
     }

@@ -164,6 +164,12 @@ impl Agent {
         }
     }
 
+    /// Links with a cost that other nodes announce.
+    pub(super) fn priced_links(&self) -> usize {
+        let prices = self.pricing.as_ref().map_or(&[][..], |pricing| pricing.prices.values());
+        prices.iter().map(|costs| costs.costs.len()).sum()
+    }
+
     /// The costs of the links in this node's TC.
     pub(super) fn costs_of(&self, tc: &Tc) -> Option<Body> {
         let Pricing { metric, gauges, .. } = &**self.pricing.as_ref()?;

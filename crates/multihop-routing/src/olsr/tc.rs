@@ -20,14 +20,29 @@ pub(super) struct Advertisement {
     forgotten_at: Instant,
 }
 
+impl Advertisement {
+    /// The number of the TC before the first.
+    pub(super) fn begin(&mut self, sequence: u16) {
+        self.tc = Arc::new(Tc { sequence, neighbours: Vec::new() });
+    }
+}
+
 impl Agent {
-    /// Sends a TC unless there is nothing to announce.
+    /// Sends a TC unless there is nothing to announce, and what a host announces besides.
     // DEVIATION olsr-3: no early TC after a link failure.
     pub(super) fn send_tc(&mut self, now: Instant) {
         self.repeat(now, Timer::Tc, self.config.tc_interval);
+        let announced = self.put_announced();
+        if self.put_tc(now) || announced {
+            self.send_own(now);
+        }
+    }
+
+    /// Queues a TC; returns whether there is something to announce.
+    fn put_tc(&mut self, now: Instant) -> bool {
         let neighbours = self.advertised();
         if neighbours.is_empty() && !(self.config.empty_tcs && now < self.advertisement.forgotten_at) {
-            return;
+            return false;
         }
         if !neighbours.is_empty() {
             self.advertisement.forgotten_at = now + self.config.topology_hold;
@@ -42,7 +57,7 @@ impl Agent {
         for body in [Some(Body::Tc(tc)), costs].into_iter().flatten() {
             self.put_own(body, u8::MAX, self.config.topology_hold);
         }
-        self.send_own(now);
+        true
     }
 
     fn advertised(&mut self) -> Vec<Ipv4Addr> {

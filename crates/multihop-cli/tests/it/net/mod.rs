@@ -4,6 +4,7 @@ mod code;
 mod files;
 mod keys;
 mod perf;
+mod route;
 mod tunnel;
 
 use std::io::{BufRead, BufReader, Read};

@@ -1,0 +1,96 @@
+//! `multihop route`.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use anyhow::Context;
+use multihop_route::{Config, RouteError, Stop, flush, run, status};
+use multihop_scenario::{RouterSettings, Source};
+
+use super::args::{RouteArgs, RouteQuestion};
+use super::log;
+use crate::terminal::{Verbosity, note};
+use crate::{CommandError, output};
+
+/// Runs the daemon until a signal ends it, or asks it something.
+pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), CommandError> {
+    match args.question {
+        Some(RouteQuestion::Status) => {
+            let text = status().context("no multihop route answers in this network namespace")?;
+            return Ok(output::line(format_args!("{}", text.trim_end()))?);
+        }
+        Some(RouteQuestion::Flush) => {
+            let removed = flush().context("cannot remove the routes")?;
+            return Ok(output::line(format_args!("removed {removed} routes"))?);
+        }
+        None => {}
+    }
+    let config = config(args)?;
+    if config.interfaces.is_empty() {
+        let problem =
+            "no interface: name at least one, such as wlan0, or give a configuration with interfaces";
+        return Err(CommandError::Usage(problem.to_owned()));
+    }
+    log(verbosity.verbose);
+    let stop = Stop::by_signals().context("cannot handle signals")?;
+    if !verbosity.quiet {
+        note(format_args!("{} over {}", config.protocol, config.interfaces.join(", ")));
+    }
+    let mut reload = || self::config(args).map_err(problem);
+    match run(config, &stop, &mut reload) {
+        Err(error @ RouteError::Runs) => Err(CommandError::Usage(error.to_string())),
+        // A signal is how a daemon ends.
+        result => Ok(result.map_err(anyhow::Error::from)?),
+    }
+}
+
+/// The configuration: the file, and the options on top of it.
+fn config(args: &RouteArgs) -> Result<Config, CommandError> {
+    let source = match &args.config {
+        Some(path) => Source::from_file(path)?,
+        None => Source::Toml { text: String::new(), name: "multihop route".to_owned() },
+    };
+    let lists = [
+        ("interfaces", &args.interfaces),
+        ("announce", &args.announce),
+        ("neighbors", &args.neighbor),
+        ("within", &args.within),
+    ];
+    let given = lists.into_iter().filter(|(_, list)| !list.is_empty());
+    let lists = given.map(|(key, list)| (key.to_owned(), format!("{list:?}")));
+    let overrides: Vec<_> = args.set.iter().cloned().chain(lists).collect();
+    let settings = RouterSettings::load(&source, &overrides)?;
+    Ok(Config {
+        announce: parsed("announce", &settings.announce)?,
+        neighbors: parsed("neighbors", &settings.neighbors)?,
+        within: parsed("within", &settings.within)?,
+        interfaces: settings.interfaces,
+        protocol: settings.protocol,
+        olsr: settings.olsr,
+        table: settings.table,
+        priority: settings.priority,
+        forward: settings.forward,
+        user: settings.user,
+    })
+}
+
+fn parsed<T: FromStr>(key: &str, texts: &[String]) -> Result<Vec<T>, CommandError>
+where
+    T::Err: Display,
+{
+    let read = |text: &String| {
+        text.parse().map_err(|problem| CommandError::Usage(format!("{key}: found {text:?}, {problem}")))
+    };
+    texts.iter().map(read).collect()
+}
+
+fn problem(error: CommandError) -> String {
+    match error {
+        CommandError::Input(problems) => problems.to_string(),
+        CommandError::Usage(problem) => problem,
+        CommandError::Other(error) => format!("{error:#}"),
+        CommandError::Reported | CommandError::LeftOut(_) | CommandError::Interrupted { .. } => {
+            unreachable!("reading a configuration neither reports nor waits")
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `multihop route` in network namespaces.
+#![cfg(target_os = "linux")]
+
+use std::io::ErrorKind;
+use std::process::{Child, Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use multihop_netns::Namespace;
+use serde_json::Value;
+
+use super::super::{Folder, code, multihop, stderr, stdout};
+
+/// A namespace with one interface whose other end nobody has; `None` if this machine allows none.
+#[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
+fn host() -> Option<Namespace> {
+    match Namespace::new() {
+        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::NotFound) => {
+            println!("skipped: no network namespaces: {error}");
+            None
+        }
+        made => Some(made.unwrap()),
+    }
+}
+
+fn multihop_in(namespace: &Namespace, args: &[&str]) -> Output {
+    let run = || Command::new(env!("CARGO_BIN_EXE_multihop")).args(args).output();
+    namespace.run(run).unwrap().unwrap()
+}
+
+fn start_in(namespace: &Namespace, args: &[&str]) -> Child {
+    namespace.spawn(Command::new(env!("CARGO_BIN_EXE_multihop")).arg("-q").args(args)).unwrap()
+}
+
+fn status(namespace: &Namespace) -> Option<Value> {
+    let output = multihop_in(namespace, &["route", "status"]);
+    (code(&output) == 0).then(|| serde_json::from_str(stdout(&output)).unwrap())
+}
+
+fn routes(namespace: &Namespace) -> String {
+    let list = || Command::new("ip").args(["route", "show", "proto", "77"]).output();
+    stdout(&namespace.run(list).unwrap().unwrap()).to_owned()
+}
+
+#[track_caller]
+fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "never: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+const QUICK: [&str; 6] = [
+    "--set",
+    "routing.hello_interval=0.2",
+    "--set",
+    "routing.tc_interval=0.3",
+    "--set",
+    "routing.max_jitter=0.05",
+];
+
+fn daemon<'a>(rest: &[&'a str]) -> Vec<&'a str> {
+    [&["route"], &QUICK[..], rest].concat()
+}
+
+#[test]
+fn routes_of_a_killed_daemon_go_with_the_next_start_or_by_command() {
+    let (Some(left), Some(middle), Some(right)) = (host(), host(), host()) else { return };
+    left.join(("veth-a", "10.0.1.1/24"), &middle, ("veth-b", "10.0.1.2/24")).unwrap();
+    middle.join(("veth-c", "10.0.2.2/24"), &right, ("veth-d", "10.0.2.3/24")).unwrap();
+    let mut others = [
+        start_in(&middle, &daemon(&["veth-b", "veth-c"])),
+        start_in(&right, &daemon(&["veth-d", "--announce", "192.168.7.0/24"])),
+    ];
+    let mut killed = start_in(&left, &daemon(&["veth-a"]));
+    let has_route = || routes(&left).contains("192.168.7.0/24 via 10.0.1.2");
+    eventually("a route", has_route);
+    let shown = status(&left).unwrap();
+    assert_eq!(shown["main_address"], "10.0.1.1");
+    assert_eq!(shown["routes"]["192.168.7.0/24"]["via"], "10.0.1.2");
+
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(has_route(), "nobody removes it");
+    let mut next = start_in(&left, &daemon(&["veth-a", "--within", "10.0.1.0/24"]));
+    eventually("another daemon", || status(&left).is_some());
+    assert!(!routes(&left).contains("192.168.7.0"));
+    next.kill().unwrap();
+    next.wait().unwrap();
+
+    let mut last = start_in(&left, &daemon(&["veth-a"]));
+    eventually("a route again", has_route);
+    last.kill().unwrap();
+    last.wait().unwrap();
+    assert!(stdout(&multihop_in(&left, &["route", "flush"])).starts_with("removed "));
+    assert_eq!(routes(&left), "");
+    for other in &mut others {
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_signal_ends_a_daemon_without_a_trace_and_rights_are_given_up() {
+    let (Some(left), Some(right)) = (host(), host()) else { return };
+    left.join(("veth-a", "10.0.1.1/24"), &right, ("veth-b", "10.0.1.2/24")).unwrap();
+    let mut other = start_in(&right, &daemon(&["veth-b"]));
+    let mut ended = start_in(&left, &daemon(&["veth-a", "--set", "user=nobody"]));
+    eventually("a route", || routes(&left).contains("10.0.1.2"));
+    let proc = std::fs::read_to_string(format!("/proc/{}/status", ended.id())).unwrap();
+    let field = |name: &str| proc.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
+    // CAP_NET_BIND_SERVICE is 10, CAP_NET_ADMIN 12.
+    for set in ["CapPrm:", "CapEff:", "CapBnd:"] {
+        assert_eq!(u64::from_str_radix(&field(set), 16).unwrap() & !(1 << 10 | 1 << 12), 0, "{set}");
+    }
+    assert_ne!(field("Uid:").split('\t').next(), Some("0"));
+    let pid = ended.id().to_string();
+    Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+    assert_eq!(ended.wait().unwrap().code(), Some(0));
+    assert_eq!(routes(&left), "");
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[test]
+fn what_is_wrong_with_a_configuration_is_said() {
+    let toml = "interfaces = [\"wlan0\"]\nannounce = [\"10.0.0.1/8\"]\n[routing]\nhello_interval = 0\n";
+    let folder = Folder::new("route").with("route.toml", toml);
+    let said = |args: &[&str]| {
+        let output = multihop(&folder, &[&["route"], args].concat());
+        assert_eq!(code(&output), 2, "{args:?}");
+        stderr(&output).to_owned()
+    };
+    assert!(said(&[]).contains("no interface"));
+    let text = said(&["--config", "route.toml"]);
+    assert!(
+        text.contains("route.toml:4") && text.contains("found 0, allowed: a number from 0.1 to 1000"),
+        "{text}"
+    );
+    let text = said(&["--config", "route.toml", "--set", "routing.hello_interval=1"]);
+    assert!(text.contains("announce: found \"10.0.0.1/8\", allowed: ADDRESS/BITS"), "{text}");
+    let text = said(&["wlan0", "--neighbor", "here"]);
+    assert!(text.contains("neighbors: found \"here\", invalid IPv4 address syntax"), "{text}");
+    let text = said(&["wlan0", "--set", "routing.protocol=aodw"]);
+    assert!(text.contains("\"olsr\", \"apdr\""), "{text}");
+}

@@ -1,0 +1,44 @@
+//! News of interfaces and addresses.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::{MsgFlags, NetlinkAddr, SockFlag, bind, recv};
+
+use crate::message::open;
+
+/// Becomes readable when an interface or one of its IPv4 addresses changes.
+#[derive(Debug)]
+pub struct Events(OwnedFd);
+
+impl Events {
+    /// Those of this thread's network namespace, from now on.
+    pub fn watch() -> io::Result<Self> {
+        let socket = open(SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK)?;
+        let groups = libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR;
+        bind(socket.as_raw_fd(), &NetlinkAddr::new(0, groups.cast_unsigned()))?;
+        Ok(Self(socket))
+    }
+
+    /// Forgets what has happened; whether something has. If the kernel had no room for more news, something has.
+    pub fn take(&self) -> io::Result<bool> {
+        let mut any = false;
+        loop {
+            // What has changed is asked for afterwards, so the content does not matter.
+            match recv(self.0.as_raw_fd(), &mut [0; 16], MsgFlags::empty()) {
+                Ok(_) | Err(Errno::ENOBUFS) => any = true,
+                Err(Errno::EAGAIN) => return Ok(any),
+                Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl AsFd for Events {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

@@ -1,0 +1,184 @@
+//! Requests to the kernel and its answers, in the byte order of this machine.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::libc;
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
+
+/// A request in the making.
+#[derive(Debug)]
+pub struct Request(Vec<u8>);
+
+/// A message of the kernel.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its type, `RTM_*`.
+    pub kind: u16,
+    /// What follows the header.
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// A request of this type, `RTM_*`, with flags besides `NLM_F_REQUEST`.
+    pub fn new(kind: u16, flags: i32) -> Self {
+        let flags = u16::try_from(libc::NLM_F_REQUEST | flags).expect("flags have 16 bits");
+        let mut request = Self(Vec::new());
+        // struct nlmsghdr: length, type, flags, sequence number, port.
+        request.u32(0).bytes(&kind.to_ne_bytes()).bytes(&flags.to_ne_bytes()).u32(1).u32(0);
+        request
+    }
+
+    /// Appends bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+
+    /// Appends a number.
+    pub fn u32(&mut self, value: u32) -> &mut Self {
+        self.bytes(&value.to_ne_bytes())
+    }
+
+    /// Appends an attribute.
+    pub fn attribute(&mut self, kind: u16, value: &[u8]) -> &mut Self {
+        let length = u16::try_from(ATTRIBUTE_HEADER + value.len()).expect("attributes are short");
+        self.bytes(&length.to_ne_bytes()).bytes(&kind.to_ne_bytes()).bytes(value);
+        self.0.resize(self.0.len().next_multiple_of(4), 0);
+        self
+    }
+
+    /// Appends an attribute with an address.
+    pub fn address(&mut self, kind: u16, address: IpAddr) -> &mut Self {
+        match address {
+            IpAddr::V4(address) => self.attribute(kind, &address.octets()),
+            IpAddr::V6(address) => self.attribute(kind, &address.octets()),
+        }
+    }
+
+    /// Sends the request, which must have the flag `NLM_F_ACK`, and waits for the kernel's verdict.
+    pub fn transact(&mut self) -> io::Result<()> {
+        let socket = self.send()?;
+        let message = read(&socket)?.into_iter().next();
+        message.map_or_else(|| Err(cut_off()), |message| verdict(&message.body))
+    }
+
+    /// Sends the request, which must have the flag `NLM_F_DUMP`, and collects the kernel's list.
+    pub fn dump(&mut self) -> io::Result<Vec<Message>> {
+        let socket = self.send()?;
+        let mut list = Vec::new();
+        loop {
+            let part = read(&socket)?;
+            if part.is_empty() {
+                return Err(cut_off());
+            }
+            for message in part {
+                match i32::from(message.kind) {
+                    libc::NLMSG_DONE => return Ok(list),
+                    libc::NLMSG_ERROR => return verdict(&message.body).map(|()| list),
+                    _ => list.push(message),
+                }
+            }
+        }
+    }
+
+    fn send(&mut self) -> io::Result<OwnedFd> {
+        let length = u32::try_from(self.0.len()).expect("messages are short");
+        self.0[..4].copy_from_slice(&length.to_ne_bytes());
+        let socket = open(SockFlag::SOCK_CLOEXEC)?;
+        send(socket.as_raw_fd(), &self.0, MsgFlags::empty())?;
+        Ok(socket)
+    }
+}
+
+/// The address family of rtnetlink for an address.
+pub fn family(address: IpAddr) -> u8 {
+    let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    u8::try_from(family).expect("address families are small")
+}
+
+/// The attributes in `bytes`: type and content. They end where the bytes are not an attribute.
+pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let &[a, b, c, d, ..] = rest else { return None };
+        let length = usize::from(u16::from_ne_bytes([a, b]));
+        let content = rest.get(ATTRIBUTE_HEADER..length)?;
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((u16::from_ne_bytes([c, d]), content))
+    })
+}
+
+/// A number in the byte order of this machine.
+pub(crate) fn number(bytes: &[u8]) -> Option<u32> {
+    bytes.try_into().ok().map(u32::from_ne_bytes)
+}
+
+pub(crate) fn open(flags: SockFlag) -> io::Result<OwnedFd> {
+    Ok(socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?)
+}
+
+/// The messages of one datagram.
+pub(crate) fn read(socket: &OwnedFd) -> io::Result<Vec<Message>> {
+    let mut buffer = vec![0; LARGEST];
+    let length = recv(socket.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
+    Ok(messages(&buffer[..length]))
+}
+
+fn messages(mut rest: &[u8]) -> Vec<Message> {
+    let mut list = Vec::new();
+    while let Some(length) = rest.get(..4).and_then(number) {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let (Some(kind), Some(body)) = (rest.get(4..6), rest.get(HEADER..length)) else { break };
+        list.push(Message { kind: u16::from_ne_bytes([kind[0], kind[1]]), body: body.to_vec() });
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    list
+}
+
+/// struct nlmsgerr: zero or a negative error number.
+fn verdict(body: &[u8]) -> io::Result<()> {
+    match body.get(..4).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes) {
+        Some(0) => Ok(()),
+        Some(error) => Err(io::Error::from_raw_os_error(error.saturating_neg())),
+        None => Err(cut_off()),
+    }
+}
+
+fn cut_off() -> io::Error {
+    io::Error::other("the kernel's answer is too short")
+}
+
+/// struct nlmsghdr.
+const HEADER: usize = 16;
+/// struct rtattr.
+const ATTRIBUTE_HEADER: usize = 4;
+/// What the kernel fills at most when it lists something.
+const LARGEST: usize = 32_768;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_and_attributes_that_are_cut_off_end_the_list() {
+        let mut request = Request::new(20, 0);
+        request.u32(7).attribute(1, &[1, 2, 3]).attribute(2, &[]);
+        let length = u32::try_from(request.0.len()).unwrap();
+        request.0[..4].copy_from_slice(&length.to_ne_bytes());
+        let whole = messages(&request.0);
+        assert_eq!(whole.len(), 1);
+        let body = &whole[0].body;
+        assert_eq!(attributes(&body[4..]).collect::<Vec<_>>(), [(1, &[1, 2, 3][..]), (2, &[])]);
+        for cut in 0..request.0.len() {
+            assert_eq!(messages(&request.0[..cut]).len(), 0, "{cut} bytes");
+        }
+        for cut in 0..body.len() {
+            assert!(attributes(&body[..cut]).count() <= 2);
+        }
+        // Lengths below those of the headers.
+        assert_eq!(messages(&[0; 64]).len(), 0);
+        assert_eq!(attributes(&[0; 64]).count(), 0);
+    }
+}

@@ -1,0 +1,97 @@
+//! IPv4 routes of one protocol number.
+
+use std::io;
+use std::net::Ipv4Addr;
+
+use nix::libc;
+
+use crate::message::{Message, Request, attributes, number};
+
+/// A route in the kernel's tables.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Route {
+    /// Where it leads: the network's address, and the bits of its prefix.
+    pub destination: (Ipv4Addr, u8),
+    /// The neighbour; `None` if the destination is on the link.
+    pub via: Option<Ipv4Addr>,
+    /// The number of the interface.
+    pub interface: u32,
+    /// The number of the routing table.
+    pub table: u32,
+    /// Of several routes to the same network the one with the smallest number is used.
+    pub priority: u32,
+}
+
+/// The routes that a routing program with this number has added.
+pub fn routes(protocol: u8) -> io::Result<Vec<Route>> {
+    let mut request = Request::new(libc::RTM_GETROUTE, libc::NLM_F_DUMP);
+    let list = request.bytes(&header(0, 0, 0)).u32(0).dump()?;
+    Ok(list.iter().filter_map(|message| route(message, protocol)).collect())
+}
+
+/// Adds a route of this protocol number, or replaces the one with the same destination, table and priority.
+pub fn add_route(route: &Route, protocol: u8) -> io::Result<()> {
+    change(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_REPLACE, route, protocol)
+}
+
+/// Removes a route. One that is not there is no error.
+pub fn remove_route(route: &Route, protocol: u8) -> io::Result<()> {
+    match change(libc::RTM_DELROUTE, 0, route, protocol) {
+        // The kernel has removed it together with its interface.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV)) => Ok(()),
+        result => result,
+    }
+}
+
+fn change(kind: u16, flags: i32, route: &Route, protocol: u8) -> io::Result<()> {
+    let scope = if route.via.is_some() { libc::RT_SCOPE_UNIVERSE } else { libc::RT_SCOPE_LINK };
+    let (address, bits) = route.destination;
+    let mut request = Request::new(kind, libc::NLM_F_ACK | flags);
+    // The neighbour need not have an address in a network of this interface.
+    let on_link = if route.via.is_some() { RTNH_F_ONLINK } else { 0 };
+    request.bytes(&header(bits, protocol, scope)).u32(on_link);
+    request.address(libc::RTA_DST, address.into());
+    if let Some(via) = route.via {
+        request.address(libc::RTA_GATEWAY, via.into());
+    }
+    request.attribute(libc::RTA_OIF, &route.interface.to_ne_bytes());
+    request.attribute(libc::RTA_PRIORITY, &route.priority.to_ne_bytes());
+    request.attribute(libc::RTA_TABLE, &route.table.to_ne_bytes());
+    request.transact()
+}
+
+/// struct rtmsg without its flags: family, lengths of the prefixes of destination and source, type of service, table
+/// (in an attribute), protocol, scope, type.
+fn header(bits: u8, protocol: u8, scope: u8) -> [u8; 8] {
+    let inet = u8::try_from(libc::AF_INET).expect("address families are small");
+    [inet, bits, 0, 0, libc::RT_TABLE_UNSPEC, protocol, scope, libc::RTN_UNICAST]
+}
+
+fn route(message: &Message, of: u8) -> Option<Route> {
+    let [_, bits, _, _, table, protocol, _, kind, ..] = message.body[..] else { return None };
+    if message.kind != libc::RTM_NEWROUTE || protocol != of || kind != libc::RTN_UNICAST {
+        return None;
+    }
+    let mut route = Route {
+        destination: (Ipv4Addr::UNSPECIFIED, bits),
+        via: None,
+        interface: 0,
+        table: table.into(),
+        priority: 0,
+    };
+    for (kind, value) in attributes(message.body.get(12..)?) {
+        let address = || value.try_into().ok().map(|bytes: [u8; 4]| Ipv4Addr::from(bytes));
+        match kind {
+            libc::RTA_DST => route.destination.0 = address()?,
+            libc::RTA_GATEWAY => route.via = Some(address()?),
+            libc::RTA_OIF => route.interface = number(value)?,
+            libc::RTA_PRIORITY => route.priority = number(value)?,
+            libc::RTA_TABLE => route.table = number(value)?,
+            _ => {}
+        }
+    }
+    Some(route)
+}
+
+/// Of linux/rtnetlink.h.
+const RTNH_F_ONLINK: u32 = 4;

@@ -1,0 +1,43 @@
+//! Kernel parameters that a router needs, restored at its end.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// Parameters with the values that they had.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters(Vec<(PathBuf, String)>);
+
+impl Parameters {
+    /// Forwards packets between interfaces.
+    pub(crate) fn forward(&mut self) {
+        self.set("ipv4/ip_forward", "1");
+        // All neighbours are on the same link, but not all of them hear each other.
+        self.set("ipv4/conf/all/send_redirects", "0");
+    }
+
+    /// The same for one interface.
+    pub(crate) fn forward_over(&mut self, interface: &str) {
+        self.set(&format!("ipv4/conf/{interface}/send_redirects"), "0");
+    }
+
+    fn set(&mut self, parameter: &str, value: &str) {
+        let path = PathBuf::from("/proc/sys/net").join(parameter);
+        let Ok(before) = fs::read_to_string(&path) else { return };
+        if before.trim() == value || self.0.iter().any(|(known, _)| *known == path) {
+            return;
+        }
+        match fs::write(&path, value) {
+            Ok(()) => self.0.push((path, before)),
+            Err(error) => tracing::warn!("cannot set {} to {value}: {error}", path.display()),
+        }
+    }
+}
+
+impl Drop for Parameters {
+    fn drop(&mut self) {
+        for (path, before) in self.0.drain(..).rev() {
+            // The interface may be gone.
+            let _ = fs::write(path, before.trim());
+        }
+    }
+}

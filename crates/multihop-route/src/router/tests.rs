@@ -1,0 +1,360 @@
+//! Routers on links, in virtual time.
+
+use multihop_wire::olsr::{Hello, Hna, Link, LinkCode, Mid, Opaque, Tc, TimeCode, Willingness};
+
+use super::*;
+
+const fn address(network: u8, host: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, network, host)
+}
+
+/// Routers, and links between their interfaces. Router and interface count from zero.
+struct Net {
+    now: Instant,
+    routers: Vec<Router>,
+    /// Pairs of (router, interface), and whether the link works.
+    links: Vec<([(usize, u32); 2], bool)>,
+    /// Packets that were sent, by the router.
+    sent: Vec<(usize, u32, Packet)>,
+}
+
+impl Net {
+    /// Routers with these addresses of interfaces.
+    fn new(addresses: &[&[Ipv4Addr]], config: &Config) -> Self {
+        let routers = addresses.iter().zip(1..).map(|(own, seed)| {
+            let mut router = Router::new(config.clone(), seed, 1_000_000);
+            router.set_ports(Instant::ZERO, &ports(own));
+            router
+        });
+        Self { now: Instant::ZERO, routers: routers.collect(), links: Vec::new(), sent: Vec::new() }
+    }
+
+    fn link(mut self, a: (usize, u32), b: (usize, u32)) -> Self {
+        self.links.push(([a, b], true));
+        self
+    }
+
+    fn address(&self, (router, interface): (usize, u32)) -> Ipv4Addr {
+        let port = self.routers[router].ports.iter().find(|port| port.index == interface);
+        port.expect("a link joins interfaces").address
+    }
+
+    fn run(&mut self, seconds: u64) {
+        let end = self.now + Duration::from_secs(seconds);
+        while self.now < end {
+            self.now += Duration::from_millis(10);
+            for n in 0..self.routers.len() {
+                let router = &mut self.routers[n];
+                if router.poll_timeout().is_some_and(|at| at <= self.now) {
+                    router.handle_timeout(self.now);
+                }
+                for datagram in router.take_datagrams(self.now) {
+                    self.deliver(n, &datagram);
+                }
+            }
+        }
+    }
+
+    fn deliver(&mut self, from: usize, datagram: &Datagram) {
+        let here = (from, datagram.interface);
+        self.sent.push((from, datagram.interface, Packet::parse(&datagram.bytes).unwrap()));
+        let source = self.address(here);
+        for (ends, works) in self.links.clone() {
+            let to = ends.iter().position(|end| *end == here).map(|at| ends[1 - at]);
+            if let Some((router, interface)) = to.filter(|_| works) {
+                self.routers[router].receive(self.now, interface, source, &datagram.bytes);
+            }
+        }
+    }
+
+    fn via(&mut self, router: usize, to: Ipv4Addr) -> Option<Ipv4Addr> {
+        self.routers[router].routes().get(&Prefix::host(to)).map(|path| path.via.unwrap_or(to))
+    }
+}
+
+fn ports(addresses: &[Ipv4Addr]) -> Vec<Port> {
+    (0..).zip(addresses).map(|(index, address)| Port::new(index, *address)).collect()
+}
+
+/// 0 -- 1 == 2 -- 3, where 1 and 2 have two interfaces each.
+fn line() -> Net {
+    let addresses: [&[_]; 4] = [
+        &[address(1, 1)],
+        &[address(1, 2), address(2, 2)],
+        &[address(2, 3), address(3, 3)],
+        &[address(3, 4)],
+    ];
+    Net::new(&addresses, &Config::default()).link((0, 0), (1, 0)).link((1, 1), (2, 0)).link((2, 1), (3, 0))
+}
+
+#[test]
+fn nodes_with_several_interfaces_find_routes_to_all_of_them() {
+    let mut net = line();
+    net.run(40);
+    for (router, to, via) in [
+        (0, address(3, 4), address(1, 2)),
+        (0, address(2, 3), address(1, 2)),
+        (0, address(3, 3), address(1, 2)),
+        (0, address(2, 2), address(1, 2)),
+        (0, address(1, 2), address(1, 2)),
+        (3, address(1, 1), address(3, 3)),
+        (2, address(1, 1), address(2, 2)),
+        (1, address(3, 4), address(2, 3)),
+    ] {
+        assert_eq!(net.via(router, to), Some(via), "from {router} to {to}");
+    }
+    let paths = net.routers[1].routes();
+    assert_eq!(paths[&Prefix::host(address(1, 1))].interface, 0);
+    assert_eq!(paths[&Prefix::host(address(3, 4))].interface, 1);
+    assert!(!paths.contains_key(&Prefix::host(address(2, 2))), "its own address");
+}
+
+#[test]
+fn each_interface_declares_its_links_and_names_other_neighbours_by_their_main_addresses() {
+    let mut net = line();
+    net.run(40);
+    let last = |interface: u32| {
+        let of = |(router, port, packet): &(usize, u32, Packet)| {
+            let hello = packet.messages.iter().find_map(|message| match &message.body {
+                Body::Hello(hello) => Some(hello.clone()),
+                _ => None,
+            });
+            hello.filter(|_| (*router, *port) == (2, interface))
+        };
+        let hello: Hello = net.sent.iter().rev().find_map(of).unwrap();
+        hello.links.into_iter().map(|link| (link.address, link.code)).collect::<Vec<_>>()
+    };
+    let symmetric = |mpr| LinkCode::Symmetric { mpr };
+    let other = |kind| LinkCode::Unspecified(kind);
+    use multihop_wire::olsr::NeighbourType::{Mpr, Symmetric};
+    assert_eq!(last(0), [(address(3, 4), other(Symmetric)), (address(2, 2), symmetric(true))]);
+    // The main address of node 1 is that of its other interface.
+    assert_eq!(last(1), [(address(1, 2), other(Mpr)), (address(3, 4), symmetric(false))]);
+}
+
+#[test]
+fn packets_of_each_interface_are_numbered_without_gaps() {
+    let mut net = line();
+    net.run(20);
+    for interface in [0, 1] {
+        let numbers = net.sent.iter().filter(|(router, port, _)| (*router, *port) == (1, interface));
+        let numbers: Vec<_> = numbers.map(|(.., packet)| usize::from(packet.sequence)).collect();
+        assert_eq!(numbers, (0..numbers.len()).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_broken_link_is_routed_around() {
+    let addresses: [&[_]; 4] = [
+        &[address(1, 1), address(3, 1)],
+        &[address(1, 2), address(2, 2)],
+        &[address(3, 3), address(4, 3)],
+        &[address(2, 4), address(4, 4)],
+    ];
+    let net = Net::new(&addresses, &Config::default()).link((0, 0), (1, 0)).link((1, 1), (3, 0));
+    let mut net = net.link((0, 1), (2, 0)).link((2, 1), (3, 1));
+    net.run(40);
+    assert!(net.via(0, address(2, 4)).is_some());
+    net.links[1].1 = false;
+    net.run(30);
+    assert_eq!(net.via(0, address(2, 4)), Some(address(3, 3)));
+    assert_eq!(net.via(0, address(2, 2)), Some(address(1, 2)), "the other end of the broken link");
+    net.links[2].1 = false;
+    net.run(30);
+    assert_eq!(net.via(0, address(2, 4)), None);
+}
+
+#[test]
+fn a_neighbour_on_two_interfaces_is_used_over_one_until_that_is_silent() {
+    let addresses: [&[_]; 2] = [&[address(1, 1), address(2, 1)], &[address(1, 2)]];
+    let mut net = Net::new(&addresses, &Config::default()).link((0, 0), (1, 0)).link((0, 1), (1, 0));
+    net.run(20);
+    assert_eq!(net.routers[0].routes()[&Prefix::host(address(1, 2))].interface, 0);
+    assert!(net.routers[0].counters().elsewhere > 0);
+    net.links[0].1 = false;
+    net.run(20);
+    assert_eq!(net.routers[0].routes()[&Prefix::host(address(1, 2))].interface, 1);
+}
+
+#[test]
+fn only_the_nearest_gateway_counts_and_not_that_of_networks_of_our_own() {
+    let mut net = line();
+    let announce = |net: &mut Net, router: usize, networks: &[&str]| {
+        let announce = networks.iter().map(|text| text.parse().unwrap()).collect();
+        net.routers[router].configure(net.now, Config { announce, ..Config::default() });
+    };
+    announce(&mut net, 2, &["default", "192.168.0.0/16"]);
+    announce(&mut net, 3, &["default"]);
+    net.run(40);
+    let default = "default".parse().unwrap();
+    assert_eq!(net.routers[0].routes()[&default].hops, 2);
+    assert_eq!(net.routers[0].routes()[&"192.168.0.0/16".parse().unwrap()].via, Some(address(1, 2)));
+    assert!(!net.routers[3].routes().contains_key(&default), "it announces the same");
+    assert!(net.routers[3].routes().contains_key(&"192.168.0.0/16".parse().unwrap()));
+    announce(&mut net, 2, &[]);
+    net.run(30);
+    assert_eq!(net.routers[0].routes()[&default].hops, 3);
+    assert!(!net.routers[0].routes().contains_key(&"192.168.0.0/16".parse().unwrap()), "no longer announced");
+}
+
+#[test]
+fn only_neighbours_in_the_list_and_destinations_within_the_networks_count() {
+    let mut net = line();
+    let neighbors = vec![address(2, 3)];
+    net.routers[1].configure(net.now, Config { neighbors, ..Config::default() });
+    let within = vec!["10.0.2.0/24".parse().unwrap()];
+    net.routers[3].configure(net.now, Config { within, ..Config::default() });
+    net.run(40);
+    assert_eq!(net.via(1, address(3, 4)), Some(address(2, 3)));
+    assert_eq!(net.via(1, address(1, 1)), None);
+    assert!(net.routers[1].counters().not_allowed > 0);
+    let routes: Vec<_> = net.routers[3].routes().into_keys().collect();
+    assert_eq!(routes, [Prefix::host(address(2, 2)), Prefix::host(address(2, 3))]);
+    assert!(net.routers[3].counters().left_out > 0);
+}
+
+#[test]
+fn messages_of_unknown_types_are_forwarded_as_they_are() {
+    let mut net = line();
+    net.run(40);
+    let before = net.sent.len();
+    let body = Body::Opaque(Opaque::new(99, vec![1, 2, 3, 4]).unwrap());
+    let message = flooded(address(1, 1), 7, body);
+    let packet = Packet { sequence: 1, messages: vec![message.clone()] };
+    net.routers[1].receive(net.now, 0, address(1, 1), &bytes(&packet));
+    net.run(2);
+    let forwarded: Vec<_> = net.sent[before..]
+        .iter()
+        .flat_map(|(router, port, packet)| {
+            packet.messages.iter().map(move |message| (*router, *port, message))
+        })
+        .filter(|(.., message)| matches!(message.body, Body::Opaque(_)))
+        .collect();
+    let routers: Vec<_> = forwarded.iter().map(|(router, port, _)| (*router, *port)).collect();
+    assert_eq!(routers, [(1, 0), (1, 1), (2, 0), (2, 1)]);
+    let expected = |hop_count| Message { ttl: 9 - hop_count, hop_count, ..message.clone() };
+    assert_eq!(*forwarded[0].2, expected(1));
+    assert_eq!(*forwarded[2].2, expected(2));
+}
+
+/// A HELLO of a neighbour that hears an address of this host and has other neighbours; whether this host is its relay.
+fn hello(from: Ipv4Addr, own: Ipv4Addr, mpr: bool, others: &[Ipv4Addr]) -> Message {
+    let link = |&address: &Ipv4Addr| Link { code: LinkCode::Symmetric { mpr }, address };
+    let links = [own].iter().chain(others).map(link).collect();
+    let interval = TimeCode::at_least(Duration::from_secs(2));
+    let hello = Hello { interval, willingness: Willingness::DEFAULT, links, report: None };
+    Message { ttl: 1, ..flooded(from, 1, Body::Hello(hello)) }
+}
+
+/// A router with the neighbour 10.0.1.2, which is symmetric and claims this.
+fn claims(neighbours: &[Ipv4Addr], bodies: Vec<Body>) -> (Router, Instant) {
+    let mut router = Router::new(Config::default(), 1, 0);
+    router.set_ports(Instant::ZERO, &ports(&[address(1, 1)]));
+    let (now, from) = (Instant::ZERO + Duration::from_secs(1), address(1, 2));
+    let messages = vec![hello(from, address(1, 1), true, neighbours)];
+    router.receive(now, 0, from, &bytes(&Packet { sequence: 0, messages }));
+    for (body, sequence) in bodies.into_iter().zip(10..) {
+        let packet = Packet { sequence, messages: vec![flooded(from, sequence, body)] };
+        router.receive(now, 0, from, &bytes(&packet));
+    }
+    (router, now)
+}
+
+#[test]
+fn a_flood_is_forwarded_when_it_comes_from_a_selector_over_a_second_interface() {
+    let mut router = Router::new(Config::default(), 1, 0);
+    router.set_ports(Instant::ZERO, &ports(&[address(1, 1), address(2, 1)]));
+    let mut now = Instant::ZERO + Duration::from_secs(1);
+    let flood = flooded(address(9, 9), 1, Body::Opaque(Opaque::new(99, vec![1]).unwrap()));
+    let mut forwarded = Vec::new();
+    for (interface, network, mpr) in [(0, 1, false), (1, 2, true), (1, 2, true)] {
+        let (own, from) = (address(network, 1), address(network, 2));
+        for message in [hello(from, own, mpr, &[]), flood.clone()] {
+            router.receive(now, interface, from, &bytes(&Packet { sequence: 0, messages: vec![message] }));
+        }
+        now += Duration::from_secs(1);
+        router.handle_timeout(now);
+        let floods = router.take_datagrams(now).into_iter().filter(|datagram| {
+            let packet = Packet::parse(&datagram.bytes).unwrap();
+            packet.messages.iter().any(|message| message.originator == flood.originator)
+        });
+        forwarded.push(floods.count());
+    }
+    assert_eq!(forwarded, [0, 2, 0], "over both interfaces, once");
+}
+
+fn flooded(originator: Ipv4Addr, sequence: u16, body: Body) -> Message {
+    let validity = TimeCode::at_least(Duration::from_secs(15));
+    Message { validity, originator, ttl: 9, hop_count: 0, sequence, body }
+}
+
+fn bytes(packet: &Packet) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    packet.emit(&mut bytes);
+    bytes
+}
+
+#[test]
+fn addresses_that_nobody_can_have_get_no_route() {
+    let neighbours = ["127.0.0.1", "224.0.0.1", "255.255.255.255", "0.0.0.0", "10.9.9.9", "10.0.1.1"]
+        .map(|text| text.parse().unwrap());
+    let hna = Hna {
+        networks: vec![(address(0, 0), Ipv4Addr::new(255, 0, 255, 0)), (address(9, 1), address(0, 0))],
+    };
+    let (mut router, _) = claims(&neighbours, vec![Body::Hna(hna)]);
+    let routes: Vec<_> = router.routes().into_keys().collect();
+    assert_eq!(routes, [Prefix::host(address(1, 2)), "10.9.9.9".parse().unwrap()]);
+}
+
+#[test]
+fn a_neighbour_that_claims_everything_fills_neither_memory_nor_tables() {
+    let claim = |n: u32| {
+        let many = (0..500).map(|k| Ipv4Addr::from_bits(0x0b00_0000 + n * 500 + k));
+        match n % 3 {
+            0 => Body::Tc(Arc::new(Tc { sequence: 1, neighbours: many.collect() })),
+            1 => Body::Mid(Mid { interfaces: many.collect() }),
+            _ => Body::Hna(Hna { networks: many.map(|to| (to, Ipv4Addr::BROADCAST)).collect() }),
+        }
+    };
+    let (mut router, now) = claims(&[], Vec::new());
+    for n in 0..2_000_u32 {
+        let originator = Ipv4Addr::from_bits(0x0a10_0000 + n);
+        let message = flooded(originator, 1, claim(n));
+        router.receive(now, 0, address(1, 2), &bytes(&Packet { sequence: 0, messages: vec![message] }));
+    }
+    let agent = router.agent_mut().unwrap();
+    assert!(agent.refused() > 0);
+    assert!(agent.networks().len() <= 65_536 && agent.aliases().count() <= 65_536);
+    assert!(router.routes().len() <= 2 * MOST_ROUTES);
+    // A list that no node has is not read.
+    let malformed = router.counters().malformed;
+    let tc = Body::Tc(Arc::new(Tc { sequence: 1, neighbours: vec![address(9, 9); 513] }));
+    let packet = Packet { sequence: 0, messages: vec![flooded(address(9, 9), 1, tc)] };
+    router.receive(now, 0, address(1, 2), &bytes(&packet));
+    assert_eq!(router.counters().malformed, malformed + 1);
+    // Neighbours that are too many are not heard.
+    for n in 0..300 {
+        router.receive(now, 0, Ipv4Addr::from_bits(0x0a20_0000 + n), &bytes(&Packet::default()));
+    }
+    assert_eq!(router.counters().too_many, 45, "256 are remembered, one of them from before");
+}
+
+#[test]
+fn numbers_go_on_after_a_restart() {
+    let numbers = |epoch: u64| {
+        let mut net = line();
+        net.routers[1] = Router::new(Config::default(), 1, epoch);
+        net.routers[1].set_ports(Instant::ZERO, &ports(&[address(1, 2), address(2, 2)]));
+        net.run(20);
+        let own = |message: &Message| match &message.body {
+            Body::Tc(tc) if message.originator == address(1, 2) => Some((message.sequence, tc.sequence)),
+            _ => None,
+        };
+        let sent = net.sent.iter().flat_map(|(.., packet)| packet.messages.iter().filter_map(own));
+        sent.collect::<Vec<_>>()
+    };
+    let (before, after) = (numbers(5_000), numbers(5_020));
+    let newest = before.iter().max().unwrap();
+    let oldest = after.iter().min().unwrap();
+    assert!(oldest.0 > newest.0 && oldest.1 > newest.1, "{newest:?}, then {oldest:?}");
+}

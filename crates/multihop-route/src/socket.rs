@@ -1,0 +1,91 @@
+//! The UDP socket of one interface.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use nix::cmsg_space;
+use nix::libc;
+use nix::sys::socket::sockopt::Ipv4PacketInfo;
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, sendmsg, setsockopt,
+};
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// Sends to all neighbours of an interface, and receives what they send to all.
+#[derive(Debug)]
+pub(crate) struct PortSocket {
+    socket: Socket,
+    address: Ipv4Addr,
+    port: u16,
+}
+
+impl PortSocket {
+    pub(crate) fn open(interface: &str, address: Ipv4Addr, port: u16) -> io::Result<Self> {
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+        socket.set_nonblocking(true)?;
+        socket.set_reuse_address(true)?;
+        socket.set_broadcast(true)?;
+        // Messages cross one link, before data.
+        socket.set_ttl_v4(1)?;
+        socket.set_tos_v4(INTERNETWORK_CONTROL)?;
+        socket.bind_device(Some(interface.as_bytes()))?;
+        setsockopt(&socket, Ipv4PacketInfo, &true)?;
+        socket.bind(&SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port).into())?;
+        Ok(Self { socket, address, port })
+    }
+
+    /// Sends a datagram to all neighbours.
+    pub(crate) fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        let from = libc::in_addr { s_addr: u32::from_ne_bytes(self.address.octets()) };
+        let info =
+            libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: from, ipi_addr: libc::in_addr { s_addr: 0 } };
+        let to = SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::BROADCAST, self.port));
+        let source = [ControlMessage::Ipv4PacketInfo(&info)];
+        sendmsg(self.socket.as_raw_fd(), &[IoSlice::new(bytes)], &source, MsgFlags::empty(), Some(&to))?;
+        Ok(())
+    }
+
+    /// The next datagram that was sent to all neighbours, and who sent it; `None` if there is none now.
+    ///
+    /// No router forwards a datagram to a broadcast address, so that only neighbours can have sent it.
+    pub(crate) fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<(Ipv4Addr, &'a [u8])>> {
+        loop {
+            let mut control = cmsg_space!(libc::in_pktinfo);
+            let mut parts = [IoSliceMut::new(buffer)];
+            let flags = MsgFlags::MSG_DONTWAIT;
+            let received =
+                recvmsg::<SockaddrIn>(self.socket.as_raw_fd(), &mut parts, Some(&mut control), flags);
+            let received = match received {
+                Ok(received) => received,
+                Err(nix::errno::Errno::EAGAIN) => return Ok(None),
+                Err(nix::errno::Errno::EINTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let to = received.cmsgs()?.find_map(|message| match message {
+                ControlMessageOwned::Ipv4PacketInfo(info) => Some(info.ipi_addr.s_addr),
+                _ => None,
+            });
+            let to_all = to.is_some_and(|to| is_broadcast(Ipv4Addr::from(to.to_ne_bytes())));
+            let whole = !received.flags.contains(MsgFlags::MSG_TRUNC);
+            if let Some(from) = received.address.filter(|_| to_all && whole) {
+                let (from, length) = (from.ip(), received.bytes);
+                return Ok(Some((from, &buffer[..length])));
+            }
+        }
+    }
+}
+
+/// Of the network or of this link. The kernel delivers no broadcasts of other networks.
+fn is_broadcast(address: Ipv4Addr) -> bool {
+    address.is_broadcast() || address.octets()[3] == 255
+}
+
+impl AsFd for PortSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// The type of service of routing messages (RFC 2474, class selector 6).
+const INTERNETWORK_CONTROL: u32 = 0xc0;

@@ -1,0 +1,162 @@
+//! What a running daemon tells of itself: one JSON document for each connection to its socket.
+//!
+//! The socket has an abstract name, which belongs to the network namespace, as interfaces and routes do: it leaves no
+//! file, and one namespace has one daemon.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::router::Counters;
+
+/// The abstract name of the socket.
+pub const CONTROL: &str = "multihop-route";
+
+/// The state of a daemon.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// The routing protocol.
+    pub protocol: &'static str,
+    /// The address by which other nodes know this host.
+    pub main_address: Option<Ipv4Addr>,
+    /// Since the start of the agent, s.
+    pub seconds: f64,
+    /// The interfaces of the configuration.
+    pub interfaces: Vec<InterfaceStatus>,
+    /// Everybody who was heard in the last minute.
+    pub neighbours: Vec<NeighbourStatus>,
+    /// Routes, by destination.
+    pub routes: BTreeMap<String, RouteStatus>,
+    /// Routes in the kernel's tables.
+    pub installed: usize,
+    /// Changes of the kernel's tables, and those that the kernel refused.
+    pub kernel_changes: [u64; 2],
+    /// Flooded messages for which there was no room.
+    pub refused: u64,
+    /// Datagrams.
+    pub datagrams: Counters,
+    /// Messages.
+    pub messages: MessageCounts,
+}
+
+/// An interface of the configuration.
+#[derive(Clone, Debug, Serialize)]
+pub struct InterfaceStatus {
+    /// Its name.
+    pub name: String,
+    /// Its address; `None` while it is down or missing.
+    pub address: Option<Ipv4Addr>,
+}
+
+/// A neighbour's interface.
+#[derive(Clone, Debug, Serialize)]
+pub struct NeighbourStatus {
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The neighbour's main address.
+    pub main_address: Ipv4Addr,
+    /// The name of this host's interface.
+    pub interface: String,
+    /// Since it was last heard, s.
+    pub heard_ago: f64,
+    /// Whether it hears this host, too.
+    pub symmetric: bool,
+    /// Whether it is a multipoint relay of this host.
+    pub relay: bool,
+    /// Whether this host is a multipoint relay of it.
+    pub selector: bool,
+}
+
+/// A route.
+#[derive(Clone, Debug, Serialize)]
+pub struct RouteStatus {
+    /// The neighbour; `None` if the destination is one.
+    pub via: Option<Ipv4Addr>,
+    /// The name of the interface.
+    pub interface: String,
+    /// Hops to the destination, or to its gateway.
+    pub hops: u8,
+    /// Microseconds, or thousandths of transmissions.
+    pub cost: Option<u64>,
+}
+
+/// Messages of the agent.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct MessageCounts {
+    /// HELLOs originated.
+    pub hellos: u64,
+    /// TCs originated.
+    pub tcs: u64,
+    /// Messages of other nodes forwarded.
+    pub forwarded: u64,
+    /// Flooded messages received again.
+    pub duplicates: u64,
+    /// Flooded messages from nodes that are not symmetric neighbours.
+    pub strangers: u64,
+}
+
+/// Asks the daemon of this network namespace; returns its JSON document.
+pub fn status() -> io::Result<String> {
+    let mut stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(CONTROL)?)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Answers those who ask.
+#[derive(Debug)]
+pub(crate) struct Reporter {
+    listener: UnixListener,
+    /// One clone for each answer that is being written.
+    busy: Arc<()>,
+}
+
+impl Reporter {
+    /// Takes the name; `None` if another daemon has it.
+    pub(crate) fn open() -> io::Result<Option<Self>> {
+        match UnixListener::bind_addr(&SocketAddr::from_abstract_name(CONTROL)?) {
+            Ok(listener) => {
+                listener.set_nonblocking(true)?;
+                Ok(Some(Self { listener, busy: Arc::default() }))
+            }
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Answers the next one who asks. A reader that is slow keeps only itself waiting.
+    pub(crate) fn answer(&self, status: impl FnOnce() -> Status) {
+        let Ok((mut stream, _)) = self.listener.accept() else { return };
+        if Arc::strong_count(&self.busy) > MOST_READERS {
+            return;
+        }
+        let text = serde_json::to_string(&status()).expect("a status is JSON");
+        let busy = Arc::clone(&self.busy);
+        thread::spawn(move || {
+            let _busy = busy;
+            // The reader may have left.
+            let _ = stream.set_nonblocking(false);
+            let _ = stream.set_write_timeout(Some(PATIENCE));
+            let _ = writeln!(stream, "{text}");
+        });
+    }
+}
+
+impl AsFd for Reporter {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
+
+/// Answers that are written at a time.
+const MOST_READERS: usize = 8;
+const PATIENCE: Duration = Duration::from_secs(5);

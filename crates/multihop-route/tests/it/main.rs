@@ -1,0 +1,6 @@
+//! Daemons in network namespaces.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod daemons;
+mod network;

@@ -1,0 +1,145 @@
+//! Hosts in network namespaces, each with a daemon.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use multihop_core::Duration as Time;
+use multihop_netlink::Route;
+use multihop_netns::Namespace;
+use multihop_route::{Config, PROTOCOL, RouteError, Stop, run};
+use multihop_routing::olsr;
+use serde_json::Value;
+
+/// A namespace, and the daemon in it.
+pub(crate) struct Host {
+    pub(crate) namespace: Arc<Namespace>,
+    running: Option<(Stop, JoinHandle<Result<(), RouteError>>)>,
+}
+
+/// Namespaces in which nothing runs yet; `None` if this machine allows none.
+#[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
+pub(crate) fn hosts<const N: usize>() -> Option<[Host; N]> {
+    let made: Result<Vec<_>, _> = (0..N).map(|_| Namespace::new()).collect();
+    match made {
+        Ok(namespaces) => {
+            let host = |namespace| Host { namespace: Arc::new(namespace), running: None };
+            let hosts: Vec<_> = namespaces.into_iter().map(host).collect();
+            hosts.try_into().ok()
+        }
+        Err(error) => {
+            println!("skipped: no network namespaces: {error}");
+            None
+        }
+    }
+}
+
+/// OLSR that needs a second for what takes ten with the RFC's values.
+pub(crate) fn quick(interfaces: &[&str]) -> Config {
+    let hello_interval = Time::from_millis(200);
+    let olsr = olsr::Config {
+        hello_interval,
+        tc_interval: Time::from_millis(300),
+        neighbour_hold: Time::from_millis(800),
+        topology_hold: Time::from_millis(1200),
+        max_jitter: Time::from_millis(50),
+        ..olsr::Config::rfc()
+    };
+    let interfaces = interfaces.iter().map(|name| (*name).to_owned()).collect();
+    Config { interfaces, olsr, ..Config::default() }
+}
+
+impl Host {
+    /// Joins this host to another: interfaces with these names and addresses.
+    pub(crate) fn join(&self, mine: (&str, &str), other: &Self, theirs: (&str, &str)) {
+        self.namespace.join(mine, &other.namespace, theirs).unwrap();
+    }
+
+    /// Starts a daemon, which reads `configs` one after the other when it reloads.
+    pub(crate) fn start_with(&mut self, config: Config, reloads: Vec<Config>) -> Stop {
+        let (namespace, stop) = (Arc::clone(&self.namespace), Stop::new().unwrap());
+        let asked = stop.clone();
+        let mut reloads = reloads.into_iter();
+        let daemon = thread::spawn(move || {
+            let reload = &mut || reloads.next().ok_or_else(|| "no other".to_owned());
+            namespace.run(|| run(config, &asked, reload)).unwrap()
+        });
+        self.running = Some((stop.clone(), daemon));
+        stop
+    }
+
+    pub(crate) fn start(&mut self, config: Config) {
+        self.start_with(config, Vec::new());
+    }
+
+    /// Ends the daemon.
+    pub(crate) fn end(&mut self) -> Result<(), RouteError> {
+        let Some((stop, daemon)) = self.running.take() else { return Ok(()) };
+        stop.end();
+        daemon.join().unwrap()
+    }
+
+    /// The routes of daemons in the kernel's tables.
+    pub(crate) fn routes(&self) -> Vec<Route> {
+        self.namespace.run(|| multihop_netlink::routes(PROTOCOL)).unwrap().unwrap()
+    }
+
+    /// The neighbour to which packets for an address go.
+    pub(crate) fn via(&self, to: Ipv4Addr) -> Option<Ipv4Addr> {
+        self.routes()
+            .into_iter()
+            .find(|route| route.destination == (to, 32))
+            .map(|route| route.via.unwrap_or(to))
+    }
+
+    /// What the daemon tells of itself.
+    pub(crate) fn status(&self) -> Option<Value> {
+        let text = self.namespace.run(multihop_route::status).unwrap().ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Whether a datagram from this host reaches another one at this address, and the answer comes back.
+    pub(crate) fn reaches(&self, other: &Self, at: Ipv4Addr) -> bool {
+        let socket = |host: &Self| {
+            let open = || {
+                let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+                socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+                socket
+            };
+            host.namespace.run(open).unwrap()
+        };
+        let (here, there) = (socket(self), socket(other));
+        let to = (at, there.local_addr().unwrap().port());
+        let mut buffer = [0; 8];
+        if here.send_to(b"question", to).is_err() {
+            return false;
+        }
+        let Ok((_, from)) = there.recv_from(&mut buffer) else { return false };
+        if there.send_to(b"answer", from).is_err() {
+            return false;
+        }
+        here.recv_from(&mut buffer).is_ok()
+    }
+
+    pub(crate) fn parameter(&self, name: &str) -> String {
+        let read = || std::fs::read_to_string(format!("/proc/sys/net/{name}")).unwrap();
+        self.namespace.run(read).unwrap().trim().to_owned()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Waits until something is so; a minute is longer than any of it takes on a busy machine.
+#[track_caller]
+pub(crate) fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "never: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,159 @@
+//! What a real host has and a node of a simulation has not: several interfaces, networks behind it (RFC 3626 §5 and §12),
+//! sequence numbers that go on after a restart, and limits against neighbours that fill its memory.
+//!
+//! An agent has one interface, that of its main address. Who drives it for a host with several sends each packet from
+//! all of them; see [`Agent::on_host`].
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::Instant;
+use multihop_wire::olsr::{Body, Hna, Message, Mid};
+
+use super::Agent;
+use super::forwarding::Duplicates;
+use super::table::Table;
+
+/// What a host announces besides its links.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Announced {
+    /// Addresses of its interfaces other than the main address.
+    pub interfaces: Vec<Ipv4Addr>,
+    /// Networks to which it is a gateway: address and mask.
+    pub networks: Vec<(Ipv4Addr, Ipv4Addr)>,
+}
+
+/// A network behind a gateway.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Network {
+    /// The gateway's main address.
+    pub gateway: Ipv4Addr,
+    /// The network's address.
+    pub address: Ipv4Addr,
+    /// Its mask.
+    pub mask: Ipv4Addr,
+}
+
+/// The part of an agent that only hosts have.
+#[derive(Clone, Debug)]
+pub(super) struct Host {
+    announced: Announced,
+    networks: Table<Network>,
+    /// Messages that were forwarded. With several interfaces, a message that came over one from a node that is not a
+    /// selector is forwarded when it comes over another from one that is (RFC 3626 §3.4.1).
+    forwarded: Duplicates,
+    /// Messages that there was no room for.
+    refused: u64,
+}
+
+impl Agent {
+    /// The same agent as that of a real host. Its sequence numbers begin where `seconds`, of a clock that goes on between
+    /// two starts, says, so that other nodes take its messages for newer than those before the start.
+    #[must_use]
+    pub fn on_host(mut self, seconds: u64) -> Self {
+        let [.., a, b] = seconds.to_be_bytes();
+        let seconds = u16::from_be_bytes([a, b]);
+        self.advertisement.begin(seconds);
+        // A node sends fewer messages than this in a second.
+        self.message_sequence = seconds.wrapping_mul(4);
+        self.host = Some(Box::new(Host {
+            announced: Announced::default(),
+            networks: Table::new(),
+            forwarded: Duplicates::default(),
+            refused: 0,
+        }));
+        self
+    }
+
+    /// Announces these interfaces and networks with every TC interval from now on. Only for hosts.
+    pub fn announce(&mut self, announced: Announced) {
+        if let Some(host) = &mut self.host {
+            host.announced = announced;
+        }
+    }
+
+    /// Networks that other hosts announce, sorted by gateway.
+    pub fn networks(&self) -> &[Network] {
+        self.host.as_ref().map_or(&[], |host| host.networks.keys())
+    }
+
+    /// Interfaces that nodes have besides that of their main address, and the main addresses; sorted by interface.
+    pub fn aliases(&self) -> impl Iterator<Item = (Ipv4Addr, Ipv4Addr)> {
+        self.interfaces.keys().iter().copied().zip(self.interfaces.values().iter().copied())
+    }
+
+    /// Flooded messages that a host had no room for.
+    pub fn refused(&self) -> u64 {
+        self.host.as_ref().map_or(0, |host| host.refused)
+    }
+
+    /// Queues the announcements of a host; returns whether there are any.
+    pub(super) fn put_announced(&mut self) -> bool {
+        let Some(host) = &self.host else { return false };
+        let Announced { interfaces, networks } = host.announced.clone();
+        let mid = (!interfaces.is_empty()).then_some(Body::Mid(Mid { interfaces }));
+        let hna = (!networks.is_empty()).then_some(Body::Hna(Hna { networks }));
+        let hold = self.config.topology_hold;
+        let bodies = [mid, hna].into_iter().flatten();
+        bodies.map(|body| self.put_own(body, u8::MAX, hold)).count() > 0
+    }
+
+    /// Processes an HNA message (RFC 3626 §12.5).
+    // DEVIATION olsr-2: only hosts use networks behind gateways; nodes of a simulation forward the messages.
+    pub(super) fn learn_networks(&mut self, gateway: Ipv4Addr, hna: &Hna, until: Instant) {
+        let Some(host) = &mut self.host else { return };
+        for &(address, mask) in &hna.networks {
+            host.networks.put(Network { gateway, address, mask }, (), until);
+        }
+    }
+
+    /// Whether there is room for what a flooded message says.
+    pub(super) fn has_room(&mut self, message: &Message) -> bool {
+        let Some(host) = &self.host else { return true };
+        let room = match &message.body {
+            Body::Tc(tc) => {
+                let links = self.topology.values().iter().map(|tc| tc.neighbours.len());
+                links.sum::<usize>() + tc.neighbours.len() <= MOST
+            }
+            Body::Mid(mid) => self.interfaces.keys().len() + mid.interfaces.len() <= MOST,
+            Body::Hna(hna) => host.networks.keys().len() + hna.networks.len() <= MOST,
+            Body::Costs(costs) => self.priced_links() + costs.costs.len() <= MOST,
+            Body::Hello(_) | Body::Opaque(_) => true,
+        };
+        let room = room && self.duplicates.has_room(message.originator, MOST_NODES);
+        if let Some(host) = &mut self.host {
+            host.refused += u64::from(!room);
+        }
+        room
+    }
+
+    /// Whether a message is to be forwarded as far as earlier ones decide; `is_new` if it has not come before.
+    pub(super) fn may_forward(&mut self, now: Instant, message: &Message, is_new: bool) -> bool {
+        match &mut self.host {
+            // DEVIATION olsr-6: whether a message came again over the same interface does not matter.
+            Some(host) if !host.announced.interfaces.is_empty() => {
+                host.forwarded.expire(now);
+                host.forwarded.admit(message, now + self.config.duplicate_hold)
+            }
+            _ => is_new,
+        }
+    }
+
+    /// Removes expired networks.
+    pub(super) fn expire_host(&mut self, now: Instant) {
+        if let Some(host) = &mut self.host {
+            host.networks.expire(now);
+        }
+    }
+
+    /// When the next network expires.
+    pub(super) fn host_due(&self) -> Option<Instant> {
+        self.host.as_ref().and_then(|host| host.networks.due())
+    }
+}
+
+/// Links in TCs, interfaces and networks that a host remembers of each.
+const MOST: usize = 65_536;
+/// Originators of flooded messages that a host knows at a time.
+const MOST_NODES: usize = 8_192;

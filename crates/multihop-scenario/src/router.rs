@@ -1,0 +1,150 @@
+//! The configuration of a routing daemon on real interfaces: in TOML, with the keys of `[routing]` of scenarios.
+
+use multihop_core::settings::{Allowed, Settings, Table, Value, Visitor};
+use multihop_routing::{apdr, olsr};
+
+use crate::document::Source;
+use crate::extension::Extensions;
+use crate::faults::Faults;
+use crate::overrides;
+use crate::problem::Problems;
+use crate::read::{Keys, settings};
+
+/// What a routing daemon is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RouterSettings {
+    /// Names of interfaces.
+    pub interfaces: Vec<String>,
+    /// Networks that it announces, each as `ADDRESS/BITS` or `default`.
+    pub announce: Vec<String>,
+    /// Addresses of the only neighbours to which it listens; empty: all.
+    pub neighbors: Vec<String>,
+    /// Networks to which alone its routes lead; empty: all.
+    pub within: Vec<String>,
+    /// The number of the routing table.
+    pub table: u32,
+    /// The priority of its routes.
+    pub priority: u32,
+    /// Whether the host forwards packets of others.
+    pub forward: bool,
+    /// The user as whom it goes on after its start.
+    pub user: Option<String>,
+    /// The protocol's name.
+    pub protocol: &'static str,
+    /// Its parameters.
+    pub olsr: olsr::Config,
+}
+
+impl RouterSettings {
+    /// Reads and checks a configuration, with `overrides` (dotted path, TOML value or bare string) applied in their
+    /// order.
+    pub fn load(source: &Source, overrides: &[(String, String)]) -> Result<Self, Problems> {
+        let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
+        let extensions = Extensions::default();
+        let mut faults = Faults::new(&extensions);
+        overrides::apply(&mut root, overrides, &mut faults);
+        let mut found = Self::default();
+        if let Some(mut keys) = Keys::open(&root, "", &mut faults) {
+            settings::take_listed(&mut |reader| found.keys(reader), "multihop route", &mut keys, &mut faults);
+            keys.close(&mut faults);
+        }
+        if faults.is_empty() {
+            Ok(found)
+        } else {
+            Err(source.problems(Some(&root), faults.into_list(), overrides))
+        }
+    }
+
+    fn routing_keys(&mut self, keys: &mut dyn Visitor) {
+        let kinds: Vec<_> = PROTOCOLS.iter().map(|protocol| (protocol.name, protocol.help)).collect();
+        keys.kinds("protocol", Some(0), &kinds, &mut |kind, keys| {
+            let Protocol { name, config, .. } = PROTOCOLS[kind];
+            let mut config = config();
+            match config.olsr.metric {
+                None => config.olsr.keys(keys),
+                Some(_) => config.keys(keys),
+            }
+            (self.protocol, self.olsr) = (name, config.olsr);
+        });
+    }
+}
+
+impl Default for RouterSettings {
+    fn default() -> Self {
+        Self {
+            interfaces: Vec::new(),
+            announce: Vec::new(),
+            neighbors: Vec::new(),
+            within: Vec::new(),
+            table: 254,
+            priority: 698,
+            forward: true,
+            user: None,
+            protocol: "olsr",
+            olsr: olsr::Config::rfc(),
+        }
+    }
+}
+
+impl Settings for RouterSettings {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let mut texts = |name, field: &mut Vec<String>, about| {
+            let allowed = Allowed::List(&Allowed::Text(LONGEST), None);
+            let given = keys.about(about).value(name, allowed, Some(Value::List(Vec::new())));
+            let given = given.map_or_else(Vec::new, Value::into_list);
+            *field = given.into_iter().map(Value::into_text).collect();
+        };
+        texts(
+            "interfaces",
+            &mut self.interfaces,
+            "Names of the interfaces over which it talks to neighbours.",
+        );
+        let about = "Networks behind this host, which it announces to others: ADDRESS/BITS, or default.";
+        texts("announce", &mut self.announce, about);
+        let about =
+            "The only neighbours to which it listens, by the addresses of their interfaces; if empty, all.";
+        texts("neighbors", &mut self.neighbors, about);
+        let about = "Routes lead only to destinations in these networks; if empty, anywhere.";
+        texts("within", &mut self.within, about);
+        keys.about("Routing table for its routes; 254 is main.").whole(
+            "table",
+            &mut self.table,
+            1..=4_294_967_295,
+        );
+        let about =
+            "Of several routes to the same network, the kernel uses the one with the smallest number.";
+        keys.about(about).whole("priority", &mut self.priority, 1..=4_294_967_295);
+        keys.about("Whether this host forwards packets of others.").switch("forward", &mut self.forward);
+        let about =
+            "User as whom it goes on after its start, with the rights that routes need and no others.";
+        keys.about(about).text_if_set("user", &mut self.user, LONGEST);
+        let routing =
+            Table { name: "routing", help: "The protocol and its keys.", required: false, default: None };
+        keys.table(&routing, &mut |keys| self.routing_keys(keys));
+    }
+}
+
+/// A protocol that a daemon speaks.
+struct Protocol {
+    name: &'static str,
+    help: &'static str,
+    config: fn() -> apdr::Config,
+}
+
+static PROTOCOLS: &[Protocol] = &[
+    Protocol {
+        name: "olsr",
+        help: "Optimised link state routing (RFC 3626), with the values that it suggests.",
+        config: || apdr::Config { olsr: olsr::Config::rfc(), reservation: None },
+    },
+    Protocol {
+        name: "apdr",
+        help: "OLSR with routes of least average delay; clocks need not agree.",
+        config: || {
+            let metric = olsr::Metric { clocks: olsr::Clocks::Echoed, ..olsr::Metric::default() };
+            apdr::Config { olsr: olsr::Config::rfc().with_metric(metric), reservation: None }
+        },
+    },
+];
+
+const LONGEST: usize = 100;
