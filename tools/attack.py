@@ -40,7 +40,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50, help="of kill")
     parser.add_argument("--addresses", type=int, default=256, help="of half-open")
     parser.add_argument("--calls", type=int, default=10, help="genuine calls during half-open")
-    parser.add_argument("--transport", help="of both ends, mesh for example; TPA if it is not given")
+    parser.add_argument("--transport", help="of both ends, tpa for example; mesh if it is not given")
     options = parser.parse_args()
     options.both = ["--transport", options.transport] if options.transport else []
     with tempfile.TemporaryDirectory() as scratch:

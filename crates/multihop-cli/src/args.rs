@@ -91,7 +91,7 @@ pub(crate) enum Command {
     Recv(RecvArgs),
     /// Measure the goodput to a host that runs multihop perf --listen.
     Perf(PerfArgs),
-    /// Carry TCP, UDP or all IP over TPA to a gateway.
+    /// Carry TCP, UDP or all IP to a gateway, by mesh or TPA.
     Tunnel(TunnelArgs),
     /// Use congestion controls for multi-hop networks in the kernel's TCP, by eBPF (Linux, as root).
     Tcp(TcpArgs),

@@ -7,7 +7,7 @@ use multihop_transport::tpa;
 
 use crate::error::Error;
 use crate::keys::{AuthorizedKeys, Identity, KeyCheck, KnownPeers, PublicKey, SharedKey, Token};
-use crate::transport::{CustomTransport, TransportName};
+use crate::transport::{CustomTransport, TransportName, Transports};
 
 /// The configuration of a listener or a stream.
 #[derive(Clone, Debug)]
@@ -16,6 +16,8 @@ pub struct Config {
     pub transport: tpa::Config,
     /// `mesh` or a user-defined transport for the data. `transport` then opens, watches and closes connections.
     pub custom: Option<CustomTransport>,
+    /// Whether TPA takes the place of `custom` if the peer has only TPA.
+    pub or_tpa: bool,
     /// Who may connect, and whether traffic is encrypted.
     pub security: Security,
     /// With keys: a secret that both ends have in addition.
@@ -92,6 +94,7 @@ impl Config {
         Self {
             transport,
             custom: None,
+            or_tpa: false,
             security,
             shared_key: None,
             silent: false,
@@ -102,9 +105,10 @@ impl Config {
 }
 
 impl Config {
-    /// The transport, which the peer must use as well.
-    pub(crate) fn transport_name(&self) -> TransportName {
-        self.custom.as_ref().map_or(TransportName::TPA, |custom| custom.name)
+    /// The transports, one of which the peer must have as well.
+    pub(crate) fn transports(&self) -> Transports {
+        let preferred = self.custom.as_ref().map_or(TransportName::TPA, |custom| custom.name);
+        Transports { preferred, or_tpa: self.or_tpa && self.custom.is_some() }
     }
 }
 

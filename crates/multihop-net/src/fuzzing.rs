@@ -20,7 +20,7 @@ use crate::protection::cookie::CookieKey;
 use crate::protection::encrypted::credentials::{Credentials, ListenerKey};
 use crate::protection::encrypted::session::{Hello, Session};
 use crate::protection::encrypted::{Proof, Rotation, SecureDatagram};
-use crate::transport::TransportName;
+use crate::transport::Transports;
 use crate::{code, perf, tunnel};
 
 /// A parsed datagram of the encrypted protocol emits the same bytes.
@@ -158,7 +158,7 @@ impl SessionPair {
         };
         let rotation = Rotation { datagrams: 3, age: Duration::from_secs(5) };
         let credentials =
-            Arc::new(Credentials { transport: TransportName::TPA, proof, peers: Peers::Any, rotation });
+            Arc::new(Credentials { transports: Transports::default(), proof, peers: Peers::Any, rotation });
         let key = with_keys.then(|| Identity::from_secret([1; 32]).public());
         let caller = Session::initiate(&credentials, ListenerKey::Any, 1, Zeroizing::new([1; 32]));
         let mut ends =

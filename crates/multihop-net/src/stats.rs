@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use multihop_transport::tpa::{Counters, Endpoint};
 
+use crate::transport::TransportName;
+
 /// The state and the statistics of a connection.
 #[derive(Clone, Debug)]
 pub struct Stats {
+    /// What carries the data.
+    pub transport: TransportName,
     /// The state of the connection, for example `established`.
     pub state: &'static str,
     /// The phase of the sender: `normal`, `congested` or `freeze`.
@@ -65,6 +69,7 @@ impl Stats {
     pub(crate) fn of(endpoint: &Endpoint) -> Self {
         let rtt = endpoint.rtt();
         Self {
+            transport: TransportName::TPA,
             state: endpoint.state().name(),
             phase: endpoint.phase().name(),
             rtt: rtt.srtt().map(Into::into),

@@ -54,6 +54,37 @@ impl TransportName {
     }
 }
 
+/// The transports that one end can use.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Transports {
+    pub(crate) preferred: TransportName,
+    /// Whether TPA is as good if the peer has nothing else.
+    pub(crate) or_tpa: bool,
+}
+
+impl Transports {
+    /// The transport that our SYN names.
+    pub(crate) fn named(self) -> TransportName {
+        if self.or_tpa { TransportName::TPA } else { self.preferred }
+    }
+
+    /// The transport that our SYN offers in place of the named one.
+    pub(crate) fn offered(self) -> Option<TransportName> {
+        Some(self.preferred).filter(|_| self.or_tpa)
+    }
+
+    /// Whether this end can use this one.
+    pub(crate) fn has(self, name: TransportName) -> bool {
+        name == self.preferred || name == self.named()
+    }
+
+    /// The answer to a SYN that names and offers these: our own if we have neither, and the caller refuses it.
+    pub(crate) fn choose(self, named: TransportName, offered: Option<TransportName>) -> TransportName {
+        let known = offered.into_iter().chain([named]).find(|name| self.has(*name));
+        known.unwrap_or(self.preferred)
+    }
+}
+
 impl Default for TransportName {
     fn default() -> Self {
         Self::TPA
@@ -85,5 +116,21 @@ mod tests {
             assert_eq!(TransportName::new(name), None, "{name:?}");
         }
         assert_eq!(TransportName::default(), TransportName::new("tpa").unwrap());
+    }
+
+    #[test]
+    fn a_listener_takes_the_offer_then_the_name_then_its_own() {
+        let [tpa, mesh, other] = ["tpa", "mesh/2", "other/1"].map(|name| TransportName::new(name).unwrap());
+        let listeners = [(tpa, false), (mesh, false), (mesh, true)]
+            .map(|(preferred, or_tpa)| Transports { preferred, or_tpa });
+        for (named, offered, chosen) in [
+            (tpa, None, [tpa, mesh, tpa]),
+            (tpa, Some(mesh), [tpa, mesh, mesh]),
+            (tpa, Some(other), [tpa, mesh, tpa]),
+            (mesh, None, [tpa, mesh, mesh]),
+            (other, None, [tpa, mesh, mesh]),
+        ] {
+            assert_eq!(listeners.map(|ours| ours.choose(named, offered)), chosen, "{named}, {offered:?}");
+        }
     }
 }

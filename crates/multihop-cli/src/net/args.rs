@@ -136,7 +136,7 @@ pub(crate) struct PerfArgs {
     /// Use this many connections at the same time in each direction; a row for each, and their sum.
     #[arg(long, short = 'P', value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=128))]
     pub(crate) parallel: u8,
-    /// Send UDP datagrams at a given rate instead of TPA, to see what the path loses. They are zeros, unprotected, on
+    /// Send UDP datagrams at a given rate instead of a stream, to see what the path loses. They are zeros, unprotected, on
     /// a port of their own.
     #[arg(long, short)]
     pub(crate) udp: bool,
@@ -331,11 +331,12 @@ pub(crate) struct NetArgs {
     /// data folder.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
     pub(crate) authorized_keys: Option<PathBuf>,
-    /// Transport, by its name in scenario files: a kind of TPA, mesh, or a user-defined transport. Unless it is a
-    /// kind of TPA, both ends must name it.
+    /// Transport, by its name in scenario files: mesh, a kind of TPA, or a user-defined transport, which both ends must
+    /// name. Without this option and --set: mesh, or TPA if the other end has only TPA.
     #[arg(long, value_name = "NAME")]
     pub(crate) transport: Option<String>,
-    /// Set a parameter of the transport by its name in scenario files: cwnd_max=12, user_timeout=60.
+    /// Set a parameter of the transport by its name in scenario files: cwnd_max=12, user_timeout=60. Without
+    /// --transport it is one of TPA, which is then used.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
 }

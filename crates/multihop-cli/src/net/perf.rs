@@ -82,7 +82,7 @@ async fn measure(
         output::json(&document(&plan, config, &flows, samples), true)?;
     } else {
         let mut lines = table(&plan, &flows);
-        lines.push(format!("protocol: {}", protocol(&plan, config)));
+        lines.push(format!("protocol: {}", protocol(&plan, &flows)));
         output::line(format_args!("\n{}", lines.join("\n")))?;
     }
     Ok(())
@@ -224,9 +224,9 @@ fn details(plan: &Plan, flow: &FlowOutcome) -> Vec<String> {
     vec![what, cpu]
 }
 
-/// What carries the data: the name by which the ends agree on it.
-fn protocol(plan: &Plan, config: &Config) -> String {
-    let transport = config.custom.as_ref().map(|custom| custom.name).unwrap_or_default();
+/// What carried the data: the name by which the ends agreed on it, the same for all flows.
+fn protocol(plan: &Plan, flows: &[FlowOutcome]) -> String {
+    let transport = flows.first().map(|flow| flow.transport).unwrap_or_default();
     if plan.udp.is_some() { "udp".to_owned() } else { transport.to_string() }
 }
 
@@ -239,7 +239,7 @@ fn document(plan: &Plan, config: &Config, flows: &[FlowOutcome], intervals: Vec<
             Direction::Reverse => "reverse",
             Direction::Both => "both",
         },
-        "protocol": protocol(plan, config),
+        "protocol": protocol(plan, flows),
         "security": match config.security {
             Security::Plain => "plain",
             Security::Token(_) => "token",

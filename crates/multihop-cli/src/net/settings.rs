@@ -69,8 +69,11 @@ fn config(
             .context("cannot read the shared key (multihop keygen --shared creates one)")?;
         config.shared_key = Some(key);
     }
-    let kind = args.transport.iter().map(|name| ("kind".to_owned(), name.clone()));
-    let parameters: Vec<_> = kind.chain(args.set.iter().cloned()).collect();
+    // Parameters without a name are those of TPA.
+    config.or_tpa = args.transport.is_none() && args.set.is_empty();
+    let name = args.transport.as_deref().or(config.or_tpa.then_some("mesh"));
+    let kind = name.map(|name| ("kind".to_owned(), name.to_owned()));
+    let parameters: Vec<_> = kind.into_iter().chain(args.set.iter().cloned()).collect();
     set(&mut config, usual, &parameters, extensions)?;
     Ok(config)
 }

@@ -25,6 +25,8 @@ struct Ends {
     sent: Vec<Vec<u8>>,
     /// Whether nothing arrives any more.
     cut: bool,
+    /// An attacker changes this byte of every hello.
+    changed: Option<usize>,
     initiated: Id,
     accepted: Option<Id>,
 }
@@ -46,7 +48,7 @@ impl Ends {
         let initiated = initiator.connect(address(LISTENER)).unwrap();
         let links = [0, 1].map(|end| Link::new(faults, Rng::stream(1, "test/link", end)));
         let (now, hubs) = (Instant::ZERO, [listener, initiator]);
-        Self { now, hubs, links, sent: Vec::new(), cut: false, initiated, accepted: None }
+        Self { now, hubs, links, sent: Vec::new(), cut: false, changed: None, initiated, accepted: None }
     }
 
     /// Everything that happens now, and then time up to the next deadline. False if there is none.
@@ -55,6 +57,12 @@ impl Ends {
             let mut bytes = Vec::new();
             while self.hubs[end].poll_transmit(self.now, &mut bytes).is_some() {
                 self.sent.push(bytes.clone());
+                let is_hello = bytes[0] == 1 && bytes[2..4] == [255; 2];
+                if let Some(at) = self.changed.filter(|_| is_hello)
+                    && let Some(byte) = bytes.get_mut(at)
+                {
+                    *byte ^= 4;
+                }
                 self.links[end].handle(self.now, std::mem::take(&mut bytes));
             }
             while self.hubs[end].poll_event().is_some() {}
@@ -221,6 +229,56 @@ fn two_ends_with_different_transports_learn_both_names() {
             }
             assert!(ends.hubs[LISTENER].is_empty(), "{security:?}: the listener is reset at once");
         }
+    }
+}
+
+/// Either end prefers `mesh`, uses nothing else, or has only TPA, as earlier versions: a SYN that offers `mesh` is one of
+/// TPA for them, and they answer as if the offer was not there.
+#[test]
+fn the_ends_use_mesh_unless_one_has_only_tpa() {
+    let data = vec![7; 100_000];
+    for security in securities() {
+        let prefers = |name: &str| Config { or_tpa: true, ..config(security.clone(), name) };
+        let only = |name: &str| config(security.clone(), name);
+        for (listener, caller, agreed) in [
+            (prefers("mesh"), prefers("mesh"), "mesh/1"),
+            (prefers("mesh"), only("tpa"), "tpa"),
+            (only("tpa"), prefers("mesh"), "tpa"),
+            (prefers("mesh"), only("mesh"), "mesh/1"),
+            (only("mesh"), prefers("mesh"), "mesh/1"),
+            (prefers("stop-and-wait"), prefers("mesh"), "tpa"),
+        ] {
+            let mut ends = Ends::new([listener, caller], BAD);
+            let early = ends.hubs[INITIATOR].write(ends.now, ends.initiated, b"early");
+            assert_eq!(early, Ok(0), "{security:?}");
+            assert!(ends.transfer(&data) == data, "{agreed}, {security:?}");
+            let ids = [ends.accepted.unwrap(), ends.initiated];
+            for (hub, id) in ends.hubs.iter().zip(ids) {
+                assert_eq!(hub.stats(id).unwrap().transport.to_string(), agreed, "{security:?}");
+            }
+        }
+        let mut ends = Ends::new([only("stop-and-wait"), prefers("mesh")], GOOD);
+        let name = |name| TransportName::new(name).unwrap();
+        let error = Error::WrongTransport { ours: name("mesh/1"), theirs: name("stop-and-wait/1") };
+        assert_eq!(ends.refusal(), error, "{security:?}");
+    }
+}
+
+#[test]
+fn nobody_on_an_encrypted_path_can_make_two_ends_with_mesh_use_tpa() {
+    for security in securities().into_iter().skip(1) {
+        let config = Config { or_tpa: true, ..config(security, "mesh") };
+        let mut connected = 0;
+        for at in 0..200 {
+            let mut ends = Ends::new([config.clone(), config.clone()], GOOD);
+            ends.changed = Some(at);
+            let until = Instant::ZERO + Duration::from_secs(3);
+            while ends.now < until && ends.accepted.is_none() && ends.step() {}
+            let stats = ends.accepted.map(|id| ends.hubs[LISTENER].stats(id).unwrap());
+            connected += u32::from(stats.is_some());
+            assert!(stats.is_none_or(|stats| stats.transport.to_string() == "mesh/1"), "byte {at}");
+        }
+        assert!((1..50).contains(&connected), "{connected} of 200, where the change is beyond the hello");
     }
 }
 

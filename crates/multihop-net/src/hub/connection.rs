@@ -1,11 +1,12 @@
 //! One connection of a hub: its endpoint, its owner, and how it ended.
 
+use std::mem;
 use std::net::{IpAddr, SocketAddr};
 
 use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
-use multihop_transport::connection::{Data, Event, Segment as Carried};
-use multihop_transport::tpa::State;
-use multihop_wire::tpa::{Body, Segment};
+use multihop_transport::connection::{self as transport, Data, Event, Segment as Carried};
+use multihop_transport::tpa::{self, Ports, State};
+use multihop_wire::tpa::{BlockSeq, Body, Segment};
 
 use super::endpoint::Endpoint;
 use super::local::LocalAddress;
@@ -15,12 +16,15 @@ use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram, LocalAddr
 use crate::error::Error;
 use crate::protection::{Freshness, Protection};
 use crate::stats::{Stats, Traffic};
+use crate::transport::TransportName;
 
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) paths: Paths,
     pub(super) endpoint: Box<dyn Endpoint>,
     pub(super) protection: Protection,
+    /// The transport of the data; `None` until the peer has chosen.
+    transport: Option<TransportName>,
     pub(super) holder: Holder,
     /// Whether it is in the hub's list of connections that may have something to send.
     pub(super) is_ready: bool,
@@ -93,6 +97,7 @@ impl Connection {
     /// A connection that an application opens.
     pub(super) fn outgoing(peer: SocketAddr, endpoint: Box<dyn Endpoint>, protection: Protection) -> Self {
         Self {
+            transport: None,
             paths: Paths::new(peer),
             endpoint,
             protection,
@@ -119,9 +124,21 @@ impl Connection {
         protection: Protection,
     ) -> Self {
         Self {
+            transport: Some(protection.transport()),
             holder: Holder::Released,
             source: datagram.local,
             ..Self::outgoing(datagram.from, endpoint, protection)
+        }
+    }
+
+    /// The peer has chosen this transport, of which `inner` is our end if the SYN did not name it.
+    pub(super) fn agree_on(&mut self, name: TransportName, inner: Option<Box<dyn transport::Connection>>) {
+        self.transport = Some(name);
+        if let Some(inner) = inner {
+            let ports = Ports { local: 0, remote: 0 };
+            let nothing = tpa::Endpoint::new(tpa::Config::net(), ports, BlockSeq(0));
+            let endpoint = mem::replace(&mut self.endpoint, Box::new(nothing));
+            self.endpoint = endpoint.carried_by(inner);
         }
     }
 
@@ -151,7 +168,12 @@ impl Connection {
 
     /// Its statistics.
     pub(super) fn stats(&self) -> Stats {
-        self.endpoint.stats().with(self.traffic, self.hops, self.protection.key_changes())
+        let transport = self.transport.unwrap_or_else(|| self.protection.transport());
+        Stats { transport, ..self.endpoint.stats() }.with(
+            self.traffic,
+            self.hops,
+            self.protection.key_changes(),
+        )
     }
 
     pub(super) fn on_segment(&mut self, now: Instant, ttl: Option<u8>, segment: Segment) {
@@ -305,6 +327,10 @@ impl Connection {
         self.check()?;
         if self.sending != Sending::Open {
             return Err(Error::Closed);
+        }
+        // Nobody knows yet who takes it.
+        if self.transport.is_none() {
+            return Ok(0);
         }
         let waiting = usize::try_from(self.endpoint.unacked()).unwrap_or(usize::MAX);
         let len = data.len().min(room.saturating_sub(waiting));

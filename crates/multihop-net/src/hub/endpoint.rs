@@ -8,11 +8,15 @@ use multihop_transport::connection::Connection;
 use multihop_transport::tpa::{self, State};
 use multihop_wire::tpa::{Options, Segment};
 
+use super::shim::Shim;
 use crate::stats::Stats;
 
 /// What the hub requires of an end besides [`Connection`]. Its segments are always
 /// [`Tpa`](multihop_transport::connection::Segment::Tpa).
 pub(super) trait Endpoint: Connection + fmt::Debug {
+    /// The same connection, of which `inner` carries the data. It has sent nothing but its SYN.
+    fn carried_by(self: Box<Self>, inner: Box<dyn Connection>) -> Box<dyn Endpoint>;
+
     /// The state of the connection.
     fn state(&self) -> State;
 
@@ -44,6 +48,10 @@ pub(super) trait Endpoint: Connection + fmt::Debug {
 }
 
 impl Endpoint for tpa::Endpoint {
+    fn carried_by(self: Box<Self>, inner: Box<dyn Connection>) -> Box<dyn Endpoint> {
+        Box::new(Shim::new(*self, inner))
+    }
+
     fn state(&self) -> State {
         self.state()
     }

@@ -12,7 +12,9 @@ use super::paths::CHALLENGE_LEN;
 use super::{Hub, HubEvent, Id, Role, buffers, mss_of};
 use crate::config::Limits;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
+use crate::error::Error;
 use crate::protection::{Destination, FirstContact, Freshness, Path, Protection, Unprotected};
+use crate::transport::TransportName;
 
 impl Hub {
     /// Takes a datagram that has arrived.
@@ -54,20 +56,36 @@ impl Hub {
                 connection.paths.on_response(datagram.from, &number);
                 connection.on_authentic(now, &datagram, freshness);
             }
-            Unprotected::WrongTransport { answer, error } => {
-                connection.fail(error);
-                let reset = tpa::reset_for(&answer);
-                let mut bytes = Vec::new();
-                connection.protection.protect(now, &reset, Path::Current, &mut bytes);
-                self.reply(datagram.from, datagram.local, bytes);
-                self.events.push_back(HubEvent::Changed(id));
-            }
+            Unprotected::Answer(answer, name) => self.on_answer(now, id, &datagram, answer, name),
             Unprotected::NewCookie => connection.endpoint.connect_again(),
             Unprotected::Ignored => {}
         }
         self.challenge(now, id, datagram.local);
         // Even a datagram with nothing new may cause an answer.
         self.wake(id);
+    }
+
+    /// The peer has answered our SYN, and uses this transport.
+    fn on_answer(
+        &mut self,
+        now: Instant,
+        id: Id,
+        datagram: &IncomingDatagram<'_>,
+        answer: Segment,
+        name: TransportName,
+    ) {
+        let ours = self.transports;
+        let inner = ours.offered().and_then(|_| self.custom_end(name, Role::Initiator));
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if ours.has(name) {
+            connection.agree_on(name, inner);
+            return connection.on_segment(now, datagram.ttl, answer);
+        }
+        connection.fail(Error::WrongTransport { ours: ours.preferred, theirs: name });
+        let mut bytes = Vec::new();
+        connection.protection.protect(now, &tpa::reset_for(&answer), Path::Current, &mut bytes);
+        self.reply(datagram.from, datagram.local, bytes);
+        self.events.push_back(HubEvent::Changed(id));
     }
 
     /// The peer asks for the index after the one with this number.

@@ -39,7 +39,7 @@ use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::protection::{self, Acceptor, Protection};
 use crate::stats::Stats;
-use crate::transport::CustomTransport;
+use crate::transport::{CustomTransport, TransportName, Transports};
 use connection::{Connection, Holder};
 use demux::Demux;
 use endpoint::Endpoint;
@@ -53,6 +53,7 @@ use turns::Turns;
 pub struct Hub {
     config: tpa::Config,
     custom: Option<CustomTransport>,
+    transports: Transports,
     limits: Limits,
     /// What the buffers of all connections do not need at their usual size.
     pool: Pool,
@@ -115,6 +116,7 @@ impl Hub {
             pool: pool(&transport, &config.limits),
             config: transport,
             custom: config.custom.clone(),
+            transports: config.transports(),
             limits: config.limits.clone(),
             port,
             listening: false,
@@ -312,9 +314,9 @@ impl Hub {
         (self.entropy)(&mut iss);
         let ports = Ports { local: self.port, remote: peer.port() };
         let tpa = tpa::Endpoint::new(self.config.clone(), ports, BlockSeq(u16::from_be_bytes(iss)));
-        let mut endpoint: Box<dyn Endpoint> = match self.custom.clone() {
+        let mut endpoint: Box<dyn Endpoint> = match self.custom_end(protection.transport(), role) {
             None => Box::new(tpa),
-            Some(custom) => Box::new(Shim::new(tpa, self.custom_end(&custom, role))),
+            Some(inner) => Box::new(Shim::new(tpa, inner)),
         };
         if let Some(mtu) = (self.path_mtu)(peer) {
             endpoint.set_mss(mss_of(mtu, peer, protection));
@@ -322,8 +324,9 @@ impl Hub {
         endpoint
     }
 
-    /// The end of another transport than TPA at this host.
-    fn custom_end(&mut self, custom: &CustomTransport, role: Role) -> Box<dyn transport::Connection> {
+    /// This host's end of the transport with this name, unless it is TPA.
+    fn custom_end(&mut self, name: TransportName, role: Role) -> Option<Box<dyn transport::Connection>> {
+        let custom = self.custom.clone().filter(|custom| custom.name == name)?;
         let mut seed = [0; 8];
         (self.entropy)(&mut seed);
         let seed = u64::from_be_bytes(seed);
@@ -336,10 +339,10 @@ impl Hub {
             hops: &mut || None,
             rng: &|purpose, end| Rng::stream(seed, purpose, end.into()),
         });
-        match role {
+        Some(match role {
             Role::Initiator => initiator,
             Role::Listener => listener,
-        }
+        })
     }
 
     fn insert(&mut self, connection: Connection) -> Id {

@@ -77,7 +77,8 @@ pub(super) async fn run(
     let stats = turns.stats();
     let (sender, receiver) = if request.reverse { (theirs, ours) } else { (ours, theirs) };
     let mss = if request.udp.is_some() { udp::LENGTH } else { stats.mss };
-    let outcome = FlowOutcome { reverse: request.reverse, sender, receiver, hops: stats.hops, mss };
+    let (transport, reverse, hops) = (stats.transport, request.reverse, stats.hops);
+    let outcome = FlowOutcome { transport, reverse, sender, receiver, hops, mss };
     Ok((outcome, turns.close().await))
 }
 

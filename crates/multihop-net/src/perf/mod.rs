@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::stats::Stats;
 use crate::stream::TpaStream;
+use crate::transport::TransportName;
 
 mod flow;
 mod gauge;
@@ -120,6 +121,8 @@ pub struct FlowSample {
 /// A complete measurement of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowOutcome {
+    /// What carried the data, unless it was UDP.
+    pub transport: TransportName,
     /// Whether the listening end sent.
     pub reverse: bool,
     /// The sending end.

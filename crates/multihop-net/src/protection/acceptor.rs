@@ -72,13 +72,13 @@ pub(crate) trait Acceptor: Send {
 pub(crate) fn acceptor(config: &Config, entropy: &mut Entropy) -> Box<dyn Acceptor> {
     let mut secret = [0; 32];
     entropy(&mut secret);
-    let transport = config.transport_name();
+    let transports = config.transports();
     let (proof, peers) = match &config.security {
-        Security::Plain => return Box::new(PlainAcceptor::new(transport, secret)),
+        Security::Plain => return Box::new(PlainAcceptor::new(transports, secret)),
         Security::Token(token) => (Proof::of_token(token), Peers::Any),
         Security::Keys { identity, peers } => {
             (Proof::Keys(identity.clone(), config.shared_key.clone()), peers.clone())
         }
     };
-    Box::new(EncryptedAcceptor::new(proof, peers, transport, config.silent, secret))
+    Box::new(EncryptedAcceptor::new(proof, peers, transports, config.silent, secret))
 }

@@ -15,6 +15,7 @@ use super::plain::PlainSession;
 use crate::datagram::{Entropy, IncomingDatagram};
 use crate::error::Error;
 use crate::keys::PublicKey;
+use crate::transport::TransportName;
 
 /// Turns the segments of one connection into datagrams, and datagrams into segments.
 pub(crate) enum Protection {
@@ -30,6 +31,14 @@ impl Protection {
         match self {
             Self::Plain(_) => 0,
             Self::Encrypted(_) => OVERHEAD,
+        }
+    }
+
+    /// The transport that this end named in its SYN, or chose in its answer to one.
+    pub(crate) fn transport(&self) -> TransportName {
+        match self {
+            Self::Plain(plain) => plain.transport(),
+            Self::Encrypted(session) => session.transport(),
         }
     }
 

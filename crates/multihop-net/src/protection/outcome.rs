@@ -3,7 +3,6 @@
 use multihop_wire::tpa::Segment;
 
 use super::encrypted::Freshness;
-use crate::error::Error;
 use crate::transport::TransportName;
 
 /// The path of a datagram.
@@ -30,13 +29,8 @@ pub(crate) type Challenge = [u8; 8];
 pub(crate) enum Unprotected {
     /// A segment of this connection, and its place among the sender's datagrams if it was encrypted.
     Segment(Segment, Option<Freshness>),
-    /// The answer to our SYN, from a peer with another transport.
-    WrongTransport {
-        /// The answer.
-        answer: Segment,
-        /// The transports of the two ends.
-        error: Error,
-    },
+    /// The answer to our SYN, and the transport that it names.
+    Answer(Segment, TransportName),
     /// The peer asks whether we receive what it sends to the address from which we seem to send.
     Challenge(Challenge),
     /// The peer received a challenge.
@@ -51,16 +45,6 @@ pub(crate) enum Unprotected {
     NewCookie,
     /// Forged, malformed or of no use in this state.
     Ignored,
-}
-
-impl Unprotected {
-    /// The answer to our SYN, from a peer that uses the transport `theirs`.
-    pub(super) fn answer(segment: Segment, ours: TransportName, theirs: TransportName) -> Self {
-        if ours == theirs {
-            return Self::Segment(segment, None);
-        }
-        Self::WrongTransport { answer: segment, error: Error::WrongTransport { ours, theirs } }
-    }
 }
 
 /// What to do with a datagram that belongs to no connection.

@@ -13,12 +13,15 @@ use super::encrypted::message::Reason;
 use super::outcome::{FirstContact, Unprotected};
 use super::syn;
 use crate::datagram::{Entropy, IncomingDatagram};
-use crate::transport::TransportName;
+use crate::transport::{TransportName, Transports};
 
 /// The state of a plain connection.
 #[derive(Debug, Default)]
 pub(crate) struct PlainSession {
-    transport: TransportName,
+    /// What our SYN says.
+    ours: Transports,
+    /// What our answer to a SYN says.
+    chosen: TransportName,
     /// The number of our SYN, while it is not answered.
     syn: Option<BlockSeq>,
     /// The listener's cookie; zeros ask for one.
@@ -29,17 +32,24 @@ pub(crate) struct PlainSession {
 
 /// Accepts every peer that receives datagrams sent to its address.
 pub(crate) struct PlainAcceptor {
-    transport: TransportName,
+    transports: Transports,
     cookies: CookieKey,
 }
 
 impl PlainSession {
+    /// The transport that this end named or chose.
+    pub(super) fn transport(&self) -> TransportName {
+        self.chosen
+    }
+
     /// Appends the datagram of `segment`.
     pub(super) fn emit(&mut self, segment: &Segment, out: &mut Vec<u8>) {
-        syn::emit(segment, self.transport, out);
         if matches!(segment.body, Body::Syn(_)) && segment.ack.is_none() {
             self.syn = Some(segment.block);
+            syn::emit_first(segment, self.ours, out);
             syn::put(syn::COOKIE, &self.cookie, out);
+        } else {
+            syn::emit(segment, self.chosen, out);
         }
     }
 
@@ -52,7 +62,7 @@ impl PlainSession {
                 return self.on_cookie(cookie);
             }
             self.syn = None;
-            return Unprotected::answer(segment, self.transport, syn::transport(bytes));
+            return Unprotected::Answer(segment, syn::transport(bytes));
         }
         Unprotected::Segment(segment, None)
     }
@@ -69,13 +79,13 @@ impl PlainSession {
 }
 
 impl PlainAcceptor {
-    pub(super) fn new(transport: TransportName, key: [u8; 32]) -> Self {
-        Self { transport, cookies: CookieKey::new(key) }
+    pub(super) fn new(transports: Transports, key: [u8; 32]) -> Self {
+        Self { transports, cookies: CookieKey::new(key) }
     }
 
     /// The state of a new connection.
-    fn session(&self) -> Protection {
-        Protection::Plain(PlainSession { transport: self.transport, ..PlainSession::default() })
+    fn session(&self, chosen: TransportName) -> Protection {
+        Protection::Plain(PlainSession { ours: self.transports, chosen, ..PlainSession::default() })
     }
 }
 
@@ -85,7 +95,7 @@ impl Acceptor for PlainAcceptor {
     }
 
     fn initiate(&self, _name: &str, _entropy: &mut Entropy) -> Protection {
-        self.session()
+        self.session(self.transports.named())
     }
 
     fn destination(&self, _now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination> {
@@ -125,7 +135,7 @@ impl Acceptor for PlainAcceptor {
         _entropy: &mut Entropy,
     ) -> Result<(Protection, Segment), Option<Vec<u8>>> {
         let syn = Segment::parse_in_udp(datagram.bytes, ports.0, ports.1).map_err(|_| None)?;
-        Ok((self.session(), syn))
+        Ok((self.session(syn::choose(self.transports, datagram.bytes)), syn))
     }
 }
 
@@ -189,7 +199,7 @@ mod tests {
     #[test]
     fn a_new_peer_gets_a_cookie_and_connects_with_it() {
         let (acceptor, mut initiator) =
-            (PlainAcceptor::new(TransportName::TPA, [1; 32]), PlainSession::default());
+            (PlainAcceptor::new(Transports::default(), [1; 32]), PlainSession::default());
         let first = syn(&mut initiator);
         let FirstContact::Reply(answer) = first_contact(&acceptor, 0, &first) else {
             panic!("no cookie yet")
@@ -207,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_syn_shorter_than_the_answer_gets_none() {
-        let acceptor = PlainAcceptor::new(TransportName::TPA, [1; 32]);
+        let acceptor = PlainAcceptor::new(Transports::default(), [1; 32]);
         let whole = syn(&mut PlainSession::default());
         // One-byte padding options after the version.
         let padded = |len: usize| [&whole[..syn::HEADER + 3], &vec![0; len - syn::HEADER - 3]].concat();

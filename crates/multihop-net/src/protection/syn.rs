@@ -1,9 +1,9 @@
-//! SYNs, with the options that this driver adds to them and that endpoints do not see: a cookie, and the name
-//! of a user-defined transport.
+//! SYNs, with the options that this driver adds to them and that endpoints do not see: a cookie, and the names
+//! of other transports than TPA.
 
 use multihop_wire::tpa::{Body, Framing, Options, Segment};
 
-use crate::transport::TransportName;
+use crate::transport::{TransportName, Transports};
 
 /// Appends the datagram of `segment`. A SYN of a user-defined transport names it.
 pub(super) fn emit(segment: &Segment, transport: TransportName, out: &mut Vec<u8>) {
@@ -15,6 +15,19 @@ pub(super) fn emit(segment: &Segment, transport: TransportName, out: &mut Vec<u8
         }
         _ => segment.emit_in_udp(out),
     }
+}
+
+/// Appends the SYN with which this end opens a connection.
+pub(super) fn emit_first(segment: &Segment, ours: Transports, out: &mut Vec<u8>) {
+    emit(segment, ours.named(), out);
+    if let Some(name) = ours.offered() {
+        put(OFFER, name.as_bytes(), out);
+    }
+}
+
+/// The answer of a listener with these transports to a SYN.
+pub(super) fn choose(ours: Transports, syn: &[u8]) -> TransportName {
+    ours.choose(transport(syn), find(OFFER, syn).and_then(TransportName::parse))
 }
 
 /// Appends the header of a SYN.
@@ -76,6 +89,7 @@ const MSS: u8 = 2;
 const INITIAL_TTL: u8 = 7;
 pub(super) const COOKIE: u8 = 10;
 const TRANSPORT: u8 = 11;
+const OFFER: u8 = 12;
 
 #[cfg(test)]
 mod tests {
@@ -104,6 +118,22 @@ mod tests {
         emit(&syn(Options { cwnd_max: 9, ..options }), name, &mut bytes);
         assert_eq!(transport(&bytes), name);
         assert_eq!(Segment::parse_in_udp(&bytes, 0, 0), Ok(syn(options)));
+    }
+
+    #[test]
+    fn an_offer_leaves_the_rest_of_a_syn_as_it_is() {
+        let name = TransportName::new("mine/2").unwrap();
+        let (mut plain, mut offering) = (Vec::new(), Vec::new());
+        emit(&syn(Options::default()), TransportName::TPA, &mut plain);
+        let ours = Transports { preferred: name, or_tpa: true };
+        emit_first(&syn(Options::default()), ours, &mut offering);
+        let (before, offer) = offering.split_at(plain.len());
+        assert_eq!((before, offer), (&plain[..], &b"\x0c\x06mine/2"[..]));
+        assert_eq!(Segment::parse_in_udp(&offering, 0, 0), Segment::parse_in_udp(&plain, 0, 0));
+        assert_eq!([&plain, &offering].map(|syn| choose(ours, syn)), [TransportName::TPA, name]);
+        let mut unreadable = plain.clone();
+        put(OFFER, b"\x1b[2J", &mut unreadable);
+        assert_eq!(choose(ours, &unreadable), TransportName::TPA);
     }
 
     #[test]

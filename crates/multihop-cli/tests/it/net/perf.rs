@@ -33,7 +33,7 @@ fn perf_prints_lines_or_json() {
         "CPU seconds per GB",
         "rtt ",
         "cwnd ",
-        "\nprotocol: tpa",
+        "\nprotocol: mesh/2",
     ] {
         assert!(said.contains(part), "{said}");
     }
@@ -65,13 +65,12 @@ fn the_listening_end_prints_a_command_that_measures() {
 }
 
 #[test]
-fn perf_measures_mesh_if_both_ends_name_it() {
+fn perf_measures_mesh_unless_an_end_has_only_tpa() {
     let folder = Folder::new("perf-mesh");
-    let mut server =
-        Running::new(&folder, &["perf", "--listen", "127.0.0.1:0", "--plain", "--transport", "mesh"]);
+    let mut server = Running::new(&folder, &["perf", "--listen", "127.0.0.1:0", "--plain"]);
     let to = server.address();
     let command = server.advice();
-    assert_eq!(command, format!("multihop perf {to} --plain --transport mesh"));
+    assert_eq!(command, format!("multihop perf {to} --plain"));
     let args: Vec<_> = command.split(' ').skip(1).chain(["--bytes", "2M"]).collect();
     let lines = Running::new(&folder, &args).succeeds().stdout;
     assert!(lines.contains("2000000 bytes in ") && lines.contains("\nprotocol: mesh/2"), "{lines}");
@@ -83,7 +82,17 @@ fn perf_measures_mesh_if_both_ends_name_it() {
         assert_eq!(result["receiver"]["bytes"], 2_000_000, "{document}");
         assert!(result["sender"]["data_sent"].as_u64().unwrap() > 2_000_000 / 1460, "{document}");
     }
-    let refused = Running::new(&folder, &["perf", &to, "--plain"]).end(SOON);
+    for (options, protocol) in
+        [("--transport=mesh", "mesh/2"), ("--transport=tpa", "tpa"), ("--set=cwnd_max=12", "tpa")]
+    {
+        let lines = Running::new(&folder, &[&args[..], &[options]].concat()).succeeds().stdout;
+        assert!(lines.contains(&format!("\nprotocol: {protocol}\n")), "{options}: {lines}");
+    }
+    let mut server =
+        Running::new(&folder, &["perf", "--listen", "127.0.0.1:0", "--plain", "--transport", "mesh"]);
+    let to = server.address();
+    assert_eq!(server.advice(), format!("multihop perf {to} --plain --transport mesh"));
+    let refused = Running::new(&folder, &["perf", &to, "--plain", "--transport", "tpa"]).end(SOON);
     let error = "connection refused: this end uses the transport tpa, the listener mesh/2";
     assert!(refused.code == Some(1) && refused.stderr.contains(error), "{refused:?}");
 }

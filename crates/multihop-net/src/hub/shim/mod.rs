@@ -279,6 +279,10 @@ impl Connection for Shim {
 }
 
 impl Endpoint for Shim {
+    fn carried_by(self: Box<Self>, inner: Box<dyn Connection>) -> Box<dyn Endpoint> {
+        Box::new(Self::new(self.control, inner))
+    }
+
     fn state(&self) -> State {
         self.control.state()
     }

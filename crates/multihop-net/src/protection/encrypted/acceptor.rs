@@ -21,7 +21,7 @@ use crate::protection::connection::Protection;
 use crate::protection::cookie::CookieKey;
 use crate::protection::destination::Destination;
 use crate::protection::outcome::FirstContact;
-use crate::transport::TransportName;
+use crate::transport::Transports;
 
 /// What all encrypted connections of a socket share.
 pub(crate) struct EncryptedAcceptor {
@@ -36,11 +36,11 @@ impl EncryptedAcceptor {
     pub(crate) fn new(
         proof: Proof,
         peers: Peers,
-        transport: TransportName,
+        transports: Transports,
         is_silent: bool,
         secret: [u8; 32],
     ) -> Self {
-        let credentials = Arc::new(Credentials { transport, proof, peers, rotation: Rotation::DEFAULT });
+        let credentials = Arc::new(Credentials { transports, proof, peers, rotation: Rotation::DEFAULT });
         Self { credentials, cookies: CookieKey::new(secret), is_silent }
     }
 

@@ -4,11 +4,11 @@ use super::noise::Proof;
 use super::traffic::Rotation;
 use crate::config::Peers;
 use crate::keys::PublicKey;
-use crate::transport::TransportName;
+use crate::transport::Transports;
 
 /// How the connections of a socket prove their identity, and which peers they accept.
 pub(crate) struct Credentials {
-    pub(crate) transport: TransportName,
+    pub(crate) transports: Transports,
     pub(crate) proof: Proof,
     /// Peers whose keys are accepted; with a token there are none.
     pub(crate) peers: Peers,

@@ -88,7 +88,7 @@ impl Initiating {
     fn attempt(&mut self, credentials: &Credentials, syn: &Segment) -> Attempt {
         let payload = &mut self.payloads[usize::from(self.cookies > 0)];
         if payload.is_empty() {
-            syn::emit(syn, credentials.transport, payload);
+            syn::emit_first(syn, credentials.transports, payload);
             // Padding options (type 0), so that the hello is as long as its answer.
             let added = match credentials.proof {
                 Proof::Token(_) => 32 + 16,

@@ -22,10 +22,13 @@ use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
 use crate::protection::outcome::{Challenge, IndexChange, Path, Unprotected};
 use crate::protection::syn;
+use crate::transport::TransportName;
 
 /// The protection of one encrypted connection.
 pub(crate) struct Session {
     credentials: Arc<Credentials>,
+    /// The transport that our SYN named, or our answer chose.
+    transport: TransportName,
     /// By which the peer names this connection.
     indices: GivenIndices,
     /// The address and index of the peer, if it is the initiator.
@@ -116,7 +119,8 @@ impl Session {
         let syn = parse(&payload, (hello.from.port(), port)).ok_or(Rejection::Unreadable)?;
         let stage = Stage::Responding(Box::new(Responding { handshake, remote, room: hello.datagram.len() }));
         let session = Self::new(credentials, index, Some((hello.from, remote)), stage);
-        Ok((Self { peer_key: key, ..session }, syn))
+        let transport = syn::choose(credentials.transports, &payload);
+        Ok((Self { peer_key: key, transport, ..session }, syn))
     }
 
     fn new(
@@ -125,9 +129,21 @@ impl Session {
         initiator: Option<(SocketAddr, u32)>,
         stage: Stage,
     ) -> Self {
-        let credentials = Arc::clone(credentials);
-        let (indices, pending) = (GivenIndices::new(index), VecDeque::new());
-        Self { credentials, indices, initiator, peer_key: None, binding: None, stage, pending }
+        Self {
+            transport: credentials.transports.named(),
+            credentials: Arc::clone(credentials),
+            indices: GivenIndices::new(index),
+            initiator,
+            peer_key: None,
+            binding: None,
+            stage,
+            pending: VecDeque::new(),
+        }
+    }
+
+    /// The transport that our SYN named, or our answer chose.
+    pub(crate) fn transport(&self) -> TransportName {
+        self.transport
     }
 
     /// The indices by which the peer may name this connection.
@@ -268,10 +284,9 @@ impl Session {
         self.peer_key = handshake.peer_key();
         self.stage = Stage::Failed;
         let Some(syn_ack) = parse(&payload, ports) else { return Unprotected::Ignored };
-        let (ours, theirs) = (self.credentials.transport, syn::transport(&payload));
         let copies = InitiatorCopies { answer: noise.to_vec(), syn_ack: syn_ack.clone() };
         self.establish(handshake, remote, Unconfirmed::Initiator(copies));
-        Unprotected::answer(syn_ack, ours, theirs)
+        Unprotected::Answer(syn_ack, syn::transport(&payload))
     }
 
     /// The listener's answer, which ends the handshake.
@@ -279,7 +294,7 @@ impl Session {
         let Stage::Responding(responding) = mem::replace(&mut self.stage, Stage::Failed) else { return };
         let Responding { mut handshake, remote, room } = *responding;
         let mut payload = Vec::new();
-        syn::emit(segment, self.credentials.transport, &mut payload);
+        syn::emit(segment, self.transport, &mut payload);
         let noise = handshake.write(&payload);
         let mut answer = Vec::new();
         SecureDatagram::Answer { receiver: remote, sender: self.indices.current(), noise: &noise }

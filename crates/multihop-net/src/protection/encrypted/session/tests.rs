@@ -9,14 +9,14 @@ use super::super::traffic::{Freshness, Rotation};
 use super::*;
 use crate::config::Peers;
 use crate::keys::{AuthorizedKeys, Identity, KnownPeers, Token};
-use crate::transport::TransportName;
+use crate::transport::{TransportName, Transports};
 
 const PORTS: (u16, u16) = (1, 2);
 const NEWEST: Option<Freshness> = Some(Freshness::Newest);
 
 fn credentials(proof: Proof, peers: Peers) -> Arc<Credentials> {
     Arc::new(Credentials {
-        transport: TransportName::TPA,
+        transports: Transports::default(),
         proof,
         peers,
         rotation: Rotation { datagrams: 8, ..Rotation::DEFAULT },
@@ -127,7 +127,7 @@ fn answered(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session
 /// Both ends of an established connection.
 fn open(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session) {
     let (mut initiator, mut responder, answer) = answered(one, two);
-    assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Segment(syn_ack(), None));
+    assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Answer(syn_ack(), TransportName::TPA));
     let confirms = initiator.transmit(at_ms(0), &ack());
     assert_eq!(confirms.len(), 1);
     assert_eq!(responder.deliver(at_ms(0), &confirms[0]), Unprotected::Segment(ack(), NEWEST));
@@ -287,7 +287,7 @@ fn an_initiator_refuses_a_key_other_than_the_known_one() {
         assert_eq!(initiator.refusal(), Some(Error::WrongKey(key(2))));
         let (mut genuine, _) = Session::respond_to(&keys(3, Peers::Any), &hello).ok().unwrap();
         let answer = genuine.transmit(at_ms(0), &syn_ack()).remove(0);
-        assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Segment(syn_ack(), None));
+        assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Answer(syn_ack(), TransportName::TPA));
         assert_eq!((initiator.peer_key(), initiator.refusal()), (Some(key(3)), None));
     }
     open(&keys(1, Peers::Exactly(key(2))), &keys(2, Peers::Any));
@@ -358,7 +358,7 @@ fn no_datagram_during_a_handshake_panics() {
         }
     }
     assert_eq!(initiator.refusal(), Some(Error::Declined(Reason::WantsPlain)));
-    assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Segment(syn_ack(), None));
+    assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Answer(syn_ack(), TransportName::TPA));
 }
 
 /// Data in both directions, which arrives; the numbers of the keys that it was under.
