@@ -46,8 +46,8 @@ pub use schema::{schema, schema_with};
 pub use topology::{Layout, NotConnected, Topology};
 
 /// Chooses the transport of a real network: `kind` and its keys in `parameters`, with the names, bounds and
-/// messages of scenario files. Keys of TPA, and those in `usual`, change `tpa`. `mesh` or a user-defined transport
-/// is returned, with its own keys.
+/// messages of scenario files. Keys of TPA, and those in `usual`, change `tpa`. Another transport is returned, with its
+/// own keys.
 pub fn set_transport(
     tpa: &mut tpa::Config,
     usual: &[(String, String)],
@@ -55,10 +55,8 @@ pub fn set_transport(
     extensions: &Extensions,
 ) -> Result<Option<CustomTransport>, Problems> {
     let kind = parameters.iter().rfind(|(key, _)| key == "kind");
-    let is_custom = |(_, kind): &(_, String)| {
-        kind == "mesh" || extensions.transports.iter().any(|entry| entry.extension.name == kind)
-    };
-    if kind.is_some_and(is_custom) {
+    let is_other = |(_, kind): &(String, String)| !transport::is_tpa(kind, extensions);
+    if kind.is_some_and(is_other) {
         take_transport(tpa, usual, extensions)?;
         return take_transport(tpa, parameters, extensions);
     }

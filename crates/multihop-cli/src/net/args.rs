@@ -331,8 +331,9 @@ pub(crate) struct NetArgs {
     /// data folder.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
     pub(crate) authorized_keys: Option<PathBuf>,
-    /// Transport, by its name in scenario files: mesh, a kind of TPA, or a user-defined transport, which both ends must
-    /// name. Without this option and --set: mesh, or TPA if the other end has only TPA.
+    /// Transport, by its name in scenario files: mesh, a kind of TPA or TCP, or a user-defined transport. Both ends must
+    /// name it, or two kinds of TPA, or two of TCP. Without this option and --set: mesh, or TPA if the other end has
+    /// only TPA.
     #[arg(long, value_name = "NAME")]
     pub(crate) transport: Option<String>,
     /// Set a parameter of the transport by its name in scenario files: cwnd_max=12, user_timeout=60. Without

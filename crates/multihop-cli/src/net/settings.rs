@@ -201,8 +201,8 @@ mod tests {
         let text = said("cwndmax", "3");
         assert!(text.ends_with("is not a key here, did you mean \"cwnd_max\"?"), "{text}");
         assert_eq!(
-            said("kind", "newreno"),
-            "override kind=newreno: kind: found \"newreno\", allowed: the kinds of TPA, mesh"
+            said("kind", "udp"),
+            "override kind=udp: kind: found \"udp\", allowed: the kinds of TPA and TCP, mesh"
         );
         let text = said("kind", "tpa-zero");
         assert!(text.starts_with("override kind=tpa-zero: kind: found \"tpa-zero\", allowed: "), "{text}");

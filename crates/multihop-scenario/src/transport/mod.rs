@@ -141,6 +141,11 @@ pub(super) fn built_in_transports() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|(name, _)| *name)
 }
 
+/// Whether this is the name of a kind of TPA.
+pub(super) fn is_tpa(name: &str, extensions: &Extensions) -> bool {
+    Name::parse(name, extensions).is_ok_and(|name| matches!(name.kind, Kind::Tpa(_)))
+}
+
 /// Every name, with the suffixes that go with it in any order.
 fn names() -> Vec<(String, Kind)> {
     let mut all: Vec<_> = KINDS.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use multihop_core::settings::Settings;
+use multihop_transport::pacing::Rules;
 use multihop_transport::{mesh, tcp, tpa};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
@@ -151,6 +152,9 @@ fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
 const MESH: Extension =
     Extension { name: "mesh", version: "2", help: "Paced by queueing delay, with few ACKs." };
 
+/// A TCP inside of UDP: the ends may differ in their congestion control.
+const TCP: Extension = Extension { name: "tcp", version: "1", help: "TCP in user space." };
+
 /// Reads the transport of a real network: changes the configuration of TPA, or makes another one.
 pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) -> Option<CustomTransport> {
     let mut keys = Keys::open(node, "", faults)?;
@@ -161,11 +165,12 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
     let mut parameters = match &name.kind {
         Kind::Tpa(kind) => Parameters::Tpa(kind.parameters(tpa.clone())),
         Kind::Mesh => Parameters::Mesh(Box::new(mesh::Config::net())),
+        Kind::Tcp(kind) => Parameters::Tcp(kind.on_real_networks()),
         kind @ Kind::Custom(_) => Parameters::of(kind),
-        Kind::Udp | Kind::Tcp(_) => {
+        Kind::Udp => {
             let custom =
                 faults.extensions.transports.iter().map(|entry| format!(", {}", entry.extension.name));
-            let allowed = format!("the kinds of TPA, mesh{}", custom.collect::<String>());
+            let allowed = format!("the kinds of TPA and TCP, mesh{}", custom.collect::<String>());
             faults.push(Fault::at_key("kind", format!("found {:?}, allowed: {allowed}", name.text)));
             return None;
         }
@@ -183,6 +188,17 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
             tpa.recv_buffer = Some(u32::from(config.recv_buffer) * u32::from(config.mss));
             Some(CustomTransport { extension: MESH, config: Arc::from(config as Box<dyn TransportConfig>) })
         }
-        Parameters::Udp | Parameters::Tcp(_) => None,
+        Parameters::Tcp(mut parameters) => {
+            let config = &mut parameters.config;
+            if config.pacing.is_some_and(|pacing| pacing.pacer.rules == Rules::Authors) {
+                let message = "found authors, whose timer only a simulation has, allowed: paper";
+                faults.push(Fault::at_key("rules", message.to_owned()));
+                return None;
+            }
+            let buffer = *config.recv_buffer.get_or_insert(u32::from(u16::MAX));
+            tpa.recv_buffer = Some(buffer);
+            Some(CustomTransport { extension: TCP, config: Arc::new(parameters) })
+        }
+        Parameters::Udp => None,
     }
 }

@@ -2,11 +2,12 @@
 
 use multihop_core::settings::{Settings, Visitor};
 use multihop_core::{BitRate, Duration};
+use multihop_transport::connection::{Connection, ConnectionConfig, Flow};
 use multihop_transport::pacing::{Clock, PacingConfig, Rules};
 use multihop_transport::tcp::{AckRule, Config, DelayedAck, PRESETS, Pacing, Restore, Standby, Variant};
 
 /// One kind of TCP.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct TcpKind {
     pub(super) variant: Variant,
     pub(super) ack: Ack,
@@ -20,7 +21,7 @@ pub(crate) struct TcpKind {
 }
 
 /// The ACK rule of a kind; whose delayed ACKs it uses is another key.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Ack {
     Every,
     Delayed,
@@ -28,7 +29,7 @@ pub(super) enum Ack {
 }
 
 /// The clamp of a kind, where it has one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Window {
     OfPreset,
     Fixed(u16),
@@ -79,6 +80,15 @@ impl TcpKind {
         self.on_top_of(&(self.preset)())
     }
 
+    /// With the constants of Linux. The pacing is the paper's: nobody measures the parts of a round trip for us.
+    pub(super) fn on_real_networks(self) -> TcpParameters {
+        let mut parameters = self.on_top_of(&Config::linux());
+        if let Some(pacing) = &mut parameters.config.pacing {
+            *pacing = Pacing::new(pacing.pacer.with_rules(Rules::Paper));
+        }
+        parameters
+    }
+
     pub(super) fn on_top_of(self, preset: &Config) -> TcpParameters {
         TcpParameters { kind: self, config: self.config(preset) }
     }
@@ -111,9 +121,16 @@ impl TcpKind {
 }
 
 /// A kind and its parameters, which a preset replaces.
+#[derive(Debug)]
 pub(super) struct TcpParameters {
     kind: TcpKind,
     pub(super) config: Config,
+}
+
+impl ConnectionConfig for TcpParameters {
+    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+        self.config.ends(flow)
+    }
 }
 
 impl Settings for TcpParameters {

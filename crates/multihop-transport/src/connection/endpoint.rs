@@ -24,10 +24,6 @@ macro_rules! endpoint_calls {
             self.abort();
         }
 
-        fn notice(&mut self, now: Instant, notice: Notice) {
-            self.handle(now, $protocol::Input::Notice(notice));
-        }
-
         fn handle_timeout(&mut self, now: Instant) {
             Machine::handle_timeout(self, now);
         }

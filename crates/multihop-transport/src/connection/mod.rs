@@ -55,8 +55,8 @@ pub trait Connection: Send {
         data.len()
     }
 
-    /// New segments have at most `mss` bytes from now on, which is what the path carries: data of TCP and TPA,
-    /// header and data of `mesh` or a user-defined transport. Only drivers on real sockets know this.
+    /// New segments have at most `mss` bytes from now on, which is what the path carries: data of TPA, header and data
+    /// of others. Only drivers on real sockets know this.
     fn set_mss(&mut self, _mss: u16) {}
 
     /// Closes this side once everything queued has been sent (an endless source stops here).

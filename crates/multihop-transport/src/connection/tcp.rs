@@ -1,13 +1,15 @@
 use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
 
-use multihop_core::{Instant, Machine, Notice, Payload};
-use multihop_wire::tcp::SeqNumber;
+use multihop_core::{Instant, LostSegment, Machine, Notice, Payload, SegmentId};
+use multihop_wire::tcp::{Segment as TcpSegment, SeqNumber};
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, Flow, Measurements, Output, Progress, Reactions, RoundTrip,
-    Segment, endpoint::endpoint_calls, pace_of,
+    Connection, ConnectionConfig, Counters, Data, Flow, Measurements, Message, Output, Progress, Reactions,
+    RoundTrip, Segment, endpoint::endpoint_calls, pace_of,
 };
-use crate::event::SendError;
+use crate::event::{Ports, SendError};
 use crate::tcp::{self, Config, Endpoint, State, Trip, window_for_hops};
 
 impl ConnectionConfig for Config {
@@ -31,12 +33,31 @@ impl ConnectionConfig for Config {
 impl Connection for Endpoint {
     endpoint_calls!(Tcp, tcp);
 
+    fn notice(&mut self, now: Instant, notice: Notice) {
+        let notice = match notice {
+            Notice::LinkFailed(lost) => Notice::LinkFailed(named_by_tcp(self.ports(), lost)),
+            other => other,
+        };
+        self.handle(now, tcp::Input::Notice(notice));
+    }
+
+    fn set_mss(&mut self, mss: u16) {
+        self.set_path_max(mss);
+    }
+
     fn shutdown(&mut self, _now: Instant) {
         self.close();
     }
 
     fn receive(&mut self, now: Instant, segment: Segment, trip: Option<Trip>) {
-        let Segment::Tcp(segment) = segment else { return };
+        let segment = match segment {
+            Segment::Tcp(segment) => segment,
+            Segment::Custom(message) => match segment_of(&message) {
+                Some(segment) => segment,
+                None => return,
+            },
+            Segment::Tpa(_) | Segment::Mesh(_) | Segment::Datagram(_) => return,
+        };
         self.handle(
             now,
             match trip {
@@ -72,3 +93,29 @@ impl Connection for Endpoint {
         })
     }
 }
+
+/// As real networks carry it: all of it is header.
+impl From<TcpSegment> for Message {
+    fn from(segment: TcpSegment) -> Self {
+        let mut header = Vec::with_capacity(segment.header_len() + segment.payload.len());
+        segment.emit(NOWHERE, NOWHERE, &mut header);
+        Self { header, data: Payload::EMPTY }
+    }
+}
+
+/// The segment in a message; `None` if there is none.
+fn segment_of(message: &Message) -> Option<TcpSegment> {
+    message.data.is_empty().then(|| TcpSegment::parse(&message.header, NOWHERE, NOWHERE).ok())?
+}
+
+/// What a driver says of a lost message, in the terms of TCP: the message begins with the header, and the driver knows
+/// its connection, whatever the ports.
+fn named_by_tcp(ports: Ports, lost: LostSegment) -> LostSegment {
+    let SegmentId::Custom(header) = lost.segment else { return lost };
+    let [_, _, _, _, a, b, c, d, ..] = header;
+    let segment = SegmentId::Tcp(u32::from_be_bytes([a, b, c, d]));
+    LostSegment { source: ports.local, destination: ports.remote, segment }
+}
+
+/// The addresses that the checksum of a message covers: what carries the message checks the others.
+const NOWHERE: Ipv4Addr = Ipv4Addr::UNSPECIFIED;

@@ -27,6 +27,10 @@ impl ConnectionConfig for Config {
 impl Connection for Endpoint {
     endpoint_calls!(Tpa, tpa);
 
+    fn notice(&mut self, now: Instant, notice: Notice) {
+        self.handle(now, tpa::Input::Notice(notice));
+    }
+
     fn read_into(&mut self, into: &mut [u8]) -> usize {
         self.read_into(into)
     }

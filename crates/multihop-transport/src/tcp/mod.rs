@@ -195,6 +195,14 @@ impl Endpoint {
         self.forget();
     }
 
+    /// The path carries segments of at most this length, header included.
+    pub fn set_path_max(&mut self, len: u16) {
+        let has_lists = self.config.sack || self.config.is_adtcp();
+        let header = HEADER_LEN + if has_lists { OPTIONS_LEN } else { 0 };
+        self.config.mss = self.config.mss.min(len.saturating_sub(header)).max(1);
+        self.mss = self.mss.min(u32::from(self.config.mss));
+    }
+
     /// The state of the connection.
     pub fn state(&self) -> State {
         self.state
@@ -365,6 +373,9 @@ impl Machine for Endpoint {
 
 /// Enough for the events and replies of one input.
 const OUTPUTS: usize = 4;
+/// Bytes of a header without options, and of the longest options.
+const HEADER_LEN: u16 = 20;
+const OPTIONS_LEN: u16 = 40;
 
 #[cfg(test)]
 mod tests;

@@ -39,6 +39,8 @@ pub(super) struct Shim {
     closing: bool,
     /// Whether the application reads what the peer sends.
     reads: bool,
+    /// Length of the path, once it is known.
+    hops: Option<u8>,
     bytes_acked: u64,
     bytes_delivered: u64,
 }
@@ -70,20 +72,28 @@ impl Shim {
             capacity,
             closing: false,
             reads: true,
+            hops: None,
             bytes_acked: 0,
             bytes_delivered: 0,
         }
     }
 
     /// Starts the inner transport when the handshake has ended.
-    fn update_stage(&mut self) {
+    fn update_stage(&mut self, now: Instant) {
         match (self.stage, self.control.state()) {
             (Stage::Opening | Stage::Open, State::Closed) => self.stage = Stage::Over,
             (Stage::Opening, State::Listen | State::SynSent | State::SynReceived) => {}
             (Stage::Opening, _) => {
                 self.stage = Stage::Open;
                 self.limit_messages();
-                if self.passive { self.inner.listen() } else { self.inner.connect() }
+                if self.passive {
+                    self.inner.listen()
+                } else {
+                    self.inner.connect()
+                }
+                if let Some(hops) = self.hops {
+                    self.inner.notice(now, Notice::PathInfo { hops });
+                }
             }
             (Stage::Open | Stage::Over, _) => {}
         }
@@ -104,7 +114,7 @@ impl Shim {
             return;
         }
         self.control.receive(now, Segment::Tpa(segment), None);
-        self.update_stage();
+        self.update_stage(now);
         let Some(message) = envelope::take(payload) else { return };
         let has_room = message.data.is_empty() || self.unread < self.capacity();
         if self.stage == Stage::Open && has_room {
@@ -162,8 +172,9 @@ impl Shim {
 fn message_of(segment: Segment) -> Option<Message> {
     match segment {
         Segment::Mesh(segment) => Some(segment.into()),
+        Segment::Tcp(segment) => Some(segment.into()),
         Segment::Custom(message) => Some(message),
-        Segment::Tcp(_) | Segment::Tpa(_) | Segment::Datagram(_) => None,
+        Segment::Tpa(_) | Segment::Datagram(_) => None,
     }
 }
 
@@ -221,6 +232,9 @@ impl Connection for Shim {
 
     fn notice(&mut self, now: Instant, notice: Notice) {
         self.control.notice(now, notice);
+        if let Notice::PathInfo { hops } = notice {
+            self.hops = Some(hops);
+        }
         if self.stage == Stage::Open {
             self.inner.notice(now, notice);
         }
@@ -235,7 +249,7 @@ impl Connection for Shim {
 
     fn poll_output(&mut self, now: Instant) -> Option<Output> {
         loop {
-            self.update_stage();
+            self.update_stage(now);
             self.pass_on(now);
             if let Some(output) = Connection::poll_output(&mut self.control, now) {
                 return Some(output);
