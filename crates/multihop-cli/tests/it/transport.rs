@@ -137,7 +137,7 @@ fn config(security: Security, transport: &str) -> Config {
     let kind = [("kind".to_owned(), transport.to_owned())];
     let custom = set_transport(&mut config.transport, &[], &kind, &my_protocols::extensions()).unwrap();
     config.custom = custom.map(|custom| CustomTransport {
-        name: TransportName::new(&format!("{}/{}", custom.extension.name, custom.extension.version)).unwrap(),
+        name: TransportName::new(&format!("{}/1", custom.extension.name)).unwrap(),
         config: custom.config,
     });
     config
