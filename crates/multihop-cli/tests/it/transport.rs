@@ -364,6 +364,12 @@ fn a_report_of_a_lost_route_freezes_a_sender_until_the_peer_answers() {
             assert!(ends.step(), "nothing happens any more");
         }
         assert_ne!(phase(&ends), frozen, "{name}, {security:?}");
+        if name == "mesh" {
+            let counters = ends.hubs[INITIATOR].stats(ends.initiated).unwrap().counters;
+            assert_eq!((counters.freezes, counters.notices), (1, 1), "{security:?}");
+            let counters = ends.hubs[LISTENER].stats(ends.accepted.unwrap()).unwrap().counters;
+            assert!(counters.acks_sent > 1 && counters.data_received >= counters.delivered, "{counters:?}");
+        }
     }
 }
 

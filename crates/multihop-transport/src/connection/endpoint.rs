@@ -51,6 +51,7 @@ macro_rules! endpoint_calls {
                 timeouts: counters.timeouts,
                 delivered: counters.delivered,
                 out_of_order: counters.out_of_order,
+                mesh: MeshCounters::default(),
             }
         }
 

@@ -6,8 +6,8 @@ use multihop_core::{Instant, LostSegment, Machine, Notice, Payload, SegmentId};
 use multihop_wire::tcp::{Segment as TcpSegment, SeqNumber};
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, Flow, Measurements, Message, Output, Progress, Reactions,
-    RoundTrip, Segment, endpoint::endpoint_calls, pace_of,
+    Connection, ConnectionConfig, Counters, Data, Flow, Measurements, MeshCounters, Message, Output,
+    Progress, Reactions, RoundTrip, Segment, endpoint::endpoint_calls, pace_of,
 };
 use crate::event::{Ports, SendError};
 use crate::tcp::{self, Config, Endpoint, State, Trip, window_for_hops};

@@ -4,7 +4,7 @@ use multihop_core::{Instant, Machine, Notice, Payload};
 use multihop_wire::tpa::BlockSeq;
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, Flow, Output, Progress, RoundTrip, Segment,
+    Connection, ConnectionConfig, Counters, Data, Flow, MeshCounters, Output, Progress, RoundTrip, Segment,
     endpoint::endpoint_calls, pace_of,
 };
 use crate::event::SendError;

@@ -142,6 +142,7 @@ impl End {
                     && let Ok(Segment::Data(data)) = Segment::parse(&header)
                     && self.send.on_link_failed(data.number, data.transmission)
                 {
+                    self.counters.mesh.notices += 1;
                     self.freeze();
                 }
             }
@@ -171,7 +172,10 @@ impl End {
             return Some(Output::Event(event));
         }
         let segment = match self.recv.ack(now) {
-            Some(ack) => Some(Segment::Ack(ack)),
+            Some(ack) => {
+                self.counters.mesh.acks += 1;
+                Some(Segment::Ack(ack))
+            }
             None => self.next_data(now).map(Segment::Data),
         };
         if segment.is_none() {
@@ -247,9 +251,11 @@ impl End {
     }
 
     fn on_data(&mut self, now: Instant, data: Wire) {
+        let has_data = !data.payload.is_empty();
         let arrival = self.recv.take(now, data);
         self.counters.delivered += u64::from(arrival.is_new);
         self.counters.out_of_order += u64::from(arrival.out_of_order);
+        self.counters.mesh.unwanted += u64::from(has_data && !arrival.is_new);
         if arrival.delivered > 0 {
             self.out.push_back(Event::Delivered(arrival.delivered));
         }
@@ -319,6 +325,7 @@ impl End {
     fn freeze(&mut self) {
         if self.frozen.is_none() && !self.send.is_empty() {
             self.frozen = Some(self.send.transmissions());
+            self.counters.mesh.freezes += 1;
             // Probes are acknowledged at once.
             self.timers.stop(Timer::Silence);
         }
@@ -327,6 +334,7 @@ impl End {
     fn next_data(&mut self, now: Instant) -> Option<Wire> {
         if self.probe_due {
             self.probe_due = false;
+            self.counters.mesh.probes += 1;
             self.count(!self.send.is_empty());
             let probe = self.send.probe(now);
             return Some(self.leave(now, probe));

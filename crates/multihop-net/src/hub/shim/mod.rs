@@ -349,6 +349,13 @@ impl Endpoint for Shim {
             unacked: self.unacked,
             unread: self.unread,
             counters: tpa::Counters {
+                segments_sent: control.counters.segments_sent + counters.sent + counters.mesh.acks,
+                acks_sent: counters.mesh.acks,
+                freezes: counters.mesh.freezes,
+                notices: counters.mesh.notices,
+                probes: counters.mesh.probes,
+                duplicates: counters.mesh.unwanted,
+                data_received: counters.delivered + counters.mesh.unwanted,
                 data_sent: counters.sent,
                 retransmitted: counters.retransmitted,
                 timeouts: counters.timeouts,
