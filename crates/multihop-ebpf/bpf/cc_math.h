@@ -18,6 +18,9 @@
 #define REUSE_HOPS 4
 /* Each step at least halves a root that is far too large; the last few double the digits that are right. */
 #define ROOT_STEPS 38
+#define ONE 256
+/* Two ACKs in a row for two segments each. */
+#define SURELY_DELAYING (ONE * 13 / 10)
 /* Weight of the past in the average delay, tenths. */
 #define ALPHA 7
 
@@ -100,6 +103,48 @@ static __always_inline void pacer_sample(struct pacer *pacer, __u32 us, __u32 ho
 	delay = us * 1000ull * n / (2 * hops) + payload * n / 2;
 	pacer->delay = pacer->delay ? (pacer->delay * ALPHA + delay * (10 - ALPHA)) / 10 : delay;
 	pacer->gap = pacer->delay + 2 * pacer->cov * pacer->delay / MILLION;
+}
+
+/* The average of segments for each ACK after one more, in units of ONE. More than two are an exception. */
+static __always_inline __u32 per_ack_with(__u32 per_ack, __u32 acked)
+{
+	__u32 now = (acked < 2 ? acked : 2) * ONE;
+
+	if (acked == 0)
+		return per_ack;
+	return per_ack ? (3 * per_ack + now) / 4 : now;
+}
+
+/* Whether a receiver delays ACKs: it sends fewer than segments arrive. */
+static __always_inline int is_delaying(__u32 per_ack)
+{
+	return per_ack > ONE + ONE / 5;
+}
+
+/* Whether a segment leaves together with the next to find out whether the receiver delays ACKs. Linux acknowledges the
+ * first segments of a connection at once. */
+static __always_inline int is_trial(__u32 sent)
+{
+	__u32 phase = sent % 1024;
+
+	return phase >= 24 && phase < 96 && phase % 8 == 0;
+}
+
+/* The round trip of a segment alone, us. That of two segments that leave together is the second one's, which waits until
+ * the first is REUSE_HOPS away: for the delay that is to be found, n/2 (RTT / h + payload), besides its own. */
+static __always_inline __u32 alone(__u32 us, __u32 acked, __u32 hops, __u64 payload)
+{
+	__u64 n = hops < REUSE_HOPS ? hops : REUSE_HOPS, first = payload * n / 2000;
+
+	if (acked < 2 || us <= first)
+		return us;
+	return (us - first) * 2 * hops / (2 * hops + n);
+}
+
+/* Whether an ACK of so many segments has been delayed, and its round trip is too long. */
+static __always_inline int is_held(__u32 per_ack, __u32 acked)
+{
+	return acked == 1 && is_delaying(per_ack);
 }
 
 /* Bytes of payload per second for one segment of `mss` bytes in each gap; at least 1, and at most what the option of a

@@ -35,6 +35,10 @@ struct flow {
 	__u32 cwnd;
 	__u32 mss;
 	__u32 ca_state;
+	/* Segments for each ACK, on average, in units of ONE; 0 before the first. */
+	__u32 per_ack;
+	/* Whether the receiver has been found to delay ACKs. */
+	__u32 has_delayed;
 	__u32 pad;
 };
 

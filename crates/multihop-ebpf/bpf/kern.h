@@ -82,5 +82,6 @@ struct tcp_congestion_ops {
 };
 
 /* The kernel's enumerations and constants. */
+#define TCP_CA_Open 0
 #define TCP_CA_Loss 4
 #define TCP_CONG_NON_RESTRICTED 1

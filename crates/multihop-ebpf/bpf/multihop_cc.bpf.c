@@ -10,8 +10,9 @@
  *   - The kernel paces only from the tenth data segment on; until then the window is two segments.
  *   - The kernel never sends faster than 1.2 windows per round trip (2 in slow start), and after a delay of its own
  *     the next gap is up to half as long.
- *   - Round trips are those that the kernel measures, in microseconds. That of an ACK for one segment includes the time
- *     for which a receiver delays it.
+ *   - Round trips are those that the kernel measures, in microseconds, of the last segment that an ACK covers.
+ *   - To a receiver that delays ACKs, segments leave in pairs, each with two gaps after it. The ACK of a pair is not
+ *     delayed; ACKs of one segment do not count then.
  *   - The length of the path is that of the way back, from the TTL of what arrives.
  *
  * Loss recovery, timers and the handshake are the kernel's.
@@ -51,6 +52,8 @@ extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 /* Data segments that the kernel does not pace, whatever their rate. */
 #define UNPACED 10
 #define FIRST_WINDOW 2
+/* Linux sends at most half of a window together. */
+#define WINDOW_FOR_PAIRS 4
 
 static __always_inline struct tcp_sock *tcp(struct sock *sk)
 {
@@ -115,13 +118,21 @@ void BPF_PROG(ap_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct flow *flow = flow_of(sk);
 	__u32 mss = tcp(sk)->mss_cache, rate, is_counted;
+	__u64 payload = mss * 8000000ull / config.kbps;
 
 	if (!flow)
 		return;
 	note(sk, flow, sample->rtt_us);
-	is_counted = sample->rtt_us > 0 && sample->pkts_acked > 0 && flow->ca_state != TCP_CA_Loss;
+	is_counted = sample->rtt_us > 0 && sample->pkts_acked > 0 && flow->ca_state != TCP_CA_Loss &&
+		     !is_held(flow->per_ack, sample->pkts_acked);
+	flow->per_ack = per_ack_with(flow->per_ack, sample->pkts_acked);
+	if (!flow->has_delayed && flow->per_ack > SURELY_DELAYING) {
+		/* What has been measured so far includes delays of ACKs. */
+		flow->has_delayed = 1;
+		__builtin_memset(&flow->pacer.history, 0, sizeof(flow->pacer.history));
+	}
 	if (is_counted) {
-		pacer_sample(&flow->pacer, sample->rtt_us, flow->hops, mss * 8000000ull / config.kbps);
+		pacer_sample(&flow->pacer, alone(sample->rtt_us, sample->pkts_acked, flow->hops, payload), flow->hops, payload);
 		if (flow->pacer.gap) {
 			rate = rate_of(mss, flow->pacer.gap);
 			bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
@@ -133,8 +144,13 @@ void BPF_PROG(ap_acked, struct sock *sk, const struct ack_sample *sample)
 SEC("struct_ops")
 void BPF_PROG(ap_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
-	if (tcp(sk)->data_segs_out >= UNPACED)
-		tcp_reno_cong_avoid(sk, ack, acked);
+	struct flow *flow = flow_of(sk);
+
+	if (tcp(sk)->data_segs_out < UNPACED)
+		return;
+	tcp_reno_cong_avoid(sk, ack, acked);
+	if (flow && flow->ca_state == TCP_CA_Open && tcp(sk)->snd_cwnd < WINDOW_FOR_PAIRS)
+		tcp(sk)->snd_cwnd = WINDOW_FOR_PAIRS;
 }
 
 SEC("struct_ops")
@@ -186,7 +202,19 @@ __u32 BPF_PROG(undo_cwnd, struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
-/* Pacing is of single segments, not of bursts. */
+/* How many segments leave together. A pair of them has its ACK at once, also from a receiver that delays ACKs; without
+ * pairs the gaps would grow with the delay of ACKs, and ACKs would be delayed because of the gaps. */
+SEC("struct_ops")
+__u32 BPF_PROG(ap_together, struct sock *sk)
+{
+	struct flow *flow = flow_of(sk);
+
+	if (flow && (is_delaying(flow->per_ack) || is_trial(tcp(sk)->data_segs_out)))
+		return 2;
+	return 1;
+}
+
+/* Segments leave one by one, not in bursts. */
 SEC("struct_ops")
 __u32 BPF_PROG(one_segment, struct sock *sk)
 {
@@ -203,7 +231,7 @@ struct tcp_congestion_ops mh_ap = {
 	.set_state = (void *)remember_state,
 	.ssthresh = (void *)ssthresh,
 	.undo_cwnd = (void *)undo_cwnd,
-	.min_tso_segs = (void *)one_segment,
+	.min_tso_segs = (void *)ap_together,
 };
 
 SEC(".struct_ops.link")
