@@ -210,7 +210,9 @@ impl Daemon {
         if is_due(self.update_at) {
             self.update_at = None;
             let routes = self.router.routes();
-            self.installed.update(&routes, self.router.config(), self.keep_until.is_some());
+            if self.installed.update(&routes, self.router.config(), self.keep_until.is_some()) {
+                self.update_soon(now);
+            }
         }
         Ok(())
     }

@@ -22,31 +22,36 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
-    /// Makes the kernel's routes these. Routes that are no longer wanted remain if `keep`.
-    pub(crate) fn update(&mut self, wanted: &BTreeMap<Prefix, Path>, config: &Config, keep: bool) {
-        let of = |(to, path): (&Prefix, &Path)| {
-            let (via, interface) = (path.via, path.interface);
-            let (table, priority) = (config.table, config.priority);
-            (*to, Route { destination: to.parts(), via, interface, table, priority })
-        };
-        let wanted: BTreeMap<_, _> = wanted.iter().map(of).collect();
+    /// Makes the kernel's routes these, those of the nearest nodes first. Routes that are no longer wanted remain if
+    /// `keep`. Whether something is left to do: a flood of claims must not keep the daemon from its neighbours for long.
+    pub(crate) fn update(&mut self, wanted: &BTreeMap<Prefix, Path>, config: &Config, keep: bool) -> bool {
         // A replaced route has the same table and priority as before; others are removed.
-        let same_place = |a: &Route, b: &Route| (a.table, a.priority) == (b.table, b.priority);
+        let place = (config.table, config.priority);
         let goes = |to: &Prefix, route: &Route| match wanted.get(to) {
             None => !keep,
-            Some(new) => !same_place(route, new),
+            Some(_) => (route.table, route.priority) != place,
         };
-        let gone: Vec<_> = self.routes.extract_if(.., |to, route| goes(to, route)).collect();
+        let mut left = MOST_AT_ONCE;
+        let gone: Vec<_> = self.routes.extract_if(.., |to, route| goes(to, route)).take(left).collect();
+        left -= gone.len();
         for (_, route) in gone {
             self.count(remove_route(&route, PROTOCOL), "remove", &route);
         }
-        // A neighbour must be reachable before what is behind it; the kernel does not require it, packets do.
-        for (to, route) in wanted {
-            if self.routes.get(&to) != Some(&route) && self.count(add_route(&route, PROTOCOL), "add", &route)
-            {
+        let of = |(to, path): (&Prefix, &Path)| {
+            let (via, interface) = (path.via, path.interface);
+            let route = Route { destination: to.parts(), via, interface, table: place.0, priority: place.1 };
+            (path.hops, *to, route)
+        };
+        let new = |(_, to, route): &(u8, Prefix, Route)| self.routes.get(to) != Some(route);
+        let mut new: Vec<_> = wanted.iter().map(of).filter(new).collect();
+        new.sort_unstable_by_key(|(hops, ..)| *hops);
+        let is_part = new.len() > left;
+        for (_, to, route) in new.into_iter().take(left) {
+            if self.count(add_route(&route, PROTOCOL), "add", &route) {
                 self.routes.insert(to, route);
             }
         }
+        is_part || left == 0
     }
 
     fn count(&mut self, done: io::Result<()>, what: &str, route: &Route) -> bool {
@@ -78,3 +83,6 @@ pub fn flush() -> io::Result<usize> {
     left.iter().try_for_each(|route| remove_route(route, PROTOCOL))?;
     Ok(left.len())
 }
+
+/// Changes in one go: a few milliseconds.
+const MOST_AT_ONCE: usize = 256;

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use nix::cmsg_space;
 use nix::libc;
-use nix::sys::socket::sockopt::Ipv4PacketInfo;
+use nix::sys::socket::sockopt::{Ipv4PacketInfo, RcvBufForce};
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, sendmsg, setsockopt,
 };
@@ -31,6 +31,8 @@ impl PortSocket {
         socket.set_tos_v4(INTERNETWORK_CONTROL)?;
         socket.bind_device(Some(interface.as_bytes()))?;
         setsockopt(&socket, Ipv4PacketInfo, &true)?;
+        // Neighbours' messages must not be lost in a flood of others. It takes CAP_NET_ADMIN.
+        setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
         socket.bind(&SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port).into())?;
         Ok(Self { socket, address, port })
     }
@@ -89,3 +91,5 @@ impl AsFd for PortSocket {
 
 /// The type of service of routing messages (RFC 2474, class selector 6).
 const INTERNETWORK_CONTROL: u32 = 0xc0;
+/// Bytes: a second of short messages at full load of a radio.
+const RECEIVE_BUFFER: usize = 4 << 20;

@@ -42,15 +42,20 @@ impl Net {
     fn run(&mut self, seconds: u64) {
         let end = self.now + Duration::from_secs(seconds);
         while self.now < end {
-            self.now += Duration::from_millis(10);
-            for n in 0..self.routers.len() {
-                let router = &mut self.routers[n];
-                if router.poll_timeout().is_some_and(|at| at <= self.now) {
-                    router.handle_timeout(self.now);
-                }
-                for datagram in router.take_datagrams(self.now) {
-                    self.deliver(n, &datagram);
-                }
+            self.step();
+        }
+    }
+
+    /// Ten milliseconds.
+    fn step(&mut self) {
+        self.now += Duration::from_millis(10);
+        for n in 0..self.routers.len() {
+            let router = &mut self.routers[n];
+            if router.poll_timeout().is_some_and(|at| at <= self.now) {
+                router.handle_timeout(self.now);
+            }
+            for datagram in router.take_datagrams(self.now) {
+                self.deliver(n, &datagram);
             }
         }
     }
@@ -324,7 +329,7 @@ fn a_neighbour_that_claims_everything_fills_neither_memory_nor_tables() {
     }
     let agent = router.agent_mut().unwrap();
     assert!(agent.refused() > 0);
-    assert!(agent.networks().len() <= 65_536 && agent.aliases().count() <= 65_536);
+    assert!(agent.networks().len() <= 4_096 && agent.aliases().count() <= 4_096);
     assert!(router.routes().len() <= 2 * MOST_ROUTES);
     // A list that no node has is not read.
     let malformed = router.counters().malformed;
@@ -357,4 +362,57 @@ fn numbers_go_on_after_a_restart() {
     let newest = before.iter().max().unwrap();
     let oldest = after.iter().min().unwrap();
     assert!(oldest.0 > newest.0 && oldest.1 > newest.1, "{newest:?}, then {oldest:?}");
+}
+
+/// Datagrams of a stranger: its own messages, and the same with changed bits, bytes and lengths.
+fn mutated(rng: &mut Rng, stranger: Ipv4Addr, to: Ipv4Addr) -> Vec<u8> {
+    let sequence = u16::from_le_bytes([rng.next_u64().to_le_bytes()[0], rng.next_u64().to_le_bytes()[1]]);
+    let any = |rng: &mut Rng| Ipv4Addr::from_bits(0x6400_0000 | rng.below(1 << 24));
+    let some: Vec<_> = (0..rng.below(20)).map(|_| any(rng)).collect();
+    let body = match rng.below(6) {
+        0 | 1 => hello(stranger, to, rng.below(2) == 0, &some).body,
+        2 => Body::Tc(Arc::new(Tc { sequence, neighbours: some })),
+        3 => Body::Mid(Mid { interfaces: some }),
+        4 => Body::Hna(Hna { networks: some.into_iter().map(|to| (to, Ipv4Addr::BROADCAST)).collect() }),
+        _ => Body::Opaque(Opaque::new(99, vec![7; 40]).unwrap()),
+    };
+    let originator = if rng.below(4) == 0 { any(rng) } else { stranger };
+    let message = Message { originator, ..flooded(stranger, sequence, body) };
+    let mut bytes = bytes(&Packet { sequence, messages: vec![message] });
+    for _ in 0..rng.below(4) {
+        let at = rng.below(u32::try_from(bytes.len()).unwrap()) as usize;
+        match rng.below(3) {
+            0 => bytes[at] ^= 1 << rng.below(8),
+            1 => bytes[at] = rng.next_u64().to_le_bytes()[0],
+            _ => bytes.truncate(at.max(1)),
+        }
+    }
+    bytes
+}
+
+#[test]
+fn a_hundred_thousand_mutated_datagrams_leave_the_routes_between_others() {
+    let mut net = line();
+    net.run(40);
+    let (stranger, to) = (address(1, 200), address(1, 2));
+    let mut rng = Rng::stream(1, "fuzz", 0);
+    let genuine =
+        [(address(1, 1), address(1, 1)), (address(2, 3), address(2, 3)), (address(3, 4), address(2, 3))];
+    for round in 0..1_000 {
+        for _ in 0..100 {
+            let datagram = mutated(&mut rng, stranger, to);
+            net.routers[1].receive(net.now, 0, stranger, &datagram);
+        }
+        for _ in 0..4 {
+            net.step();
+        }
+        let routes = net.routers[1].routes();
+        let via = |to: Ipv4Addr| routes.get(&Prefix::host(to)).map(|path| path.via.unwrap_or(to));
+        assert_eq!(genuine.map(|(to, _)| via(to)), genuine.map(|(_, via)| Some(via)), "in round {round}");
+    }
+    let counters = net.routers[1].counters();
+    assert!(counters.malformed > 10_000 && counters.received > 10_000, "{counters:?}");
+    net.run(60);
+    let routes = net.routers[1].routes();
+    assert_eq!(routes.len(), 4, "the claims of the stranger have expired");
 }

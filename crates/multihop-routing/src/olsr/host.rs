@@ -114,11 +114,11 @@ impl Agent {
         let room = match &message.body {
             Body::Tc(tc) => {
                 let links = self.topology.values().iter().map(|tc| tc.neighbours.len());
-                links.sum::<usize>() + tc.neighbours.len() <= MOST
+                links.sum::<usize>() + tc.neighbours.len() <= MOST_LINKS
             }
-            Body::Mid(mid) => self.interfaces.keys().len() + mid.interfaces.len() <= MOST,
-            Body::Hna(hna) => host.networks.keys().len() + hna.networks.len() <= MOST,
-            Body::Costs(costs) => self.priced_links() + costs.costs.len() <= MOST,
+            Body::Mid(mid) => self.interfaces.keys().len() + mid.interfaces.len() <= MOST_OUTSIDE,
+            Body::Hna(hna) => host.networks.keys().len() + hna.networks.len() <= MOST_OUTSIDE,
+            Body::Costs(costs) => self.priced_links() + costs.costs.len() <= MOST_LINKS,
             Body::Hello(_) | Body::Opaque(_) => true,
         };
         let room = room && self.duplicates.has_room(message.originator, MOST_NODES);
@@ -153,7 +153,9 @@ impl Agent {
     }
 }
 
-/// Links in TCs, interfaces and networks that a host remembers of each.
-const MOST: usize = 65_536;
+/// Links in TCs that a host remembers, and costs of links.
+const MOST_LINKS: usize = 65_536;
+/// Interfaces in MIDs, and networks in HNA messages.
+const MOST_OUTSIDE: usize = 4_096;
 /// Originators of flooded messages that a host knows at a time.
 const MOST_NODES: usize = 8_192;

@@ -1,6 +1,6 @@
 //! IPv6, long packets, Ethernet frames with kernels that route, full queues, and the way to other networks.
 
-use super::{CHAIN, code, folder, is_possible, json, ran, stderr, stdout};
+use super::{CHAIN, TAP, code, folder, is_possible, json, ran, stderr, stdout};
 
 /// The script at node 0, or the node after it, succeeds; what it prints.
 fn script(name: &str, scenario: &str, tools: &[&str], node: &str, lines: &str) -> Option<String> {
@@ -49,8 +49,6 @@ fn long_packets_are_fragmented_unless_they_forbid_it() {
     assert_has(&text, &["From fd00::1 icmp_seq=1 Packet too big: mtu=1300", "refused 6"]);
     assert_has(&text, &["1408 bytes from fd00::2: icmp_seq=1 ttl=63 "]);
 }
-
-const TAP: &str = "[emulation]\ninterface = \"tap\"\n";
 
 #[test]
 fn neighbours_with_ethernet_resolve_addresses_by_themselves() {

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod layers;
+mod route;
 mod services;
 
 use std::os::unix::process::CommandExt;
@@ -21,6 +22,8 @@ hops = 3
 [mac]
 arp = \"queueing\"
 ";
+
+const TAP: &str = "[emulation]\ninterface = \"tap\"\n";
 
 /// Answers datagrams to port 7000 with what they hold.
 const ECHO: &str = "\

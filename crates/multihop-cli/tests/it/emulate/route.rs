@@ -1,0 +1,126 @@
+//! Routing daemons at stations of the simulated network: ours, and olsrd beside it.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use super::super::Folder;
+use super::{TAP, code, folder, is_possible, stderr, stdout};
+
+const NETWORK: &str = "duration = 90.0\nradio.rate = \"11M\"\n[topology]\nkind = \"chain\"\nhops = 4\n";
+
+/// A daemon, and what its node sees: once it reaches all others it waits for the routes to settle, pings all of them, and
+/// shows its routes.
+const STATION: &str = "\
+node=$1; shift
+\"$@\" >daemon-$node.txt 2>&1 &
+for to in 1 2 3 4 5; do until ping -n -c 1 -W 1 10.0.0.$to >/dev/null; do sleep 0.2; done; done
+sleep 4
+for to in 1 2 3 4 5; do ping -n -c 2 -i 0.2 -W 2 10.0.0.$to >/dev/null || echo no answer from $to >>seen-$node.txt; done
+ip route | sed \"s/^/$node: /\" >>seen-$node.txt
+touch done-$node
+wait
+";
+
+/// Until all nodes have seen all; a daemon of a node that is done still serves the others.
+const SCRIPT: &str = "\
+until [ -e done-0 -a -e done-1 -a -e done-2 -a -e done-3 -a -e done-4 ]; do sleep 0.2; done
+cat seen-*.txt
+";
+
+fn ours(node: usize) -> String {
+    let quick = "--set routing.hello_interval=0.5 --set routing.tc_interval=1";
+    station(node, &format!("multihop route radio0 --quiet {quick}"))
+}
+
+fn olsrd(node: usize) -> String {
+    station(node, "olsrd -f olsrd.conf -nofork")
+}
+
+fn station(node: usize, daemon: &str) -> String {
+    format!("[[program]]\nnode = {node}\ncommand = \"exec sh station.sh {node} {daemon}\"\n")
+}
+
+const OLSRD: &str = "\
+IpVersion 4
+UseHysteresis no
+LinkQualityLevel 0
+DebugLevel 0
+Interface \"radio0\" {
+HelloInterval 0.5
+HelloValidityTime 1.5
+TcInterval 1.0
+TcValidityTime 3.0
+}
+";
+
+/// The routes of all nodes over more than one hop: node, destination, next hop.
+fn routes(name: &str, daemon: impl Fn(usize) -> String) -> Option<(Folder, BTreeSet<String>)> {
+    let daemons: String = (0..5).map(daemon).collect();
+    let scenario = format!("{NETWORK}{TAP}{daemons}");
+    let folder = folder(name, &scenario)
+        .with("script.sh", SCRIPT)
+        .with("station.sh", STATION)
+        .with("olsrd.conf", OLSRD);
+    let tools: &[&str] = if scenario.contains("olsrd") { &["ping", "ip", "olsrd"] } else { &["ping", "ip"] };
+    if !is_possible(&folder, tools) {
+        return None;
+    }
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_multihop")).parent().unwrap();
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
+    let args = ["emulate", "x.toml", "--out", "out", "--pcap", "all.pcapng", "--", "sh", "-e", "script.sh"];
+    let done = super::command(&folder, &args).env("PATH", path).output().unwrap();
+    let text = stdout(&done);
+    assert_eq!(code(&done), 0, "{text}{}{}", stderr(&done), folder.read("out/program-0.txt"));
+    assert!(!text.contains("no answer"), "{text}");
+    let via = |line: &str| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [node, to, "via", via, ..] = words[..] else { return None };
+        Some(format!("{node} {to} via {via}"))
+    };
+    let found = text.lines().filter_map(via).collect();
+    Some((folder, found))
+}
+
+/// What tshark says about the packets of OLSR in a capture: how many there are, and complaints.
+fn dissected(folder: &Folder) -> Option<(usize, Vec<String>)> {
+    let args =
+        ["-r", "all.pcapng", "-Y", "olsr", "-T", "fields", "-e", "_ws.malformed", "-e", "_ws.expert.message"];
+    let done = Command::new("tshark").args(args).current_dir(folder.path()).output().ok()?;
+    let lines: Vec<_> = stdout(&done).lines().map(str::to_owned).collect();
+    // RFC 3626 wants this TTL, and the reader of IP notes it.
+    let is_complaint = |line: &String| !["", "\"Time To Live\" only 1"].contains(&line.trim());
+    Some((lines.len(), lines.into_iter().filter(is_complaint).collect()))
+}
+
+/// The routes of a chain of five, in which there is no choice.
+fn expected() -> BTreeSet<String> {
+    let pairs = (0..5_i32).flat_map(|from| (0..5_i32).map(move |to| (from, to)));
+    let far = pairs.filter(|(from, to)| (from - to).abs() > 1);
+    far.map(|(from, to)| format!("{from}: 10.0.0.{} via 10.0.0.{}", to + 1, from + (to - from).signum() + 1))
+        .collect()
+}
+
+#[test]
+fn our_daemons_route_over_four_hops_and_tshark_reads_them() {
+    let Some((folder, found)) = routes("emulate-route", ours) else { return };
+    assert_eq!(found, expected());
+    if let Some((packets, complaints)) = dissected(&folder) {
+        assert!(packets > 50, "{packets}");
+        assert_eq!(complaints, [""; 0]);
+    }
+}
+
+#[test]
+fn olsrd_and_our_daemons_find_the_routes_of_olsrd_alone() {
+    let Some((_, alone)) = routes("emulate-olsrd", olsrd) else { return };
+    assert_eq!(alone, expected());
+    for first in [0, 1] {
+        let mixed = |node: usize| if node % 2 == first { ours(node) } else { olsrd(node) };
+        let Some((folder, found)) = routes(&format!("emulate-mixed-{first}"), mixed) else { return };
+        assert_eq!(found, alone);
+        if let Some((packets, complaints)) = dissected(&folder) {
+            assert!(packets > 50, "{packets}");
+            assert_eq!(complaints, [""; 0]);
+        }
+    }
+}
