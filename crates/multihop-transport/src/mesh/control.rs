@@ -22,6 +22,8 @@ pub(super) struct Control {
     /// Queueing delay of data, by the newest ACKs.
     queueing: Duration,
     delivery: Delivery,
+    /// When the queue was last seen or made almost empty.
+    drained: Instant,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +89,7 @@ impl Control {
             base: Lowest::new(MEMORY),
             queueing: Duration::ZERO,
             delivery: Delivery::default(),
+            drained: Instant::ZERO,
         }
     }
 
@@ -157,8 +160,11 @@ impl Control {
             Stage::Start { window } => Stage::Steady { rate: window / round, error: 0.0, spare: 0.0 },
             Stage::Steady { rate, spare, .. } => {
                 let interval = self.every + rate * base.as_secs_f64();
-                let target = self.backlog + rate * self.allowed.as_secs_f64();
+                let target = self.target(rate);
                 let backlog = rate * self.queueing.as_secs_f64();
+                if rate * new < target * ALMOST_EMPTY {
+                    self.drained = now;
+                }
                 let error = ((target - backlog) / interval).clamp(-1.0, 1.0);
                 let part = (arrived / interval).min(1.0);
                 let is_spare = report.is_limited && backlog < target;
@@ -167,9 +173,23 @@ impl Control {
                 let change = if report.is_limited { error } else { error.min(0.0) };
                 let boost = 1.0 + square((spare - PATIENCE).max(0.0));
                 let change = (self.gain * change * boost).min(MOST_GROWTH) * part;
-                Stage::Steady { rate: self.bounded(rate * (1.0 + change), round), error, spare }
+                let next = self.bounded(rate * (1.0 + change), round);
+                let sees_queue = backlog >= target / 2.0 || !report.is_limited;
+                let next = if sees_queue { next } else { next.max(self.sparse(rate, arrived)) };
+                Stage::Steady { rate: next, error, spare }
             }
         };
+    }
+
+    /// As in the start, up to the rate at which a segment leaves in every second round trip.
+    fn sparse(&self, rate: f64, arrived: f64) -> f64 {
+        let base = self.base.get().map_or(f64::INFINITY, |base| base.as_secs_f64().max(SHORTEST));
+        (rate + arrived / base).min(SPARSE / base)
+    }
+
+    /// Segments in queues at which the rate rests.
+    fn target(&self, rate: f64) -> f64 {
+        self.backlog + rate * self.allowed.as_secs_f64()
     }
 
     /// No rate is far above that of arrivals, or needs a window beyond its bounds.
@@ -178,14 +198,30 @@ impl Control {
         rate.min(arrives).min(self.most / round).max(LEAST_WINDOW / round)
     }
 
-    /// Nothing was heard for a timeout.
+    /// Nothing was heard for a timeout. If there was no long queue before, the path is broken, not congested.
     pub(super) fn on_timeout(&mut self) {
         let Some(round) = self.round() else { return };
         let rate = match self.stage {
-            Stage::Start { window } => window / round,
-            Stage::Steady { rate, .. } => rate,
+            Stage::Start { window } => window / round / 2.0,
+            Stage::Steady { rate, .. } => {
+                let is_queued = rate * self.queueing.as_secs_f64() > self.target(rate) * LONG_QUEUE;
+                if is_queued { rate / 2.0 } else { rate }
+            }
         };
-        self.stage = Stage::Steady { rate: self.bounded(rate / 2.0, round), error: 0.0, spare: 0.0 };
+        self.stage = Stage::Steady { rate: self.bounded(rate, round), error: 0.0, spare: 0.0 };
+    }
+
+    /// How long to pause so that the queue runs empty, if it has not been for a while. Everybody sees that, so that the
+    /// next pauses coincide, and show the shortest delay to all.
+    pub(super) fn drain(&mut self, now: Instant) -> Duration {
+        let Stage::Steady { rate, .. } = self.stage else { return Duration::ZERO };
+        if now.saturating_since(self.drained) < DRAIN_EVERY {
+            return Duration::ZERO;
+        }
+        self.drained = now;
+        // A longer queue is that of others.
+        let own = self.target(rate) * OWN_QUEUE / rate;
+        self.queueing.min(Duration::from_secs_f64(own))
     }
 }
 
@@ -199,6 +235,14 @@ const FIRST_WINDOW: f64 = 2.0;
 const LEAST_WINDOW: f64 = 0.25;
 /// Stations that are four hops apart can transmit at the same time.
 const REUSE_HOPS: f64 = 4.0;
+/// Segments in a shortest round trip up to which a flow may grow at once if it sees no queue.
+const SPARSE: f64 = 0.5;
+/// How many times the backlog that the rate rests at means congestion.
+const LONG_QUEUE: f64 = 2.0;
+/// Share of that backlog that counts as none.
+const ALMOST_EMPTY: f64 = 0.25;
+/// How many times that backlog a pause makes room for.
+const OWN_QUEUE: f64 = 4.0;
 /// Segments over which the queueing delay is smoothed.
 const SMOOTHED_OVER: f64 = 8.0;
 /// After this many intervals below the target, growth accelerates. Noise alone seldom keeps one side for so long.
@@ -211,6 +255,8 @@ const SEGMENTS_OF_A_RATE: u64 = 16;
 const HEADROOM: f64 = 1.5;
 /// How long the shortest round trip is remembered, at least.
 pub(super) const MEMORY: Duration = Duration::from_secs(10);
+/// Time without an empty queue until a pause: receivers remember the shortest delay for longer.
+const DRAIN_EVERY: Duration = Duration::from_secs(5);
 /// Bound on delays and gaps, so that no sum overflows.
 const LONGEST: Duration = Duration::from_secs(60);
 /// A round trip that takes no time would make the rate infinite, s.

@@ -50,6 +50,8 @@ pub struct End {
     frozen: Option<u64>,
     /// A probe must leave.
     probe_due: bool,
+    /// Whether a probe has left since the sender froze.
+    probed: bool,
     /// The longest time that the ACK of the newest transmission may wait.
     hold: Duration,
     timers: Timers<Timer, 4>,
@@ -90,6 +92,7 @@ impl End {
             pace: Instant::ZERO,
             frozen: None,
             probe_due: false,
+            probed: false,
             hold: Duration::ZERO,
             timers: Timers::new([Timer::Ack, Timer::Pace, Timer::Loss, Timer::Silence]),
             counters: Counters::default(),
@@ -143,10 +146,10 @@ impl End {
                     && self.send.on_link_failed(data.number, data.transmission)
                 {
                     self.counters.mesh.notices += 1;
-                    self.freeze();
+                    self.freeze_and_probe();
                 }
             }
-            Notice::RouteLost => self.freeze(),
+            Notice::RouteLost => self.freeze_and_probe(),
             Notice::RouteRestored => self.probe_due = self.frozen.is_some(),
             Notice::PathInfo { hops } => {
                 self.control.set_hops(hops);
@@ -206,8 +209,9 @@ impl End {
 
     /// Largest number of segments in flight.
     pub fn flight_limit(&self) -> usize {
-        // Segments whose ACK the peer may hold are on the path no longer.
-        let held = if self.control.is_starting() { 0 } else { 2 * usize::from(self.every()) };
+        // Segments whose ACK the peer may hold are on the path no longer; half as many for an ACK that is late.
+        let every = usize::from(self.every());
+        let held = if self.control.is_starting() { 0 } else { every + every / 2 };
         self.whole_window() + held
     }
 
@@ -326,17 +330,28 @@ impl End {
         if self.frozen.is_none() && !self.send.is_empty() {
             self.frozen = Some(self.send.transmissions());
             self.counters.mesh.freezes += 1;
+            self.probed = false;
             // Probes are acknowledged at once.
             self.timers.stop(Timer::Silence);
         }
+    }
+
+    /// After a notice: routing that searches on demand does so when there is a packet to carry.
+    fn freeze_and_probe(&mut self) {
+        self.freeze();
+        self.probe_due |= self.frozen.is_some() && !self.probed;
     }
 
     fn next_data(&mut self, now: Instant) -> Option<Wire> {
         if self.probe_due {
             self.probe_due = false;
             self.counters.mesh.probes += 1;
-            self.count(!self.send.is_empty());
-            let probe = self.send.probe(now);
+            // The first one may be all that is missing; copies of it would wait where a route is searched for.
+            let probe = self.send.probe(now, !self.probed);
+            self.probed = self.frozen.is_some();
+            if !probe.payload.is_empty() {
+                self.count(true);
+            }
             return Some(self.leave(now, probe));
         }
         if !self.may_send() || self.pace > now {
@@ -361,7 +376,7 @@ impl End {
         let gap = self.control.gap().unwrap_or(Duration::ZERO);
         // What was not used may be made up for, but only little of it.
         let earliest = (now + gap).saturating_since(Instant::ZERO + BURST);
-        self.pace = (self.pace + gap).max(Instant::ZERO + earliest);
+        self.pace = (self.pace + gap).max(Instant::ZERO + earliest) + self.control.drain(now);
         self.timers.stop(Timer::Silence);
         let every = self.every();
         self.hold = (gap * u64::from(every)).min(self.config.ack_hold);

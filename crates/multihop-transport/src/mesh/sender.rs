@@ -148,9 +148,9 @@ impl Sender {
         Some(self.repeat(now, index))
     }
 
-    /// A probe: the oldest segment once more, or no data if there is none.
-    pub(super) fn probe(&mut self, now: Instant) -> Data {
-        match self.pieces.front().map(|piece| piece.state) {
+    /// A probe: the oldest segment once more if it may have data and there is one, otherwise no data.
+    pub(super) fn probe(&mut self, now: Instant, with_data: bool) -> Data {
+        match self.pieces.front().map(|piece| piece.state).filter(|_| with_data) {
             None => Data { ask: true, ..self.head(now, self.end()) },
             Some(state) => {
                 if state == State::Lost {

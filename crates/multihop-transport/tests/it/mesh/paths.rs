@@ -182,6 +182,30 @@ fn flows_that_meet_are_fair_within_ten_seconds() {
 }
 
 #[test]
+fn flows_that_meet_keep_the_queue_short_for_ever() {
+    let mut path = Bottleneck::new(2, &Config::default(), MS, MS * 20);
+    path.start(0);
+    path.measure(10);
+    path.start(1);
+    path.measure(130);
+    let shares = path.measure(20);
+    assert!(shares.iter().sum::<u64>() >= 19_000, "{shares:?} of 20000");
+    assert!(path.longest_queue <= MS * 25, "{}", path.longest_queue);
+    assert!(shares.iter().all(|&share| share >= 8_000), "{shares:?}");
+}
+
+#[test]
+fn a_flow_far_below_its_path_grows_at_once() {
+    let mut path = Bottleneck::new(1, &Config::default(), MS * 500, MS * 10);
+    path.start(0);
+    path.measure(60);
+    path.service = MS * 4;
+    path.measure(10);
+    let carried = path.measure(5)[0];
+    assert!(carried >= 100, "half a segment in each round trip of 24 ms makes 104, not {carried}");
+}
+
+#[test]
 fn the_jitter_of_a_busy_host_does_not_bound_the_rate() {
     // 4.4 ms in the mean, at 2 Mb/s.
     let mut path = Bottleneck::new(1, &Config::default(), MS * 6, MS * 20);

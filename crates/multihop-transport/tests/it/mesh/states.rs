@@ -103,21 +103,40 @@ fn what_a_later_transmission_has_overtaken_is_retransmitted() {
 }
 
 #[test]
-fn silence_probes_with_the_oldest_segment_and_halves_the_window_once() {
+fn silence_probes_with_the_oldest_segment_and_then_without_data() {
     let mut end = sender();
     let first = leave(&mut end, at(0));
     ack(&mut end, at(40), 2, &first[1], &[]);
     leave(&mut end, at(40));
     let sent = run_until(&mut end, at(2_500));
     let probes: Vec<_> = sent.iter().filter(|(_, data)| data.transmission > 5).collect();
-    assert!(probes.len() > 3 && probes.iter().all(|(_, data)| data.number == 2 && data.ask), "{sent:?}");
+    assert!(probes.len() > 3 && probes.iter().all(|(_, data)| data.ask), "{sent:?}");
+    assert_eq!((probes[0].1.number, probes[0].1.payload.len()), (2, 100));
+    assert!(probes[1..].iter().all(|(_, data)| data.payload.is_empty()), "{probes:?}");
     let longest = probes.windows(2).map(|pair| pair[1].0 - pair[0].0).max();
     assert!(longest <= Some(Duration::from_secs(1)), "{longest:?}");
-    assert_eq!((end.state(), end.window()), ("freeze", 2.0));
+    assert_eq!((end.state(), end.counters().retransmitted), ("freeze", 1));
     let probe = probes.last().expect("there are some").1.clone();
     ack(&mut end, at(2_510), 3, &probe, &[]);
     assert_eq!(end.state(), "normal");
-    assert!(!leave(&mut end, at(2_510)).is_empty() || !run_until(&mut end, at(2_600)).is_empty());
+    let mut sent = leave(&mut end, at(2_510));
+    sent.extend(run_until(&mut end, at(2_700)).into_iter().map(|(_, data)| data));
+    assert_eq!(numbers(&sent)[..3], [(3, 10), (4, 11), (5, 12)], "what the probe has overtaken is lost");
+}
+
+#[test]
+fn silence_halves_the_rate_only_after_a_long_queue() {
+    for (queueing_us, window) in [(20_000, 2.0), (100_000, 1.0)] {
+        let mut end = sender();
+        let first = leave(&mut end, at(0));
+        let (newest, echo) = (first[1].transmission, first[1].sent);
+        let ack = Ack { window: 1000, next: 2, newest, echo, delay: queueing_us, ..Ack::default() };
+        end.receive(at(40), Segment::Ack(ack));
+        assert_eq!((end.state(), end.window()), ("normal", 2.0));
+        leave(&mut end, at(40));
+        run_until(&mut end, at(3_000));
+        assert_eq!((end.state(), end.window()), ("freeze", window), "after {queueing_us} us in queues");
+    }
 }
 
 #[test]
@@ -129,13 +148,14 @@ fn a_notice_freezes_until_a_later_transmission_is_acknowledged() {
     let window = end.window();
     end.notice(link_failed(&first[1]));
     assert_eq!(end.state(), "freeze");
-    assert_eq!(leave(&mut end, at(41)), []);
+    let probe = leave(&mut end, at(41));
+    assert_eq!(numbers(&probe), [(1, 3)], "the oldest: a routing protocol may search only for packets");
+    end.notice(Notice::RouteLost);
+    assert_eq!(leave(&mut end, at(42)), [], "one probe for all notices");
     // An ACK of what was under way says nothing about the route.
     ack(&mut end, at(45), 1, &sent[0], &[1]);
     assert_eq!((leave(&mut end, at(45)), end.state()), (vec![], "freeze"));
-    let probes = run_until(&mut end, at(400));
-    assert_eq!(probes[0].1.number, 1, "the oldest: {probes:?}");
-    ack(&mut end, at(410), 3, &probes[0].1, &[]);
+    ack(&mut end, at(81), 3, &probe[0], &[]);
     assert!(end.state() != "freeze" && end.window() >= window, "the window is kept");
 }
 
