@@ -28,6 +28,17 @@ impl Payload {
         self.len() == 0
     }
 
+    /// The memory of the data, for other data.
+    pub fn into_buffer(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Bytes(mut bytes) => {
+                bytes.clear();
+                Some(bytes)
+            }
+            Self::Virtual(_) => None,
+        }
+    }
+
     /// Appends the data to `out`.
     pub fn emit(&self, out: &mut Vec<u8>) {
         match self {

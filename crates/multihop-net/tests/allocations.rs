@@ -16,14 +16,15 @@ fn a_segment_costs_few_allocations() {
     let token = || Config::new(Security::Token(Token::from_bytes([7; 15])));
     let mesh =
         CustomTransport { name: TransportName::new("mesh").unwrap(), config: Arc::new(mesh::Config::net()) };
-    // A copy of the data at the sender, and one at the receiver.
-    check("plain", Config::new(Security::Plain), 2.0);
-    check("encrypted", token(), 2.0);
-    // Also: a header and an envelope at the sender, a header at the receiver.
-    check("mesh, encrypted", Config { custom: Some(mesh), ..token() }, 5.0);
+    // A copy of the data at the sender, and one at the receiver. Others come once in several segments.
+    check("plain", Config::new(Security::Plain), 2.5);
+    check("encrypted", token(), 2.5);
+    // Only those of writes.
+    check("mesh, plain", Config { custom: Some(mesh.clone()), ..Config::new(Security::Plain) }, 0.1);
+    check("mesh, encrypted", Config { custom: Some(mesh), ..token() }, 0.1);
 }
 
-fn check(name: &str, config: Config, expected: f64) {
+fn check(name: &str, config: Config, most: f64) {
     let mut ends = Ends::new(&config);
     (0..2000).for_each(|_| ends.round());
     let (before, segments) = (ALLOCATOR.count(), ends.segments);
@@ -31,8 +32,7 @@ fn check(name: &str, config: Config, expected: f64) {
     let segments = ends.segments - segments;
     assert!(segments > 2000, "{name}: {segments} segments");
     let each = (ALLOCATOR.count() - before) as f64 / segments as f64;
-    // ACKs and writes come once in several segments.
-    assert!(each < expected + 0.5, "{name}: {each:.2} allocations for a segment");
+    assert!(each < most, "{name}: {each:.2} allocations for a segment");
 }
 
 /// A hub that sends all the time, and one that receives.

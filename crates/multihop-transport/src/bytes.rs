@@ -38,6 +38,15 @@ impl ByteQueue {
         }
     }
 
+    /// Adds a copy of these bytes at the end. Whoever reads everything between two calls allocates nothing.
+    pub(crate) fn push_copy(&mut self, bytes: &[u8]) {
+        self.len = self.len.saturating_add(bytes.len() as u64);
+        match self.chunks.back_mut() {
+            Some(Chunk::Bytes(last)) => last.extend(bytes),
+            _ => self.chunks.push_back(Chunk::Bytes(bytes.to_vec().into())),
+        }
+    }
+
     /// Adds `n` virtual bytes at the end.
     pub fn push_virtual(&mut self, n: u64) {
         self.len = self.len.saturating_add(n);
@@ -63,6 +72,11 @@ impl ByteQueue {
 
     /// A copy of `len` bytes from `offset`; the queue must have them.
     pub fn slice(&self, offset: u64, len: u32) -> Payload {
+        self.slice_in(offset, len, &mut None)
+    }
+
+    /// The same, in this memory if there is some.
+    pub(crate) fn slice_in(&self, offset: u64, len: u32, memory: &mut Option<Vec<u8>>) -> Payload {
         let (mut skip, mut left) = (offset, u64::from(len));
         let mut copied: Option<Vec<u8>> = None;
         for chunk in &self.chunks {
@@ -74,7 +88,7 @@ impl ByteQueue {
             let take = left.min(size - skip);
             match (chunk, &mut copied) {
                 (Chunk::Virtual(_), None) if take == left => return Payload::Virtual(len),
-                _ => chunk.copy(skip, take, copied.get_or_insert_with(|| Vec::with_capacity(len as usize))),
+                _ => chunk.copy(skip, take, copied.get_or_insert_with(|| cleared(memory.take(), len))),
             }
             (skip, left) = (0, left - take);
             if left == 0 {
@@ -95,12 +109,21 @@ impl ByteQueue {
             let n = usize::try_from(chunk.len()).unwrap_or(usize::MAX).min(rest.len());
             chunk.read(&mut rest[..n]);
             taken += n;
-            if chunk.len() == 0 {
-                self.chunks.pop_front();
+            if chunk.len() > 0 || self.keeps_memory() {
+                break;
             }
+            self.chunks.pop_front();
         }
         self.len -= taken as u64;
         taken
+    }
+
+    /// Whether the only chunk, which is empty, is worth keeping.
+    fn keeps_memory(&self) -> bool {
+        match self.chunks.front() {
+            Some(Chunk::Bytes(bytes)) => self.chunks.len() == 1 && bytes.capacity() <= MOST_KEPT,
+            _ => false,
+        }
     }
 
     /// Drops the first `n` bytes.
@@ -187,6 +210,16 @@ impl Chunk {
     }
 }
 
+/// Memory for `len` bytes.
+fn cleared(memory: Option<Vec<u8>>, len: u32) -> Vec<u8> {
+    let mut memory = memory.unwrap_or_default();
+    memory.clear();
+    memory.reserve(len as usize);
+    memory
+}
+
+/// Memory that an empty queue keeps, bytes.
+const MOST_KEPT: usize = 128 * 1024;
 /// Shorter stretches are merged, longer ones are not copied.
 const WORTH_A_CHUNK: usize = 256;
 
@@ -235,6 +268,24 @@ mod tests {
             }
             assert!(out == bytes, "in pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn copies_are_appended_to_what_there_is() {
+        let mut queue = ByteQueue::default();
+        queue.push_copy(&[1, 2]);
+        queue.push_copy(&[3]);
+        let mut some = [0; 2];
+        assert_eq!((queue.read_into(&mut some), some), (2, [1, 2]));
+        assert_eq!((queue.read_into(&mut some), some[0], queue.len()), (1, 3, 0));
+        assert_eq!(queue.read_into(&mut some), 0, "nothing is left but memory");
+        queue.push_virtual(2);
+        queue.push_copy(&[4]);
+        assert_eq!(queue.slice(1, 2), Payload::Bytes(alloc::vec![0, 4]));
+        queue.push(Payload::Bytes(alloc::vec![9; 300]));
+        assert_eq!((queue.read(400).len(), queue.is_empty()), (303, true));
+        queue.push_copy(&[5]);
+        assert_eq!((queue.read_into(&mut some), some[0]), (1, 5));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The data of a transport that is to be sent or not yet acknowledged.
 
+use alloc::vec::Vec;
+
 use multihop_core::Payload;
 
 use crate::bytes::ByteQueue;
@@ -57,6 +59,11 @@ impl SendQueue {
     /// At most `len` bytes from `position`.
     pub fn payload(&self, position: u64, len: u32) -> Payload {
         self.data.slice(position - self.first, len)
+    }
+
+    /// The same, in this memory if there is some.
+    pub(crate) fn payload_in(&self, position: u64, len: u32, memory: &mut Option<Vec<u8>>) -> Payload {
+        self.data.slice_in(position - self.first, len, memory)
     }
 
     /// Everything before `position` has arrived. Returns how many bytes that frees.

@@ -243,6 +243,14 @@ impl Segment {
             Self::Ack(_) => &Payload::EMPTY,
         }
     }
+
+    /// The same, without the header.
+    pub fn into_payload(self) -> Payload {
+        match self {
+            Self::Data(data) => data.payload,
+            Self::Ack(_) => Payload::EMPTY,
+        }
+    }
 }
 
 /// An ACK, of which `len` bytes are the bitmap.

@@ -1,3 +1,4 @@
+use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::Payload;
@@ -56,9 +57,19 @@ impl<'a> Reader<'a> {
 
     /// The rest as payload.
     pub(crate) fn payload(self) -> Payload {
+        self.payload_in(&mut None)
+    }
+
+    /// The same, in this memory if there is some.
+    pub(crate) fn payload_in(self, memory: &mut Option<Vec<u8>>) -> Payload {
         match self.rest() {
             [] => Payload::EMPTY,
-            bytes => Payload::Bytes(bytes.to_vec()),
+            bytes => {
+                let mut payload = memory.take().unwrap_or_default();
+                payload.clear();
+                payload.extend_from_slice(bytes);
+                Payload::Bytes(payload)
+            }
         }
     }
 }

@@ -160,13 +160,23 @@ impl Framing {
 impl Segment {
     /// Parses the data of a UDP datagram between these ports.
     pub fn parse_in_udp(bytes: &[u8], source: u16, destination: u16) -> Result<Self, ParseError> {
+        Self::parse_in_udp_into(bytes, source, destination, &mut None)
+    }
+
+    /// The same, with the payload in this memory if there is some.
+    pub fn parse_in_udp_into(
+        bytes: &[u8],
+        source: u16,
+        destination: u16,
+        memory: &mut Option<Vec<u8>>,
+    ) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let (block, data) = (r.u16()?, r.u16()?);
         let (ack_block, ack_bits) = (r.u16()?, r.u16()?);
         let (tx_seq, ack_tx_seq) = (r.u8()?, r.u8()?);
         let window = r.u16()?;
         let fields = Fields { block, data, ack_block, ack_bits, tx_seq, ack_tx_seq, window };
-        fields.segment(source, destination, r.payload())
+        fields.segment(source, destination, r.payload_in(memory))
     }
 
     /// Parses the payload of an IP packet between these addresses.

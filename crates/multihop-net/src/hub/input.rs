@@ -39,6 +39,9 @@ impl Hub {
                     connection.on_authentic(now, &datagram, freshness);
                 }
                 connection.on_segment(now, datagram.ttl, segment);
+                if let Some(memory) = connection.endpoint.spare() {
+                    connection.protection.reuse(memory);
+                }
             }
             Unprotected::Processed(freshness) => connection.on_authentic(now, &datagram, freshness),
             Unprotected::Duplicate => connection.on_authentic(now, &datagram, Freshness::Duplicate),

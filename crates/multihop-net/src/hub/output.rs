@@ -3,7 +3,7 @@
 use multihop_core::Instant;
 use multihop_transport::connection::{Event, Output, Segment as Carried};
 use multihop_transport::tpa::State;
-use multihop_wire::tpa::Segment;
+use multihop_wire::tpa::{Body, Segment};
 
 use super::connection::Holder;
 use super::{Hub, HubEvent, Id};
@@ -38,7 +38,7 @@ impl Hub {
                     connection.protection.protect(now, &segment, Path::Current, out);
                     if out.len() > start {
                         self.copy(now, id, &segment, out.len() - start);
-                        return Some(self.record_sent(id, Some(&segment), &out[start..]));
+                        return Some(self.record_sent(id, Some(segment), &out[start..]));
                     }
                 }
                 Some(Output::Segment(_)) => debug_assert!(false, "endpoints send segments of TPA"),
@@ -53,9 +53,14 @@ impl Hub {
     }
 
     /// Records a datagram that is sent.
-    fn record_sent(&mut self, id: Id, segment: Option<&Segment>, bytes: &[u8]) -> Transmit {
+    fn record_sent(&mut self, id: Id, segment: Option<Segment>, bytes: &[u8]) -> Transmit {
         let connection = self.connections.get_mut(id).expect("it has just produced the datagram");
-        connection.on_sent(segment, bytes);
+        connection.on_sent(segment.as_ref(), bytes);
+        if let Some(Segment { body: Body::Data { payload, .. }, .. }) = segment
+            && let Some(memory) = payload.into_buffer()
+        {
+            connection.endpoint.reuse(memory);
+        }
         Transmit { to: connection.peer(), source: connection.source, len: bytes.len() }
     }
 

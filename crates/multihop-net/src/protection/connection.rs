@@ -34,6 +34,14 @@ impl Protection {
         }
     }
 
+    /// Takes memory for the data of the next segment that arrives.
+    pub(crate) fn reuse(&mut self, memory: Vec<u8>) {
+        match self {
+            Self::Plain(plain) => plain.reuse(memory),
+            Self::Encrypted(session) => session.reuse(memory),
+        }
+    }
+
     /// The transport that this end named in its SYN, or chose in its answer to one.
     pub(crate) fn transport(&self) -> TransportName {
         match self {

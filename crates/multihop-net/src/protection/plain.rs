@@ -28,6 +28,8 @@ pub(crate) struct PlainSession {
     cookie: Cookie,
     /// Cookies taken.
     cookies: u8,
+    /// For the data of the next segment.
+    memory: Option<Vec<u8>>,
 }
 
 /// Accepts every peer that receives datagrams sent to its address.
@@ -37,6 +39,11 @@ pub(crate) struct PlainAcceptor {
 }
 
 impl PlainSession {
+    /// Takes memory for the data of the next segment.
+    pub(super) fn reuse(&mut self, memory: Vec<u8>) {
+        self.memory = Some(memory);
+    }
+
     /// The transport that this end named or chose.
     pub(super) fn transport(&self) -> TransportName {
         self.chosen
@@ -55,7 +62,9 @@ impl PlainSession {
 
     /// Reads a datagram between these ports.
     pub(super) fn parse(&mut self, bytes: &[u8], (from, to): (u16, u16)) -> Unprotected {
-        let Ok(segment) = Segment::parse_in_udp(bytes, from, to) else { return Unprotected::Ignored };
+        let Ok(segment) = Segment::parse_in_udp_into(bytes, from, to, &mut self.memory) else {
+            return Unprotected::Ignored;
+        };
         let answers = segment.ack.is_some_and(|ack| Some(ack.block) == self.syn);
         if answers && matches!(segment.body, Body::Syn(_)) {
             if let Some(cookie) = find(bytes) {

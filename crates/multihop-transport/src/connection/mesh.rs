@@ -46,13 +46,23 @@ impl Connection for End {
     fn receive(&mut self, now: Instant, segment: Segment, _trip: Option<Trip>) {
         match segment {
             Segment::Mesh(segment) => self.receive(now, segment),
-            Segment::Custom(message) => {
-                if let Some(segment) = segment_of(message) {
-                    self.receive(now, segment);
-                }
-            }
+            Segment::Custom(Message { header, data }) => self.receive_message(now, &header, data),
             Segment::Tcp(_) | Segment::Tpa(_) | Segment::Datagram(_) => {}
         }
+    }
+
+    fn receive_message(&mut self, now: Instant, header: &[u8], data: Payload) {
+        if let Some(segment) = segment_of(header, data) {
+            self.receive(now, segment);
+        }
+    }
+
+    fn reuse(&mut self, memory: Vec<u8>) {
+        self.reuse(memory);
+    }
+
+    fn spare(&mut self) -> Option<Vec<u8>> {
+        self.spare()
     }
 
     fn notice(&mut self, _now: Instant, notice: Notice) {
@@ -101,22 +111,18 @@ impl From<mesh::Segment> for Message {
     fn from(segment: mesh::Segment) -> Self {
         let mut header = Vec::with_capacity(segment.header_len());
         segment.emit_header(&mut header);
-        let data = match segment {
-            mesh::Segment::Data(data) => data.payload,
-            mesh::Segment::Ack(_) => Payload::EMPTY,
-        };
-        Self { header, data }
+        Self { header, data: segment.into_payload() }
     }
 }
 
 /// The segment in a message; `None` if there is none.
-fn segment_of(message: Message) -> Option<mesh::Segment> {
-    match mesh::Segment::parse(&message.header).ok()? {
+fn segment_of(header: &[u8], payload: Payload) -> Option<mesh::Segment> {
+    match mesh::Segment::parse(header).ok()? {
         // All of the header is header.
         mesh::Segment::Data(data) if data.payload.is_empty() => {
-            Some(mesh::Segment::Data(mesh::Data { payload: message.data, ..data }))
+            Some(mesh::Segment::Data(mesh::Data { payload, ..data }))
         }
-        mesh::Segment::Ack(ack) if message.data.is_empty() => Some(mesh::Segment::Ack(ack)),
+        mesh::Segment::Ack(ack) if payload.is_empty() => Some(mesh::Segment::Ack(ack)),
         _ => None,
     }
 }

@@ -68,6 +68,19 @@ pub trait Connection: Send {
     /// Takes a segment from the other end. `trip` is the driver's measurement of the round trip that it ends.
     fn receive(&mut self, now: Instant, segment: Segment, trip: Option<Trip>);
 
+    /// Takes a message of the other end, on real networks.
+    fn receive_message(&mut self, now: Instant, header: &[u8], data: Payload) {
+        self.receive(now, Segment::Custom(Message { header: header.to_vec(), data }), None);
+    }
+
+    /// Takes the memory of a segment that it has sent.
+    fn reuse(&mut self, _memory: Vec<u8>) {}
+
+    /// The memory of a segment that it has received.
+    fn spare(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Takes a notice from the layers below.
     fn notice(&mut self, _now: Instant, _notice: Notice) {}
 

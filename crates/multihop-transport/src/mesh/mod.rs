@@ -4,6 +4,7 @@
 //! [`Connection`](crate::connection::Connection). docs/models/mesh.md describes the design.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use multihop_core::{Duration, Instant, Notice, Payload, SegmentId, Timers};
 use multihop_wire::mesh::{Ack, Data as Wire, Segment};
@@ -120,6 +121,16 @@ impl End {
     /// Takes as many bytes that have arrived in order as fit; returns how many.
     pub fn read_into(&mut self, into: &mut [u8]) -> usize {
         self.recv.read(|unread| unread.read_into(into))
+    }
+
+    /// Takes memory for the next segment.
+    pub fn reuse(&mut self, memory: Vec<u8>) {
+        self.send.memory = Some(memory);
+    }
+
+    /// The memory of a segment that has arrived.
+    pub fn spare(&mut self) -> Option<Vec<u8>> {
+        self.recv.memory.take()
     }
 
     /// New segments have at most this payload.

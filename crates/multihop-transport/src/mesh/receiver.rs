@@ -1,6 +1,7 @@
 //! What has arrived, and when its ACK is due.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use multihop_core::{Duration, Instant, Payload};
 use multihop_wire::mesh::{Ack, Bitmap, Data, Segment};
@@ -30,6 +31,8 @@ pub(super) struct Receiver {
     /// The segments from `next` on.
     waiting: VecDeque<Option<Payload>>,
     unread: ByteQueue,
+    /// Of a payload that has been copied.
+    pub(super) memory: Option<Vec<u8>>,
     delays: Delays,
     newest: Option<Newest>,
     /// Of the last ACK.
@@ -74,6 +77,7 @@ impl Receiver {
             next: 0,
             waiting: VecDeque::new(),
             unread: ByteQueue::default(),
+            memory: None,
             delays: Delays::new(),
             newest: None,
             bitmap: Bitmap::default(),
@@ -145,8 +149,13 @@ impl Receiver {
             let Some(Some(payload)) = self.waiting.pop_front() else { break };
             self.next += 1;
             delivered += payload.len() as u64;
-            if !self.sink {
-                self.unread.push(payload);
+            match payload {
+                _ if self.sink => {}
+                Payload::Bytes(bytes) => {
+                    self.unread.push_copy(&bytes);
+                    self.memory = Some(bytes);
+                }
+                Payload::Virtual(len) => self.unread.push_virtual(len.into()),
             }
         }
         if self.sink {

@@ -1,6 +1,7 @@
 //! What has been sent: which segments are in flight, which are lost, and what leaves next.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use multihop_core::{Duration, Instant};
 use multihop_wire::mesh::{Ack, Bitmap, Data};
@@ -12,6 +13,8 @@ use crate::sendq::SendQueue;
 #[derive(Debug)]
 pub(super) struct Sender {
     pub(super) queue: SendQueue,
+    /// For the next payload.
+    pub(super) memory: Option<Vec<u8>>,
     /// The place in the queue at which the next new segment begins.
     position: u64,
     /// Number of the first segment in `pieces`.
@@ -65,6 +68,7 @@ impl Sender {
         Self {
             position: queue.end(),
             queue,
+            memory: None,
             base: 0,
             pieces: VecDeque::new(),
             in_flight: 0,
@@ -172,7 +176,8 @@ impl Sender {
         let head = self.head(now, self.base + index as u64);
         let piece = &mut self.pieces[index];
         (piece.transmission, piece.sent) = (self.transmissions - 1, now);
-        Data { payload: self.queue.payload(piece.position, piece.len), ..head }
+        let payload = self.queue.payload_in(piece.position, piece.len, &mut self.memory);
+        Data { payload, ..head }
     }
 
     /// The header of a transmission.

@@ -5,17 +5,23 @@
 //! payload is the length of the header (two bytes), the header, and the data.
 
 use multihop_core::{Payload, SegmentId};
-use multihop_transport::connection::Message;
 use multihop_transport::tpa;
 use multihop_wire::tpa::{Ack, Body, MAX_BLOCK, Segment};
 
-/// The segment that carries `message`; `None` for a header that is too long.
-pub(super) fn put(control: &tpa::Endpoint, message: &Message) -> Option<Segment> {
-    let header_len = u16::try_from(message.header.len()).ok()?;
-    let mut payload = Vec::with_capacity(usize::from(PREFIX) + message.header.len() + message.data.len());
-    payload.extend_from_slice(&header_len.to_be_bytes());
-    payload.extend_from_slice(&message.header);
-    message.data.emit(&mut payload);
+/// The segment that carries a message, in this memory; `None` for a header that is too long.
+pub(super) fn put(
+    control: &tpa::Endpoint,
+    memory: Vec<u8>,
+    emit_header: impl FnOnce(&mut Vec<u8>),
+    data: &Payload,
+) -> Option<Segment> {
+    let mut payload = memory;
+    payload.clear();
+    payload.extend_from_slice(&[0; PREFIX as usize]);
+    emit_header(&mut payload);
+    let header_len = u16::try_from(payload.len() - usize::from(PREFIX)).ok()?;
+    payload[..usize::from(PREFIX)].copy_from_slice(&header_len.to_be_bytes());
+    data.emit(&mut payload);
     let (block, theirs) = control.syn_blocks();
     let ports = control.ports();
     Some(Segment {
@@ -35,13 +41,14 @@ pub(super) fn is_of(control: &tpa::Endpoint, segment: &Segment) -> bool {
     segment.block == theirs && segment.ack.is_some_and(|ack| ack.block == ours)
 }
 
-/// The message in the payload of an envelope; `None` if there is none.
-pub(super) fn take(payload: Payload) -> Option<Message> {
+/// The data of the message in the payload of an envelope, and its header in `into`; `None` if there is none.
+pub(super) fn take(payload: Payload, into: &mut Vec<u8>) -> Option<Payload> {
     let Payload::Bytes(mut bytes) = payload else { return None };
-    let header = header(&bytes)?.to_vec();
-    // The data, which is longer, keeps the buffer.
-    bytes.drain(..usize::from(PREFIX) + header.len());
-    Some(Message { header, data: bytes.into() })
+    into.clear();
+    into.extend_from_slice(header(&bytes)?);
+    // The data, which is longer, keeps the memory.
+    bytes.drain(..usize::from(PREFIX) + into.len());
+    Some(bytes.into())
 }
 
 /// The identification of an envelope in notices: the start of the message's header.
@@ -71,12 +78,13 @@ mod tests {
     #[test]
     fn a_payload_that_is_no_message_is_rejected() {
         for bytes in [&[][..], &[0], &[0, 1], &[0, 3, 1, 2], &[255, 255, 1]] {
-            assert_eq!(take(bytes.to_vec().into()), None, "{bytes:?}");
+            assert_eq!(take(bytes.to_vec().into(), &mut Vec::new()), None, "{bytes:?}");
         }
-        let message =
-            |header: &[u8], data: &[u8]| Message { header: header.to_vec(), data: data.to_vec().into() };
-        assert_eq!(take(vec![0, 0].into()), Some(message(&[], &[])));
-        assert_eq!(take(vec![0, 2, 7, 8, 9].into()), Some(message(&[7, 8], &[9])));
+        let mut header = vec![9; 9];
+        assert_eq!(take(vec![0, 0].into(), &mut header), Some(vec![].into()));
+        assert!(header.is_empty(), "{header:?}");
+        assert_eq!(take(vec![0, 2, 7, 8, 9].into(), &mut header), Some(vec![9].into()));
+        assert_eq!(header, [7, 8]);
     }
 
     #[test]

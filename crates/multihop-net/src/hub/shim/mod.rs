@@ -43,6 +43,10 @@ pub(super) struct Shim {
     hops: Option<u8>,
     bytes_acked: u64,
     bytes_delivered: u64,
+    /// For the next envelope.
+    memory: Vec<u8>,
+    /// Of the message that has arrived last.
+    header: Vec<u8>,
 }
 
 /// The state of the inner transport.
@@ -75,6 +79,8 @@ impl Shim {
             hops: None,
             bytes_acked: 0,
             bytes_delivered: 0,
+            memory: Vec::new(),
+            header: Vec::new(),
         }
     }
 
@@ -115,10 +121,10 @@ impl Shim {
         }
         self.control.receive(now, Segment::Tpa(segment), None);
         self.update_stage(now);
-        let Some(message) = envelope::take(payload) else { return };
-        let has_room = message.data.is_empty() || self.unread < self.capacity();
+        let Some(data) = envelope::take(payload, &mut self.header) else { return };
+        let has_room = data.is_empty() || self.unread < self.capacity();
         if self.stage == Stage::Open && has_room {
-            self.inner.receive(now, Segment::Custom(message), None);
+            self.inner.receive_message(now, &self.header, data);
         }
     }
 
@@ -161,6 +167,26 @@ impl Shim {
         Some(event)
     }
 
+    /// The envelope of a segment of the inner transport.
+    fn envelop(&mut self, segment: Segment) -> Option<TpaSegment> {
+        let memory = mem::take(&mut self.memory);
+        let (envelope, data) = match segment {
+            Segment::Mesh(segment) => {
+                let emit = |out: &mut Vec<u8>| segment.emit_header(out);
+                (envelope::put(&self.control, memory, emit, segment.payload()), segment.into_payload())
+            }
+            segment => {
+                let Message { header, data } = message_of(segment)?;
+                let emit = |out: &mut Vec<u8>| out.extend_from_slice(&header);
+                (envelope::put(&self.control, memory, emit, &data), data)
+            }
+        };
+        if let Some(memory) = data.into_buffer() {
+            self.inner.reuse(memory);
+        }
+        envelope
+    }
+
     /// The inner transport has failed.
     fn fail(&mut self) {
         self.control.abort();
@@ -171,10 +197,9 @@ impl Shim {
 /// The message that carries a segment of the inner transport; `None` if it is of another family.
 fn message_of(segment: Segment) -> Option<Message> {
     match segment {
-        Segment::Mesh(segment) => Some(segment.into()),
         Segment::Tcp(segment) => Some(segment.into()),
         Segment::Custom(message) => Some(message),
-        Segment::Tpa(_) | Segment::Datagram(_) => None,
+        Segment::Mesh(_) | Segment::Tpa(_) | Segment::Datagram(_) => None,
     }
 }
 
@@ -259,10 +284,8 @@ impl Connection for Shim {
             }
             match self.inner.poll_output(now)? {
                 Output::Segment(segment) => {
-                    if let Some(message) = message_of(segment)
-                        && let Some(segment) = envelope::put(&self.control, &message)
-                    {
-                        return Some(Output::Segment(Segment::Tpa(segment)));
+                    if let Some(envelope) = self.envelop(segment) {
+                        return Some(Output::Segment(Segment::Tpa(envelope)));
                     }
                 }
                 Output::Event(event) => {
@@ -281,6 +304,14 @@ impl Connection for Shim {
 
     fn buffers(&self) -> Buffers {
         self.inner.buffers()
+    }
+
+    fn reuse(&mut self, memory: Vec<u8>) {
+        self.memory = memory;
+    }
+
+    fn spare(&mut self) -> Option<Vec<u8>> {
+        self.inner.spare()
     }
 
     fn is_closed(&self) -> bool {

@@ -26,6 +26,8 @@ pub(super) struct Established {
     rekey: Rekey,
     /// The buffer for what is decrypted.
     text: Vec<u8>,
+    /// For the data of the next segment.
+    memory: Option<Vec<u8>>,
 }
 
 /// What was in a datagram.
@@ -69,7 +71,16 @@ impl Established {
             Unconfirmed::Responder(_) => Rekey::Responder(Accepting::default()),
         };
         let indices = TakenIndices::new(remote);
-        Self { indices, encryptor, decryptor, unconfirmed: Some(unconfirmed), terms, rekey, text: Vec::new() }
+        Self {
+            indices,
+            encryptor,
+            decryptor,
+            unconfirmed: Some(unconfirmed),
+            terms,
+            rekey,
+            text: Vec::new(),
+            memory: None,
+        }
     }
 
     /// How often the keys of what this end sends have been replaced.
@@ -83,6 +94,11 @@ impl Established {
             Some(Unconfirmed::Responder(answer)) => Some(answer),
             _ => None,
         }
+    }
+
+    /// Takes memory for the data of the next segment.
+    pub(super) fn reuse(&mut self, memory: Vec<u8>) {
+        self.memory = Some(memory);
     }
 
     /// Appends the datagram of `segment`.
@@ -201,7 +217,7 @@ impl Established {
                 self.indices.on_spare(bytes);
                 Unprotected::Processed(freshness)
             }
-            (Content::Segment, _) => Segment::parse_in_udp(bytes, from, to)
+            (Content::Segment, _) => Segment::parse_in_udp_into(bytes, from, to, &mut self.memory)
                 .map_or(Unprotected::Ignored, |segment| Unprotected::Segment(segment, Some(freshness))),
             (Content::Challenge, Ok(number)) => Unprotected::Challenge(number),
             (Content::Response, Ok(number)) => Unprotected::Response(number, freshness),

@@ -141,6 +141,13 @@ impl Session {
         }
     }
 
+    /// Takes memory for the data of the next segment.
+    pub(crate) fn reuse(&mut self, memory: Vec<u8>) {
+        if let Stage::Established(established) = &mut self.stage {
+            established.reuse(memory);
+        }
+    }
+
     /// The transport that our SYN named, or our answer chose.
     pub(crate) fn transport(&self) -> TransportName {
         self.transport
