@@ -24,6 +24,6 @@ fuzz_target!(|data: &[u8]| {
             router.handle_timeout(now);
         }
         router.take_datagrams(now);
-        router.routes();
+        router.routes(now);
     }
 });

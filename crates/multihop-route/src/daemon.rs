@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use multihop_core::{Duration, Instant, earliest};
 use multihop_netlink::{Events, Interface, interfaces};
+use multihop_routing::agent::{RouteChanges, RoutingAgent as _};
 use multihop_wire::olsr;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -209,7 +210,7 @@ impl Daemon {
         }
         if is_due(self.update_at) {
             self.update_at = None;
-            let routes = self.router.routes();
+            let routes = self.router.routes(now);
             if self.installed.update(&routes, self.router.config(), self.keep_until.is_some()) {
                 self.update_soon(now);
             }
@@ -284,11 +285,13 @@ impl Daemon {
             };
             wanted.iter().any(stays)
         });
+        // HELLOs that measure the delay of queues wait in them.
+        let waits = self.router.config().olsr.metric.is_some_and(|metric| metric.hellos_wait);
         for (index, name, address) in wanted {
             if self.sockets.iter().any(|open| open.port.index == index) {
                 continue;
             }
-            match PortSocket::open(name, address, olsr::PORT) {
+            match PortSocket::open(name, address, olsr::PORT, waits) {
                 Ok(socket) => {
                     if self.router.config().forward {
                         self.parameters.forward_over(name);
@@ -330,7 +333,7 @@ impl Daemon {
         let names: BTreeMap<_, _> =
             self.sockets.iter().map(|open| (open.port.index, open.name.clone())).collect();
         let name = |index: u32| names.get(&index).cloned().unwrap_or_default();
-        let routes = self.router.routes();
+        let routes = self.router.routes(now);
         let routes = routes.into_iter().map(|(to, path)| {
             let (via, hops, cost) = (path.via, path.hops, path.cost);
             (to.to_string(), RouteStatus { via, interface: name(path.interface), hops, cost })
@@ -345,7 +348,7 @@ impl Daemon {
         let (datagrams, main_address) = (self.router.counters(), self.router.main());
         let (protocol, seconds) = (self.router.config().protocol, self.router.age(now).as_secs_f64());
         let mut neighbours = Vec::new();
-        let (mut messages, mut refused) = (MessageCounts::default(), 0);
+        let (mut messages, mut refused, mut turns) = (MessageCounts::default(), 0, RouteChanges::default());
         if let Some(agent) = self.router.agent_mut() {
             let relays = agent.mprs().to_vec();
             let symmetric: Vec<_> = agent.neighbours().collect();
@@ -366,6 +369,7 @@ impl Daemon {
             let (duplicates, strangers) = (counters.duplicates, counters.strangers);
             messages = MessageCounts { hellos, tcs, forwarded, duplicates, strangers };
             refused = agent.refused();
+            turns = agent.route_changes().unwrap_or_default();
         }
         let Installed { changes, refused: not_changed, .. } = self.installed;
         Status {
@@ -378,6 +382,8 @@ impl Daemon {
             installed: self.installed.len(),
             kernel_changes: [changes, not_changed],
             refused,
+            route_changes: turns.changes,
+            oscillations: turns.oscillations,
             datagrams,
             messages,
         }

@@ -21,14 +21,15 @@ pub(crate) struct PortSocket {
 }
 
 impl PortSocket {
-    pub(crate) fn open(interface: &str, address: Ipv4Addr, port: u16) -> io::Result<Self> {
+    /// `waits`: whether messages wait behind data, or go first.
+    pub(crate) fn open(interface: &str, address: Ipv4Addr, port: u16, waits: bool) -> io::Result<Self> {
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
         socket.set_nonblocking(true)?;
         socket.set_reuse_address(true)?;
         socket.set_broadcast(true)?;
-        // Messages cross one link, before data.
+        // Messages cross one link.
         socket.set_ttl_v4(1)?;
-        socket.set_tos_v4(INTERNETWORK_CONTROL)?;
+        socket.set_tos_v4(if waits { 0 } else { INTERNETWORK_CONTROL })?;
         socket.bind_device(Some(interface.as_bytes()))?;
         setsockopt(&socket, Ipv4PacketInfo, &true)?;
         // Neighbours' messages must not be lost in a flood of others. It takes CAP_NET_ADMIN.

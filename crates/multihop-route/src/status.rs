@@ -41,6 +41,10 @@ pub struct Status {
     pub kernel_changes: [u64; 2],
     /// Flooded messages for which there was no room.
     pub refused: u64,
+    /// Times that the next hop to a destination was replaced by another.
+    pub route_changes: u64,
+    /// Of these, returns to a next hop that had been left less than 10 s before.
+    pub oscillations: u64,
     /// Datagrams.
     pub datagrams: Counters,
     /// Messages.

@@ -64,6 +64,7 @@ impl RouterSettings {
                 None => config.olsr.keys(keys),
                 Some(_) => config.keys(keys),
             }
+            refuse_what_hosts_lack(&config.olsr, keys);
             (self.protocol, self.olsr) = (name, config.olsr);
         });
     }
@@ -121,6 +122,20 @@ impl Settings for RouterSettings {
         let routing =
             Table { name: "routing", help: "The protocol and its keys.", required: false, default: None };
         keys.table(&routing, &mut |keys| self.routing_keys(keys));
+    }
+}
+
+/// Packets are the kernel's, and its clock is nobody else's.
+fn refuse_what_hosts_lack(config: &olsr::Config, keys: &mut dyn Visitor) {
+    if config.link_failure == olsr::LinkFailure::Mac {
+        keys.refuse("link_failure", "found \"mac\", allowed on real interfaces: \"hello\"".into());
+    }
+    let Some(metric) = config.metric else { return };
+    if metric.clocks == olsr::Clocks::Synchronised {
+        keys.refuse("clocks", "found \"synchronised\", allowed on real interfaces: \"echoed\"".into());
+    }
+    if metric.own_load {
+        keys.refuse("own_load", "found true, allowed on real interfaces: false".into());
     }
 }
 

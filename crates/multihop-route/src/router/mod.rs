@@ -153,7 +153,8 @@ impl Router {
         let (config, rng, main) = (&self.config, &mut self.rng, first.address);
         let agent = self.agent.get_or_insert_with(|| {
             let own = Rng::stream(rng.next_u64(), "olsr", 0);
-            let olsr = olsr::Agent::new(now, main, config.olsr.clone(), own).on_host(seconds);
+            let config = olsr::Config { count_changes: true, ..config.olsr.clone() };
+            let olsr = olsr::Agent::new(now, main, config, own).on_host(seconds);
             Agent { main, olsr, since: now }
         });
         let others = self.ports.iter().map(|port| port.address).filter(|address| *address != agent.main);
@@ -227,16 +228,17 @@ impl Router {
     }
 
     /// All routes.
-    pub fn routes(&mut self) -> BTreeMap<Prefix, Path> {
+    pub fn routes(&mut self, now: Instant) -> BTreeMap<Prefix, Path> {
         let mut found = BTreeMap::new();
         let Some(agent) = &mut self.agent else { return found };
         let mut hosts = agent.olsr.routes().to_vec();
         hosts.sort_by_key(|route| route.hops);
         let mut paths = BTreeMap::new();
         for route in hosts.into_iter().take(MOST_ROUTES) {
-            if let Some(interface) = self.neighbours.interface(route.next_hop) {
+            let next_hop = agent.olsr.choose_next_hop(now, route.destination).unwrap_or(route.next_hop);
+            if let Some(interface) = self.neighbours.interface(next_hop) {
                 let cost = agent.olsr.cost(route.destination);
-                let path = Path { via: Some(route.next_hop), interface, hops: route.hops, cost };
+                let path = Path { via: Some(next_hop), interface, hops: route.hops, cost };
                 paths.insert(route.destination, path);
             }
         }

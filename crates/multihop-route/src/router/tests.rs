@@ -14,6 +14,9 @@ struct Net {
     routers: Vec<Router>,
     /// Pairs of (router, interface), and whether the link works.
     links: Vec<([(usize, u32); 2], bool)>,
+    /// A link, and how much later what it carries arrives.
+    late: Option<(usize, Duration)>,
+    delayed: Vec<(Instant, usize, u32, Ipv4Addr, Vec<u8>)>,
     /// Packets that were sent, by the router.
     sent: Vec<(usize, u32, Packet)>,
 }
@@ -26,7 +29,14 @@ impl Net {
             router.set_ports(Instant::ZERO, &ports(own));
             router
         });
-        Self { now: Instant::ZERO, routers: routers.collect(), links: Vec::new(), sent: Vec::new() }
+        Self {
+            now: Instant::ZERO,
+            routers: routers.collect(),
+            links: Vec::new(),
+            late: None,
+            delayed: Vec::new(),
+            sent: Vec::new(),
+        }
     }
 
     fn link(mut self, a: (usize, u32), b: (usize, u32)) -> Self {
@@ -49,6 +59,10 @@ impl Net {
     /// Ten milliseconds.
     fn step(&mut self) {
         self.now += Duration::from_millis(10);
+        let now = self.now;
+        for (_, router, interface, source, bytes) in self.delayed.extract_if(.., |(at, ..)| *at <= now) {
+            self.routers[router].receive(now, interface, source, &bytes);
+        }
         for n in 0..self.routers.len() {
             let router = &mut self.routers[n];
             if router.poll_timeout().is_some_and(|at| at <= self.now) {
@@ -64,16 +78,20 @@ impl Net {
         let here = (from, datagram.interface);
         self.sent.push((from, datagram.interface, Packet::parse(&datagram.bytes).unwrap()));
         let source = self.address(here);
-        for (ends, works) in self.links.clone() {
+        for (number, (ends, works)) in self.links.clone().into_iter().enumerate() {
             let to = ends.iter().position(|end| *end == here).map(|at| ends[1 - at]);
-            if let Some((router, interface)) = to.filter(|_| works) {
-                self.routers[router].receive(self.now, interface, source, &datagram.bytes);
+            let Some((router, interface)) = to.filter(|_| works) else { continue };
+            match self.late.filter(|(link, _)| *link == number) {
+                None => self.routers[router].receive(self.now, interface, source, &datagram.bytes),
+                Some((_, late)) => {
+                    self.delayed.push((self.now + late, router, interface, source, datagram.bytes.clone()));
+                }
             }
         }
     }
 
     fn via(&mut self, router: usize, to: Ipv4Addr) -> Option<Ipv4Addr> {
-        self.routers[router].routes().get(&Prefix::host(to)).map(|path| path.via.unwrap_or(to))
+        self.routers[router].routes(self.now).get(&Prefix::host(to)).map(|path| path.via.unwrap_or(to))
     }
 }
 
@@ -108,7 +126,7 @@ fn nodes_with_several_interfaces_find_routes_to_all_of_them() {
     ] {
         assert_eq!(net.via(router, to), Some(via), "from {router} to {to}");
     }
-    let paths = net.routers[1].routes();
+    let paths = net.routers[1].routes(net.now);
     assert_eq!(paths[&Prefix::host(address(1, 1))].interface, 0);
     assert_eq!(paths[&Prefix::host(address(3, 4))].interface, 1);
     assert!(!paths.contains_key(&Prefix::host(address(2, 2))), "its own address");
@@ -174,11 +192,11 @@ fn a_neighbour_on_two_interfaces_is_used_over_one_until_that_is_silent() {
     let addresses: [&[_]; 2] = [&[address(1, 1), address(2, 1)], &[address(1, 2)]];
     let mut net = Net::new(&addresses, &Config::default()).link((0, 0), (1, 0)).link((0, 1), (1, 0));
     net.run(20);
-    assert_eq!(net.routers[0].routes()[&Prefix::host(address(1, 2))].interface, 0);
+    assert_eq!(net.routers[0].routes(net.now)[&Prefix::host(address(1, 2))].interface, 0);
     assert!(net.routers[0].counters().elsewhere > 0);
     net.links[0].1 = false;
     net.run(20);
-    assert_eq!(net.routers[0].routes()[&Prefix::host(address(1, 2))].interface, 1);
+    assert_eq!(net.routers[0].routes(net.now)[&Prefix::host(address(1, 2))].interface, 1);
 }
 
 #[test]
@@ -192,14 +210,17 @@ fn only_the_nearest_gateway_counts_and_not_that_of_networks_of_our_own() {
     announce(&mut net, 3, &["default"]);
     net.run(40);
     let default = "default".parse().unwrap();
-    assert_eq!(net.routers[0].routes()[&default].hops, 2);
-    assert_eq!(net.routers[0].routes()[&"192.168.0.0/16".parse().unwrap()].via, Some(address(1, 2)));
-    assert!(!net.routers[3].routes().contains_key(&default), "it announces the same");
-    assert!(net.routers[3].routes().contains_key(&"192.168.0.0/16".parse().unwrap()));
+    assert_eq!(net.routers[0].routes(net.now)[&default].hops, 2);
+    assert_eq!(net.routers[0].routes(net.now)[&"192.168.0.0/16".parse().unwrap()].via, Some(address(1, 2)));
+    assert!(!net.routers[3].routes(net.now).contains_key(&default), "it announces the same");
+    assert!(net.routers[3].routes(net.now).contains_key(&"192.168.0.0/16".parse().unwrap()));
     announce(&mut net, 2, &[]);
     net.run(30);
-    assert_eq!(net.routers[0].routes()[&default].hops, 3);
-    assert!(!net.routers[0].routes().contains_key(&"192.168.0.0/16".parse().unwrap()), "no longer announced");
+    assert_eq!(net.routers[0].routes(net.now)[&default].hops, 3);
+    assert!(
+        !net.routers[0].routes(net.now).contains_key(&"192.168.0.0/16".parse().unwrap()),
+        "no longer announced"
+    );
 }
 
 #[test]
@@ -213,7 +234,7 @@ fn only_neighbours_in_the_list_and_destinations_within_the_networks_count() {
     assert_eq!(net.via(1, address(3, 4)), Some(address(2, 3)));
     assert_eq!(net.via(1, address(1, 1)), None);
     assert!(net.routers[1].counters().not_allowed > 0);
-    let routes: Vec<_> = net.routers[3].routes().into_keys().collect();
+    let routes: Vec<_> = net.routers[3].routes(net.now).into_keys().collect();
     assert_eq!(routes, [Prefix::host(address(2, 2)), Prefix::host(address(2, 3))]);
     assert!(net.routers[3].counters().left_out > 0);
 }
@@ -306,8 +327,8 @@ fn addresses_that_nobody_can_have_get_no_route() {
     let hna = Hna {
         networks: vec![(address(0, 0), Ipv4Addr::new(255, 0, 255, 0)), (address(9, 1), address(0, 0))],
     };
-    let (mut router, _) = claims(&neighbours, vec![Body::Hna(hna)]);
-    let routes: Vec<_> = router.routes().into_keys().collect();
+    let (mut router, now) = claims(&neighbours, vec![Body::Hna(hna)]);
+    let routes: Vec<_> = router.routes(now).into_keys().collect();
     assert_eq!(routes, [Prefix::host(address(1, 2)), "10.9.9.9".parse().unwrap()]);
 }
 
@@ -330,7 +351,7 @@ fn a_neighbour_that_claims_everything_fills_neither_memory_nor_tables() {
     let agent = router.agent_mut().unwrap();
     assert!(agent.refused() > 0);
     assert!(agent.networks().len() <= 4_096 && agent.aliases().count() <= 4_096);
-    assert!(router.routes().len() <= 2 * MOST_ROUTES);
+    assert!(router.routes(now).len() <= 2 * MOST_ROUTES);
     // A list that no node has is not read.
     let malformed = router.counters().malformed;
     let tc = Body::Tc(Arc::new(Tc { sequence: 1, neighbours: vec![address(9, 9); 513] }));
@@ -406,13 +427,45 @@ fn a_hundred_thousand_mutated_datagrams_leave_the_routes_between_others() {
         for _ in 0..4 {
             net.step();
         }
-        let routes = net.routers[1].routes();
+        let routes = net.routers[1].routes(net.now);
         let via = |to: Ipv4Addr| routes.get(&Prefix::host(to)).map(|path| path.via.unwrap_or(to));
         assert_eq!(genuine.map(|(to, _)| via(to)), genuine.map(|(_, via)| Some(via)), "in round {round}");
     }
     let counters = net.routers[1].counters();
     assert!(counters.malformed > 10_000 && counters.received > 10_000, "{counters:?}");
     net.run(60);
-    let routes = net.routers[1].routes();
+    let routes = net.routers[1].routes(net.now);
     assert_eq!(routes.len(), 4, "the claims of the stranger have expired");
+}
+
+#[test]
+fn a_route_by_cost_changes_only_if_the_options_let_it() {
+    // Two paths of two hops from the first router to the last; the HELLOs of the upper relay are late from 60 s on.
+    let changes = |hysteresis: u32| {
+        let metric = olsr::Metric {
+            clocks: olsr::Clocks::Echoed,
+            weight: 800_000,
+            hysteresis,
+            ..olsr::Metric::default()
+        };
+        let config = Config { olsr: olsr::Config::rfc().with_metric(metric), ..Config::default() };
+        let addresses: [&[_]; 4] = [
+            &[address(1, 1), address(3, 1)],
+            &[address(1, 2), address(2, 2)],
+            &[address(3, 3), address(4, 3)],
+            &[address(2, 4), address(4, 4)],
+        ];
+        let net = Net::new(&addresses, &config).link((0, 0), (1, 0)).link((1, 1), (3, 0));
+        let mut net = net.link((0, 1), (2, 0)).link((2, 1), (3, 1));
+        net.run(60);
+        let before = net.via(0, address(2, 4)).unwrap();
+        let slow = if before == address(1, 2) { 0 } else { 2 };
+        net.late = Some((slow, Duration::from_millis(500)));
+        net.run(60);
+        (before, net.via(0, address(2, 4)).unwrap())
+    };
+    let (before, after) = changes(0);
+    assert_ne!(before, after, "the other path is faster");
+    let (before, after) = changes(1_000_000);
+    assert_eq!(before, after, "the path is kept");
 }

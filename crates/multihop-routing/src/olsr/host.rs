@@ -14,6 +14,7 @@ use multihop_wire::olsr::{Body, Hna, Message, Mid};
 use super::Agent;
 use super::forwarding::Duplicates;
 use super::table::Table;
+use crate::agent::{NO_FLOW, Routable, Ticket};
 
 /// What a host announces besides its links.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -71,6 +72,24 @@ impl Agent {
         if let Some(host) = &mut self.host {
             host.announced = announced;
         }
+    }
+
+    /// The next hop of packets to a destination from now on, as the options of the metric keep it, for those who forward
+    /// packets themselves. Counts changes like a packet.
+    pub fn choose_next_hop(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+        let next_hop = self.route(destination)?.next_hop;
+        let packet = Routable {
+            ticket: Ticket(0),
+            source: self.address,
+            destination,
+            previous_hop: Some(self.address),
+            hops: 0,
+            flow: NO_FLOW,
+            route: None,
+        };
+        let next_hop = self.kept_next_hop(now, &packet).unwrap_or(next_hop);
+        self.count_turn(now, destination, next_hop);
+        Some(next_hop)
     }
 
     /// Networks that other hosts announce, sorted by gateway.

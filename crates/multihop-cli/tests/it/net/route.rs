@@ -142,6 +142,8 @@ fn what_is_wrong_with_a_configuration_is_said() {
     assert!(text.contains("announce: found \"10.0.0.1/8\", allowed: ADDRESS/BITS"), "{text}");
     let text = said(&["wlan0", "--neighbor", "here"]);
     assert!(text.contains("neighbors: found \"here\", invalid IPv4 address syntax"), "{text}");
+    let text = said(&["wlan0", "--set", "routing.protocol=apdr", "--set", "routing.clocks=synchronised"]);
+    assert!(text.contains("found \"synchronised\", allowed on real interfaces: \"echoed\""), "{text}");
     let text = said(&["wlan0", "--set", "routing.protocol=aodw"]);
     assert!(text.contains("\"olsr\", \"apdr\""), "{text}");
 }
