@@ -37,6 +37,7 @@ SECONDS = {
     "elfn-zero": 60.0,
     "gauntlet": 32.0,
     "gauntlet-test": 32.0,
+    "gauntlet-unseen": 32.0,
     "validation-adtcp-accuracy": 250.0,
     "validation-adtcp-crowded": 250.0,
     "validation-adtcp-throughput": 250.0,
@@ -48,7 +49,7 @@ SECONDS = {
     "validation-placements": 120.0,
 }
 FEW = {"transport": ["paced", "newreno", "tpa*-3"]}
-KEPT = {"gauntlet": FEW, "gauntlet-test": FEW}
+KEPT = {"gauntlet": FEW, "gauntlet-test": FEW, "gauntlet-unseen": FEW}
 ANALYSED = [one for one in EXPERIMENTS if one.more is not None and one.id not in ELSEWHERE]
 
 

@@ -12,10 +12,12 @@ import pytest
 
 import multihop
 from multihop.experiments.declare import Effort
-from multihop.experiments.gauntlet.catalogue import EXPERIMENTS, TRAINING_HALF
+from multihop.experiments.gauntlet.catalogue import EXPERIMENTS, HALVES, TRAINING_HALF, UNSEEN
+from multihop.experiments.gauntlet.drawn import DRAWN_BY, KINDS, drawn
 from multihop.experiments.gauntlet.networks import FILES, OWN, SHARED, TEST, TRAINING
 from multihop.experiments.study import Experiment, Study
 from multihop.experiments.suite import Suite
+from multihop.journal import Journal
 from multihop.runs import Where
 
 FROZEN = "5b39075b45c5a7327be78a8c7fc6e8f2a96813b5a771e6980e6d4f12f8ad6ba7"
@@ -35,7 +37,7 @@ def declared(experiment: Experiment) -> dict[str, Any]:
 
 
 def test_both_halves_are_as_they_were_frozen() -> None:
-    text = json.dumps([declared(one) for one in EXPERIMENTS], sort_keys=True)
+    text = json.dumps([declared(one) for one in HALVES], sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest() == FROZEN
 
 
@@ -43,8 +45,18 @@ def test_the_halves_share_neither_networks_nor_seeds() -> None:
     assert [name for name, network in TEST.items() if network in TRAINING.values()] == []
     for one, other in ((half.quick, half.full) for half in EXPERIMENTS):
         assert one.first == other.first
-    training, test = (set(range(half.full.first, half.full.first + half.full.seeds)) for half in EXPERIMENTS)
+    training, test = (set(range(half.full.first, half.full.first + half.full.seeds)) for half in HALVES)
     assert not training & test
+
+
+def test_drawn_networks_are_those_of_their_seed_and_all_can_be_run() -> None:
+    networks = next(axis.values for axis in UNSEEN.axes if axis.name == "network")
+    assert networks == drawn(DRAWN_BY)
+    assert len(networks) == 2 * len(KINDS) + 2
+    study = Study(UNSEEN, UNSEEN.quick, Journal())
+    assert [study.problem(cell) for cell in study.cells() if cell[1] == "mesh"] == [""] * (len(networks) + 2)
+    seeds = (range(one.full.first, one.full.first + one.full.seeds) for one in EXPERIMENTS)
+    assert len(set().union(*seeds)) == 60
 
 
 TRANSPORTS = next(axis.values for axis in TRAINING_HALF.axes if axis.name == "transport")

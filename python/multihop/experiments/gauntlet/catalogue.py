@@ -1,4 +1,4 @@
-"""The gauntlet: both halves."""
+"""The gauntlet: both halves, and networks that nobody had seen."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from multihop.experiments.declare import (
     Effort,
     Metric,
 )
+from multihop.experiments.gauntlet.drawn import DRAWN_BY, MESH_FROZEN, drawn
 from multihop.experiments.gauntlet.networks import (
     FROZEN,
     MAC,
@@ -24,6 +25,7 @@ from multihop.experiments.gauntlet.networks import (
     TEST,
     TEST_SEED,
     TRAINING,
+    UNSEEN_SEED,
     Network,
     rivals,
 )
@@ -106,4 +108,14 @@ TEST_HALF = half(
     60.0,
     TEST_SEED,
 )
-EXPERIMENTS = (TRAINING_HALF, TEST_HALF)
+HALVES = (TRAINING_HALF, TEST_HALF)
+UNSEEN = half(
+    "gauntlet-unseen",
+    "drawn networks",
+    f"These networks were drawn at random by the first digits, {DRAWN_BY:08x}, of the commit that froze "
+    f"`mesh` on {MESH_FROZEN}; neither the networks nor a constant of a transport was changed after that.",
+    drawn(DRAWN_BY),
+    80.0,
+    UNSEEN_SEED,
+)
+EXPERIMENTS = (*HALVES, UNSEEN)

@@ -10,8 +10,8 @@ from multihop.experiments.declare import Settings
 FROZEN = "2026-11-23"
 START = 10.0
 """When flows begin and the warm-up ends, s: OLSR knows its routes by then."""
-TEST_SEED = 101
-"""The first seed of the test half; the training half begins with 1."""
+TEST_SEED, UNSEEN_SEED = 101, 201
+"""The first seeds of the test half and of drawn networks; the training half begins with 1."""
 
 OWN, CBR, NEWRENO = "its own kind", "CBR", "NewReno"
 """What the second flow of a shared network is."""
