@@ -1,6 +1,7 @@
 """Experiments with real programs."""
 
 import json
+import math
 from pathlib import Path
 from threading import Event, Timer
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 import multihop
 from multihop.experiments.declare import Axis, Effort, Metric
-from multihop.experiments.emulated import chain, part, programs, world
+from multihop.experiments.emulated import chain, part, probe, programs, routing, world
 from multihop.experiments.emulated.world import Emulations
 from multihop.experiments.study import Experiment, Study
 from multihop.progress import Progress
@@ -171,3 +172,48 @@ def test_a_missing_program_is_named(command: str, text: str, monkeypatch: pytest
     monkeypatch.setenv("PATH", "")
     request = Request(json.dumps({"program": [{"command": command}]}), "json", "x", [])
     assert world.missing_tools(request).partition(":")[0] == text
+
+
+def routed(*outputs: Any) -> dict[str, Any]:
+    return {"outputs": list(outputs), "emulation": {"lost_share": 0.0, "valid": True}}
+
+
+def test_gaps_are_those_between_answers() -> None:
+    # Answers from 9.0 s to 42.9 s and from 47.0 s to 106.9 s; questions begin at 1 s.
+    said = routed("", "80-419 460-1059")
+    assert routing.converged(said) == pytest.approx(1.0)
+    assert routing.repaired(said) == pytest.approx(4.0)
+    asked = round(routing.ASKED / 0.1) - 240
+    assert routing.delivered(said) == pytest.approx(100 * (1060 - 240 - 40) / asked)
+    assert routing.converged(routed("", "")) is None
+    assert routing.repaired(routed("", "")) is None
+
+
+def test_routing_bytes_are_the_difference_of_two_counts_of_every_station() -> None:
+    assert routing.control(routed("100 40 850 40 ", "0 0 0 1500", "", "")) == pytest.approx(75.0)
+    assert routing.control(routed("100 40 ", "0 0 0 1500", "", "")) is None
+
+
+def test_a_relay_that_is_announced_again_is_no_change() -> None:
+    lines = [
+        "18:00:00.0 10.0.0.2",
+        "18:00:01.0 10.0.0.2",
+        "18:00:20.0 10.0.0.6",
+        "18:00:25.0 10.0.0.2",
+        "18:01:00.0 10.0.0.6",
+    ]
+    said = routed("\n".join(lines), {})
+    assert (routing.changes(said), routing.returns(said)) == (3, 1)
+    assert (routing.changes(routed("", {})), routing.returns(routed("", {}))) == (0, 0)
+
+
+def test_the_probe_says_which_questions_were_answered() -> None:
+    assert probe.ranges([]) == []
+    assert probe.ranges([1, 2, 3, 7, 9, 10]) == [(1, 3), (7, 7), (9, 10)]
+
+
+def test_every_station_of_a_ring_reaches_two_others() -> None:
+    for nodes in (4, 8):
+        places = routing.ring(nodes)
+        near = [sum(0 < math.dist(a, b) < 250 for b in places) for a in places]
+        assert near == [2] * nodes

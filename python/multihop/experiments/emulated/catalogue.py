@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from multihop.experiments.emulated import chain, lateness, networks
+from multihop.experiments.emulated import chain, lateness, networks, routing
 from multihop.experiments.study import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = (*chain.EXPERIMENTS, *networks.EXPERIMENTS, *lateness.EXPERIMENTS)
+EXPERIMENTS: tuple[Experiment, ...] = (*chain.EXPERIMENTS, *networks.EXPERIMENTS, *routing.EXPERIMENTS, *lateness.EXPERIMENTS)

@@ -40,6 +40,7 @@ KEPT = 4000
 PACKAGE = Path(__file__).resolve().parents[2]
 REPOSITORY = PACKAGE.parent.parent
 QUIC = "multihop-quic"
+PROBE = PACKAGE / "experiments" / "emulated" / "probe.py"
 
 
 class Emulations:
@@ -103,7 +104,7 @@ def missing_tools(request: Request) -> str:
     text = request.text + " ".join(value for _, value in request.overrides)
     if "$QUIC" in text and quic() is None:
         return f"{QUIC} is not built: cargo build --release in tools/quic"
-    absent = (tool for tool in ("iperf3", "ping") if re.search(rf"\b{tool} ", text) and shutil.which(tool) is None)
+    absent = (tool for tool in ("iperf3", "ping", "olsrd", "babeld") if re.search(rf"\b{tool} ", text) and shutil.which(tool) is None)
     return next((f"{tool} is not installed" for tool in absent), "")
 
 
@@ -147,7 +148,12 @@ def _once(run: Run, stop: Event) -> tuple[dict[str, Any], float]:
         words = [sys.executable, "-m", "multihop", "emulate", str(scenario), *sets, *limits]
         # This package, from whichever folder.
         path = os.pathsep.join([str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-        programs = {"MULTIHOP": f"{sys.executable} -m multihop", "QUIC": quic() or QUIC, "PYTHONPATH": path}
+        programs = {
+            "MULTIHOP": f"{sys.executable} -m multihop",
+            "QUIC": quic() or QUIC,
+            "PROBE": f"{sys.executable} {PROBE}",
+            "PYTHONPATH": path,
+        }
         with (folder / "errors.txt").open("w+", encoding="utf-8") as errors:
             process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=errors, cwd=folder, env=os.environ | programs)
             usage = _wait(process, stop)

@@ -147,3 +147,31 @@ fn what_is_wrong_with_a_configuration_is_said() {
     let text = said(&["wlan0", "--set", "routing.protocol=aodw"]);
     assert!(text.contains("\"olsr\", \"apdr\""), "{text}");
 }
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
+fn the_commands_of_the_guide_ping_across() {
+    let guide = include_str!("../../../../../docs/route.md");
+    let (_, section) = guide.split_once("## Three hosts on one machine").unwrap();
+    let blocks: Vec<_> = section.split("```\n").skip(1).step_by(2).take(2).collect();
+    let [network, daemons] = blocks[..] else { panic!("two blocks of commands") };
+    let (daemons, ping) = daemons.trim().rsplit_once('\n').unwrap();
+    assert!(ping.ends_with(" ping 10.0.2.3"), "{ping}");
+    // Names of namespaces are files; those of this test are seen by nobody else.
+    let script = format!(
+        "mount -t tmpfs none /run\n{network}{daemons}\n\
+         for try in $(seq 60); do {ping} -c 1 -W 1 && break; sleep 0.5; done\nkill $(jobs -p)\nwait\n\
+         for name in left middle right; do echo $name; ip -n $name route show proto 77; done\n"
+    );
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_multihop")).parent().unwrap();
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
+    let run = Command::new("unshare").args(["-m", "-n", "bash", "-c", &script]).env("PATH", path).output();
+    let output = run.unwrap();
+    if stderr(&output).contains("unshare failed") {
+        println!("skipped: no namespaces: {}", stderr(&output).trim());
+        return;
+    }
+    let text = stdout(&output);
+    assert!(text.contains("64 bytes from 10.0.2.3: icmp_seq=1 ttl=63 "), "{text}{}", stderr(&output));
+    assert!(text.ends_with("left\nmiddle\nright\n"), "no route is left: {text}");
+}

@@ -1,0 +1,65 @@
+"""Asks a host ten times a second whether it is reached, and says when it was. A program of its own, without the package.
+
+probe.py answer               send every datagram back
+probe.py ask ADDRESS SECONDS  print the numbers of the questions that were answered, as ranges
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import sys
+import time
+
+PORT = 7007
+EVERY = 0.1
+"""Seconds between questions."""
+PATIENCE = 2.0
+"""Seconds for the last answers."""
+
+
+def answer() -> None:
+    """Send every datagram back."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind(("", PORT))
+        while True:
+            with contextlib.suppress(OSError):
+                udp.sendto(*udp.recvfrom(100))
+
+
+def ask(address: str, seconds: float) -> None:
+    """Ask, whatever errors the network reports."""
+    answered = set()
+    begin = time.monotonic()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.setblocking(False)
+        number = 0
+        while (now := time.monotonic() - begin) < seconds + PATIENCE:
+            if now >= EVERY * number and now < seconds:
+                with contextlib.suppress(OSError):
+                    udp.sendto(number.to_bytes(4, "big"), (address, PORT))
+                number += 1
+            wait = max(0.0, EVERY * number - now) if now < seconds else PATIENCE
+            if select.select([udp], [], [], wait)[0]:
+                with contextlib.suppress(OSError):
+                    answered.add(int.from_bytes(udp.recv(100), "big"))
+    print(" ".join(f"{first}-{last}" for first, last in ranges(sorted(answered))))
+
+
+def ranges(numbers: list[int]) -> list[tuple[int, int]]:
+    """First and last of the numbers that follow each other."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "answer":
+        answer()
+    else:
+        ask(sys.argv[2], float(sys.argv[3]))
