@@ -149,7 +149,6 @@ fn what_is_wrong_with_a_configuration_is_said() {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
 fn the_commands_of_the_guide_ping_across() {
     let guide = include_str!("../../../../../docs/route.md");
     let (_, section) = guide.split_once("## Three hosts on one machine").unwrap();
