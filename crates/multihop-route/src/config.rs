@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use multihop_routing::olsr;
 
+use crate::router::Key;
+
 /// The configuration of a daemon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -17,6 +19,8 @@ pub struct Config {
     pub olsr: olsr::Config,
     /// Networks behind this host, which it announces to others.
     pub announce: Vec<Prefix>,
+    /// Signs packets; packets without its signature are not used.
+    pub key: Option<Key>,
     /// The only neighbours to which it listens, by the address of their interface; empty: all.
     pub neighbors: Vec<Ipv4Addr>,
     /// Routes lead only to destinations in one of these networks; empty: anywhere.
@@ -38,6 +42,7 @@ impl Default for Config {
             protocol: "olsr",
             olsr: olsr::Config::rfc(),
             announce: Vec::new(),
+            key: None,
             neighbors: Vec::new(),
             within: Vec::new(),
             table: 254,

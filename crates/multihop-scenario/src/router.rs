@@ -17,6 +17,8 @@ pub struct RouterSettings {
     pub interfaces: Vec<String>,
     /// Networks that it announces, each as `ADDRESS/BITS` or `default`.
     pub announce: Vec<String>,
+    /// A file with the key that signs packets.
+    pub key: Option<String>,
     /// Addresses of the only neighbours to which it listens; empty: all.
     pub neighbors: Vec<String>,
     /// Networks to which alone its routes lead; empty: all.
@@ -75,6 +77,7 @@ impl Default for RouterSettings {
         Self {
             interfaces: Vec::new(),
             announce: Vec::new(),
+            key: None,
             neighbors: Vec::new(),
             within: Vec::new(),
             table: 254,
@@ -107,6 +110,8 @@ impl Settings for RouterSettings {
         texts("neighbors", &mut self.neighbors, about);
         let about = "Routes lead only to destinations in these networks; if empty, anywhere.";
         texts("within", &mut self.within, about);
+        let about = "File with a key that all hosts have (multihop keygen --shared); packets without its signature are not used.";
+        keys.about(about).text_if_set("key", &mut self.key, LONGEST_PATH);
         keys.about("Routing table for its routes; 254 is main.").whole(
             "table",
             &mut self.table,
@@ -163,3 +168,4 @@ static PROTOCOLS: &[Protocol] = &[
 ];
 
 const LONGEST: usize = 100;
+const LONGEST_PATH: usize = 4_096;

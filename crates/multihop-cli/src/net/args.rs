@@ -417,6 +417,9 @@ pub(crate) struct RouteArgs {
     /// Listen only to the neighbour whose interface has this address. Can be repeated.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) neighbor: Vec<String>,
+    /// File with a key that all hosts have (multihop keygen --shared): packets are signed, and others are not used.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<String>,
     /// Make routes only to destinations in this network. Can be repeated.
     #[arg(long, value_name = "NETWORK")]
     pub(crate) within: Vec<String>,

@@ -4,7 +4,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use anyhow::Context;
-use multihop_route::{Config, RouteError, Stop, flush, run, status};
+use multihop_net::SharedKey;
+use multihop_route::{Config, Key, RouteError, Stop, flush, run, status};
 use multihop_scenario::{RouterSettings, Source};
 
 use super::args::{RouteArgs, RouteQuestion};
@@ -58,9 +59,13 @@ fn config(args: &RouteArgs) -> Result<Config, CommandError> {
     ];
     let given = lists.into_iter().filter(|(_, list)| !list.is_empty());
     let lists = given.map(|(key, list)| (key.to_owned(), format!("{list:?}")));
-    let overrides: Vec<_> = args.set.iter().cloned().chain(lists).collect();
+    let key = args.key.iter().map(|path| ("key".to_owned(), format!("{path:?}")));
+    let overrides: Vec<_> = args.set.iter().cloned().chain(lists).chain(key).collect();
     let settings = RouterSettings::load(&source, &overrides)?;
+    let key = settings.key.as_ref().map(|path| SharedKey::load(path.as_ref())).transpose();
+    let key = key.context("cannot read the key (multihop keygen --shared creates one)")?;
     Ok(Config {
+        key: key.map(|key| Key::new(*key.psk())),
         announce: parsed("announce", &settings.announce)?,
         neighbors: parsed("neighbors", &settings.neighbors)?,
         within: parsed("within", &settings.within)?,

@@ -77,7 +77,8 @@ impl SharedKey {
         Self(Zeroizing::new(secret))
     }
 
-    pub(crate) fn psk(&self) -> Zeroizing<[u8; KEY]> {
+    /// Its bytes.
+    pub fn psk(&self) -> Zeroizing<[u8; KEY]> {
         self.0.clone()
     }
 

@@ -2,6 +2,7 @@
 
 mod hello;
 mod neighbours;
+mod signing;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -17,6 +18,8 @@ use serde::Serialize;
 use crate::config::{Config, Prefix};
 use neighbours::Neighbours;
 
+pub use signing::Key;
+
 /// An OLSR agent behind several interfaces, and the routes that it has found.
 ///
 /// The agent has one interface, that of the main address. HELLOs that arrive are changed so that they name it, and
@@ -30,6 +33,8 @@ pub struct Router {
     rng: Rng,
     /// Seconds of a clock that goes on between two starts, at the zero of the driver's clock.
     epoch: u64,
+    /// Time stamp of the last packet that was signed.
+    stamp: u64,
     counters: Counters,
 }
 
@@ -88,6 +93,8 @@ pub struct Counters {
     pub malformed: u64,
     /// From an address that is not in the list of neighbours.
     pub not_allowed: u64,
+    /// Without a signature of the key, or one that was used before.
+    pub unsigned: u64,
     /// From an address that was heard over another interface a moment ago.
     pub elsewhere: u64,
     /// From one neighbour more than the daemon remembers.
@@ -113,6 +120,7 @@ impl Router {
             neighbours: Neighbours::default(),
             rng: Rng::stream(seed, "routing", 0),
             epoch,
+            stamp: 0,
             counters: Counters::default(),
         }
     }
@@ -176,9 +184,22 @@ impl Router {
             self.counters.malformed += 1;
             return;
         };
+        let stamp = match &self.config.key {
+            None => None,
+            Some(key) => {
+                let (last, clock) = (self.neighbours.stamp(from), self.clock(now));
+                let stamp = key.verify(&mut packet, from, bytes);
+                let stamp = stamp.filter(|stamp| signing::is_fresh(*stamp, last, clock));
+                if stamp.is_none() {
+                    self.counters.unsigned += 1;
+                    return;
+                }
+                stamp
+            }
+        };
         let main = packet.messages.iter().find(|message| matches!(message.body, Body::Hello(_)));
         let main = main.map(|message| message.originator);
-        let known = self.neighbours.hear(now, interface, from, main);
+        let known = self.neighbours.hear(now, interface, from, main, stamp);
         if let Some(counter) = known.counter(&mut self.counters) {
             *counter += 1;
             return;
@@ -211,20 +232,29 @@ impl Router {
     /// The datagrams to send.
     pub fn take_datagrams(&mut self, now: Instant) -> Vec<Datagram> {
         let mut datagrams = Vec::new();
+        self.stamp = self.stamp.max(self.clock(now));
         let Some(agent) = &mut self.agent else { return datagrams };
         while let Some(output) = agent.olsr.poll_output(now) {
             let Output::Message { message: RoutingMessage::Olsr(packet), .. } = output else { continue };
             for port in &mut self.ports {
-                let packet = packet_of(&packet, port, &self.neighbours);
+                let mut packet = packet_of(&packet, port, &self.neighbours);
                 port.sequence = port.sequence.wrapping_add(1);
-                let mut bytes = Vec::with_capacity(packet.len());
-                packet.emit(&mut bytes);
+                self.stamp += 1;
+                let bytes = match &self.config.key {
+                    Some(key) => key.sign(&mut packet, port.address, agent.main, self.stamp),
+                    None => emitted(&packet),
+                };
                 self.counters.sent += 1;
                 self.counters.bytes_sent += bytes.len() as u64;
                 datagrams.push(Datagram { interface: port.index, bytes });
             }
         }
         datagrams
+    }
+
+    /// Microseconds of a clock that goes on between two starts.
+    fn clock(&self, now: Instant) -> u64 {
+        self.epoch * 1_000_000 + now.as_nanos() / 1_000
     }
 
     /// All routes.
@@ -293,6 +323,12 @@ impl Router {
     pub const fn counters(&self) -> Counters {
         self.counters
     }
+}
+
+fn emitted(packet: &Packet) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(packet.len());
+    packet.emit(&mut bytes);
+    bytes
 }
 
 /// The nearest gateway of each network that this host does not announce itself.

@@ -18,6 +18,8 @@ struct Neighbour {
     /// The neighbour's main address.
     main: Ipv4Addr,
     heard: Instant,
+    /// The time stamp of its last packet, if packets are signed.
+    stamp: Option<u64>,
 }
 
 /// Whether a datagram is used.
@@ -49,17 +51,18 @@ impl Neighbours {
         interface: u32,
         from: Ipv4Addr,
         main: Option<Ipv4Addr>,
+        stamp: Option<u64>,
     ) -> Known {
         let is_full = self.0.len() >= MOST;
         match self.0.get_mut(&from) {
             Some(known) if known.interface != interface && now < known.heard + FAITHFUL => Known::Elsewhere,
             Some(known) => {
-                *known = Neighbour { interface, main: main.unwrap_or(known.main), heard: now };
+                *known = Neighbour { interface, main: main.unwrap_or(known.main), heard: now, stamp };
                 Known::Yes
             }
             None if is_full => Known::TooMany,
             None => {
-                self.0.insert(from, Neighbour { interface, main: main.unwrap_or(from), heard: now });
+                self.0.insert(from, Neighbour { interface, main: main.unwrap_or(from), heard: now, stamp });
                 Known::Yes
             }
         }
@@ -71,6 +74,11 @@ impl Neighbours {
 
     pub(super) fn main(&self, of: Ipv4Addr) -> Option<Ipv4Addr> {
         self.0.get(&of).map(|neighbour| neighbour.main)
+    }
+
+    /// The time stamp of a neighbour's last packet.
+    pub(super) fn stamp(&self, of: Ipv4Addr) -> Option<u64> {
+        self.0.get(&of).and_then(|neighbour| neighbour.stamp)
     }
 
     /// Forgets neighbours of interfaces that no longer count.

@@ -140,6 +140,12 @@ fn what_is_wrong_with_a_configuration_is_said() {
     );
     let text = said(&["--config", "route.toml", "--set", "routing.hello_interval=1"]);
     assert!(text.contains("announce: found \"10.0.0.1/8\", allowed: ADDRESS/BITS"), "{text}");
+    let output = multihop(&folder, &["route", "wlan0", "--key", "none.key"]);
+    assert!(
+        stderr(&output).contains("cannot read the key (multihop keygen --shared creates one): "),
+        "{}",
+        stderr(&output)
+    );
     let text = said(&["wlan0", "--neighbor", "here"]);
     assert!(text.contains("neighbors: found \"here\", invalid IPv4 address syntax"), "{text}");
     let text = said(&["wlan0", "--set", "routing.protocol=apdr", "--set", "routing.clocks=synchronised"]);
