@@ -121,13 +121,26 @@ static __always_inline int is_delaying(__u32 per_ack)
 	return per_ack > ONE + ONE / 5;
 }
 
-/* Whether a segment leaves together with the next to find out whether the receiver delays ACKs. Linux acknowledges the
- * first segments of a connection at once. */
-static __always_inline int is_trial(__u32 sent)
+/* Whether the segment with this number, from 0, leaves together with the next to find out whether the receiver delays
+ * ACKs. Linux acknowledges the first segments of a connection at once. */
+static __always_inline int is_trial(__u32 number)
 {
-	__u32 phase = sent % 1024;
+	__u32 phase = number % 1024;
 
-	return phase >= 24 && phase < 96 && phase % 8 == 0;
+	return phase >= 24 && phase < 100 && phase % 8 == 0;
+}
+
+/* Whether the segment with this number leaves together with the next. */
+static __always_inline int is_paired(__u32 per_ack, __u32 number)
+{
+	return is_delaying(per_ack) || is_trial(number);
+}
+
+/* Whether a round trip counts: not if the ACK was held, nor that of a segment that had to wait for another with which it
+ * left, if each has an ACK of its own. `number` is that of the last segment that the ACK covers. */
+static __always_inline int is_counted(__u32 per_ack, __u32 acked, __u32 number)
+{
+	return acked == 1 ? !is_delaying(per_ack) && !is_trial(number - 1) : acked > 1;
 }
 
 /* The round trip of a segment alone, us. That of two segments that leave together is the second one's, which waits until
@@ -139,12 +152,6 @@ static __always_inline __u32 alone(__u32 us, __u32 acked, __u32 hops, __u64 payl
 	if (acked < 2 || us <= first)
 		return us;
 	return (us - first) * 2 * hops / (2 * hops + n);
-}
-
-/* Whether an ACK of so many segments has been delayed, and its round trip is too long. */
-static __always_inline int is_held(__u32 per_ack, __u32 acked)
-{
-	return acked == 1 && is_delaying(per_ack);
 }
 
 /* Bytes of payload per second for one segment of `mss` bytes in each gap; at least 1, and at most what the option of a

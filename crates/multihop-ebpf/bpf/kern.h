@@ -51,6 +51,7 @@ struct inet_connection_sock {
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u32 data_segs_out;
+	__u32 delivered;
 	__u32 mss_cache;
 	__u32 packets_out;
 	__u32 snd_cwnd;

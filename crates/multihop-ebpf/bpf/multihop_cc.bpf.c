@@ -7,7 +7,7 @@
  *
  * How they differ from the policies of the simulator (crates/multihop-transport):
  *
- *   - The kernel paces only from the tenth data segment on; until then the window is two segments.
+ *   - The kernel paces only from the tenth data segment on; until then the window is one segment.
  *   - The kernel never sends faster than 1.2 windows per round trip (2 in slow start), and after a delay of its own
  *     the next gap is up to half as long.
  *   - Round trips are those that the kernel measures, in microseconds, of the last segment that an ACK covers.
@@ -49,9 +49,11 @@ extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
 extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
-/* Data segments that the kernel does not pace, whatever their rate. */
+/* Data segments that the kernel does not pace, whatever their rate. They leave one by one, each after the ACK of the last. */
 #define UNPACED 10
-#define FIRST_WINDOW 2
+#define FIRST_WINDOW 1
+/* The kernel counts what has been delivered, and the SYN with it. */
+#define SYN_AND_LAST 2
 /* Linux sends at most half of a window together. */
 #define WINDOW_FOR_PAIRS 4
 
@@ -117,28 +119,28 @@ SEC("struct_ops")
 void BPF_PROG(ap_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct flow *flow = flow_of(sk);
-	__u32 mss = tcp(sk)->mss_cache, rate, is_counted;
+	__u32 mss = tcp(sk)->mss_cache, rate, counts;
 	__u64 payload = mss * 8000000ull / config.kbps;
 
 	if (!flow)
 		return;
 	note(sk, flow, sample->rtt_us);
-	is_counted = sample->rtt_us > 0 && sample->pkts_acked > 0 && flow->ca_state != TCP_CA_Loss &&
-		     !is_held(flow->per_ack, sample->pkts_acked);
+	counts = sample->rtt_us > 0 && flow->ca_state != TCP_CA_Loss &&
+		  is_counted(flow->per_ack, sample->pkts_acked, tcp(sk)->delivered - SYN_AND_LAST);
 	flow->per_ack = per_ack_with(flow->per_ack, sample->pkts_acked);
 	if (!flow->has_delayed && flow->per_ack > SURELY_DELAYING) {
 		/* What has been measured so far includes delays of ACKs. */
 		flow->has_delayed = 1;
 		__builtin_memset(&flow->pacer.history, 0, sizeof(flow->pacer.history));
 	}
-	if (is_counted) {
+	if (counts) {
 		pacer_sample(&flow->pacer, alone(sample->rtt_us, sample->pkts_acked, flow->hops, payload), flow->hops, payload);
 		if (flow->pacer.gap) {
 			rate = rate_of(mss, flow->pacer.gap);
 			bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
 		}
 	}
-	trace(sk, flow, sample->pkts_acked, is_counted);
+	trace(sk, flow, sample->pkts_acked, counts);
 }
 
 SEC("struct_ops")
@@ -209,9 +211,7 @@ __u32 BPF_PROG(ap_together, struct sock *sk)
 {
 	struct flow *flow = flow_of(sk);
 
-	if (flow && (is_delaying(flow->per_ack) || is_trial(tcp(sk)->data_segs_out)))
-		return 2;
-	return 1;
+	return flow && is_paired(flow->per_ack, tcp(sk)->data_segs_out) ? 2 : 1;
 }
 
 /* Segments leave one by one, not in bursts. */

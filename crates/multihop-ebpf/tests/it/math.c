@@ -16,7 +16,7 @@ int main(void)
 
 	while (scanf("%u %u %u", &us, &hops, &acked) == 3) {
 		unsigned int one = alone(us, acked, hops, payload);
-		int held = is_held(per_ack, acked);
+		int held = !is_counted(per_ack, acked, 1000);
 
 		per_ack = per_ack_with(per_ack, acked);
 		pacer_sample(&pacer, one, hops, payload);
