@@ -10,7 +10,7 @@ import pytest
 
 import multihop
 from multihop.experiments.declare import Axis, Effort, Metric
-from multihop.experiments.emulated import chain, part, probe, programs, routing, world
+from multihop.experiments.emulated import chain, kernel, part, probe, programs, routing, world
 from multihop.experiments.emulated.world import Emulations
 from multihop.experiments.study import Experiment, Study
 from multihop.progress import Progress
@@ -217,3 +217,21 @@ def test_every_station_of_a_ring_reaches_two_others() -> None:
         places = routing.ring(nodes)
         near = [sum(0 < math.dist(a, b) < 250 for b in places) for a in places]
         assert near == [2] * nodes
+
+
+def test_a_control_that_is_not_loaded_is_named() -> None:
+    client = kernel.control("mh_nothing").client
+    assert (
+        world.missing_tools(Request(client, "toml", "x", []))
+        == "mh_nothing is not loaded: multihop tcp load, as root"
+    )
+
+
+def test_short_fairness_is_the_mean_over_intervals() -> None:
+    def flow(*rates: float) -> dict[str, Any]:
+        intervals = [{"sum": {"bits_per_second": rate}} for rate in rates]
+        return {"server_output_json": {"intervals": intervals}}
+
+    found = kernel.short_fairness({"outputs": ["", flow(1.0, 1.0, 0.0), "", flow(1.0, 0.0, 0.0, 5.0)]})
+    assert found == 100 * (1.0 + 0.5) / 2
+    assert kernel.short_fairness({"outputs": ["", "nothing", "", flow(1.0)]}) is None

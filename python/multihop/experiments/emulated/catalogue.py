@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from multihop.experiments.emulated import chain, lateness, networks, routing
+from multihop.experiments.emulated import chain, kernel, lateness, networks, routing
 from multihop.experiments.study import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = (*chain.EXPERIMENTS, *networks.EXPERIMENTS, *routing.EXPERIMENTS, *lateness.EXPERIMENTS)
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *chain.EXPERIMENTS,
+    *networks.EXPERIMENTS,
+    *kernel.EXPERIMENTS,
+    *routing.EXPERIMENTS,
+    *lateness.EXPERIMENTS,
+)

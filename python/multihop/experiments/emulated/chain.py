@@ -111,11 +111,18 @@ TCP_DIFFERS = (
 
 
 def _simulated(hops: int, name: str, seconds: int, seed: int) -> dict[str, Any]:
-    flow: dict[str, Any] = {"from": hops, "to": 0, "start": 0.0}
-    if name == "UDP":
-        flow |= {"app": "cbr", "rate_kbps": UDP_KBPS[hops], "size": 1460}
-    else:
-        flow |= {"transport": SIMULATED[name]}
+    if name != "UDP":
+        return simulated(hops, SIMULATED[name], seconds, seed)
+    return _network(hops, {"app": "cbr", "rate_kbps": UDP_KBPS[hops], "size": 1460}, seconds, seed)
+
+
+def simulated(hops: int, transport: Mapping[str, Any], seconds: int, seed: int) -> dict[str, Any]:
+    """The run of a transport over a chain, as programs measure it."""
+    return _network(hops, {"transport": transport}, seconds, seed)
+
+
+def _network(hops: int, traffic: Mapping[str, Any], seconds: int, seed: int) -> dict[str, Any]:
+    flow = {"from": hops, "to": 0, "start": 0.0, **traffic}
     network = {"mac": MAC, "topology": {"kind": "chain", "hops": hops}, "flow": [flow]}
     # Programs measure from the first byte that arrives.
     return {"source": {"name": "beside", **network}, "duration": seconds + 1.0, "warmup": 1.0, "seed": seed}

@@ -104,6 +104,11 @@ def missing_tools(request: Request) -> str:
     text = request.text + " ".join(value for _, value in request.overrides)
     if "$QUIC" in text and quic() is None:
         return f"{QUIC} is not built: cargo build --release in tools/quic"
+    controls = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    known = controls.read_text("utf-8").split() if controls.is_file() else []
+    for control in re.findall(r"-C (mh_\w+)", text):
+        if control not in known:
+            return f"{control} is not loaded: multihop tcp load, as root"
     absent = (tool for tool in ("iperf3", "ping", "olsrd", "babeld") if re.search(rf"\b{tool} ", text) and shutil.which(tool) is None)
     return next((f"{tool} is not installed" for tool in absent), "")
 
