@@ -29,7 +29,3 @@ def test_two_flows_become_equal_and_fill_the_path() -> None:
             first, second = phase_plane.two_flows(law, start, capacity)[-1]
             assert 0.95 < first + second < 1.05, (capacity, start, first, second)
             assert max(first, second) < 0.66, (capacity, start, first, second)
-
-
-def test_the_picture_of_the_document_is_that_of_the_law() -> None:
-    assert phase_plane.PICTURE.read_text(encoding="utf-8") == phase_plane.draw(phase_plane.defaults())
