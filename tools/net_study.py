@@ -2,6 +2,7 @@
 """Compare TPA on real sockets with kernel TCP and QUIC; writes docs/validation/net-*.md.
 
     python3 tools/net_study.py lossy     a slow path that loses packets (needs root)
+    python3 tools/net_study.py long      a fast and long path, with few losses (needs root)
     python3 tools/net_study.py local     CPU time per byte on loopback and a veth pair (veth needs root)
     python3 tools/net_study.py relay     files through a relay that loses, duplicates, reorders and damages datagrams
 
@@ -38,7 +39,7 @@ T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 8: 2.365, 10: 2.262}  
 def main() -> int:
     """Run one study and write its page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("study", choices=["lossy", "local", "relay"])
+    parser.add_argument("study", choices=["lossy", "long", "local", "relay"])
     parser.add_argument("--seconds", type=float, default=20.0, help="duration of each run")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each case")
     parser.add_argument(
@@ -47,7 +48,7 @@ def main() -> int:
     parser.add_argument("--megabytes", type=int, default=10, help="for relay: size of the file")
     options = parser.parse_args()
     build()
-    page = {"lossy": lossy, "local": local, "relay": relay}[options.study](options)
+    page = {"lossy": lossy, "long": long, "local": local, "relay": relay}[options.study](options)
     again = " ".join(["python3", "tools/net_study.py", *sys.argv[1:]])
     path = PAGES / f"net-{options.study}.md"
     path.write_text(page.replace("COMMAND", f"`{again}`"), encoding="utf-8")
@@ -116,13 +117,7 @@ LOSSES = {
 def lossy(options: argparse.Namespace) -> str:
     """Goodput over a slow path with losses."""
     compared = flows("10.77.0.2", options.seconds)
-    cases = [(flow, loss, seed) for flow in compared for loss in LOSSES for seed in range(options.seeds)]
-    with ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda case: over_path(case[0], LOSSES[case[1]], case[2], options), cases))
-    found: dict[tuple[str, str], list[float]] = {}
-    for (flow, loss, _), mbps in zip(cases, results, strict=True):
-        found.setdefault((flow.name, loss), []).append(mbps)
-    rows = [[flow.name, *(mean(found[flow.name, loss]) for loss in LOSSES)] for flow in compared]
+    rows = goodputs(compared, "--rate 2 --delay 20 --queue 50", LOSSES, options)
     return f"""# TPA, mesh, TCP and QUIC over a slow path with losses
 
 Measures goodput when the channel loses packets, without congestion.
@@ -146,10 +141,57 @@ Goodput, Mb/s, by packet loss:
 """
 
 
-def over_path(flow: Flow, losses: str, seed: int, options: argparse.Namespace) -> float:
+FEW_LOSSES = {"none": "", "0.1%": "--loss 0.001", "2%": "--loss 0.02"}
+
+
+def long(options: argparse.Namespace) -> str:
+    """Goodput over a path with thousands of segments on the way."""
+    compared = [flow for flow in flows("10.77.0.2", options.seconds) if not flow.name.startswith("TPA")]
+    rows = goodputs(compared, "--rate 200 --delay 50 --queue 1000", FEW_LOSSES, options)
+    return f"""# mesh, TCP and QUIC over a fast and long path
+
+Measures goodput where 1700 segments are on the way, without any setting.
+
+## Setting
+
+Two network namespaces with a user-space link between them (`multihop-emu path`): 200 Mb/s, 50 ms each way, a queue of
+1000 packets, packets of up to 1500 bytes. Losses are random for each packet in both directions. Each run has one flow of
+{options.seconds:g} s, measured from its start, so that a slow start counts; {options.seeds} runs of each case with different losses, {options.jobs}
+at a time; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by iperf3. QUIC is quinn with its defaults; mesh is plain.
+
+Command: COMMAND.
+
+## Results
+
+Goodput, Mb/s, by packet loss:
+
+{table(["transport", *FEW_LOSSES], rows)}
+"""
+
+
+def goodputs(
+    compared: Sequence[Flow], path: str, losses: dict[str, str], options: argparse.Namespace
+) -> list[list[str]]:
+    """A row for each program: its goodput with each kind of loss."""
+    cases = [(flow, loss, seed) for seed in range(options.seeds) for loss in losses for flow in compared]
+
+    def run(case: tuple[Flow, str, int]) -> float:
+        flow, loss, seed = case
+        return over_path(flow, f"{path} {losses[loss]} --seed {seed + 1}", options)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(run, cases))
+    found: dict[tuple[str, str], list[float]] = {}
+    for (flow, loss, _), mbps in zip(cases, results, strict=True):
+        found.setdefault((flow.name, loss), []).append(mbps)
+    return [[flow.name, *(mean(found[flow.name, loss]) for loss in losses)] for flow in compared]
+
+
+def over_path(flow: Flow, path: str, options: argparse.Namespace) -> float:
     """Goodput of one run, Mb/s; 0 if it failed."""
-    path = f"{EMU} path --rate 2 --delay 20 --queue 50 {losses} --seed {seed + 1}"
     command = [
+        EMU,
+        "path",
         *shlex.split(path),
         "--far",
         f"{flow.server} > /dev/null",
@@ -160,9 +202,9 @@ def over_path(flow: Flow, losses: str, seed: int, options: argparse.Namespace) -
         done = subprocess.run(command, capture_output=True, text=True, timeout=options.seconds * 3 + 60)
         mbps = flow.read(json.loads(done.stdout))
     except (subprocess.TimeoutExpired, json.JSONDecodeError, KeyError) as error:
-        print(f"{flow.name}, {losses}: {error!r}", file=sys.stderr)
+        print(f"{flow.name}, {path}: {error!r}", file=sys.stderr)
         return 0.0
-    print(f"{flow.name}, {losses or 'no losses'}: {mbps:.3f} Mb/s", flush=True)
+    print(f"{flow.name}, {path}: {mbps:.3f} Mb/s", flush=True)
     return mbps
 
 
@@ -179,7 +221,10 @@ def local(options: argparse.Namespace) -> str:
     parts = []
     for place, host in [("Loopback", "127.0.0.1"), ("A veth pair between two namespaces", "10.0.0.2")]:
         compared = local_flows(host, options.seconds)
-        runs = {flow.name: [cost(flow, place, options) for _ in range(options.seeds)] for flow in compared}
+        runs: dict[str, list[Cost]] = {flow.name: [] for flow in compared}
+        for _ in range(options.seeds):
+            for flow in compared:
+                runs[flow.name].append(cost(flow, place, options))
         rows = [
             [name, mean([run.mbps for run in costs], 0), mean([run.cpu_per_gb for run in costs], 1)]
             for name, costs in runs.items()
