@@ -6,11 +6,12 @@ from difflib import get_close_matches
 
 from multihop.experiments.emulated.catalogue import EXPERIMENTS as EMULATED
 from multihop.experiments.gauntlet.catalogue import EXPERIMENTS as GAUNTLET
+from multihop.experiments.gauntlet.pieces import PIECES
 from multihop.experiments.papers.catalogue import EXPERIMENTS as PAPERS
 from multihop.experiments.study import Experiment
 from multihop.experiments.validation.catalogue import EXPERIMENTS as VALIDATION
 
-EXPERIMENTS: tuple[Experiment, ...] = (*PAPERS, *VALIDATION, *EMULATED, *GAUNTLET)
+EXPERIMENTS: tuple[Experiment, ...] = (*PAPERS, *VALIDATION, *EMULATED, *GAUNTLET, PIECES)
 
 
 def find(name: str) -> Experiment:
