@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from multihop.experiments.declare import GAUNTLET, GOODPUT, INSTANT, Axis, Effort
+from collections.abc import Mapping
+
+from multihop.experiments.declare import GAUNTLET, GOODPUT, INSTANT, Axis, Effort, Settings
 from multihop.experiments.gauntlet.catalogue import DELAY, LOGARITHMS
 from multihop.experiments.gauntlet.networks import MAC, START, TRAINING
 from multihop.experiments.study import Experiment
@@ -17,7 +19,7 @@ NETWORKS = (
     "moving, AODV",
     "losses",
 )
-CHANGES = {
+CHANGES: Mapping[str, Settings] = {
     "mesh": {},
     "no correction": {"correction": 0.0},
     "no delay allowed": {"delay": 0.0},
