@@ -21,7 +21,8 @@ pub(crate) struct Host {
 /// Namespaces in which nothing runs yet; `None` if this machine allows none.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
 pub(crate) fn hosts<const N: usize>() -> Option<[Host; N]> {
-    let made: Result<Vec<_>, _> = (0..N).map(|_| Namespace::new()).collect();
+    let make = || Namespace::new().and_then(|made| made.ip("link show lo").map(|()| made));
+    let made: Result<Vec<_>, _> = (0..N).map(|_| make()).collect();
     match made {
         Ok(namespaces) => {
             let host = |namespace| Host { namespace: Arc::new(namespace), running: None };
@@ -29,7 +30,7 @@ pub(crate) fn hosts<const N: usize>() -> Option<[Host; N]> {
             hosts.try_into().ok()
         }
         Err(error) => {
-            println!("skipped: no network namespaces: {error}");
+            println!("skipped: network namespaces need root and the command ip: {error}");
             None
         }
     }
