@@ -1,6 +1,6 @@
 //! The routes of the kernel, kept equal to those of the router.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use multihop_netlink::{Route, add_route, remove_route, routes};
@@ -15,6 +15,9 @@ pub const PROTOCOL: u8 = 77;
 #[derive(Debug, Default)]
 pub(crate) struct Installed {
     routes: BTreeMap<Prefix, Route>,
+    /// Routes that the kernel does not take, such as those through an address of this host. They are tried again when an
+    /// interface changes.
+    impossible: BTreeSet<Route>,
     /// Changes that the kernel refused.
     pub(crate) refused: u64,
     /// Changes made.
@@ -32,34 +35,46 @@ impl Installed {
             Some(_) => (route.table, route.priority) != place,
         };
         let mut left = MOST_AT_ONCE;
+        let refused = self.refused;
         let gone: Vec<_> = self.routes.extract_if(.., |to, route| goes(to, route)).take(left).collect();
         left -= gone.len();
         for (_, route) in gone {
-            self.count(remove_route(&route, PROTOCOL), "remove", &route);
+            self.count(remove_route(&route, PROTOCOL), "remove", &route, refused);
         }
         let of = |(to, path): (&Prefix, &Path)| {
             let (via, interface) = (path.via, path.interface);
             let route = Route { destination: to.parts(), via, interface, table: place.0, priority: place.1 };
             (path.hops, *to, route)
         };
-        let new = |(_, to, route): &(u8, Prefix, Route)| self.routes.get(to) != Some(route);
-        let mut new: Vec<_> = wanted.iter().map(of).filter(new).collect();
+        let is_new = |(_, to, route): &(u8, Prefix, Route)| {
+            self.routes.get(to) != Some(route) && !self.impossible.contains(route)
+        };
+        let mut new: Vec<_> = wanted.iter().map(of).filter(is_new).collect();
         new.sort_unstable_by_key(|(hops, ..)| *hops);
         let is_part = new.len() > left;
         for (_, to, route) in new.into_iter().take(left) {
-            if self.count(add_route(&route, PROTOCOL), "add", &route) {
+            if self.count(add_route(&route, PROTOCOL), "add", &route, refused) {
                 self.routes.insert(to, route);
+            } else {
+                if self.impossible.len() >= MOST_IMPOSSIBLE {
+                    self.impossible.clear();
+                }
+                self.impossible.insert(route);
             }
         }
         is_part || left == 0
     }
 
-    fn count(&mut self, done: io::Result<()>, what: &str, route: &Route) -> bool {
+    /// Whether a change was made. Of those that are refused since there were `before`, the first is logged: neighbours
+    /// must not fill the log.
+    fn count(&mut self, done: io::Result<()>, what: &str, route: &Route, before: u64) -> bool {
         self.changes += 1;
         if let Err(error) = &done {
+            if self.refused == before {
+                let (address, bits) = route.destination;
+                tracing::debug!("cannot {what} the route to {address}/{bits}: {error}");
+            }
             self.refused += 1;
-            let (address, bits) = route.destination;
-            tracing::warn!("cannot {what} the route to {address}/{bits}: {error}");
         }
         done.is_ok()
     }
@@ -67,6 +82,7 @@ impl Installed {
     /// Asks the kernel which routes are left: it removes those of an interface that goes down.
     pub(crate) fn look(&mut self) -> io::Result<()> {
         let left = routes(PROTOCOL)?;
+        self.impossible.clear();
         self.routes.retain(|_, route| left.contains(route));
         Ok(())
     }
@@ -86,3 +102,43 @@ pub fn flush() -> io::Result<usize> {
 
 /// Changes in one go: a few milliseconds.
 const MOST_AT_ONCE: usize = 256;
+const MOST_IMPOSSIBLE: usize = 16_384;
+
+#[cfg(test)]
+mod tests {
+    use multihop_netlink::interfaces;
+    use multihop_netns::Namespace;
+
+    use super::*;
+
+    #[test]
+    fn routes_that_the_kernel_refuses_do_not_keep_others_out() {
+        let made =
+            Namespace::new().and_then(|made| made.ip("link add a0 type veth peer name a1").map(|()| made));
+        let Ok(host) = made else {
+            println!("skipped: network namespaces need root and the command ip");
+            return;
+        };
+        host.ip("addr add 10.0.1.1/24 dev a0").unwrap();
+        host.ip("link set a1 up").unwrap();
+        host.ip("link set a0 up").unwrap();
+        let (installed, left) = host
+            .run(|| {
+                let interface = interfaces().unwrap().into_iter().find(|one| one.name == "a0").unwrap().index;
+                let path =
+                    |via: &str, hops| Path { via: Some(via.parse().unwrap()), interface, hops, cost: None };
+                // Through an address of this host itself.
+                let refused =
+                    (0..600_u32).map(|n| (Prefix::host((0x0b00_0000 + n).into()), path("10.0.1.1", 1)));
+                let genuine = (Prefix::host([10, 9, 9, 9].into()), path("10.0.1.2", 2));
+                let wanted = refused.chain([genuine]).collect();
+                let mut installed = Installed::default();
+                let rounds =
+                    (0..10).take_while(|_| installed.update(&wanted, &Config::default(), false)).count();
+                (installed, rounds)
+            })
+            .unwrap();
+        assert_eq!((installed.len(), installed.refused), (1, 600));
+        assert!(left <= 3, "{left} rounds");
+    }
+}
