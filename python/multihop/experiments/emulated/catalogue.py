@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from multihop.experiments.emulated import chain, kernel, lateness, networks, routing
+from multihop.experiments.emulated import chain, kernel, lateness, networks, outage, routing
 from multihop.experiments.study import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -10,5 +10,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *networks.EXPERIMENTS,
     *kernel.EXPERIMENTS,
     *routing.EXPERIMENTS,
+    *outage.EXPERIMENTS,
     *lateness.EXPERIMENTS,
 )

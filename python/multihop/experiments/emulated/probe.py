@@ -2,6 +2,7 @@
 
 probe.py answer               send every datagram back
 probe.py ask ADDRESS SECONDS  print the numbers of the questions that were answered, as ranges
+probe.py arrivals INTERFACE SECONDS  print when no data arrived at an interface for a second or longer
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ import select
 import socket
 import sys
 import time
+from datetime import datetime
+from pathlib import Path
 
 PORT = 7007
 EVERY = 0.1
 """Seconds between questions."""
 PATIENCE = 2.0
 """Seconds for the last answers."""
+LOOK, DATA = 0.02, 500
+"""Seconds between looks at an interface, and bytes that are more than messages of routing."""
+SILENT = 1.0
+"""Seconds without data that are printed."""
 
 
 def answer() -> None:
@@ -47,6 +54,26 @@ def ask(address: str, seconds: float) -> None:
     print(" ".join(f"{first}-{last}" for first, last in ranges(sorted(answered))))
 
 
+def arrivals(interface: str, seconds: float) -> None:
+    """Print when data stopped arriving, and when it arrived again."""
+    before, last, end = 0, None, time.monotonic() + seconds
+    while time.monotonic() < end:
+        now = received(interface)
+        if now - before >= DATA:
+            clock = datetime.now()
+            if last is not None and (clock - last).total_seconds() >= SILENT:
+                print(f"{last:%H:%M:%S.%f} {clock:%H:%M:%S.%f}", flush=True)
+            last = clock
+        before = now
+        time.sleep(LOOK)
+
+
+def received(interface: str) -> int:
+    """The bytes that an interface has taken."""
+    lines = Path("/proc/net/dev").read_text("ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.strip().startswith(f"{interface}:"))
+
+
 def ranges(numbers: list[int]) -> list[tuple[int, int]]:
     """First and last of the numbers that follow each other."""
     found: list[tuple[int, int]] = []
@@ -61,5 +88,7 @@ def ranges(numbers: list[int]) -> list[tuple[int, int]]:
 if __name__ == "__main__":
     if sys.argv[1] == "answer":
         answer()
+    elif sys.argv[1] == "arrivals":
+        arrivals(sys.argv[2], float(sys.argv[3]))
     else:
         ask(sys.argv[2], float(sys.argv[3]))

@@ -1,0 +1,117 @@
+"""A route that vanishes under a running transfer, and comes back by a routing daemon."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from multihop.experiments.declare import EMULATED, Document, Effort, Metric, Plot
+from multihop.experiments.emulated.part import how
+from multihop.experiments.emulated.programs import LATE, TRANSPORTS, choice
+from multihop.experiments.study import Experiment
+
+START, AWAY, BACK, END = 25, 45.0, 65.0, 95.0
+"""When the transfer begins, and when the relay is out of reach, s."""
+SECONDS = int(END) - START - 5
+LAST = 3
+"""The destination: three hops from node 0."""
+RELAY = 2
+SPACING, APART, MOVE = 200.0, 900.0, 0.2
+DAEMON = "exec $MULTIHOP route radio0 --quiet"
+ROUTES = (
+    f"timeout -s INT {int(END) - 2} ip -ts monitor route | "
+    f'awk \'$0 ~ /10.0.0.{LAST + 1} /{{print ($2=="Deleted"?"gone":"back"), substr($1,13,15)}}\''
+)
+ARRIVALS = f"exec $PROBE arrivals radio0 {int(END) - 2}"
+AT = re.compile(r"(\d\d):(\d\d):(\d\d\.\d+)")
+
+
+def seconds(clock: str) -> float:
+    """Of a time of day."""
+    found = AT.search(clock)
+    assert found is not None
+    return 3600 * int(found[1]) + 60 * int(found[2]) + float(found[3])
+
+
+def gap(document: Document) -> tuple[float, float] | None:
+    """When data stopped arriving for longest, and when it arrived again, as times of day."""
+    pairs = [tuple(map(seconds, line.split())) for line in str(document["outputs"][-1]).splitlines() if AT.match(line)]
+    return max(((before, after) for before, after in pairs), key=lambda one: one[1] - one[0], default=None)
+
+
+def route_back(document: Document) -> float | None:
+    """When the source had its route again: the first time after it was gone in the longest silence."""
+    found = gap(document)
+    if found is None:
+        return None
+    back = [seconds(line) for line in str(document["outputs"][-2]).splitlines() if line.startswith("back")]
+    return max((at for at in back if found[0] < at <= found[1]), default=None)
+
+
+def resumed(document: Document) -> float | None:
+    """From the return of the route to the first data at the destination, s."""
+    found, back = gap(document), route_back(document)
+    return None if found is None or back is None else found[1] - back
+
+
+def silent(document: Document) -> float | None:
+    """How long no data arrived, s."""
+    found = gap(document)
+    return None if found is None else found[1] - found[0]
+
+
+def programs() -> list[dict[str, Any]]:
+    """A server and a client, a daemon at each station, and two that watch."""
+    client = {
+        "node": 0,
+        "command": "true",
+        "environment": [f"TO=10.0.0.{LAST + 1}", f"SECONDS={SECONDS}", "RATE=0"],
+        "start": float(START),
+    }
+    return [
+        {"node": LAST, "command": "true"},
+        client,
+        *({"node": n, "command": DAEMON} for n in range(LAST + 1)),
+        {"node": 0, "command": ROUTES},
+        {"node": LAST, "command": ARRIVALS},
+    ]
+
+
+def positions() -> list[list[float]]:
+    """A chain."""
+    return [[SPACING * n, 0.0] for n in range(LAST + 1)]
+
+
+def moves() -> list[list[list[float]]]:
+    """One relay goes out of reach and comes back."""
+    paths = [[[0.0, x, y]] for x, y in positions()]
+    x, y = positions()[RELAY]
+    paths[RELAY] += [[AWAY, x, y], [AWAY + MOVE, x, APART], [BACK - MOVE, x, APART], [BACK, x, y]]
+    return paths
+
+
+NAMES = ("reno", "cubic", "bbr", "quinn", "TPA 12", "mesh")
+OUTAGE = Experiment(
+    id="emulated-outage",
+    paper=EMULATED,
+    place="real programs over the simulated network",
+    title="a route that vanishes for 20 s",
+    found=f"Three hops with multihop route (OLSR) at each of four stations, whose kernels forward. The second relay is out of reach from {AWAY:g} to {BACK:g} s. OLSR notices "
+    "it and finds the route again; a transfer has to notice that. Resumed: from the instant at which the kernel of the source has the route again to the first data at the "
+    "destination. Silent: the longest time without data there.",
+    emulated=True,
+    scenario={
+        "mac": {"arp": "queueing"},
+        "emulation": {"interface": "tap"},
+        "topology": {"kind": "list", "positions": positions()},
+        "mobility": {"kind": "waypoints", "waypoints": moves()},
+        "program": programs(),
+    },
+    axes=[choice({name: TRANSPORTS[name] for name in NAMES})],
+    metrics=(Metric("resumed", "resumed after, s", resumed), Metric("silent", "silent for, s", silent), LATE),
+    quick=Effort(1, {"duration": END}),
+    full=Effort(3, {"duration": END}),
+    plots=(Plot("bar", "resumed", x="transport", caption="From the return of the route to the first data, 95% intervals."),),
+    more=how,
+)
+EXPERIMENTS = (OUTAGE,)
