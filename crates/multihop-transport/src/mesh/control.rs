@@ -62,6 +62,10 @@ impl Delivery {
     fn largest(&self) -> Option<f64> {
         (self.rates[1] > 0.0).then(|| self.rates[0].max(self.rates[1]))
     }
+
+    fn smallest(&self) -> Option<f64> {
+        (self.rates[1] > 0.0).then(|| self.rates[0].min(self.rates[1]))
+    }
 }
 
 /// What an ACK says about the path.
@@ -127,9 +131,10 @@ impl Control {
         Some(Duration::from_secs_f64(round / self.window()).min(LONGEST))
     }
 
-    /// Segments that arrive in the shortest round trip.
+    /// Segments that arrive in the shortest round trip. After a pause of a host much arrives at once: such a sample
+    /// alone does not count.
     pub(super) fn carried(&self) -> Option<f64> {
-        Some(self.delivery.largest()? * self.base.get()?.as_secs_f64())
+        Some(self.delivery.smallest()? * self.base.get()?.as_secs_f64())
     }
 
     /// A round trip as the queues are now.

@@ -451,7 +451,7 @@ const TOGETHER: Duration = Duration::from_micros(500);
 /// Segments of a batch, at least.
 const LEAST_TOGETHER: u64 = 4;
 /// Round trips whose data may be queued.
-const QUEUED_ROUNDS: f64 = 4.0;
+const QUEUED_ROUNDS: f64 = 8.0;
 /// Time without a transmission that may be made up for.
 const BURST: Duration = Duration::from_millis(1);
 /// Segments in an ACK, at most.
