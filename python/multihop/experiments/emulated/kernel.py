@@ -74,7 +74,9 @@ def beside(study: Study) -> None:
     )
     study.text(
         "The simulator's sender knows for how long the receiver has delayed an ACK; that of the kernel sends pairs to a receiver that delays ACKs. "
-        "Both count round trips without that time."
+        "Both count round trips without that time. What differs is the variation: the delay of four hops is the same, but now and then segments leave "
+        "sooner than the gap, because Linux makes up for lateness by halving the next gap, or the emulation stands still for some milliseconds. "
+        "Each such burst makes a few long round trips, which remain in the variation for 50 samples."
     )
     if far:
         cell, value = max(far.items(), key=lambda one: abs(one[1]))
