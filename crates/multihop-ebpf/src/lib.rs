@@ -1,7 +1,7 @@
 //! Congestion controls for multi-hop networks in the TCP of Linux.
 //!
 //! The controls are programs that the kernel runs (eBPF, struct_ops), in `bpf/`. With the feature `kernel` this crate
-//! loads them: for the whole machine ([`load`]) or for one program ([`run`]), and tells what they do ([`flows`]).
+//! loads them: for the whole machine (`load`) or for one program (`Run`), and tells what they do (`flows`).
 //! Without it, it has only what they share with their readers.
 
 mod control;
