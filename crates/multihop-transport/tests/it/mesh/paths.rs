@@ -20,7 +20,7 @@ pub(super) struct Bottleneck {
     pub(super) loss: f64,
     /// Data waits at its receiver for a random time, below this in three of four cases, and below four times this
     /// otherwise; what follows it waits too.
-    jitter: Duration,
+    pub(super) jitter: Duration,
     rng: Rng,
     newest: Instant,
     carried: u64,

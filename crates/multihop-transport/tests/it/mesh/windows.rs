@@ -26,3 +26,17 @@ fn a_window_of_thousands_fills_the_path_whatever_is_lost() {
         }
     }
 }
+
+/// Delays that are no queue, while a connection starts, end the start: growth that accelerates must make up for it.
+#[test]
+fn a_start_that_ended_too_early_is_made_up_for_within_ten_seconds() {
+    let config = Config { recv_buffer: 8192, window_max: 8192, ..Config::default() };
+    let mut path = Bottleneck::new(1, &config, US * 58, MS * 50);
+    path.jitter = MS * 10;
+    path.start(0);
+    path.run_until(Instant::ZERO + MS * 400);
+    path.jitter = Duration::ZERO;
+    let megabits: Vec<u64> = (0..12).map(|_| path.measure(1)[0] * 1460 * 8 / 1_000_000).collect();
+    println!("{megabits:?} Mb/s in each second, of 201");
+    assert!(megabits[10..].iter().all(|&second| second >= 180), "{megabits:?} Mb/s in each second, of 201");
+}
